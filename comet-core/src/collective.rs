@@ -1,0 +1,125 @@
+//! Collectives built on point-to-point calls alone.
+//!
+//! They are the defaults of [`Transport`], which a backend overrides with its best, and stay
+//! callable here, so that a backend's own can be held against them (suite `naive`).
+
+use crate::error::{Result, TransportError, TransportErrorKind};
+use crate::transport::{Rank, Source, Tag, Transport};
+
+const BARRIER: Tag = Tag::reserved(0);
+const BROADCAST: Tag = Tag::reserved(1);
+const SUM: Tag = Tag::reserved(2);
+
+/// Elements of a sum that travel in one piece: of a short vector, and of a long one.
+const SHORT_SUM: usize = 32;
+const LONG_SUM: usize = 1024;
+
+/// Dissemination barrier: in round `i` each rank signals the rank `2^i` above it.
+///
+/// ```text
+/// round 0:  0→1  1→2  2→3  3→0        round 1:  0→2  1→3  2→0  3→1
+/// ```
+///
+/// # Errors
+/// If the job has failed.
+pub fn barrier<T: Transport>(t: &T) -> Result<()> {
+    let (rank, n_ranks) = (t.rank(), t.n_ranks());
+    let mut distance = 1;
+    while distance < n_ranks {
+        let to = (rank + distance) % n_ranks;
+        let from = (rank + n_ranks - distance) % n_ranks;
+        t.blocked_exchange(to, &[], Source::Rank(from), &mut [], BARRIER)?;
+        distance *= 2;
+    }
+    Ok(())
+}
+
+/// Binomial-tree broadcast from `root`.
+///
+/// # Errors
+/// If there is no rank `root`, if a rank's `message` has another length, or if the job has failed.
+pub fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
+    let (rank, n_ranks) = (t.rank(), t.n_ranks());
+    if root >= n_ranks {
+        return Err(TransportError::no_such_rank(root, n_ranks).on_rank(rank));
+    }
+    let relative = (rank + n_ranks - root) % n_ranks;
+    // The lowest set bit of the relative rank names the parent; the root has none.
+    let mut bit = 1;
+    while bit < n_ranks && relative & bit == 0 {
+        bit *= 2;
+    }
+    if relative != 0 {
+        let parent = (relative - bit + root) % n_ranks;
+        let status = t.blocked_recv(Source::Rank(parent), BROADCAST, message)?;
+        require_length(t, status.length_bytes, message.len())?;
+    }
+    while bit > 1 {
+        bit /= 2;
+        if relative + bit < n_ranks {
+            t.blocked_send((relative + bit + root) % n_ranks, BROADCAST, message)?;
+        }
+    }
+    Ok(())
+}
+
+/// Element-by-element sum: ranks add up along a binomial tree to rank 0, which broadcasts.
+///
+/// Every rank gets rank 0's bits. Long vectors go in pieces of 8 KiB, through memory on the stack,
+/// so that nothing is allocated.
+///
+/// # Errors
+/// If the lengths differ between ranks, or if the job has failed.
+pub fn global_sum_vector<T: Transport>(t: &T, values: &mut [f64]) -> Result<()> {
+    // A short vector does not pay for clearing the memory of a long one.
+    if values.len() <= SHORT_SUM {
+        return sum_piece::<T, SHORT_SUM>(t, values);
+    }
+    values.chunks_mut(LONG_SUM).try_for_each(|piece| sum_piece::<T, LONG_SUM>(t, piece))
+}
+
+/// The sum of a vector of at most `N` elements.
+fn sum_piece<T: Transport, const N: usize>(t: &T, values: &mut [f64]) -> Result<()> {
+    let (rank, n_ranks) = (t.rank(), t.n_ranks());
+    let mut memory = [[0u8; size_of::<f64>()]; N];
+    let incoming = memory[..values.len()].as_flattened_mut();
+    let mut bit = 1;
+    while bit < n_ranks {
+        if rank & bit != 0 {
+            encode(values, incoming);
+            t.blocked_send(rank - bit, SUM, incoming)?;
+            break;
+        }
+        if rank + bit < n_ranks {
+            let status = t.blocked_recv(Source::Rank(rank + bit), SUM, incoming)?;
+            require_length(t, status.length_bytes, incoming.len())?;
+            for (value, bytes) in values.iter_mut().zip(incoming.as_chunks().0) {
+                *value += f64::from_ne_bytes(*bytes);
+            }
+        }
+        bit *= 2;
+    }
+    encode(values, incoming);
+    broadcast(t, 0, incoming)?;
+    for (value, bytes) in values.iter_mut().zip(incoming.as_chunks().0) {
+        *value = f64::from_ne_bytes(*bytes);
+    }
+    Ok(())
+}
+
+fn encode(values: &[f64], bytes: &mut [u8]) {
+    for (value, bytes) in values.iter().zip(bytes.as_chunks_mut().0) {
+        *bytes = value.to_ne_bytes();
+    }
+}
+
+fn require_length<T: Transport>(t: &T, found_bytes: usize, expected_bytes: usize) -> Result<()> {
+    if found_bytes == expected_bytes {
+        return Ok(());
+    }
+    let text = format!(
+        "the ranks of a collective disagree about its length: \
+         {found_bytes} bytes arrived, {expected_bytes} expected"
+    );
+    Err(TransportError::new(TransportErrorKind::Disagreement, text).on_rank(t.rank()))
+}

@@ -1,0 +1,158 @@
+//! The conformance suite: what every transport must do, checked over the transport itself.
+//!
+//! ```text
+//!   a backend's tests   ─┐
+//!   comet-run check     ─┴─► run_all ─► point_to_point  contents, order, exchanges
+//!                               │       matching        tags, sources, unexpected messages, probe
+//!                               │       errors          truncation, arguments out of range
+//!                               │       unblocked       requests in flight
+//!                               │       collective      barrier, broadcast, global sum
+//!                               │       local_side      message buffers, clock, topology
+//!                               ▼
+//!                            every rank's problem reaches rank 0
+//! ```
+//!
+//! All ranks call a check together, with any number of ranks from 1 up: a rank that is alone sends
+//! to itself. A check notes the first thing that it finds wrong and goes on to end its
+//! communication, so that a failure is a sentence and not a job that hangs.
+//! No check relies on the buffering of a send, but for [`buffered_checks`].
+
+mod collective;
+mod errors;
+mod local_side;
+mod matching;
+mod point_to_point;
+mod toolkit;
+mod unblocked;
+
+#[cfg(test)]
+mod tests;
+
+use crate::collective as naive;
+use crate::error::Result;
+use crate::transport::{Rank, Source, Tag, Transport};
+use toolkit::Outcome;
+
+/// Carries what a rank found wrong; reserved, so that no stray message of a check is taken for it.
+const VERDICT: Tag = Tag::reserved(32);
+
+/// The most bytes of a rank's sentence that travel to rank 0.
+const MAX_SENTENCE_BYTES: usize = 1024;
+
+/// How many ranks' sentences a failure quotes.
+const MAX_SENTENCES: usize = 3;
+
+/// One thing that a transport must do.
+#[derive(Debug)]
+pub struct Check<T: Transport> {
+    /// The fact that is checked (`messages_of_a_pair_do_not_overtake`).
+    pub name: &'static str,
+    /// Checks it; all ranks call this together. The error is this rank's first problem, in one
+    /// sentence, or the transport error that ended the job.
+    pub run: fn(&T) -> Result<(), String>,
+}
+
+/// The checks that hold on every transport, in reading order.
+#[must_use]
+pub fn checks<T: Transport>() -> Vec<Check<T>> {
+    [
+        local_side::checks(),
+        point_to_point::checks(),
+        matching::checks(),
+        errors::checks(),
+        unblocked::checks(),
+        collective::checks(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The checks for transports on which ranks may all send long messages first and receive then.
+///
+/// Shared memory promises this (see [`Transport::blocked_send`]); MPI does not (MPI-4.1 section
+/// 3.5), and would wait for ever.
+#[must_use]
+pub fn buffered_checks<T: Transport>() -> Vec<Check<T>> {
+    point_to_point::buffered_checks()
+}
+
+/// Runs [`checks`], and [`buffered_checks`] if `buffers_sends`; returns how many failed, on every
+/// rank. All ranks call it together.
+///
+/// `report` is called on rank 0 alone, after each check, with its name and the problems of all
+/// ranks in one sentence. Should the transport fail so that the ranks cannot agree on the outcome,
+/// that check counts as failed and the remaining ones are not run.
+pub fn run_all<T: Transport>(
+    t: &T,
+    buffers_sends: bool,
+    report: &mut dyn FnMut(&str, &Result<(), String>),
+) -> usize {
+    let mut chosen = checks::<T>();
+    if buffers_sends {
+        chosen.extend(buffered_checks());
+    }
+    let mut n_failed = 0;
+    for check in chosen {
+        let verdict = run_one(t, &check);
+        let can_go_on = verdict.is_ok();
+        let outcome = verdict.unwrap_or_else(|error| Err(error.to_string()));
+        n_failed += usize::from(outcome.is_err());
+        if t.rank() == 0 {
+            report(check.name, &outcome);
+        }
+        if !can_go_on {
+            break;
+        }
+    }
+    n_failed
+}
+
+/// Runs `check`, and lets all ranks agree on its outcome. The naive collectives are used for that:
+/// the transport's own are among what is checked.
+fn run_one<T: Transport>(t: &T, check: &Check<T>) -> Result<Outcome> {
+    t.annotate(check.name, 0);
+    naive::barrier(t)?;
+    let outcome = gather(t, (check.run)(t))?;
+    let mut failed = [u8::from(outcome.is_err())];
+    naive::broadcast(t, 0, &mut failed)?;
+    match failed {
+        [0] => Ok(Ok(())),
+        _ => Ok(outcome.and(Err("failed on another rank".into()))),
+    }
+}
+
+/// The outcome of all ranks on rank 0; on the others, their own.
+fn gather<T: Transport>(t: &T, own: Outcome) -> Result<Outcome> {
+    if t.rank() != 0 {
+        let sentence = own.as_ref().err().map_or("", String::as_str).as_bytes();
+        let sent_bytes = sentence.len().min(MAX_SENTENCE_BYTES);
+        t.blocked_send(0, VERDICT, &sentence[..sent_bytes])?;
+        return Ok(own);
+    }
+    let mut sentences: Vec<String> = own.err().map(|text| quote(0, &text)).into_iter().collect();
+    for rank in 1..t.n_ranks() {
+        let mut buffer = [0; MAX_SENTENCE_BYTES];
+        let status = t.blocked_recv(Source::Rank(rank), VERDICT, &mut buffer)?;
+        if status.length_bytes > 0 {
+            let text = String::from_utf8_lossy(&buffer[..status.length_bytes]);
+            sentences.push(quote(rank, &text));
+        }
+    }
+    Ok(join(sentences))
+}
+
+fn quote(rank: Rank, text: &str) -> String {
+    format!("rank {rank}: {text}")
+}
+
+/// The first few of `sentences` and how many there are beyond them.
+fn join(mut sentences: Vec<String>) -> Outcome {
+    if sentences.is_empty() {
+        return Ok(());
+    }
+    let n_more = sentences.len().saturating_sub(MAX_SENTENCES);
+    sentences.truncate(MAX_SENTENCES);
+    let more = if n_more > 0 { format!("; and {n_more} more rank(s)") } else { String::new() };
+    Err(sentences.join("; ") + &more)
+}

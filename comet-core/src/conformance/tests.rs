@@ -1,0 +1,269 @@
+//! The suite passes on the local transport, and notices one that is broken.
+
+use std::cell::Cell;
+use std::sync::Mutex;
+
+use super::toolkit::Outcome;
+use super::{buffered_checks, checks, run_all, run_one};
+use crate::capability::Never;
+use crate::error::{Result, TransportError};
+use crate::local::{self, Local, LocalBuffer};
+use crate::topology::Topology;
+use crate::transport::{ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport};
+
+/// What is wrong with a [`Broken`] transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    BarrierReturnsAtOnce,
+    BroadcastForgetsTheLastByte,
+    SumsDifferBetweenRanks,
+    SumsAreRounded,
+    ProbeReportsAWrongLength,
+    ReceivesReportAWrongSource,
+    TruncationGoesUnnoticed,
+    TestsAreAlwaysTrue,
+    ClockGoesBackwards,
+    ClockIsNotGlobal,
+    StrangersReportNoRank,
+}
+
+/// The local transport with one fault.
+#[derive(Debug)]
+struct Broken<'a> {
+    inner: &'a Local,
+    fault: Fault,
+    n_readings: Cell<u64>,
+}
+
+impl<'a> Broken<'a> {
+    fn new(inner: &'a Local, fault: Fault) -> Self {
+        Self { inner, fault, n_readings: Cell::new(0) }
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == fault
+    }
+}
+
+impl RawTransport for Broken<'_> {
+    type SendOp<'env> = <Local as RawTransport>::SendOp<'env>;
+    type RecvOp<'env> = <Local as RawTransport>::RecvOp<'env>;
+
+    fn start_send<'env>(
+        &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: &'env [u8],
+    ) -> Result<Self::SendOp<'env>> {
+        self.inner.start_send(lease.of_wrapped(), destination, tag, message)
+    }
+
+    fn start_recv<'env>(
+        &self,
+        lease: Lease<Self>,
+        source: Source,
+        tag: Tag,
+        buffer: &'env mut [u8],
+    ) -> Result<Self::RecvOp<'env>> {
+        self.inner.start_recv(lease.of_wrapped(), source, tag, buffer)
+    }
+
+    fn poll_send(&self, op: &mut Self::SendOp<'_>) -> bool {
+        self.inner.poll_send(op)
+    }
+
+    fn poll_recv(&self, op: &mut Self::RecvOp<'_>) -> bool {
+        self.inner.poll_recv(op) || self.has(Fault::TestsAreAlwaysTrue)
+    }
+
+    fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()> {
+        self.inner.finish_send(op)
+    }
+
+    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
+        let (result, buffer) = self.inner.finish_recv(op);
+        let result = match result {
+            Err(error) if error.is_truncated() && self.has(Fault::TruncationGoesUnnoticed) => {
+                let tag = error.tag().unwrap();
+                Ok(Status { source: 0, tag, length_bytes: buffer.len() })
+            }
+            Ok(status) if self.has(Fault::ReceivesReportAWrongSource) => {
+                Ok(Status { source: status.source ^ 1, ..status })
+            }
+            result => result,
+        };
+        (result, buffer)
+    }
+
+    fn fail_job(&self, reason: &str) -> ! {
+        self.inner.fail_job(reason)
+    }
+}
+
+impl Transport for Broken<'_> {
+    type Buffer = LocalBuffer;
+    type OneSided = Never;
+    type ParallelFile = Never;
+    type Layouts = Never;
+    type Groups = Never;
+
+    fn rank(&self) -> Rank {
+        self.inner.rank()
+    }
+
+    fn n_ranks(&self) -> usize {
+        self.inner.n_ranks()
+    }
+
+    fn now_ns(&self) -> u64 {
+        let now_ns = self.inner.now_ns();
+        let n_readings = self.n_readings.replace(self.n_readings.get() + 1);
+        match self.fault {
+            Fault::ClockGoesBackwards if n_readings % 100 == 99 => now_ns / 2,
+            Fault::ClockIsNotGlobal => now_ns + (self.rank() as u64) * 1_000_000_000_000,
+            _ => now_ns,
+        }
+    }
+
+    fn clock(&self) -> ClockInfo {
+        self.inner.clock()
+    }
+
+    fn topology(&self) -> &Topology {
+        self.inner.topology()
+    }
+
+    fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
+        self.inner.message_buffer(length_bytes)
+    }
+
+    fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+        let wrong = usize::from(self.has(Fault::ProbeReportsAWrongLength));
+        let lengthen = |s: Status| Status { length_bytes: s.length_bytes + wrong, ..s };
+        Ok(self.inner.probe(source, tag)?.map(lengthen))
+    }
+
+    fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
+        if self.has(Fault::StrangersReportNoRank) && destination >= self.n_ranks() {
+            return Err(TransportError::no_such_rank(destination, self.n_ranks()));
+        }
+        self.inner.blocked_send(destination, tag, message)
+    }
+
+    fn barrier(&self) -> Result<()> {
+        if self.has(Fault::BarrierReturnsAtOnce) { Ok(()) } else { self.inner.barrier() }
+    }
+
+    fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
+        let last = message.last().copied();
+        self.inner.blocked_broadcast(root, message)?;
+        if let (true, Some(last)) = (self.has(Fault::BroadcastForgetsTheLastByte), last) {
+            message[message.len() - 1] = last;
+        }
+        Ok(())
+    }
+
+    fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
+        self.inner.global_sum_vector(values)?;
+        let Some(value) = values.last_mut() else { return Ok(()) };
+        if self.has(Fault::SumsDifferBetweenRanks) && value.fract() != 0.0 && self.rank() == 1 {
+            *value = value.next_up();
+        }
+        if self.has(Fault::SumsAreRounded) {
+            *value = value.next_down();
+        }
+        Ok(())
+    }
+}
+
+/// Runs the whole suite: the names and problems of the checks that failed, as rank 0 was told, and
+/// the number of failures that each rank returned.
+fn failures(n_ranks: usize, corrupt: bool) -> (Vec<(String, String)>, Vec<usize>) {
+    let failed = Mutex::new(Vec::new());
+    let counts = local::run_with(Topology::hypercube(n_ranks), corrupt, |t| {
+        run_all(t, true, &mut |name, outcome| {
+            assert_eq!(t.rank(), 0, "only rank 0 reports");
+            if let Err(problem) = outcome {
+                failed.lock().unwrap().push((name.to_string(), problem.clone()));
+            }
+        })
+    });
+    (failed.into_inner().unwrap(), counts)
+}
+
+/// What each rank says of the check called `name` on three ranks with `fault`.
+fn outcomes(name: &str, fault: Fault) -> Vec<Outcome> {
+    local::run(3, |t| {
+        let t = Broken::new(t, fault);
+        let check = checks().into_iter().find(|check| check.name == name);
+        run_one(&t, &check.unwrap()).unwrap()
+    })
+}
+
+#[test]
+fn the_local_transport_conforms_on_any_number_of_ranks() {
+    for n_ranks in [1, 2, 3, 4, 5, 7, 8] {
+        let (failed, counts) = failures(n_ranks, false);
+        assert_eq!(failed, [], "{n_ranks} ranks");
+        assert_eq!(counts, vec![0; n_ranks]);
+    }
+}
+
+#[test]
+fn corrupted_messages_are_noticed_and_the_suite_ends() {
+    for n_ranks in [1, 2, 5] {
+        let (failed, counts) = failures(n_ranks, true);
+        assert_eq!(counts, vec![failed.len(); n_ranks]);
+        let names: Vec<_> = failed.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(names.contains(&"messages_of_every_length_arrive_unchanged"), "{names:?}");
+        assert!(names.contains(&"requests_may_be_waited_for_in_reverse_order"), "{names:?}");
+        // Reserved tags are spared, so collectives work, and so do empty messages.
+        assert!(!names.contains(&"every_rank_can_be_the_root_of_a_broadcast"), "{names:?}");
+    }
+}
+
+#[test]
+fn a_problem_names_its_rank_and_its_message() {
+    let (failed, _) = failures(2, true);
+    let of = |wanted: &str| failed.iter().find(|(name, _)| name == wanted).unwrap().1.clone();
+    let problem = of("messages_of_every_length_arrive_unchanged");
+    let expected =
+        "rank 0: byte 0 of 1 of message 0 from rank 1 to rank 0 (tag 1, 1 bytes): expected 0x";
+    assert!(problem.starts_with(expected), "{problem}");
+    assert!(problem.contains("; rank 1: byte 0 of 1 of message 0 from rank 0"), "{problem}");
+}
+
+#[test]
+fn every_fault_is_noticed() {
+    let check = |fault, name: &str| {
+        let outcomes = outcomes(name, fault);
+        assert!(outcomes.iter().all(Result::is_err), "{fault:?}: {outcomes:?}");
+    };
+    check(Fault::BarrierReturnsAtOnce, "a_barrier_holds_every_rank_until_the_last_has_come");
+    check(Fault::BroadcastForgetsTheLastByte, "every_rank_can_be_the_root_of_a_broadcast");
+    check(Fault::SumsDifferBetweenRanks, "global_sums_have_the_same_bits_on_every_rank");
+    check(Fault::SumsAreRounded, "global_sums_of_integers_are_exact");
+    check(Fault::ProbeReportsAWrongLength, "probe_sees_a_message_before_it_is_received");
+    check(Fault::ReceivesReportAWrongSource, "a_receive_takes_the_message_of_its_source");
+    check(
+        Fault::TruncationGoesUnnoticed,
+        "an_expected_message_longer_than_its_buffer_is_truncated",
+    );
+    check(Fault::TestsAreAlwaysTrue, "test_becomes_true_without_a_wait");
+    check(Fault::ClockGoesBackwards, "the_clock_never_goes_backwards");
+    check(Fault::ClockIsNotGlobal, "a_global_clock_reads_no_earlier_where_a_message_arrives");
+    check(Fault::StrangersReportNoRank, "ranks_that_do_not_exist_are_refused");
+}
+
+#[test]
+fn checks_are_named_as_facts_once_each() {
+    let mut names: Vec<_> = checks::<Local>().iter().map(|check| check.name).collect();
+    names.extend(buffered_checks::<Local>().iter().map(|check| check.name));
+    let is_plain = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    assert!(names.iter().all(is_plain), "{names:?}");
+    let n_names = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), n_names);
+}

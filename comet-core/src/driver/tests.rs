@@ -1,0 +1,287 @@
+//! Whole runs of small kernels over the local transport: what every rank and the listener see.
+
+mod fake;
+
+use std::sync::atomic::Ordering;
+
+use super::{DriverError, Settings};
+use crate::error::{TransportError, TransportErrorKind};
+use crate::event::{CaseFailure, Failure, Measurement, SeriesResult, Stop};
+use crate::kernel::{KernelError, LENGTH_BYTES, Profile};
+use crate::stats::Summary;
+use fake::{
+    FIRST, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify, brief, counts, drive,
+    drive_with, is_wrong_on_rank_1, overflows,
+};
+
+/// Checks that a kernel that is verified by `verify` fails so, and that the run then goes on.
+fn check_failure(fake: Fake, failure: Failure, message: &str) -> CaseFailure {
+    let id = fake.info.id();
+    let outcome = drive(3, &[fake, Fake::good(&SECOND)], &brief());
+    let n = |kind| usize::from(failure == kind);
+    let expected = [1, n(Failure::CheckFailed), n(Failure::Failed), n(Failure::Skipped)];
+    assert_eq!(counts(&outcome.end()), expected, "{id}");
+    let [found] = &outcome.heard.failures[..] else { panic!("{id} fails once") };
+    assert_eq!((found.case.info.id(), found.failure), (id, failure));
+    assert_eq!(found.message, message);
+    found.clone()
+}
+
+#[test]
+fn all_ranks_end_with_the_same_counts_whatever_their_number() {
+    for n_ranks in 1..=5 {
+        let fakes = [
+            Fake::good(&FIRST),
+            Fake::checked_by(&SECOND, is_wrong_on_rank_1),
+            Fake::good(&TOO_FLAT),
+            Fake::good(&SINGLE),
+        ];
+        let end = drive(n_ranks, &fakes, &brief()).end();
+        let n_wrong = usize::from(n_ranks > 1);
+        assert_eq!(counts(&end), [3 - n_wrong, n_wrong, 0, 1], "{n_ranks} ranks");
+        assert_eq!(end.stop, None);
+    }
+}
+
+#[test]
+fn a_plan_without_cases_starts_and_finishes() {
+    let outcome = drive(2, &[], &brief());
+    assert_eq!(counts(&outcome.end()), [0; 4]);
+    assert_eq!(outcome.heard.log, ["run started", "run finished"]);
+}
+
+#[test]
+fn events_come_in_order() {
+    let fakes = [Fake::good(&FIRST), Fake::good(&TOO_FLAT), Fake::good(&SINGLE)];
+    let heard = drive(2, &fakes, &brief()).heard;
+    let expected = [
+        "run started",
+        "started first",
+        "finished first",
+        "started too_flat",
+        "failed too_flat",
+        "started single",
+        "finished single",
+        "run finished",
+    ];
+    assert_eq!(heard.log, expected);
+    let start = heard.start.expect("the run started");
+    assert_eq!((start.n_ranks, start.n_cases), (2, 3));
+}
+
+#[test]
+fn a_clock_has_a_cost_and_a_step() {
+    let start = drive(1, &[], &brief()).heard.start.expect("the run started");
+    assert!(start.calibration.cost_ns > 0.0, "{:?}", start.calibration);
+    assert!(start.calibration.step_ns.is_some_and(|step_ns| step_ns > 0));
+}
+
+#[test]
+fn samples_come_from_the_ranks_that_the_definition_names() {
+    for n_ranks in 1..=4 {
+        let heard = drive(n_ranks, &[Fake::good(&FIRST)], &brief()).heard;
+        let ranks = |series: &SeriesResult| -> Vec<_> {
+            series.ranks.iter().map(|of_rank| of_rank.rank).collect()
+        };
+        let [node, all] = &heard.measurements[0].series[..] else { panic!("two series") };
+        assert_eq!(ranks(node), [0]);
+        assert_eq!(ranks(all), (0..n_ranks).collect::<Vec<_>>());
+        for of_rank in node.ranks.iter().chain(&all.ranks) {
+            assert_eq!(of_rank.samples.len(), 4, "rank {} of {n_ranks}", of_rank.rank);
+        }
+    }
+}
+
+#[test]
+fn completion_lasts_from_the_first_start_to_the_last_end_of_all_ranks() {
+    let heard = drive(4, &[Fake::good(&FIRST)], &brief()).heard;
+    let all = &heard.measurements[0].series[1];
+    for (index, value_ns) in all.values_ns.iter().enumerate() {
+        let samples: Vec<_> = all.ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
+        let first_ns = samples.iter().map(|sample| sample.start_ns).min().expect("ranks sampled");
+        let last_ns = samples.iter().map(|sample| sample.end_ns).max().expect("ranks sampled");
+        assert_eq!(*value_ns, (last_ns - first_ns) as f64 / 2.0, "sample {index}");
+    }
+}
+
+#[test]
+fn the_users_repetitions_and_samples_are_met_exactly() {
+    for (repetitions, samples) in [(1, 1), (5, 7), (7, 5), (3, 10), (2, 12)] {
+        let settings =
+            Settings { repetitions: Some(repetitions), samples: Some(samples), ..brief() };
+        let heard = drive(2, &[Fake::good(&FIRST), Fake::good(&SINGLE)], &settings).heard;
+        let [batched, single] = &heard.measurements[..] else { panic!("both are measured") };
+        assert_eq!((batched.pace.repetitions, single.pace.repetitions), (repetitions, 1));
+        for measurement in [batched, single] {
+            assert_eq!(measurement.n_rounds, samples.div_ceil(measurement.pace.n_samples));
+            for series in &measurement.series {
+                assert_eq!(series.values_ns.len(), samples as usize);
+                assert_eq!(Some(series.summary), Summary::of(&series.values_ns));
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_wish_the_driver_chooses_within_its_limits() {
+    let fakes = [Fake::good(&FIRST), Fake::good(&SINGLE)];
+    let heard = drive(2, &fakes, &Settings::of(Profile::Quick)).heard;
+    let [batched, single] = &heard.measurements[..] else { panic!("both are measured") };
+    assert!((1..=10_000).contains(&batched.pace.repetitions), "{:?}", batched.pace);
+    assert_eq!(single.pace.repetitions, 1);
+    for measurement in [batched, single] {
+        let n_samples = measurement.series[0].values_ns.len();
+        assert!((3..=100).contains(&n_samples), "{n_samples} samples");
+    }
+}
+
+#[test]
+fn every_operation_is_either_a_warm_up_or_in_a_sample() {
+    for timing in [&FIRST, &SINGLE] {
+        let fakes = [Fake::good(timing)];
+        // Seven samples do not fill rounds of one size.
+        let heard = drive(2, &fakes, &Settings { samples: Some(7), ..brief() }).heard;
+        let Measurement { pace, n_warmup, .. } = heard.measurements[0];
+        let n_counted = pace.repetitions * 7;
+        let n_operations = fakes[0].n_operations.load(Ordering::Relaxed);
+        assert_eq!(n_operations, u64::from(n_warmup + n_counted), "{}", timing.id());
+    }
+}
+
+#[test]
+fn figures_follow_from_the_summaries_of_the_case() {
+    let heard = drive(2, &[Fake::good(&FIRST)], &brief()).heard;
+    let Measurement { series, figures, .. } = &heard.measurements[0];
+    let sum_ns = series[0].summary.median + series[1].summary.median;
+    assert_eq!((figures.len(), figures[0].name, figures[0].value), (1, "sum_ns", Some(sum_ns)));
+}
+
+#[test]
+fn a_mismatch_on_one_rank_fails_the_check_and_the_run_goes_on() {
+    let fake = Fake::checked_by(&FIRST, is_wrong_on_rank_1);
+    let found = check_failure(fake, Failure::CheckFailed, "the answer: expected 42, found 54");
+    assert_eq!(found.rank, Some(1));
+}
+
+#[test]
+fn a_message_that_is_too_long_fails_the_check() {
+    let fake = Fake::checked_by(&FIRST, overflows);
+    let message = "the message is too long \
+                   (on rank 0, peer rank 0, tag 1, 8 bytes sent, 4 bytes expected)";
+    check_failure(fake, Failure::CheckFailed, message);
+}
+
+#[test]
+fn a_check_that_fails_after_measuring_leaves_no_number() {
+    let fake = Fake::wrong_after_measuring(&FIRST);
+    let found = check_failure(fake, Failure::CheckFailed, "the answer: expected 42, found 54");
+    assert_eq!(found.rank, Some(1));
+}
+
+#[test]
+fn no_kernel_builds_on_a_number_whose_check_failed() {
+    let fakes = [Fake::wrong_after_measuring(&FIRST), Fake::building_on_first()];
+    let outcome = drive(2, &fakes, &brief());
+    assert_eq!(counts(&outcome.end()), [0, 1, 0, 1]);
+    assert_eq!(outcome.heard.failures[1].message, "needs fake/first");
+}
+
+#[test]
+fn what_the_transport_lacks_is_skipped_with_the_reason() {
+    let fake = Fake::checked_by(&FIRST, |_, _| Err(KernelError::unsupported("windows")));
+    check_failure(fake, Failure::Skipped, "needs windows, which this transport lacks");
+}
+
+#[test]
+fn a_case_that_is_not_admitted_is_skipped_and_never_verified() {
+    let fake = Fake::checked_by(&TOO_FLAT, |_, _| panic!("this case is not admitted"));
+    let found = check_failure(fake, Failure::Skipped, "needs a fourth dimension");
+    assert_eq!(found.rank, None);
+}
+
+#[test]
+fn a_case_that_earlier_results_do_not_complete_is_skipped() {
+    check_failure(Fake::building_on_first(), Failure::Skipped, "needs fake/first");
+}
+
+#[test]
+fn earlier_results_complete_a_case_on_every_rank() {
+    let outcome = drive(3, &[Fake::good(&FIRST), Fake::building_on_first()], &brief());
+    assert_eq!(counts(&outcome.end()), [2, 0, 0, 0]);
+    assert_eq!(outcome.heard.measurements[1].case.value(&LENGTH_BYTES), 4);
+}
+
+#[test]
+fn a_series_that_no_rank_samples_fails_the_case() {
+    let message = "no rank took a sample of nobody";
+    let found = check_failure(Fake::good(&TOO_LITTLE), Failure::Failed, message);
+    assert_eq!(found.rank, None);
+}
+
+#[test]
+fn a_corrupted_kernel_alone_fails_its_check() {
+    let settings = Settings { corrupt: Some("fake/second".into()), ..brief() };
+    let fakes = [Fake::good(&FIRST), Fake::good(&SECOND), Fake::good(&SINGLE)];
+    let outcome = drive(2, &fakes, &settings);
+    assert_eq!(counts(&outcome.end()), [2, 1, 0, 0]);
+    assert_eq!(outcome.heard.failures[0].case.info.id(), "fake/second");
+}
+
+#[test]
+fn a_spent_budget_stops_the_run_before_the_next_case() {
+    let settings = Settings { run_budget_ns: Some(0), ..brief() };
+    let outcome = drive(2, &[Fake::good(&FIRST)], &settings);
+    let end = outcome.end();
+    assert_eq!((counts(&end), end.stop), ([0; 4], Some(Stop::BudgetSpent)));
+    assert_eq!(outcome.heard.log, ["run started", "run finished"]);
+}
+
+/// Interrupts a run of two cases of four rounds each at the question `interrupts_at`.
+fn check_interruption(interrupts_at: usize, rounds: &[u32]) {
+    let trouble = Trouble { interrupts_at: Some(interrupts_at), ..Trouble::default() };
+    let fakes = [Fake::good(&FIRST), Fake::good(&SECOND)];
+    let outcome = drive_with(2, &fakes, &brief(), trouble);
+    let end = outcome.end();
+    assert_eq!(end.stop, Some(Stop::Interrupted("SIGINT".into())), "question {interrupts_at}");
+    assert_eq!(counts(&end), [rounds.len(), 0, 0, 0], "question {interrupts_at}");
+    for (measurement, n_rounds) in outcome.heard.measurements.iter().zip(rounds) {
+        assert_eq!(measurement.n_rounds, *n_rounds, "question {interrupts_at}");
+        assert_eq!(measurement.series[1].values_ns.len(), *n_rounds as usize);
+    }
+}
+
+#[test]
+fn an_interruption_stops_between_rounds_and_cases_and_keeps_what_was_measured() {
+    // Each case asks before it starts, and after each of its rounds but the last.
+    check_interruption(0, &[]);
+    check_interruption(1, &[1]);
+    check_interruption(3, &[3]);
+    check_interruption(4, &[4]);
+    check_interruption(6, &[4, 2]);
+}
+
+#[test]
+fn a_listener_that_fails_ends_the_run_on_all_ranks() {
+    // Run started, case started, case finished, run finished.
+    for fails_at in 0..4 {
+        let trouble = Trouble { fails_at: Some(fails_at), ..Trouble::default() };
+        let outcome = drive_with(3, &[Fake::good(&FIRST)], &brief(), trouble);
+        let [conductor, followers @ ..] = &outcome.results[..] else { panic!("three ranks") };
+        assert!(matches!(conductor, Err(DriverError::Listener(_))), "{conductor:?}");
+        assert!(followers.iter().all(Result::is_ok), "{followers:?}");
+        assert_eq!(outcome.heard.log.len(), fails_at);
+    }
+}
+
+#[test]
+fn a_transport_that_fails_on_all_ranks_ends_the_run_with_its_error() {
+    let verify: Verify =
+        |_, _| Err(TransportError::new(TransportErrorKind::PeerFailed, "rank 9 died").into());
+    let outcome = drive(3, &[Fake::checked_by(&FIRST, verify)], &brief());
+    for result in &outcome.results {
+        let error = result.as_ref().expect_err("the job is over");
+        assert!(matches!(error, DriverError::Transport(_)), "{error:?}");
+        assert_eq!(error.to_string(), "rank 9 died");
+    }
+    assert_eq!(outcome.heard.log, ["run started", "started first"]);
+}

@@ -1,0 +1,288 @@
+//! Small kernels that behave as told, a listener that keeps all it hears, and a run of both.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::super::{DriverError, Settings, conduct, follow};
+use crate::context::Context;
+use crate::definition::{Definition, Quantity};
+use crate::event::{CaseFailure, Event, History, Listener, Measurement, RunEnd, RunStart};
+use crate::kernel::{
+    AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Profile, Series, Timing,
+};
+use crate::local::{self, Local};
+use crate::pattern;
+use crate::stats::Summary;
+use crate::transport::{Source, Tag, Transport};
+
+const SEED: u64 = 7;
+
+const fn series(name: &'static str, definition: Definition) -> Series {
+    Series {
+        name,
+        quantity: Quantity::OpTime,
+        definition,
+        quote_minimum: false,
+        bytes_per_op: |_| None,
+    }
+}
+
+/// What every kernel here measures, and one series that none does.
+static SERIES: [Series; 3] = [
+    series("node", Definition::TestNode),
+    series("all", Definition::Completion),
+    series("nobody", Definition::TestNode),
+];
+
+const fn info(name: &'static str) -> KernelInfo {
+    KernelInfo {
+        suite: "fake",
+        name,
+        summary: "a barrier on the test node and on all ranks",
+        source: "none",
+        class: "sync",
+        aliases: &[],
+        axes: &[],
+        series: SERIES.split_at(2).0,
+        timing: Timing::Batched,
+        admits: |_, _| Ok(()),
+        bytes_per_rank: |_| 8,
+        requires: &[],
+    }
+}
+
+/// Kernels that nothing is special about.
+pub(super) static FIRST: KernelInfo = info("first");
+pub(super) static SECOND: KernelInfo = info("second");
+/// A kernel whose operations would run into each other.
+pub(super) static SINGLE: KernelInfo = KernelInfo { timing: Timing::Single, ..info("single") };
+/// A kernel that no topology suits.
+pub(super) static TOO_FLAT: KernelInfo =
+    KernelInfo { admits: |_, _| Err("needs a fourth dimension".into()), ..info("too_flat") };
+/// A kernel that promises more series than it measures.
+pub(super) static TOO_LITTLE: KernelInfo = KernelInfo { series: &SERIES, ..info("too_little") };
+/// Its axis is filled in from the results of [`FIRST`].
+static BUILDS_ON_FIRST: KernelInfo = KernelInfo {
+    axes: &[AxisUse { axis: &LENGTH_BYTES, sweeps: ["", "", ""] }],
+    requires: &["fake/first"],
+    ..info("builds_on_first")
+};
+
+/// What a kernel does to prove that its data arrives.
+pub(super) type Verify = fn(&Context<'_, Local>, &Case) -> Result<(), KernelError>;
+
+/// A kernel of barriers that behaves as told.
+pub(super) struct Fake {
+    pub(super) info: &'static KernelInfo,
+    resolve: fn(Case, &History) -> Result<Case, String>,
+    verify: Verify,
+    /// Takes the place of `verify` after this kernel has measured.
+    verify_again: Verify,
+    has_measured: AtomicBool,
+    /// Operations of the first series on the test node.
+    pub(super) n_operations: AtomicU64,
+}
+
+impl Fake {
+    /// A kernel that finds nothing wrong.
+    pub(super) fn good(info: &'static KernelInfo) -> Self {
+        Self::checked_by(info, arrives)
+    }
+
+    pub(super) fn checked_by(info: &'static KernelInfo, verify: Verify) -> Self {
+        Self {
+            info,
+            resolve: |case, _| Ok(case),
+            verify,
+            verify_again: verify,
+            has_measured: AtomicBool::new(false),
+            n_operations: AtomicU64::new(0),
+        }
+    }
+
+    /// A kernel that passes its first check and fails the one after measuring, on rank 1.
+    pub(super) fn wrong_after_measuring(info: &'static KernelInfo) -> Self {
+        Self { verify_again: is_wrong_on_rank_1, ..Self::good(info) }
+    }
+
+    /// A kernel whose length is the number of samples that [`FIRST`] took.
+    pub(super) fn building_on_first() -> Self {
+        let verify: Verify = |_, case| expect("the length", 4, case.value(&LENGTH_BYTES));
+        Self { resolve: length_of_first, ..Self::checked_by(&BUILDS_ON_FIRST, verify) }
+    }
+}
+
+impl Kernel<Local> for Fake {
+    fn info(&self) -> &'static KernelInfo {
+        self.info
+    }
+
+    fn resolve(&self, case: Case, history: &History) -> Result<Case, String> {
+        (self.resolve)(case, history)
+    }
+
+    fn verify(&self, cx: &mut Context<'_, Local>, case: &Case) -> Result<(), KernelError> {
+        let again = self.has_measured.load(Ordering::Relaxed);
+        (if again { self.verify_again } else { self.verify })(cx, case)
+    }
+
+    fn measure(&self, cx: &mut Context<'_, Local>, _case: &Case) -> Result<(), KernelError> {
+        self.has_measured.store(true, Ordering::Relaxed);
+        cx.time_on(0, 0, |t| {
+            self.n_operations.fetch_add(u64::from(t.rank() == 0), Ordering::Relaxed);
+            t.barrier()
+        })?;
+        cx.time(1, Transport::barrier)?;
+        Ok(())
+    }
+
+    fn figures(&self, _case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+        let sum: f64 = summaries.iter().map(|summary| summary.median).sum();
+        vec![Figure { name: "sum_ns", formula: "median(node) + median(all)", value: Some(sum) }]
+    }
+}
+
+/// A broadcast from rank 0 arrives.
+fn arrives(cx: &Context<'_, Local>, _case: &Case) -> Result<(), KernelError> {
+    let mut message = cx.message(8)?;
+    if cx.rank() == 0 {
+        pattern::fill(&mut message, SEED);
+    }
+    cx.transport().blocked_broadcast(0, &mut message)?;
+    cx.check_message(&mut message, SEED, "the broadcast")
+}
+
+/// Finds wrong data on rank 1 alone.
+pub(super) fn is_wrong_on_rank_1(cx: &Context<'_, Local>, case: &Case) -> Result<(), KernelError> {
+    arrives(cx, case)?;
+    if cx.rank() == 1 { Err(KernelError::mismatch("the answer", 42, 6 * 9)) } else { Ok(()) }
+}
+
+/// Every rank sends itself a message that is longer than the buffer.
+pub(super) fn overflows(cx: &Context<'_, Local>, _case: &Case) -> Result<(), KernelError> {
+    let t = cx.transport();
+    t.blocked_send(t.rank(), Tag::new(1), &[0; 8])?;
+    t.blocked_recv(Source::Rank(t.rank()), Tag::new(1), &mut [0; 4])?;
+    Ok(())
+}
+
+fn expect(what: &str, expected: u64, found: u64) -> Result<(), KernelError> {
+    if found == expected { Ok(()) } else { Err(KernelError::mismatch(what, expected, found)) }
+}
+
+fn length_of_first(case: Case, history: &History) -> Result<Case, String> {
+    let (_, summaries) = history.of("fake/first").next().ok_or("needs fake/first")?;
+    Ok(case.with(&LENGTH_BYTES, summaries[0].n as u64))
+}
+
+/// When the listener makes trouble.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Trouble {
+    /// The question, counted from 0, from which on the listener asks to stop.
+    pub(super) interrupts_at: Option<usize>,
+    /// The event, counted from 0, that cannot be kept.
+    pub(super) fails_at: Option<usize>,
+}
+
+/// Keeps all that it hears.
+#[derive(Default)]
+pub(super) struct Collector {
+    trouble: Trouble,
+    n_questions: Cell<usize>,
+    /// Names of the events, in the order of their arrival.
+    pub(super) log: Vec<String>,
+    /// What it was told, by event.
+    pub(super) start: Option<RunStart>,
+    pub(super) measurements: Vec<Measurement>,
+    pub(super) failures: Vec<CaseFailure>,
+    end: Option<RunEnd>,
+}
+
+impl Listener for Collector {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        if self.trouble.fails_at == Some(self.log.len()) {
+            return Err("the disk is full".into());
+        }
+        self.log.push(match event {
+            Event::RunStarted(_) => "run started".into(),
+            Event::CaseStarted(case) => format!("started {}", case.info.name),
+            Event::CaseFinished(measurement) => format!("finished {}", measurement.case.info.name),
+            Event::CaseFailed(failure) => format!("failed {}", failure.case.info.name),
+            Event::RunFinished(_) => "run finished".into(),
+        });
+        match event {
+            Event::RunStarted(start) => self.start = Some((*start).clone()),
+            Event::CaseStarted(_) => (),
+            Event::CaseFinished(measurement) => self.measurements.push((*measurement).clone()),
+            Event::CaseFailed(failure) => self.failures.push((*failure).clone()),
+            Event::RunFinished(end) => self.end = Some((*end).clone()),
+        }
+        Ok(())
+    }
+
+    fn interrupted(&self) -> Option<String> {
+        let question = self.n_questions.replace(self.n_questions.get() + 1);
+        self.trouble.interrupts_at.filter(|first| question >= *first).map(|_| "SIGINT".into())
+    }
+}
+
+/// How a run went.
+pub(super) struct Outcome {
+    /// What each rank returned.
+    pub(super) results: Vec<Result<RunEnd, DriverError>>,
+    /// What rank 0's listener heard.
+    pub(super) heard: Collector,
+}
+
+impl Outcome {
+    /// How the run ended, by rank 0; the other ranks must say the same.
+    pub(super) fn end(&self) -> RunEnd {
+        let ends: Vec<&RunEnd> =
+            self.results.iter().map(|result| result.as_ref().expect("the run ended")).collect();
+        for (rank, end) in ends.iter().enumerate() {
+            assert_eq!(counts(end), counts(ends[0]), "rank {rank} of {}", ends.len());
+            assert_eq!(end.wall_ns, ends[0].wall_ns, "rank {rank} of {}", ends.len());
+            assert_eq!(end.stop.is_some(), ends[0].stop.is_some(), "rank {rank}");
+        }
+        assert_eq!(self.heard.end.as_ref(), Some(ends[0]));
+        ends[0].clone()
+    }
+}
+
+/// Measured, check failed, failed, skipped.
+pub(super) fn counts(end: &RunEnd) -> [usize; 4] {
+    [end.n_ok, end.n_check_failed, end.n_failed, end.n_skipped]
+}
+
+/// Four samples of two operations per case.
+pub(super) fn brief() -> Settings {
+    Settings { repetitions: Some(2), samples: Some(4), ..Settings::of(Profile::Quick) }
+}
+
+/// Runs one case of each kernel, without trouble from the listener.
+pub(super) fn drive(n_ranks: usize, kernels: &[Fake], settings: &Settings) -> Outcome {
+    drive_with(n_ranks, kernels, settings, Trouble::default())
+}
+
+/// [`drive`] with a listener that makes `trouble`.
+pub(super) fn drive_with(
+    n_ranks: usize,
+    fakes: &[Fake],
+    settings: &Settings,
+    trouble: Trouble,
+) -> Outcome {
+    let cases: Vec<Case> = fakes.iter().map(|fake| Case::new(fake.info, &[])).collect();
+    let ranks = local::run(n_ranks, |t| {
+        let kernels: Vec<&dyn Kernel<Local>> = fakes.iter().map(|fake| fake as _).collect();
+        let mut heard = Collector { trouble, ..Collector::default() };
+        let result = if t.rank() == 0 {
+            conduct(t, &kernels, &cases, settings, &mut heard)
+        } else {
+            follow(t, &kernels, settings).map_err(DriverError::from)
+        };
+        (result, heard)
+    });
+    let (results, heard): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
+    Outcome { results, heard: heard.into_iter().next().expect("there is a rank 0") }
+}

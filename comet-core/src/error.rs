@@ -1,0 +1,241 @@
+//! What can go wrong between two ranks, in one machine word.
+//!
+//! A [`TransportError`] boxes its details, so that the hot `Result` of a send or a
+//! receive stays one word wide and the happy path tests one register.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::transport::{Rank, Source, Tag};
+
+/// Result of a transport call.
+pub type Result<T, E = TransportError> = std::result::Result<T, E>;
+
+/// The kind of a [`TransportError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TransportErrorKind {
+    /// The message was longer than the buffer; it was consumed, and as much as fits was delivered.
+    Truncated,
+    /// Another rank died, or ended the job.
+    PeerFailed,
+    /// A call waited longer than the watchdog allows.
+    TimedOut,
+    /// The ranks of a collective disagree about its length.
+    Disagreement,
+    /// An argument is outside its range (a rank that does not exist); nothing was started.
+    InvalidArgument,
+    /// Memory, or another resource of the transport, is exhausted; nothing was started.
+    OutOfResources,
+    /// The transport cannot do this.
+    Unsupported,
+    /// The library or the system below the transport reported an error.
+    Backend,
+}
+
+/// Details of a [`TransportError`]; boxed to keep the error one word wide.
+#[derive(Debug)]
+struct Details {
+    kind: TransportErrorKind,
+    text: String,
+    rank: Option<Rank>,
+    peer: Option<Source>,
+    tag: Option<Tag>,
+    length_bytes: Option<usize>,
+    capacity_bytes: Option<usize>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// An error of a transport call, with rank, peer, tag and lengths where they are known.
+///
+/// A message that was [too long](TransportErrorKind::Truncated) and a call that could not be started
+/// leave the transport usable; every other kind ends the job (see [`ends_job`](Self::ends_job)).
+#[derive(Debug)]
+pub struct TransportError(Box<Details>);
+
+impl TransportError {
+    /// An error of `kind`; `text` says what was attempted and what went wrong, in lower case.
+    #[cold]
+    #[must_use]
+    pub fn new(kind: TransportErrorKind, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self(Box::new(Details {
+            kind,
+            text,
+            rank: None,
+            peer: None,
+            tag: None,
+            length_bytes: None,
+            capacity_bytes: None,
+            source: None,
+        }))
+    }
+
+    /// A message of `length_bytes` met a buffer of `capacity_bytes`.
+    #[cold]
+    #[must_use]
+    pub fn truncated(source: Rank, tag: Tag, length_bytes: usize, capacity_bytes: usize) -> Self {
+        let mut error = Self::new(TransportErrorKind::Truncated, "the message is too long");
+        error.0.length_bytes = Some(length_bytes);
+        error.0.capacity_bytes = Some(capacity_bytes);
+        error.with_peer(Source::Rank(source), tag)
+    }
+
+    /// A rank outside `0..n_ranks` was named.
+    #[cold]
+    #[must_use]
+    pub fn no_such_rank(rank: Rank, n_ranks: usize) -> Self {
+        let text = format!("there is no rank {rank}: ranks are 0 to {}", n_ranks.saturating_sub(1));
+        Self::new(TransportErrorKind::InvalidArgument, text)
+    }
+
+    /// Adds the rank on which the call was made.
+    #[cold]
+    #[must_use]
+    pub fn on_rank(mut self, rank: Rank) -> Self {
+        self.0.rank = Some(rank);
+        self
+    }
+
+    /// Adds the other end of the call, and its tag.
+    #[cold]
+    #[must_use]
+    pub fn with_peer(mut self, peer: Source, tag: Tag) -> Self {
+        self.0.peer = Some(peer);
+        self.0.tag = Some(tag);
+        self
+    }
+
+    /// Adds the length of the message, in bytes.
+    #[cold]
+    #[must_use]
+    pub fn with_length(mut self, length_bytes: usize) -> Self {
+        self.0.length_bytes = Some(length_bytes);
+        self
+    }
+
+    /// Adds the error below this one.
+    #[cold]
+    #[must_use]
+    pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// What kind of error this is.
+    #[must_use]
+    pub fn kind(&self) -> TransportErrorKind {
+        self.0.kind
+    }
+
+    /// Whether a message was longer than its buffer; the transport stays usable.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.0.kind == TransportErrorKind::Truncated
+    }
+
+    /// Whether the transport lacks what was asked; the transport stays usable.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        self.0.kind == TransportErrorKind::Unsupported
+    }
+
+    /// Whether the transport cannot be used after this error.
+    #[must_use]
+    pub fn ends_job(&self) -> bool {
+        use TransportErrorKind::{Backend, Disagreement, PeerFailed, TimedOut};
+        matches!(self.0.kind, PeerFailed | TimedOut | Disagreement | Backend)
+    }
+
+    /// The rank on which the call was made, if known.
+    #[must_use]
+    pub fn rank(&self) -> Option<Rank> {
+        self.0.rank
+    }
+
+    /// The other end of the call, if there is one.
+    #[must_use]
+    pub fn peer(&self) -> Option<Source> {
+        self.0.peer
+    }
+
+    /// The tag of the call, if it has one.
+    #[must_use]
+    pub fn tag(&self) -> Option<Tag> {
+        self.0.tag
+    }
+
+    /// Length of the message in bytes, if known.
+    #[must_use]
+    pub fn length_bytes(&self) -> Option<usize> {
+        self.0.length_bytes
+    }
+
+    /// Length of the buffer in bytes, if known.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> Option<usize> {
+        self.0.capacity_bytes
+    }
+}
+
+impl fmt::Display for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let details = &*self.0;
+        f.write_str(&details.text)?;
+        let mut separator = " (";
+        let mut part = |f: &mut fmt::Formatter<'_>, text: String| {
+            let result = write!(f, "{separator}{text}");
+            separator = ", ";
+            result
+        };
+        if let Some(rank) = details.rank {
+            part(f, format!("on rank {rank}"))?;
+        }
+        match details.peer {
+            Some(Source::Rank(peer)) => part(f, format!("peer rank {peer}"))?,
+            Some(Source::Any) => part(f, "from any rank".into())?,
+            None => (),
+        }
+        if let Some(tag) = details.tag {
+            part(f, format!("tag {tag}"))?;
+        }
+        if let Some(length_bytes) = details.length_bytes {
+            part(f, format!("{length_bytes} bytes sent"))?;
+        }
+        if let Some(capacity_bytes) = details.capacity_bytes {
+            part(f, format!("{capacity_bytes} bytes expected"))?;
+        }
+        if separator == ", " { f.write_str(")") } else { Ok(()) }
+    }
+}
+
+impl Error for TransportError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+// The hot result of a send stays one machine word.
+const _: () = assert!(size_of::<Result<()>>() == size_of::<usize>());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_truncated_receive_says_who_sent_how_much() {
+        let error = TransportError::truncated(3, Tag::new(7), 64, 32).on_rank(1);
+        assert_eq!(
+            error.to_string(),
+            "the message is too long (on rank 1, peer rank 3, tag 7, 64 bytes sent, 32 bytes expected)"
+        );
+        assert!(!error.ends_job());
+    }
+
+    #[test]
+    fn an_error_without_details_is_its_text_alone() {
+        let error = TransportError::new(TransportErrorKind::PeerFailed, "rank 2 died");
+        assert_eq!(error.to_string(), "rank 2 died");
+        assert!(error.ends_job());
+    }
+}

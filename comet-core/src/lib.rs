@@ -1,0 +1,49 @@
+//! The heart of CoMet: what a transport and a kernel are, and the driver that brings them together.
+//!
+//! ```text
+//!   kernel crates ──implement──► Kernel<T>          Transport ◄──implement── backends
+//!                                    └─────► driver ◄─────┘
+//!                                               │
+//!                                             Event ──► Listener (results, tables)
+//! ```
+//!
+//! This crate opens no file, prints nothing, starts no process and holds no unsafe code.
+//! Only a transport reads a clock.
+//!
+//! A round trip on the transport of threads that serves examples and tests:
+//!
+//! ```
+//! use comet_core::transport::{Source, Tag, Transport};
+//! const ECHO: Tag = Tag::new(1);
+//! let replies = comet_core::local::run(2, |t| {
+//!     let mut message = *b"ping";
+//!     if t.rank() == 0 {
+//!         t.blocked_send(1, ECHO, &message)?;
+//!         t.blocked_recv(Source::Rank(1), ECHO, &mut message)?;
+//!     } else {
+//!         t.blocked_recv(Source::Rank(0), ECHO, &mut message)?;
+//!         t.blocked_send(0, ECHO, b"pong")?;
+//!     }
+//!     Ok::<_, comet_core::error::TransportError>(message)
+//! });
+//! assert_eq!(&replies[0].as_ref().unwrap()[..], b"pong");
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod capability;
+pub mod collective;
+pub mod conformance;
+pub mod context;
+pub mod definition;
+pub mod driver;
+pub mod error;
+pub mod event;
+pub mod kernel;
+pub mod local;
+pub mod matching;
+pub mod pattern;
+pub mod sample;
+pub mod stats;
+pub mod sweep;
+pub mod topology;
+pub mod transport;

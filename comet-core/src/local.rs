@@ -1,0 +1,338 @@
+//! Ranks as threads of this process: a plain, safe transport for examples, tests and listing.
+//!
+//! It passes every conformance test that a real backend does, and moves messages through a queue
+//! under a mutex: do not quote times measured with it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::capability::Never;
+use crate::error::{Result, TransportError, TransportErrorKind};
+use crate::matching::Matcher;
+use crate::topology::Topology;
+use crate::transport::{ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport};
+
+/// How long a rank waits for a message before it gives up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One message in flight.
+#[derive(Debug)]
+struct Message {
+    source: Rank,
+    tag: Tag,
+    bytes: Vec<u8>,
+}
+
+/// Messages that a rank has not looked at yet.
+#[derive(Debug, Default)]
+struct Inbox {
+    messages: Mutex<VecDeque<Message>>,
+    arrived: Condvar,
+}
+
+/// What the ranks share.
+#[derive(Debug)]
+struct Shared {
+    inboxes: Vec<Inbox>,
+    topology: Topology,
+    start: Instant,
+    /// Whether the last byte of every message is flipped on the way.
+    corrupt: bool,
+}
+
+/// Name of a posted receive.
+type RecvId = u64;
+
+/// One rank of the local transport; made by [`run`].
+#[derive(Debug)]
+pub struct Local {
+    rank: Rank,
+    shared: Arc<Shared>,
+    matcher: RefCell<Matcher<RecvId, Message>>,
+    /// Messages that have found their receive, which has not looked yet.
+    delivered: RefCell<HashMap<RecvId, Message>>,
+    next_id: Cell<RecvId>,
+}
+
+/// A receive in flight: its message is copied when it is finished.
+#[derive(Debug)]
+pub struct LocalRecv<'env> {
+    id: RecvId,
+    source: Source,
+    tag: Tag,
+    buffer: &'env mut [u8],
+}
+
+/// A message buffer aligned as [`Transport::Buffer`] promises: a vector with a margin, since
+/// a plain vector of bytes may start anywhere.
+#[derive(Debug)]
+pub struct LocalBuffer {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl LocalBuffer {
+    const ALIGNMENT: usize = 64;
+
+    /// `length_bytes` zeroed bytes, or `None` if there is not that much memory.
+    fn new(length_bytes: usize) -> Option<Self> {
+        let mut bytes: Vec<u8> = Vec::new();
+        bytes.try_reserve_exact(length_bytes.checked_add(Self::ALIGNMENT)?).ok()?;
+        let start = bytes.as_ptr().align_offset(Self::ALIGNMENT);
+        // Within what was reserved, so the block stays where it is.
+        bytes.resize(start + length_bytes, 0);
+        Some(Self { bytes, start })
+    }
+}
+
+impl Deref for LocalBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
+impl DerefMut for LocalBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..]
+    }
+}
+
+/// Runs `f` on `n_ranks` ranks; returns what each of them returned.
+///
+/// # Panics
+/// If a rank panics.
+pub fn run<R: Send>(n_ranks: usize, f: impl Fn(&Local) -> R + Sync) -> Vec<R> {
+    run_with(Topology::hypercube(n_ranks), false, f)
+}
+
+/// [`run`] over a topology of the caller's. With `corrupt`, the last byte of every message with a
+/// user's tag arrives wrong: a kernel that does not notice does not verify.
+///
+/// # Panics
+/// If a rank panics.
+pub fn run_with<R: Send>(
+    topology: Topology,
+    corrupt: bool,
+    f: impl Fn(&Local) -> R + Sync,
+) -> Vec<R> {
+    let n_ranks = topology.n_ranks();
+    let inboxes = (0..n_ranks).map(|_| Inbox::default()).collect();
+    let shared = Arc::new(Shared { inboxes, topology, start: Instant::now(), corrupt });
+    let rank_main = |rank| {
+        f(&Local {
+            rank,
+            shared: Arc::clone(&shared),
+            matcher: RefCell::default(),
+            delivered: RefCell::default(),
+            next_id: Cell::new(0),
+        })
+    };
+    std::thread::scope(|threads| {
+        let rank_main = &rank_main;
+        let ranks: Vec<_> =
+            (0..n_ranks).map(|rank| threads.spawn(move || rank_main(rank))).collect();
+        ranks.into_iter().map(|rank| rank.join().expect("no rank panics")).collect()
+    })
+}
+
+/// [`run`] on a single rank.
+///
+/// # Panics
+/// If `f` panics.
+pub fn run_alone<R: Send>(f: impl Fn(&Local) -> R + Sync) -> R {
+    run(1, f).pop().expect("one rank returns one result")
+}
+
+impl Local {
+    fn require_rank(&self, rank: Rank) -> Result<()> {
+        if rank < self.n_ranks() {
+            return Ok(());
+        }
+        Err(TransportError::no_such_rank(rank, self.n_ranks()).on_rank(self.rank))
+    }
+
+    fn require_source(&self, source: Source) -> Result<()> {
+        match source {
+            Source::Rank(rank) => self.require_rank(rank),
+            Source::Any => Ok(()),
+        }
+    }
+
+    fn lock_inbox(&self, rank: Rank) -> MutexGuard<'_, VecDeque<Message>> {
+        // A queue is whole after each push and pop, so a panic elsewhere does not spoil it.
+        self.shared.inboxes[rank].messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands every message that has arrived to its receive, or keeps it.
+    fn progress(&self) {
+        let mut matcher = self.matcher.borrow_mut();
+        for message in self.lock_inbox(self.rank).drain(..) {
+            match matcher.claim(message.source, message.tag) {
+                Some(id) => drop(self.delivered.borrow_mut().insert(id, message)),
+                None => matcher.keep(message.source, message.tag, message),
+            }
+        }
+    }
+
+    /// Waits until the receive `id` has its message.
+    fn await_message(&self, id: RecvId) -> Option<Message> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            self.progress();
+            if let Some(message) = self.delivered.borrow_mut().remove(&id) {
+                return Some(message);
+            }
+            let inbox = self.lock_inbox(self.rank);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !inbox.is_empty() {
+                continue;
+            }
+            if left.is_zero() {
+                return None;
+            }
+            drop(self.shared.inboxes[self.rank].arrived.wait_timeout(inbox, left));
+        }
+    }
+}
+
+impl RawTransport for Local {
+    type SendOp<'env> = ();
+    type RecvOp<'env> = LocalRecv<'env>;
+
+    fn start_send(
+        &self,
+        _lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<()> {
+        self.require_rank(destination)?;
+        let mut bytes = message.to_vec();
+        if self.shared.corrupt
+            && tag.value() <= Tag::MAX
+            && let Some(byte) = bytes.last_mut()
+        {
+            *byte ^= 1;
+        }
+        self.lock_inbox(destination).push_back(Message { source: self.rank, tag, bytes });
+        self.shared.inboxes[destination].arrived.notify_one();
+        Ok(())
+    }
+
+    fn start_recv<'env>(
+        &self,
+        _lease: Lease<Self>,
+        source: Source,
+        tag: Tag,
+        buffer: &'env mut [u8],
+    ) -> Result<LocalRecv<'env>> {
+        self.require_source(source)?;
+        self.progress();
+        let id = self.next_id.replace(self.next_id.get() + 1);
+        let mut matcher = self.matcher.borrow_mut();
+        match matcher.take(source, tag) {
+            Some((_, message)) => drop(self.delivered.borrow_mut().insert(id, message)),
+            None => matcher.post(source, tag, id),
+        }
+        Ok(LocalRecv { id, source, tag, buffer })
+    }
+
+    fn poll_send(&self, _op: &mut ()) -> bool {
+        true
+    }
+
+    fn poll_recv(&self, op: &mut LocalRecv<'_>) -> bool {
+        self.progress();
+        self.delivered.borrow().contains_key(&op.id)
+    }
+
+    fn finish_send(&self, _op: ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
+        let LocalRecv { id, source, tag, buffer } = op;
+        let Some(message) = self.await_message(id) else {
+            let text = format!("no message arrived within {} s", PATIENCE.as_secs());
+            let error = TransportError::new(TransportErrorKind::TimedOut, text);
+            return (Err(error.on_rank(self.rank).with_peer(source, tag)), buffer);
+        };
+        let (found_bytes, capacity_bytes) = (message.bytes.len(), buffer.len());
+        let n = found_bytes.min(capacity_bytes);
+        buffer[..n].copy_from_slice(&message.bytes[..n]);
+        if found_bytes > capacity_bytes {
+            let error = TransportError::truncated(message.source, tag, found_bytes, capacity_bytes);
+            return (Err(error.on_rank(self.rank)), buffer);
+        }
+        (Ok(Status { source: message.source, tag, length_bytes: found_bytes }), buffer)
+    }
+
+    fn fail_job(&self, _reason: &str) -> ! {
+        std::process::abort()
+    }
+}
+
+impl Transport for Local {
+    type Buffer = LocalBuffer;
+    type OneSided = Never;
+    type ParallelFile = Never;
+    type Layouts = Never;
+    type Groups = Never;
+
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    fn n_ranks(&self) -> usize {
+        self.shared.inboxes.len()
+    }
+
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.shared.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn clock(&self) -> ClockInfo {
+        ClockInfo { name: "std::time::Instant", is_global: true, is_virtual: false }
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.shared.topology
+    }
+
+    fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
+        LocalBuffer::new(length_bytes).ok_or_else(|| {
+            let text = format!("there is no memory for a message buffer of {length_bytes} bytes");
+            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank)
+        })
+    }
+
+    fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+        self.require_source(source)?;
+        self.progress();
+        let matcher = self.matcher.borrow();
+        Ok(matcher.peek(source, tag).map(|(source, message)| Status {
+            source,
+            tag,
+            length_bytes: message.bytes.len(),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_buffers_are_aligned_zeroed_and_of_the_length_asked_for() {
+        for length_bytes in [0, 1, 8, 63, 64, 65, 5000] {
+            let buffer = run_alone(|t| t.message_buffer(length_bytes)).expect("memory suffices");
+            assert_eq!(*buffer, vec![0; length_bytes]);
+            assert_eq!(buffer.as_ptr().addr() % 64, 0, "{length_bytes} bytes");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Which message goes to which receive: a pure data structure, shared by the backends that do
+//! their own matching.
+//!
+//! ```text
+//!   a message arrives ──► posted receives, in posting order ──► no match ──► unexpected messages
+//!   a receive is posted ──► unexpected messages, in arrival order ──► no match ──► posted receives
+//! ```
+//!
+//! Because both lists are searched in order, the earliest receive that accepts a message gets it,
+//! and messages from one rank with one tag are received in the order in which they arrived
+//! (non-overtaking, MPI-4.1 section 3.5). The structure keeps no bytes and reads no clock: a
+//! backend attaches to each entry whatever it needs.
+
+use std::collections::VecDeque;
+
+use crate::transport::{Rank, Source, Tag};
+
+/// Posted receives (of type `R`) and unexpected messages (of type `M`) of one rank.
+#[derive(Debug)]
+pub struct Matcher<R, M> {
+    posted: VecDeque<Posted<R>>,
+    unexpected: VecDeque<Unexpected<M>>,
+}
+
+#[derive(Debug)]
+struct Posted<R> {
+    source: Source,
+    tag: Tag,
+    receive: R,
+}
+
+#[derive(Debug)]
+struct Unexpected<M> {
+    source: Rank,
+    tag: Tag,
+    message: M,
+}
+
+impl<R, M> Default for Matcher<R, M> {
+    fn default() -> Self {
+        Self { posted: VecDeque::new(), unexpected: VecDeque::new() }
+    }
+}
+
+impl<R, M> Matcher<R, M> {
+    /// Whether nothing is posted and nothing is unexpected.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.posted.is_empty() && self.unexpected.is_empty()
+    }
+
+    /// Takes the earliest unexpected message that `source` and `tag` accept, with its sender.
+    pub fn take(&mut self, source: Source, tag: Tag) -> Option<(Rank, M)> {
+        let index =
+            self.unexpected.iter().position(|m| m.tag == tag && source.accepts(m.source))?;
+        let found = self.unexpected.remove(index)?;
+        Some((found.source, found.message))
+    }
+
+    /// Looks at the message that [`take`](Self::take) would take.
+    #[must_use]
+    pub fn peek(&self, source: Source, tag: Tag) -> Option<(Rank, &M)> {
+        let found = self.unexpected.iter().find(|m| m.tag == tag && source.accepts(m.source))?;
+        Some((found.source, &found.message))
+    }
+
+    /// Posts a receive that nothing unexpected matched (see [`take`](Self::take)).
+    pub fn post(&mut self, source: Source, tag: Tag, receive: R) {
+        self.posted.push_back(Posted { source, tag, receive });
+    }
+
+    /// Takes the earliest posted receive that accepts a message from `source` with `tag`.
+    pub fn claim(&mut self, source: Rank, tag: Tag) -> Option<R> {
+        let index = self.posted.iter().position(|p| p.tag == tag && p.source.accepts(source))?;
+        Some(self.posted.remove(index)?.receive)
+    }
+
+    /// Keeps a message that no posted receive accepts (see [`claim`](Self::claim)).
+    pub fn keep(&mut self, source: Rank, tag: Tag, message: M) {
+        self.unexpected.push_back(Unexpected { source, tag, message });
+    }
+
+    /// Shows each unexpected message, with its sender, to `f`, in arrival order.
+    pub fn for_each_unexpected(&mut self, mut f: impl FnMut(Rank, &mut M)) {
+        self.unexpected.iter_mut().for_each(|m| f(m.source, &mut m.message));
+    }
+
+    /// The latest unexpected message from `source`, for a backend that fills it piece by piece.
+    pub fn last_from(&mut self, source: Rank) -> Option<&mut M> {
+        Some(&mut self.unexpected.iter_mut().rev().find(|m| m.source == source)?.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TAG: Tag = Tag::new(1);
+    const OTHER: Tag = Tag::new(2);
+
+    #[test]
+    fn the_earliest_posted_receive_that_accepts_a_message_gets_it() {
+        let mut matcher = Matcher::<&str, ()>::default();
+        matcher.post(Source::Rank(1), TAG, "from 1");
+        matcher.post(Source::Any, TAG, "from any");
+        assert_eq!(matcher.claim(0, TAG), Some("from any"));
+        assert_eq!(matcher.claim(1, OTHER), None);
+        assert_eq!(matcher.claim(1, TAG), Some("from 1"));
+        assert!(matcher.is_empty());
+    }
+
+    #[test]
+    fn peeking_does_not_take() {
+        let mut matcher = Matcher::<(), u8>::default();
+        matcher.keep(3, TAG, 7);
+        assert_eq!(matcher.peek(Source::Any, TAG), Some((3, &7)));
+        assert_eq!(matcher.take(Source::Rank(2), TAG), None);
+        assert_eq!(matcher.take(Source::Rank(3), TAG), Some((3, 7)));
+        assert_eq!(matcher.peek(Source::Any, TAG), None);
+    }
+
+    /// One step of a random history: a message arrives, or a receive is posted.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Arrive(Rank, Tag),
+        Post(Source, Tag),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let tag = prop_oneof![Just(TAG), Just(OTHER)];
+        let source = prop_oneof![(0..3usize).prop_map(Source::Rank), Just(Source::Any)];
+        prop_oneof![
+            (0..3usize, tag.clone()).prop_map(|(rank, tag)| Step::Arrive(rank, tag)),
+            (source, tag).prop_map(|(source, tag)| Step::Post(source, tag)),
+        ]
+    }
+
+    /// The rule stated once more, naively: at each step try all pairs, earliest receive first,
+    /// then earliest message.
+    fn naive_pairs(steps: &[Step]) -> Vec<(usize, usize)> {
+        let (mut receives, mut messages, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, step) in steps.iter().enumerate() {
+            match *step {
+                Step::Arrive(rank, tag) => messages.push((id, rank, tag)),
+                Step::Post(source, tag) => receives.push((id, source, tag)),
+            }
+            'search: for r in 0..receives.len() {
+                for m in 0..messages.len() {
+                    let ((receive, source, wanted), (message, rank, tag)) =
+                        (receives[r], messages[m]);
+                    if wanted == tag && Source::accepts(source, rank) {
+                        pairs.push((receive, message));
+                        receives.remove(r);
+                        messages.remove(m);
+                        break 'search;
+                    }
+                }
+            }
+        }
+        pairs
+    }
+
+    proptest! {
+        #[test]
+        fn matching_agrees_with_the_naive_rule(steps in prop::collection::vec(step(), 0..60)) {
+            let mut matcher = Matcher::default();
+            let mut pairs = Vec::new();
+            for (id, step) in steps.iter().enumerate() {
+                match *step {
+                    Step::Arrive(rank, tag) => match matcher.claim(rank, tag) {
+                        Some(receive) => pairs.push((receive, id)),
+                        None => matcher.keep(rank, tag, id),
+                    },
+                    Step::Post(source, tag) => match matcher.take(source, tag) {
+                        Some((_, message)) => pairs.push((id, message)),
+                        None => matcher.post(source, tag, id),
+                    },
+                }
+            }
+            prop_assert_eq!(pairs, naive_pairs(&steps));
+        }
+    }
+}

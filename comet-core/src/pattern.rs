@@ -1,0 +1,90 @@
+//! Test data that tells messages apart, and checks that say what is wrong.
+
+use crate::kernel::KernelError;
+use crate::transport::{Rank, Status};
+
+/// Fills `message` with bytes that depend on `seed` and on their place.
+pub fn fill(message: &mut [u8], seed: u64) {
+    for (index, byte) in message.iter_mut().enumerate() {
+        *byte = byte_at(seed, index);
+    }
+}
+
+/// Fills `buffer` with bytes that differ, each one, from what [`fill`] puts there, so that data
+/// that never arrived is noticed.
+pub fn spoil(buffer: &mut [u8], seed: u64) {
+    for (index, byte) in buffer.iter_mut().enumerate() {
+        *byte = !byte_at(seed, index);
+    }
+}
+
+/// Checks that `message` is what [`fill`] makes of `seed`; `what` names it in the error.
+///
+/// # Errors
+/// [`KernelError::Mismatch`] with the first wrong byte.
+pub fn check(message: &[u8], seed: u64, what: &str) -> Result<(), KernelError> {
+    let wrong = message.iter().enumerate().find(|(index, byte)| **byte != byte_at(seed, *index));
+    let Some((index, byte)) = wrong else { return Ok(()) };
+    let expected = byte_at(seed, index);
+    Err(KernelError::mismatch(
+        format!("byte {index} of {} of {what}", message.len()),
+        format_args!("{expected:#04x}"),
+        format_args!("{byte:#04x}"),
+    ))
+}
+
+/// Checks source and length of what arrived; `what` names it in the error.
+///
+/// # Errors
+/// [`KernelError::Mismatch`] if either differs.
+pub fn check_status(
+    status: Status,
+    source: Rank,
+    length_bytes: usize,
+    what: &str,
+) -> Result<(), KernelError> {
+    if status.source != source {
+        let (expected, found) = (format!("rank {source}"), format!("rank {}", status.source));
+        return Err(KernelError::mismatch(format!("source of {what}"), expected, found));
+    }
+    if status.length_bytes != length_bytes {
+        let (expected, found) =
+            (format!("{length_bytes} bytes"), format!("{} bytes", status.length_bytes));
+        return Err(KernelError::mismatch(format!("length of {what}"), expected, found));
+    }
+    Ok(())
+}
+
+/// The byte at `index` of the pattern `seed`: the top bits of a multiplicative hash, so that
+/// neither a shift nor another seed gives the same bytes.
+fn byte_at(seed: u64, index: usize) -> u8 {
+    let x = (seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64);
+    let x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (x >> 56).to_le_bytes()[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_wrong_byte_is_found_and_named() {
+        let mut message = vec![0; 1000];
+        fill(&mut message, 7);
+        check(&message, 7, "the echo").unwrap();
+        message[417] ^= 1;
+        let text = check(&message, 7, "the echo").unwrap_err().to_string();
+        assert!(text.starts_with("byte 417 of 1000 of the echo: expected 0x"), "{text}");
+    }
+
+    #[test]
+    fn another_seed_a_shift_and_a_spoiled_buffer_do_not_pass() {
+        let mut message = vec![0; 100];
+        fill(&mut message, 7);
+        assert!(check(&message, 8, "x").is_err());
+        message.rotate_left(1);
+        assert!(check(&message, 7, "x").is_err());
+        spoil(&mut message, 7);
+        assert!(message.iter().enumerate().all(|(i, byte)| *byte != byte_at(7, i)));
+    }
+}

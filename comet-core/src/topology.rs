@@ -1,0 +1,398 @@
+//! Topology as data: the processor mesh, its neighbours, and who is how many hops away.
+//!
+//! Source: thesis sections 3.1.5 and 3.4.1, figures 4.1 and 4.2. The thesis defines both for
+//! powers of two only; [`Mesh::gray`] and [`Topology::hypercube`] say what every other rank count
+//! gets. A user's own tables replace both ([`Topology::new`]).
+
+use crate::transport::Rank;
+
+/// The reflected Gray code of `index`.
+#[must_use]
+pub const fn gray(index: usize) -> usize {
+    index ^ (index >> 1)
+}
+
+/// A rank's four neighbours on the periodic mesh, and its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbours {
+    /// One row up (`NORTH`); row 0's is in the last row.
+    pub top: Rank,
+    /// One row down.
+    pub bottom: Rank,
+    /// One column back (west).
+    pub pred: Rank,
+    /// One column on (`EAST`).
+    pub succ: Rank,
+    /// Row of this rank.
+    pub node_row: usize,
+    /// Column of this rank.
+    pub node_col: usize,
+}
+
+/// Ranks arranged in `rows` x `cols`, each exactly once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mesh {
+    rows: usize,
+    cols: usize,
+    ranks: Vec<Rank>,
+}
+
+impl Mesh {
+    /// The default mesh of `n_ranks` ranks: near-square, filled with the Gray code.
+    ///
+    /// `cols` is the smallest divisor of `n_ranks` that is at least its square root: equal to
+    /// `rows` for squares, twice `rows` for the other powers of two (the thesis's `proc_dim1`),
+    /// and `n_ranks` itself for primes, which get a mesh of one row.
+    #[must_use]
+    pub fn gray(n_ranks: usize) -> Self {
+        let n_ranks = n_ranks.max(1);
+        let cols = (1..=n_ranks)
+            .find(|cols| cols * cols >= n_ranks && n_ranks.is_multiple_of(*cols))
+            .unwrap_or(n_ranks);
+        Self::gray_with(n_ranks / cols, cols)
+    }
+
+    /// A mesh of `rows` x `cols` filled with the Gray code like a serpent: even rows from left to
+    /// right, odd rows from right to left.
+    ///
+    /// ```text
+    ///   2 x 4:   0 1 3 2        3 x 1:   0
+    ///            4 5 7 6                 1
+    ///                                    2
+    /// ```
+    ///
+    /// Where both dimensions are powers of two, neighbours differ in one bit, across the edges
+    /// too. For other counts the codes that are no rank are left out, so that neighbours may
+    /// differ in several bits.
+    #[must_use]
+    pub fn gray_with(rows: usize, cols: usize) -> Self {
+        let n_ranks = rows * cols;
+        let codes = (0..n_ranks.next_power_of_two()).map(gray).filter(|code| *code < n_ranks);
+        let mut ranks: Vec<Rank> = codes.collect();
+        for row in ranks.chunks_mut(cols.max(1)).skip(1).step_by(2) {
+            row.reverse();
+        }
+        Self { rows, cols, ranks }
+    }
+
+    /// The mesh whose row `i`, column `j` is `table[i][j]`.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong, if the rows differ in length, or if the table does not
+    /// hold every rank below its number of entries exactly once.
+    pub fn from_table(table: &[Vec<Rank>]) -> Result<Self, String> {
+        let (rows, cols) = (table.len(), table.first().map_or(0, Vec::len));
+        if rows * cols == 0 {
+            return Err("the mesh is empty: it needs one row of ranks at least".into());
+        }
+        if let Some(row) = table.iter().position(|row| row.len() != cols) {
+            let found = table[row].len();
+            return Err(format!("row {row} of the mesh has {found} ranks, row 0 has {cols}"));
+        }
+        let ranks = table.concat();
+        for rank in 0..ranks.len() {
+            let times = ranks.iter().filter(|r| **r == rank).count();
+            if times != 1 {
+                let n_ranks = ranks.len();
+                return Err(format!(
+                    "the mesh of {n_ranks} ranks names rank {rank} {times} times, not once"
+                ));
+            }
+        }
+        Ok(Self { rows, cols, ranks })
+    }
+
+    /// Number of rows (the thesis's `proc_dim2`).
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns (the thesis's `proc_dim1`).
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The ranks, row by row.
+    #[must_use]
+    pub fn ranks(&self) -> &[Rank] {
+        &self.ranks
+    }
+
+    /// The rank in row `row` and column `col`; both wrap around.
+    #[must_use]
+    pub fn rank_at(&self, row: usize, col: usize) -> Rank {
+        self.ranks[(row % self.rows) * self.cols + col % self.cols]
+    }
+
+    /// Row and column of `rank`.
+    ///
+    /// # Panics
+    /// If `rank` is not on the mesh.
+    #[must_use]
+    pub fn position(&self, rank: Rank) -> (usize, usize) {
+        let index = self.ranks.iter().position(|r| *r == rank).expect("every rank is on the mesh");
+        (index / self.cols, index % self.cols)
+    }
+
+    /// The neighbours of `rank` (`get_adjacent_neighbors`). In a mesh of one row, `top` and
+    /// `bottom` are the rank itself; in one of one column, `pred` and `succ` are.
+    ///
+    /// # Panics
+    /// If `rank` is not on the mesh.
+    #[must_use]
+    pub fn neighbours(&self, rank: Rank) -> Neighbours {
+        let (row, col) = self.position(rank);
+        Neighbours {
+            top: self.rank_at(row + self.rows - 1, col),
+            bottom: self.rank_at(row + 1, col),
+            pred: self.rank_at(row, col + self.cols - 1),
+            succ: self.rank_at(row, col + 1),
+            node_row: row,
+            node_col: col,
+        }
+    }
+
+    /// The mesh on which a transposed matrix lies: `cols` x `rows`.
+    ///
+    /// A square mesh is its own: rank (i, j) trades blocks with rank (j, i), as in the thesis.
+    /// Any other is the same Gray serpent over the exchanged dimensions, or, for a table that is
+    /// not such a serpent, the table with rows and columns exchanged.
+    #[must_use]
+    pub fn transposed(&self) -> Self {
+        if self.rows == self.cols {
+            return self.clone();
+        }
+        if *self == Self::gray_with(self.rows, self.cols) {
+            return Self::gray_with(self.cols, self.rows);
+        }
+        let entry = |i: usize| self.ranks[(i % self.rows) * self.cols + i / self.rows];
+        let ranks = (0..self.ranks.len()).map(entry).collect();
+        Self { rows: self.cols, cols: self.rows, ranks }
+    }
+}
+
+/// How far apart two ranks are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Hops {
+    /// The number of bits in which the two ranks differ.
+    Hypercube,
+    /// `table[from][to]`.
+    Table(Vec<Vec<usize>>),
+}
+
+/// The mesh and the hop function of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    mesh: Mesh,
+    hops: Hops,
+}
+
+impl Topology {
+    /// `n_ranks` ranks numbered like the corners of a hypercube, on the default [`Mesh::gray`].
+    #[must_use]
+    pub fn hypercube(n_ranks: usize) -> Self {
+        Self { mesh: Mesh::gray(n_ranks), hops: Hops::Hypercube }
+    }
+
+    /// `mesh`, with distances `hops[from][to]`, or those of a hypercube.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong, if the distance table is not square over the ranks of
+    /// the mesh, or if a rank is not exactly 0 hops away from itself alone.
+    pub fn new(mesh: Mesh, hops: Option<Vec<Vec<usize>>>) -> Result<Self, String> {
+        let Some(table) = hops else { return Ok(Self { mesh, hops: Hops::Hypercube }) };
+        let n_ranks = mesh.ranks.len();
+        if table.len() != n_ranks {
+            let found = table.len();
+            return Err(format!("the hop table has {found} rows, the mesh has {n_ranks} ranks"));
+        }
+        for (from, row) in table.iter().enumerate() {
+            if row.len() != n_ranks {
+                let found = row.len();
+                return Err(format!(
+                    "row {from} of the hop table has {found} entries, not {n_ranks}"
+                ));
+            }
+            if let Some(to) = (0..n_ranks).find(|to| (row[*to] == 0) != (from == *to)) {
+                let found = row[to];
+                return Err(format!("the hop table says {found} from rank {from} to rank {to}"));
+            }
+        }
+        Ok(Self { mesh, hops: Hops::Table(table) })
+    }
+
+    /// The processor mesh.
+    #[must_use]
+    pub fn mesh(&self) -> &Mesh {
+        &self.mesh
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn n_ranks(&self) -> usize {
+        self.mesh.ranks.len()
+    }
+
+    /// Where the distances come from, as in the record: `hypercube` or `table`.
+    #[must_use]
+    pub fn metric(&self) -> &'static str {
+        match self.hops {
+            Hops::Hypercube => "hypercube",
+            Hops::Table(_) => "table",
+        }
+    }
+
+    /// Number of links between two ranks, 0 from a rank to itself.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn hops(&self, from: Rank, to: Rank) -> usize {
+        assert!(from < self.n_ranks() && to < self.n_ranks(), "no rank {from} or {to}");
+        match &self.hops {
+            Hops::Hypercube => (from ^ to).count_ones() as usize,
+            Hops::Table(table) => table[from][to],
+        }
+    }
+
+    /// A rank `hop` links away from `rank` (`get_hop_node`), or `None` where there is none.
+    ///
+    /// On a hypercube the one whose lowest `hop` bits are flipped, if there is such a rank, or
+    /// else the lowest rank at that distance; in a table the lowest rank at that distance.
+    ///
+    /// # Panics
+    /// If there is no rank `rank`.
+    #[must_use]
+    pub fn hop_node(&self, rank: Rank, hop: usize) -> Option<Rank> {
+        let n_ranks = self.n_ranks();
+        let flipped = 1usize.checked_shl(u32::try_from(hop).ok()?).map(|bit| rank ^ (bit - 1));
+        if self.hops == Hops::Hypercube && flipped.is_some_and(|rank| rank < n_ranks) {
+            return flipped;
+        }
+        (0..n_ranks).find(|to| self.hops(rank, *to) == hop)
+    }
+
+    /// The largest distance from `rank` for which there is a [`hop_node`](Self::hop_node).
+    ///
+    /// # Panics
+    /// If there is no rank `rank`.
+    #[must_use]
+    pub fn max_hops(&self, rank: Rank) -> usize {
+        (0..self.n_ranks()).map(|to| self.hops(rank, to)).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn power_of_two_meshes_are_those_of_the_thesis() {
+        for (n_ranks, rows, cols) in
+            [(1, 1, 1), (2, 1, 2), (4, 2, 2), (8, 2, 4), (16, 4, 4), (32, 4, 8)]
+        {
+            let mesh = Mesh::gray(n_ranks);
+            assert_eq!((mesh.rows(), mesh.cols()), (rows, cols), "{n_ranks} ranks");
+        }
+        assert_eq!(Mesh::gray(8).ranks(), [0, 1, 3, 2, 4, 5, 7, 6]);
+    }
+
+    #[test]
+    fn on_powers_of_two_all_neighbours_differ_in_one_bit() {
+        for exponent in 1..=10 {
+            let topology = Topology::hypercube(1 << exponent);
+            for rank in 0..topology.n_ranks() {
+                let n = topology.mesh().neighbours(rank);
+                for other in [n.top, n.bottom, n.pred, n.succ] {
+                    assert!(topology.hops(rank, other) <= 1, "{rank} and {other} of 2^{exponent}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_rank_count_has_a_mesh_of_all_its_ranks() {
+        for n_ranks in 1..=100 {
+            let mesh = Mesh::gray(n_ranks);
+            assert!(mesh.rows() <= mesh.cols());
+            let mut ranks = mesh.ranks().to_vec();
+            ranks.sort_unstable();
+            assert_eq!(ranks, (0..n_ranks).collect::<Vec<_>>());
+        }
+        assert_eq!((Mesh::gray(12).rows(), Mesh::gray(12).cols()), (3, 4));
+        assert_eq!((Mesh::gray(7).rows(), Mesh::gray(7).cols()), (1, 7));
+    }
+
+    #[test]
+    fn neighbours_are_mutual_and_wrap_around() {
+        for n_ranks in 1..=32 {
+            let mesh = Mesh::gray(n_ranks);
+            for rank in 0..n_ranks {
+                let n = mesh.neighbours(rank);
+                assert_eq!(mesh.neighbours(n.top).bottom, rank);
+                assert_eq!(mesh.neighbours(n.succ).pred, rank);
+            }
+        }
+    }
+
+    #[test]
+    fn transposing_a_mesh_twice_gives_it_back() {
+        for n_ranks in 1..=32 {
+            let mesh = Mesh::gray(n_ranks);
+            assert_eq!(mesh.transposed().transposed(), mesh);
+        }
+        let table = Mesh::from_table(&[vec![2, 1, 0], vec![3, 5, 4]]).unwrap();
+        assert_eq!(table.transposed().ranks(), [2, 3, 1, 5, 0, 4]);
+        assert_eq!(table.transposed().transposed(), table);
+    }
+
+    #[test]
+    fn hop_nodes_flip_the_lowest_bits() {
+        let topology = Topology::hypercube(16);
+        assert_eq!(topology.hop_node(0, 0), Some(0));
+        assert_eq!(topology.hop_node(0, 4), Some(15));
+        assert_eq!(topology.hop_node(5, 2), Some(6));
+        assert_eq!(topology.hop_node(0, 5), None);
+        assert_eq!(topology.max_hops(0), 4);
+    }
+
+    #[test]
+    fn every_distance_up_to_the_largest_has_a_rank() {
+        for n_ranks in 1..=40 {
+            let topology = Topology::hypercube(n_ranks);
+            for hop in 0..=topology.max_hops(0) {
+                let rank = topology.hop_node(0, hop).expect("a rank at each distance");
+                assert_eq!(topology.hops(0, rank), hop, "{hop} hops of {n_ranks} ranks");
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_tables_are_refused_with_a_reason() {
+        let check = |table: &[Vec<Rank>], reason: &str| {
+            assert_eq!(Mesh::from_table(table).unwrap_err(), reason);
+        };
+        check(&[], "the mesh is empty: it needs one row of ranks at least");
+        check(&[vec![0, 1], vec![2]], "row 1 of the mesh has 1 ranks, row 0 has 2");
+        check(&[vec![0, 0]], "the mesh of 2 ranks names rank 0 2 times, not once");
+        let mesh = Mesh::gray(2);
+        let refuse = |hops| Topology::new(mesh.clone(), Some(hops)).unwrap_err();
+        assert_eq!(refuse(vec![]), "the hop table has 0 rows, the mesh has 2 ranks");
+        assert_eq!(
+            refuse(vec![vec![0, 0], vec![1, 0]]),
+            "the hop table says 0 from rank 0 to rank 1"
+        );
+    }
+
+    #[test]
+    fn a_users_table_replaces_the_distances() {
+        let hops = vec![vec![0, 2, 1], vec![2, 0, 1], vec![1, 1, 0]];
+        let topology = Topology::new(Mesh::gray(3), Some(hops)).unwrap();
+        assert_eq!(topology.hop_node(0, 1), Some(2));
+        assert_eq!(topology.hop_node(0, 2), Some(1));
+        assert_eq!(topology.max_hops(0), 2);
+        assert_eq!(topology.metric(), "table");
+    }
+}

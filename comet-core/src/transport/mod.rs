@@ -1,0 +1,334 @@
+//! The contract between kernels and whatever moves their messages.
+//!
+//! ```text
+//!   kernels, driver        call the safe methods of  Transport
+//!        │                 (thesis section 3.4: blocked and unblocked send and receive, probe,
+//!        │                  wait, broadcast, global sum, barrier, clock)
+//!        ▼
+//!   Scope, requests        keep a lent buffer borrowed until its operation has ended
+//!        │
+//!        ▼
+//!   RawTransport           what a backend must be able to do: start, poll, finish, fail the job
+//! ```
+//!
+//! Matching: a receive takes the earliest message with exactly its tag from its [`Source`].
+//! Messages from one rank to another with the same tag never overtake each other.
+//! Every rank is one process (or fiber, or thread) with one transport value, which is used from
+//! that rank alone: methods take `&self`, because requests need the transport while others are
+//! open, and an implementation keeps its state in cells.
+
+mod scope;
+mod types;
+
+pub use scope::{Lease, RecvRequest, Scope, SendRequest};
+pub use types::{ClockInfo, Rank, Source, Status, Tag, Work};
+
+use std::ops::DerefMut;
+
+use crate::capability::{Groups, Layouts, OneSided, ParallelFile};
+use crate::collective;
+use crate::error::{Result, TransportError};
+use crate::topology::Topology;
+
+/// What a backend does for unblocked calls; kernels use [`Transport::scope`] instead.
+///
+/// The operations are typed, so a backend keeps in them what it needs (an `MPI_Request`, an index
+/// into its table) together with the borrow of the buffer.
+/// The [`Lease`] that a start takes is the promise, made by [`Scope`] alone, that the operation
+/// will be finished before the borrow ends, or that the process ends first.
+/// So a backend may keep a raw pointer to the buffer until then.
+pub trait RawTransport {
+    /// A send that was started.
+    type SendOp<'env>;
+    /// A receive that was started; it holds the borrow of its buffer.
+    type RecvOp<'env>;
+
+    /// Starts to send `message` to rank `destination`.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed; nothing was started then.
+    fn start_send<'env>(
+        &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: &'env [u8],
+    ) -> Result<Self::SendOp<'env>>;
+
+    /// Starts to receive into `buffer`.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed; nothing was started then.
+    fn start_recv<'env>(
+        &self,
+        lease: Lease<Self>,
+        source: Source,
+        tag: Tag,
+        buffer: &'env mut [u8],
+    ) -> Result<Self::RecvOp<'env>>;
+
+    /// Makes progress and says whether the send has ended (also with an error).
+    fn poll_send(&self, op: &mut Self::SendOp<'_>) -> bool;
+
+    /// Makes progress and says whether the receive has ended (also with an error).
+    fn poll_recv(&self, op: &mut Self::RecvOp<'_>) -> bool;
+
+    /// Waits until the message may be changed again.
+    ///
+    /// # Errors
+    /// If the job has failed. The buffer is not read any more in either case.
+    fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()>;
+
+    /// Waits until the message has arrived, and gives the buffer back.
+    /// The buffer is not written any more, whether the result is an error or not.
+    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]);
+
+    /// Ends this process and the job, without unwinding, because a buffer that an unfinished
+    /// operation uses is about to be freed.
+    fn fail_job(&self, reason: &str) -> !;
+}
+
+/// A rank's view of the message-passing system: all that kernels and the driver call.
+///
+/// The names are those of the thesis (section 3.4); lengths are in bytes and may be 0.
+pub trait Transport: RawTransport + Sized {
+    /// Memory that this transport moves fastest; aligned to at least 64 bytes.
+    type Buffer: DerefMut<Target = [u8]>;
+    /// Remote memory access, or [`Never`](crate::capability::Never).
+    type OneSided: OneSided;
+    /// Parallel files, or [`Never`](crate::capability::Never).
+    type ParallelFile: ParallelFile;
+    /// Non-contiguous data, or [`Never`](crate::capability::Never).
+    type Layouts: Layouts;
+    /// Sub-communicators, or [`Never`](crate::capability::Never).
+    type Groups: Groups;
+
+    /// This rank's number, `0..n_ranks` (`get_node_id`).
+    fn rank(&self) -> Rank;
+
+    /// How many ranks there are (`get_num_nodes`).
+    fn n_ranks(&self) -> usize;
+
+    /// The clock, in nanoseconds since some fixed moment (`get_time`).
+    ///
+    /// It never goes backwards. Only the driver reads it, and checks that are about time.
+    fn now_ns(&self) -> u64;
+
+    /// What the clock is worth.
+    fn clock(&self) -> ClockInfo;
+
+    /// The processor mesh and the hop function (`get_proc_dimensions`,
+    /// `get_adjacent_neighbors`, `get_hop_node`).
+    fn topology(&self) -> &Topology;
+
+    /// A zeroed message buffer of `length_bytes` bytes.
+    ///
+    /// # Errors
+    /// If there is not that much memory.
+    fn message_buffer(&self, length_bytes: usize) -> Result<Self::Buffer>;
+
+    /// Says whether a message that a receive would take has arrived, without receiving it
+    /// (`unblocked_probe_msg`). The message stays where it is; its length is known.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed.
+    fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>>;
+
+    /// Runs `f` with a [`Scope`] for unblocked calls, and returns after all of them have ended.
+    ///
+    /// A buffer lent to an unblocked call stays borrowed until the scope ends, or until
+    /// [`RecvRequest::wait`] gives it back. A request that was leaked when `f` returns, and one in
+    /// flight when `f` panics, end the job, because their buffers may be freed next.
+    ///
+    /// ```
+    /// use comet_core::transport::{Source, Tag, Transport};
+    /// const TAG: Tag = Tag::new(1);
+    /// comet_core::local::run_alone(|t| {
+    ///     let (sent, mut received) = ([1u8, 2, 3], [0u8; 3]);
+    ///     let status = t.scope(|s| {
+    ///         let receive = s.unblocked_recv(Source::Any, TAG, &mut received)?;
+    ///         let send = s.unblocked_send(t.rank(), TAG, &sent)?;
+    ///         send.wait()?;
+    ///         Ok(receive.wait()?.0)
+    ///     })?;
+    ///     assert_eq!((status.length_bytes, received), (3, [1, 2, 3]));
+    ///     Ok::<_, comet_core::error::TransportError>(())
+    /// })
+    /// .unwrap();
+    /// ```
+    ///
+    /// The compiler refuses to touch a buffer that is lent:
+    ///
+    /// ```compile_fail,E0499
+    /// # use comet_core::transport::{Source, Tag, Transport};
+    /// comet_core::local::run_alone(|t| {
+    ///     let mut buffer = [0u8; 3];
+    ///     t.scope(|s| {
+    ///         let a = s.unblocked_recv(Source::Any, Tag::new(1), &mut buffer)?;
+    ///         let b = s.unblocked_recv(Source::Any, Tag::new(1), &mut buffer)?; // lent twice
+    ///         a.wait()?;
+    ///         b.wait()?;
+    ///         Ok(())
+    ///     })
+    /// });
+    /// ```
+    ///
+    /// to free it too early:
+    ///
+    /// ```compile_fail,E0597
+    /// # use comet_core::transport::{Source, Tag, Transport};
+    /// comet_core::local::run_alone(|t| {
+    ///     t.scope(|s| {
+    ///         let mut buffer = [0u8; 3]; // younger than the scope
+    ///         s.unblocked_recv(Source::Any, Tag::new(1), &mut buffer)?.wait()?;
+    ///         Ok(())
+    ///     })
+    /// });
+    /// ```
+    ///
+    /// and to let a request out of its scope:
+    ///
+    /// ```compile_fail
+    /// # use comet_core::transport::{Source, Tag, Transport};
+    /// comet_core::local::run_alone(|t| {
+    ///     let buffer = [0u8; 3];
+    ///     let request = t.scope(|s| s.unblocked_send(t.rank(), Tag::new(1), &buffer))?;
+    ///     request.wait()
+    /// });
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `f`, or else the first error of a request that was dropped rather than waited for.
+    #[inline]
+    fn scope<'env, R>(
+        &'env self,
+        f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, Self>) -> Result<R>,
+    ) -> Result<R> {
+        scope::run(self, f)
+    }
+
+    /// Sends `message` to `destination`; returns when `message` may be changed again.
+    ///
+    /// Messages up to the transport's eager limit are buffered. A longer one may have to wait for
+    /// its receive, but never keeps this rank from taking in messages meanwhile, so two ranks that
+    /// send to each other first and receive then do not deadlock on shared memory.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed.
+    #[inline]
+    fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
+        self.scope(|s| s.unblocked_send(destination, tag, message)?.wait())
+    }
+
+    /// Receives the earliest message with `tag` from `source` into the front of `buffer`.
+    ///
+    /// # Errors
+    /// [`Truncated`](crate::error::TransportErrorKind::Truncated) if the message is longer than
+    /// the buffer: it is consumed, its front is in the buffer, and the transport stays usable.
+    /// Other kinds if there is no such rank, or if the job has failed.
+    #[inline]
+    fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
+        self.scope(|s| Ok(s.unblocked_recv(source, tag, buffer)?.wait()?.0))
+    }
+
+    /// Sends `message` to `destination` while it receives from `source` into `buffer`; safe from
+    /// deadlock on every transport, however long the messages are (MPI-4.1 section 3.10).
+    ///
+    /// # Errors
+    /// Those of [`blocked_send`](Self::blocked_send) and [`blocked_recv`](Self::blocked_recv).
+    #[inline]
+    fn blocked_exchange(
+        &self,
+        destination: Rank,
+        message: &[u8],
+        source: Source,
+        buffer: &mut [u8],
+        tag: Tag,
+    ) -> Result<Status> {
+        if destination >= self.n_ranks() {
+            // Before the receive is posted, which would have to be waited for.
+            let error = TransportError::no_such_rank(destination, self.n_ranks());
+            return Err(error.on_rank(self.rank()));
+        }
+        self.scope(|s| {
+            let receive = s.unblocked_recv(source, tag, buffer)?;
+            s.unblocked_send(destination, tag, message)?.wait()?;
+            Ok(receive.wait()?.0)
+        })
+    }
+
+    /// Returns after every rank has called it (MPI-4.1 section 6.3).
+    ///
+    /// # Errors
+    /// If the job has failed.
+    #[inline]
+    fn barrier(&self) -> Result<()> {
+        collective::barrier(self)
+    }
+
+    /// Copies `message` of rank `root` into `message` of every other rank; all ranks call it with
+    /// the same `root` and length (MPI-4.1 section 6.4).
+    ///
+    /// # Errors
+    /// If there is no such rank, if the lengths differ, or if the job has failed.
+    #[inline]
+    fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
+        collective::broadcast(self, root, message)
+    }
+
+    /// The sum of `value` over all ranks, with the same bits on every rank.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    #[inline]
+    fn global_sum(&self, value: f64) -> Result<f64> {
+        let mut values = [value];
+        self.global_sum_vector(&mut values)?;
+        Ok(values[0])
+    }
+
+    /// Replaces each element of `values` by its sum over all ranks, with the same bits on every
+    /// rank; all ranks call it with the same length.
+    ///
+    /// # Errors
+    /// If the lengths differ, or if the job has failed.
+    #[inline]
+    fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
+        collective::global_sum_vector(self, values)
+    }
+
+    /// Does the computation `body`, which is `work`. A simulated transport charges the cost of
+    /// `work`, and may skip `body`.
+    #[inline]
+    fn compute(&self, work: Work, body: impl FnOnce()) {
+        let _ = work;
+        body();
+    }
+
+    /// Notes what this rank is about to do (a kernel and its parameters), for the message that
+    /// names it should it die or hang, and for how long the ranks that have no part in it can
+    /// expect to wait, in nanoseconds. Never called between two clock reads.
+    fn annotate(&self, activity: &str, expected_ns: u64) {
+        let _ = (activity, expected_ns);
+    }
+
+    /// Remote memory access, where the transport has it.
+    fn one_sided(&self) -> Option<&Self::OneSided> {
+        None
+    }
+
+    /// Parallel files, where the transport has them.
+    fn parallel_file(&self) -> Option<&Self::ParallelFile> {
+        None
+    }
+
+    /// Messages of non-contiguous data, where the transport has them.
+    fn layouts(&self) -> Option<&Self::Layouts> {
+        None
+    }
+
+    /// Sub-communicators, where the transport has them.
+    fn groups(&self) -> Option<&Self::Groups> {
+        None
+    }
+}

@@ -1,0 +1,126 @@
+//! The small words of message passing: rank, tag, source, status, work, clock.
+
+use std::fmt;
+
+/// Number of a process, `0..n_ranks` (the thesis's node number, MPI's rank).
+pub type Rank = usize;
+
+/// Label of a message; a receive takes only messages with exactly its tag.
+///
+/// Users have `0..=Tag::MAX`; the values above, up to MPI's guaranteed bound of 32 767
+/// (MPI-4.1 section 9.1.2), are kept for the collectives and the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tag(u16);
+
+impl Tag {
+    /// The largest tag that a kernel may use.
+    pub const MAX: u16 = 32_000;
+
+    /// The tag `value`.
+    ///
+    /// # Panics
+    /// If `value` is above [`Tag::MAX`]; in a constant this is a compile error.
+    #[must_use]
+    pub const fn new(value: u16) -> Self {
+        assert!(value <= Self::MAX, "tags above Tag::MAX are reserved");
+        Self(value)
+    }
+
+    /// The `index`-th reserved tag.
+    pub(crate) const fn reserved(index: u16) -> Self {
+        assert!(index < 32_767 - Self::MAX, "there is no such reserved tag");
+        Self(Self::MAX + 1 + index)
+    }
+
+    /// The number of this tag, `0..=32_767`.
+    #[must_use]
+    pub const fn value(self) -> u16 {
+        self.0
+    }
+
+    /// The tag whose [`value`](Self::value) was carried in a message header; backends use this.
+    ///
+    /// # Panics
+    /// If `value` is above 32 767.
+    #[must_use]
+    pub const fn from_wire(value: u16) -> Self {
+        assert!(value <= 32_767, "no transport sends such a tag");
+        Self(value)
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Where a receive or a probe takes its message from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// This rank only.
+    Rank(Rank),
+    /// Whichever rank's message arrived first (the thesis's `blocked_recv` always does this).
+    Any,
+}
+
+impl Source {
+    /// Whether a message of `rank` may be taken.
+    #[must_use]
+    pub fn accepts(self, rank: Rank) -> bool {
+        match self {
+            Self::Rank(wanted) => wanted == rank,
+            Self::Any => true,
+        }
+    }
+}
+
+/// What arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The rank that sent the message.
+    pub source: Rank,
+    /// The tag of the message.
+    pub tag: Tag,
+    /// Length of the message in bytes.
+    pub length_bytes: usize,
+}
+
+/// Computation that a kernel does between its messages.
+///
+/// Real transports run the closure beside it; the simulated one charges its cost in virtual time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// `y = a x + y` over vectors of `n` doubles.
+    Daxpy {
+        /// Number of elements.
+        n: usize,
+    },
+    /// A copy of `bytes` bytes in pieces that lie `stride_bytes` apart
+    /// (equal to the piece for a contiguous copy).
+    Copy {
+        /// Bytes copied.
+        bytes: usize,
+        /// Length of one contiguous piece in bytes.
+        piece_bytes: usize,
+        /// Distance between the starts of two pieces in bytes.
+        stride_bytes: usize,
+    },
+    /// An element-by-element sum of `n` doubles into another vector.
+    Reduce {
+        /// Number of elements.
+        n: usize,
+    },
+}
+
+/// What a transport's clock is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockInfo {
+    /// Name of the clock, as in the record (`CLOCK_MONOTONIC`).
+    pub name: &'static str,
+    /// Whether two ranks that read it at the same moment read the same value, so that a
+    /// difference of two ranks' readings is an elapsed time.
+    pub is_global: bool,
+    /// Whether the clock counts simulated time.
+    pub is_virtual: bool,
+}
