@@ -1,0 +1,244 @@
+//! How the end of a job travels: what each rank waits for, and who noticed what went wrong first.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use comet_core::transport::{Rank, Source, Tag};
+
+use crate::layout::{Text, WaitingLine};
+use crate::segment::Segment;
+
+impl<const N_WORDS: usize> Text<N_WORDS> {
+    /// Replaces the text; what does not fit is cut off.
+    pub(crate) fn set(&self, text: &str) {
+        let bytes = text.as_bytes();
+        for (index, word) in self.words.iter().enumerate() {
+            let rest = bytes.get(index * 8..).unwrap_or_default();
+            let mut chunk = [0u8; 8];
+            let n = rest.len().min(8);
+            chunk[..n].copy_from_slice(&rest[..n]);
+            // Relaxed: a reader only quotes the text, and takes a mixture as it comes.
+            word.store(u64::from_le_bytes(chunk), Ordering::Relaxed);
+        }
+    }
+
+    /// The text.
+    pub(crate) fn get(&self) -> String {
+        let words = self.words.iter();
+        let bytes: Vec<u8> =
+            words.flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    }
+}
+
+/// What ended the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The launcher saw the rank end: killed by a signal, or with an exit code.
+    Died,
+    /// The rank panicked, or gave up with a reason.
+    GaveUp,
+    /// The rank waited longer than the watchdog allows.
+    Stalled,
+}
+
+impl Cause {
+    const ALL: [Self; 3] = [Self::Died, Self::GaveUp, Self::Stalled];
+
+    /// Name as in records.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::Died => "rank_died",
+            Self::GaveUp => "rank_gave_up",
+            Self::Stalled => "rank_stalled",
+        }
+    }
+}
+
+/// Ends the job, unless it has ended already; `reason` is kept if this was the first to notice.
+pub(crate) fn poison(segment: &Segment, rank: Rank, cause: Cause, reason: &str) {
+    let header = segment.header();
+    let word = ((cause as u64 + 1) << 32) | rank as u64;
+    // Release: pairs with the Acquire load in `poisoned`. Only the first cause is kept.
+    let first = header.poison.compare_exchange(0, word, Ordering::Release, Ordering::Relaxed);
+    if first.is_ok() {
+        header.reason.set(reason);
+    }
+}
+
+/// Which rank ended the job and how, if the job has ended.
+#[inline]
+pub(crate) fn poisoned(segment: &Segment) -> Option<(Rank, Cause)> {
+    // Acquire: pairs with the Release exchange in `poison`.
+    match segment.header().poison.load(Ordering::Acquire) {
+        0 => None,
+        word => Some(decode(word)),
+    }
+}
+
+#[cold]
+fn decode(word: u64) -> (Rank, Cause) {
+    let rank = usize::try_from(word & 0xffff_ffff).unwrap_or(0);
+    let cause = usize::try_from(word >> 32).ok().and_then(|n| Cause::ALL.get(n.wrapping_sub(1)));
+    (rank, *cause.unwrap_or(&Cause::GaveUp))
+}
+
+/// What a rank waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// To hand a message over.
+    Send(Rank, Tag, usize),
+    /// For a message.
+    Recv(Source, Tag, usize),
+    /// For a rank, in a collective.
+    Collective(Rank),
+}
+
+/// Any source, as a peer on the wire.
+const ANY: u64 = 0xffff_ffff;
+
+impl Waiting {
+    /// Publishes what this rank waits for, or that it does not wait.
+    pub(crate) fn publish(waiting: Option<Self>, line: &WaitingLine) {
+        let word =
+            |kind: u64, peer: u64, tag: Tag| kind << 56 | u64::from(tag.value()) << 32 | peer;
+        let (what, length_bytes) = match waiting {
+            None => (0, 0),
+            Some(Self::Send(to, tag, length)) => (word(1, to as u64, tag), length),
+            Some(Self::Recv(Source::Any, tag, length)) => (word(2, ANY, tag), length),
+            Some(Self::Recv(Source::Rank(from), tag, length)) => {
+                (word(2, from as u64, tag), length)
+            }
+            Some(Self::Collective(rank)) => (3 << 56 | rank as u64, 0),
+        };
+        let store = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
+        // Relaxed: only quoted in failure reports.
+        store(&line.length_bytes, length_bytes as u64);
+        store(&line.what, what);
+    }
+
+    /// What the rank of `line` waits for, if it waits.
+    #[expect(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
+    pub(crate) fn read(line: &WaitingLine) -> Option<Self> {
+        let what = line.what.load(Ordering::Relaxed);
+        let length = line.length_bytes.load(Ordering::Relaxed) as usize;
+        let tag = Tag::from_wire((what >> 32) as u16 & 0x7fff);
+        let peer = what & 0xffff_ffff;
+        match what >> 56 {
+            1 => Some(Self::Send(peer as usize, tag, length)),
+            2 if peer == ANY => Some(Self::Recv(Source::Any, tag, length)),
+            2 => Some(Self::Recv(Source::Rank(peer as usize), tag, length)),
+            3 => Some(Self::Collective(peer as usize)),
+            _ => None,
+        }
+    }
+}
+
+impl Waiting {
+    /// The ranks that could end the wait, out of `0..n_ranks`.
+    pub(crate) fn peers(self, n_ranks: usize) -> std::ops::Range<Rank> {
+        match self {
+            Self::Send(rank, ..) | Self::Recv(Source::Rank(rank), ..) | Self::Collective(rank) => {
+                rank..rank + 1
+            }
+            Self::Recv(Source::Any, ..) => 0..n_ranks,
+        }
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Send(to, tag, length) => {
+                write!(f, "waits to send {length} bytes to rank {to} (tag {tag})")
+            }
+            Self::Recv(Source::Any, tag, length) => {
+                write!(f, "waits for up to {length} bytes from any rank (tag {tag})")
+            }
+            Self::Recv(Source::Rank(from), tag, length) => {
+                write!(f, "waits for up to {length} bytes from rank {from} (tag {tag})")
+            }
+            Self::Collective(rank) => write!(f, "waits for rank {rank} in a collective"),
+        }
+    }
+}
+
+/// One sentence a rank on what all ranks were doing, for the report of a failed job.
+pub(crate) fn describe_ranks(segment: &Segment) -> String {
+    let describe = |rank| {
+        let control = segment.control(rank);
+        let state = match Waiting::read(&control.waiting) {
+            Some(waiting) => waiting.to_string(),
+            None => "is not in a transport call that waits".into(),
+        };
+        format!("rank {rank} {state}{}", during(&control.activity.get()))
+    };
+    // Long jobs: the first ranks tell the story.
+    let (n_ranks, n_told) = (segment.n_ranks(), segment.n_ranks().min(16));
+    let mut text = (0..n_told).map(describe).collect::<Vec<_>>().join("; ");
+    if n_told < n_ranks {
+        text += &format!("; and {} more ranks", n_ranks - n_told);
+    }
+    text
+}
+
+/// The ranks that are not in a call that waits: in a job that stalls, those that do not answer.
+pub(crate) fn silent_ranks(segment: &Segment) -> Vec<Rank> {
+    let is_silent = |rank: &Rank| Waiting::read(&segment.control(*rank).waiting).is_none();
+    (0..segment.n_ranks()).filter(is_silent).collect()
+}
+
+/// ` during ACTIVITY`, or nothing if there was none.
+pub(crate) fn during(activity: &str) -> String {
+    if activity.is_empty() { String::new() } else { format!(" during {activity}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+
+    fn segment() -> Segment {
+        Segment::create(Layout::new(2, 4096).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn texts_are_kept_and_cut_where_they_do_not_fit() {
+        let segment = segment();
+        let activity = &segment.control(0).activity;
+        for text in ["", "echo", "comet/echo hops=1 length_bytes=4096"] {
+            activity.set(text);
+            assert_eq!(activity.get(), text);
+        }
+        activity.set(&"x".repeat(1000));
+        assert_eq!(activity.get(), "x".repeat(crate::layout::ACTIVITY_BYTES));
+    }
+
+    #[test]
+    fn the_first_cause_of_a_failure_is_kept() {
+        let segment = segment();
+        assert_eq!(poisoned(&segment), None);
+        poison(&segment, 1, Cause::Stalled, "first");
+        poison(&segment, 0, Cause::Died, "second");
+        assert_eq!(poisoned(&segment), Some((1, Cause::Stalled)));
+        assert_eq!(segment.header().reason.get(), "first");
+    }
+
+    #[test]
+    fn what_a_rank_waits_for_can_be_read_by_another() {
+        let segment = segment();
+        let line = &segment.control(1).waiting;
+        let tag = Tag::new(7);
+        for waiting in [
+            None,
+            Some(Waiting::Send(3, tag, 1 << 40)),
+            Some(Waiting::Recv(Source::Any, tag, 0)),
+            Some(Waiting::Recv(Source::Rank(65_535), Tag::new(Tag::MAX), 8)),
+            Some(Waiting::Collective(5)),
+        ] {
+            Waiting::publish(waiting, line);
+            assert_eq!(Waiting::read(line), waiting);
+        }
+    }
+}

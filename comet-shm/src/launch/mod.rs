@@ -1,0 +1,194 @@
+//! Starting the ranks, watching over them, and saying what happened if one of them fails.
+//!
+//! The launcher forks the ranks while it has a single thread, and then sleeps until a child ends
+//! or a signal comes; it takes no time from the ranks. When a rank ends abnormally it poisons the
+//! segment and rings all bells, so that the others notice within a millisecond, gives them a
+//! moment to end by themselves, and kills what is left. A rank whose launcher dies is killed by
+//! the kernel.
+
+mod pin;
+mod rank;
+mod signals;
+mod watch;
+
+use std::time::Duration;
+
+use comet_core::topology::Topology;
+use comet_core::transport::Rank;
+use nix::errno::Errno;
+
+use crate::layout::{CHUNK_BYTES, Layout, N_CHUNKS, N_LINES, Pair};
+use crate::segment::Segment;
+use crate::transport::Shm;
+
+pub use pin::usable_cpus;
+
+/// Heap of each rank; virtual until a buffer is used.
+const HEAP_BYTES: usize = 256 << 20;
+
+/// Which cpus the ranks run on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bind {
+    /// Rank r on the r-th cpu that this process may use, physical cores first, round robin.
+    Core,
+    /// Wherever the system puts them.
+    None,
+    /// Rank r on the r-th of these cpus, round robin.
+    List(Vec<usize>),
+}
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct LaunchConfig {
+    /// How many ranks; as many as the topology has.
+    pub n_ranks: usize,
+    /// Mesh and hops of the ranks.
+    pub topology: Topology,
+    /// Which cpus they run on.
+    pub bind: Bind,
+    /// How long a rank may wait in one call before the job is ended; `None` for ever.
+    pub watchdog: Option<Duration>,
+}
+
+/// Why no ranks were started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The number of ranks is not possible.
+    #[error("cannot start {0} ranks: expected 1 to {max}", max = MAX_RANKS)]
+    Ranks(usize),
+    /// A rank cannot start ranks of its own.
+    #[error("cannot start ranks from a rank: launch from the process that started it")]
+    Nested,
+    /// Ranks cannot be forked once there are threads.
+    #[error("cannot fork ranks from a process with {0} threads: launch before any is started")]
+    Threads(usize),
+    /// A cpu of the list cannot be used.
+    #[error("cannot run on cpu {cpu}: this process may use {usable}")]
+    Cpu {
+        /// The cpu.
+        cpu: usize,
+        /// Those that may be used, as a list.
+        usable: String,
+    },
+    /// The system refused.
+    #[error("cannot {what}: {errno} (try fewer ranks)")]
+    System {
+        /// What was attempted.
+        what: &'static str,
+        /// The answer.
+        errno: Errno,
+    },
+}
+
+/// The most ranks of one job.
+pub const MAX_RANKS: usize = 1024;
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every rank ended by itself; the largest code that one returned.
+    Finished {
+        /// The code.
+        code: u8,
+    },
+    /// A rank died, gave up or waited too long; all others were ended.
+    Failed(JobFailure),
+    /// A second signal came while the ranks were finishing after the first: they were killed.
+    Interrupted {
+        /// Its name.
+        signal: &'static str,
+    },
+}
+
+/// What ended a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFailure {
+    /// The rank that failed, if one did.
+    pub rank: Option<Rank>,
+    /// Which kind of failure: `rank_died`, `rank_gave_up` or `rank_stalled`.
+    pub code: &'static str,
+    /// Says which rank, how, and what it and the others were doing.
+    pub message: String,
+}
+
+/// Runs `rank_main` on `config.n_ranks` ranks, each a process of its own, and waits for them.
+///
+/// Returns in the launcher only: a rank ends with the code that `rank_main` returns. Signal
+/// handlers that are installed before serve in the ranks; the launcher passes the first SIGINT,
+/// SIGTERM or SIGHUP on to rank 0, and ends the job at the second.
+///
+/// ```no_run
+/// use comet_core::{topology::Topology, transport::Transport};
+/// use comet_shm::{Bind, LaunchConfig, Outcome, launch};
+/// let topology = Topology::hypercube(2);
+/// let config = LaunchConfig { n_ranks: 2, topology, bind: Bind::Core, watchdog: None };
+/// let outcome = launch(&config, |t| u8::from(t.barrier().is_err())).unwrap();
+/// assert_eq!(outcome, Outcome::Finished { code: 0 });
+/// ```
+///
+/// # Errors
+/// If no rank could be started. Nothing is left behind then.
+///
+/// # Panics
+/// If the topology has another number of ranks.
+pub fn launch(
+    config: &LaunchConfig,
+    rank_main: impl FnOnce(&Shm) -> u8,
+) -> Result<Outcome, LaunchError> {
+    let n_ranks = config.n_ranks;
+    if rank::is_rank() {
+        return Err(LaunchError::Nested);
+    }
+    if !(1..=MAX_RANKS).contains(&n_ranks) {
+        return Err(LaunchError::Ranks(n_ranks));
+    }
+    assert_eq!(config.topology.n_ranks(), n_ranks, "the topology is that of the ranks");
+    let cpus = pin::cpus_of_ranks(&config.bind, n_ranks)?;
+    // Asked before a rank is bound, which would then see one cpu only.
+    let usable = usable_cpus();
+    require_one_thread()?;
+    let segment = create_segment(n_ranks)?;
+    let signals = signals::Blocked::new().map_err(system("block signals"))?;
+    match rank::fork_ranks(config, &segment, &cpus, &signals)? {
+        rank::Forked::Launcher(pids) => watch::watch(&segment, pids, &signals),
+        rank::Forked::Rank(rank) => rank::run(rank, config, segment, &cpus, usable, rank_main),
+    }
+}
+
+/// Facts about a job of `n_ranks` ranks for its record: name and value.
+#[must_use]
+pub fn describe(n_ranks: usize) -> Vec<(&'static str, String)> {
+    let segment_bytes = Layout::new(n_ranks, HEAP_BYTES).map_or(0, |layout| layout.total_bytes);
+    let oversubscribed = n_ranks > usable_cpus();
+    let wait =
+        if oversubscribed { "yield, futex after 1 ms" } else { "spin, yield, futex after 1 ms" };
+    vec![
+        ("segment_bytes", segment_bytes.to_string()),
+        ("pair_bytes", size_of::<Pair>().to_string()),
+        ("ring_lines", N_LINES.to_string()),
+        ("payload_ring_bytes", (N_CHUNKS as usize * CHUNK_BYTES).to_string()),
+        ("heap_bytes_per_rank", HEAP_BYTES.to_string()),
+        ("wait", wait.into()),
+        ("oversubscribed", oversubscribed.to_string()),
+    ]
+}
+
+fn create_segment(n_ranks: usize) -> Result<Segment, LaunchError> {
+    let what = "map the shared segment";
+    let layout = Layout::new(n_ranks, HEAP_BYTES);
+    let layout = layout.ok_or(LaunchError::System { what, errno: Errno::ENOMEM })?;
+    Segment::create(layout).map_err(system(what))
+}
+
+fn require_one_thread() -> Result<(), LaunchError> {
+    // Without /proc the count is unknown; nothing that CoMet does before a launch starts a thread.
+    match std::fs::read_dir("/proc/self/task").map(Iterator::count) {
+        Ok(n_threads) if n_threads > 1 => Err(LaunchError::Threads(n_threads)),
+        _ => Ok(()),
+    }
+}
+
+fn system(what: &'static str) -> impl Fn(Errno) -> LaunchError {
+    move |errno| LaunchError::System { what, errno }
+}

@@ -1,0 +1,113 @@
+//! Which rank runs on which cpu.
+
+use std::fs;
+use std::num::NonZeroUsize;
+
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+use super::{Bind, LaunchError};
+
+/// How many cpus the ranks can really use: those that the process may run on, or fewer if its
+/// control group has a smaller quota.
+#[must_use]
+pub fn usable_cpus() -> usize {
+    let quota = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    match allowed_cpus().len() {
+        0 => quota,
+        n_allowed => n_allowed.min(quota),
+    }
+}
+
+/// The cpu of each rank, or nothing if ranks are not bound.
+pub(super) fn cpus_of_ranks(bind: &Bind, n_ranks: usize) -> Result<Vec<usize>, LaunchError> {
+    let cpus = match bind {
+        Bind::None => return Ok(Vec::new()),
+        Bind::Core => cores_first(&allowed_cpus(), siblings_before),
+        Bind::List(cpus) => {
+            require_usable(cpus, &allowed_cpus())?;
+            cpus.clone()
+        }
+    };
+    Ok(cpus.into_iter().cycle().take(n_ranks).collect())
+}
+
+/// How many cores ranks bound to `cpus` (or unbound, if there are none) have between them.
+pub(super) fn cores_for(cpus: &[usize], usable: usize) -> usize {
+    let mut distinct = cpus.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if distinct.is_empty() { usable } else { distinct.len().min(usable) }
+}
+
+/// Cpus that this process may run on, ascending.
+fn allowed_cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
+    (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect()
+}
+
+fn require_usable(cpus: &[usize], allowed: &[usize]) -> Result<(), LaunchError> {
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        None => Ok(()),
+        Some(cpu) => {
+            let usable = allowed.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+            Err(LaunchError::Cpu { cpu: *cpu, usable })
+        }
+    }
+}
+
+/// `cpus` with the first hardware thread of each core before all second ones.
+fn cores_first(cpus: &[usize], siblings_before: impl Fn(usize) -> usize) -> Vec<usize> {
+    let mut ordered = cpus.to_vec();
+    ordered.sort_by_key(|cpu| (siblings_before(*cpu), *cpu));
+    ordered
+}
+
+/// How many hardware threads of its core come before `cpu`; 0 where the system does not say.
+fn siblings_before(cpu: usize) -> usize {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    let Ok(text) = fs::read_to_string(path) else { return 0 };
+    parse_list(text.trim()).iter().filter(|sibling| **sibling < cpu).count()
+}
+
+/// The numbers of a kernel list such as `0-2,8`.
+fn parse_list(text: &str) -> Vec<usize> {
+    let range = |item: &str| {
+        let (from, to) = item.split_once('-').unwrap_or((item, item));
+        Some(from.parse().ok()?..=to.parse().ok()?)
+    };
+    text.split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_lists_are_understood() {
+        assert_eq!(parse_list("0-2,8"), [0, 1, 2, 8]);
+        assert_eq!(parse_list("5"), [5]);
+        assert_eq!(parse_list(""), [0usize; 0]);
+    }
+
+    #[test]
+    fn second_hardware_threads_come_last() {
+        let before = |cpu: usize| usize::from(cpu % 2 == 1);
+        assert_eq!(cores_first(&[0, 1, 2, 3], before), [0, 2, 1, 3]);
+    }
+
+    #[test]
+    fn ranks_go_round_the_cpus() {
+        let cpus = allowed_cpus();
+        assert_eq!(cpus_of_ranks(&Bind::None, 3).unwrap(), [0usize; 0]);
+        let bound = cpus_of_ranks(&Bind::List(vec![cpus[0]]), 3).unwrap();
+        assert_eq!(bound, [cpus[0]; 3]);
+        assert_eq!(cpus_of_ranks(&Bind::Core, 1000).unwrap().len(), 1000);
+    }
+
+    #[test]
+    fn a_cpu_that_may_not_be_used_is_refused() {
+        let error = require_usable(&[7], &[0, 1]).unwrap_err().to_string();
+        assert_eq!(error, "cannot run on cpu 7: this process may use 0,1");
+    }
+}

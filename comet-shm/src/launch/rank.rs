@@ -1,0 +1,142 @@
+//! Forking the ranks, and what a rank does before and after its main function.
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::exit;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use comet_core::transport::Rank;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
+
+use super::pin::cores_for;
+use super::signals::Blocked;
+use super::{LaunchConfig, LaunchError, system};
+use crate::failure::{Cause, poison};
+use crate::segment::Segment;
+use crate::transport::Shm;
+use crate::wait::{Cores, ring_all};
+
+/// Code of a rank that panicked, as Rust programs have it.
+const PANICKED: u8 = 101;
+
+/// Whether this process is a rank. It must not launch ranks of its own: they would write to its
+/// rings and buffers as if they were it.
+static IS_RANK: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process is a rank of a job.
+pub(super) fn is_rank() -> bool {
+    // Relaxed: set and read by one thread.
+    IS_RANK.load(Ordering::Relaxed)
+}
+
+/// Which process this is after the fork.
+pub(super) enum Forked {
+    /// The launcher, with the processes of the ranks.
+    Launcher(Vec<Pid>),
+    /// This rank.
+    Rank(Rank),
+}
+
+/// Forks the ranks; in a rank, binds it and restores its signals.
+pub(super) fn fork_ranks(
+    config: &LaunchConfig,
+    segment: &Segment,
+    cpus: &[usize],
+    signals: &Blocked,
+) -> Result<Forked, LaunchError> {
+    // Or each rank would print what is buffered once more. Errors show at the next write.
+    let _ = std::io::stdout().flush();
+    let launcher = getpid();
+    let mut pids = Vec::with_capacity(config.n_ranks);
+    for rank in 0..config.n_ranks {
+        // SAFETY: this process has one thread (`require_one_thread`), so the child finds every
+        // lock free and may go on as the parent would.
+        match unsafe { fork() } {
+            Ok(ForkResult::Parent { child }) => pids.push(child),
+            Ok(ForkResult::Child) => {
+                IS_RANK.store(true, Ordering::Relaxed);
+                prepare(rank, segment, launcher, cpus.get(rank).copied(), signals);
+                return Ok(Forked::Rank(rank));
+            }
+            Err(errno) => {
+                abandon(&pids);
+                return Err(system("fork a rank")(errno));
+            }
+        }
+    }
+    Ok(Forked::Launcher(pids))
+}
+
+/// Ends the ranks that were forked before one could not be.
+fn abandon(pids: &[Pid]) {
+    for pid in pids {
+        // Errors would mean that it has ended, which is what is wanted.
+        let _ = kill(*pid, Signal::SIGKILL);
+        let _ = waitpid(*pid, None);
+    }
+}
+
+/// First steps of a rank.
+fn prepare(rank: Rank, segment: &Segment, launcher: Pid, cpu: Option<usize>, signals: &Blocked) {
+    let gave_up = |what: &str| -> ! {
+        poison(segment, rank, Cause::GaveUp, &format!("rank {rank} could not {what}"));
+        ring_all(segment);
+        exit(1)
+    };
+    if set_pdeathsig(Signal::SIGKILL).is_err() {
+        gave_up("bind its life to the launcher's");
+    }
+    // The launcher may have died before the line above.
+    if getppid() != launcher {
+        exit(1);
+    }
+    if let Some(cpu) = cpu {
+        let mut set = CpuSet::new();
+        if set.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set)).is_err() {
+            gave_up(&format!("be bound to cpu {cpu}"));
+        }
+    }
+    if signals.restore().is_err() {
+        gave_up("restore its signals");
+    }
+}
+
+/// The life of a rank: runs `rank_main`, and ends the process with its code.
+pub(super) fn run(
+    rank: Rank,
+    config: &LaunchConfig,
+    segment: Segment,
+    cpus: &[usize],
+    usable_cpus: usize,
+    rank_main: impl FnOnce(&Shm) -> u8,
+) -> ! {
+    // Leaked on purpose: buffers and rings keep pointers into it for the rest of the process.
+    let segment: &'static Segment = Box::leak(Box::new(segment));
+    let is_mate = |other: &Rank| *other != rank && cpus.get(*other) == cpus.get(rank);
+    let mates =
+        if cpus.is_empty() { Vec::new() } else { (0..config.n_ranks).filter(is_mate).collect() };
+    let cores = Cores { n_usable: cores_for(cpus, usable_cpus), mates };
+    let shm = Shm::new(segment, rank, config.topology.clone(), cores, config.watchdog);
+    let code = match catch_unwind(AssertUnwindSafe(|| rank_main(&shm))) {
+        Ok(code) => code,
+        Err(payload) => {
+            let text = payload
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+                .or_else(|| payload.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "without a message".into());
+            poison(segment, rank, Cause::GaveUp, &format!("rank {rank} panicked: {text}"));
+            ring_all(segment);
+            // Its destructor is the rank's code too, and might panic once more.
+            std::mem::forget(payload);
+            PANICKED
+        }
+    };
+    // Flushes standard output; nothing else of the launcher's state is left in this process.
+    let _ = std::io::stdout().flush();
+    exit(i32::from(code))
+}

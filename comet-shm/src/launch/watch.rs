@@ -1,0 +1,209 @@
+//! The launcher while the ranks run: it sleeps until one ends or a signal comes.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use comet_core::transport::Rank;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use super::signals::Blocked;
+use super::{JobFailure, LaunchError, Outcome, system};
+use crate::failure::{Cause, describe_ranks, during, poison, poisoned, silent_ranks};
+use crate::segment::Segment;
+use crate::wait::ring_all;
+
+/// How long the others may take to end after one has failed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What the launcher knows of its ranks.
+struct Watch<'a> {
+    segment: &'a Segment,
+    /// Process of each rank that has not ended.
+    pids: Vec<Option<Pid>>,
+    /// Ranks that somebody has stopped (SIGSTOP), and not continued.
+    stopped: Vec<Rank>,
+    /// Largest code that a rank has ended with.
+    code: u8,
+    /// When to kill what is left.
+    deadline: Option<Instant>,
+    /// What all ranks were doing when the job failed, and which of them did not wait.
+    scene: Option<(String, Vec<Rank>)>,
+    /// The first signal that was passed on, and the second, which ends the job.
+    first_signal: Option<Signal>,
+    second_signal: Option<Signal>,
+}
+
+/// Watches over the ranks until all have ended.
+pub(super) fn watch(
+    segment: &Segment,
+    pids: Vec<Pid>,
+    signals: &Blocked,
+) -> Result<Outcome, LaunchError> {
+    let mut watch = Watch {
+        segment,
+        pids: pids.into_iter().map(Some).collect(),
+        stopped: Vec::new(),
+        code: 0,
+        deadline: None,
+        scene: None,
+        first_signal: None,
+        second_signal: None,
+    };
+    let result = watch.run(signals.set());
+    // Whatever happened, no rank outlives the launcher's interest in it.
+    watch.kill_all();
+    watch.reap();
+    result.map_err(system("wait for the ranks"))?;
+    Ok(watch.outcome())
+}
+
+impl Watch<'_> {
+    fn run(&mut self, signals: &SigSet) -> Result<(), Errno> {
+        let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+        let inbox = SignalFd::with_flags(signals, flags)?;
+        while self.pids.iter().any(Option::is_some) {
+            let mut fds = [PollFd::new(inbox.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut fds, self.patience()) {
+                Ok(_) | Err(Errno::EINTR) => (),
+                Err(errno) => return Err(errno),
+            }
+            while let Some(info) = inbox.read_signal()? {
+                let number = i32::try_from(info.ssi_signo).unwrap_or_default();
+                self.signal(Signal::try_from(number)?);
+            }
+            self.reap_ended();
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                self.deadline = None;
+                self.kill_all();
+            }
+        }
+        Ok(())
+    }
+
+    /// How long to sleep at most.
+    fn patience(&self) -> PollTimeout {
+        let Some(deadline) = self.deadline else { return PollTimeout::NONE };
+        let left = deadline.saturating_duration_since(Instant::now());
+        PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        if signal == Signal::SIGCHLD {
+            return;
+        }
+        if self.first_signal.is_some() {
+            self.second_signal = Some(signal);
+            self.kill_all();
+            return;
+        }
+        self.first_signal = Some(signal);
+        // Rank 0 decides for all.
+        if let Some(pid) = self.pids[0] {
+            let _ = kill(pid, signal);
+        }
+    }
+
+    /// Takes note of ranks that have ended, or were stopped or continued. Other children of this
+    /// process are not touched.
+    fn reap_ended(&mut self) {
+        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED;
+        for rank in 0..self.pids.len() {
+            while let Some(pid) = self.pids[rank] {
+                match waitpid(pid, Some(flags)) {
+                    Ok(WaitStatus::Exited(_, code)) => self.ended(rank, Err(code)),
+                    Ok(WaitStatus::Signaled(_, signal, _)) => self.ended(rank, Ok(signal)),
+                    Ok(WaitStatus::Stopped(..)) => self.stopped.push(rank),
+                    Ok(WaitStatus::Continued(_)) => self.stopped.retain(|other| *other != rank),
+                    Err(Errno::EINTR) => (),
+                    Ok(_) => break,
+                    // Somebody else has taken its end: how it ended is not known.
+                    Err(_) => self.ended(rank, Err(-1)),
+                }
+            }
+        }
+    }
+
+    /// A rank has ended, by a signal or with a code.
+    fn ended(&mut self, rank: Rank, how: Result<Signal, i32>) {
+        self.pids[rank] = None;
+        match how {
+            Ok(signal) if self.second_signal.is_none() => self.killed(rank, signal),
+            Ok(_) => (),
+            Err(code) => {
+                let code = u8::try_from(code).unwrap_or(u8::MAX);
+                self.code = self.code.max(code);
+                // Release: pairs with the Acquire load in `Waiter::ended_peer`; who waits for this
+                // rank learns that it never comes, who does not goes on.
+                let word = u32::from(code) + 1;
+                self.segment.control(rank).ended.store(word, Ordering::Release);
+                ring_all(self.segment);
+            }
+        }
+        if poisoned(self.segment).is_some() {
+            self.look();
+            self.deadline.get_or_insert_with(|| Instant::now() + GRACE);
+        }
+    }
+
+    /// Remembers what the ranks are doing, the first time.
+    fn look(&mut self) {
+        let (segment, stopped) = (self.segment, &self.stopped);
+        // A rank that was stopped while it waited still seems to wait.
+        let silent = || if stopped.is_empty() { silent_ranks(segment) } else { stopped.clone() };
+        self.scene.get_or_insert_with(|| (describe_ranks(segment), silent()));
+    }
+
+    fn killed(&mut self, rank: Rank, signal: Signal) {
+        let name = signal.as_str();
+        let activity = during(&self.segment.control(rank).activity.get());
+        let reason = format!("rank {rank} was killed by {name}{activity}");
+        poison(self.segment, rank, Cause::Died, &reason);
+        ring_all(self.segment);
+    }
+
+    fn kill_all(&self) {
+        for pid in self.pids.iter().flatten() {
+            // It may have ended meanwhile.
+            let _ = kill(*pid, Signal::SIGKILL);
+        }
+    }
+
+    fn reap(&mut self) {
+        for pid in self.pids.iter_mut().filter_map(Option::take) {
+            let _ = waitpid(pid, None);
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        if let Some(signal) = self.second_signal {
+            return Outcome::Interrupted { signal: signal.as_str() };
+        }
+        let Some((rank, cause)) = poisoned(self.segment) else {
+            return Outcome::Finished { code: self.code };
+        };
+        let reason = self.segment.header().reason.get();
+        let (scene, silent) = self.scene.clone().unwrap_or_default();
+        let (rank, culprit) = match (cause, silent.as_slice()) {
+            // Who waited too long is not to blame if another does not answer.
+            (Cause::Stalled, [first, ..]) => (*first, does_not_answer(&silent)),
+            _ => (rank, String::new()),
+        };
+        let message = format!("{culprit}{reason}; at that moment {scene}");
+        Outcome::Failed(JobFailure { rank: Some(rank), code: cause.code(), message })
+    }
+}
+
+/// `rank 1 does not answer: `, for each of the ranks.
+fn does_not_answer(ranks: &[Rank]) -> String {
+    let ranks: Vec<String> = ranks.iter().map(Rank::to_string).collect();
+    match ranks.as_slice() {
+        [rank] => format!("rank {rank} does not answer: "),
+        _ => format!("ranks {} do not answer: ", ranks.join(", ")),
+    }
+}

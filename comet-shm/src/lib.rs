@@ -1,0 +1,41 @@
+//! Ranks as processes of one machine that exchange messages through shared memory.
+//!
+//! ```text
+//!   launch ── forks ──► rank 0 … rank n-1, each a Shm over one anonymous segment
+//!      │                   rings for messages, one for each direction of each pair
+//!      │                   lines and pieces for collectives
+//!      │                   heaps for message buffers
+//!      └── watches: a rank that dies ends the job, and nothing is left behind
+//! ```
+//!
+//! Protocols by length: one line up to 48 bytes; a run of lines up to 4 KiB; above that chunks of a
+//! payload ring from private memory, or one copy by the receiver from a buffer that
+//! [`Transport::message_buffer`](comet_core::transport::Transport::message_buffer) made.
+//! A blocked send of such a buffer above 4 KiB returns when the receiver has copied it, which it
+//! also does when it waits for something else; all others return when the data is in the ring or
+//! on its way there.
+//!
+//! Unsafe code is here for a reason each time: memory that other processes write, buffers that
+//! operations in flight use, and system calls.
+#![expect(unsafe_code, reason = "memory shared between processes has no safe interface")]
+
+mod collective;
+mod endpoint;
+mod engine;
+mod failure;
+mod heap;
+mod inbox;
+mod launch;
+mod layout;
+mod outbox;
+mod ring;
+mod segment;
+mod slab;
+mod transport;
+mod wait;
+
+pub use heap::ShmBuffer;
+pub use launch::{
+    Bind, JobFailure, LaunchConfig, LaunchError, MAX_RANKS, Outcome, describe, launch, usable_cpus,
+};
+pub use transport::{Shm, ShmRecv, ShmSend};

@@ -1,0 +1,197 @@
+//! Messages on their way out: sends that wait for room in a ring, or for their receiver's copy.
+
+use std::collections::VecDeque;
+
+use comet_core::transport::{Rank, Tag};
+
+use crate::failure::Waiting;
+use crate::layout::{CHUNK_BYTES, INLINE_BYTES, RUN_BYTES};
+use crate::ring::{Producer, Ticket, run_lines};
+use crate::segment::Segment;
+use crate::slab::Slab;
+
+/// Number of a send in flight.
+pub(crate) type SendId = usize;
+/// A send that is not over.
+struct PendingSend {
+    destination: Rank,
+    tag: Tag,
+    message: *const u8,
+    length_bytes: usize,
+    state: SendState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SendState {
+    /// Nothing was written to the ring.
+    Queued,
+    /// The head and this many bytes were written as chunks.
+    Chunks(usize),
+    /// The receiver has to copy it.
+    Announced(Ticket),
+    /// The message may be changed again.
+    Done,
+}
+/// The outgoing side of one pair.
+struct Outbound {
+    ring: Producer,
+    /// Sends that have to wait, in order.
+    queue: VecDeque<SendId>,
+}
+/// The sends of one rank.
+pub(crate) struct Outbox {
+    segment: &'static Segment,
+    sends: Slab<PendingSend>,
+    outbound: Vec<Outbound>,
+    /// How many sends wait in queues.
+    n_queued: usize,
+    /// Ranks for which something was published since they were last woken.
+    pub(crate) wakes: Vec<Rank>,
+}
+
+impl Outbox {
+    pub(crate) fn new(segment: &'static Segment, rank: Rank) -> Self {
+        let outbound =
+            |to| Outbound { ring: Producer::new(segment.pair(rank, to)), queue: VecDeque::new() };
+        Self {
+            segment,
+            sends: Slab::default(),
+            outbound: (0..segment.n_ranks()).map(outbound).collect(),
+            n_queued: 0,
+            wakes: Vec::new(),
+        }
+    }
+
+    /// Sends a message that fits into one line, if nothing is in its way.
+    ///
+    /// # Safety
+    /// `length_bytes` bytes from `message` on can be read.
+    #[inline]
+    pub(crate) unsafe fn try_send_line(
+        &mut self,
+        to: Rank,
+        tag: Tag,
+        message: *const u8,
+        length_bytes: usize,
+    ) -> bool {
+        let outbound = &mut self.outbound[to];
+        if length_bytes > INLINE_BYTES || !outbound.queue.is_empty() || !outbound.ring.has_lines(1)
+        {
+            return false;
+        }
+        // SAFETY: the caller's word; the ring has room.
+        unsafe { outbound.ring.push_run(tag, message, length_bytes) };
+        true
+    }
+
+    /// Starts a send.
+    ///
+    /// # Safety
+    /// `length_bytes` bytes from `message` on can be read until [`end_send`](Self::end_send), or
+    /// until nothing of this endpoint is called any more.
+    pub(crate) unsafe fn start_send(
+        &mut self,
+        destination: Rank,
+        tag: Tag,
+        message: *const u8,
+        length_bytes: usize,
+    ) -> SendId {
+        let state = SendState::Queued;
+        let id = self.sends.insert(PendingSend { destination, tag, message, length_bytes, state });
+        self.outbound[destination].queue.push_back(id);
+        self.n_queued += 1;
+        self.push(destination);
+        id
+    }
+
+    /// Whether the message of `id` may be changed again.
+    pub(crate) fn send_is_done(&mut self, id: SendId) -> bool {
+        let send = self.sends.get_mut(id);
+        if let SendState::Announced(ticket) = send.state
+            && self.outbound[send.destination].ring.is_copied(ticket)
+        {
+            send.state = SendState::Done;
+        }
+        send.state == SendState::Done
+    }
+
+    /// What a rank that waits for the send `id` waits for.
+    pub(crate) fn send_waiting(&self, id: SendId) -> Waiting {
+        let PendingSend { destination, tag, length_bytes, .. } = *self.sends.get(id);
+        Waiting::Send(destination, tag, length_bytes)
+    }
+
+    /// Forgets the send `id`, which is done, or never will be.
+    pub(crate) fn end_send(&mut self, id: SendId) {
+        self.sends.remove(id);
+    }
+
+    /// Writes as much of the queue for `to` as there is room for.
+    fn push(&mut self, to: Rank) {
+        let outbound = &mut self.outbound[to];
+        let mut wrote = false;
+        while let Some(id) = outbound.queue.front().copied() {
+            let send = self.sends.get_mut(id);
+            let before = send.state;
+            let left_queue = push_send(&mut outbound.ring, send, self.segment);
+            wrote |= send.state != before;
+            if !left_queue {
+                break;
+            }
+            outbound.queue.pop_front();
+            self.n_queued -= 1;
+        }
+        if wrote {
+            self.wakes.push(to);
+        }
+    }
+    /// Sends on what has to wait, as far as there is room.
+    pub(crate) fn push_all(&mut self) {
+        if self.n_queued > 0 {
+            (0..self.outbound.len()).for_each(|to| self.push(to));
+        }
+    }
+}
+
+/// Writes as much of `send` as there is room for; true once it needs no place in the queue.
+fn push_send(ring: &mut Producer, send: &mut PendingSend, segment: &Segment) -> bool {
+    if send.state == SendState::Queued {
+        if send.length_bytes <= RUN_BYTES {
+            return push_run(ring, send);
+        }
+        if let Some(offset) = segment.heap_offset(send.message, send.length_bytes) {
+            let Some(ticket) = ring.push_heap(send.tag, offset, send.length_bytes) else {
+                return false;
+            };
+            send.state = SendState::Announced(ticket);
+            return true;
+        }
+        if !ring.has_lines(1) {
+            return false;
+        }
+        ring.push_chunked_head(send.tag, send.length_bytes);
+        send.state = SendState::Chunks(0);
+    }
+    let SendState::Chunks(mut sent) = send.state else { return true };
+    while sent < send.length_bytes && ring.has_chunk() {
+        let n = (send.length_bytes - sent).min(CHUNK_BYTES);
+        // SAFETY: `sent` is inside the message.
+        let data = unsafe { send.message.add(sent) };
+        // SAFETY: `n` bytes are left in the message, and no more than a chunk.
+        unsafe { ring.push_chunk(send.tag, data, n) };
+        sent += n;
+    }
+    let is_done = sent == send.length_bytes;
+    send.state = if is_done { SendState::Done } else { SendState::Chunks(sent) };
+    is_done
+}
+
+fn push_run(ring: &mut Producer, send: &mut PendingSend) -> bool {
+    let has_room = ring.has_lines(run_lines(send.length_bytes));
+    if has_room {
+        // SAFETY: whoever started the send keeps the message readable until it is done.
+        unsafe { ring.push_run(send.tag, send.message, send.length_bytes) };
+        send.state = SendState::Done;
+    }
+    has_room
+}

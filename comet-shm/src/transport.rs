@@ -1,0 +1,340 @@
+//! The transport of one rank: rings for messages, lines for collectives, one clock for all.
+
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+use std::slice;
+use std::time::Duration;
+
+use comet_core::capability::Never;
+use comet_core::error::{Result, TransportError};
+use comet_core::topology::Topology;
+use comet_core::transport::{ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport};
+use nix::time::{ClockId, clock_gettime};
+
+use crate::collective::Collectives;
+use crate::endpoint::Endpoint;
+use crate::engine::Engine;
+use crate::failure::{Cause, Waiting, poison};
+use crate::heap::{Heap, ShmBuffer};
+use crate::inbox::RecvId;
+use crate::outbox::SendId;
+use crate::segment::Segment;
+use crate::wait::{Cores, Waiter, ring_all};
+
+/// Fruitless looks (probes, tests) after which a rank lets others run.
+const N_LOOKS: u32 = 64;
+
+/// One rank of the shared-memory transport; made by [`launch`](crate::launch).
+pub struct Shm {
+    segment: &'static Segment,
+    rank: Rank,
+    topology: Topology,
+    engine: Engine,
+    collectives: Collectives,
+    heap: Rc<Heap>,
+    n_fruitless: Cell<u32>,
+}
+
+/// A send in flight, or one that was over at once.
+#[derive(Debug)]
+pub struct ShmSend(Option<SendId>);
+
+/// A receive in flight; it stands for the borrow of its buffer.
+#[derive(Debug)]
+pub struct ShmRecv<'env> {
+    id: RecvId,
+    source: Source,
+    tag: Tag,
+    buffer: *mut u8,
+    capacity_bytes: usize,
+    borrow: std::marker::PhantomData<&'env mut [u8]>,
+}
+
+impl fmt::Debug for Shm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n_ranks = self.segment.n_ranks();
+        f.debug_struct("Shm").field("rank", &self.rank).field("n_ranks", &n_ranks).finish()
+    }
+}
+
+impl Shm {
+    /// Rank `rank` of `segment`; each rank is made once, in its own process.
+    pub(crate) fn new(
+        segment: &'static Segment,
+        rank: Rank,
+        topology: Topology,
+        cores: Cores,
+        watchdog: Option<Duration>,
+    ) -> Self {
+        // SAFETY: the segment is never unmapped, heaps are page-aligned, and this rank alone
+        // writes its own.
+        let heap = unsafe { Heap::new(segment.heap(rank), segment.layout().heap_bytes) };
+        let waiter = Waiter::new(segment, rank, cores, watchdog);
+        Self {
+            segment,
+            rank,
+            topology,
+            engine: Engine::new(waiter, segment, rank),
+            collectives: Collectives::new(segment, rank),
+            heap: Rc::new(heap),
+            n_fruitless: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    fn require_rank(&self, rank: Rank) -> Result<()> {
+        if rank < self.segment.n_ranks() {
+            return Ok(());
+        }
+        Err(TransportError::no_such_rank(rank, self.segment.n_ranks()).on_rank(self.rank))
+    }
+
+    #[inline]
+    fn require_source(&self, source: Source) -> Result<()> {
+        match source {
+            Source::Rank(rank) => self.require_rank(rank),
+            Source::Any => Ok(()),
+        }
+    }
+
+    /// Notes whether a look found something; many in a row that did not are a long wait, which
+    /// makes room for senders and lets other ranks run.
+    fn looked(&self, found: bool) {
+        let n_fruitless = if found { 0 } else { self.n_fruitless.get() + 1 };
+        self.n_fruitless.set(n_fruitless % N_LOOKS);
+        if !found && self.n_fruitless.get() == 0 {
+            self.engine.progress(true);
+            // A refusal would only mean that this rank looks on.
+            let _ = nix::sched::sched_yield();
+        }
+    }
+
+    /// One look at an operation; a failed job ends every operation.
+    fn poll(&self, is_done: impl Fn(&mut Endpoint) -> bool) -> bool {
+        if self.engine.waiter.is_dead() || self.engine.waiter.check_job().is_err() {
+            return true;
+        }
+        self.engine.progress(false);
+        let found = is_done(&mut self.engine.endpoint.borrow_mut());
+        self.looked(found);
+        found
+    }
+
+    fn recv_is_done(&self, id: RecvId) -> bool {
+        self.engine.endpoint.borrow().inbox.recv_is_done(id)
+    }
+
+    /// Waits for a receive to end; says what arrived.
+    fn await_recv(&self, op: &ShmRecv<'_>) -> Result<Status> {
+        let (id, capacity_bytes) = (op.id, op.capacity_bytes);
+        let waiting = || Waiting::Recv(op.source, op.tag, capacity_bytes);
+        let waited = if self.engine.waiter.is_dead() {
+            self.engine.waiter.check_job()
+        } else {
+            self.engine.until(waiting, || self.recv_is_done(id))
+        };
+        let (arrived, _) = self.engine.endpoint.borrow_mut().inbox.end_recv(id);
+        let describe =
+            |error: TransportError| error.with_peer(op.source, op.tag).on_rank(self.rank);
+        waited.map_err(describe)?;
+        let status = arrived.expect("a receive that is done has a status");
+        if status.length_bytes > capacity_bytes {
+            let Status { source, tag, length_bytes } = status;
+            let error = TransportError::truncated(source, tag, length_bytes, capacity_bytes);
+            return Err(error.on_rank(self.rank));
+        }
+        Ok(status)
+    }
+}
+
+impl RawTransport for Shm {
+    type SendOp<'env> = ShmSend;
+    type RecvOp<'env> = ShmRecv<'env>;
+
+    fn start_send(
+        &self,
+        _lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<ShmSend> {
+        self.require_rank(destination)?;
+        self.engine.waiter.check_job()?;
+        let mut endpoint = self.engine.endpoint.borrow_mut();
+        // SAFETY: by the lease the message stays borrowed until the send is finished, unless the
+        // job fails, after which this endpoint does nothing more.
+        let id = unsafe {
+            endpoint.outbox.start_send(destination, tag, message.as_ptr(), message.len())
+        };
+        endpoint.wake(&self.engine.waiter);
+        if endpoint.outbox.send_is_done(id) {
+            endpoint.outbox.end_send(id);
+            return Ok(ShmSend(None));
+        }
+        Ok(ShmSend(Some(id)))
+    }
+
+    fn start_recv<'env>(
+        &self,
+        _lease: Lease<Self>,
+        source: Source,
+        tag: Tag,
+        buffer: &'env mut [u8],
+    ) -> Result<ShmRecv<'env>> {
+        self.require_source(source)?;
+        self.engine.waiter.check_job()?;
+        // What lies in the rings is younger than what is unexpected, and finds this receive when it
+        // is pulled: nothing has to be pulled now.
+        let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
+        let mut endpoint = self.engine.endpoint.borrow_mut();
+        // SAFETY: by the lease the buffer stays borrowed until the receive is finished, unless the
+        // job fails, after which this endpoint does nothing more.
+        let id = unsafe { endpoint.inbox.start_recv(source, tag, start, capacity_bytes) };
+        endpoint.wake(&self.engine.waiter);
+        let borrow = std::marker::PhantomData;
+        Ok(ShmRecv { id, source, tag, buffer: start, capacity_bytes, borrow })
+    }
+
+    fn poll_send(&self, op: &mut ShmSend) -> bool {
+        op.0.is_none_or(|id| self.poll(|endpoint| endpoint.outbox.send_is_done(id)))
+    }
+
+    fn poll_recv(&self, op: &mut ShmRecv<'_>) -> bool {
+        self.poll(|endpoint| endpoint.inbox.recv_is_done(op.id))
+    }
+
+    fn finish_send(&self, op: ShmSend) -> Result<()> {
+        let Some(id) = op.0 else { return Ok(()) };
+        if self.engine.waiter.is_dead() {
+            return self.engine.waiter.check_job();
+        }
+        let waiting = || self.engine.endpoint.borrow().outbox.send_waiting(id);
+        self.engine
+            .until_sent(waiting, || self.engine.endpoint.borrow_mut().outbox.send_is_done(id))?;
+        self.engine.endpoint.borrow_mut().outbox.end_send(id);
+        Ok(())
+    }
+
+    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
+        let result = self.await_recv(&op);
+        // SAFETY: pointer and length are those of the slice that `start_recv` took for 'env, and
+        // the operation, the only one to use them, is over.
+        let buffer = unsafe { slice::from_raw_parts_mut(op.buffer, op.capacity_bytes) };
+        (result, buffer)
+    }
+
+    fn fail_job(&self, reason: &str) -> ! {
+        poison(self.segment, self.rank, Cause::GaveUp, reason);
+        ring_all(self.segment);
+        // Without unwinding: no destructor may run on buffers that are still in use.
+        std::process::abort()
+    }
+}
+
+impl Transport for Shm {
+    type Buffer = ShmBuffer;
+    type OneSided = Never;
+    type ParallelFile = Never;
+    type Layouts = Never;
+    type Groups = Never;
+
+    #[inline]
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    #[inline]
+    fn n_ranks(&self) -> usize {
+        self.segment.n_ranks()
+    }
+
+    /// `CLOCK_MONOTONIC`, which is one clock for all processes of a machine.
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
+        Duration::from(now).as_nanos().try_into().unwrap_or(u64::MAX)
+    }
+
+    fn clock(&self) -> ClockInfo {
+        ClockInfo { name: "CLOCK_MONOTONIC", is_global: true, is_virtual: false }
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn message_buffer(&self, length_bytes: usize) -> Result<ShmBuffer> {
+        ShmBuffer::new(&self.heap, length_bytes)
+    }
+
+    fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+        self.require_source(source)?;
+        self.engine.waiter.check_job()?;
+        self.engine.progress(false);
+        let found = self.engine.endpoint.borrow().inbox.peek(source, tag);
+        self.looked(found.is_some());
+        Ok(found)
+    }
+
+    #[inline]
+    fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
+        self.require_rank(destination)?;
+        let (start, length_bytes) = (message.as_ptr(), message.len());
+        let mut endpoint = self.engine.endpoint.borrow_mut();
+        // SAFETY: `message` is borrowed for the whole call.
+        if unsafe { endpoint.outbox.try_send_line(destination, tag, start, length_bytes) } {
+            self.engine.waiter.wake(destination);
+            return Ok(());
+        }
+        drop(endpoint);
+        self.scope(|s| s.unblocked_send(destination, tag, message)?.wait())
+    }
+
+    #[inline]
+    fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
+        self.require_source(source)?;
+        if let Source::Rank(from) = source {
+            let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
+            for _ in 0..self.engine.waiter.n_spins() {
+                let mut endpoint = self.engine.endpoint.borrow_mut();
+                // SAFETY: `buffer` is borrowed for the whole call.
+                let arrived =
+                    unsafe { endpoint.inbox.try_recv_line(from, tag, start, capacity_bytes) };
+                if let Some(status) = arrived {
+                    endpoint.wake(&self.engine.waiter);
+                    return Ok(status);
+                }
+                if endpoint.inbox.has_arrivals(from) {
+                    break;
+                }
+                std::hint::spin_loop();
+            }
+        }
+        self.scope(|s| Ok(s.unblocked_recv(source, tag, buffer)?.wait()?.0))
+    }
+
+    #[inline]
+    fn barrier(&self) -> Result<()> {
+        self.collectives.barrier(&self.engine)
+    }
+
+    fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
+        self.require_rank(root)?;
+        self.collectives.broadcast(root, message, &self.engine)
+    }
+
+    #[inline]
+    fn global_sum(&self, value: f64) -> Result<f64> {
+        self.collectives.sum(value, &self.engine)
+    }
+
+    fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
+        self.collectives.sum_vector(values, &self.engine)
+    }
+
+    fn annotate(&self, activity: &str, expected_ns: u64) {
+        self.engine.waiter.expect(Duration::from_nanos(expected_ns));
+        self.segment.control(self.rank).activity.set(activity);
+    }
+}
