@@ -1,0 +1,20 @@
+//! The default sweeps that several kernels share.
+
+use comet_core::kernel::{AxisUse, HOPS, LENGTH_BYTES};
+
+/// Every distance from the test node, starting with the test node itself.
+pub(crate) const HOPS_FROM_0: AxisUse = AxisUse { axis: &HOPS, sweeps: ["0..max"; 3] };
+
+/// Every distance from the test node to another rank.
+pub(crate) const HOPS_FROM_1: AxisUse = AxisUse { axis: &HOPS, sweeps: ["1..max"; 3] };
+
+/// Message lengths in linear steps to a page size, because the thesis found its breaks at 100,
+/// 2048 and 4096 bytes (section 5.1), and in powers of two above it.
+pub(crate) const MESSAGE_LENGTHS: AxisUse = AxisUse {
+    axis: &LENGTH_BYTES,
+    sweeps: [
+        "0,8,100,1Ki,4Ki,64Ki",
+        "0,8,50,100,101,150,256,512..4Ki+512,2049,4097,8Ki..1Mi*2,4Mi",
+        "0..256+16,99,100,101,256..8Ki+256,2047,2049,4095,4097,1..4Mi*2",
+    ],
+};

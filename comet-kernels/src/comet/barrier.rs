@@ -1,0 +1,197 @@
+//! Barrier: the least time of a global synchronisation.
+//!
+//! **Source**: thesis section 3.3.5.
+//!
+//! **Pattern**
+//! ```text
+//!   all ranks  ──barrier── ──barrier── ──barrier── …
+//! ```
+//! **Timed** (rank 0): the barrier, called again and again, so that all ranks arrive together.
+//!
+//! **Reports**: the least time of one barrier, (t2 - t1) / repetitions on rank 0; the mean and
+//! the order statistics stand beside it in the summary.
+//!
+//! **Parameters**: none.
+//!
+//! **Verified by**: in each round another rank is late; none may leave before it has entered.
+//! ```text
+//!   late rank   linger, probe … entry ── barrier ── receive AFTER from all
+//!   others      barrier ── exit ── send AFTER, which carries the time of the exit
+//! ```
+//! A message that the late rank sees before it enters left a barrier that it had not entered; this
+//! holds on every transport. Where the clock is common to the ranks, an exit before the entry
+//! tells the same, however short the time between them is.
+//!
+//! **Caution**: without a common clock, a rank that leaves early by less than the time of one
+//! message is not noticed.
+
+use std::marker::PhantomData;
+
+use comet_core::context::Context;
+use comet_core::definition::{Definition, Quantity};
+use comet_core::error::Result;
+use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, Series, Timing};
+use comet_core::transport::{Rank, Source, Tag, Transport};
+
+use crate::algorithm::Algorithm;
+use crate::daxpy::Daxpy;
+use crate::roles::{TEST_NODE, require_ranks};
+
+const AFTER: Tag = Tag::new(4);
+
+/// The most ranks that are late in turn: one round costs a message from every other rank.
+const MAX_LATE_RANKS: usize = 16;
+/// How often a late rank probes before it enters the barrier.
+const LINGER_PROBES: usize = 100;
+/// Length of the DAXPY between two probes: about a microsecond, so that a late rank is late by
+/// many times what a message needs.
+const LINGER_VECTOR_LENGTH: usize = 2000;
+
+/// The kernels `comet/barrier` and `naive/barrier`; see the [module](self).
+#[derive(Clone, Copy, Debug)]
+pub struct Barrier<A>(PhantomData<A>);
+
+impl<A: Algorithm> Barrier<A> {
+    /// The kernel.
+    pub const NEW: Self = Self(PhantomData);
+
+    const INFO: KernelInfo = KernelInfo {
+        suite: A::SUITE,
+        name: "barrier",
+        summary: A::BARRIER_SUMMARY,
+        source: "thesis section 3.3.5",
+        class: "sync",
+        aliases: &["IMB:Barrier"],
+        axes: &[],
+        series: &[Series {
+            name: "barrier",
+            quantity: Quantity::OpTime,
+            definition: Definition::TestNode,
+            quote_minimum: true,
+            bytes_per_op: |_| None,
+        }],
+        timing: Timing::Pipelined,
+        admits: |_, topology| require_ranks(topology, 2),
+        bytes_per_rank: |_| 16 * LINGER_VECTOR_LENGTH as u64,
+        requires: &[],
+    };
+}
+
+impl<A: Algorithm, T: Transport> Kernel<T> for Barrier<A> {
+    fn info(&self) -> &'static KernelInfo {
+        const { &Self::INFO }
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, _case: &Case) -> Result<(), KernelError> {
+        let t = cx.transport();
+        let mut n_broken = 0.0;
+        for late in late_ranks(t.n_ranks()) {
+            if is_broken::<A, T>(t, late)? {
+                n_broken += 1.0;
+            }
+        }
+        let what = "the rounds in which a rank left the barrier before this one entered it";
+        cx.check_values(&mut [n_broken], |_| 0.0, what)
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, _case: &Case) -> Result<(), KernelError> {
+        cx.time_on(TEST_NODE, 0, |t| A::barrier(t))?;
+        Ok(())
+    }
+}
+
+/// The ranks that are late in turn: all, or [`MAX_LATE_RANKS`] of them spread evenly.
+fn late_ranks(n_ranks: usize) -> impl Iterator<Item = Rank> {
+    (0..n_ranks).step_by(n_ranks.div_ceil(MAX_LATE_RANKS).max(1))
+}
+
+/// One round: whether this rank is `late`, and another left the barrier before it entered.
+fn is_broken<A: Algorithm, T: Transport>(t: &T, late: Rank) -> Result<bool> {
+    if t.rank() == late {
+        return enter_late::<A, T>(t);
+    }
+    A::barrier(t)?;
+    let exit_ns = t.now_ns();
+    t.blocked_send(late, AFTER, &exit_ns.to_ne_bytes())?;
+    Ok(false)
+}
+
+/// The late rank's part of a round.
+fn enter_late<A: Algorithm, T: Transport>(t: &T) -> Result<bool> {
+    let mut is_broken = linger(t)?;
+    let entry_ns = t.now_ns();
+    A::barrier(t)?;
+    for rank in (0..t.n_ranks()).filter(|rank| *rank != t.rank()) {
+        let mut exit_ns = [0; size_of::<u64>()];
+        t.blocked_recv(Source::Rank(rank), AFTER, &mut exit_ns)?;
+        is_broken |= t.clock().is_global && u64::from_ne_bytes(exit_ns) < entry_ns;
+    }
+    Ok(is_broken)
+}
+
+/// Spends time outside the barrier; whether a message came that is sent only inside or after it.
+fn linger<T: Transport>(t: &T) -> Result<bool> {
+    let mut daxpy = Daxpy::new(LINGER_VECTOR_LENGTH);
+    for _ in 0..LINGER_PROBES {
+        if t.probe(Source::Any, AFTER)?.is_some() {
+            return Ok(true);
+        }
+        daxpy.run(t);
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithm::{Native, PointToPoint};
+    use crate::harness;
+
+    /// An algorithm whose barrier is none.
+    struct Broken;
+
+    impl Algorithm for Broken {
+        const SUITE: &'static str = "broken";
+        const BROADCAST_SUMMARY: &'static str = "";
+        const REDUCTION_SUMMARY: &'static str = "";
+        const BARRIER_SUMMARY: &'static str = "";
+
+        fn barrier<T: Transport>(_t: &T) -> Result<()> {
+            Ok(())
+        }
+
+        fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
+            Native::broadcast(t, root, message)
+        }
+
+        fn global_sum_vector<T: Transport>(t: &T, values: &mut [f64]) -> Result<()> {
+            Native::global_sum_vector(t, values)
+        }
+    }
+
+    #[test]
+    fn barrier_verifies_and_is_sampled_on_the_test_node() {
+        harness::check_kernel(&Barrier::<Native>::NEW);
+        harness::check_kernel(&Barrier::<PointToPoint>::NEW);
+    }
+
+    #[test]
+    fn a_barrier_that_does_not_wait_is_found_out() {
+        // One round may miss it, where the other rank gets no processor while this one lingers.
+        let of_ranks = comet_core::local::run(2, |t| {
+            (0..100).filter(|round| is_broken::<Broken, _>(t, round % 2).unwrap()).count()
+        });
+        assert_ne!(of_ranks, [0, 0]);
+    }
+
+    #[test]
+    fn late_ranks_are_all_or_a_spread_of_sixteen() {
+        let check = |n_ranks, n_late, last| {
+            let late: Vec<Rank> = late_ranks(n_ranks).collect();
+            assert_eq!((late.len(), late.last()), (n_late, Some(&last)), "{n_ranks} ranks");
+        };
+        check(1, 1, 0);
+        check(16, 16, 15);
+        check(1024, 16, 960);
+    }
+}

@@ -1,0 +1,228 @@
+//! Overlap: how much of an exchange can hide behind a computation.
+//!
+//! **Source**: thesis section 3.3.7, figures 3.8 and 3.9; its figure 5.8 for the DAXPY alone.
+//!
+//! **Pattern**, the same on rank 0 (test node) and on its partner at one hop
+//! ```text
+//!   exchange       post send, post receive, wait for both
+//!   daxpy                                                   y = a x + y
+//!   synchronous    send, receive                          , y = a x + y
+//!   asynchronous   post send, post receive, y = a x + y, wait for both
+//! ```
+//! **Timed** (rank 0): one line of the drawing each. Buffers and vectors are made before.
+//!
+//! **Reports**: the four times, and from their medians t_c (exchange), t_w (daxpy),
+//! t_s (synchronous) and t_o (asynchronous) the gain of the thesis, (t_s - t_o) / t_s, in percent,
+//! and the hidden share of the shorter part, (t_c + t_w - t_o) / min(t_c, t_w): 1 where all of it
+//! is hidden, 0 where none is, below 0 where the overlap costs more than it saves.
+//!
+//! **Parameters**: `length_bytes`, `vector_length`.
+//!
+//! **Verified by**: other test data in each direction in all three exchanges; contents, source and
+//! length on both ranks.
+//!
+//! **Caution**: t_c is taken with unblocked calls, because that is what may be hidden; t_s has
+//! blocked ones, as in the thesis. Both send before they receive (see `comet/exchange`).
+//! A transport that makes progress only inside its calls hides little.
+
+use std::mem::swap;
+
+use comet_core::context::Context;
+use comet_core::definition::{Definition, Quantity};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
+    VECTOR_LENGTH,
+};
+use comet_core::stats::Summary;
+use comet_core::topology::Topology;
+use comet_core::transport::Transport;
+
+use crate::comet::exchange::{blocked, unblocked, verify_exchange};
+use crate::daxpy::Daxpy;
+use crate::roles::{TEST_NODE, peer, require_hops, require_ranks};
+
+/// Distance of the partner.
+const HOPS: usize = 1;
+
+/// Numbers of the series.
+const EXCHANGE: usize = 0;
+const DAXPY: usize = 1;
+const SYNCHRONOUS: usize = 2;
+const ASYNCHRONOUS: usize = 3;
+
+/// The kernel `comet/overlap`; see the [module](self).
+#[derive(Clone, Copy, Debug)]
+pub struct Overlap;
+
+static INFO: KernelInfo = KernelInfo {
+    suite: "comet",
+    name: "overlap",
+    summary: "Exchange beside a DAXPY: one after the other, and overlapped",
+    source: "thesis section 3.3.7, figures 3.8 and 3.9",
+    class: "overlap",
+    aliases: &[],
+    axes: &[
+        AxisUse {
+            axis: &LENGTH_BYTES,
+            sweeps: [
+                "0,2536,85000",
+                "0,512,2536,10000,40000,85000",
+                "0..85000+5000,100,512,1024,2536",
+            ],
+        },
+        AxisUse {
+            axis: &VECTOR_LENGTH,
+            sweeps: [
+                "1000,20000",
+                "0,2000,20000,80000,200000",
+                "0..200000+20000,1000,2000,5000,10000",
+            ],
+        },
+    ],
+    series: &[
+        on_test_node("exchange", exchanged_bytes),
+        on_test_node("daxpy", |_| None),
+        on_test_node("synchronous", |_| None),
+        on_test_node("asynchronous", |_| None),
+    ],
+    timing: Timing::Pipelined,
+    admits,
+    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
+    requires: &[],
+};
+
+const fn on_test_node(name: &'static str, bytes_per_op: fn(&Case) -> Option<u64>) -> Series {
+    Series {
+        name,
+        quantity: Quantity::OpTime,
+        definition: Definition::TestNode,
+        quote_minimum: false,
+        bytes_per_op,
+    }
+}
+
+fn exchanged_bytes(case: &Case) -> Option<u64> {
+    Some(2 * case.value(&LENGTH_BYTES))
+}
+
+fn admits(_case: &Case, topology: &Topology) -> Result<(), String> {
+    require_ranks(topology, 2)?;
+    require_hops(topology, HOPS)
+}
+
+impl<T: Transport> Kernel<T> for Overlap {
+    fn info(&self) -> &'static KernelInfo {
+        &INFO
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let Some(peer) = peer(cx.rank(), cx.topology(), HOPS) else { return Ok(()) };
+        let mut daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
+        let n = case.length(&LENGTH_BYTES);
+        // All three run to their end before the first mismatch is reported.
+        let exchange = verify_exchange(cx, peer, n, |t, message, buffer| {
+            unblocked(t, peer, message, buffer, || ())
+        });
+        let synchronous = verify_exchange(cx, peer, n, |t, message, buffer| {
+            let status = blocked(t, peer, message, buffer)?;
+            daxpy.run(t);
+            Ok(status)
+        });
+        let asynchronous = verify_exchange(cx, peer, n, |t, message, buffer| {
+            unblocked(t, peer, message, buffer, || daxpy.run(t))
+        });
+        exchange.and(synchronous).and(asynchronous)
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let Some(peer) = peer(cx.rank(), cx.topology(), HOPS) else { return Ok(()) };
+        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
+        let mut buffer = cx.message(message.len())?;
+        let mut daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
+        cx.time_on(TEST_NODE, EXCHANGE, |t| {
+            unblocked(t, peer, &message, &mut buffer, || ())?;
+            // What came is sent next, so that every message is freshly written.
+            swap(&mut message, &mut buffer);
+            Ok(())
+        })?;
+        cx.time_on(TEST_NODE, DAXPY, |t| {
+            daxpy.run(t);
+            Ok(())
+        })?;
+        cx.time_on(TEST_NODE, SYNCHRONOUS, |t| {
+            blocked(t, peer, &message, &mut buffer)?;
+            swap(&mut message, &mut buffer);
+            daxpy.run(t);
+            Ok(())
+        })?;
+        cx.time_on(TEST_NODE, ASYNCHRONOUS, |t| {
+            unblocked(t, peer, &message, &mut buffer, || daxpy.run(t))?;
+            swap(&mut message, &mut buffer);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+        let [exchange, daxpy, synchronous, asynchronous] = summaries else { return Vec::new() };
+        let (t_c, t_w) = (exchange.median, daxpy.median);
+        let (t_s, t_o) = (synchronous.median, asynchronous.median);
+        let shorter = t_c.min(t_w);
+        // Without elements there is no work, and its time is that of an empty loop.
+        let has_work = case.value(&VECTOR_LENGTH) > 0 && shorter > 0.0;
+        vec![
+            Figure {
+                name: "improvement_percent",
+                formula: "(t_s - t_o) / t_s * 100, with the medians of synchronous and \
+                          asynchronous",
+                value: (t_s > 0.0).then(|| (t_s - t_o) / t_s * 100.0),
+            },
+            Figure {
+                name: "overlap_share",
+                formula: "(t_c + t_w - t_o) / min(t_c, t_w), with the medians of exchange, daxpy \
+                          and asynchronous",
+                value: has_work.then(|| (t_c + t_w - t_o) / shorter),
+            },
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness;
+
+    #[test]
+    fn overlap_verifies_and_is_sampled_on_the_test_node() {
+        harness::check_kernel(&Overlap);
+    }
+
+    #[test]
+    fn overlap_notices_a_corrupting_transport() {
+        harness::check_corrupt_transport(&Overlap);
+    }
+
+    #[test]
+    fn figures_agree_with_a_hand_computation() {
+        let check = |vector_length, times: [f64; 4], expected: [Option<f64>; 2]| {
+            let summaries = times.map(|time| Summary::of(&[time]).unwrap());
+            let kernel: &dyn Kernel<comet_core::local::Local> = &Overlap;
+            let figures = kernel.figures(&Case::new(&INFO, &[8, vector_length]), &summaries);
+            assert_eq!([figures[0].value, figures[1].value], expected, "{times:?}");
+        };
+        // Times of exchange, daxpy, synchronous and asynchronous.
+        check(100, [100.0, 100.0, 200.0, 100.0], [Some(50.0), Some(1.0)]);
+        check(100, [100.0, 50.0, 160.0, 150.0], [Some(6.25), Some(0.0)]);
+        check(100, [100.0, 400.0, 500.0, 550.0], [Some(-10.0), Some(-0.5)]);
+        check(0, [100.0, 1.0, 100.0, 100.0], [Some(0.0), None]);
+        check(100, [0.0, 100.0, 0.0, 100.0], [None, None]);
+    }
+
+    #[test]
+    fn a_rank_alone_has_nobody_to_exchange_with() {
+        let case = Case::new(&INFO, &[8, 8]);
+        let refusal = admits(&case, &Topology::hypercube(1)).unwrap_err();
+        assert_eq!(refusal, "needs at least 2 ranks, there is 1");
+    }
+}

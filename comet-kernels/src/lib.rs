@@ -1,0 +1,69 @@
+//! The kernels of CoMet: small communication patterns, written once for every transport.
+//!
+//! ```text
+//!   suite    what it holds                                          list
+//!   comet    the low-level kernels of the thesis, section 3.3       comet()
+//!   naive    its collectives over point-to-point messages alone     naive()
+//! ```
+//!
+//! A kernel is one file in its suite's folder and one line in its suite's list.
+//! Each file says where the kernel comes from, draws its pattern, and says what lies between the
+//! clock reads. No kernel knows a transport by name, and none measures time itself.
+//!
+//! Listing needs no running transport:
+//!
+//! ```
+//! let kernels = comet_kernels::comet::<comet_core::local::Local>();
+//! let ids: Vec<String> = kernels.iter().map(|kernel| kernel.info().id()).collect();
+//! assert_eq!(ids[0], "comet/echo");
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod algorithm;
+mod axes;
+pub mod comet;
+mod daxpy;
+#[cfg(test)]
+mod harness;
+mod roles;
+
+use comet_core::kernel::Kernel;
+use comet_core::transport::Transport;
+
+use crate::algorithm::{Native, PointToPoint};
+use crate::comet::barrier::Barrier;
+use crate::comet::broadcast::Broadcast;
+use crate::comet::contention::Contention;
+use crate::comet::echo::Echo;
+use crate::comet::exchange::Exchange;
+use crate::comet::overlap::Overlap;
+use crate::comet::reduction::Reduction;
+
+/// The suite `comet`: the low-level kernels of the thesis, in its order (sections 3.3.1 to 3.3.7).
+#[must_use]
+pub fn comet<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
+    const {
+        &[
+            &Echo,
+            &Exchange,
+            &Broadcast::<Native>::NEW,
+            &Reduction::<Native>::NEW,
+            &Barrier::<Native>::NEW,
+            &Contention,
+            &Overlap,
+        ]
+    }
+}
+
+/// The suite `naive`: the collectives of [`comet()`], made of point-to-point messages, so that a
+/// transport's own can be held against them.
+#[must_use]
+pub fn naive<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
+    const {
+        &[
+            &Broadcast::<PointToPoint>::NEW,
+            &Reduction::<PointToPoint>::NEW,
+            &Barrier::<PointToPoint>::NEW,
+        ]
+    }
+}

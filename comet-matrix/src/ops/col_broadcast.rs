@@ -1,0 +1,151 @@
+//! Column broadcast: every rank gets its piece of one column of the global matrix.
+//!
+//! **Source** Thesis sections 3.3.11 and 4.3, figures 3.14 and 4.4 with rows and columns
+//! exchanged.
+//!
+//! **Pattern** In each row of the mesh at once:
+//!
+//! ```text
+//!    ·  ·  ◄── piece ── owner ── piece ──►  ·  ·      packed by the owner, unpacked by the
+//!    ·  ·  ─── GOTIT ──► ··· ◄── GOTIT ───  ·  ·      receivers, then acknowledged
+//! ```
+//!
+//! **Timed** Packing, messages, unpacking and acknowledgements, after a barrier, on every rank.
+//!
+//! **Reports** Completion time of one operation (D1). No bandwidth, because how much the owner
+//! sends depends on the mesh. Linear in `local_n`; above `row_broadcast` by the packing, where
+//! the mesh is square.
+//!
+//! **Parameters** `local_n`. The column is fixed: number (mesh columns x `local_n`) / 2, counted
+//! from 0. Owner: mesh column `global_col / local_n`; local column: the remainder.
+//!
+//! **Verified by** Every value of the block and of its ring: the broadcast column in its local
+//! column, and everything else unchanged.
+//!
+//! **Caution** The thesis addresses ranks by `i*proc_dim1+col`; here they come from the mesh
+//! table. A mesh of one column has no receivers and is not admitted.
+
+use comet_core::context::Context;
+use comet_core::error::Result;
+use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, LOCAL_N, Timing};
+use comet_core::topology::{Mesh, Topology};
+use comet_core::transport::{Tag, Transport};
+
+use super::cast::{Cast, too_few, two_or_more_lines};
+use super::{SIZES, admits, block_bytes, initial_block, line_bytes, pack, place, series, unpack};
+use crate::block::{Block, ELEMENT_BYTES, Line};
+use crate::check;
+
+const COL_CAST: Tag = Tag::new(41);
+
+static INFO: KernelInfo = KernelInfo {
+    suite: "matrix",
+    name: "col_broadcast",
+    summary: "Send a column of the matrix to all ranks of each mesh row, acknowledged",
+    source: "CoMet thesis (1993), sections 3.3.11 and 4.3, figures 3.14 and 4.4",
+    class: "matrix",
+    aliases: &[],
+    axes: &[SIZES],
+    series: &[series("col_broadcast", |_| None)],
+    timing: Timing::Single,
+    admits: admits_cols,
+    bytes_per_rank: |case| block_bytes(case).saturating_add(line_bytes(case)),
+    requires: &[],
+};
+
+/// The kernel.
+#[derive(Debug)]
+pub(crate) struct ColBroadcast;
+
+impl<T: Transport> Kernel<T> for ColBroadcast {
+    fn info(&self) -> &'static KernelInfo {
+        &INFO
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let mesh = cx.topology().mesh();
+        let mut block = initial_block(cx, case)?;
+        broadcast(cx.transport(), &mut Col::new(cx, case)?, &mut block)?;
+        let (at, col_cast) = (place(cx, mesh, case), global_col(mesh, case));
+        let expected = |row, col| check::after_col_broadcast(at, col_cast, row, col);
+        check::block(cx, &mut block, expected, "col_broadcast")
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let mut col = Col::new(cx, case)?;
+        let mut block = initial_block(cx, case)?;
+        cx.time(0, |t| broadcast(t, &mut col, &mut block))?;
+        Ok(())
+    }
+}
+
+/// The column that is broadcast, as one rank sees it.
+#[derive(Debug)]
+struct Col<B> {
+    cast: Cast,
+    /// Its place in the block.
+    line: Line,
+    /// Its packed elements.
+    message: B,
+}
+
+impl<B> Col<B> {
+    fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, case: &Case) -> Result<Self> {
+        let mesh = cx.topology().mesh();
+        let (local_n, global_col) = (case.length(&LOCAL_N), global_col(mesh, case));
+        let (row, _) = mesh.position(cx.rank());
+        let ranks = (0..mesh.cols()).map(|col| mesh.rank_at(row, col)).collect();
+        let cast = Cast::new(ranks, global_col / local_n, COL_CAST);
+        let line = Line::Col(global_col % local_n + 1);
+        Ok(Self { cast, line, message: cx.message(local_n * ELEMENT_BYTES)? })
+    }
+}
+
+#[inline]
+fn broadcast<T: Transport>(
+    t: &T,
+    col: &mut Col<T::Buffer>,
+    block: &mut Block<T::Buffer>,
+) -> Result<()> {
+    if col.cast.is_owner(t.rank()) {
+        pack(t, block, col.line, &mut col.message);
+        return col.cast.send(t, &col.message);
+    }
+    col.cast.receive(t, &mut col.message)?;
+    unpack(t, block, col.line, &col.message);
+    col.cast.acknowledge(t)
+}
+
+/// The middle column of the global matrix.
+fn global_col(mesh: &Mesh, case: &Case) -> usize {
+    mesh.cols() * case.length(&LOCAL_N) / 2
+}
+
+fn admits_cols(case: &Case, topology: &Topology) -> Result<(), String> {
+    let mesh = topology.mesh();
+    if mesh.cols() < 2 {
+        let shape = two_or_more_lines(mesh).map(|(cols, rows)| (rows, cols));
+        return Err(too_few("column broadcast", "columns", mesh, shape));
+    }
+    admits(case, topology)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mesh_of_one_column_is_refused_with_a_mesh_that_works() {
+        for (n_ranks, expected) in [
+            (1, "got 1x1 (start at least 2 ranks)"),
+            (3, "got 3x1 (try --mesh 1x3)"),
+            (6, "got 6x1 (try --mesh 3x2)"),
+        ] {
+            let topology = Topology::new(Mesh::gray_with(n_ranks, 1), None).unwrap();
+            let refusal = admits_cols(&Case::new(&INFO, &[4]), &topology).unwrap_err();
+            let expected =
+                format!("column broadcast needs a mesh of at least 2 columns, {expected}");
+            assert_eq!(refusal, expected);
+        }
+    }
+}

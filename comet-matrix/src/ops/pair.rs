@@ -1,0 +1,54 @@
+//! Whole blocks on their way: two blocks per rank, one that leaves and one that arrives.
+//!
+//! The thesis receives into the array that it has just sent (section 3.3.9), which is right only
+//! where a send returns after the system has copied the message.
+//! A second block makes the operation right on every transport, without that copy.
+
+use std::mem;
+
+use comet_core::context::Context;
+use comet_core::error::Result;
+use comet_core::kernel::Case;
+use comet_core::transport::{Rank, Source, Tag, Transport};
+
+use super::{initial_block, new_block};
+use crate::block::{Block, Memory};
+
+/// Where the block of a rank goes, and where its next one comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Route {
+    /// The rank that receives this rank's block.
+    pub(super) to: Rank,
+    /// The rank whose block this rank receives.
+    pub(super) from: Rank,
+}
+
+/// The block that a rank holds, and the one into which it receives.
+#[derive(Debug)]
+pub(super) struct Pair<B> {
+    /// The block that the rank holds.
+    pub(super) current: Block<B>,
+    /// Room for the block that arrives.
+    pub(super) incoming: Block<B>,
+}
+
+impl<B: Memory> Pair<B> {
+    /// The initial block of this rank, and room for another.
+    pub(super) fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, case: &Case) -> Result<Self> {
+        Ok(Self { current: initial_block(cx, case)?, incoming: new_block(cx, case)? })
+    }
+
+    /// Sends the current block along `route` while the next one comes in.
+    #[inline]
+    pub(super) fn exchange<T: Transport>(&mut self, t: &T, route: Route, tag: Tag) -> Result<()> {
+        let (message, buffer) = (self.current.bytes(), self.incoming.bytes_mut());
+        t.blocked_exchange(route.to, message, Source::Rank(route.from), buffer, tag)?;
+        Ok(())
+    }
+
+    /// Makes the block that came in the current one; no data moves.
+    #[inline]
+    pub(super) fn swap(&mut self) {
+        mem::swap(&mut self.current, &mut self.incoming);
+    }
+}

@@ -1,0 +1,180 @@
+//! Transpose: blocks trade places across the diagonal, and each is transposed where it arrives.
+//!
+//! **Source** Thesis sections 3.3.10 and 4.3, figure 3.13.
+//!
+//! **Pattern** With block (i, j) at row i, column j of the mesh:
+//!
+//! ```text
+//!    square mesh       rank (i, j) ◄────── exchange ──────► rank (j, i)      then both transpose
+//!
+//!    other meshes      rank at (i, j) of the mesh ──► rank at (j, i) of the transposed mesh
+//!
+//!         mesh 2 x 3         transposed mesh 3 x 2
+//!          0  1  3                  0  1              block (0, 1): rank 1 ──► rank 2
+//!          4  5  2                  2  3              block (0, 2): rank 3 ──► rank 5
+//!                                   5  4
+//! ```
+//!
+//! **Timed** The message and the local transpose of the whole block with its ring, after a
+//! barrier, on every rank.
+//!
+//! **Reports** Completion time of one operation (D1). No bandwidth, because the local transpose
+//! is part of the time, and how many ranks send at all depends on the mesh.
+//! Quadratic in `local_n`.
+//!
+//! **Parameters** `local_n`.
+//!
+//! **Verified by** Every value of the block and of its ring, which its place in the transposed
+//! matrix gives.
+//!
+//! **Caution** A block that stays on its rank is transposed there without a message: those on the
+//! diagonal of a square mesh, and all of them in a mesh of one row or one column, and in a table
+//! of the user's that is not square, since [`Mesh::transposed`] only turns that one around.
+//! Repetitions move blocks along the same ways again, which on a mesh that is not square is the
+//! same work, but transposes the matrix the first time only.
+
+use comet_core::context::Context;
+use comet_core::error::Result;
+use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, Timing};
+use comet_core::topology::Mesh;
+use comet_core::transport::{Rank, Tag, Transport, Work};
+
+use super::pair::{Pair, Route};
+use super::{SIZES, admits, block_bytes, place, series};
+use crate::block::ELEMENT_BYTES;
+use crate::check;
+
+const TRANSPOSE: Tag = Tag::new(30);
+
+static INFO: KernelInfo = KernelInfo {
+    suite: "matrix",
+    name: "transpose",
+    summary: "Transpose the matrix: blocks trade places, then each is transposed",
+    source: "CoMet thesis (1993), sections 3.3.10 and 4.3, figure 3.13",
+    class: "matrix",
+    aliases: &[],
+    axes: &[SIZES],
+    series: &[series("transpose", |_| None)],
+    timing: Timing::Single,
+    admits,
+    bytes_per_rank: |case| block_bytes(case).saturating_mul(2),
+    requires: &[],
+};
+
+/// The kernel.
+#[derive(Debug)]
+pub(crate) struct Transpose;
+
+impl<T: Transport> Kernel<T> for Transpose {
+    fn info(&self) -> &'static KernelInfo {
+        &INFO
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let mesh = cx.topology().mesh();
+        let mut pair = Pair::new(cx, case)?;
+        transpose(cx.transport(), route(mesh, cx.rank()), &mut pair)?;
+        let at = place(cx, &mesh.transposed(), case);
+        let expected = |row, col| check::after_transpose(at, row, col);
+        check::block(cx, &mut pair.current, expected, "transpose")
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let mut pair = Pair::new(cx, case)?;
+        let route = route(cx.topology().mesh(), cx.rank());
+        cx.time(0, |t| transpose(t, route, &mut pair))?;
+        Ok(())
+    }
+}
+
+/// Where blocks go when a matrix that lies on `mesh` is transposed onto `mesh.transposed()`.
+fn route(mesh: &Mesh, rank: Rank) -> Route {
+    let transposed = mesh.transposed();
+    let (row, col) = mesh.position(rank);
+    let (new_row, new_col) = transposed.position(rank);
+    Route { to: transposed.rank_at(col, row), from: mesh.rank_at(new_col, new_row) }
+}
+
+#[inline]
+fn transpose<T: Transport>(t: &T, route: Route, pair: &mut Pair<T::Buffer>) -> Result<()> {
+    if route.to == t.rank() {
+        pair.swap();
+    } else {
+        pair.exchange(t, route, TRANSPOSE)?;
+    }
+    transpose_incoming(t, pair);
+    Ok(())
+}
+
+/// Writes the transposed incoming block into the current one, which has left by now.
+#[inline]
+fn transpose_incoming<T: Transport>(t: &T, pair: &mut Pair<T::Buffer>) {
+    let side = pair.current.local_n() + 2;
+    let work = Work::Copy {
+        bytes: side * side * ELEMENT_BYTES,
+        piece_bytes: ELEMENT_BYTES,
+        stride_bytes: side * ELEMENT_BYTES,
+    };
+    t.compute(work, || pair.current.view_mut().assign(&pair.incoming.view().reversed_axes()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::Place;
+    use comet_core::context::Pace;
+    use comet_core::local;
+    use comet_core::topology::Topology;
+
+    fn twice_gives_the_original(mesh: Mesh) {
+        let topology = Topology::new(mesh, None).unwrap();
+        local::run_with(topology, false, |t| {
+            let pace = Pace { repetitions: 1, n_samples: 1, settle: 0 };
+            let cx = Context::new(t, Timing::Single, pace, 1, false);
+            let case = Case::new(&INFO, &[3]);
+            let mesh = t.topology().mesh();
+            let mut pair = Pair::new(&cx, &case).unwrap();
+            transpose(t, route(mesh, t.rank()), &mut pair).unwrap();
+            transpose(t, route(&mesh.transposed(), t.rank()), &mut pair).unwrap();
+            let at = Place::of(t.rank(), mesh, 3);
+            check::block(&cx, &mut pair.current, |row, col| at.initial(row, col), "two").unwrap();
+        });
+    }
+
+    #[test]
+    fn transposing_twice_gives_the_original_matrix() {
+        for n_ranks in [1, 2, 3, 4, 6, 8, 9, 12, 16] {
+            twice_gives_the_original(Mesh::gray(n_ranks));
+        }
+        twice_gives_the_original(Mesh::gray_with(3, 2));
+        twice_gives_the_original(Mesh::from_table(&[vec![2, 1, 0], vec![3, 5, 4]]).unwrap());
+    }
+
+    #[test]
+    fn ranks_of_a_square_mesh_trade_blocks_in_pairs() {
+        let mesh = Mesh::gray(16);
+        for rank in 0..16 {
+            let (row, col) = mesh.position(rank);
+            let partner = mesh.rank_at(col, row);
+            assert_eq!(route(&mesh, rank), Route { to: partner, from: partner });
+        }
+    }
+
+    #[test]
+    fn blocks_of_other_meshes_move_to_the_transposed_mesh() {
+        let mesh = Mesh::gray_with(2, 3);
+        for (rank, to) in [(0, 0), (1, 2), (3, 5), (4, 1), (5, 3), (2, 4)] {
+            assert_eq!(route(&mesh, rank).to, to, "the block of rank {rank}");
+            assert_eq!(route(&mesh, to).from, rank, "the block for rank {to}");
+        }
+    }
+
+    #[test]
+    fn a_mesh_of_one_row_or_one_column_sends_nothing() {
+        for mesh in [Mesh::gray_with(1, 5), Mesh::gray_with(5, 1)] {
+            for rank in 0..5 {
+                assert_eq!(route(&mesh, rank), Route { to: rank, from: rank });
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Update guard: every rank gets the edge rows and columns of its four neighbours.
+//!
+//! **Source** Thesis sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3.
+//!
+//! **Pattern**
+//!
+//! ```text
+//!                top                    1  pack north row,   start send to top
+//!            row ▲ │ row                2  pack south row,   start send to bottom
+//!                │ ▼                    3  pack east column, start send to succ
+//!        ◄────  block  ◄────            4  pack west column, start send to pred
+//!   pred  ────►       ────►  succ       5  post four receives, wait for all eight
+//!          col   ▲ │   col              6  unpack into the guard ring
+//!                │ ▼
+//!               bottom
+//! ```
+//!
+//! Packing is overlapped with the sends that were started before it, as in figure 4.3.
+//!
+//! **Timed** Steps 1 to 6, after a barrier, on every rank.
+//!
+//! **Reports** Completion time of one operation (D1), and the bandwidth of the four edges that
+//! one rank sends: 4 `local_n` doubles. Linear in `local_n`.
+//!
+//! **Parameters** `local_n`.
+//!
+//! **Verified by** Every value of the block and of its ring: elements beyond the edges, around
+//! the edges of the global matrix, in the ring; unchanged elements and corners.
+//!
+//! **Caution** The corners of the ring are not updated; a nine-point stencil needs more.
+//! Where `top` and `bottom` are one rank, or this rank, messages are told apart by the direction
+//! in which they travel, which is their tag.
+//! Figure 4.3 posts "receive from bottom to fill north guard wrapper"; section 3.3.8 and figure
+//! 3.10 put the values of `top` there, as is done here.
+
+use comet_core::context::Context;
+use comet_core::error::Result;
+use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, LOCAL_N, Timing};
+use comet_core::transport::{Rank, Source, Tag, Transport};
+
+use super::{SIZES, admits, block_bytes, initial_block, line_bytes, pack, place, series, unpack};
+use crate::block::{Block, ELEMENT_BYTES, Line, Memory};
+use crate::check;
+
+const NORTHWARD: Tag = Tag::new(10);
+const SOUTHWARD: Tag = Tag::new(11);
+const EASTWARD: Tag = Tag::new(12);
+const WESTWARD: Tag = Tag::new(13);
+
+static INFO: KernelInfo = KernelInfo {
+    suite: "matrix",
+    name: "update_guard",
+    summary: "Fill the guard ring with the edge elements of the four neighbours",
+    source: "CoMet thesis (1993), sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3",
+    class: "matrix",
+    aliases: &[],
+    axes: &[SIZES],
+    series: &[series("update_guard", |case| Some(line_bytes(case).saturating_mul(4)))],
+    timing: Timing::Single,
+    admits,
+    bytes_per_rank: |case| block_bytes(case).saturating_add(line_bytes(case).saturating_mul(8)),
+    requires: &[],
+};
+
+/// The kernel.
+#[derive(Debug)]
+pub(crate) struct UpdateGuard;
+
+impl<T: Transport> Kernel<T> for UpdateGuard {
+    fn info(&self) -> &'static KernelInfo {
+        &INFO
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let mut guarded = Guarded::new(cx, case)?;
+        guarded.update(cx.transport())?;
+        let at = place(cx, cx.topology().mesh(), case);
+        let expected = |row, col| check::after_update_guard(at, row, col);
+        check::block(cx, &mut guarded.block, expected, "update_guard")
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let mut guarded = Guarded::new(cx, case)?;
+        cx.time(0, |t| guarded.update(t))?;
+        Ok(())
+    }
+}
+
+/// A line of the block that one message carries.
+#[derive(Debug)]
+struct Edge<B> {
+    line: Line,
+    neighbour: Rank,
+    tag: Tag,
+    message: B,
+}
+
+/// A block with the messages that leave over its four sides, and those that arrive.
+#[derive(Debug)]
+struct Guarded<B> {
+    block: Block<B>,
+    leaving: [Edge<B>; 4],
+    arriving: [Edge<B>; 4],
+}
+
+impl<B: Memory> Guarded<B> {
+    fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, case: &Case) -> Result<Self> {
+        let n = case.length(&LOCAL_N);
+        let near = cx.topology().mesh().neighbours(cx.rank());
+        let edge = |line, neighbour, tag| -> Result<_> {
+            Ok(Edge { line, neighbour, tag, message: cx.message(n * ELEMENT_BYTES)? })
+        };
+        let leaving = [
+            edge(Line::Row(1), near.top, NORTHWARD)?,
+            edge(Line::Row(n), near.bottom, SOUTHWARD)?,
+            edge(Line::Col(n), near.succ, EASTWARD)?,
+            edge(Line::Col(1), near.pred, WESTWARD)?,
+        ];
+        let arriving = [
+            edge(Line::Row(0), near.top, SOUTHWARD)?,
+            edge(Line::Row(n + 1), near.bottom, NORTHWARD)?,
+            edge(Line::Col(n + 1), near.succ, WESTWARD)?,
+            edge(Line::Col(0), near.pred, EASTWARD)?,
+        ];
+        Ok(Self { block: initial_block(cx, case)?, leaving, arriving })
+    }
+
+    #[inline]
+    fn update<T: Transport>(&mut self, t: &T) -> Result<()> {
+        let Self { block, leaving, arriving } = self;
+        t.scope(|s| {
+            let sends = leaving.each_mut().map(|edge| {
+                pack(t, block, edge.line, &mut edge.message);
+                s.unblocked_send(edge.neighbour, edge.tag, &edge.message)
+            });
+            let receives = arriving.each_mut().map(|edge| {
+                s.unblocked_recv(Source::Rank(edge.neighbour), edge.tag, &mut edge.message)
+            });
+            for send in sends {
+                send?.wait()?;
+            }
+            for receive in receives {
+                receive?.wait()?;
+            }
+            Ok(())
+        })?;
+        for edge in arriving {
+            unpack(t, block, edge.line, &edge.message);
+        }
+        Ok(())
+    }
+}
