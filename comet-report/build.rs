@@ -1,0 +1,39 @@
+//! Notes how the program was built, for the record of every run: revision, compiler, flags.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=COMET_GIT_REV");
+    // A commit or a checkout appends to this log. A path that is not there would mean a rebuild
+    // each time.
+    let log = Path::new("../.git/logs/HEAD");
+    if log.exists() {
+        println!("cargo::rerun-if-changed={}", log.display());
+    }
+    let revision = env::var("COMET_GIT_REV").ok();
+    note("COMET_GIT_REV", revision.or_else(|| output("git", &["rev-parse", "HEAD"])));
+    let compiler = env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    note("COMET_RUSTC", output(&compiler, &["--version"]));
+    note("COMET_TARGET", env::var("TARGET").ok());
+    note("COMET_OPT_LEVEL", env::var("OPT_LEVEL").ok());
+    // Cargo separates the flags by a unit separator.
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").ok();
+    note("COMET_RUSTFLAGS", flags.map(|flags| flags.replace('\u{1f}', " ")));
+}
+
+/// Sets a variable for `option_env!`, if there is something to say.
+fn note(name: &str, value: Option<String>) {
+    if let Some(value) = value.filter(|value| !value.is_empty()) {
+        println!("cargo::rustc-env={name}={value}");
+    }
+}
+
+/// The first line that a program prints, if it ends well.
+fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.lines().next().unwrap_or_default().to_owned())
+}

@@ -1,0 +1,176 @@
+//! Puts a proper end under the file of a run whose ranks died.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::read::{ReadError, parse_records};
+use crate::record::{End, EndStatus, Event, Level, PointCounts, Record, timestamp};
+use crate::recorder::write_line;
+
+/// What the launcher knows about a run that died.
+#[derive(Clone, Debug)]
+pub struct Death {
+    /// What happened, in one word that programs can look for (`rank_died`, `time_out`).
+    pub code: String,
+    /// One sentence about it.
+    pub message: String,
+    /// The rank that died first, where known.
+    pub rank: Option<usize>,
+    /// Why the run ended, for the `end` record (`error`, `signal`).
+    pub reason: String,
+    /// The wall clock when the launcher noticed.
+    pub noticed_at: SystemTime,
+}
+
+/// A file that could not be closed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CloseError {
+    /// The system refused.
+    #[error("cannot close the results in {} (is there space left, and may you write there?)", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is no result file.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// Ends the last run in `path`: cuts off a line that was only written in part, then adds an
+/// `event` of level error and an `end` with status `failed`, and the counts of the points there.
+///
+/// An empty file gets both as well; one whose last run has its `end` stays as it is.
+///
+/// # Errors
+/// If the file cannot be read or written, or holds something else.
+pub fn close_abandoned(path: &Path, death: &Death) -> Result<(), CloseError> {
+    let io_error = |source| CloseError::Io { path: path.into(), source };
+    let mut file = File::options().read(true).append(true).open(path).map_err(io_error)?;
+    let whole = cut_partial_line(&mut file).map_err(io_error)?;
+    let records = parse_records(&whole).map_err(|error| error.of_file(path))?.records;
+    if matches!(records.last(), Some(Record::End(_))) {
+        return Ok(());
+    }
+    for record in last_words(&records, death) {
+        write_line(&mut file, &record).map_err(io_error)?;
+    }
+    Ok(())
+}
+
+/// Cuts `file` back to its last newline, and returns what is left.
+fn cut_partial_line(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut text)?;
+    let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    if end < text.len() {
+        text.truncate(end);
+        file.set_len(end as u64)?;
+    }
+    Ok(text)
+}
+
+fn last_words(records: &[Record], death: &Death) -> [Record; 2] {
+    let start = records.iter().rposition(|record| matches!(record, Record::Run(_)));
+    let run = start.and_then(|start| match &records[start] {
+        Record::Run(run) => Some(run),
+        _ => None,
+    });
+    let run_id = run.map(|run| run.run_id.clone());
+    let wall_s = run.and_then(|run| seconds_since(&run.started_at, death.noticed_at));
+    let mut points = PointCounts::default();
+    for record in &records[start.unwrap_or(0)..] {
+        if let Record::Point(point) = record {
+            points.add(point.status);
+        }
+    }
+    let event = Event {
+        run_id: run_id.clone(),
+        t_rel_s: wall_s,
+        level: Level::Error,
+        code: death.code.clone(),
+        rank: death.rank,
+        message: death.message.clone(),
+        hint: None,
+    };
+    let end = End {
+        run_id,
+        status: EndStatus::Failed,
+        ended_at: timestamp(death.noticed_at),
+        points,
+        wall_s,
+        reason: Some(death.reason.clone()),
+    };
+    [Record::Event(event), Record::End(end)]
+}
+
+fn seconds_since(started_at: &str, now: SystemTime) -> Option<f64> {
+    let started_at = humantime::parse_rfc3339(started_at).ok()?;
+    Some(now.duration_since(started_at).ok()?.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Folder};
+    use crate::read::{read_records, validate};
+    use std::time::Duration;
+
+    fn death() -> Death {
+        Death {
+            code: "rank_died".into(),
+            message: "rank 1 was ended by signal 9".into(),
+            rank: Some(1),
+            reason: "error".into(),
+            noticed_at: fixture::started_at() + Duration::from_secs(5),
+        }
+    }
+
+    fn last(path: &Path) -> End {
+        match read_records(path).unwrap().records.pop() {
+            Some(Record::End(end)) => end,
+            other => panic!("no end but {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_partial_line_is_cut_off_and_the_points_before_it_are_counted() {
+        let folder = Folder::new();
+        let path = fixture::record_run(&folder);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let points = text.match_indices("{\"type\":\"point\"").nth(3).unwrap().0;
+        std::fs::write(&path, &text[..points + 40]).unwrap();
+        close_abandoned(&path, &death()).unwrap();
+        let end = last(&path);
+        assert_eq!((end.status, end.points.total()), (EndStatus::Failed, 3));
+        assert_eq!((end.wall_s, end.reason.as_deref()), (Some(5.0), Some("error")));
+        let validation = validate(&path).unwrap();
+        assert_eq!(validation.problems, []);
+        assert_eq!(validation.runs[0].ending.to_string(), "failed");
+    }
+
+    #[test]
+    fn a_file_in_which_nothing_was_measured_gets_an_end_too() {
+        let folder = Folder::new();
+        for (name, text) in [("empty.jsonl", ""), ("partial.jsonl", "{\"type\":\"ru")] {
+            let path = folder.write(name, text);
+            close_abandoned(&path, &death()).unwrap();
+            let end = last(&path);
+            assert_eq!((end.run_id, end.points.total(), end.wall_s), (None, 0, None), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_ended_in_order_stays_as_it_is() {
+        let folder = Folder::new();
+        let path = fixture::record_run(&folder);
+        let before = std::fs::read(&path).unwrap();
+        close_abandoned(&path, &death()).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+}

@@ -1,0 +1,189 @@
+//! What about the machine or the placement makes times worse or less repeatable than they could be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Environment;
+use crate::placement::RankPlacement;
+use crate::record::{Event, Level};
+
+/// Clock sources that a program reads without entering the kernel.
+const FAST_CLOCKS: &[&str] = &["tsc", "arch_sys_counter"];
+/// Runnable tasks per hardware thread that count as an idle machine.
+const IDLE_LOAD: f64 = 0.2;
+
+/// One reason to read the numbers with care.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The reason in one word, as in the record (`governor`, `oversubscribed`).
+    pub code: &'static str,
+    /// One sentence.
+    pub message: String,
+    /// What to do about it.
+    pub hint: &'static str,
+}
+
+impl Warning {
+    /// This warning as a record of the run `run_id`, at its start.
+    pub(crate) fn to_event(&self, run_id: &str) -> Event {
+        Event {
+            run_id: Some(run_id.into()),
+            t_rel_s: Some(0.0),
+            level: Level::Warning,
+            code: self.code.into(),
+            rank: None,
+            message: self.message.clone(),
+            hint: Some(self.hint.into()),
+        }
+    }
+}
+
+/// Everything about `environment` and `placements` that spoils measurements.
+///
+/// The environment is that of one node; the placements are those of all ranks.
+#[must_use]
+pub fn warnings(environment: &Environment, placements: &[RankPlacement]) -> Vec<Warning> {
+    let found = [
+        oversubscribed(placements),
+        unbound(placements),
+        smt_shared(placements),
+        governor(environment),
+        turbo(environment),
+        clocksource(environment),
+        busy(environment),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn oversubscribed(placements: &[RankPlacement]) -> Option<Warning> {
+    let mut nodes: BTreeMap<_, (usize, BTreeSet<usize>)> = BTreeMap::new();
+    for placement in placements {
+        let (n_ranks, cpus) = nodes.entry(&placement.node).or_default();
+        *n_ranks += 1;
+        cpus.extend(placement.allowed_cpus()?);
+    }
+    let (n_ranks, cpus) = nodes.values().find(|(n_ranks, cpus)| *n_ranks > cpus.len())?;
+    Some(Warning {
+        code: "oversubscribed",
+        message: format!("{n_ranks} ranks share {} CPUs: times include scheduling", cpus.len()),
+        hint: "start at most one rank for each CPU",
+    })
+}
+
+fn unbound(placements: &[RankPlacement]) -> Option<Warning> {
+    let floats =
+        |placement: &&RankPlacement| placement.allowed_cpus().is_some_and(|cpus| cpus.len() > 1);
+    let n_floating = placements.iter().filter(floats).count();
+    (n_floating > 0).then(|| Warning {
+        code: "unbound",
+        message: format!("{n_floating} of {} ranks may move between CPUs", placements.len()),
+        hint: "bind each rank to a core, with taskset or with options of the launcher",
+    })
+}
+
+fn smt_shared(placements: &[RankPlacement]) -> Option<Warning> {
+    let mut cores: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for placement in placements.iter().filter(|placement| placement.core.is_some()) {
+        cores.entry((&placement.node, &placement.core)).or_default().insert(&placement.cpus);
+    }
+    let n_shared = cores.values().filter(|threads| threads.len() > 1).count();
+    (n_shared > 0).then(|| Warning {
+        code: "smt_shared",
+        message: format!("{n_shared} cores run several ranks on sibling hardware threads"),
+        hint: "bind the ranks to different cores",
+    })
+}
+
+fn governor(environment: &Environment) -> Option<Warning> {
+    let governor = environment.machine.cpu.governor.as_deref()?;
+    (governor != "performance").then(|| Warning {
+        code: "governor",
+        message: format!("the frequency governor is {governor}, not performance"),
+        hint: "set it with cpupower frequency-set -g performance",
+    })
+}
+
+fn turbo(environment: &Environment) -> Option<Warning> {
+    environment.machine.cpu.turbo?.then(|| Warning {
+        code: "turbo",
+        message: "turbo is on: the frequency depends on load and temperature".into(),
+        hint: "switch it off where results have to be repeatable",
+    })
+}
+
+fn clocksource(environment: &Environment) -> Option<Warning> {
+    let source = environment.machine.settings.clocksource.as_deref()?;
+    (!FAST_CLOCKS.contains(&source)).then(|| Warning {
+        code: "clocksource",
+        message: format!("the kernel's clock source is {source}, which is slow to read"),
+        hint: "use tsc where the machine has a stable one",
+    })
+}
+
+fn busy(environment: &Environment) -> Option<Warning> {
+    let [load, ..] = environment.noise.as_ref()?.loadavg;
+    let threads = environment.machine.cpu.threads?;
+    #[expect(clippy::cast_precision_loss, reason = "no machine has 2^53 threads")]
+    let idle_load = IDLE_LOAD * threads as f64;
+    (load > idle_load).then(|| Warning {
+        code: "load",
+        message: format!("{load} tasks were runnable on {threads} CPUs before the run"),
+        hint: "measure on an idle machine",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Cpu, Machine, Noise, Settings};
+
+    fn placement(rank: usize, cpus: &str, core: Option<&str>) -> RankPlacement {
+        RankPlacement {
+            rank,
+            node: Some("host".into()),
+            pid: 1,
+            cpus: Some(cpus.into()),
+            core: core.map(Into::into),
+            ..RankPlacement::default()
+        }
+    }
+
+    fn check(environment: &Environment, placements: &[RankPlacement], expected: &[&str]) {
+        let codes: Vec<_> =
+            warnings(environment, placements).iter().map(|warning| warning.code).collect();
+        assert_eq!(codes, expected);
+    }
+
+    #[test]
+    fn nothing_known_is_nothing_to_warn_of() {
+        check(&Environment::default(), &[RankPlacement::default()], &[]);
+    }
+
+    #[test]
+    fn placement_warnings_count_ranks_and_cores() {
+        let bound = [placement(0, "0", Some("0,4")), placement(1, "1", Some("1,5"))];
+        check(&Environment::default(), &bound, &[]);
+        let siblings = [placement(0, "0", Some("0,4")), placement(1, "4", Some("0,4"))];
+        check(&Environment::default(), &siblings, &["smt_shared"]);
+        let floating = [placement(0, "0-1", None), placement(1, "0-1", None)];
+        check(&Environment::default(), &floating, &["unbound"]);
+        let crowded = [placement(0, "0", Some("0")), placement(1, "0", Some("0"))];
+        check(&Environment::default(), &crowded, &["oversubscribed"]);
+    }
+
+    #[test]
+    fn settings_that_change_times_are_named() {
+        let cpu = Cpu {
+            governor: Some("powersave".into()),
+            turbo: Some(true),
+            threads: Some(2),
+            ..Cpu::default()
+        };
+        let settings = Settings { clocksource: Some("hpet".into()), ..Settings::default() };
+        let environment = Environment {
+            machine: Machine { cpu, settings, ..Machine::default() },
+            noise: Some(Noise { loadavg: [0.5, 0.0, 0.0] }),
+            ..Environment::default()
+        };
+        check(&environment, &[], &["governor", "turbo", "clocksource", "load"]);
+    }
+}

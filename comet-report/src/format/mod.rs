@@ -1,0 +1,94 @@
+//! Output formats: each turns records into text, and is one file and one line in [`FORMATS`].
+
+mod csv;
+mod jsonl;
+mod table;
+
+pub use csv::Csv;
+pub use jsonl::Jsonl;
+pub use table::Table;
+pub(crate) use table::TableWriter;
+
+use std::io::{self, Write};
+
+use crate::record::Record;
+
+/// A way to write records.
+pub trait Format {
+    /// Name on the command line, and ending of a file in this format.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in one line without a full stop.
+    fn summary(&self) -> &'static str;
+
+    /// Writes `records`, which are in the order of their file.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Every format, in the order in which help lists them.
+#[rustfmt::skip] // One format a line, so that additions merge.
+pub const FORMATS: &[&dyn Format] = &[
+    &Table,
+    &Csv,
+    &Jsonl,
+];
+
+/// The format called `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Folder};
+    use crate::read::{parse_records, read_records};
+
+    fn render(name: &str, records: &[Record]) -> String {
+        let mut text = Vec::new();
+        find(name).unwrap().write(records, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn names_are_unique_and_summaries_are_short() {
+        for format in FORMATS {
+            let of_name = FORMATS.iter().filter(|other| other.name() == format.name());
+            assert_eq!(of_name.count(), 1, "{}", format.name());
+            let summary = format.summary();
+            assert!(summary.len() <= 72 && !summary.ends_with('.'), "{summary}");
+        }
+    }
+
+    #[test]
+    fn formats_look_as_they_did() {
+        let folder = Folder::new();
+        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        for (name, file) in [("table", "report-table.txt"), ("csv", "report-points.csv")] {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden");
+            fixture::check_golden(&std::path::Path::new(path).join(file), &render(name, &records));
+        }
+    }
+
+    #[test]
+    fn jsonl_is_what_the_recorder_writes() {
+        let folder = Folder::new();
+        let path = fixture::record_run(&folder);
+        let text = render("jsonl", &read_records(&path).unwrap().records);
+        assert_eq!(text, std::fs::read_to_string(&path).unwrap());
+    }
+
+    #[test]
+    fn a_killed_run_says_so_in_its_table() {
+        let folder = Folder::new();
+        let text = std::fs::read(fixture::record_run(&folder)).unwrap();
+        let records = parse_records(&text[..text.len() - 10]).unwrap().records;
+        let table = render("table", &records);
+        assert!(table.ends_with("# no end: the run was killed or is still running\n"), "{table}");
+        assert_eq!(render("table", &[]), "");
+    }
+}

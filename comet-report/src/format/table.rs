@@ -1,0 +1,352 @@
+//! Tables for people: one block per kernel, one row per series, written case by case, so that a
+//! running kernel and a file look the same.
+//!
+//! ```text
+//!   # comet/echo, 2 ranks, verified
+//!   # one_way_time in us, D4 half_round_trip: one way: half of the round trip timed on the test node
+//!   #       hops length_bytes  samples     reps   median_us …   MB/s
+//!              1            8      100      500      0.5117 … 15.634
+//! ```
+//!
+//! The figure to quote stands first among the times. MB are 10^6 bytes.
+//! All lines but rows start with `#`, except for the last, which counts the points.
+
+use std::io::{self, Write};
+
+use comet_core::definition::Definition;
+
+use super::Format;
+use crate::points::{MAX_LOCAL, MAX_LOCAL_SUMMARY};
+use crate::record::{
+    Clock, Event, Params, Point, PointCounts, PointStatus, Quote, Record, Run, Summary, Value,
+};
+
+/// Parameters that are equal for all points of a run, and so no columns.
+const COMMON_PARAMS: &[&str] = &["procs", "mesh_rows", "mesh_cols"];
+/// Width of columns with counts.
+const COUNT_WIDTH: usize = 8;
+/// Width of columns with times and rates.
+const TIME_WIDTH: usize = 11;
+
+/// Tables for people.
+#[derive(Clone, Copy, Debug)]
+pub struct Table;
+
+impl Format for Table {
+    fn name(&self) -> &'static str {
+        "table"
+    }
+
+    fn summary(&self) -> &'static str {
+        "tables for people: times in us, rates in MB/s (10^6 bytes)"
+    }
+
+    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+        let mut table = TableWriter::new(out);
+        for group in records.chunk_by(of_one_case) {
+            match &group[0] {
+                Record::Run(run) => table.run(run)?,
+                Record::Event(event) => table.event(event)?,
+                Record::Point(_) => {
+                    table.case(&group.iter().filter_map(point).collect::<Vec<_>>())?
+                }
+                Record::End(end) => {
+                    table.done(&end.points, end.wall_s, end.reason.as_deref())?;
+                }
+            }
+        }
+        if !records.is_empty() && !matches!(records.last(), Some(Record::End(_))) {
+            return table.comment("no end: the run was killed or is still running");
+        }
+        Ok(())
+    }
+}
+
+fn point(record: &Record) -> Option<&Point> {
+    match record {
+        Record::Point(point) => Some(point),
+        _ => None,
+    }
+}
+
+fn of_one_case(a: &Record, b: &Record) -> bool {
+    let (Some(a), Some(b)) = (point(a), point(b)) else { return false };
+    let is_measured = a.variant.is_some() && b.variant.is_some();
+    is_measured && (&a.suite, &a.kernel, &a.params) == (&b.suite, &b.kernel, &b.params)
+}
+
+/// Writes tables case by case.
+#[derive(Debug)]
+pub(crate) struct TableWriter<W> {
+    out: W,
+    kernel: Option<String>,
+    layout: Option<Layout>,
+}
+
+/// The columns of one kernel's table.
+#[derive(Debug)]
+struct Layout {
+    series_width: Option<usize>,
+    quote: Quote,
+}
+
+impl<W: Write> TableWriter<W> {
+    /// Tables into `out`.
+    pub(crate) fn new(out: W) -> Self {
+        Self { out, kernel: None, layout: None }
+    }
+
+    /// Hands everything written on to the terminal or the file.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// A line about the ranks and their clock.
+    pub(crate) fn ranks(&mut self, n_ranks: usize, clock: &Clock) -> io::Result<()> {
+        let step = clock.resolution_ns.map_or("unknown".into(), |step| format!("{step} ns"));
+        let ranks = if n_ranks == 1 { "rank" } else { "ranks" };
+        self.comment(&format!(
+            "{n_ranks} {ranks}, clock {} (a reading costs {:.1} ns, step {step})",
+            clock.source, clock.overhead_ns
+        ))
+    }
+
+    /// All points of one case.
+    pub(crate) fn case(&mut self, points: &[&Point]) -> io::Result<()> {
+        let Some(first) = points.first() else { return Ok(()) };
+        self.title(first)?;
+        if first.status != PointStatus::Ok {
+            return self.without_numbers(first);
+        }
+        if self.layout.is_none() {
+            self.head(points)?;
+        }
+        for point in points {
+            self.row(point)?;
+        }
+        self.figures(points)
+    }
+
+    /// The last line of a run.
+    pub(crate) fn done(
+        &mut self,
+        counts: &PointCounts,
+        wall_s: Option<f64>,
+        reason: Option<&str>,
+    ) -> io::Result<()> {
+        let PointCounts { ok, check_failed, failed, skipped } = counts;
+        writeln!(self.out)?;
+        if let Some(reason) = reason {
+            self.comment(&format!("stopped early: {reason}"))?;
+        }
+        let wall = wall_s.map_or("of unknown length".into(), |wall_s| format!("{wall_s:.1} s"));
+        writeln!(
+            self.out,
+            "done: {ok} points ok, {skipped} skipped, {check_failed} failed checks, {failed} \
+             failed, {wall}"
+        )
+    }
+
+    /// A line that is no data.
+    fn comment(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "# {text}")
+    }
+
+    fn run(&mut self, run: &Run) -> io::Result<()> {
+        self.kernel = None;
+        let (name, version) = (&run.suite.name, &run.suite.version);
+        let (backend, nodes) = (&run.transport.backend, run.world.nodes);
+        self.comment(&format!("{name} {version}, {backend}, nodes: {nodes}, run {}", run.run_id))?;
+        self.ranks(run.world.size, &run.clock)
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
+        let hint = event.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+        self.comment(&format!("{}: {rank}{}{hint}", event.level.name(), event.message))
+    }
+
+    fn title(&mut self, point: &Point) -> io::Result<()> {
+        let kernel = format!("{}/{}", point.suite, point.kernel);
+        if self.kernel.as_ref() == Some(&kernel) {
+            return Ok(());
+        }
+        writeln!(self.out)?;
+        let ranks = point.params.get("procs").map(ToString::to_string);
+        let ranks = ranks.map_or(String::new(), |n| match n.as_str() {
+            "1" => ", 1 rank".into(),
+            n => format!(", {n} ranks"),
+        });
+        self.comment(&format!("{kernel}{ranks}"))?;
+        self.kernel = Some(kernel);
+        self.layout = None;
+        Ok(())
+    }
+
+    fn without_numbers(&mut self, point: &Point) -> io::Result<()> {
+        let axes: Vec<_> =
+            axes(&point.params).map(|(name, value)| format!("{name}={value}")).collect();
+        let case = if axes.is_empty() { String::new() } else { format!(" {}:", axes.join(" ")) };
+        let reason = point.message.as_deref().unwrap_or("no reason is known");
+        self.comment(&format!("{}:{case} {reason}", point.status.name()))
+    }
+
+    fn head(&mut self, points: &[&Point]) -> io::Result<()> {
+        for (index, point) in points.iter().enumerate() {
+            let is_new = !points[..index].iter().any(|other| meaning(other) == meaning(point));
+            if is_new && let Some(value) = &point.value {
+                self.definition(points, value)?;
+            }
+        }
+        for figure in points.iter().flat_map(|point| &point.figures) {
+            self.comment(&format!("{} = {}", figure.name, figure.formula))?;
+        }
+        let names = points.iter().filter_map(|point| point.variant.as_deref());
+        let width = names.map(str::len).chain(["series".len()]).max();
+        let layout = Layout {
+            series_width: width.filter(|_| points.len() > 1),
+            quote: points[0].value.as_ref().map_or(Quote::Median, |value| value.quote),
+        };
+        let line = head_line(&layout, &points[0].params);
+        self.layout = Some(layout);
+        writeln!(self.out, "{line}")
+    }
+
+    /// The line that says what `value` is, and of which series if not of all.
+    fn definition(&mut self, points: &[&Point], value: &Value) -> io::Result<()> {
+        let of_value = |point: &&&Point| meaning(point) == Some((&value.definition, value.quote));
+        let series: Vec<_> =
+            points.iter().filter(of_value).filter_map(|point| point.variant.as_deref()).collect();
+        let series =
+            if series.len() == points.len() { String::new() } else { series.join(", ") + ": " };
+        let Value { quantity, definition, .. } = value;
+        let summary = explain(definition);
+        let quote = match value.quote {
+            Quote::Median => "",
+            Quote::Min => "; quote the least value",
+        };
+        self.comment(&format!("{series}{quantity} in us, {definition}: {summary}{quote}; verified"))
+    }
+
+    fn row(&mut self, point: &Point) -> io::Result<()> {
+        let (Some(layout), Some(time), Some(reps)) = (&self.layout, &point.time_ns, &point.reps)
+        else {
+            return Ok(());
+        };
+        let mut line = String::new();
+        for (name, value) in axes(&point.params) {
+            line += &format!(" {:>1$}", value.to_string(), axis_width(name));
+        }
+        if let Some(width) = layout.series_width {
+            line += &format!(" {:<width$}", point.variant.as_deref().unwrap_or("-"));
+        }
+        line += &format!(" {:>COUNT_WIDTH$} {:>COUNT_WIDTH$}", reps.n, reps.inner);
+        for (_, time_ns) in times(layout.quote) {
+            line += &format!(" {:>TIME_WIDTH$}", digits(time_ns(time) / 1e3));
+        }
+        let rate = point.rate.as_ref().map(|rate| digits(rate.bytes_per_s / 1e6));
+        line += &format!(" {:>TIME_WIDTH$}", rate.as_deref().unwrap_or("-"));
+        writeln!(self.out, " {line}")
+    }
+
+    fn figures(&mut self, points: &[&Point]) -> io::Result<()> {
+        let figures: Vec<_> = points.iter().flat_map(|point| &point.figures).collect();
+        if figures.is_empty() {
+            return Ok(());
+        }
+        let text = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
+        let texts: Vec<_> = figures
+            .iter()
+            .map(|figure| format!("{}={}", figure.name, text(figure.value)))
+            .collect();
+        self.comment(&format!("  {}", texts.join(" ")))
+    }
+}
+
+fn head_line(layout: &Layout, params: &Params) -> String {
+    let mut line = String::new();
+    for (name, _) in axes(params) {
+        line += &format!(" {name:>0$}", axis_width(name));
+    }
+    if let Some(width) = layout.series_width {
+        line += &format!(" {:<width$}", "series");
+    }
+    line += &format!(" {:>COUNT_WIDTH$} {:>COUNT_WIDTH$}", "samples", "reps");
+    for (name, _) in times(layout.quote) {
+        line += &format!(" {name:>TIME_WIDTH$}");
+    }
+    format!("#{line} {:>TIME_WIDTH$}", "MB/s")
+}
+
+/// Name of a column with times in us, and where its times in ns come from.
+type TimeColumn = (&'static str, fn(&Summary) -> f64);
+
+/// The columns with times, the one to quote first.
+fn times(quote: Quote) -> [TimeColumn; 5] {
+    let mut columns: [TimeColumn; 5] = [
+        ("median_us", |time| time.median),
+        ("p25_us", |time| time.p25),
+        ("p75_us", |time| time.p75),
+        ("min_us", |time| time.min),
+        ("mean_us", |time| time.mean),
+    ];
+    if quote == Quote::Min {
+        columns[..4].rotate_right(1);
+    }
+    columns
+}
+
+/// What decides whether two series need the same explanation.
+fn meaning(point: &Point) -> Option<(&String, Quote)> {
+    point.value.as_ref().map(|value| (&value.definition, value.quote))
+}
+
+fn explain(definition: &str) -> &str {
+    if definition == MAX_LOCAL {
+        return MAX_LOCAL_SUMMARY;
+    }
+    let known = Definition::ALL.iter().find(|known| known.name() == definition);
+    known.map_or("see METHODOLOGY.md", |known| known.summary())
+}
+
+fn axes(params: &Params) -> impl Iterator<Item = (&String, &crate::record::Param)> {
+    let axes = params.0.iter().filter(|(name, _)| !COMMON_PARAMS.contains(&name.as_str()));
+    axes.map(|(name, value)| (name, value))
+}
+
+fn axis_width(name: &str) -> usize {
+    name.len().max(COUNT_WIDTH)
+}
+
+/// `value` with five digits, as far as they are behind the point.
+fn digits(value: f64) -> String {
+    let n_decimals = match value {
+        _ if value < 10.0 => 4,
+        _ if value < 100.0 => 3,
+        _ if value < 1000.0 => 2,
+        _ => 1,
+    };
+    format!("{value:.n_decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_five_digits() {
+        let check = |value, expected| assert_eq!(digits(value), expected);
+        check(0.05123, "0.0512");
+        check(9.87654, "9.8765");
+        check(51.17444, "51.174");
+        check(517.444, "517.44");
+        check(18_230.44, "18230.4");
+    }
+
+    #[test]
+    fn the_time_to_quote_is_the_first() {
+        let names = |quote| times(quote).map(|(name, _)| name);
+        assert_eq!(names(Quote::Median)[..2], ["median_us", "p25_us"]);
+        assert_eq!(names(Quote::Min)[..3], ["min_us", "median_us", "p25_us"]);
+    }
+}

@@ -1,0 +1,36 @@
+//! Everything that CoMet writes about a run, and everything that reads it back.
+//!
+//! ```text
+//!   comet_core::event ──► Recorder ──► comet-results/*.jsonl ──► read ──► Format (table, csv …)
+//!                    └──► LiveTable ──► terminal
+//! ```
+//!
+//! This crate alone serializes, and it alone writes result files: JSON Lines in the format
+//! `comet.record/1`, one [`Record`](record::Record) a line.
+//! Raw samples are kept as they were measured; every other number can be computed from them again.
+//!
+//! Records become text through a [`Format`](format::Format):
+//!
+//! ```
+//! let records = comet_report::read::parse_records(b"").unwrap().records;
+//! let mut text = Vec::new();
+//! comet_report::format::find("jsonl").unwrap().write(&records, &mut text).unwrap();
+//! assert!(text.is_empty());
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod abandoned;
+mod canonical;
+pub mod environment;
+pub mod format;
+pub mod live;
+pub mod placement;
+mod points;
+pub mod read;
+pub mod record;
+pub mod recorder;
+pub mod schema;
+pub mod topology_file;
+
+#[cfg(test)]
+mod fixture;

@@ -1,0 +1,308 @@
+//! Measurements and failures of the driver, turned into points of the record.
+
+use comet_core::context::Pace;
+use comet_core::definition::Definition;
+use comet_core::event::{CaseFailure, Failure, Measurement, RankSamples, RunStart, SeriesResult};
+use comet_core::kernel::{Case, Series};
+use comet_core::stats;
+use comet_core::topology::Topology;
+use serde_json::json;
+
+use crate::canonical::sha256_hex;
+use crate::record::{
+    Check, CheckStatus, Figure, Param, Params, Plan, Point, PointStatus, Quote, RankStat, RanksNs,
+    Rate, Reps, SampleSync, Samples, Summary, Value,
+};
+
+/// Name of D2, which stands in for D1 where clocks are not common.
+pub(crate) const MAX_LOCAL: &str = "D2 max_local";
+/// What D2 means, for table heads.
+pub(crate) const MAX_LOCAL_SUMMARY: &str = "longest local time over all ranks, after a barrier";
+
+/// Number of hex digits of a point's key.
+const KEY_DIGITS: usize = 16;
+
+/// Makes the points of one run, and numbers them.
+#[derive(Debug)]
+pub(crate) struct PointMaker {
+    run_id: String,
+    n_ranks: usize,
+    mesh: [(&'static str, usize); 2],
+    clock_is_global: bool,
+    next_seq: u64,
+}
+
+impl PointMaker {
+    /// For the run `run_id` over `topology`.
+    pub(crate) fn new(run_id: &str, topology: &Topology) -> Self {
+        let mesh = topology.mesh();
+        Self {
+            run_id: run_id.into(),
+            n_ranks: topology.n_ranks(),
+            mesh: [("mesh_rows", mesh.rows()), ("mesh_cols", mesh.cols())],
+            clock_is_global: true,
+            next_seq: 0,
+        }
+    }
+
+    /// Takes note of what the clock is worth.
+    pub(crate) fn start(&mut self, start: &RunStart) {
+        self.clock_is_global = start.clock.is_global;
+    }
+
+    /// One point for each series; the figures are on the last.
+    pub(crate) fn measured(&mut self, measurement: &Measurement) -> Vec<Point> {
+        let series = measurement.series.iter();
+        let mut points: Vec<Point> =
+            series.map(|result| self.measured_series(measurement, result)).collect();
+        if let Some(last) = points.last_mut() {
+            last.figures = figures(measurement);
+        }
+        points
+    }
+
+    /// One point that stands for all series of a case without numbers.
+    pub(crate) fn failed(&mut self, failure: &CaseFailure) -> Point {
+        let (status, check) = match failure.failure {
+            Failure::Skipped => (PointStatus::Skipped, CheckStatus::Skipped),
+            Failure::CheckFailed => (PointStatus::CheckFailed, CheckStatus::Fail),
+            Failure::Failed => (PointStatus::Failed, CheckStatus::Skipped),
+        };
+        let message = match failure.rank {
+            Some(rank) => format!("rank {rank}: {}", failure.message),
+            None => failure.message.clone(),
+        };
+        Point {
+            check: Check { status: check },
+            status,
+            message: Some(message),
+            ..self.blank(&failure.case, None, failure.since_start_ns)
+        }
+    }
+
+    fn measured_series(&mut self, measurement: &Measurement, result: &SeriesResult) -> Point {
+        let Measurement { case, pace, .. } = measurement;
+        let bytes_per_s = result.bytes_per_s(case);
+        Point {
+            plan: Some(plan(case, *pace)),
+            reps: Some(Reps {
+                n: result.summary.n,
+                inner: pace.repetitions,
+                warmup: measurement.n_warmup,
+                rounds: measurement.n_rounds,
+            }),
+            time_ns: Some(summary(&result.summary)),
+            ranks_ns: ranks_ns(result, *pace),
+            rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis: Quote::Median }),
+            samples: Some(samples(&result.ranks)),
+            starts_ns: Some(starts_ns(&result.ranks)),
+            check: Check { status: CheckStatus::Pass },
+            status: PointStatus::Ok,
+            ..self.blank(case, Some(result.series), measurement.since_start_ns)
+        }
+    }
+
+    /// What all points of a case have in common.
+    fn blank(&mut self, case: &Case, series: Option<&Series>, since_start_ns: u64) -> Point {
+        let info = case.info;
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        let mut point = Point {
+            run_id: self.run_id.clone(),
+            seq,
+            t_rel_s: seconds(since_start_ns),
+            suite: info.suite.into(),
+            kernel: info.name.into(),
+            variant: series.map(|series| series.name.into()),
+            class: info.class.into(),
+            aliases: info.aliases.iter().map(|alias| (*alias).into()).collect(),
+            params: self.params(case),
+            key: String::new(),
+            value: series.map(|series| self.value(case, series)),
+            plan: None,
+            reps: None,
+            time_ns: None,
+            ranks_ns: None,
+            rate: None,
+            samples: None,
+            starts_ns: None,
+            check: Check { status: CheckStatus::Skipped },
+            figures: Vec::new(),
+            status: PointStatus::Skipped,
+            message: None,
+        };
+        point.key = key(&point);
+        point
+    }
+
+    fn params(&self, case: &Case) -> Params {
+        let mut params: Vec<(String, Param)> = Vec::new();
+        for (axis, value) in case.values() {
+            let label = usize::try_from(value).ok().and_then(|index| axis.labels.get(index));
+            let param = label.map_or(Param::Number(value), |label| Param::Label((*label).into()));
+            params.push((axis.name.into(), param));
+        }
+        params.push(("procs".into(), Param::Number(self.n_ranks as u64)));
+        if case.info.class == "matrix" {
+            let mesh = self.mesh.map(|(name, value)| (name.into(), Param::Number(value as u64)));
+            params.extend(mesh);
+        }
+        Params(params)
+    }
+
+    fn value(&self, case: &Case, series: &Series) -> Value {
+        let spans_ranks = series.definition == Definition::Completion;
+        let is_local = spans_ranks && !self.clock_is_global;
+        let definition = if is_local { MAX_LOCAL } else { series.definition.name() };
+        Value {
+            quantity: series.quantity.name().into(),
+            definition: definition.into(),
+            divisor: series.definition.divisor(),
+            rank_stat: if spans_ranks { RankStat::Max } else { RankStat::Root },
+            bytes_per_op: (series.bytes_per_op)(case),
+            better: "lower".into(),
+            quote: if series.quote_minimum { Quote::Min } else { Quote::Median },
+        }
+    }
+}
+
+/// `ns` nanoseconds in seconds.
+#[expect(clippy::cast_precision_loss, reason = "runs are far shorter than 2^53 ns, 104 days")]
+pub(crate) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn key(point: &Point) -> String {
+    let identity = json!({
+        "suite": point.suite,
+        "kernel": point.kernel,
+        "variant": point.variant,
+        "class": point.class,
+        "params": point.params,
+        "value": point.value,
+    });
+    let mut key = sha256_hex(&identity);
+    key.truncate(KEY_DIGITS);
+    key
+}
+
+fn plan(case: &Case, pace: Pace) -> Plan {
+    let sync =
+        if case.info.timing.starts_at_barrier() { SampleSync::Barrier } else { SampleSync::None };
+    Plan {
+        samples_per_round: pace.n_samples,
+        inner: pace.repetitions,
+        warmup: pace.settle,
+        sync,
+        outliers: "none".into(),
+        correct: Vec::new(),
+    }
+}
+
+fn summary(summary: &stats::Summary) -> Summary {
+    let stats::Summary { n, min, p25, median, p75, p90, p95, p99, max, mean, stddev, mad } =
+        *summary;
+    Summary { n, min, p25, median, p75, p90, p95, p99, max, mean, stddev, mad, ci95: None }
+}
+
+fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
+    if result.ranks.len() < 2 {
+        return None;
+    }
+    let per_rank: Option<Vec<f64>> =
+        result.ranks.iter().map(|of_rank| median_ns(of_rank, result.series, pace)).collect();
+    let per_rank = per_rank?;
+    let of_ranks = stats::Summary::of(&per_rank)?;
+    let slowest = per_rank.iter().position(|median| *median == of_ranks.max)?;
+    Some(RanksNs {
+        min: of_ranks.min,
+        max: of_ranks.max,
+        avg: of_ranks.mean,
+        argmax: result.ranks[slowest].rank,
+        per_rank,
+    })
+}
+
+/// Median local time of one operation on one rank.
+#[expect(clippy::cast_precision_loss, reason = "intervals are far below 2^53 ns")]
+fn median_ns(of_rank: &RankSamples, series: &Series, pace: Pace) -> Option<f64> {
+    let divisor = f64::from(pace.repetitions) * f64::from(series.definition.divisor());
+    let local_ns = of_rank.samples.iter().map(|sample| sample.elapsed_ns() as f64 / divisor);
+    stats::Summary::of(&local_ns.collect::<Vec<_>>()).map(|summary| summary.median)
+}
+
+fn samples(ranks: &[RankSamples]) -> Samples {
+    let n_samples = ranks.first().map_or(0, |of_rank| of_rank.samples.len());
+    let all = ranks.iter().flat_map(|of_rank| &of_rank.samples);
+    Samples {
+        unit: "ns".into(),
+        axis: ["rank".into(), "rep".into()],
+        ranks: ranks.iter().map(|of_rank| of_rank.rank).collect(),
+        shape: [ranks.len(), n_samples],
+        order: "time".into(),
+        enc: "list".into(),
+        data: all.map(|sample| sample.elapsed_ns()).collect(),
+    }
+}
+
+/// Starts relative to the earliest, because clocks may count beyond the 2^53 that many readers of
+/// JSON can hold.
+fn starts_ns(ranks: &[RankSamples]) -> Vec<u64> {
+    let all = ranks.iter().flat_map(|of_rank| &of_rank.samples).map(|sample| sample.start_ns);
+    let first_ns = all.clone().min().unwrap_or(0);
+    all.map(|start_ns| start_ns - first_ns).collect()
+}
+
+fn figures(measurement: &Measurement) -> Vec<Figure> {
+    let wire = |figure: &comet_core::kernel::Figure| Figure {
+        name: figure.name.into(),
+        formula: figure.formula.into(),
+        value: figure.value.filter(|value| value.is_finite()),
+    };
+    measurement.figures.iter().map(wire).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn completion_without_a_common_clock_is_recorded_as_what_it_is() {
+        let mut points = PointMaker::new("id", &fixture::topology());
+        let mut check = |clock_is_global: bool, expected: &str| {
+            let mut start = fixture::start();
+            start.clock.is_global = clock_is_global;
+            points.start(&start);
+            let value = points.measured(&fixture::barrier())[0].value.clone().unwrap();
+            assert_eq!((value.definition.as_str(), value.rank_stat), (expected, RankStat::Max));
+        };
+        check(true, "D1 completion");
+        check(false, "D2 max_local");
+    }
+
+    #[test]
+    fn parameters_are_the_axes_then_the_ranks_and_the_mesh_of_a_matrix() {
+        let mut points = PointMaker::new("id", &fixture::topology());
+        let mut check = |measurement: &Measurement, expected: &str| {
+            let params = points.measured(measurement)[0].params.clone();
+            let texts: Vec<_> = params.0.iter().map(|(name, v)| format!("{name}={v}")).collect();
+            assert_eq!(texts.join(" "), expected);
+        };
+        check(&fixture::echo(8), "hops=1 length_bytes=8 procs=2");
+        check(
+            &fixture::overlap(),
+            "direction=column length_bytes=8 procs=2 mesh_rows=1 mesh_cols=2",
+        );
+    }
+
+    #[test]
+    fn points_of_a_run_are_numbered() {
+        let mut points = PointMaker::new("id", &fixture::topology());
+        let numbers: Vec<_> = [fixture::overlap(), fixture::barrier()]
+            .iter()
+            .flat_map(|m| points.measured(m))
+            .collect();
+        assert_eq!(numbers.iter().map(|point| point.seq).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+}

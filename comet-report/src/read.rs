@@ -1,0 +1,330 @@
+//! Reads result files: tolerant of what a killed run leaves behind, strict about everything else.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::record::{EndStatus, PointCounts, PointStatus, Record, SCHEMA};
+
+/// The records of one file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Records {
+    /// The records, in the order of the file.
+    pub records: Vec<Record>,
+    /// Number, from 1, of a last line that was only written in part, because the run was killed or
+    /// is still running; it is not among the records.
+    pub incomplete_line: Option<usize>,
+}
+
+/// A file that is no result file, or cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The system refused.
+    #[error("cannot read {} (does it exist, and may you read it?)", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line is no record.
+    #[error("{}line {line}: {message} (is this a file that comet-run wrote?)", prefix(path))]
+    Line {
+        /// The file, where it is one.
+        path: Option<PathBuf>,
+        /// Number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl ReadError {
+    /// This error, which is about the file `path`.
+    pub(crate) fn of_file(self, path: &Path) -> Self {
+        match self {
+            Self::Line { line, message, .. } => {
+                Self::Line { path: Some(path.into()), line, message }
+            }
+            other => other,
+        }
+    }
+}
+
+/// Reads the file `path`.
+///
+/// # Errors
+/// If the file cannot be read, or if a line other than the last is no record of
+/// `comet.record/1`.
+pub fn read_records(path: &Path) -> Result<Records, ReadError> {
+    parse_records(&read(path)?).map_err(|error| error.of_file(path))
+}
+
+/// Reads the text of a result file.
+///
+/// # Errors
+/// If a line is no record of `comet.record/1`, unless it is the last and lacks its newline.
+pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
+    let mut found = Records::default();
+    for line in lines(text) {
+        match line.record {
+            Ok(record) => found.records.push(record),
+            Err(_) if line.lacks_newline => found.incomplete_line = Some(line.number),
+            Err(message) => {
+                return Err(ReadError::Line { path: None, line: line.number, message });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What is right and wrong with a result file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Validation {
+    /// The runs in the file.
+    pub runs: Vec<RunSummary>,
+    /// What is wrong, in the order of the lines; nothing, if the file is valid.
+    pub problems: Vec<Problem>,
+}
+
+/// One run of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSummary {
+    /// Its id, or `None` if it died before it wrote one.
+    pub run_id: Option<String>,
+    /// Its points.
+    pub points: PointCounts,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How a run in a file ended; displays as a few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As its `end` says.
+    Recorded(EndStatus),
+    /// There is no `end`.
+    Missing,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Recorded(status) => status.name(),
+            Self::Missing => "no end: the run was killed or is still running",
+        })
+    }
+}
+
+/// One thing that is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// Checks every line of the file `path`: that it is a record, that each run starts with `run`,
+/// stops at `end`, and that all of its lines name the same run. A last line that was only written
+/// in part is no problem.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn validate(path: &Path) -> Result<Validation, ReadError> {
+    let mut checker = Checker::default();
+    for line in lines(&read(path)?) {
+        match line.record {
+            Ok(record) => checker.record(line.number, &record),
+            Err(_) if line.lacks_newline => (),
+            Err(message) => checker.problem(line.number, message),
+        }
+    }
+    Ok(checker.validation)
+}
+
+/// Follows the order rules through a file.
+#[derive(Debug, Default)]
+struct Checker {
+    validation: Validation,
+    keys: BTreeSet<String>,
+}
+
+impl Checker {
+    fn record(&mut self, line: usize, record: &Record) {
+        match record {
+            Record::Run(run) => {
+                let (points, ending) = (PointCounts::default(), Ending::Missing);
+                let run_id = Some(run.run_id.clone());
+                self.validation.runs.push(RunSummary { run_id, points, ending });
+                self.keys.clear();
+            }
+            Record::Point(point) => {
+                let is_ok = point.status == PointStatus::Ok;
+                if is_ok && !self.keys.insert(point.key.clone()) {
+                    let message = format!("the point with key {} is there twice", point.key);
+                    self.problem(line, message);
+                }
+                self.open_run(line, Some(&point.run_id)).points.add(point.status);
+            }
+            Record::Event(event) => {
+                self.open_run(line, event.run_id.as_ref());
+            }
+            Record::End(end) => {
+                let run = self.open_run(line, end.run_id.as_ref());
+                run.ending = Ending::Recorded(end.status);
+                if run.points != end.points {
+                    let (counted, stated) = (run.points.total(), end.points.total());
+                    let message = format!("the end states {stated} points, there are {counted}");
+                    self.problem(line, message);
+                }
+            }
+        }
+    }
+
+    /// The run that a line naming `run_id` belongs to.
+    fn open_run(&mut self, line: usize, run_id: Option<&String>) -> &mut RunSummary {
+        let last = self.validation.runs.last();
+        let problem = match last {
+            // A run that died at once leaves an event and an end without an id.
+            None if run_id.is_none() => None,
+            None => Some("there is no run record before this line".to_owned()),
+            Some(run) if run.ending != Ending::Missing => {
+                Some("this line comes after the end of its run".to_owned())
+            }
+            Some(run) if run.run_id.as_ref() != run_id => {
+                let name = |id: Option<&String>| id.map_or("no run".into(), Clone::clone);
+                let (found, expected) = (name(run_id), name(run.run_id.as_ref()));
+                Some(format!("this line is of {found}, the run before it is {expected}"))
+            }
+            Some(_) => None,
+        };
+        if last.is_none() {
+            let (points, ending) = (PointCounts::default(), Ending::Missing);
+            let run_id = run_id.cloned();
+            self.validation.runs.push(RunSummary { run_id, points, ending });
+        }
+        if let Some(message) = problem {
+            self.problem(line, message);
+        }
+        self.validation.runs.last_mut().expect("a run was pushed if there was none")
+    }
+
+    fn problem(&mut self, line: usize, message: String) {
+        self.validation.problems.push(Problem { line, message });
+    }
+}
+
+/// One line of a file.
+struct Line {
+    number: usize,
+    lacks_newline: bool,
+    record: Result<Record, String>,
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = Line> {
+    let pieces = text.split_inclusive(|byte| *byte == b'\n').enumerate();
+    pieces.map(|(index, piece)| Line {
+        number: index + 1,
+        lacks_newline: !piece.ends_with(b"\n"),
+        record: parse(piece),
+    })
+}
+
+fn parse(line: &[u8]) -> Result<Record, String> {
+    let record = serde_json::from_slice(line).map_err(|error| describe(&error))?;
+    match &record {
+        Record::Run(run) if run.schema != SCHEMA => {
+            Err(format!("the format is {}, expected {SCHEMA}", run.schema))
+        }
+        _ => Ok(record),
+    }
+}
+
+/// The words of `error` without its position, which counts from the start of the line.
+fn describe(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ReadError> {
+    std::fs::read(path).map_err(|source| ReadError::Io { path: path.into(), source })
+}
+
+fn prefix(path: &Option<PathBuf>) -> String {
+    path.as_ref().map_or(String::new(), |path| format!("{}, ", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Folder};
+
+    fn recorded() -> (Folder, PathBuf, String) {
+        let folder = Folder::new();
+        let path = fixture::record_run(&folder);
+        let text = std::fs::read_to_string(&path).unwrap();
+        (folder, path, text)
+    }
+
+    #[test]
+    fn a_partial_last_line_is_reported_and_not_an_error() {
+        let (_folder, path, text) = recorded();
+        std::fs::write(&path, &text[..text.len() - 30]).unwrap();
+        let found = read_records(&path).unwrap();
+        let n_lines = text.lines().count();
+        assert_eq!((found.records.len(), found.incomplete_line), (n_lines - 1, Some(n_lines)));
+        let validation = validate(&path).unwrap();
+        assert_eq!(validation.problems, []);
+        let ending = validation.runs[0].ending.to_string();
+        assert_eq!(ending, "no end: the run was killed or is still running");
+    }
+
+    #[test]
+    fn errors_name_the_line_and_what_is_wrong() {
+        let check = |text: &str, expected: &str| {
+            let error = parse_records(text.as_bytes()).unwrap_err().to_string();
+            assert_eq!(error, format!("{expected} (is this a file that comet-run wrote?)"));
+        };
+        check("{}\n", "line 1: missing field `type`");
+        check("{\"type\":\"end\"}\n", "line 1: missing field `status`");
+        check("# text\n", "line 1: expected value");
+        let (_folder, _, text) = recorded();
+        let foreign = text.replace(SCHEMA, "comet.record/9");
+        check(&foreign, "line 1: the format is comet.record/9, expected comet.record/1");
+    }
+
+    #[test]
+    fn validation_finds_broken_order() {
+        let (_folder, path, text) = recorded();
+        let lines: Vec<_> = text.lines().collect();
+        let n = lines.len();
+        let check = |lines: Vec<&str>, expected: &str| {
+            std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+            let problems = validate(&path).unwrap().problems;
+            let found = problems.iter().any(|problem| problem.message.contains(expected));
+            assert!(found, "{expected}: {problems:?}");
+        };
+        check(lines[1..].to_vec(), "there is no run record before this line");
+        check([&lines[..], &lines[n - 2..]].concat(), "after the end of its run");
+        check([&lines[..n - 1], &lines[n - 2..]].concat(), "is there twice");
+        check([&lines[..n - 2], &lines[n - 1..]].concat(), "the end states 7 points, there are 6");
+        check([&["{}"], &lines[..]].concat(), "missing field `type`");
+    }
+
+    #[test]
+    fn concatenated_files_hold_several_runs() {
+        let (_folder, path, text) = recorded();
+        std::fs::write(&path, text.repeat(2)).unwrap();
+        let validation = validate(&path).unwrap();
+        assert_eq!((validation.runs.len(), validation.problems), (2, vec![]));
+    }
+
+    #[test]
+    fn a_missing_file_is_a_sentence() {
+        let text = read_records(Path::new("nowhere.jsonl")).unwrap_err().to_string();
+        assert_eq!(text, "cannot read nowhere.jsonl (does it exist, and may you read it?)");
+    }
+}

@@ -1,0 +1,162 @@
+//! The wire types of `comet.record/1`: what one line of a result file may be.
+//!
+//! A file holds one `run`, then points and events in the order in which they happened, and last an
+//! `end`; one that was killed has no `end` and is valid all the same. Files concatenate.
+//! Times, lengths and rates carry their unit in their name, or in that of the object around them.
+//! What was not measured is `null`. Readers ignore fields that they do not know.
+
+mod machine;
+mod params;
+mod point;
+mod run;
+
+pub use machine::{Cache, Cpu, Machine, Os, Settings};
+pub use params::{Param, Params};
+pub use point::{
+    Check, CheckStatus, Figure, Plan, Point, PointStatus, Quote, RankStat, RanksNs, Rate, Reps,
+    SampleSync, Samples, Summary, Value,
+};
+pub use run::{Clock, Hops, Launcher, Mesh, Noise, RankEntry, Run, Suite, Transport, World};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Name and major version of the format; a changed meaning raises the number.
+pub const SCHEMA: &str = "comet.record/1";
+/// Minor version of the format; each new optional field raises it.
+pub const SCHEMA_MINOR: u32 = 0;
+
+/// One line of a result file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Record {
+    /// What is needed to understand and to repeat the run.
+    Run(Box<Run>),
+    /// One series of one case.
+    Point(Box<Point>),
+    /// Something worth knowing that is no measurement.
+    Event(Event),
+    /// How the run ended.
+    End(End),
+}
+
+/// Something worth knowing that is no measurement: a warning about the machine, a lost rank.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// Id of the run, or `null` if it died before it wrote one.
+    pub run_id: Option<String>,
+    /// Seconds since the start of the run, where known.
+    pub t_rel_s: Option<f64>,
+    /// How bad it is.
+    pub level: Level,
+    /// What it is, in one word that programs can look for (`governor`, `rank_died`).
+    pub code: String,
+    /// The rank that it happened to, if it is about one.
+    pub rank: Option<usize>,
+    /// One sentence.
+    pub message: String,
+    /// What to do about it, if anything helps.
+    pub hint: Option<String>,
+}
+
+/// How bad an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// The numbers may be worse than the machine.
+    Warning,
+    /// The run could not go on.
+    Error,
+}
+
+impl Level {
+    /// Name as in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// The last line of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct End {
+    /// Id of the run, or `null` if it died before it wrote one.
+    pub run_id: Option<String>,
+    /// How it ended.
+    pub status: EndStatus,
+    /// When it ended: RFC 3339, UTC, milliseconds.
+    pub ended_at: String,
+    /// How many points the file holds for this run.
+    pub points: PointCounts,
+    /// Length of the run in seconds, where its start is known.
+    pub wall_s: Option<f64>,
+    /// Why it ended early (`time_limit`, the name of a signal, an error); `null` if it did not.
+    pub reason: Option<String>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EndStatus {
+    /// It went through its whole plan; single points may have failed.
+    Complete,
+    /// It was stopped in an orderly way before the end of its plan.
+    Partial,
+    /// It died.
+    Failed,
+}
+
+impl EndStatus {
+    /// Name as in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// How many points of each kind a run wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PointCounts {
+    /// Points with numbers.
+    pub ok: usize,
+    /// Cases whose data arrived wrong.
+    pub check_failed: usize,
+    /// Cases that could not be run, or were cut short.
+    pub failed: usize,
+    /// Cases that these ranks or this transport do not admit.
+    pub skipped: usize,
+}
+
+impl PointCounts {
+    /// Counts one point of `status`.
+    pub fn add(&mut self, status: PointStatus) {
+        let count = match status {
+            PointStatus::Ok => &mut self.ok,
+            PointStatus::CheckFailed => &mut self.check_failed,
+            PointStatus::Failed | PointStatus::Interrupted => &mut self.failed,
+            PointStatus::Skipped => &mut self.skipped,
+        };
+        *count += 1;
+    }
+
+    /// Points of every kind together.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.ok + self.check_failed + self.failed + self.skipped
+    }
+}
+
+/// `time` as the record writes it: RFC 3339, UTC, milliseconds.
+pub(crate) fn timestamp(time: std::time::SystemTime) -> String {
+    humantime::format_rfc3339_millis(time).to_string()
+}

@@ -1,0 +1,97 @@
+//! Parameters of a point: an object whose entries keep the kernel's order.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Names and values of a point's parameters, slowest axis first, so that tables have the same
+/// columns whether they come from a running kernel or from a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Params(pub Vec<(String, Param)>);
+
+impl Params {
+    /// The value of `name`, if there is one.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Param> {
+        self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value)
+    }
+}
+
+/// Value of one parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Param {
+    /// A number, in the unit that the parameter's name says.
+    Number(u64),
+    /// Name of a value on an axis that is no number.
+    Label(String),
+}
+
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Label(label) => label.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Params {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Params {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+/// Reads an object entry by entry.
+struct Entries;
+
+impl<'de> Visitor<'de> for Entries {
+    type Value = Params;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of numbers and labels")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Params, M::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Params(entries))
+    }
+}
+
+impl JsonSchema for Params {
+    fn schema_name() -> Cow<'static, str> {
+        "Params".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, Param>::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_keep_their_order_and_their_kinds() {
+        let text = r#"{"hops":1,"direction":"row","length_bytes":8}"#;
+        let params: Params = serde_json::from_str(text).unwrap();
+        assert_eq!(params.get("direction"), Some(&Param::Label("row".into())));
+        assert_eq!(params.get("length_bytes"), Some(&Param::Number(8)));
+        assert_eq!(params.get("bytes"), None);
+        assert_eq!(serde_json::to_string(&params).unwrap(), text);
+    }
+}

@@ -1,0 +1,296 @@
+//! Wire types of a `point` line: one series of one case.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Params;
+
+/// One series of one case; or a case without numbers, whose `variant` is `null` because it stands
+/// for all series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// Id of the run, so that single lines can be traced.
+    pub run_id: String,
+    /// Number of the point within its run, from 0.
+    pub seq: u64,
+    /// Seconds from the start of the run to the end of the case.
+    pub t_rel_s: f64,
+    /// Name of the suite.
+    pub suite: String,
+    /// Name of the kernel within the suite.
+    pub kernel: String,
+    /// Name of the series.
+    pub variant: Option<String>,
+    /// Kind of communication (`p2p`, `exchange`, `collective`, `sync` …).
+    pub class: String,
+    /// What other suites call the kernel.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// The kernel's axes, slowest first, then `procs` and, for matrices, the mesh.
+    pub params: Params,
+    /// What the number is of: the first 16 hex digits of the SHA-256 of the canonical JSON of
+    /// suite, kernel, variant, class, params and value.
+    pub key: String,
+    /// What the number is.
+    pub value: Option<Value>,
+    /// How it was to be measured.
+    pub plan: Option<Plan>,
+    /// How often it was measured.
+    pub reps: Option<Reps>,
+    /// Summary over the samples, for one operation, by the definition.
+    pub time_ns: Option<Summary>,
+    /// Medians of the ranks, for one operation, where several ranks sampled.
+    pub ranks_ns: Option<RanksNs>,
+    /// Rates, where the series moves bytes.
+    pub rate: Option<Rate>,
+    /// Every interval that was measured.
+    pub samples: Option<Samples>,
+    /// Start of each sample after the earliest one of the point, in the layout of `samples`.
+    pub starts_ns: Option<Vec<u64>>,
+    /// Whether the data arrived.
+    pub check: Check,
+    /// What follows from all series of the case together; on the last series alone, because only
+    /// with that one does the file hold what they follow from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
+    /// What became of the point.
+    pub status: PointStatus,
+    /// One sentence that says why there are no numbers.
+    pub message: Option<String>,
+}
+
+/// What a number is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Value {
+    /// What it is the time of (`one_way_time`, `op_time`).
+    pub quantity: String,
+    /// How samples of the ranks make one value (`D4 half_round_trip`).
+    pub definition: String,
+    /// What the measured interval was divided by, beside the operations in it.
+    pub divisor: u32,
+    /// Which ranks it stands for.
+    pub rank_stat: RankStat,
+    /// Bytes that one operation moves; `null` where there are none.
+    pub bytes_per_op: Option<u64>,
+    /// `lower` or `higher`.
+    pub better: String,
+    /// Which statistic is the figure to quote.
+    pub quote: Quote,
+}
+
+/// Which ranks a value stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RankStat {
+    /// The test node.
+    Root,
+    /// The slowest rank.
+    Max,
+}
+
+impl RankStat {
+    /// Name as in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Max => "max",
+        }
+    }
+}
+
+/// Which statistic is the figure to quote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Quote {
+    /// The median.
+    Median,
+    /// The least value.
+    Min,
+}
+
+/// How a point was to be measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// Samples per round.
+    pub samples_per_round: u32,
+    /// Operations between two clock reads.
+    pub inner: u32,
+    /// Operations before the first clock read of a round.
+    pub warmup: u32,
+    /// What comes before each sample.
+    pub sync: SampleSync,
+    /// What was done about outliers; `none`: every sample counts.
+    pub outliers: String,
+    /// What was subtracted from the samples; nothing if empty.
+    pub correct: Vec<String>,
+}
+
+/// What comes before each sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SampleSync {
+    /// Nothing.
+    None,
+    /// A barrier.
+    Barrier,
+}
+
+/// How often a point was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reps {
+    /// Samples.
+    pub n: usize,
+    /// Operations per sample.
+    pub inner: u32,
+    /// Operations that were run and not counted.
+    pub warmup: u32,
+    /// Rounds in which the samples were taken.
+    pub rounds: u32,
+}
+
+/// A summary, in the unit that the name of its field says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Number of values.
+    pub n: usize,
+    /// Least value.
+    pub min: f64,
+    /// 25th percentile.
+    pub p25: f64,
+    /// Median.
+    pub median: f64,
+    /// 75th percentile.
+    pub p75: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation with n - 1; `null` for a single value.
+    pub stddev: Option<f64>,
+    /// Median of the distances from the median.
+    pub mad: f64,
+    /// 95 % confidence interval of the median, where it was computed.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// Medians of the ranks that sampled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RanksNs {
+    /// That of the fastest rank.
+    pub min: f64,
+    /// That of the slowest rank.
+    pub max: f64,
+    /// Their arithmetic mean.
+    pub avg: f64,
+    /// The slowest rank.
+    pub argmax: usize,
+    /// All of them, in the order of `samples.ranks`.
+    pub per_rank: Vec<f64>,
+}
+
+/// Rates that follow from a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rate {
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// The time that they follow from.
+    pub basis: Quote,
+}
+
+/// Every interval that was measured: whole samples, not divided by anything.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Samples {
+    /// `ns`.
+    pub unit: String,
+    /// `rank`, then `rep`: the last one varies fastest in `data`.
+    pub axis: [String; 2],
+    /// The ranks that sampled.
+    pub ranks: Vec<usize>,
+    /// Number of ranks, and of samples of each.
+    pub shape: [usize; 2],
+    /// `time`: as they were taken.
+    pub order: String,
+    /// `list`: plain numbers.
+    pub enc: String,
+    /// The intervals.
+    pub data: Vec<u64>,
+}
+
+/// Whether the data arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// Outcome of the verification.
+    pub status: CheckStatus,
+}
+
+/// Outcome of a verification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckStatus {
+    /// All data was right.
+    Pass,
+    /// Data was wrong.
+    Fail,
+    /// Nothing was verified, and so nothing measured.
+    Skipped,
+}
+
+impl CheckStatus {
+    /// Name as in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// A number that follows from the series of one case together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// Name with unit.
+    pub name: String,
+    /// How it follows.
+    pub formula: String,
+    /// The number; `null` where it cannot be formed.
+    pub value: Option<f64>,
+}
+
+/// What became of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PointStatus {
+    /// Verified and measured.
+    Ok,
+    /// These ranks, the results so far or the transport do not admit it.
+    Skipped,
+    /// The data that arrived was wrong.
+    CheckFailed,
+    /// It could not be run.
+    Failed,
+    /// It was cut short.
+    Interrupted,
+}
+
+impl PointStatus {
+    /// Name as in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Skipped => "skipped",
+            Self::CheckFailed => "check_failed",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The listener that writes a result file while the run goes on.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use comet_core::event::{Event, Listener, RunEnd, RunStart, Stop};
+use comet_core::topology::{Mesh, Topology};
+use serde_json::{Value, json};
+use uuid::{NoContext, Timestamp, Uuid};
+
+use crate::canonical::sha256_hex;
+use crate::environment::{Environment, warnings};
+use crate::placement::RankPlacement;
+use crate::points::{PointMaker, seconds};
+use crate::record::{
+    self, Clock, End, EndStatus, Hops, Launcher, Machine, PointCounts, RankEntry, Record, Run,
+    SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
+};
+
+/// Facts about a run that the driver does not know.
+#[derive(Clone, Debug)]
+pub struct RunDescription {
+    /// UUID, version 7; see [`new_run_id`].
+    pub run_id: String,
+    /// The wall clock when the run started.
+    pub started_at: SystemTime,
+    /// The program.
+    pub suite: Suite,
+    /// Command line.
+    pub argv: Vec<String>,
+    /// Settings in effect, units in their names.
+    pub config: BTreeMap<String, Value>,
+    /// Seed of the random numbers, if the run draws any.
+    pub seed: Option<u64>,
+    /// What the user says about the run.
+    pub labels: BTreeMap<String, String>,
+    /// What moves the messages.
+    pub transport: Transport,
+    /// Where the ranks run, in rank order.
+    pub placements: Vec<RankPlacement>,
+    /// Mesh and hops.
+    pub topology: Topology,
+    /// The machine of rank 0.
+    pub environment: Environment,
+}
+
+/// An id for a run that starts at `started_at`: UUID, version 7, so that ids sort by time.
+#[must_use]
+pub fn new_run_id(started_at: SystemTime) -> String {
+    let since_epoch = started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let timestamp =
+        Timestamp::from_unix(NoContext, since_epoch.as_secs(), since_epoch.subsec_nanos());
+    Uuid::new_v7(timestamp).to_string()
+}
+
+/// A result file that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {} (is there space left, and may you write there?)", path.display())]
+pub struct RecordError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Writes the records of one run to the end of a file, each line at once, so that a run that is
+/// killed leaves whole lines.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    file: File,
+    description: RunDescription,
+    points: PointMaker,
+    counts: PointCounts,
+}
+
+impl Recorder {
+    /// A recorder of the run `description` that appends to the file `path`, made if need be.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn append_to(path: &Path, description: RunDescription) -> Result<Self, RecordError> {
+        let file = File::options().create(true).append(true).open(path);
+        let file = file.map_err(|source| RecordError { path: path.into(), source })?;
+        let points = PointMaker::new(&description.run_id, &description.topology);
+        let counts = PointCounts::default();
+        Ok(Self { path: path.into(), file, description, points, counts })
+    }
+
+    fn write(&mut self, record: &Record) -> Result<(), RecordError> {
+        let written = write_line(&mut self.file, record);
+        written.map_err(|source| RecordError { path: self.path.clone(), source })
+    }
+
+    fn write_start(&mut self, start: &RunStart) -> Result<(), RecordError> {
+        self.points.start(start);
+        self.write(&Record::Run(Box::new(run(&self.description, start))))?;
+        let run_id = self.description.run_id.clone();
+        for warning in warnings(&self.description.environment, &self.description.placements) {
+            self.write(&Record::Event(warning.to_event(&run_id)))?;
+        }
+        Ok(())
+    }
+
+    fn write_point(&mut self, point: record::Point) -> Result<(), RecordError> {
+        self.counts.add(point.status);
+        self.write(&Record::Point(Box::new(point)))
+    }
+
+    fn write_end(&mut self, end: &RunEnd) -> Result<(), RecordError> {
+        let ended_at = self.description.started_at + Duration::from_nanos(end.wall_ns);
+        self.write(&Record::End(End {
+            run_id: Some(self.description.run_id.clone()),
+            status: end_status(end),
+            ended_at: timestamp(ended_at),
+            points: self.counts,
+            wall_s: Some(seconds(end.wall_ns)),
+            reason: end.stop.as_ref().map(reason),
+        }))
+    }
+}
+
+impl Listener for Recorder {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        match event {
+            Event::RunStarted(start) => self.write_start(start)?,
+            Event::CaseStarted(_) => (),
+            Event::CaseFinished(measurement) => {
+                for point in self.points.measured(measurement) {
+                    self.write_point(point)?;
+                }
+            }
+            Event::CaseFailed(failure) => {
+                let point = self.points.failed(failure);
+                self.write_point(point)?;
+            }
+            Event::RunFinished(end) => self.write_end(end)?,
+        }
+        Ok(())
+    }
+}
+
+/// Writes `record` and its newline in one call.
+pub(crate) fn write_line(file: &mut File, record: &Record) -> io::Result<()> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    file.write_all(&line)
+}
+
+/// How a run ended that stopped as `end` says; single points that failed do not make it partial.
+pub(crate) fn end_status(end: &RunEnd) -> EndStatus {
+    if end.stop.is_some() { EndStatus::Partial } else { EndStatus::Complete }
+}
+
+/// Why a run stopped early, as in the record.
+pub(crate) fn reason(stop: &Stop) -> String {
+    match stop {
+        Stop::Interrupted(words) => words.clone(),
+        Stop::BudgetSpent => "time_limit".into(),
+    }
+}
+
+/// What the driver found out about the clock; `invariant_tsc` comes from the machine.
+pub(crate) fn clock(start: &RunStart, invariant_tsc: Option<bool>) -> Clock {
+    Clock {
+        source: start.clock.name.into(),
+        resolution_ns: start.calibration.step_ns,
+        overhead_ns: start.calibration.cost_ns,
+        pair_bias_ns: start.calibration.pair_bias_ns,
+        monotonic: true,
+        is_global: start.clock.is_global,
+        is_virtual: start.clock.is_virtual,
+        invariant_tsc,
+    }
+}
+
+fn run(description: &RunDescription, start: &RunStart) -> Run {
+    let RunDescription { config, transport, environment, .. } = description;
+    let world = world(&description.placements, &description.topology);
+    let machine = machine(&environment.machine, &world);
+    Run {
+        schema: SCHEMA.into(),
+        schema_minor: SCHEMA_MINOR,
+        run_id: description.run_id.clone(),
+        started_at: timestamp(description.started_at),
+        suite: description.suite.clone(),
+        argv: description.argv.clone(),
+        config: config.clone(),
+        config_sha256: sha256_hex(&json!(config)),
+        seed: description.seed,
+        labels: description.labels.clone(),
+        transport: transport.clone(),
+        launcher: Launcher { env: environment.variables.clone() },
+        fingerprint: fingerprint(&machine, transport, &world),
+        clock: clock(start, machine.cpu.invariant_tsc),
+        machines: vec![machine],
+        world,
+        noise: environment.noise.clone(),
+        n_cases: start.n_cases,
+    }
+}
+
+fn world(placements: &[RankPlacement], topology: &Topology) -> World {
+    let mut nodes: Vec<(&Option<String>, usize)> = Vec::new();
+    let mut ranks = Vec::new();
+    for placement in placements {
+        let known = nodes.iter().position(|(node, _)| *node == &placement.node);
+        let index = known.unwrap_or_else(|| {
+            nodes.push((&placement.node, 0));
+            nodes.len() - 1
+        });
+        ranks.push(rank_entry(placement, nodes[index].1));
+        nodes[index].1 += 1;
+    }
+    World {
+        size: topology.n_ranks(),
+        nodes: nodes.len(),
+        ppn: nodes.iter().map(|(_, n_ranks)| *n_ranks).collect(),
+        ranks,
+        mesh: mesh(topology.mesh()),
+        hops: Hops { metric: topology.metric().into(), diameter: diameter(topology) },
+    }
+}
+
+fn rank_entry(placement: &RankPlacement, local_rank: usize) -> RankEntry {
+    let RankPlacement { rank, node, pid, cpus, core, l3, numa, socket } = placement.clone();
+    RankEntry { rank, node, local_rank, pid, cpus, core, l3, numa, socket }
+}
+
+fn mesh(mesh: &Mesh) -> record::Mesh {
+    let (rows, cols) = (mesh.rows(), mesh.cols());
+    let order = if *mesh == Mesh::gray_with(rows, cols) {
+        "gray"
+    } else if mesh.ranks().is_sorted() {
+        "row"
+    } else {
+        "file"
+    };
+    record::Mesh { rows, cols, order: order.into(), map: mesh.ranks().to_vec() }
+}
+
+fn diameter(topology: &Topology) -> usize {
+    (0..topology.n_ranks()).map(|rank| topology.max_hops(rank)).max().unwrap_or(0)
+}
+
+/// `machine` with the names of all nodes of the world.
+fn machine(machine: &Machine, world: &World) -> Machine {
+    let mut machine = machine.clone();
+    for node in world.ranks.iter().filter_map(|entry| entry.node.as_ref()) {
+        if !machine.nodes.contains(node) {
+            machine.nodes.push(node.clone());
+        }
+    }
+    machine
+}
+
+/// Hash of what two runs must share to be compared: not names, not process numbers.
+fn fingerprint(machine: &Machine, transport: &Transport, world: &World) -> String {
+    let class = Machine { nodes: Vec::new(), ..machine.clone() };
+    let cpus: Vec<_> = world.ranks.iter().map(|entry| &entry.cpus).collect();
+    sha256_hex(&json!({
+        "machine": class,
+        "transport": transport,
+        "size": world.size,
+        "ppn": world.ppn,
+        "cpus": cpus,
+        "mesh": world.mesh,
+        "hops": world.hops,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Folder};
+    use crate::read::{read_records, validate};
+
+    #[test]
+    fn a_recorded_run_is_valid_and_complete() {
+        let folder = Folder::new();
+        let path = fixture::record_run(&folder);
+        let validation = validate(&path).unwrap();
+        assert_eq!(validation.problems, []);
+        assert_eq!(validation.runs.len(), 1);
+        assert_eq!(validation.runs[0].ending.to_string(), "complete");
+        let expected = PointCounts { ok: 5, skipped: 1, check_failed: 1, failed: 0 };
+        assert_eq!(validation.runs[0].points, expected);
+    }
+
+    #[test]
+    fn raw_samples_are_kept_as_they_were_measured() {
+        let folder = Folder::new();
+        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let barrier = fixture::points(&records).find(|point| point.kernel == "barrier").unwrap();
+        let samples = barrier.samples.as_ref().unwrap();
+        assert_eq!((samples.shape, &samples.ranks[..]), ([2, 3], &[0, 1][..]));
+        assert_eq!(samples.data, [4000, 4100, 4300, 4050, 4100, 4200]);
+        assert_eq!(barrier.starts_ns.as_ref().unwrap(), &[0, 10_000, 20_000, 50, 10_050, 20_050]);
+        let ranks = barrier.ranks_ns.as_ref().unwrap();
+        assert_eq!((ranks.argmax, &ranks.per_rank[..]), (0, &[410.0, 410.0][..]));
+    }
+
+    #[test]
+    fn only_the_last_series_of_a_case_carries_the_figures() {
+        let folder = Folder::new();
+        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let n_figures = |kernel: &str| -> Vec<usize> {
+            let of_kernel = fixture::points(&records).filter(|point| point.kernel == kernel);
+            of_kernel.map(|point| point.figures.len()).collect()
+        };
+        assert_eq!(n_figures("overlap"), [0, 2]);
+        assert_eq!(n_figures("echo"), [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_case_without_numbers_is_a_point_without_times() {
+        let folder = Folder::new();
+        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let failed = fixture::points(&records).find(|point| point.status.name() == "check_failed");
+        let failed = failed.unwrap();
+        assert_eq!((&failed.time_ns, &failed.samples, &failed.variant), (&None, &None, &None));
+        assert_eq!(
+            failed.message.as_deref(),
+            Some("rank 1: byte 3 of 8: expected 0x01, found 0x00")
+        );
+    }
+
+    #[test]
+    fn keys_tell_points_apart_and_do_not_depend_on_times() {
+        let folder = Folder::new();
+        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let mut keys: Vec<_> = fixture::points(&records).map(|point| &point.key[..]).collect();
+        assert!(keys.iter().all(|key| key.len() == 16));
+        let n_points = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), n_points);
+    }
+
+    #[test]
+    fn the_machine_and_its_warnings_stand_before_the_first_point() {
+        let folder = Folder::new();
+        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let Record::Run(run) = &records[0] else { panic!("the first record is the run") };
+        assert_eq!((run.world.size, run.world.nodes, &run.world.ppn[..]), (2, 1, &[2][..]));
+        assert_eq!((run.world.mesh.order.as_str(), run.world.hops.diameter), ("gray", 1));
+        assert_eq!(run.transport.facts["shm"]["ring_bytes"], 65536);
+        assert_eq!(run.started_at, "2001-09-09T01:46:40.000Z");
+        assert!(matches!(&records[1], Record::Event(event) if event.code == "unbound"));
+    }
+
+    #[test]
+    fn run_ids_sort_by_time() {
+        let early = new_run_id(UNIX_EPOCH + Duration::from_secs(1_000));
+        let late = new_run_id(UNIX_EPOCH + Duration::from_secs(2_000));
+        assert!(early < late && early.len() == 36, "{early} {late}");
+    }
+}
