@@ -1,0 +1,183 @@
+//! `check`: does message passing work on this machine, and does every kernel prove it?
+
+use std::error::Error;
+use std::io::Write as _;
+
+use anyhow::Context as _;
+use comet_core::driver::Settings;
+use comet_core::event::{CaseFailure, Event, Failure, Listener};
+use comet_core::kernel::{KernelInfo, Profile};
+use comet_report::placement::RankPlacement;
+
+use super::Prepared;
+use crate::backend::{self, Backend, Ended};
+use crate::catalogue;
+use crate::cli::CheckArgs;
+use crate::exit;
+use crate::selection;
+use crate::session::{Audience, Session};
+use crate::signals::Signals;
+use crate::terminal;
+use crate::world;
+
+/// Tests the transport, then the kernels; returns the exit code.
+///
+/// # Errors
+/// If the command line contradicts itself, or if the ranks cannot be started.
+pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
+    let backend = backend::find(&args.world.transport)?;
+    let mut settings = Settings::of(Profile::Quick);
+    (settings.repetitions, settings.samples) = (Some(1), Some(1));
+    settings.corrupt = super::corrupt(args.inject.as_deref())?;
+    let signals = Signals::catch().context("cannot catch signals")?;
+    let audience = CheckAudience { buffers_sends: backend.buffers_sends(), signals };
+    super::for_each(prepare(args, backend)?, |prepared| {
+        check_at(prepared, backend, &settings, &audience)
+    })
+}
+
+fn check_at(
+    prepared: Prepared,
+    backend: &dyn Backend,
+    settings: &Settings,
+    audience: &CheckAudience,
+) -> anyhow::Result<u8> {
+    let Prepared { world, topology, plan, notes } = prepared;
+    notes.iter().for_each(|note| terminal::note(note));
+    terminal::print(&format!("{} ranks over {}\n", topology.n_ranks(), backend.name()))?;
+    let launch = super::launch(&world, topology, settings);
+    let (cases, settings) = (plan.cases(), settings.clone());
+    let session = Session { cases, settings, cap_bytes: u64::MAX, audience };
+    std::io::stdout().flush().context("cannot write to standard output")?;
+    match backend.launch(&launch, &session)? {
+        Ended::Finished(code) => Ok(code),
+        Ended::Failed { message, .. } => Err(exit::refuse(exit::INTERNAL, message)),
+        Ended::Interrupted(signal) => Ok(exit::code_of_signal(signal)),
+    }
+}
+
+/// The quick cases of the selected kernels.
+fn prepare(args: &CheckArgs, backend: &dyn Backend) -> anyhow::Result<Vec<Prepared>> {
+    let selection = selection::select(&args.select, &catalogue::infos())?;
+    let prepared = world::each(&args.world).into_iter().map(|world| {
+        let topology = world::topology(&world, backend.usable_cpus())?;
+        let plan = crate::plan::plan(&selection.kernels, &[], Profile::Quick, &topology)?;
+        Ok(Prepared { world, topology, plan, notes: selection.notes.clone() })
+    });
+    prepared.collect()
+}
+
+/// Prints one line per check.
+struct CheckAudience {
+    buffers_sends: bool,
+    signals: Signals,
+}
+
+impl Audience for CheckAudience {
+    fn conformance(&self) -> Option<bool> {
+        Some(self.buffers_sends)
+    }
+
+    fn checked(&self, name: &str, outcome: &Result<(), String>) {
+        let line = match outcome {
+            Ok(()) => format!("ok       transport: {}\n", name.replace('_', " ")),
+            Err(problem) => format!("FAILED   transport: {}: {problem}\n", name.replace('_', " ")),
+        };
+        // The exit code tells the same, should nobody be able to read this.
+        drop(terminal::print(&line));
+    }
+
+    fn listener(&self, _placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
+        let signals = self.signals.clone();
+        Ok(Box::new(KernelChecks { kernel: None, tally: Tally::default(), signals }))
+    }
+}
+
+/// Prints one line per kernel, and one for each case that fails.
+struct KernelChecks {
+    kernel: Option<&'static KernelInfo>,
+    tally: Tally,
+    signals: Signals,
+}
+
+/// What became of the cases of one kernel.
+#[derive(Debug, Default)]
+struct Tally {
+    n_ok: usize,
+    n_failed: usize,
+    /// Why cases were skipped.
+    skipped: Vec<String>,
+}
+
+impl Listener for KernelChecks {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        match event {
+            Event::RunStarted(_) => (),
+            Event::CaseStarted(case) => self.turn_to(Some(case.info))?,
+            Event::CaseFinished(_) => self.tally.n_ok += 1,
+            Event::CaseFailed(failure) => self.failed(failure)?,
+            Event::RunFinished(_) => self.turn_to(None)?,
+        }
+        Ok(())
+    }
+
+    fn interrupted(&self) -> Option<String> {
+        self.signals.arrived().map(str::to_owned)
+    }
+}
+
+impl KernelChecks {
+    /// Prints the line of the last kernel when another one is next.
+    fn turn_to(&mut self, next: Option<&'static KernelInfo>) -> std::io::Result<()> {
+        let id = |info: Option<&KernelInfo>| info.map(KernelInfo::id);
+        if id(self.kernel) == id(next) {
+            return Ok(());
+        }
+        let tally = std::mem::take(&mut self.tally);
+        match std::mem::replace(&mut self.kernel, next) {
+            Some(info) => terminal::print(&tally.line(&info.id())),
+            None => Ok(()),
+        }
+    }
+
+    fn failed(&mut self, failure: &CaseFailure) -> std::io::Result<()> {
+        if failure.failure == Failure::Skipped {
+            self.tally.skipped.push(failure.message.clone());
+            return Ok(());
+        }
+        self.tally.n_failed += 1;
+        let rank = failure.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
+        let label = failure.case.label();
+        terminal::print(&format!("FAILED   case {label}: {rank}{}\n", failure.message))
+    }
+}
+
+impl Tally {
+    fn line(&self, id: &str) -> String {
+        let Self { n_ok, n_failed, skipped } = self;
+        match (n_ok, n_failed, skipped.first()) {
+            (0, 0, reason) => {
+                let reason = reason.map_or("", String::as_str);
+                format!("skipped  kernel {id}: {reason}\n")
+            }
+            (_, 0, _) => format!("ok       kernel {id}: {n_ok} case(s)\n"),
+            _ => format!("FAILED   kernel {id}: {n_failed} of {} case(s)\n", n_ok + n_failed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_ok_only_if_a_case_was_and_none_failed() {
+        let check = |n_ok, n_failed, n_skipped, line: &str| {
+            let skipped = vec!["needs 4 ranks".to_owned(); n_skipped];
+            assert_eq!(Tally { n_ok, n_failed, skipped }.line("comet/echo"), line);
+        };
+        check(3, 0, 1, "ok       kernel comet/echo: 3 case(s)\n");
+        check(3, 1, 0, "FAILED   kernel comet/echo: 1 of 4 case(s)\n");
+        check(0, 0, 2, "skipped  kernel comet/echo: needs 4 ranks\n");
+    }
+}

@@ -1,0 +1,118 @@
+//! `plan`: what would run, what would be skipped and why, for how long, in how much memory.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use comet_core::driver::Settings;
+use comet_core::topology::Topology;
+
+use crate::backend;
+use crate::cli::PlanArgs;
+use crate::exit;
+use crate::plan::{self, KernelPlan, Plan};
+use crate::terminal;
+
+/// Prints the plan of a run, and starts nothing.
+///
+/// # Errors
+/// If the command line contradicts itself, or if standard output cannot be written.
+pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
+    let backend = backend::find(&args.world.transport)?;
+    let prepared = super::prepare(&args.select, &args.world, &args.cases, backend)?;
+    let settings = super::settings(&args.cases, &args.effort);
+    terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
+    super::for_each(prepared, |prepared| {
+        prepared.notes.iter().for_each(|note| terminal::note(note));
+        let text = text(&prepared.plan, &prepared.topology, args.cases.mem, &settings);
+        terminal::print(&text)?;
+        Ok(exit::OK)
+    })
+}
+
+fn text(plan: &Plan, topology: &Topology, cap_bytes: u64, settings: &Settings) -> String {
+    let (n_ranks, mesh) = (topology.n_ranks(), topology.mesh());
+    let mut text = format!(
+        "{n_ranks} ranks on a mesh of {}x{}, hops 0 to {}\n\n{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+        mesh.rows(),
+        mesh.cols(),
+        topology.max_hops(0),
+        "kernel",
+        "cases",
+        "skipped",
+        "MiB per rank",
+        "time"
+    );
+    let (mut n_running, mut most_bytes) = (0, 0);
+    for kernel in &plan.kernels {
+        let n_kernel = kernel.cases.len() - kernel.refused(topology, cap_bytes).len();
+        n_running += n_kernel;
+        most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, cap_bytes));
+        text += &kernel_text(kernel, topology, cap_bytes, plan::time(n_kernel, settings));
+    }
+    let time = time_text(plan::time(n_running, settings));
+    let (per_rank, in_all) = (mebibytes(most_bytes), mebibytes(most_bytes * n_ranks as u64));
+    writeln!(text, "\nin all {n_running} cases, about {time}; {per_rank} MiB per rank, {in_all} MiB on all ranks")
+        .expect("a string takes any text");
+    text
+}
+
+fn kernel_text(
+    kernel: &KernelPlan,
+    topology: &Topology,
+    cap_bytes: u64,
+    time: Option<Duration>,
+) -> String {
+    let refused = kernel.refused(topology, cap_bytes);
+    let mut text = format!(
+        "{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+        kernel.info.id(),
+        kernel.cases.len(),
+        refused.len(),
+        mebibytes(kernel.bytes_per_rank(topology, cap_bytes)),
+        time_text(time)
+    );
+    // Cases are skipped for few reasons; each is named once.
+    let mut reasons = BTreeMap::<&str, usize>::new();
+    for (_, reason) in &refused {
+        *reasons.entry(reason).or_default() += 1;
+    }
+    for (reason, n_cases) in reasons {
+        writeln!(text, "  skips {n_cases}: {reason}").expect("a string takes any text");
+    }
+    text
+}
+
+fn time_text(time: Option<Duration>) -> String {
+    let Some(time) = time else { return "not known".into() };
+    let rounded =
+        Duration::from_secs(time.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX));
+    humantime::format_duration(rounded).to_string()
+}
+
+fn mebibytes(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let mebibytes = bytes as f64 / f64::from(1 << 20);
+    format!("{mebibytes:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_up_to_seconds() {
+        let check = |ms, text: &str| {
+            assert_eq!(time_text(Some(Duration::from_millis(ms))), text);
+        };
+        check(0, "0s");
+        check(1, "1s");
+        check(61_000, "1m 1s");
+        assert_eq!(time_text(None), "not known");
+    }
+
+    #[test]
+    fn memory_is_shown_in_mebibytes() {
+        assert_eq!(mebibytes(3 << 19), "1.500");
+    }
+}

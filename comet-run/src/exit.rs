@@ -1,0 +1,150 @@
+//! Exit codes: what the shell learns about a run. `--help` and the man page print [`TABLE`].
+
+use std::fmt;
+
+use comet_core::event::{RunEnd, Stop};
+
+/// Everything that was asked for was done.
+pub(crate) const OK: u8 = 0;
+/// An internal or I/O error, or a rank died or hung.
+pub(crate) const INTERNAL: u8 = 1;
+/// The command line is wrong; clap's code too.
+pub(crate) const USAGE: u8 = 2;
+/// Data arrived wrong.
+pub(crate) const CHECK_FAILED: u8 = 3;
+/// The run ended before its plan did, or some cases could not be run.
+pub(crate) const PARTIAL: u8 = 4;
+/// The ranks could not be started.
+pub(crate) const TRANSPORT: u8 = 5;
+/// Nothing was selected, or nothing could be measured.
+pub(crate) const NOTHING: u8 = 6;
+/// 128 and the number of SIGHUP.
+pub(crate) const SIGHUP: u8 = 129;
+/// 128 and the number of SIGINT.
+pub(crate) const SIGINT: u8 = 130;
+/// 128 and the number of SIGTERM.
+pub(crate) const SIGTERM: u8 = 143;
+
+/// Every code with its meaning.
+pub(crate) const TABLE: &[(u8, &str)] = &[
+    (OK, "everything was measured and verified"),
+    (INTERNAL, "internal or I/O error, or a rank died or hung"),
+    (USAGE, "the command line is wrong"),
+    (CHECK_FAILED, "a verification failed: data arrived wrong"),
+    (PARTIAL, "finished partly: the budget was spent, or a case could not be run"),
+    (TRANSPORT, "the transport could not start its ranks"),
+    (NOTHING, "nothing was selected, or nothing could be measured on these ranks"),
+    (SIGHUP, "ended early by SIGHUP"),
+    (SIGINT, "ended early by SIGINT"),
+    (SIGTERM, "ended early by SIGTERM"),
+];
+
+/// An error that has an exit code of its own.
+#[derive(Debug)]
+struct Refusal {
+    code: u8,
+    message: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// An error that ends the program with `code`.
+pub(crate) fn refuse(code: u8, message: impl Into<String>) -> anyhow::Error {
+    Refusal { code, message: message.into() }.into()
+}
+
+/// An error of whoever wrote the command line; `message` names the value, what was expected, and
+/// a remedy.
+pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
+    refuse(USAGE, message)
+}
+
+/// The exit code for `error`.
+pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
+    error.downcast_ref::<Refusal>().map_or(INTERNAL, |refusal| refusal.code)
+}
+
+/// The exit code after the signal `name`.
+pub(crate) fn code_of_signal(name: &str) -> u8 {
+    match name {
+        "SIGINT" => SIGINT,
+        "SIGTERM" => SIGTERM,
+        "SIGHUP" => SIGHUP,
+        _ => INTERNAL,
+    }
+}
+
+/// The exit code for a run that ended so: what was asked for from outside comes first, then what
+/// is worst.
+pub(crate) fn code_of_run(end: &RunEnd) -> u8 {
+    match &end.stop {
+        Some(Stop::Interrupted(signal)) => code_of_signal(signal),
+        _ if end.n_check_failed > 0 => CHECK_FAILED,
+        Some(Stop::BudgetSpent) => PARTIAL,
+        None if end.n_ok == 0 => NOTHING,
+        None if end.n_failed > 0 => PARTIAL,
+        None => OK,
+    }
+}
+
+/// The code for two runs together: the worse of the two, where a run that had nothing to measure
+/// does not spoil one that had.
+pub(crate) fn worse(a: u8, b: u8) -> u8 {
+    const FROM_BAD_TO_GOOD: [u8; 9] =
+        [SIGHUP, SIGINT, SIGTERM, INTERNAL, TRANSPORT, CHECK_FAILED, PARTIAL, OK, NOTHING];
+    FROM_BAD_TO_GOOD.into_iter().find(|code| [a, b].contains(code)).unwrap_or(INTERNAL)
+}
+
+/// Whether the runs that were still to come are given up after one that ended with `code`.
+pub(crate) fn gives_up(code: u8) -> bool {
+    matches!(code, INTERNAL | TRANSPORT | SIGHUP | SIGINT | SIGTERM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_of_a_run_decides_its_code() {
+        let check = |n_ok, n_check_failed, n_failed, stop, code| {
+            let end = RunEnd { n_ok, n_check_failed, n_failed, stop, ..RunEnd::default() };
+            assert_eq!(code_of_run(&end), code, "{end:?}");
+        };
+        check(5, 0, 0, None, OK);
+        check(5, 1, 1, None, CHECK_FAILED);
+        check(5, 0, 1, None, PARTIAL);
+        check(0, 0, 0, None, NOTHING);
+        check(5, 0, 0, Some(Stop::BudgetSpent), PARTIAL);
+        check(5, 1, 0, Some(Stop::BudgetSpent), CHECK_FAILED);
+        check(5, 0, 0, Some(Stop::Interrupted("SIGTERM".into())), SIGTERM);
+    }
+
+    #[test]
+    fn of_two_runs_the_worse_decides() {
+        assert_eq!(worse(OK, CHECK_FAILED), CHECK_FAILED);
+        assert_eq!(worse(PARTIAL, SIGINT), SIGINT);
+        assert_eq!(worse(NOTHING, OK), OK);
+        assert_eq!(worse(NOTHING, NOTHING), NOTHING);
+    }
+
+    #[test]
+    fn an_error_keeps_its_code_under_context() {
+        use anyhow::Context as _;
+        let error = Err::<(), _>(usage("no")).context("while reading").unwrap_err();
+        assert_eq!(code_of(&error), USAGE);
+        assert_eq!(code_of(&anyhow::anyhow!("disk full")), INTERNAL);
+    }
+
+    #[test]
+    fn every_code_is_explained_once() {
+        let mut codes: Vec<u8> = TABLE.iter().map(|(code, _)| *code).collect();
+        codes.dedup();
+        assert_eq!(codes.len(), TABLE.len());
+    }
+}

@@ -1,0 +1,48 @@
+//! A kernel that keeps within the memory that the user allows.
+
+use comet_core::context::Context;
+use comet_core::event::History;
+use comet_core::kernel::{Case, Figure, Kernel, KernelError, KernelInfo};
+use comet_core::stats::Summary;
+use comet_core::transport::Transport;
+
+/// A kernel whose cases are skipped where one rank would need more than `cap_bytes`.
+pub(crate) struct Limited<T: Transport + 'static> {
+    /// The kernel.
+    pub(crate) kernel: &'static dyn Kernel<T>,
+    /// The most memory of one rank, in bytes.
+    pub(crate) cap_bytes: u64,
+}
+
+impl<T: Transport + 'static> Kernel<T> for Limited<T> {
+    fn info(&self) -> &'static KernelInfo {
+        self.kernel.info()
+    }
+
+    fn resolve(&self, case: Case, history: &History) -> Result<Case, String> {
+        let case = self.kernel.resolve(case, history)?;
+        fits(&case, self.cap_bytes)?;
+        Ok(case)
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        self.kernel.verify(cx, case)
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        self.kernel.measure(cx, case)
+    }
+
+    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+        self.kernel.figures(case, summaries)
+    }
+}
+
+/// Whether a case keeps within `cap_bytes` of memory on each rank; if not, why, as one sentence.
+pub(crate) fn fits(case: &Case, cap_bytes: u64) -> Result<(), String> {
+    let bytes = (case.info.bytes_per_rank)(case);
+    if bytes <= cap_bytes {
+        return Ok(());
+    }
+    Err(format!("needs {bytes} bytes of memory on each rank, {cap_bytes} are allowed (see --mem)"))
+}

@@ -1,0 +1,33 @@
+//! `comet-run`: measures message passing from the command line.
+//!
+//! ```text
+//!   argv ──► cli ──► selection, plan ──► backend ──► session, on every rank
+//!           values    kernels, cases     starts       driver, listeners
+//!            only                        the ranks
+//! ```
+//!
+//! `list`, `plan` and `--help` end at the plan and start no rank.
+
+mod backend;
+mod catalogue;
+mod cli;
+mod command;
+mod exit;
+mod gather;
+mod limit;
+mod plan;
+mod progress;
+mod results;
+mod selection;
+mod session;
+mod signals;
+mod sinks;
+mod terminal;
+mod values;
+mod world;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    command::main()
+}

@@ -1,0 +1,268 @@
+//! From kernels and sweeps to cases, and what they need: memory, time, and ranks that admit them.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use comet_core::driver::Settings;
+use comet_core::kernel::{Axis, AxisUse, Case, HOPS, KernelInfo, Profile};
+use comet_core::sweep;
+use comet_core::topology::Topology;
+
+use crate::exit;
+use crate::limit;
+
+/// The most cases of one kernel.
+const MAX_CASES: usize = 100_000;
+
+/// What measuring a case takes beside its samples: two checks, two probes.
+const OVERHEAD_SHARE: f64 = 0.25;
+
+/// Values of the user's for an axis, instead of the profile's.
+#[derive(Debug)]
+pub(crate) struct Override {
+    /// The option that they come from (`--sizes`).
+    pub(crate) option: &'static str,
+    /// The axis.
+    pub(crate) axis: &'static Axis,
+    /// The values, in the form of [`sweep`].
+    pub(crate) values: String,
+}
+
+/// What will run.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The kernels with their cases.
+    pub(crate) kernels: Vec<KernelPlan>,
+    /// One sentence for each option that has no effect.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The cases of one kernel.
+#[derive(Debug)]
+pub(crate) struct KernelPlan {
+    /// The kernel.
+    pub(crate) info: &'static KernelInfo,
+    /// Its cases; the first axis varies slowest.
+    pub(crate) cases: Vec<Case>,
+}
+
+impl Plan {
+    /// All cases, in the order in which they run.
+    pub(crate) fn cases(&self) -> Vec<Case> {
+        self.kernels.iter().flat_map(|kernel| &kernel.cases).copied().collect()
+    }
+}
+
+impl KernelPlan {
+    /// Cases that will be skipped on these ranks, with the reason.
+    pub(crate) fn refused(&self, topology: &Topology, cap_bytes: u64) -> Vec<(Case, String)> {
+        let refused = |case: &Case| {
+            let admitted = (self.info.admits)(case, topology);
+            let reason = admitted.and_then(|()| limit::fits(case, cap_bytes)).err()?;
+            Some((*case, reason))
+        };
+        self.cases.iter().filter_map(refused).collect()
+    }
+
+    /// The most memory that one rank needs for a case that fits, in bytes.
+    pub(crate) fn bytes_per_rank(&self, topology: &Topology, cap_bytes: u64) -> u64 {
+        let runs = |case: &&Case| {
+            (self.info.admits)(case, topology).is_ok() && limit::fits(case, cap_bytes).is_ok()
+        };
+        let bytes = |case| (self.info.bytes_per_rank)(case);
+        self.cases.iter().filter(runs).map(bytes).max().unwrap_or(0)
+    }
+}
+
+/// The cases of `kernels`: the sweeps of `profile`, but for the axes that `overrides` name.
+///
+/// # Errors
+/// One sentence with the option, if a sweep cannot be understood or makes too many cases.
+pub(crate) fn plan(
+    kernels: &[&'static KernelInfo],
+    overrides: &[Override],
+    profile: Profile,
+    topology: &Topology,
+) -> anyhow::Result<Plan> {
+    let planned = kernels
+        .iter()
+        .map(|info| Ok(KernelPlan { info, cases: cases(info, overrides, profile, topology)? }))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let used = |axis: &Axis| kernels.iter().any(|info| info.axes.iter().any(|u| u.axis == axis));
+    let notes = overrides.iter().filter(|change| !used(change.axis)).map(|change| {
+        let Override { option, axis, .. } = change;
+        format!("note: {option} has no effect: no selected kernel varies {}", axis.name)
+    });
+    Ok(Plan { kernels: planned, notes: notes.collect() })
+}
+
+/// About how long `n_cases` cases take, or `None` if the number of samples is fixed.
+pub(crate) fn time(n_cases: usize, settings: &Settings) -> Option<Duration> {
+    if settings.samples.is_some() {
+        return None;
+    }
+    let case = Duration::from_nanos(settings.case_budget_ns).mul_f64(1.0 + OVERHEAD_SHARE);
+    let all = case.saturating_mul(u32::try_from(n_cases).unwrap_or(u32::MAX));
+    let budget = settings.run_budget_ns.map(Duration::from_nanos);
+    Some(budget.map_or(all, |budget| all.min(budget)))
+}
+
+/// The cases of one kernel, in the order of its axes, slowest first.
+fn cases(
+    info: &'static KernelInfo,
+    overrides: &[Override],
+    profile: Profile,
+    topology: &Topology,
+) -> anyhow::Result<Vec<Case>> {
+    let mut cases = vec![Case::new(info, &[])];
+    for used in info.axes {
+        let values = values(info, used, overrides, profile, topology)?;
+        if cases.len().saturating_mul(values.len()) > MAX_CASES {
+            return Err(exit::usage(format!(
+                "{} has more than {MAX_CASES} cases (use fewer values, as in 1..1Mi*2)",
+                info.id()
+            )));
+        }
+        let along = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
+        cases = cases.into_iter().flat_map(along).collect();
+    }
+    Ok(cases)
+}
+
+/// The values of one axis; a single 0 where the kernel finds them during the run.
+fn values(
+    info: &KernelInfo,
+    used: &AxisUse,
+    overrides: &[Override],
+    profile: Profile,
+    topology: &Topology,
+) -> anyhow::Result<Vec<u64>> {
+    let max = (*used.axis == HOPS).then(|| topology.max_hops(0) as u64);
+    if let Some(change) = overrides.iter().find(|change| change.axis == used.axis) {
+        let refuse = |error| exit::usage(format!("{}: {error}", change.option));
+        return sweep::parse(&change.values, max).map_err(refuse);
+    }
+    let Some(default) = used.sweep(profile) else { return Ok(vec![0]) };
+    sweep::parse(default, max)
+        .with_context(|| format!("the default of {} for {} is wrong", info.id(), used.axis.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+    use comet_core::kernel::{LENGTH_BYTES, LOCAL_N, Timing};
+
+    static ECHO: KernelInfo = KernelInfo {
+        suite: "test",
+        name: "echo",
+        summary: "s",
+        source: "s",
+        class: "p2p",
+        aliases: &[],
+        axes: &[
+            AxisUse { axis: &HOPS, sweeps: ["1..max", "0..max", "0..max"] },
+            AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,8", "0,8,16", "0"] },
+            AxisUse { axis: &LOCAL_N, sweeps: ["", "", ""] },
+        ],
+        series: &[],
+        timing: Timing::Batched,
+        admits: |case, _| if case.value(&HOPS) < 2 { Ok(()) } else { Err("too far".into()) },
+        bytes_per_rank: |case| case.value(&LENGTH_BYTES),
+        requires: &[],
+    };
+
+    fn sizes(values: &str) -> Vec<Override> {
+        vec![Override { option: "--sizes", axis: &LENGTH_BYTES, values: values.into() }]
+    }
+
+    fn check(n_ranks: usize, overrides: &[Override], profile: Profile, expected: &[[u64; 2]]) {
+        let plan = plan(&[&ECHO], overrides, profile, &Topology::hypercube(n_ranks)).unwrap();
+        let pair = |case: &Case| [case.value(&HOPS), case.value(&LENGTH_BYTES)];
+        let found: Vec<_> = plan.cases().iter().map(pair).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_first_axis_varies_slowest() {
+        check(4, &[], Profile::Quick, &[[1, 0], [1, 8], [2, 0], [2, 8]]);
+        check(2, &[], Profile::Full, &[[0, 0], [1, 0]]);
+    }
+
+    #[test]
+    fn an_option_replaces_the_sweep_of_its_axis() {
+        check(2, &sizes("4Ki"), Profile::Standard, &[[0, 4096], [1, 4096]]);
+    }
+
+    #[test]
+    fn a_kernel_that_needs_a_second_rank_is_planned_and_refused_on_one() {
+        check(1, &[], Profile::Quick, &[[1, 0], [1, 8]]);
+    }
+
+    #[test]
+    fn an_axis_that_is_found_during_the_run_has_one_value() {
+        let plan = plan(&[&ECHO], &[], Profile::Quick, &Topology::hypercube(2)).unwrap();
+        assert!(plan.cases().iter().all(|case| case.value(&LOCAL_N) == 0));
+    }
+
+    #[test]
+    fn a_wrong_sweep_is_refused_with_its_option() {
+        let refused = |overrides: &[Override]| {
+            plan(&[&ECHO], overrides, Profile::Quick, &Topology::hypercube(2))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(refused(&sizes("8..4")), "--sizes: '8..4' runs backwards (write 4..8)");
+        assert_eq!(refused(&sizes("max")), "--sizes: 'max' has no meaning on this axis");
+        let many = |axis| Override { option: "-x", axis, values: "1..9999".into() };
+        let error = refused(&[many(&HOPS), many(&LENGTH_BYTES)]);
+        assert!(error.starts_with("test/echo has more than 100000 cases"), "{error}");
+    }
+
+    #[test]
+    fn an_option_without_effect_is_noted() {
+        let overrides = [Override { option: "--elsewhere", axis: &ELSEWHERE, values: "1".into() }];
+        let plan = plan(&[&ECHO], &overrides, Profile::Quick, &Topology::hypercube(2)).unwrap();
+        assert_eq!(
+            plan.notes,
+            ["note: --elsewhere has no effect: no selected kernel varies elsewhere"]
+        );
+    }
+
+    static ELSEWHERE: Axis = Axis { name: "elsewhere", summary: "s", labels: &[] };
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_a_reason() {
+        let topology = Topology::hypercube(4);
+        let plan = plan(&[&ECHO], &[], Profile::Quick, &topology).unwrap();
+        let refused = plan.kernels[0].refused(&topology, 4);
+        let reasons: Vec<_> = refused.iter().map(|(_, reason)| reason.as_str()).collect();
+        let memory = "needs 8 bytes of memory on each rank, 4 are allowed (see --mem)";
+        assert_eq!(reasons, [memory, "too far", "too far"]);
+        assert_eq!(plan.kernels[0].bytes_per_rank(&topology, 1024), 8);
+        assert_eq!(plan.kernels[0].bytes_per_rank(&topology, 4), 0);
+    }
+
+    #[test]
+    fn time_is_bounded_by_the_budget_and_unknown_for_fixed_samples() {
+        let mut settings = Settings::of(Profile::Quick);
+        assert_eq!(time(4, &settings), Some(Duration::from_millis(100)));
+        settings.run_budget_ns = Some(1_000_000);
+        assert_eq!(time(4, &settings), Some(Duration::from_millis(1)));
+        settings.samples = Some(3);
+        assert_eq!(time(4, &settings), None);
+    }
+
+    #[test]
+    fn every_kernel_has_a_plan_on_every_number_of_ranks() {
+        for n_ranks in [1, 2, 3, 4, 7, 8] {
+            for profile in [Profile::Quick, Profile::Standard, Profile::Full] {
+                let topology = Topology::hypercube(n_ranks);
+                let plan = plan(&catalogue::infos(), &[], profile, &topology).unwrap();
+                for kernel in &plan.kernels {
+                    assert!(!kernel.cases.is_empty(), "{} on {n_ranks} ranks", kernel.info.id());
+                }
+            }
+        }
+    }
+}

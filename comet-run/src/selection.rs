@@ -1,0 +1,318 @@
+//! From names on the command line to kernels.
+//!
+//! ```text
+//!   all             suites comet and matrix         comet/echo     one kernel
+//!   matrix          a suite                         *_broadcast    every name like this
+//!   echo            a kernel of any suite           IMB:PingPong   what another suite calls it
+//! ```
+
+use comet_core::kernel::KernelInfo;
+
+use crate::catalogue::{self, DEFAULT_SUITES};
+use crate::exit;
+
+/// Kernels to measure.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    /// The kernels, each once, in the order in which they were named.
+    pub(crate) kernels: Vec<&'static KernelInfo>,
+    /// One sentence for each kernel that was added because another one needs it.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Kernels of the `catalogue` that `names` stand for, and before each those it requires.
+///
+/// # Errors
+/// One sentence with a remedy, if a name means nothing or several kernels, or if nothing is named.
+pub(crate) fn select(
+    names: &[String],
+    catalogue: &[&'static KernelInfo],
+) -> anyhow::Result<Selection> {
+    if names.is_empty() {
+        let message = "nothing is selected (name kernels, a suite or all, as in: comet-run all)";
+        return Err(exit::refuse(exit::NOTHING, message));
+    }
+    let mut named = Vec::new();
+    for name in names {
+        named.extend(find(name, catalogue)?);
+    }
+    Ok(with_required(&named, catalogue))
+}
+
+/// The one kernel that `name` stands for.
+///
+/// # Errors
+/// One sentence with a remedy, if there is none, or more than one.
+pub(crate) fn select_one(
+    name: &str,
+    catalogue: &[&'static KernelInfo],
+) -> anyhow::Result<&'static KernelInfo> {
+    match find(name, catalogue)?.as_slice() {
+        [info] => Ok(info),
+        infos => Err(ambiguous(name, infos)),
+    }
+}
+
+/// Kernels that `name` stands for, in the order of the catalogue.
+fn find(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Result<Vec<&'static KernelInfo>> {
+    let matching = |accepts: &dyn Fn(&KernelInfo) -> bool| -> Vec<&'static KernelInfo> {
+        catalogue.iter().copied().filter(|info| accepts(info)).collect()
+    };
+    let suites = matching(&|info| {
+        info.suite == name || (name == "all" && DEFAULT_SUITES.contains(&info.suite))
+    });
+    if !suites.is_empty() {
+        return Ok(suites);
+    }
+    if name.contains('*') {
+        return find_glob(name, &matching(&|info| glob_accepts(name, info)));
+    }
+    let called = matching(&|info| {
+        let is_alias = |alias: &&str| alias.eq_ignore_ascii_case(name);
+        info.id() == name || info.name == name || info.aliases.iter().any(is_alias)
+    });
+    match prefer_default(&called).as_slice() {
+        [] => Err(unknown(name, catalogue)),
+        [info] => Ok(vec![info]),
+        several => Err(ambiguous(name, several)),
+    }
+}
+
+fn find_glob(
+    pattern: &str,
+    matches: &[&'static KernelInfo],
+) -> anyhow::Result<Vec<&'static KernelInfo>> {
+    if matches.is_empty() {
+        let message = format!("no kernel matches '{pattern}' (comet-run list shows all kernels)");
+        return Err(exit::refuse(exit::NOTHING, message));
+    }
+    // A pattern that names a suite means what it says.
+    Ok(if pattern.contains('/') { matches.to_vec() } else { prefer_default(matches) })
+}
+
+/// The kernels of the default suites among `infos`, or all if none is.
+fn prefer_default(infos: &[&'static KernelInfo]) -> Vec<&'static KernelInfo> {
+    let is_default = |info: &&&KernelInfo| DEFAULT_SUITES.contains(&info.suite);
+    let preferred: Vec<_> = infos.iter().filter(is_default).copied().collect();
+    if preferred.is_empty() { infos.to_vec() } else { preferred }
+}
+
+/// `named`, each once, and before each the kernels that it requires.
+fn with_required(named: &[&'static KernelInfo], catalogue: &[&'static KernelInfo]) -> Selection {
+    let mut selection = Selection { kernels: Vec::new(), notes: Vec::new() };
+    for info in named {
+        for required in catalogue.iter().filter(|other| info.requires.contains(&&*other.id())) {
+            if !contains(named, required) && !contains(&selection.kernels, required) {
+                let note =
+                    format!("note: {} is measured first: {} needs it", required.id(), info.id());
+                selection.notes.push(note);
+            }
+            push(&mut selection.kernels, required);
+        }
+        push(&mut selection.kernels, info);
+    }
+    selection
+}
+
+fn push(infos: &mut Vec<&'static KernelInfo>, info: &'static KernelInfo) {
+    if !contains(infos, info) {
+        infos.push(info);
+    }
+}
+
+fn contains(infos: &[&'static KernelInfo], info: &KernelInfo) -> bool {
+    infos.iter().any(|other| other.id() == info.id())
+}
+
+fn ambiguous(name: &str, infos: &[&'static KernelInfo]) -> anyhow::Error {
+    let ids: Vec<String> = infos.iter().map(|info| info.id()).collect();
+    exit::usage(format!(
+        "'{name}' means {} kernels: {} (write one of them)",
+        ids.len(),
+        ids.join(", ")
+    ))
+}
+
+fn unknown(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Error {
+    let nearest = nearest(name, catalogue);
+    let guess = match nearest.as_slice() {
+        [] => String::new(),
+        names => format!("; did you mean {}?", names.join(" or ")),
+    };
+    exit::usage(format!(
+        "'{name}' is no kernel, suite or alias{guess} (comet-run list shows all kernels)"
+    ))
+}
+
+/// Up to three names that are few edits away from `name`, nearest first.
+fn nearest(name: &str, catalogue: &[&'static KernelInfo]) -> Vec<String> {
+    let mut names = vec!["all".to_owned()];
+    names.extend(catalogue::suites(catalogue).into_iter().map(str::to_owned));
+    names.extend(catalogue.iter().map(|info| info.name.to_owned()));
+    names.extend(catalogue.iter().map(|info| info.id()));
+    names.extend(catalogue.iter().flat_map(|info| info.aliases).map(ToString::to_string));
+    let lower = name.to_ascii_lowercase();
+    let mut ranked: Vec<(usize, String)> = names
+        .into_iter()
+        .map(|other| (n_edits(&lower, &other.to_ascii_lowercase()), other))
+        .filter(|(n_edits, other)| *n_edits <= name.len().min(other.len()).div_ceil(3))
+        .collect();
+    ranked.sort_by_key(|(n_edits, _)| *n_edits);
+    ranked.dedup_by(|a, b| a.1 == b.1);
+    ranked.into_iter().take(3).map(|(_, other)| other).collect()
+}
+
+/// The least number of insertions, deletions and substitutions between two texts (Levenshtein).
+fn n_edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, to) in b.chars().enumerate() {
+            let substituted = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    *row.last().expect("a row has at least one entry")
+}
+
+/// Whether a pattern accepts the kernel's name, or its id.
+fn glob_accepts(pattern: &str, info: &KernelInfo) -> bool {
+    glob(pattern, info.name) || glob(pattern, &info.id())
+}
+
+/// Whether `text` is `pattern`, in which each `*` stands for any text.
+fn glob(pattern: &str, text: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
+    let Some(rest) = text.strip_prefix(head) else { return false };
+    (0..=rest.len()).filter(|at| rest.is_char_boundary(*at)).any(|at| glob(tail, &rest[at..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use comet_core::kernel::Timing;
+
+    const BLANK: KernelInfo = KernelInfo {
+        suite: "comet",
+        name: "echo",
+        summary: "s",
+        source: "s",
+        class: "p2p",
+        aliases: &["IMB:PingPong"],
+        axes: &[],
+        series: &[],
+        timing: Timing::Batched,
+        admits: |_, _| Ok(()),
+        bytes_per_rank: |_| 0,
+        requires: &[],
+    };
+    static ECHO: KernelInfo = BLANK;
+    static BARRIER: KernelInfo = KernelInfo { name: "barrier", aliases: &["IMB:Barrier"], ..BLANK };
+    static CONTENTION: KernelInfo =
+        KernelInfo { name: "contention", aliases: &[], requires: &["comet/echo"], ..BLANK };
+    static SHIFT: KernelInfo = KernelInfo { suite: "matrix", name: "shift", aliases: &[], ..BLANK };
+    static ROW: KernelInfo =
+        KernelInfo { suite: "matrix", name: "row_broadcast", aliases: &[], ..BLANK };
+    static NAIVE: KernelInfo =
+        KernelInfo { suite: "naive", name: "barrier", aliases: &["IMB:Barrier"], ..BLANK };
+    static IMB: KernelInfo = KernelInfo { suite: "imb", name: "twice", aliases: &[], ..BLANK };
+    static OSU: KernelInfo = KernelInfo { suite: "osu", name: "twice", aliases: &[], ..BLANK };
+    static CATALOGUE: [&KernelInfo; 8] =
+        [&ECHO, &BARRIER, &CONTENTION, &SHIFT, &ROW, &NAIVE, &IMB, &OSU];
+
+    fn selected(names: &str) -> Selection {
+        let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
+        select(&names, &CATALOGUE).unwrap()
+    }
+
+    fn check(names: &str, ids: &[&str]) {
+        let found: Vec<String> = selected(names).kernels.iter().map(|info| info.id()).collect();
+        assert_eq!(found, ids, "{names}");
+    }
+
+    fn check_refused(name: &str, message: &str, code: u8) {
+        let error = select(&[name.to_owned()], &CATALOGUE).unwrap_err();
+        assert_eq!((error.to_string().as_str(), exit::code_of(&error)), (message, code));
+    }
+
+    #[test]
+    fn suites_and_all_are_many_kernels() {
+        check("matrix", &["matrix/shift", "matrix/row_broadcast"]);
+        check("naive", &["naive/barrier"]);
+        let all = [
+            "comet/echo",
+            "comet/barrier",
+            "comet/contention",
+            "matrix/shift",
+            "matrix/row_broadcast",
+        ];
+        check("all", &all);
+    }
+
+    #[test]
+    fn kernels_keep_the_order_in_which_they_are_named_each_once() {
+        check("shift echo comet/echo shift", &["matrix/shift", "comet/echo"]);
+    }
+
+    #[test]
+    fn a_bare_name_means_the_kernel_of_a_default_suite() {
+        check("barrier", &["comet/barrier"]);
+        check("naive/barrier", &["naive/barrier"]);
+        check("IMB:Barrier", &["comet/barrier"]);
+    }
+
+    #[test]
+    fn an_alias_is_found_in_any_case() {
+        check("imb:pingpong", &["comet/echo"]);
+    }
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        check("*_broadcast", &["matrix/row_broadcast"]);
+        check("naive/*", &["naive/barrier"]);
+        check("b*r", &["comet/barrier"]);
+        check("*/barrier", &["comet/barrier", "naive/barrier"]);
+        let nothing = "no kernel matches 'x*' (comet-run list shows all kernels)";
+        check_refused("x*", nothing, exit::NOTHING);
+    }
+
+    #[test]
+    fn a_required_kernel_comes_first_and_is_announced() {
+        check("contention", &["comet/echo", "comet/contention"]);
+        assert_eq!(
+            selected("contention").notes,
+            ["note: comet/echo is measured first: comet/contention needs it"]
+        );
+        check("contention echo", &["comet/echo", "comet/contention"]);
+        assert!(selected("contention echo").notes.is_empty());
+    }
+
+    #[test]
+    fn an_ambiguous_name_lists_what_it_may_mean() {
+        let message = "'twice' means 2 kernels: imb/twice, osu/twice (write one of them)";
+        check_refused("twice", message, exit::USAGE);
+    }
+
+    #[test]
+    fn an_unknown_name_comes_with_the_nearest_ones() {
+        let tail = "(comet-run list shows all kernels)";
+        let mistyped = format!("'ecko' is no kernel, suite or alias; did you mean echo? {tail}");
+        check_refused("ecko", &mistyped, exit::USAGE);
+        let alien = format!("'quicksort' is no kernel, suite or alias {tail}");
+        check_refused("quicksort", &alien, exit::USAGE);
+    }
+
+    #[test]
+    fn nothing_named_is_nothing_selected() {
+        let error = select(&[], &CATALOGUE).unwrap_err();
+        assert_eq!(exit::code_of(&error), exit::NOTHING);
+    }
+
+    #[test]
+    fn edits_are_counted_as_by_hand() {
+        for (a, b, n) in [("", "abc", 3), ("kitten", "sitting", 3), ("echo", "echo", 0)] {
+            assert_eq!((n_edits(a, b), n_edits(b, a)), (n, n), "{a} {b}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What each rank does: it says where it runs, takes part in the driver, and returns a code.
+
+use std::error::Error;
+use std::path::Path;
+
+use comet_core::conformance;
+use comet_core::driver::{self, DriverError, Settings};
+use comet_core::error::{TransportError, TransportErrorKind};
+use comet_core::event::{Event, Listener, RunEnd};
+use comet_core::kernel::{Case, Kernel};
+use comet_core::transport::Transport;
+use comet_report::placement::RankPlacement;
+
+use crate::catalogue;
+use crate::exit;
+use crate::gather;
+use crate::limit::Limited;
+use crate::terminal;
+
+/// What the ranks do together; made before they are started, so that all of them have it.
+pub(crate) struct Session<'a> {
+    /// The cases, for rank 0.
+    pub(crate) cases: Vec<Case>,
+    /// How long and how often to measure.
+    pub(crate) settings: Settings,
+    /// The most memory of one rank for one case, in bytes.
+    pub(crate) cap_bytes: u64,
+    /// Who listens on rank 0.
+    pub(crate) audience: &'a dyn Audience,
+}
+
+/// Who listens to a session, on rank 0.
+pub(crate) trait Audience {
+    /// Whether the transport is to be tested before the kernels run, and whether it is one on
+    /// which all ranks may send long messages first and receive then.
+    fn conformance(&self) -> Option<bool> {
+        None
+    }
+
+    /// Takes note of a conformance check.
+    fn checked(&self, name: &str, outcome: &Result<(), String>) {
+        let _ = (name, outcome);
+    }
+
+    /// The listener for a run of ranks that run there.
+    ///
+    /// # Errors
+    /// If the results cannot be kept.
+    fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>>;
+}
+
+/// A listener that could not be made. It refuses the first event, so that the driver ends the run
+/// on all ranks.
+struct Refusing(Option<anyhow::Error>);
+
+impl Listener for Refusing {
+    fn event(&mut self, _event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.0.take().map_or(Ok(()), |error| Err(error.into()))
+    }
+}
+
+/// The life of one rank; returns the exit code.
+pub(crate) fn rank_main<T: Transport + 'static>(t: &T, session: &Session<'_>) -> u8 {
+    match take_part(t, session) {
+        Ok(code) => code,
+        Err(error) => give_up(t, error),
+    }
+}
+
+fn take_part<T: Transport + 'static>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
+    let placements = placements(t)?;
+    let n_broken = session.audience.conformance().map_or(0, |buffers_sends| {
+        let mut report = |name: &str, outcome: &_| session.audience.checked(name, outcome);
+        conformance::run_all(t, buffers_sends, &mut report)
+    });
+    let end = drive(t, session, placements)?;
+    let is_conductor = t.rank() == 0;
+    Ok(match n_broken {
+        0 if is_conductor => exit::code_of_run(&end),
+        0 => exit::OK,
+        _ => exit::CHECK_FAILED,
+    })
+}
+
+/// Where all ranks run, on rank 0.
+fn placements<T: Transport>(t: &T) -> Result<Vec<RankPlacement>, TransportError> {
+    let own = RankPlacement::of_this_process(t.rank(), Path::new("/"));
+    let decode = |bytes: Vec<u8>| {
+        RankPlacement::decode(&bytes).expect("a rank of this program describes itself well")
+    };
+    Ok(gather::gather(t, own.encode())?.into_iter().map(decode).collect())
+}
+
+fn drive<T: Transport + 'static>(
+    t: &T,
+    session: &Session<'_>,
+    placements: Vec<RankPlacement>,
+) -> Result<RunEnd, DriverError> {
+    let cap_bytes = session.cap_bytes;
+    let limited: Vec<Limited<T>> =
+        catalogue::kernels().into_iter().map(|kernel| Limited { kernel, cap_bytes }).collect();
+    let kernels: Vec<&dyn Kernel<T>> = limited.iter().map(|kernel| kernel as _).collect();
+    if t.rank() != 0 {
+        return Ok(driver::follow(t, &kernels, &session.settings)?);
+    }
+    let listener = session.audience.listener(placements);
+    let mut listener = listener.unwrap_or_else(|error| Box::new(Refusing(Some(error))));
+    driver::conduct(t, &kernels, &session.cases, &session.settings, listener.as_mut())
+}
+
+/// Ends this rank after an error, and the job with it if the others would wait for this one.
+fn give_up<T: Transport>(t: &T, error: DriverError) -> u8 {
+    match error {
+        // The launcher speaks of the rank that failed first.
+        DriverError::Transport(error) if error.kind() == TransportErrorKind::PeerFailed => (),
+        DriverError::Transport(error) => t.fail_job(&format!("{:#}", anyhow::Error::new(error))),
+        error => terminal::note(&format!("error: {:#}", anyhow::Error::new(error))),
+    }
+    exit::INTERNAL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan;
+    use comet_core::kernel::Profile;
+    use comet_core::local::{self, Local};
+
+    /// Keeps nothing, or cannot be made.
+    struct Nobody {
+        is_broken: bool,
+    }
+
+    impl Listener for Nobody {
+        fn event(&mut self, _event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+            Ok(())
+        }
+    }
+
+    impl Audience for Nobody {
+        fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
+            let ranks: Vec<usize> = placements.iter().map(|placement| placement.rank).collect();
+            assert_eq!(ranks, [0, 1], "rank 0 knows where all ranks run");
+            anyhow::ensure!(!self.is_broken, "disk full");
+            Ok(Box::new(Self { is_broken: false }))
+        }
+    }
+
+    /// The codes of two ranks that run the quick cases of `comet/echo`.
+    fn codes(corrupt: Option<&str>, cap_bytes: u64, is_broken: bool) -> Vec<u8> {
+        let rank = |t: &Local| {
+            let echo = catalogue::infos()[0];
+            let plan = plan::plan(&[echo], &[], Profile::Quick, t.topology());
+            let mut settings = Settings::of(Profile::Quick);
+            (settings.repetitions, settings.samples) = (Some(1), Some(1));
+            settings.corrupt = corrupt.map(str::to_owned);
+            let cases = plan.expect("the defaults are in order").cases();
+            rank_main(t, &Session { cases, settings, cap_bytes, audience: &Nobody { is_broken } })
+        };
+        local::run(2, rank)
+    }
+
+    #[test]
+    fn rank_0_returns_the_code_of_the_run() {
+        assert_eq!(codes(None, u64::MAX, false), [exit::OK, exit::OK]);
+    }
+
+    #[test]
+    fn spoiled_data_is_a_failed_check() {
+        assert_eq!(codes(Some("comet/echo"), u64::MAX, false), [exit::CHECK_FAILED, exit::OK]);
+    }
+
+    #[test]
+    fn cases_beyond_the_memory_are_skipped() {
+        let needs_some = |case: &Case| (case.info.bytes_per_rank)(case) > 0;
+        assert!(needs_some(&Case::new(catalogue::infos()[0], &[1, 8])));
+        assert_eq!(codes(None, 1, false), [exit::OK, exit::OK], "empty messages still run");
+    }
+
+    #[test]
+    fn results_that_cannot_be_kept_end_the_run_on_all_ranks() {
+        assert_eq!(codes(None, u64::MAX, true), [exit::INTERNAL, exit::OK]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Values on the command line: texts that become a mesh, a time, a size, a list of CPUs.
+//!
+//! Each parser says what is wrong and how to write it; clap adds the option and the value.
+
+use std::fmt;
+use std::time::Duration;
+
+use comet_core::sweep;
+
+/// Dimensions of a processor mesh, as in `2x4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MeshShape {
+    /// Number of rows.
+    pub(crate) rows: usize,
+    /// Number of columns.
+    pub(crate) cols: usize,
+}
+
+impl fmt::Display for MeshShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.rows, self.cols)
+    }
+}
+
+/// Where ranks run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Binding {
+    /// Each rank on one CPU, round robin.
+    Core,
+    /// Wherever the system puts them.
+    None,
+    /// On these CPUs, round robin.
+    List(Vec<usize>),
+}
+
+impl fmt::Display for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Core => f.write_str("core"),
+            Self::None => f.write_str("none"),
+            Self::List(cpus) => {
+                let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();
+                f.write_str(&cpus.join(","))
+            }
+        }
+    }
+}
+
+/// Reads `ROWSxCOLS`.
+pub(crate) fn parse_mesh(text: &str) -> Result<MeshShape, String> {
+    let dimension = |text: &str| text.parse().ok().filter(|n| (1..=MAX_RANKS).contains(n));
+    let shape = text
+        .split_once('x')
+        .and_then(|(rows, cols)| Some(MeshShape { rows: dimension(rows)?, cols: dimension(cols)? }))
+        .filter(|shape| shape.rows * shape.cols <= MAX_RANKS);
+    shape.ok_or_else(|| {
+        format!("a mesh is rows x columns of 1 to {MAX_RANKS} ranks in all (write 2x4)")
+    })
+}
+
+/// The most ranks that one run may have.
+pub(crate) const MAX_RANKS: usize = 1024;
+
+/// Numbers of ranks, ascending: the selection is run with each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RankCounts(pub(crate) Vec<usize>);
+
+/// Reads numbers of ranks such as `4`, `2,4,8` or `2..16*2`.
+pub(crate) fn parse_ranks(text: &str) -> Result<RankCounts, String> {
+    let remedy =
+        || format!("a run has 1 to {MAX_RANKS} ranks (write -n 4, or -n 2..16*2 for several runs)");
+    let counts = sweep::parse(text, None).map_err(|_| remedy())?;
+    let count = |n: u64| usize::try_from(n).ok().filter(|n| (1..=MAX_RANKS).contains(n));
+    counts.into_iter().map(count).collect::<Option<_>>().map(RankCounts).ok_or_else(remedy)
+}
+
+/// Reads a time such as `200ms`, `1m 30s` or `0`.
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
+    if text.trim() == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let remedy = "a time is a number with a unit (write 200ms, 30s or 5m)";
+    humantime::parse_duration(text).map_err(|_| remedy.to_owned())
+}
+
+/// Reads a time above zero.
+pub(crate) fn parse_positive_time(text: &str) -> Result<Duration, String> {
+    match parse_time(text)? {
+        Duration::ZERO => Err("the time must be above zero (write 200ms, 30s or 5m)".into()),
+        time => Ok(time),
+    }
+}
+
+/// Reads an amount of memory such as `512Mi`.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    sweep::parse_count(text).map_err(|error| error.to_string())
+}
+
+/// Reads a label, `KEY=VALUE`.
+pub(crate) fn parse_label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("a label is a key and a value (write machine=tiger)".into()),
+    }
+}
+
+/// Reads `core`, `none` or a list of CPUs such as `0,2,4..7`.
+pub(crate) fn parse_binding(text: &str) -> Result<Binding, String> {
+    match text {
+        "core" => return Ok(Binding::Core),
+        "none" => return Ok(Binding::None),
+        _ => (),
+    }
+    let cpus = text.split(',').map(parse_cpus).collect::<Option<Vec<_>>>();
+    let remedy = "ranks are bound to core, none or a list of CPUs (write 0,2,4..7)";
+    Ok(Binding::List(cpus.ok_or(remedy)?.concat()))
+}
+
+fn parse_cpus(item: &str) -> Option<Vec<usize>> {
+    let (first, last) = item.split_once("..").unwrap_or((item, item));
+    let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last && last < 1 << 16).then(|| (first..=last).collect())
+}
+
+/// Reads `corrupt:KERNEL`.
+pub(crate) fn parse_injection(text: &str) -> Result<String, String> {
+    let kernel = text.strip_prefix("corrupt:").filter(|kernel| !kernel.is_empty());
+    kernel.map(str::to_owned).ok_or_else(|| "write corrupt:KERNEL, as in corrupt:echo".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mesh_is_rows_by_columns() {
+        let check = |text, shape| assert_eq!(parse_mesh(text).ok(), shape, "{text}");
+        check("2x4", Some(MeshShape { rows: 2, cols: 4 }));
+        check("1x1", Some(MeshShape { rows: 1, cols: 1 }));
+        for text in ["", "4", "0x4", "2x", "2x-1", "2x4x8", "1024x1024", "99999999999x1"] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn a_time_has_a_unit_unless_it_is_zero() {
+        let check = |text, time_ms: Option<u64>| {
+            assert_eq!(parse_time(text).ok(), time_ms.map(Duration::from_millis), "{text}");
+        };
+        check("0", Some(0));
+        check("200ms", Some(200));
+        check("1m 30s", Some(90_000));
+        check("5", None);
+        check("soon", None);
+        assert!(parse_positive_time("0s").is_err());
+    }
+
+    #[test]
+    fn a_binding_is_a_word_or_a_list_of_cpus() {
+        let check = |text, binding| assert_eq!(parse_binding(text).ok(), binding, "{text}");
+        check("core", Some(Binding::Core));
+        check("none", Some(Binding::None));
+        check("3,0..2", Some(Binding::List(vec![3, 0, 1, 2])));
+        for text in ["", "cores", "1,,2", "3..1", "0..99999999"] {
+            check(text, None);
+        }
+        assert_eq!(Binding::List(vec![3, 0]).to_string(), "3,0");
+    }
+
+    #[test]
+    fn a_label_needs_a_key() {
+        assert_eq!(parse_label("a=b=c"), Ok(("a".into(), "b=c".into())));
+        assert!(parse_label("=b").is_err() && parse_label("a").is_err());
+    }
+
+    #[test]
+    fn ranks_are_bounded() {
+        assert_eq!(parse_ranks("4"), Ok(RankCounts(vec![4])));
+        assert_eq!(parse_ranks("8,2..4"), Ok(RankCounts(vec![2, 3, 4, 8])));
+        for text in ["0", "-1", "1025", "four"] {
+            assert!(parse_ranks(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What is printed: every format live, from a file, into a pipe, and to a reader who goes away.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Folder, Output, Running, eventually};
+
+/// The formats that print something.
+const FORMATS: [&str; 3] = ["table", "csv", "jsonl"];
+
+/// A run with numbers, figures, and a case that is skipped with a comma in its reason.
+const RUN: &str = "echo overlap row_broadcast -n 2 --profile quick --samples 2";
+
+/// Prints a run in `format` and keeps it in `r.jsonl`.
+fn print(folder: &Folder, format: &str) -> String {
+    folder.run(&format!("{RUN} --format {format} --out r.jsonl")).success().stdout
+}
+
+/// What `show` makes of it.
+fn show(folder: &Folder, format: &str) -> String {
+    folder.run(&format!("show r.jsonl --format {format}")).success().stdout
+}
+
+#[test]
+fn a_file_shows_what_was_printed_live() {
+    for format in ["csv", "jsonl"] {
+        let folder = Folder::new();
+        assert_eq!(print(&folder, format), show(&folder, format), "{format}");
+    }
+}
+
+#[test]
+fn a_table_of_a_file_adds_the_run_and_its_warnings() {
+    let folder = Folder::new();
+    let live = print(&folder, "table");
+    let shown = show(&folder, "table");
+    assert!(shown.starts_with("# comet "), "{shown}");
+    let is_added = |line: &&str| line.starts_with("# comet ") || line.starts_with("# warning: ");
+    let rest: Vec<&str> = shown.lines().filter(|line| !is_added(line)).collect();
+    assert_eq!(rest, live.lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn json_lines_are_the_file() {
+    let folder = Folder::new();
+    assert_eq!(print(&folder, "jsonl"), folder.read("r.jsonl"));
+}
+
+#[test]
+fn csv_has_a_head_and_a_row_for_each_point() {
+    let folder = Folder::new();
+    let text = print(&folder, "csv");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let head = reader.headers().expect("there is a head").clone();
+    let rows: Vec<csv::StringRecord> =
+        reader.records().collect::<Result<_, _>>().expect("all rows are as long as the head");
+    let cell = |row: &csv::StringRecord, name: &str| {
+        let column = head.iter().position(|other| other == name).expect("there is such a column");
+        row[column].to_owned()
+    };
+    let records = folder.records("r.jsonl");
+    assert_eq!(rows.len(), records.points().count());
+    for (row, point) in rows.iter().zip(records.points()) {
+        for name in ["key", "suite", "kernel", "variant", "status", "message"] {
+            assert_eq!(cell(row, name), point[name].as_str().unwrap_or_default(), "{name}");
+        }
+        let median_ns = cell(row, "t_median_ns").parse().ok();
+        assert_eq!(median_ns, point["time_ns"]["median"].as_f64(), "what is missing is empty");
+    }
+}
+
+#[test]
+fn without_a_format_nothing_is_printed() {
+    let folder = Folder::new();
+    assert_eq!(print(&folder, "none"), "");
+    assert!(folder.records("r.jsonl").points().count() > 0);
+}
+
+#[test]
+fn no_escape_sequence_goes_into_a_pipe() {
+    for format in FORMATS {
+        let folder = Folder::new();
+        for output in [
+            folder.run(&format!("{RUN} --format {format} --out r.jsonl")),
+            folder.run(&format!("show r.jsonl --format {format}")),
+            folder.run("--help"),
+            folder.run("list"),
+            folder.run("echo --frobnicate"),
+        ] {
+            assert!(
+                !output.stdout.contains('\x1b') && !output.stderr.contains('\x1b'),
+                "{output:?}"
+            );
+        }
+    }
+}
+
+/// Runs `comet-run` with the words of `line` in a pipeline of the shell; adds its exit code to
+/// standard error.
+fn run_in_shell(folder: &Folder, line: &str, pipeline: &str) -> Output {
+    let script = format!("{{ \"$0\" {line}; echo \"code $?\" >&2; }} {pipeline}");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_comet-run")]).current_dir(&folder.path);
+    Running::new(command).wait()
+}
+
+#[test]
+fn a_reader_may_go_away() {
+    let folder = Folder::new();
+    let check = |line: &str| {
+        let output = run_in_shell(&folder, line, "| head -n 1").notes("code 0");
+        assert_eq!(output.stdout.lines().count(), 1, "{output:#?}");
+        assert!(!output.stderr.contains("panicked"), "{output:#?}");
+    };
+    for format in FORMATS {
+        check(&format!("{RUN} --format {format} --out {format}.jsonl"));
+        check(&format!("show {format}.jsonl --format {format}"));
+        assert_eq!(folder.records(&format!("{format}.jsonl")).end()["status"], "complete");
+    }
+    check("list");
+    check("schema");
+    check("check barrier -n 2");
+}
+
+#[test]
+fn a_full_disk_is_told_in_a_sentence() {
+    let folder = Folder::new();
+    let line = "barrier -n 2 --samples 2 --out /dev/full";
+    folder.run(line).code(1).notes("error: cannot keep the results: cannot write /dev/full (");
+    for line in ["barrier -n 2 --samples 2 --out r.jsonl", "show r.jsonl", "list", "schema"] {
+        let output = run_in_shell(&folder, line, "> /dev/full").notes("code 1");
+        output.notes("cannot write to standard output: ");
+    }
+    folder.run("validate r.jsonl").success().prints(": failed (0 points ok");
+}
+
+#[test]
+fn the_schema_is_the_committed_one() {
+    let path = "../comet-report/schema/comet.record-1.schema.json";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let committed = std::fs::read_to_string(path).expect("the schema is committed");
+    assert_eq!(Folder::new().run("schema").success().stdout, committed);
+}
+
+#[test]
+fn a_row_is_printed_before_the_run_is_over() {
+    // The second case takes seconds, and the run is ended as soon as the row of the first is there.
+    let line = "echo -n 2 -s 8,4Mi --hops 1 --samples 5000 --out r.jsonl";
+    let first_rows = [
+        ("table", "\n         1            8     5000 "),
+        ("csv", ",comet,echo,echo,p2p,"),
+        ("jsonl", "\"params\":{\"hops\":1,\"length_bytes\":8,"),
+    ];
+    for (format, row) in first_rows {
+        let folder = Folder::new();
+        let mut running = folder.start(&format!("{line} --format {format}"));
+        eventually("the first row", || running.stdout().contains(row));
+        assert_eq!(running.status(), None, "{format}: {}", running.stdout());
+    }
+}

@@ -1,0 +1,11 @@
+//! End-to-end tests: the program as its users meet it, one module per concern.
+
+mod architecture;
+mod check;
+mod cli;
+mod failures;
+mod formats;
+mod processes;
+mod records;
+mod runs;
+mod support;
