@@ -1,7 +1,7 @@
 //! What a kernel sees while it runs: its transport, buffers, and the timed loop.
 
 use crate::error::{Result, TransportError};
-use crate::kernel::{KernelError, Timing};
+use crate::kernel::{KernelError, MAX_SERIES, Timing};
 use crate::pattern;
 use crate::sample::Sample;
 use crate::topology::Topology;
@@ -14,8 +14,8 @@ pub struct Pace {
     pub repetitions: u32,
     /// Timed batches per series.
     pub n_samples: u32,
-    /// Operations before the first clock read, per series.
-    pub settle: u32,
+    /// Operations before the first clock read, by series.
+    pub settle: [u32; MAX_SERIES],
 }
 
 /// One rank's view of the case at hand.
@@ -79,7 +79,7 @@ impl<'a, T: Transport> Context<'a, T> {
     #[inline]
     pub fn time(&mut self, series: usize, mut op: impl FnMut(&T) -> Result<()>) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
-        self.settle(&mut op)?;
+        self.settle(series, &mut op)?;
         for _ in 0..pace.n_samples {
             self.start_together()?;
             let start_ns = t.now_ns();
@@ -98,9 +98,9 @@ impl<'a, T: Transport> Context<'a, T> {
     /// # Errors
     /// The first error of `op`.
     #[inline]
-    pub fn follow(&mut self, mut op: impl FnMut(&T) -> Result<()>) -> Result<()> {
+    pub fn follow(&mut self, series: usize, mut op: impl FnMut(&T) -> Result<()>) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
-        self.settle(&mut op)?;
+        self.settle(series, &mut op)?;
         for _ in 0..pace.n_samples {
             self.start_together()?;
             for _ in 0..pace.repetitions {
@@ -121,7 +121,7 @@ impl<'a, T: Transport> Context<'a, T> {
         series: usize,
         op: impl FnMut(&T) -> Result<()>,
     ) -> Result<()> {
-        if self.rank() == test_node { self.time(series, op) } else { self.follow(op) }
+        if self.rank() == test_node { self.time(series, op) } else { self.follow(series, op) }
     }
 
     /// Checks that `message` is the pattern `seed` (see [`pattern`]); `what` names it.
@@ -173,8 +173,8 @@ impl<'a, T: Transport> Context<'a, T> {
     }
 
     #[inline]
-    fn settle(&self, op: &mut impl FnMut(&T) -> Result<()>) -> Result<()> {
-        for _ in 0..self.pace.settle {
+    fn settle(&self, series: usize, op: &mut impl FnMut(&T) -> Result<()>) -> Result<()> {
+        for _ in 0..self.pace.settle[series] {
             self.start_together()?;
             op(self.transport)?;
         }

@@ -46,6 +46,8 @@ pub struct RankSamples {
 pub struct SeriesResult {
     /// Description of the series.
     pub series: &'static Series,
+    /// Operations that were run before the samples, and are not counted.
+    pub n_warmup: u32,
     /// Raw samples of the ranks that sampled, in rank order.
     pub ranks: Vec<RankSamples>,
     /// Value of each sample by the series' definition, in nanoseconds for one operation.
@@ -80,8 +82,6 @@ pub struct Measurement {
     pub pace: Pace,
     /// How many rounds were taken; the last may be shorter than `pace.n_samples`.
     pub n_rounds: u32,
-    /// Operations that were run before, and not counted, per series.
-    pub n_warmup: u32,
     /// The series, in the kernel's order.
     pub series: Vec<SeriesResult>,
     /// What follows from the series together.

@@ -11,6 +11,8 @@ use crate::transport::Transport;
 
 /// The most axes that one kernel may declare.
 pub const MAX_AXES: usize = 8;
+/// The most series that one kernel may measure.
+pub const MAX_SERIES: usize = 4;
 
 /// One quantity that a kernel varies; a kernel with a new one declares it in its own file.
 #[derive(Debug, PartialEq, Eq)]

@@ -15,7 +15,8 @@ use comet_core::transport::{Source, Tag, Transport};
 use crate::comet::echo;
 use crate::roles::TEST_NODE;
 
-const PACE: Pace = Pace { repetitions: 3, n_samples: 2, settle: 1 };
+const PACE: Pace =
+    Pace { repetitions: 3, n_samples: 2, settle: [1; comet_core::kernel::MAX_SERIES] };
 
 /// Tags that kernels may use; none may be left on its way.
 const TAGS: std::ops::RangeInclusive<u16> = 0..=100;
@@ -157,6 +158,7 @@ fn kernels_describe_themselves() {
         assert!((1..=72).contains(&length) && !info.summary.ends_with('.'), "{id}");
         assert!(!info.source.is_empty() && !info.class.is_empty(), "{id}");
         assert!(info.axes.len() <= MAX_AXES, "{id}");
+        assert!(info.series.len() <= comet_core::kernel::MAX_SERIES, "{id}");
         let mut series: Vec<&str> = info.series.iter().map(|series| series.name).collect();
         series.sort_unstable();
         series.dedup();

@@ -9,7 +9,8 @@ use comet_core::sample::Sample;
 use comet_core::sweep;
 use comet_core::topology::{Mesh, Topology};
 
-const PACE: Pace = Pace { repetitions: 2, n_samples: 3, settle: 1 };
+const PACE: Pace =
+    Pace { repetitions: 2, n_samples: 3, settle: [1; comet_core::kernel::MAX_SERIES] };
 
 /// Rank counts up to 9 and 16, and meshes that are not the default ones.
 fn topologies() -> Vec<Topology> {

@@ -283,13 +283,12 @@ pub(crate) fn overlap() -> Measurement {
 
 /// A measurement with ten operations per sample, from the elapsed times of series and rank.
 fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, figures: Vec<Figure>) -> Measurement {
-    let pace = Pace { repetitions: 10, n_samples: 3, settle: 2 };
+    let pace = Pace { repetitions: 10, n_samples: 3, settle: [2; comet_core::kernel::MAX_SERIES] };
     let results = case.info.series.iter().zip(&elapsed_ns);
     Measurement {
         case,
         pace,
         n_rounds: 1,
-        n_warmup: 5,
         series: results.map(|(series, ranks)| series_result(series, ranks, pace)).collect(),
         figures,
         since_start_ns: 1_500_000_000,
@@ -312,7 +311,7 @@ fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> 
     };
     let values_ns: Vec<f64> = (0..elapsed_ns[0].len()).map(value_ns).collect();
     let summary = Summary::of(&values_ns).unwrap();
-    SeriesResult { series, ranks, values_ns, summary }
+    SeriesResult { series, n_warmup: 5, ranks, values_ns, summary }
 }
 
 /// A case of the echo over 8 bytes that has no numbers.

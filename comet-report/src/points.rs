@@ -53,8 +53,10 @@ impl PointMaker {
     /// One point for each series; the figures are on the last.
     pub(crate) fn measured(&mut self, measurement: &Measurement) -> Vec<Point> {
         let series = measurement.series.iter();
-        let mut points: Vec<Point> =
-            series.map(|result| self.measured_series(measurement, result)).collect();
+        let mut points: Vec<Point> = series
+            .zip(measurement.pace.settle)
+            .map(|(result, settle)| self.measured_series(measurement, result, settle))
+            .collect();
         if let Some(last) = points.last_mut() {
             last.figures = figures(measurement);
         }
@@ -80,15 +82,20 @@ impl PointMaker {
         }
     }
 
-    fn measured_series(&mut self, measurement: &Measurement, result: &SeriesResult) -> Point {
+    fn measured_series(
+        &mut self,
+        measurement: &Measurement,
+        result: &SeriesResult,
+        settle: u32,
+    ) -> Point {
         let Measurement { case, pace, .. } = measurement;
         let bytes_per_s = result.bytes_per_s(case);
         Point {
-            plan: Some(plan(case, *pace)),
+            plan: Some(plan(case, *pace, settle)),
             reps: Some(Reps {
                 n: result.summary.n,
                 inner: pace.repetitions,
-                warmup: measurement.n_warmup,
+                warmup: result.n_warmup,
                 rounds: measurement.n_rounds,
             }),
             time_ns: Some(summary(&result.summary)),
@@ -186,13 +193,13 @@ fn key(point: &Point) -> String {
     key
 }
 
-fn plan(case: &Case, pace: Pace) -> Plan {
+fn plan(case: &Case, pace: Pace, settle: u32) -> Plan {
     let sync =
         if case.info.timing.starts_at_barrier() { SampleSync::Barrier } else { SampleSync::None };
     Plan {
         samples_per_round: pace.n_samples,
         inner: pace.repetitions,
-        warmup: pace.settle,
+        warmup: settle,
         sync,
         outliers: "none".into(),
         correct: Vec::new(),

@@ -11,7 +11,7 @@ use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, History, Listener, Measurement, RankSamples,
     RunEnd, SeriesResult, Stop,
 };
-use crate::kernel::{Case, Kernel, Series};
+use crate::kernel::{Case, Kernel, MAX_SERIES, Series};
 use crate::sample::Sample;
 use crate::stats::Summary;
 use crate::transport::{Rank, Transport};
@@ -91,13 +91,15 @@ impl<T: Transport> Conductor<'_, T> {
         let first = self.probe(case, pace::FIRST_PROBE, 0)?;
         let pace = self.pace(case, first, pace::N_PROBE_SAMPLES);
         let probe = self.probe(case, pace, first.round_ns(pace))?;
-        let mut n_warmup = n_operations(pace::FIRST_PROBE) + n_operations(pace);
+        let mut n_warmup: [u32; MAX_SERIES] = std::array::from_fn(|series| {
+            n_operations(pace::FIRST_PROBE, series) + n_operations(pace, series)
+        });
         let (mut n_left, per_round) = pace::samples(self.settings, probe.sample_ns);
         let (mut gathered, mut n_rounds) = (Gathered::new(), 0);
         while n_left > 0 && (n_rounds == 0 || !self.is_stopped()) {
             let pace = self.pace(case, probe, n_left.min(per_round));
             append(&mut gathered, self.order(case, Some((pace, probe.round_ns(pace))))?);
-            n_warmup += pace.settle;
+            n_warmup = std::array::from_fn(|series| n_warmup[series] + pace.settle[series]);
             n_left -= pace.n_samples;
             n_rounds += 1;
         }
@@ -109,7 +111,7 @@ impl<T: Transport> Conductor<'_, T> {
     fn pace(&self, case: &Case, probe: Probe, n_samples: u32) -> Pace {
         let timing = case.info.timing;
         let repetitions = pace::repetitions(self.settings, timing, self.clock, probe);
-        Pace { repetitions, n_samples, settle: pace::settle(probe.slowest_ns) }
+        Pace { repetitions, n_samples, settle: pace::settle(&probe.series_ns) }
     }
 
     /// Takes a few samples to warm up and to see how long an operation takes.
@@ -122,20 +124,21 @@ impl<T: Transport> Conductor<'_, T> {
             let definition = Definition::TestNode;
             samples.iter().map(|s| definition.value_ns(&[*s], repetitions, true)).collect()
         };
-        let medians = gathered.iter().filter_map(|ranks| {
-            let of_rank = |ranks: &RankSamples| Summary::of(&elapsed_ns(&ranks.samples));
-            ranks.iter().filter_map(of_rank).map(|s| s.median).max_by(f64::total_cmp)
-        });
-        let (mut fastest_ns, mut slowest_ns, mut all_ns) = (f64::INFINITY, 0.0f64, 0.0);
-        for median_ns in medians {
+        let of_rank = |ranks: &RankSamples| Summary::of(&elapsed_ns(&ranks.samples));
+        let mut series_ns = [0.0; MAX_SERIES];
+        let (mut fastest_ns, mut slowest_ns) = (f64::INFINITY, 0.0f64);
+        for (ns, ranks) in series_ns.iter_mut().zip(&gathered) {
+            let of_ranks = ranks.iter().filter_map(of_rank).map(|summary| summary.median);
+            let Some(median_ns) = of_ranks.max_by(f64::total_cmp) else { continue };
+            *ns = median_ns;
             (fastest_ns, slowest_ns) = (fastest_ns.min(median_ns), slowest_ns.max(median_ns));
-            all_ns += median_ns;
         }
         // The wall time holds what surrounds the intervals too: buffers and synchronisation.
-        let n_batches = f64::from(pace.n_samples) + f64::from(pace.settle) / f64::from(repetitions);
         #[expect(clippy::cast_precision_loss, reason = "a probe lasts far below 2^53 ns")]
-        let sample_ns = wall_ns as f64 / n_batches;
-        Ok(Probe { fastest_ns, slowest_ns, all_ns, sample_ns })
+        let sampling_ns = wall_ns as f64 - pace::settle_ns(pace, &series_ns);
+        let batch_ns = series_ns.iter().sum::<f64>() * f64::from(repetitions);
+        let sample_ns = (sampling_ns / f64::from(pace.n_samples)).max(batch_ns);
+        Ok(Probe { fastest_ns, slowest_ns, series_ns, sample_ns })
     }
 
     fn measurement(
@@ -143,16 +146,17 @@ impl<T: Transport> Conductor<'_, T> {
         case: &Case,
         pace: Pace,
         n_rounds: u32,
-        n_warmup: u32,
+        n_warmup: [u32; MAX_SERIES],
         gathered: Gathered,
     ) -> Result<Measurement, Interruption> {
         let clock_is_global = self.stage.t.clock().is_global;
-        let series = case.info.series.iter().zip(gathered).map(|(series, ranks)| {
+        let of_series = case.info.series.iter().zip(gathered).zip(n_warmup);
+        let series = of_series.map(|((series, ranks), n_warmup)| {
             require_samples(series, &ranks)?;
             let values_ns = values_ns(series.definition, &ranks, pace.repetitions, clock_is_global);
             let none = || format!("no rank took a sample of {}", series.name);
             let summary = Summary::of(&values_ns).ok_or_else(none)?;
-            Ok(SeriesResult { series, ranks, values_ns, summary })
+            Ok(SeriesResult { series, n_warmup, ranks, values_ns, summary })
         });
         let series: Vec<SeriesResult> = series
             .collect::<Result<_, String>>()
@@ -160,7 +164,7 @@ impl<T: Transport> Conductor<'_, T> {
         let summaries: Vec<Summary> = series.iter().map(|s| s.summary).collect();
         let figures = self.kernel(case).figures(case, &summaries);
         let since_start_ns = self.since_start_ns();
-        Ok(Measurement { case: *case, pace, n_rounds, n_warmup, series, figures, since_start_ns })
+        Ok(Measurement { case: *case, pace, n_rounds, series, figures, since_start_ns })
     }
 
     /// Has all ranks measure at a pace, which is expected to take so many nanoseconds (or verify,
@@ -245,9 +249,9 @@ impl<E: Into<DriverError>> From<E> for Interruption {
     }
 }
 
-/// Operations of each series at a pace.
-fn n_operations(pace: Pace) -> u32 {
-    pace.settle + pace.n_samples * pace.repetitions
+/// Operations of a series at a pace.
+fn n_operations(pace: Pace, series: usize) -> u32 {
+    pace.settle[series] + pace.n_samples * pace.repetitions
 }
 
 /// The samples by series, or the worst trouble that a rank reported: wrong data before all else.

@@ -3,11 +3,11 @@
 use crate::context::Pace;
 use crate::error::Result;
 use crate::event::{RunEnd, Stop};
-use crate::kernel::MAX_AXES;
+use crate::kernel::{MAX_AXES, MAX_SERIES};
 use crate::transport::Transport;
 
 /// Words of a decision on the wire.
-const N_WORDS: usize = 2 + MAX_AXES + 4;
+const N_WORDS: usize = 2 + MAX_AXES + 3 + MAX_SERIES;
 
 /// One decision.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,14 +59,10 @@ impl Decision {
             Self::Verify(case) => target(0, case),
             Self::Measure(case, pace, expected_ns) => {
                 target(1, case);
-                let [repetitions, n_samples, settle] =
-                    [pace.repetitions, pace.n_samples, pace.settle].map(u64::from);
-                words[2 + MAX_AXES..].copy_from_slice(&[
-                    repetitions,
-                    n_samples,
-                    settle,
-                    *expected_ns,
-                ]);
+                let (numbers, settle) = words[2 + MAX_AXES..].split_at_mut(3);
+                let [repetitions, n_samples] = [pace.repetitions, pace.n_samples].map(u64::from);
+                numbers.copy_from_slice(&[repetitions, n_samples, *expected_ns]);
+                settle.copy_from_slice(&pace.settle.map(u64::from));
             }
             Self::Finish(end) => {
                 let stop = match end.stop {
@@ -93,10 +89,13 @@ impl Decision {
         match words[0] {
             0 => Self::Verify(target()),
             1 => {
-                let [repetitions, n_samples, settle] =
-                    [0, 1, 2].map(|i| words[2 + MAX_AXES + i] as u32);
-                let pace = Pace { repetitions, n_samples, settle };
-                Self::Measure(target(), pace, words[2 + MAX_AXES + 3])
+                let at = |i: usize| words[2 + MAX_AXES + i];
+                let pace = Pace {
+                    repetitions: at(0) as u32,
+                    n_samples: at(1) as u32,
+                    settle: std::array::from_fn(|series| at(3 + series) as u32),
+                };
+                Self::Measure(target(), pace, at(2))
             }
             _ => Self::Finish(RunEnd {
                 n_ok: words[2] as usize,
@@ -121,7 +120,7 @@ mod tests {
     #[test]
     fn a_decision_survives_the_wire() {
         let target = Target { kernel_idx: 3, values: [1, 2, 3, 4, 5, 6, 7, u64::MAX] };
-        let pace = Pace { repetitions: 10, n_samples: 20, settle: 3 };
+        let pace = Pace { repetitions: 10, n_samples: 20, settle: [3, 0, 7, u32::MAX] };
         let end = RunEnd {
             n_ok: 1,
             n_check_failed: 2,

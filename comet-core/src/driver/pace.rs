@@ -3,7 +3,7 @@
 use super::Settings;
 use crate::context::Pace;
 use crate::event::ClockCalibration;
-use crate::kernel::Timing;
+use crate::kernel::{MAX_SERIES, Timing};
 
 /// An interval holds at least this many clock costs and clock steps, so that both distort it by
 /// one percent at most.
@@ -28,27 +28,37 @@ pub(super) struct Probe {
     pub(super) fastest_ns: f64,
     /// Time of one operation of the slowest series.
     pub(super) slowest_ns: f64,
-    /// Time of one operation of each series, together.
-    pub(super) all_ns: f64,
+    /// Time of one operation of each series; 0 where there is none.
+    pub(super) series_ns: [f64; MAX_SERIES],
     /// Time of one sample of all series together, with all that surrounds it.
     pub(super) sample_ns: f64,
 }
 
 impl Probe {
+    /// Time of one interval of each series, together.
+    pub(super) fn batch_ns(&self, repetitions: u32) -> f64 {
+        self.series_ns.iter().sum::<f64>() * f64::from(repetitions)
+    }
+
     /// How long a round at `pace` is expected to take.
     pub(super) fn round_ns(&self, pace: Pace) -> u64 {
-        let n_batches =
-            f64::from(pace.n_samples) + f64::from(pace.settle) / f64::from(pace.repetitions);
         // The probe's own repetitions may have been fewer than those of the pace.
-        let batch_ns = self.sample_ns.max(self.all_ns * f64::from(pace.repetitions));
+        let sample_ns = self.sample_ns.max(self.batch_ns(pace.repetitions));
+        let round_ns = f64::from(pace.n_samples) * sample_ns + settle_ns(pace, &self.series_ns);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "the value is positive, and a cast saturates"
         )]
-        let round_ns = (n_batches * batch_ns) as u64;
+        let round_ns = round_ns as u64;
         round_ns
     }
+}
+
+/// Time of the operations before the first clock reads of a round.
+pub(super) fn settle_ns(pace: Pace, series_ns: &[f64; MAX_SERIES]) -> f64 {
+    let of_series = |(n, ns): (u32, &f64)| f64::from(n) * ns;
+    pace.settle.into_iter().zip(series_ns).map(of_series).sum()
 }
 
 /// How many operations make an interval that suits the clock.
@@ -88,12 +98,12 @@ pub(super) fn samples(settings: &Settings, sample_ns: f64) -> (u32, u32) {
 
 /// Operations to run before the first clock read of a round: for as long as ranks that have no
 /// part in the case need to fall asleep, and caches to warm up.
-pub(super) fn settle(slowest_ns: f64) -> u32 {
-    to_u32((SETTLE_NS / slowest_ns.max(1.0)).clamp(2.0, 2000.0))
+pub(super) fn settle(series_ns: &[f64; MAX_SERIES]) -> [u32; MAX_SERIES] {
+    series_ns.map(|ns| to_u32((SETTLE_NS / ns.max(1.0)).clamp(2.0, 2000.0)))
 }
 
 /// The pace of a first probe, of which nothing is known.
-pub(super) const FIRST_PROBE: Pace = Pace { repetitions: 1, n_samples: 3, settle: 2 };
+pub(super) const FIRST_PROBE: Pace = Pace { repetitions: 1, n_samples: 3, settle: [2; MAX_SERIES] };
 /// Samples of a second probe.
 pub(super) const N_PROBE_SAMPLES: u32 = 3;
 
@@ -115,7 +125,7 @@ mod tests {
         ClockCalibration { cost_ns: 20.0, step_ns: Some(16), pair_bias_ns: 20.0 };
 
     fn probe(ns: f64) -> Probe {
-        Probe { fastest_ns: ns, slowest_ns: ns, all_ns: ns, sample_ns: ns }
+        Probe { fastest_ns: ns, slowest_ns: ns, series_ns: [ns, 0.0, 0.0, 0.0], sample_ns: ns }
     }
 
     #[test]
@@ -135,7 +145,12 @@ mod tests {
     #[test]
     fn a_slow_series_limits_the_interval_of_a_fast_one() {
         let settings = Settings::of(Profile::Quick);
-        let probe = Probe { fastest_ns: 1.0, slowest_ns: 100_000.0, all_ns: 0.0, sample_ns: 0.0 };
+        let probe = Probe {
+            fastest_ns: 1.0,
+            slowest_ns: 100_000.0,
+            series_ns: [1.0, 100_000.0, 0.0, 0.0],
+            sample_ns: 0.0,
+        };
         assert_eq!(repetitions(&settings, Timing::Batched, CLOCK, probe), 10);
     }
 

@@ -4,7 +4,7 @@ use super::decision::Target;
 use super::report::Report;
 use crate::context::{Context, Pace};
 use crate::error::Result;
-use crate::kernel::{Case, Kernel, KernelInfo};
+use crate::kernel::{Case, Kernel, KernelInfo, MAX_SERIES};
 use crate::transport::Transport;
 
 /// The kernels of a run on one rank.
@@ -25,7 +25,7 @@ impl<T: Transport> Stage<'_, T> {
     /// Runs the check of a case, after a barrier.
     pub(super) fn verify(&self, target: &Target) -> Result<Report> {
         let (kernel, case) = self.set(target, 0);
-        let pace = Pace { repetitions: 1, n_samples: 0, settle: 0 };
+        let pace = Pace { repetitions: 1, n_samples: 0, settle: [0; MAX_SERIES] };
         let mut cx = self.context(kernel, pace);
         self.t.barrier()?;
         Report::of(kernel.verify(&mut cx, &case).map(|()| Vec::new()))

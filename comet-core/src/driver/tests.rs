@@ -141,7 +141,8 @@ fn every_operation_is_either_a_warm_up_or_in_a_sample() {
         let fakes = [Fake::good(timing)];
         // Seven samples do not fill rounds of one size.
         let heard = drive(2, &fakes, &Settings { samples: Some(7), ..brief() }).heard;
-        let Measurement { pace, n_warmup, .. } = heard.measurements[0];
+        let Measurement { pace, series, .. } = &heard.measurements[0];
+        let n_warmup = series[0].n_warmup;
         let n_counted = pace.repetitions * 7;
         let n_operations = fakes[0].n_operations.load(Ordering::Relaxed);
         assert_eq!(n_operations, u64::from(n_warmup + n_counted), "{}", timing.id());

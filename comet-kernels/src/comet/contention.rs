@@ -200,7 +200,7 @@ fn measure_series<T: Transport>(
         take_load(t, cast, &mut cx.message(load_bytes)?, |_, _| ())?;
     } else if rank == cast.partner {
         let mut buffer = cx.message(length_bytes)?;
-        cx.follow(|t| echo::send_back(t, cast.tester, &mut buffer))?;
+        cx.follow(series, |t| echo::send_back(t, cast.tester, &mut buffer))?;
     } else if rank == cast.tester {
         let mut message = cx.message(length_bytes)?;
         under_load(t, cast, load_bytes, || {

@@ -91,7 +91,7 @@ impl<T: Transport> Kernel<T> for Echo {
                 Ok(())
             })?,
             Role::Tester(peer) => cx.time(ECHO, |t| bounce(t, peer, &mut message))?,
-            Role::Partner(peer) => cx.follow(|t| send_back(t, peer, &mut message))?,
+            Role::Partner(peer) => cx.follow(ECHO, |t| send_back(t, peer, &mut message))?,
         }
         Ok(())
     }

@@ -129,7 +129,8 @@ mod tests {
     fn twice_gives_the_original(mesh: Mesh) {
         let topology = Topology::new(mesh, None).unwrap();
         local::run_with(topology, false, |t| {
-            let pace = Pace { repetitions: 1, n_samples: 1, settle: 0 };
+            let pace =
+                Pace { repetitions: 1, n_samples: 1, settle: [0; comet_core::kernel::MAX_SERIES] };
             let cx = Context::new(t, Timing::Single, pace, 1, false);
             let case = Case::new(&INFO, &[3]);
             let mesh = t.topology().mesh();
