@@ -173,6 +173,9 @@ impl Mesh {
     }
 }
 
+/// The largest distance that a table may hold.
+const MAX_HOPS: usize = 1000;
+
 /// How far apart two ranks are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Hops {
@@ -200,7 +203,8 @@ impl Topology {
     ///
     /// # Errors
     /// A sentence that says what is wrong, if the distance table is not square over the ranks of
-    /// the mesh, or if a rank is not exactly 0 hops away from itself alone.
+    /// the mesh, if a rank is not exactly 0 hops away from itself alone, or if a distance is above
+    /// 1000.
     pub fn new(mesh: Mesh, hops: Option<Vec<Vec<usize>>>) -> Result<Self, String> {
         let Some(table) = hops else { return Ok(Self { mesh, hops: Hops::Hypercube }) };
         let n_ranks = mesh.ranks.len();
@@ -215,9 +219,13 @@ impl Topology {
                     "row {from} of the hop table has {found} entries, not {n_ranks}"
                 ));
             }
-            if let Some(to) = (0..n_ranks).find(|to| (row[*to] == 0) != (from == *to)) {
+            let is_wrong = |to: &usize| (row[*to] == 0) != (from == *to) || row[*to] > MAX_HOPS;
+            if let Some(to) = (0..n_ranks).find(is_wrong) {
                 let found = row[to];
-                return Err(format!("the hop table says {found} from rank {from} to rank {to}"));
+                return Err(format!(
+                    "the hop table says {found} from rank {from} to rank {to}: expected 0 to \
+                     itself alone, and at most {MAX_HOPS}"
+                ));
             }
         }
         Ok(Self { mesh, hops: Hops::Table(table) })
@@ -382,7 +390,8 @@ mod tests {
         assert_eq!(refuse(vec![]), "the hop table has 0 rows, the mesh has 2 ranks");
         assert_eq!(
             refuse(vec![vec![0, 0], vec![1, 0]]),
-            "the hop table says 0 from rank 0 to rank 1"
+            "the hop table says 0 from rank 0 to rank 1: expected 0 to itself alone, and at most \
+             1000"
         );
     }
 

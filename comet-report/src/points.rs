@@ -144,7 +144,11 @@ impl PointMaker {
 
     fn params(&self, case: &Case) -> Params {
         let mut params: Vec<(String, Param)> = Vec::new();
-        for (axis, value) in case.values() {
+        for (used, (axis, value)) in case.info.axes.iter().zip(case.values()) {
+            // What the run was to find, and did not, is left out.
+            if value == 0 && used.sweeps.iter().all(|sweep| sweep.is_empty()) {
+                continue;
+            }
             let label = usize::try_from(value).ok().and_then(|index| axis.labels.get(index));
             let param = label.map_or(Param::Number(value), |label| Param::Label((*label).into()));
             params.push((axis.name.into(), param));

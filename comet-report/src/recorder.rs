@@ -220,8 +220,16 @@ fn world(placements: &[RankPlacement], topology: &Topology) -> World {
         ppn: nodes.iter().map(|(_, n_ranks)| *n_ranks).collect(),
         ranks,
         mesh: mesh(topology.mesh()),
-        hops: Hops { metric: topology.metric().into(), diameter: diameter(topology) },
+        hops: hops(topology),
     }
+}
+
+fn hops(topology: &Topology) -> Hops {
+    let ranks = || 0..topology.n_ranks();
+    let row = |from| ranks().map(|to| topology.hops(from, to)).collect();
+    let is_table = topology.metric() == "table";
+    let table = is_table.then(|| ranks().map(row).collect());
+    Hops { metric: topology.metric().into(), diameter: diameter(topology), table }
 }
 
 fn rank_entry(placement: &RankPlacement, local_rank: usize) -> RankEntry {

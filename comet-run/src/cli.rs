@@ -139,7 +139,7 @@ pub(crate) struct WorldArgs {
     /// CPUs of the ranks: core (one each, round robin), none, or a list like 0,2,4..7
     #[arg(long, value_name = "WHERE", default_value = "core", value_parser = parse_binding)]
     pub(crate) bind: Binding,
-    /// Longest wait of a rank before the job is ended; 0 for no limit [default: 10s and --time]
+    /// Longest wait of a rank before the job is ended; 0 for no limit [default: 10s, --time, and 50ms a rank]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) watchdog: Option<Duration>,
 }

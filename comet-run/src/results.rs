@@ -162,7 +162,7 @@ fn create_new(path: &Path) -> anyhow::Result<()> {
     match File::create_new(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exit::usage(format!(
-            "the result file {} is there already (remove it, or name another with --out)",
+            "{} is there already, and results are not added to it (name another file with --out)",
             path.display()
         ))),
         Err(error) => Err(error).with_context(cannot),

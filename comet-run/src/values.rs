@@ -2,6 +2,7 @@
 //!
 //! Each parser says what is wrong and how to write it; clap adds the option and the value.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -31,6 +32,14 @@ pub(crate) enum Binding {
     None,
     /// On these CPUs, round robin.
     List(Vec<usize>),
+}
+
+impl Binding {
+    /// How many CPUs ranks have between them, of the `n_cpus` that they may use.
+    pub(crate) fn n_cpus(&self, n_cpus: usize) -> usize {
+        let Self::List(cpus) = self else { return n_cpus };
+        cpus.iter().collect::<BTreeSet<_>>().len().min(n_cpus)
+    }
 }
 
 impl fmt::Display for Binding {
@@ -171,6 +180,12 @@ mod tests {
     fn a_label_needs_a_key() {
         assert_eq!(parse_label("a=b=c"), Ok(("a".into(), "b=c".into())));
         assert!(parse_label("=b").is_err() && parse_label("a").is_err());
+    }
+
+    #[test]
+    fn a_list_of_cpus_is_all_that_its_ranks_have() {
+        assert_eq!(Binding::Core.n_cpus(8), 8);
+        assert_eq!(Binding::List(vec![0, 3, 0]).n_cpus(8), 2);
     }
 
     #[test]

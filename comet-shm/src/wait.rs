@@ -263,7 +263,11 @@ impl Waiter {
     #[cold]
     fn stalled(&self, waiting: Waiting, waited: Duration) -> TransportError {
         self.dead.set(true);
-        let text = format!("rank {} {waiting} for {:.0} s", self.rank, waited.as_secs_f64());
+        let text = format!(
+            "rank {} {waiting} for {:.1} s, longer than the watchdog allows",
+            self.rank,
+            waited.as_secs_f64()
+        );
         poison(self.segment, self.rank, Cause::Stalled, &text);
         ring_all(self.segment);
         TransportError::new(TransportErrorKind::TimedOut, text).on_rank(self.rank)

@@ -199,7 +199,7 @@ fn nothing_selected_is_code_6() {
 
 #[test]
 fn a_cpu_that_is_not_there_is_refused() {
-    check_refused("barrier -n 2 --bind 60000", 2, "cannot run on cpu 60000");
+    check_refused("echo -n 1 --bind 60000", 2, "cannot run on cpu 60000");
 }
 
 #[test]
@@ -207,7 +207,9 @@ fn a_result_file_is_never_overwritten() {
     let folder = Folder::new();
     folder.write("old.jsonl", "precious");
     let output = folder.run("barrier -n 2 --out old.jsonl").code(2);
-    output.notes("error: the result file old.jsonl is there already (remove it, or name another");
+    output.notes(
+        "error: old.jsonl is there already, and results are not added to it (name another file",
+    );
     assert_eq!(folder.read("old.jsonl"), "precious");
 }
 

@@ -140,6 +140,7 @@ fn a_single_rank_measures_what_needs_no_other() {
             "comet/reduction",
             "matrix/col_broadcast",
             "matrix/row_broadcast",
+            "matrix/shift",
         ],
     );
 }
@@ -190,8 +191,8 @@ fn matrix_kernels_follow_the_mesh() {
         assert!(left_out.iter().eq(skipped), "{mesh}: {left_out:?}");
     };
     check("2x2", 2, 2, &[]);
-    check("1x4", 1, 4, &["matrix/row_broadcast"]);
-    check("4x1", 4, 1, &["matrix/col_broadcast"]);
+    check("1x4", 1, 4, &["matrix/row_broadcast", "matrix/shift"]);
+    check("4x1", 4, 1, &["matrix/col_broadcast", "matrix/shift"]);
 }
 
 #[test]
@@ -204,7 +205,8 @@ fn a_topology_file_sets_mesh_and_distances() {
     check_shape(&records);
     let world = &records.run()["world"];
     assert_eq!(world["mesh"], json!({"rows": 1, "cols": 4, "order": "file", "map": [1, 0, 2, 3]}));
-    assert_eq!(world["hops"], json!({"metric": "table", "diameter": 4}));
+    let table: Value = serde_json::from_str(hops).expect("the table is JSON");
+    assert_eq!(world["hops"], json!({"metric": "table", "diameter": 4, "table": table}));
     let echo: Vec<_> = records
         .points_of("comet/echo")
         .map(|point| (integer(&point["params"]["hops"]), point["status"].as_str()))

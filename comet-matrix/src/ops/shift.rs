@@ -20,7 +20,8 @@
 //!
 //! **Caution** The thesis sends the array and receives into the same one, relying on sends that
 //! the system buffers. Here a second block receives, and the two change places.
-//! In a mesh of one row (north) or one column (east) every rank sends its block to itself.
+//! A mesh of one row (north) or one column (east) is refused: every rank would send its block to
+//! itself.
 
 use comet_core::context::Context;
 use comet_core::error::Result;
@@ -28,6 +29,7 @@ use comet_core::kernel::{Axis, AxisUse, Case, Kernel, KernelError, KernelInfo, T
 use comet_core::topology::{Neighbours, Topology};
 use comet_core::transport::{Tag, Transport};
 
+use super::cast::{too_few, two_or_more_lines};
 use super::pair::{Pair, Route};
 use super::{SIZES, admits, block_bytes, place, series};
 use crate::check;
@@ -106,6 +108,14 @@ fn admits_direction(case: &Case, topology: &Topology) -> Result<(), String> {
     if direction > EAST {
         return Err(format!("direction must be 0 (north) or 1 (east), got {direction}"));
     }
+    let mesh = topology.mesh();
+    if direction == NORTH && mesh.rows() < 2 {
+        return Err(too_few("shift north", "rows", mesh, two_or_more_lines(mesh)));
+    }
+    if direction == EAST && mesh.cols() < 2 {
+        let shape = two_or_more_lines(mesh).map(|(cols, rows)| (rows, cols));
+        return Err(too_few("shift east", "columns", mesh, shape));
+    }
     admits(case, topology)
 }
 
@@ -117,5 +127,16 @@ mod tests {
     fn other_directions_are_refused() {
         let refusal = admits_direction(&Case::new(&INFO, &[2, 4]), &Topology::hypercube(4));
         assert_eq!(refusal.unwrap_err(), "direction must be 0 (north) or 1 (east), got 2");
+    }
+
+    #[test]
+    fn a_mesh_whose_ranks_would_send_to_themselves_is_refused() {
+        let row = Topology::hypercube(2);
+        let admitted = |direction| admits_direction(&Case::new(&INFO, &[direction, 4]), &row);
+        assert_eq!(
+            admitted(NORTH).unwrap_err(),
+            "shift north needs a mesh of at least 2 rows, got 1x2 (try --mesh 2x1)"
+        );
+        assert_eq!(admitted(EAST), Ok(()));
     }
 }

@@ -62,9 +62,10 @@ fn oversubscribed(placements: &[RankPlacement]) -> Option<Warning> {
         cpus.extend(placement.allowed_cpus()?);
     }
     let (n_ranks, cpus) = nodes.values().find(|(n_ranks, cpus)| *n_ranks > cpus.len())?;
+    let (n_cpus, noun) = (cpus.len(), if cpus.len() == 1 { "CPU" } else { "CPUs" });
     Some(Warning {
         code: "oversubscribed",
-        message: format!("{n_ranks} ranks share {} CPUs: times include scheduling", cpus.len()),
+        message: format!("{n_ranks} ranks share {n_cpus} {noun}: times include scheduling"),
         hint: "start at most one rank for each CPU",
     })
 }

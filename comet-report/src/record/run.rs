@@ -177,6 +177,9 @@ pub struct Hops {
     pub metric: String,
     /// The largest one.
     pub diameter: usize,
+    /// Number of links from rank to rank, where it is a table of the user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<Vec<Vec<usize>>>,
 }
 
 /// The clock that all times come from, as calibrated on rank 0.

@@ -28,8 +28,8 @@ pub(crate) trait Backend: Sync {
     /// Whether all ranks may send long messages first and receive then.
     fn buffers_sends(&self) -> bool;
 
-    /// What the record says about it for a run of `n_ranks` ranks, units in the names.
-    fn describe(&self, n_ranks: usize) -> Vec<(&'static str, String)>;
+    /// What the record says about it for a run, units in the names.
+    fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)>;
 
     /// Starts the ranks, has each take part in `session`, and waits for them.
     ///

@@ -27,8 +27,9 @@ impl Backend for SharedMemory {
         true
     }
 
-    fn describe(&self, n_ranks: usize) -> Vec<(&'static str, String)> {
-        comet_shm::describe(n_ranks)
+    fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)> {
+        let n_cpus = launch.bind.n_cpus(self.usable_cpus());
+        comet_shm::describe(launch.topology.n_ranks(), n_cpus)
     }
 
     fn launch(&self, launch: &Launch, session: &Session<'_>) -> anyhow::Result<Ended> {

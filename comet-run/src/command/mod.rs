@@ -73,7 +73,7 @@ fn prepare(
         let plan = crate::plan::plan(&selection.kernels, &overrides(cases), profile, &topology)?;
         let mut notes = selection.notes.clone();
         notes.extend(plan.notes.iter().cloned());
-        notes.extend(world::oversubscription(topology.n_ranks(), n_cpus));
+        notes.extend(world::oversubscription(topology.n_ranks(), world.bind.n_cpus(n_cpus)));
         Ok(Prepared { world, topology, plan, notes })
     });
     prepared.collect()
@@ -140,7 +140,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 fn launch(world: &WorldArgs, topology: Topology, settings: &Settings) -> Launch {
     // Ranks without a part in a case wait until the others have measured it.
     let case = Duration::from_nanos(settings.case_budget_ns);
-    let watchdog = world.watchdog.unwrap_or(PATIENCE.saturating_add(case));
+    // Many ranks take their time, on few CPUs above all.
+    let ranks = Duration::from_millis(50) * u32::try_from(topology.n_ranks()).unwrap_or(u32::MAX);
+    let watchdog = world.watchdog.unwrap_or(PATIENCE.saturating_add(case).saturating_add(ranks));
     let watchdog = Some(watchdog).filter(|time| !time.is_zero());
     Launch { topology, bind: world.bind.clone(), watchdog }
 }

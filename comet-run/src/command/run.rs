@@ -133,7 +133,7 @@ fn describe(
     settings: &Settings,
 ) -> RunDescription {
     let started_at = SystemTime::now();
-    let details = backend.describe(launch.topology.n_ranks()).into_iter();
+    let details = backend.describe(launch).into_iter();
     // A backend states numbers as texts too; the record has numbers.
     let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
     let details = details.map(|(name, text)| (name.to_owned(), value(text))).collect();
@@ -165,12 +165,16 @@ fn config(
     launch: &Launch,
     settings: &Settings,
 ) -> BTreeMap<String, Value> {
-    let (n_ranks, n_cpus) = (launch.topology.n_ranks(), backend.usable_cpus());
+    let n_ranks = launch.topology.n_ranks();
+    let n_cpus = launch.bind.n_cpus(backend.usable_cpus());
     let entries = [
         ("select", json!(args.select)),
         ("ranks", json!(n_ranks)),
         ("usable_cpus", json!(n_cpus)),
         ("oversubscribed", json!(n_ranks > n_cpus)),
+        ("transport", json!(backend.name())),
+        ("mesh", json!(args.world.mesh.map(|shape| shape.to_string()))),
+        ("topology", json!(args.world.topology)),
         ("bind", json!(launch.bind.to_string())),
         ("watchdog_s", json!(launch.watchdog.map(|time| time.as_secs_f64()))),
         ("profile", json!(args.cases.profile.name())),

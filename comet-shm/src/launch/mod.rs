@@ -156,13 +156,16 @@ pub fn launch(
     }
 }
 
-/// Facts about a job of `n_ranks` ranks for its record: name and value.
+/// Facts about a job of `n_ranks` ranks on `n_cpus` cpus for its record: name and value.
 #[must_use]
-pub fn describe(n_ranks: usize) -> Vec<(&'static str, String)> {
+pub fn describe(n_ranks: usize, n_cpus: usize) -> Vec<(&'static str, String)> {
     let segment_bytes = Layout::new(n_ranks, HEAP_BYTES).map_or(0, |layout| layout.total_bytes);
-    let oversubscribed = n_ranks > usable_cpus();
-    let wait =
-        if oversubscribed { "yield, futex after 1 ms" } else { "spin, yield, futex after 1 ms" };
+    let oversubscribed = n_ranks > n_cpus;
+    let wait = if oversubscribed {
+        "spin while few are awake, yield, futex after 200 us"
+    } else {
+        "spin, yield, futex after 1 ms"
+    };
     vec![
         ("segment_bytes", segment_bytes.to_string()),
         ("pair_bytes", size_of::<Pair>().to_string()),

@@ -199,11 +199,13 @@ impl Watch<'_> {
     }
 }
 
-/// `rank 1 does not answer: `, for each of the ranks.
+/// `rank 1 does not answer: `; of many ranks, the first few.
 fn does_not_answer(ranks: &[Rank]) -> String {
-    let ranks: Vec<String> = ranks.iter().map(Rank::to_string).collect();
-    match ranks.as_slice() {
-        [rank] => format!("rank {rank} does not answer: "),
-        _ => format!("ranks {} do not answer: ", ranks.join(", ")),
+    const N_TOLD: usize = 8;
+    let told: Vec<String> = ranks.iter().take(N_TOLD).map(Rank::to_string).collect();
+    match (told.as_slice(), ranks.len().saturating_sub(N_TOLD)) {
+        ([rank], _) => format!("rank {rank} does not answer: "),
+        (_, 0) => format!("ranks {} do not answer: ", told.join(", ")),
+        (_, n_more) => format!("ranks {} and {n_more} more do not answer: ", told.join(", ")),
     }
 }
