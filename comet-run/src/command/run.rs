@@ -1,5 +1,6 @@
 //! `run`: plans, starts the ranks, and says how it ended.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
@@ -33,8 +34,11 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     settings.corrupt = super::corrupt(args.inject.as_deref())?;
     let signals = Signals::catch().context("cannot catch signals")?;
     let started_at = SystemTime::now();
-    let file = ResultFile::create(&args.output, &new_run_id(started_at), started_at)?;
-    let common = Common { args, backend, settings: &settings, file: &file, signals: &signals };
+    let run_id = new_run_id(started_at);
+    let file = ResultFile::create(&args.output, &run_id, started_at)?;
+    let first_id = Cell::new(Some(run_id));
+    let common =
+        Common { args, backend, settings: &settings, file: &file, signals: &signals, first_id };
     let code = super::for_each(prepared, |prepared| common.run(prepared));
     file.tidy();
     let code = code?;
@@ -51,6 +55,8 @@ struct Common<'a> {
     settings: &'a Settings,
     file: &'a ResultFile,
     signals: &'a Signals,
+    /// Id of the first run, which names the file too; taken by that run.
+    first_id: Cell<Option<String>>,
 }
 
 impl Common<'_> {
@@ -63,7 +69,7 @@ impl Common<'_> {
             notes.iter().for_each(|note| terminal::note(note));
         }
         let results = Results {
-            description: describe(self.args, self.backend, &launch, self.settings),
+            description: self.describe(&launch),
             path: self.file.path().map(Path::to_owned),
             format: output.format.clone(),
             progress: if output.quiet { ProgressArg::None } else { output.progress },
@@ -75,6 +81,29 @@ impl Common<'_> {
         // What is still in a buffer would be written once more by each rank.
         std::io::stdout().flush().context("cannot write to standard output")?;
         conclude(&self.backend.launch(&launch, &session)?, self.file)
+    }
+
+    /// What the record says about the run.
+    fn describe(&self, launch: &Launch) -> RunDescription {
+        let Self { args, backend, settings, .. } = *self;
+        let started_at = SystemTime::now();
+        let details = backend.describe(launch).into_iter();
+        // A backend states numbers as texts too; the record has numbers.
+        let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
+        let details = details.map(|(name, text)| (name.to_owned(), value(text))).collect();
+        RunDescription {
+            run_id: self.first_id.take().unwrap_or_else(|| new_run_id(started_at)),
+            started_at,
+            suite: Suite::of_this_build(),
+            argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+            config: config(args, backend, launch, settings),
+            seed: None,
+            labels: args.output.label.iter().cloned().collect(),
+            transport: Transport::new(backend.name(), details),
+            placements: Vec::new(),
+            topology: launch.topology.clone(),
+            environment: Environment::capture(Path::new("/"), variables()),
+        }
     }
 }
 
@@ -123,33 +152,6 @@ fn close(
         noticed_at: SystemTime::now(),
     };
     Ok(close_abandoned(path, &death)?)
-}
-
-/// What the record says about the run.
-fn describe(
-    args: &RunArgs,
-    backend: &dyn Backend,
-    launch: &Launch,
-    settings: &Settings,
-) -> RunDescription {
-    let started_at = SystemTime::now();
-    let details = backend.describe(launch).into_iter();
-    // A backend states numbers as texts too; the record has numbers.
-    let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
-    let details = details.map(|(name, text)| (name.to_owned(), value(text))).collect();
-    RunDescription {
-        run_id: new_run_id(started_at),
-        started_at,
-        suite: Suite::of_this_build(),
-        argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
-        config: config(args, backend, launch, settings),
-        seed: None,
-        labels: args.output.label.iter().cloned().collect(),
-        transport: Transport::new(backend.name(), details),
-        placements: Vec::new(),
-        topology: launch.topology.clone(),
-        environment: Environment::capture(Path::new("/"), variables()),
-    }
 }
 
 /// The environment, without names or values that are no text.
