@@ -4,11 +4,14 @@
 //! callable here, so that a backend's own can be held against them (suite `naive`).
 
 use crate::error::{Result, TransportError, TransportErrorKind};
-use crate::transport::{Rank, Source, Tag, Transport};
+use crate::transport::{Rank, Source, Tag, Transport, require_rank};
 
 const BARRIER: Tag = Tag::reserved(0);
 const BROADCAST: Tag = Tag::reserved(1);
 const SUM: Tag = Tag::reserved(2);
+
+const GATHER_LENGTH: Tag = Tag::reserved(3);
+const GATHER_BODY: Tag = Tag::reserved(4);
 
 /// Elements of a sum that travel in one piece: of a short vector, and of a long one.
 const SHORT_SUM: usize = 32;
@@ -40,9 +43,7 @@ pub fn barrier<T: Transport>(t: &T) -> Result<()> {
 /// If there is no rank `root`, if a rank's `message` has another length, or if the job has failed.
 pub fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
     let (rank, n_ranks) = (t.rank(), t.n_ranks());
-    if root >= n_ranks {
-        return Err(TransportError::no_such_rank(root, n_ranks).on_rank(rank));
-    }
+    require_rank(t, root)?;
     let relative = (rank + n_ranks - root) % n_ranks;
     // The lowest set bit of the relative rank names the parent; the root has none.
     let mut bit = 1;
@@ -107,6 +108,32 @@ fn sum_piece<T: Transport, const N: usize>(t: &T, values: &mut [f64]) -> Result<
     Ok(())
 }
 
+/// The `bytes` of all ranks in rank order, of any lengths, on rank 0; nothing on the others.
+///
+/// # Errors
+/// If the job has failed.
+///
+/// # Panics
+/// If a rank's bytes do not fit into the memory of rank 0.
+pub fn gather<T: Transport>(t: &T, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+    if t.rank() != 0 {
+        t.blocked_send(0, GATHER_LENGTH, &(bytes.len() as u64).to_le_bytes())?;
+        t.blocked_send(0, GATHER_BODY, &bytes)?;
+        return Ok(Vec::new());
+    }
+    let mut gathered = vec![bytes];
+    for rank in 1..t.n_ranks() {
+        let mut length = [0; 8];
+        t.blocked_recv(Source::Rank(rank), GATHER_LENGTH, &mut length)?;
+        let length_bytes = usize::try_from(u64::from_le_bytes(length))
+            .expect("what a rank holds in memory fits into that of rank 0");
+        let mut body = vec![0; length_bytes];
+        t.blocked_recv(Source::Rank(rank), GATHER_BODY, &mut body)?;
+        gathered.push(body);
+    }
+    Ok(gathered)
+}
+
 fn encode(values: &[f64], bytes: &mut [u8]) {
     for (value, bytes) in values.iter().zip(bytes.as_chunks_mut().0) {
         *bytes = value.to_ne_bytes();
@@ -122,4 +149,15 @@ fn require_length<T: Transport>(t: &T, found_bytes: usize, expected_bytes: usize
          {found_bytes} bytes arrived, {expected_bytes} expected"
     );
     Err(TransportError::new(TransportErrorKind::Disagreement, text).on_rank(t.rank()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rank_0_has_the_bytes_of_all_ranks_in_order() {
+        let gathered = crate::local::run(3, |t| gather(t, vec![7; t.rank()]).unwrap());
+        assert_eq!(gathered, [vec![vec![], vec![7], vec![7, 7]], vec![], vec![]]);
+    }
 }

@@ -13,7 +13,10 @@ use crate::capability::Never;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::matching::Matcher;
 use crate::topology::Topology;
-use crate::transport::{ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport};
+use crate::transport::{
+    ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport, require_rank,
+    require_source,
+};
 
 /// How long a rank waits for a message before it gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -149,20 +152,6 @@ pub fn run_alone<R: Send>(f: impl Fn(&Local) -> R + Sync) -> R {
 }
 
 impl Local {
-    fn require_rank(&self, rank: Rank) -> Result<()> {
-        if rank < self.n_ranks() {
-            return Ok(());
-        }
-        Err(TransportError::no_such_rank(rank, self.n_ranks()).on_rank(self.rank))
-    }
-
-    fn require_source(&self, source: Source) -> Result<()> {
-        match source {
-            Source::Rank(rank) => self.require_rank(rank),
-            Source::Any => Ok(()),
-        }
-    }
-
     fn lock_inbox(&self, rank: Rank) -> MutexGuard<'_, VecDeque<Message>> {
         // A queue is whole after each push and pop, so a panic elsewhere does not spoil it.
         self.shared.inboxes[rank].messages.lock().unwrap_or_else(PoisonError::into_inner)
@@ -211,7 +200,7 @@ impl RawTransport for Local {
         tag: Tag,
         message: &[u8],
     ) -> Result<()> {
-        self.require_rank(destination)?;
+        require_rank(self, destination)?;
         let mut bytes = message.to_vec();
         if self.shared.corrupt
             && tag.value() <= Tag::MAX
@@ -231,7 +220,7 @@ impl RawTransport for Local {
         tag: Tag,
         buffer: &'env mut [u8],
     ) -> Result<LocalRecv<'env>> {
-        self.require_source(source)?;
+        require_source(self, source)?;
         self.progress();
         let id = self.next_id.replace(self.next_id.get() + 1);
         let mut matcher = self.matcher.borrow_mut();
@@ -312,7 +301,7 @@ impl Transport for Local {
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        self.require_source(source)?;
+        require_source(self, source)?;
         self.progress();
         let matcher = self.matcher.borrow();
         Ok(matcher.peek(source, tag).map(|(source, message)| Status {

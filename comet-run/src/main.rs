@@ -13,7 +13,6 @@ mod catalogue;
 mod cli;
 mod command;
 mod exit;
-mod gather;
 mod limit;
 mod plan;
 mod progress;

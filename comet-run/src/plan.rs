@@ -56,22 +56,21 @@ impl Plan {
 impl KernelPlan {
     /// Cases that will be skipped on these ranks, with the reason.
     pub(crate) fn refused(&self, topology: &Topology, cap_bytes: u64) -> Vec<(Case, String)> {
-        let refused = |case: &Case| {
-            let admitted = (self.info.admits)(case, topology);
-            let reason = admitted.and_then(|()| limit::fits(case, cap_bytes)).err()?;
-            Some((*case, reason))
-        };
+        let refused = |case: &Case| Some((*case, refusal(case, topology, cap_bytes)?));
         self.cases.iter().filter_map(refused).collect()
     }
 
-    /// The most memory that one rank needs for a case that fits, in bytes.
+    /// The most memory that one rank needs for a case that runs, in bytes.
     pub(crate) fn bytes_per_rank(&self, topology: &Topology, cap_bytes: u64) -> u64 {
-        let runs = |case: &&Case| {
-            (self.info.admits)(case, topology).is_ok() && limit::fits(case, cap_bytes).is_ok()
-        };
+        let runs = |case: &&Case| refusal(case, topology, cap_bytes).is_none();
         let bytes = |case| (self.info.bytes_per_rank)(case);
         self.cases.iter().filter(runs).map(bytes).max().unwrap_or(0)
     }
+}
+
+/// Why `case` will be skipped, if it will be.
+fn refusal(case: &Case, topology: &Topology, cap_bytes: u64) -> Option<String> {
+    (case.info.admits)(case, topology).and_then(|()| limit::fits(case, cap_bytes)).err()
 }
 
 /// The cases of `kernels`: the sweeps of `profile`, but for the axes that `overrides` name.

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
+use comet_core::collective;
 use comet_core::conformance;
 use comet_core::driver::{self, DriverError, Settings};
 use comet_core::error::{TransportError, TransportErrorKind};
@@ -13,7 +14,6 @@ use comet_report::placement::RankPlacement;
 
 use crate::catalogue;
 use crate::exit;
-use crate::gather;
 use crate::limit::Limited;
 use crate::terminal;
 
@@ -88,7 +88,7 @@ fn placements<T: Transport>(t: &T) -> Result<Vec<RankPlacement>, TransportError>
     let decode = |bytes: Vec<u8>| {
         RankPlacement::decode(&bytes).expect("a rank of this program describes itself well")
     };
-    Ok(gather::gather(t, own.encode())?.into_iter().map(decode).collect())
+    Ok(collective::gather(t, own.encode())?.into_iter().map(decode).collect())
 }
 
 fn drive<T: Transport + 'static>(

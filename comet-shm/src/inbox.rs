@@ -153,10 +153,9 @@ impl Inbox {
         self.recvs.get(id).arrived.is_some()
     }
 
-    /// Forgets the receive `id`; says what arrived, if all of it has, and the buffer's length.
-    pub(crate) fn end_recv(&mut self, id: RecvId) -> (Option<Status>, usize) {
-        let recv = self.recvs.remove(id);
-        (recv.arrived, recv.capacity_bytes)
+    /// Forgets the receive `id`; says what arrived, if all of it has.
+    pub(crate) fn end_recv(&mut self, id: RecvId) -> Option<Status> {
+        self.recvs.remove(id).arrived
     }
 
     /// The message that a receive would take.

@@ -9,18 +9,21 @@ use std::time::Duration;
 use comet_core::capability::Never;
 use comet_core::error::{Result, TransportError};
 use comet_core::topology::Topology;
-use comet_core::transport::{ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport};
+use comet_core::transport::{
+    ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport, require_rank,
+    require_source,
+};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::collective::Collectives;
 use crate::endpoint::Endpoint;
 use crate::engine::Engine;
-use crate::failure::{Cause, Waiting, poison};
+use crate::failure::{Cause, Waiting};
 use crate::heap::{Heap, ShmBuffer};
 use crate::inbox::RecvId;
 use crate::outbox::SendId;
 use crate::segment::Segment;
-use crate::wait::{Cores, Waiter, ring_all};
+use crate::wait::{Cores, Waiter, end_job};
 
 /// Fruitless looks (probes, tests) after which a rank lets others run.
 const N_LOOKS: u32 = 64;
@@ -82,22 +85,6 @@ impl Shm {
         }
     }
 
-    #[inline]
-    fn require_rank(&self, rank: Rank) -> Result<()> {
-        if rank < self.segment.n_ranks() {
-            return Ok(());
-        }
-        Err(TransportError::no_such_rank(rank, self.segment.n_ranks()).on_rank(self.rank))
-    }
-
-    #[inline]
-    fn require_source(&self, source: Source) -> Result<()> {
-        match source {
-            Source::Rank(rank) => self.require_rank(rank),
-            Source::Any => Ok(()),
-        }
-    }
-
     /// Notes whether a look found something; many in a row that did not are a long wait, which
     /// makes room for senders and lets other ranks run.
     fn looked(&self, found: bool) {
@@ -134,7 +121,7 @@ impl Shm {
         } else {
             self.engine.until(waiting, || self.recv_is_done(id))
         };
-        let (arrived, _) = self.engine.endpoint.borrow_mut().inbox.end_recv(id);
+        let arrived = self.engine.endpoint.borrow_mut().inbox.end_recv(id);
         let describe =
             |error: TransportError| error.with_peer(op.source, op.tag).on_rank(self.rank);
         waited.map_err(describe)?;
@@ -159,7 +146,7 @@ impl RawTransport for Shm {
         tag: Tag,
         message: &[u8],
     ) -> Result<ShmSend> {
-        self.require_rank(destination)?;
+        require_rank(self, destination)?;
         self.engine.waiter.check_job()?;
         let mut endpoint = self.engine.endpoint.borrow_mut();
         // SAFETY: by the lease the message stays borrowed until the send is finished, unless the
@@ -182,7 +169,7 @@ impl RawTransport for Shm {
         tag: Tag,
         buffer: &'env mut [u8],
     ) -> Result<ShmRecv<'env>> {
-        self.require_source(source)?;
+        require_source(self, source)?;
         self.engine.waiter.check_job()?;
         // What lies in the rings is younger than what is unexpected, and finds this receive when it
         // is pulled: nothing has to be pulled now.
@@ -225,8 +212,7 @@ impl RawTransport for Shm {
     }
 
     fn fail_job(&self, reason: &str) -> ! {
-        poison(self.segment, self.rank, Cause::GaveUp, reason);
-        ring_all(self.segment);
+        end_job(self.segment, self.rank, Cause::GaveUp, reason);
         // Without unwinding: no destructor may run on buffers that are still in use.
         std::process::abort()
     }
@@ -269,7 +255,7 @@ impl Transport for Shm {
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        self.require_source(source)?;
+        require_source(self, source)?;
         self.engine.waiter.check_job()?;
         self.engine.progress(false);
         let found = self.engine.endpoint.borrow().inbox.peek(source, tag);
@@ -279,7 +265,7 @@ impl Transport for Shm {
 
     #[inline]
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
-        self.require_rank(destination)?;
+        require_rank(self, destination)?;
         let (start, length_bytes) = (message.as_ptr(), message.len());
         let mut endpoint = self.engine.endpoint.borrow_mut();
         // SAFETY: `message` is borrowed for the whole call.
@@ -293,14 +279,14 @@ impl Transport for Shm {
 
     #[inline]
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
-        self.require_source(source)?;
+        require_source(self, source)?;
         if let Source::Rank(from) = source {
             let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
             for _ in 0..self.engine.waiter.n_spins() {
                 let mut endpoint = self.engine.endpoint.borrow_mut();
+                let inbox = &mut endpoint.inbox;
                 // SAFETY: `buffer` is borrowed for the whole call.
-                let arrived =
-                    unsafe { endpoint.inbox.try_recv_line(from, tag, start, capacity_bytes) };
+                let arrived = unsafe { inbox.try_recv_line(from, tag, start, capacity_bytes) };
                 if let Some(status) = arrived {
                     endpoint.wake(&self.engine.waiter);
                     return Ok(status);
@@ -320,7 +306,7 @@ impl Transport for Shm {
     }
 
     fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
-        self.require_rank(root)?;
+        require_rank(self, root)?;
         self.collectives.broadcast(root, message, &self.engine)
     }
 

@@ -233,19 +233,35 @@ impl Waiter {
 
     #[cold]
     fn left_alone(&self, waiting: Waiting, peer: Rank, code: u32) -> TransportError {
-        self.dead.set(true);
         let text = format!("rank {peer} ended with code {code}, and rank {} {waiting}", self.rank);
-        poison(self.segment, peer, Cause::GaveUp, &text);
-        ring_all(self.segment);
-        TransportError::new(TransportErrorKind::PeerFailed, text).on_rank(self.rank)
+        self.end_job((peer, Cause::GaveUp), TransportErrorKind::PeerFailed, text)
     }
 
-    /// Ends the job, and says why.
+    #[cold]
+    fn stalled(&self, waiting: Waiting, waited: Duration) -> TransportError {
+        let text = format!(
+            "rank {} {waiting} for {:.1} s, longer than the watchdog allows",
+            self.rank,
+            waited.as_secs_f64()
+        );
+        self.end_job((self.rank, Cause::Stalled), TransportErrorKind::TimedOut, text)
+    }
+
+    /// Ends the job because this rank cannot go on, and says why.
     #[cold]
     pub(crate) fn give_up(&self, kind: TransportErrorKind, text: String) -> TransportError {
+        self.end_job((self.rank, Cause::GaveUp), kind, text)
+    }
+
+    /// Ends the job, by the fault of a rank; the error is for the caller on this one.
+    fn end_job(
+        &self,
+        (culprit, cause): (Rank, Cause),
+        kind: TransportErrorKind,
+        text: String,
+    ) -> TransportError {
         self.dead.set(true);
-        poison(self.segment, self.rank, Cause::GaveUp, &text);
-        ring_all(self.segment);
+        end_job(self.segment, culprit, cause, &text);
         TransportError::new(kind, text).on_rank(self.rank)
     }
 
@@ -259,19 +275,12 @@ impl Waiter {
         };
         TransportError::new(TransportErrorKind::PeerFailed, text).on_rank(self.rank)
     }
+}
 
-    #[cold]
-    fn stalled(&self, waiting: Waiting, waited: Duration) -> TransportError {
-        self.dead.set(true);
-        let text = format!(
-            "rank {} {waiting} for {:.1} s, longer than the watchdog allows",
-            self.rank,
-            waited.as_secs_f64()
-        );
-        poison(self.segment, self.rank, Cause::Stalled, &text);
-        ring_all(self.segment);
-        TransportError::new(TransportErrorKind::TimedOut, text).on_rank(self.rank)
-    }
+/// Poisons the segment and rings every bell, so that all ranks notice at once.
+pub(crate) fn end_job(segment: &Segment, culprit: Rank, cause: Cause, reason: &str) {
+    poison(segment, culprit, cause, reason);
+    ring_all(segment);
 }
 
 /// Rings every bell, whether the rank seems to sleep or not: for the end of a job.

@@ -111,7 +111,7 @@ impl<T: Transport> Conductor<'_, T> {
     fn pace(&self, case: &Case, probe: Probe, n_samples: u32) -> Pace {
         let timing = case.info.timing;
         let repetitions = pace::repetitions(self.settings, timing, self.clock, probe);
-        Pace { repetitions, n_samples, settle: pace::settle(&probe.series_ns) }
+        Pace { repetitions, n_samples, settle: pace::settle(probe) }
     }
 
     /// Takes a few samples to warm up and to see how long an operation takes.
@@ -125,20 +125,17 @@ impl<T: Transport> Conductor<'_, T> {
             samples.iter().map(|s| definition.value_ns(&[*s], repetitions, true)).collect()
         };
         let of_rank = |ranks: &RankSamples| Summary::of(&elapsed_ns(&ranks.samples));
-        let mut series_ns = [0.0; MAX_SERIES];
-        let (mut fastest_ns, mut slowest_ns) = (f64::INFINITY, 0.0f64);
+        let mut series_ns = [None; MAX_SERIES];
         for (ns, ranks) in series_ns.iter_mut().zip(&gathered) {
             let of_ranks = ranks.iter().filter_map(of_rank).map(|summary| summary.median);
-            let Some(median_ns) = of_ranks.max_by(f64::total_cmp) else { continue };
-            *ns = median_ns;
-            (fastest_ns, slowest_ns) = (fastest_ns.min(median_ns), slowest_ns.max(median_ns));
+            *ns = of_ranks.max_by(f64::total_cmp);
         }
+        let probe = Probe { series_ns, sample_ns: 0.0 };
         // The wall time holds what surrounds the intervals too: buffers and synchronisation.
         #[expect(clippy::cast_precision_loss, reason = "a probe lasts far below 2^53 ns")]
-        let sampling_ns = wall_ns as f64 - pace::settle_ns(pace, &series_ns);
-        let batch_ns = series_ns.iter().sum::<f64>() * f64::from(repetitions);
-        let sample_ns = (sampling_ns / f64::from(pace.n_samples)).max(batch_ns);
-        Ok(Probe { fastest_ns, slowest_ns, series_ns, sample_ns })
+        let sampling_ns = wall_ns as f64 - probe.settle_ns(pace);
+        let sample_ns = sampling_ns / f64::from(pace.n_samples);
+        Ok(Probe { sample_ns: sample_ns.max(probe.batch_ns(repetitions)), ..probe })
     }
 
     fn measurement(
@@ -181,11 +178,7 @@ impl<T: Transport> Conductor<'_, T> {
             Some((pace, expected_ns)) => self.stage.measure(&target, pace, expected_ns)?,
             None => self.stage.verify(&target)?,
         };
-        let mut reports = vec![own];
-        for rank in 1..t.n_ranks() {
-            reports.push(Report::receive(t, rank)?);
-        }
-        gather(reports, case.info.series.len())
+        gather(own.gather(t)?, case.info.series.len())
     }
 
     /// Whether the run ends early. Once it does it stays so, and says so: the rounds that the last

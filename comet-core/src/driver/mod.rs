@@ -116,7 +116,7 @@ pub fn follow<T: Transport>(
             }
             Decision::Finish(end) => return Ok(end),
         };
-        report.send(t)?;
+        report.gather(t)?;
     }
 }
 

@@ -24,27 +24,39 @@ const MAX_ROUND_NS: f64 = 1e9;
 /// What a probe of a case found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
-    /// Time of one operation of the fastest series, in nanoseconds.
-    pub(super) fastest_ns: f64,
-    /// Time of one operation of the slowest series.
-    pub(super) slowest_ns: f64,
-    /// Time of one operation of each series; 0 where there is none.
-    pub(super) series_ns: [f64; MAX_SERIES],
+    /// Time of one operation of each series, in nanoseconds, where a rank sampled it.
+    pub(super) series_ns: [Option<f64>; MAX_SERIES],
     /// Time of one sample of all series together, with all that surrounds it.
     pub(super) sample_ns: f64,
 }
 
 impl Probe {
+    /// Time of one operation of the fastest series.
+    fn fastest_ns(&self) -> f64 {
+        self.series_ns.into_iter().flatten().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Time of one operation of the slowest series.
+    fn slowest_ns(&self) -> f64 {
+        self.series_ns.into_iter().flatten().fold(0.0, f64::max)
+    }
+
     /// Time of one interval of each series, together.
     pub(super) fn batch_ns(&self, repetitions: u32) -> f64 {
-        self.series_ns.iter().sum::<f64>() * f64::from(repetitions)
+        self.series_ns.into_iter().flatten().sum::<f64>() * f64::from(repetitions)
+    }
+
+    /// Time of the operations before the first clock reads of a round at `pace`.
+    pub(super) fn settle_ns(&self, pace: Pace) -> f64 {
+        let of_series = |(n, ns): (u32, Option<f64>)| Some(f64::from(n) * ns?);
+        pace.settle.into_iter().zip(self.series_ns).filter_map(of_series).sum()
     }
 
     /// How long a round at `pace` is expected to take.
     pub(super) fn round_ns(&self, pace: Pace) -> u64 {
         // The probe's own repetitions may have been fewer than those of the pace.
         let sample_ns = self.sample_ns.max(self.batch_ns(pace.repetitions));
-        let round_ns = f64::from(pace.n_samples) * sample_ns + settle_ns(pace, &self.series_ns);
+        let round_ns = f64::from(pace.n_samples) * sample_ns + self.settle_ns(pace);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -53,12 +65,6 @@ impl Probe {
         let round_ns = round_ns as u64;
         round_ns
     }
-}
-
-/// Time of the operations before the first clock reads of a round.
-pub(super) fn settle_ns(pace: Pace, series_ns: &[f64; MAX_SERIES]) -> f64 {
-    let of_series = |(n, ns): (u32, &f64)| f64::from(n) * ns;
-    pace.settle.into_iter().zip(series_ns).map(of_series).sum()
 }
 
 /// How many operations make an interval that suits the clock.
@@ -76,9 +82,9 @@ pub(super) fn repetitions(
     }
     #[expect(clippy::cast_precision_loss, reason = "steps and budgets are far below 2^53 ns")]
     let (step_ns, budget_ns) = (clock.step_ns.unwrap_or(0) as f64, settings.case_budget_ns as f64);
-    let needed = (CLOCK_SHARES * clock.cost_ns.max(step_ns) / probe.fastest_ns.max(1.0)).ceil();
+    let needed = (CLOCK_SHARES * clock.cost_ns.max(step_ns) / probe.fastest_ns().max(1.0)).ceil();
     // One interval of the slowest series takes a small part of the budget at most.
-    let affordable = (budget_ns / 20.0 / probe.slowest_ns.max(1.0)).floor();
+    let affordable = (budget_ns / 20.0 / probe.slowest_ns().max(1.0)).floor();
     let at_least = if timing == Timing::Pipelined { MIN_PIPELINED } else { 1.0 };
     to_u32(needed.min(affordable).clamp(at_least, MAX_REPETITIONS))
 }
@@ -98,8 +104,9 @@ pub(super) fn samples(settings: &Settings, sample_ns: f64) -> (u32, u32) {
 
 /// Operations to run before the first clock read of a round: for as long as ranks that have no
 /// part in the case need to fall asleep, and caches to warm up.
-pub(super) fn settle(series_ns: &[f64; MAX_SERIES]) -> [u32; MAX_SERIES] {
-    series_ns.map(|ns| to_u32((SETTLE_NS / ns.max(1.0)).clamp(2.0, 2000.0)))
+pub(super) fn settle(probe: Probe) -> [u32; MAX_SERIES] {
+    let of_series = |ns: f64| to_u32((SETTLE_NS / ns.max(1.0)).clamp(2.0, 2000.0));
+    probe.series_ns.map(|ns| of_series(ns.unwrap_or(0.0)))
 }
 
 /// The pace of a first probe, of which nothing is known.
@@ -125,7 +132,7 @@ mod tests {
         ClockCalibration { cost_ns: 20.0, step_ns: Some(16), pair_bias_ns: 20.0 };
 
     fn probe(ns: f64) -> Probe {
-        Probe { fastest_ns: ns, slowest_ns: ns, series_ns: [ns, 0.0, 0.0, 0.0], sample_ns: ns }
+        Probe { series_ns: [Some(ns), None, None, None], sample_ns: ns }
     }
 
     #[test]
@@ -145,12 +152,7 @@ mod tests {
     #[test]
     fn a_slow_series_limits_the_interval_of_a_fast_one() {
         let settings = Settings::of(Profile::Quick);
-        let probe = Probe {
-            fastest_ns: 1.0,
-            slowest_ns: 100_000.0,
-            series_ns: [1.0, 100_000.0, 0.0, 0.0],
-            sample_ns: 0.0,
-        };
+        let probe = Probe { series_ns: [Some(1.0), Some(100_000.0), None, None], sample_ns: 0.0 };
         assert_eq!(repetitions(&settings, Timing::Batched, CLOCK, probe), 10);
     }
 

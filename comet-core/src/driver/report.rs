@@ -1,12 +1,10 @@
 //! What a rank reports to rank 0 after it has done what was decided.
 
-use crate::error::{Result, TransportError};
+use crate::collective;
+use crate::error::Result;
 use crate::kernel::KernelError;
 use crate::sample::Sample;
-use crate::transport::{Rank, Source, Tag, Transport};
-
-const HEADER: Tag = Tag::reserved(16);
-const BODY: Tag = Tag::reserved(17);
+use crate::transport::Transport;
 
 /// How a rank fared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,22 +39,11 @@ impl Report {
         })
     }
 
-    /// Sends this report to rank 0.
-    pub(super) fn send<T: Transport>(&self, t: &T) -> Result<()> {
-        let body = self.encode();
-        t.blocked_send(0, HEADER, &(body.len() as u64).to_le_bytes())?;
-        t.blocked_send(0, BODY, &body)
-    }
-
-    /// Rank 0 receives the report of `rank`.
-    pub(super) fn receive<T: Transport>(t: &T, rank: Rank) -> Result<Self, TransportError> {
-        let mut length = [0; 8];
-        t.blocked_recv(Source::Rank(rank), HEADER, &mut length)?;
-        let length_bytes = usize::try_from(u64::from_le_bytes(length))
-            .expect("a report of this program fits into memory");
-        let mut body = vec![0; length_bytes];
-        t.blocked_recv(Source::Rank(rank), BODY, &mut body)?;
-        Ok(Self::decode(&body))
+    /// Sends this report to rank 0, which gets those of all ranks, its own first; the others get
+    /// nothing.
+    pub(super) fn gather<T: Transport>(&self, t: &T) -> Result<Vec<Self>> {
+        let gathered = collective::gather(t, self.encode())?;
+        Ok(gathered.iter().map(|bytes| Self::decode(bytes)).collect())
     }
 
     fn encode(&self) -> Vec<u8> {

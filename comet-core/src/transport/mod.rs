@@ -245,11 +245,8 @@ pub trait Transport: RawTransport + Sized {
         buffer: &mut [u8],
         tag: Tag,
     ) -> Result<Status> {
-        if destination >= self.n_ranks() {
-            // Before the receive is posted, which would have to be waited for.
-            let error = TransportError::no_such_rank(destination, self.n_ranks());
-            return Err(error.on_rank(self.rank()));
-        }
+        // Before the receive is posted, which would have to be waited for.
+        require_rank(self, destination)?;
         self.scope(|s| {
             let receive = s.unblocked_recv(source, tag, buffer)?;
             s.unblocked_send(destination, tag, message)?.wait()?;
@@ -330,5 +327,29 @@ pub trait Transport: RawTransport + Sized {
     /// Sub-communicators, where the transport has them.
     fn groups(&self) -> Option<&Self::Groups> {
         None
+    }
+}
+
+/// Refuses a rank that does not exist; backends use this before they start anything.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank.
+#[inline]
+pub fn require_rank<T: Transport>(t: &T, rank: Rank) -> Result<()> {
+    if rank < t.n_ranks() {
+        return Ok(());
+    }
+    Err(TransportError::no_such_rank(rank, t.n_ranks()).on_rank(t.rank()))
+}
+
+/// Refuses a source that does not exist; see [`require_rank`].
+///
+/// # Errors
+/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank.
+#[inline]
+pub fn require_source<T: Transport>(t: &T, source: Source) -> Result<()> {
+    match source {
+        Source::Rank(rank) => require_rank(t, rank),
+        Source::Any => Ok(()),
     }
 }

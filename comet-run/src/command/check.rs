@@ -11,14 +11,11 @@ use comet_report::placement::RankPlacement;
 
 use super::Prepared;
 use crate::backend::{self, Backend, Ended};
-use crate::catalogue;
 use crate::cli::CheckArgs;
 use crate::exit;
-use crate::selection;
 use crate::session::{Audience, Session};
 use crate::signals::Signals;
 use crate::terminal;
-use crate::world;
 
 /// Tests the transport, then the kernels; returns the exit code.
 ///
@@ -31,9 +28,8 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     settings.corrupt = super::corrupt(args.inject.as_deref())?;
     let signals = Signals::catch().context("cannot catch signals")?;
     let audience = CheckAudience { buffers_sends: backend.buffers_sends(), signals };
-    super::for_each(prepare(args, backend)?, |prepared| {
-        check_at(prepared, backend, &settings, &audience)
-    })
+    let prepared = super::plan_each(&args.select, &args.world, &[], Profile::Quick, backend)?;
+    super::for_each(prepared, |prepared| check_at(prepared, backend, &settings, &audience))
 }
 
 fn check_at(
@@ -54,17 +50,6 @@ fn check_at(
         Ended::Failed { message, .. } => Err(exit::refuse(exit::INTERNAL, message)),
         Ended::Interrupted(signal) => Ok(exit::code_of_signal(signal)),
     }
-}
-
-/// The quick cases of the selected kernels.
-fn prepare(args: &CheckArgs, backend: &dyn Backend) -> anyhow::Result<Vec<Prepared>> {
-    let selection = selection::select(&args.select, &catalogue::infos())?;
-    let prepared = world::each(&args.world).into_iter().map(|world| {
-        let topology = world::topology(&world, backend.usable_cpus())?;
-        let plan = crate::plan::plan(&selection.kernels, &[], Profile::Quick, &topology)?;
-        Ok(Prepared { world, topology, plan, notes: selection.notes.clone() })
-    });
-    prepared.collect()
 }
 
 /// Prints one line per check.

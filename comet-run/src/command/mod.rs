@@ -65,15 +65,28 @@ fn prepare(
     cases: &CaseArgs,
     backend: &dyn Backend,
 ) -> anyhow::Result<Vec<Prepared>> {
+    let (overrides, profile) = (overrides(cases), cases.profile.profile());
+    let mut prepared = plan_each(select, world, &overrides, profile, backend)?;
+    for Prepared { world, topology, notes, .. } in &mut prepared {
+        let n_cpus = world.bind.n_cpus(backend.usable_cpus());
+        notes.extend(world::oversubscription(topology.n_ranks(), n_cpus));
+    }
+    Ok(prepared)
+}
+
+/// The cases of `select` for each number of ranks.
+fn plan_each(
+    select: &[String],
+    world: &WorldArgs,
+    overrides: &[Override],
+    profile: Profile,
+    backend: &dyn Backend,
+) -> anyhow::Result<Vec<Prepared>> {
     let selection = selection::select(select, &catalogue::infos())?;
-    let n_cpus = backend.usable_cpus();
-    let profile = cases.profile.profile();
     let prepared = world::each(world).into_iter().map(|world| {
-        let topology = world::topology(&world, n_cpus)?;
-        let plan = crate::plan::plan(&selection.kernels, &overrides(cases), profile, &topology)?;
-        let mut notes = selection.notes.clone();
-        notes.extend(plan.notes.iter().cloned());
-        notes.extend(world::oversubscription(topology.n_ranks(), world.bind.n_cpus(n_cpus)));
+        let topology = world::topology(&world, backend.usable_cpus())?;
+        let plan = crate::plan::plan(&selection.kernels, overrides, profile, &topology)?;
+        let notes = selection.notes.iter().chain(&plan.notes).cloned().collect();
         Ok(Prepared { world, topology, plan, notes })
     });
     prepared.collect()

@@ -15,10 +15,10 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 use super::pin::cores_for;
 use super::signals::Blocked;
 use super::{LaunchConfig, LaunchError, system};
-use crate::failure::{Cause, poison};
+use crate::failure::Cause;
 use crate::segment::Segment;
 use crate::transport::Shm;
-use crate::wait::{Cores, ring_all};
+use crate::wait::{Cores, end_job};
 
 /// Code of a rank that panicked, as Rust programs have it.
 const PANICKED: u8 = 101;
@@ -83,8 +83,7 @@ fn abandon(pids: &[Pid]) {
 /// First steps of a rank.
 fn prepare(rank: Rank, segment: &Segment, launcher: Pid, cpu: Option<usize>, signals: &Blocked) {
     let gave_up = |what: &str| -> ! {
-        poison(segment, rank, Cause::GaveUp, &format!("rank {rank} could not {what}"));
-        ring_all(segment);
+        end_job(segment, rank, Cause::GaveUp, &format!("rank {rank} could not {what}"));
         exit(1)
     };
     if set_pdeathsig(Signal::SIGKILL).is_err() {
@@ -129,8 +128,7 @@ pub(super) fn run(
                 .map(|text| (*text).to_owned())
                 .or_else(|| payload.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "without a message".into());
-            poison(segment, rank, Cause::GaveUp, &format!("rank {rank} panicked: {text}"));
-            ring_all(segment);
+            end_job(segment, rank, Cause::GaveUp, &format!("rank {rank} panicked: {text}"));
             // Its destructor is the rank's code too, and might panic once more.
             std::mem::forget(payload);
             PANICKED

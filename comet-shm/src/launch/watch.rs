@@ -14,9 +14,9 @@ use nix::unistd::Pid;
 
 use super::signals::Blocked;
 use super::{JobFailure, LaunchError, Outcome, system};
-use crate::failure::{Cause, describe_ranks, during, poison, poisoned, silent_ranks};
+use crate::failure::{Cause, describe_ranks, during, poisoned, silent_ranks};
 use crate::segment::Segment;
-use crate::wait::ring_all;
+use crate::wait::{end_job, ring_all};
 
 /// How long the others may take to end after one has failed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -163,8 +163,7 @@ impl Watch<'_> {
         let name = signal.as_str();
         let activity = during(&self.segment.control(rank).activity.get());
         let reason = format!("rank {rank} was killed by {name}{activity}");
-        poison(self.segment, rank, Cause::Died, &reason);
-        ring_all(self.segment);
+        end_job(self.segment, rank, Cause::Died, &reason);
     }
 
     fn kill_all(&self) {
