@@ -47,3 +47,4 @@ pub mod stats;
 pub mod sweep;
 pub mod topology;
 pub mod transport;
+pub mod waiting;

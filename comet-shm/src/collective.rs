@@ -16,10 +16,10 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use comet_core::error::{Result, TransportErrorKind};
-use comet_core::transport::Rank;
+use comet_core::transport::{Rank, Source};
+use comet_core::waiting::Waiting;
 
 use crate::engine::Engine;
-use crate::failure::Waiting;
 use crate::layout::{CELL_BYTES, N_CELLS};
 use crate::segment::Segment;
 
@@ -157,7 +157,11 @@ impl Collectives {
         let line = &self.segment.control(rank).collective;
         // Acquire: pairs with the Release store in `publish`.
         let is_there = || line.published.load(Ordering::Acquire) >= step;
-        if is_there() { Ok(()) } else { engine.until(|| Waiting::Collective(rank), is_there) }
+        if is_there() {
+            Ok(())
+        } else {
+            engine.until(|| Waiting::Collective(Source::Rank(rank)), is_there)
+        }
     }
 
     /// Says that this rank is done with `step`.
@@ -176,7 +180,7 @@ impl Collectives {
             // Acquire: pairs with the Release store in `finish`.
             let is_done = || line.done.load(Ordering::Acquire) >= step;
             if !is_done() {
-                engine.until(|| Waiting::Collective(rank), is_done)?;
+                engine.until(|| Waiting::Collective(Source::Rank(rank)), is_done)?;
             }
         }
         self.all_done.set(step);

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use comet_core::error::Result;
 use comet_core::transport::Rank;
+use comet_core::waiting::Waiting;
 
 use crate::endpoint::Endpoint;
-use crate::failure::Waiting;
 use crate::segment::Segment;
 use crate::wait::Waiter;
 

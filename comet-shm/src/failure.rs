@@ -1,9 +1,9 @@
 //! How the end of a job travels: what each rank waits for, and who noticed what went wrong first.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use comet_core::transport::{Rank, Source, Tag};
+use comet_core::transport::Rank;
+use comet_core::waiting::Waiting;
 
 use crate::layout::{Text, WaitingLine};
 use crate::segment::Segment;
@@ -84,91 +84,26 @@ fn decode(word: u64) -> (Rank, Cause) {
     (rank, *cause.unwrap_or(&Cause::GaveUp))
 }
 
-/// What a rank waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// To hand a message over.
-    Send(Rank, Tag, usize),
-    /// For a message.
-    Recv(Source, Tag, usize),
-    /// For a rank, in a collective.
-    Collective(Rank),
+/// Publishes what this rank waits for, or that it does not wait.
+pub(crate) fn publish(waiting: Option<Waiting>, line: &WaitingLine) {
+    let [what, length_bytes] = Waiting::pack(waiting);
+    // Relaxed: only quoted in failure reports.
+    line.length_bytes.store(length_bytes, Ordering::Relaxed);
+    line.what.store(what, Ordering::Relaxed);
 }
 
-/// Any source, as a peer on the wire.
-const ANY: u64 = 0xffff_ffff;
-
-impl Waiting {
-    /// Publishes what this rank waits for, or that it does not wait.
-    pub(crate) fn publish(waiting: Option<Self>, line: &WaitingLine) {
-        let word =
-            |kind: u64, peer: u64, tag: Tag| kind << 56 | u64::from(tag.value()) << 32 | peer;
-        let (what, length_bytes) = match waiting {
-            None => (0, 0),
-            Some(Self::Send(to, tag, length)) => (word(1, to as u64, tag), length),
-            Some(Self::Recv(Source::Any, tag, length)) => (word(2, ANY, tag), length),
-            Some(Self::Recv(Source::Rank(from), tag, length)) => {
-                (word(2, from as u64, tag), length)
-            }
-            Some(Self::Collective(rank)) => (3 << 56 | rank as u64, 0),
-        };
-        let store = |word: &AtomicU64, value| word.store(value, Ordering::Relaxed);
-        // Relaxed: only quoted in failure reports.
-        store(&line.length_bytes, length_bytes as u64);
-        store(&line.what, what);
-    }
-
-    /// What the rank of `line` waits for, if it waits.
-    #[expect(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
-    pub(crate) fn read(line: &WaitingLine) -> Option<Self> {
-        let what = line.what.load(Ordering::Relaxed);
-        let length = line.length_bytes.load(Ordering::Relaxed) as usize;
-        let tag = Tag::from_wire((what >> 32) as u16 & 0x7fff);
-        let peer = what & 0xffff_ffff;
-        match what >> 56 {
-            1 => Some(Self::Send(peer as usize, tag, length)),
-            2 if peer == ANY => Some(Self::Recv(Source::Any, tag, length)),
-            2 => Some(Self::Recv(Source::Rank(peer as usize), tag, length)),
-            3 => Some(Self::Collective(peer as usize)),
-            _ => None,
-        }
-    }
-}
-
-impl Waiting {
-    /// The ranks that could end the wait, out of `0..n_ranks`.
-    pub(crate) fn peers(self, n_ranks: usize) -> std::ops::Range<Rank> {
-        match self {
-            Self::Send(rank, ..) | Self::Recv(Source::Rank(rank), ..) | Self::Collective(rank) => {
-                rank..rank + 1
-            }
-            Self::Recv(Source::Any, ..) => 0..n_ranks,
-        }
-    }
-}
-
-impl fmt::Display for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Send(to, tag, length) => {
-                write!(f, "waits to send {length} bytes to rank {to} (tag {tag})")
-            }
-            Self::Recv(Source::Any, tag, length) => {
-                write!(f, "waits for up to {length} bytes from any rank (tag {tag})")
-            }
-            Self::Recv(Source::Rank(from), tag, length) => {
-                write!(f, "waits for up to {length} bytes from rank {from} (tag {tag})")
-            }
-            Self::Collective(rank) => write!(f, "waits for rank {rank} in a collective"),
-        }
-    }
+/// What the rank of `line` waits for, if it waits.
+pub(crate) fn published(line: &WaitingLine) -> Option<Waiting> {
+    // Relaxed: see `publish`.
+    let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
+    Waiting::unpack([word(&line.what), word(&line.length_bytes)])
 }
 
 /// One sentence a rank on what all ranks were doing, for the report of a failed job.
 pub(crate) fn describe_ranks(segment: &Segment) -> String {
     let describe = |rank| {
         let control = segment.control(rank);
-        let state = match Waiting::read(&control.waiting) {
+        let state = match published(&control.waiting) {
             Some(waiting) => waiting.to_string(),
             None => "is not in a transport call that waits".into(),
         };
@@ -185,7 +120,7 @@ pub(crate) fn describe_ranks(segment: &Segment) -> String {
 
 /// The ranks that are not in a call that waits: in a job that stalls, those that do not answer.
 pub(crate) fn silent_ranks(segment: &Segment) -> Vec<Rank> {
-    let is_silent = |rank: &Rank| Waiting::read(&segment.control(*rank).waiting).is_none();
+    let is_silent = |rank: &Rank| published(&segment.control(*rank).waiting).is_none();
     (0..segment.n_ranks()).filter(is_silent).collect()
 }
 
@@ -198,6 +133,7 @@ pub(crate) fn during(activity: &str) -> String {
 mod tests {
     use super::*;
     use crate::layout::Layout;
+    use comet_core::transport::Tag;
 
     fn segment() -> Segment {
         Segment::create(Layout::new(2, 4096).unwrap()).unwrap()
@@ -229,16 +165,9 @@ mod tests {
     fn what_a_rank_waits_for_can_be_read_by_another() {
         let segment = segment();
         let line = &segment.control(1).waiting;
-        let tag = Tag::new(7);
-        for waiting in [
-            None,
-            Some(Waiting::Send(3, tag, 1 << 40)),
-            Some(Waiting::Recv(Source::Any, tag, 0)),
-            Some(Waiting::Recv(Source::Rank(65_535), Tag::new(Tag::MAX), 8)),
-            Some(Waiting::Collective(5)),
-        ] {
-            Waiting::publish(waiting, line);
-            assert_eq!(Waiting::read(line), waiting);
+        for waiting in [None, Some(Waiting::Send(3, Tag::new(7), 1 << 40)), None] {
+            publish(waiting, line);
+            assert_eq!(published(line), waiting);
         }
     }
 }

@@ -97,7 +97,7 @@ pub(crate) struct CollectiveLine {
 /// What a rank waits for.
 #[repr(C)]
 pub(crate) struct WaitingLine {
-    /// Operation, peer and tag (see `failure::Waiting`), or 0 when it does not wait.
+    /// Operation, peer and tag (see `Waiting::pack`), or 0 when it does not wait.
     pub(crate) what: AtomicU64,
     /// Length of the message in bytes.
     pub(crate) length_bytes: AtomicU64,

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use comet_core::transport::{Rank, Tag};
+use comet_core::waiting::Waiting;
 
-use crate::failure::Waiting;
 use crate::layout::{CHUNK_BYTES, INLINE_BYTES, RUN_BYTES};
 use crate::ring::{Producer, Ticket, run_lines};
 use crate::segment::Segment;

@@ -13,12 +13,13 @@ use comet_core::transport::{
     ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport, require_rank,
     require_source,
 };
+use comet_core::waiting::Waiting;
 use nix::time::{ClockId, clock_gettime};
 
 use crate::collective::Collectives;
 use crate::endpoint::Endpoint;
 use crate::engine::Engine;
-use crate::failure::{Cause, Waiting};
+use crate::failure::Cause;
 use crate::heap::{Heap, ShmBuffer};
 use crate::inbox::RecvId;
 use crate::outbox::SendId;
@@ -298,6 +299,29 @@ impl Transport for Shm {
             }
         }
         self.scope(|s| Ok(s.unblocked_recv(source, tag, buffer)?.wait()?.0))
+    }
+
+    /// Sends first and receives then, since a send takes in messages while it waits; but a rank's
+    /// message to itself can be taken in only by a receive that is there.
+    #[inline]
+    fn blocked_exchange(
+        &self,
+        destination: Rank,
+        message: &[u8],
+        source: Source,
+        buffer: &mut [u8],
+        tag: Tag,
+    ) -> Result<Status> {
+        require_source(self, source)?;
+        if destination != self.rank {
+            self.blocked_send(destination, tag, message)?;
+            return self.blocked_recv(source, tag, buffer);
+        }
+        self.scope(|s| {
+            let receive = s.unblocked_recv(source, tag, buffer)?;
+            s.unblocked_send(destination, tag, message)?.wait()?;
+            Ok(receive.wait()?.0)
+        })
     }
 
     #[inline]

@@ -15,10 +15,11 @@ use std::time::{Duration, Instant};
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::transport::Rank;
+use comet_core::waiting::Waiting;
 use nix::libc;
 use nix::sched::sched_yield;
 
-use crate::failure::{Cause, Waiting, poison, poisoned};
+use crate::failure::{Cause, poison, poisoned, publish};
 use crate::segment::Segment;
 
 /// Polls before the first yield, where no other rank needs the core.
@@ -120,7 +121,7 @@ impl Waiter {
         poll: &mut impl FnMut(bool) -> Option<R>,
     ) -> Result<R> {
         let line = &self.segment.control(self.rank).waiting;
-        Waiting::publish(Some(waiting), line);
+        publish(Some(waiting), line);
         let (mut start, mut last_look) = (Instant::now(), Instant::now());
         let shares = self.segment.n_ranks() > self.cores.n_usable;
         let yield_for = if shares { YIELD_FOR_SHARED } else { YIELD_FOR };
@@ -155,7 +156,7 @@ impl Waiter {
         };
         // After a failure the line stays, for the report.
         if result.is_ok() {
-            Waiting::publish(None, line);
+            publish(None, line);
         }
         result
     }

@@ -6,9 +6,9 @@
 //! ```text
 //!   rank 0 (test node)  ──EXCHANGE──►  partner, `hops` links away
 //!                       ◄──EXCHANGE──
-//!   both send first and receive then
+//!   both by one blocked exchange
 //! ```
-//! **Timed** (rank 0): blocked send, blocked receive. Buffers and test data are made before.
+//! **Timed** (rank 0): one blocked exchange. Buffers and test data are made before.
 //!
 //! **Reports**: time of one exchange, t2 - t1, and the bandwidth of both directions together,
 //! 2 x `length_bytes` / time.
@@ -17,9 +17,9 @@
 //!
 //! **Verified by**: other test data in each direction; contents, source and length on both sides.
 //!
-//! **Caution**: both ranks send before they receive, as in the thesis, which assumes buffered
-//! sends. A transport whose blocked send waits for the receive without taking in messages
-//! meanwhile would come to a halt above its eager limit.
+//! **Caution**: in the thesis both ranks send and then receive, which assumes buffered sends. A
+//! blocked exchange is just that where sends are buffered (shared memory); where a blocked send may
+//! wait for its receive, it is the transport's exchange that cannot deadlock (`MPI_Sendrecv`).
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
@@ -43,7 +43,7 @@ pub struct Exchange;
 static INFO: KernelInfo = KernelInfo {
     suite: "comet",
     name: "exchange",
-    summary: "Pairwise exchange: two ranks send to each other, then receive",
+    summary: "Pairwise exchange: two ranks send to each other at the same time",
     source: "thesis section 3.3.2, figure 3.3",
     class: "exchange",
     aliases: &["IMB:PingPing"],
@@ -106,8 +106,7 @@ pub(crate) fn blocked<T: Transport>(
     message: &[u8],
     buffer: &mut [u8],
 ) -> Result<Status> {
-    t.blocked_send(peer, EXCHANGE, message)?;
-    t.blocked_recv(Source::Rank(peer), EXCHANGE, buffer)
+    t.blocked_exchange(peer, message, Source::Rank(peer), buffer, EXCHANGE)
 }
 
 /// One exchange by unblocked calls around `work`: send and receive are posted before it, and
