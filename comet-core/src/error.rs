@@ -114,6 +114,14 @@ impl TransportError {
         self
     }
 
+    /// Adds the length of the buffer, in bytes.
+    #[cold]
+    #[must_use]
+    pub fn with_capacity(mut self, capacity_bytes: usize) -> Self {
+        self.0.capacity_bytes = Some(capacity_bytes);
+        self
+    }
+
     /// Adds the error below this one.
     #[cold]
     #[must_use]

@@ -176,6 +176,7 @@ fn description() -> RunDescription {
         seed: None,
         labels: [("machine".into(), "example".into())].into(),
         transport: Transport::new("shm", [("ring_bytes".into(), 65536.into())].into()),
+        launcher: None,
         placements: vec![placement(0), placement(1)],
         topology: topology(),
         environment: Environment::default(),

@@ -40,6 +40,8 @@ pub struct RunDescription {
     pub labels: BTreeMap<String, String>,
     /// What moves the messages.
     pub transport: Transport,
+    /// The program outside that started the ranks, if one did.
+    pub launcher: Option<String>,
     /// Where the ranks run, in rank order.
     pub placements: Vec<RankPlacement>,
     /// Mesh and hops.
@@ -192,7 +194,7 @@ fn run(description: &RunDescription, start: &RunStart) -> Run {
         seed: description.seed,
         labels: description.labels.clone(),
         transport: transport.clone(),
-        launcher: Launcher { env: environment.variables.clone() },
+        launcher: launcher(description),
         fingerprint: fingerprint(&machine, transport, &world),
         clock: clock(start, machine.cpu.invariant_tsc),
         machines: vec![machine],
@@ -200,6 +202,11 @@ fn run(description: &RunDescription, start: &RunStart) -> Run {
         noise: environment.noise.clone(),
         n_cases: start.n_cases,
     }
+}
+
+fn launcher(description: &RunDescription) -> Launcher {
+    let env = description.environment.variables.clone();
+    Launcher { name: description.launcher.clone(), env }
 }
 
 fn world(placements: &[RankPlacement], topology: &Topology) -> World {

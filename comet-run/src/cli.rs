@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{
+    Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+};
 use comet_core::kernel::Profile;
 use comet_report::format::FORMATS;
 
-use crate::backend::BACKENDS;
+use crate::backend::{BACKENDS, OPTIONAL};
 use crate::exit;
 use crate::values::{
     Binding, MeshShape, RankCounts, parse_binding, parse_bytes, parse_injection, parse_label,
@@ -124,7 +126,7 @@ pub(crate) struct CheckArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Ranks")]
 pub(crate) struct WorldArgs {
-    /// Number of ranks, or several as in 2..16*2, one run each [default: usable CPUs, at least 4]
+    /// Number of ranks, or several as in 2..16*2, one run each [default: usable CPUs, at least 4, or as many as mpirun or srun started]
     #[arg(short = 'n', long, value_name = "N", value_parser = parse_ranks)]
     pub(crate) ranks: Option<RankCounts>,
     /// What moves the messages
@@ -136,9 +138,9 @@ pub(crate) struct WorldArgs {
     /// Mesh and distances from a JSON file, a table each under the keys mesh and hops
     #[arg(long, value_name = "FILE")]
     pub(crate) topology: Option<PathBuf>,
-    /// CPUs of the ranks: core (one each, round robin), none, or a list like 0,2,4..7
-    #[arg(long, value_name = "WHERE", default_value = "core", value_parser = parse_binding)]
-    pub(crate) bind: Binding,
+    /// CPUs of the ranks: core (one each, round robin), none, or a list like 0,2,4..7 [default: core, or as mpirun or srun put them]
+    #[arg(long, value_name = "WHERE", value_parser = parse_binding)]
+    pub(crate) bind: Option<Binding>,
     /// Longest wait of a rank before the job is ended; 0 for no limit [default: 10s, --time, and 50ms a rank]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) watchdog: Option<Duration>,
@@ -199,7 +201,7 @@ pub(crate) struct OutputArgs {
     /// Label for the record; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
     pub(crate) label: Vec<(String, String)>,
-    /// Progress on standard error: auto shows it on a terminal only
+    /// Progress on standard error: auto shows it on a terminal only, and not under mpirun or srun
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) progress: ProgressArg,
     /// Print no notes and no progress
@@ -275,12 +277,30 @@ impl ProfileArg {
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressArg {
-    /// A line that is redrawn, if standard error is a terminal
+    /// A line that is redrawn, if standard error is a terminal of the user's
     Auto,
     /// One plain line per kernel
     Plain,
     /// Nothing
     None,
+}
+
+/// Width of help, in characters, where there is no terminal to ask; clap's own default.
+const WIDTH: usize = 100;
+
+/// Reads the command line. If a launcher started this process (`is_launched`), what clap has to say
+/// looks as in a file: the terminals that launchers make for their processes show neither colours
+/// nor a width.
+///
+/// # Errors
+/// If it is wrong, or asks for help.
+pub(crate) fn parse(is_launched: bool) -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    if is_launched {
+        command = command.color(ColorChoice::Never).term_width(WIDTH);
+    }
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// The table of exit codes, as in `--help` and the man page.
@@ -290,11 +310,13 @@ pub(crate) fn exit_codes() -> String {
     format!("Exit codes:\n{lines}")
 }
 
+/// Names of all backends; help shows those that this build has.
 fn transports() -> PossibleValuesParser {
-    std::iter::once("auto")
-        .chain(BACKENDS.iter().map(|backend| backend.name()))
-        .collect::<Vec<_>>()
-        .into()
+    let present: Vec<&str> = BACKENDS.iter().map(|backend| backend.name()).collect();
+    let missing = OPTIONAL.iter().filter(|name| !present.contains(name));
+    let hidden = missing.map(|name| PossibleValue::new(*name).hide(true));
+    let shown = std::iter::once("auto").chain(present.iter().copied()).map(PossibleValue::new);
+    shown.chain(hidden).collect::<Vec<_>>().into()
 }
 
 fn formats() -> PossibleValuesParser {
@@ -309,7 +331,6 @@ fn formats_or_none() -> PossibleValuesParser {
 mod tests {
     use super::*;
     use crate::catalogue;
-    use clap::CommandFactory as _;
 
     fn parse(line: &str) -> Cli {
         Cli::try_parse_from(line.split_whitespace()).expect("a valid command line")
@@ -346,6 +367,14 @@ mod tests {
         for name in names.chain(infos.iter().flat_map(|info| info.aliases).copied()) {
             assert!(command.find_subcommand(name).is_none(), "{name} is a command");
         }
+    }
+
+    #[test]
+    fn a_backend_that_this_build_may_lack_is_a_known_word() {
+        for name in OPTIONAL {
+            assert_eq!(parse(&format!("comet-run echo -t {name}")).run.world.transport, *name);
+        }
+        assert!(Cli::try_parse_from(["comet-run", "echo", "-t", "pigeon"]).is_err());
     }
 
     #[test]

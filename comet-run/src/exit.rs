@@ -14,7 +14,7 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const CHECK_FAILED: u8 = 3;
 /// The run ended before its plan did, or some cases could not be run.
 pub(crate) const PARTIAL: u8 = 4;
-/// The ranks could not be started.
+/// The ranks could not be started, or the wrong launcher started them.
 pub(crate) const TRANSPORT: u8 = 5;
 /// Nothing was selected, or nothing could be measured.
 pub(crate) const NOTHING: u8 = 6;
@@ -32,7 +32,7 @@ pub(crate) const TABLE: &[(u8, &str)] = &[
     (USAGE, "the command line is wrong"),
     (CHECK_FAILED, "a verification failed: data arrived wrong"),
     (PARTIAL, "finished partly: the budget was spent, or a case could not be run"),
-    (TRANSPORT, "the transport could not start its ranks"),
+    (TRANSPORT, "the transport could not start its ranks, or the wrong launcher did"),
     (NOTHING, "nothing was selected, or nothing could be measured on these ranks"),
     (SIGHUP, "ended early by SIGHUP"),
     (SIGINT, "ended early by SIGINT"),

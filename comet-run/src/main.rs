@@ -2,17 +2,19 @@
 //!
 //! ```text
 //!   argv ──► cli ──► selection, plan ──► backend ──► session, on every rank
-//!           values    kernels, cases     starts       driver, listeners
-//!            only                        the ranks
+//!           values    kernels, cases    starts or     driver, listeners
+//!            only                         joins
+//!                                       the ranks
 //! ```
 //!
-//! `list`, `plan` and `--help` end at the plan and start no rank.
+//! `list`, `plan` and `--help` end at the plan, and start and join no rank.
 
 mod backend;
 mod catalogue;
 mod cli;
 mod command;
 mod exit;
+mod launcher;
 mod limit;
 mod plan;
 mod progress;

@@ -1,13 +1,14 @@
 //! Progress on standard error: between rows, never in a measurement, and gone before each row.
 
 use std::error::Error;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::Case;
 
 use crate::cli::ProgressArg;
+use crate::terminal;
 
 /// Returns the cursor to the first column and clears the line.
 const ERASE: &str = "\r\x1b[K";
@@ -88,8 +89,7 @@ impl Listener for Progress {
             Event::RunFinished(_) => String::new(),
         };
         // A run is not ended because nobody can see how far it is.
-        let mut stderr = io::stderr();
-        drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
+        terminal::write_stderr(&text);
         Ok(())
     }
 }

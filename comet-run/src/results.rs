@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 use comet_core::event::Listener;
+use comet_report::environment::warnings;
 use comet_report::format;
 use comet_report::live::LiveTable;
 use comet_report::placement::RankPlacement;
@@ -17,7 +18,6 @@ use crate::cli::{OutputArgs, ProgressArg};
 use crate::exit;
 use crate::progress::Progress;
 use crate::session::Audience;
-use crate::signals::Signals;
 use crate::sinks::{FanOut, Follower};
 use crate::terminal;
 
@@ -34,13 +34,16 @@ pub(crate) struct Results {
     pub(crate) format: String,
     /// How progress is shown.
     pub(crate) progress: ProgressArg,
-    /// Signals that end the run.
-    pub(crate) signals: Signals,
+    /// Whether to say that ranks share CPUs, which nobody knew before they told where they run.
+    pub(crate) notes_sharing: bool,
 }
 
 impl Audience for Results {
     fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
         let description = RunDescription { placements, ..self.description.clone() };
+        if self.notes_sharing {
+            sharing(&description).iter().for_each(|note| terminal::note(note));
+        }
         let mut listeners: Vec<Box<dyn Listener>> = Vec::new();
         // Progress comes first, because it makes way for the row that follows.
         if let Some(progress) = Progress::new(self.progress) {
@@ -55,7 +58,7 @@ impl Audience for Results {
         if self.format == "table" {
             listeners.push(Box::new(table));
         }
-        Ok(Box::new(FanOut { listeners, signals: self.signals.clone() }))
+        Ok(Box::new(FanOut(listeners)))
     }
 }
 
@@ -70,14 +73,22 @@ impl Results {
     }
 }
 
+/// One sentence if ranks share CPUs where they run.
+fn sharing(description: &RunDescription) -> Option<String> {
+    let warnings = warnings(&description.environment, &description.placements);
+    let warning = warnings.into_iter().find(|warning| warning.code == "oversubscribed")?;
+    Some(format!("note: {}", warning.message))
+}
+
 /// The file that a run writes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum ResultFile {
     /// For the user to keep.
     Kept(PathBuf),
     /// Only for the format on standard output to follow; removed after the run.
     Scratch(PathBuf),
     /// None at all.
+    #[default]
     None,
 }
 

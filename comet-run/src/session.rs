@@ -15,6 +15,7 @@ use comet_report::placement::RankPlacement;
 use crate::catalogue;
 use crate::exit;
 use crate::limit::Limited;
+use crate::signals::Signals;
 use crate::terminal;
 
 /// What the ranks do together; made before they are started, so that all of them have it.
@@ -27,14 +28,15 @@ pub(crate) struct Session<'a> {
     pub(crate) cap_bytes: u64,
     /// Who listens on rank 0.
     pub(crate) audience: &'a dyn Audience,
+    /// Signals that end the run.
+    pub(crate) signals: &'a Signals,
 }
 
 /// Who listens to a session, on rank 0.
 pub(crate) trait Audience {
-    /// Whether the transport is to be tested before the kernels run, and whether it is one on
-    /// which all ranks may send long messages first and receive then.
-    fn conformance(&self) -> Option<bool> {
-        None
+    /// Whether the transport is to be tested before the kernels run.
+    fn wants_conformance(&self) -> bool {
+        false
     }
 
     /// Takes note of a conformance check.
@@ -59,6 +61,22 @@ impl Listener for Refusing {
     }
 }
 
+/// A listener to a run that a signal ends.
+struct Interruptible<'a> {
+    listener: Box<dyn Listener>,
+    signals: &'a Signals,
+}
+
+impl Listener for Interruptible<'_> {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.listener.event(event)
+    }
+
+    fn interrupted(&self) -> Option<String> {
+        self.signals.arrived().map(str::to_owned)
+    }
+}
+
 /// The life of one rank; returns the exit code.
 pub(crate) fn rank_main<T: Transport + 'static>(t: &T, session: &Session<'_>) -> u8 {
     match take_part(t, session) {
@@ -69,10 +87,9 @@ pub(crate) fn rank_main<T: Transport + 'static>(t: &T, session: &Session<'_>) ->
 
 fn take_part<T: Transport + 'static>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
     let placements = placements(t)?;
-    let n_broken = session.audience.conformance().map_or(0, |buffers_sends| {
-        let mut report = |name: &str, outcome: &_| session.audience.checked(name, outcome);
-        conformance::run_all(t, buffers_sends, &mut report)
-    });
+    let mut report = |name: &str, outcome: &_| session.audience.checked(name, outcome);
+    let is_tested = session.audience.wants_conformance();
+    let n_broken = if is_tested { conformance::run_all(t, &mut report) } else { 0 };
     let end = drive(t, session, placements)?;
     let is_conductor = t.rank() == 0;
     Ok(match n_broken {
@@ -104,8 +121,9 @@ fn drive<T: Transport + 'static>(
         return Ok(driver::follow(t, &kernels, &session.settings)?);
     }
     let listener = session.audience.listener(placements);
-    let mut listener = listener.unwrap_or_else(|error| Box::new(Refusing(Some(error))));
-    driver::conduct(t, &kernels, &session.cases, &session.settings, listener.as_mut())
+    let listener = listener.unwrap_or_else(|error| Box::new(Refusing(Some(error))));
+    let mut listener = Interruptible { listener, signals: session.signals };
+    driver::conduct(t, &kernels, &session.cases, &session.settings, &mut listener)
 }
 
 /// Ends this rank after an error, and the job with it if the others would wait for this one.
@@ -155,7 +173,8 @@ mod tests {
             (settings.repetitions, settings.samples) = (Some(1), Some(1));
             settings.corrupt = corrupt.map(str::to_owned);
             let cases = plan.expect("the defaults are in order").cases();
-            rank_main(t, &Session { cases, settings, cap_bytes, audience: &Nobody { is_broken } })
+            let (audience, signals) = (&Nobody { is_broken }, &Signals::default());
+            rank_main(t, &Session { cases, settings, cap_bytes, audience, signals })
         };
         local::run(2, rank)
     }

@@ -1,5 +1,4 @@
-//! Listeners put together: several at once, a signal that ends the run, and the text of formats
-//! that follow the result file.
+//! Listeners put together: several at once, and the text of formats that follow the result file.
 
 use std::error::Error;
 use std::fs::File;
@@ -11,23 +10,12 @@ use comet_report::format::Format;
 use comet_report::read;
 use comet_report::record::Record;
 
-use crate::signals::Signals;
-
-/// Tells several listeners, in their order, until one refuses; a signal ends the run.
-pub(crate) struct FanOut {
-    /// The listeners.
-    pub(crate) listeners: Vec<Box<dyn Listener>>,
-    /// Signals that end the run.
-    pub(crate) signals: Signals,
-}
+/// Tells several listeners, in their order, until one refuses.
+pub(crate) struct FanOut(pub(crate) Vec<Box<dyn Listener>>);
 
 impl Listener for FanOut {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        self.listeners.iter_mut().try_for_each(|listener| listener.event(event))
-    }
-
-    fn interrupted(&self) -> Option<String> {
-        self.signals.arrived().map(str::to_owned)
+        self.0.iter_mut().try_for_each(|listener| listener.event(event))
     }
 }
 
@@ -128,9 +116,8 @@ mod tests {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let listener = |name| -> Box<dyn Listener> { Box::new(Named(name, Rc::clone(&heard))) };
         let listeners = vec![listener("first"), listener("refuses"), listener("last")];
-        let mut fan_out = FanOut { listeners, signals: Signals::default() };
+        let mut fan_out = FanOut(listeners);
         assert!(fan_out.event(&Event::RunFinished(&RunEnd::default())).is_err());
         assert_eq!(*heard.borrow(), ["first", "refuses"]);
-        assert_eq!(fan_out.interrupted(), None);
     }
 }

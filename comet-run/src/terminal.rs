@@ -1,6 +1,24 @@
 //! Standard output and standard error: the only place that this program speaks from.
+//!
+//! Of several processes that a launcher started, one speaks and all others are silent: what is
+//! said stands there once, however many processes there are.
 
 use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The switch; a process speaks unless it learns that it is not the first.
+static SPEAKS: AtomicBool = AtomicBool::new(true);
+
+/// Decides whether this process says anything from now on.
+pub(crate) fn speak(speaks: bool) {
+    // Relaxed: the switch is all there is to see; it publishes nothing else.
+    SPEAKS.store(speaks, Ordering::Relaxed);
+}
+
+/// Whether this process says anything.
+pub(crate) fn speaks() -> bool {
+    SPEAKS.load(Ordering::Relaxed)
+}
 
 /// Writes `text` to standard output.
 ///
@@ -14,7 +32,23 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 
 /// Writes one line to standard error. There is nobody left to tell if that fails.
 pub(crate) fn note(text: &str) {
-    drop(writeln!(io::stderr(), "{text}"));
+    write_stderr(&format!("{text}\n"));
+}
+
+/// Writes `text` to standard error as it is. There is nobody left to tell if that fails.
+pub(crate) fn write_stderr(text: &str) {
+    if speaks() {
+        let mut stderr = io::stderr();
+        drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
+    }
+}
+
+/// Writes what clap has to say, help or an error, to where that belongs.
+pub(crate) fn explain(words: &clap::Error) {
+    if speaks() {
+        // There is nobody left to tell if that fails.
+        drop(words.print());
+    }
 }
 
 /// Standard output that takes no offence at a reader who has gone (`comet-run all | head`).
@@ -22,13 +56,15 @@ pub(crate) fn stdout() -> Patient<io::Stdout> {
     Patient(io::stdout())
 }
 
-/// A writer for which a closed pipe is no error: what nobody reads is dropped.
+/// A writer for which a closed pipe is no error: what nobody reads is dropped, and so is all that
+/// a silent process writes.
 #[derive(Debug)]
 pub(crate) struct Patient<W>(W);
 
 impl<W: Write> Write for Patient<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        forgive(self.0.write(bytes), bytes.len())
+        let written = if speaks() { self.0.write(bytes) } else { Ok(bytes.len()) };
+        forgive(written, bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

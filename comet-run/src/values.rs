@@ -30,6 +30,8 @@ pub(crate) enum Binding {
     Core,
     /// Wherever the system puts them.
     None,
+    /// Where the launcher put them that started them before this program; cannot be asked for.
+    Launcher,
     /// On these CPUs, round robin.
     List(Vec<usize>),
 }
@@ -47,6 +49,7 @@ impl fmt::Display for Binding {
         match self {
             Self::Core => f.write_str("core"),
             Self::None => f.write_str("none"),
+            Self::Launcher => f.write_str("launcher"),
             Self::List(cpus) => {
                 let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();
                 f.write_str(&cpus.join(","))
@@ -170,7 +173,7 @@ mod tests {
         check("core", Some(Binding::Core));
         check("none", Some(Binding::None));
         check("3,0..2", Some(Binding::List(vec![3, 0, 1, 2])));
-        for text in ["", "cores", "1,,2", "3..1", "0..99999999"] {
+        for text in ["", "cores", "launcher", "1,,2", "3..1", "0..99999999"] {
             check(text, None);
         }
         assert_eq!(Binding::List(vec![3, 0]).to_string(), "3,0");

@@ -1,61 +1,162 @@
-//! The ranks that a command line asks for: how many, on what mesh, how far apart.
+//! The ranks that a command line asks for: how many, on what mesh, how far apart, on which CPUs.
 
 use comet_core::topology::{Mesh, Topology};
 
+use crate::backend::Backend;
 use crate::cli::WorldArgs;
 use crate::exit;
-use crate::values::RankCounts;
+use crate::launcher::Launcher;
+use crate::values::{Binding, RankCounts};
 
 /// The fewest ranks by default: contention needs four.
 const MIN_DEFAULT_RANKS: usize = 4;
 
-/// `world` with each of its numbers of ranks alone.
-pub(crate) fn each(world: &WorldArgs) -> Vec<WorldArgs> {
-    let Some(RankCounts(counts)) = &world.ranks else { return vec![world.clone()] };
-    let alone = |n| WorldArgs { ranks: Some(RankCounts(vec![n])), ..world.clone() };
-    counts.iter().copied().map(alone).collect()
+/// Where the ranks come from, and so who decides how many there are and where they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// This program starts them, on a machine with so many usable CPUs.
+    Here {
+        /// The CPUs.
+        n_cpus: usize,
+    },
+    /// They are there before this program runs.
+    Outside {
+        /// Name of the launcher that started them; `None` for a process that is alone.
+        launcher: Option<&'static str>,
+        /// How many there are, where that is known before they are joined.
+        n_ranks: Option<usize>,
+    },
 }
 
-/// The mesh and the distances for `world`, which names one number of ranks at most, on a machine
-/// with `n_cpus` usable CPUs.
+impl Origin {
+    /// Where `backend` has its ranks from under `launcher`.
+    pub(crate) fn of(backend: &dyn Backend, launcher: Option<&Launcher>) -> Self {
+        match (backend.usable_cpus(), launcher) {
+            (Some(n_cpus), _) => Self::Here { n_cpus },
+            (None, None) => Self::Outside { launcher: None, n_ranks: Some(1) },
+            (None, Some(launcher)) => {
+                Self::Outside { launcher: Some(launcher.name), n_ranks: launcher.size }
+            }
+        }
+    }
+
+    /// The same with the number of ranks that were found: `n_ranks`, if they came from outside.
+    pub(crate) fn joined(self, found: Option<usize>) -> Self {
+        match self {
+            Self::Outside { launcher, n_ranks } => {
+                Self::Outside { launcher, n_ranks: found.or(n_ranks) }
+            }
+            Self::Here { .. } => self,
+        }
+    }
+
+    /// How many CPUs ranks have that are bound by `bind`, where that is known.
+    pub(crate) fn n_cpus(self, bind: &Binding) -> Option<usize> {
+        match self {
+            Self::Here { n_cpus } => Some(bind.n_cpus(n_cpus)),
+            Self::Outside { .. } => None,
+        }
+    }
+
+    /// The binding that is in effect if `asked` is asked for.
+    ///
+    /// # Errors
+    /// If this program has no say in it.
+    pub(crate) fn binding(self, asked: Option<&Binding>) -> anyhow::Result<Binding> {
+        match (self, asked) {
+            (Self::Here { .. }, asked) => Ok(asked.cloned().unwrap_or(Binding::Core)),
+            (Self::Outside { .. }, None) => Ok(Binding::Launcher),
+            (Self::Outside { launcher, .. }, Some(_)) => Err(exit::usage(format!(
+                "--bind is for ranks that comet-run starts (leave it out, and bind with the \
+                 options of {})",
+                launcher.unwrap_or("a launcher")
+            ))),
+        }
+    }
+
+    /// How many ranks there are already, if that is known, and a clause that says so.
+    fn given(self) -> Option<(usize, String)> {
+        let Self::Outside { launcher, n_ranks } = self else { return None };
+        let n_ranks = n_ranks?;
+        let clause = match launcher {
+            Some(name) => format!("{name} started {n_ranks}"),
+            None => format!("without a launcher there is {n_ranks}"),
+        };
+        Some((n_ranks, clause))
+    }
+
+    /// How many ranks there are if nobody says it.
+    fn n_default(self) -> usize {
+        match self {
+            Self::Here { n_cpus } => n_cpus.max(MIN_DEFAULT_RANKS),
+            // Only for a first look at the command line, before they are joined.
+            Self::Outside { .. } => MIN_DEFAULT_RANKS,
+        }
+    }
+}
+
+/// The numbers of ranks that `world` asks for, a run each; `None` where it leaves that open.
+///
+/// # Errors
+/// One sentence with a remedy, if the ranks are there already and are not as many.
+pub(crate) fn rank_counts(world: &WorldArgs, origin: Origin) -> anyhow::Result<Vec<Option<usize>>> {
+    let asked = world.ranks.as_ref().map(|RankCounts(counts)| &counts[..]);
+    match (asked, origin.given()) {
+        (None, given) => Ok(vec![given.map(|(n_ranks, _)| n_ranks)]),
+        (Some(asked), Some((n_ranks, clause))) if asked != [n_ranks] => {
+            let asked: Vec<String> = asked.iter().map(usize::to_string).collect();
+            Err(exit::usage(format!(
+                "-n asks for {} ranks, {clause} (leave -n out: mpirun or srun decides)",
+                asked.join(",")
+            )))
+        }
+        (Some(asked), _) => Ok(asked.iter().copied().map(Some).collect()),
+    }
+}
+
+/// The mesh and the distances that `world` describes, for `n_ranks` ranks from `origin`, or as many
+/// as there are by default.
 ///
 /// # Errors
 /// One sentence with a remedy, if the number of ranks and the mesh contradict each other, or if
 /// the topology file cannot be understood.
-pub(crate) fn topology(world: &WorldArgs, n_cpus: usize) -> anyhow::Result<Topology> {
+pub(crate) fn topology(
+    world: &WorldArgs,
+    n_ranks: Option<usize>,
+    origin: Origin,
+) -> anyhow::Result<Topology> {
+    let require = |n_mesh, mesh: &str| match n_ranks {
+        Some(n_ranks) if n_ranks != n_mesh => Err(contradiction(n_mesh, mesh, n_ranks, origin)),
+        _ => Ok(()),
+    };
     if let Some(path) = &world.topology {
         let topology = comet_report::topology_file::read_topology(path)
             .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
-        require_ranks(world, topology.n_ranks(), &format!("the mesh in {}", path.display()))?;
+        require(topology.n_ranks(), &format!("the mesh in {}", path.display()))?;
         return Ok(topology);
     }
     if let Some(shape) = world.mesh {
-        require_ranks(world, shape.rows * shape.cols, &format!("a mesh of {shape}"))?;
+        require(shape.rows * shape.cols, &format!("a mesh of {shape}"))?;
         let mesh = Mesh::gray_with(shape.rows, shape.cols);
         return Topology::new(mesh, None).map_err(exit::usage);
     }
-    Ok(Topology::hypercube(n_ranks(world).unwrap_or(n_cpus.max(MIN_DEFAULT_RANKS))))
+    Ok(Topology::hypercube(n_ranks.unwrap_or(origin.n_default())))
 }
 
-/// One sentence if ranks have to share CPUs.
-pub(crate) fn oversubscription(n_ranks: usize, n_cpus: usize) -> Option<String> {
-    (n_ranks > n_cpus).then(|| {
-        let cpus = if n_cpus == 1 { "CPU" } else { "CPUs" };
-        format!("note: {n_ranks} ranks share {n_cpus} usable {cpus}: times include scheduling")
+/// One sentence if ranks have to share CPUs, as far as that is known.
+pub(crate) fn oversubscription(n_ranks: usize, n_cpus: Option<usize>) -> Option<String> {
+    let n_cpus = n_cpus.filter(|n_cpus| n_ranks > *n_cpus)?;
+    let cpus = if n_cpus == 1 { "CPU" } else { "CPUs" };
+    Some(format!("note: {n_ranks} ranks share {n_cpus} usable {cpus}: times include scheduling"))
+}
+
+/// The error for `mesh`, which holds `n_mesh` ranks where there are `n_ranks`.
+fn contradiction(n_mesh: usize, mesh: &str, n_ranks: usize, origin: Origin) -> anyhow::Error {
+    let holds = format!("{mesh} holds {n_mesh} ranks");
+    exit::usage(match origin.given() {
+        Some((_, clause)) => format!("{holds}, {clause} (start {n_mesh} with mpirun or srun)"),
+        None => format!("{holds}, -n asks for {n_ranks} (write -n {n_mesh}, or leave it out)"),
     })
-}
-
-fn n_ranks(world: &WorldArgs) -> Option<usize> {
-    world.ranks.as_ref().and_then(|RankCounts(counts)| counts.first().copied())
-}
-
-fn require_ranks(world: &WorldArgs, n_mesh: usize, mesh: &str) -> anyhow::Result<()> {
-    match n_ranks(world) {
-        Some(n_ranks) if n_ranks != n_mesh => Err(exit::usage(format!(
-            "{mesh} holds {n_mesh} ranks, -n asks for {n_ranks} (write -n {n_mesh}, or leave it out)"
-        ))),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]
@@ -64,48 +165,137 @@ mod tests {
     use crate::cli::{Cli, Command};
     use clap::Parser as _;
 
-    fn topology_of(options: &str) -> anyhow::Result<Topology> {
+    /// A machine on which this program starts the ranks.
+    const HERE: Origin = Origin::Here { n_cpus: 2 };
+
+    /// Ranks that mpirun started, and tells how many.
+    fn outside(n_ranks: usize) -> Origin {
+        Origin::Outside { launcher: Some("mpirun"), n_ranks: Some(n_ranks) }
+    }
+
+    /// Ranks of a launcher that does not tell how many there are.
+    const UNTOLD: Origin = Origin::Outside { launcher: Some("srun"), n_ranks: None };
+    /// A process of MPI that nobody started.
+    const ALONE: Origin = Origin::Outside { launcher: None, n_ranks: Some(1) };
+
+    fn world_of(options: &str) -> WorldArgs {
         let line = format!("comet-run run echo {options}");
         let cli = Cli::try_parse_from(line.split_whitespace()).expect("a valid command line");
         let Some(Command::Run(args)) = cli.command else { panic!("not a run: {line}") };
-        topology(&args.world, 2)
+        args.world
+    }
+
+    /// The topologies that `options` ask for, one for each number of ranks.
+    fn topologies(options: &str, origin: Origin) -> anyhow::Result<Vec<Topology>> {
+        let world = world_of(options);
+        let counts = rank_counts(&world, origin)?;
+        counts.into_iter().map(|n_ranks| topology(&world, n_ranks, origin)).collect()
+    }
+
+    fn check(options: &str, origin: Origin, expected: &[(usize, usize)]) {
+        let shape = |topology: &Topology| (topology.n_ranks(), topology.mesh().rows());
+        let found: Vec<_> = topologies(options, origin).unwrap().iter().map(shape).collect();
+        assert_eq!(found, expected, "{options} {origin:?}");
+    }
+
+    fn check_refused(options: &str, origin: Origin, sentence: &str) {
+        let error = topologies(options, origin).unwrap_err();
+        assert_eq!((error.to_string().as_str(), exit::code_of(&error)), (sentence, exit::USAGE));
     }
 
     #[test]
     fn the_mesh_decides_the_number_of_ranks() {
-        let check = |options, n_ranks, rows| {
-            let topology = topology_of(options).unwrap();
-            assert_eq!((topology.n_ranks(), topology.mesh().rows()), (n_ranks, rows), "{options}");
-        };
-        check("", 4, 2);
-        check("-n 8", 8, 2);
-        check("-n 1", 1, 1);
-        check("--mesh 3x2", 6, 3);
-        check("-n 6 --mesh 6x1", 6, 6);
+        check("", HERE, &[(4, 2)]);
+        check("-n 8", HERE, &[(8, 2)]);
+        check("-n 1", HERE, &[(1, 1)]);
+        check("--mesh 3x2", HERE, &[(6, 3)]);
+        check("-n 6 --mesh 6x1", HERE, &[(6, 6)]);
     }
 
     #[test]
     fn several_numbers_of_ranks_are_taken_one_by_one() {
-        let cli = Cli::try_parse_from(["comet-run", "echo", "-n", "2..8*2"]).unwrap();
-        let n_ranks: Vec<_> = each(&cli.run.world).iter().map(n_ranks).collect();
-        assert_eq!(n_ranks, [Some(2), Some(4), Some(8)]);
-        let cli = Cli::try_parse_from(["comet-run", "echo"]).unwrap();
-        assert_eq!(each(&cli.run.world).iter().map(super::n_ranks).collect::<Vec<_>>(), [None]);
+        check("-n 2..8*2", HERE, &[(2, 1), (4, 2), (8, 2)]);
     }
 
     #[test]
-    fn a_mesh_of_another_number_of_ranks_is_refused() {
-        assert_eq!(
-            topology_of("-n 4 --mesh 2x3").unwrap_err().to_string(),
-            "a mesh of 2x3 holds 6 ranks, -n asks for 4 (write -n 6, or leave it out)"
+    fn a_launcher_decides_the_number_of_ranks() {
+        check("", outside(8), &[(8, 2)]);
+        check("-n 8", outside(8), &[(8, 2)]);
+        check("--mesh 8x1", outside(8), &[(8, 8)]);
+        check("", ALONE, &[(1, 1)]);
+        check_refused(
+            "-n 4",
+            outside(8),
+            "-n asks for 4 ranks, mpirun started 8 (leave -n out: mpirun or srun decides)",
+        );
+        check_refused(
+            "-n 2..8*2",
+            outside(8),
+            "-n asks for 2,4,8 ranks, mpirun started 8 (leave -n out: mpirun or srun decides)",
+        );
+        check_refused(
+            "-n 4",
+            ALONE,
+            "-n asks for 4 ranks, without a launcher there is 1 (leave -n out: mpirun or srun \
+             decides)",
         );
     }
 
     #[test]
-    fn sharing_cpus_is_announced() {
-        assert_eq!(oversubscription(2, 2), None);
+    fn what_a_launcher_does_not_tell_is_known_once_the_ranks_are_joined() {
+        check("-n 8", UNTOLD, &[(8, 2)]);
+        check("--mesh 3x2", UNTOLD, &[(6, 3)]);
+        check("", UNTOLD.joined(Some(3)), &[(3, 1)]);
+        check_refused(
+            "-n 8",
+            UNTOLD.joined(Some(3)),
+            "-n asks for 8 ranks, srun started 3 (leave -n out: mpirun or srun decides)",
+        );
+        assert_eq!(HERE.joined(None), HERE);
+        assert_eq!(outside(4).joined(Some(8)), outside(8));
+    }
+
+    #[test]
+    fn a_mesh_of_another_number_of_ranks_is_refused() {
+        check_refused(
+            "-n 4 --mesh 2x3",
+            HERE,
+            "a mesh of 2x3 holds 6 ranks, -n asks for 4 (write -n 6, or leave it out)",
+        );
+        check_refused(
+            "--mesh 2x3",
+            outside(4),
+            "a mesh of 2x3 holds 6 ranks, mpirun started 4 (start 6 with mpirun or srun)",
+        );
+        check_refused(
+            "--mesh 2x3",
+            ALONE,
+            "a mesh of 2x3 holds 6 ranks, without a launcher there is 1 (start 6 with mpirun or \
+             srun)",
+        );
+    }
+
+    #[test]
+    fn only_ranks_that_this_program_starts_are_bound_by_it() {
+        let check = |options, origin: Origin, expected: Option<Binding>| {
+            let world = world_of(options);
+            assert_eq!(origin.binding(world.bind.as_ref()).ok(), expected, "{options} {origin:?}");
+        };
+        check("", HERE, Some(Binding::Core));
+        check("--bind none", HERE, Some(Binding::None));
+        check("", outside(4), Some(Binding::Launcher));
+        check("--bind core", outside(4), None);
+        check("--bind none", ALONE, None);
+    }
+
+    #[test]
+    fn sharing_cpus_is_announced_where_the_cpus_are_known() {
+        assert_eq!(HERE.n_cpus(&Binding::List(vec![0, 0])), Some(1));
+        assert_eq!(outside(4).n_cpus(&Binding::Launcher), None);
+        assert_eq!(oversubscription(4, None), None);
+        assert_eq!(oversubscription(2, Some(2)), None);
         assert_eq!(
-            oversubscription(4, 1).unwrap(),
+            oversubscription(4, Some(1)).unwrap(),
             "note: 4 ranks share 1 usable CPU: times include scheduling"
         );
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Folder, Output, Running, eventually};
+use crate::support::{Folder, Output, Running, eventually, forget_launcher};
 
 /// The formats that print something.
 const FORMATS: [&str; 3] = ["table", "csv", "jsonl"];
@@ -101,6 +101,7 @@ fn run_in_shell(folder: &Folder, line: &str, pipeline: &str) -> Output {
     let script = format!("{{ \"$0\" {line}; echo \"code $?\" >&2; }} {pipeline}");
     let mut command = Command::new("sh");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_comet-run")]).current_dir(&folder.path);
+    forget_launcher(&mut command);
     Running::new(command).wait()
 }
 

@@ -5,6 +5,7 @@ mod check;
 mod cli;
 mod failures;
 mod formats;
+mod launchers;
 mod processes;
 mod records;
 mod runs;

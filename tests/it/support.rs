@@ -13,6 +13,23 @@ use crate::records::Records;
 
 /// How long a program may take before it is killed; generous, because machines are slow.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
+/// Variables from which the program learns that a launcher started it.
+const LAUNCHER_VARIABLES: [&str; 14] = [
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "HYDI_CONTROL_FD",
+    "PALS_RANKID",
+    "FLUX_TASK_RANK",
+    "FLUX_JOB_SIZE",
+    "JSM_NAMESPACE_RANK",
+    "JSM_NAMESPACE_SIZE",
+    "SLURM_PROCID",
+    "SLURM_STEP_NUM_TASKS",
+    "SLURM_STEP_ID",
+    "PMIX_RANK",
+];
 /// How long to wait before another look.
 const STEP: Duration = Duration::from_millis(5);
 
@@ -64,6 +81,7 @@ impl Folder {
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_comet-run"));
         command.args(line.split_whitespace()).current_dir(&self.path).stdin(Stdio::null());
+        forget_launcher(&mut command);
         command
     }
 
@@ -82,6 +100,13 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // A folder that stays behind does no harm.
         drop(fs::remove_dir_all(&self.path));
+    }
+}
+
+/// Starts `command` as if no launcher had started the tests, should one have done so.
+pub(crate) fn forget_launcher(command: &mut Command) {
+    for name in LAUNCHER_VARIABLES {
+        command.env_remove(name);
     }
 }
 

@@ -25,11 +25,16 @@ const CUTS_BYTES: [(usize, usize); 9] = [
 
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     checks![
+        a_shorter_message_leaves_the_rest_of_the_buffer_alone,
+        ranks_that_do_not_exist_are_refused,
+    ]
+}
+
+pub(super) fn truncation_checks<T: Transport>() -> Vec<Check<T>> {
+    checks![
         an_unexpected_message_longer_than_its_buffer_is_truncated,
         an_expected_message_longer_than_its_buffer_is_truncated,
         a_dropped_receive_hands_its_truncation_to_the_scope,
-        a_shorter_message_leaves_the_rest_of_the_buffer_alone,
-        ranks_that_do_not_exist_are_refused,
     ]
 }
 

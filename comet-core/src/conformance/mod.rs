@@ -15,7 +15,7 @@
 //! All ranks call a check together, with any number of ranks from 1 up: a rank that is alone sends
 //! to itself. A check notes the first thing that it finds wrong and goes on to end its
 //! communication, so that a failure is a sentence and not a job that hangs.
-//! No check relies on the buffering of a send, but for [`buffered_checks`].
+//! What only some transports promise is checked where it is promised (see [`promised_checks`]).
 
 mod collective;
 mod errors;
@@ -30,7 +30,7 @@ mod tests;
 
 use crate::collective as naive;
 use crate::error::Result;
-use crate::transport::{Rank, Source, Tag, Transport};
+use crate::transport::{Promises, Rank, Source, Tag, Transport};
 use toolkit::Outcome;
 
 /// Carries what a rank found wrong; reserved, so that no stray message of a check is taken for it.
@@ -68,32 +68,29 @@ pub fn checks<T: Transport>() -> Vec<Check<T>> {
     .collect()
 }
 
-/// The checks for transports on which ranks may all send long messages first and receive then.
-///
-/// Shared memory promises this (see [`Transport::blocked_send`]); MPI does not (MPI-4.1 section
-/// 3.5), and would wait for ever.
+/// The checks of what some transports promise, and others need not hold to.
 #[must_use]
-pub fn buffered_checks<T: Transport>() -> Vec<Check<T>> {
-    point_to_point::buffered_checks()
+pub fn promised_checks<T: Transport>(promises: Promises) -> Vec<Check<T>> {
+    let Promises { buffers_sends, survives_truncation } = promises;
+    let mut chosen = Vec::new();
+    if buffers_sends {
+        chosen.extend(point_to_point::buffered_checks());
+    }
+    if survives_truncation {
+        chosen.extend(errors::truncation_checks());
+    }
+    chosen
 }
 
-/// Runs [`checks`], and [`buffered_checks`] if `buffers_sends`; returns how many failed, on every
-/// rank. All ranks call it together.
+/// Runs [`checks`] and the [`promised_checks`] of `t`; returns how many failed, on every rank.
+/// All ranks call it together.
 ///
 /// `report` is called on rank 0 alone, after each check, with its name and the problems of all
 /// ranks in one sentence. Should the transport fail so that the ranks cannot agree on the outcome,
 /// that check counts as failed and the remaining ones are not run.
-pub fn run_all<T: Transport>(
-    t: &T,
-    buffers_sends: bool,
-    report: &mut dyn FnMut(&str, &Result<(), String>),
-) -> usize {
-    let mut chosen = checks::<T>();
-    if buffers_sends {
-        chosen.extend(buffered_checks());
-    }
+pub fn run_all<T: Transport>(t: &T, report: &mut dyn FnMut(&str, &Result<(), String>)) -> usize {
     let mut n_failed = 0;
-    for check in chosen {
+    for check in checks().into_iter().chain(promised_checks(t.promises())) {
         let verdict = run_one(t, &check);
         let can_go_on = verdict.is_ok();
         let outcome = verdict.unwrap_or_else(|error| Err(error.to_string()));

@@ -4,12 +4,16 @@ use std::cell::Cell;
 use std::sync::Mutex;
 
 use super::toolkit::Outcome;
-use super::{buffered_checks, checks, run_all, run_one};
+use super::{checks, promised_checks, run_all, run_one};
 use crate::capability::Never;
 use crate::error::{Result, TransportError};
 use crate::local::{self, Local, LocalBuffer};
 use crate::topology::Topology;
-use crate::transport::{ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport};
+use crate::transport::{
+    ClockInfo, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
+};
+
+const ALL: Promises = Promises { buffers_sends: true, survives_truncation: true };
 
 /// What is wrong with a [`Broken`] transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +186,7 @@ impl Transport for Broken<'_> {
 fn failures(n_ranks: usize, corrupt: bool) -> (Vec<(String, String)>, Vec<usize>) {
     let failed = Mutex::new(Vec::new());
     let counts = local::run_with(Topology::hypercube(n_ranks), corrupt, |t| {
-        run_all(t, true, &mut |name, outcome| {
+        run_all(t, &mut |name, outcome| {
             assert_eq!(t.rank(), 0, "only rank 0 reports");
             if let Err(problem) = outcome {
                 failed.lock().unwrap().push((name.to_string(), problem.clone()));
@@ -196,7 +200,8 @@ fn failures(n_ranks: usize, corrupt: bool) -> (Vec<(String, String)>, Vec<usize>
 fn outcomes(name: &str, fault: Fault) -> Vec<Outcome> {
     local::run(3, |t| {
         let t = Broken::new(t, fault);
-        let check = checks().into_iter().find(|check| check.name == name);
+        let mut all = checks().into_iter().chain(promised_checks(ALL));
+        let check = all.find(|check| check.name == name);
         run_one(&t, &check.unwrap()).unwrap()
     })
 }
@@ -257,9 +262,20 @@ fn every_fault_is_noticed() {
 }
 
 #[test]
+fn what_is_not_promised_is_not_checked() {
+    let check = |buffers_sends, survives_truncation, n_checks| {
+        let promises = Promises { buffers_sends, survives_truncation };
+        assert_eq!(promised_checks::<Local>(promises).len(), n_checks, "{promises:?}");
+    };
+    check(false, false, 0);
+    check(true, false, 2);
+    check(false, true, 3);
+}
+
+#[test]
 fn checks_are_named_as_facts_once_each() {
     let mut names: Vec<_> = checks::<Local>().iter().map(|check| check.name).collect();
-    names.extend(buffered_checks::<Local>().iter().map(|check| check.name));
+    names.extend(promised_checks::<Local>(ALL).iter().map(|check| check.name));
     let is_plain = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     assert!(names.iter().all(is_plain), "{names:?}");
     let n_names = names.len();

@@ -21,7 +21,7 @@ mod scope;
 mod types;
 
 pub use scope::{Lease, RecvRequest, Scope, SendRequest};
-pub use types::{ClockInfo, Rank, Source, Status, Tag, Work};
+pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Work};
 
 use std::ops::DerefMut;
 
@@ -117,6 +117,11 @@ pub trait Transport: RawTransport + Sized {
     /// What the clock is worth.
     fn clock(&self) -> ClockInfo;
 
+    /// What holds here beyond the least that MPI guarantees; everything, by default.
+    fn promises(&self) -> Promises {
+        Promises { buffers_sends: true, survives_truncation: true }
+    }
+
     /// The processor mesh and the hop function (`get_proc_dimensions`,
     /// `get_adjacent_neighbors`, `get_hop_node`).
     fn topology(&self) -> &Topology;
@@ -210,8 +215,8 @@ pub trait Transport: RawTransport + Sized {
     /// Sends `message` to `destination`; returns when `message` may be changed again.
     ///
     /// Messages up to the transport's eager limit are buffered. A longer one may have to wait for
-    /// its receive, but never keeps this rank from taking in messages meanwhile, so two ranks that
-    /// send to each other first and receive then do not deadlock on shared memory.
+    /// its receive; whether this rank takes in messages meanwhile, so that two ranks may send to
+    /// each other first and receive then, says [`Promises::buffers_sends`].
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed.
@@ -224,15 +229,16 @@ pub trait Transport: RawTransport + Sized {
     ///
     /// # Errors
     /// [`Truncated`](crate::error::TransportErrorKind::Truncated) if the message is longer than
-    /// the buffer: it is consumed, its front is in the buffer, and the transport stays usable.
-    /// Other kinds if there is no such rank, or if the job has failed.
+    /// the buffer: it is consumed, its front is in the buffer, and the transport stays usable; but
+    /// see [`Promises::survives_truncation`]. Other kinds if there is no such rank, or if the job has failed.
     #[inline]
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
         self.scope(|s| Ok(s.unblocked_recv(source, tag, buffer)?.wait()?.0))
     }
 
-    /// Sends `message` to `destination` while it receives from `source` into `buffer`; safe from
-    /// deadlock on every transport, however long the messages are (MPI-4.1 section 3.10).
+    /// Sends `message` to `destination` while it receives from `source` into `buffer`, in the way
+    /// that is fastest here; safe from deadlock on every transport, however long the messages are
+    /// (MPI-4.1 section 3.10).
     ///
     /// # Errors
     /// Those of [`blocked_send`](Self::blocked_send) and [`blocked_recv`](Self::blocked_recv).

@@ -86,6 +86,19 @@ pub struct Status {
     pub length_bytes: usize,
 }
 
+/// What a transport holds to beyond the least that MPI guarantees; the conformance suite checks
+/// what is promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promises {
+    /// All ranks may send messages of any length first and receive then. (In MPI a send may wait
+    /// for its receive: MPI-4.1 section 3.5.)
+    pub buffers_sends: bool,
+    /// A message that is longer than its buffer is an error of the receive and of nothing else. (In
+    /// MPI it is an error of the program, and what follows is open: MPI-4.1 sections 3.2.4 and 9.3.
+    /// Open MPI 4.1 writes beyond the end of the buffer.)
+    pub survives_truncation: bool,
+}
+
 /// Computation that a kernel does between its messages.
 ///
 /// Real transports run the closure beside it; the simulated one charges its cost in virtual time.

@@ -113,6 +113,9 @@ impl Transport {
 /// What the ranks were started with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Launcher {
+    /// The program outside that started the ranks (`Open MPI's mpirun`); `null` if CoMet started
+    /// them itself. Since minor version 1.
+    pub name: Option<String>,
     /// Environment variables that tune communication; no others are ever written.
     pub env: BTreeMap<String, String>,
 }
@@ -208,4 +211,15 @@ pub struct Clock {
 pub struct Noise {
     /// Average number of runnable tasks over 1, 5 and 15 minutes.
     pub loadavg: [f64; 3],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_in_a_file_of_minor_version_0_has_no_name() {
+        let launcher: Launcher = serde_json::from_str(r#"{"env":{}}"#).unwrap();
+        assert_eq!(launcher, Launcher::default());
+    }
 }

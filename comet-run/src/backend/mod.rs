@@ -1,4 +1,13 @@
 //! What moves the messages: one line per backend, and what each must be able to do.
+//!
+//! A backend either starts its ranks itself, or joins those that a launcher outside (mpirun, srun)
+//! has started, of which this process is one. The command line is the same for both:
+//!
+//! ```text
+//!   find ──► admit ──► (plan) ──► join ──► Job::launch ──► session, on every rank
+//!   by name,  not under            now the ranks   starts them, or
+//!   or auto   the wrong launcher   are numbered    goes ahead on this one
+//! ```
 
 mod shm;
 
@@ -8,13 +17,19 @@ use comet_core::topology::Topology;
 use comet_core::transport::Rank;
 
 use crate::exit;
+use crate::launcher::Launcher;
 use crate::session::Session;
+use crate::terminal;
 use crate::values::Binding;
 
-/// Every backend; `auto` takes the first.
+/// Every backend of this build; `auto` takes the first that fits.
 pub(crate) const BACKENDS: &[&dyn Backend] = &[&shm::SharedMemory];
 
-/// A way to start ranks that can talk to each other.
+/// Backends that a build may lack, each of them a feature of the same name. The first is the one
+/// for processes that a launcher started.
+pub(crate) const OPTIONAL: &[&str] = &["mpi"];
+
+/// A way to get ranks that can talk to each other.
 pub(crate) trait Backend: Sync {
     /// Name on the command line and in the record.
     fn name(&self) -> &'static str;
@@ -22,23 +37,46 @@ pub(crate) trait Backend: Sync {
     /// What it is, in one line.
     fn summary(&self) -> &'static str;
 
-    /// How many CPUs ranks of this process may use.
-    fn usable_cpus(&self) -> usize;
+    /// How many CPUs ranks may use that this program starts; `None` if a launcher outside starts
+    /// them, because one of them knows neither where the others run nor how many CPUs there are.
+    fn usable_cpus(&self) -> Option<usize>;
 
-    /// Whether all ranks may send long messages first and receive then.
-    fn buffers_sends(&self) -> bool;
+    /// Becomes part of a job, once per process; waits for the other processes, if there are any.
+    ///
+    /// # Errors
+    /// If that is not possible.
+    fn join(&self) -> anyhow::Result<Box<dyn Job>>;
+}
+
+/// The part of this process in a job. Dropped, it leaves the job.
+pub(crate) trait Job {
+    /// Which of the processes that joined this one is; 0 if the ranks have still to be started.
+    fn rank(&self) -> Rank;
+
+    /// How many ranks there are; `None` if as many are started as are asked for.
+    fn n_ranks(&self) -> Option<usize>;
+
+    /// The `code` of the first process, on every process that joined.
+    fn agree(&self, code: u8) -> u8;
 
     /// What the record says about it for a run, units in the names.
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)>;
 
-    /// Starts the ranks, has each take part in `session`, and waits for them.
+    /// Has each rank take part in `session`, and returns the exit code: what `conclude` makes of
+    /// the end of the job, which is told on every process that joined, and should the job fail, on
+    /// whichever thread notices.
     ///
     /// # Errors
     /// If the ranks cannot be started.
-    fn launch(&self, launch: &Launch, session: &Session<'_>) -> anyhow::Result<Ended>;
+    fn launch(
+        &self,
+        launch: &Launch,
+        session: &Session<'_>,
+        conclude: &(dyn Fn(&Ended) -> u8 + Sync),
+    ) -> anyhow::Result<u8>;
 }
 
-/// Which ranks to start.
+/// Which ranks take part.
 #[derive(Debug)]
 pub(crate) struct Launch {
     /// How many ranks, and how they are connected.
@@ -67,11 +105,234 @@ pub(crate) enum Ended {
     Interrupted(&'static str),
 }
 
-/// The backend called `name`, or the first one for `auto`.
+impl Ended {
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Finished(code) => *code,
+            Self::Failed { .. } => exit::INTERNAL,
+            Self::Interrupted(signal) => exit::code_of_signal(signal),
+        }
+    }
+}
+
+/// The backend called `name`. For `auto` it is the first that starts its ranks itself, or under a
+/// `launcher` the first that joins those that are there, if this build has one.
 ///
 /// # Errors
-/// If there is no such backend.
-pub(crate) fn find(name: &str) -> anyhow::Result<&'static dyn Backend> {
-    let found = BACKENDS.iter().copied().find(|backend| name == "auto" || backend.name() == name);
-    found.ok_or_else(|| exit::usage(format!("there is no transport '{name}' (write -t auto)")))
+/// If this build has no such backend.
+pub(crate) fn find(
+    name: &str,
+    launcher: Option<&Launcher>,
+) -> anyhow::Result<&'static dyn Backend> {
+    find_in(BACKENDS, name, launcher)
+}
+
+/// Refuses a backend that starts its ranks itself, if a launcher started this program several
+/// times: each would measure on its own, on the same CPUs, and all would print.
+///
+/// # Errors
+/// One sentence with a remedy, in that case.
+pub(crate) fn admit(backend: &dyn Backend, launcher: Option<&Launcher>) -> anyhow::Result<()> {
+    admit_in(BACKENDS, backend, launcher)
+}
+
+/// Joins the ranks of `backend`, which must be all that `launcher` started.
+///
+/// # Errors
+/// If the ranks cannot be joined, or are fewer.
+pub(crate) fn join(
+    backend: &dyn Backend,
+    launcher: Option<&Launcher>,
+) -> anyhow::Result<Box<dyn Job>> {
+    let job = backend.join()?;
+    if let Some((n_ranks, launcher)) = job.n_ranks().zip(launcher) {
+        require_all(n_ranks, launcher, backend.name())?;
+    }
+    // From here on the ranks know better than the environment which of them is the first.
+    terminal::speak(job.rank() == 0);
+    Ok(job)
+}
+
+fn find_in(
+    backends: &[&'static dyn Backend],
+    name: &str,
+    launcher: Option<&Launcher>,
+) -> anyhow::Result<&'static dyn Backend> {
+    let named = |name: &str| backends.iter().copied().find(|backend| backend.name() == name);
+    let found = match name {
+        "auto" => launcher.and(joining(backends)).or(backends.first().copied()),
+        name => named(name),
+    };
+    found.ok_or_else(|| {
+        exit::refuse(
+            exit::TRANSPORT,
+            format!("this comet-run was built without {name} (build it with: {})", build(name)),
+        )
+    })
+}
+
+fn admit_in(
+    backends: &[&'static dyn Backend],
+    backend: &dyn Backend,
+    launcher: Option<&Launcher>,
+) -> anyhow::Result<()> {
+    let Some(launcher) = launcher.filter(|launcher| launcher.may_have_started_several()) else {
+        return Ok(());
+    };
+    if backend.usable_cpus().is_none() {
+        return Ok(());
+    }
+    let (processes, launcher) = (launcher.processes(), launcher.name);
+    let sentence = match joining(backends) {
+        Some(other) => format!(
+            "each would start ranks of its own over {} (write -t {}; or start it without {launcher})",
+            backend.name(),
+            other.name()
+        ),
+        None => format!(
+            "this comet-run was built without MPI, so each would measure alone \
+             (build it with: {}; or start it without {launcher})",
+            build(OPTIONAL[0])
+        ),
+    };
+    let message = format!("{processes} were started by {launcher}, but {sentence}");
+    Err(exit::refuse(exit::TRANSPORT, message))
+}
+
+/// The first backend whose ranks a launcher starts.
+fn joining(backends: &[&'static dyn Backend]) -> Option<&'static dyn Backend> {
+    backends.iter().copied().find(|backend| backend.usable_cpus().is_none())
+}
+
+/// What builds this program with the backend `name`.
+fn build(name: &str) -> String {
+    format!("cargo build --release --features {name}")
+}
+
+/// Processes that a launcher of another library started each see a job of their own.
+fn require_all(n_ranks: usize, launcher: &Launcher, backend: &str) -> anyhow::Result<()> {
+    if launcher.size.is_none_or(|size| size <= n_ranks) {
+        return Ok(());
+    }
+    let (processes, name) = (launcher.processes(), launcher.name);
+    let ranks = if n_ranks == 1 { "1 rank".into() } else { format!("{n_ranks} ranks") };
+    Err(exit::refuse(
+        exit::TRANSPORT,
+        format!(
+            "{processes} were started by {name}, but {backend} found {ranks} \
+             (start comet-run with the launcher of the library that it was built with)"
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A backend that joins the ranks of a launcher. It is asked for nothing but its name and CPUs.
+    struct Joining;
+
+    impl Backend for Joining {
+        fn name(&self) -> &'static str {
+            "mpi"
+        }
+
+        fn summary(&self) -> &'static str {
+            "s"
+        }
+
+        fn usable_cpus(&self) -> Option<usize> {
+            None
+        }
+
+        fn join(&self) -> anyhow::Result<Box<dyn Job>> {
+            anyhow::bail!("there is nothing to join")
+        }
+    }
+
+    const WITHOUT: &[&dyn Backend] = &[&shm::SharedMemory];
+    const WITH: &[&dyn Backend] = &[&shm::SharedMemory, &Joining];
+
+    fn launcher(size: Option<usize>) -> Launcher {
+        Launcher { name: "mpirun", rank: 0, size }
+    }
+
+    #[test]
+    fn auto_joins_where_there_is_a_launcher_and_starts_where_there_is_none() {
+        let check = |backends, launcher: Option<Launcher>, name| {
+            let found = find_in(backends, "auto", launcher.as_ref()).unwrap();
+            assert_eq!(found.name(), name, "{launcher:?}");
+        };
+        check(WITHOUT, None, "shm");
+        check(WITHOUT, Some(launcher(Some(1))), "shm");
+        check(WITHOUT, Some(launcher(Some(4))), "shm");
+        check(WITH, None, "shm");
+        check(WITH, Some(launcher(Some(1))), "mpi");
+        check(WITH, Some(launcher(Some(4))), "mpi");
+        check(WITH, Some(launcher(None)), "mpi");
+    }
+
+    #[test]
+    fn a_name_means_its_backend_under_any_launcher() {
+        let check = |name, launcher: Option<Launcher>| {
+            assert_eq!(find_in(WITH, name, launcher.as_ref()).unwrap().name(), name);
+        };
+        check("mpi", None);
+        check("shm", Some(launcher(Some(4))));
+    }
+
+    fn check_refused(error: &anyhow::Error, sentence: &str) {
+        assert_eq!((error.to_string().as_str(), exit::code_of(error)), (sentence, exit::TRANSPORT));
+    }
+
+    #[test]
+    fn a_backend_that_this_build_lacks_comes_with_the_command_that_builds_it() {
+        let error = find_in(WITHOUT, "mpi", None).err().unwrap();
+        let sentence = "this comet-run was built without mpi \
+                        (build it with: cargo build --release --features mpi)";
+        check_refused(&error, sentence);
+    }
+
+    #[test]
+    fn ranks_are_not_started_once_for_each_process_of_a_launcher() {
+        let admit = |backends, size| {
+            admit_in(backends, &shm::SharedMemory, Some(&launcher(size))).unwrap_err()
+        };
+        check_refused(
+            &admit(WITHOUT, Some(4)),
+            "4 processes were started by mpirun, but this comet-run was built without MPI, so each \
+             would measure alone (build it with: cargo build --release --features mpi; or start it \
+             without mpirun)",
+        );
+        check_refused(
+            &admit(WITH, None),
+            "processes were started by mpirun, but each would start ranks of its own over shm \
+             (write -t mpi; or start it without mpirun)",
+        );
+    }
+
+    #[test]
+    fn what_fits_is_admitted() {
+        let check = |backend: &dyn Backend, launcher: Option<Launcher>| {
+            admit_in(WITH, backend, launcher.as_ref()).unwrap();
+        };
+        check(&shm::SharedMemory, None);
+        check(&shm::SharedMemory, Some(launcher(Some(1))));
+        check(&Joining, None);
+        check(&Joining, Some(launcher(Some(4))));
+    }
+
+    #[test]
+    fn fewer_ranks_than_processes_are_those_of_another_library() {
+        check_refused(
+            &require_all(1, &launcher(Some(4)), "mpi").unwrap_err(),
+            "4 processes were started by mpirun, but mpi found 1 rank (start comet-run with the \
+             launcher of the library that it was built with)",
+        );
+        let check = |n_ranks, size| require_all(n_ranks, &launcher(size), "mpi").unwrap();
+        check(4, Some(4));
+        check(8, Some(4));
+        check(8, None);
+    }
 }

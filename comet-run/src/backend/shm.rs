@@ -1,8 +1,9 @@
 //! Ranks as processes of this machine over shared memory.
 
+use comet_core::transport::Rank;
 use comet_shm::{Bind, JobFailure, LaunchConfig, LaunchError, Outcome};
 
-use super::{Backend, Ended, Launch};
+use super::{Backend, Ended, Job, Launch};
 use crate::exit;
 use crate::session::{self, Session};
 use crate::values::Binding;
@@ -19,20 +20,42 @@ impl Backend for SharedMemory {
         "processes of this machine over shared memory"
     }
 
-    fn usable_cpus(&self) -> usize {
-        comet_shm::usable_cpus()
+    fn usable_cpus(&self) -> Option<usize> {
+        Some(comet_shm::usable_cpus())
     }
 
-    fn buffers_sends(&self) -> bool {
-        true
+    fn join(&self) -> anyhow::Result<Box<dyn Job>> {
+        Ok(Box::new(Forked))
+    }
+}
+
+/// A job whose ranks are forked when it is launched.
+struct Forked;
+
+impl Job for Forked {
+    fn rank(&self) -> Rank {
+        0
+    }
+
+    fn n_ranks(&self) -> Option<usize> {
+        None
+    }
+
+    fn agree(&self, code: u8) -> u8 {
+        code
     }
 
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)> {
-        let n_cpus = launch.bind.n_cpus(self.usable_cpus());
+        let n_cpus = launch.bind.n_cpus(comet_shm::usable_cpus());
         comet_shm::describe(launch.topology.n_ranks(), n_cpus)
     }
 
-    fn launch(&self, launch: &Launch, session: &Session<'_>) -> anyhow::Result<Ended> {
+    fn launch(
+        &self,
+        launch: &Launch,
+        session: &Session<'_>,
+        conclude: &(dyn Fn(&Ended) -> u8 + Sync),
+    ) -> anyhow::Result<u8> {
         let config = LaunchConfig {
             n_ranks: launch.topology.n_ranks(),
             topology: launch.topology.clone(),
@@ -40,20 +63,20 @@ impl Backend for SharedMemory {
             watchdog: launch.watchdog,
         };
         let outcome = comet_shm::launch(&config, |t| session::rank_main(t, session));
-        Ok(match outcome.map_err(refuse)? {
+        Ok(conclude(&match outcome.map_err(refuse)? {
             Outcome::Finished { code } => Ended::Finished(code),
             Outcome::Failed(JobFailure { rank, code, message }) => {
                 Ended::Failed { rank, code, message }
             }
             Outcome::Interrupted { signal } => Ended::Interrupted(signal),
-        })
+        }))
     }
 }
 
 fn bind(binding: &Binding) -> Bind {
     match binding {
         Binding::Core => Bind::Core,
-        Binding::None => Bind::None,
+        Binding::None | Binding::Launcher => Bind::None,
         Binding::List(cpus) => Bind::List(cpus.clone()),
     }
 }

@@ -10,9 +10,9 @@ use comet_core::kernel::{KernelInfo, Profile};
 use comet_report::placement::RankPlacement;
 
 use super::Prepared;
-use crate::backend::{self, Backend, Ended};
-use crate::cli::CheckArgs;
-use crate::exit;
+use crate::backend::{self, Backend, Ended, Job};
+use crate::cli::{CheckArgs, WorldArgs};
+use crate::launcher::Launcher;
 use crate::session::{Audience, Session};
 use crate::signals::Signals;
 use crate::terminal;
@@ -21,46 +21,62 @@ use crate::terminal;
 ///
 /// # Errors
 /// If the command line contradicts itself, or if the ranks cannot be started.
-pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
-    let backend = backend::find(&args.world.transport)?;
+pub(super) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    let backend = backend::find(&args.world.transport, launcher)?;
     let mut settings = Settings::of(Profile::Quick);
     (settings.repetitions, settings.samples) = (Some(1), Some(1));
     settings.corrupt = super::corrupt(args.inject.as_deref())?;
     let signals = Signals::catch().context("cannot catch signals")?;
-    let audience = CheckAudience { buffers_sends: backend.buffers_sends(), signals };
-    let prepared = super::plan_each(&args.select, &args.world, &[], Profile::Quick, backend)?;
-    super::for_each(prepared, |prepared| check_at(prepared, backend, &settings, &audience))
+    let (job, prepared) = super::join(backend, launcher, |origin| {
+        super::plan_each(&args.select, &args.world, &[], Profile::Quick, origin)
+    })?;
+    let common = Common { world: &args.world, backend, job: &*job, settings, signals };
+    super::for_each(prepared, |prepared| common.check(prepared))
 }
 
-fn check_at(
-    prepared: Prepared,
-    backend: &dyn Backend,
-    settings: &Settings,
-    audience: &CheckAudience,
-) -> anyhow::Result<u8> {
-    let Prepared { world, topology, plan, notes } = prepared;
-    notes.iter().for_each(|note| terminal::note(note));
-    terminal::print(&format!("{} ranks over {}\n", topology.n_ranks(), backend.name()))?;
-    let launch = super::launch(&world, topology, settings);
-    let (cases, settings) = (plan.cases(), settings.clone());
-    let session = Session { cases, settings, cap_bytes: u64::MAX, audience };
-    std::io::stdout().flush().context("cannot write to standard output")?;
-    match backend.launch(&launch, &session)? {
-        Ended::Finished(code) => Ok(code),
-        Ended::Failed { message, .. } => Err(exit::refuse(exit::INTERNAL, message)),
-        Ended::Interrupted(signal) => Ok(exit::code_of_signal(signal)),
-    }
-}
-
-/// Prints one line per check.
-struct CheckAudience {
-    buffers_sends: bool,
+/// What checks with different numbers of ranks have in common.
+struct Common<'a> {
+    world: &'a WorldArgs,
+    backend: &'a dyn Backend,
+    job: &'a dyn Job,
+    settings: Settings,
     signals: Signals,
 }
 
+impl Common<'_> {
+    /// Checks with one number of ranks.
+    fn check(&self, prepared: Prepared) -> anyhow::Result<u8> {
+        let Prepared { topology, bind, plan, notes, .. } = prepared;
+        notes.iter().for_each(|note| terminal::note(note));
+        let head = format!("{} ranks over {}\n", topology.n_ranks(), self.backend.name());
+        super::on_first(self.job, || Ok(terminal::print(&head)?))?;
+        let launch = super::launch(self.world, topology, bind, &self.settings);
+        let session = Session {
+            cases: plan.cases(),
+            settings: self.settings.clone(),
+            cap_bytes: u64::MAX,
+            audience: &CheckAudience,
+            signals: &self.signals,
+        };
+        std::io::stdout().flush().context("cannot write to standard output")?;
+        self.job.launch(&launch, &session, &conclude)
+    }
+}
+
+/// Says how the job ended, if not in order; returns the exit code.
+fn conclude(ended: &Ended) -> u8 {
+    if let Ended::Failed { message, .. } = ended {
+        terminal::note(&format!("error: {message}"));
+    }
+    ended.code()
+}
+
+/// Prints one line per check.
+struct CheckAudience;
+
 impl Audience for CheckAudience {
-    fn conformance(&self) -> Option<bool> {
-        Some(self.buffers_sends)
+    fn wants_conformance(&self) -> bool {
+        true
     }
 
     fn checked(&self, name: &str, outcome: &Result<(), String>) {
@@ -73,8 +89,7 @@ impl Audience for CheckAudience {
     }
 
     fn listener(&self, _placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
-        let signals = self.signals.clone();
-        Ok(Box::new(KernelChecks { kernel: None, tally: Tally::default(), signals }))
+        Ok(Box::new(KernelChecks { kernel: None, tally: Tally::default() }))
     }
 }
 
@@ -82,7 +97,6 @@ impl Audience for CheckAudience {
 struct KernelChecks {
     kernel: Option<&'static KernelInfo>,
     tally: Tally,
-    signals: Signals,
 }
 
 /// What became of the cases of one kernel.
@@ -104,10 +118,6 @@ impl Listener for KernelChecks {
             Event::RunFinished(_) => self.turn_to(None)?,
         }
         Ok(())
-    }
-
-    fn interrupted(&self) -> Option<String> {
-        self.signals.arrived().map(str::to_owned)
     }
 }
 

@@ -13,63 +13,85 @@ mod validate;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, Profile, VECTOR_LENGTH};
 use comet_core::topology::Topology;
 
-use crate::backend::{Backend, Launch};
+use crate::backend::{self, Backend, Job, Launch};
 use crate::catalogue;
-use crate::cli::{CaseArgs, Cli, Command, EffortArgs, WorldArgs};
+use crate::cli::{self, CaseArgs, Cli, Command, EffortArgs, WorldArgs};
 use crate::exit;
+use crate::launcher::Launcher;
 use crate::plan::{Override, Plan};
 use crate::selection;
 use crate::terminal;
-use crate::world;
+use crate::values::Binding;
+use crate::world::{self, Origin};
 
 /// Reads the command line, does what it says, and reports an error in one sentence.
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match &cli.command {
-        None => run::run(&cli.run),
-        Some(Command::Run(args)) => run::run(args),
+    let launcher = Launcher::of_this_process();
+    let launcher = launcher.as_ref();
+    terminal::speak(launcher.is_none_or(|launcher| launcher.rank == 0));
+    let code = match cli::parse(launcher.is_some()) {
+        Ok(cli) => obey(&cli, launcher).unwrap_or_else(|error| {
+            terminal::note(&format!("error: {error:#}"));
+            exit::code_of(&error)
+        }),
+        Err(words) => {
+            terminal::explain(&words);
+            if words.use_stderr() { exit::USAGE } else { exit::OK }
+        }
+    };
+    if code != exit::OK && !terminal::speaks() {
+        std::thread::sleep(LAST_WORDS);
+    }
+    ExitCode::from(code)
+}
+
+/// How long a silent process stays that has failed. Launchers end a job as soon as one process
+/// fails, and the first one may not have said yet what is wrong.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Does what the command line says, in a process that `launcher` started; returns the exit code.
+fn obey(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    match &cli.command {
+        None => run::run(&cli.run, launcher),
+        Some(Command::Run(args)) => run::run(args, launcher),
         Some(Command::List(args)) => list::list(args),
-        Some(Command::Plan(args)) => plan::plan(args),
-        Some(Command::Check(args)) => check::check(args),
+        Some(Command::Plan(args)) => plan::plan(args, launcher),
+        Some(Command::Check(args)) => check::check(args, launcher),
         Some(Command::Validate(args)) => validate::validate(args),
         Some(Command::Show(args)) => show::show(args),
         Some(Command::Schema) => schema::schema(),
         Some(Command::Completions(args)) => completions::completions(args),
         Some(Command::Man) => man::man(),
-    };
-    ExitCode::from(result.unwrap_or_else(|error| {
-        terminal::note(&format!("error: {error:#}"));
-        exit::code_of(&error)
-    }))
+    }
 }
 
 /// Selected kernels with their cases, and the ranks that they are for.
 struct Prepared {
-    /// What was asked for, with one number of ranks.
-    world: WorldArgs,
     topology: Topology,
+    bind: Binding,
+    /// How many CPUs the ranks have between them, where that is known.
+    n_cpus: Option<usize>,
     plan: Plan,
     /// Sentences for standard error.
     notes: Vec<String>,
 }
 
-/// What `select`, `world` and `cases` ask for on `backend`: one run for each number of ranks.
+/// What `select`, `world` and `cases` ask for on ranks from `origin`: one run for each number of
+/// ranks.
 fn prepare(
     select: &[String],
     world: &WorldArgs,
     cases: &CaseArgs,
-    backend: &dyn Backend,
+    origin: Origin,
 ) -> anyhow::Result<Vec<Prepared>> {
     let (overrides, profile) = (overrides(cases), cases.profile.profile());
-    let mut prepared = plan_each(select, world, &overrides, profile, backend)?;
-    for Prepared { world, topology, notes, .. } in &mut prepared {
-        let n_cpus = world.bind.n_cpus(backend.usable_cpus());
-        notes.extend(world::oversubscription(topology.n_ranks(), n_cpus));
+    let mut prepared = plan_each(select, world, &overrides, profile, origin)?;
+    for Prepared { topology, n_cpus, notes, .. } in &mut prepared {
+        notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
     }
     Ok(prepared)
 }
@@ -80,16 +102,54 @@ fn plan_each(
     world: &WorldArgs,
     overrides: &[Override],
     profile: Profile,
-    backend: &dyn Backend,
+    origin: Origin,
 ) -> anyhow::Result<Vec<Prepared>> {
     let selection = selection::select(select, &catalogue::infos())?;
-    let prepared = world::each(world).into_iter().map(|world| {
-        let topology = world::topology(&world, backend.usable_cpus())?;
+    let bind = origin.binding(world.bind.as_ref())?;
+    let prepared = world::rank_counts(world, origin)?.into_iter().map(|n_ranks| {
+        let topology = world::topology(world, n_ranks, origin)?;
         let plan = crate::plan::plan(&selection.kernels, overrides, profile, &topology)?;
         let notes = selection.notes.iter().chain(&plan.notes).cloned().collect();
-        Ok(Prepared { world, topology, plan, notes })
+        Ok(Prepared { topology, bind: bind.clone(), n_cpus: origin.n_cpus(&bind), plan, notes })
     });
     prepared.collect()
+}
+
+/// Joins the ranks of `backend`, with what `prepare` makes of the command line for them.
+///
+/// # Errors
+/// If the command line contradicts itself or the ranks, or if they cannot be joined.
+fn join(
+    backend: &dyn Backend,
+    launcher: Option<&Launcher>,
+    prepare: impl Fn(Origin) -> anyhow::Result<Vec<Prepared>>,
+) -> anyhow::Result<(Box<dyn Job>, Vec<Prepared>)> {
+    backend::admit(backend, launcher)?;
+    let told = Origin::of(backend, launcher);
+    // What cannot be done is refused before anything is joined.
+    let prepared = prepare(told)?;
+    let job = backend::join(backend, launcher)?;
+    let found = told.joined(job.n_ranks());
+    // Not every launcher tells how many processes it starts.
+    let prepared = if found == told { prepared } else { prepare(found)? };
+    Ok((job, prepared))
+}
+
+/// Does on the first process of `job` what only one can do; the others get the default, unless it
+/// fails there.
+///
+/// # Errors
+/// If it fails, on every process and with the same code; the first one says why.
+fn on_first<R: Default>(
+    job: &dyn Job,
+    act: impl FnOnce() -> anyhow::Result<R>,
+) -> anyhow::Result<R> {
+    let result = if job.rank() == 0 { act() } else { Ok(R::default()) };
+    let code = result.as_ref().err().map_or(exit::OK, exit::code_of);
+    match job.agree(code) {
+        exit::OK => result,
+        code => result.and(Err(exit::refuse(code, "the first process gave up"))),
+    }
 }
 
 /// Does `one` for each of the runs in turn, unless one of them ends so that the others are given
@@ -149,13 +209,116 @@ fn corrupt(inject: Option<&str>) -> anyhow::Result<Option<String>> {
 /// How long a rank may wait by default, beyond the time of a case.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The ranks to start for cases that take as long as `settings` says.
-fn launch(world: &WorldArgs, topology: Topology, settings: &Settings) -> Launch {
+/// The ranks for cases that take as long as `settings` says.
+fn launch(world: &WorldArgs, topology: Topology, bind: Binding, settings: &Settings) -> Launch {
     // Ranks without a part in a case wait until the others have measured it.
     let case = Duration::from_nanos(settings.case_budget_ns);
     // Many ranks take their time, on few CPUs above all.
     let ranks = Duration::from_millis(50) * u32::try_from(topology.n_ranks()).unwrap_or(u32::MAX);
     let watchdog = world.watchdog.unwrap_or(PATIENCE.saturating_add(case).saturating_add(ranks));
     let watchdog = Some(watchdog).filter(|time| !time.is_zero());
-    Launch { topology, bind: world.bind.clone(), watchdog }
+    Launch { topology, bind, watchdog }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Ended;
+    use crate::session::Session;
+    use clap::Parser as _;
+    use comet_core::transport::Rank;
+
+    /// The part of one process in a job of three, whose first process found out `first_code`.
+    #[derive(Clone, Copy)]
+    struct OneOfThree {
+        rank: Rank,
+        first_code: u8,
+    }
+
+    impl Backend for OneOfThree {
+        fn name(&self) -> &'static str {
+            "three"
+        }
+
+        fn summary(&self) -> &'static str {
+            "three ranks that were there before"
+        }
+
+        fn usable_cpus(&self) -> Option<usize> {
+            None
+        }
+
+        fn join(&self) -> anyhow::Result<Box<dyn Job>> {
+            Ok(Box::new(*self))
+        }
+    }
+
+    impl Job for OneOfThree {
+        fn rank(&self) -> Rank {
+            self.rank
+        }
+
+        fn n_ranks(&self) -> Option<usize> {
+            Some(3)
+        }
+
+        fn agree(&self, code: u8) -> u8 {
+            if self.rank == 0 { code } else { self.first_code }
+        }
+
+        fn describe(&self, _launch: &Launch) -> Vec<(&'static str, String)> {
+            Vec::new()
+        }
+
+        fn launch(
+            &self,
+            _launch: &Launch,
+            _session: &Session<'_>,
+            conclude: &(dyn Fn(&Ended) -> u8 + Sync),
+        ) -> anyhow::Result<u8> {
+            Ok(conclude(&Ended::Finished(self.first_code)))
+        }
+    }
+
+    /// Numbers of ranks that are planned for `line` under a launcher that says it started `size`.
+    fn n_ranks(line: &str, size: Option<usize>) -> anyhow::Result<Vec<usize>> {
+        let cli = Cli::try_parse_from(line.split_whitespace()).expect("a valid command line");
+        let launcher = Launcher { name: "mpirun", rank: 0, size };
+        let backend = OneOfThree { rank: 0, first_code: exit::OK };
+        let (_, prepared) = join(&backend, Some(&launcher), |origin| {
+            prepare(&cli.run.select, &cli.run.world, &cli.run.cases, origin)
+        })?;
+        Ok(prepared.iter().map(|prepared| prepared.topology.n_ranks()).collect())
+    }
+
+    #[test]
+    fn ranks_are_planned_for_as_many_as_there_are() {
+        for size in [None, Some(3), Some(2)] {
+            assert_eq!(n_ranks("comet-run echo", size).unwrap(), [3], "{size:?}");
+        }
+        let error = n_ranks("comet-run echo -n 2", None).unwrap_err().to_string();
+        assert!(error.starts_with("-n asks for 2 ranks, mpirun started 3 ("), "{error}");
+    }
+
+    #[test]
+    fn processes_that_cannot_find_each_other_are_refused() {
+        assert_eq!(
+            exit::code_of(&n_ranks("comet-run echo", Some(4)).unwrap_err()),
+            exit::TRANSPORT
+        );
+    }
+
+    #[test]
+    fn what_the_first_process_finds_out_ends_all_of_them() {
+        let check = |rank, outcome: anyhow::Result<&'static str>, expected: Result<&str, u8>| {
+            let first_code = outcome.as_ref().err().map_or(exit::OK, exit::code_of);
+            let job = OneOfThree { rank, first_code };
+            let found = on_first(&job, || outcome).map_err(|error| exit::code_of(&error));
+            assert_eq!(found, expected, "on rank {rank}");
+        };
+        check(0, Ok("made"), Ok("made"));
+        check(1, Ok("made"), Ok(""));
+        check(0, Err(exit::usage("is there already")), Err(exit::USAGE));
+        check(1, Err(exit::usage("is there already")), Err(exit::USAGE));
+    }
 }

@@ -10,16 +10,22 @@ use comet_core::topology::Topology;
 use crate::backend;
 use crate::cli::PlanArgs;
 use crate::exit;
+use crate::launcher::Launcher;
 use crate::plan::{self, KernelPlan, Plan};
 use crate::terminal;
+use crate::world::Origin;
 
-/// Prints the plan of a run, and starts nothing.
+/// Prints the plan of a run, and starts and joins nothing.
 ///
 /// # Errors
 /// If the command line contradicts itself, or if standard output cannot be written.
-pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
-    let backend = backend::find(&args.world.transport)?;
-    let prepared = super::prepare(&args.select, &args.world, &args.cases, backend)?;
+pub(super) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    let backend = backend::find(&args.world.transport, launcher)?;
+    let origin = Origin::of(backend, launcher);
+    let prepared = super::prepare(&args.select, &args.world, &args.cases, origin)?;
+    if let Err(error) = backend::admit(backend, launcher) {
+        terminal::note(&format!("note: {error:#}"));
+    }
     let settings = super::settings(&args.cases, &args.effort);
     terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
     super::for_each(prepared, |prepared| {

@@ -15,9 +15,10 @@ use comet_report::recorder::{RunDescription, new_run_id};
 use serde_json::{Value, json};
 
 use super::Prepared;
-use crate::backend::{self, Backend, Ended, Launch};
-use crate::cli::{ProgressArg, RunArgs};
+use crate::backend::{self, Backend, Ended, Job, Launch};
+use crate::cli::{OutputArgs, ProgressArg, RunArgs};
 use crate::exit;
+use crate::launcher::Launcher;
 use crate::results::{ResultFile, Results};
 use crate::session::Session;
 use crate::signals::Signals;
@@ -27,18 +28,27 @@ use crate::terminal;
 ///
 /// # Errors
 /// If the command line contradicts itself, or if the ranks or the result file cannot be made.
-pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let backend = backend::find(&args.world.transport)?;
-    let prepared = super::prepare(&args.select, &args.world, &args.cases, backend)?;
+pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    let backend = backend::find(&args.world.transport, launcher)?;
     let mut settings = super::settings(&args.cases, &args.effort);
     settings.corrupt = super::corrupt(args.inject.as_deref())?;
     let signals = Signals::catch().context("cannot catch signals")?;
+    let (job, prepared) = super::join(backend, launcher, |origin| {
+        super::prepare(&args.select, &args.world, &args.cases, origin)
+    })?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
-    let file = ResultFile::create(&args.output, &run_id, started_at)?;
-    let first_id = Cell::new(Some(run_id));
-    let common =
-        Common { args, backend, settings: &settings, file: &file, signals: &signals, first_id };
+    let file = super::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
+    let common = Common {
+        args,
+        launcher,
+        backend,
+        job: &*job,
+        settings: &settings,
+        file: &file,
+        signals: &signals,
+        first_id: Cell::new(Some(run_id)),
+    };
     let code = super::for_each(prepared, |prepared| common.run(prepared));
     file.tidy();
     let code = code?;
@@ -51,7 +61,9 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<u8> {
 /// What runs with different numbers of ranks have in common.
 struct Common<'a> {
     args: &'a RunArgs,
+    launcher: Option<&'a Launcher>,
     backend: &'a dyn Backend,
+    job: &'a dyn Job,
     settings: &'a Settings,
     file: &'a ResultFile,
     signals: &'a Signals,
@@ -62,32 +74,47 @@ struct Common<'a> {
 impl Common<'_> {
     /// Measures with one number of ranks.
     fn run(&self, prepared: Prepared) -> anyhow::Result<u8> {
-        let Prepared { world, topology, plan, notes } = prepared;
-        let launch = super::launch(&world, topology, self.settings);
+        let Prepared { topology, bind, n_cpus, plan, notes } = prepared;
+        let launch = super::launch(&self.args.world, topology, bind, self.settings);
         let output = &self.args.output;
         if !output.quiet {
             notes.iter().for_each(|note| terminal::note(note));
         }
         let results = Results {
-            description: self.describe(&launch),
+            description: self.describe(&launch, n_cpus),
             path: self.file.path().map(Path::to_owned),
             format: output.format.clone(),
-            progress: if output.quiet { ProgressArg::None } else { output.progress },
-            signals: self.signals.clone(),
+            progress: self.progress(),
+            notes_sharing: n_cpus.is_none() && !output.quiet,
         };
-        let (cases, settings) = (plan.cases(), self.settings.clone());
-        let cap_bytes = self.args.cases.mem;
-        let session = Session { cases, settings, cap_bytes, audience: &results };
+        let session = Session {
+            cases: plan.cases(),
+            settings: self.settings.clone(),
+            cap_bytes: self.args.cases.mem,
+            audience: &results,
+            signals: self.signals,
+        };
         // What is still in a buffer would be written once more by each rank.
         std::io::stdout().flush().context("cannot write to standard output")?;
-        conclude(&self.backend.launch(&launch, &session)?, self.file)
+        // Not all of `self` may be used by whichever thread notices that the job has failed.
+        let file = self.file;
+        self.job.launch(&launch, &session, &|ended| conclude(ended, file))
+    }
+
+    /// How progress is shown. The terminals that launchers make for their processes are nobody's.
+    fn progress(&self) -> ProgressArg {
+        let OutputArgs { quiet, progress, .. } = &self.args.output;
+        let is_hidden = *progress == ProgressArg::Auto && self.launcher.is_some();
+        if *quiet || is_hidden { ProgressArg::None } else { *progress }
     }
 
     /// What the record says about the run.
-    fn describe(&self, launch: &Launch) -> RunDescription {
-        let Self { args, backend, settings, .. } = *self;
+    fn describe(&self, launch: &Launch, n_cpus: Option<usize>) -> RunDescription {
+        let Self { args, backend, .. } = *self;
         let started_at = SystemTime::now();
-        let details = backend.describe(launch).into_iter();
+        // It has started the ranks only where they were joined.
+        let launcher = self.job.n_ranks().and(self.launcher);
+        let details = self.job.describe(launch).into_iter();
         // A backend states numbers as texts too; the record has numbers.
         let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
         let details = details.map(|(name, text)| (name.to_owned(), value(text))).collect();
@@ -96,101 +123,84 @@ impl Common<'_> {
             started_at,
             suite: Suite::of_this_build(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
-            config: config(args, backend, launch, settings),
+            config: self.config(launch, n_cpus),
             seed: None,
             labels: args.output.label.iter().cloned().collect(),
             transport: Transport::new(backend.name(), details),
+            launcher: launcher.map(|launcher| launcher.name.to_owned()),
             placements: Vec::new(),
             topology: launch.topology.clone(),
             environment: Environment::capture(Path::new("/"), variables()),
         }
     }
+
+    /// Every setting in effect, whether given or by default.
+    fn config(&self, launch: &Launch, n_cpus: Option<usize>) -> BTreeMap<String, Value> {
+        let Self { args, backend, settings, .. } = *self;
+        let n_ranks = launch.topology.n_ranks();
+        let entries = [
+            ("select", json!(args.select)),
+            ("ranks", json!(n_ranks)),
+            ("usable_cpus", json!(n_cpus)),
+            ("oversubscribed", json!(n_cpus.map(|n_cpus| n_ranks > n_cpus))),
+            ("transport", json!(backend.name())),
+            ("mesh", json!(args.world.mesh.map(|shape| shape.to_string()))),
+            ("topology", json!(args.world.topology)),
+            ("bind", json!(launch.bind.to_string())),
+            ("watchdog_s", json!(launch.watchdog.map(|time| time.as_secs_f64()))),
+            ("profile", json!(args.cases.profile.name())),
+            ("sizes", json!(args.cases.sizes)),
+            ("vector_lengths", json!(args.cases.vector_lengths)),
+            ("local_n", json!(args.cases.local_n)),
+            ("hops", json!(args.cases.hops)),
+            ("mem_bytes", json!(args.cases.mem)),
+            ("case_budget_ns", json!(settings.case_budget_ns)),
+            ("run_budget_ns", json!(settings.run_budget_ns)),
+            ("repetitions", json!(settings.repetitions)),
+            ("samples", json!(settings.samples)),
+            ("max_samples", json!(settings.max_samples)),
+            ("corrupt", json!(settings.corrupt)),
+        ];
+        entries.map(|(name, value)| (name.to_owned(), value)).into()
+    }
 }
 
-/// Says how the job ended, and puts an end under the file of one that died.
-fn conclude(ended: &Ended, file: &ResultFile) -> anyhow::Result<u8> {
-    Ok(match ended {
+/// Puts an end under the file of a job that died, and says how that happened; returns the exit
+/// code.
+fn conclude(ended: &Ended, file: &ResultFile) -> u8 {
+    let Some(death) = death(ended) else { return ended.code() };
+    let path = file.kept().filter(|path| path.is_file());
+    let closed = path.map_or(Ok(()), |path| close_abandoned(path, &death));
+    // What could not be kept has been told by rank 0.
+    if !matches!(ended, Ended::Finished(_)) {
+        terminal::note(&format!("error: {}", death.message));
+    }
+    if let Err(error) = closed {
+        terminal::note(&format!("error: {:#}", anyhow::Error::new(error)));
+        return exit::INTERNAL;
+    }
+    ended.code()
+}
+
+/// What the file of a job says that ended so, if it did not end in order.
+fn death(ended: &Ended) -> Option<Death> {
+    let (code, message, rank, reason) = match ended {
         Ended::Finished(exit::INTERNAL) => {
-            // Rank 0 has said why; whatever was kept before is worth an end.
-            close(
-                file,
-                "output_failed",
-                "the results could not be kept or printed",
-                None,
-                "error",
-            )?;
-            exit::INTERNAL
+            let message = "the results could not be kept or printed";
+            ("output_failed", message.to_owned(), None, "error")
         }
-        Ended::Finished(code) => *code,
-        Ended::Failed { rank, code, message } => {
-            close(file, code, message, *rank, "error")?;
-            terminal::note(&format!("error: {message}"));
-            exit::INTERNAL
-        }
+        Ended::Finished(_) => return None,
+        Ended::Failed { rank, code, message } => (*code, message.clone(), *rank, "error"),
         Ended::Interrupted(signal) => {
-            let message = format!("the ranks were ended by a second {signal}");
-            close(file, "interrupted", &message, None, signal)?;
-            terminal::note(&format!("error: {message}"));
-            exit::code_of_signal(signal)
+            ("interrupted", format!("the ranks were ended by a second {signal}"), None, *signal)
         }
-    })
-}
-
-fn close(
-    file: &ResultFile,
-    code: &str,
-    message: &str,
-    rank: Option<usize>,
-    reason: &str,
-) -> anyhow::Result<()> {
-    let Some(path) = file.kept().filter(|path| path.is_file()) else { return Ok(()) };
-    let death = Death {
-        code: code.into(),
-        message: message.into(),
-        rank,
-        reason: reason.into(),
-        noticed_at: SystemTime::now(),
     };
-    Ok(close_abandoned(path, &death)?)
+    let (code, reason) = (code.into(), reason.into());
+    Some(Death { code, message, rank, reason, noticed_at: SystemTime::now() })
 }
 
 /// The environment, without names or values that are no text.
 fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-}
-
-/// Every setting in effect, whether given or by default.
-fn config(
-    args: &RunArgs,
-    backend: &dyn Backend,
-    launch: &Launch,
-    settings: &Settings,
-) -> BTreeMap<String, Value> {
-    let n_ranks = launch.topology.n_ranks();
-    let n_cpus = launch.bind.n_cpus(backend.usable_cpus());
-    let entries = [
-        ("select", json!(args.select)),
-        ("ranks", json!(n_ranks)),
-        ("usable_cpus", json!(n_cpus)),
-        ("oversubscribed", json!(n_ranks > n_cpus)),
-        ("transport", json!(backend.name())),
-        ("mesh", json!(args.world.mesh.map(|shape| shape.to_string()))),
-        ("topology", json!(args.world.topology)),
-        ("bind", json!(launch.bind.to_string())),
-        ("watchdog_s", json!(launch.watchdog.map(|time| time.as_secs_f64()))),
-        ("profile", json!(args.cases.profile.name())),
-        ("sizes", json!(args.cases.sizes)),
-        ("vector_lengths", json!(args.cases.vector_lengths)),
-        ("local_n", json!(args.cases.local_n)),
-        ("hops", json!(args.cases.hops)),
-        ("mem_bytes", json!(args.cases.mem)),
-        ("case_budget_ns", json!(settings.case_budget_ns)),
-        ("run_budget_ns", json!(settings.run_budget_ns)),
-        ("repetitions", json!(settings.repetitions)),
-        ("samples", json!(settings.samples)),
-        ("max_samples", json!(settings.max_samples)),
-        ("corrupt", json!(settings.corrupt)),
-    ];
-    entries.map(|(name, value)| (name.to_owned(), value)).into()
 }
