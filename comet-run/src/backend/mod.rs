@@ -9,6 +9,8 @@
 //!   or auto   the wrong launcher   are numbered    goes ahead on this one
 //! ```
 
+#[cfg(feature = "mpi")]
+mod mpi;
 mod shm;
 
 use std::time::Duration;
@@ -23,7 +25,11 @@ use crate::terminal;
 use crate::values::Binding;
 
 /// Every backend of this build; `auto` takes the first that fits.
-pub(crate) const BACKENDS: &[&dyn Backend] = &[&shm::SharedMemory];
+pub(crate) const BACKENDS: &[&dyn Backend] = &[
+    &shm::SharedMemory,
+    #[cfg(feature = "mpi")]
+    &mpi::Mpi,
+];
 
 /// Backends that a build may lack, each of them a feature of the same name. The first is the one
 /// for processes that a launcher started.

@@ -1,0 +1,25 @@
+//! Ranks of an MPI job that exchange messages by native MPI calls.
+//!
+//! ```text
+//!   join ──► Job ──run──► Mpi (the Transport of this rank) ──► native ──► MPI library
+//!                  └────► guard, a thread that ends a job that does not move
+//! ```
+//!
+//! Processes are started by `mpirun`, `mpiexec` or `srun`; [`join`] makes this one a rank.
+//! The crate is empty without its feature `link`, so that everything builds where there is no MPI.
+//!
+//! Blocked calls are the blocked calls of MPI, collectives its collectives, and nothing is added
+//! on the way but the test of the return code and a note for the guard of what this rank waits for.
+//! All unsafe code is in the module `native`.
+#![cfg(feature = "link")]
+
+mod guard;
+mod job;
+#[expect(unsafe_code, reason = "MPI is called through its C interface")]
+mod native;
+mod transport;
+
+pub use guard::JobFailure;
+pub use job::{Job, JoinError, RunConfig, join};
+pub use native::MpiBuffer;
+pub use transport::{Mpi, MpiRecv, MpiSend};

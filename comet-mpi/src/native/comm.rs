@@ -1,0 +1,341 @@
+//! A communicator, and the calls on it.
+
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use comet_core::transport::{Rank, Source, Status, Tag};
+use mpi::ffi;
+
+use super::{Failure, Outcome, empty_status, outcome, written};
+
+/// The part of a message above 2^31 - 1 bytes that is one element of its type, in bytes.
+const LONG_ELEMENT_BYTES: c_int = 1 << 30;
+/// The most elements of one call of a collective.
+const MAX_COUNT: usize = c_int::MAX as usize;
+
+/// A duplicate of the world, on which errors are returned.
+///
+/// Every method makes one MPI call, unless it says more; ranks are those of the job, and have been
+/// checked by the caller.
+pub(crate) struct Comm {
+    raw: ffi::MPI_Comm,
+    byte: ffi::MPI_Datatype,
+}
+
+impl Comm {
+    /// Duplicates the world (section 7.4.2); all processes of the job do. It is never freed: it
+    /// ends with the library.
+    pub(crate) fn duplicate_world() -> Outcome<Self> {
+        let world = constant!(RSMPI_COMM_WORLD);
+        let duplicate = |comm| {
+            // SAFETY: the library is initialised; the call writes the handle of a new one.
+            unsafe { ffi::MPI_Comm_dup(world, comm) }
+        };
+        let raw = written("MPI_Comm_dup", constant!(RSMPI_COMM_NULL), duplicate)?;
+        let returned = constant!(RSMPI_ERRORS_RETURN);
+        // SAFETY: the communicator has just been made.
+        let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, returned) };
+        outcome("MPI_Comm_set_errhandler", code)?;
+        Ok(Self { raw, byte: constant!(RSMPI_UINT8_T) })
+    }
+
+    /// The handle.
+    #[inline]
+    pub(super) fn raw(&self) -> ffi::MPI_Comm {
+        self.raw
+    }
+
+    /// Number of this rank (section 7.4.1).
+    pub(crate) fn rank(&self) -> Outcome<Rank> {
+        // SAFETY: the communicator is alive; the call writes the number.
+        let number = |rank| unsafe { ffi::MPI_Comm_rank(self.raw, rank) };
+        let rank = written("MPI_Comm_rank", 0, number)?;
+        Ok(from_c(rank))
+    }
+
+    /// How many ranks there are (section 7.4.1).
+    pub(crate) fn n_ranks(&self) -> Outcome<usize> {
+        size(self.raw)
+    }
+
+    /// How many ranks share the memory of this one (section 7.4.2); all ranks call it.
+    pub(crate) fn n_ranks_here(&self) -> Outcome<usize> {
+        let (kind, info) = (constant!(RSMPI_COMM_TYPE_SHARED), constant!(RSMPI_INFO_NULL));
+        let split = |comm| {
+            // SAFETY: the communicator is alive; the call writes the handle of a new one.
+            unsafe { ffi::MPI_Comm_split_type(self.raw, kind, 0, info, comm) }
+        };
+        let mut here = written("MPI_Comm_split_type", constant!(RSMPI_COMM_NULL), split)?;
+        let n_ranks = size(here)?;
+        // SAFETY: the communicator was made above, and nothing uses it any more.
+        outcome("MPI_Comm_free", unsafe { ffi::MPI_Comm_free(&raw mut here) })?;
+        Ok(n_ranks)
+    }
+
+    /// `MPI_Send` (section 3.2.1).
+    #[inline]
+    pub(crate) fn send(&self, message: &[u8], to: Rank, tag: Tag) -> Outcome {
+        self.with_type(message.len(), |count, kind| {
+            let start = message.as_ptr().cast();
+            // SAFETY: the message is borrowed for the whole call, which reads no more than its
+            // length.
+            unsafe {
+                ffi::MPI_Send(start, count, kind, to_c(to), c_int::from(tag.value()), self.raw)
+            }
+        })
+        .and_then(|code| outcome("MPI_Send", code))
+    }
+
+    /// `MPI_Recv` (section 3.2.4).
+    #[inline]
+    pub(crate) fn recv(&self, buffer: &mut [u8], from: Source, tag: Tag) -> Arrived {
+        let mut status = empty_status();
+        let code = self.with_type(buffer.len(), |count, kind| {
+            let (start, from) = (buffer.as_mut_ptr().cast(), source_to_c(from));
+            let (tag, status) = (c_int::from(tag.value()), &raw mut status);
+            // SAFETY: the buffer is borrowed for the whole call, which writes no more than its
+            // length, and the status.
+            unsafe { ffi::MPI_Recv(start, count, kind, from, tag, self.raw, status) }
+        });
+        self.arrived("MPI_Recv", code, &status)
+    }
+
+    /// `MPI_Sendrecv` (section 3.10).
+    #[inline]
+    pub(crate) fn exchange(
+        &self,
+        (message, to): (&[u8], Rank),
+        (buffer, from): (&mut [u8], Source),
+        tag: Tag,
+    ) -> Arrived {
+        let mut status = empty_status();
+        let (out, back) = (message.as_ptr().cast(), buffer.as_mut_ptr().cast());
+        let (to, from, tag) = (to_c(to), source_to_c(from), c_int::from(tag.value()));
+        let written = &raw mut status;
+        let code = self.with_type(message.len(), |n_out, out_kind| {
+            let both = |n_back, back_kind| {
+                // SAFETY: message and buffer are borrowed for the whole call and do not overlap; it
+                // reads and writes no more than their lengths, and writes the status.
+                unsafe {
+                    ffi::MPI_Sendrecv(
+                        out, n_out, out_kind, to, tag, back, n_back, back_kind, from, tag,
+                        self.raw, written,
+                    )
+                }
+            };
+            self.with_type(buffer.len(), both).unwrap_or_else(|failure| failure.code)
+        });
+        self.arrived("MPI_Sendrecv", code, &status)
+    }
+
+    /// `MPI_Iprobe` (section 3.8.1).
+    #[inline]
+    pub(crate) fn probe(&self, from: Source, tag: Tag) -> Outcome<Option<Status>> {
+        let (mut found, mut status) = (0, empty_status());
+        let (from, tag) = (source_to_c(from), c_int::from(tag.value()));
+        let (flag, written) = (&raw mut found, &raw mut status);
+        // SAFETY: the call writes the flag, and the status if the flag is set.
+        let code = unsafe { ffi::MPI_Iprobe(from, tag, self.raw, flag, written) };
+        outcome("MPI_Iprobe", code)?;
+        if found == 0 {
+            return Ok(None);
+        }
+        self.status(&status).map(Some)
+    }
+
+    /// `MPI_Barrier` (section 6.3).
+    #[inline]
+    pub(crate) fn barrier(&self) -> Outcome {
+        // SAFETY: the communicator is alive.
+        outcome("MPI_Barrier", unsafe { ffi::MPI_Barrier(self.raw) })
+    }
+
+    /// `MPI_Bcast` (section 6.4), several times for a message of more than 2^31 - 1 bytes.
+    #[inline]
+    pub(crate) fn broadcast(&self, message: &mut [u8], root: Rank) -> Outcome {
+        in_pieces(message, |piece, count| {
+            let start = piece.cast();
+            // SAFETY: the piece is borrowed for the whole call, which reads it on the root and
+            // writes it on the others, and no more than its length.
+            let code = unsafe { ffi::MPI_Bcast(start, count, self.byte, to_c(root), self.raw) };
+            outcome("MPI_Bcast", code)
+        })
+    }
+
+    /// `MPI_Allreduce` of sums in place (section 6.9.6), several times for a vector of more than
+    /// 2^31 - 1 elements.
+    #[inline]
+    pub(crate) fn sum(&self, values: &mut [f64]) -> Outcome {
+        let (kind, op) = (constant!(RSMPI_DOUBLE), constant!(RSMPI_SUM));
+        in_pieces(values, |piece, count| {
+            let start = piece.cast();
+            // SAFETY: the piece is borrowed for the whole call, which reads and writes it.
+            let code = unsafe { ffi::MPI_Allreduce(in_place(), start, count, kind, op, self.raw) };
+            outcome("MPI_Allreduce", code)
+        })
+    }
+
+    /// The largest `value` of all ranks (section 6.9.6); all ranks call it.
+    pub(crate) fn largest(&self, value: c_int) -> Outcome<c_int> {
+        let mut largest = value;
+        let (kind, op) = (constant!(RSMPI_INT32_T), constant!(RSMPI_MAX));
+        let start = (&raw mut largest).cast();
+        // SAFETY: the call reads and writes one integer, which lives here.
+        let code = unsafe { ffi::MPI_Allreduce(in_place(), start, 1, kind, op, self.raw) };
+        outcome("MPI_Allreduce", code)?;
+        Ok(largest)
+    }
+
+    /// What `status` says about a message of any length (sections 3.2.5 and 5.1.11).
+    #[inline]
+    pub(super) fn status(&self, status: &ffi::MPI_Status) -> Outcome<Status> {
+        let mut count = 0;
+        // SAFETY: the status was written by the library; the call writes the count.
+        let code = unsafe { ffi::MPI_Get_count(status, self.byte, &raw mut count) };
+        outcome("MPI_Get_count", code)?;
+        let length_bytes = match usize::try_from(count) {
+            Ok(length_bytes) => length_bytes,
+            Err(_) => self.long_length(status)?,
+        };
+        let (source, tag) = envelope(status);
+        Ok(Status { source, tag, length_bytes })
+    }
+
+    /// The length of a message that an `int` does not hold.
+    #[cold]
+    fn long_length(&self, status: &ffi::MPI_Status) -> Outcome<usize> {
+        let count = |count| {
+            // SAFETY: the status was written by the library; the call writes the count.
+            unsafe { ffi::MPI_Get_elements_x(status, self.byte, count) }
+        };
+        let count = written("MPI_Get_elements_x", 0, count)?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    /// What came of a receive whose call returned `code`.
+    #[inline]
+    fn arrived(
+        &self,
+        call: &'static str,
+        code: Outcome<c_int>,
+        status: &ffi::MPI_Status,
+    ) -> Arrived {
+        match code.and_then(|code| outcome(call, code)) {
+            Ok(()) => self.status(status).map_err(|failure| (failure, envelope(status))),
+            Err(failure) => Err((failure, envelope(status))),
+        }
+    }
+
+    /// Makes `call` with a count and a type that describe `length_bytes` bytes.
+    #[inline]
+    pub(super) fn with_type(
+        &self,
+        length_bytes: usize,
+        call: impl FnOnce(c_int, ffi::MPI_Datatype) -> c_int,
+    ) -> Outcome<c_int> {
+        match c_int::try_from(length_bytes) {
+            Ok(count) => Ok(call(count, self.byte)),
+            Err(_) => {
+                let mut kind = self.long_type(length_bytes)?;
+                let code = call(1, kind);
+                // SAFETY: the type was made above; operations that use it go on (section 5.1.9).
+                outcome("MPI_Type_free", unsafe { ffi::MPI_Type_free(&raw mut kind) })?;
+                Ok(code)
+            }
+        }
+    }
+
+    /// A type of `length_bytes` bytes, for lengths that an `int` does not hold (section 5.1.2):
+    /// elements of 1 GiB, and the rest.
+    #[cold]
+    fn long_type(&self, length_bytes: usize) -> Outcome<ffi::MPI_Datatype> {
+        let mut element = contiguous(LONG_ELEMENT_BYTES, self.byte)?;
+        let element_bytes = LONG_ELEMENT_BYTES as usize;
+        let n_elements = length_bytes / element_bytes;
+        let lengths = [to_c(n_elements), to_c(length_bytes % element_bytes)];
+        let offset = ffi::MPI_Aint::try_from(n_elements * element_bytes);
+        let offsets = [0, offset.expect("no memory is longer than half of the address space")];
+        let kinds = [element, self.byte];
+        let make = |kind| {
+            let (lengths, offsets) = (lengths.as_ptr(), offsets.as_ptr());
+            // SAFETY: the three arrays have two elements each, and the types in them are alive.
+            unsafe { ffi::MPI_Type_create_struct(2, lengths, offsets, kinds.as_ptr(), kind) }
+        };
+        let mut kind = written("MPI_Type_create_struct", constant!(RSMPI_DATATYPE_NULL), make)?;
+        // SAFETY: the type has just been made.
+        outcome("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&raw mut kind) })?;
+        // SAFETY: the type was made above; those that contain it go on (section 5.1.9).
+        outcome("MPI_Type_free", unsafe { ffi::MPI_Type_free(&raw mut element) })?;
+        Ok(kind)
+    }
+}
+
+/// What came of a receive: the message, or what failed and whose message it was.
+pub(crate) type Arrived = Result<Status, (Failure, (Rank, Tag))>;
+
+/// Source and tag of a message.
+#[inline]
+pub(super) fn envelope(status: &ffi::MPI_Status) -> (Rank, Tag) {
+    let tag = u16::try_from(status.MPI_TAG).unwrap_or(0);
+    (from_c(status.MPI_SOURCE), Tag::from_wire(tag & 0x7fff))
+}
+
+/// A type of `n` elements of `kind`, one behind the other.
+fn contiguous(n: c_int, kind: ffi::MPI_Datatype) -> Outcome<ffi::MPI_Datatype> {
+    // SAFETY: the type is alive; the call writes the handle of a new one.
+    let make = |made| unsafe { ffi::MPI_Type_contiguous(n, kind, made) };
+    written("MPI_Type_contiguous", constant!(RSMPI_DATATYPE_NULL), make)
+}
+
+/// How many ranks `comm` has.
+fn size(comm: ffi::MPI_Comm) -> Outcome<usize> {
+    // SAFETY: callers name a communicator that is alive; the call writes the size.
+    let size = written("MPI_Comm_size", 0, |size| unsafe { ffi::MPI_Comm_size(comm, size) })?;
+    Ok(from_c(size))
+}
+
+/// Makes `call` with the start and the count of pieces of `values`; also once if there are none,
+/// because the other ranks wait for the call.
+#[inline]
+fn in_pieces<V>(values: &mut [V], mut call: impl FnMut(*mut V, c_int) -> Outcome) -> Outcome {
+    if values.is_empty() {
+        // The address of an empty slice is a small number, which might be `MPI_IN_PLACE`.
+        let mut nothing = MaybeUninit::<V>::uninit();
+        return call(nothing.as_mut_ptr(), 0);
+    }
+    if values.len() <= MAX_COUNT {
+        return call(values.as_mut_ptr(), to_c(values.len()));
+    }
+    values.chunks_mut(MAX_COUNT).try_for_each(|piece| call(piece.as_mut_ptr(), to_c(piece.len())))
+}
+
+/// `MPI_IN_PLACE`, which is a macro that the binding cannot translate. Libraries whose handles are
+/// integers (MPICH and its family) define it as -1, those whose handles are pointers (Open MPI, and
+/// the ABI of MPI-5) as 1.
+fn in_place() -> *const c_void {
+    const HANDLES_ARE_INTEGERS: bool = size_of::<ffi::MPI_Comm>() == size_of::<c_int>();
+    ptr::without_provenance(if HANDLES_ARE_INTEGERS { usize::MAX } else { 1 })
+}
+
+#[inline]
+pub(super) fn source_to_c(source: Source) -> c_int {
+    match source {
+        Source::Rank(rank) => to_c(rank),
+        Source::Any => constant!(RSMPI_ANY_SOURCE),
+    }
+}
+
+/// A rank or a count, which the caller has compared with one that came from C.
+#[inline]
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "see above")]
+pub(super) fn to_c(value: usize) -> c_int {
+    debug_assert!(c_int::try_from(value).is_ok(), "{value} is not below 2^31");
+    value as c_int
+}
+
+/// A rank or a count that came from C.
+#[inline]
+fn from_c(value: c_int) -> usize {
+    usize::try_from(value).unwrap_or(0)
+}

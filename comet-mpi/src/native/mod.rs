@@ -1,0 +1,135 @@
+//! The C interface of MPI, and the only unsafe code of this crate.
+//!
+//! [`Comm`] makes the calls, [`Sending`] and [`Receiving`] those that
+//! go on in the background, [`MpiBuffer`] is memory of
+//! the library, [`Library`] its life from initialisation to its end. Calls return their code as a
+//! [`Failure`]: what it means is for the transport to say.
+//! Numbers of sections are those of the MPI standard, version 4.1.
+
+/// Reads a constant of the library.
+macro_rules! constant {
+    ($name:ident) => {{
+        // SAFETY: the binding exports it as a constant that is initialised when the program is
+        // loaded, and never written.
+        unsafe { ::mpi::ffi::$name }
+    }};
+}
+
+mod comm;
+mod memory;
+mod request;
+
+pub(crate) use comm::{Arrived, Comm};
+pub use memory::MpiBuffer;
+pub(crate) use request::{Receiving, Sending};
+
+use std::ffi::{c_char, c_int};
+
+use mpi::environment::Universe;
+use mpi::{Threading, environment, ffi};
+
+/// Code of a rank that panicked, as Rust programs have it.
+const PANICKED: u8 = 101;
+
+/// Result of an MPI call.
+pub(crate) type Outcome<R = ()> = Result<R, Failure>;
+
+/// An MPI call that did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Name of the function.
+    pub(crate) call: &'static str,
+    /// What it returned (section 9.4).
+    pub(crate) code: c_int,
+}
+
+/// What an MPI call returned, as a result.
+#[inline]
+fn outcome(call: &'static str, code: c_int) -> Outcome {
+    if code == ffi::MPI_SUCCESS.cast_signed() { Ok(()) } else { Err(Failure { call, code }) }
+}
+
+impl Failure {
+    /// Whether a message was longer than its buffer.
+    pub(crate) fn is_truncation(self) -> bool {
+        self.class() == ffi::MPI_ERR_TRUNCATE.cast_signed()
+    }
+
+    /// The class of the code, which is one of the standard's (section 9.4).
+    fn class(self) -> c_int {
+        let mut class = self.code;
+        // SAFETY: the call only writes the class; if it fails, the code stands for its class.
+        unsafe { ffi::MPI_Error_class(self.code, &raw mut class) };
+        class
+    }
+
+    /// What the library says about it.
+    pub(crate) fn text(self) -> String {
+        let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize];
+        let mut length: c_int = 0;
+        let start = text.as_mut_ptr().cast::<c_char>();
+        // SAFETY: the library writes at most as many characters as the vector has (section 9.4),
+        // and how many they are.
+        unsafe { ffi::MPI_Error_string(self.code, start, &raw mut length) };
+        text.truncate(usize::try_from(length).unwrap_or(0));
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+/// The library, from its initialisation until this is dropped; communicators and memory hold it.
+pub(crate) struct Library {
+    /// Finalises MPI when it is dropped.
+    _universe: Universe,
+}
+
+impl Library {
+    /// Initialises MPI for a process whose main thread alone makes calls (section 11.6), and has
+    /// errors returned; `None` if it was initialised before.
+    pub(crate) fn initialise() -> Option<Self> {
+        let (universe, _level) = environment::initialize_with_threading(Threading::Funneled)?;
+        let returned = constant!(RSMPI_ERRORS_RETURN);
+        for comm in [constant!(RSMPI_COMM_WORLD), constant!(RSMPI_COMM_SELF)] {
+            // SAFETY: both communicators exist from initialisation on (section 9.3.1). Errors that
+            // belong to no communicator are raised on one of them.
+            unsafe { ffi::MPI_Comm_set_errhandler(comm, returned) };
+        }
+        Some(Self { _universe: universe })
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        // To finalise is to wait for all ranks, which may wait for this one in something else.
+        if std::thread::panicking() {
+            abort(PANICKED);
+        }
+    }
+}
+
+/// Ends all processes of the job, this one first, with `code` (section 9.7.1, `MPI_Abort`).
+pub(crate) fn abort(code: u8) -> ! {
+    let world = constant!(RSMPI_COMM_WORLD);
+    // SAFETY: the world exists; nothing is assumed of the process afterwards.
+    unsafe { ffi::MPI_Abort(world, c_int::from(code)) };
+    exit_now(code)
+}
+
+/// Ends this process without any cleaning up, which could wait for a library that is stuck. The
+/// launcher notices that a process ended without a word, and ends the others.
+pub(crate) fn exit_now(code: u8) -> ! {
+    // SAFETY: the call may be made from any thread at any time, and does not return.
+    unsafe { nix::libc::_exit(c_int::from(code)) }
+}
+
+/// What the MPI call `f`, which is `call`, makes of `value`.
+#[inline]
+fn written<V>(call: &'static str, mut value: V, f: impl FnOnce(*mut V) -> c_int) -> Outcome<V> {
+    outcome(call, f(&raw mut value)).map(|()| value)
+}
+
+/// A status for the library to write.
+#[inline]
+fn empty_status() -> ffi::MPI_Status {
+    // SAFETY: all of its fields are integers, for which zeros are values.
+    unsafe { std::mem::zeroed() }
+}

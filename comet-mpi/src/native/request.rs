@@ -1,0 +1,140 @@
+//! Operations in flight.
+//!
+//! They are started with the lease of a scope, which promises that they are waited for before the
+//! borrow of their buffer ends, or that the process ends first; so to start them is safe.
+
+use std::ffi::c_int;
+use std::marker::PhantomData;
+use std::slice;
+
+use comet_core::transport::{Lease, Rank, Source, Tag};
+use mpi::ffi;
+
+use super::comm::{Arrived, Comm, envelope, source_to_c, to_c};
+use super::{Outcome, empty_status, outcome};
+use crate::transport::Mpi;
+
+/// A send that was started.
+pub(crate) struct Sending<'env> {
+    request: Request,
+    message: PhantomData<&'env [u8]>,
+}
+
+/// A receive that was started.
+pub(crate) struct Receiving<'env> {
+    request: Request,
+    start: *mut u8,
+    capacity_bytes: usize,
+    buffer: PhantomData<&'env mut [u8]>,
+}
+
+impl<'env> Sending<'env> {
+    /// `MPI_Isend` (section 3.7.2).
+    #[inline]
+    pub(crate) fn start(
+        _lease: Lease<Mpi>,
+        comm: &Comm,
+        message: &'env [u8],
+        to: Rank,
+        tag: Tag,
+    ) -> Outcome<Self> {
+        let start = message.as_ptr().cast();
+        let request = Request::start(comm, "MPI_Isend", message.len(), |count, kind, request| {
+            let (to, tag) = (to_c(to), c_int::from(tag.value()));
+            // SAFETY: by the lease the message stays borrowed until the send has ended.
+            unsafe { ffi::MPI_Isend(start, count, kind, to, tag, comm.raw(), request) }
+        })?;
+        Ok(Self { request, message: PhantomData })
+    }
+
+    /// Whether [`wait`](Self::wait) would return at once; makes progress.
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.request.has_ended()
+    }
+
+    /// `MPI_Wait` (section 3.7.3).
+    #[inline]
+    pub(crate) fn wait(mut self) -> Outcome {
+        let ignored = constant!(RSMPI_STATUS_IGNORE);
+        // SAFETY: the request was started, and has not been waited for: that takes it.
+        outcome("MPI_Wait", unsafe { ffi::MPI_Wait(&raw mut self.request.0, ignored) })
+    }
+}
+
+impl<'env> Receiving<'env> {
+    /// `MPI_Irecv` (section 3.7.2).
+    #[inline]
+    pub(crate) fn start(
+        _lease: Lease<Mpi>,
+        comm: &Comm,
+        buffer: &'env mut [u8],
+        from: Source,
+        tag: Tag,
+    ) -> Outcome<Self> {
+        let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
+        let request = Request::start(comm, "MPI_Irecv", capacity_bytes, |count, kind, request| {
+            let (from, tag) = (source_to_c(from), c_int::from(tag.value()));
+            // SAFETY: by the lease the buffer stays borrowed until the receive has ended.
+            unsafe { ffi::MPI_Irecv(start.cast(), count, kind, from, tag, comm.raw(), request) }
+        })?;
+        Ok(Self { request, start, capacity_bytes, buffer: PhantomData })
+    }
+
+    /// Length of the buffer in bytes.
+    #[inline]
+    pub(crate) fn capacity_bytes(&self) -> usize {
+        self.capacity_bytes
+    }
+
+    /// Whether [`wait`](Self::wait) would return at once; makes progress.
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.request.has_ended()
+    }
+
+    /// `MPI_Wait` (section 3.7.3); gives the buffer back.
+    #[inline]
+    pub(crate) fn wait(mut self, comm: &Comm) -> (Arrived, &'env mut [u8]) {
+        let mut status = empty_status();
+        // SAFETY: the request was started, and has not been waited for: that takes it.
+        let code = unsafe { ffi::MPI_Wait(&raw mut self.request.0, &raw mut status) };
+        let arrived = outcome("MPI_Wait", code).and_then(|()| comm.status(&status));
+        // SAFETY: pointer and length are those of the slice that `start` took for 'env, and the
+        // operation, the only one to use them, is over.
+        let buffer = unsafe { slice::from_raw_parts_mut(self.start, self.capacity_bytes) };
+        (arrived.map_err(|failure| (failure, envelope(&status))), buffer)
+    }
+}
+
+/// The handle of an operation that was started and not waited for.
+struct Request(ffi::MPI_Request);
+
+impl Request {
+    /// Starts an operation on `length_bytes` bytes by `start`, which is the function `call`.
+    #[inline]
+    fn start(
+        comm: &Comm,
+        call: &'static str,
+        length_bytes: usize,
+        start: impl FnOnce(c_int, ffi::MPI_Datatype, *mut ffi::MPI_Request) -> c_int,
+    ) -> Outcome<Self> {
+        let mut request = constant!(RSMPI_REQUEST_NULL);
+        let written = &raw mut request;
+        let code = comm.with_type(length_bytes, |count, kind| start(count, kind, written))?;
+        outcome(call, code)?;
+        Ok(Self(request))
+    }
+
+    /// `MPI_Request_get_status` (section 3.7.6), which makes progress as `MPI_Test` does, and
+    /// leaves the request as it is. An operation that has failed has ended too.
+    #[inline]
+    fn has_ended(&self) -> bool {
+        let (mut flag, mut status) = (0, empty_status());
+        let (ended, ignored) = (&raw mut flag, &raw mut status);
+        // SAFETY: the request was started and has not been waited for; the call writes the flag,
+        // and the status if it is set.
+        let code = unsafe { ffi::MPI_Request_get_status(self.0, ended, ignored) };
+        flag != 0 || outcome("MPI_Request_get_status", code).is_err()
+    }
+}

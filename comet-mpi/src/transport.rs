@@ -1,0 +1,305 @@
+//! The transport of one rank: each call is one call of MPI.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::Thread;
+use std::time::Duration;
+
+use comet_core::capability::Never;
+use comet_core::error::{Result, TransportError, TransportErrorKind};
+use comet_core::topology::Topology;
+use comet_core::transport::{
+    ClockInfo, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport, require_rank,
+    require_source,
+};
+use comet_core::waiting::Waiting;
+use nix::time::{ClockId, clock_gettime};
+
+use crate::guard::{JobFailure, Vitals};
+use crate::job::Job;
+use crate::native::{
+    self, Arrived, Comm, Failure, Library, MpiBuffer, Outcome, Receiving, Sending,
+};
+
+/// Waits may last this many times as long as what is expected, beyond the watchdog's time.
+const ALLOWANCE: u64 = 4;
+
+/// One rank of the MPI transport; made by [`Job::run`].
+pub struct Mpi {
+    comm: Rc<Comm>,
+    library: Rc<Library>,
+    rank: Rank,
+    topology: Topology,
+    is_one_node: bool,
+    vitals: Arc<Vitals>,
+    guard: Thread,
+}
+
+/// A send in flight.
+pub struct MpiSend<'env> {
+    sending: Sending<'env>,
+    waiting: Waiting,
+}
+
+/// A receive in flight; it holds the borrow of its buffer.
+pub struct MpiRecv<'env> {
+    receiving: Receiving<'env>,
+    source: Source,
+    tag: Tag,
+}
+
+impl fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n_ranks = self.topology.n_ranks();
+        f.debug_struct("Mpi").field("rank", &self.rank).field("n_ranks", &n_ranks).finish()
+    }
+}
+
+impl fmt::Debug for MpiSend<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MpiSend").field("waiting", &self.waiting).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for MpiRecv<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MpiRecv").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+impl Mpi {
+    pub(crate) fn new(job: &Job, topology: Topology, vitals: &Arc<Vitals>, guard: &Thread) -> Self {
+        Self {
+            comm: Rc::clone(job.comm()),
+            library: Rc::clone(job.library()),
+            rank: job.rank(),
+            topology,
+            is_one_node: job.is_one_node(),
+            vitals: Arc::clone(vitals),
+            guard: guard.clone(),
+        }
+    }
+
+    /// The largest code of all ranks, or this rank's own if the others cannot be reached.
+    pub(crate) fn largest(&self, code: u8) -> u8 {
+        let all = self.waiting(Waiting::Collective(Source::Any), || self.comm.largest(code.into()));
+        all.ok().and_then(|largest| u8::try_from(largest).ok()).unwrap_or(code)
+    }
+
+    /// Makes `call`, and lets the guard know of it.
+    #[inline]
+    fn waiting<R>(&self, waiting: Waiting, call: impl FnOnce() -> R) -> R {
+        self.vitals.enter(waiting);
+        let result = call();
+        self.vitals.leave();
+        result
+    }
+
+    /// Makes the call of a collective.
+    #[inline]
+    fn collective(&self, peer: Source, call: impl FnOnce(&Comm) -> Outcome) -> Result<()> {
+        self.waiting(Waiting::Collective(peer), || call(&self.comm))
+            .map_err(|failure| self.error(failure))
+    }
+
+    #[cold]
+    fn error(&self, failure: Failure) -> TransportError {
+        let text = format!("{} failed: {}", failure.call, failure.text());
+        TransportError::new(TransportErrorKind::Backend, text).on_rank(self.rank)
+    }
+
+    /// What came of a receive from `source` into `capacity_bytes` bytes.
+    #[inline]
+    fn received(&self, arrived: Arrived, source: Source, capacity_bytes: usize) -> Result<Status> {
+        arrived.map_err(|(failure, envelope)| {
+            self.recv_error(failure, envelope, source, capacity_bytes)
+        })
+    }
+
+    #[cold]
+    fn recv_error(
+        &self,
+        failure: Failure,
+        (found, tag): (Rank, Tag),
+        source: Source,
+        capacity_bytes: usize,
+    ) -> TransportError {
+        if !failure.is_truncation() {
+            return self.error(failure).with_peer(source, tag);
+        }
+        // How long it was, and what of it arrived, the standard leaves open, and so do libraries.
+        let peer = if source == Source::Any { Source::Rank(found) } else { source };
+        TransportError::new(TransportErrorKind::Truncated, "the message is too long")
+            .with_capacity(capacity_bytes)
+            .with_peer(peer, tag)
+            .on_rank(self.rank)
+    }
+}
+
+impl RawTransport for Mpi {
+    type SendOp<'env> = MpiSend<'env>;
+    type RecvOp<'env> = MpiRecv<'env>;
+
+    #[inline]
+    fn start_send<'env>(
+        &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: &'env [u8],
+    ) -> Result<MpiSend<'env>> {
+        require_rank(self, destination)?;
+        let waiting = Waiting::Send(destination, tag, message.len());
+        let sending = Sending::start(lease, &self.comm, message, destination, tag);
+        Ok(MpiSend { sending: sending.map_err(|failure| self.error(failure))?, waiting })
+    }
+
+    #[inline]
+    fn start_recv<'env>(
+        &self,
+        lease: Lease<Self>,
+        source: Source,
+        tag: Tag,
+        buffer: &'env mut [u8],
+    ) -> Result<MpiRecv<'env>> {
+        require_source(self, source)?;
+        let receiving = Receiving::start(lease, &self.comm, buffer, source, tag);
+        Ok(MpiRecv { receiving: receiving.map_err(|failure| self.error(failure))?, source, tag })
+    }
+
+    #[inline]
+    fn poll_send(&self, op: &mut MpiSend<'_>) -> bool {
+        op.sending.has_ended()
+    }
+
+    #[inline]
+    fn poll_recv(&self, op: &mut MpiRecv<'_>) -> bool {
+        op.receiving.has_ended()
+    }
+
+    #[inline]
+    fn finish_send(&self, op: MpiSend<'_>) -> Result<()> {
+        let MpiSend { sending, waiting } = op;
+        self.waiting(waiting, || sending.wait()).map_err(|failure| self.error(failure))
+    }
+
+    #[inline]
+    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
+        let MpiRecv { receiving, source, tag } = op;
+        let waiting = Waiting::Recv(source, tag, receiving.capacity_bytes());
+        let (arrived, buffer) = self.waiting(waiting, || receiving.wait(&self.comm));
+        (self.received(arrived, source, buffer.len()), buffer)
+    }
+
+    fn fail_job(&self, reason: &str) -> ! {
+        let (rank, n_ranks) = (self.rank, self.topology.n_ranks());
+        let during = self.vitals.during();
+        let message = format!("rank {rank} of {n_ranks} gave up{during}: {reason}");
+        let failure = JobFailure { rank: Some(rank), code: "rank_gave_up", message };
+        native::abort(self.vitals.give_up(failure, &self.guard))
+    }
+}
+
+impl Transport for Mpi {
+    type Buffer = MpiBuffer;
+    type OneSided = Never;
+    type ParallelFile = Never;
+    type Layouts = Never;
+    type Groups = Never;
+
+    #[inline]
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    #[inline]
+    fn n_ranks(&self) -> usize {
+        self.topology.n_ranks()
+    }
+
+    /// `CLOCK_MONOTONIC`, which is one clock for all processes of a machine.
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
+        Duration::from(now).as_nanos().try_into().unwrap_or(u64::MAX)
+    }
+
+    fn clock(&self) -> ClockInfo {
+        ClockInfo { name: "CLOCK_MONOTONIC", is_global: self.is_one_node, is_virtual: false }
+    }
+
+    fn promises(&self) -> Promises {
+        Promises { buffers_sends: false, survives_truncation: false }
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn message_buffer(&self, length_bytes: usize) -> Result<MpiBuffer> {
+        MpiBuffer::new(&self.library, length_bytes).ok_or_else(|| {
+            let text = format!("there is no memory for a message buffer of {length_bytes} bytes");
+            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank)
+        })
+    }
+
+    fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+        require_source(self, source)?;
+        self.comm.probe(source, tag).map_err(|failure| self.error(failure))
+    }
+
+    #[inline]
+    fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
+        require_rank(self, destination)?;
+        let waiting = Waiting::Send(destination, tag, message.len());
+        self.waiting(waiting, || self.comm.send(message, destination, tag))
+            .map_err(|failure| self.error(failure).with_peer(Source::Rank(destination), tag))
+    }
+
+    #[inline]
+    fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
+        require_source(self, source)?;
+        let waiting = Waiting::Recv(source, tag, buffer.len());
+        let arrived = self.waiting(waiting, || self.comm.recv(buffer, source, tag));
+        self.received(arrived, source, buffer.len())
+    }
+
+    #[inline]
+    fn blocked_exchange(
+        &self,
+        destination: Rank,
+        message: &[u8],
+        source: Source,
+        buffer: &mut [u8],
+        tag: Tag,
+    ) -> Result<Status> {
+        require_rank(self, destination)?;
+        require_source(self, source)?;
+        let capacity_bytes = buffer.len();
+        let waiting = Waiting::Recv(source, tag, capacity_bytes);
+        let exchange = || self.comm.exchange((message, destination), (buffer, source), tag);
+        let arrived = self.waiting(waiting, exchange);
+        self.received(arrived, source, capacity_bytes)
+    }
+
+    #[inline]
+    fn barrier(&self) -> Result<()> {
+        self.collective(Source::Any, Comm::barrier)
+    }
+
+    #[inline]
+    fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
+        require_rank(self, root)?;
+        self.collective(Source::Any, |comm| comm.broadcast(message, root))
+    }
+
+    #[inline]
+    fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
+        self.collective(Source::Any, |comm| comm.sum(values))
+    }
+
+    fn annotate(&self, activity: &str, expected_ns: u64) {
+        self.vitals.annotate(activity, expected_ns.saturating_mul(ALLOWANCE));
+    }
+}

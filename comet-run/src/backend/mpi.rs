@@ -1,0 +1,78 @@
+//! Ranks of an MPI job, started by mpirun, mpiexec or srun.
+
+use comet_core::transport::Rank;
+use comet_mpi::{JobFailure, RunConfig};
+
+use super::{Backend, Ended, Job, Launch};
+use crate::exit;
+use crate::session::{self, Session};
+use crate::terminal;
+
+/// Of so many ranks, each says what it did when the job had to end; the first tell the story.
+const N_TOLD: Rank = 16;
+
+/// The MPI backend.
+pub(super) struct Mpi;
+
+impl Backend for Mpi {
+    fn name(&self) -> &'static str {
+        "mpi"
+    }
+
+    fn summary(&self) -> &'static str {
+        "processes that mpirun, mpiexec or srun starts, over MPI"
+    }
+
+    fn usable_cpus(&self) -> Option<usize> {
+        None
+    }
+
+    fn join(&self) -> anyhow::Result<Box<dyn Job>> {
+        let job = comet_mpi::join().map_err(|error| {
+            exit::refuse(exit::TRANSPORT, format!("cannot join an MPI job: {error}"))
+        })?;
+        Ok(Box::new(job))
+    }
+}
+
+impl Job for comet_mpi::Job {
+    fn rank(&self) -> Rank {
+        self.rank()
+    }
+
+    fn n_ranks(&self) -> Option<usize> {
+        Some(self.n_ranks())
+    }
+
+    fn agree(&self, code: u8) -> u8 {
+        self.agree(code)
+    }
+
+    fn describe(&self, _launch: &Launch) -> Vec<(&'static str, String)> {
+        self.describe()
+    }
+
+    fn launch(
+        &self,
+        launch: &Launch,
+        session: &Session<'_>,
+        conclude: &(dyn Fn(&Ended) -> u8 + Sync),
+    ) -> anyhow::Result<u8> {
+        let signals = session.signals;
+        let config = RunConfig {
+            topology: launch.topology.clone(),
+            watchdog: launch.watchdog,
+            signal: &|| signals.arrived(),
+            on_failure: &|failure| conclude_failure(failure, conclude),
+        };
+        let code = self.run(&config, |t| session::rank_main(t, session));
+        Ok(conclude(&Ended::Finished(code)))
+    }
+}
+
+/// Tells of a failure that this rank noticed, whether it is the first or not.
+fn conclude_failure(failure: &JobFailure, conclude: &dyn Fn(&Ended) -> u8) -> u8 {
+    let JobFailure { rank, code, message } = failure.clone();
+    terminal::speak(rank.is_none_or(|rank| rank < N_TOLD));
+    conclude(&Ended::Failed { rank, code, message })
+}
