@@ -42,6 +42,26 @@ pub fn barrier<T: Transport>(t: &T) -> Result<()> {
 /// # Errors
 /// If there is no rank `root`, if a rank's `message` has another length, or if the job has failed.
 pub fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
+    broadcast_after(t, root, message, |_| Ok(()))
+}
+
+/// [`broadcast`] to ranks that rest until their message arrives (see [`Transport::rest_until`]), so
+/// that those that are still busy have the CPUs.
+///
+/// # Errors
+/// Those of [`broadcast`].
+pub fn broadcast_to_resting<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
+    broadcast_after(t, root, message, |parent| t.rest_until(Source::Rank(parent), BROADCAST))
+}
+
+/// The broadcast, in which a rank does `wait(parent)` before it receives.
+#[inline]
+fn broadcast_after<T: Transport>(
+    t: &T,
+    root: Rank,
+    message: &mut [u8],
+    wait: impl FnOnce(Rank) -> Result<()>,
+) -> Result<()> {
     let (rank, n_ranks) = (t.rank(), t.n_ranks());
     require_rank(t, root)?;
     let relative = (rank + n_ranks - root) % n_ranks;
@@ -52,6 +72,7 @@ pub fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<
     }
     if relative != 0 {
         let parent = (relative - bit + root) % n_ranks;
+        wait(parent)?;
         let status = t.blocked_recv(Source::Rank(parent), BROADCAST, message)?;
         require_length(t, status.length_bytes, message.len())?;
     }

@@ -8,9 +8,9 @@
 //!
 //! ```text
 //!   rank   enter(what, number) … MPI call … leave()
-//!   guard  same number for longer than the watchdog allows        ──► on_failure, end
+//!   guard  same number for longer than the watchdog allows         ──► on_failure, end
 //!          a signal came, and still the same number after a moment ──► on_failure, end
-//!          the rank gives up, and asks for it                     ──► on_failure, rank aborts
+//!          the rank gives up, and asks for it                      ──► on_failure, rank aborts
 //! ```
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,6 +33,9 @@ const SUSPENDED: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_millis(400);
 /// How long a rank that gives up waits for the guard to tell.
 const TELLING: Duration = Duration::from_secs(5);
+/// How long a rank that has told of a stall stays, so that the others tell what they wait for
+/// before the launcher ends them.
+const LAST_ORDERS: Duration = Duration::from_secs(1);
 /// Bits of a length in its word; the others number the wait.
 const LENGTH_BITS: u32 = 40;
 
@@ -192,7 +195,11 @@ impl Guard<'_> {
             let signal = (self.config.signal)();
             sight.update(Instant::now(), self.vitals.words(), signal.is_some());
             if let Some(failure) = self.judge(&sight, signal) {
-                native::exit_now((self.config.on_failure)(&failure));
+                let code = (self.config.on_failure)(&failure);
+                if signal.is_none() {
+                    thread::sleep(LAST_ORDERS);
+                }
+                native::exit_now(code);
             }
         }
     }
@@ -218,7 +225,7 @@ impl Guard<'_> {
         let (rank, n_ranks) = (self.rank, self.config.topology.n_ranks());
         let (waited_s, during) = (sight.waited().as_secs_f64(), self.vitals.during());
         let message =
-            format!("rank {rank} of {n_ranks}{how} {waiting} after {waited_s:.1} s{during}");
+            format!("rank {rank} of {n_ranks}{how} {waiting}{during}, for {waited_s:.1} s so far");
         Some(JobFailure { rank: Some(rank), code, message })
     }
 
@@ -272,8 +279,8 @@ mod tests {
         assert_eq!(
             message(&vitals, 12, None).as_deref(),
             Some(
-                "rank 0 of 2 waits for up to 8 bytes from rank 1 (tag 7) after 2.2 s during \
-                 comet/echo hops=1 length_bytes=8"
+                "rank 0 of 2 waits for up to 8 bytes from rank 1 (tag 7) during \
+                 comet/echo hops=1 length_bytes=8, for 2.2 s so far"
             )
         );
     }
@@ -292,7 +299,7 @@ mod tests {
         let vitals = Vitals::default();
         vitals.enter(Waiting::Collective(Source::Any));
         let expected = "rank 0 of 2, told to end by SIGTERM, still waits for the other ranks in a \
-                        collective after 0.4 s";
+                        collective, for 0.4 s so far";
         assert_eq!(message(&vitals, 3, Some("SIGTERM")).as_deref(), Some(expected));
     }
 

@@ -111,7 +111,7 @@ impl Job {
         let (version, subversion) = environment::version();
         vec![
             ("library", library_version()),
-            ("mpi_standard", format!("{version}.{subversion}")),
+            ("standard", format!("MPI {version}.{subversion}")),
             ("thread_level", format!("{:?}", environment::threading_support()).to_lowercase()),
             ("is_one_node", (self.n_ranks_here == self.n_ranks).to_string()),
         ]
@@ -165,7 +165,8 @@ impl Job {
 
 /// Name and version of the MPI library, as it calls itself: `Open MPI v4.1.4`,
 /// `MPICH Version: 4.0.2`. It need not be initialised.
-fn library_version() -> String {
+#[must_use]
+pub fn library_version() -> String {
     let text = environment::library_version().unwrap_or_default();
     let first = text.lines().next().unwrap_or_default();
     let name = first.split(',').next().unwrap_or_default();

@@ -20,6 +20,6 @@ mod native;
 mod transport;
 
 pub use guard::JobFailure;
-pub use job::{Job, JoinError, RunConfig, join};
+pub use job::{Job, JoinError, RunConfig, join, library_version};
 pub use native::MpiBuffer;
 pub use transport::{Mpi, MpiRecv, MpiSend};

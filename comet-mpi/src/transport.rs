@@ -3,8 +3,8 @@
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::Thread;
-use std::time::Duration;
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use comet_core::capability::Never;
 use comet_core::error::{Result, TransportError, TransportErrorKind};
@@ -24,6 +24,10 @@ use crate::native::{
 
 /// Waits may last this many times as long as what is expected, beyond the watchdog's time.
 const ALLOWANCE: u64 = 4;
+
+/// How long a rank that rests looks without a pause, and the longest pause between two looks.
+const AWAKE_FOR: Duration = Duration::from_micros(100);
+const NAP: Duration = Duration::from_millis(1);
 
 /// One rank of the MPI transport; made by [`Job::run`].
 pub struct Mpi {
@@ -247,6 +251,24 @@ impl Transport for Mpi {
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
         require_source(self, source)?;
         self.comm.probe(source, tag).map_err(|failure| self.error(failure))
+    }
+
+    /// MPI libraries poll while they wait, which takes the CPU from ranks that share it, and disturbs
+    /// those on the same core.
+    fn rest_until(&self, source: Source, tag: Tag) -> Result<()> {
+        require_source(self, source)?;
+        let waiting = Waiting::Recv(source, tag, 0);
+        let start = Instant::now();
+        let rest = || {
+            while self.comm.probe(source, tag)?.is_none() {
+                match start.elapsed() {
+                    waited if waited < AWAKE_FOR => thread::yield_now(),
+                    waited => thread::sleep((waited / 8).min(NAP)),
+                }
+            }
+            Ok(())
+        };
+        self.waiting(waiting, rest).map_err(|failure| self.error(failure))
     }
 
     #[inline]

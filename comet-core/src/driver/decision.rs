@@ -1,5 +1,6 @@
 //! What rank 0 decides and every rank then does: one broadcast record of fixed size.
 
+use crate::collective;
 use crate::context::Pace;
 use crate::error::Result;
 use crate::event::{RunEnd, Stop};
@@ -34,13 +35,13 @@ impl Decision {
         for (word, chunk) in self.to_words().iter().zip(bytes.as_chunks_mut().0) {
             *chunk = word.to_le_bytes();
         }
-        t.blocked_broadcast(0, &mut bytes)
+        collective::broadcast_to_resting(t, 0, &mut bytes)
     }
 
-    /// The other ranks hear it.
+    /// The other ranks hear it. They rest until then: many have no part in the case at hand.
     pub(super) fn hear<T: Transport>(t: &T) -> Result<Self> {
         let mut bytes = [0u8; N_WORDS * 8];
-        t.blocked_broadcast(0, &mut bytes)?;
+        collective::broadcast_to_resting(t, 0, &mut bytes)?;
         let mut words = [0u64; N_WORDS];
         for (word, chunk) in words.iter_mut().zip(bytes.as_chunks().0) {
             *word = u64::from_le_bytes(*chunk);

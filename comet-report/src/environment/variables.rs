@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 /// Starts of the names that are recorded.
 const PREFIXES: &[&str] = &[
     "COMET_",
-    "OMPI_",
+    "OMPI_MCA_",
     "OPAL_",
-    "PMIX_",
-    "PRTE_",
+    "PMIX_MCA_",
+    "PRTE_MCA_",
     "MPICH_",
     "MPIR_CVAR_",
     "MPIEXEC_",
@@ -31,6 +31,9 @@ const PREFIXES: &[&str] = &[
 /// Whole names that are recorded.
 const NAMES: &[&str] = &["LD_PRELOAD", "LD_LIBRARY_PATH"];
 
+/// Starts of names that launchers set anew for each job, and that tune nothing.
+const OF_ONE_JOB: &[&str] = &["OMPI_MCA_ess", "OMPI_MCA_initial_wdir", "OMPI_MCA_orte_"];
+
 /// Parts of names that may hold a secret; these are never recorded.
 const SECRETS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASS"];
 
@@ -44,7 +47,8 @@ pub(super) fn allowed(
 fn is_allowed(name: &str) -> bool {
     let is_listed = NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let upper = name.to_uppercase();
-    is_listed && !SECRETS.iter().any(|secret| upper.contains(secret))
+    let is_of_one_job = OF_ONE_JOB.iter().any(|prefix| name.starts_with(prefix));
+    is_listed && !is_of_one_job && !SECRETS.iter().any(|secret| upper.contains(secret))
 }
 
 #[cfg(test)]
@@ -55,6 +59,8 @@ mod tests {
     fn only_listed_names_without_secrets_are_kept() {
         for (name, expected) in [
             ("OMPI_MCA_btl", true),
+            ("OMPI_MCA_orte_hnp_uri", false),
+            ("PMIX_SERVER_URI2", false),
             ("LD_PRELOAD", true),
             ("HOME", false),
             ("SECRET_TOKEN", false),

@@ -59,6 +59,9 @@ pub(crate) trait Job {
     /// Which of the processes that joined this one is; 0 if the ranks have still to be started.
     fn rank(&self) -> Rank;
 
+    /// What moves its messages, as that calls itself (`Open MPI v4.1.4`).
+    fn library(&self) -> String;
+
     /// How many ranks there are; `None` if as many are started as are asked for.
     fn n_ranks(&self) -> Option<usize>;
 
@@ -153,7 +156,7 @@ pub(crate) fn join(
 ) -> anyhow::Result<Box<dyn Job>> {
     let job = backend.join()?;
     if let Some((n_ranks, launcher)) = job.n_ranks().zip(launcher) {
-        require_all(n_ranks, launcher, backend.name())?;
+        require_all(n_ranks, launcher, &job.library())?;
     }
     // From here on the ranks know better than the environment which of them is the first.
     terminal::speak(job.rank() == 0);
@@ -217,7 +220,7 @@ fn build(name: &str) -> String {
 }
 
 /// Processes that a launcher of another library started each see a job of their own.
-fn require_all(n_ranks: usize, launcher: &Launcher, backend: &str) -> anyhow::Result<()> {
+fn require_all(n_ranks: usize, launcher: &Launcher, library: &str) -> anyhow::Result<()> {
     if launcher.size.is_none_or(|size| size <= n_ranks) {
         return Ok(());
     }
@@ -226,8 +229,9 @@ fn require_all(n_ranks: usize, launcher: &Launcher, backend: &str) -> anyhow::Re
     Err(exit::refuse(
         exit::TRANSPORT,
         format!(
-            "{processes} were started by {name}, but {backend} found {ranks} \
-             (start comet-run with the launcher of the library that it was built with)"
+            "{processes} were started by {name}, but the MPI of this comet-run, {library}, found \
+             {ranks} (start it with the launcher of that library, or build it with the one whose \
+             launcher this is: MPICC=... cargo build --release --features mpi)"
         ),
     ))
 }
@@ -332,9 +336,10 @@ mod tests {
     #[test]
     fn fewer_ranks_than_processes_are_those_of_another_library() {
         check_refused(
-            &require_all(1, &launcher(Some(4)), "mpi").unwrap_err(),
-            "4 processes were started by mpirun, but mpi found 1 rank (start comet-run with the \
-             launcher of the library that it was built with)",
+            &require_all(1, &launcher(Some(4)), "Open MPI v4.1.4").unwrap_err(),
+            "4 processes were started by mpirun, but the MPI of this comet-run, Open MPI v4.1.4, \
+             found 1 rank (start it with the launcher of that library, or build it with the one \
+             whose launcher this is: MPICC=... cargo build --release --features mpi)",
         );
         let check = |n_ranks, size| require_all(n_ranks, &launcher(size), "mpi").unwrap();
         check(4, Some(4));

@@ -40,6 +40,10 @@ impl Job for comet_mpi::Job {
         self.rank()
     }
 
+    fn library(&self) -> String {
+        comet_mpi::library_version()
+    }
+
     fn n_ranks(&self) -> Option<usize> {
         Some(self.n_ranks())
     }

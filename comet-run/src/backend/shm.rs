@@ -37,6 +37,10 @@ impl Job for Forked {
         0
     }
 
+    fn library(&self) -> String {
+        "shared memory".into()
+    }
+
     fn n_ranks(&self) -> Option<usize> {
         None
     }

@@ -258,6 +258,10 @@ mod tests {
             self.rank
         }
 
+        fn library(&self) -> String {
+            "MPI".into()
+        }
+
         fn n_ranks(&self) -> Option<usize> {
             Some(3)
         }
