@@ -15,6 +15,8 @@ pub enum Waiting {
     Recv(Source, Tag, usize),
     /// For a rank in a collective, or for any of them.
     Collective(Source),
+    /// For something to do, which comes from a rank.
+    Rest(Source),
 }
 
 /// Any source, as a peer in a packed word.
@@ -37,6 +39,7 @@ impl Waiting {
                 [word(2, peer(from), tag.value()), length as u64]
             }
             Some(Self::Collective(from)) => [word(3, peer(from), 0), 0],
+            Some(Self::Rest(from)) => [word(4, peer(from), 0), 0],
         }
     }
 
@@ -52,6 +55,7 @@ impl Waiting {
             1 => Some(Self::Send(rank, tag, length_bytes)),
             2 => Some(Self::Recv(source, tag, length_bytes)),
             3 => Some(Self::Collective(source)),
+            4 => Some(Self::Rest(source)),
             _ => None,
         }
     }
@@ -62,8 +66,11 @@ impl Waiting {
         match self {
             Self::Send(rank, ..)
             | Self::Recv(Source::Rank(rank), ..)
-            | Self::Collective(Source::Rank(rank)) => rank..rank + 1,
-            Self::Recv(Source::Any, ..) | Self::Collective(Source::Any) => 0..n_ranks,
+            | Self::Collective(Source::Rank(rank))
+            | Self::Rest(Source::Rank(rank)) => rank..rank + 1,
+            Self::Recv(Source::Any, ..)
+            | Self::Collective(Source::Any)
+            | Self::Rest(Source::Any) => 0..n_ranks,
         }
     }
 }
@@ -83,7 +90,13 @@ impl fmt::Display for Waiting {
             Self::Collective(Source::Rank(rank)) => {
                 write!(f, "waits for rank {rank} in a collective")
             }
-            Self::Collective(Source::Any) => write!(f, "waits for the other ranks in a collective"),
+            Self::Collective(Source::Any) => {
+                f.write_str("waits for the other ranks in a collective")
+            }
+            Self::Rest(Source::Rank(rank)) => {
+                write!(f, "waits to hear from rank {rank} what comes next")
+            }
+            Self::Rest(Source::Any) => f.write_str("waits to hear what comes next"),
         }
     }
 }
@@ -102,6 +115,7 @@ mod tests {
             Some(Waiting::Recv(Source::Rank(65_535), Tag::new(Tag::MAX), 8)),
             Some(Waiting::Collective(Source::Rank(5))),
             Some(Waiting::Collective(Source::Any)),
+            Some(Waiting::Rest(Source::Rank(0))),
         ] {
             assert_eq!(Waiting::unpack(Waiting::pack(waiting)), waiting);
         }

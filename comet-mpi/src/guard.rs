@@ -28,14 +28,19 @@ use crate::native;
 const TICK: Duration = Duration::from_millis(200);
 /// How much longer than a tick a pause may be before the job was suspended, which is no wait.
 const SUSPENDED: Duration = Duration::from_secs(1);
-/// How long a rank that was told to end by a signal may stay in one wait. Launchers kill what is
-/// left about a second after the signal.
+/// How long rank 0 may stay in one wait after a signal told it to end: launchers may kill what is
+/// left a second after the signal, and the results need an end.
 const GRACE: Duration = Duration::from_millis(400);
+/// How much longer the others may stay in one wait, so that rank 0 is the first to act.
+const HEAD_START: Duration = Duration::from_secs(2);
+/// How many times as long a rank without a part in a case may wait: others may go on without a
+/// word to it.
+const REST: u32 = 4;
 /// How long a rank that gives up waits for the guard to tell.
 const TELLING: Duration = Duration::from_secs(5);
 /// How long a rank that has told of a stall stays, so that the others tell what they wait for
 /// before the launcher ends them.
-const LAST_ORDERS: Duration = Duration::from_secs(1);
+const LAST_ORDERS: Duration = Duration::from_secs(3);
 /// Bits of a length in its word; the others number the wait.
 const LENGTH_BITS: u32 = 40;
 
@@ -44,8 +49,10 @@ const LENGTH_BITS: u32 = 40;
 pub struct JobFailure {
     /// The rank that noticed.
     pub rank: Option<Rank>,
-    /// What kind of failure, as in records: `rank_gave_up`, `rank_stalled`, `rank_ended`.
+    /// What kind of failure, as in records: `rank_gave_up`, `rank_stalled`, `interrupted`.
     pub code: &'static str,
+    /// The signal that asked for the end, if one did.
+    pub signal: Option<&'static str>,
     /// What happened, with rank, peers, kernel and case where they are known.
     pub message: String,
 }
@@ -196,7 +203,7 @@ impl Guard<'_> {
             sight.update(Instant::now(), self.vitals.words(), signal.is_some());
             if let Some(failure) = self.judge(&sight, signal) {
                 let code = (self.config.on_failure)(&failure);
-                if signal.is_none() {
+                if failure.signal.is_none() {
                     thread::sleep(LAST_ORDERS);
                 }
                 native::exit_now(code);
@@ -204,35 +211,53 @@ impl Guard<'_> {
         }
     }
 
-    /// Tells why the rank gives up, if it does.
+    /// Tells why the rank gives up, if it does, and ends the process should the rank not manage to
+    /// end the job.
     fn hear_last_words(&self) {
-        let mut words = lock(&self.vitals.last_words);
-        if let Some(failure) = words.failure.take() {
-            words.code = Some((self.config.on_failure)(&failure));
-            self.vitals.told.notify_all();
+        // The lock is held for a moment only: to tell may take a while.
+        let Some(failure) = lock(&self.vitals.last_words).failure.take() else { return };
+        let code = (self.config.on_failure)(&failure);
+        lock(&self.vitals.last_words).code = Some(code);
+        self.vitals.told.notify_all();
+        let deadline = Instant::now() + TELLING;
+        while !self.vitals.is_over.load(Ordering::Relaxed) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                native::exit_now(code);
+            }
+            thread::park_timeout(left);
         }
     }
 
     /// The failure of a rank that waits for too long.
-    fn judge(&self, sight: &Sight, signal: Option<&str>) -> Option<JobFailure> {
+    fn judge(&self, sight: &Sight, signal: Option<&'static str>) -> Option<JobFailure> {
         let waiting = sight.waiting()?;
-        let is_deaf = sight.disobeyed().is_some_and(|time| time >= GRACE);
-        let (code, how) = match signal {
-            Some(signal) if is_deaf => ("rank_ended", format!(", told to end by {signal}, still")),
-            _ if sight.waited() > self.limit()? => ("rank_stalled", String::new()),
-            _ => return None,
+        let is_deaf = sight.disobeyed().is_some_and(|time| time >= self.grace());
+        let is_stuck = self.limit(waiting).is_some_and(|limit| sight.waited() > limit);
+        let (code, signal, how) = match signal.filter(|_| is_deaf) {
+            Some(name) => ("interrupted", signal, format!(", told to end by {name}, still")),
+            None if is_stuck => ("rank_stalled", None, String::new()),
+            None => return None,
         };
         let (rank, n_ranks) = (self.rank, self.config.topology.n_ranks());
         let (waited_s, during) = (sight.waited().as_secs_f64(), self.vitals.during());
         let message =
             format!("rank {rank} of {n_ranks}{how} {waiting}{during}, for {waited_s:.1} s so far");
-        Some(JobFailure { rank: Some(rank), code, message })
+        Some(JobFailure { rank: Some(rank), code, signal, message })
+    }
+
+    /// How long the rank may stay in a wait after a signal.
+    fn grace(&self) -> Duration {
+        if self.rank == 0 { GRACE } else { GRACE + HEAD_START }
     }
 
     /// How long a wait may last.
-    fn limit(&self) -> Option<Duration> {
-        let allowance_ns = self.vitals.allowance_ns.load(Ordering::Relaxed);
-        Some(self.config.watchdog?.saturating_add(Duration::from_nanos(allowance_ns)))
+    fn limit(&self, waiting: Waiting) -> Option<Duration> {
+        let allowance = Duration::from_nanos(self.vitals.allowance_ns.load(Ordering::Relaxed));
+        let limit = self.config.watchdog?.saturating_add(allowance);
+        let factor = if matches!(waiting, Waiting::Rest(_)) { REST } else { 1 };
+        let head_start = if self.rank == 0 { Duration::ZERO } else { HEAD_START };
+        Some(limit.saturating_mul(factor).saturating_add(head_start))
     }
 }
 
@@ -244,21 +269,30 @@ mod tests {
 
     const WAITING: Waiting = Waiting::Recv(Source::Rank(1), Tag::new(7), 8);
 
-    /// A guard of rank 0 of 2 with a watchdog of two seconds.
-    fn with_guard<R>(vitals: &Vitals, f: impl FnOnce(&Guard<'_>) -> R) -> R {
+    /// A guard of `rank` of 2 with a watchdog of two seconds.
+    fn with_guard<R>(vitals: &Vitals, rank: Rank, f: impl FnOnce(&Guard<'_>) -> R) -> R {
         let config = RunConfig {
             topology: Topology::hypercube(2),
             watchdog: Some(Duration::from_secs(2)),
             signal: &|| None,
             on_failure: &|failure| if failure.code == "rank_gave_up" { 7 } else { 1 },
         };
-        f(&Guard { vitals, config: &config, rank: 0 })
+        f(&Guard { vitals, config: &config, rank })
     }
 
-    /// The message of the guard of `vitals`, which looks every `TICK` for `n_ticks` times, with a
-    /// signal from the first on or none at all.
-    fn message(vitals: &Vitals, n_ticks: u32, signal: Option<&str>) -> Option<String> {
-        with_guard(vitals, |guard| {
+    /// What the guard of rank 0 says, which looks every `TICK` for `n_ticks` times, with a signal
+    /// from the first on or none at all.
+    fn message(vitals: &Vitals, n_ticks: u32, signal: Option<&'static str>) -> Option<String> {
+        message_of(0, vitals, n_ticks, signal)
+    }
+
+    fn message_of(
+        rank: Rank,
+        vitals: &Vitals,
+        n_ticks: u32,
+        signal: Option<&'static str>,
+    ) -> Option<String> {
+        with_guard(vitals, rank, |guard| {
             let start = Instant::now();
             let mut sight = Sight::new(start);
             let judge = |tick: u32| {
@@ -304,6 +338,26 @@ mod tests {
     }
 
     #[test]
+    fn rank_0_acts_before_the_others() {
+        let vitals = Vitals::default();
+        vitals.enter(WAITING);
+        for (n_ticks, signal) in [(12, None), (3, Some("SIGTERM"))] {
+            assert!(message_of(0, &vitals, n_ticks, signal).is_some());
+            assert_eq!(message_of(1, &vitals, n_ticks + 9, signal), None);
+            assert!(message_of(1, &vitals, n_ticks + 10, signal).is_some());
+        }
+    }
+
+    #[test]
+    fn a_rank_without_a_part_may_wait_longer() {
+        let vitals = Vitals::default();
+        vitals.enter(Waiting::Rest(Source::Rank(0)));
+        assert_eq!(message(&vitals, 41, None), None);
+        let expected = "rank 0 of 2 waits to hear from rank 0 what comes next, for 8.2 s so far";
+        assert_eq!(message(&vitals, 42, None).as_deref(), Some(expected));
+    }
+
+    #[test]
     fn equal_waits_one_after_the_other_are_no_long_wait() {
         let vitals = Vitals::default();
         let mut seen = Vec::new();
@@ -327,8 +381,9 @@ mod tests {
     #[test]
     fn a_rank_that_gives_up_is_told_by_the_guard() {
         let vitals = Vitals::default();
-        let failure = JobFailure { rank: Some(0), code: "rank_gave_up", message: "no".into() };
-        let code = with_guard(&vitals, |guard| {
+        let (rank, message) = (Some(0), "no".into());
+        let failure = JobFailure { rank, code: "rank_gave_up", signal: None, message };
+        let code = with_guard(&vitals, 0, |guard| {
             thread::scope(|threads| {
                 let watching = threads.spawn(|| guard.watch());
                 let code = vitals.give_up(failure, watching.thread());

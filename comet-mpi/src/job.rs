@@ -126,8 +126,8 @@ impl Job {
         outcome.map_or(code, |()| of_rank_0[0])
     }
 
-    /// Runs `rank_main` on this rank, under a guard; returns the largest code of all ranks.
-    /// All ranks call it.
+    /// Runs `rank_main` on this rank, under a guard; returns rank 0's code, or if that is 0 the
+    /// largest of all ranks. All ranks call it.
     ///
     /// A panic in `rank_main` ends the job.
     ///
@@ -142,7 +142,10 @@ impl Job {
             let mpi = Mpi::new(self, config.topology.clone(), &vitals, guard.thread());
             let code = catch_unwind(AssertUnwindSafe(|| rank_main(&mpi)));
             let code = code.unwrap_or_else(|payload| mpi.fail_job(&panic_text(payload)));
-            let code = mpi.largest(code);
+            let code = match mpi.agree(code) {
+                0 => mpi.largest(code),
+                of_rank_0 => of_rank_0,
+            };
             vitals.end();
             guard.thread().unpark();
             code

@@ -85,6 +85,12 @@ impl Mpi {
         }
     }
 
+    /// Rank 0's code, or this rank's own if rank 0 cannot be reached.
+    pub(crate) fn agree(&self, code: u8) -> u8 {
+        let mut of_rank_0 = [code];
+        self.blocked_broadcast(0, &mut of_rank_0).map_or(code, |()| of_rank_0[0])
+    }
+
     /// The largest code of all ranks, or this rank's own if the others cannot be reached.
     pub(crate) fn largest(&self, code: u8) -> u8 {
         let all = self.waiting(Waiting::Collective(Source::Any), || self.comm.largest(code.into()));
@@ -200,7 +206,7 @@ impl RawTransport for Mpi {
         let (rank, n_ranks) = (self.rank, self.topology.n_ranks());
         let during = self.vitals.during();
         let message = format!("rank {rank} of {n_ranks} gave up{during}: {reason}");
-        let failure = JobFailure { rank: Some(rank), code: "rank_gave_up", message };
+        let failure = JobFailure { rank: Some(rank), code: "rank_gave_up", signal: None, message };
         native::abort(self.vitals.give_up(failure, &self.guard))
     }
 }
@@ -257,7 +263,7 @@ impl Transport for Mpi {
     /// those on the same core.
     fn rest_until(&self, source: Source, tag: Tag) -> Result<()> {
         require_source(self, source)?;
-        let waiting = Waiting::Recv(source, tag, 0);
+        let waiting = Waiting::Rest(source);
         let start = Instant::now();
         let rest = || {
             while self.comm.probe(source, tag)?.is_none() {

@@ -25,24 +25,28 @@ struct Traces {
     beside: Option<&'static str>,
 }
 
+/// Slurm's own launcher.
+const SRUN: &str = "Slurm's srun";
+
 /// What each launcher leaves in the environment of the processes that it starts; the first that
 /// fits counts.
 ///
-/// Launchers nest: Hydra has Slurm start a proxy on each node, whose variables its processes
-/// inherit. What speaks `PMI_RANK` is the innermost one, so that comes before the names of batch
-/// systems, and what stands beside it tells which of those that speak it this is.
+/// Launchers nest: Open MPI's mpirun and Hydra have Slurm start a daemon on each node, whose
+/// variables their processes inherit, so theirs come before those of batch systems. What stands
+/// beside `PMI_RANK` tells which of those that speak it this is.
 const LAUNCHERS: &[Traces] = &[
     traces("Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", Some("OMPI_COMM_WORLD_SIZE"), None),
     traces("Hydra's mpiexec", "PMI_RANK", Some("PMI_SIZE"), Some("HYDI_CONTROL_FD")),
     traces("HPE PALS", "PMI_RANK", Some("PMI_SIZE"), Some("PALS_RANKID")),
     traces("Flux", "PMI_RANK", Some("PMI_SIZE"), Some("FLUX_TASK_RANK")),
-    traces("Slurm's srun", "PMI_RANK", Some("PMI_SIZE"), Some("SLURM_STEP_ID")),
+    traces(SRUN, "PMI_RANK", Some("PMI_SIZE"), Some("SLURM_STEP_ID")),
     traces("Hydra's mpiexec", "PMI_RANK", Some("PMI_SIZE"), None),
+    traces("MVAPICH's mpirun_rsh", "MV2_COMM_WORLD_RANK", Some("MV2_COMM_WORLD_SIZE"), None),
     traces("HPE PALS", "PALS_RANKID", None, None),
     traces("Flux", "FLUX_TASK_RANK", Some("FLUX_JOB_SIZE"), None),
     traces("jsrun", "JSM_NAMESPACE_RANK", Some("JSM_NAMESPACE_SIZE"), None),
     // The script of a batch job has a SLURM_PROCID too, but is no step.
-    traces("Slurm's srun", "SLURM_PROCID", Some("SLURM_STEP_NUM_TASKS"), Some("SLURM_STEP_ID")),
+    traces(SRUN, "SLURM_PROCID", Some("SLURM_STEP_NUM_TASKS"), Some("SLURM_STEP_ID")),
     traces("a PMIx launcher", "PMIX_RANK", None, None),
 ];
 
@@ -64,7 +68,9 @@ impl Launcher {
 
     /// The launcher of a process whose environment variables `lookup` knows.
     fn find(lookup: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
-        LAUNCHERS.iter().find_map(|traces| traces.read(lookup))
+        let found = LAUNCHERS.iter().find_map(|traces| traces.read(lookup));
+        // A shell of one's own in a job (srun --pty bash) is a step of one task, and no launch.
+        found.filter(|launcher| launcher.name != SRUN || launcher.may_have_started_several())
     }
 
     /// Whether it started others beside this process, or does not say that it did not.
@@ -122,6 +128,8 @@ mod tests {
         check(ompi, "Open MPI's mpirun", 1, Some(4));
         check("PMI_RANK=3 PMI_SIZE=8 HYDI_CONTROL_FD=7", "Hydra's mpiexec", 3, Some(8));
         check("PMI_RANK=3 PMI_SIZE=8", "Hydra's mpiexec", 3, Some(8));
+        let mvapich = "MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=2";
+        check(mvapich, "MVAPICH's mpirun_rsh", 1, Some(2));
         check("PALS_RANKID=2", "HPE PALS", 2, None);
         check("FLUX_TASK_RANK=0 FLUX_JOB_SIZE=2", "Flux", 0, Some(2));
         check("JSM_NAMESPACE_RANK=5 JSM_NAMESPACE_SIZE=6", "jsrun", 5, Some(6));
@@ -151,6 +159,8 @@ mod tests {
     fn a_batch_script_and_a_login_shell_have_no_launcher() {
         check_none("");
         check_none("SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=8");
+        check_none("SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 SLURM_NTASKS=8");
+        check_none("SLURM_STEP_ID=0 SLURM_PROCID=0 PMI_RANK=0 PMI_SIZE=1");
         check_none("OMPI_COMM_WORLD_SIZE=4");
         check_none("OMPI_MCA_btl=self PMIX_VERSION=4.2.2");
     }

@@ -14,6 +14,7 @@ mod catalogue;
 mod cli;
 mod command;
 mod exit;
+mod gate;
 mod launcher;
 mod limit;
 mod plan;

@@ -14,6 +14,7 @@ use comet_report::placement::RankPlacement;
 
 use crate::catalogue;
 use crate::exit;
+use crate::gate::Gate;
 use crate::limit::Limited;
 use crate::signals::Signals;
 use crate::terminal;
@@ -30,6 +31,8 @@ pub(crate) struct Session<'a> {
     pub(crate) audience: &'a dyn Audience,
     /// Signals that end the run.
     pub(crate) signals: &'a Signals,
+    /// Closed once the job has ended, so that nothing follows its end.
+    pub(crate) gate: &'a Gate,
 }
 
 /// Who listens to a session, on rank 0.
@@ -61,15 +64,16 @@ impl Listener for Refusing {
     }
 }
 
-/// A listener to a run that a signal ends.
+/// A listener to a run that a signal ends, or whoever closes its gate.
 struct Interruptible<'a> {
     listener: Box<dyn Listener>,
     signals: &'a Signals,
+    gate: &'a Gate,
 }
 
 impl Listener for Interruptible<'_> {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        self.listener.event(event)
+        self.gate.pass(|| self.listener.event(event))
     }
 
     fn interrupted(&self) -> Option<String> {
@@ -122,7 +126,8 @@ fn drive<T: Transport + 'static>(
     }
     let listener = session.audience.listener(placements);
     let listener = listener.unwrap_or_else(|error| Box::new(Refusing(Some(error))));
-    let mut listener = Interruptible { listener, signals: session.signals };
+    let (signals, gate) = (session.signals, session.gate);
+    let mut listener = Interruptible { listener, signals, gate };
     driver::conduct(t, &kernels, &session.cases, &session.settings, &mut listener)
 }
 
@@ -174,7 +179,8 @@ mod tests {
             settings.corrupt = corrupt.map(str::to_owned);
             let cases = plan.expect("the defaults are in order").cases();
             let (audience, signals) = (&Nobody { is_broken }, &Signals::default());
-            rank_main(t, &Session { cases, settings, cap_bytes, audience, signals })
+            let gate = &Gate::default();
+            rank_main(t, &Session { cases, settings, cap_bytes, audience, signals, gate })
         };
         local::run(2, rank)
     }

@@ -14,12 +14,14 @@ use crate::records::Records;
 /// How long a program may take before it is killed; generous, because machines are slow.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 /// Variables from which the program learns that a launcher started it.
-const LAUNCHER_VARIABLES: [&str; 14] = [
+const LAUNCHER_VARIABLES: [&str; 16] = [
     "OMPI_COMM_WORLD_RANK",
     "OMPI_COMM_WORLD_SIZE",
     "PMI_RANK",
     "PMI_SIZE",
     "HYDI_CONTROL_FD",
+    "MV2_COMM_WORLD_RANK",
+    "MV2_COMM_WORLD_SIZE",
     "PALS_RANKID",
     "FLUX_TASK_RANK",
     "FLUX_JOB_SIZE",

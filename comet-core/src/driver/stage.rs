@@ -7,6 +7,9 @@ use crate::error::Result;
 use crate::kernel::{Case, Kernel, KernelInfo, MAX_SERIES};
 use crate::transport::Transport;
 
+/// What it may take to make and to check one byte of test data, in nanoseconds.
+const NS_PER_BYTE: u64 = 10;
+
 /// The kernels of a run on one rank.
 pub(super) struct Stage<'a, T: Transport> {
     pub(super) t: &'a T,
@@ -44,6 +47,8 @@ impl<T: Transport> Stage<'_, T> {
         let kernel = self.kernels[target.kernel_idx];
         let info = kernel.info();
         let case = Case::new(info, &target.values[..info.axes.len()]);
+        // Test data is made and looked at byte by byte, and the first probe knows nothing yet.
+        let expected_ns = expected_ns.max((info.bytes_per_rank)(&case).saturating_mul(NS_PER_BYTE));
         self.t.annotate(&case.label(), expected_ns);
         (kernel, case)
     }

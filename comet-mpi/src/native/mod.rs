@@ -4,6 +4,13 @@
 //! go on in the background, [`MpiBuffer`] is memory of
 //! the library, [`Library`] its life from initialisation to its end. Calls return their code as a
 //! [`Failure`]: what it means is for the transport to say.
+//!
+//! Two things are taken for granted that no binding of MPI can check for free. A message is not
+//! longer than the buffer that receives it, and collectives have the same length on all ranks;
+//! otherwise the program is erroneous (sections 3.2.4 and 6.4). Libraries report the first as
+//! `MPI_ERR_TRUNCATE`, but Open MPI 4.1 and 5.0 write what they read through the memory of
+//! another process beyond the end of the buffer before they do. So the transport does not promise
+//! to survive it (`Promises`), and kernels check the lengths of what they send.
 //! Numbers of sections are those of the MPI standard, version 4.1.
 
 /// Reads a constant of the library.

@@ -11,8 +11,11 @@ use comet_core::transport::{Lease, Rank, Source, Tag};
 use mpi::ffi;
 
 use super::comm::{Arrived, Comm, envelope, source_to_c, to_c};
-use super::{Outcome, empty_status, outcome};
+use super::{Outcome, abort, empty_status, outcome};
 use crate::transport::Mpi;
+
+/// Code of a process that the library left with an operation that neither ended nor goes on.
+const LOST: u8 = 1;
 
 /// A send that was started.
 pub(crate) struct Sending<'env> {
@@ -57,8 +60,7 @@ impl<'env> Sending<'env> {
     #[inline]
     pub(crate) fn wait(mut self) -> Outcome {
         let ignored = constant!(RSMPI_STATUS_IGNORE);
-        // SAFETY: the request was started, and has not been waited for: that takes it.
-        outcome("MPI_Wait", unsafe { ffi::MPI_Wait(&raw mut self.request.0, ignored) })
+        self.request.wait(ignored)
     }
 }
 
@@ -97,9 +99,8 @@ impl<'env> Receiving<'env> {
     #[inline]
     pub(crate) fn wait(mut self, comm: &Comm) -> (Arrived, &'env mut [u8]) {
         let mut status = empty_status();
-        // SAFETY: the request was started, and has not been waited for: that takes it.
-        let code = unsafe { ffi::MPI_Wait(&raw mut self.request.0, &raw mut status) };
-        let arrived = outcome("MPI_Wait", code).and_then(|()| comm.status(&status));
+        let ended = self.request.wait(&raw mut status);
+        let arrived = ended.and_then(|()| comm.status(&status));
         // SAFETY: pointer and length are those of the slice that `start` took for 'env, and the
         // operation, the only one to use them, is over.
         let buffer = unsafe { slice::from_raw_parts_mut(self.start, self.capacity_bytes) };
@@ -124,6 +125,18 @@ impl Request {
         let code = comm.with_type(length_bytes, |count, kind| start(count, kind, written))?;
         outcome(call, code)?;
         Ok(Self(request))
+    }
+
+    /// `MPI_Wait` (section 3.7.3), after which the operation is over, also if it failed.
+    #[inline]
+    fn wait(&mut self, status: *mut ffi::MPI_Status) -> Outcome {
+        // SAFETY: the request was started, and has not been waited for: its owners do so once.
+        let ended = outcome("MPI_Wait", unsafe { ffi::MPI_Wait(&raw mut self.0, status) });
+        if ended.is_err() && self.0 != constant!(RSMPI_REQUEST_NULL) {
+            // The library has not let go of the buffer, so nobody else may have it again.
+            abort(LOST)
+        }
+        ended
     }
 
     /// `MPI_Request_get_status` (section 3.7.6), which makes progress as `MPI_Test` does, and

@@ -110,8 +110,13 @@ pub(crate) enum Ended {
         /// One paragraph that says which, and in what.
         message: String,
     },
-    /// The ranks were ended by a second signal; its name.
-    Interrupted(&'static str),
+    /// The ranks were ended because of a signal.
+    Interrupted {
+        /// Its name.
+        signal: &'static str,
+        /// What happened, in a sentence.
+        message: String,
+    },
 }
 
 impl Ended {
@@ -120,7 +125,7 @@ impl Ended {
         match self {
             Self::Finished(code) => *code,
             Self::Failed { .. } => exit::INTERNAL,
-            Self::Interrupted(signal) => exit::code_of_signal(signal),
+            Self::Interrupted { signal, .. } => exit::code_of_signal(signal),
         }
     }
 }
@@ -221,8 +226,13 @@ fn build(name: &str) -> String {
 
 /// Processes that a launcher of another library started each see a job of their own.
 fn require_all(n_ranks: usize, launcher: &Launcher, library: &str) -> anyhow::Result<()> {
-    if launcher.size.is_none_or(|size| size <= n_ranks) {
+    // A launcher that does not tell how many it started has started this one and those before it.
+    if launcher.size.unwrap_or(launcher.rank + 1) <= n_ranks {
         return Ok(());
+    }
+    if launcher.size.is_none() {
+        // The first process cannot know, so the second says it.
+        terminal::speak(launcher.rank == 1);
     }
     let (processes, name) = (launcher.processes(), launcher.name);
     let ranks = if n_ranks == 1 { "1 rank".into() } else { format!("{n_ranks} ranks") };
@@ -345,5 +355,9 @@ mod tests {
         check(4, Some(4));
         check(8, Some(4));
         check(8, None);
+        check(1, None);
+        let second = Launcher { rank: 1, ..launcher(None) };
+        assert!(require_all(1, &second, "MPI").is_err(), "there is a second process, but no rank");
+        terminal::speak(true);
     }
 }

@@ -74,9 +74,13 @@ impl Job for comet_mpi::Job {
     }
 }
 
-/// Tells of a failure that this rank noticed, whether it is the first or not.
+/// Tells of a failure that this rank noticed. A rank that gives up is the only one to know why; that
+/// it waits for too long, many say.
 fn conclude_failure(failure: &JobFailure, conclude: &dyn Fn(&Ended) -> u8) -> u8 {
-    let JobFailure { rank, code, message } = failure.clone();
-    terminal::speak(rank.is_none_or(|rank| rank < N_TOLD));
-    conclude(&Ended::Failed { rank, code, message })
+    let JobFailure { rank, code, signal, message } = failure.clone();
+    terminal::speak(code == "rank_gave_up" || rank.is_none_or(|rank| rank < N_TOLD));
+    conclude(&match signal {
+        Some(signal) => Ended::Interrupted { signal, message },
+        None => Ended::Failed { rank, code, message },
+    })
 }

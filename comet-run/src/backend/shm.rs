@@ -72,7 +72,10 @@ impl Job for Forked {
             Outcome::Failed(JobFailure { rank, code, message }) => {
                 Ended::Failed { rank, code, message }
             }
-            Outcome::Interrupted { signal } => Ended::Interrupted(signal),
+            Outcome::Interrupted { signal } => {
+                let message = format!("the ranks were ended by a second {signal}");
+                Ended::Interrupted { signal, message }
+            }
         }))
     }
 }

@@ -12,6 +12,7 @@ use comet_report::placement::RankPlacement;
 use super::Prepared;
 use crate::backend::{self, Backend, Ended, Job};
 use crate::cli::{CheckArgs, WorldArgs};
+use crate::gate::Gate;
 use crate::launcher::Launcher;
 use crate::session::{Audience, Session};
 use crate::signals::Signals;
@@ -26,10 +27,10 @@ pub(super) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
     let mut settings = Settings::of(Profile::Quick);
     (settings.repetitions, settings.samples) = (Some(1), Some(1));
     settings.corrupt = super::corrupt(args.inject.as_deref())?;
-    let signals = Signals::catch().context("cannot catch signals")?;
     let (job, prepared) = super::join(backend, launcher, |origin| {
         super::plan_each(&args.select, &args.world, &[], Profile::Quick, origin)
     })?;
+    let signals = Signals::catch().context("cannot catch signals")?;
     let common = Common { world: &args.world, backend, job: &*job, settings, signals };
     super::for_each(prepared, |prepared| common.check(prepared))
 }
@@ -57,6 +58,7 @@ impl Common<'_> {
             cap_bytes: u64::MAX,
             audience: &CheckAudience,
             signals: &self.signals,
+            gate: &Gate::default(),
         };
         std::io::stdout().flush().context("cannot write to standard output")?;
         self.job.launch(&launch, &session, &conclude)
@@ -65,7 +67,7 @@ impl Common<'_> {
 
 /// Says how the job ended, if not in order; returns the exit code.
 fn conclude(ended: &Ended) -> u8 {
-    if let Ended::Failed { message, .. } = ended {
+    if let Ended::Failed { message, .. } | Ended::Interrupted { message, .. } = ended {
         terminal::note(&format!("error: {message}"));
     }
     ended.code()

@@ -18,6 +18,7 @@ use super::Prepared;
 use crate::backend::{self, Backend, Ended, Job, Launch};
 use crate::cli::{OutputArgs, ProgressArg, RunArgs};
 use crate::exit;
+use crate::gate::Gate;
 use crate::launcher::Launcher;
 use crate::results::{ResultFile, Results};
 use crate::session::Session;
@@ -32,10 +33,11 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
     let backend = backend::find(&args.world.transport, launcher)?;
     let mut settings = super::settings(&args.cases, &args.effort);
     settings.corrupt = super::corrupt(args.inject.as_deref())?;
-    let signals = Signals::catch().context("cannot catch signals")?;
     let (job, prepared) = super::join(backend, launcher, |origin| {
         super::prepare(&args.select, &args.world, &args.cases, origin)
     })?;
+    // Not before: a rank that waits for others to join has nothing to lose by a signal.
+    let signals = Signals::catch().context("cannot catch signals")?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
     let file = super::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
@@ -87,18 +89,23 @@ impl Common<'_> {
             progress: self.progress(),
             notes_sharing: n_cpus.is_none() && !output.quiet,
         };
+        let gate = Gate::default();
         let session = Session {
             cases: plan.cases(),
             settings: self.settings.clone(),
             cap_bytes: self.args.cases.mem,
             audience: &results,
             signals: self.signals,
+            gate: &gate,
         };
         // What is still in a buffer would be written once more by each rank.
         std::io::stdout().flush().context("cannot write to standard output")?;
         // Not all of `self` may be used by whichever thread notices that the job has failed.
         let file = self.file;
-        self.job.launch(&launch, &session, &|ended| conclude(ended, file))
+        self.job.launch(&launch, &session, &|ended| {
+            gate.close();
+            conclude(ended, file)
+        })
     }
 
     /// How progress is shown. The terminals that launchers make for their processes are nobody's.
@@ -191,9 +198,7 @@ fn death(ended: &Ended) -> Option<Death> {
         }
         Ended::Finished(_) => return None,
         Ended::Failed { rank, code, message } => (*code, message.clone(), *rank, "error"),
-        Ended::Interrupted(signal) => {
-            ("interrupted", format!("the ranks were ended by a second {signal}"), None, *signal)
-        }
+        Ended::Interrupted { signal, message } => ("interrupted", message.clone(), None, *signal),
     };
     let (code, reason) = (code.into(), reason.into());
     Some(Death { code, message, rank, reason, noticed_at: SystemTime::now() })
