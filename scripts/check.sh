@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Everything that a change must pass, in the order that fails fastest.
-# Usage: scripts/check.sh
+# Usage: scripts/check.sh [mpi]
 # Needs cargo with rustfmt and clippy; runs shellcheck and cargo-deny where they are installed.
+# With mpi it checks what the feature `mpi` adds instead, and needs what scripts/setup-mpi.sh installs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,40 +14,71 @@ has() {
     command -v "$1" >/dev/null 2>&1
 }
 
-if [[ $# -gt 0 ]]; then
-    printf 'usage: scripts/check.sh\n' >&2
+check() {
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+
+    announce "format"
+    cargo fmt --all --check
+
+    if has shellcheck; then
+        announce "scripts"
+        shellcheck scripts/*.sh .ci/run
+    fi
+
+    if has cargo-deny; then
+        announce "licences and sources of dependencies"
+        cargo deny --offline check licenses bans sources
+    fi
+
+    announce "lints"
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+
+    announce "documentation"
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+    announce "the whole benchmark once over, and its record"
+    cargo build --release --locked
+    comet_run="${CARGO_TARGET_DIR:-target}/release/comet-run"
+    "$comet_run" all -n 4 --profile quick --out "$scratch/all.jsonl"
+    "$comet_run" validate "$scratch/all.jsonl"
+
+    announce "no MPI is linked"
+    if ldd "$comet_run" | grep libmpi; then
+        printf 'error: %s was built without the feature mpi, but needs the library above\n' "$comet_run" >&2
+        exit 1
+    fi
+
+    announce "tests"
+    cargo test --locked
+
+    announce "all checks passed"
+}
+
+check_mpi() {
+    with_mpi=(-p comet-mpi -p comet-run --features comet-run/mpi --locked --target-dir target/openmpi)
+    export MPICC=mpicc.openmpi
+
+    announce "lints, with MPI"
+    cargo clippy "${with_mpi[@]}" --all-targets -- -D warnings
+
+    announce "documentation, with MPI"
+    RUSTDOCFLAGS="-D warnings" cargo doc "${with_mpi[@]}" --no-deps
+
+    announce "tests, with MPI but without its launcher"
+    cargo test "${with_mpi[@]}"
+
+    announce "tests under the launchers of Open MPI and MPICH"
+    scripts/mpi-test.sh
+
+    announce "all checks with MPI passed"
+}
+
+case "$*" in
+"") check ;;
+mpi) check_mpi ;;
+*)
+    printf 'usage: scripts/check.sh [mpi]\n' >&2
     exit 2
-fi
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-
-announce "format"
-cargo fmt --all --check
-
-if has shellcheck; then
-    announce "scripts"
-    shellcheck scripts/*.sh .ci/run
-fi
-
-if has cargo-deny; then
-    announce "licences and sources of dependencies"
-    cargo deny --offline check licenses bans sources
-fi
-
-announce "lints"
-cargo clippy --workspace --all-targets --locked -- -D warnings
-
-announce "documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
-
-announce "the whole benchmark once over, and its record"
-cargo build --release --locked
-comet_run="${CARGO_TARGET_DIR:-target}/release/comet-run"
-"$comet_run" all -n 4 --profile quick --out "$scratch/all.jsonl"
-"$comet_run" validate "$scratch/all.jsonl"
-
-announce "tests"
-cargo test --locked
-
-announce "all checks passed"
+    ;;
+esac

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# What CoMet adds to MPI: the kernels of comet-run beside plain C over the same library.
+# Usage: scripts/bench-mpi-fidelity.sh [openmpi|mpich|...] [--pairs N] [--control]
+#   openmpi ...  the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi (default: openmpi);
+#                where there are no such commands, mpicc and mpiexec are taken
+#   --pairs N    pairs of launches, even and at least 10 (default: 20)
+#   --control    hold the C program against itself, to see the noise of the machine
+# Needs a C compiler, python3 and two cores with nothing else to do: look at the load in the head.
+# It is a benchmark and no test: it fails only if something could not run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# A guest gets its processors where they stay only some tenths of a second after it is busy. So a
+# broadcast comes first (in comet-run of another suite, for it takes no kernel twice), and what is
+# measured a second time counts then.
+WARM_UP=broadcast
+KERNELS=(broadcast reduction barrier exchange echo)
+SIZES=(0 8 64 1024 4096 65536 1048576)
+VECTOR_LENGTHS=(1 8 128 512 8192 131072)
+SAMPLES=100
+REPETITIONS=20
+# Documented by Open MPI for containers, where everything runs as root.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+usage() {
+    sed -n '3,7s/^# //p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+}
+
+# The command $1 of the MPI at hand.
+tool() {
+    command -v "$1.$mpi" || command -v "$1" || {
+        printf 'found neither %s.%s nor %s (install them: scripts/setup-mpi.sh)\n' "$1" "$mpi" "$1" >&2
+        return 1
+    }
+}
+
+build() {
+    "$mpicc" -O3 -std=c11 -Wall -Wextra -o "$scratch/mpi-fidelity" scripts/mpi-fidelity.c
+    [[ -n $control ]] ||
+        MPICC=$mpicc cargo build --release --locked -p comet-run --features mpi --target-dir "$target"
+}
+
+# The cases in the order in which comet-run takes them.
+cases() {
+    local kernel
+    for kernel in "$WARM_UP" "${KERNELS[@]}"; do
+        case $kernel in
+            barrier) printf '%s:0\n' "$kernel" ;;
+            reduction) printf "$kernel:%s\n" "${VECTOR_LENGTHS[@]}" ;;
+            *) printf "$kernel:%s\n" "${SIZES[@]}" ;;
+        esac
+    done
+}
+
+# Runs a program on two ranks, each on a core of its own.
+launch() {
+    timeout 300 "$mpiexec" -n 2 --bind-to core "$@" </dev/null
+}
+
+launch_c() {
+    launch "$scratch/mpi-fidelity" "$SAMPLES" "$REPETITIONS" "${CASES[@]}"
+}
+
+launch_comet() {
+    local IFS=, record=$scratch/record.jsonl
+    rm -f "$record"
+    launch "$target/release/comet-run" "naive/$WARM_UP" "${KERNELS[@]}" \
+        --transport mpi --hops 1 --sizes "${SIZES[*]}" --vector-lengths "${VECTOR_LENGTHS[*]}" \
+        --samples "$SAMPLES" --repetitions "$REPETITIONS" --quiet --format none --out "$record"
+    "$target/release/comet-run" show "$record" --format csv
+}
+
+# Launches C R R C again and again, so that no drift of the machine favours a side.
+launch_all() {
+    local n=100 side
+    while [[ $n -lt $((100 + 2 * pairs)) ]]; do
+        for side in c comet comet c; do
+            progress $((n - 99))
+            "launch_${control:-$side}" >"$scratch/$n-$side.csv"
+            n=$((n + 1))
+        done
+    done
+}
+
+progress() {
+    [[ ! -t 2 ]] || printf '\r%3d of %d launches ' "$1" $((2 * pairs)) >&2
+}
+
+head_of_report() {
+    printf 'machine   %s, %s CPUs, Linux %s\n' \
+        "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -r)"
+    printf 'load      %s (1, 5, 15 min) before the start\n' "$load"
+    printf 'MPI       %s\n' "$(launch "$scratch/mpi-fidelity" 1 1 barrier:0 | sed -n 's/^# //p')"
+    printf 'launcher  %s -n 2 --bind-to core\n' "$mpiexec"
+    printf 'effort    %s pairs of launches, %s samples of %s operations\n' "$pairs" "$SAMPLES" "$REPETITIONS"
+}
+
+mpi=openmpi pairs=20 control=
+while [[ $# -gt 0 ]]; do
+    case $1 in
+        --pairs) pairs=${2:-} && shift ;;
+        --control) control=c ;;
+        -*) usage ;;
+        *) mpi=$1 ;;
+    esac
+    shift
+done
+[[ $pairs =~ ^[1-9][0-9]+$ && $((pairs % 2)) -eq 0 ]] || usage
+
+mpicc=$(tool mpicc)
+mpiexec=$(tool mpiexec)
+target=target/$mpi
+load=$(cut -d ' ' -f 1-3 /proc/loadavg)
+mapfile -t CASES < <(cases)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+build
+head_of_report
+launch_all
+python3 scripts/mpi_fidelity.py "$scratch"/*.csv

@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# Tests comet-run under the launchers of Open MPI and MPICH: conformance, the whole benchmark,
+# refusals, lost ranks. One line for each step, and the log of a step that failed.
+# Usage: scripts/mpi-test.sh [openmpi|mpich]...
+# Needs what scripts/setup-mpi.sh installs. Without arguments both are tested.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Open MPI refuses root, and more ranks than CPUs, unless it is told otherwise.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1                      # Open MPI 4
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe     # Open MPI 5
+
+plain="${CARGO_TARGET_DIR:-target}/release/comet-run"
+failed=0
+
+main() {
+    local families=("$@")
+    if [[ $# -eq 0 ]]; then
+        families=(openmpi mpich)
+    fi
+    for family in "${families[@]}"; do
+        other_of "$family" >/dev/null
+    done
+    scratch=$(mktemp -d)
+    trap clean_up EXIT
+    for family in "${families[@]}"; do
+        test_family "$family"
+    done
+    if [[ $failed -gt 0 ]]; then
+        printf '%d steps failed\n' "$failed"
+        exit 1
+    fi
+    printf 'all steps passed: %s\n' "${families[*]}"
+}
+
+other_of() { # FAMILY
+    case $1 in
+    openmpi) echo mpich ;;
+    mpich) echo openmpi ;;
+    *) printf 'usage: scripts/mpi-test.sh [openmpi|mpich]...\n' >&2 && return 2 ;;
+    esac
+}
+
+test_family() { # FAMILY
+    # Cargo does not rebuild for another mpicc, so each MPI has a target folder of its own.
+    comet_run="target/$1/release/comet-run"
+    mpirun="mpirun.$1"
+    build "$1"
+    for n in 1 2 3 4 7; do
+        step "$1 -n $n: transport and kernels are right" launch "$n" check
+        step "$1 -n $n: the whole benchmark runs" measure "$n"
+    done
+    step "$1: help, list and usage errors are printed once" prints_once
+    step "$1: the launcher of another MPI is refused" refuses_launcher "mpirun.$(other_of "$1")" 'Hydra.*Open MPI|Open MPI.*MPICH'
+    step "$1: a program without MPI is refused" refuses_plain
+    step "$1: a killed rank ends the job" loses_rank KILL --watchdog 0
+    step "$1: a stopped rank is missed" misses_rank
+}
+
+# Each step is a job of its own, so that the first failing command ends it.
+step() { # NAME COMMAND...
+    local name=$1
+    shift
+    "$@" >"$scratch/log" 2>&1 &
+    if wait $!; then
+        printf 'ok      %s\n' "$name"
+    else
+        printf 'FAILED  %s\n' "$name"
+        sed 's/^/    /' "$scratch/log"
+        failed=$((failed + 1))
+    fi
+}
+
+build() { # FAMILY
+    printf 'building for %s\n' "$1"
+    MPICC="mpicc.$1" cargo build --release --locked -p comet-run --features mpi --target-dir "target/$1"
+}
+
+launch() { # RANKS ARGUMENT...
+    timeout -k 10 300 "$mpirun" -n "$1" "$comet_run" "${@:2}"
+}
+
+measure() { # RANKS
+    local file="$scratch/$mpirun-$1.jsonl"
+    launch "$1" all --profile quick --out "$file"
+    "$comet_run" validate "$file"
+}
+
+prints_once() {
+    ends_with 0 launch 4 --help
+    prints 1 '^Usage:'
+    ends_with 0 launch 4 list
+    prints 1 '^all = '
+    ends_with 2 launch 4 nonsense
+    prints 1 '^error:'
+}
+
+refuses_launcher() { # LAUNCHER PATTERN
+    mpirun=$1
+    ends_with 5 launch 2 all --profile quick --out none
+    prints 1 "$2"
+}
+
+refuses_plain() {
+    cargo build --release --locked -p comet-run
+    comet_run=$plain
+    ends_with 5 launch 4 all --profile quick --out none
+    prints 1 'built without MPI'
+}
+
+# Sends a signal to the last rank of a run that would take minutes.
+loses_rank() { # SIGNAL ARGUMENT...
+    local file="$scratch/$mpirun-$1.jsonl" code=0 job pids
+    launch 4 all --profile full --format none --out "$file" "${@:2}" >"$scratch/output" 2>&1 &
+    job=$!
+    eventually has_points "$file"
+    mapfile -t pids < <(ranks_of "$file")
+    kill "-$1" "${pids[-1]}"
+    wait $job || code=$?
+    cat "$scratch/output"
+    printf 'exit code %d\n' "$code"
+    # The code 124 is that of timeout: the job went on.
+    [[ $code -ne 0 && $code -ne 124 ]]
+    eventually has_no_ranks "$file"
+    "$comet_run" validate "$file"
+}
+
+misses_rank() {
+    loses_rank STOP --watchdog 2s
+    # Each rank that waits may say so.
+    grep -qE 'rank [0-9]+ of 4 .*(comet|matrix)/' "$scratch/output"
+}
+
+# Keeps what a command prints in a file.
+ends_with() { # CODE COMMAND...
+    local code=0
+    "${@:2}" >"$scratch/output" 2>&1 || code=$?
+    if [[ $code -ne $1 ]]; then
+        cat "$scratch/output"
+        printf 'exit code %d instead of %d: %s\n' "$code" "$1" "${*:2}"
+        return 1
+    fi
+}
+
+# Counts lines of that file.
+prints() { # TIMES PATTERN
+    local times
+    times=$(grep -cE "$2" "$scratch/output" || true)
+    if [[ $times -ne $1 ]]; then
+        cat "$scratch/output"
+        printf '%d lines instead of %d match: %s\n' "$times" "$1" "$2"
+        return 1
+    fi
+}
+
+eventually() { # COMMAND...
+    local tries
+    for ((tries = 0; tries < 600; tries++)); do
+        if "$@"; then
+            return
+        fi
+        sleep 0.1
+    done
+    printf 'not in a minute: %s\n' "$*"
+    return 1
+}
+
+has_points() { # FILE
+    [[ -f $1 ]] && grep -q '"type":"point"' "$1"
+}
+
+has_no_ranks() { # FILE
+    [[ -z $(ranks_of "$1") ]]
+}
+
+# The file is named by this script alone; the launcher names it too, but not first.
+ranks_of() { # FILE
+    pgrep -f "^target/.*/comet-run .*$1" || true
+}
+
+clean_up() {
+    ranks_of "$scratch" | xargs -r kill -KILL
+    rm -rf "$scratch"
+}
+
+main "$@"

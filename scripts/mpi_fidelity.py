@@ -1,0 +1,166 @@
+"""The table of scripts/bench-mpi-fidelity.sh: comet-run over MPI against plain C over MPI.
+
+Usage: mpi_fidelity.py NNN-c.csv NNN-comet.csv ... in the order of launching, C R R C.
+
+What differs from launch to launch is larger than what differs within one, so the unit of evidence
+is a pair of neighbouring launches: its ratio of the medians, comet-run over C. The estimate is the
+median over the pairs, its interval comes from their order statistics.
+"""
+
+import csv
+import math
+import statistics
+import sys
+
+CONFIDENCE = 0.95
+# From this length on only the ratio counts; a few nanoseconds are more than that below it.
+LONG_BYTES = 4096
+LONG_TOLERANCE = 0.03
+SHORT_TOLERANCE = 0.02
+SHORT_TOLERANCE_NS = 10
+
+
+def main(paths):
+    launches = [read(path) for path in paths]
+    pairs = [in_order(*launches[i : i + 2], i % 4 == 0) for i in range(0, len(launches), 2)]
+    c_launches = [c for c, _ in pairs]
+    controls = [
+        in_order(*c_launches[i : i + 2], i % 4 == 0) for i in range(0, len(c_launches) - 1, 2)
+    ]
+    print(HEAD)
+    verdicts = [print_row(case, pairs, controls) for case in pairs[0][0]]
+    print_foot(verdicts, pairs, controls)
+
+
+def in_order(first, second, is_first_base):
+    """Base and other of two neighbouring launches."""
+    return (first, second) if is_first_base else (second, first)
+
+
+# ---- reading ----
+
+
+def read(path):
+    """Times of one launch in ns, {(kernel, length): {"median": ..., "p25": ...}}.
+
+    What is there twice counts the second time: the first was to warm up.
+    """
+    with open(path, encoding="utf-8", newline="") as lines:
+        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+        times = dict(time_of(row) for row in rows)
+    if not times:
+        sys.exit(f"{path} holds no times")
+    return times
+
+
+def time_of(row):
+    if "t_median_ns" not in row:
+        return (row["kernel"], int(row["length"])), {
+            "median": float(row["median_ns"]),
+            "p25": float(row["p25_ns"]),
+        }
+    if row["status"] != "ok":
+        sys.exit(f"comet-run has no time of {row['key']}: {row['message']}")
+    length = row["length_bytes"] or row["params"].removeprefix("vector_length=") or 0
+    return (row["kernel"], int(length)), {
+        "median": float(row["t_median_ns"]),
+        "p25": float(row["t_p25_ns"]),
+    }
+
+
+# ---- statistics ----
+
+
+class Estimate:
+    """The median of ratios and its interval; without one if there are too few."""
+
+    def __init__(self, case, pairs, quantile="median"):
+        ratios = sorted(other[case][quantile] / base[case][quantile] for base, other in pairs)
+        self.ratio = math.exp(statistics.median(map(math.log, ratios)))
+        j = rank_of_bound(len(ratios))
+        self.low, self.high = (ratios[j - 1], ratios[-j]) if j else (0.0, math.inf)
+
+    def interval(self):
+        return f"{self.low:.3f} .. {self.high:.3f}" if self.low else "-"
+
+
+def rank_of_bound(n):
+    """The largest j such that the j-th values from both ends enclose the median of n."""
+    chance_outside, j = 2 * 0.5**n, 0
+    while chance_outside <= 1 - CONFIDENCE:
+        j += 1
+        chance_outside += 2 * math.comb(n, j) * 0.5**n
+    return j
+
+
+def median_of(case, launches):
+    return statistics.median(launch[case]["median"] for launch in launches)
+
+
+def spread(pairs):
+    """How far two neighbouring launches differ, as a standard deviation, median over the cases."""
+
+    def of_case(case):
+        ratios = (other[case]["median"] / base[case]["median"] for base, other in pairs)
+        return statistics.stdev(map(math.log, ratios))
+
+    return statistics.median(of_case(case) for case in pairs[0][0])
+
+
+# ---- the table ----
+
+HEAD = (
+    "\nkernel      length        C us    comet us   ratio    95% interval     p25"
+    "   diff ns    C/C    95% interval  verdict"
+)
+
+
+def print_row(case, pairs, controls):
+    kernel, length = case
+    c_ns = median_of(case, [c for c, _ in pairs])
+    comet_ns = median_of(case, [comet for _, comet in pairs])
+    diff_ns = statistics.median(comet[case]["median"] - c[case]["median"] for c, comet in pairs)
+    estimate, control = Estimate(case, pairs), Estimate(case, controls)
+    verdict = verdict_of(estimate, tolerance(kernel, length, c_ns))
+    print(
+        f"{kernel:<9}  {length:>7} {c_ns / 1000:>11.3f} {comet_ns / 1000:>11.3f}"
+        f"  {estimate.ratio:>6.3f}  {estimate.interval():>14}"
+        f"  {Estimate(case, pairs, 'p25').ratio:>6.3f}  {diff_ns:>8.0f}"
+        f"  {control.ratio:.3f}  {control.interval():>14}  {verdict}"
+    )
+    return verdict
+
+
+def tolerance(kernel, length, c_ns):
+    """How far from 1 the ratio may be."""
+    length_bytes = 8 * length if kernel == "reduction" else length
+    if length_bytes >= LONG_BYTES:
+        return LONG_TOLERANCE
+    return max(SHORT_TOLERANCE, SHORT_TOLERANCE_NS / c_ns)
+
+
+def verdict_of(estimate, tolerance):
+    """`under` would say that the two do not measure the same."""
+    low, high = 1 - tolerance, 1 + tolerance
+    if low <= estimate.low and estimate.high <= high:
+        return "ok"
+    if estimate.low > high:
+        return "over"
+    return "under" if estimate.high < low else "unclear"
+
+
+def print_foot(verdicts, pairs, controls):
+    words = ("ok", "over", "under", "unclear")
+    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in words)
+    print(
+        f"\n{counts} of {len(verdicts)} cases\n"
+        f"ok: the interval is within {LONG_TOLERANCE:.0%} of 1 from {LONG_BYTES} bytes on, below"
+        f" within {SHORT_TOLERANCE:.0%} or {SHORT_TOLERANCE_NS} ns; over, under: it is outside;"
+        " unclear: it is too wide\n"
+        f"launches of a pair differ by {spread(pairs):.1%}, two of C by {spread(controls):.1%}"
+        " (standard deviations); C/C has half as many pairs"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
