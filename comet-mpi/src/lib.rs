@@ -5,7 +5,7 @@
 //!                  └────► guard, a thread that ends a job that does not move
 //! ```
 //!
-//! Processes are started by `mpirun`, `mpiexec` or `srun`; [`join`] makes this one a rank.
+//! Processes are started by `mpirun`, `mpiexec` or `srun`; `join` makes this one a rank.
 //! The crate is empty without its feature `link`, so that everything builds where there is no MPI.
 //!
 //! Blocked calls are the blocked calls of MPI, collectives its collectives, and nothing is added
