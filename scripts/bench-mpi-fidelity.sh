@@ -99,7 +99,11 @@ head_of_report() {
 mpi=openmpi pairs=20 control=
 while [[ $# -gt 0 ]]; do
     case $1 in
-        --pairs) pairs=${2:-} && shift ;;
+        --pairs)
+            [[ $# -ge 2 ]] || usage
+            pairs=$2
+            shift
+            ;;
         --control) control=c ;;
         -*) usage ;;
         *) mpi=$1 ;;

@@ -156,7 +156,7 @@ def print_foot(verdicts, pairs, controls):
         f"\n{counts} of {len(verdicts)} cases\n"
         f"ok: the interval is within {LONG_TOLERANCE:.0%} of 1 from {LONG_BYTES} bytes on, below"
         f" within {SHORT_TOLERANCE:.0%} or {SHORT_TOLERANCE_NS} ns; over, under: it is outside;"
-        " unclear: it is too wide\n"
+        " unclear: it is too wide (four times the pairs halve it)\n"
         f"launches of a pair differ by {spread(pairs):.1%}, two of C by {spread(controls):.1%}"
         " (standard deviations); C/C has half as many pairs"
     )
