@@ -37,6 +37,21 @@ pub fn barrier<T: Transport>(t: &T) -> Result<()> {
     Ok(())
 }
 
+/// Barrier of a power of two of ranks: in round `i` each rank exchanges a signal with the rank whose
+/// number differs in bit `i`, its neighbour on a hypercube.
+///
+/// # Errors
+/// If the job has failed.
+pub fn pairwise_barrier<T: Transport>(t: &T) -> Result<()> {
+    let mut bit = 1;
+    while bit < t.n_ranks() {
+        let partner = t.rank() ^ bit;
+        t.blocked_exchange(partner, &[], Source::Rank(partner), &mut [], BARRIER)?;
+        bit *= 2;
+    }
+    Ok(())
+}
+
 /// Binomial-tree broadcast from `root`.
 ///
 /// # Errors

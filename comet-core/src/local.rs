@@ -81,7 +81,8 @@ impl LocalBuffer {
     const ALIGNMENT: usize = 64;
 
     /// `length_bytes` zeroed bytes, or `None` if there is not that much memory.
-    fn new(length_bytes: usize) -> Option<Self> {
+    #[must_use]
+    pub fn new(length_bytes: usize) -> Option<Self> {
         let mut bytes: Vec<u8> = Vec::new();
         bytes.try_reserve_exact(length_bytes.checked_add(Self::ALIGNMENT)?).ok()?;
         let start = bytes.as_ptr().align_offset(Self::ALIGNMENT);

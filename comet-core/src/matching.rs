@@ -65,6 +65,22 @@ impl<R, M> Matcher<R, M> {
         Some((found.source, &found.message))
     }
 
+    /// All unexpected messages that `source` and `tag` accept, with their senders, in the order in
+    /// which they were kept.
+    pub fn acceptable(&self, source: Source, tag: Tag) -> impl Iterator<Item = (Rank, &M)> {
+        let accepted = move |m: &&Unexpected<M>| m.tag == tag && source.accepts(m.source);
+        self.unexpected.iter().filter(accepted).map(|m| (m.source, &m.message))
+    }
+
+    /// Takes out the unexpected messages for which `f` holds, in the order in which they were kept.
+    pub fn extract_unexpected(&mut self, f: impl Fn(&M) -> bool) -> Vec<M> {
+        let all = std::mem::take(&mut self.unexpected);
+        let (taken, left) = all.into_iter().partition(|m| f(&m.message));
+        self.unexpected = left;
+        let taken: VecDeque<Unexpected<M>> = taken;
+        taken.into_iter().map(|m| m.message).collect()
+    }
+
     /// Posts a receive that nothing unexpected matched (see [`take`](Self::take)).
     pub fn post(&mut self, source: Source, tag: Tag, receive: R) {
         self.posted.push_back(Posted { source, tag, receive });

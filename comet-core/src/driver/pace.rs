@@ -10,6 +10,8 @@ use crate::kernel::{MAX_SERIES, Timing};
 const CLOCK_SHARES: f64 = 100.0;
 /// How long operations run before the first clock read of a round.
 const SETTLE_NS: f64 = 500_000.0;
+/// The fewest operations before the first clock read of a round.
+pub(super) const MIN_SETTLE: u32 = 2;
 /// The fewest operations in one interval where a rank may be one ahead of another.
 const MIN_PIPELINED: f64 = 10.0;
 /// The most operations in one interval.
@@ -105,7 +107,8 @@ pub(super) fn samples(settings: &Settings, sample_ns: f64) -> (u32, u32) {
 /// Operations to run before the first clock read of a round: for as long as ranks that have no
 /// part in the case need to fall asleep, and caches to warm up.
 pub(super) fn settle(probe: Probe) -> [u32; MAX_SERIES] {
-    let of_series = |ns: f64| to_u32((SETTLE_NS / ns.max(1.0)).clamp(2.0, 2000.0));
+    let least = f64::from(MIN_SETTLE);
+    let of_series = |ns: f64| to_u32((SETTLE_NS / ns.max(1.0)).clamp(least, 2000.0));
     probe.series_ns.map(|ns| of_series(ns.unwrap_or(0.0)))
 }
 

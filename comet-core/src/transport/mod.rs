@@ -47,6 +47,7 @@ pub trait RawTransport {
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed; nothing was started then.
+    #[track_caller]
     fn start_send<'env>(
         &self,
         lease: Lease<Self>,
@@ -59,6 +60,7 @@ pub trait RawTransport {
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed; nothing was started then.
+    #[track_caller]
     fn start_recv<'env>(
         &self,
         lease: Lease<Self>,
@@ -68,19 +70,23 @@ pub trait RawTransport {
     ) -> Result<Self::RecvOp<'env>>;
 
     /// Makes progress and says whether the send has ended (also with an error).
+    #[track_caller]
     fn poll_send(&self, op: &mut Self::SendOp<'_>) -> bool;
 
     /// Makes progress and says whether the receive has ended (also with an error).
+    #[track_caller]
     fn poll_recv(&self, op: &mut Self::RecvOp<'_>) -> bool;
 
     /// Waits until the message may be changed again.
     ///
     /// # Errors
     /// If the job has failed. The buffer is not read any more in either case.
+    #[track_caller]
     fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()>;
 
     /// Waits until the message has arrived, and gives the buffer back.
     /// The buffer is not written any more, whether the result is an error or not.
+    #[track_caller]
     fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]);
 
     /// Ends this process and the job, without unwinding, because a buffer that an unfinished
@@ -137,6 +143,7 @@ pub trait Transport: RawTransport + Sized {
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed.
+    #[track_caller]
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>>;
 
     /// Waits until a message that a receive would take has arrived, and leaves the CPU to others
@@ -233,6 +240,7 @@ pub trait Transport: RawTransport + Sized {
     /// # Errors
     /// If there is no such rank, or if the job has failed.
     #[inline]
+    #[track_caller]
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
         self.scope(|s| s.unblocked_send(destination, tag, message)?.wait())
     }
@@ -244,6 +252,7 @@ pub trait Transport: RawTransport + Sized {
     /// the buffer: it is consumed, its front is in the buffer, and the transport stays usable; but
     /// see [`Promises::survives_truncation`]. Other kinds if there is no such rank, or if the job has failed.
     #[inline]
+    #[track_caller]
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
         self.scope(|s| Ok(s.unblocked_recv(source, tag, buffer)?.wait()?.0))
     }
@@ -255,6 +264,7 @@ pub trait Transport: RawTransport + Sized {
     /// # Errors
     /// Those of [`blocked_send`](Self::blocked_send) and [`blocked_recv`](Self::blocked_recv).
     #[inline]
+    #[track_caller]
     fn blocked_exchange(
         &self,
         destination: Rank,
@@ -277,6 +287,7 @@ pub trait Transport: RawTransport + Sized {
     /// # Errors
     /// If the job has failed.
     #[inline]
+    #[track_caller]
     fn barrier(&self) -> Result<()> {
         collective::barrier(self)
     }
@@ -287,6 +298,7 @@ pub trait Transport: RawTransport + Sized {
     /// # Errors
     /// If there is no such rank, if the lengths differ, or if the job has failed.
     #[inline]
+    #[track_caller]
     fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
         collective::broadcast(self, root, message)
     }
@@ -296,6 +308,7 @@ pub trait Transport: RawTransport + Sized {
     /// # Errors
     /// If the job has failed.
     #[inline]
+    #[track_caller]
     fn global_sum(&self, value: f64) -> Result<f64> {
         let mut values = [value];
         self.global_sum_vector(&mut values)?;
@@ -308,6 +321,7 @@ pub trait Transport: RawTransport + Sized {
     /// # Errors
     /// If the lengths differ, or if the job has failed.
     #[inline]
+    #[track_caller]
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
         collective::global_sum_vector(self, values)
     }

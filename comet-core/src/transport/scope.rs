@@ -89,6 +89,7 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
     /// # Errors
     /// If there is no such rank, or if the job has failed.
     #[inline]
+    #[track_caller]
     pub fn unblocked_send(
         &'scope self,
         destination: Rank,
@@ -108,6 +109,7 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
     /// # Errors
     /// If there is no such rank, or if the job has failed.
     #[inline]
+    #[track_caller]
     pub fn unblocked_recv(
         &'scope self,
         source: Source,
@@ -156,17 +158,20 @@ impl<T: Transport> SendRequest<'_, '_, T> {
     /// # Errors
     /// If the job has failed.
     #[inline]
+    #[track_caller]
     pub fn wait(mut self) -> Result<()> {
         self.finish()
     }
 
     /// Makes progress; whether [`wait`](Self::wait) would return at once.
     #[inline]
+    #[track_caller]
     pub fn test(&mut self) -> bool {
         self.op.as_mut().is_none_or(|op| self.scope.outstanding.transport.poll_send(op))
     }
 
     #[inline]
+    #[track_caller]
     fn finish(&mut self) -> Result<()> {
         let Some(op) = self.op.take() else { return Ok(()) };
         let result = self.scope.outstanding.transport.finish_send(op);
@@ -211,6 +216,7 @@ impl<'scope, T: Transport> RecvRequest<'scope, '_, T> {
     /// # Panics
     /// Never: only `wait` takes the operation out, and it takes the request with it.
     #[inline]
+    #[track_caller]
     pub fn wait(mut self) -> Result<(Status, &'scope mut [u8])> {
         let op = self.op.take().expect("a request is waited for once");
         let (result, buffer) = self.scope.outstanding.transport.finish_recv(op);
@@ -220,6 +226,7 @@ impl<'scope, T: Transport> RecvRequest<'scope, '_, T> {
 
     /// Makes progress; whether [`wait`](Self::wait) would return at once.
     #[inline]
+    #[track_caller]
     pub fn test(&mut self) -> bool {
         self.op.as_mut().is_none_or(|op| self.scope.outstanding.transport.poll_recv(op))
     }

@@ -176,7 +176,7 @@ pub struct Mesh {
 /// The distances between ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hops {
-    /// Where they come from: `hypercube` or `table`.
+    /// Where they come from: `hypercube`, `flat`, `torus`, `fattree` or `table`.
     pub metric: String,
     /// The largest one.
     pub diameter: usize,

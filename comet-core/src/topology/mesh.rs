@@ -1,8 +1,6 @@
-//! Topology as data: the processor mesh, its neighbours, and who is how many hops away.
+//! The processor mesh: which rank lies in which row and column.
 //!
-//! Source: thesis sections 3.1.5 and 3.4.1, figures 4.1 and 4.2. The thesis defines both for
-//! powers of two only; [`Mesh::gray`] and [`Topology::hypercube`] say what every other rank count
-//! gets. A user's own tables replace both ([`Topology::new`]).
+//! Source: thesis section 3.4.1, figures 4.1 and 4.2.
 
 use crate::transport::Rank;
 
@@ -35,6 +33,8 @@ pub struct Mesh {
     rows: usize,
     cols: usize,
     ranks: Vec<Rank>,
+    /// Index of each rank in `ranks`, because every rank of a large machine asks for its own.
+    indices: Vec<usize>,
 }
 
 impl Mesh {
@@ -72,7 +72,7 @@ impl Mesh {
         for row in ranks.chunks_mut(cols.max(1)).skip(1).step_by(2) {
             row.reverse();
         }
-        Self { rows, cols, ranks }
+        Self::of(rows, cols, ranks)
     }
 
     /// The mesh whose row `i`, column `j` is `table[i][j]`.
@@ -90,16 +90,16 @@ impl Mesh {
             return Err(format!("row {row} of the mesh has {found} ranks, row 0 has {cols}"));
         }
         let ranks = table.concat();
-        for rank in 0..ranks.len() {
-            let times = ranks.iter().filter(|r| **r == rank).count();
-            if times != 1 {
-                let n_ranks = ranks.len();
-                return Err(format!(
-                    "the mesh of {n_ranks} ranks names rank {rank} {times} times, not once"
-                ));
-            }
+        let n_ranks = ranks.len();
+        let mut times = vec![0; n_ranks];
+        ranks.iter().filter(|rank| **rank < n_ranks).for_each(|rank| times[*rank] += 1);
+        if let Some(rank) = times.iter().position(|times| *times != 1) {
+            let times = times[rank];
+            return Err(format!(
+                "the mesh of {n_ranks} ranks names rank {rank} {times} times, not once"
+            ));
         }
-        Ok(Self { rows, cols, ranks })
+        Ok(Self::of(rows, cols, ranks))
     }
 
     /// Number of rows (the thesis's `proc_dim2`).
@@ -132,7 +132,7 @@ impl Mesh {
     /// If `rank` is not on the mesh.
     #[must_use]
     pub fn position(&self, rank: Rank) -> (usize, usize) {
-        let index = self.ranks.iter().position(|r| *r == rank).expect("every rank is on the mesh");
+        let index = *self.indices.get(rank).expect("every rank is on the mesh");
         (index / self.cols, index % self.cols)
     }
 
@@ -169,126 +169,14 @@ impl Mesh {
         }
         let entry = |i: usize| self.ranks[(i % self.rows) * self.cols + i / self.rows];
         let ranks = (0..self.ranks.len()).map(entry).collect();
-        Self { rows: self.cols, cols: self.rows, ranks }
-    }
-}
-
-/// The largest distance that a table may hold.
-const MAX_HOPS: usize = 1000;
-
-/// How far apart two ranks are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Hops {
-    /// The number of bits in which the two ranks differ.
-    Hypercube,
-    /// `table[from][to]`.
-    Table(Vec<Vec<usize>>),
-}
-
-/// The mesh and the hop function of one run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Topology {
-    mesh: Mesh,
-    hops: Hops,
-}
-
-impl Topology {
-    /// `n_ranks` ranks numbered like the corners of a hypercube, on the default [`Mesh::gray`].
-    #[must_use]
-    pub fn hypercube(n_ranks: usize) -> Self {
-        Self { mesh: Mesh::gray(n_ranks), hops: Hops::Hypercube }
+        Self::of(self.cols, self.rows, ranks)
     }
 
-    /// `mesh`, with distances `hops[from][to]`, or those of a hypercube.
-    ///
-    /// # Errors
-    /// A sentence that says what is wrong, if the distance table is not square over the ranks of
-    /// the mesh, if a rank is not exactly 0 hops away from itself alone, or if a distance is above
-    /// 1000.
-    pub fn new(mesh: Mesh, hops: Option<Vec<Vec<usize>>>) -> Result<Self, String> {
-        let Some(table) = hops else { return Ok(Self { mesh, hops: Hops::Hypercube }) };
-        let n_ranks = mesh.ranks.len();
-        if table.len() != n_ranks {
-            let found = table.len();
-            return Err(format!("the hop table has {found} rows, the mesh has {n_ranks} ranks"));
-        }
-        for (from, row) in table.iter().enumerate() {
-            if row.len() != n_ranks {
-                let found = row.len();
-                return Err(format!(
-                    "row {from} of the hop table has {found} entries, not {n_ranks}"
-                ));
-            }
-            let is_wrong = |to: &usize| (row[*to] == 0) != (from == *to) || row[*to] > MAX_HOPS;
-            if let Some(to) = (0..n_ranks).find(is_wrong) {
-                let found = row[to];
-                return Err(format!(
-                    "the hop table says {found} from rank {from} to rank {to}: expected 0 to \
-                     itself alone, and at most {MAX_HOPS}"
-                ));
-            }
-        }
-        Ok(Self { mesh, hops: Hops::Table(table) })
-    }
-
-    /// The processor mesh.
-    #[must_use]
-    pub fn mesh(&self) -> &Mesh {
-        &self.mesh
-    }
-
-    /// How many ranks there are.
-    #[must_use]
-    pub fn n_ranks(&self) -> usize {
-        self.mesh.ranks.len()
-    }
-
-    /// Where the distances come from, as in the record: `hypercube` or `table`.
-    #[must_use]
-    pub fn metric(&self) -> &'static str {
-        match self.hops {
-            Hops::Hypercube => "hypercube",
-            Hops::Table(_) => "table",
-        }
-    }
-
-    /// Number of links between two ranks, 0 from a rank to itself.
-    ///
-    /// # Panics
-    /// If there is no such rank.
-    #[must_use]
-    pub fn hops(&self, from: Rank, to: Rank) -> usize {
-        assert!(from < self.n_ranks() && to < self.n_ranks(), "no rank {from} or {to}");
-        match &self.hops {
-            Hops::Hypercube => (from ^ to).count_ones() as usize,
-            Hops::Table(table) => table[from][to],
-        }
-    }
-
-    /// A rank `hop` links away from `rank` (`get_hop_node`), or `None` where there is none.
-    ///
-    /// On a hypercube the one whose lowest `hop` bits are flipped, if there is such a rank, or
-    /// else the lowest rank at that distance; in a table the lowest rank at that distance.
-    ///
-    /// # Panics
-    /// If there is no rank `rank`.
-    #[must_use]
-    pub fn hop_node(&self, rank: Rank, hop: usize) -> Option<Rank> {
-        let n_ranks = self.n_ranks();
-        let flipped = 1usize.checked_shl(u32::try_from(hop).ok()?).map(|bit| rank ^ (bit - 1));
-        if self.hops == Hops::Hypercube && flipped.is_some_and(|rank| rank < n_ranks) {
-            return flipped;
-        }
-        (0..n_ranks).find(|to| self.hops(rank, *to) == hop)
-    }
-
-    /// The largest distance from `rank` for which there is a [`hop_node`](Self::hop_node).
-    ///
-    /// # Panics
-    /// If there is no rank `rank`.
-    #[must_use]
-    pub fn max_hops(&self, rank: Rank) -> usize {
-        (0..self.n_ranks()).map(|to| self.hops(rank, to)).max().unwrap_or(0)
+    /// The mesh of `ranks`, which are those below their number, row by row.
+    fn of(rows: usize, cols: usize, ranks: Vec<Rank>) -> Self {
+        let mut indices = vec![0; ranks.len()];
+        ranks.iter().enumerate().for_each(|(index, rank)| indices[*rank] = index);
+        Self { rows, cols, ranks, indices }
     }
 }
 
@@ -305,19 +193,6 @@ mod tests {
             assert_eq!((mesh.rows(), mesh.cols()), (rows, cols), "{n_ranks} ranks");
         }
         assert_eq!(Mesh::gray(8).ranks(), [0, 1, 3, 2, 4, 5, 7, 6]);
-    }
-
-    #[test]
-    fn on_powers_of_two_all_neighbours_differ_in_one_bit() {
-        for exponent in 1..=10 {
-            let topology = Topology::hypercube(1 << exponent);
-            for rank in 0..topology.n_ranks() {
-                let n = topology.mesh().neighbours(rank);
-                for other in [n.top, n.bottom, n.pred, n.succ] {
-                    assert!(topology.hops(rank, other) <= 1, "{rank} and {other} of 2^{exponent}");
-                }
-            }
-        }
     }
 
     #[test]
@@ -357,51 +232,12 @@ mod tests {
     }
 
     #[test]
-    fn hop_nodes_flip_the_lowest_bits() {
-        let topology = Topology::hypercube(16);
-        assert_eq!(topology.hop_node(0, 0), Some(0));
-        assert_eq!(topology.hop_node(0, 4), Some(15));
-        assert_eq!(topology.hop_node(5, 2), Some(6));
-        assert_eq!(topology.hop_node(0, 5), None);
-        assert_eq!(topology.max_hops(0), 4);
-    }
-
-    #[test]
-    fn every_distance_up_to_the_largest_has_a_rank() {
-        for n_ranks in 1..=40 {
-            let topology = Topology::hypercube(n_ranks);
-            for hop in 0..=topology.max_hops(0) {
-                let rank = topology.hop_node(0, hop).expect("a rank at each distance");
-                assert_eq!(topology.hops(0, rank), hop, "{hop} hops of {n_ranks} ranks");
-            }
-        }
-    }
-
-    #[test]
-    fn wrong_tables_are_refused_with_a_reason() {
+    fn wrong_meshes_are_refused_with_a_reason() {
         let check = |table: &[Vec<Rank>], reason: &str| {
             assert_eq!(Mesh::from_table(table).unwrap_err(), reason);
         };
         check(&[], "the mesh is empty: it needs one row of ranks at least");
         check(&[vec![0, 1], vec![2]], "row 1 of the mesh has 1 ranks, row 0 has 2");
         check(&[vec![0, 0]], "the mesh of 2 ranks names rank 0 2 times, not once");
-        let mesh = Mesh::gray(2);
-        let refuse = |hops| Topology::new(mesh.clone(), Some(hops)).unwrap_err();
-        assert_eq!(refuse(vec![]), "the hop table has 0 rows, the mesh has 2 ranks");
-        assert_eq!(
-            refuse(vec![vec![0, 0], vec![1, 0]]),
-            "the hop table says 0 from rank 0 to rank 1: expected 0 to itself alone, and at most \
-             1000"
-        );
-    }
-
-    #[test]
-    fn a_users_table_replaces_the_distances() {
-        let hops = vec![vec![0, 2, 1], vec![2, 0, 1], vec![1, 1, 0]];
-        let topology = Topology::new(Mesh::gray(3), Some(hops)).unwrap();
-        assert_eq!(topology.hop_node(0, 1), Some(2));
-        assert_eq!(topology.hop_node(0, 2), Some(1));
-        assert_eq!(topology.max_hops(0), 2);
-        assert_eq!(topology.metric(), "table");
     }
 }
