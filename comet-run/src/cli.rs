@@ -132,6 +132,12 @@ pub(crate) struct WorldArgs {
     /// What moves the messages
     #[arg(short, long, value_name = "NAME", default_value = "auto", value_parser = transports())]
     pub(crate) transport: String,
+    /// Machine to simulate: a name of `comet-run machines`, or a file [default: ipsc860, under -t sim]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) machine: Option<String>,
+    /// Seed of the noise, the faults and the clocks of a simulated machine [default: that of its file]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Dimensions of the processor mesh, rows x columns [default: near-square]
     #[arg(long, value_name = "RxC", value_parser = parse_mesh, conflicts_with = "topology")]
     pub(crate) mesh: Option<MeshShape>,

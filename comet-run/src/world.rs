@@ -1,24 +1,33 @@
 //! The ranks that a command line asks for: how many, on what mesh, how far apart, on which CPUs.
 
-use comet_core::topology::{Mesh, Topology};
+use std::rc::Rc;
 
-use crate::backend::Backend;
+use comet_core::topology::{Mesh, Topology};
+use comet_sim::machine::MachineFile;
+use comet_sim::route::Routes;
+
 use crate::cli::WorldArgs;
 use crate::exit;
+#[cfg(any(feature = "mpi", test))]
 use crate::launcher::Launcher;
 use crate::values::{Binding, RankCounts};
 
 /// The fewest ranks by default: contention needs four.
 const MIN_DEFAULT_RANKS: usize = 4;
 
+/// How many ranks a simulated machine has by default, if its file does not say.
+const DEFAULT_SIMULATED_RANKS: usize = 16;
+
 /// Where the ranks come from, and so who decides how many there are and where they run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Origin {
     /// This program starts them, on a machine with so many usable CPUs.
     Here {
         /// The CPUs.
         n_cpus: usize,
     },
+    /// They are simulated on this machine, in as many as are asked for.
+    Simulated(Rc<MachineFile>),
     /// They are there before this program runs.
     Outside {
         /// Name of the launcher that started them; `None` for a process that is alone.
@@ -29,32 +38,40 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// Where `backend` has its ranks from under `launcher`.
-    pub(crate) fn of(backend: &dyn Backend, launcher: Option<&Launcher>) -> Self {
-        match (backend.usable_cpus(), launcher) {
-            (Some(n_cpus), _) => Self::Here { n_cpus },
-            (None, None) => Self::Outside { launcher: None, n_ranks: Some(1) },
-            (None, Some(launcher)) => {
+    /// Ranks that `launcher` has started; a process without one is alone.
+    #[cfg(any(feature = "mpi", test))]
+    pub(crate) fn outside(launcher: Option<&Launcher>) -> Self {
+        match launcher {
+            None => Self::Outside { launcher: None, n_ranks: Some(1) },
+            Some(launcher) => {
                 Self::Outside { launcher: Some(launcher.name), n_ranks: launcher.size }
             }
         }
     }
 
     /// The same with the number of ranks that were found: `n_ranks`, if they came from outside.
-    pub(crate) fn joined(self, found: Option<usize>) -> Self {
+    pub(crate) fn joined(&self, found: Option<usize>) -> Self {
         match self {
             Self::Outside { launcher, n_ranks } => {
-                Self::Outside { launcher, n_ranks: found.or(n_ranks) }
+                Self::Outside { launcher: *launcher, n_ranks: found.or(*n_ranks) }
             }
-            Self::Here { .. } => self,
+            Self::Here { .. } | Self::Simulated(_) => self.clone(),
         }
     }
 
     /// How many CPUs ranks have that are bound by `bind`, where that is known.
-    pub(crate) fn n_cpus(self, bind: &Binding) -> Option<usize> {
+    pub(crate) fn n_cpus(&self, bind: &Binding) -> Option<usize> {
         match self {
-            Self::Here { n_cpus } => Some(bind.n_cpus(n_cpus)),
-            Self::Outside { .. } => None,
+            Self::Here { n_cpus } => Some(bind.n_cpus(*n_cpus)),
+            Self::Simulated(_) | Self::Outside { .. } => None,
+        }
+    }
+
+    /// The machine, if the ranks are simulated.
+    pub(crate) fn machine(&self) -> Option<&MachineFile> {
+        match self {
+            Self::Simulated(file) => Some(file),
+            Self::Here { .. } | Self::Outside { .. } => None,
         }
     }
 
@@ -62,9 +79,13 @@ impl Origin {
     ///
     /// # Errors
     /// If this program has no say in it.
-    pub(crate) fn binding(self, asked: Option<&Binding>) -> anyhow::Result<Binding> {
+    pub(crate) fn binding(&self, asked: Option<&Binding>) -> anyhow::Result<Binding> {
         match (self, asked) {
             (Self::Here { .. }, asked) => Ok(asked.cloned().unwrap_or(Binding::Core)),
+            (Self::Simulated(_), None | Some(Binding::None)) => Ok(Binding::None),
+            (Self::Simulated(_), Some(_)) => Err(exit::usage(
+                "--bind is for ranks that run on CPUs, these are simulated (leave it out)",
+            )),
             (Self::Outside { .. }, None) => Ok(Binding::Launcher),
             (Self::Outside { launcher, .. }, Some(_)) => Err(exit::usage(format!(
                 "--bind is for ranks that comet-run starts (leave it out, and bind with the \
@@ -75,9 +96,9 @@ impl Origin {
     }
 
     /// How many ranks there are already, if that is known, and a clause that says so.
-    fn given(self) -> Option<(usize, String)> {
+    fn given(&self) -> Option<(usize, String)> {
         let Self::Outside { launcher, n_ranks } = self else { return None };
-        let n_ranks = n_ranks?;
+        let n_ranks = (*n_ranks)?;
         let clause = match launcher {
             Some(name) => format!("{name} started {n_ranks}"),
             None => format!("without a launcher there is {n_ranks}"),
@@ -86,9 +107,10 @@ impl Origin {
     }
 
     /// How many ranks there are if nobody says it.
-    fn n_default(self) -> usize {
+    fn n_default(&self) -> usize {
         match self {
-            Self::Here { n_cpus } => n_cpus.max(MIN_DEFAULT_RANKS),
+            Self::Here { n_cpus } => *n_cpus.max(&MIN_DEFAULT_RANKS),
+            Self::Simulated(file) => file.ranks.unwrap_or(DEFAULT_SIMULATED_RANKS),
             // Only for a first look at the command line, before they are joined.
             Self::Outside { .. } => MIN_DEFAULT_RANKS,
         }
@@ -99,7 +121,10 @@ impl Origin {
 ///
 /// # Errors
 /// One sentence with a remedy, if the ranks are there already and are not as many.
-pub(crate) fn rank_counts(world: &WorldArgs, origin: Origin) -> anyhow::Result<Vec<Option<usize>>> {
+pub(crate) fn rank_counts(
+    world: &WorldArgs,
+    origin: &Origin,
+) -> anyhow::Result<Vec<Option<usize>>> {
     let asked = world.ranks.as_ref().map(|RankCounts(counts)| &counts[..]);
     match (asked, origin.given()) {
         (None, given) => Ok(vec![given.map(|(n_ranks, _)| n_ranks)]),
@@ -123,7 +148,7 @@ pub(crate) fn rank_counts(world: &WorldArgs, origin: Origin) -> anyhow::Result<V
 pub(crate) fn topology(
     world: &WorldArgs,
     n_ranks: Option<usize>,
-    origin: Origin,
+    origin: &Origin,
 ) -> anyhow::Result<Topology> {
     let require = |n_mesh, mesh: &str| match n_ranks {
         Some(n_ranks) if n_ranks != n_mesh => Err(contradiction(n_mesh, mesh, n_ranks, origin)),
@@ -133,14 +158,38 @@ pub(crate) fn topology(
         let topology = comet_report::topology_file::read_topology(path)
             .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
         require(topology.n_ranks(), &format!("the mesh in {}", path.display()))?;
-        return Ok(topology);
+        return connected(topology.mesh().clone(), topology, origin);
     }
     if let Some(shape) = world.mesh {
         require(shape.rows * shape.cols, &format!("a mesh of {shape}"))?;
         let mesh = Mesh::gray_with(shape.rows, shape.cols);
-        return Topology::new(mesh, None).map_err(exit::usage);
+        let topology = Topology::new(mesh.clone(), None).map_err(exit::usage)?;
+        return connected(mesh, topology, origin);
     }
-    Ok(Topology::hypercube(n_ranks.unwrap_or(origin.n_default())))
+    let topology = Topology::hypercube(n_ranks.unwrap_or(origin.n_default()));
+    connected(topology.mesh().clone(), topology, origin)
+}
+
+/// `topology`, or `mesh` with the distances of the machine if the ranks are simulated.
+fn connected(mesh: Mesh, topology: Topology, origin: &Origin) -> anyhow::Result<Topology> {
+    let Some(file) = origin.machine() else { return Ok(topology) };
+    if topology.metric() == "table" {
+        return Err(exit::usage(format!(
+            "a topology file gives distances, but those of {} are in its machine file (leave \
+             \"hops\" out of the topology file)",
+            file.name
+        )));
+    }
+    let n_ranks = topology.n_ranks();
+    let routes = Routes::new(&file.machine.network.shape, n_ranks).map_err(exit::usage)?;
+    Topology::with_metric(mesh, routes.metric().clone()).map_err(exit::usage)
+}
+
+/// One sentence if a simulated machine never had so many ranks.
+pub(crate) fn enlargement(n_ranks: usize, origin: &Origin) -> Option<String> {
+    let file = origin.machine()?;
+    let max_ranks = file.max_ranks.filter(|max_ranks| n_ranks > *max_ranks)?;
+    Some(format!("note: {} had {max_ranks} ranks at most, {n_ranks} are simulated", file.name))
 }
 
 /// One sentence if ranks have to share CPUs, as far as that is known.
@@ -151,7 +200,7 @@ pub(crate) fn oversubscription(n_ranks: usize, n_cpus: Option<usize>) -> Option<
 }
 
 /// The error for `mesh`, which holds `n_mesh` ranks where there are `n_ranks`.
-fn contradiction(n_mesh: usize, mesh: &str, n_ranks: usize, origin: Origin) -> anyhow::Error {
+fn contradiction(n_mesh: usize, mesh: &str, n_ranks: usize, origin: &Origin) -> anyhow::Error {
     let holds = format!("{mesh} holds {n_mesh} ranks");
     exit::usage(match origin.given() {
         Some((_, clause)) => format!("{holds}, {clause} (start {n_mesh} with mpirun or srun)"),
@@ -178,6 +227,11 @@ mod tests {
     /// A process of MPI that nobody started.
     const ALONE: Origin = Origin::Outside { launcher: None, n_ranks: Some(1) };
 
+    /// Ranks on a machine that comes with the program.
+    fn simulated(name: &str) -> Origin {
+        Origin::Simulated(Rc::new(comet_sim::machine::find(name).expect("a known machine")))
+    }
+
     fn world_of(options: &str) -> WorldArgs {
         let line = format!("comet-run run echo {options}");
         let cli = Cli::try_parse_from(line.split_whitespace()).expect("a valid command line");
@@ -186,7 +240,7 @@ mod tests {
     }
 
     /// The topologies that `options` ask for, one for each number of ranks.
-    fn topologies(options: &str, origin: Origin) -> anyhow::Result<Vec<Topology>> {
+    fn topologies(options: &str, origin: &Origin) -> anyhow::Result<Vec<Topology>> {
         let world = world_of(options);
         let counts = rank_counts(&world, origin)?;
         counts.into_iter().map(|n_ranks| topology(&world, n_ranks, origin)).collect()
@@ -194,12 +248,12 @@ mod tests {
 
     fn check(options: &str, origin: Origin, expected: &[(usize, usize)]) {
         let shape = |topology: &Topology| (topology.n_ranks(), topology.mesh().rows());
-        let found: Vec<_> = topologies(options, origin).unwrap().iter().map(shape).collect();
+        let found: Vec<_> = topologies(options, &origin).unwrap().iter().map(shape).collect();
         assert_eq!(found, expected, "{options} {origin:?}");
     }
 
     fn check_refused(options: &str, origin: Origin, sentence: &str) {
-        let error = topologies(options, origin).unwrap_err();
+        let error = topologies(options, &origin).unwrap_err();
         assert_eq!((error.to_string().as_str(), exit::code_of(&error)), (sentence, exit::USAGE));
     }
 
@@ -256,6 +310,18 @@ mod tests {
     }
 
     #[test]
+    fn a_simulated_machine_says_how_many_ranks_it_has_and_how_far_apart_they_are() {
+        check("", simulated("ipsc860"), &[(16, 4)]);
+        check("-n 300", simulated("ipsc860"), &[(300, 15)]);
+        check("--mesh 2x32", simulated("ipsc860"), &[(64, 2)]);
+        let hops = |name| topologies("-n 27", &simulated(name)).unwrap()[0].max_hops(0);
+        assert_eq!([hops("ipsc860"), hops("t3e"), hops("dahu-opa")], [4, 3, 1]);
+        let note = enlargement(300, &simulated("ipsc860")).unwrap();
+        assert_eq!(note, "note: ipsc860-fit had 128 ranks at most, 300 are simulated");
+        assert_eq!(enlargement(128, &simulated("ipsc860")), None);
+    }
+
+    #[test]
     fn a_mesh_of_another_number_of_ranks_is_refused() {
         check_refused(
             "-n 4 --mesh 2x3",
@@ -286,6 +352,8 @@ mod tests {
         check("", outside(4), Some(Binding::Launcher));
         check("--bind core", outside(4), None);
         check("--bind none", ALONE, None);
+        check("", simulated("t3e"), Some(Binding::None));
+        check("--bind core", simulated("t3e"), None);
     }
 
     #[test]

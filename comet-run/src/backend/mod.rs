@@ -12,21 +12,25 @@
 #[cfg(feature = "mpi")]
 mod mpi;
 mod shm;
+mod sim;
 
 use std::time::Duration;
 
 use comet_core::topology::Topology;
 use comet_core::transport::Rank;
 
+use crate::cli::WorldArgs;
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::session::Session;
 use crate::terminal;
 use crate::values::Binding;
+use crate::world::Origin;
 
 /// Every backend of this build; `auto` takes the first that fits.
 pub(crate) const BACKENDS: &[&dyn Backend] = &[
     &shm::SharedMemory,
+    &sim::Simulation,
     #[cfg(feature = "mpi")]
     &mpi::Mpi,
 ];
@@ -43,15 +47,23 @@ pub(crate) trait Backend: Sync {
     /// What it is, in one line.
     fn summary(&self) -> &'static str;
 
-    /// How many CPUs ranks may use that this program starts; `None` if a launcher outside starts
-    /// them, because one of them knows neither where the others run nor how many CPUs there are.
-    fn usable_cpus(&self) -> Option<usize>;
+    /// Whether its ranks are processes that a launcher outside starts.
+    fn is_launched(&self) -> bool {
+        false
+    }
 
-    /// Becomes part of a job, once per process; waits for the other processes, if there are any.
+    /// Where its ranks come from, for `world` and under `launcher`.
+    ///
+    /// # Errors
+    /// If they are to be on a machine that is not known.
+    fn origin(&self, world: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin>;
+
+    /// Becomes part of a job of ranks from `origin`, once per process; waits for the other
+    /// processes, if there are any.
     ///
     /// # Errors
     /// If that is not possible.
-    fn join(&self) -> anyhow::Result<Box<dyn Job>>;
+    fn join(&self, origin: &Origin) -> anyhow::Result<Box<dyn Job>>;
 }
 
 /// The part of this process in a job. Dropped, it leaves the job.
@@ -130,16 +142,24 @@ impl Ended {
     }
 }
 
-/// The backend called `name`. For `auto` it is the first that starts its ranks itself, or under a
-/// `launcher` the first that joins those that are there, if this build has one.
+/// The backend that `world` names. For `auto` it is that for simulations if there is a machine, and
+/// else the first that starts its ranks itself, or under a `launcher` the first that joins those
+/// that are there, if this build has one.
 ///
 /// # Errors
-/// If this build has no such backend.
+/// If this build has no such backend, or if there is a machine that it has no use for.
 pub(crate) fn find(
-    name: &str,
+    world: &WorldArgs,
     launcher: Option<&Launcher>,
 ) -> anyhow::Result<&'static dyn Backend> {
-    find_in(BACKENDS, name, launcher)
+    let simulation = sim::Simulation.name();
+    match (&*world.transport, &world.machine) {
+        ("auto", Some(_)) => find_in(BACKENDS, simulation, launcher),
+        (name, Some(machine)) if name != simulation => Err(exit::usage(format!(
+            "--machine {machine} is for simulated ranks, not for -t {name} (leave one of them out)"
+        ))),
+        (name, _) => find_in(BACKENDS, name, launcher),
+    }
 }
 
 /// Refuses a backend that starts its ranks itself, if a launcher started this program several
@@ -151,15 +171,16 @@ pub(crate) fn admit(backend: &dyn Backend, launcher: Option<&Launcher>) -> anyho
     admit_in(BACKENDS, backend, launcher)
 }
 
-/// Joins the ranks of `backend`, which must be all that `launcher` started.
+/// Joins the ranks of `backend`, which come from `origin` and must be all that `launcher` started.
 ///
 /// # Errors
 /// If the ranks cannot be joined, or are fewer.
 pub(crate) fn join(
     backend: &dyn Backend,
+    origin: &Origin,
     launcher: Option<&Launcher>,
 ) -> anyhow::Result<Box<dyn Job>> {
-    let job = backend.join()?;
+    let job = backend.join(origin)?;
     if let Some((n_ranks, launcher)) = job.n_ranks().zip(launcher) {
         require_all(n_ranks, launcher, &job.library())?;
     }
@@ -194,7 +215,7 @@ fn admit_in(
     let Some(launcher) = launcher.filter(|launcher| launcher.may_have_started_several()) else {
         return Ok(());
     };
-    if backend.usable_cpus().is_none() {
+    if backend.is_launched() {
         return Ok(());
     }
     let (processes, launcher) = (launcher.processes(), launcher.name);
@@ -216,7 +237,7 @@ fn admit_in(
 
 /// The first backend whose ranks a launcher starts.
 fn joining(backends: &[&'static dyn Backend]) -> Option<&'static dyn Backend> {
-    backends.iter().copied().find(|backend| backend.usable_cpus().is_none())
+    backends.iter().copied().find(|backend| backend.is_launched())
 }
 
 /// What builds this program with the backend `name`.
@@ -250,7 +271,7 @@ fn require_all(n_ranks: usize, launcher: &Launcher, library: &str) -> anyhow::Re
 mod tests {
     use super::*;
 
-    /// A backend that joins the ranks of a launcher. It is asked for nothing but its name and CPUs.
+    /// A backend that joins the ranks of a launcher. It is asked for nothing but its name and kind.
     struct Joining;
 
     impl Backend for Joining {
@@ -262,11 +283,15 @@ mod tests {
             "s"
         }
 
-        fn usable_cpus(&self) -> Option<usize> {
-            None
+        fn is_launched(&self) -> bool {
+            true
         }
 
-        fn join(&self) -> anyhow::Result<Box<dyn Job>> {
+        fn origin(&self, _: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin> {
+            Ok(Origin::outside(launcher))
+        }
+
+        fn join(&self, _origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
             anyhow::bail!("there is nothing to join")
         }
     }

@@ -4,9 +4,12 @@ use comet_core::transport::Rank;
 use comet_mpi::{JobFailure, RunConfig};
 
 use super::{Backend, Ended, Job, Launch};
+use crate::cli::WorldArgs;
 use crate::exit;
+use crate::launcher::Launcher;
 use crate::session::{self, Session};
 use crate::terminal;
+use crate::world::Origin;
 
 /// Of so many ranks, each says what it did when the job had to end; the first tell the story.
 const N_TOLD: Rank = 16;
@@ -23,11 +26,15 @@ impl Backend for Mpi {
         "processes that mpirun, mpiexec or srun starts, over MPI"
     }
 
-    fn usable_cpus(&self) -> Option<usize> {
-        None
+    fn is_launched(&self) -> bool {
+        true
     }
 
-    fn join(&self) -> anyhow::Result<Box<dyn Job>> {
+    fn origin(&self, _: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin> {
+        Ok(Origin::outside(launcher))
+    }
+
+    fn join(&self, _origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
         let job = comet_mpi::join().map_err(|error| {
             exit::refuse(exit::TRANSPORT, format!("cannot join an MPI job: {error}"))
         })?;

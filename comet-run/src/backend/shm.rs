@@ -4,9 +4,12 @@ use comet_core::transport::Rank;
 use comet_shm::{Bind, JobFailure, LaunchConfig, LaunchError, Outcome};
 
 use super::{Backend, Ended, Job, Launch};
+use crate::cli::WorldArgs;
 use crate::exit;
+use crate::launcher::Launcher;
 use crate::session::{self, Session};
 use crate::values::Binding;
+use crate::world::Origin;
 
 /// The shared-memory backend.
 pub(super) struct SharedMemory;
@@ -20,11 +23,11 @@ impl Backend for SharedMemory {
         "processes of this machine over shared memory"
     }
 
-    fn usable_cpus(&self) -> Option<usize> {
-        Some(comet_shm::usable_cpus())
+    fn origin(&self, _: &WorldArgs, _: Option<&Launcher>) -> anyhow::Result<Origin> {
+        Ok(Origin::Here { n_cpus: comet_shm::usable_cpus() })
     }
 
-    fn join(&self) -> anyhow::Result<Box<dyn Job>> {
+    fn join(&self, _origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
         Ok(Box::new(Forked))
     }
 }

@@ -9,7 +9,7 @@ use comet_core::event::{CaseFailure, Event, Failure, Listener};
 use comet_core::kernel::{KernelInfo, Profile};
 use comet_report::placement::RankPlacement;
 
-use super::Prepared;
+use super::{Joined, Prepared};
 use crate::backend::{self, Backend, Ended, Job};
 use crate::cli::{CheckArgs, WorldArgs};
 use crate::gate::Gate;
@@ -23,11 +23,11 @@ use crate::terminal;
 /// # Errors
 /// If the command line contradicts itself, or if the ranks cannot be started.
 pub(super) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
-    let backend = backend::find(&args.world.transport, launcher)?;
+    let backend = backend::find(&args.world, launcher)?;
     let mut settings = Settings::of(Profile::Quick);
     (settings.repetitions, settings.samples) = (Some(1), Some(1));
     settings.corrupt = super::corrupt(args.inject.as_deref())?;
-    let (job, prepared) = super::join(backend, launcher, |origin| {
+    let Joined { job, prepared, .. } = super::join(backend, &args.world, launcher, |origin| {
         super::plan_each(&args.select, &args.world, &[], Profile::Quick, origin)
     })?;
     let signals = Signals::catch().context("cannot catch signals")?;

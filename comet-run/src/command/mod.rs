@@ -16,6 +16,7 @@ use std::time::Duration;
 use comet_core::driver::Settings;
 use comet_core::kernel::{HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, Profile, VECTOR_LENGTH};
 use comet_core::topology::Topology;
+use comet_sim::machine::MachineFile;
 
 use crate::backend::{self, Backend, Job, Launch};
 use crate::catalogue;
@@ -86,12 +87,13 @@ fn prepare(
     select: &[String],
     world: &WorldArgs,
     cases: &CaseArgs,
-    origin: Origin,
+    origin: &Origin,
 ) -> anyhow::Result<Vec<Prepared>> {
     let (overrides, profile) = (overrides(cases), cases.profile.profile());
     let mut prepared = plan_each(select, world, &overrides, profile, origin)?;
     for Prepared { topology, n_cpus, notes, .. } in &mut prepared {
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
+        notes.extend(world::enlargement(topology.n_ranks(), origin));
     }
     Ok(prepared)
 }
@@ -102,7 +104,7 @@ fn plan_each(
     world: &WorldArgs,
     overrides: &[Override],
     profile: Profile,
-    origin: Origin,
+    origin: &Origin,
 ) -> anyhow::Result<Vec<Prepared>> {
     let selection = selection::select(select, &catalogue::infos())?;
     let bind = origin.binding(world.bind.as_ref())?;
@@ -115,24 +117,32 @@ fn plan_each(
     prepared.collect()
 }
 
-/// Joins the ranks of `backend`, with what `prepare` makes of the command line for them.
+/// Joins the ranks that `world` asks for, with what `prepare` makes of the command line for them.
 ///
 /// # Errors
 /// If the command line contradicts itself or the ranks, or if they cannot be joined.
 fn join(
     backend: &dyn Backend,
+    world: &WorldArgs,
     launcher: Option<&Launcher>,
-    prepare: impl Fn(Origin) -> anyhow::Result<Vec<Prepared>>,
-) -> anyhow::Result<(Box<dyn Job>, Vec<Prepared>)> {
+    prepare: impl Fn(&Origin) -> anyhow::Result<Vec<Prepared>>,
+) -> anyhow::Result<Joined> {
     backend::admit(backend, launcher)?;
-    let told = Origin::of(backend, launcher);
+    let told = backend.origin(world, launcher)?;
     // What cannot be done is refused before anything is joined.
-    let prepared = prepare(told)?;
-    let job = backend::join(backend, launcher)?;
-    let found = told.joined(job.n_ranks());
+    let prepared = prepare(&told)?;
+    let job = backend::join(backend, &told, launcher)?;
+    let origin = told.joined(job.n_ranks());
     // Not every launcher tells how many processes it starts.
-    let prepared = if found == told { prepared } else { prepare(found)? };
-    Ok((job, prepared))
+    let prepared = if origin == told { prepared } else { prepare(&origin)? };
+    Ok(Joined { job, origin, prepared })
+}
+
+/// Ranks that have been joined.
+struct Joined {
+    job: Box<dyn Job>,
+    origin: Origin,
+    prepared: Vec<Prepared>,
 }
 
 /// Does on the first process of `job` what only one can do; the others get the default, unless it
@@ -182,8 +192,12 @@ fn overrides(cases: &CaseArgs) -> Vec<Override> {
     given.collect()
 }
 
-/// How long and how often to measure.
-fn settings(cases: &CaseArgs, effort: &EffortArgs) -> Settings {
+/// Samples of a case, and repetitions in each, where all of them are the same: a machine without
+/// noise. An even number of repetitions, since ranks that exchange messages may lead in turn.
+const EXACT: (u32, u32) = (3, 10);
+
+/// How long and how often to measure on ranks from `origin`.
+fn settings(cases: &CaseArgs, effort: &EffortArgs, origin: &Origin) -> Settings {
     let mut settings = Settings::of(cases.profile.profile());
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     if let Some(time) = effort.time {
@@ -194,6 +208,12 @@ fn settings(cases: &CaseArgs, effort: &EffortArgs) -> Settings {
     settings.run_budget_ns = effort.budget.map(ns);
     settings.repetitions = effort.repetitions;
     settings.samples = effort.samples;
+    let is_exact = |file: &MachineFile| file.machine.is_exact();
+    if effort.time.is_none() && origin.machine().is_some_and(is_exact) {
+        let (samples, repetitions) = EXACT;
+        settings.samples.get_or_insert(samples);
+        settings.repetitions.get_or_insert(repetitions);
+    }
     settings
 }
 
@@ -244,11 +264,15 @@ mod tests {
             "three ranks that were there before"
         }
 
-        fn usable_cpus(&self) -> Option<usize> {
-            None
+        fn is_launched(&self) -> bool {
+            true
         }
 
-        fn join(&self) -> anyhow::Result<Box<dyn Job>> {
+        fn origin(&self, _: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin> {
+            Ok(Origin::outside(launcher))
+        }
+
+        fn join(&self, _origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
             Ok(Box::new(*self))
         }
     }
@@ -289,10 +313,10 @@ mod tests {
         let cli = Cli::try_parse_from(line.split_whitespace()).expect("a valid command line");
         let launcher = Launcher { name: "mpirun", rank: 0, size };
         let backend = OneOfThree { rank: 0, first_code: exit::OK };
-        let (_, prepared) = join(&backend, Some(&launcher), |origin| {
+        let joined = join(&backend, &cli.run.world, Some(&launcher), |origin| {
             prepare(&cli.run.select, &cli.run.world, &cli.run.cases, origin)
         })?;
-        Ok(prepared.iter().map(|prepared| prepared.topology.n_ranks()).collect())
+        Ok(joined.prepared.iter().map(|prepared| prepared.topology.n_ranks()).collect())
     }
 
     #[test]

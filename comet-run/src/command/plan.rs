@@ -13,20 +13,19 @@ use crate::exit;
 use crate::launcher::Launcher;
 use crate::plan::{self, KernelPlan, Plan};
 use crate::terminal;
-use crate::world::Origin;
 
 /// Prints the plan of a run, and starts and joins nothing.
 ///
 /// # Errors
 /// If the command line contradicts itself, or if standard output cannot be written.
 pub(super) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
-    let backend = backend::find(&args.world.transport, launcher)?;
-    let origin = Origin::of(backend, launcher);
-    let prepared = super::prepare(&args.select, &args.world, &args.cases, origin)?;
+    let backend = backend::find(&args.world, launcher)?;
+    let origin = backend.origin(&args.world, launcher)?;
+    let prepared = super::prepare(&args.select, &args.world, &args.cases, &origin)?;
     if let Err(error) = backend::admit(backend, launcher) {
         terminal::note(&format!("note: {error:#}"));
     }
-    let settings = super::settings(&args.cases, &args.effort);
+    let settings = super::settings(&args.cases, &args.effort, &origin);
     terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
     super::for_each(prepared, |prepared| {
         prepared.notes.iter().for_each(|note| terminal::note(note));

@@ -14,7 +14,7 @@ use comet_report::record::{Suite, Transport};
 use comet_report::recorder::{RunDescription, new_run_id};
 use serde_json::{Value, json};
 
-use super::Prepared;
+use super::{Joined, Prepared};
 use crate::backend::{self, Backend, Ended, Job, Launch};
 use crate::cli::{OutputArgs, ProgressArg, RunArgs};
 use crate::exit;
@@ -30,12 +30,12 @@ use crate::terminal;
 /// # Errors
 /// If the command line contradicts itself, or if the ranks or the result file cannot be made.
 pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
-    let backend = backend::find(&args.world.transport, launcher)?;
-    let mut settings = super::settings(&args.cases, &args.effort);
-    settings.corrupt = super::corrupt(args.inject.as_deref())?;
-    let (job, prepared) = super::join(backend, launcher, |origin| {
+    let backend = backend::find(&args.world, launcher)?;
+    let corrupt = super::corrupt(args.inject.as_deref())?;
+    let Joined { job, origin, prepared } = super::join(backend, &args.world, launcher, |origin| {
         super::prepare(&args.select, &args.world, &args.cases, origin)
     })?;
+    let settings = Settings { corrupt, ..super::settings(&args.cases, &args.effort, &origin) };
     // Not before: a rank that waits for others to join has nothing to lose by a signal.
     let signals = Signals::catch().context("cannot catch signals")?;
     let started_at = SystemTime::now();
@@ -50,6 +50,7 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
         file: &file,
         signals: &signals,
         first_id: Cell::new(Some(run_id)),
+        seed: origin.machine().map(|file| file.machine.noise.seed),
     };
     let code = super::for_each(prepared, |prepared| common.run(prepared));
     file.tidy();
@@ -71,6 +72,8 @@ struct Common<'a> {
     signals: &'a Signals,
     /// Id of the first run, which names the file too; taken by that run.
     first_id: Cell<Option<String>>,
+    /// Seed of a simulation.
+    seed: Option<u64>,
 }
 
 impl Common<'_> {
@@ -131,7 +134,7 @@ impl Common<'_> {
             suite: Suite::of_this_build(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             config: self.config(launch, n_cpus),
-            seed: None,
+            seed: self.seed,
             labels: args.output.label.iter().cloned().collect(),
             transport: Transport::new(backend.name(), details),
             launcher: launcher.map(|launcher| launcher.name.to_owned()),
@@ -151,6 +154,7 @@ impl Common<'_> {
             ("usable_cpus", json!(n_cpus)),
             ("oversubscribed", json!(n_cpus.map(|n_cpus| n_ranks > n_cpus))),
             ("transport", json!(backend.name())),
+            ("machine", json!(args.world.machine)),
             ("mesh", json!(args.world.mesh.map(|shape| shape.to_string()))),
             ("topology", json!(args.world.topology)),
             ("bind", json!(launch.bind.to_string())),

@@ -1,0 +1,95 @@
+//! Ranks in virtual time, on a machine that a file describes.
+
+use std::rc::Rc;
+
+use comet_core::transport::Rank;
+use comet_sim::machine::{self, MachineFile};
+use comet_sim::{JobFailure, Outcome, RunConfig};
+
+use super::{Backend, Ended, Job, Launch};
+use crate::cli::WorldArgs;
+use crate::exit;
+use crate::launcher::Launcher;
+use crate::session::{self, Session};
+use crate::world::Origin;
+
+/// The machine that is simulated if nobody names one: that of the thesis.
+const DEFAULT_MACHINE: &str = "ipsc860";
+
+/// The simulated backend.
+pub(super) struct Simulation;
+
+impl Backend for Simulation {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn summary(&self) -> &'static str {
+        "ranks in virtual time, on the machine that --machine names"
+    }
+
+    fn origin(&self, world: &WorldArgs, _: Option<&Launcher>) -> anyhow::Result<Origin> {
+        let name = world.machine.as_deref().unwrap_or(DEFAULT_MACHINE);
+        let mut file = machine::find(name)
+            .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
+        if let Some(seed) = world.seed {
+            file.machine.noise.seed = seed;
+        }
+        Ok(Origin::Simulated(Rc::new(file)))
+    }
+
+    fn join(&self, origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
+        let Origin::Simulated(file) = origin else { anyhow::bail!("there is nothing to simulate") };
+        Ok(Box::new(Simulated(Rc::clone(file))))
+    }
+}
+
+/// A job whose ranks are simulated when it is launched.
+struct Simulated(Rc<MachineFile>);
+
+impl Job for Simulated {
+    fn rank(&self) -> Rank {
+        0
+    }
+
+    fn library(&self) -> String {
+        format!("a simulation of {}", self.0.name)
+    }
+
+    fn n_ranks(&self) -> Option<usize> {
+        None
+    }
+
+    fn agree(&self, code: u8) -> u8 {
+        code
+    }
+
+    fn describe(&self, _launch: &Launch) -> Vec<(&'static str, String)> {
+        comet_sim::describe(&self.0)
+    }
+
+    fn launch(
+        &self,
+        launch: &Launch,
+        session: &Session<'_>,
+        conclude: &(dyn Fn(&Ended) -> u8 + Sync),
+    ) -> anyhow::Result<u8> {
+        let signal = || session.signals.arrived();
+        let config = RunConfig {
+            machine: self.0.machine.clone(),
+            topology: launch.topology.clone(),
+            signal: &signal,
+        };
+        let outcome = comet_sim::run(&config, |t| session::rank_main(t, session));
+        let outcome = outcome.map_err(|error| {
+            exit::refuse(exit::TRANSPORT, format!("{:#}", anyhow::Error::new(error)))
+        })?;
+        Ok(conclude(&match outcome {
+            Outcome::Finished { code, .. } => Ended::Finished(code),
+            Outcome::Failed(JobFailure { rank, code, message, signal }) => match signal {
+                Some(signal) => Ended::Interrupted { signal, message },
+                None => Ended::Failed { rank, code, message },
+            },
+        }))
+    }
+}

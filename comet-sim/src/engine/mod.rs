@@ -1,0 +1,205 @@
+//! The engine: all ranks of a job in virtual time.
+//!
+//! ```text
+//!   ready ranks run, one after the other, each on its own clock:
+//!     compute, send, receive from a named rank      at once: their result does not depend on
+//!                                                   what other ranks do at the same time
+//!     probe, test, receive from any rank            wait for their turn
+//!     a message that takes links                    is an event
+//!   no rank is ready: the earliest event happens (a turn, a link, an arrival)
+//!   no event either: all ranks have returned, or those that have not wait for each other
+//! ```
+//!
+//! Why this is exact: an event happens only while no rank is ready. Every other rank then waits for
+//! a message, or has its turn later, so that nothing that is still to be done can happen before the
+//! event. And what a rank does at once depends on its own past and on the order of the messages
+//! from one rank to another alone. So the result is a function of program and machine, and no rank
+//! is ever rolled back.
+
+mod matching;
+mod message;
+mod network;
+mod queue;
+mod rank;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use comet_core::transport::Rank;
+use slab::Slab;
+
+use crate::fiber::Fibers;
+use crate::job::Watch;
+use crate::machine::Machine;
+use crate::route::Routes;
+use crate::stuck;
+use crate::{JobFailure, Statistics};
+
+pub(crate) use message::{Lost, Message, MessageId, Receive, ReceiveId, SendId, Sending};
+use network::Links;
+use queue::Queue;
+pub(crate) use rank::{Block, Poll, RankState};
+
+/// What happens at a time of the queue.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// No rank does anything earlier any more, so this one may do what depends on others.
+    Turn(Rank),
+    /// A message is ready for the network.
+    Start(MessageId),
+    /// The header of a message wants the next link of its way.
+    Header(MessageId),
+    /// The tail of a message from one rank to another has passed, and its links are free. The
+    /// message itself may have been received by then, by a rank that is ahead.
+    Tail(Rank, Rank),
+    /// A rank learns of a message.
+    Arrive(MessageId),
+    /// A rank dies.
+    Death(Rank),
+}
+
+/// The whole job.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) machine: Machine,
+    pub(crate) ranks: Vec<RankState>,
+    pub(crate) messages: Slab<Message>,
+    pub(crate) receives: Slab<Receive>,
+    pub(crate) sends: Slab<Sending>,
+    pub(crate) lost: Vec<Lost>,
+    pub(crate) failure: Option<JobFailure>,
+    ready: VecDeque<Rank>,
+    queue: Queue<Event>,
+    routes: Routes,
+    links: Links,
+    n_messages: u64,
+    n_switches: u64,
+}
+
+impl Engine {
+    /// A job of which all ranks are about to start.
+    pub(crate) fn new(machine: Machine, routes: Routes, n_ranks: usize) -> Self {
+        let mut queue = Queue::default();
+        for (rank, at_ps) in machine.faults.dead_ranks.iter().filter(|(rank, _)| *rank < n_ranks) {
+            queue.push(*at_ps, Event::Death(*rank));
+        }
+        let links = Links::new(machine.network.switching, &routes, n_ranks);
+        Self {
+            ranks: (0..n_ranks).map(|_| RankState::default()).collect(),
+            messages: Slab::new(),
+            receives: Slab::new(),
+            sends: Slab::new(),
+            lost: Vec::new(),
+            failure: None,
+            ready: (0..n_ranks).collect(),
+            queue,
+            routes,
+            links,
+            n_messages: 0,
+            n_switches: 0,
+            machine,
+        }
+    }
+
+    /// What the job has done.
+    pub(crate) fn statistics(&self) -> Statistics {
+        Statistics {
+            end_ps: self.ranks.iter().map(|rank| rank.clock_ps).max().unwrap_or(0),
+            n_messages: self.n_messages,
+            n_events: self.queue.n_pushed(),
+            n_switches: self.n_switches,
+        }
+    }
+
+    /// Ends the job: every rank that waits, and every one that calls later, gets an error.
+    pub(crate) fn fail(&mut self, failure: JobFailure) {
+        if self.failure.is_some() {
+            return;
+        }
+        self.failure = Some(failure);
+        for rank in 0..self.ranks.len() {
+            if self.ranks[rank].block.is_some() {
+                self.wake(rank);
+            }
+        }
+    }
+
+    /// Whether `rank` may do now what depends on others; if not, it has to wait until it is woken.
+    pub(crate) fn takes_turn(&mut self, rank: Rank) -> bool {
+        let clock_ps = self.ranks[rank].clock_ps;
+        if self.ready.is_empty() && self.queue.next_ps().is_none_or(|next_ps| clock_ps < next_ps) {
+            return true;
+        }
+        self.queue.push(clock_ps, Event::Turn(rank));
+        false
+    }
+
+    /// Has `rank` go on with what it waited for.
+    fn wake(&mut self, rank: Rank) {
+        self.ranks[rank].block = None;
+        self.ready.push_back(rank);
+    }
+
+    /// Lets happen what is next; whether there was anything.
+    fn step(&mut self) -> bool {
+        let Some((now_ps, event)) = self.queue.pop() else { return false };
+        match event {
+            // A rank that was told of a failure has not waited for its turn.
+            Event::Turn(rank) => {
+                if self.ranks[rank].block == Some(Block::Turn) {
+                    self.wake(rank);
+                }
+            }
+            Event::Start(id) => self.start(id, now_ps),
+            Event::Header(id) => self.advance(id, now_ps),
+            Event::Tail(source, destination) => self.release(source, destination, now_ps),
+            Event::Arrive(id) => self.arrive_in_order(id),
+            Event::Death(rank) => self.die(rank, now_ps),
+        }
+        true
+    }
+
+    fn die(&mut self, rank: Rank, now_ps: u64) {
+        let state = &mut self.ranks[rank];
+        if state.is_finished {
+            return;
+        }
+        state.is_dead = true;
+        let message = stuck::death(self, rank, now_ps);
+        self.fail(JobFailure { rank: Some(rank), code: "rank_died", signal: None, message });
+    }
+}
+
+/// Takes the job to its end: until all ranks have returned, or cannot.
+///
+/// Returns the codes of the ranks; `None` for those that have not returned.
+pub(crate) fn run(
+    engine: &RefCell<Engine>,
+    fibers: &mut Fibers,
+    mut watch: Watch<'_>,
+) -> Vec<Option<u8>> {
+    let mut codes = vec![None; engine.borrow().ranks.len()];
+    loop {
+        // The rank calls the engine, so nothing of it may be borrowed while the rank runs.
+        let next = engine.borrow_mut().ready.pop_back();
+        if let Some(rank) = next {
+            let code = fibers.resume(rank);
+            let mut engine = engine.borrow_mut();
+            engine.n_switches += 1;
+            engine.ranks[rank].is_finished = code.is_some();
+            codes[rank] = code;
+            if let Some(failure) = watch.look(&engine) {
+                engine.fail(failure);
+            }
+        } else if engine.borrow().failure.is_some() {
+            return codes;
+        } else if !engine.borrow_mut().step() {
+            let mut engine = engine.borrow_mut();
+            if codes.iter().all(Option::is_some) {
+                return codes;
+            }
+            let failure = stuck::deadlock(&engine);
+            engine.fail(failure);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What the engine keeps of one rank.
+
+use std::panic::Location;
+
+use comet_core::matching::Matcher;
+use comet_core::transport::{Source, Tag};
+
+use super::{MessageId, ReceiveId, SendId};
+
+/// What a rank has to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// That no other rank can do anything earlier.
+    Turn,
+    /// That a message is there whole.
+    Receive(ReceiveId),
+    /// That the network has taken a message.
+    Send(SendId),
+}
+
+/// A collective that a rank is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Collective {
+    /// Name of the call.
+    pub(crate) name: &'static str,
+    /// Which of the rank's collectives it is, from 1.
+    pub(crate) number: u32,
+}
+
+/// What a rank probes for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Poll {
+    /// From whom.
+    pub(crate) source: Source,
+    /// With which tag.
+    pub(crate) tag: Tag,
+}
+
+/// One rank.
+#[derive(Debug, Default)]
+pub(crate) struct RankState {
+    /// Its own virtual time.
+    pub(crate) clock_ps: u64,
+    /// When its network interface can take the next message; where messages take links, they tell.
+    pub(crate) interface_free_ps: u64,
+    /// Posted receives, and messages that none of them has taken.
+    pub(crate) matcher: Matcher<ReceiveId, MessageId>,
+    /// Messages on their way that can be matched only when they arrive, in the order of their
+    /// sends: because a receive from any rank was posted when they were sent, or still are.
+    pub(crate) coming: Vec<MessageId>,
+    /// Posted receives from any rank that have no message yet.
+    pub(crate) n_any: u32,
+    /// Messages of this rank that are to start at a time of the queue.
+    pub(crate) n_starting: u32,
+    /// What it waits for.
+    pub(crate) block: Option<Block>,
+    /// Where in the kernel it is.
+    pub(crate) site: Option<&'static Location<'static>>,
+    /// The collective that it is in.
+    pub(crate) collective: Option<Collective>,
+    /// How many collectives it has entered.
+    pub(crate) n_collectives: u32,
+    /// How many operations it has begun, for noise and faults.
+    pub(crate) n_operations: u64,
+    /// How many probes and tests in a row were in vain.
+    pub(crate) n_vain_polls: u32,
+    /// What it probed for last.
+    pub(crate) poll: Option<Poll>,
+    /// What it is about, as the driver says.
+    pub(crate) activity: String,
+    /// Whether its main function has returned.
+    pub(crate) is_finished: bool,
+    /// Whether it died by an injected fault.
+    pub(crate) is_dead: bool,
+}
+
+impl RankState {
+    /// Enters a collective; whether it is not part of another.
+    pub(crate) fn enter(&mut self, name: &'static str) -> bool {
+        if self.collective.is_some() {
+            return false;
+        }
+        self.n_collectives += 1;
+        self.collective = Some(Collective { name, number: self.n_collectives });
+        true
+    }
+}

@@ -1,0 +1,263 @@
+//! A stack for each rank, and switching between them: the only unsafe code of this crate.
+//!
+//! ```text
+//!   one anonymous mapping, of which only touched pages take memory
+//!   ┌─────────────────┬──────────┬──────────┬── ─ ─
+//!   │ guard   rank 0  │ guard  1 │ guard  2 │            a stack grows down, towards its guard
+//!   └─────────────────┴──────────┴──────────┴── ─ ─
+//! ```
+//!
+//! All stacks lie in one mapping, because a process may have some 65 000 mappings only. Guards are
+//! installed without splitting it where the kernel can do that (Linux 6.13), and by protection of
+//! single pages elsewhere, which sets that limit to the number of ranks.
+#![expect(unsafe_code, reason = "stacks and switches between them have no safe interface")]
+
+use std::ffi::c_void;
+use std::fmt;
+use std::io;
+use std::num::NonZeroUsize;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use corosensei::stack::{Stack, StackPointer};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::mman::{self, MapFlags, MmapAdvise, ProtFlags};
+
+/// Size of a page, and of a guard.
+const PAGE_BYTES: usize = 4096;
+/// `MADV_GUARD_INSTALL` of Linux 6.13.
+const GUARD_INSTALL: libc::c_int = 102;
+
+/// The stacks of all ranks.
+#[derive(Debug)]
+struct Slab {
+    start: NonNull<c_void>,
+    length_bytes: usize,
+}
+
+impl Slab {
+    /// Memory for stacks of `length_bytes` bytes in all.
+    fn map(length_bytes: usize) -> io::Result<Self> {
+        let length = NonZeroUsize::new(length_bytes).ok_or(io::ErrorKind::InvalidInput)?;
+        let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: a new anonymous mapping, at an address that the kernel chooses, overlaps nothing.
+        let start = unsafe { mman::mmap_anonymous(None, length, access, flags) }?;
+        let slab = Self { start, length_bytes };
+        // A huge page would make every stack of its two megabytes take memory.
+        // SAFETY: the range is the whole of the mapping above; the advice changes no contents.
+        unsafe { mman::madvise(start, length_bytes, MmapAdvise::MADV_NOHUGEPAGE) }
+            .or_else(|errno| if errno == Errno::EINVAL { Ok(()) } else { Err(errno) })?;
+        Ok(slab)
+    }
+
+    /// Makes the page at `offset_bytes` fault when it is touched.
+    fn guard(&self, offset_bytes: usize) -> io::Result<()> {
+        assert!(offset_bytes + PAGE_BYTES <= self.length_bytes, "the guard lies in the slab");
+        // SAFETY: the offset is within the mapping.
+        let page = unsafe { self.start.byte_add(offset_bytes) };
+        // SAFETY: the page is part of the mapping, and no stack uses it, so nothing is lost.
+        if unsafe { libc::madvise(page.as_ptr(), PAGE_BYTES, GUARD_INSTALL) } == 0 {
+            return Ok(());
+        }
+        // SAFETY: as above.
+        unsafe { mman::mprotect(page, PAGE_BYTES, ProtFlags::PROT_NONE) }?;
+        Ok(())
+    }
+}
+
+impl Drop for Slab {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `map`, and every stack in it keeps the slab alive by its
+        // reference count.
+        let unmapped = unsafe { mman::munmap(self.start, self.length_bytes) };
+        debug_assert_eq!(unmapped, Ok(()), "a mapping can be given back");
+    }
+}
+
+/// The stack of one rank; a part of the slab.
+#[derive(Debug)]
+struct RankStack {
+    base: StackPointer,
+    limit: StackPointer,
+    /// Keeps the memory.
+    _slab: Rc<Slab>,
+}
+
+// SAFETY: base and limit delimit a range of the slab that belongs to this stack alone, whose lowest
+// page is a guard (see `Fibers::new`), with far more than MIN_STACK_SIZE bytes above it; both are
+// multiples of 64.
+unsafe impl Stack for RankStack {
+    fn base(&self) -> StackPointer {
+        self.base
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.limit
+    }
+}
+
+/// How large the stacks are, in bytes; multiples of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StackSizes {
+    /// Of rank 0, which formats and keeps results beside its part in the kernels.
+    pub(crate) first_bytes: usize,
+    /// Of each other rank.
+    pub(crate) other_bytes: usize,
+}
+
+/// The ranks of a job, each with a stack of its own.
+pub(crate) struct Fibers {
+    fibers: Vec<Coroutine<(), (), u8, RankStack>>,
+}
+
+impl fmt::Debug for Fibers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fibers").field("n_ranks", &self.fibers.len()).finish()
+    }
+}
+
+/// How the code of a rank gives control back; handed to its main function, which must neither keep
+/// it after it has returned nor let another rank use it.
+pub(crate) struct Suspender(*const Yielder<(), ()>);
+
+impl fmt::Debug for Suspender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Suspender")
+    }
+}
+
+impl Suspender {
+    /// Returns from [`Fibers::resume`] of this rank, and goes on when it is resumed next.
+    pub(crate) fn suspend(&self) {
+        // SAFETY: the yielder lives as long as the main function of the rank runs. `Sim`, the only
+        // owner of a suspender outside the tests, lives on the stack of that function, and is lent
+        // to the code of the rank for a lifetime of the call's own, so that it can be kept nowhere
+        // and no other rank can reach it: it is this rank that runs.
+        unsafe { (*self.0).suspend(()) };
+    }
+}
+
+impl Fibers {
+    /// `n_ranks` ranks, each of which is about to call `main(rank, suspender)`, as `act` sees them.
+    /// Ranks that have not returned when `act` has are abandoned: what their stacks own is leaked.
+    ///
+    /// # Errors
+    /// If there is no memory for the stacks, or if they cannot be guarded.
+    pub(crate) fn with<R>(
+        n_ranks: usize,
+        sizes: StackSizes,
+        main: impl Fn(usize, Suspender) -> u8,
+        act: impl FnOnce(&mut Self) -> R,
+    ) -> io::Result<R> {
+        let main = &main;
+        // Declared after `main`, so that it is dropped before.
+        let mut fibers = Self { fibers: Vec::with_capacity(n_ranks) };
+        for (rank, stack) in stacks(n_ranks, sizes)?.enumerate() {
+            let body = move |yielder: &Yielder<(), ()>, ()| main(rank, Suspender(yielder));
+            // SAFETY: the coroutine borrows `main`, which outlives it (see above), and it is reset
+            // before it is dropped, so that no code of it runs any more after `act`.
+            let fiber = unsafe { Coroutine::with_stack_unchecked(stack, body) };
+            fibers.fibers.push(fiber);
+        }
+        Ok(act(&mut fibers))
+    }
+
+    /// Has `rank` go on until it suspends itself (`None`) or returns (its code).
+    ///
+    /// # Panics
+    /// If it has returned before, or if it panics.
+    pub(crate) fn resume(&mut self, rank: usize) -> Option<u8> {
+        match self.fibers[rank].resume(()) {
+            CoroutineResult::Yield(()) => None,
+            CoroutineResult::Return(code) => Some(code),
+        }
+    }
+}
+
+impl Drop for Fibers {
+    fn drop(&mut self) {
+        for fiber in self.fibers.iter_mut().filter(|fiber| fiber.started() && !fiber.done()) {
+            // SAFETY: the frames of the rank are leaked, like values that are forgotten. Its
+            // requests in flight are known to this job's engine alone, which keeps no pointers to
+            // their buffers, and the memory of the stack lives until the slab is dropped.
+            unsafe { fiber.force_reset() };
+        }
+    }
+}
+
+/// The stacks, one after the other. The lowest page of each is its guard.
+fn stacks(n_ranks: usize, sizes: StackSizes) -> io::Result<impl Iterator<Item = RankStack>> {
+    let StackSizes { first_bytes, other_bytes } = sizes;
+    let offset_bytes = move |rank: usize| match rank {
+        0 => 0,
+        rank => first_bytes + (rank - 1) * other_bytes,
+    };
+    let slab = Rc::new(Slab::map(offset_bytes(n_ranks.max(1)))?);
+    for rank in 0..n_ranks {
+        slab.guard(offset_bytes(rank))?;
+    }
+    let start = slab.start.addr().get();
+    let address = |offset: usize| NonZeroUsize::new(offset).expect("a mapping is not at 0");
+    Ok((0..n_ranks).map(move |rank| RankStack {
+        base: address(start + offset_bytes(rank + 1) - colour_bytes(rank)),
+        limit: address(start + offset_bytes(rank)),
+        _slab: Rc::clone(&slab),
+    }))
+}
+
+/// How far below its end a stack begins: were all ends a multiple of a page, the busiest lines of
+/// all stacks would share the same few sets of the cache.
+fn colour_bytes(rank: usize) -> usize {
+    rank * 5 % 32 * 64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    const SIZES: StackSizes = StackSizes { first_bytes: 1 << 18, other_bytes: 1 << 16 };
+
+    #[test]
+    fn ranks_take_turns_and_keep_their_state() {
+        let said = RefCell::new(Vec::new());
+        let main = |rank: usize, suspender: Suspender| {
+            for round in 0..3 {
+                said.borrow_mut().push((rank, round));
+                suspender.suspend();
+            }
+            u8::try_from(rank).unwrap()
+        };
+        let codes = Fibers::with(2, SIZES, main, |fibers| {
+            let mut step = |rank| fibers.resume(rank);
+            let early: Vec<_> = [0, 1, 0, 1, 1, 0].into_iter().map(&mut step).collect();
+            assert_eq!(early, [None; 6]);
+            [step(0), step(1)]
+        });
+        assert_eq!(codes.unwrap(), [Some(0), Some(1)]);
+        let expected = [(0, 0), (1, 0), (0, 1), (1, 1), (1, 2), (0, 2)];
+        assert_eq!(*said.borrow(), expected);
+    }
+
+    #[test]
+    fn ranks_that_have_not_returned_are_abandoned() {
+        let main = |_: usize, suspender: Suspender| {
+            suspender.suspend();
+            0
+        };
+        let first = Fibers::with(100, SIZES, main, |fibers| fibers.resume(7)).unwrap();
+        assert_eq!(first, None);
+    }
+
+    #[test]
+    fn a_panic_reaches_whoever_resumed_the_rank() {
+        let main = |_: usize, _: Suspender| panic!("on purpose");
+        let resumed = Fibers::with(1, SIZES, main, |fibers| {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fibers.resume(0))).is_err()
+        });
+        assert!(resumed.unwrap());
+    }
+}

@@ -1,0 +1,202 @@
+//! A job: its ranks from their start to their end.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use comet_core::topology::Topology;
+use comet_core::transport::Rank;
+
+use crate::engine::{self, Engine};
+use crate::fiber::{Fibers, StackSizes};
+use crate::machine::{Machine, MachineFile, SourceCounts};
+use crate::route::Routes;
+use crate::stuck;
+use crate::transport::Sim;
+
+/// Stack of rank 0, in bytes: it formats and keeps results too.
+const FIRST_STACK_BYTES: usize = 4 << 20;
+/// Stack of each other rank, in bytes. Only pages that are touched take memory.
+const STACK_BYTES: usize = if cfg!(debug_assertions) { 256 << 10 } else { 64 << 10 };
+/// How long a job may go on after a signal.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What to run.
+pub struct RunConfig<'a> {
+    /// The machine.
+    pub machine: Machine,
+    /// Mesh of the ranks; the distances are those of the machine.
+    pub topology: Topology,
+    /// Name of the signal that asks the job to end, once one has come. A job that goes on for five
+    /// seconds after that is ended.
+    pub signal: &'a dyn Fn() -> Option<&'static str>,
+}
+
+impl fmt::Debug for RunConfig<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunConfig").field("machine", &self.machine.name).finish_non_exhaustive()
+    }
+}
+
+impl RunConfig<'_> {
+    /// As many ranks as `topology` has on `machine`, which nobody interrupts.
+    #[must_use]
+    pub fn new(machine: Machine, topology: Topology) -> Self {
+        Self { machine, topology, signal: &|| None }
+    }
+}
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All ranks returned.
+    Finished {
+        /// The largest of their codes.
+        code: u8,
+        /// What it took.
+        statistics: Statistics,
+    },
+    /// The job could not go on.
+    Failed(JobFailure),
+}
+
+/// Why a job could not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFailure {
+    /// The rank that is to blame, where it is one.
+    pub rank: Option<Rank>,
+    /// Which kind of failure, as in the record: `deadlock`, `livelock`, `rank_died`,
+    /// `rank_panicked`, `rank_gave_up`, `interrupted`.
+    pub code: &'static str,
+    /// Name of the signal that ended the job, where it was one.
+    pub signal: Option<&'static str>,
+    /// Who waits for whom, in what.
+    pub message: String,
+}
+
+/// What a job has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Virtual time at which the last rank returned, in picoseconds.
+    pub end_ps: u64,
+    /// Messages sent.
+    pub n_messages: u64,
+    /// Events of the queue.
+    pub n_events: u64,
+    /// How often a rank was resumed.
+    pub n_switches: u64,
+}
+
+/// Why a job could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The ranks do not fit onto the machine.
+    #[error("{0}")]
+    Ranks(String),
+    /// There is no memory for the stacks of the ranks.
+    #[error(
+        "cannot make {n_ranks} stacks for the ranks (take fewer ranks, raise vm.max_map_count to \
+         two for each rank, or use Linux 6.13, which needs no mapping for each)"
+    )]
+    Stacks {
+        /// How many ranks there were to be.
+        n_ranks: usize,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Runs `rank_main` on every rank.
+///
+/// # Errors
+/// If the ranks do not fit onto the machine, or if there is no memory for their stacks.
+pub fn run(config: &RunConfig<'_>, rank_main: impl Fn(&Sim) -> u8) -> Result<Outcome, SimError> {
+    let n_ranks = config.topology.n_ranks();
+    let routes = Routes::new(&config.machine.network.shape, n_ranks).map_err(SimError::Ranks)?;
+    let topology = Rc::new(config.topology.clone());
+    let engine = Engine::new(config.machine.clone(), routes, n_ranks);
+    let engine = Rc::new(RefCell::new(engine));
+    let main = |rank, suspender| {
+        let sim = Sim::new(Rc::clone(&engine), Rc::clone(&topology), rank, suspender);
+        code_of(&sim, &rank_main)
+    };
+    let sizes = StackSizes { first_bytes: FIRST_STACK_BYTES, other_bytes: STACK_BYTES };
+    let watch = Watch::new(config.signal);
+    let codes = Fibers::with(n_ranks, sizes, main, |fibers| engine::run(&engine, fibers, watch))
+        .map_err(|source| SimError::Stacks { n_ranks, source })?;
+    let engine = engine.borrow();
+    Ok(match &engine.failure {
+        Some(failure) => Outcome::Failed(failure.clone()),
+        None => Outcome::Finished {
+            code: codes.into_iter().flatten().max().unwrap_or(0),
+            statistics: engine.statistics(),
+        },
+    })
+}
+
+/// What the record says about a simulation of `file`, units in the names.
+#[must_use]
+pub fn describe(file: &MachineFile) -> Vec<(&'static str, String)> {
+    let SourceCounts { published, measured, derived, assumed, unstated } = file.sources;
+    let count = |n: usize| n.to_string();
+    vec![
+        ("engine", concat!("comet-sim ", env!("CARGO_PKG_VERSION")).into()),
+        ("machine", file.name.clone()),
+        ("machine_sha256", file.hash.clone()),
+        ("seed", file.machine.noise.seed.to_string()),
+        ("n_values_published", count(published)),
+        ("n_values_measured", count(measured)),
+        ("n_values_derived", count(derived)),
+        ("n_values_assumed", count(assumed)),
+        ("n_values_unstated", count(unstated)),
+    ]
+}
+
+/// Runs a rank, and ends the job if it panics.
+fn code_of(sim: &Sim, rank_main: impl Fn(&Sim) -> u8) -> u8 {
+    match catch_unwind(AssertUnwindSafe(|| rank_main(sim))) {
+        Ok(code) => code,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            sim.note_panic(text.unwrap_or("(no message)"));
+            1
+        }
+    }
+}
+
+/// Looks now and then whether a signal has asked the job to end.
+pub(crate) struct Watch<'a> {
+    signal: &'a dyn Fn() -> Option<&'static str>,
+    n_looks: u32,
+    since: Option<Instant>,
+}
+
+impl<'a> Watch<'a> {
+    /// Looks between two real ones.
+    const INTERVAL: u32 = 1 << 14;
+
+    fn new(signal: &'a dyn Fn() -> Option<&'static str>) -> Self {
+        Self { signal, n_looks: 0, since: None }
+    }
+
+    /// The failure of a job that does not end after a signal.
+    pub(crate) fn look(&mut self, engine: &Engine) -> Option<JobFailure> {
+        self.n_looks = (self.n_looks + 1) % Self::INTERVAL;
+        if self.n_looks != 0 {
+            return None;
+        }
+        let signal = (self.signal)()?;
+        let since = *self.since.get_or_insert_with(Instant::now);
+        (since.elapsed() > PATIENCE).then(|| JobFailure {
+            rank: None,
+            code: "interrupted",
+            signal: Some(signal),
+            message: stuck::interruption(engine, signal),
+        })
+    }
+}

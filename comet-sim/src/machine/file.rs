@@ -1,0 +1,478 @@
+//! Reads machine files: TOML in which each value has a unit and may say where it comes from.
+//!
+//! `machines/README.md` explains every key. A file describes a [`Machine`] by what can be observed
+//! (startup time, time for a byte, time for a hop) and how that divides between sender, network
+//! and receiver; what cannot be, or contradicts itself, is an error that names the line.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use toml::Spanned;
+
+use super::form::{ClockForm, FileForm, NodeForm, Source};
+use super::reader::Reader;
+use super::{Clock, Machine, Node, Shape, TorusDims, disturbance, network, units};
+
+/// A machine, and what its file says about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineFile {
+    /// Name, which a user chooses it by.
+    pub name: String,
+    /// What it is, in one line; empty if the file does not say.
+    pub summary: String,
+    /// The documents that its published values are from.
+    pub cite: Vec<String>,
+    /// How many ranks it has unless a user says otherwise.
+    pub ranks: Option<usize>,
+    /// How many ranks it has at most.
+    pub max_ranks: Option<usize>,
+    /// The machine.
+    pub machine: Machine,
+    /// How many of its values come from where.
+    pub sources: SourceCounts,
+    /// SHA-256 of the text, in hex.
+    pub hash: String,
+}
+
+/// How many values of a machine come from where; a report of a simulated run repeats this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceCounts {
+    /// In a document that the file cites.
+    pub published: usize,
+    /// By a calibration.
+    pub measured: usize,
+    /// By arithmetic, from published or measured values.
+    pub derived: usize,
+    /// Plausible, no more.
+    pub assumed: usize,
+    /// The file does not say.
+    pub unstated: usize,
+}
+
+/// A machine that cannot be read; displays as one sentence.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// The system refused.
+    #[error("cannot read the machine file {} (does it exist, and may you read it?)", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No machine of this name is listed.
+    #[error(
+        "there is no machine {name:?} (choose {known}, or give the path of a file such as ./my.toml)"
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names that are listed.
+        known: String,
+    },
+    /// The text does not describe a machine.
+    #[error("{origin}, line {line}: {message}")]
+    Text {
+        /// The file.
+        origin: String,
+        /// Number of the line, from 1.
+        line: usize,
+        /// What is wrong there, and what to write.
+        message: String,
+    },
+}
+
+impl MachineFile {
+    /// Reads the file `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be read or does not describe a machine.
+    pub fn read(path: &Path) -> Result<Self, MachineError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| MachineError::Io { path: path.into(), source })?;
+        Self::parse(&text, &path.to_string_lossy())
+    }
+
+    /// Reads `text`, which errors call `origin`.
+    ///
+    /// ```
+    /// # use comet_sim::machine::MachineFile;
+    /// let text = r#"
+    ///     format = 1
+    ///     name = "mine"
+    ///     topology = { kind = "flat" }
+    ///     [[protocol]]
+    ///     kind = "eager"
+    ///     t0 = "1.6 us"
+    ///     per_byte = { value = "12 GB/s", source = "measured" }
+    /// "#;
+    /// let file = MachineFile::parse(text, "mine.toml")?;
+    /// assert_eq!(file.machine.segment(0).latency_ps, 1_600_000);
+    /// assert_eq!(file.sources.measured, 1);
+    /// # Ok::<(), comet_sim::machine::MachineError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the text does not describe a machine.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, MachineError> {
+        let mut reader = Reader { text, origin, sources: SourceCounts::default() };
+        let form: FileForm = toml::from_str(text).map_err(|error| reader.form_error(&error))?;
+        head(&reader, &form)?;
+        let machine = machine(&mut reader, &form)?;
+        Ok(Self {
+            ranks: ranks(&reader, &form, &machine)?,
+            max_ranks: form.max_ranks.map(Spanned::into_inner),
+            name: form.name.into_inner(),
+            summary: form.summary.map(Spanned::into_inner).unwrap_or_default(),
+            cite: form.cite,
+            machine,
+            sources: reader.sources,
+            hash: Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
+    }
+}
+
+impl SourceCounts {
+    pub(super) fn count(&mut self, source: Option<Source>) {
+        let count = match source {
+            Some(Source::Published) => &mut self.published,
+            Some(Source::Measured) => &mut self.measured,
+            Some(Source::Derived) => &mut self.derived,
+            Some(Source::Assumed) => &mut self.assumed,
+            None => &mut self.unstated,
+        };
+        *count += 1;
+    }
+}
+
+fn head(reader: &Reader<'_>, form: &FileForm) -> Result<(), MachineError> {
+    reader.ensure(&form.format, *form.format.get_ref() == 1, |format| {
+        format!("format = {format} is not known (this version reads format = 1)")
+    })?;
+    reader.ensure(&form.name, !form.name.get_ref().trim().is_empty(), |_| {
+        "name is empty (write the name that users choose the machine by)".into()
+    })?;
+    let Some(summary) = &form.summary else { return Ok(()) };
+    reader.ensure(summary, !summary.get_ref().contains('\n'), |_| {
+        "summary has several lines (write one, and the rest in comments)".into()
+    })
+}
+
+fn machine(reader: &mut Reader<'_>, form: &FileForm) -> Result<Machine, MachineError> {
+    let segments = network::segments(reader, &form.protocol)?;
+    let envelope = form.envelope.as_ref();
+    Ok(Machine {
+        name: form.name.get_ref().clone(),
+        network: network::network(reader, &form.topology, &segments)?,
+        segments,
+        node: node(reader, &form.node)?,
+        clock: clock(reader, &form.clock)?,
+        noise: disturbance::noise(reader, &form.noise)?,
+        faults: disturbance::faults(reader, &form.fault)?,
+        envelope_bytes: reader.table(None).or_zero("envelope", envelope, units::size_bytes)?,
+    })
+}
+
+fn node(reader: &mut Reader<'_>, form: &NodeForm) -> Result<Node, MachineError> {
+    const POLL_PS: u64 = 10_000;
+    let mut table = reader.table(form.source);
+    let node = Node {
+        isend_ps: table.or_zero("isend", form.isend.as_ref(), units::time_ps)?,
+        irecv_ps: table.or_zero("irecv", form.irecv.as_ref(), units::time_ps)?,
+        wait_ps: table.or_zero("wait", form.wait.as_ref(), units::time_ps)?,
+        poll_ps: table.optional("poll", form.poll.as_ref(), units::time_ps)?.unwrap_or(POLL_PS),
+        copy: table.or_zero("copy", form.copy.as_ref(), units::per_byte)?,
+        copy_piece_ps: table.or_zero("copy_piece", form.copy_piece.as_ref(), units::time_ps)?,
+        daxpy_ps: table.or_zero("daxpy", form.daxpy.as_ref(), units::time_ps)?,
+        reduce_ps: table.or_zero("reduce", form.reduce.as_ref(), units::time_ps)?,
+    };
+    match &form.poll {
+        Some(poll) if node.poll_ps == 0 => {
+            let problem = "would let a loop of probes last for ever (write at least \"1 ps\")";
+            Err(reader.refuse("poll", poll, problem))
+        }
+        _ => Ok(node),
+    }
+}
+
+fn clock(reader: &mut Reader<'_>, form: &ClockForm) -> Result<Clock, MachineError> {
+    const PS_PER_NS: u64 = 1_000;
+    let (resolution, spread) = (form.resolution.as_ref(), form.offset_spread.as_ref());
+    let mut table = reader.table(form.source);
+    let resolution_ps = table.optional("resolution", resolution, units::time_ps)?;
+    let clock = Clock {
+        resolution_ps: resolution_ps.unwrap_or(PS_PER_NS),
+        call_cost_ps: table.or_zero("call_cost", form.call_cost.as_ref(), units::time_ps)?,
+        offset_spread_ps: table.or_zero("offset_spread", spread, units::time_ps)?,
+        drift_ppm: table.or_zero("drift", form.drift.as_ref(), units::ppm)?,
+    };
+    match resolution {
+        Some(resolution) if clock.resolution_ps < PS_PER_NS => {
+            let problem = "is finer than the readings of clocks are (write at least \"1 ns\")";
+            Err(reader.refuse("resolution", resolution, problem))
+        }
+        _ => Ok(clock),
+    }
+}
+
+/// The number of ranks that the file names, or that the dimensions of its torus make.
+fn ranks(
+    reader: &Reader<'_>,
+    form: &FileForm,
+    machine: &Machine,
+) -> Result<Option<usize>, MachineError> {
+    let torus_ranks = match &machine.network.shape {
+        Shape::Torus(TorusDims::Given(dims)) => Some(dims.iter().product()),
+        _ => None,
+    };
+    let Some(ranks) = &form.ranks else { return Ok(torus_ranks) };
+    let n = *ranks.get_ref();
+    reader.ensure(ranks, n > 0, |_| "ranks = 0 (write at least 1)".into())?;
+    let most = form.max_ranks.as_ref().map_or(usize::MAX, |most| *most.get_ref());
+    reader.ensure(ranks, n <= most, |n| {
+        format!("ranks = {n} is more than max_ranks = {most} (raise one or lower the other)")
+    })?;
+    reader.ensure(ranks, torus_ranks.is_none_or(|product| product == n), |n| {
+        format!("ranks = {n} is not the product of dims (leave ranks out, or write dims = 3)")
+    })?;
+    Ok(Some(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{PerByte, Protocol, Segment, Switching};
+
+    /// The least that a file contains, with `head` in line 3 and `tables` from line 10 on.
+    fn file(head: &str, tables: &str) -> String {
+        format!(
+            "format = 1\nname = \"mine\"\n{head}\n[topology]\nkind = \"flat\"\n[[protocol]]\n\
+             kind = \"eager\"\nt0 = \"10 us\"\nper_byte = \"1 us/B\"\n{tables}\n"
+        )
+    }
+
+    fn parse(text: &str) -> MachineFile {
+        MachineFile::parse(text, "my.toml").unwrap()
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, expected: &str) {
+        let error = MachineFile::parse(text, "my.toml").unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn what_a_file_leaves_out_costs_nothing() {
+        let file = parse(&file("", ""));
+        let machine = &file.machine;
+        assert_eq!((file.ranks, file.max_ranks, file.summary.as_str()), (None, None, ""));
+        assert_eq!(machine.node, Node { poll_ps: 10_000, ..Node::default() });
+        let clock =
+            Clock { resolution_ps: 1_000, call_cost_ps: 0, offset_spread_ps: 0, drift_ppm: 0.0 };
+        assert_eq!(machine.clock, clock);
+        assert_eq!(machine.network.switching, None);
+        assert_eq!(machine.noise, Default::default());
+        assert_eq!(machine.faults, Default::default());
+        assert_eq!(machine.envelope_bytes, 0);
+        assert_eq!(file.sources, SourceCounts { unstated: 2, ..SourceCounts::default() });
+    }
+
+    const ALL: &str = r#"
+format = 1
+name = "all"
+summary = "all keys"
+cite = ["a", "b"]
+ranks = 8
+max_ranks = 16
+envelope = "16 B"
+[topology]
+kind = "hypercube"
+switching = "circuit"
+link = "2 MB/s"
+source = "published"
+[[protocol]]
+kind = "buffered"
+t0 = { value = "100 us", source = "measured", note = "median" }
+per_byte = "1 us/B"
+hop = "3 us"
+gap = "4 us"
+unexpected = "5 ns/B"
+source = "assumed"
+[protocol.split]
+o_send = "10 us"
+o_recv = "20 us"
+handshake = "30 us"
+send_per_byte = "0.1 us/B"
+recv_per_byte = { value = "0.2 us/B", source = "published" }
+source = "derived"
+[node]
+isend = "1 us"
+irecv = "2 us"
+wait = "3 us"
+poll = "4 us"
+copy = "5 ns/B"
+copy_piece = "6 us"
+daxpy = "7 us"
+reduce = "8 us"
+[clock]
+resolution = "1 us"
+call_cost = "10 ns"
+offset_spread = "1 ms"
+drift = "50 ppm"
+"#;
+
+    #[test]
+    fn the_head_and_all_sources_arrive() {
+        let file = parse(ALL);
+        assert_eq!((file.name.as_str(), file.summary.as_str()), ("all", "all keys"));
+        assert_eq!((file.ranks, file.max_ranks, file.cite.len()), (Some(8), Some(16), 2));
+        let sources =
+            SourceCounts { published: 2, measured: 1, derived: 4, assumed: 4, unstated: 13 };
+        assert_eq!(file.sources, sources);
+        assert_eq!(file.machine.envelope_bytes, 16);
+    }
+
+    #[test]
+    fn the_network_arrives() {
+        let machine = parse(ALL).machine;
+        assert_eq!(machine.network.shape, Shape::Hypercube);
+        assert_eq!(machine.network.switching, Some(Switching::Circuit));
+        assert_eq!(machine.network.link_per_byte, PerByte(500_000 << 20));
+        let segment = Segment {
+            up_to_bytes: None,
+            protocol: Protocol::Buffered,
+            o_send_ps: 10_000_000,
+            o_recv_ps: 20_000_000,
+            handshake_ps: 30_000_000,
+            latency_ps: 40_000_000,
+            hop_ps: 3_000_000,
+            gap_ps: 4_000_000,
+            send: PerByte(100_000 << 20),
+            wire: PerByte(700_000 << 20),
+            recv: PerByte(200_000 << 20),
+            unexpected: PerByte(5_000 << 20),
+        };
+        assert_eq!(machine.segments, [segment]);
+    }
+
+    #[test]
+    fn node_and_clock_arrive() {
+        let machine = parse(ALL).machine;
+        let node = Node {
+            isend_ps: 1_000_000,
+            irecv_ps: 2_000_000,
+            wait_ps: 3_000_000,
+            poll_ps: 4_000_000,
+            copy: PerByte(5_000 << 20),
+            copy_piece_ps: 6_000_000,
+            daxpy_ps: 7_000_000,
+            reduce_ps: 8_000_000,
+        };
+        assert_eq!(machine.node, node);
+        let clock = Clock {
+            resolution_ps: 1_000_000,
+            call_cost_ps: 10_000,
+            offset_spread_ps: 1_000_000_000,
+            drift_ppm: 50.0,
+        };
+        assert_eq!(machine.clock, clock);
+    }
+
+    #[test]
+    fn the_example_for_users_is_a_machine() {
+        let readme = include_str!("../../machines/README.md");
+        let (_, example) = readme.split_once("```toml\n").unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        let machine = parse(example).machine;
+        assert_eq!((machine.name.as_str(), machine.segments.len()), ("my", 2));
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_text() {
+        let hash = |line| parse(&file(line, "")).hash;
+        assert_eq!(hash("").len(), 64);
+        assert_eq!(hash(""), hash(""));
+        assert_ne!(hash(""), hash("# A comment."));
+    }
+
+    #[test]
+    fn an_error_names_line_value_and_remedy() {
+        let check = |head, tables, expected: &str| check_error(&file(head, tables), expected);
+        check(
+            "",
+            "[node]\ndaxpy = 0.25",
+            "my.toml, line 11: daxpy = \"0.25\" has no unit (write it as in \"79 us\")",
+        );
+        check(
+            "",
+            "[node]\ncopy = { value = \"0.05\", source = \"assumed\" }",
+            "my.toml, line 11: copy = \"0.05\" has no unit (write it as in \"0.63 us/B\" or \
+             \"2.8 MB/s\")",
+        );
+        check(
+            "",
+            "[node]\npoll = \"0 us\"",
+            "my.toml, line 11: poll = \"0 us\" would let a loop of probes last for ever (write at \
+             least \"1 ps\")",
+        );
+        check(
+            "",
+            "[clock]\nresolution = \"1 ps\"",
+            "my.toml, line 11: resolution = \"1 ps\" is finer than the readings of clocks are \
+             (write at least \"1 ns\")",
+        );
+        check(
+            "summary = \"a\\nb\"",
+            "",
+            "my.toml, line 3: summary has several lines (write one, and the rest in comments)",
+        );
+        check("ranks = 0", "", "my.toml, line 3: ranks = 0 (write at least 1)");
+        check(
+            "ranks = 9\nmax_ranks = 8",
+            "",
+            "my.toml, line 3: ranks = 9 is more than max_ranks = 8 (raise one or lower the other)",
+        );
+    }
+
+    #[test]
+    fn an_error_of_the_form_is_one_sentence_too() {
+        let readme = "(comet-sim/machines/README.md explains every key)";
+        let check = |text: &str, expected: &str| {
+            check_error(text, &format!("my.toml, line {expected} {readme}"));
+        };
+        check(
+            &file("", "[clock]\nticks = 3"),
+            "11: unknown field `ticks`, expected one of `resolution`, `call_cost`, \
+             `offset_spread`, `drift`, `source`, `note`",
+        );
+        check(
+            &file("", "[node]\nwait = { value = \"1 us\", source = \"guess\" }"),
+            "11: unknown variant `guess`, expected one of `published`, `measured`, `derived`, \
+             `assumed`",
+        );
+        check(&file("", "[node]\nwait = { source = \"assumed\" }"), "11: missing field `value`");
+        check(
+            &file("", "[node]\nwait = [1, 2]"),
+            "11: invalid type: sequence, expected a number with a unit such as \"79 us\"",
+        );
+        check(&file("ranks = -3", ""), "3: invalid value: integer `-3`, expected usize");
+        check("format = 1\nname = 3", "2: invalid type: integer `3`, expected a string");
+        check("format = 1\nname = \"a\"", "1: missing field `topology`");
+        check("format = 1\nname =", "2: string values must be quoted, expected literal string");
+    }
+
+    #[test]
+    fn a_format_of_the_future_is_not_guessed() {
+        let text = file("", "").replace("format = 1", "format = 2");
+        check_error(
+            &text,
+            "my.toml, line 1: format = 2 is not known (this version reads format = 1)",
+        );
+        check_error(
+            &file("", "").replace("mine", " "),
+            "my.toml, line 2: name is empty (write the name that users choose the machine by)",
+        );
+    }
+}

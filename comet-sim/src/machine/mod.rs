@@ -1,0 +1,308 @@
+//! A simulated machine in the numbers that the engine calculates with.
+//!
+//! ```text
+//!   file (TOML, units, sources) ──► Machine ──► engine
+//! ```
+//!
+//! Times are whole picoseconds; see [`PerByte`] for what one byte takes. A message of `n` bytes
+//! over `h` links takes, one way and with nothing in its way,
+//!
+//! ```text
+//!   t(n, h) = t0 + n · per_byte + (h - 1) · hop        with the numbers of its Segment
+//!   t0       = o_send + handshake + latency + o_recv
+//!   per_byte = send + wire + recv                      sender's CPU, network, receiver's CPU
+//! ```
+
+mod catalogue;
+mod disturbance;
+mod file;
+mod form;
+mod network;
+mod reader;
+mod units;
+
+pub use catalogue::{MACHINES, find};
+pub use file::{MachineError, MachineFile, SourceCounts};
+
+use comet_core::transport::Work;
+
+/// A simulated machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Name, as in its file.
+    pub name: String,
+    /// What the ranks are connected by.
+    pub network: Network,
+    /// What messages cost, by length: ascending, the last without a bound.
+    pub segments: Vec<Segment>,
+    /// What else a rank does, and how long it takes.
+    pub node: Node,
+    /// What the ranks' clocks show.
+    pub clock: Clock,
+    /// What disturbs the ranks.
+    pub noise: Noise,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// Bytes that travel with each message beside its own (SMPI sends 16); they count for the
+    /// choice of the segment and for the time.
+    pub envelope_bytes: u64,
+}
+
+/// What one byte takes, in units of 2^-20 ps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PerByte(pub u64);
+
+impl PerByte {
+    /// The time of `n_bytes` bytes in picoseconds, rounded to the nearest.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "2^64 ps are seven months")]
+    pub fn times(self, n_bytes: u64) -> u64 {
+        ((u128::from(self.0) * u128::from(n_bytes) + (1 << 19)) >> 20) as u64
+    }
+}
+
+/// What connects the ranks, and whether messages wait for links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// How the links lie.
+    pub shape: Shape,
+    /// Whether and how a message occupies the links on its way; `None` if it never waits for one.
+    pub switching: Option<Switching>,
+    /// What a byte takes on a link that is not the first or the last (cut-through).
+    pub link_per_byte: PerByte,
+}
+
+/// How the links lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A crossbar: one hop between any two ranks.
+    Flat,
+    /// A hypercube of as many dimensions as the ranks need; routes by e-cube, lowest dimension
+    /// first.
+    Hypercube,
+    /// A torus of these dimensions (their product is the number of ranks), or of two or three
+    /// near-equal ones; routes by dimension order, the shorter way, ties upwards.
+    Torus(TorusDims),
+    /// A k-ary n-tree with `radix` children per switch and as many levels as the ranks need; the
+    /// up port is chosen by the destination (D-mod-k).
+    FatTree {
+        /// Children of one switch.
+        radix: usize,
+    },
+}
+
+/// Dimensions of a torus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TorusDims {
+    /// So many, as equal as the number of ranks allows.
+    Auto(usize),
+    /// These.
+    Given(Vec<usize>),
+}
+
+/// How a message occupies links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switching {
+    /// The header takes one link after the other and keeps them while it waits; all are free when
+    /// the tail has passed.
+    Circuit,
+    /// Each link is busy while the message passes it; the header goes ahead.
+    CutThrough,
+}
+
+/// What messages of a range of lengths cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The longest message of the segment, in bytes; `None` in the last.
+    pub up_to_bytes: Option<u64>,
+    /// Who waits for whom.
+    pub protocol: Protocol,
+    /// CPU time of the sender, in picoseconds.
+    pub o_send_ps: u64,
+    /// CPU time of the receiver.
+    pub o_recv_ps: u64,
+    /// Request and grant before the data, half each.
+    pub handshake_ps: u64,
+    /// Wire: the rest of the startup time.
+    pub latency_ps: u64,
+    /// Each link beyond the first.
+    pub hop_ps: u64,
+    /// Least time between two messages of one sender.
+    pub gap_ps: u64,
+    /// CPU time of the sender for a byte.
+    pub send: PerByte,
+    /// What a byte takes in the network.
+    pub wire: PerByte,
+    /// CPU time of the receiver for a byte.
+    pub recv: PerByte,
+    /// What a byte of a message takes in addition whose request came before its receive was
+    /// posted.
+    pub unexpected: PerByte,
+}
+
+/// Who waits for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// The message goes at once; the send returns when the sender's CPU is done with it.
+    Eager,
+    /// The receiving system grants a buffer, posted receive or not (NX/2 above 100 bytes); the
+    /// send returns when the network has taken the bytes.
+    Buffered,
+    /// The message waits for its receive; the send returns when the network has taken the bytes.
+    Rendezvous,
+}
+
+/// What a rank does beside sending and receiving, in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// Start of an unblocked send, beyond what a blocked one takes.
+    pub isend_ps: u64,
+    /// Start of an unblocked receive, beyond what a blocked one takes.
+    pub irecv_ps: u64,
+    /// Each wait for an unblocked call.
+    pub wait_ps: u64,
+    /// Each probe and each test; at least 1, or a loop of them would never end.
+    pub poll_ps: u64,
+    /// Copy of a byte.
+    pub copy: PerByte,
+    /// Each contiguous piece of a strided copy, beyond its bytes.
+    pub copy_piece_ps: u64,
+    /// One element of `y = a x + y`.
+    pub daxpy_ps: u64,
+    /// One element of a sum of two vectors.
+    pub reduce_ps: u64,
+}
+
+/// What the ranks' clocks show: `(1 + drift) t + offset`, in whole steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// Step, in picoseconds; at least 1000, since readings are whole nanoseconds.
+    pub resolution_ps: u64,
+    /// What a reading takes.
+    pub call_cost_ps: u64,
+    /// Offsets are spread evenly over `0..offset_spread_ps`, by rank and seed.
+    pub offset_spread_ps: u64,
+    /// Drifts are spread evenly over `-drift_ppm..=drift_ppm`, by rank and seed.
+    pub drift_ppm: f64,
+}
+
+/// What disturbs the ranks; each draw is a function of seed, rank and operation alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Noise {
+    /// Seed of all draws, those of the clocks too.
+    pub seed: u64,
+    /// Disturbances, which add up.
+    pub sources: Vec<NoiseSource>,
+}
+
+/// One kind of disturbance (`design`: a share of the undisturbed time of an operation, or a time).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NoiseSource {
+    /// Each operation's time is multiplied by a log-normal factor of median 1.
+    LogNormal {
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// With `probability`, an operation takes longer by an exponentially distributed time.
+    Spike {
+        /// Share of the operations that are hit, 0 to 1.
+        probability: f64,
+        /// Mean of the additional time.
+        mean_ps: u64,
+    },
+    /// With `probability`, an operation takes `scale` times as long.
+    Outlier {
+        /// Share of the operations that are hit, 0 to 1.
+        probability: f64,
+        /// Factor, at least 1.
+        scale: f64,
+    },
+    /// Log-normal factors of which each resembles the one before.
+    Ar1 {
+        /// Correlation of successive logarithms, below 1.
+        phi: f64,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// Each rank changes between two speeds; it stays at one for `sojourn` operations on average.
+    Regimes {
+        /// Mean number of operations at one speed, at least 1.
+        sojourn: f64,
+        /// Factor of the slow regime, at least 1.
+        ratio: f64,
+    },
+    /// The first operations are slower: by `amplitude · exp(-i / tau)` for operation `i`.
+    StartUp {
+        /// Factor beyond 1 of the very first operation.
+        amplitude: f64,
+        /// Operations until it has fallen by e.
+        tau: f64,
+    },
+    /// Every `period` of virtual time, each rank (at a phase of its own) does nothing for `length`.
+    Detour {
+        /// Time from one to the next.
+        period_ps: u64,
+        /// Length of each.
+        length_ps: u64,
+    },
+}
+
+/// What goes wrong.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// Ranks whose computation and CPU time is multiplied by a factor.
+    pub slow_ranks: Vec<(usize, f64)>,
+    /// A rank stands still for a time before its operation of that number (counted from 0).
+    pub delays: Vec<Delay>,
+    /// A rank dies at that virtual time, in picoseconds.
+    pub dead_ranks: Vec<(usize, u64)>,
+    /// Share of the messages that are lost, 0 to 1.
+    pub drop_probability: f64,
+}
+
+/// A rank stands still before one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delay {
+    /// The rank.
+    pub rank: usize,
+    /// Number of the operation among those of this rank, from 0.
+    pub operation: u64,
+    /// For how long.
+    pub delay_ps: u64,
+}
+
+impl Node {
+    /// How long `work` takes, in picoseconds.
+    #[must_use]
+    pub fn work_ps(&self, work: Work) -> u64 {
+        match work {
+            Work::Daxpy { n } => self.daxpy_ps * n as u64,
+            Work::Reduce { n } => self.reduce_ps * n as u64,
+            Work::Copy { bytes, piece_bytes, .. } => {
+                let n_pieces = bytes.div_ceil(piece_bytes.max(1)) as u64;
+                self.copy.times(bytes as u64) + self.copy_piece_ps * n_pieces
+            }
+        }
+    }
+}
+
+impl Machine {
+    /// Whether an operation takes the same time whenever it is done, and clocks tell it.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.noise.sources.is_empty() && self.faults.drop_probability == 0.0
+    }
+
+    /// The numbers for a message of `length_bytes` bytes.
+    ///
+    /// # Panics
+    /// Never: the last segment has no bound.
+    #[must_use]
+    #[inline]
+    pub fn segment(&self, length_bytes: u64) -> &Segment {
+        let n_bytes = length_bytes + self.envelope_bytes;
+        let holds = |s: &&Segment| s.up_to_bytes.is_none_or(|up_to| n_bytes <= up_to);
+        self.segments.iter().find(holds).expect("the last segment has no bound")
+    }
+}

@@ -1,0 +1,429 @@
+//! A rank's view of the simulated machine.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+
+use comet_core::capability::Never;
+use comet_core::collective;
+use comet_core::error::{Result, TransportError, TransportErrorKind};
+use comet_core::local::LocalBuffer;
+use comet_core::topology::Topology;
+use comet_core::transport::{
+    ClockInfo, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Work,
+    require_rank, require_source,
+};
+
+use crate::JobFailure;
+use crate::clock;
+use crate::engine::{Block, Engine, Poll, ReceiveId, SendId};
+use crate::fiber::Suspender;
+use crate::machine::Protocol;
+use crate::stuck;
+
+/// So many probes and tests in a row, all in vain, are a rank that waits for ever.
+const MAX_VAIN_POLLS: u32 = 10_000_000;
+
+/// One rank of a simulated job; made by [`run`](crate::run).
+pub struct Sim {
+    engine: Rc<RefCell<Engine>>,
+    topology: Rc<Topology>,
+    rank: Rank,
+    suspender: Suspender,
+}
+
+impl fmt::Debug for Sim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sim").field("rank", &self.rank).finish_non_exhaustive()
+    }
+}
+
+/// A send in flight.
+#[derive(Debug)]
+pub struct SimSend {
+    /// The send to wait for, unless it has ended.
+    send: Option<SendId>,
+    /// Whether the caller was given control between start and end.
+    is_unblocked: bool,
+}
+
+/// A receive in flight.
+#[derive(Debug)]
+pub struct SimRecv<'env> {
+    id: ReceiveId,
+    buffer: &'env mut [u8],
+    is_unblocked: bool,
+}
+
+impl Sim {
+    pub(crate) fn new(
+        engine: Rc<RefCell<Engine>>,
+        topology: Rc<Topology>,
+        rank: Rank,
+        suspender: Suspender,
+    ) -> Self {
+        Self { engine, topology, rank, suspender }
+    }
+
+    /// The job ends because this rank panicked.
+    pub(crate) fn note_panic(&self, text: &str) {
+        let mut engine = self.engine.borrow_mut();
+        let message = stuck::panic(&engine, self.rank, text);
+        engine.fail(JobFailure {
+            rank: Some(self.rank),
+            code: "rank_panicked",
+            signal: None,
+            message,
+        });
+    }
+
+    /// Notes where in the kernel this rank is; inside a collective that is where it was called.
+    fn note_site(&self, site: &'static Location<'static>) {
+        let state = &mut self.engine.borrow_mut().ranks[self.rank];
+        if state.collective.is_none() {
+            state.site = Some(site);
+        }
+    }
+
+    /// Waits for `block`.
+    fn wait(&self, block: Block) -> Result<()> {
+        self.require_job()?;
+        self.engine.borrow_mut().ranks[self.rank].block = Some(block);
+        self.suspender.suspend();
+        self.require_job()
+    }
+
+    /// Refuses to go on after the job has failed.
+    fn require_job(&self) -> Result<()> {
+        if self.engine.borrow().failure.is_none() { Ok(()) } else { Err(self.job_failed()) }
+    }
+
+    #[cold]
+    fn job_failed(&self) -> TransportError {
+        if self.engine.borrow().ranks[self.rank].is_dead {
+            self.stand_still();
+        }
+        TransportError::new(TransportErrorKind::PeerFailed, "the job has failed").on_rank(self.rank)
+    }
+
+    /// Is not resumed any more.
+    fn stand_still(&self) -> ! {
+        loop {
+            self.suspender.suspend();
+        }
+    }
+
+    /// Waits until no other rank can do anything earlier.
+    fn await_turn(&self) -> Result<()> {
+        if self.engine.borrow_mut().takes_turn(self.rank) {
+            return Ok(());
+        }
+        self.wait(Block::Turn)
+    }
+
+    #[inline]
+    fn start(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<Option<SendId>> {
+        require_rank(self, destination)?;
+        self.require_job()?;
+        Ok(self.engine.borrow_mut().send(self.rank, destination, tag, message))
+    }
+
+    #[inline]
+    fn post(&self, source: Source, tag: Tag, capacity_bytes: usize) -> Result<ReceiveId> {
+        require_source(self, source)?;
+        self.require_job()?;
+        if self.engine.borrow().depends_on_others(self.rank, source) {
+            self.await_turn()?;
+        }
+        Ok(self.engine.borrow_mut().post(self.rank, source, tag, capacity_bytes))
+    }
+
+    #[inline]
+    fn finish(&self, send: Option<SendId>) -> Result<()> {
+        let Some(id) = send else { return Ok(()) };
+        if self.engine.borrow().sends[id].done_ps.is_none() {
+            self.wait(Block::Send(id))?;
+        }
+        self.engine.borrow_mut().finish_send(id);
+        Ok(())
+    }
+
+    #[inline]
+    fn take(&self, id: ReceiveId, buffer: &mut [u8]) -> Result<Status> {
+        self.require_job()?;
+        if self.engine.borrow().arrival_ps(id).is_none() {
+            self.wait(Block::Receive(id))?;
+        }
+        let received = self.engine.borrow_mut().finish_receive(id);
+        let (length_bytes, capacity_bytes) = (received.body.len(), buffer.len());
+        let n_copied = length_bytes.min(capacity_bytes);
+        buffer[..n_copied].copy_from_slice(&received.body[..n_copied]);
+        if length_bytes <= capacity_bytes {
+            return Ok(received.status);
+        }
+        let Status { source, tag, .. } = received.status;
+        Err(TransportError::truncated(source, tag, length_bytes, capacity_bytes).on_rank(self.rank))
+    }
+
+    /// Has this rank busy for `busy_ps` if it `is_unblocked`: what an unblocked call takes beyond a
+    /// blocked one.
+    fn pay(&self, is_unblocked: bool, busy_ps: u64) {
+        if is_unblocked && busy_ps > 0 {
+            self.engine.borrow_mut().spend(self.rank, busy_ps);
+        }
+    }
+
+    /// What this rank learns by a look costs time, and is right only when it is its turn. Whether
+    /// it may look; not after the job has failed.
+    fn poll(&self, poll: Option<Poll>) -> bool {
+        let mut engine = self.engine.borrow_mut();
+        let poll_ps = engine.machine.node.poll_ps.max(1);
+        engine.spend(self.rank, poll_ps);
+        let state = &mut engine.ranks[self.rank];
+        state.n_vain_polls += 1;
+        state.poll = poll;
+        if state.n_vain_polls > MAX_VAIN_POLLS {
+            let message = stuck::livelock(&engine, self.rank);
+            engine.fail(JobFailure {
+                rank: Some(self.rank),
+                code: "livelock",
+                signal: None,
+                message,
+            });
+        }
+        drop(engine);
+        self.require_job().is_ok() && self.await_turn().is_ok()
+    }
+
+    /// Whether all messages that a rank sends are taken without their receive.
+    fn buffers_sends(&self) -> bool {
+        let engine = self.engine.borrow();
+        engine.machine.segments.iter().all(|segment| segment.protocol != Protocol::Rendezvous)
+    }
+
+    /// Runs a collective, which is known by name to reports.
+    fn collectively<R>(
+        &self,
+        name: &'static str,
+        site: &'static Location<'static>,
+        act: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        self.note_site(site);
+        let is_outermost = self.engine.borrow_mut().ranks[self.rank].enter(name);
+        let result = act();
+        if is_outermost && result.is_ok() {
+            self.engine.borrow_mut().ranks[self.rank].collective = None;
+        }
+        result
+    }
+}
+
+impl RawTransport for Sim {
+    type SendOp<'env> = SimSend;
+    type RecvOp<'env> = SimRecv<'env>;
+
+    fn start_send(
+        &self,
+        _lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<SimSend> {
+        self.note_site(Location::caller());
+        let isend_ps = self.engine.borrow().machine.node.isend_ps;
+        self.pay(true, isend_ps);
+        Ok(SimSend { send: self.start(destination, tag, message)?, is_unblocked: true })
+    }
+
+    fn start_recv<'env>(
+        &self,
+        _lease: Lease<Self>,
+        source: Source,
+        tag: Tag,
+        buffer: &'env mut [u8],
+    ) -> Result<SimRecv<'env>> {
+        self.note_site(Location::caller());
+        let irecv_ps = self.engine.borrow().machine.node.irecv_ps;
+        self.pay(true, irecv_ps);
+        Ok(SimRecv { id: self.post(source, tag, buffer.len())?, buffer, is_unblocked: true })
+    }
+
+    fn poll_send(&self, op: &mut SimSend) -> bool {
+        self.note_site(Location::caller());
+        let Some(id) = op.send else { return true };
+        if !self.poll(None) {
+            return true;
+        }
+        let engine = self.engine.borrow();
+        engine.sends[id].done_ps.is_some_and(|ps| ps <= engine.ranks[self.rank].clock_ps)
+    }
+
+    fn poll_recv(&self, op: &mut SimRecv<'_>) -> bool {
+        self.note_site(Location::caller());
+        if !self.poll(None) {
+            return true;
+        }
+        let engine = self.engine.borrow();
+        engine.arrival_ps(op.id).is_some_and(|ps| ps <= engine.ranks[self.rank].clock_ps)
+    }
+
+    fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()> {
+        self.note_site(Location::caller());
+        let wait_ps = self.engine.borrow().machine.node.wait_ps;
+        self.pay(op.is_unblocked, wait_ps);
+        self.finish(op.send)
+    }
+
+    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
+        self.note_site(Location::caller());
+        let wait_ps = self.engine.borrow().machine.node.wait_ps;
+        self.pay(op.is_unblocked, wait_ps);
+        (self.take(op.id, op.buffer), op.buffer)
+    }
+
+    fn fail_job(&self, reason: &str) -> ! {
+        let mut engine = self.engine.borrow_mut();
+        let message = stuck::gave_up(&engine, self.rank, reason);
+        let failure =
+            JobFailure { rank: Some(self.rank), code: "rank_gave_up", signal: None, message };
+        engine.fail(failure);
+        drop(engine);
+        self.stand_still();
+    }
+}
+
+impl Transport for Sim {
+    type Buffer = LocalBuffer;
+    type OneSided = Never;
+    type ParallelFile = Never;
+    type Layouts = Never;
+    type Groups = Never;
+
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    fn n_ranks(&self) -> usize {
+        self.topology.n_ranks()
+    }
+
+    fn now_ns(&self) -> u64 {
+        let mut engine = self.engine.borrow_mut();
+        let clock = engine.machine.clock;
+        let t_ps = engine.ranks[self.rank].clock_ps + clock.call_cost_ps;
+        engine.ranks[self.rank].clock_ps = t_ps;
+        clock::reading_ns(&clock, engine.machine.noise.seed, self.rank, t_ps)
+    }
+
+    fn clock(&self) -> ClockInfo {
+        let clock = self.engine.borrow().machine.clock;
+        ClockInfo {
+            name: "virtual",
+            is_global: clock.offset_spread_ps == 0 && clock.drift_ppm == 0.0,
+            is_virtual: true,
+        }
+    }
+
+    fn promises(&self) -> Promises {
+        Promises { buffers_sends: self.buffers_sends(), survives_truncation: true }
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
+        LocalBuffer::new(length_bytes).ok_or_else(|| {
+            let text = format!("there is no memory for a buffer of {length_bytes} bytes");
+            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank)
+        })
+    }
+
+    fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+        self.note_site(Location::caller());
+        require_source(self, source)?;
+        if !self.poll(Some(Poll { source, tag })) {
+            return Err(self.job_failed());
+        }
+        let mut engine = self.engine.borrow_mut();
+        let Some((from, id)) = engine.earliest(self.rank, source, tag) else { return Ok(None) };
+        engine.ranks[self.rank].n_vain_polls = 0;
+        let length_bytes = engine.messages[id].body.len();
+        Ok(Some(Status { source: from, tag, length_bytes }))
+    }
+
+    fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
+        self.note_site(Location::caller());
+        let send = self.start(destination, tag, message)?;
+        self.finish(send)
+    }
+
+    fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
+        self.note_site(Location::caller());
+        let id = self.post(source, tag, buffer.len())?;
+        self.take(id, buffer)
+    }
+
+    fn blocked_exchange(
+        &self,
+        destination: Rank,
+        message: &[u8],
+        source: Source,
+        buffer: &mut [u8],
+        tag: Tag,
+    ) -> Result<Status> {
+        self.note_site(Location::caller());
+        // Before anything is sent or posted, which would have to be waited for.
+        require_rank(self, destination)?;
+        require_source(self, source)?;
+        if self.buffers_sends() {
+            // As in the thesis: both send, then both receive.
+            let send = self.start(destination, tag, message)?;
+            self.finish(send)?;
+            let id = self.post(source, tag, buffer.len())?;
+            return self.take(id, buffer);
+        }
+        let id = self.post(source, tag, buffer.len())?;
+        let send = self.start(destination, tag, message)?;
+        self.finish(send)?;
+        self.take(id, buffer)
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.collectively("barrier", Location::caller(), || {
+            if self.n_ranks().is_power_of_two() {
+                collective::pairwise_barrier(self)
+            } else {
+                collective::barrier(self)
+            }
+        })
+    }
+
+    fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
+        self.collectively("broadcast", Location::caller(), || {
+            collective::broadcast(self, root, message)
+        })
+    }
+
+    fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
+        self.collectively("global sum", Location::caller(), || {
+            collective::global_sum_vector(self, values)
+        })
+    }
+
+    fn compute(&self, work: Work, body: impl FnOnce()) {
+        let mut engine = self.engine.borrow_mut();
+        let work_ps = engine.machine.node.work_ps(work);
+        engine.compute(self.rank, work_ps);
+        drop(engine);
+        body();
+    }
+
+    fn annotate(&self, activity: &str, _expected_ns: u64) {
+        let mut engine = self.engine.borrow_mut();
+        let own = &mut engine.ranks[self.rank].activity;
+        own.clear();
+        own.push_str(activity);
+    }
+}
