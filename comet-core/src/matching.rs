@@ -18,8 +18,50 @@ use crate::transport::{Rank, Source, Tag};
 /// Posted receives (of type `R`) and unexpected messages (of type `M`) of one rank.
 #[derive(Debug)]
 pub struct Matcher<R, M> {
-    posted: VecDeque<Posted<R>>,
-    unexpected: VecDeque<Unexpected<M>>,
+    posted: List<Posted<R>>,
+    unexpected: List<Unexpected<M>>,
+}
+
+/// A list whose first entry needs no memory of its own: mostly there is no second, and a simulation
+/// has a million of these.
+#[derive(Debug)]
+struct List<T> {
+    first: Option<T>,
+    /// Empty where there is no first.
+    rest: VecDeque<T>,
+}
+
+impl<T> List<T> {
+    const EMPTY: Self = Self { first: None, rest: VecDeque::new() };
+
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    fn push(&mut self, entry: T) {
+        if self.first.is_none() {
+            self.first = Some(entry);
+        } else {
+            self.rest.push_back(entry);
+        }
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.first.iter().chain(&self.rest)
+    }
+
+    fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
+        self.first.iter_mut().chain(&mut self.rest)
+    }
+
+    /// Takes out the first entry for which `f` holds.
+    fn take(&mut self, mut f: impl FnMut(&T) -> bool) -> Option<T> {
+        if self.first.as_ref().is_some_and(&mut f) {
+            return std::mem::replace(&mut self.first, self.rest.pop_front());
+        }
+        let index = self.rest.iter().position(f)?;
+        self.rest.remove(index)
+    }
 }
 
 #[derive(Debug)]
@@ -38,7 +80,7 @@ struct Unexpected<M> {
 
 impl<R, M> Default for Matcher<R, M> {
     fn default() -> Self {
-        Self { posted: VecDeque::new(), unexpected: VecDeque::new() }
+        Self { posted: List::EMPTY, unexpected: List::EMPTY }
     }
 }
 
@@ -52,9 +94,7 @@ impl<R, M> Matcher<R, M> {
 
     /// Takes the earliest unexpected message that `source` and `tag` accept, with its sender.
     pub fn take(&mut self, source: Source, tag: Tag) -> Option<(Rank, M)> {
-        let index =
-            self.unexpected.iter().position(|m| m.tag == tag && source.accepts(m.source))?;
-        let found = self.unexpected.remove(index)?;
+        let found = self.unexpected.take(|m| m.tag == tag && source.accepts(m.source))?;
         Some((found.source, found.message))
     }
 
@@ -74,27 +114,27 @@ impl<R, M> Matcher<R, M> {
 
     /// Takes out the unexpected messages for which `f` holds, in the order in which they were kept.
     pub fn extract_unexpected(&mut self, f: impl Fn(&M) -> bool) -> Vec<M> {
-        let all = std::mem::take(&mut self.unexpected);
-        let (taken, left) = all.into_iter().partition(|m| f(&m.message));
-        self.unexpected = left;
-        let taken: VecDeque<Unexpected<M>> = taken;
+        let all = std::mem::replace(&mut self.unexpected, List::EMPTY);
+        let (taken, left): (Vec<_>, Vec<_>) =
+            all.first.into_iter().chain(all.rest).partition(|m| f(&m.message));
+        left.into_iter().for_each(|m| self.unexpected.push(m));
         taken.into_iter().map(|m| m.message).collect()
     }
 
     /// Posts a receive that nothing unexpected matched (see [`take`](Self::take)).
     pub fn post(&mut self, source: Source, tag: Tag, receive: R) {
-        self.posted.push_back(Posted { source, tag, receive });
+        self.posted.push(Posted { source, tag, receive });
     }
 
     /// Takes the earliest posted receive that accepts a message from `source` with `tag`.
     pub fn claim(&mut self, source: Rank, tag: Tag) -> Option<R> {
-        let index = self.posted.iter().position(|p| p.tag == tag && p.source.accepts(source))?;
-        Some(self.posted.remove(index)?.receive)
+        let found = self.posted.take(|p| p.tag == tag && p.source.accepts(source))?;
+        Some(found.receive)
     }
 
     /// Keeps a message that no posted receive accepts (see [`claim`](Self::claim)).
     pub fn keep(&mut self, source: Rank, tag: Tag, message: M) {
-        self.unexpected.push_back(Unexpected { source, tag, message });
+        self.unexpected.push(Unexpected { source, tag, message });
     }
 
     /// Shows each unexpected message, with its sender, to `f`, in arrival order.

@@ -27,6 +27,7 @@ Examples:
   comet-run echo -s 0,1..4Mi*2 --hops 1        0, 1, 2, 4 ... bytes to a neighbour
   comet-run plan all -n 8                      what would run, how long, in how much memory
   comet-run check -n 8                         does message passing work here?
+  comet-run all --machine ipsc860 -n 16        the same on a simulated iPSC/860
   comet-run show comet-results/X.jsonl --format csv
 
 Sweeps are lists of counts and ranges, as in 0,8,1Ki..4Mi*2 or 0..100+10; K M G and Ki Mi Gi are
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// List kernels, suites, aliases, axes and their default sweeps
     List(ListArgs),
+    /// List the machines that can be simulated, or say what is known of one
+    Machines(MachinesArgs),
     /// Show what would run, how long it would take and how much memory it needs
     Plan(PlanArgs),
     /// Test message passing and the checks of all kernels on this machine
@@ -221,6 +224,14 @@ pub(crate) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What `machines` takes.
+#[derive(Debug, Args)]
+pub(crate) struct MachinesArgs {
+    /// The machine: a name, or a file
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) machine: Option<String>,
 }
 
 /// What `validate` takes.

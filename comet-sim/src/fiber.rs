@@ -140,6 +140,21 @@ impl Suspender {
     }
 }
 
+/// Has the cache fetch the `n_lines` lines from `address` on, which are wanted soon. The contents of
+/// memory stay as they are, and so does what the program does.
+#[inline]
+pub(crate) fn prefetch(address: usize, n_lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..n_lines {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let address = std::ptr::without_provenance(address + 64 * line);
+        // SAFETY: the instruction takes any address; it neither faults nor changes anything.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (address, n_lines);
+}
+
 impl Fibers {
     /// `n_ranks` ranks, each of which is about to call `main(rank, suspender)`, as `act` sees them.
     /// Ranks that have not returned when `act` has are abandoned: what their stacks own is leaked.

@@ -16,7 +16,8 @@ pub(crate) fn deadlock(engine: &Engine) -> JobFailure {
         message += &format!("; {}", stand(engine, *rank));
     }
     for lost in &engine.lost {
-        let Lost { source, destination, tag, length_bytes, sent_ps } = lost;
+        let Lost { way, length_bytes, sent_ps } = lost;
+        let (source, destination, tag) = (way.source(), way.destination(), way.tag);
         message += &format!(
             "; a message of {length_bytes} bytes from rank {source} to rank {destination} (tag {tag}), sent at t = {}, was lost",
             time(*sent_ps)
@@ -25,9 +26,9 @@ pub(crate) fn deadlock(engine: &Engine) -> JobFailure {
     for (_, held) in engine.messages.iter().filter(|(_, m)| m.receive.is_none()).take(16) {
         message += &format!(
             "; rank {} holds a message from rank {} (tag {}) sent at t = {}",
-            held.destination,
-            held.source,
-            held.tag,
+            held.way.destination(),
+            held.way.source(),
+            held.way.tag,
             time(held.sent_ps)
         );
     }
@@ -81,12 +82,12 @@ fn waiting(engine: &Engine, rank: Rank) -> Option<Waiting> {
     let state = &engine.ranks[rank];
     match state.block? {
         Block::Receive(id) => {
-            let receive = engine.receives.get(id)?;
+            let receive = engine.receives.get(id as usize)?;
             Some(Waiting::Recv(receive.source, receive.tag, receive.capacity_bytes))
         }
         Block::Send(id) => {
-            let send = engine.sends.get(id)?;
-            Some(Waiting::Send(send.destination, send.tag, send.length_bytes))
+            let send = engine.sends.get(id as usize)?;
+            Some(Waiting::Send(send.way.destination(), send.way.tag, send.length_bytes))
         }
         Block::Turn => Some(Waiting::Rest(Source::Any)),
     }

@@ -17,9 +17,8 @@ use comet_core::transport::{
 
 use crate::JobFailure;
 use crate::clock;
-use crate::engine::{Block, Engine, Poll, ReceiveId, SendId};
+use crate::engine::{Block, Engine, Poll, ReceiveId, Received, SendId};
 use crate::fiber::Suspender;
-use crate::machine::Protocol;
 use crate::stuck;
 
 /// So many probes and tests in a row, all in vain, are a rank that waits for ever.
@@ -80,16 +79,17 @@ impl Sim {
 
     /// Notes where in the kernel this rank is; inside a collective that is where it was called.
     fn note_site(&self, site: &'static Location<'static>) {
-        let state = &mut self.engine.borrow_mut().ranks[self.rank];
-        if state.collective.is_none() {
-            state.site = Some(site);
-        }
+        self.engine.borrow_mut().ranks[self.rank].note_site(site);
     }
 
     /// Waits for `block`.
     fn wait(&self, block: Block) -> Result<()> {
         self.require_job()?;
-        self.engine.borrow_mut().ranks[self.rank].block = Some(block);
+        let here = 0u8;
+        let mut engine = self.engine.borrow_mut();
+        engine.ranks[self.rank].stack_end = (&raw const here).addr();
+        engine.ranks[self.rank].block = Some(block);
+        drop(engine);
         self.suspender.suspend();
         self.require_job()
     }
@@ -122,13 +122,26 @@ impl Sim {
         self.wait(Block::Turn)
     }
 
+    /// Sends, from a call at `site`.
     #[inline]
-    fn start(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<Option<SendId>> {
+    fn start(
+        &self,
+        site: &'static Location<'static>,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<Option<SendId>> {
         require_rank(self, destination)?;
-        self.require_job()?;
-        Ok(self.engine.borrow_mut().send(self.rank, destination, tag, message))
+        let mut engine = self.engine.borrow_mut();
+        if engine.failure.is_some() {
+            drop(engine);
+            return Err(self.job_failed());
+        }
+        engine.ranks[self.rank].note_site(site);
+        Ok(engine.send(self.rank, destination, tag, message))
     }
 
+    /// Posts a receive.
     #[inline]
     fn post(&self, source: Source, tag: Tag, capacity_bytes: usize) -> Result<ReceiveId> {
         require_source(self, source)?;
@@ -139,16 +152,18 @@ impl Sim {
         Ok(self.engine.borrow_mut().post(self.rank, source, tag, capacity_bytes))
     }
 
+    /// Waits until a send has ended.
     #[inline]
     fn finish(&self, send: Option<SendId>) -> Result<()> {
         let Some(id) = send else { return Ok(()) };
-        if self.engine.borrow().sends[id].done_ps.is_none() {
+        if self.engine.borrow().sends[id as usize].done_ps.is_none() {
             self.wait(Block::Send(id))?;
         }
         self.engine.borrow_mut().finish_send(id);
         Ok(())
     }
 
+    /// Waits until a receive has ended.
     #[inline]
     fn take(&self, id: ReceiveId, buffer: &mut [u8]) -> Result<Status> {
         self.require_job()?;
@@ -156,6 +171,36 @@ impl Sim {
             self.wait(Block::Receive(id))?;
         }
         let received = self.engine.borrow_mut().finish_receive(id);
+        self.deliver(&received, buffer)
+    }
+
+    /// Posts a receive and waits for it, from a call at `site`.
+    #[inline]
+    fn receive(
+        &self,
+        site: &'static Location<'static>,
+        source: Source,
+        tag: Tag,
+        buffer: &mut [u8],
+    ) -> Result<Status> {
+        require_source(self, source)?;
+        let mut engine = self.engine.borrow_mut();
+        engine.ranks[self.rank].note_site(site);
+        if engine.failure.is_none()
+            && !engine.depends_on_others(self.rank, source)
+            && let Some(received) = engine.receive_at_once(self.rank, source, tag)
+        {
+            drop(engine);
+            return self.deliver(&received, buffer);
+        }
+        drop(engine);
+        let id = self.post(source, tag, buffer.len())?;
+        self.take(id, buffer)
+    }
+
+    /// Copies what was received to `buffer`.
+    #[inline]
+    fn deliver(&self, received: &Received, buffer: &mut [u8]) -> Result<Status> {
         let (length_bytes, capacity_bytes) = (received.body.len(), buffer.len());
         let n_copied = length_bytes.min(capacity_bytes);
         buffer[..n_copied].copy_from_slice(&received.body[..n_copied]);
@@ -198,8 +243,7 @@ impl Sim {
 
     /// Whether all messages that a rank sends are taken without their receive.
     fn buffers_sends(&self) -> bool {
-        let engine = self.engine.borrow();
-        engine.machine.segments.iter().all(|segment| segment.protocol != Protocol::Rendezvous)
+        self.engine.borrow().machine.buffers_sends()
     }
 
     /// Runs a collective, which is known by name to reports.
@@ -230,10 +274,10 @@ impl RawTransport for Sim {
         tag: Tag,
         message: &[u8],
     ) -> Result<SimSend> {
-        self.note_site(Location::caller());
         let isend_ps = self.engine.borrow().machine.node.isend_ps;
         self.pay(true, isend_ps);
-        Ok(SimSend { send: self.start(destination, tag, message)?, is_unblocked: true })
+        let send = self.start(Location::caller(), destination, tag, message)?;
+        Ok(SimSend { send, is_unblocked: true })
     }
 
     fn start_recv<'env>(
@@ -256,7 +300,7 @@ impl RawTransport for Sim {
             return true;
         }
         let engine = self.engine.borrow();
-        engine.sends[id].done_ps.is_some_and(|ps| ps <= engine.ranks[self.rank].clock_ps)
+        engine.sends[id as usize].done_ps.is_some_and(|ps| ps <= engine.ranks[self.rank].clock_ps)
     }
 
     fn poll_recv(&self, op: &mut SimRecv<'_>) -> bool {
@@ -349,20 +393,17 @@ impl Transport for Sim {
         let mut engine = self.engine.borrow_mut();
         let Some((from, id)) = engine.earliest(self.rank, source, tag) else { return Ok(None) };
         engine.ranks[self.rank].n_vain_polls = 0;
-        let length_bytes = engine.messages[id].body.len();
+        let length_bytes = engine.message(id).body.len();
         Ok(Some(Status { source: from, tag, length_bytes }))
     }
 
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
-        self.note_site(Location::caller());
-        let send = self.start(destination, tag, message)?;
+        let send = self.start(Location::caller(), destination, tag, message)?;
         self.finish(send)
     }
 
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
-        self.note_site(Location::caller());
-        let id = self.post(source, tag, buffer.len())?;
-        self.take(id, buffer)
+        self.receive(Location::caller(), source, tag, buffer)
     }
 
     fn blocked_exchange(
@@ -373,19 +414,19 @@ impl Transport for Sim {
         buffer: &mut [u8],
         tag: Tag,
     ) -> Result<Status> {
-        self.note_site(Location::caller());
+        let site = Location::caller();
         // Before anything is sent or posted, which would have to be waited for.
         require_rank(self, destination)?;
         require_source(self, source)?;
         if self.buffers_sends() {
             // As in the thesis: both send, then both receive.
-            let send = self.start(destination, tag, message)?;
+            let send = self.start(site, destination, tag, message)?;
             self.finish(send)?;
-            let id = self.post(source, tag, buffer.len())?;
-            return self.take(id, buffer);
+            return self.receive(site, source, tag, buffer);
         }
+        self.note_site(site);
         let id = self.post(source, tag, buffer.len())?;
-        let send = self.start(destination, tag, message)?;
+        let send = self.start(site, destination, tag, message)?;
         self.finish(send)?;
         self.take(id, buffer)
     }

@@ -56,21 +56,21 @@ fn check(machine: &Machine, n_ranks: usize) {
 
 #[test]
 fn messages_that_go_at_once() {
-    for n_ranks in [1, 2, 3, 4, 5, 7, 8, 16, 61] {
+    for n_ranks in [1, 2, 3, 4, 7, 16, 33] {
         check(&machine(Shape::Flat, None, Protocol::Eager), n_ranks);
     }
 }
 
 #[test]
 fn messages_that_are_granted_a_buffer() {
-    for n_ranks in [2, 3, 5, 8] {
+    for n_ranks in [2, 3, 5] {
         check(&machine(Shape::Flat, None, Protocol::Buffered), n_ranks);
     }
 }
 
 #[test]
 fn messages_that_wait_for_their_receive() {
-    for n_ranks in [1, 2, 3, 5, 8] {
+    for n_ranks in [1, 2, 3, 5] {
         check(&machine(Shape::Flat, None, Protocol::Rendezvous), n_ranks);
     }
 }
@@ -79,7 +79,7 @@ fn messages_that_wait_for_their_receive() {
 fn messages_that_wait_for_links() {
     for switching in [Switching::Circuit, Switching::CutThrough] {
         for protocol in [Protocol::Eager, Protocol::Buffered, Protocol::Rendezvous] {
-            for n_ranks in [1, 2, 3, 8, 13] {
+            for n_ranks in [2, 3, 8] {
                 check(&machine(Shape::Hypercube, Some(switching), protocol), n_ranks);
             }
         }

@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod list;
+mod machines;
 mod man;
 mod plan;
 mod run;
@@ -60,6 +61,7 @@ fn obey(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         None => run::run(&cli.run, launcher),
         Some(Command::Run(args)) => run::run(args, launcher),
         Some(Command::List(args)) => list::list(args),
+        Some(Command::Machines(args)) => machines::machines(args),
         Some(Command::Plan(args)) => plan::plan(args, launcher),
         Some(Command::Check(args)) => check::check(args, launcher),
         Some(Command::Validate(args)) => validate::validate(args),

@@ -4,9 +4,12 @@ use std::collections::HashSet;
 
 use comet_core::transport::{Rank, Source, Status, Tag};
 
-use super::message::Passage;
-use super::{Block, Engine, Event, Lost, Message, MessageId, Receive, ReceiveId, SendId, Sending};
-use crate::machine::{Protocol, Segment};
+use super::message::{UNKNOWN_PS, Way};
+use super::{
+    Block, Engine, Event, Lost, Message, MessageId, RANK_LINES, Receive, ReceiveId, SendId, Sending,
+};
+use crate::fiber;
+use crate::machine::{Delay, Protocol, Segment};
 use crate::noise;
 
 /// A receive that has ended.
@@ -25,50 +28,56 @@ impl Engine {
         tag: Tag,
         body: &[u8],
     ) -> Option<SendId> {
+        fiber::prefetch((&raw const self.ranks[destination]).addr(), RANK_LINES);
         let segment = *self.machine.segment(body.len() as u64);
         let length_bytes = self.wire_bytes(body.len());
         let sent_ps = self.ranks[source].clock_ps;
         let operation = self.begin(source);
         let ready_ps = self.spend(source, segment.o_send_ps + segment.send.times(length_bytes));
         self.n_messages += 1;
-        let faults = &self.machine.faults;
-        let seed = self.machine.noise.seed;
-        if noise::lost(seed, source, operation, faults.drop_probability) {
-            let length_bytes = body.len();
-            self.lost.push(Lost { source, destination, tag, length_bytes, sent_ps });
+        let way = Way::new(source, destination, tag);
+        if self.is_lost(source, operation) {
+            self.lost.push(Lost { way, length_bytes: body.len(), sent_ps });
             return None;
         }
-        let protocol = self.protocol(&segment, source, destination);
+        // A message to oneself waits for nobody.
+        let is_local = source == destination;
+        let protocol = if is_local { Protocol::Eager } else { segment.protocol };
         let is_eager = protocol == Protocol::Eager;
-        let sending =
-            Sending { rank: source, destination, tag, length_bytes: body.len(), done_ps: None };
-        let send = (!is_eager).then(|| self.sends.insert(sending));
         let request_ps = ready_ps + segment.handshake_ps / 2;
-        let extra_ps = self.extra_ps(source, operation, sent_ps, &segment, length_bytes);
-        let id = self.messages.insert(Message {
-            source,
-            destination,
-            tag,
+        let sending = Sending { way, length_bytes: body.len(), done_ps: None };
+        let send = (!is_eager).then(|| id(self.sends.insert(sending)));
+        let message = id(self.messages.insert(Message {
+            way,
             body: body.into(),
             sent_ps,
-            known_ps: (!is_eager).then_some(request_ps),
-            arrival_ps: None,
-            extra_ps,
+            known_ps: if is_eager { UNKNOWN_PS } else { request_ps },
+            arrival_ps: UNKNOWN_PS,
+            extra_ps: self.extra_ps(source, operation, sent_ps, &segment, length_bytes),
             send,
             receive: None,
-            passage: Passage::default(),
+            next: None,
+            n_taken: 0,
             is_started: false,
             is_coming: false,
             is_here: false,
-        });
+        }));
         match protocol {
-            Protocol::Eager => self.launch(id, ready_ps),
-            Protocol::Buffered => self.launch(id, ready_ps + segment.handshake_ps),
+            Protocol::Eager => self.launch(message, ready_ps),
+            Protocol::Buffered => self.launch(message, ready_ps + segment.handshake_ps),
             // It starts when its receive is known.
             Protocol::Rendezvous => (),
         }
-        self.offer(id);
+        self.offer(message);
         send
+    }
+
+    pub(crate) fn message(&self, id: MessageId) -> &Message {
+        &self.messages[id as usize]
+    }
+
+    pub(super) fn message_mut(&mut self, id: MessageId) -> &mut Message {
+        &mut self.messages[id as usize]
     }
 
     /// Bytes of a message of `length_bytes` bytes on the wire.
@@ -76,9 +85,9 @@ impl Engine {
         length_bytes as u64 + self.machine.envelope_bytes
     }
 
-    /// Who waits for whom: a message to oneself waits for nobody.
-    fn protocol(&self, segment: &Segment, source: Rank, destination: Rank) -> Protocol {
-        if source == destination { Protocol::Eager } else { segment.protocol }
+    fn is_lost(&self, source: Rank, operation: u64) -> bool {
+        let probability = self.machine.faults.drop_probability;
+        probability > 0.0 && noise::lost(self.machine.noise.seed, source, operation, probability)
     }
 
     /// What noise adds to a message that takes as long as the law says.
@@ -93,53 +102,49 @@ impl Engine {
         if self.machine.noise.sources.is_empty() {
             return 0;
         }
-        let startup_ps =
-            segment.o_send_ps + segment.handshake_ps + segment.latency_ps + segment.o_recv_ps;
-        let per_byte_ps =
-            [segment.send, segment.wire, segment.recv].map(|rate| rate.times(length_bytes));
-        let undisturbed_ps = startup_ps + per_byte_ps.iter().sum::<u64>();
+        let per_byte = [segment.send, segment.wire, segment.recv];
+        let bytes_ps: u64 = per_byte.iter().map(|rate| rate.times(length_bytes)).sum();
+        let undisturbed_ps = segment.startup_ps() + bytes_ps;
         noise::extra_ps(&self.machine.noise, source, operation, sent_ps, undisturbed_ps)
     }
 
     /// Offers a message to its receiver: now if it cannot matter when it arrives, or else then.
     fn offer(&mut self, id: MessageId) {
-        let Message { destination, source, tag, known_ps, .. } = self.messages[id];
-        let receiver = &mut self.ranks[destination];
+        let Message { way, known_ps, .. } = *self.message(id);
+        let receiver = &mut self.ranks[way.destination()];
         if receiver.n_any == 0 && receiver.coming.is_empty() {
-            return self.arrive(id, source, tag, destination);
+            return self.arrive(id, way);
         }
         receiver.coming.push(id);
-        self.messages[id].is_coming = true;
-        if let Some(known_ps) = known_ps {
+        self.message_mut(id).is_coming = true;
+        if known_ps != UNKNOWN_PS {
             self.queue.push(known_ps, Event::Arrive(id));
         }
     }
 
     /// A message arrives that must not be matched before earlier ones of its sender.
     pub(super) fn arrive_in_order(&mut self, id: MessageId) {
-        let Message { destination, source, .. } = self.messages[id];
-        self.messages[id].is_here = true;
+        let way = self.message(id).way;
+        self.message_mut(id).is_here = true;
         loop {
-            let coming = &self.ranks[destination].coming;
-            let Some(index) =
-                coming.iter().position(|other| self.messages[*other].source == source)
-            else {
-                return;
-            };
+            let coming = &self.ranks[way.destination()].coming;
+            let is_of_sender = |id: &MessageId| self.message(*id).way.source() == way.source();
+            let Some(index) = coming.iter().position(is_of_sender) else { return };
             let first = coming[index];
-            if !self.messages[first].is_here {
+            if !self.message(first).is_here {
                 return;
             }
-            self.ranks[destination].coming.remove(index);
-            self.arrive(first, source, self.messages[first].tag, destination);
+            self.ranks[way.destination()].coming.remove(index);
+            self.arrive(first, self.message(first).way);
         }
     }
 
     /// A message finds its receive, or is kept.
-    fn arrive(&mut self, id: MessageId, source: Rank, tag: Tag, destination: Rank) {
-        match self.ranks[destination].matcher.claim(source, tag) {
+    fn arrive(&mut self, id: MessageId, way: Way) {
+        let matcher = &mut self.ranks[way.destination()].matcher;
+        match matcher.claim(way.source(), way.tag) {
             Some(receive) => self.bind(receive, id),
-            None => self.ranks[destination].matcher.keep(source, tag, id),
+            None => matcher.keep(way.source(), way.tag, id),
         }
     }
 
@@ -155,22 +160,17 @@ impl Engine {
     ) -> ReceiveId {
         let posted_ps = self.ranks[rank].clock_ps;
         let receive = Receive { rank, source, tag, capacity_bytes, posted_ps, message: None };
-        let id = self.receives.insert(receive);
-        let found = match source {
-            Source::Rank(_) => self.ranks[rank].matcher.take(source, tag).map(|(_, found)| found),
-            Source::Any => self.take_earliest(rank, tag),
-        };
-        if let Some(message) = found {
-            self.ranks[rank].n_any += u32::from(source == Source::Any);
-            self.bind(id, message);
-            return id;
+        let receive = id(self.receives.insert(receive));
+        self.ranks[rank].n_any += u32::from(source == Source::Any);
+        if let Some(message) = self.find(rank, source, tag) {
+            self.bind(receive, message);
+            return receive;
         }
-        self.ranks[rank].matcher.post(source, tag, id);
+        self.ranks[rank].matcher.post(source, tag, receive);
         if source == Source::Any {
-            self.ranks[rank].n_any += 1;
             self.await_arrivals(rank);
         }
-        id
+        receive
     }
 
     /// Whether a receive or a probe has to wait for its turn, because messages of several ranks
@@ -180,13 +180,17 @@ impl Engine {
         source == Source::Any || state.n_any > 0 || !state.coming.is_empty()
     }
 
-    /// The message with `tag` that `rank` learnt of first, if it knows of any.
-    fn take_earliest(&mut self, rank: Rank, tag: Tag) -> Option<MessageId> {
-        let (source, _) = self.earliest(rank, Source::Any, tag)?;
-        self.ranks[rank].matcher.take(Source::Rank(source), tag).map(|(_, found)| found)
+    /// Takes the message that a receive of `rank` gets at once, if there is one.
+    fn find(&mut self, rank: Rank, source: Source, tag: Tag) -> Option<MessageId> {
+        let source = match source {
+            Source::Rank(_) => source,
+            Source::Any => Source::Rank(self.earliest(rank, source, tag)?.0),
+        };
+        self.ranks[rank].matcher.take(source, tag).map(|(_, found)| found)
     }
 
-    /// The message that a receive of `rank` would take now, with its sender.
+    /// The message that `rank` learnt of first, among those that `source` and `tag` accept and of
+    /// which it knows, with its sender.
     pub(crate) fn earliest(
         &self,
         rank: Rank,
@@ -194,12 +198,11 @@ impl Engine {
         tag: Tag,
     ) -> Option<(Rank, MessageId)> {
         let state = &self.ranks[rank];
-        let known_ps =
-            |id: MessageId| self.messages[id].known_ps.filter(|ps| *ps <= state.clock_ps);
         // Of each rank only the earliest message counts, whether it is known or not.
         let mut seen = HashSet::new();
         let firsts = state.matcher.acceptable(source, tag).filter(|(from, _)| seen.insert(*from));
-        let known = firsts.filter_map(|(from, id)| Some((known_ps(*id)?, from, *id)));
+        let timed = firsts.map(|(from, id)| (self.message(*id).known_ps, from, *id));
+        let known = timed.filter(|(known_ps, ..)| *known_ps <= state.clock_ps);
         known.min_by_key(|(known_ps, ..)| *known_ps).map(|(_, from, id)| (from, id))
     }
 
@@ -207,39 +210,40 @@ impl Engine {
     fn await_arrivals(&mut self, rank: Rank) {
         let (messages, state) = (&mut self.messages, &mut self.ranks[rank]);
         let clock_ps = state.clock_ps;
-        let is_unknown = |id: &MessageId| messages[*id].known_ps.is_none_or(|ps| ps > clock_ps);
+        let is_unknown = |id: &MessageId| messages[*id as usize].known_ps > clock_ps;
         for id in state.matcher.extract_unexpected(is_unknown) {
-            messages[id].is_coming = true;
+            let message = &mut messages[id as usize];
+            message.is_coming = true;
             state.coming.push(id);
-            if let Some(known_ps) = messages[id].known_ps {
-                self.queue.push(known_ps, Event::Arrive(id));
+            if message.known_ps != UNKNOWN_PS {
+                self.queue.push(message.known_ps, Event::Arrive(id));
             }
         }
     }
 
     /// A receive has found its message.
     fn bind(&mut self, receive: ReceiveId, id: MessageId) {
-        let Receive { rank, source, posted_ps, .. } = self.receives[receive];
-        self.receives[receive].message = Some(id);
-        self.messages[id].receive = Some(receive);
+        let Receive { rank, source, posted_ps, .. } = self.receives[receive as usize];
+        self.receives[receive as usize].message = Some(id);
         self.ranks[rank].n_any -= u32::from(source == Source::Any);
-        let Message { is_started, known_ps, arrival_ps, .. } = self.messages[id];
-        if let (false, Some(request_ps)) = (is_started, known_ps) {
-            let length_bytes = self.messages[id].body.len() as u64;
-            let grant_ps = self.machine.segment(length_bytes).handshake_ps.div_ceil(2);
-            self.launch(id, request_ps.max(posted_ps) + grant_ps);
+        self.message_mut(id).receive = Some(receive);
+        let Message { is_started, known_ps, arrival_ps, ref body, .. } = *self.message(id);
+        if !is_started {
+            let handshake_ps = self.machine.segment(body.len() as u64).handshake_ps;
+            // The request took the other half.
+            self.launch(id, known_ps.max(posted_ps) + handshake_ps.div_ceil(2));
         }
-        if arrival_ps.is_some() {
+        if arrival_ps != UNKNOWN_PS {
             self.wake_receiver(id);
         }
     }
 
     /// The last byte of a message is there at `arrival_ps`.
     pub(super) fn arrived(&mut self, id: MessageId, arrival_ps: u64) {
-        let message = &mut self.messages[id];
-        message.arrival_ps = Some(arrival_ps);
-        if message.known_ps.is_none() {
-            message.known_ps = Some(arrival_ps);
+        let message = self.message_mut(id);
+        message.arrival_ps = arrival_ps;
+        if message.known_ps == UNKNOWN_PS {
+            message.known_ps = arrival_ps;
             if message.is_coming {
                 self.queue.push(arrival_ps, Event::Arrive(id));
             }
@@ -249,52 +253,75 @@ impl Engine {
 
     /// Wakes the rank that waits for a message of which all is known.
     fn wake_receiver(&mut self, id: MessageId) {
-        let Message { destination, receive, .. } = self.messages[id];
+        let Message { way, receive, .. } = *self.message(id);
         let Some(receive) = receive else { return };
-        if self.ranks[destination].block == Some(Block::Receive(receive)) {
-            self.wake(destination);
+        if self.ranks[way.destination()].block == Some(Block::Receive(receive)) {
+            self.wake(way.destination());
         }
     }
 
     /// The network has taken a message at `taken_ps`.
     pub(super) fn taken(&mut self, id: MessageId, taken_ps: u64) {
-        let Message { source, send, .. } = self.messages[id];
+        let Message { way, send, .. } = *self.message(id);
         let Some(send) = send else { return };
-        self.sends[send].done_ps = Some(taken_ps);
-        if self.ranks[source].block == Some(Block::Send(send)) {
-            self.wake(source);
+        self.sends[send as usize].done_ps = Some(taken_ps);
+        if self.ranks[way.source()].block == Some(Block::Send(send)) {
+            self.wake(way.source());
         }
     }
 
     /// When a receive will have its message, if that is known.
     pub(crate) fn arrival_ps(&self, receive: ReceiveId) -> Option<u64> {
-        self.messages[self.receives[receive].message?].arrival_ps
+        let message = self.receives[receive as usize].message?;
+        Some(self.message(message).arrival_ps).filter(|ps| *ps != UNKNOWN_PS)
     }
 
     /// Ends a receive whose message is there or will be, at that time.
     pub(crate) fn finish_receive(&mut self, id: ReceiveId) -> Received {
-        let receive = self.receives.remove(id);
-        let message = self.messages.remove(receive.message.expect("its message is known"));
-        let rank = receive.rank;
+        let receive = self.receives.remove(id as usize);
+        let message = receive.message.expect("its message is known");
+        self.receive(receive.rank, receive.posted_ps, message)
+    }
+
+    /// Posts a receive and ends it at once, if its message is there or will be at a known time.
+    pub(crate) fn receive_at_once(
+        &mut self,
+        rank: Rank,
+        source: Source,
+        tag: Tag,
+    ) -> Option<Received> {
+        let (_, found) = self.ranks[rank].matcher.peek(source, tag)?;
+        let found = *found;
+        if self.message(found).arrival_ps == UNKNOWN_PS {
+            return None;
+        }
+        self.ranks[rank].matcher.take(source, tag);
+        Some(self.receive(rank, self.ranks[rank].clock_ps, found))
+    }
+
+    /// `rank` gets a message by a receive that was posted at `posted_ps`.
+    fn receive(&mut self, rank: Rank, posted_ps: u64, id: MessageId) -> Received {
         self.begin(rank);
-        let length_bytes = message.body.len();
-        let segment = *self.machine.segment(length_bytes as u64);
-        let wire_bytes = self.wire_bytes(length_bytes);
+        let message = self.messages.remove(id as usize);
+        let Message { way, known_ps, arrival_ps, body, .. } = message;
+        let length_bytes = body.len();
+        let (wire_bytes, segment) =
+            (self.wire_bytes(length_bytes), self.machine.segment(length_bytes as u64));
         // Whether its bytes go straight to the buffer is decided when its request comes in.
-        let is_unexpected = message.known_ps.is_some_and(|ps| ps < receive.posted_ps);
+        let is_unexpected = known_ps < posted_ps;
         let copy_ps = if is_unexpected { segment.unexpected.times(wire_bytes) } else { 0 };
+        let busy_ps = segment.o_recv_ps + segment.recv.times(wire_bytes) + copy_ps;
         let clock_ps = &mut self.ranks[rank].clock_ps;
-        *clock_ps = (*clock_ps).max(message.arrival_ps.unwrap_or(0));
-        self.spend(rank, segment.o_recv_ps + segment.recv.times(wire_bytes) + copy_ps);
-        let status = Status { source: message.source, tag: message.tag, length_bytes };
-        Received { status, body: message.body }
+        *clock_ps = (*clock_ps).max(arrival_ps);
+        self.spend(rank, busy_ps);
+        Received { status: Status { source: way.source(), tag: way.tag, length_bytes }, body }
     }
 
     /// Ends a send that has ended in time, or will.
     pub(crate) fn finish_send(&mut self, id: SendId) {
-        let sending = self.sends.remove(id);
-        let clock_ps = &mut self.ranks[sending.rank].clock_ps;
-        *clock_ps = (*clock_ps).max(sending.done_ps.expect("the network has taken it"));
+        let Sending { way, done_ps, .. } = self.sends.remove(id as usize);
+        let clock_ps = &mut self.ranks[way.source()].clock_ps;
+        *clock_ps = (*clock_ps).max(done_ps.expect("the network has taken it"));
     }
 
     /// Counts an operation of `rank`, before which a fault may let it stand still; its number.
@@ -303,16 +330,9 @@ impl Engine {
         let operation = state.n_operations;
         state.n_operations += 1;
         state.n_vain_polls = 0;
-        let is_delayed =
-            |delay: &&crate::machine::Delay| (delay.rank, delay.operation) == (rank, operation);
-        state.clock_ps += self
-            .machine
-            .faults
-            .delays
-            .iter()
-            .filter(is_delayed)
-            .map(|delay| delay.delay_ps)
-            .sum::<u64>();
+        let is_due = |delay: &&Delay| (delay.rank, delay.operation) == (rank, operation);
+        let due = self.machine.faults.delays.iter().filter(is_due);
+        state.clock_ps += due.map(|delay| delay.delay_ps).sum::<u64>();
         operation
     }
 
@@ -347,4 +367,9 @@ impl Engine {
 )]
 fn scaled_ps(busy_ps: u64, factor: f64) -> u64 {
     (busy_ps as f64 * factor).round() as u64
+}
+
+/// A number of a slab as an id.
+fn id(number: usize) -> u32 {
+    u32::try_from(number).expect("fewer than 2^32 messages are in flight")
 }

@@ -1,36 +1,39 @@
 //! Messages, receives and sends in flight.
+//!
+//! There may be a message in flight for each of a million ranks, so they are kept small: ranks and
+//! ids have 32 bits.
 
 use comet_core::transport::{Rank, Source, Tag};
 
 /// Names a [`Message`] in flight.
-pub(crate) type MessageId = usize;
+pub(crate) type MessageId = u32;
 /// Names a [`Receive`] in flight.
-pub(crate) type ReceiveId = usize;
+pub(crate) type ReceiveId = u32;
 /// Names a [`Sending`] in flight.
-pub(crate) type SendId = usize;
+pub(crate) type SendId = u32;
 
 /// A message from the call that sends it to the end of the call that receives it.
 #[derive(Debug)]
 pub(crate) struct Message {
-    pub(crate) source: Rank,
-    pub(crate) destination: Rank,
-    pub(crate) tag: Tag,
+    pub(crate) way: Way,
     pub(crate) body: Box<[u8]>,
     /// When it was sent, for reports.
     pub(crate) sent_ps: u64,
-    /// When its receiver learns of it, and so can match it and probe for it; `None` until that is
-    /// known.
-    pub(crate) known_ps: Option<u64>,
-    /// When its last byte is there; `None` until that is known.
-    pub(crate) arrival_ps: Option<u64>,
+    /// When its receiver learns of it, and so can match it and probe for it; [`UNKNOWN_PS`] until
+    /// that is known.
+    pub(crate) known_ps: u64,
+    /// When its last byte is there; [`UNKNOWN_PS`] until that is known.
+    pub(crate) arrival_ps: u64,
     /// What noise adds to its way, which may be less than nothing.
     pub(crate) extra_ps: i64,
     /// The send that waits for the network to take it.
     pub(crate) send: Option<SendId>,
     /// The receive that it was matched with.
     pub(crate) receive: Option<ReceiveId>,
-    /// Its place among the links.
-    pub(crate) passage: Passage,
+    /// The next message that waits for the link that this one waits for.
+    pub(crate) next: Option<MessageId>,
+    /// How many links its header has taken.
+    pub(crate) n_taken: u16,
     /// Whether it has been given to the network, or is about to be.
     pub(crate) is_started: bool,
     /// Whether it is matched when it arrives rather than when it is sent.
@@ -39,13 +42,30 @@ pub(crate) struct Message {
     pub(crate) is_here: bool,
 }
 
-/// Where a message is among the links.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Passage {
-    /// How many links its header has taken.
-    pub(crate) n_taken: usize,
-    /// The next message that waits for the link that this one waits for.
-    pub(crate) next: Option<MessageId>,
+/// A time that is not known yet.
+pub(crate) const UNKNOWN_PS: u64 = u64::MAX;
+
+/// From whom a message comes, to whom it goes, and its tag.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    source: u32,
+    destination: u32,
+    pub(crate) tag: Tag,
+}
+
+impl Way {
+    #[expect(clippy::cast_possible_truncation, reason = "a job has far fewer than 2^32 ranks")]
+    pub(crate) fn new(source: Rank, destination: Rank, tag: Tag) -> Self {
+        Self { source: source as u32, destination: destination as u32, tag }
+    }
+
+    pub(crate) fn source(self) -> Rank {
+        self.source as Rank
+    }
+
+    pub(crate) fn destination(self) -> Rank {
+        self.destination as Rank
+    }
 }
 
 /// A receive from the call that posts it to the end of the call that finishes it.
@@ -62,9 +82,7 @@ pub(crate) struct Receive {
 /// A send that returns when the network has taken the message.
 #[derive(Debug)]
 pub(crate) struct Sending {
-    pub(crate) rank: Rank,
-    pub(crate) destination: Rank,
-    pub(crate) tag: Tag,
+    pub(crate) way: Way,
     pub(crate) length_bytes: usize,
     /// When that is; `None` until it is known.
     pub(crate) done_ps: Option<u64>,
@@ -73,9 +91,7 @@ pub(crate) struct Sending {
 /// A message that an injected fault has lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
-    pub(crate) source: Rank,
-    pub(crate) destination: Rank,
-    pub(crate) tag: Tag,
+    pub(crate) way: Way,
     pub(crate) length_bytes: usize,
     pub(crate) sent_ps: u64,
 }

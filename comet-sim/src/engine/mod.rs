@@ -23,22 +23,30 @@ mod queue;
 mod rank;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 
 use comet_core::transport::Rank;
 use slab::Slab;
 
-use crate::fiber::Fibers;
+use crate::fiber::{self, Fibers};
 use crate::job::Watch;
 use crate::machine::Machine;
 use crate::route::Routes;
 use crate::stuck;
 use crate::{JobFailure, Statistics};
 
+pub(crate) use matching::Received;
 pub(crate) use message::{Lost, Message, MessageId, Receive, ReceiveId, SendId, Sending};
 use network::Links;
 use queue::Queue;
 pub(crate) use rank::{Block, Poll, RankState};
+
+/// Lines of the cache that hold the innermost calls of a rank that waits.
+const STACK_LINES: usize = 10;
+
+/// Lines of the cache that hold what is needed of a rank.
+const RANK_LINES: usize = size_of::<RankState>().div_ceil(64);
+/// Lines of the cache that hold a message without its body.
+const MESSAGE_LINES: usize = size_of::<Message>().div_ceil(64);
 
 /// What happens at a time of the queue.
 #[derive(Clone, Copy, Debug)]
@@ -49,13 +57,21 @@ enum Event {
     Start(MessageId),
     /// The header of a message wants the next link of its way.
     Header(MessageId),
-    /// The tail of a message from one rank to another has passed, and its links are free. The
-    /// message itself may have been received by then, by a rank that is ahead.
-    Tail(Rank, Rank),
+    /// A message that waited for a link gets it.
+    Grant(MessageId),
     /// A rank learns of a message.
     Arrive(MessageId),
     /// A rank dies.
     Death(Rank),
+}
+
+impl Event {
+    fn message(&self) -> Option<MessageId> {
+        match self {
+            Self::Start(id) | Self::Header(id) | Self::Grant(id) | Self::Arrive(id) => Some(*id),
+            Self::Turn(_) | Self::Death(_) => None,
+        }
+    }
 }
 
 /// The whole job.
@@ -68,7 +84,9 @@ pub(crate) struct Engine {
     pub(crate) sends: Slab<Sending>,
     pub(crate) lost: Vec<Lost>,
     pub(crate) failure: Option<JobFailure>,
-    ready: VecDeque<Rank>,
+    /// Ranks that can go on. The one that was woken last goes first, since it needs what the cache
+    /// holds; for the result the order does not matter.
+    ready: Vec<Rank>,
     queue: Queue<Event>,
     routes: Routes,
     links: Links,
@@ -91,7 +109,7 @@ impl Engine {
             sends: Slab::new(),
             lost: Vec::new(),
             failure: None,
-            ready: (0..n_ranks).collect(),
+            ready: (0..n_ranks).rev().collect(),
             queue,
             routes,
             links,
@@ -136,13 +154,17 @@ impl Engine {
 
     /// Has `rank` go on with what it waited for.
     fn wake(&mut self, rank: Rank) {
-        self.ranks[rank].block = None;
-        self.ready.push_back(rank);
+        let state = &mut self.ranks[rank];
+        state.block = None;
+        // The rank goes on soon, and with very many ranks nothing of it is in the cache.
+        fiber::prefetch(state.stack_end, STACK_LINES);
+        self.ready.push(rank);
     }
 
     /// Lets happen what is next; whether there was anything.
     fn step(&mut self) -> bool {
         let Some((now_ps, event)) = self.queue.pop() else { return false };
+        self.look_ahead();
         match event {
             // A rank that was told of a failure has not waited for its turn.
             Event::Turn(rank) => {
@@ -152,11 +174,28 @@ impl Engine {
             }
             Event::Start(id) => self.start(id, now_ps),
             Event::Header(id) => self.advance(id, now_ps),
-            Event::Tail(source, destination) => self.release(source, destination, now_ps),
+            Event::Grant(id) => self.go_on(id, now_ps),
             Event::Arrive(id) => self.arrive_in_order(id),
             Event::Death(rank) => self.die(rank, now_ps),
         }
         true
+    }
+
+    /// Has the cache fetch what the next events need. Those of one time are many, and each is about
+    /// ranks of which nothing is in the cache.
+    fn look_ahead(&self) {
+        if let Some(id) = self.queue.ahead(6).and_then(Event::message) {
+            fiber::prefetch((&raw const self.messages[id as usize]).addr(), MESSAGE_LINES);
+        }
+        if let Some(id) = self.queue.ahead(4).and_then(Event::message) {
+            let receiver = &raw const self.ranks[self.message(id).way.destination()];
+            fiber::prefetch(receiver.addr(), RANK_LINES);
+            fiber::prefetch(self.message(id).body.as_ptr().addr(), 16);
+        }
+        if let Some(id) = self.queue.ahead(2).and_then(Event::message) {
+            let receiver = &self.ranks[self.message(id).way.destination()];
+            fiber::prefetch(receiver.stack_end, STACK_LINES);
+        }
     }
 
     fn die(&mut self, rank: Rank, now_ps: u64) {
@@ -181,7 +220,7 @@ pub(crate) fn run(
     let mut codes = vec![None; engine.borrow().ranks.len()];
     loop {
         // The rank calls the engine, so nothing of it may be borrowed while the rank runs.
-        let next = engine.borrow_mut().ready.pop_back();
+        let next = engine.borrow_mut().ready.pop();
         if let Some(rank) = next {
             let code = fibers.resume(rank);
             let mut engine = engine.borrow_mut();

@@ -9,6 +9,7 @@
 
 use comet_core::transport::Rank;
 
+use super::message::{UNKNOWN_PS, Way};
 use super::{Engine, Event, Message, MessageId};
 use crate::machine::{Segment, Switching};
 use crate::route::Routes;
@@ -27,7 +28,8 @@ pub(super) enum Links {
 /// One link of a circuit-switched network.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Circuit {
-    is_taken: bool,
+    /// When the message that has it leaves it; [`UNKNOWN_PS`] while that still waits for others.
+    free_ps: u64,
     /// The messages that wait for it: the first and the last of a list.
     waiting: Option<(MessageId, MessageId)>,
 }
@@ -46,9 +48,10 @@ impl Links {
 impl Engine {
     /// Gives a message to the network at `at_ps`.
     pub(super) fn launch(&mut self, id: MessageId, at_ps: u64) {
-        let message = &mut self.messages[id];
+        let message = self.message_mut(id);
         message.is_started = true;
-        let Message { source, destination, send, .. } = *message;
+        let (source, destination, send) =
+            (message.way.source(), message.way.destination(), message.send);
         let is_local = source == destination;
         let is_free = matches!(self.links, Links::Free);
         // Of a rank's messages that go at once, each starts after the one before.
@@ -62,7 +65,7 @@ impl Engine {
 
     /// It is time to start.
     pub(super) fn start(&mut self, id: MessageId, now_ps: u64) {
-        let source = self.messages[id].source;
+        let source = self.message(id).way.source();
         self.ranks[source].n_starting -= 1;
         match self.links {
             Links::Free => self.pass_freely(id, now_ps),
@@ -73,7 +76,8 @@ impl Engine {
     /// A message that waits for nothing but its sender's interface.
     fn pass_freely(&mut self, id: MessageId, at_ps: u64) {
         let (segment, length_bytes) = self.law(id);
-        let Message { source, destination, extra_ps, .. } = self.messages[id];
+        let Message { way, extra_ps, .. } = *self.message(id);
+        let (source, destination) = (way.source(), way.destination());
         if source == destination {
             let copy_ps = self.machine.node.copy.times(length_bytes);
             let copied_ps = at_ps + copy_ps.saturating_add_signed(extra_ps);
@@ -92,24 +96,34 @@ impl Engine {
 
     /// The numbers for a message, and its bytes on the wire.
     fn law(&self, id: MessageId) -> (Segment, u64) {
-        let length_bytes = self.messages[id].body.len();
+        let length_bytes = self.message(id).body.len();
         (*self.machine.segment(length_bytes as u64), self.wire_bytes(length_bytes))
     }
 
     /// The header of a message takes one link after the other, as far as it gets at `now_ps`.
-    pub(super) fn advance(&mut self, id: MessageId, mut now_ps: u64) {
-        loop {
-            let Message { source, destination, passage, .. } = self.messages[id];
-            let Some(link) = self.link(source, destination, passage.n_taken) else {
-                return self.pass(id, now_ps);
-            };
-            let Some(taken_ps) = self.take(id, link, now_ps) else { return };
-            let onward_ps = taken_ps + self.hop_ps(id);
-            self.messages[id].passage.n_taken += 1;
-            if onward_ps > now_ps {
-                return self.queue.push(onward_ps, Event::Header(id));
-            }
-            now_ps = onward_ps;
+    pub(super) fn advance(&mut self, id: MessageId, now_ps: u64) {
+        let Message { way, n_taken, .. } = *self.message(id);
+        let Some(link) = self.link(way.source(), way.destination(), n_taken.into()) else {
+            return self.pass(id, now_ps);
+        };
+        if let Some(taken_ps) = self.take(id, link, now_ps) {
+            self.go_on_at(id, now_ps, taken_ps);
+        }
+    }
+
+    /// The header of a message has taken a link at `now_ps`.
+    pub(super) fn go_on(&mut self, id: MessageId, now_ps: u64) {
+        self.go_on_at(id, now_ps, now_ps);
+    }
+
+    /// The header of a message takes a link at `taken_ps`, and wants the next one after its hop.
+    fn go_on_at(&mut self, id: MessageId, now_ps: u64, taken_ps: u64) {
+        let onward_ps = taken_ps + self.hop_ps(id);
+        self.message_mut(id).n_taken += 1;
+        if onward_ps > now_ps {
+            self.queue.push(onward_ps, Event::Header(id));
+        } else {
+            self.advance(id, now_ps);
         }
     }
 
@@ -127,8 +141,9 @@ impl Engine {
     /// What the header needs from the link that it takes now to the next: nothing from and to the
     /// interfaces, which are at the ends of the first and the last link.
     fn hop_ps(&self, id: MessageId) -> u64 {
-        let Message { source, destination, passage, ref body, .. } = self.messages[id];
-        let is_between = (1..self.routes.hops(source, destination)).contains(&passage.n_taken);
+        let Message { way, n_taken, ref body, .. } = *self.message(id);
+        let n_links = self.routes.hops(way.source(), way.destination());
+        let is_between = (1..n_links).contains(&n_taken.into());
         if is_between { self.machine.segment(body.len() as u64).hop_ps } else { 0 }
     }
 
@@ -148,11 +163,11 @@ impl Engine {
             }
             Links::Circuit(circuits) => {
                 let circuit = &mut circuits[link];
-                if !std::mem::replace(&mut circuit.is_taken, true) {
-                    return Some(now_ps);
+                if circuit.waiting.is_none() && circuit.free_ps != UNKNOWN_PS {
+                    return Some(now_ps.max(std::mem::replace(&mut circuit.free_ps, UNKNOWN_PS)));
                 }
                 if let Some((_, last)) = circuit.waiting {
-                    self.messages[last].passage.next = Some(id);
+                    self.messages[last as usize].next = Some(id);
                 }
                 circuit.waiting = Some((circuit.waiting.map_or(id, |(first, _)| first), id));
                 None
@@ -163,31 +178,28 @@ impl Engine {
     /// The header of a message has come to its receiver at `now_ps`, and the bytes follow.
     fn pass(&mut self, id: MessageId, now_ps: u64) {
         let (segment, length_bytes) = self.law(id);
-        let Message { source, destination, extra_ps, .. } = self.messages[id];
+        let Message { way, extra_ps, .. } = *self.message(id);
         let wire_ps = segment.wire.times(length_bytes);
-        if matches!(self.links, Links::Circuit(_)) {
-            let free_ps = now_ps + wire_ps.max(segment.gap_ps);
-            self.queue.push(free_ps, Event::Tail(source, destination));
-        }
+        self.release(way, now_ps + wire_ps.max(segment.gap_ps));
         self.taken(id, now_ps + wire_ps);
         let way_ps = segment.latency_ps + wire_ps;
         self.arrived(id, now_ps + way_ps.saturating_add_signed(extra_ps));
     }
 
-    /// The tail of a message has passed: its links are free, or go to those who wait for them.
-    pub(super) fn release(&mut self, source: Rank, destination: Rank, now_ps: u64) {
+    /// A message has all links of its `way` and leaves them at `free_ps`: they go to those who wait
+    /// for them.
+    fn release(&mut self, way: Way, free_ps: u64) {
         for n_taken in 0.. {
-            let Some(link) = self.link(source, destination, n_taken) else { return };
-            let Links::Circuit(circuits) = &mut self.links else { return };
-            let Some((first, last)) = circuits[link].waiting else {
-                circuits[link].is_taken = false;
+            let link = self.link(way.source(), way.destination(), n_taken);
+            let (Some(link), Links::Circuit(circuits)) = (link, &mut self.links) else { return };
+            let circuit = &mut circuits[link];
+            let Some((first, last)) = circuit.waiting else {
+                circuit.free_ps = free_ps;
                 continue;
             };
-            let next = self.messages[first].passage.next.take();
-            circuits[link].waiting = next.map(|next| (next, last));
-            // Free for this moment only, in which the first that waits takes it again.
-            circuits[link].is_taken = false;
-            self.advance(first, now_ps);
+            let next = self.messages[first as usize].next.take();
+            circuit.waiting = next.map(|next| (next, last));
+            self.queue.push(free_ps, Event::Grant(first));
         }
     }
 }

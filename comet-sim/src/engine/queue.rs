@@ -57,6 +57,11 @@ impl<E> Queue<E> {
         Some(self.buckets[self.lowest()?].first_ps)
     }
 
+    /// The event that will be taken `n_before` others later, if that is known already.
+    pub(crate) fn ahead(&self, n_before: usize) -> Option<&E> {
+        self.buckets[0].events.get(n_before).map(|(_, event)| event)
+    }
+
     /// How many events have been added so far.
     pub(crate) fn n_pushed(&self) -> u64 {
         self.n_pushed

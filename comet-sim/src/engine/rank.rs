@@ -54,6 +54,8 @@ pub(crate) struct RankState {
     pub(crate) n_starting: u32,
     /// What it waits for.
     pub(crate) block: Option<Block>,
+    /// Where its stack ended when it began to wait.
+    pub(crate) stack_end: usize,
     /// Where in the kernel it is.
     pub(crate) site: Option<&'static Location<'static>>,
     /// The collective that it is in.
@@ -75,6 +77,14 @@ pub(crate) struct RankState {
 }
 
 impl RankState {
+    /// Notes where in the kernel the rank is; inside a collective that is where it was called.
+    #[inline]
+    pub(crate) fn note_site(&mut self, site: &'static Location<'static>) {
+        if self.collective.is_none() {
+            self.site = Some(site);
+        }
+    }
+
     /// Enters a collective; whether it is not part of another.
     pub(crate) fn enter(&mut self, name: &'static str) -> bool {
         if self.collective.is_some() {

@@ -272,6 +272,21 @@ pub struct Delay {
     pub delay_ps: u64,
 }
 
+impl Segment {
+    /// The whole startup time between neighbours, in picoseconds.
+    #[must_use]
+    pub fn startup_ps(&self) -> u64 {
+        self.o_send_ps + self.handshake_ps + self.latency_ps + self.o_recv_ps
+    }
+
+    /// What a byte takes in all, in picoseconds.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "no byte takes 2^33 ps")]
+    pub fn per_byte_ps(&self) -> f64 {
+        (self.send.0 + self.wire.0 + self.recv.0) as f64 / f64::from(1 << 20)
+    }
+}
+
 impl Node {
     /// How long `work` takes, in picoseconds.
     #[must_use]
@@ -288,6 +303,12 @@ impl Node {
 }
 
 impl Machine {
+    /// Whether every message is taken without its receive.
+    #[must_use]
+    pub fn buffers_sends(&self) -> bool {
+        self.segments.iter().all(|segment| segment.protocol != Protocol::Rendezvous)
+    }
+
     /// Whether an operation takes the same time whenever it is done, and clocks tell it.
     #[must_use]
     pub fn is_exact(&self) -> bool {
