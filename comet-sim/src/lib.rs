@@ -17,7 +17,7 @@
 //! use comet_sim::{Outcome, RunConfig, machine};
 //!
 //! let machine = machine::find("ipsc860")?.machine;
-//! let config = RunConfig::new(machine, Topology::hypercube(2))?;
+//! let config = RunConfig::new(machine, Topology::hypercube(2));
 //! let outcome = comet_sim::run(&config, |t| {
 //!     let (start_ns, mut byte) = (t.now_ns(), [0]);
 //!     t.blocked_exchange(1 - t.rank(), &[7], Source::Rank(1 - t.rank()), &mut byte, Tag::new(1))

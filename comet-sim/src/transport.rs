@@ -17,12 +17,9 @@ use comet_core::transport::{
 
 use crate::JobFailure;
 use crate::clock;
-use crate::engine::{Block, Engine, Poll, ReceiveId, Received, SendId};
+use crate::engine::{Block, Engine, Poll, ReceiveId, Received, SendId, Truncation};
 use crate::fiber::Suspender;
 use crate::stuck;
-
-/// So many probes and tests in a row, all in vain, are a rank that waits for ever.
-const MAX_VAIN_POLLS: u32 = 10_000_000;
 
 /// One rank of a simulated job; made by [`run`](crate::run).
 pub struct Sim {
@@ -207,8 +204,18 @@ impl Sim {
         if length_bytes <= capacity_bytes {
             return Ok(received.status);
         }
+        self.note_truncation(received.status, capacity_bytes);
         let Status { source, tag, .. } = received.status;
         Err(TransportError::truncated(source, tag, length_bytes, capacity_bytes).on_rank(self.rank))
+    }
+
+    /// Keeps what reports tell of a message that did not fit.
+    #[cold]
+    fn note_truncation(&self, status: Status, capacity_bytes: usize) {
+        let state = &mut self.engine.borrow_mut().ranks[self.rank];
+        let (at_ps, site) = (state.clock_ps, state.site);
+        let truncation = Truncation { status, capacity_bytes, at_ps, site };
+        state.truncation = Some(Box::new(truncation));
     }
 
     /// Has this rank busy for `busy_ps` if it `is_unblocked`: what an unblocked call takes beyond a
@@ -221,14 +228,11 @@ impl Sim {
 
     /// What this rank learns by a look costs time, and is right only when it is its turn. Whether
     /// it may look; not after the job has failed.
-    fn poll(&self, poll: Option<Poll>) -> bool {
+    fn poll(&self, poll: Poll) -> bool {
         let mut engine = self.engine.borrow_mut();
         let poll_ps = engine.machine.node.poll_ps.max(1);
         engine.spend(self.rank, poll_ps);
-        let state = &mut engine.ranks[self.rank];
-        state.n_vain_polls += 1;
-        state.poll = poll;
-        if state.n_vain_polls > MAX_VAIN_POLLS {
+        if engine.polls_in_vain(self.rank, poll) {
             let message = stuck::livelock(&engine, self.rank);
             engine.fail(JobFailure {
                 rank: Some(self.rank),
@@ -256,7 +260,7 @@ impl Sim {
         self.note_site(site);
         let is_outermost = self.engine.borrow_mut().ranks[self.rank].enter(name);
         let result = act();
-        if is_outermost && result.is_ok() {
+        if is_outermost {
             self.engine.borrow_mut().ranks[self.rank].collective = None;
         }
         result
@@ -296,7 +300,7 @@ impl RawTransport for Sim {
     fn poll_send(&self, op: &mut SimSend) -> bool {
         self.note_site(Location::caller());
         let Some(id) = op.send else { return true };
-        if !self.poll(None) {
+        if !self.poll(Poll::Send(id)) {
             return true;
         }
         let engine = self.engine.borrow();
@@ -305,7 +309,7 @@ impl RawTransport for Sim {
 
     fn poll_recv(&self, op: &mut SimRecv<'_>) -> bool {
         self.note_site(Location::caller());
-        if !self.poll(None) {
+        if !self.poll(Poll::Receive(op.id)) {
             return true;
         }
         let engine = self.engine.borrow();
@@ -387,12 +391,12 @@ impl Transport for Sim {
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
         self.note_site(Location::caller());
         require_source(self, source)?;
-        if !self.poll(Some(Poll { source, tag })) {
+        if !self.poll(Poll::Probe(source, tag)) {
             return Err(self.job_failed());
         }
         let mut engine = self.engine.borrow_mut();
         let Some((from, id)) = engine.earliest(self.rank, source, tag) else { return Ok(None) };
-        engine.ranks[self.rank].n_vain_polls = 0;
+        engine.note_found(self.rank);
         let length_bytes = engine.message(id).body.len();
         Ok(Some(Status { source: from, tag, length_bytes }))
     }

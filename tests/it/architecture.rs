@@ -12,7 +12,7 @@ const KERNELS: &[&str] = &["comet-kernels", "comet-matrix"];
 /// Crates of backends, those that are planned included.
 const BACKENDS: &[&str] = &["comet-shm", "comet-mpi", "comet-sim"];
 /// Crates, and a module of one, in which `unsafe` may be written.
-const UNSAFE: &[&str] = &["comet-shm/", "comet-mpi/", "comet-sim/src/fiber.rs"];
+const UNSAFE: &[&str] = &["comet-shm/", "comet-mpi/", "comet-sim/src/fiber/"];
 /// What a crate without files, terminals and processes does not name. Imports are one to a line,
 /// so that nothing hides in braces.
 const IO: &[&str] =

@@ -83,6 +83,17 @@ pub(crate) trait Job {
     /// What the record says about it for a run, units in the names.
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)>;
 
+    /// Jobs on which the same has to work, each with a clause that says what is different there.
+    fn variants(&self) -> Vec<(&'static str, Box<dyn Job>)> {
+        Vec::new()
+    }
+
+    /// What it depends on whether `completes` holds, which does not hold on all variants.
+    fn verdict(&self, completes: &mut dyn FnMut(&dyn Job) -> bool) -> Option<String> {
+        let _ = completes;
+        None
+    }
+
     /// Has each rank take part in `session`, and returns the exit code: what `conclude` makes of
     /// the end of the job, which is told on every process that joined, and should the job fail, on
     /// whichever thread notices.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use comet_core::transport::Rank;
-use comet_sim::machine::{self, MachineFile};
+use comet_sim::machine::{self, Buffering, Machine, MachineFile};
 use comet_sim::{JobFailure, Outcome, RunConfig};
 
 use super::{Backend, Ended, Job, Launch};
@@ -47,6 +47,13 @@ impl Backend for Simulation {
 /// A job whose ranks are simulated when it is launched.
 struct Simulated(Rc<MachineFile>);
 
+impl Simulated {
+    /// A job on `machine` instead of that of `file`.
+    fn on(file: &MachineFile, machine: Machine) -> Self {
+        Self(Rc::new(MachineFile { machine, ..file.clone() }))
+    }
+}
+
 impl Job for Simulated {
     fn rank(&self) -> Rank {
         0
@@ -66,6 +73,21 @@ impl Job for Simulated {
 
     fn describe(&self, _launch: &Launch) -> Vec<(&'static str, String)> {
         comet_sim::describe(&self.0)
+    }
+
+    fn variants(&self) -> Vec<(&'static str, Box<dyn Job>)> {
+        let job = |buffering| -> Box<dyn Job> {
+            Box::new(Self::on(&self.0, self.0.machine.buffering(buffering)))
+        };
+        vec![
+            ("all messages buffered", job(Buffering::All)),
+            ("no message buffered", job(Buffering::Nothing)),
+        ]
+    }
+
+    fn verdict(&self, completes: &mut dyn FnMut(&dyn Job) -> bool) -> Option<String> {
+        let mut completes_on = |machine: &Machine| completes(&Self::on(&self.0, machine.clone()));
+        Some(self.0.machine.buffering_needed(&mut completes_on).to_string())
     }
 
     fn launch(

@@ -12,6 +12,7 @@ use comet_report::placement::RankPlacement;
 use super::{Joined, Prepared};
 use crate::backend::{self, Backend, Ended, Job};
 use crate::cli::{CheckArgs, WorldArgs};
+use crate::exit;
 use crate::gate::Gate;
 use crate::launcher::Launcher;
 use crate::session::{Audience, Session};
@@ -32,7 +33,7 @@ pub(super) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
     })?;
     let signals = Signals::catch().context("cannot catch signals")?;
     let common = Common { world: &args.world, backend, job: &*job, settings, signals };
-    super::for_each(prepared, |prepared| common.check(prepared))
+    super::for_each(prepared, |prepared| common.check(&prepared))
 }
 
 /// What checks with different numbers of ranks have in common.
@@ -45,23 +46,56 @@ struct Common<'a> {
 }
 
 impl Common<'_> {
-    /// Checks with one number of ranks.
-    fn check(&self, prepared: Prepared) -> anyhow::Result<u8> {
-        let Prepared { topology, bind, plan, notes, .. } = prepared;
-        notes.iter().for_each(|note| terminal::note(note));
-        let head = format!("{} ranks over {}\n", topology.n_ranks(), self.backend.name());
+    /// Checks with one number of ranks: the job, and its variants.
+    fn check(&self, prepared: &Prepared) -> anyhow::Result<u8> {
+        prepared.notes.iter().for_each(|note| terminal::note(note));
+        let mut code = self.check_on(self.job, prepared, "")?;
+        for (clause, job) in self.job.variants() {
+            code = exit::worse(code, self.check_on(&*job, prepared, &format!(", {clause}"))?);
+        }
+        if code == exit::INTERNAL
+            && self.signals.arrived().is_none()
+            && let Some(verdict) = self.verdict(prepared)
+        {
+            terminal::note(&format!("verdict: {verdict}"));
+        }
+        Ok(code)
+    }
+
+    fn check_on(&self, job: &dyn Job, prepared: &Prepared, clause: &str) -> anyhow::Result<u8> {
+        let (n_ranks, name) = (prepared.topology.n_ranks(), self.backend.name());
+        let head = format!("{n_ranks} ranks over {name}{clause}\n");
         super::on_first(self.job, || Ok(terminal::print(&head)?))?;
+        std::io::stdout().flush().context("cannot write to standard output")?;
+        self.launch(job, prepared, &CheckAudience, &conclude)
+    }
+
+    /// What it depends on whether the checks come to their end.
+    fn verdict(&self, prepared: &Prepared) -> Option<String> {
+        self.job.verdict(&mut |job| {
+            let code = self.launch(job, prepared, &Silent, &Ended::code);
+            code.is_ok_and(|code| code != exit::INTERNAL)
+        })
+    }
+
+    fn launch(
+        &self,
+        job: &dyn Job,
+        prepared: &Prepared,
+        audience: &dyn Audience,
+        conclude: &(dyn Fn(&Ended) -> u8 + Sync),
+    ) -> anyhow::Result<u8> {
+        let (topology, bind) = (prepared.topology.clone(), prepared.bind.clone());
         let launch = super::launch(self.world, topology, bind, &self.settings);
         let session = Session {
-            cases: plan.cases(),
+            cases: prepared.plan.cases(),
             settings: self.settings.clone(),
             cap_bytes: u64::MAX,
-            audience: &CheckAudience,
+            audience,
             signals: &self.signals,
             gate: &Gate::default(),
         };
-        std::io::stdout().flush().context("cannot write to standard output")?;
-        self.job.launch(&launch, &session, &conclude)
+        job.launch(&launch, &session, conclude)
     }
 }
 
@@ -92,6 +126,25 @@ impl Audience for CheckAudience {
 
     fn listener(&self, _placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
         Ok(Box::new(KernelChecks { kernel: None, tally: Tally::default() }))
+    }
+}
+
+/// Prints nothing.
+struct Silent;
+
+impl Audience for Silent {
+    fn wants_conformance(&self) -> bool {
+        true
+    }
+
+    fn listener(&self, _placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl Listener for Silent {
+    fn event(&mut self, _event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
     }
 }
 

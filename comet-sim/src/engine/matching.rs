@@ -329,7 +329,8 @@ impl Engine {
         let state = &mut self.ranks[rank];
         let operation = state.n_operations;
         state.n_operations += 1;
-        state.n_vain_polls = 0;
+        state.poll = None;
+        self.n_vain_polls = 0;
         let is_due = |delay: &&Delay| (delay.rank, delay.operation) == (rank, operation);
         let due = self.machine.faults.delays.iter().filter(is_due);
         state.clock_ps += due.map(|delay| delay.delay_ps).sum::<u64>();

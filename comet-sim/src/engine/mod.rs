@@ -19,6 +19,7 @@
 mod matching;
 mod message;
 mod network;
+mod poll;
 mod queue;
 mod rank;
 
@@ -38,7 +39,7 @@ pub(crate) use matching::Received;
 pub(crate) use message::{Lost, Message, MessageId, Receive, ReceiveId, SendId, Sending};
 use network::Links;
 use queue::Queue;
-pub(crate) use rank::{Block, Poll, RankState};
+pub(crate) use rank::{Block, Collective, Poll, RankState, Truncation};
 
 /// Lines of the cache that hold the innermost calls of a rank that waits.
 const STACK_LINES: usize = 10;
@@ -90,6 +91,8 @@ pub(crate) struct Engine {
     queue: Queue<Event>,
     routes: Routes,
     links: Links,
+    /// How many probes and tests in a row found nothing, on all ranks.
+    n_vain_polls: u64,
     n_messages: u64,
     n_switches: u64,
 }
@@ -113,6 +116,7 @@ impl Engine {
             queue,
             routes,
             links,
+            n_vain_polls: 0,
             n_messages: 0,
             n_switches: 0,
             machine,

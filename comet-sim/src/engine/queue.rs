@@ -62,6 +62,11 @@ impl<E> Queue<E> {
         self.buckets[0].events.get(n_before).map(|(_, event)| event)
     }
 
+    /// All events that are to happen, in no order.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &E> {
+        self.buckets.iter().flat_map(|bucket| &bucket.events).map(|(_, event)| event)
+    }
+
     /// How many events have been added so far.
     pub(crate) fn n_pushed(&self) -> u64 {
         self.n_pushed

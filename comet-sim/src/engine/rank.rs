@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use comet_core::matching::Matcher;
-use comet_core::transport::{Source, Tag};
+use comet_core::transport::{Source, Status, Tag};
 
 use super::{MessageId, ReceiveId, SendId};
 
@@ -19,7 +19,7 @@ pub(crate) enum Block {
 }
 
 /// A collective that a rank is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Collective {
     /// Name of the call.
     pub(crate) name: &'static str,
@@ -27,13 +27,28 @@ pub(crate) struct Collective {
     pub(crate) number: u32,
 }
 
-/// What a rank probes for.
+/// What a rank looks for without waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Poll {
-    /// From whom.
-    pub(crate) source: Source,
-    /// With which tag.
-    pub(crate) tag: Tag,
+pub(crate) enum Poll {
+    /// A message that a receive would take.
+    Probe(Source, Tag),
+    /// The end of a receive.
+    Receive(ReceiveId),
+    /// The end of a send.
+    Send(SendId),
+}
+
+/// A message that was longer than the buffer of its receive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Truncation {
+    /// Who sent it, with which tag, and how long it was.
+    pub(crate) status: Status,
+    /// Length of the buffer.
+    pub(crate) capacity_bytes: usize,
+    /// When it was received.
+    pub(crate) at_ps: u64,
+    /// Where in the kernel.
+    pub(crate) site: Option<&'static Location<'static>>,
 }
 
 /// One rank.
@@ -62,12 +77,14 @@ pub(crate) struct RankState {
     pub(crate) collective: Option<Collective>,
     /// How many collectives it has entered.
     pub(crate) n_collectives: u32,
+    /// Name of the last one.
+    pub(crate) last_collective: &'static str,
     /// How many operations it has begun, for noise and faults.
     pub(crate) n_operations: u64,
-    /// How many probes and tests in a row were in vain.
-    pub(crate) n_vain_polls: u32,
-    /// What it probed for last.
+    /// What it looks for, if it has done nothing else since.
     pub(crate) poll: Option<Poll>,
+    /// The last message that did not fit.
+    pub(crate) truncation: Option<Box<Truncation>>,
     /// What it is about, as the driver says.
     pub(crate) activity: String,
     /// Whether its main function has returned.
@@ -91,6 +108,7 @@ impl RankState {
             return false;
         }
         self.n_collectives += 1;
+        self.last_collective = name;
         self.collective = Some(Collective { name, number: self.n_collectives });
         true
     }

@@ -17,12 +17,14 @@ mod catalogue;
 mod disturbance;
 mod file;
 mod form;
+mod limit;
 mod network;
 mod reader;
 mod units;
 
 pub use catalogue::{MACHINES, find};
 pub use file::{MachineError, MachineFile, SourceCounts};
+pub use limit::{Buffering, Verdict};
 
 use comet_core::transport::Work;
 

@@ -12,6 +12,8 @@
 //! single pages elsewhere, which sets that limit to the number of ranks.
 #![expect(unsafe_code, reason = "stacks and switches between them have no safe interface")]
 
+mod overflow;
+
 use std::ffi::c_void;
 use std::fmt;
 use std::io;
@@ -24,6 +26,8 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::mman::{self, MapFlags, MmapAdvise, ProtFlags};
+
+use overflow::{Stacks, Watch};
 
 /// Size of a page, and of a guard.
 const PAGE_BYTES: usize = 4096;
@@ -167,10 +171,12 @@ impl Fibers {
         main: impl Fn(usize, Suspender) -> u8,
         act: impl FnOnce(&mut Self) -> R,
     ) -> io::Result<R> {
+        let (start, stacks) = stacks(n_ranks, sizes)?;
+        let _watch = Watch::new(Stacks { start, n_ranks, sizes })?;
         let main = &main;
         // Declared after `main`, so that it is dropped before.
         let mut fibers = Self { fibers: Vec::with_capacity(n_ranks) };
-        for (rank, stack) in stacks(n_ranks, sizes)?.enumerate() {
+        for (rank, stack) in stacks.enumerate() {
             let body = move |yielder: &Yielder<(), ()>, ()| main(rank, Suspender(yielder));
             // SAFETY: the coroutine borrows `main`, which outlives it (see above), and it is reset
             // before it is dropped, so that no code of it runs any more after `act`.
@@ -203,8 +209,12 @@ impl Drop for Fibers {
     }
 }
 
-/// The stacks, one after the other. The lowest page of each is its guard.
-fn stacks(n_ranks: usize, sizes: StackSizes) -> io::Result<impl Iterator<Item = RankStack>> {
+/// The stacks, one after the other, and the address of the first. The lowest page of each is its
+/// guard.
+fn stacks(
+    n_ranks: usize,
+    sizes: StackSizes,
+) -> io::Result<(usize, impl Iterator<Item = RankStack>)> {
     let StackSizes { first_bytes, other_bytes } = sizes;
     let offset_bytes = move |rank: usize| match rank {
         0 => 0,
@@ -216,11 +226,12 @@ fn stacks(n_ranks: usize, sizes: StackSizes) -> io::Result<impl Iterator<Item = 
     }
     let start = slab.start.addr().get();
     let address = |offset: usize| NonZeroUsize::new(offset).expect("a mapping is not at 0");
-    Ok((0..n_ranks).map(move |rank| RankStack {
+    let stack = move |rank| RankStack {
         base: address(start + offset_bytes(rank + 1) - colour_bytes(rank)),
         limit: address(start + offset_bytes(rank)),
         _slab: Rc::clone(&slab),
-    }))
+    };
+    Ok((start, (0..n_ranks).map(stack)))
 }
 
 /// How far below its end a stack begins: were all ends a multiple of a page, the busiest lines of

@@ -1,0 +1,256 @@
+//! The straight line `t = a + b n`: startup time and asymptotic rate.
+//!
+//! Hockney and Jesshope's parameters (Parallel Computers 2, section 1.3.3; PARKBENCH report,
+//! COMMS1): r∞ = 1/b, n½ = a/b, π₀ = 1/a, so that n½ = a r∞ and π₀ = r∞ / n½.
+
+use super::least_squares::{Solution, quality, solve};
+use super::{FitError, Quality, Weights};
+
+/// A fitted line; times in the unit of the points' times, sizes in the unit of their sizes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// Time at size 0 (`t_0`, startup time); of a segment of larger sizes, only an intercept.
+    pub t0: f64,
+    /// Time for each unit of size.
+    pub per_unit: f64,
+    /// Covariances of `t0` and `per_unit`; `None` for two points, and where a sign was forced.
+    pub covariance: Option<[[f64; 2]; 2]>,
+    /// How well it describes the points.
+    pub quality: Quality,
+}
+
+impl Line {
+    /// The line through `points`, pairs of a size and a time.
+    ///
+    /// ```
+    /// use comet_core::fit::{Line, Weights};
+    /// let echo_us = [(8.0, 84.04), (50.0, 110.5), (100.0, 142.0)];
+    /// let line = Line::fit(&echo_us, Weights::Relative)?;
+    /// assert!((line.t0 - 79.0).abs() < 1e-9 && (line.per_unit - 0.63).abs() < 1e-9);
+    /// # Ok::<(), comet_core::fit::FitError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than two different sizes, or if a number has no weight.
+    pub fn fit(points: &[(f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
+        let rows: Vec<[f64; 2]> = points.iter().map(|(n, _)| [1.0, *n]).collect();
+        let times: Vec<f64> = points.iter().map(|(_, t)| *t).collect();
+        let Solution { coefficients: [t0, per_unit], covariance, quality } =
+            solve(&rows, &times, &weights.of(points)?)?;
+        Ok(Self { t0, per_unit, covariance, quality })
+    }
+
+    /// The best line of which neither `t0` nor `per_unit` is negative.
+    ///
+    /// # Errors
+    /// Those of [`fit`](Self::fit).
+    pub fn fit_not_negative(points: &[(f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
+        let free = Self::fit(points, weights)?;
+        if free.t0 >= 0.0 && free.per_unit >= 0.0 {
+            return Ok(free);
+        }
+        let weights = weights.of(points)?;
+        // The error is a bowl, so the best point at the edge is on the side that was left.
+        let (t0, per_unit) = if free.t0 < 0.0 {
+            (0.0, slope_through_origin(points, &weights).max(0.0))
+        } else {
+            (mean(points, &weights).max(0.0), 0.0)
+        };
+        let times: Vec<f64> = points.iter().map(|(_, t)| *t).collect();
+        let residuals: Vec<f64> = points.iter().map(|(n, t)| t - t0 - per_unit * n).collect();
+        let quality = quality(&times, &weights, &residuals);
+        Ok(Self { t0, per_unit, covariance: None, quality })
+    }
+
+    /// The line of times against the binary logarithm of the numbers of ranks, `(P, t)`; trees of
+    /// messages take a time for each level.
+    ///
+    /// # Errors
+    /// Those of [`fit`](Self::fit), and if a number of ranks is not positive.
+    pub fn fit_log2(points: &[(f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
+        let log2 = |(n_ranks, t): &(f64, f64)| {
+            Ok((super::positive("number of ranks", *n_ranks)?.log2(), *t))
+        };
+        Self::fit(&points.iter().map(log2).collect::<Result<Vec<_>, _>>()?, weights)
+    }
+
+    /// The time for size `n`.
+    #[must_use]
+    pub fn at(&self, n: f64) -> f64 {
+        self.t0 + self.per_unit * n
+    }
+
+    /// The rate for infinite sizes, r∞ = 1/b; `None` if the time does not grow.
+    #[must_use]
+    pub fn r_inf(&self) -> Option<f64> {
+        (self.per_unit > 0.0).then(|| 1.0 / self.per_unit)
+    }
+
+    /// The size at half of that rate, n½ = a/b; `None` without a positive startup time or rate.
+    #[must_use]
+    pub fn n_half(&self) -> Option<f64> {
+        (self.t0 > 0.0 && self.per_unit > 0.0).then(|| self.t0 / self.per_unit)
+    }
+
+    /// The specific performance, π₀ = 1/a; `None` without a positive startup time.
+    #[must_use]
+    pub fn pi_0(&self) -> Option<f64> {
+        (self.t0 > 0.0).then(|| 1.0 / self.t0)
+    }
+
+    /// Standard error of `t0`.
+    #[must_use]
+    pub fn t0_error(&self) -> Option<f64> {
+        Some(self.covariance?[0][0].sqrt())
+    }
+
+    /// Standard error of `per_unit`.
+    #[must_use]
+    pub fn per_unit_error(&self) -> Option<f64> {
+        Some(self.covariance?[1][1].sqrt())
+    }
+
+    /// Standard error of r∞ to first order: that of b, over b².
+    #[must_use]
+    pub fn r_inf_error(&self) -> Option<f64> {
+        Some(self.per_unit_error()? * self.r_inf()?.powi(2))
+    }
+
+    /// Standard error of n½ to first order, for which `t0` and `per_unit` are not independent.
+    #[must_use]
+    pub fn n_half_error(&self) -> Option<f64> {
+        let ([[var_a, cov], [_, var_b]], q) = (self.covariance?, self.n_half()?);
+        // Rounding may leave less than nothing where the points follow the line exactly.
+        let variance = (var_a - 2.0 * q * cov + q * q * var_b).max(0.0);
+        Some(variance.sqrt() / self.per_unit)
+    }
+
+    /// Standard error of π₀ to first order: that of a, over a².
+    #[must_use]
+    pub fn pi_0_error(&self) -> Option<f64> {
+        Some(self.t0_error()? * self.pi_0()?.powi(2))
+    }
+}
+
+fn slope_through_origin(points: &[(f64, f64)], weights: &[f64]) -> f64 {
+    let sum = |f: fn(f64, f64) -> f64| -> f64 {
+        points.iter().zip(weights).map(|((n, t), w)| w * f(*n, *t)).sum()
+    };
+    sum(|n, t| n * t) / sum(|n, _| n * n)
+}
+
+fn mean(points: &[(f64, f64)], weights: &[f64]) -> f64 {
+    let sum: f64 = points.iter().zip(weights).map(|((_, t), w)| w * t).sum();
+    sum / weights.iter().sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Startup time and time per byte of the iPSC/860 above 100 bytes, in us (thesis section 5.1).
+    const LONG: (f64, f64) = (156.0, 0.41);
+
+    fn points((t0, per_unit): (f64, f64), sizes: &[f64]) -> Vec<(f64, f64)> {
+        sizes.iter().map(|n| (*n, t0 + per_unit * n)).collect()
+    }
+
+    fn assert_near(found: f64, expected: f64, tolerance: f64) {
+        assert!((found / expected - 1.0).abs() <= tolerance, "{found} is not {expected}");
+    }
+
+    #[test]
+    fn fit_recovers_planted_startup_time_and_slope() {
+        let check = |law: (f64, f64), sizes: &[f64], weights| {
+            let line = Line::fit(&points(law, sizes), weights).unwrap();
+            assert_near(line.t0, law.0, 1e-12);
+            assert_near(line.per_unit, law.1, 1e-12);
+            assert!(line.quality.max_relative_residual < 1e-12, "{:?}", line.quality);
+            assert_near(line.quality.r_squared.unwrap(), 1.0, 1e-12);
+        };
+        let doubled: Vec<f64> = (0..22).map(|exponent| 101.0 * 2f64.powi(exponent)).collect();
+        check(LONG, &doubled, Weights::Relative);
+        check(LONG, &doubled[..12], Weights::Given(&[2.0; 12]));
+        check((79.0, 0.63), &[0.0, 8.0, 16.0, 50.0, 100.0], Weights::Equal);
+        // The unit does not matter: these are seconds.
+        check((79e-6, 0.63e-6), &[0.0, 100.0], Weights::Relative);
+    }
+
+    #[test]
+    fn hockneys_identities_hold() {
+        let line = Line::fit(&points(LONG, &[200.0, 400.0, 1000.0]), Weights::Relative).unwrap();
+        let (r_inf, n_half) = (line.r_inf().unwrap(), line.n_half().unwrap());
+        assert_near(n_half, 156.0 / 0.41, 1e-12);
+        assert_near(n_half, line.t0 * r_inf, 1e-15);
+        assert_near(line.pi_0().unwrap(), r_inf / n_half, 1e-15);
+        // At n½, half of the asymptotic rate is reached.
+        assert_near(n_half / line.at(n_half), r_inf / 2.0, 1e-12);
+    }
+
+    #[test]
+    fn standard_errors_follow_from_the_scatter() {
+        let noisy = [(0.0, 0.5), (1.0, 0.0), (2.0, 2.5), (3.0, 3.2)];
+        let line = Line::fit(&noisy, Weights::Equal).unwrap();
+        // By R: lm(c(0.5, 0, 2.5, 3.2) ~ c(0, 1, 2, 3)).
+        assert_near(line.t0, -0.04, 1e-12);
+        assert_near(line.per_unit, 1.06, 1e-12);
+        let squares = (0.54f64.powi(2) + 1.02f64.powi(2) + 0.42f64.powi(2) + 0.06f64.powi(2)) / 2.0;
+        assert_near(line.per_unit_error().unwrap(), (squares / 5.0).sqrt(), 1e-12);
+        assert_near(line.t0_error().unwrap(), (squares * (0.25 + 2.25 / 5.0)).sqrt(), 1e-12);
+        assert_near(line.r_inf_error().unwrap(), (squares / 5.0).sqrt() / 1.06f64.powi(2), 1e-12);
+    }
+
+    #[test]
+    fn a_line_without_scatter_is_known_exactly() {
+        let line = Line::fit(&points(LONG, &[200.0, 400.0, 1000.0]), Weights::Relative).unwrap();
+        let errors =
+            [line.t0_error(), line.per_unit_error(), line.n_half_error(), line.pi_0_error()];
+        assert!(errors.iter().all(|error| error.is_some_and(|error| error < 1e-9)), "{errors:?}");
+    }
+
+    #[test]
+    fn what_does_not_follow_from_the_points_is_none() {
+        let flat = Line::fit(&[(0.0, 5.0), (10.0, 5.0)], Weights::Relative).unwrap();
+        assert_eq!((flat.quality.r_squared, flat.covariance), (None, None));
+        let falling = Line::fit(&[(0.0, 9.0), (1.0, 8.0), (2.0, 7.0)], Weights::Equal).unwrap();
+        assert_eq!((falling.r_inf(), falling.n_half()), (None, None));
+        let steep = Line::fit(&[(1.0, 1.0), (2.0, 3.0), (3.0, 5.0)], Weights::Equal).unwrap();
+        assert_eq!((steep.n_half(), steep.pi_0(), steep.pi_0_error()), (None, None, None));
+        assert_near(steep.r_inf().unwrap(), 0.5, 1e-12);
+    }
+
+    #[test]
+    fn points_that_make_no_line_are_refused() {
+        let check = |points: &[(f64, f64)], expected: &str| {
+            let error = Line::fit(points, Weights::Relative).unwrap_err().to_string();
+            assert_eq!(error.split(" (").next(), Some(expected));
+        };
+        check(&[], "0 points do not determine a law of 2 parameters");
+        check(&[(8.0, 1.0), (8.0, 2.0)], "2 points do not determine a law of 2 parameters");
+        check(&[(0.0, -1.0), (8.0, 2.0)], "a time of -1 is no positive number");
+        check(&[(0.0, f64::NAN), (8.0, 2.0)], "a time of NaN is no positive number");
+        let infinite = Line::fit(&[(f64::INFINITY, 1.0), (8.0, 2.0)], Weights::Relative);
+        assert_eq!(infinite, Err(FitError::NotFinite { x: f64::INFINITY, y: 1.0 }));
+    }
+
+    #[test]
+    fn a_sign_can_be_forced() {
+        let check = |points: &[(f64, f64)], t0: f64, per_unit: f64| {
+            let line = Line::fit_not_negative(points, Weights::Equal).unwrap();
+            assert!((line.t0 - t0).abs() < 1e-12, "{line:?}");
+            assert!((line.per_unit - per_unit).abs() < 1e-12, "{line:?}");
+        };
+        check(&[(0.0, 1.0), (1.0, 3.0)], 1.0, 2.0);
+        check(&[(1.0, 1.0), (2.0, 4.0)], 0.0, 9.0 / 5.0);
+        check(&[(1.0, 4.0), (2.0, 2.0)], 3.0, 0.0);
+    }
+
+    #[test]
+    fn times_of_a_tree_are_a_line_in_its_levels() {
+        let barrier = [(2.0, 79.0), (4.0, 158.0), (8.0, 237.0), (16.0, 316.0)];
+        let line = Line::fit_log2(&barrier, Weights::Relative).unwrap();
+        assert_near(line.per_unit, 79.0, 1e-12);
+        assert!(line.t0.abs() < 1e-9);
+        assert!(Line::fit_log2(&[(0.0, 1.0), (2.0, 2.0)], Weights::Relative).is_err());
+    }
+}

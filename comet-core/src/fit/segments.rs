@@ -1,0 +1,322 @@
+//! Segmented regression: how many lines a sweep of sizes needs, and where one ends.
+//!
+//! All ways to cut the sweep are compared by dynamic programming. A further segment must pay for
+//! its parameters: each costs two of a line, one of its position and one of the search for it
+//! (`(4 m - 2) ln n`, against `3 m ln n` of the plain Bayesian criterion, which finds breaks that
+//! are not there), and lines that agree within 2 % are one.
+//! The errors are relative; with absolute ones, the noise of the longest messages makes breaks.
+
+use super::{FitError, Line, Weights};
+
+/// The standard deviation below which a closer fit counts for nothing, relative to the time.
+const NOISE_FLOOR: f64 = 0.002;
+
+/// By how much the score must fall for one segment more.
+const MIN_SCORE_DROP: f64 = 10.0;
+
+/// The least relative jump or change of slope between two segments.
+const MIN_CHANGE: f64 = 0.02;
+
+/// What segments may look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Fewest points of a segment, at least 2.
+    pub min_points: usize,
+    /// Most segments.
+    pub max_segments: usize,
+    /// Whether neither an intercept nor a slope may be negative.
+    pub not_negative: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { min_points: 4, max_segments: 6, not_negative: false }
+    }
+}
+
+/// One line and the sizes that it holds for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// Its smallest size.
+    pub from: f64,
+    /// Its largest size.
+    pub to: f64,
+    /// Its law.
+    pub line: Line,
+}
+
+/// The segments of `points`, pairs of a size and a time with ascending sizes, under relative
+/// weights.
+///
+/// # Errors
+/// [`FitError`] if there are fewer than `rules.min_points` points or two sizes, or if a time is not
+/// positive.
+pub fn segments(points: &[(f64, f64)], rules: &Rules) -> Result<Vec<Segment>, FitError> {
+    let min_points = rules.min_points.max(2);
+    let weights = Weights::Relative.of(points)?;
+    let table = Table::of(points, &weights, rules);
+    let mut best: Option<(f64, Vec<Segment>)> = None;
+    for n_segments in 1..=rules.max_segments.min(points.len() / min_points) {
+        let score = table.score(n_segments);
+        let pays = best.as_ref().is_none_or(|(least, _)| score <= least - MIN_SCORE_DROP);
+        if !score.is_finite() || !pays {
+            continue;
+        }
+        let found = lines(points, &table.cuts(n_segments), rules)?;
+        if found.windows(2).all(|pair| differ(&pair[0], &pair[1])) {
+            best = Some((score, found));
+        }
+    }
+    let undetermined = FitError::Undetermined { n_points: points.len(), n_parameters: min_points };
+    best.map(|(_, segments)| segments).ok_or(undetermined)
+}
+
+/// The least error of the first points in so many segments, and where the last of them starts.
+struct Table {
+    n_points: usize,
+    /// `[segments - 1][end]`: the error, and the first point of the last segment.
+    best: Vec<Vec<(f64, usize)>>,
+}
+
+impl Table {
+    /// All of them, up to the most segments that `rules` allow.
+    fn of(points: &[(f64, f64)], weights: &[f64], rules: &Rules) -> Self {
+        let n_points = points.len();
+        let costs = costs(points, weights, rules);
+        let first = (0..=n_points).map(|end| (costs[0][end], 0)).collect();
+        let mut best: Vec<Vec<(f64, usize)>> = vec![first];
+        for _ in 1..rules.max_segments {
+            let shorter = &best[best.len() - 1];
+            let at_end = |end: usize| {
+                let sums = (0..end).map(|cut| (shorter[cut].0 + costs[cut][end], cut));
+                sums.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 0))
+            };
+            let longer = (0..=n_points).map(at_end).collect();
+            best.push(longer);
+        }
+        Self { n_points, best }
+    }
+
+    /// What so many segments are worth; less is better.
+    #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 points")]
+    fn score(&self, n_segments: usize) -> f64 {
+        let (n, m) = (self.n_points as f64, n_segments as f64);
+        let error = self.best[n_segments - 1][self.n_points].0;
+        n * (error / n).max(NOISE_FLOOR.powi(2)).ln() + (4.0 * m - 2.0) * n.ln()
+    }
+
+    /// The first point of each of so many segments, and the end.
+    fn cuts(&self, n_segments: usize) -> Vec<usize> {
+        let mut cuts = vec![self.n_points];
+        for row in self.best[..n_segments].iter().rev() {
+            cuts.push(row[cuts[cuts.len() - 1]].1);
+        }
+        cuts.reverse();
+        cuts
+    }
+}
+
+/// `[from][end]`: the error of one line through the points `from..end`; infinite where no segment
+/// may be.
+fn costs(points: &[(f64, f64)], weights: &[f64], rules: &Rules) -> Vec<Vec<f64>> {
+    let n_points = points.len();
+    let mut costs = vec![vec![f64::INFINITY; n_points + 1]; n_points + 1];
+    for (from, row) in costs.iter_mut().enumerate() {
+        let mut moments = Moments::default();
+        for (index, (point, weight)) in points.iter().zip(weights).enumerate().skip(from) {
+            moments.add(*point, *weight);
+            let is_long = index + 1 - from >= rules.min_points.max(2);
+            // Equal sizes stay together.
+            let ends_here = points.get(index + 1).is_none_or(|next| next.0 > point.0);
+            if is_long && ends_here {
+                row[index + 1] = moments.error_of_line(rules.not_negative);
+            }
+        }
+    }
+    costs
+}
+
+/// Weighted moments about the mean, which grow point by point, so that nothing cancels.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    weight: f64,
+    mean_x: f64,
+    mean_y: f64,
+    xx: f64,
+    xy: f64,
+    yy: f64,
+}
+
+impl Moments {
+    /// Adds a point (West, Communications of the ACM 22, 1979).
+    fn add(&mut self, (x, y): (f64, f64), weight: f64) {
+        self.weight += weight;
+        let (dx, dy) = (x - self.mean_x, y - self.mean_y);
+        self.mean_x += dx * weight / self.weight;
+        self.mean_y += dy * weight / self.weight;
+        self.xx += weight * dx * (x - self.mean_x);
+        self.xy += weight * dx * (y - self.mean_y);
+        self.yy += weight * dy * (y - self.mean_y);
+    }
+
+    /// The weighted sum of squares that the best line leaves; infinite for a single size.
+    fn error_of_line(&self, not_negative: bool) -> f64 {
+        if self.xx <= 0.0 {
+            return f64::INFINITY;
+        }
+        let slope = self.xy / self.xx;
+        let intercept = self.mean_y - slope * self.mean_x;
+        let error = if not_negative && intercept < 0.0 {
+            let xx = self.xx + self.weight * self.mean_x.powi(2);
+            let xy = self.xy + self.weight * self.mean_x * self.mean_y;
+            self.yy + self.weight * self.mean_y.powi(2) - xy * xy / xx
+        } else if not_negative && slope < 0.0 {
+            self.yy
+        } else {
+            self.yy - slope * self.xy
+        };
+        error.max(0.0)
+    }
+}
+
+/// The lines between `cuts`.
+fn lines(points: &[(f64, f64)], cuts: &[usize], rules: &Rules) -> Result<Vec<Segment>, FitError> {
+    let fit = if rules.not_negative { Line::fit_not_negative } else { Line::fit };
+    let between = |pair: &[usize]| {
+        let part = &points[pair[0]..pair[1]];
+        let (from, to) = (part[0].0, part[part.len() - 1].0);
+        Ok(Segment { from, to, line: fit(part, Weights::Relative)? })
+    };
+    cuts.windows(2).map(between).collect()
+}
+
+/// Whether there is a jump from `a` to `b`, or a change of slope.
+fn differ(a: &Segment, b: &Segment) -> bool {
+    let change = |old: f64, new: f64| (new - old).abs() >= MIN_CHANGE * old.abs().max(new.abs());
+    let is_jump = change(a.line.at(b.from), b.line.at(b.from));
+    is_jump || (a.line.per_unit != b.line.per_unit && change(a.line.per_unit, b.line.per_unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The iPSC/860 in us, to a neighbour (thesis section 5.1).
+    fn ipsc860(n: f64) -> f64 {
+        if n <= 100.0 { 79.0 + 0.63 * n } else { 156.0 + 0.41 * n }
+    }
+
+    fn law(sizes: &[f64], t: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+        sizes.iter().map(|n| (*n, t(*n))).collect()
+    }
+
+    /// Sizes of a sweep with `per_octave` sizes an octave, with 0, 100 and 101 among them.
+    fn sweep(per_octave: f64) -> Vec<f64> {
+        let mut sizes: Vec<f64> = (0..)
+            .map(|i| (f64::from(i) / per_octave).exp2().round())
+            .take_while(|n| *n < 1e5)
+            .collect();
+        sizes.extend([0.0, 100.0, 101.0]);
+        sizes.sort_by(f64::total_cmp);
+        sizes.dedup();
+        sizes
+    }
+
+    /// A number in -1..1 that differs from point to point, the same at each run.
+    fn wobble(index: usize) -> f64 {
+        let mixed = (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+        mixed as f64 / f64::from(1 << 23) - 1.0
+    }
+
+    #[test]
+    fn the_law_of_the_ipsc860_is_found_to_the_byte() {
+        for per_octave in [1.0, 2.0, 4.0] {
+            let found = segments(&law(&sweep(per_octave), ipsc860), &Rules::default()).unwrap();
+            assert_eq!(found.len(), 2, "{per_octave} sizes an octave");
+            assert_eq!((found[0].to, found[1].from), (100.0, 101.0));
+            let parameters = found.iter().flat_map(|s| [s.line.t0, s.line.per_unit]);
+            for (found, planted) in parameters.zip([79.0, 0.63, 156.0, 0.41]) {
+                assert!((found / planted - 1.0f64).abs() < 1e-9, "{found} is not {planted}");
+            }
+        }
+    }
+
+    #[test]
+    fn noise_makes_no_segments() {
+        let sizes = sweep(2.0);
+        for percent in [0.5, 2.0, 5.0] {
+            let noisy = |law: fn(f64) -> f64| -> Vec<(f64, f64)> {
+                let factor = |index| 1.0 + percent / 100.0 * wobble(index);
+                sizes.iter().enumerate().map(|(i, n)| (*n, law(*n) * factor(i))).collect()
+            };
+            let check = |law, n_segments| {
+                let found = segments(&noisy(law), &Rules::default()).unwrap();
+                assert_eq!(found.len(), n_segments, "{percent} %");
+            };
+            check(|n| 156.0 + 0.41 * n, 1);
+            check(ipsc860, 2);
+        }
+    }
+
+    #[test]
+    fn a_change_of_slope_alone_is_found() {
+        let bent = |n: f64| {
+            if n <= 512.0 { 10.0 + 0.1 * n } else { 10.0 + 0.1 * 512.0 + 0.05 * (n - 512.0) }
+        };
+        let found = segments(&law(&sweep(2.0), bent), &Rules::default()).unwrap();
+        assert_eq!(found.len(), 2);
+        assert!((found[1].line.per_unit - 0.05).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn lines_that_nearly_agree_are_one() {
+        let sizes: Vec<f64> = (0..300).map(f64::from).collect();
+        let nearly = |n: f64| if n < 150.0 { 100.0 + n } else { 101.0 + n };
+        let found = segments(&law(&sizes, nearly), &Rules::default()).unwrap();
+        assert_eq!(found.len(), 1, "a jump of half a percent");
+    }
+
+    #[test]
+    fn segments_have_at_least_as_many_points_as_the_rules_say() {
+        let sizes = [0.0, 50.0, 100.0, 101.0, 200.0, 400.0, 800.0];
+        let check = |min_points, expected: usize| {
+            let rules = Rules { min_points, ..Rules::default() };
+            assert_eq!(segments(&law(&sizes, ipsc860), &rules).unwrap().len(), expected);
+        };
+        check(3, 2);
+        check(4, 1);
+    }
+
+    #[test]
+    fn no_parameter_is_negative_if_the_rules_forbid_it() {
+        let steep = |n: f64| if n < 64.0 { 8.0 + n } else { 3.0 * n - 128.0 };
+        let points = law(&sweep(2.0), steep);
+        let least = |rules: &Rules| {
+            let found = segments(&points, rules).unwrap();
+            found.iter().map(|s| s.line.t0.min(s.line.per_unit)).fold(f64::INFINITY, f64::min)
+        };
+        assert!(least(&Rules::default()) < 0.0);
+        assert!(least(&Rules { not_negative: true, ..Rules::default() }) >= 0.0);
+    }
+
+    #[test]
+    fn equal_sizes_stay_together() {
+        let points = [(0.0, 1.0), (8.0, 1.0), (8.0, 9.0), (8.0, 1.0), (8.0, 9.0), (16.0, 9.0)];
+        let rules = Rules { min_points: 2, ..Rules::default() };
+        assert_eq!(segments(&points, &rules).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn points_that_make_no_segment_are_refused() {
+        let check = |points: &[(f64, f64)]| {
+            let refused = segments(points, &Rules::default());
+            let n_points = points.len();
+            assert_eq!(refused, Err(FitError::Undetermined { n_points, n_parameters: 4 }));
+        };
+        check(&[]);
+        check(&[(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
+        check(&[(8.0, 1.0), (8.0, 2.0), (8.0, 3.0), (8.0, 4.0)]);
+        let negative = segments(&[(0.0, -1.0)], &Rules::default());
+        assert_eq!(negative, Err(FitError::NotPositive { what: "time", value: -1.0 }));
+    }
+}

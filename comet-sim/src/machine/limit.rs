@@ -1,0 +1,177 @@
+//! The same machine with other messages buffered, and what a program needs of that.
+//!
+//! MPI leaves open which messages are buffered (MPI-4.1 section 3.5), so a program that completes
+//! on one machine may deadlock on the next; the thesis's exchange is such a one (section 3.3.2).
+
+use std::fmt;
+
+use super::{Machine, Protocol, Segment};
+
+/// Which messages between two ranks are buffered, so that their send does not wait for the receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffering {
+    /// Those that the machine file says.
+    AsDescribed,
+    /// All.
+    All,
+    /// None.
+    Nothing,
+}
+
+/// Whether a program completes depending on what is buffered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It completes whatever is buffered.
+    Completes,
+    /// It completes when messages of up to `up_to_bytes` bytes are buffered, and not when one byte
+    /// less is.
+    NeedsBuffers {
+        /// The least limit that is enough, in bytes.
+        up_to_bytes: u64,
+    },
+    /// It deadlocks even when all messages are buffered.
+    Deadlocks,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completes => f.write_str("completes, whatever messages are buffered"),
+            Self::NeedsBuffers { up_to_bytes } => write!(
+                f,
+                "depends on buffering: completes when messages of up to {up_to_bytes} bytes are \
+                 buffered, deadlocks otherwise"
+            ),
+            Self::Deadlocks => f.write_str("deadlocks, even when all messages are buffered"),
+        }
+    }
+}
+
+impl Machine {
+    /// This machine with other messages buffered.
+    #[must_use]
+    pub fn buffering(&self, buffering: Buffering) -> Self {
+        match buffering {
+            Buffering::AsDescribed => self.clone(),
+            Buffering::All => self.map_segments(self.segments.iter().map(Segment::buffered)),
+            Buffering::Nothing => self.unbuffered(),
+        }
+    }
+
+    /// This machine with messages of up to `limit_bytes` bytes buffered and no others.
+    #[must_use]
+    pub fn with_eager_limit(&self, limit_bytes: u64) -> Self {
+        let bound = limit_bytes.saturating_add(self.envelope_bytes);
+        let is_within =
+            |segment: &&Segment| segment.up_to_bytes.is_some_and(|up_to| up_to <= bound);
+        let is_beyond = |segment: &&Segment| segment.up_to_bytes.is_none_or(|up_to| up_to > bound);
+        let (all, nothing) = (self.buffering(Buffering::All), self.unbuffered());
+        let cut = all.segments.iter().find(is_beyond).copied();
+        let cut = cut.map(|segment| Segment { up_to_bytes: Some(bound), ..segment });
+        let within = all.segments.iter().filter(is_within).copied().chain(cut);
+        self.map_segments(within.chain(nothing.segments.iter().filter(is_beyond).copied()))
+    }
+
+    /// What a program needs: `completes` runs it on the machine that it is given and says whether
+    /// it came to its end.
+    pub fn buffering_needed(&self, mut completes: impl FnMut(&Self) -> bool) -> Verdict {
+        if !completes(&self.buffering(Buffering::All)) {
+            return Verdict::Deadlocks;
+        }
+        if completes(&self.buffering(Buffering::Nothing)) {
+            return Verdict::Completes;
+        }
+        let up_to_bytes = least(|limit_bytes| completes(&self.with_eager_limit(limit_bytes)));
+        Verdict::NeedsBuffers { up_to_bytes }
+    }
+
+    /// No message between two ranks goes without its receive. What was eager has the handshake of
+    /// the machine's own rendezvous, if it has one.
+    fn unbuffered(&self) -> Self {
+        let own = self.segments.iter().find(|s| s.protocol == Protocol::Rendezvous);
+        let handshake_ps = own.map_or(0, |segment| segment.handshake_ps);
+        self.map_segments(self.segments.iter().map(|segment| Segment {
+            protocol: Protocol::Rendezvous,
+            handshake_ps: match segment.protocol {
+                Protocol::Eager => handshake_ps,
+                Protocol::Buffered | Protocol::Rendezvous => segment.handshake_ps,
+            },
+            ..*segment
+        }))
+    }
+
+    fn map_segments(&self, segments: impl Iterator<Item = Segment>) -> Self {
+        Self { segments: segments.collect(), ..self.clone() }
+    }
+}
+
+impl Segment {
+    /// A message that waits for its receive is granted a buffer instead, in the same time.
+    fn buffered(&self) -> Self {
+        match self.protocol {
+            Protocol::Rendezvous => Self { protocol: Protocol::Buffered, ..*self },
+            Protocol::Eager | Protocol::Buffered => *self,
+        }
+    }
+}
+
+/// The least number for which `suffices` holds, which it does from there on.
+fn least(mut suffices: impl FnMut(u64) -> bool) -> u64 {
+    // The first power of two is found from below, since trials are short where few bytes are sent.
+    let (mut too_few, mut enough) = (None, 0);
+    while enough < u64::MAX && !suffices(enough) {
+        (too_few, enough) = (Some(enough), enough.saturating_mul(2).max(1));
+    }
+    let Some(mut too_few) = too_few else { return enough };
+    while too_few + 1 < enough {
+        let middle = too_few + (enough - too_few) / 2;
+        *(if suffices(middle) { &mut enough } else { &mut too_few }) = middle;
+    }
+    enough
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::find;
+
+    #[test]
+    fn the_least_number_is_found() {
+        for expected in [0, 1, 2, 3, 100, 8192, 8193, 1 << 40] {
+            let mut n_trials = 0;
+            let found = least(|n| {
+                n_trials += 1;
+                n >= expected
+            });
+            assert_eq!(found, expected);
+            assert!(n_trials <= 100, "{n_trials} trials for {expected}");
+        }
+    }
+
+    #[test]
+    fn a_limit_divides_the_messages_and_leaves_their_times() {
+        let file = find("sp2").unwrap();
+        for limit_bytes in [0, 1, 77, 4096, 4097, 1 << 30] {
+            let machine = file.machine.with_eager_limit(limit_bytes);
+            for length_bytes in [0, 1, 77, 78, 4096, 4097, 1 << 29, 1 << 31] {
+                let (own, other) =
+                    (file.machine.segment(length_bytes), machine.segment(length_bytes));
+                let waits = other.protocol == Protocol::Rendezvous;
+                assert_eq!(waits, length_bytes > limit_bytes, "{length_bytes} of {limit_bytes}");
+                assert_eq!((own.latency_ps, own.wire), (other.latency_ps, other.wire));
+            }
+        }
+    }
+
+    #[test]
+    fn all_or_nothing_is_buffered() {
+        let protocols = |buffering| {
+            let machine = find("sp2").unwrap().machine.buffering(buffering);
+            machine.segments.iter().map(|s| s.protocol).collect::<Vec<_>>()
+        };
+        assert!(!protocols(Buffering::All).contains(&Protocol::Rendezvous));
+        assert!(protocols(Buffering::Nothing).iter().all(|p| *p == Protocol::Rendezvous));
+        let machine = find("sp2").unwrap().machine;
+        assert_eq!(machine.buffering(Buffering::AsDescribed), machine);
+    }
+}
