@@ -67,6 +67,10 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Test message passing and the checks of all kernels on this machine
     Check(CheckArgs),
+    /// Regenerate published results on a simulated machine, and say which values are off
+    Reproduce(ReproduceArgs),
+    /// Measure this machine, and write a machine file for the simulator
+    Calibrate(CalibrateArgs),
     /// Check that result files are whole and well formed
     Validate(ValidateArgs),
     /// Print a result file as a table, CSV or JSON lines
@@ -234,6 +238,36 @@ pub(crate) struct MachinesArgs {
     pub(crate) machine: Option<String>,
 }
 
+/// What `reproduce` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Whose results
+    #[arg(value_name = "STUDY")]
+    pub(crate) study: Study,
+    /// Another machine: a name of `comet-run machines`, or a file [default: ipsc860-fit, and ipsc860-marks for figures 5.1 and 5.2]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) machine: Option<String>,
+    /// Folder for the curves, one file for each figure (figure-5.1.csv)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+/// What `calibrate` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+    /// How thoroughly to measure: time per case
+    #[arg(long, value_name = "NAME", default_value = "standard")]
+    pub(crate) profile: ProfileArg,
+    /// Machine file to write; the samples go beside it, into a file that ends in .jsonl
+    #[arg(short, long, value_name = "FILE", default_value = "host.toml")]
+    pub(crate) out: PathBuf,
+    /// SimGrid platform file to write as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) simgrid: Option<PathBuf>,
+}
+
 /// What `validate` takes.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
@@ -258,6 +292,13 @@ pub(crate) struct ShowArgs {
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// A study whose results can be regenerated.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Study {
+    /// Figures 4.1 and 5.1 to 5.16 of the thesis that CoMet is from, on the Intel iPSC/860
+    Thesis,
 }
 
 /// A [`Profile`] by name.

@@ -18,6 +18,8 @@ pub(crate) const PARTIAL: u8 = 4;
 pub(crate) const TRANSPORT: u8 = 5;
 /// Nothing was selected, or nothing could be measured.
 pub(crate) const NOTHING: u8 = 6;
+/// A value is off: a reproduction or comparison does not hold.
+pub(crate) const OFF: u8 = 10;
 /// 128 and the number of SIGHUP.
 pub(crate) const SIGHUP: u8 = 129;
 /// 128 and the number of SIGINT.
@@ -34,6 +36,7 @@ pub(crate) const TABLE: &[(u8, &str)] = &[
     (PARTIAL, "finished partly: the budget was spent, or a case could not be run"),
     (TRANSPORT, "the transport could not start its ranks, or the wrong launcher did"),
     (NOTHING, "nothing was selected, or nothing could be measured on these ranks"),
+    (OFF, "a value is off: a reproduction or comparison does not hold"),
     (SIGHUP, "ended early by SIGHUP"),
     (SIGINT, "ended early by SIGINT"),
     (SIGTERM, "ended early by SIGTERM"),

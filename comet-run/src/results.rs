@@ -161,7 +161,10 @@ fn is_plain(c: char) -> bool {
 }
 
 /// Makes a new file and the folders above it. A device or a pipe may be there already.
-fn create_new(path: &Path) -> anyhow::Result<()> {
+///
+/// # Errors
+/// If the file exists already, or cannot be made.
+pub(crate) fn create_new(path: &Path) -> anyhow::Result<()> {
     let cannot =
         || format!("cannot make the result file {} (name another with --out)", path.display());
     if path.metadata().is_ok_and(|data| !data.is_file() && !data.is_dir()) {

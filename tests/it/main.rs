@@ -1,6 +1,7 @@
 //! End-to-end tests: the program as its users meet it, one module per concern.
 
 mod architecture;
+mod calibrate;
 mod check;
 mod cli;
 mod failures;
@@ -8,5 +9,6 @@ mod formats;
 mod launchers;
 mod processes;
 mod records;
+mod reproduce;
 mod runs;
 mod support;

@@ -1,11 +1,13 @@
 //! The commands, one file each, and what they have in common.
 
+mod calibrate;
 mod check;
 mod completions;
 mod list;
 mod machines;
 mod man;
 mod plan;
+mod reproduce;
 mod run;
 mod schema;
 mod show;
@@ -64,6 +66,8 @@ fn obey(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Machines(args)) => machines::machines(args),
         Some(Command::Plan(args)) => plan::plan(args, launcher),
         Some(Command::Check(args)) => check::check(args, launcher),
+        Some(Command::Reproduce(args)) => reproduce::reproduce(args),
+        Some(Command::Calibrate(args)) => calibrate::calibrate(args, launcher),
         Some(Command::Validate(args)) => validate::validate(args),
         Some(Command::Show(args)) => show::show(args),
         Some(Command::Schema) => schema::schema(),

@@ -176,7 +176,7 @@ fn machine(reader: &mut Reader<'_>, form: &FileForm) -> Result<Machine, MachineE
 }
 
 fn node(reader: &mut Reader<'_>, form: &NodeForm) -> Result<Node, MachineError> {
-    const POLL_PS: u64 = 10_000;
+    const POLL_PS: u64 = 100_000;
     let mut table = reader.table(form.source);
     let node = Node {
         isend_ps: table.or_zero("isend", form.isend.as_ref(), units::time_ps)?,
@@ -268,7 +268,7 @@ mod tests {
         let file = parse(&file("", ""));
         let machine = &file.machine;
         assert_eq!((file.ranks, file.max_ranks, file.summary.as_str()), (None, None, ""));
-        assert_eq!(machine.node, Node { poll_ps: 10_000, ..Node::default() });
+        assert_eq!(machine.node, Node { poll_ps: 100_000, ..Node::default() });
         let clock =
             Clock { resolution_ps: 1_000, call_cost_ps: 0, offset_spread_ps: 0, drift_ppm: 0.0 };
         assert_eq!(machine.clock, clock);

@@ -1,0 +1,269 @@
+//! From measured times to the parameters of a machine: fits, and what each of them rests on.
+
+use anyhow::Context as _;
+use comet_core::fit::{Line, Rules, Segment, Weights, segments};
+use comet_core::stats::{quantile, sorted};
+
+use super::readings::{Key, Reading, Readings};
+
+/// Segments that a machine may have, and lengths that each needs at least.
+const RULES: Rules = Rules { min_points: 3, max_segments: 8, not_negative: true };
+
+/// A machine as far as it was measured; times in nanoseconds.
+#[derive(Debug)]
+pub(super) struct Calibration {
+    /// What messages cost, by length: ascending, the last without a bound.
+    pub(super) protocols: Vec<Protocol>,
+    /// The share of a message's time that passes beside a computation, 0 to 1; `None` if no
+    /// computation was about as long as a message.
+    pub(super) hidden_share: Option<f64>,
+    /// One element of a DAXPY.
+    pub(super) daxpy: Fitted,
+    /// A copy of one byte.
+    pub(super) copy: Fitted,
+    /// A reading of the clock.
+    pub(super) clock_ns: Option<f64>,
+}
+
+/// What messages of a range of lengths cost.
+#[derive(Debug)]
+pub(super) struct Protocol {
+    /// The longest message; `None` in the last.
+    pub(super) up_to_bytes: Option<u64>,
+    /// One way.
+    pub(super) line: Line,
+    /// A byte in addition, if its receiver is sending when it comes.
+    pub(super) late_per_byte_ns: Option<f64>,
+    /// How many samples the line rests on.
+    pub(super) n_samples: usize,
+}
+
+/// A number that a line gave, for one element or byte.
+#[derive(Debug)]
+pub(super) struct Fitted {
+    pub(super) per_unit_ns: f64,
+    pub(super) n_points: usize,
+    pub(super) n_samples: usize,
+    /// Largest `|residual| / time`.
+    pub(super) max_relative_residual: f64,
+}
+
+impl Calibration {
+    /// The machine on which `readings` were taken.
+    ///
+    /// # Errors
+    /// If there are too few of them for a fit.
+    pub(super) fn of(readings: &Readings) -> anyhow::Result<Self> {
+        Ok(Self {
+            protocols: protocols(readings).context("cannot fit the times of the echo")?,
+            hidden_share: hidden_share(readings),
+            daxpy: fitted(readings.of("comet/overlap", "daxpy"), |key| key.vector_length)
+                .context("cannot fit the times of the DAXPY")?,
+            copy: fitted(readings.echo(0).into_iter(), |key| key.length_bytes)
+                .context("cannot fit the times of messages of a rank to itself")?,
+            clock_ns: readings.clock_ns,
+        })
+    }
+}
+
+/// Whether the reading of that number, of all echoes or of all exchanges, is left out of the fits,
+/// so that it can be predicted: every fourth echo, and every second exchange.
+pub(super) fn is_left_out(key: &Key, index: usize) -> bool {
+    match key.kernel.as_str() {
+        "comet/echo" => index % 4 == 2,
+        "comet/exchange" => index % 2 == 1,
+        _ => true,
+    }
+}
+
+/// The lengths and times of those of `readings` that are not left out.
+fn kept<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Vec<&'a Reading> {
+    let numbered = readings.into_iter().enumerate();
+    numbered.filter(|(index, reading)| !is_left_out(&reading.key, *index)).map(|(_, r)| r).collect()
+}
+
+fn protocols(readings: &Readings) -> anyhow::Result<Vec<Protocol>> {
+    let echo = kept(readings.echo(1));
+    let exchange = kept(readings.of("comet/exchange", "exchange"));
+    let found = segments(&points(&echo, |key| key.length_bytes), &RULES)?;
+    let protocol = |(index, segment): (usize, &Segment)| {
+        let next = found.get(index + 1).map(|next| next.from);
+        let (echoes, exchanges) =
+            (within(&echo, segment.from, next), within(&exchange, segment.from, next));
+        let exchanges = points(&exchanges, |key| key.length_bytes);
+        Protocol {
+            up_to_bytes: next.map(|next| last_byte(segment.to, next)),
+            line: segment.line,
+            late_per_byte_ns: late_per_byte_ns(&segment.line, &exchanges),
+            n_samples: echoes.iter().map(|reading| reading.n_samples).sum(),
+        }
+    };
+    Ok(found.iter().enumerate().map(protocol).collect())
+}
+
+/// Those of `readings` whose messages have at least `from` bytes, and fewer than `next`.
+fn within<'a>(readings: &[&'a Reading], from: f64, next: Option<f64>) -> Vec<&'a Reading> {
+    let is_within = |n: f64| n >= from && next.is_none_or(|next| n < next);
+    readings.iter().copied().filter(|reading| is_within(length(reading))).collect()
+}
+
+/// Where a segment ends that holds for `to` bytes, if the next holds for `from` bytes: at a power
+/// of two, if there is one, because libraries change their protocols there, or else in the middle.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "lengths are whole and positive"
+)]
+fn last_byte(to: f64, from: f64) -> u64 {
+    let power = (from - 1.0).max(1.0).log2().floor().exp2();
+    let middle = (to * from).sqrt();
+    (if power >= to { power } else { middle }) as u64
+}
+
+/// What a byte takes in addition if its receiver is sending when it comes: in an exchange both
+/// ranks send first and receive then, while in an echo one has nothing to do but to receive. The
+/// median over `exchanges`, lengths and times, or `None` if they take no longer than one way.
+fn late_per_byte_ns(line: &Line, exchanges: &[(f64, f64)]) -> Option<f64> {
+    let has_bytes = |(n, _): &&(f64, f64)| *n > 0.0;
+    let excess_ns = |(n, ns): &(f64, f64)| (ns - line.at(*n)) / n;
+    let excesses_ns: Vec<f64> = exchanges.iter().filter(has_bytes).map(excess_ns).collect();
+    let excesses_ns = (!excesses_ns.is_empty()).then(|| sorted(&excesses_ns))?;
+    Some(quantile(&excesses_ns, 0.5)).filter(|excess_ns| *excess_ns > 0.0)
+}
+
+/// What part of an exchange a DAXPY hides that takes longer than it, but not so much longer that
+/// its own scatter counts: (t_c + t_w - t_o) / t_c, in the words of `comet/overlap`.
+fn hidden_share(readings: &Readings) -> Option<f64> {
+    let share = |exchange: &Reading| {
+        let beside = |series| {
+            let same = |r: &&Reading| {
+                (r.key.length_bytes, r.key.vector_length)
+                    == (exchange.key.length_bytes, exchange.key.vector_length)
+            };
+            readings.of("comet/overlap", series).find(same).map(|reading| reading.median_ns)
+        };
+        let (t_c, t_w, t_o) = (exchange.median_ns, beside("daxpy")?, beside("asynchronous")?);
+        let is_alike = (1.0..=10.0).contains(&(t_w / t_c));
+        is_alike.then(|| ((t_c + t_w - t_o) / t_c).clamp(0.0, 1.0))
+    };
+    let shares: Vec<f64> = readings.of("comet/overlap", "exchange").filter_map(share).collect();
+    (!shares.is_empty()).then(|| quantile(&sorted(&shares), 0.5))
+}
+
+fn fitted<'a>(
+    readings: impl Iterator<Item = &'a Reading>,
+    size: fn(&Key) -> Option<u64>,
+) -> anyhow::Result<Fitted> {
+    let readings: Vec<&Reading> = readings.collect();
+    let line = Line::fit_not_negative(&points(&readings, size), Weights::Relative)?;
+    Ok(Fitted {
+        per_unit_ns: line.per_unit,
+        n_points: line.quality.n_points,
+        n_samples: readings.iter().map(|reading| reading.n_samples).sum(),
+        max_relative_residual: line.quality.max_relative_residual,
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
+fn points(readings: &[&Reading], size: fn(&Key) -> Option<u64>) -> Vec<(f64, f64)> {
+    let point = |reading: &&Reading| Some((size(&reading.key)? as f64, reading.median_ns));
+    readings.iter().filter_map(point).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
+fn length(reading: &Reading) -> f64 {
+    reading.key.length_bytes.unwrap_or(0) as f64
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A machine of two protocols: 1 us + 1 ns/B to 1 KiB, and 3 us + 0.5 ns/B beyond.
+    fn one_way_ns(n: f64) -> f64 {
+        if n <= 1024.0 { 1000.0 + n } else { 3000.0 + 0.5 * n }
+    }
+
+    fn reading(kernel: &str, series: &str, sizes: [Option<u64>; 3], median_ns: f64) -> Reading {
+        let [hops, length_bytes, vector_length] = sizes;
+        let (kernel, series) = (kernel.to_owned(), series.to_owned());
+        let key = Key { kernel, series, hops, length_bytes, vector_length };
+        Reading { key, median_ns, n_samples: 10 }
+    }
+
+    /// What that machine measures, on which each byte of an exchange takes `late_per_byte_ns` more,
+    /// and which hides a quarter of an exchange.
+    pub(in super::super) fn readings(late_per_byte_ns: f64) -> Readings {
+        let mut all = Vec::new();
+        for bytes in (0..20).flat_map(|octave| [2u32 << octave, 3 << octave]) {
+            let (n, bytes) = (f64::from(bytes), Some(bytes.into()));
+            all.push(reading("comet/echo", "echo", [Some(1), bytes, None], one_way_ns(n)));
+            all.push(reading("comet/echo", "echo", [Some(0), bytes, None], 100.0 + 0.25 * n));
+            let both_ns = one_way_ns(n) + late_per_byte_ns * n;
+            all.push(reading("comet/exchange", "exchange", [Some(1), bytes, None], both_ns));
+        }
+        for vector in [1000, 4000, 16_000] {
+            let mut push = |series, median_ns| {
+                all.push(reading(
+                    "comet/overlap",
+                    series,
+                    [None, Some(0), Some(vector)],
+                    median_ns,
+                ));
+            };
+            let work_ns = vector as f64;
+            push("exchange", 1000.0);
+            push("daxpy", work_ns);
+            push("asynchronous", work_ns + 750.0);
+        }
+        Readings { all, clock_ns: Some(25.0) }
+    }
+
+    fn assert_near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} is not {expected}");
+    }
+
+    #[test]
+    fn a_planted_machine_is_found() {
+        let found = Calibration::of(&readings(0.0)).unwrap();
+        let [short, long] = &found.protocols[..] else { panic!("{:?}", found.protocols) };
+        assert_eq!((short.up_to_bytes, long.up_to_bytes), (Some(1024), None));
+        assert_near(short.line.t0, 1000.0);
+        assert_near(short.line.per_unit, 1.0);
+        assert_near(long.line.t0, 3000.0);
+        assert_near(long.line.per_unit, 0.5);
+        assert_near(found.daxpy.per_unit_ns, 1.0);
+        assert_near(found.copy.per_unit_ns, 0.25);
+        assert_eq!((found.hidden_share, found.clock_ns), (Some(0.25), Some(25.0)));
+        assert_eq!(found.daxpy.n_samples, 30);
+    }
+
+    #[test]
+    fn slow_exchanges_are_a_cost_of_late_receives() {
+        let check = |per_byte_ns, expected: Option<f64>| {
+            let found =
+                Calibration::of(&readings(per_byte_ns)).unwrap().protocols[1].late_per_byte_ns;
+            assert_eq!(found.map(|ns| (1e6 * ns).round() / 1e6), expected, "{per_byte_ns}");
+        };
+        check(-0.1, None);
+        check(0.25, Some(0.25));
+    }
+
+    #[test]
+    fn a_segment_ends_at_a_power_of_two_if_it_can() {
+        let check = |to, from, expected| assert_eq!(last_byte(to, from), expected);
+        check(813.0, 1290.0, 1024);
+        check(1024.0, 1290.0, 1024);
+        check(1290.0, 1625.0, 1447);
+        check(38.0, 54.0, 45);
+        check(512.0, 1024.0, 512);
+        check(0.0, 1.0, 1);
+    }
+
+    #[test]
+    fn nothing_follows_from_nothing() {
+        let error = Calibration::of(&Readings::default()).unwrap_err();
+        let sentence = "cannot fit the times of the echo: 0 points do not determine";
+        assert!(format!("{error:#}").starts_with(sentence), "{error:#}");
+    }
+}

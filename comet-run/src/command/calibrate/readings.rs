@@ -1,0 +1,245 @@
+//! What a calibration measures, and the medians that came of it.
+
+use std::cell::RefCell;
+use std::error::Error;
+use std::path::Path;
+use std::rc::Rc;
+
+use comet_core::event::{Event, Listener, Measurement};
+use comet_core::kernel::{Axis, Case, HOPS, KernelInfo, LENGTH_BYTES, Profile, VECTOR_LENGTH};
+use comet_core::stats::{quantile, sorted};
+use comet_core::topology::Topology;
+use comet_report::read::read_records;
+use comet_report::record::{Param, Point, Record};
+
+use crate::catalogue;
+use crate::exit;
+use crate::plan::{self, Override};
+use crate::selection;
+
+/// Message lengths in an octave of the echo; enough to tell protocols apart.
+const PER_OCTAVE: u32 = 4;
+/// Octaves of the echo: to 1 MiB.
+const N_OCTAVES: u32 = 20;
+
+/// One number of a calibration: what was measured, and how long it took.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reading {
+    /// What it is of.
+    pub(super) key: Key,
+    /// Median time of one operation, in nanoseconds.
+    pub(super) median_ns: f64,
+    /// How many samples it is the median of.
+    pub(super) n_samples: usize,
+}
+
+/// What a number is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    /// Id of the kernel.
+    pub(super) kernel: String,
+    /// Name of the series.
+    pub(super) series: String,
+    /// Hops, where the kernel has that axis; likewise the others.
+    pub(super) hops: Option<u64>,
+    /// Length of the messages in bytes.
+    pub(super) length_bytes: Option<u64>,
+    /// Length of the vectors in doubles.
+    pub(super) vector_length: Option<u64>,
+}
+
+/// All numbers of a calibration, in the order of its cases.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Readings {
+    pub(super) all: Vec<Reading>,
+    /// What reading the clock takes, in nanoseconds.
+    pub(super) clock_ns: Option<f64>,
+}
+
+impl Readings {
+    /// Those of a result file. Each case counts by the median over the launches.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or if nothing was measured.
+    pub(super) fn of_file(path: &Path) -> anyhow::Result<Self> {
+        let records = read_records(path)?.records;
+        let clock_ns = records.iter().find_map(|record| match record {
+            Record::Run(run) => Some(run.clock.overhead_ns),
+            _ => None,
+        });
+        let of_launches = records.iter().filter_map(|record| match record {
+            Record::Point(point) => of_point(point),
+            _ => None,
+        });
+        let all = joined(of_launches);
+        if all.is_empty() {
+            let path = path.display();
+            return Err(exit::refuse(
+                exit::NOTHING,
+                format!("no case could be measured (see {path})"),
+            ));
+        }
+        Ok(Self { all, clock_ns })
+    }
+
+    /// Those of the series `series` of the kernel `kernel`.
+    pub(super) fn of<'a>(
+        &'a self,
+        kernel: &'a str,
+        series: &'a str,
+    ) -> impl Iterator<Item = &'a Reading> {
+        self.all
+            .iter()
+            .filter(move |reading| reading.key.kernel == kernel && reading.key.series == series)
+    }
+
+    /// The times of messages of different lengths to a rank `hops` links away, by the echo.
+    pub(super) fn echo(&self, hops: u64) -> Vec<&Reading> {
+        self.of("comet/echo", "echo").filter(|reading| reading.key.hops == Some(hops)).collect()
+    }
+}
+
+/// Collects what a run in this process measures.
+pub(super) struct Collector(pub(super) Rc<RefCell<Readings>>);
+
+impl Listener for Collector {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        if let Event::CaseFinished(measurement) = event {
+            self.0.borrow_mut().all.extend(of_measurement(measurement));
+        }
+        Ok(())
+    }
+}
+
+/// The cases of a calibration on these ranks.
+///
+/// # Errors
+/// If these ranks do not admit them.
+pub(super) fn cases(topology: &Topology) -> anyhow::Result<Vec<Case>> {
+    let echo = echo_lengths();
+    let parts: &[(&str, &[(&'static Axis, &str)])] = &[
+        ("comet/echo", &[(&HOPS, "1"), (&LENGTH_BYTES, &echo)]),
+        ("comet/echo", &[(&HOPS, "0"), (&LENGTH_BYTES, "4Ki..1Mi*4")]),
+        ("comet/exchange", &[(&HOPS, "1"), (&LENGTH_BYTES, "0,1..1Mi*2")]),
+        ("naive/broadcast", &[(&LENGTH_BYTES, "0,8,64,512,4Ki,32Ki,256Ki")]),
+        ("naive/reduction", &[(&VECTOR_LENGTH, "1,8,64,512,4Ki,32Ki")]),
+        ("naive/barrier", &[]),
+        (
+            "comet/overlap",
+            &[(&LENGTH_BYTES, "0,4Ki,64Ki"), (&VECTOR_LENGTH, "1000,4000,16000,64000")],
+        ),
+    ];
+    let cases = parts.iter().map(|(kernel, values)| cases_of(kernel, values, topology));
+    Ok(cases.collect::<anyhow::Result<Vec<_>>>()?.concat())
+}
+
+fn cases_of(
+    kernel: &str,
+    values: &[(&'static Axis, &str)],
+    topology: &Topology,
+) -> anyhow::Result<Vec<Case>> {
+    let info = selection::select_one(kernel, &catalogue::infos())?;
+    let given = |(axis, values): &(&'static Axis, &str)| Override {
+        option: axis.name,
+        axis,
+        values: (*values).to_owned(),
+    };
+    let overrides: Vec<Override> = values.iter().map(given).collect();
+    let cases = plan::plan(&[info], &overrides, Profile::Standard, topology)?.cases();
+    let refusal = |case: &Case| (info.admits)(case, topology).err();
+    match cases.iter().find_map(refusal) {
+        Some(reason) => Err(exit::usage(format!("cannot calibrate: {kernel} {reason}"))),
+        None => Ok(cases),
+    }
+}
+
+/// 0, and lengths that grow by the same factor.
+fn echo_lengths() -> String {
+    let step = |i: u32| (f64::from(i) / f64::from(PER_OCTAVE)).exp2().round();
+    let mut lengths: Vec<String> =
+        (0..=N_OCTAVES * PER_OCTAVE).map(|i| step(i).to_string()).collect();
+    lengths.dedup();
+    format!("0,{}", lengths.join(","))
+}
+
+/// What several launches found of the same case, taken together.
+fn joined(of_launches: impl Iterator<Item = Reading>) -> Vec<Reading> {
+    let mut cases: Vec<(Key, Vec<Reading>)> = Vec::new();
+    for reading in of_launches {
+        match cases.iter_mut().find(|(key, _)| *key == reading.key) {
+            Some((_, found)) => found.push(reading),
+            None => cases.push((reading.key.clone(), vec![reading])),
+        }
+    }
+    let join = |(key, found): (Key, Vec<Reading>)| {
+        let medians: Vec<f64> = found.iter().map(|reading| reading.median_ns).collect();
+        let n_samples = found.iter().map(|reading| reading.n_samples).sum();
+        Reading { key, median_ns: quantile(&sorted(&medians), 0.5), n_samples }
+    };
+    cases.into_iter().map(join).collect()
+}
+
+/// The reading that a point of a result file holds, if it has numbers.
+fn of_point(point: &Point) -> Option<Reading> {
+    let number = |axis: &Axis| match point.params.get(axis.name)? {
+        Param::Number(number) => Some(*number),
+        Param::Label(_) => None,
+    };
+    let time = point.time_ns.as_ref()?;
+    let key = Key {
+        kernel: format!("{}/{}", point.suite, point.kernel),
+        series: point.variant.clone()?,
+        hops: number(&HOPS),
+        length_bytes: number(&LENGTH_BYTES),
+        vector_length: number(&VECTOR_LENGTH),
+    };
+    Some(Reading { key, median_ns: time.median, n_samples: time.n })
+}
+
+/// The readings of a case, one for each of its series.
+fn of_measurement(measurement: &Measurement) -> impl Iterator<Item = Reading> {
+    let Measurement { case, series, .. } = measurement;
+    let of_series = |result: &comet_core::event::SeriesResult| Reading {
+        key: Key {
+            kernel: KernelInfo::id(case.info),
+            series: result.series.name.to_owned(),
+            hops: case.find(&HOPS),
+            length_bytes: case.find(&LENGTH_BYTES),
+            vector_length: case.find(&VECTOR_LENGTH),
+        },
+        median_ns: result.summary.median,
+        n_samples: result.summary.n,
+    };
+    series.iter().map(of_series)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(length_bytes: u64) -> Key {
+        let (kernel, series) = ("comet/echo".to_owned(), "echo".to_owned());
+        Key { kernel, series, hops: Some(1), length_bytes: Some(length_bytes), vector_length: None }
+    }
+
+    #[test]
+    fn a_case_counts_by_the_median_over_the_launches() {
+        let found =
+            |length_bytes, median_ns| Reading { key: key(length_bytes), median_ns, n_samples: 10 };
+        let of_launches = [found(0, 1.0), found(8, 5.0), found(0, 9.0), found(0, 2.0)];
+        let expected = [
+            Reading { key: key(0), median_ns: 2.0, n_samples: 30 },
+            Reading { key: key(8), median_ns: 5.0, n_samples: 10 },
+        ];
+        assert_eq!(joined(of_launches.into_iter()), expected);
+    }
+
+    #[test]
+    fn two_ranks_admit_every_case_and_one_does_not() {
+        let cases_on = |n_ranks| cases(&Topology::hypercube(n_ranks));
+        let echoes = cases_on(2).unwrap().iter().filter(|case| case.info.name == "echo").count();
+        assert_eq!(echoes, 77 + 5, "0 and 76 different lengths, and 5 to itself");
+        let error = cases_on(1).unwrap_err().to_string();
+        assert!(error.starts_with("cannot calibrate: comet/echo no rank is 1 hop"), "{error}");
+    }
+}

@@ -1,0 +1,171 @@
+//! A bench: kernels on the ranks of a simulated machine, measured by the driver that measures
+//! everywhere. What a figure needs to know of the machine, it learns here and nowhere else.
+
+use std::cell::RefCell;
+use std::error::Error;
+
+use comet_core::context::Context;
+use comet_core::driver::{self, Settings};
+use comet_core::event::{Event, Listener, Measurement};
+use comet_core::kernel::{Axis, Case, Figure, Kernel, KernelError, KernelInfo, Profile};
+use comet_core::stats::Summary;
+use comet_core::sweep;
+use comet_core::topology::Topology;
+use comet_core::transport::Transport as _;
+use comet_sim::machine::{Machine, MachineFile, NoiseSource, Shape};
+use comet_sim::{Outcome, RunConfig, Sim};
+
+use crate::catalogue;
+use crate::exit;
+
+/// The ranks of the thesis's machine.
+pub(super) const N_RANKS: usize = 16;
+
+/// Operations in a sample; even, since ranks that exchange messages may lead in turn.
+const REPETITIONS: u32 = 10;
+/// Standard deviation of the times of an unsteady machine, as a share of them.
+const UNSTEADINESS: f64 = 0.1;
+/// Samples of a case on an unsteady machine.
+const N_UNSTEADY_SAMPLES: u32 = 30;
+
+/// What became of each case, in their order.
+type Results = RefCell<Vec<anyhow::Result<Measurement>>>;
+
+/// A machine to measure on.
+pub(super) struct Bench {
+    machine: Machine,
+    /// Samples of a case; one is as good as any number where nothing disturbs the ranks.
+    n_samples: u32,
+}
+
+impl Bench {
+    /// The machine that `file` describes.
+    ///
+    /// # Errors
+    /// If the figures of the thesis cannot be measured on it.
+    pub(super) fn new(file: &MachineFile) -> anyhow::Result<Self> {
+        let machine = file.machine.clone();
+        let is_large = file.max_ranks.is_none_or(|max_ranks| max_ranks >= N_RANKS);
+        if machine.network.shape == Shape::Hypercube && is_large && machine.is_exact() {
+            return Ok(Self { machine, n_samples: 1 });
+        }
+        Err(exit::usage(format!(
+            "the figures of the thesis need a hypercube of {N_RANKS} ranks without noise, which \
+             {} is not (try --machine ipsc860)",
+            file.name
+        )))
+    }
+
+    /// The same machine with times that vary by [`UNSTEADINESS`], and with samples enough for
+    /// their mean.
+    pub(super) fn unsteady(&self) -> Self {
+        let mut machine = self.machine.clone();
+        machine.noise.sources = vec![NoiseSource::LogNormal { sigma: UNSTEADINESS }];
+        Self { machine, n_samples: N_UNSTEADY_SAMPLES }
+    }
+
+    /// Measures the kernel `id` on `n_ranks` ranks, over the product of the `sweeps` of its axes.
+    ///
+    /// # Errors
+    /// If one of the cases has no numbers.
+    ///
+    /// # Panics
+    /// If there is no such kernel, or if it has fewer axes.
+    pub(super) fn measure(
+        &self,
+        n_ranks: usize,
+        id: &str,
+        sweeps: &[&str],
+    ) -> anyhow::Result<Vec<Measurement>> {
+        let infos = catalogue::infos();
+        let info = infos.into_iter().find(|info| info.id() == id).expect("there is such a kernel");
+        let cases = cases(info, sweeps)?;
+        let results = RefCell::new(Vec::new());
+        let config = RunConfig::new(self.machine.clone(), Topology::hypercube(n_ranks));
+        match comet_sim::run(&config, |t| take_part(t, &cases, self.n_samples, &results))? {
+            Outcome::Finished { .. } => results.into_inner().into_iter().collect(),
+            Outcome::Failed(failure) => anyhow::bail!("{id} ended early: {}", failure.message),
+        }
+    }
+}
+
+/// Points of the series number `series` over `axis`: values, and times in microseconds.
+pub(super) fn points(measurements: &[Measurement], axis: &Axis, series: usize) -> Vec<(f64, f64)> {
+    #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
+    let point = |measurement: &Measurement| {
+        (measurement.case.value(axis) as f64, measurement.series[series].quoted_ns() / 1e3)
+    };
+    measurements.iter().map(point).collect()
+}
+
+/// The measurements whose case has `value` on `axis`.
+pub(super) fn at(measurements: &[Measurement], axis: &Axis, value: u64) -> Vec<Measurement> {
+    measurements.iter().filter(|m| m.case.value(axis) == value).cloned().collect()
+}
+
+/// The product of `sweeps`, one for each axis; the last varies fastest.
+fn cases(info: &'static KernelInfo, sweeps: &[&str]) -> anyhow::Result<Vec<Case>> {
+    let mut rows = vec![Vec::new()];
+    for sweep in sweeps {
+        let values = sweep::parse(sweep, None)?;
+        let longer = |row: &Vec<u64>| -> Vec<_> {
+            values.iter().map(|value| [row.as_slice(), &[*value]].concat()).collect()
+        };
+        rows = rows.iter().flat_map(longer).collect();
+    }
+    Ok(rows.iter().map(|row| Case::new(info, row)).collect())
+}
+
+/// The life of one rank; returns its code.
+fn take_part(t: &Sim, cases: &[Case], n_samples: u32, results: &Results) -> u8 {
+    let kernels: Vec<Complete> = catalogue::kernels().into_iter().map(Complete).collect();
+    let kernels: Vec<&dyn Kernel<Sim>> = kernels.iter().map(|kernel| kernel as _).collect();
+    let mut settings = Settings::of(Profile::Quick);
+    (settings.samples, settings.repetitions) = (Some(n_samples), Some(REPETITIONS));
+    // Whoever cannot go on has learnt it from the job, which has failed.
+    let is_ok = if t.rank() == 0 {
+        driver::conduct(t, &kernels, cases, &settings, &mut Collector(results)).is_ok()
+    } else {
+        driver::follow(t, &kernels, &settings).is_ok()
+    };
+    u8::from(!is_ok)
+}
+
+/// Keeps what was measured, and why the rest was not.
+struct Collector<'a>(&'a Results);
+
+impl Listener for Collector<'_> {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let result = match event {
+            Event::CaseFinished(measurement) => Ok((*measurement).clone()),
+            Event::CaseFailed(failure) => {
+                Err(anyhow::anyhow!("{}: {}", failure.case.label(), failure.message))
+            }
+            _ => return Ok(()),
+        };
+        self.0.borrow_mut().push(result);
+        Ok(())
+    }
+}
+
+/// A kernel whose cases are complete as they are: the loads of the contention kernel are those of
+/// the thesis here, and do not follow from what was measured before.
+struct Complete(&'static dyn Kernel<Sim>);
+
+impl Kernel<Sim> for Complete {
+    fn info(&self) -> &'static KernelInfo {
+        self.0.info()
+    }
+
+    fn verify(&self, cx: &mut Context<'_, Sim>, case: &Case) -> Result<(), KernelError> {
+        self.0.verify(cx, case)
+    }
+
+    fn measure(&self, cx: &mut Context<'_, Sim>, case: &Case) -> Result<(), KernelError> {
+        self.0.measure(cx, case)
+    }
+
+    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+        self.0.figures(case, summaries)
+    }
+}

@@ -1,0 +1,151 @@
+//! `reproduce`: published results of the thesis, beside what its kernels measure on the simulated
+//! machine.
+//!
+//! ```text
+//!   mesh   point_to_point   collectives   contention   overlap   matrix    a group of figures each
+//!                    │ cases          ▲ times
+//!                    ▼                │ fitted as the thesis did
+//!                  bench: kernels and driver on the ranks of a machine file
+//! ```
+//!
+//! Nothing is computed from the machine file: all of it goes through kernels, driver and fits.
+
+mod bench;
+mod claim;
+mod collectives;
+mod contention;
+mod curve;
+mod matrix;
+mod mesh;
+mod overlap;
+mod point_to_point;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use comet_sim::machine::{self, MachineFile};
+
+use crate::cli::{ReproduceArgs, Study};
+use crate::exit;
+use crate::terminal;
+use bench::Bench;
+use claim::Claim;
+use curve::Curves;
+use point_to_point::{Echo, Law};
+
+/// The machine with the fitted times of the thesis.
+const FIT: &str = "ipsc860-fit";
+/// The machine with its marks on the bandwidth curve.
+const MARKS: &str = "ipsc860-marks";
+
+/// What a reader has to know about some of the figures.
+const NOTES: &str = "\
+5.1: the jumps at 2048 and 4096 B, for which the thesis gives no values, are not modelled.
+5.5: the loads are those of the thesis; times vary by a tenth, or echo and load fall into step.
+";
+
+/// What was found out about a group of figures.
+#[derive(Default)]
+struct Findings {
+    claims: Vec<Claim>,
+    curves: Vec<Curves>,
+}
+
+impl Findings {
+    fn extend(&mut self, more: Self) {
+        self.claims.extend(more.claims);
+        self.curves.extend(more.curves);
+    }
+}
+
+/// Regenerates the figures of the thesis, and prints how near they are; returns the exit code.
+///
+/// # Errors
+/// If there is no such machine, if a figure cannot be measured on it, or if the results cannot be
+/// written.
+pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+    let Study::Thesis = args.study;
+    let file = find(args.machine.as_deref().unwrap_or(FIT))?;
+    let bench = Bench::new(&file)?;
+    let echo = Echo::measure(&bench)?;
+    let Findings { mut claims, curves } = all_figures(&bench, &echo)?;
+    let mut text = section(&file, &claims) + NOTES + "\n";
+    if args.machine.is_none() {
+        let (more, of_marks) = by_the_marks(&echo)?;
+        claims.extend(of_marks);
+        text += &more;
+    }
+    let n_off = claims.iter().filter(|claim| !claim.holds).count();
+    terminal::print(&(text + &verdict(n_off, claims.len())))?;
+    if let Some(dir) = &args.csv {
+        write_curves(dir, &curves)?;
+    }
+    Ok(if n_off == 0 { exit::OK } else { exit::OFF })
+}
+
+/// Figures 4.1 and 5.1 to 5.16, in their order.
+fn all_figures(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
+    let mut findings = Findings { claims: vec![mesh::claim()], curves: echo.curves() };
+    findings.claims.extend(echo.claims(Law::Fit));
+    findings.extend(point_to_point::exchange(bench, echo)?);
+    findings.extend(collectives::findings(bench)?);
+    findings.extend(contention::findings(bench)?);
+    findings.extend(overlap::findings(bench)?);
+    findings.extend(matrix::findings(bench)?);
+    findings.claims.sort_by_key(|claim| number(claim.figure));
+    Ok(findings)
+}
+
+/// Figures 5.1 and 5.2 on the machine with the marks of the thesis, and how the two machines
+/// contradict each other, given the echo by the fit.
+fn by_the_marks(by_fit: &Echo) -> anyhow::Result<(String, Vec<Claim>)> {
+    let file = find(MARKS)?;
+    let echo = Echo::measure(&Bench::new(&file)?)?;
+    let claims = echo.claims(Law::Marks);
+    let text = section(&file, &claims) + &point_to_point::contradiction(by_fit, &echo) + "\n";
+    Ok((text, claims))
+}
+
+fn find(name: &str) -> anyhow::Result<MachineFile> {
+    machine::find(name).map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))
+}
+
+/// Chapter and number of a figure.
+fn number(figure: &str) -> (u32, u32) {
+    let (chapter, number) = figure.split_once('.').unwrap_or((figure, "0"));
+    (chapter.parse().unwrap_or(0), number.parse().unwrap_or(0))
+}
+
+/// The name of a machine, and a line for each claim.
+fn section(file: &MachineFile, claims: &[Claim]) -> String {
+    let head = ["figure", "quantity", "thesis", "regenerated", "tolerance", ""].map(str::to_owned);
+    let rows: Vec<_> = std::iter::once(head).chain(claims.iter().cloned().map(cells)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: [usize; 6] = std::array::from_fn(width);
+    let line = |row: &[String; 6]| {
+        let padded = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}  "));
+        padded.collect::<String>().trim_end().to_owned() + "\n"
+    };
+    let lines: String = rows.iter().map(line).collect();
+    format!("{}: {}\n\n{lines}\n", file.name, file.summary)
+}
+
+fn cells(claim: Claim) -> [String; 6] {
+    let verdict = if claim.holds { "ok" } else { "OFF" };
+    let Claim { figure, quantity, published, regenerated, tolerance, .. } = claim;
+    [figure.into(), quantity, published, regenerated, tolerance, verdict.into()]
+}
+
+fn verdict(n_off: usize, n_claims: usize) -> String {
+    match n_off {
+        0 => format!("All {n_claims} values are within their tolerance.\n"),
+        _ => format!("Beyond their tolerance: {n_off} of {n_claims} values, marked OFF.\n"),
+    }
+}
+
+/// Writes a file for each figure into the folder `dir`, which is made if it is not there.
+fn write_curves(dir: &Path, curves: &[Curves]) -> anyhow::Result<()> {
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    curves.iter().try_for_each(|curves| curves.write(dir))
+}

@@ -1,0 +1,208 @@
+//! Figures 5.1, 5.2 and 5.4: echo and pairwise exchange on 16 nodes.
+
+use std::ops::{RangeFrom, RangeToInclusive};
+
+use comet_core::fit::{HopLine, Line, Marks, Rules, segments, size_at_rate};
+use comet_core::kernel::{HOPS, LENGTH_BYTES};
+
+use super::Findings;
+use super::bench::{Bench, N_RANKS, at, points};
+use super::claim::{Claim, WEIGHTS, four_digits};
+use super::curve::{Curves, part};
+
+/// Message lengths: dense about the change of protocol, and where the bandwidth rises.
+pub(super) const LENGTHS: &str = "0..90+10,96..104,120..240+20,256..960+64,1Ki..3840+256,\
+                                  2536,4Ki..5Ki+128,6Ki..16Ki+2Ki,20000..80000+20000,85000";
+/// Lengths in bytes of the messages of the first protocol (section 4.2).
+pub(super) const SHORT_BYTES: RangeToInclusive<f64> = ..=100.0;
+/// Lengths in bytes of those of the other one.
+pub(super) const LONG_BYTES: RangeFrom<f64> = 101.0..;
+/// The peak of the echo bandwidth between adjacent nodes, in MB/s (section 5.1).
+const PEAK_MB_PER_S: f64 = 2.5;
+
+/// Which of two laws above 100 bytes, which contradict each other, the machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Law {
+    /// The line that the thesis fitted.
+    Fit,
+    /// The line that its marks on the bandwidth curve lie on.
+    Marks,
+}
+
+/// The echo curves with their fits.
+pub(super) struct Echo {
+    /// Between adjacent ranks.
+    near: Vec<(f64, f64)>,
+    /// Between ranks 4 hops apart.
+    far: Vec<(f64, f64)>,
+    /// The law up to 100 bytes.
+    short: Option<Line>,
+    /// The law above.
+    long: Option<HopLine>,
+    /// Lengths at half and at nine tenths of the published peak.
+    marks: [Option<f64>; 2],
+}
+
+impl Echo {
+    /// Measures and fits them.
+    ///
+    /// # Errors
+    /// If they cannot be measured.
+    pub(super) fn measure(bench: &Bench) -> anyhow::Result<Self> {
+        let echo = bench.measure(N_RANKS, "comet/echo", &["1,4", LENGTHS])?;
+        let [near, far] = [1, 4].map(|hops| points(&at(&echo, &HOPS, hops), &LENGTH_BYTES, 0));
+        let mark = |share| size_at_rate(&near, share * PEAK_MB_PER_S);
+        Ok(Self {
+            short: Line::fit(&part(&near, SHORT_BYTES), WEIGHTS).ok(),
+            long: HopLine::fit(&long_over_hops(&near, &far), WEIGHTS).ok(),
+            marks: [mark(0.5), mark(0.9)],
+            near,
+            far,
+        })
+    }
+
+    /// What figures 5.1 and 5.2 say, by one of the laws.
+    pub(super) fn claims(&self, law: Law) -> Vec<Claim> {
+        let mut claims = self.times(law);
+        claims.push(jump("5.1", &self.near));
+        claims.extend(self.bandwidths(law));
+        claims
+    }
+
+    fn times(&self, law: Law) -> Vec<Claim> {
+        let number =
+            |quantity, published, found| Claim::number("5.1", quantity, published, found, 1.0);
+        let mut claims = vec![
+            number("startup time up to 100 B", (79.0, "us"), self.short.map(|line| line.t0)),
+            number("time per byte up to 100 B", (0.63, "us/B"), self.short.map(|l| l.per_unit)),
+            number("time per byte above 100 B", (0.41, "us/B"), self.long.map(|l| l.per_unit)),
+            number("overhead per hop above 100 B", (25.0, "us"), self.long.map(|l| l.per_hop)),
+        ];
+        if law == Law::Fit {
+            let t0 = self.long.map(|line| line.t0);
+            claims.insert(2, number("startup time above 100 B", (156.0, "us"), t0));
+        }
+        claims
+    }
+
+    fn bandwidths(&self, law: Law) -> Vec<Claim> {
+        // The fitted line and this mark contradict each other.
+        let percent_at_half = if law == Law::Fit { 25.0 } else { 5.0 };
+        let peak = Marks::of(&self.near).map(|marks| marks.peak);
+        let [half, ninety] = self.marks;
+        vec![
+            Claim::number("5.2", "peak bandwidth, 1 hop", (PEAK_MB_PER_S, "MB/s"), peak, 3.0),
+            Claim::number("5.2", "length at half of 2.5 MB/s", (486.0, "B"), half, percent_at_half),
+            Claim::number("5.2", "length at 90 % of 2.5 MB/s", (5000.0, "B"), ninety, 10.0),
+            Claim::above(
+                "5.2",
+                "bandwidth over 4 hops",
+                "below that over 1 hop",
+                [&self.far, &self.near],
+                "lengths",
+            ),
+        ]
+    }
+
+    /// The curves of figures 5.1 and 5.2.
+    pub(super) fn curves(&self) -> Vec<Curves> {
+        let (near, far) = (&self.near, &self.far);
+        let round_trip = |curve: &[(f64, f64)]| map(curve, |_, us| 2.0 * us);
+        let bandwidth = |curve: &[(f64, f64)]| map(curve, |bytes, us| bytes / us);
+        let figure = |figure, unit: &str, [near, far]: [Vec<(f64, f64)>; 2]| {
+            let names = [format!("hops_1_{unit}"), format!("hops_4_{unit}")];
+            Curves::new(figure, "length_bytes", &[(&names[0], &near), (&names[1], &far)])
+        };
+        vec![
+            figure("5.1", "round_trip_us", [round_trip(near), round_trip(far)]),
+            figure("5.2", "mb_per_s", [bandwidth(near), bandwidth(far)]),
+        ]
+    }
+}
+
+/// The sentence that says how the published fit and the published marks contradict each other.
+pub(super) fn contradiction(fit: &Echo, marks: &Echo) -> String {
+    let mark = |mark: Option<f64>| mark.map_or("no".into(), |bytes| format!("{bytes:.0}"));
+    let law = marks.long.map_or("no line".into(), |line| {
+        format!("{} us + {:.3} us/B", four_digits(line.t0), line.per_unit)
+    });
+    format!(
+        "The published fit and the published marks contradict each other above 100 B: by the \
+         fit, half and nine\ntenths of 2.5 MB/s are reached at {} and {} B, not at 486 and about \
+         5000 B; by these marks, the line\nis {law}, not 156 us + 0.41 us/B. No line has both.\n",
+        mark(fit.marks[0]),
+        mark(fit.marks[1]),
+    )
+}
+
+/// Figure 5.4, beside the echo times of the same lengths.
+///
+/// # Errors
+/// If it cannot be measured.
+pub(super) fn exchange(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
+    let exchange = bench.measure(N_RANKS, "comet/exchange", &["1,4", LENGTHS])?;
+    let [near, far] = [1, 4].map(|hops| points(&at(&exchange, &HOPS, hops), &LENGTH_BYTES, 0));
+    let (posted_first, posted_last) = (posted_first(bench)?, time_at(&near, 2536.0));
+    let claims = vec![
+        faster_than_echo("pairwise exchange, 1 hop", &near, &echo.near),
+        faster_than_echo("pairwise exchange, 4 hops", &far, &echo.far),
+        Claim::statement(
+            "5.4",
+            "exchange of 2536 B, receive posted first",
+            "at some points a lot faster",
+            format!("{} against {} us", four_digits(posted_first), four_digits(posted_last)),
+            ("faster", posted_first < posted_last),
+        ),
+    ];
+    let curves = [("hops_1_us", near.as_slice()), ("hops_4_us", far.as_slice())];
+    Ok(Findings { claims, curves: vec![Curves::new("5.4", "length_bytes", &curves)] })
+}
+
+/// The time in us of an exchange of 2536 bytes whose receive is posted before the message comes.
+fn posted_first(bench: &Bench) -> anyhow::Result<f64> {
+    let overlap = bench.measure(N_RANKS, "comet/overlap", &["2536", "0"])?;
+    Ok(points(&overlap, &LENGTH_BYTES, 0)[0].1)
+}
+
+fn faster_than_echo(quantity: &str, exchange: &[(f64, f64)], echo: &[(f64, f64)]) -> Claim {
+    let ratios = exchange.iter().zip(echo).map(|(exchange, echo)| exchange.1 / (2.0 * echo.1));
+    let (least, most) = ratios
+        .fold((f64::INFINITY, 0.0f64), |(least, most), ratio| (least.min(ratio), most.max(ratio)));
+    Claim::statement(
+        "5.4",
+        quantity,
+        "faster than the echo",
+        format!("{least:.3} to {most:.3} of it"),
+        ("below 1 at all", most < 1.0),
+    )
+}
+
+/// The thesis saw `curve` jump at around 100 bytes.
+pub(super) fn jump(figure: &'static str, curve: &[(f64, f64)]) -> Claim {
+    let segments = segments(curve, &Rules::default()).unwrap_or_default();
+    let found = segments.windows(2).map(|pair| (pair[0].to, pair[1].from)).next();
+    Claim::statement(
+        figure,
+        "first jump of the times",
+        "at around 100 B",
+        found.map_or("none".into(), |(to, from)| format!("between {to} and {from} B")),
+        ("96 to 104 B", found.is_some_and(|(to, from)| to >= 96.0 && from <= 104.0)),
+    )
+}
+
+/// Lengths above 100 bytes with hops and times.
+fn long_over_hops(near: &[(f64, f64)], far: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
+    let with_hops = |(curve, hops)| {
+        part(curve, LONG_BYTES).into_iter().map(move |(bytes, us)| (bytes, hops, us))
+    };
+    [(near, 1.0), (far, 4.0)].into_iter().flat_map(with_hops).collect()
+}
+
+/// The time of `curve` at `x`; `NaN`, than which nothing is faster, where there is none.
+fn time_at(curve: &[(f64, f64)], x: f64) -> f64 {
+    curve.iter().find(|point| point.0 == x).map_or(f64::NAN, |point| point.1)
+}
+
+fn map(curve: &[(f64, f64)], y: impl Fn(f64, f64) -> f64) -> Vec<(f64, f64)> {
+    curve.iter().map(|(x, us)| (*x, y(*x, *us))).collect()
+}
