@@ -141,7 +141,7 @@ fn the_shortest_of_several_cycles_is_told() {
             "rank 1 waits for up to 8 bytes from rank 2 (tag 3) at HERE, t = 0.000 us",
             "rank 2 waits for up to 8 bytes from rank 0 (tag 4) at HERE, t = 0.000 us",
             "rank 4 waits for up to 8 bytes from rank 3 (tag 3) at HERE, t = 0.000 us",
-            "rank 3 waits to send 200 bytes to rank 4 (tag 4) at HERE, t = 30.000 us",
+            "rank 3 waits to send 200 bytes to rank 4 (tag 4) at HERE, t = 35.200 us",
             "near miss: rank 4 waits for a message from rank 3 (tag 3), and there is one from \
              rank 3 (tag 4) of 200 bytes, sent at t = 0.000 us, by a send that waits",
         ],

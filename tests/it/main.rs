@@ -11,4 +11,5 @@ mod processes;
 mod records;
 mod reproduce;
 mod runs;
+mod simulation;
 mod support;

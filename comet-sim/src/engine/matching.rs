@@ -9,7 +9,7 @@ use super::{
     Block, Engine, Event, Lost, Message, MessageId, RANK_LINES, Receive, ReceiveId, SendId, Sending,
 };
 use crate::fiber;
-use crate::machine::{Delay, Protocol, Segment};
+use crate::machine::{Delay, Protocol};
 use crate::noise;
 
 /// A receive that has ended.
@@ -41,8 +41,7 @@ impl Engine {
             return None;
         }
         // A message to oneself waits for nobody.
-        let is_local = source == destination;
-        let protocol = if is_local { Protocol::Eager } else { segment.protocol };
+        let protocol = if way.is_local() { Protocol::Eager } else { segment.protocol };
         let is_eager = protocol == Protocol::Eager;
         let request_ps = ready_ps + segment.handshake_ps / 2;
         let sending = Sending { way, length_bytes: body.len(), done_ps: None };
@@ -53,7 +52,7 @@ impl Engine {
             sent_ps,
             known_ps: if is_eager { UNKNOWN_PS } else { request_ps },
             arrival_ps: UNKNOWN_PS,
-            extra_ps: self.extra_ps(source, operation, sent_ps, &segment, length_bytes),
+            extra_ps: self.extra_ps(way, operation, sent_ps, body.len()),
             send,
             receive: None,
             next: None,
@@ -91,21 +90,20 @@ impl Engine {
     }
 
     /// What noise adds to a message that takes as long as the law says.
-    fn extra_ps(
-        &self,
-        source: Rank,
-        operation: u64,
-        sent_ps: u64,
-        segment: &Segment,
-        length_bytes: u64,
-    ) -> i64 {
+    fn extra_ps(&self, way: Way, operation: u64, sent_ps: u64, length_bytes: usize) -> i64 {
         if self.machine.noise.sources.is_empty() {
             return 0;
         }
-        let per_byte = [segment.send, segment.wire, segment.recv];
-        let bytes_ps: u64 = per_byte.iter().map(|rate| rate.times(length_bytes)).sum();
-        let undisturbed_ps = segment.startup_ps() + bytes_ps;
-        noise::extra_ps(&self.machine.noise, source, operation, sent_ps, undisturbed_ps)
+        let segment = self.machine.segment(length_bytes as u64);
+        let length_bytes = self.wire_bytes(length_bytes);
+        let undisturbed_ps = if way.is_local() {
+            segment.o_send_ps + self.machine.node.copy.times(length_bytes) + segment.o_recv_ps
+        } else {
+            let per_byte = [segment.send, segment.wire, segment.recv];
+            let bytes_ps: u64 = per_byte.iter().map(|rate| rate.times(length_bytes)).sum();
+            segment.startup_ps() + bytes_ps
+        };
+        noise::extra_ps(&self.machine.noise, way.source(), operation, sent_ps, undisturbed_ps)
     }
 
     /// Offers a message to its receiver: now if it cannot matter when it arrives, or else then.
@@ -123,7 +121,7 @@ impl Engine {
     }
 
     /// A message arrives that must not be matched before earlier ones of its sender.
-    pub(super) fn arrive_in_order(&mut self, id: MessageId) {
+    pub(super) fn arrive_in_order(&mut self, id: MessageId, now_ps: u64) {
         let way = self.message(id).way;
         self.message_mut(id).is_here = true;
         loop {
@@ -135,6 +133,8 @@ impl Engine {
                 return;
             }
             self.ranks[way.destination()].coming.remove(index);
+            // One that has waited for an earlier one is known only now.
+            self.message_mut(first).known_ps = now_ps;
             self.arrive(first, self.message(first).way);
         }
     }

@@ -66,6 +66,11 @@ impl Way {
     pub(crate) fn destination(self) -> Rank {
         self.destination as Rank
     }
+
+    /// Whether the rank sends to itself.
+    pub(crate) fn is_local(self) -> bool {
+        self.source == self.destination
+    }
 }
 
 /// A receive from the call that posts it to the end of the call that finishes it.

@@ -179,7 +179,7 @@ impl Engine {
             Event::Start(id) => self.start(id, now_ps),
             Event::Header(id) => self.advance(id, now_ps),
             Event::Grant(id) => self.go_on(id, now_ps),
-            Event::Arrive(id) => self.arrive_in_order(id),
+            Event::Arrive(id) => self.arrive_in_order(id, now_ps),
             Event::Death(rank) => self.die(rank, now_ps),
         }
         true

@@ -50,13 +50,12 @@ impl Engine {
     pub(super) fn launch(&mut self, id: MessageId, at_ps: u64) {
         let message = self.message_mut(id);
         message.is_started = true;
-        let (source, destination, send) =
-            (message.way.source(), message.way.destination(), message.send);
-        let is_local = source == destination;
+        let Message { way, send, .. } = *message;
+        let source = way.source();
         let is_free = matches!(self.links, Links::Free);
         // Of a rank's messages that go at once, each starts after the one before.
         let goes_at_once = send.is_none() && self.ranks[source].n_starting == 0;
-        if is_local || (is_free && goes_at_once) {
+        if way.is_local() || (is_free && goes_at_once) {
             return self.pass_freely(id, at_ps);
         }
         self.ranks[source].n_starting += 1;
@@ -78,7 +77,7 @@ impl Engine {
         let (segment, length_bytes) = self.law(id);
         let Message { way, extra_ps, .. } = *self.message(id);
         let (source, destination) = (way.source(), way.destination());
-        if source == destination {
+        if way.is_local() {
             let copy_ps = self.machine.node.copy.times(length_bytes);
             let copied_ps = at_ps + copy_ps.saturating_add_signed(extra_ps);
             self.taken(id, copied_ps);

@@ -1,0 +1,84 @@
+//! Simulated machines: the same commands in virtual time.
+
+use crate::support::Folder;
+
+/// A machine of a user's, with what a test adds.
+fn machine(more: &str) -> String {
+    let head = "format = 1\nname = \"mine\"\ntopology = { kind = \"flat\" }\n";
+    let protocol = "[[protocol]]\nkind = \"eager\"\nt0 = \"2 us\"\nper_byte = \"1 ns/B\"\n";
+    format!("{head}{protocol}{more}")
+}
+
+#[test]
+fn everything_runs_on_a_simulated_machine_and_is_verified() {
+    let folder = Folder::new();
+    folder.run("all -t sim -n 16 --profile quick -o a.jsonl --format none").success();
+    folder.run("validate a.jsonl").success();
+    let records = folder.records("a.jsonl");
+    assert_eq!(records.run()["transport"]["backend"], "sim");
+    assert_eq!(records.run()["seed"], 0);
+    assert!(records.points().count() > 50);
+    assert!(records.points().all(|point| point["status"] == "ok"));
+}
+
+#[test]
+fn the_same_simulation_gives_the_same_values_and_another_seed_others() {
+    let folder = Folder::new();
+    let noise = "[noise]\nseed = 1\n[[noise.source]]\nkind = \"log_normal\"\nsigma = \"5 %\"\n";
+    folder.write("noisy.toml", &machine(noise));
+    let values =
+        |line: &str| folder.run(&format!("{line} -o none -s 8 --samples 20")).success().stdout;
+    let first = values("echo --machine ./noisy.toml -n 2");
+    assert_eq!(first, values("echo --machine ./noisy.toml -n 2"));
+    assert_ne!(first, values("echo --machine ./noisy.toml -n 2 --seed 2"));
+}
+
+#[test]
+fn odd_and_large_numbers_of_ranks_run() {
+    let folder = Folder::new();
+    for n_ranks in [1, 3, 7] {
+        folder.run(&format!("all -t sim -n {n_ranks} --profile quick -o none")).success();
+    }
+    folder.run("barrier reduction --machine dahu-opa -n 300 --profile quick -o none").success();
+}
+
+#[test]
+fn a_check_runs_with_and_without_buffers() {
+    let output = Folder::new().run("check -t sim -n 3 --machine hbv2-hdr").success();
+    let output = output.prints("3 ranks over sim, all messages buffered");
+    output.prints("3 ranks over sim, no message buffered");
+}
+
+#[test]
+fn a_machine_that_cannot_be_had_is_refused_in_one_sentence() {
+    let folder = Folder::new();
+    folder.write("bad.toml", &machine("[node]\ncopy = \"5\"\n"));
+    for (line, words) in [
+        ("echo --machine cray", "there is no machine \"cray\" (choose ipsc860-fit, "),
+        ("echo --machine ./none.toml", "cannot read the machine file ./none.toml"),
+        ("echo --machine ./bad.toml", "./bad.toml, line 9: copy = \"5\" has no unit"),
+        ("echo --machine t3e -t shm", "--machine t3e is for simulated ranks, not for -t shm"),
+        ("echo -t sim --bind core", "--bind is for ranks that run on CPUs"),
+        ("machines cray", "there is no machine \"cray\""),
+    ] {
+        folder.run(line).code(2).notes(words);
+    }
+    assert_eq!(folder.names(), ["bad.toml"]);
+}
+
+#[test]
+fn a_dead_rank_ends_a_simulation_as_it_ends_a_job() {
+    let folder = Folder::new();
+    folder.write("deadly.toml", &machine("[fault]\ndead_rank = [{ rank = 2, at = \"10 us\" }]\n"));
+    let output = folder.run("barrier --machine ./deadly.toml -n 4 -o a.jsonl").code(1);
+    output.notes("rank 2 died at t = 10.000 us");
+    folder.run("validate a.jsonl").success();
+    assert_eq!(folder.records("a.jsonl").end()["status"], "failed");
+}
+
+#[test]
+fn the_machines_are_listed_with_their_numbers() {
+    let output = Folder::new().run("machines").success();
+    output.prints("ipsc860-fit      hypercube      16     79.00       2.4");
+    Folder::new().run("machines t3e").success().prints("cites    ");
+}
