@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How fast comet-sim is beside SimGrid's SMPI, whether both agree, and how far comet-sim goes.
+# How far comet-sim goes, how fast it is beside SimGrid's SMPI, and whether both agree.
 # Usage: scripts/bench-sim.sh [--runs N] [--quick] [--million]
 #   --runs N   runs of each simulator and number of ranks, of which the median counts (default: 5)
 #   --quick    256 and 512 ranks beside SMPI, and up to 16,384 alone
@@ -57,14 +57,14 @@ EOF
 # Runs the program on $1 ranks. What makes SMPI's law ours: factors of 1, no TCP, every message sent
 # at once. What makes it fast: no copies of variables, small stacks without guards, no clocks read.
 smpi() {
-    local ranks=$1 never=1000000000 overhead_s=${OVERHEAD_NS}e-9
+    local ranks=$1 never=1000000000 overhead=0:${OVERHEAD_NS}e-9:0
     shift
     [[ -e $scratch/$ranks.xml ]] || platform_file "$ranks"
     smpirun -np "$ranks" -platform "$scratch/$ranks.xml" -hostfile "$scratch/$ranks.hosts" \
         -no-privatize --log=root.thresh:critical \
         --cfg=contexts/stack-size:64 --cfg=contexts/guard-size:0 \
         --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 \
-        --cfg=smpi/os:0:"$overhead_s":0 --cfg=smpi/ois:0:"$overhead_s":0 --cfg=smpi/or:0:"$overhead_s":0 \
+        --cfg=smpi/os:"$overhead" --cfg=smpi/ois:"$overhead" --cfg=smpi/or:"$overhead" \
         --cfg=smpi/bw-factor:0:1 --cfg=smpi/lat-factor:0:1 \
         --cfg=network/TCP-gamma:0 --cfg=network/weight-S:0 --cfg=network/crosstraffic:0 \
         --cfg=smpi/async-small-thresh:"$never" --cfg=smpi/send-is-detached-thresh:"$never" \
@@ -82,8 +82,9 @@ comet_flat() {
 
 build() {
     cargo build --release --locked --package comet-sim --example scale
-    [[ -z $has_smpi ]] ||
-        smpicc -O3 -std=c11 -Wall -Wextra -DSMPI_NO_OVERRIDE_MALLOC -o "$scratch/smpi-scale" scripts/smpi-scale.c
+    [[ -z $smpi_version ]] ||
+        smpicc -O3 -std=c11 -Wall -Wextra -DSMPI_NO_OVERRIDE_MALLOC \
+            -o "$scratch/smpi-scale" scripts/smpi-scale.c
 }
 
 # ---- what is printed ----
@@ -96,9 +97,9 @@ head_of_report() {
     printf 'machine   %s, %s CPUs, Linux %s\n' \
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -r)"
     printf 'load      %s (1, 5, 15 min) before the start\n' "$load"
-    printf 'SMPI      %s\n' "${has_smpi:-not found (install it: apt-get install libsimgrid-dev); comet-sim alone}"
+    printf 'SMPI      %s\n' "${smpi_version:-not found, so comet-sim runs alone (apt-get install libsimgrid-dev)}"
     printf 'program   barrier (dissemination) and global sum (recursive doubling) of 1 KiB messages\n'
-    printf 'wall      of the simulation; it includes the set-up of the ranks for comet-sim, not for SMPI\n'
+    printf 'wall      of the simulation with the set-up of the ranks, without the reading of the machine\n'
     printf 'memory    huge pages for both (GLIBC_TUNABLES=%s)\n' "$GLIBC_TUNABLES"
     printf 'runs      %s, alternating; medians\n' "$runs"
 }
@@ -199,7 +200,7 @@ while [[ $# -gt 0 ]]; do
 done
 
 target=${CARGO_TARGET_DIR:-target}
-has_smpi=$(smpirun --version 2>/dev/null | head -n 1 || true)
+smpi_version=$(smpirun --version 2>/dev/null | head -n 1 || true)
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -209,6 +210,6 @@ machine_file flat
 machine_file hypercube 'switching = "circuit"' "link = \"$RATE_GB_PER_S GB/s\""
 head_of_report
 scale_table "${single[@]}"
-[[ -n $has_smpi ]] || exit 0
+[[ -n $smpi_version ]] || exit 0
 echo_table
 side_by_side "${both[@]}"

@@ -32,6 +32,8 @@ struct List<T> {
 }
 
 impl<T> List<T> {
+    /// Length of an empty list that keeps its memory.
+    const KEPT: usize = 4;
     const EMPTY: Self = Self { first: None, rest: VecDeque::new() };
 
     fn is_empty(&self) -> bool {
@@ -56,11 +58,17 @@ impl<T> List<T> {
 
     /// Takes out the first entry for which `f` holds.
     fn take(&mut self, mut f: impl FnMut(&T) -> bool) -> Option<T> {
-        if self.first.as_ref().is_some_and(&mut f) {
-            return std::mem::replace(&mut self.first, self.rest.pop_front());
+        let taken = if self.first.as_ref().is_some_and(&mut f) {
+            std::mem::replace(&mut self.first, self.rest.pop_front())
+        } else {
+            let index = self.rest.iter().position(f)?;
+            self.rest.remove(index)
+        };
+        // A long list was an exception.
+        if self.rest.is_empty() && self.rest.capacity() > Self::KEPT {
+            self.rest = VecDeque::new();
         }
-        let index = self.rest.iter().position(f)?;
-        self.rest.remove(index)
+        taken
     }
 }
 

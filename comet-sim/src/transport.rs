@@ -261,7 +261,7 @@ impl Sim {
         let is_outermost = self.engine.borrow_mut().ranks[self.rank].enter(name);
         let result = act();
         if is_outermost {
-            self.engine.borrow_mut().ranks[self.rank].collective = None;
+            self.engine.borrow_mut().ranks[self.rank].is_in_collective = false;
         }
         result
     }
@@ -466,9 +466,6 @@ impl Transport for Sim {
     }
 
     fn annotate(&self, activity: &str, _expected_ns: u64) {
-        let mut engine = self.engine.borrow_mut();
-        let own = &mut engine.ranks[self.rank].activity;
-        own.clear();
-        own.push_str(activity);
+        self.engine.borrow_mut().annotate(self.rank, activity);
     }
 }

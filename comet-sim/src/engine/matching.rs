@@ -57,6 +57,8 @@ impl Engine {
             receive: None,
             next: None,
             n_taken: 0,
+            n_hops: u16::try_from(self.routes.hops(source, destination))
+                .expect("a way has fewer than 2^16 links"),
             is_started: false,
             is_coming: false,
             is_here: false,

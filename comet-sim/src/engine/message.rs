@@ -5,6 +5,8 @@
 
 use comet_core::transport::{Rank, Source, Tag};
 
+use super::short;
+
 /// Names a [`Message`] in flight.
 pub(crate) type MessageId = u32;
 /// Names a [`Receive`] in flight.
@@ -34,6 +36,8 @@ pub(crate) struct Message {
     pub(crate) next: Option<MessageId>,
     /// How many links its header has taken.
     pub(crate) n_taken: u16,
+    /// How many links lie between the interfaces.
+    pub(crate) n_hops: u16,
     /// Whether it has been given to the network, or is about to be.
     pub(crate) is_started: bool,
     /// Whether it is matched when it arrives rather than when it is sent.
@@ -54,9 +58,8 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    #[expect(clippy::cast_possible_truncation, reason = "a job has far fewer than 2^32 ranks")]
     pub(crate) fn new(source: Rank, destination: Rank, tag: Tag) -> Self {
-        Self { source: source as u32, destination: destination as u32, tag }
+        Self { source: short(source), destination: short(destination), tag }
     }
 
     pub(crate) fn source(self) -> Rank {

@@ -24,6 +24,7 @@ mod queue;
 mod rank;
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use comet_core::transport::Rank;
 use slab::Slab;
@@ -49,11 +50,11 @@ const RANK_LINES: usize = size_of::<RankState>().div_ceil(64);
 /// Lines of the cache that hold a message without its body.
 const MESSAGE_LINES: usize = size_of::<Message>().div_ceil(64);
 
-/// What happens at a time of the queue.
+/// What happens at a time of the queue. Small, since there may be one for each of a million ranks.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// No rank does anything earlier any more, so this one may do what depends on others.
-    Turn(Rank),
+    Turn(u32),
     /// A message is ready for the network.
     Start(MessageId),
     /// The header of a message wants the next link of its way.
@@ -63,7 +64,7 @@ enum Event {
     /// A rank learns of a message.
     Arrive(MessageId),
     /// A rank dies.
-    Death(Rank),
+    Death(u32),
 }
 
 impl Event {
@@ -93,6 +94,8 @@ pub(crate) struct Engine {
     links: Links,
     /// How many probes and tests in a row found nothing, on all ranks.
     n_vain_polls: u64,
+    /// What a rank was about last, shared by all ranks that are.
+    activity: Rc<str>,
     n_messages: u64,
     n_switches: u64,
 }
@@ -102,7 +105,7 @@ impl Engine {
     pub(crate) fn new(machine: Machine, routes: Routes, n_ranks: usize) -> Self {
         let mut queue = Queue::default();
         for (rank, at_ps) in machine.faults.dead_ranks.iter().filter(|(rank, _)| *rank < n_ranks) {
-            queue.push(*at_ps, Event::Death(*rank));
+            queue.push(*at_ps, Event::Death(short(*rank)));
         }
         let links = Links::new(machine.network.switching, &routes, n_ranks);
         Self {
@@ -117,6 +120,7 @@ impl Engine {
             routes,
             links,
             n_vain_polls: 0,
+            activity: Rc::from(""),
             n_messages: 0,
             n_switches: 0,
             machine,
@@ -131,6 +135,14 @@ impl Engine {
             n_events: self.queue.n_pushed(),
             n_switches: self.n_switches,
         }
+    }
+
+    /// Notes what `rank` is about, for reports.
+    pub(crate) fn annotate(&mut self, rank: Rank, activity: &str) {
+        if *self.activity != *activity {
+            self.activity = Rc::from(activity);
+        }
+        self.ranks[rank].activity = Some(Rc::clone(&self.activity));
     }
 
     /// Ends the job: every rank that waits, and every one that calls later, gets an error.
@@ -152,7 +164,7 @@ impl Engine {
         if self.ready.is_empty() && self.queue.next_ps().is_none_or(|next_ps| clock_ps < next_ps) {
             return true;
         }
-        self.queue.push(clock_ps, Event::Turn(rank));
+        self.queue.push(clock_ps, Event::Turn(short(rank)));
         false
     }
 
@@ -172,6 +184,7 @@ impl Engine {
         match event {
             // A rank that was told of a failure has not waited for its turn.
             Event::Turn(rank) => {
+                let rank = rank as Rank;
                 if self.ranks[rank].block == Some(Block::Turn) {
                     self.wake(rank);
                 }
@@ -180,7 +193,7 @@ impl Engine {
             Event::Header(id) => self.advance(id, now_ps),
             Event::Grant(id) => self.go_on(id, now_ps),
             Event::Arrive(id) => self.arrive_in_order(id, now_ps),
-            Event::Death(rank) => self.die(rank, now_ps),
+            Event::Death(rank) => self.die(rank as Rank, now_ps),
         }
         true
     }
@@ -211,6 +224,11 @@ impl Engine {
         let message = stuck::death(self, rank, now_ps);
         self.fail(JobFailure { rank: Some(rank), code: "rank_died", signal: None, message });
     }
+}
+
+/// A rank in 32 bits.
+fn short(rank: Rank) -> u32 {
+    u32::try_from(rank).expect("a job has fewer than 2^32 ranks")
 }
 
 /// Takes the job to its end: until all ranks have returned, or cannot.

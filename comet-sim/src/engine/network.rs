@@ -7,6 +7,8 @@
 //!   cut-through    each is busy while the message passes; the header goes ahead
 //! ```
 
+use std::collections::HashMap;
+
 use comet_core::transport::Rank;
 
 use super::message::{UNKNOWN_PS, Way};
@@ -19,19 +21,20 @@ use crate::route::Routes;
 pub(super) enum Links {
     /// Messages never wait for links, only for the interface of their sender.
     Free,
-    /// Who has each link, and who waits for it.
-    Circuit(Vec<Circuit>),
+    /// Who leaves each link when, and who waits for it.
+    Circuit(Circuits),
     /// Until when each link is busy.
     CutThrough(Vec<u64>),
 }
 
-/// One link of a circuit-switched network.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Circuit {
-    /// When the message that has it leaves it; [`UNKNOWN_PS`] while that still waits for others.
-    free_ps: u64,
-    /// The messages that wait for it: the first and the last of a list.
-    waiting: Option<(MessageId, MessageId)>,
+/// The links of a circuit-switched network; there may be millions.
+#[derive(Debug)]
+pub(super) struct Circuits {
+    /// When the message that has a link leaves it; [`UNKNOWN_PS`] while that still waits for others.
+    free_ps: Vec<u64>,
+    /// The messages that wait for a link: the first and the last of a list. Only a link that is left
+    /// at an unknown time has any.
+    waiting: HashMap<usize, (MessageId, MessageId)>,
 }
 
 impl Links {
@@ -39,7 +42,9 @@ impl Links {
         let n_links = routes.n_links() + 2 * n_ranks;
         match switching {
             None => Self::Free,
-            Some(Switching::Circuit) => Self::Circuit(vec![Circuit::default(); n_links]),
+            Some(Switching::Circuit) => {
+                Self::Circuit(Circuits { free_ps: vec![0; n_links], waiting: HashMap::new() })
+            }
             Some(Switching::CutThrough) => Self::CutThrough(vec![0; n_links]),
         }
     }
@@ -101,8 +106,9 @@ impl Engine {
 
     /// The header of a message takes one link after the other, as far as it gets at `now_ps`.
     pub(super) fn advance(&mut self, id: MessageId, now_ps: u64) {
-        let Message { way, n_taken, .. } = *self.message(id);
-        let Some(link) = self.link(way.source(), way.destination(), n_taken.into()) else {
+        let Message { way, n_taken, n_hops, .. } = *self.message(id);
+        let Some(link) = self.link(way.source(), way.destination(), n_taken.into(), n_hops.into())
+        else {
             return self.pass(id, now_ps);
         };
         if let Some(taken_ps) = self.take(id, link, now_ps) {
@@ -127,22 +133,26 @@ impl Engine {
     }
 
     /// The link that a header needs that has taken `n_taken`; `None` at the end of the way.
-    fn link(&self, source: Rank, destination: Rank, n_taken: usize) -> Option<usize> {
-        let (n_links, n_ranks) = (self.routes.n_links(), self.ranks.len());
-        let Some(step) = n_taken.checked_sub(1) else { return Some(n_links + source) };
-        let interface = n_links + n_ranks + destination;
-        match self.routes.next(source, destination, step) {
-            Some(link) => Some(link),
-            None => (step == self.routes.hops(source, destination)).then_some(interface),
+    fn link(
+        &self,
+        source: Rank,
+        destination: Rank,
+        n_taken: usize,
+        n_hops: usize,
+    ) -> Option<usize> {
+        let n_links = self.routes.n_links();
+        match n_taken.checked_sub(1) {
+            None => Some(n_links + source),
+            Some(step) if step < n_hops => self.routes.next(source, destination, step),
+            Some(step) => (step == n_hops).then_some(n_links + self.ranks.len() + destination),
         }
     }
 
     /// What the header needs from the link that it takes now to the next: nothing from and to the
     /// interfaces, which are at the ends of the first and the last link.
     fn hop_ps(&self, id: MessageId) -> u64 {
-        let Message { way, n_taken, ref body, .. } = *self.message(id);
-        let n_links = self.routes.hops(way.source(), way.destination());
-        let is_between = (1..n_links).contains(&n_taken.into());
+        let Message { n_taken, n_hops, ref body, .. } = *self.message(id);
+        let is_between = (1..n_hops).contains(&n_taken);
         if is_between { self.machine.segment(body.len() as u64).hop_ps } else { 0 }
     }
 
@@ -161,14 +171,15 @@ impl Engine {
                 Some(taken_ps)
             }
             Links::Circuit(circuits) => {
-                let circuit = &mut circuits[link];
-                if circuit.waiting.is_none() && circuit.free_ps != UNKNOWN_PS {
-                    return Some(now_ps.max(std::mem::replace(&mut circuit.free_ps, UNKNOWN_PS)));
+                let free_ps = &mut circuits.free_ps[link];
+                if *free_ps != UNKNOWN_PS {
+                    return Some(now_ps.max(std::mem::replace(free_ps, UNKNOWN_PS)));
                 }
-                if let Some((_, last)) = circuit.waiting {
-                    self.messages[last as usize].next = Some(id);
+                let (_, last) = circuits.waiting.entry(link).or_insert((id, id));
+                if *last != id {
+                    self.messages[*last as usize].next = Some(id);
+                    *last = id;
                 }
-                circuit.waiting = Some((circuit.waiting.map_or(id, |(first, _)| first), id));
                 None
             }
         }
@@ -188,16 +199,17 @@ impl Engine {
     /// A message has all links of its `way` and leaves them at `free_ps`: they go to those who wait
     /// for them.
     fn release(&mut self, way: Way, free_ps: u64) {
+        let n_hops = self.routes.hops(way.source(), way.destination());
         for n_taken in 0.. {
-            let link = self.link(way.source(), way.destination(), n_taken);
+            let link = self.link(way.source(), way.destination(), n_taken, n_hops);
             let (Some(link), Links::Circuit(circuits)) = (link, &mut self.links) else { return };
-            let circuit = &mut circuits[link];
-            let Some((first, last)) = circuit.waiting else {
-                circuit.free_ps = free_ps;
+            let Some((first, last)) = circuits.waiting.remove(&link) else {
+                circuits.free_ps[link] = free_ps;
                 continue;
             };
-            let next = self.messages[first as usize].next.take();
-            circuit.waiting = next.map(|next| (next, last));
+            if let Some(next) = self.messages[first as usize].next.take() {
+                circuits.waiting.insert(link, (next, last));
+            }
             self.queue.push(free_ps, Event::Grant(first));
         }
     }

@@ -36,6 +36,9 @@ impl<E> Default for Queue<E> {
 }
 
 impl<E> Queue<E> {
+    /// Room for events that an empty bucket keeps.
+    const KEPT: usize = 1024;
+
     /// Adds what happens at `at_ps`, after all that was added for the same time; `at_ps` is not
     /// before the time of the event that was taken last.
     pub(crate) fn push(&mut self, at_ps: u64, event: E) {
@@ -86,8 +89,10 @@ impl<E> Queue<E> {
         for (at_ps, event) in events.drain(..) {
             self.file(at_ps, event);
         }
-        // Its memory is used again.
-        self.buckets[lowest].events = events;
+        // A little memory is used again; much is needed by another bucket next.
+        if events.capacity() <= Self::KEPT {
+            self.buckets[lowest].events = events;
+        }
         Some(())
     }
 

@@ -1,6 +1,7 @@
 //! What the engine keeps of one rank.
 
 use std::panic::Location;
+use std::rc::Rc;
 
 use comet_core::matching::Matcher;
 use comet_core::transport::{Source, Status, Tag};
@@ -19,7 +20,7 @@ pub(crate) enum Block {
 }
 
 /// A collective that a rank is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Collective {
     /// Name of the call.
     pub(crate) name: &'static str,
@@ -73,12 +74,10 @@ pub(crate) struct RankState {
     pub(crate) stack_end: usize,
     /// Where in the kernel it is.
     pub(crate) site: Option<&'static Location<'static>>,
-    /// The collective that it is in.
-    pub(crate) collective: Option<Collective>,
-    /// How many collectives it has entered.
-    pub(crate) n_collectives: u32,
-    /// Name of the last one.
-    pub(crate) last_collective: &'static str,
+    /// The collective that it entered last; number 0 if it has entered none.
+    pub(crate) last_collective: Collective,
+    /// Whether it is in that collective.
+    pub(crate) is_in_collective: bool,
     /// How many operations it has begun, for noise and faults.
     pub(crate) n_operations: u64,
     /// What it looks for, if it has done nothing else since.
@@ -86,7 +85,7 @@ pub(crate) struct RankState {
     /// The last message that did not fit.
     pub(crate) truncation: Option<Box<Truncation>>,
     /// What it is about, as the driver says.
-    pub(crate) activity: String,
+    pub(crate) activity: Option<Rc<str>>,
     /// Whether its main function has returned.
     pub(crate) is_finished: bool,
     /// Whether it died by an injected fault.
@@ -97,19 +96,23 @@ impl RankState {
     /// Notes where in the kernel the rank is; inside a collective that is where it was called.
     #[inline]
     pub(crate) fn note_site(&mut self, site: &'static Location<'static>) {
-        if self.collective.is_none() {
+        if !self.is_in_collective {
             self.site = Some(site);
         }
     }
 
     /// Enters a collective; whether it is not part of another.
     pub(crate) fn enter(&mut self, name: &'static str) -> bool {
-        if self.collective.is_some() {
+        if self.is_in_collective {
             return false;
         }
-        self.n_collectives += 1;
-        self.last_collective = name;
-        self.collective = Some(Collective { name, number: self.n_collectives });
+        self.last_collective = Collective { name, number: self.last_collective.number + 1 };
+        self.is_in_collective = true;
         true
+    }
+
+    /// The collective that it is in.
+    pub(crate) fn collective(&self) -> Option<Collective> {
+        self.is_in_collective.then_some(self.last_collective)
     }
 }

@@ -19,7 +19,6 @@ use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
-use std::rc::Rc;
 
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -57,6 +56,26 @@ impl Slab {
         Ok(slab)
     }
 
+    /// Memory for the stacks of all ranks, the lowest page of each being its guard.
+    fn of_stacks(n_ranks: usize, sizes: StackSizes) -> io::Result<Self> {
+        let slab = Self::map(sizes.offset_bytes(n_ranks.max(1)))?;
+        (0..n_ranks).try_for_each(|rank| slab.guard(sizes.offset_bytes(rank)))?;
+        Ok(slab)
+    }
+
+    /// The stack of `rank`; valid as long as the slab.
+    fn stack(&self, rank: usize, sizes: StackSizes) -> RankStack {
+        let address = |offset_bytes: usize| {
+            self.start.addr().checked_add(offset_bytes).expect("the slab has an end")
+        };
+        let end_bytes = sizes.offset_bytes(rank + 1);
+        assert!(end_bytes <= self.length_bytes, "the stack lies in the slab");
+        RankStack {
+            base: address(end_bytes - colour_bytes(rank)),
+            limit: address(sizes.offset_bytes(rank)),
+        }
+    }
+
     /// Makes the page at `offset_bytes` fault when it is touched.
     fn guard(&self, offset_bytes: usize) -> io::Result<()> {
         assert!(offset_bytes + PAGE_BYTES <= self.length_bytes, "the guard lies in the slab");
@@ -74,8 +93,7 @@ impl Slab {
 
 impl Drop for Slab {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `map`, and every stack in it keeps the slab alive by its
-        // reference count.
+        // SAFETY: the mapping was made by `map`, and `Fibers` drops all that runs on its stacks before.
         let unmapped = unsafe { mman::munmap(self.start, self.length_bytes) };
         debug_assert_eq!(unmapped, Ok(()), "a mapping can be given back");
     }
@@ -86,8 +104,6 @@ impl Drop for Slab {
 struct RankStack {
     base: StackPointer,
     limit: StackPointer,
-    /// Keeps the memory.
-    _slab: Rc<Slab>,
 }
 
 // SAFETY: base and limit delimit a range of the slab that belongs to this stack alone, whose lowest
@@ -112,9 +128,21 @@ pub(crate) struct StackSizes {
     pub(crate) other_bytes: usize,
 }
 
+impl StackSizes {
+    /// Where the stack of `rank` begins, from the start of the slab.
+    fn offset_bytes(self, rank: usize) -> usize {
+        match rank {
+            0 => 0,
+            rank => self.first_bytes + (rank - 1) * self.other_bytes,
+        }
+    }
+}
+
 /// The ranks of a job, each with a stack of its own.
 pub(crate) struct Fibers {
     fibers: Vec<Coroutine<(), (), u8, RankStack>>,
+    /// The memory of their stacks; dropped after them.
+    slab: Slab,
 }
 
 impl fmt::Debug for Fibers {
@@ -171,12 +199,14 @@ impl Fibers {
         main: impl Fn(usize, Suspender) -> u8,
         act: impl FnOnce(&mut Self) -> R,
     ) -> io::Result<R> {
-        let (start, stacks) = stacks(n_ranks, sizes)?;
+        let slab = Slab::of_stacks(n_ranks, sizes)?;
+        let start = slab.start.addr().get();
         let _watch = Watch::new(Stacks { start, n_ranks, sizes })?;
         let main = &main;
         // Declared after `main`, so that it is dropped before.
-        let mut fibers = Self { fibers: Vec::with_capacity(n_ranks) };
-        for (rank, stack) in stacks.enumerate() {
+        let mut fibers = Self { fibers: Vec::with_capacity(n_ranks), slab };
+        for rank in 0..n_ranks {
+            let stack = fibers.slab.stack(rank, sizes);
             let body = move |yielder: &Yielder<(), ()>, ()| main(rank, Suspender(yielder));
             // SAFETY: the coroutine borrows `main`, which outlives it (see above), and it is reset
             // before it is dropped, so that no code of it runs any more after `act`.
@@ -207,31 +237,6 @@ impl Drop for Fibers {
             unsafe { fiber.force_reset() };
         }
     }
-}
-
-/// The stacks, one after the other, and the address of the first. The lowest page of each is its
-/// guard.
-fn stacks(
-    n_ranks: usize,
-    sizes: StackSizes,
-) -> io::Result<(usize, impl Iterator<Item = RankStack>)> {
-    let StackSizes { first_bytes, other_bytes } = sizes;
-    let offset_bytes = move |rank: usize| match rank {
-        0 => 0,
-        rank => first_bytes + (rank - 1) * other_bytes,
-    };
-    let slab = Rc::new(Slab::map(offset_bytes(n_ranks.max(1)))?);
-    for rank in 0..n_ranks {
-        slab.guard(offset_bytes(rank))?;
-    }
-    let start = slab.start.addr().get();
-    let address = |offset: usize| NonZeroUsize::new(offset).expect("a mapping is not at 0");
-    let stack = move |rank| RankStack {
-        base: address(start + offset_bytes(rank + 1) - colour_bytes(rank)),
-        limit: address(start + offset_bytes(rank)),
-        _slab: Rc::clone(&slab),
-    };
-    Ok((start, (0..n_ranks).map(stack)))
 }
 
 /// How far below its end a stack begins: were all ends a multiple of a page, the busiest lines of

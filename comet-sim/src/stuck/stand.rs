@@ -56,10 +56,10 @@ pub(super) fn of(engine: &Engine, rank: Rank) -> Stand<'_> {
     Stand {
         rank,
         want: want(engine, rank),
-        collective: state.collective,
+        collective: state.collective(),
         site: state.site,
         clock_ps: state.clock_ps,
-        activity: &state.activity,
+        activity: state.activity.as_deref().unwrap_or_default(),
     }
 }
 

@@ -30,9 +30,11 @@ pub(super) fn lines(stands: &[Stand<'_>], engine: &Engine) -> Vec<String> {
 /// Collectives that are not the same on all ranks that have got as far and no farther.
 fn collectives_that_differ(engine: &Engine) -> Vec<String> {
     let mut ranks_of = BTreeMap::<u32, BTreeMap<&str, Vec<Rank>>>::new();
-    for (rank, state) in engine.ranks.iter().enumerate().filter(|(_, s)| s.n_collectives > 0) {
-        let names = ranks_of.entry(state.n_collectives).or_default();
-        names.entry(state.last_collective).or_default().push(rank);
+    for (rank, state) in
+        engine.ranks.iter().enumerate().filter(|(_, s)| s.last_collective.number > 0)
+    {
+        let names = ranks_of.entry(state.last_collective.number).or_default();
+        names.entry(state.last_collective.name).or_default().push(rank);
     }
     let differing = ranks_of.into_iter().filter(|(_, names)| names.len() > 1);
     let line = |(number, names): (u32, BTreeMap<&str, Vec<Rank>>)| {
@@ -75,7 +77,7 @@ fn returned(stands: &[Stand<'_>], engine: &Engine) -> Vec<String> {
         let ranks: Vec<_> = group.iter().map(|stand| stand.rank).collect();
         let (ranks, at) = (words::ranks(&ranks), words::time(engine.ranks[peer].clock_ps));
         let s = if group.len() == 1 { "s" } else { "" };
-        let count = match (group[0].collective, engine.ranks[peer].n_collectives) {
+        let count = match (group[0].collective, engine.ranks[peer].last_collective.number) {
             (None, _) => String::new(),
             (Some(_), 1) => ", after 1 collective".into(),
             (Some(_), n) => format!(", after {n} collectives"),
