@@ -4,7 +4,7 @@
 //! callable here, so that a backend's own can be held against them (suite `naive`).
 
 use crate::error::{Result, TransportError, TransportErrorKind};
-use crate::transport::{Rank, Source, Tag, Transport, require_rank};
+use crate::transport::{Rank, Source, Tag, Transport, Work, require_rank};
 
 const BARRIER: Tag = Tag::reserved(0);
 const BROADCAST: Tag = Tag::reserved(1);
@@ -130,9 +130,7 @@ fn sum_piece<T: Transport, const N: usize>(t: &T, values: &mut [f64]) -> Result<
         if rank + bit < n_ranks {
             let status = t.blocked_recv(Source::Rank(rank + bit), SUM, incoming)?;
             require_length(t, status.length_bytes, incoming.len())?;
-            for (value, bytes) in values.iter_mut().zip(incoming.as_chunks().0) {
-                *value += f64::from_ne_bytes(*bytes);
-            }
+            t.compute(Work::Reduce { n: values.len() }, || add(values, incoming));
         }
         bit *= 2;
     }
@@ -168,6 +166,12 @@ pub fn gather<T: Transport>(t: &T, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>> {
         gathered.push(body);
     }
     Ok(gathered)
+}
+
+fn add(values: &mut [f64], incoming: &[u8]) {
+    for (value, bytes) in values.iter_mut().zip(incoming.as_chunks().0) {
+        *value += f64::from_ne_bytes(*bytes);
+    }
 }
 
 fn encode(values: &[f64], bytes: &mut [u8]) {

@@ -143,7 +143,7 @@ impl Sim {
     fn post(&self, source: Source, tag: Tag, capacity_bytes: usize) -> Result<ReceiveId> {
         require_source(self, source)?;
         self.require_job()?;
-        if self.engine.borrow().depends_on_others(self.rank, source) {
+        if self.engine.borrow().depends_on_others(self.rank, source, tag) {
             self.await_turn()?;
         }
         Ok(self.engine.borrow_mut().post(self.rank, source, tag, capacity_bytes))
@@ -184,7 +184,7 @@ impl Sim {
         let mut engine = self.engine.borrow_mut();
         engine.ranks[self.rank].note_site(site);
         if engine.failure.is_none()
-            && !engine.depends_on_others(self.rank, source)
+            && !engine.depends_on_others(self.rank, source, tag)
             && let Some(received) = engine.receive_at_once(self.rank, source, tag)
         {
             drop(engine);

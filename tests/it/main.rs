@@ -13,3 +13,4 @@ mod reproduce;
 mod runs;
 mod simulation;
 mod support;
+mod truth;

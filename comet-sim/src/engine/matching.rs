@@ -66,8 +66,8 @@ impl Engine {
         match protocol {
             Protocol::Eager => self.launch(message, ready_ps),
             Protocol::Buffered => self.launch(message, ready_ps + segment.handshake_ps),
-            // It starts when its receive is known.
-            Protocol::Rendezvous => (),
+            // It starts when its receive is known, which may be before what this rank sends next.
+            Protocol::Rendezvous => self.ranks[source].n_starting += 1,
         }
         self.offer(message);
         send
@@ -111,25 +111,24 @@ impl Engine {
     /// Offers a message to its receiver: now if it cannot matter when it arrives, or else then.
     fn offer(&mut self, id: MessageId) {
         let Message { way, known_ps, .. } = *self.message(id);
-        let receiver = &mut self.ranks[way.destination()];
-        if receiver.n_any == 0 && receiver.coming.is_empty() {
+        if !self.depends_on_others(way.destination(), Source::Rank(way.source()), way.tag) {
             return self.arrive(id, way);
         }
-        receiver.coming.push(id);
+        self.ranks[way.destination()].coming.push(id);
         self.message_mut(id).is_coming = true;
         if known_ps != UNKNOWN_PS {
             self.queue.push(known_ps, Event::Arrive(id));
         }
     }
 
-    /// A message arrives that must not be matched before earlier ones of its sender.
+    /// A message arrives that must not be matched before earlier ones of its sender and tag.
     pub(super) fn arrive_in_order(&mut self, id: MessageId, now_ps: u64) {
         let way = self.message(id).way;
         self.message_mut(id).is_here = true;
         loop {
             let coming = &self.ranks[way.destination()].coming;
-            let is_of_sender = |id: &MessageId| self.message(*id).way.source() == way.source();
-            let Some(index) = coming.iter().position(is_of_sender) else { return };
+            let is_like = |id: &MessageId| self.message(*id).way == way;
+            let Some(index) = coming.iter().position(is_like) else { return };
             let first = coming[index];
             if !self.message(first).is_here {
                 return;
@@ -137,7 +136,7 @@ impl Engine {
             self.ranks[way.destination()].coming.remove(index);
             // One that has waited for an earlier one is known only now.
             self.message_mut(first).known_ps = now_ps;
-            self.arrive(first, self.message(first).way);
+            self.arrive(first, way);
         }
     }
 
@@ -170,16 +169,20 @@ impl Engine {
         }
         self.ranks[rank].matcher.post(source, tag, receive);
         if source == Source::Any {
-            self.await_arrivals(rank);
+            self.await_arrivals(rank, tag);
         }
         receive
     }
 
     /// Whether a receive or a probe has to wait for its turn, because messages of several ranks
-    /// could match.
-    pub(crate) fn depends_on_others(&self, rank: Rank, source: Source) -> bool {
+    /// could match, or a receive from any rank could take them.
+    #[inline]
+    pub(crate) fn depends_on_others(&self, rank: Rank, source: Source, tag: Tag) -> bool {
         let state = &self.ranks[rank];
-        source == Source::Any || state.n_any > 0 || !state.coming.is_empty()
+        let is_coming = |id: &MessageId| self.message(*id).way.tag == tag;
+        source == Source::Any
+            || (state.n_any > 0 && state.matcher.awaits_any(tag))
+            || state.coming.iter().any(is_coming)
     }
 
     /// Takes the message that a receive of `rank` gets at once, if there is one.
@@ -208,11 +211,15 @@ impl Engine {
         known.min_by_key(|(known_ps, ..)| *known_ps).map(|(_, from, id)| (from, id))
     }
 
-    /// From now on, messages of which `rank` does not know yet are matched when they arrive.
-    fn await_arrivals(&mut self, rank: Rank) {
+    /// From now on, messages with `tag` of which `rank` does not know yet are matched when they
+    /// arrive.
+    fn await_arrivals(&mut self, rank: Rank, tag: Tag) {
         let (messages, state) = (&mut self.messages, &mut self.ranks[rank]);
         let clock_ps = state.clock_ps;
-        let is_unknown = |id: &MessageId| messages[*id as usize].known_ps > clock_ps;
+        let is_unknown = |id: &MessageId| {
+            let message = &messages[*id as usize];
+            message.way.tag == tag && message.known_ps > clock_ps
+        };
         for id in state.matcher.extract_unexpected(is_unknown) {
             let message = &mut messages[id as usize];
             message.is_coming = true;
@@ -229,9 +236,10 @@ impl Engine {
         self.receives[receive as usize].message = Some(id);
         self.ranks[rank].n_any -= u32::from(source == Source::Any);
         self.message_mut(id).receive = Some(receive);
-        let Message { is_started, known_ps, arrival_ps, ref body, .. } = *self.message(id);
+        let Message { way, is_started, known_ps, arrival_ps, ref body, .. } = *self.message(id);
         if !is_started {
             let handshake_ps = self.machine.segment(body.len() as u64).handshake_ps;
+            self.ranks[way.source()].n_starting -= 1;
             // The request took the other half.
             self.launch(id, known_ps.max(posted_ps) + handshake_ps.div_ceil(2));
         }

@@ -50,7 +50,7 @@ pub(crate) struct Message {
 pub(crate) const UNKNOWN_PS: u64 = u64::MAX;
 
 /// From whom a message comes, to whom it goes, and its tag.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
     source: u32,
     destination: u32,

@@ -66,7 +66,7 @@ pub(crate) struct RankState {
     pub(crate) coming: Vec<MessageId>,
     /// Posted receives from any rank that have no message yet.
     pub(crate) n_any: u32,
-    /// Messages of this rank that are to start at a time of the queue.
+    /// Messages of this rank that are to start at a time of the queue, or of their receive.
     pub(crate) n_starting: u32,
     /// What it waits for.
     pub(crate) block: Option<Block>,

@@ -1,0 +1,211 @@
+//! Which message goes to which receive: a pure data structure, shared by the backends that do
+//! their own matching.
+//!
+//! ```text
+//!   a message arrives ──► posted receives, in posting order ──► no match ──► unexpected messages
+//!   a receive is posted ──► unexpected messages, in arrival order ──► no match ──► posted receives
+//! ```
+//!
+//! Because both lists are searched in order, the earliest receive that accepts a message gets it,
+//! and messages from one rank with one tag are received in the order in which they arrived
+//! (non-overtaking, MPI-4.1 section 3.5). The structure keeps no bytes and reads no clock: a
+//! backend attaches to each entry whatever it needs.
+
+mod kept;
+mod list;
+
+use kept::Kept;
+use list::List;
+
+use crate::transport::{Rank, Source, Tag};
+
+/// Posted receives (of type `R`) and unexpected messages (of type `M`) of one rank.
+#[derive(Debug)]
+pub struct Matcher<R, M> {
+    posted: List<Posted<R>>,
+    unexpected: Kept<M>,
+}
+
+#[derive(Debug)]
+struct Posted<R> {
+    source: Source,
+    tag: Tag,
+    receive: R,
+}
+
+impl<R, M> Default for Matcher<R, M> {
+    fn default() -> Self {
+        Self { posted: List::EMPTY, unexpected: Kept::default() }
+    }
+}
+
+impl<R, M> Matcher<R, M> {
+    /// Whether nothing is posted and nothing is unexpected.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.posted.is_empty() && self.unexpected.is_empty()
+    }
+
+    /// Takes the earliest unexpected message that `source` and `tag` accept, with its sender.
+    pub fn take(&mut self, source: Source, tag: Tag) -> Option<(Rank, M)> {
+        self.unexpected.take(source, tag)
+    }
+
+    /// Looks at the message that [`take`](Self::take) would take.
+    #[must_use]
+    pub fn peek(&self, source: Source, tag: Tag) -> Option<(Rank, &M)> {
+        self.unexpected.peek(source, tag)
+    }
+
+    /// All unexpected messages that `source` and `tag` accept, with their senders, in the order in
+    /// which they were kept.
+    pub fn acceptable(&self, source: Source, tag: Tag) -> impl Iterator<Item = (Rank, &M)> {
+        let accepted =
+            move |(from, of_tag, _): &(Rank, Tag, &M)| *of_tag == tag && source.accepts(*from);
+        self.unexpected.iter().filter(accepted).map(|(from, _, message)| (from, message))
+    }
+
+    /// Takes out the unexpected messages for which `f` holds, in the order in which they were kept.
+    pub fn extract_unexpected(&mut self, f: impl Fn(&M) -> bool) -> Vec<M> {
+        self.unexpected.extract(f)
+    }
+
+    /// Posts a receive that nothing unexpected matched (see [`take`](Self::take)).
+    pub fn post(&mut self, source: Source, tag: Tag, receive: R) {
+        self.posted.push(Posted { source, tag, receive });
+    }
+
+    /// Whether a receive of messages with `tag` from any rank is posted.
+    #[must_use]
+    pub fn awaits_any(&self, tag: Tag) -> bool {
+        self.posted.iter().any(|p| p.tag == tag && p.source == Source::Any)
+    }
+
+    /// Takes the earliest posted receive that accepts a message from `source` with `tag`.
+    pub fn claim(&mut self, source: Rank, tag: Tag) -> Option<R> {
+        let found = self.posted.take(|p| p.tag == tag && p.source.accepts(source))?;
+        Some(found.receive)
+    }
+
+    /// Keeps a message that no posted receive accepts (see [`claim`](Self::claim)).
+    pub fn keep(&mut self, source: Rank, tag: Tag, message: M) {
+        self.unexpected.push(source, tag, message);
+    }
+
+    /// Shows each unexpected message, with its sender, to `f`, in arrival order.
+    pub fn for_each_unexpected(&mut self, mut f: impl FnMut(Rank, &mut M)) {
+        self.unexpected.iter_mut().for_each(|(source, message)| f(source, message));
+    }
+
+    /// The latest unexpected message from `source`, for a backend that fills it piece by piece.
+    pub fn last_from(&mut self, source: Rank) -> Option<&mut M> {
+        self.unexpected.iter_mut().rev().find(|(from, _)| *from == source).map(|(_, m)| m)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TAG: Tag = Tag::new(1);
+    const OTHER: Tag = Tag::new(2);
+
+    #[test]
+    fn the_earliest_posted_receive_that_accepts_a_message_gets_it() {
+        let mut matcher = Matcher::<&str, ()>::default();
+        matcher.post(Source::Rank(1), TAG, "from 1");
+        matcher.post(Source::Any, TAG, "from any");
+        assert_eq!(matcher.claim(0, TAG), Some("from any"));
+        assert_eq!(matcher.claim(1, OTHER), None);
+        assert_eq!(matcher.claim(1, TAG), Some("from 1"));
+        assert!(matcher.is_empty());
+    }
+
+    #[test]
+    fn peeking_does_not_take() {
+        let mut matcher = Matcher::<(), u8>::default();
+        matcher.keep(3, TAG, 7);
+        assert_eq!(matcher.peek(Source::Any, TAG), Some((3, &7)));
+        assert_eq!(matcher.take(Source::Rank(2), TAG), None);
+        assert_eq!(matcher.take(Source::Rank(3), TAG), Some((3, 7)));
+        assert_eq!(matcher.peek(Source::Any, TAG), None);
+    }
+
+    #[test]
+    fn only_receives_from_any_rank_await_any() {
+        let mut matcher = Matcher::<(), ()>::default();
+        matcher.post(Source::Rank(1), TAG, ());
+        assert!(!matcher.awaits_any(TAG));
+        matcher.post(Source::Any, TAG, ());
+        assert!(matcher.awaits_any(TAG) && !matcher.awaits_any(OTHER));
+        // The first message from rank 1 is for the first receive.
+        matcher.claim(1, TAG);
+        assert!(matcher.awaits_any(TAG));
+        matcher.claim(1, TAG);
+        assert!(!matcher.awaits_any(TAG));
+    }
+
+    /// One step of a random history: a message arrives, or a receive is posted.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Arrive(Rank, Tag),
+        Post(Source, Tag),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let tag = prop_oneof![Just(TAG), Just(OTHER)];
+        let source = prop_oneof![(0..3usize).prop_map(Source::Rank), Just(Source::Any)];
+        prop_oneof![
+            (0..3usize, tag.clone()).prop_map(|(rank, tag)| Step::Arrive(rank, tag)),
+            (source, tag).prop_map(|(source, tag)| Step::Post(source, tag)),
+        ]
+    }
+
+    /// The rule stated once more, naively: at each step try all pairs, earliest receive first,
+    /// then earliest message.
+    fn naive_pairs(steps: &[Step]) -> Vec<(usize, usize)> {
+        let (mut receives, mut messages, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, step) in steps.iter().enumerate() {
+            match *step {
+                Step::Arrive(rank, tag) => messages.push((id, rank, tag)),
+                Step::Post(source, tag) => receives.push((id, source, tag)),
+            }
+            'search: for r in 0..receives.len() {
+                for m in 0..messages.len() {
+                    let ((receive, source, wanted), (message, rank, tag)) =
+                        (receives[r], messages[m]);
+                    if wanted == tag && Source::accepts(source, rank) {
+                        pairs.push((receive, message));
+                        receives.remove(r);
+                        messages.remove(m);
+                        break 'search;
+                    }
+                }
+            }
+        }
+        pairs
+    }
+
+    proptest! {
+        #[test]
+        fn matching_agrees_with_the_naive_rule(steps in prop::collection::vec(step(), 0..300)) {
+            let mut matcher = Matcher::default();
+            let mut pairs = Vec::new();
+            for (id, step) in steps.iter().enumerate() {
+                match *step {
+                    Step::Arrive(rank, tag) => match matcher.claim(rank, tag) {
+                        Some(receive) => pairs.push((receive, id)),
+                        None => matcher.keep(rank, tag, id),
+                    },
+                    Step::Post(source, tag) => match matcher.take(source, tag) {
+                        Some((_, message)) => pairs.push((id, message)),
+                        None => matcher.post(source, tag, id),
+                    },
+                }
+            }
+            prop_assert_eq!(pairs, naive_pairs(&steps));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What is simulated for the truth tests: machines of whole nanoseconds, and runs of the driver on
+//! them, whose measurements are kept.
+
+use std::cell::RefCell;
+use std::error::Error;
+
+use comet_core::driver::{self, Settings};
+use comet_core::event::{Event, Listener, Measurement};
+use comet_core::kernel::{Case, Kernel, KernelInfo, Profile};
+use comet_core::topology::{Mesh, Topology};
+use comet_core::transport::Transport;
+use comet_sim::machine::{Machine, MachineFile};
+use comet_sim::route::Routes;
+use comet_sim::{Outcome, RunConfig, Sim};
+
+/// A machine, and the ranks on it.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) machine: Machine,
+    pub(crate) topology: Topology,
+}
+
+impl Bench {
+    /// So many ranks on `machine`, on the default mesh.
+    pub(crate) fn new(machine: &Machine, n_ranks: usize) -> Self {
+        let routes = Routes::new(&machine.network.shape, n_ranks).expect("the ranks fit");
+        let topology = Topology::with_metric(Mesh::gray(n_ranks), routes.metric().clone());
+        Self { machine: machine.clone(), topology: topology.expect("the ranks fit") }
+    }
+
+    /// Runs `rank_main` on all ranks, none of which may fail.
+    pub(crate) fn run(&self, rank_main: impl Fn(&Sim)) {
+        let config = RunConfig::new(self.machine.clone(), self.topology.clone());
+        let outcome = comet_sim::run(&config, |t| {
+            rank_main(t);
+            0
+        });
+        assert!(matches!(outcome, Ok(Outcome::Finished { .. })), "{outcome:?}");
+    }
+
+    /// Takes the driver through `cases`, all of which have to be measured.
+    pub(crate) fn measure(&self, cases: &[Case], settings: &Settings) -> Vec<Measurement> {
+        let collector = RefCell::new(Collector(Vec::new()));
+        self.run(|t| {
+            let kernels = kernels();
+            if t.rank() > 0 {
+                driver::follow(t, &kernels, settings).expect("no rank fails");
+                return;
+            }
+            let listener = &mut *collector.borrow_mut();
+            driver::conduct(t, &kernels, cases, settings, listener).expect("no rank fails");
+        });
+        collector.into_inner().0
+    }
+
+    /// The case of the kernel `id` with `values`, if the ranks admit it.
+    pub(crate) fn case(&self, id: &str, values: &[u64]) -> Option<Case> {
+        let case = Case::new(info(id), values);
+        (case.info.admits)(&case, &self.topology).is_ok().then_some(case)
+    }
+}
+
+/// Keeps what is measured.
+struct Collector(Vec<Measurement>);
+
+impl Listener for Collector {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        match event {
+            Event::CaseFinished(measurement) => self.0.push((*measurement).clone()),
+            Event::CaseFailed(failure) => panic!("{}: {}", failure.case.label(), failure.message),
+            _ => (),
+        }
+        Ok(())
+    }
+}
+
+/// The kernels of all suites.
+fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
+    [comet_kernels::comet(), comet_matrix::matrix(), comet_kernels::naive()].concat()
+}
+
+/// The description of the kernel `id`.
+pub(crate) fn info(id: &str) -> &'static KernelInfo {
+    let mut infos = kernels().into_iter().map(Kernel::info);
+    infos.find(|info| info.id() == id).expect("the kernel is in a suite")
+}
+
+/// The names of all kernels, suite by suite.
+pub(crate) fn ids() -> Vec<String> {
+    kernels().into_iter().map(|kernel| kernel.info().id()).collect()
+}
+
+/// So many samples of so many repetitions.
+pub(crate) fn settings(n_samples: u32, repetitions: u32) -> Settings {
+    let (samples, repetitions) = (Some(n_samples), Some(repetitions));
+    Settings { samples, repetitions, ..Settings::of(Profile::Quick) }
+}
+
+/// A machine whose file has these lines after its name.
+pub(crate) fn machine(lines: &str) -> Machine {
+    let text = format!("format = 1\nname = \"truth\"\n{lines}");
+    MachineFile::parse(&text, "truth").expect("the lines describe a machine").machine
+}

@@ -1,0 +1,82 @@
+//! Clocks: coarse ones give the same times through repetitions, and those that differ are not
+//! compared with each other.
+
+use comet_core::definition::Definition;
+use comet_core::driver::Settings;
+use comet_core::event::Measurement;
+use comet_core::kernel::{Case, Profile};
+use comet_core::sample::Sample;
+use comet_core::transport::Transport;
+use comet_sim::machine::Machine;
+
+use super::bench::{Bench, settings};
+use super::machines;
+
+/// The iPSC/860 with a clock of this resolution, which takes so long to read.
+fn coarse(resolution_ps: u64, call_cost_ps: u64) -> Machine {
+    let mut machine = machines::ipsc860();
+    machine.clock.resolution_ps = resolution_ps;
+    machine.clock.call_cost_ps = call_cost_ps;
+    machine
+}
+
+/// The medians of echoes, for which the driver chooses how often it repeats them.
+fn echoes_ns(machine: &Machine) -> Vec<f64> {
+    let bench = Bench::new(machine, 4);
+    let cases = [0, 100, 101, 4096].map(|n_bytes| bench.case("comet/echo", &[1, n_bytes]));
+    let cases: Vec<Case> = cases.into_iter().flatten().collect();
+    let budget_ns = 20_000_000_000;
+    let settings =
+        Settings { case_budget_ns: budget_ns, max_samples: 20, ..Settings::of(Profile::Standard) };
+    let median_ns = |measurement: &Measurement| measurement.series[0].summary.median;
+    bench.measure(&cases, &settings).iter().map(median_ns).collect()
+}
+
+#[test]
+fn coarse_clocks_give_the_same_times_through_repetitions() {
+    let expected = [79_000.0, 142_000.0, 197_410.0, 1_835_360.0];
+    assert_eq!(echoes_ns(&machines::ipsc860()), expected);
+    // A clock of a millisecond takes so long to read that the calibration sees its step.
+    for machine in [coarse(1_000_000, 10_000), coarse(1_000_000_000, 1_000_000)] {
+        for (found_ns, expected_ns) in echoes_ns(&machine).into_iter().zip(expected) {
+            let share = found_ns / expected_ns;
+            assert!((share - 1.0).abs() <= 0.01, "{share} times {expected_ns} ns");
+        }
+    }
+}
+
+/// The only measurement of a global sum of 8 values on 6 ranks.
+fn global_sum(machine: &Machine) -> Measurement {
+    let bench = Bench::new(machine, 6);
+    let case = bench.case("comet/reduction", &[8]).expect("six ranks are enough");
+    bench.measure(&[case], &settings(10, 1)).remove(0)
+}
+
+#[test]
+fn clocks_that_differ_are_not_compared() {
+    let is_global = |machine: &Machine| {
+        Bench::new(machine, 2).run(|t| {
+            let differs = machine.clock.offset_spread_ps > 0 || machine.clock.drift_ppm > 0.0;
+            assert_eq!(t.clock().is_global, !differs);
+        });
+    };
+    let mut apart = machines::flat();
+    is_global(&apart);
+    apart.clock.offset_spread_ps = 1_000_000_000;
+    is_global(&apart);
+    let mut drifting = machines::flat();
+    drifting.clock.drift_ppm = 50.0;
+    is_global(&drifting);
+
+    let (together, apart) = (global_sum(&machines::flat()), global_sum(&apart));
+    assert_eq!(apart.series[0].series.definition, Definition::Completion);
+    // The longest local time, which offsets do not change.
+    let longest_ns = |i: usize| {
+        let of_ranks = together.series[0].ranks.iter();
+        of_ranks.map(|of_rank| Sample::elapsed_ns(of_rank.samples[i])).max().unwrap() as f64
+    };
+    let values_ns = &apart.series[0].values_ns;
+    let is_near = |(i, ns): (usize, &f64)| (ns - longest_ns(i)).abs() <= 1.0;
+    assert!(values_ns.iter().enumerate().all(is_near), "{values_ns:?}");
+    assert!(values_ns < &together.series[0].values_ns, "D1 is longer than any local time");
+}

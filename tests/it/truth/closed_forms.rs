@@ -1,0 +1,139 @@
+//! Times that a formula gives, from the numbers of the machine alone: what a reader can check
+//! without any program.
+
+use comet_core::event::Measurement;
+use comet_sim::machine::{Machine, Node, Segment};
+
+use super::bench::{Bench, info, settings};
+use super::machines;
+use super::oracle::{law, time_ps};
+
+const LENGTHS: [u64; 6] = [0, 8, 100, 101, 4096, 20_000];
+
+/// One message over `hops` links, in nanoseconds: `t0 + n per_byte + (h - 1) hop`.
+fn message_ns(machine: &Machine, hops: u64, n_bytes: u64) -> f64 {
+    let Segment { o_send_ps, handshake_ps, latency_ps, o_recv_ps, .. } = law(machine, n_bytes);
+    let Segment { send, wire, recv, hop_ps, .. } = law(machine, n_bytes);
+    let t0_ps = o_send_ps + handshake_ps + latency_ps + o_recv_ps;
+    let bytes_ps: u64 = [send, wire, recv].iter().map(|rate| time_ps(*rate, n_bytes)).sum();
+    (t0_ps + bytes_ps + (hops - 1) * hop_ps) as f64 / 1000.0
+}
+
+/// Measures `cases` of the kernel `id`, by the values on its axes, on so many ranks; each value of
+/// each series is `expected` from the case and the name of the series.
+#[track_caller]
+fn check(
+    (machine, n_ranks): (&Machine, usize),
+    (id, cases): (&str, &[&[u64]]),
+    expected_ns: impl Fn(&[u64], &str) -> f64,
+) {
+    let bench = Bench::new(machine, n_ranks);
+    let admitted: Vec<_> = cases.iter().map(|values| bench.case(id, values).unwrap()).collect();
+    let measurements = bench.measure(&admitted, &settings(5, 4));
+    for (Measurement { case, series, .. }, values) in measurements.iter().zip(cases) {
+        for of_series in series {
+            let expected_ns = expected_ns(values, of_series.series.name);
+            assert_eq!(of_series.values_ns, [expected_ns; 5], "{} on {n_ranks}", case.label());
+        }
+    }
+    assert_eq!(measurements.len(), cases.len(), "{}", info(id).id());
+}
+
+/// Each length alone.
+fn lengths() -> Vec<Vec<u64>> {
+    LENGTHS.iter().map(|n_bytes| vec![*n_bytes]).collect()
+}
+
+/// Each length over each distance.
+fn distances(largest: u64) -> Vec<Vec<u64>> {
+    (1..=largest).flat_map(|hops| LENGTHS.map(|n_bytes| vec![hops, n_bytes])).collect()
+}
+
+fn slices(cases: &[Vec<u64>]) -> Vec<&[u64]> {
+    cases.iter().map(Vec::as_slice).collect()
+}
+
+#[test]
+fn an_echo_takes_twice_the_time_of_a_message() {
+    let check = |machine: &Machine, n_ranks: usize, largest| {
+        let cases = distances(largest);
+        check((machine, n_ranks), ("comet/echo", &slices(&cases)), |values, _| {
+            message_ns(machine, values[0], values[1])
+        });
+    };
+    check(&machines::flat(), 2, 1);
+    check(&machines::rendezvous(), 2, 1);
+    check(&machines::buffered(), 16, 4);
+    check(&machines::ipsc860(), 16, 4);
+}
+
+#[test]
+fn an_exchange_takes_the_time_of_one_message() {
+    for machine in [machines::flat(), machines::rendezvous()] {
+        let cases = distances(1);
+        check((&machine, 2), ("comet/exchange", &slices(&cases)), |values, _| {
+            message_ns(&machine, 1, values[1])
+        });
+    }
+}
+
+#[test]
+fn an_exchange_of_buffered_messages_copies_them() {
+    let machine = machines::buffered();
+    // Both are in their send until after the request of the other one has come.
+    let cases = distances(1);
+    check((&machine, 2), ("comet/exchange", &slices(&cases)), |values, _| {
+        let copy_ps = time_ps(law(&machine, values[1]).unexpected, values[1]);
+        message_ns(&machine, 1, values[1]) + copy_ps as f64 / 1000.0
+    });
+}
+
+#[test]
+fn collectives_take_a_time_proportional_to_the_logarithm_of_the_ranks() {
+    let machine = machines::flat();
+    for dims in 1..=6 {
+        let (n_ranks, rounds) = (1 << dims, f64::from(dims));
+        let signal_ns = message_ns(&machine, 1, 0);
+        check((&machine, n_ranks), ("comet/barrier", &[&[]]), |_, _| rounds * signal_ns);
+        check((&machine, n_ranks), ("comet/broadcast", &slices(&lengths())), |values, _| {
+            // The barrier at its end counts too.
+            rounds * (message_ns(&machine, 1, values[0]) + signal_ns)
+        });
+        check(
+            (&machine, n_ranks),
+            ("comet/reduction", &[&[0], &[1], &[20], &[512]]),
+            |values, _| {
+                // To rank 0 and back.
+                2.0 * rounds * message_ns(&machine, 1, 8 * values[0])
+            },
+        );
+    }
+}
+
+#[test]
+fn a_daxpy_takes_a_time_proportional_to_the_length_of_its_vectors() {
+    let machine = machines::flat();
+    let ns = |ps: u64| ps as f64 / 1000.0;
+    let Node { isend_ps, irecv_ps, wait_ps, daxpy_ps, .. } = machine.node;
+    let Segment { o_send_ps, o_recv_ps, .. } = machine.segments[0];
+    check(
+        (&machine, 2),
+        ("comet/overlap", &[&[8, 0], &[8, 1000], &[4096, 9000]]),
+        |values, name| {
+            let work_ns = values[1] as f64 * ns(daxpy_ps);
+            let message_ns = message_ns(&machine, 1, values[0]);
+            // An unblocked exchange costs its calls, and waits if the message is not there by then.
+            let calls_ns = |work_ns: f64| {
+                let before_ns = ns(isend_ps + o_send_ps + irecv_ps) + work_ns + 2.0 * ns(wait_ps);
+                let arrives_ns = ns(isend_ps) + message_ns - ns(o_recv_ps);
+                before_ns.max(arrives_ns) + ns(o_recv_ps)
+            };
+            match name {
+                "exchange" => calls_ns(0.0),
+                "daxpy" => work_ns,
+                "synchronous" => message_ns + work_ns,
+                _ => calls_ns(work_ns),
+            }
+        },
+    );
+}

@@ -1,0 +1,179 @@
+//! Delays: a rank that stands still before one operation changes the times that depend on it, by
+//! what follows from it, and no others.
+
+use std::cell::RefCell;
+
+use comet_core::context::{Context, Pace};
+use comet_core::definition::Definition;
+use comet_core::error::Result;
+use comet_core::kernel::{MAX_SERIES, Timing};
+use comet_core::sample::Sample;
+use comet_core::transport::{Rank, Transport, Work};
+use comet_sim::Sim;
+use comet_sim::machine::{Delay, Machine};
+
+use super::bench::Bench;
+use super::kernels::timed;
+use super::machines;
+use super::oracle::{Step, n_operations, readings_ps};
+use super::script::Script;
+
+/// Each sample is one operation, after a barrier.
+const PACE: Pace = Pace { repetitions: 1, n_samples: 5, settle: [2; MAX_SERIES] };
+/// The sample in which the rank is delayed.
+const HIT: usize = 2;
+/// The delay, which is longer than any of the operations.
+const DELAY_PS: u64 = 700_000_000;
+const DELAY_NS: f64 = 700_000.0;
+
+/// An operation, as ranks do it and as the oracle follows it.
+struct Operation {
+    run: fn(&Sim) -> Result<()>,
+    write: fn(&mut Script<'_>),
+}
+
+const COMPUTATION: Operation = Operation {
+    run: |t| {
+        t.compute(Work::Daxpy { n: 1000 }, || ());
+        Ok(())
+    },
+    write: |script| script.daxpy(1000),
+};
+
+const BROADCAST: Operation = Operation {
+    run: |t| t.blocked_broadcast(0, &mut [0; 96]),
+    write: |script| script.broadcast(96),
+};
+
+const GLOBAL_SUM: Operation = Operation {
+    run: |t| t.global_sum_vector(&mut [0.0; 12]),
+    write: |script| script.global_sum(12),
+};
+
+const BARRIER: Operation = Operation { run: Transport::barrier, write: |script| script.barrier() };
+
+/// The samples of all ranks as they are measured, by sample.
+fn measured(bench: &Bench, operation: &Operation) -> Vec<Vec<Sample>> {
+    let n_ranks = bench.topology.n_ranks();
+    let of_ranks = RefCell::new(vec![Vec::new(); n_ranks]);
+    bench.run(|t| {
+        let mut cx = Context::new(t, Timing::Single, PACE, 1, false);
+        cx.time(0, operation.run).expect("no rank fails");
+        of_ranks.borrow_mut()[t.rank()] = cx.into_samples().remove(0);
+    });
+    by_sample(&of_ranks.into_inner())
+}
+
+/// The same, as the oracle says.
+fn true_samples(bench: &Bench, operation: &Operation) -> Vec<Vec<Sample>> {
+    let programs: Vec<_> =
+        (0..bench.topology.n_ranks()).map(|rank| program(bench, operation, rank)).collect();
+    let of_ranks: Vec<Vec<Sample>> = readings_ps(&bench.machine, &programs)
+        .iter()
+        .map(|of_rank| {
+            let sample =
+                |pair: &[u64; 2]| Sample { start_ns: pair[0] / 1000, end_ns: pair[1] / 1000 };
+            of_rank.as_chunks().0.iter().map(sample).collect()
+        })
+        .collect();
+    by_sample(&of_ranks)
+}
+
+fn by_sample(of_ranks: &[Vec<Sample>]) -> Vec<Vec<Sample>> {
+    (0..of_ranks[0].len()).map(|i| of_ranks.iter().map(|of_rank| of_rank[i]).collect()).collect()
+}
+
+/// What one rank does from its start on.
+fn program(bench: &Bench, operation: &Operation, rank: Rank) -> Vec<Step> {
+    let (mut script, mut one) = (Script::new(bench, rank), Script::new(bench, rank));
+    (operation.write)(&mut one);
+    timed(&mut script, &one.steps, Timing::Single, (PACE, 0), true);
+    script.steps
+}
+
+/// The numbers of the operations of `rank` in the sample that is hit.
+fn operations(bench: &Bench, operation: &Operation, rank: Rank) -> std::ops::Range<u64> {
+    let steps = program(bench, operation, rank);
+    let is_reading = |step: &Step| matches!(step, Step::Read);
+    let reads: Vec<usize> = (0..steps.len()).filter(|i| is_reading(&steps[*i])).collect();
+    n_operations(&steps[..reads[2 * HIT]])..n_operations(&steps[..reads[2 * HIT + 1]])
+}
+
+/// So many ranks on `machine`, of which one stands still before one operation.
+fn delayed(machine: &Machine, n_ranks: usize, (rank, operation): (Rank, u64)) -> Bench {
+    let mut machine = machine.clone();
+    machine.faults.delays.push(Delay { rank, operation, delay_ps: DELAY_PS });
+    Bench::new(&machine, n_ranks)
+}
+
+/// The values of all samples by D1 (completion), D2 (longest local time) and D3 (test node).
+fn values_ns(samples: &[Vec<Sample>]) -> [Vec<f64>; 3] {
+    let completion = |is_global| {
+        samples.iter().map(move |of| Definition::Completion.value_ns(of, 1, is_global)).collect()
+    };
+    let test_node = samples.iter().map(|of| Definition::TestNode.value_ns(&of[..1], 1, true));
+    [completion(true), completion(false), test_node.collect()]
+}
+
+/// Delays `rank` before its first operation of the sample that is hit, or so many after or before
+/// that; D1, D2 and D3 of this sample grow by all of the delay or by nothing, as `expected`, and
+/// those of the others stay as they are.
+#[track_caller]
+fn check(operation: &Operation, (rank, offset): (Rank, i64), expected: [bool; 3]) {
+    let bench = Bench::new(&machines::prompt(), 8);
+    let first = operations(&bench, operation, rank).start;
+    let number = first.checked_add_signed(offset).expect("the sample is not the first");
+    let late = delayed(&machines::prompt(), 8, (rank, number));
+    let before_ns = values_ns(&measured(&bench, operation));
+    let after_ns = values_ns(&measured(&late, operation));
+    for (definition, grows) in expected.into_iter().enumerate() {
+        let mut expected_ns = before_ns[definition].clone();
+        expected_ns[HIT] += if grows { DELAY_NS } else { 0.0 };
+        assert_eq!(after_ns[definition], expected_ns, "D{}", definition + 1);
+    }
+}
+
+#[test]
+fn a_delay_inside_the_operation_of_a_rank_counts_there() {
+    // Nobody waits for a computation, so D3 is that of rank 0 alone.
+    check(&COMPUTATION, (5, 0), [true, true, false]);
+    check(&COMPUTATION, (0, 0), [true, true, true]);
+}
+
+#[test]
+fn a_delay_before_the_start_of_a_rank_is_no_longer_local_time() {
+    check(&COMPUTATION, (5, -1), [true, false, false]);
+    check(&COMPUTATION, (0, -1), [true, false, false]);
+}
+
+#[test]
+fn a_delay_counts_on_the_ranks_that_wait_for_it() {
+    // Rank 0 needs the value of rank 7, but not to know that ranks 6 and 7 have the message of 4,
+    // whose first operation is its receive.
+    check(&GLOBAL_SUM, (7, 0), [true, true, true]);
+    check(&BROADCAST, (4, 1), [true, true, false]);
+    check(&BROADCAST, (0, 0), [true, true, true]);
+}
+
+/// Delays each rank before each operation of one sample; all samples are those of the oracle.
+fn check_each(operation: &Operation, machine: &Machine, n_ranks: usize) {
+    for rank in 0..n_ranks {
+        for number in operations(&Bench::new(machine, n_ranks), operation, rank) {
+            let bench = delayed(machine, n_ranks, (rank, number));
+            let expected = true_samples(&bench, operation);
+            let late = format!("operation {number} of rank {rank} of {n_ranks}");
+            assert_eq!(measured(&bench, operation), expected, "{late}");
+        }
+    }
+}
+
+#[test]
+fn a_delay_before_any_operation_has_the_effect_that_the_law_says() {
+    for machine in [machines::flat(), machines::rendezvous(), machines::busy()] {
+        for n_ranks in [5, 8] {
+            for operation in [BROADCAST, GLOBAL_SUM, BARRIER] {
+                check_each(&operation, &machine, n_ranks);
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What the kernels do, by their descriptions: one operation of each, in steps of the oracle.
+//!
+//! The pictures are those of the thesis, sections 3.3.1 to 3.3.11, as the files of the kernels draw
+//! them; contention, whose ranks do not repeat one operation, is in `contention.rs`.
+
+use comet_core::context::Pace;
+use comet_core::kernel::{Case, HOPS, LENGTH_BYTES, LOCAL_N, Timing, VECTOR_LENGTH};
+use comet_core::topology::Neighbours;
+use comet_core::transport::Rank;
+
+use super::contention;
+use super::oracle::{Label, Step};
+use super::script::Script;
+
+const MESSAGE: Label = 10;
+const GOT_IT: Label = 11;
+const NORTHWARD: Label = 12;
+const SOUTHWARD: Label = 13;
+const EASTWARD: Label = 14;
+const WESTWARD: Label = 15;
+
+/// What a rank does in one round of a case: it hears the decision, takes its samples of each
+/// series, and reports them.
+pub(crate) fn round(script: &mut Script<'_>, case: &Case, pace: Pace) {
+    script.decision();
+    let samples = (0..case.info.series.len()).map(|series| {
+        let n_before = script.steps.len();
+        measure(script, case, (pace, series));
+        let is_reading = |step: &&Step| matches!(step, Step::Read);
+        script.steps[n_before..].iter().filter(is_reading).count() as u64 / 2
+    });
+    let samples: Vec<u64> = samples.collect();
+    script.report(samples.into_iter());
+}
+
+/// What a rank does for one series of a case.
+fn measure(script: &mut Script<'_>, case: &Case, (pace, series): (Pace, usize)) {
+    let of_series = &case.info.series[series];
+    if case.info.name == "contention" {
+        contention::series(script, case, pace, series);
+    } else if let Some(operation) = operation(script, case, of_series.name) {
+        let reads = script.rank == 0 || !of_series.definition.is_of_one_rank();
+        timed(script, &operation, case.info.timing, (pace, series), reads);
+    }
+}
+
+/// The timed loop of CoMet, in which the rank `reads` its clock or only takes part.
+pub(crate) fn timed(
+    script: &mut Script<'_>,
+    operation: &[Step],
+    timing: Timing,
+    (pace, series): (Pace, usize),
+    reads: bool,
+) {
+    let reading = reads.then_some(Step::Read);
+    for n_sample in 0..pace.settle[series] + pace.n_samples {
+        let is_sample = n_sample >= pace.settle[series];
+        if timing == Timing::Single {
+            script.barrier();
+        }
+        script.steps.extend(reading.filter(|_| is_sample));
+        for _ in 0..if is_sample { pace.repetitions } else { 1 } {
+            script.steps.extend(operation);
+        }
+        script.steps.extend(reading.filter(|_| is_sample));
+    }
+}
+
+/// One operation of a series, if the rank has a part in it.
+fn operation(script: &Script<'_>, case: &Case, series: &str) -> Option<Vec<Step>> {
+    let mut script = Script::new(script.bench, script.rank);
+    let length = |axis| case.find(axis).unwrap_or(0);
+    let (n_bytes, n_values, n) = (length(&LENGTH_BYTES), length(&VECTOR_LENGTH), length(&LOCAL_N));
+    match (case.info.suite, series) {
+        (_, "echo") => echo(&mut script, length(&HOPS), n_bytes)?,
+        ("comet", "exchange") if case.info.name == "overlap" => {
+            let peer = peer(&script, 1)?;
+            unblocked(&mut script, peer, n_bytes, None);
+        }
+        (_, "exchange") => {
+            let peer = peer(&script, length(&HOPS))?;
+            script.exchange(peer, peer, MESSAGE, n_bytes);
+        }
+        (_, "broadcast") => {
+            script.broadcast(n_bytes);
+            script.barrier();
+        }
+        (_, "reduction") => script.global_sum(n_values),
+        ("comet", "barrier") => script.barrier(),
+        ("naive", "barrier") => script.dissemination(),
+        (_, "daxpy") => peer(&script, 1).map(|_| script.daxpy(n_values))?,
+        (_, "synchronous") => {
+            let peer = peer(&script, 1)?;
+            script.exchange(peer, peer, MESSAGE, n_bytes);
+            script.daxpy(n_values);
+        }
+        (_, "asynchronous") => {
+            let peer = peer(&script, 1)?;
+            unblocked(&mut script, peer, n_bytes, Some(n_values));
+        }
+        (_, "update_guard") => update_guard(&mut script, n),
+        (_, "shift") => shift(&mut script, case.values().next()?.1 == 0, n),
+        (_, "transpose") => transpose(&mut script, n),
+        (_, "row_broadcast") => row_broadcast(&mut script, n),
+        (_, "col_broadcast") => col_broadcast(&mut script, n),
+        (_, other) => panic!("no description of {other}"),
+    }
+    Some(script.steps)
+}
+
+/// The other one of rank 0 and the rank at `hops` hops from it.
+fn peer(script: &Script<'_>, hops: u64) -> Option<Rank> {
+    let partner = script.bench.topology.hop_node(0, usize::try_from(hops).ok()?)?;
+    match script.rank {
+        0 => Some(partner),
+        rank => (rank == partner).then_some(0),
+    }
+}
+
+fn echo(script: &mut Script<'_>, hops: u64, n_bytes: u64) -> Option<()> {
+    let peer = peer(script, hops)?;
+    if peer == script.rank {
+        script.exchange(peer, peer, MESSAGE, n_bytes);
+        script.exchange(peer, peer, MESSAGE, n_bytes);
+    } else if script.rank == 0 {
+        script.send(peer, MESSAGE, n_bytes);
+        script.recv(peer, MESSAGE);
+    } else {
+        script.recv(peer, MESSAGE);
+        script.send(peer, MESSAGE, n_bytes);
+    }
+    Some(())
+}
+
+/// An exchange by unblocked calls around a DAXPY.
+fn unblocked(script: &mut Script<'_>, peer: Rank, n_bytes: u64, n_values: Option<u64>) {
+    script.unblocked_send(peer, MESSAGE, n_bytes);
+    script.unblocked_recv(peer, MESSAGE);
+    n_values.into_iter().for_each(|n_values| script.daxpy(n_values));
+    script.wait_send();
+    script.wait_recv();
+}
+
+fn update_guard(script: &mut Script<'_>, n: u64) {
+    let Neighbours { top, bottom, pred, succ, .. } = script.mesh().neighbours(script.rank);
+    // A row is one piece, and a column one for each element.
+    let leaving =
+        [(top, NORTHWARD, 1), (bottom, SOUTHWARD, 1), (succ, EASTWARD, n), (pred, WESTWARD, n)];
+    let arriving =
+        [(top, SOUTHWARD, 1), (bottom, NORTHWARD, 1), (succ, WESTWARD, n), (pred, EASTWARD, n)];
+    for (to, label, n_pieces) in leaving {
+        script.copy(8 * n, n_pieces);
+        script.unblocked_send(to, label, 8 * n);
+    }
+    for (from, label, _) in arriving {
+        script.unblocked_recv(from, label);
+    }
+    leaving.iter().for_each(|_| script.wait_send());
+    arriving.iter().for_each(|_| script.wait_recv());
+    for (_, _, n_pieces) in arriving {
+        script.copy(8 * n, n_pieces);
+    }
+}
+
+fn shift(script: &mut Script<'_>, is_north: bool, n: u64) {
+    let Neighbours { top, bottom, pred, succ, .. } = script.mesh().neighbours(script.rank);
+    let (to, from) = if is_north { (top, bottom) } else { (succ, pred) };
+    script.exchange(to, from, MESSAGE, block_bytes(n));
+}
+
+/// Block (i, j) goes to the rank at (j, i) of the transposed mesh.
+fn transpose(script: &mut Script<'_>, n: u64) {
+    let (mesh, transposed) = (script.mesh(), script.mesh().transposed());
+    let (row, col) = mesh.position(script.rank);
+    let (new_row, new_col) = transposed.position(script.rank);
+    let (to, from) = (transposed.rank_at(col, row), mesh.rank_at(new_col, new_row));
+    if to != script.rank {
+        script.exchange(to, from, MESSAGE, block_bytes(n));
+    }
+    script.copy(block_bytes(n), block_bytes(n) / 8);
+}
+
+fn row_broadcast(script: &mut Script<'_>, n: u64) {
+    let mesh = script.mesh();
+    let (_, col) = mesh.position(script.rank);
+    let line = (0..mesh.rows()).map(|row| mesh.rank_at(row, col)).collect();
+    cast(script, line, n, |_| ());
+}
+
+fn col_broadcast(script: &mut Script<'_>, n: u64) {
+    let mesh = script.mesh();
+    let (row, _) = mesh.position(script.rank);
+    let line = (0..mesh.cols()).map(|col| mesh.rank_at(row, col)).collect();
+    // Packed by the owner, and unpacked by the others.
+    cast(script, line, n, |script| script.copy(8 * n, n));
+}
+
+/// The rank that has the middle one of the rows or columns of a line of the mesh sends its piece to
+/// the others, and each of them tells it when the piece is in its place.
+fn cast(script: &mut Script<'_>, mut line: Vec<Rank>, n: u64, copy: impl Fn(&mut Script<'_>)) {
+    let owner = line.remove(line.len() / 2);
+    if script.rank == owner {
+        copy(script);
+        line.iter().for_each(|receiver| script.send(*receiver, MESSAGE, 8 * n));
+        return line.iter().for_each(|_| script.recv_any(GOT_IT));
+    }
+    script.recv(owner, MESSAGE);
+    copy(script);
+    script.send(owner, GOT_IT, 0);
+}
+
+/// A block with its guard ring.
+fn block_bytes(n: u64) -> u64 {
+    8 * (n + 2) * (n + 2)
+}

@@ -1,0 +1,205 @@
+//! The machines of the truth tests: each has something that the others have not, and all their
+//! times are whole nanoseconds, so that clocks of whole nanoseconds tell them exactly.
+
+use comet_sim::machine::{self, Machine};
+
+use super::bench::machine;
+
+/// What computations and unblocked calls cost, on all of them.
+const NODE: &str = r#"
+[node]
+isend = "300 ns"
+irecv = "200 ns"
+wait = "150 ns"
+copy = "2 ns/B"
+copy_piece = "30 ns"
+daxpy = "7 ns"
+"#;
+
+/// Messages that go at once over a crossbar.
+const FLAT: &str = r#"
+[topology]
+kind = "flat"
+[[protocol]]
+kind = "eager"
+t0 = "10 us"
+per_byte = "8 ns/B"
+split = { o_send = "3 us", o_recv = "2 us" }
+"#;
+
+/// CPU time for each byte, a gap between messages that is longer than most of them, envelopes, a
+/// copy of what came too early, and a clock that takes time to read.
+const BUSY: &str = r#"
+envelope = "16 B"
+[topology]
+kind = "flat"
+[[protocol]]
+kind = "eager"
+t0 = "9 us"
+per_byte = "8 ns/B"
+gap = "7 us"
+unexpected = "3 ns/B"
+split = { o_send = "1700 ns", o_recv = "2300 ns", send_per_byte = "1 ns/B", recv_per_byte = "2 ns/B" }
+[clock]
+call_cost = "40 ns"
+"#;
+
+/// Long messages wait for their receive.
+const RENDEZVOUS: &str = r#"
+[topology]
+kind = "flat"
+[[protocol]]
+up_to = "100 B"
+kind = "eager"
+t0 = "5 us"
+per_byte = "9 ns/B"
+split = { o_send = "1 us", o_recv = "1100 ns" }
+[[protocol]]
+kind = "rendezvous"
+t0 = "17 us"
+per_byte = "4 ns/B"
+gap = "600 ns"
+split = { o_send = "1 us", o_recv = "1100 ns", handshake = "9 us", recv_per_byte = "1 ns/B" }
+"#;
+
+/// Long messages wait for a buffer, on the links of a hypercube that are never busy.
+const BUFFERED: &str = r#"
+[topology]
+kind = "hypercube"
+[[protocol]]
+up_to = "100 B"
+kind = "eager"
+t0 = "20 us"
+per_byte = "11 ns/B"
+hop = "1300 ns"
+split = { o_send = "6 us", o_recv = "5 us" }
+[[protocol]]
+kind = "buffered"
+t0 = "48 us"
+per_byte = "6 ns/B"
+hop = "3900 ns"
+unexpected = "2 ns/B"
+split = { o_send = "6 us", o_recv = "5 us", handshake = "22 us" }
+"#;
+
+/// Messages of all three protocols that take links one after the other.
+const CUT_THROUGH: &str = r#"
+[topology]
+kind = "hypercube"
+switching = "cut-through"
+link = "3 ns/B"
+[[protocol]]
+up_to = "8 B"
+kind = "eager"
+t0 = "2 us"
+per_byte = "6 ns/B"
+hop = "110 ns"
+split = { o_send = "700 ns", o_recv = "500 ns" }
+[[protocol]]
+up_to = "1000 B"
+kind = "buffered"
+t0 = "3 us"
+per_byte = "5 ns/B"
+hop = "120 ns"
+split = { o_send = "700 ns", o_recv = "500 ns", handshake = "1040 ns" }
+[[protocol]]
+kind = "rendezvous"
+t0 = "4 us"
+per_byte = "4 ns/B"
+hop = "130 ns"
+split = { o_send = "700 ns", o_recv = "500 ns", handshake = "2110 ns" }
+"#;
+
+/// Circuits that messages of two protocols wait for. What a rank computes takes whole microseconds,
+/// so that it takes whole nanoseconds on a rank that is slower by some thousandths.
+const CIRCUITS: &str = r#"
+[topology]
+kind = "hypercube"
+switching = "circuit"
+[[protocol]]
+up_to = "100 B"
+kind = "eager"
+t0 = "79 us"
+per_byte = "630 ns/B"
+hop = "8333 ns"
+split = { o_send = "30 us", o_recv = "30 us" }
+[[protocol]]
+kind = "buffered"
+t0 = "156 us"
+per_byte = "410 ns/B"
+hop = "25 us"
+unexpected = "1 us/B"
+split = { o_send = "30 us", o_recv = "30 us", handshake = "77 us" }
+[node]
+isend = "10 us"
+irecv = "9 us"
+wait = "8 us"
+poll = "1 us"
+copy = "1 us/B"
+copy_piece = "2 us"
+daxpy = "1 us"
+"#;
+
+/// By how many thousandths ranks are slower, so that no few steps of one take as long as others.
+const PRIMES: [f64; 15] =
+    [2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0, 31.0, 37.0, 41.0, 43.0, 47.0];
+
+/// A crossbar on which messages go at once.
+pub(crate) fn flat() -> Machine {
+    machine(&(FLAT.to_owned() + NODE))
+}
+
+/// A crossbar without latency, where nobody waits for a message that is on its way. Ranks leave a
+/// barrier together then, whoever was the last, and each sample starts as all others do.
+pub(crate) fn prompt() -> Machine {
+    let mut machine = flat();
+    machine.segments[0].latency_ps = 0;
+    machine.segments[0].send = std::mem::take(&mut machine.segments[0].wire);
+    machine
+}
+
+/// A machine with all costs that a message may have.
+pub(crate) fn busy() -> Machine {
+    machine(&(BUSY.to_owned() + NODE))
+}
+
+/// A machine on which a message above 100 bytes waits for its receive.
+pub(crate) fn rendezvous() -> Machine {
+    machine(&(RENDEZVOUS.to_owned() + NODE))
+}
+
+/// A machine on which a message above 100 bytes starts as soon as its receive is posted.
+pub(crate) fn instant_rendezvous() -> Machine {
+    let mut machine = rendezvous();
+    machine.segments[1].handshake_ps = 0;
+    machine
+}
+
+/// A hypercube on which a message above 100 bytes waits for a buffer, and none for a link.
+pub(crate) fn buffered() -> Machine {
+    machine(&(BUFFERED.to_owned() + NODE))
+}
+
+/// A hypercube with switches that pass a message on before it is there whole.
+pub(crate) fn cut_through() -> Machine {
+    machine(&(CUT_THROUGH.to_owned() + NODE))
+}
+
+/// A hypercube like that of the thesis, whose circuits messages wait for.
+pub(crate) fn circuits() -> Machine {
+    unequal(machine(CIRCUITS))
+}
+
+/// `machine` with ranks of which each is slower than the one before, so that no two do the same
+/// thing at the same time: which of two messages that ask for a link together is first, no law
+/// says.
+pub(crate) fn unequal(mut machine: Machine) -> Machine {
+    let slow_ranks = PRIMES.iter().zip(1..).map(|(prime, rank)| (rank, 1.0 + prime / 1000.0));
+    machine.faults.slow_ranks = slow_ranks.collect();
+    machine
+}
+
+/// The machine of the thesis as it is.
+pub(crate) fn ipsc860() -> Machine {
+    machine::find("ipsc860").expect("it comes with the program").machine
+}

@@ -1,0 +1,28 @@
+//! Measurements in virtual time against the truth, which is known there to the picosecond.
+//!
+//! ```text
+//!   times, contention     the kernels, against an oracle that follows the law of the machine
+//!   closed_forms, fits    the same against formulas, and the law found again from measurements
+//!   programs              random programs against the oracle
+//!   delays, barriers      what depends on what: injected delays, barriers that ranks are late for
+//!   noise, clocks, ranks  seeds, clocks that are coarse or differ, odd and large rank counts
+//!   oracle, script, kernels    the truth: law, calls, and what each kernel does
+//!   bench, machines, draws     what is simulated
+//! ```
+
+mod barriers;
+mod bench;
+mod clocks;
+mod closed_forms;
+mod contention;
+mod delays;
+mod draws;
+mod fits;
+mod kernels;
+mod machines;
+mod noise;
+mod oracle;
+mod programs;
+mod ranks;
+mod script;
+mod times;

@@ -1,0 +1,253 @@
+//! Programs that no kernel is like: random ones, of all calls of the transport, end when the oracle
+//! says, on every machine.
+
+use std::cell::RefCell;
+
+use comet_core::error::Result;
+use comet_core::transport::{Rank, Source, Tag, Transport, Work};
+use comet_sim::Sim;
+use comet_sim::machine::Machine;
+
+use super::bench::Bench;
+use super::draws::Draws;
+use super::machines;
+use super::oracle::{Label, Step, readings_ps};
+use super::script::Script;
+
+const N_ACTS: usize = 60;
+/// The longest message.
+const CAPACITY: usize = 5000;
+
+/// Of all messages that are received from a named rank.
+const LABEL: Label = 1;
+const TAG: Tag = Tag::new(LABEL);
+
+/// What a rank does next.
+#[derive(Clone, Debug)]
+enum Act {
+    Compute {
+        n: usize,
+    },
+    Send {
+        to: Rank,
+        n_bytes: usize,
+    },
+    Recv {
+        from: Rank,
+    },
+    Exchange {
+        peer: Rank,
+        n_bytes: usize,
+    },
+    /// Unblocked calls, which are waited for in the order in which they are started.
+    Scope {
+        sends: Vec<(Rank, usize)>,
+        receives: Vec<Rank>,
+    },
+    /// Messages with a label of their own, which one rank receives in the order in which they come.
+    SendToAny {
+        to: Rank,
+        n_bytes: usize,
+        label: Label,
+    },
+    RecvAny {
+        n_messages: usize,
+        label: Label,
+    },
+}
+
+/// What each of `n_ranks` ranks does. One act after the other could be done by itself, so that no
+/// rank waits for ever.
+fn random_acts(draws: &mut Draws, n_ranks: usize) -> Vec<Vec<Act>> {
+    let mut acts = vec![Vec::new(); n_ranks];
+    for label in (LABEL + 1..).take(N_ACTS) {
+        let (a, b) = two_ranks(draws, n_ranks);
+        // Nobody does the same thing at the same time as another.
+        for rank in [a, b] {
+            acts[rank].push(Act::Compute { n: draws.below(3000) });
+        }
+        let n_bytes = random_length(draws);
+        match draws.below(4) {
+            0 => {
+                acts[a].push(Act::Send { to: b, n_bytes });
+                acts[b].push(Act::Recv { from: a });
+            }
+            1 => {
+                acts[a].push(Act::Exchange { peer: b, n_bytes });
+                acts[b].push(Act::Exchange { peer: a, n_bytes });
+            }
+            2 => scope(draws, &mut acts),
+            _ => {
+                let senders = (0..n_ranks).filter(|rank| *rank != a);
+                senders.for_each(|rank| acts[rank].push(Act::SendToAny { to: a, n_bytes, label }));
+                acts[a].push(Act::RecvAny { n_messages: n_ranks - 1, label });
+            }
+        }
+    }
+    acts
+}
+
+/// Up to six messages between all ranks at once.
+fn scope(draws: &mut Draws, acts: &mut [Vec<Act>]) {
+    let mut sends = vec![Vec::new(); acts.len()];
+    let mut receives = vec![Vec::new(); acts.len()];
+    for _ in 0..=draws.below(6) {
+        let (from, to) = two_ranks(draws, acts.len());
+        sends[from].push((to, random_length(draws)));
+        receives[to].push(from);
+    }
+    for ((own, sends), receives) in acts.iter_mut().zip(sends).zip(receives) {
+        own.push(Act::Scope { sends, receives });
+    }
+}
+
+fn two_ranks(draws: &mut Draws, n_ranks: usize) -> (Rank, Rank) {
+    let (a, step) = (draws.below(n_ranks), 1 + draws.below(n_ranks - 1));
+    (a, (a + step) % n_ranks)
+}
+
+/// A length on either side of the switches of protocols.
+fn random_length(draws: &mut Draws) -> usize {
+    let largest = [9, 120, 1100, CAPACITY][draws.below(4)];
+    draws.below(largest)
+}
+
+/// Does `act`.
+fn perform(t: &Sim, act: &Act) -> Result<()> {
+    let (message, mut buffer) = ([0; CAPACITY], [0; CAPACITY]);
+    match act {
+        Act::Compute { n } => t.compute(Work::Daxpy { n: *n }, || ()),
+        Act::Send { to, n_bytes } => t.blocked_send(*to, TAG, &message[..*n_bytes])?,
+        Act::SendToAny { to, n_bytes, label } => {
+            t.blocked_send(*to, Tag::new(*label), &message[..*n_bytes])?;
+        }
+        Act::Recv { from } => drop(t.blocked_recv(Source::Rank(*from), TAG, &mut buffer)?),
+        Act::RecvAny { n_messages, label } => {
+            for _ in 0..*n_messages {
+                t.blocked_recv(Source::Any, Tag::new(*label), &mut buffer)?;
+            }
+        }
+        Act::Exchange { peer, n_bytes } => {
+            let message = &message[..*n_bytes];
+            t.blocked_exchange(*peer, message, Source::Rank(*peer), &mut buffer, TAG)?;
+        }
+        Act::Scope { sends, receives } => perform_scope(t, sends, receives)?,
+    }
+    Ok(())
+}
+
+fn perform_scope(t: &Sim, sends: &[(Rank, usize)], receives: &[Rank]) -> Result<()> {
+    let message = [0; CAPACITY];
+    let mut buffers = vec![[0; CAPACITY]; receives.len()];
+    t.scope(|s| {
+        let start =
+            |(to, n_bytes): &(Rank, usize)| s.unblocked_send(*to, TAG, &message[..*n_bytes]);
+        let sends = sends.iter().map(start).collect::<Result<Vec<_>>>()?;
+        let receives = receives.iter().zip(&mut buffers);
+        let receives = receives
+            .map(|(from, buffer)| s.unblocked_recv(Source::Rank(*from), TAG, buffer))
+            .collect::<Result<Vec<_>>>()?;
+        sends.into_iter().try_for_each(|send| send.wait())?;
+        receives.into_iter().try_for_each(|receive| receive.wait().map(drop))
+    })
+}
+
+/// The same in steps of the oracle.
+fn write(script: &mut Script<'_>, act: &Act) {
+    match act {
+        Act::Compute { n } => script.daxpy(*n as u64),
+        Act::Send { to, n_bytes } => script.send(*to, LABEL, *n_bytes as u64),
+        Act::SendToAny { to, n_bytes, label } => script.send(*to, *label, *n_bytes as u64),
+        Act::Recv { from } => script.recv(*from, LABEL),
+        Act::RecvAny { n_messages, label } => {
+            (0..*n_messages).for_each(|_| script.recv_any(*label));
+        }
+        Act::Exchange { peer, n_bytes } => script.exchange(*peer, *peer, LABEL, *n_bytes as u64),
+        Act::Scope { sends, receives } => {
+            sends.iter().for_each(|(to, n)| script.unblocked_send(*to, LABEL, *n as u64));
+            receives.iter().for_each(|from| script.unblocked_recv(*from, LABEL));
+            sends.iter().for_each(|_| script.wait_send());
+            receives.iter().for_each(|_| script.wait_recv());
+        }
+    }
+}
+
+/// What all ranks read from their clocks after each act.
+fn measured_ns(bench: &Bench, acts: &[Vec<Act>]) -> Vec<Vec<u64>> {
+    let readings_ns = RefCell::new(vec![Vec::new(); acts.len()]);
+    bench.run(|t| {
+        for act in &acts[t.rank()] {
+            perform(t, act).expect("no rank fails");
+            readings_ns.borrow_mut()[t.rank()].push(t.now_ns());
+        }
+    });
+    readings_ns.into_inner()
+}
+
+fn true_ns(bench: &Bench, acts: &[Vec<Act>]) -> Vec<Vec<u64>> {
+    let program = |(rank, acts): (Rank, &Vec<Act>)| {
+        let mut script = Script::new(bench, rank);
+        for act in acts {
+            write(&mut script, act);
+            script.steps.push(Step::Read);
+        }
+        script.steps
+    };
+    let programs: Vec<_> = acts.iter().enumerate().map(program).collect();
+    let readings_ps = readings_ps(&bench.machine, &programs).into_iter();
+    readings_ps.map(|of_rank| of_rank.iter().map(|ps| ps / 1000).collect()).collect()
+}
+
+fn check(bench: &Bench, acts: &[Vec<Act>], label: &str) {
+    assert_eq!(measured_ns(bench, acts), true_ns(bench, acts), "{label}: {acts:?}");
+}
+
+fn check_random(machine: Machine) {
+    let mut machine = machines::unequal(machine);
+    machine.node.daxpy_ps = 7013;
+    for seed in 0..60 {
+        let mut draws = Draws::new(seed);
+        let n_ranks = 2 + draws.below(7);
+        let acts = random_acts(&mut draws, n_ranks);
+        check(&Bench::new(&machine, n_ranks), &acts, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn random_programs_end_when_the_law_says_where_messages_never_wait_for_links() {
+    check_random(machines::flat());
+    check_random(machines::busy());
+    check_random(machines::buffered());
+    check_random(machines::rendezvous());
+    check_random(machines::instant_rendezvous());
+}
+
+#[test]
+fn random_programs_end_when_the_law_says_where_messages_wait_for_links() {
+    check_random(machines::circuits());
+    check_random(machines::cut_through());
+}
+
+#[test]
+fn a_message_that_waits_for_its_receive_leaves_before_one_that_is_sent_later() {
+    let bench = Bench::new(&machines::instant_rendezvous(), 2);
+    // Whichever rank it is, since both are alike.
+    for sender in [0, 1] {
+        let receiver = 1 - sender;
+        let mut acts = vec![Vec::new(); 2];
+        let sends = vec![(receiver, 2000), (receiver, 8)];
+        acts[sender].push(Act::Scope { sends, receives: Vec::new() });
+        acts[receiver].push(Act::Scope { sends: Vec::new(), receives: vec![sender; 2] });
+        check(&bench, &acts, "two messages");
+    }
+}
+
+#[test]
+fn a_receive_from_any_rank_delays_no_messages_of_other_tags() {
+    let to_any = Act::SendToAny { to: 0, n_bytes: 0, label: 2 };
+    // The second one is known before the first one is there.
+    let sends = Act::Scope { sends: vec![(0, 100), (0, 2000)], receives: Vec::new() };
+    let receives = Act::Scope { sends: Vec::new(), receives: vec![1; 2] };
+    let acts = [vec![Act::RecvAny { n_messages: 1, label: 2 }, receives], vec![to_any, sends]];
+    check(&Bench::new(&machines::instant_rendezvous(), 2), &acts, "another tag");
+}

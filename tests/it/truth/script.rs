@@ -1,0 +1,189 @@
+//! What a rank does, in steps of the oracle: the calls of the transport, its collectives, and the
+//! timed loop.
+
+use comet_core::topology::Mesh;
+use comet_core::transport::Rank;
+use comet_sim::machine::Protocol;
+
+use super::bench::Bench;
+use super::oracle::{Label, Step, time_ps};
+
+const BARRIER: Label = 1;
+const BROADCAST: Label = 2;
+const SUM: Label = 3;
+const REPORT: Label = 4;
+
+/// Steps of one rank, written call by call.
+#[derive(Debug)]
+pub(crate) struct Script<'a> {
+    pub(crate) bench: &'a Bench,
+    pub(crate) rank: Rank,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl<'a> Script<'a> {
+    /// A rank that does nothing yet.
+    pub(crate) fn new(bench: &'a Bench, rank: Rank) -> Self {
+        Self { bench, rank, steps: Vec::new() }
+    }
+
+    pub(crate) fn mesh(&self) -> &'a Mesh {
+        self.bench.topology.mesh()
+    }
+
+    pub(crate) fn n_ranks(&self) -> usize {
+        self.bench.topology.n_ranks()
+    }
+
+    pub(crate) fn start(&mut self, to: Rank, label: Label, n_bytes: u64) {
+        self.steps.push(Step::Start { to, label, n_bytes });
+    }
+
+    pub(crate) fn post(&mut self, from: Rank, label: Label) {
+        self.steps.push(Step::Post { from: Some(from), label });
+    }
+
+    pub(crate) fn send(&mut self, to: Rank, label: Label, n_bytes: u64) {
+        self.start(to, label, n_bytes);
+        self.steps.push(Step::EndSend);
+    }
+
+    pub(crate) fn recv(&mut self, from: Rank, label: Label) {
+        self.post(from, label);
+        self.steps.push(Step::EndRecv);
+    }
+
+    pub(crate) fn recv_any(&mut self, label: Label) {
+        self.steps.extend([Step::Post { from: None, label }, Step::EndRecv]);
+    }
+
+    /// Both send before they receive where sends are buffered; a rank whose sends may have to wait
+    /// posts its receive first.
+    pub(crate) fn exchange(&mut self, to: Rank, from: Rank, label: Label, n_bytes: u64) {
+        let segments = &self.bench.machine.segments;
+        if segments.iter().any(|segment| segment.protocol == Protocol::Rendezvous) {
+            self.post(from, label);
+            self.send(to, label, n_bytes);
+            return self.steps.push(Step::EndRecv);
+        }
+        self.send(to, label, n_bytes);
+        self.recv(from, label);
+    }
+
+    pub(crate) fn unblocked_send(&mut self, to: Rank, label: Label, n_bytes: u64) {
+        self.steps.push(Step::Busy(self.bench.machine.node.isend_ps));
+        self.start(to, label, n_bytes);
+    }
+
+    pub(crate) fn unblocked_recv(&mut self, from: Rank, label: Label) {
+        self.steps.push(Step::Busy(self.bench.machine.node.irecv_ps));
+        self.post(from, label);
+    }
+
+    pub(crate) fn wait_send(&mut self) {
+        self.steps.extend([Step::Busy(self.bench.machine.node.wait_ps), Step::EndSend]);
+    }
+
+    pub(crate) fn wait_recv(&mut self) {
+        self.steps.extend([Step::Busy(self.bench.machine.node.wait_ps), Step::EndRecv]);
+    }
+
+    /// A look for a message; goes on `by` steps further if there is one.
+    pub(crate) fn go_if_here(&mut self, from: Rank, label: Label, by: isize) {
+        let poll_ps = self.bench.machine.node.poll_ps;
+        self.steps.extend([Step::Busy(poll_ps), Step::GoIfHere { from, label, by }]);
+    }
+
+    pub(crate) fn daxpy(&mut self, n: u64) {
+        self.steps.push(Step::Work(self.bench.machine.node.daxpy_ps * n));
+    }
+
+    /// A copy of `n_bytes` bytes in `n_pieces` pieces.
+    pub(crate) fn copy(&mut self, n_bytes: u64, n_pieces: u64) {
+        let node = &self.bench.machine.node;
+        let copy_ps = time_ps(node.copy, n_bytes) + node.copy_piece_ps * n_pieces;
+        self.steps.push(Step::Work(copy_ps));
+    }
+
+    /// The barrier of the simulated transport: pairwise over the dimensions of a hypercube, and by
+    /// dissemination where there is none.
+    pub(crate) fn barrier(&mut self) {
+        if !self.n_ranks().is_power_of_two() {
+            return self.dissemination();
+        }
+        for dim in 0..self.n_ranks().ilog2() {
+            let partner = self.rank ^ (1 << dim);
+            self.exchange(partner, partner, BARRIER, 0);
+        }
+    }
+
+    /// In round `i` each rank signals the rank `2^i` above it.
+    pub(crate) fn dissemination(&mut self) {
+        let n_ranks = self.n_ranks();
+        for distance in (0..).map(|round| 1 << round).take_while(|distance| *distance < n_ranks) {
+            let to = (self.rank + distance) % n_ranks;
+            let from = (self.rank + n_ranks - distance) % n_ranks;
+            self.exchange(to, from, BARRIER, 0);
+        }
+    }
+
+    /// Along the binomial tree from rank 0: a rank has its message from the rank without its lowest
+    /// bit, and passes it on to those with one lower bit more, the highest first.
+    pub(crate) fn broadcast(&mut self, n_bytes: u64) {
+        let (rank, n_ranks) = (self.rank, self.n_ranks());
+        let lowest =
+            if rank == 0 { n_ranks.next_power_of_two() } else { rank & rank.wrapping_neg() };
+        if rank != 0 {
+            self.recv(rank - lowest, BROADCAST);
+        }
+        for dim in (0..lowest.ilog2()).rev().filter(|dim| rank + (1 << dim) < n_ranks) {
+            self.send(rank + (1 << dim), BROADCAST, n_bytes);
+        }
+    }
+
+    /// Along the binomial tree to rank 0 and back: at once if it is short, or else in pieces of
+    /// 1024.
+    pub(crate) fn global_sum(&mut self, n_values: u64) {
+        if n_values <= 32 {
+            return self.sum_piece(n_values);
+        }
+        for piece in 0..n_values.div_ceil(1024) {
+            self.sum_piece((n_values - 1024 * piece).min(1024));
+        }
+    }
+
+    fn sum_piece(&mut self, n_values: u64) {
+        let (rank, n_ranks) = (self.rank, self.n_ranks());
+        for bit in (0..).map(|dim| 1 << dim).take_while(|bit| *bit < n_ranks) {
+            if rank & bit != 0 {
+                self.send(rank - bit, SUM, 8 * n_values);
+                break;
+            }
+            if rank + bit < n_ranks {
+                self.recv(rank + bit, SUM);
+                self.steps.push(Step::Work(self.bench.machine.node.reduce_ps * n_values));
+            }
+        }
+        self.broadcast(8 * n_values);
+    }
+
+    /// Rank 0 tells the others what to do, and they meet.
+    pub(crate) fn decision(&mut self) {
+        // A word for what to do, the kernel, its axes, three numbers of the pace, and its settling.
+        let n_words = 2 + comet_core::kernel::MAX_AXES + 3 + comet_core::kernel::MAX_SERIES;
+        self.broadcast(8 * n_words as u64);
+        self.barrier();
+    }
+    /// The others send rank 0 their samples, so many of each series, and before them how long that
+    /// report is. Ranks without a part do so while the others still measure.
+    pub(crate) fn report(&mut self, n_samples: impl Iterator<Item = u64>) {
+        if self.rank == 0 {
+            return (1..self.n_ranks()).for_each(|rank| {
+                self.recv(rank, REPORT);
+                self.recv(rank, REPORT);
+            });
+        }
+        self.send(0, REPORT, 8);
+        self.send(0, REPORT, 1 + n_samples.map(|n| 8 + 16 * n).sum::<u64>());
+    }
+}
