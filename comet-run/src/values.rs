@@ -71,7 +71,7 @@ pub(crate) fn parse_mesh(text: &str) -> Result<MeshShape, String> {
 }
 
 /// The most ranks that one run may have; a backend may start fewer.
-pub(crate) const MAX_RANKS: usize = 65_536;
+pub(crate) const MAX_RANKS: usize = 1 << 20;
 
 /// Numbers of ranks, ascending: the selection is run with each.
 #[derive(Clone, Debug, PartialEq, Eq)]

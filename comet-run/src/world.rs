@@ -181,6 +181,13 @@ fn connected(mesh: Mesh, topology: Topology, origin: &Origin) -> anyhow::Result<
         )));
     }
     let n_ranks = topology.n_ranks();
+    if let Some(rank) = file.machine.faults.beyond(n_ranks) {
+        return Err(exit::usage(format!(
+            "{} has a fault of rank {rank}, but ranks are 0 to {} (take more ranks)",
+            file.name,
+            n_ranks - 1
+        )));
+    }
     let routes = Routes::new(&file.machine.network.shape, n_ranks).map_err(exit::usage)?;
     Topology::with_metric(mesh, routes.metric().clone()).map_err(exit::usage)
 }

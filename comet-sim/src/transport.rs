@@ -93,7 +93,11 @@ impl Sim {
 
     /// Refuses to go on after the job has failed.
     fn require_job(&self) -> Result<()> {
-        if self.engine.borrow().failure.is_none() { Ok(()) } else { Err(self.job_failed()) }
+        if self.engine.borrow_mut().is_over_for(self.rank) {
+            Err(self.job_failed())
+        } else {
+            Ok(())
+        }
     }
 
     #[cold]
@@ -130,7 +134,7 @@ impl Sim {
     ) -> Result<Option<SendId>> {
         require_rank(self, destination)?;
         let mut engine = self.engine.borrow_mut();
-        if engine.failure.is_some() {
+        if engine.is_over_for(self.rank) {
             drop(engine);
             return Err(self.job_failed());
         }
@@ -183,7 +187,7 @@ impl Sim {
         require_source(self, source)?;
         let mut engine = self.engine.borrow_mut();
         engine.ranks[self.rank].note_site(site);
-        if engine.failure.is_none()
+        if !engine.is_over_for(self.rank)
             && !engine.depends_on_others(self.rank, source, tag)
             && let Some(received) = engine.receive_at_once(self.rank, source, tag)
         {

@@ -7,7 +7,8 @@ use comet_core::conformance;
 use comet_core::topology::Topology;
 use comet_core::transport::Transport as _;
 use comet_sim::machine::{
-    Clock, Faults, Machine, Network, Node, Noise, PerByte, Protocol, Segment, Shape, Switching,
+    Clock, Faults, MACHINES, Machine, Network, Node, Noise, PerByte, Protocol, Segment, Shape,
+    Switching, TorusDims, find,
 };
 use comet_sim::{Outcome, RunConfig, run};
 
@@ -83,5 +84,18 @@ fn messages_that_wait_for_links() {
                 check(&machine(Shape::Hypercube, Some(switching), protocol), n_ranks);
             }
         }
+    }
+}
+
+#[test]
+fn every_machine_that_comes_along() {
+    for (name, _) in MACHINES {
+        let machine = find(name).expect("a machine that comes along").machine;
+        let n_ranks = match machine.network.shape {
+            // Tori of given dimensions have as many ranks as these say.
+            Shape::Torus(TorusDims::Given(_)) => continue,
+            _ => 4,
+        };
+        check(&machine, n_ranks);
     }
 }

@@ -32,6 +32,7 @@ const CLOCKS: &[(&str, &[&str])] = &[
             "comet-mpi/",
             "comet-shm/",
             "comet-sim/",
+            "tests/it/truth/",
         ],
     ),
     (

@@ -108,7 +108,7 @@ fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
     for (line, sentence) in [
         (
             "echo -n 0",
-            "'0' for '--ranks <N>': a run has 1 to 65536 ranks (write -n 4, or -n 2..16*2 for several runs)",
+            "'0' for '--ranks <N>': a run has 1 to 1048576 ranks (write -n 4, or -n 2..16*2 for several runs)",
         ),
         ("echo -n four", "'four' for '--ranks <N>'"),
         ("echo --mesh 2by2", "'2by2' for '--mesh <RxC>': a mesh is rows x columns"),

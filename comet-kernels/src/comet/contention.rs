@@ -258,14 +258,24 @@ fn send_load<T: Transport>(t: &T, cast: Cast, message: &[u8]) -> Result<()> {
     t.blocked_recv(tester, START, &mut [])?;
     send_burst(t, cast, message)?;
     while t.probe(tester, STOP)?.is_none() {
-        send_burst(t, cast, message)?;
-        // This is for the burst before the last.
-        t.blocked_recv(sink, CREDIT, &mut [])?;
+        beside_credit(t, sink, || send_burst(t, cast, message))?;
     }
     t.blocked_recv(tester, STOP, &mut [])?;
-    t.blocked_send(cast.sink, LOAD, &[])?;
-    t.blocked_recv(sink, CREDIT, &mut [])?;
-    Ok(())
+    beside_credit(t, sink, || t.blocked_send(cast.sink, LOAD, &[]))
+}
+
+/// Does `send` and receives the credit for the burst before the last. The sink may be about to send
+/// it, and receives no more until it is taken, where sends wait for their receives.
+fn beside_credit<T: Transport>(
+    t: &T,
+    sink: Source,
+    send: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    t.scope(|s| {
+        let credit = s.unblocked_recv(sink, CREDIT, &mut [])?;
+        send()?;
+        credit.wait().map(drop)
+    })
 }
 
 fn send_burst<T: Transport>(t: &T, cast: Cast, message: &[u8]) -> Result<()> {

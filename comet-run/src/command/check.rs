@@ -51,6 +51,9 @@ impl Common<'_> {
         prepared.notes.iter().for_each(|note| terminal::note(note));
         let mut code = self.check_on(self.job, prepared, "")?;
         for (clause, job) in self.job.variants() {
+            if self.signals.arrived().is_some() {
+                break;
+            }
             code = exit::worse(code, self.check_on(&*job, prepared, &format!(", {clause}"))?);
         }
         if code == exit::INTERNAL

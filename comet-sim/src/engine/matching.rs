@@ -134,8 +134,10 @@ impl Engine {
                 return;
             }
             self.ranks[way.destination()].coming.remove(index);
-            // One that has waited for an earlier one is known only now.
-            self.message_mut(first).known_ps = now_ps;
+            // One that has waited for an earlier one is there only now.
+            let message = self.message_mut(first);
+            message.known_ps = now_ps;
+            message.arrival_ps = message.arrival_ps.max(now_ps);
             self.arrive(first, way);
         }
     }
@@ -212,20 +214,27 @@ impl Engine {
     }
 
     /// From now on, messages with `tag` of which `rank` does not know yet are matched when they
-    /// arrive.
+    /// arrive, and those that are known but behind such a one of their sender after it.
     fn await_arrivals(&mut self, rank: Rank, tag: Tag) {
-        let (messages, state) = (&mut self.messages, &mut self.ranks[rank]);
-        let clock_ps = state.clock_ps;
-        let is_unknown = |id: &MessageId| {
-            let message = &messages[*id as usize];
-            message.way.tag == tag && message.known_ps > clock_ps
-        };
-        for id in state.matcher.extract_unexpected(is_unknown) {
-            let message = &mut messages[id as usize];
+        let clock_ps = self.ranks[rank].clock_ps;
+        let mut senders = HashSet::new();
+        let acceptable = self.ranks[rank].matcher.acceptable(Source::Any, tag);
+        let late = acceptable.filter(|(source, id)| {
+            let is_late = self.message(**id).known_ps > clock_ps || senders.contains(source);
+            if is_late {
+                senders.insert(*source);
+            }
+            is_late
+        });
+        let late: HashSet<MessageId> = late.map(|(_, id)| *id).collect();
+        for id in self.ranks[rank].matcher.extract_unexpected(|id| late.contains(id)) {
+            self.ranks[rank].coming.push(id);
+            let message = self.message_mut(id);
             message.is_coming = true;
-            state.coming.push(id);
-            if message.known_ps != UNKNOWN_PS {
-                self.queue.push(message.known_ps, Event::Arrive(id));
+            message.is_here = message.known_ps <= clock_ps;
+            let known_ps = message.known_ps;
+            if known_ps > clock_ps && known_ps != UNKNOWN_PS {
+                self.queue.push(known_ps, Event::Arrive(id));
             }
         }
     }

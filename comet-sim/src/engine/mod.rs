@@ -14,7 +14,8 @@
 //! a message, or has its turn later, so that nothing that is still to be done can happen before the
 //! event. And what a rank does at once depends on its own past and on the order of the messages
 //! from one rank to another alone. So the result is a function of program and machine, and no rank
-//! is ever rolled back.
+//! is ever rolled back. Where two messages want one link, or one receive, at the same picosecond,
+//! the first is the one whose event was added first; that too is the same in every run.
 
 mod matching;
 mod message;
@@ -63,15 +64,13 @@ enum Event {
     Grant(MessageId),
     /// A rank learns of a message.
     Arrive(MessageId),
-    /// A rank dies.
-    Death(u32),
 }
 
 impl Event {
     fn message(&self) -> Option<MessageId> {
         match self {
             Self::Start(id) | Self::Header(id) | Self::Grant(id) | Self::Arrive(id) => Some(*id),
-            Self::Turn(_) | Self::Death(_) => None,
+            Self::Turn(_) => None,
         }
     }
 }
@@ -87,7 +86,7 @@ pub(crate) struct Engine {
     pub(crate) lost: Vec<Lost>,
     pub(crate) failure: Option<JobFailure>,
     /// Ranks that can go on. The one that was woken last goes first, since it needs what the cache
-    /// holds; for the result the order does not matter.
+    /// holds; but for ties the order does not matter.
     ready: Vec<Rank>,
     queue: Queue<Event>,
     routes: Routes,
@@ -103,10 +102,6 @@ pub(crate) struct Engine {
 impl Engine {
     /// A job of which all ranks are about to start.
     pub(crate) fn new(machine: Machine, routes: Routes, n_ranks: usize) -> Self {
-        let mut queue = Queue::default();
-        for (rank, at_ps) in machine.faults.dead_ranks.iter().filter(|(rank, _)| *rank < n_ranks) {
-            queue.push(*at_ps, Event::Death(short(*rank)));
-        }
         let links = Links::new(machine.network.switching, &routes, n_ranks);
         Self {
             ranks: (0..n_ranks).map(|_| RankState::default()).collect(),
@@ -116,7 +111,7 @@ impl Engine {
             lost: Vec::new(),
             failure: None,
             ready: (0..n_ranks).rev().collect(),
-            queue,
+            queue: Queue::default(),
             routes,
             links,
             n_vain_polls: 0,
@@ -193,7 +188,6 @@ impl Engine {
             Event::Header(id) => self.advance(id, now_ps),
             Event::Grant(id) => self.go_on(id, now_ps),
             Event::Arrive(id) => self.arrive_in_order(id, now_ps),
-            Event::Death(rank) => self.die(rank as Rank, now_ps),
         }
         true
     }
@@ -215,14 +209,26 @@ impl Engine {
         }
     }
 
-    fn die(&mut self, rank: Rank, now_ps: u64) {
-        let state = &mut self.ranks[rank];
-        if state.is_finished {
-            return;
+    /// Whether `rank` can do no more: the job has failed, or an injected fault has ended the rank.
+    pub(crate) fn is_over_for(&mut self, rank: Rank) -> bool {
+        let clock_ps = self.ranks[rank].clock_ps;
+        let dead_ranks = &self.machine.faults.dead_ranks;
+        if dead_ranks.iter().any(|(dead, at_ps)| *dead == rank && *at_ps <= clock_ps) {
+            self.ranks[rank].is_dead = true;
         }
-        state.is_dead = true;
-        let message = stuck::death(self, rank, now_ps);
-        self.fail(JobFailure { rank: Some(rank), code: "rank_died", signal: None, message });
+        self.failure.is_some() || self.ranks[rank].is_dead
+    }
+
+    /// Why no rank can go on though some have not returned.
+    fn impasse(&self) -> JobFailure {
+        let dead_ranks = &self.machine.faults.dead_ranks;
+        // One that waits for ever dies while it does.
+        let dead = dead_ranks.iter().filter(|(rank, _)| !self.ranks[*rank].is_finished);
+        let Some((rank, at_ps)) = dead.min_by_key(|(_, at_ps)| *at_ps) else {
+            return stuck::deadlock(self);
+        };
+        let message = stuck::death(self, *rank, *at_ps);
+        JobFailure { rank: Some(*rank), code: "rank_died", signal: None, message }
     }
 }
 
@@ -254,12 +260,17 @@ pub(crate) fn run(
             }
         } else if engine.borrow().failure.is_some() {
             return codes;
-        } else if !engine.borrow_mut().step() {
+        } else if engine.borrow_mut().step() {
+            let mut engine = engine.borrow_mut();
+            if let Some(failure) = watch.look(&engine) {
+                engine.fail(failure);
+            }
+        } else {
             let mut engine = engine.borrow_mut();
             if codes.iter().all(Option::is_some) {
                 return codes;
             }
-            let failure = stuck::deadlock(&engine);
+            let failure = engine.impasse();
             engine.fail(failure);
         }
     }

@@ -163,11 +163,13 @@ impl Engine {
         match &mut self.links {
             Links::Free => Some(now_ps),
             Links::CutThrough(busy_until_ps) => {
-                let is_interface = link >= self.routes.n_links();
+                let first = self.routes.n_links();
                 let network = &self.machine.network;
-                let per_byte = if is_interface { segment.wire } else { network.link_per_byte };
+                let per_byte = if link >= first { segment.wire } else { network.link_per_byte };
+                let is_of_sender = (first..first + self.ranks.len()).contains(&link);
+                let gap_ps = if is_of_sender { segment.gap_ps } else { 0 };
                 let taken_ps = now_ps.max(busy_until_ps[link]);
-                busy_until_ps[link] = taken_ps + per_byte.times(length_bytes);
+                busy_until_ps[link] = taken_ps + per_byte.times(length_bytes).max(gap_ps);
                 Some(taken_ps)
             }
             Links::Circuit(circuits) => {
@@ -190,19 +192,20 @@ impl Engine {
         let (segment, length_bytes) = self.law(id);
         let Message { way, extra_ps, .. } = *self.message(id);
         let wire_ps = segment.wire.times(length_bytes);
-        self.release(way, now_ps + wire_ps.max(segment.gap_ps));
+        self.release(way, now_ps + wire_ps, now_ps + wire_ps.max(segment.gap_ps));
         self.taken(id, now_ps + wire_ps);
         let way_ps = segment.latency_ps + wire_ps;
         self.arrived(id, now_ps + way_ps.saturating_add_signed(extra_ps));
     }
 
-    /// A message has all links of its `way` and leaves them at `free_ps`: they go to those who wait
-    /// for them.
-    fn release(&mut self, way: Way, free_ps: u64) {
+    /// A message has all links of its `way` and leaves them at `free_ps`, and the interface of its
+    /// sender at `next_ps`: they go to those who wait for them.
+    fn release(&mut self, way: Way, free_ps: u64, next_ps: u64) {
         let n_hops = self.routes.hops(way.source(), way.destination());
         for n_taken in 0.. {
             let link = self.link(way.source(), way.destination(), n_taken, n_hops);
             let (Some(link), Links::Circuit(circuits)) = (link, &mut self.links) else { return };
+            let free_ps = if n_taken == 0 { next_ps } else { free_ps };
             let Some((first, last)) = circuits.waiting.remove(&link) else {
                 circuits.free_ps[link] = free_ps;
                 continue;

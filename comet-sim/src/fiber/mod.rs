@@ -107,7 +107,7 @@ struct RankStack {
 }
 
 // SAFETY: base and limit delimit a range of the slab that belongs to this stack alone, whose lowest
-// page is a guard (see `Fibers::new`), with far more than MIN_STACK_SIZE bytes above it; both are
+// page is a guard (see `Slab::of_stacks`), with far more than MIN_STACK_SIZE bytes above it; both are
 // multiples of 64.
 unsafe impl Stack for RankStack {
     fn base(&self) -> StackPointer {

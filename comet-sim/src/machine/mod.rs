@@ -198,7 +198,7 @@ pub struct Noise {
     pub sources: Vec<NoiseSource>,
 }
 
-/// One kind of disturbance (`design`: a share of the undisturbed time of an operation, or a time).
+/// One kind of disturbance: a share of the undisturbed time of an operation, or a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoiseSource {
     /// Each operation's time is multiplied by a log-normal factor of median 1.
@@ -304,6 +304,17 @@ impl Node {
     }
 }
 
+impl Faults {
+    /// A rank from `n_ranks` on for which there is a fault.
+    #[must_use]
+    pub fn beyond(&self, n_ranks: usize) -> Option<usize> {
+        let slow = self.slow_ranks.iter().map(|(rank, _)| *rank);
+        let dead = self.dead_ranks.iter().map(|(rank, _)| *rank);
+        let delayed = self.delays.iter().map(|delay| delay.rank);
+        slow.chain(dead).chain(delayed).find(|rank| *rank >= n_ranks)
+    }
+}
+
 impl Machine {
     /// Whether every message is taken without its receive.
     #[must_use]
@@ -314,7 +325,9 @@ impl Machine {
     /// Whether an operation takes the same time whenever it is done, and clocks tell it.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        self.noise.sources.is_empty() && self.faults.drop_probability == 0.0
+        let Clock { resolution_ps, drift_ppm, .. } = self.clock;
+        let is_fine = resolution_ps <= 1000 && drift_ppm == 0.0;
+        is_fine && self.noise.sources.is_empty() && self.faults == Faults::default()
     }
 
     /// The numbers for a message of `length_bytes` bytes.

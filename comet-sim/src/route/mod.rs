@@ -21,6 +21,9 @@ use fat_tree::FatTree;
 use hypercube::Hypercube;
 use torus::Torus;
 
+/// The longest way, in links.
+const MAX_HOPS: usize = 60_000;
+
 /// All routes between the ranks of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
@@ -46,6 +49,13 @@ impl Routes {
     /// A sentence that says what is wrong, if the ranks do not fill the torus exactly, or if a
     /// switch of the fat tree has fewer than two children.
     pub fn new(shape: &Shape, n_ranks: usize) -> Result<Self, String> {
+        if let Shape::Torus(TorusDims::Given(dims)) = shape
+            && dims.iter().map(|dim| dim / 2).sum::<usize>() > MAX_HOPS
+        {
+            return Err(format!(
+                "the torus {dims:?} has ways of more than {MAX_HOPS} links (give it more dimensions)"
+            ));
+        }
         match shape {
             Shape::Flat => Ok(Self { metric: Metric::Flat, n_links: n_ranks, way: Way::Flat }),
             Shape::Hypercube => Ok(hypercube(n_ranks)),

@@ -67,16 +67,18 @@ fn send_load(script: &mut Script<'_>, [sink, tester]: [Rank; 2], load_bytes: u64
     script.recv(tester, START);
     (0..BURST).for_each(|_| script.send(sink, LOAD, load_bytes));
     let mut again = Script::new(script.bench, script.rank);
+    again.unblocked_recv(sink, CREDIT);
     (0..BURST).for_each(|_| again.send(sink, LOAD, load_bytes));
-    again.recv(sink, CREDIT);
+    again.wait_recv();
     let n_steps = again.steps.len().cast_signed();
     script.go_if_here(tester, STOP, n_steps + 2);
     script.steps.extend(again.steps);
     // Back to the look for STOP, which is two steps.
     script.steps.push(Step::Go { by: -n_steps - 2 });
     script.recv(tester, STOP);
+    script.unblocked_recv(sink, CREDIT);
     script.send(sink, LOAD, 0);
-    script.recv(sink, CREDIT);
+    script.wait_recv();
 }
 
 fn take_load(script: &mut Script<'_>, [source, tester]: [Rank; 2]) {

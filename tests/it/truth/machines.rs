@@ -94,6 +94,7 @@ kind = "eager"
 t0 = "2 us"
 per_byte = "6 ns/B"
 hop = "110 ns"
+gap = "900 ns"
 split = { o_send = "700 ns", o_recv = "500 ns" }
 [[protocol]]
 up_to = "1000 B"
@@ -122,6 +123,7 @@ kind = "eager"
 t0 = "79 us"
 per_byte = "630 ns/B"
 hop = "8333 ns"
+gap = "50 us"
 split = { o_send = "30 us", o_recv = "30 us" }
 [[protocol]]
 kind = "buffered"

@@ -335,8 +335,12 @@ impl World<'_> {
         match event {
             Event::Free(id) => {
                 self.holding.retain(|(_, holder)| *holder != id);
-                for link in &self.messages[id].way {
-                    self.busy_until_ps.insert(*link, at_ps);
+                let Message { law, n_bytes, ref way, .. } = self.messages[id];
+                // The interface of the sender keeps its distance to the next message.
+                let more_ps = law.gap_ps.saturating_sub(time_ps(law.wire, n_bytes));
+                for link in way {
+                    let more_ps = if matches!(link, Link::Out(_)) { more_ps } else { 0 };
+                    self.busy_until_ps.insert(*link, at_ps + more_ps);
                 }
             }
             Event::Move { message, .. } => self.advance(message, at_ps),
@@ -383,7 +387,10 @@ impl World<'_> {
         let per_byte = if is_wire { link_per_byte } else { message.law.wire };
         let busy_until_ps = match switching {
             Switching::Circuit => u64::MAX,
-            Switching::CutThrough => at_ps + time_ps(per_byte, message.n_bytes),
+            Switching::CutThrough => {
+                let gap_ps = if matches!(link, Link::Out(_)) { message.law.gap_ps } else { 0 };
+                at_ps + time_ps(per_byte, message.n_bytes).max(gap_ps)
+            }
         };
         self.busy_until_ps.insert(link, busy_until_ps);
         message.n_taken += 1;
@@ -393,7 +400,7 @@ impl World<'_> {
         if message.n_taken == message.way.len() {
             let wire_ps = time_ps(message.law.wire, message.n_bytes);
             if switching == Switching::Circuit {
-                self.holding.push((at_ps + wire_ps.max(message.law.gap_ps), id));
+                self.holding.push((at_ps + wire_ps, id));
             }
             self.deliver(id, at_ps, 0);
         }
