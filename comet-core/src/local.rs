@@ -287,7 +287,7 @@ impl Transport for Local {
     }
 
     fn clock(&self) -> ClockInfo {
-        ClockInfo { name: "std::time::Instant", is_global: true, is_virtual: false }
+        ClockInfo { name: "std::time::Instant", is_global: true, is_virtual: false, step_ns: None }
     }
 
     fn topology(&self) -> &Topology {

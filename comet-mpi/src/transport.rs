@@ -236,7 +236,12 @@ impl Transport for Mpi {
     }
 
     fn clock(&self) -> ClockInfo {
-        ClockInfo { name: "CLOCK_MONOTONIC", is_global: self.is_one_node, is_virtual: false }
+        ClockInfo {
+            name: "CLOCK_MONOTONIC",
+            is_global: self.is_one_node,
+            is_virtual: false,
+            step_ns: None,
+        }
     }
 
     fn promises(&self) -> Promises {

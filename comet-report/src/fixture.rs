@@ -186,7 +186,12 @@ fn description() -> RunDescription {
 pub(crate) fn start() -> RunStart {
     RunStart {
         n_ranks: 2,
-        clock: ClockInfo { name: "CLOCK_MONOTONIC", is_global: true, is_virtual: false },
+        clock: ClockInfo {
+            name: "CLOCK_MONOTONIC",
+            is_global: true,
+            is_virtual: false,
+            step_ns: None,
+        },
         calibration: ClockCalibration { cost_ns: 18.25, step_ns: Some(1), pair_bias_ns: 20.0 },
         n_cases: 6,
     }

@@ -244,7 +244,7 @@ impl Transport for Shm {
     }
 
     fn clock(&self) -> ClockInfo {
-        ClockInfo { name: "CLOCK_MONOTONIC", is_global: true, is_virtual: false }
+        ClockInfo { name: "CLOCK_MONOTONIC", is_global: true, is_virtual: false, step_ns: None }
     }
 
     fn topology(&self) -> &Topology {

@@ -374,6 +374,7 @@ impl Transport for Sim {
             name: "virtual",
             is_global: clock.offset_spread_ps == 0 && clock.drift_ppm == 0.0,
             is_virtual: true,
+            step_ns: Some(clock.resolution_ps / 1000),
         }
     }
 

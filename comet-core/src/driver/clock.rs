@@ -24,7 +24,7 @@ pub(super) fn calibrate<T: Transport>(t: &T) -> ClockCalibration {
     let pairs_ns: Vec<f64> = (0..N_PAIRS).map(|_| interval_ns(t.now_ns(), t.now_ns())).collect();
     ClockCalibration {
         cost_ns,
-        step_ns: smallest_step_ns(t),
+        step_ns: t.clock().step_ns.or_else(|| smallest_step_ns(t)),
         pair_bias_ns: Summary::of(&pairs_ns).map_or(0.0, |summary| summary.median),
     }
 }

@@ -136,4 +136,6 @@ pub struct ClockInfo {
     pub is_global: bool,
     /// Whether the clock counts simulated time.
     pub is_virtual: bool,
+    /// Its step in nanoseconds, where the transport knows that; it is looked for otherwise.
+    pub step_ns: Option<u64>,
 }

@@ -8,6 +8,9 @@ use super::form::{Entry, FaultForm, NoiseForm, SlowRankForm};
 use super::reader::{Convert, Reader, Table};
 use super::{Delay, Faults, MachineError, Noise, NoiseSource, units};
 
+/// The strongest correlation; beyond it a draw has thousands of terms.
+const MAX_PHI: f64 = 0.999;
+
 /// Kinds of noise, and the keys of each.
 const KINDS: &[(&str, &[&str])] = &[
     ("log_normal", &["sigma"]),
@@ -112,8 +115,8 @@ fn detour(keys: &mut Keys<'_, '_, '_>) -> Result<NoiseSource, MachineError> {
 }
 
 fn correlation(text: &str) -> Result<f64, String> {
-    let phi = units::factor(text).ok().filter(|phi| *phi < 1.0);
-    phi.ok_or_else(|| "is no correlation from 0 to below 1 (write it as in 0.9)".into())
+    let phi = units::factor(text).ok().filter(|phi| *phi <= MAX_PHI);
+    phi.ok_or_else(|| "is no correlation from 0 to 0.999 (write it as in 0.9)".into())
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -231,7 +234,7 @@ mod tests {
         );
         check(
             "kind = \"ar1\"\nphi = 1\nsigma = \"1 %\"",
-            "10: phi = \"1\" is no correlation from 0 to below 1 (write it as in 0.9)",
+            "10: phi = \"1\" is no correlation from 0 to 0.999 (write it as in 0.9)",
         );
         check(
             "kind = \"start_up\"\namplitude = 1\ntau = 0",

@@ -50,8 +50,15 @@ const MOST_DIGITS: usize = 18;
 /// A time, in picoseconds.
 pub(super) fn time_ps(text: &str) -> Result<u64, String> {
     let quantity = Quantity::read(text, "\"79 us\"")?;
-    quantity.rounded(quantity.worth(TIMES)?, 1)
+    let time_ps = quantity.rounded(quantity.worth(TIMES)?, 1)?;
+    if time_ps > DAY_PS {
+        return Err("is longer than a day, 86400 s (virtual time ends after 213 days)".into());
+    }
+    Ok(time_ps)
 }
+
+/// The longest time of a machine file.
+const DAY_PS: u64 = 86_400 * 1_000_000_000_000;
 
 /// A length, in bytes.
 pub(super) fn size_bytes(text: &str) -> Result<u64, String> {
