@@ -396,7 +396,7 @@ impl Transport for Sim {
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
         self.note_site(Location::caller());
         require_source(self, source)?;
-        if !self.poll(Poll::Probe(source, tag)) {
+        if !self.poll(Poll::Probe(source.into(), tag)) {
             return Err(self.job_failed());
         }
         let mut engine = self.engine.borrow_mut();
