@@ -178,7 +178,7 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Looks between two real ones.
-    const INTERVAL: u32 = 1 << 14;
+    const INTERVAL: u32 = 1 << 6;
 
     fn new(signal: &'a dyn Fn() -> Option<&'static str>) -> Self {
         Self { signal, n_looks: 0, since: None }
