@@ -162,6 +162,7 @@ fn description() -> RunDescription {
     RunDescription {
         run_id: "00000000-0000-7000-8000-000000000001".into(),
         started_at: started_at(),
+        date: started_at,
         suite: Suite {
             name: "comet".into(),
             version: "0.1.0".into(),

@@ -131,6 +131,7 @@ impl Common<'_> {
         RunDescription {
             run_id: self.first_id.take().unwrap_or_else(|| new_run_id(started_at)),
             started_at,
+            date: SystemTime::now,
             suite: Suite::of_this_build(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             config: self.config(launch, n_cpus),

@@ -204,6 +204,7 @@ impl Measuring<'_> {
         RunDescription {
             run_id: new_run_id(started_at),
             started_at,
+            date: SystemTime::now,
             suite: Suite::of_this_build(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             config: config.map(|(name, value)| (name.to_owned(), value)).into(),
