@@ -77,6 +77,13 @@ pub struct JobFailure {
     pub message: String,
 }
 
+impl JobFailure {
+    /// A failure that `rank` is to blame for.
+    pub(crate) fn of_rank(rank: Rank, code: &'static str, message: String) -> Self {
+        Self { rank: Some(rank), code, signal: None, message }
+    }
+}
+
 /// What a job has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {

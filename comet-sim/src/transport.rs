@@ -19,6 +19,7 @@ use crate::JobFailure;
 use crate::clock;
 use crate::engine::{Block, Engine, Poll, ReceiveId, Received, SendId, Truncation};
 use crate::fiber::Suspender;
+use crate::machine::Node;
 use crate::stuck;
 
 /// One rank of a simulated job; made by [`run`](crate::run).
@@ -40,8 +41,6 @@ impl fmt::Debug for Sim {
 pub struct SimSend {
     /// The send to wait for, unless it has ended.
     send: Option<SendId>,
-    /// Whether the caller was given control between start and end.
-    is_unblocked: bool,
 }
 
 /// A receive in flight.
@@ -49,7 +48,6 @@ pub struct SimSend {
 pub struct SimRecv<'env> {
     id: ReceiveId,
     buffer: &'env mut [u8],
-    is_unblocked: bool,
 }
 
 impl Sim {
@@ -66,12 +64,7 @@ impl Sim {
     pub(crate) fn note_panic(&self, text: &str) {
         let mut engine = self.engine.borrow_mut();
         let message = stuck::panic(&engine, self.rank, text);
-        engine.fail(JobFailure {
-            rank: Some(self.rank),
-            code: "rank_panicked",
-            signal: None,
-            message,
-        });
+        engine.fail(JobFailure::of_rank(self.rank, "rank_panicked", message));
     }
 
     /// Notes where in the kernel this rank is; inside a collective that is where it was called.
@@ -222,12 +215,11 @@ impl Sim {
         state.truncation = Some(Box::new(truncation));
     }
 
-    /// Has this rank busy for `busy_ps` if it `is_unblocked`: what an unblocked call takes beyond a
-    /// blocked one.
-    fn pay(&self, is_unblocked: bool, busy_ps: u64) {
-        if is_unblocked && busy_ps > 0 {
-            self.engine.borrow_mut().spend(self.rank, busy_ps);
-        }
+    /// Has this rank busy with what an unblocked call takes beyond a blocked one.
+    fn pay(&self, extra_ps: impl FnOnce(&Node) -> u64) {
+        let mut engine = self.engine.borrow_mut();
+        let busy_ps = extra_ps(&engine.machine.node);
+        engine.spend(self.rank, busy_ps);
     }
 
     /// What this rank learns by a look costs time, and is right only when it is its turn. Whether
@@ -238,12 +230,7 @@ impl Sim {
         engine.spend(self.rank, poll_ps);
         if engine.polls_in_vain(self.rank, poll) {
             let message = stuck::livelock(&engine, self.rank);
-            engine.fail(JobFailure {
-                rank: Some(self.rank),
-                code: "livelock",
-                signal: None,
-                message,
-            });
+            engine.fail(JobFailure::of_rank(self.rank, "livelock", message));
         }
         drop(engine);
         self.require_job().is_ok() && self.await_turn().is_ok()
@@ -282,10 +269,8 @@ impl RawTransport for Sim {
         tag: Tag,
         message: &[u8],
     ) -> Result<SimSend> {
-        let isend_ps = self.engine.borrow().machine.node.isend_ps;
-        self.pay(true, isend_ps);
-        let send = self.start(Location::caller(), destination, tag, message)?;
-        Ok(SimSend { send, is_unblocked: true })
+        self.pay(|node| node.isend_ps);
+        Ok(SimSend { send: self.start(Location::caller(), destination, tag, message)? })
     }
 
     fn start_recv<'env>(
@@ -296,9 +281,8 @@ impl RawTransport for Sim {
         buffer: &'env mut [u8],
     ) -> Result<SimRecv<'env>> {
         self.note_site(Location::caller());
-        let irecv_ps = self.engine.borrow().machine.node.irecv_ps;
-        self.pay(true, irecv_ps);
-        Ok(SimRecv { id: self.post(source, tag, buffer.len())?, buffer, is_unblocked: true })
+        self.pay(|node| node.irecv_ps);
+        Ok(SimRecv { id: self.post(source, tag, buffer.len())?, buffer })
     }
 
     fn poll_send(&self, op: &mut SimSend) -> bool {
@@ -322,24 +306,20 @@ impl RawTransport for Sim {
 
     fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()> {
         self.note_site(Location::caller());
-        let wait_ps = self.engine.borrow().machine.node.wait_ps;
-        self.pay(op.is_unblocked, wait_ps);
+        self.pay(|node| node.wait_ps);
         self.finish(op.send)
     }
 
     fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
         self.note_site(Location::caller());
-        let wait_ps = self.engine.borrow().machine.node.wait_ps;
-        self.pay(op.is_unblocked, wait_ps);
+        self.pay(|node| node.wait_ps);
         (self.take(op.id, op.buffer), op.buffer)
     }
 
     fn fail_job(&self, reason: &str) -> ! {
         let mut engine = self.engine.borrow_mut();
         let message = stuck::gave_up(&engine, self.rank, reason);
-        let failure =
-            JobFailure { rank: Some(self.rank), code: "rank_gave_up", signal: None, message };
-        engine.fail(failure);
+        engine.fail(JobFailure::of_rank(self.rank, "rank_gave_up", message));
         drop(engine);
         self.stand_still();
     }

@@ -228,7 +228,7 @@ impl Engine {
             return stuck::deadlock(self);
         };
         let message = stuck::death(self, *rank, *at_ps);
-        JobFailure { rank: Some(*rank), code: "rank_died", signal: None, message }
+        JobFailure::of_rank(*rank, "rank_died", message)
     }
 }
 
@@ -255,23 +255,19 @@ pub(crate) fn run(
             engine.n_switches += 1;
             engine.ranks[rank].is_finished = code.is_some();
             codes[rank] = code;
-            if let Some(failure) = watch.look(&engine) {
-                engine.fail(failure);
-            }
         } else if engine.borrow().failure.is_some() {
             return codes;
-        } else if engine.borrow_mut().step() {
-            let mut engine = engine.borrow_mut();
-            if let Some(failure) = watch.look(&engine) {
-                engine.fail(failure);
-            }
-        } else {
+        } else if !engine.borrow_mut().step() {
             let mut engine = engine.borrow_mut();
             if codes.iter().all(Option::is_some) {
                 return codes;
             }
             let failure = engine.impasse();
             engine.fail(failure);
+        }
+        let failure = watch.look(&engine.borrow());
+        if let Some(failure) = failure {
+            engine.borrow_mut().fail(failure);
         }
     }
 }
