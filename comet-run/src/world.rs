@@ -117,6 +117,15 @@ impl Origin {
     }
 }
 
+/// The machine called `name`, or in the file of that path.
+///
+/// # Errors
+/// One sentence, if there is none or if its file cannot be understood.
+pub(crate) fn machine(name: &str) -> anyhow::Result<MachineFile> {
+    comet_sim::machine::find(name)
+        .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))
+}
+
 /// The numbers of ranks that `world` asks for, a run each; `None` where it leaves that open.
 ///
 /// # Errors

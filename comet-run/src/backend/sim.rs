@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use comet_core::transport::Rank;
-use comet_sim::machine::{self, Buffering, Machine, MachineFile};
+use comet_sim::machine::{Buffering, Machine, MachineFile};
 use comet_sim::{JobFailure, Outcome, RunConfig};
 
 use super::{Backend, Ended, Job, Launch};
@@ -11,7 +11,7 @@ use crate::cli::WorldArgs;
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::session::{self, Session};
-use crate::world::Origin;
+use crate::world::{self, Origin};
 
 /// The machine that is simulated if nobody names one: that of the thesis.
 const DEFAULT_MACHINE: &str = "ipsc860";
@@ -28,11 +28,10 @@ impl Backend for Simulation {
         "ranks in virtual time, on the machine that --machine names"
     }
 
-    fn origin(&self, world: &WorldArgs, _: Option<&Launcher>) -> anyhow::Result<Origin> {
-        let name = world.machine.as_deref().unwrap_or(DEFAULT_MACHINE);
-        let mut file = machine::find(name)
-            .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
-        if let Some(seed) = world.seed {
+    fn origin(&self, asked: &WorldArgs, _: Option<&Launcher>) -> anyhow::Result<Origin> {
+        let name = asked.machine.as_deref().unwrap_or(DEFAULT_MACHINE);
+        let mut file = world::machine(name)?;
+        if let Some(seed) = asked.seed {
             file.machine.noise.seed = seed;
         }
         Ok(Origin::Simulated(Rc::new(file)))

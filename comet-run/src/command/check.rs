@@ -70,7 +70,7 @@ impl Common<'_> {
         let head = format!("{n_ranks} ranks over {name}{clause}\n");
         super::on_first(self.job, || Ok(terminal::print(&head)?))?;
         std::io::stdout().flush().context("cannot write to standard output")?;
-        self.launch(job, prepared, &CheckAudience, &conclude)
+        self.launch(job, prepared, &CheckAudience, &super::say_how_it_ended)
     }
 
     /// What it depends on whether the checks come to their end.
@@ -100,14 +100,6 @@ impl Common<'_> {
         };
         job.launch(&launch, &session, conclude)
     }
-}
-
-/// Says how the job ended, if not in order; returns the exit code.
-fn conclude(ended: &Ended) -> u8 {
-    if let Ended::Failed { message, .. } | Ended::Interrupted { message, .. } = ended {
-        terminal::note(&format!("error: {message}"));
-    }
-    ended.code()
 }
 
 /// Prints one line per check.

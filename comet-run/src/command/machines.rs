@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use comet_sim::machine::{self, MACHINES, MachineFile, Shape, SourceCounts};
+use comet_sim::machine::{MACHINES, MachineFile, Shape, SourceCounts};
 
 use crate::cli::MachinesArgs;
 use crate::exit;
 use crate::terminal;
+use crate::world;
 
 /// Prints one line per machine, or all of one.
 ///
@@ -15,16 +16,11 @@ use crate::terminal;
 /// written.
 pub(super) fn machines(args: &MachinesArgs) -> anyhow::Result<u8> {
     let text = match &args.machine {
-        Some(name) => details(&find(name)?),
+        Some(name) => details(&world::machine(name)?),
         None => list()?,
     };
     terminal::print(&text)?;
     Ok(exit::OK)
-}
-
-/// The machine called `name`, or in the file of that path.
-fn find(name: &str) -> anyhow::Result<MachineFile> {
-    machine::find(name).map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))
 }
 
 fn list() -> anyhow::Result<String> {
@@ -33,7 +29,7 @@ fn list() -> anyhow::Result<String> {
         "machine", "topology", "ranks", "t0 us", "MB/s", "what it is"
     );
     for (name, _) in MACHINES {
-        let file = find(name)?;
+        let file = world::machine(name)?;
         let ranks = file.ranks.map_or_else(|| "any".to_owned(), |n| n.to_string());
         let (startup_us, megabytes_per_s) = (startup_us(&file), megabytes_per_s(&file));
         let (shape, summary) = (shape_name(&file), &file.summary);
@@ -114,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_details_of_a_machine_name_its_sources() {
-        let text = details(&find("ipsc860").unwrap());
+        let text = details(&world::machine("ipsc860").unwrap());
         for part in ["thesis", "published", "156.000  0.410000   25.000"] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -11,6 +11,7 @@ mod reproduce;
 mod run;
 mod schema;
 mod show;
+mod simulated;
 mod validate;
 
 use std::process::ExitCode;
@@ -19,9 +20,8 @@ use std::time::Duration;
 use comet_core::driver::Settings;
 use comet_core::kernel::{HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, Profile, VECTOR_LENGTH};
 use comet_core::topology::Topology;
-use comet_sim::machine::MachineFile;
 
-use crate::backend::{self, Backend, Job, Launch};
+use crate::backend::{self, Backend, Ended, Job, Launch};
 use crate::catalogue;
 use crate::cli::{self, CaseArgs, Cli, Command, EffortArgs, WorldArgs};
 use crate::exit;
@@ -184,6 +184,14 @@ fn for_each(
     Ok(code)
 }
 
+/// Says how a job ended, if not in order; returns the exit code.
+fn say_how_it_ended(ended: &Ended) -> u8 {
+    if let Ended::Failed { message, .. } | Ended::Interrupted { message, .. } = ended {
+        terminal::note(&format!("error: {message}"));
+    }
+    ended.code()
+}
+
 /// Axes that the user gives values for.
 fn overrides(cases: &CaseArgs) -> Vec<Override> {
     let options = [
@@ -214,13 +222,19 @@ fn settings(cases: &CaseArgs, effort: &EffortArgs, origin: &Origin) -> Settings 
     settings.run_budget_ns = effort.budget.map(ns);
     settings.repetitions = effort.repetitions;
     settings.samples = effort.samples;
-    let is_exact = |file: &MachineFile| file.machine.is_exact();
-    if effort.time.is_none() && origin.machine().is_some_and(is_exact) {
+    if effort.time.is_none() {
+        sample_exactly(&mut settings, origin);
+    }
+    settings
+}
+
+/// Takes the samples that tell all on a machine without noise, unless other numbers are set.
+fn sample_exactly(settings: &mut Settings, origin: &Origin) {
+    if origin.machine().is_some_and(|file| file.machine.is_exact()) {
         let (samples, repetitions) = EXACT;
         settings.samples.get_or_insert(samples);
         settings.repetitions.get_or_insert(repetitions);
     }
-    settings
 }
 
 /// The id of the kernel whose check is to be spoiled.
@@ -249,7 +263,6 @@ fn launch(world: &WorldArgs, topology: Topology, bind: Binding, settings: &Setti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Ended;
     use crate::session::Session;
     use clap::Parser as _;
     use comet_core::transport::Rank;

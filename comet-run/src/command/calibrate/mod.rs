@@ -31,7 +31,7 @@ use comet_sim::machine::MachineFile;
 use serde_json::json;
 
 use super::{Joined, Prepared};
-use crate::backend::{self, Backend, Ended, Job, Launch};
+use crate::backend::{self, Backend, Job, Launch};
 use crate::cli::{CalibrateArgs, ProgressArg, WorldArgs};
 use crate::exit;
 use crate::gate::Gate;
@@ -96,10 +96,7 @@ fn world(asked: &WorldArgs, origin: &Origin) -> WorldArgs {
 fn settings(profile: Profile, origin: &Origin) -> Settings {
     let mut settings = Settings::of(profile);
     settings.case_budget_ns /= N_LAUNCHES as u64;
-    if origin.machine().is_some_and(|file| file.machine.is_exact()) {
-        let (samples, repetitions) = super::EXACT;
-        (settings.samples, settings.repetitions) = (Some(samples), Some(repetitions));
-    }
+    super::sample_exactly(&mut settings, origin);
     settings
 }
 
@@ -193,7 +190,7 @@ impl Measuring<'_> {
         };
         // What is still in a buffer would be written once more by each rank.
         std::io::stdout().flush().context("cannot write to standard output")?;
-        self.job.launch(launch, &session, &say_how_it_ended)
+        self.job.launch(launch, &session, &super::say_how_it_ended)
     }
 
     fn describe(&self, launch: &Launch) -> RunDescription {
@@ -217,14 +214,6 @@ impl Measuring<'_> {
             environment: Environment::capture(Path::new("/"), std::iter::empty()),
         }
     }
-}
-
-/// Says how the job ended, if not in order; returns the exit code.
-fn say_how_it_ended(ended: &Ended) -> u8 {
-    if let Ended::Failed { message, .. } | Ended::Interrupted { message, .. } = ended {
-        terminal::note(&format!("error: {message}"));
-    }
-    ended.code()
 }
 
 /// Makes the machine of what was measured, writes it down, and says what it predicts.

@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use comet_core::driver::{self, Settings};
+use anyhow::Context as _;
+use comet_core::driver::Settings;
 use comet_core::kernel::{Case, Profile};
 use comet_core::topology::Topology;
 use comet_sim::machine::Machine;
-use comet_sim::{Outcome, RunConfig};
 
+use super::super::simulated;
 use super::calibration::is_left_out;
 use super::readings::{Collector, Key, Reading, Readings};
 use crate::catalogue;
-use crate::exit;
 
 /// Operations between two clock readings: the driver's number for short ones, so that what
 /// successive operations do to each other counts as it does there.
@@ -33,21 +33,11 @@ pub(super) fn simulate(
         samples: Some(1),
         ..Settings::of(Profile::Quick)
     };
-    let outcome = comet_sim::run(&RunConfig::new(machine, topology), |t| {
-        let mut listener = Collector(Rc::clone(&readings));
-        let kernels = catalogue::kernels();
-        let end = if comet_core::transport::Transport::rank(t) == 0 {
-            driver::conduct(t, &kernels, cases, &settings, &mut listener).is_ok()
-        } else {
-            driver::follow(t, &kernels, &settings).is_ok()
-        };
-        if end { exit::OK } else { exit::INTERNAL }
-    })?;
-    match outcome {
-        Outcome::Finished { code: exit::OK, .. } => Ok(readings.take()),
-        Outcome::Finished { code, .. } => anyhow::bail!("the simulation ended with code {code}"),
-        Outcome::Failed(failure) => anyhow::bail!("the simulation failed: {}", failure.message),
-    }
+    let mut listener = Collector(Rc::clone(&readings));
+    let kernels = catalogue::kernels();
+    simulated::measure(machine, topology, &kernels, cases, &settings, &mut listener)
+        .context("the simulation failed")?;
+    Ok(readings.take())
 }
 
 /// One case that the machine was not fitted to.

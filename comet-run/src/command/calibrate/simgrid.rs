@@ -15,7 +15,7 @@
 //! - TCP's windows and the default precision must be out of the way, and every host that is named
 //!   has to exist.
 
-use comet_sim::machine::{Machine, PerByte, Segment, Shape};
+use comet_sim::machine::{Machine, Segment, Shape};
 
 use crate::exit;
 
@@ -82,14 +82,10 @@ struct Law {
 impl Law {
     #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53 ps")]
     fn of(segment: &Segment) -> Self {
-        let Segment { o_send_ps, handshake_ps, latency_ps, o_recv_ps, .. } = segment;
-        let t0_ps = o_send_ps + handshake_ps + latency_ps + o_recv_ps;
-        let PerByte(per_byte) = PerByte(segment.send.0 + segment.wire.0 + segment.recv.0);
         Self {
             up_to_bytes: segment.up_to_bytes,
-            t0_s: t0_ps as f64 / PS_PER_S,
-            // In units of 2^-20 ps.
-            per_byte_s: per_byte as f64 / f64::from(1 << 20) / PS_PER_S,
+            t0_s: segment.startup_ps() as f64 / PS_PER_S,
+            per_byte_s: segment.per_byte_ps() / PS_PER_S,
         }
     }
 

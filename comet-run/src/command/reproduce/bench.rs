@@ -1,20 +1,20 @@
 //! A bench: kernels on the ranks of a simulated machine, measured by the driver that measures
 //! everywhere. What a figure needs to know of the machine, it learns here and nowhere else.
 
-use std::cell::RefCell;
 use std::error::Error;
 
+use anyhow::Context as _;
 use comet_core::context::Context;
-use comet_core::driver::{self, Settings};
+use comet_core::driver::Settings;
 use comet_core::event::{Event, Listener, Measurement};
 use comet_core::kernel::{Axis, Case, Figure, Kernel, KernelError, KernelInfo, Profile};
 use comet_core::stats::Summary;
 use comet_core::sweep;
 use comet_core::topology::Topology;
-use comet_core::transport::Transport as _;
+use comet_sim::Sim;
 use comet_sim::machine::{Machine, MachineFile, NoiseSource, Shape};
-use comet_sim::{Outcome, RunConfig, Sim};
 
+use super::super::simulated;
 use crate::catalogue;
 use crate::exit;
 
@@ -27,9 +27,6 @@ const REPETITIONS: u32 = 10;
 const UNSTEADINESS: f64 = 0.1;
 /// Samples of a case on an unsteady machine.
 const N_UNSTEADY_SAMPLES: u32 = 30;
-
-/// What became of each case, in their order.
-type Results = RefCell<Vec<anyhow::Result<Measurement>>>;
 
 /// A machine to measure on.
 pub(super) struct Bench {
@@ -80,12 +77,15 @@ impl Bench {
         let infos = catalogue::infos();
         let info = infos.into_iter().find(|info| info.id() == id).expect("there is such a kernel");
         let cases = cases(info, sweeps)?;
-        let results = RefCell::new(Vec::new());
-        let config = RunConfig::new(self.machine.clone(), Topology::hypercube(n_ranks));
-        match comet_sim::run(&config, |t| take_part(t, &cases, self.n_samples, &results))? {
-            Outcome::Finished { .. } => results.into_inner().into_iter().collect(),
-            Outcome::Failed(failure) => anyhow::bail!("{id} ended early: {}", failure.message),
-        }
+        let kernels: Vec<Complete> = catalogue::kernels().into_iter().map(Complete).collect();
+        let kernels: Vec<&dyn Kernel<Sim>> = kernels.iter().map(|kernel| kernel as _).collect();
+        let mut settings = Settings::of(Profile::Quick);
+        (settings.samples, settings.repetitions) = (Some(self.n_samples), Some(REPETITIONS));
+        let mut results = Collector(Vec::new());
+        let (machine, topology) = (self.machine.clone(), Topology::hypercube(n_ranks));
+        simulated::measure(machine, topology, &kernels, &cases, &settings, &mut results)
+            .with_context(|| format!("{id} ended early"))?;
+        results.0.into_iter().collect()
     }
 }
 
@@ -116,25 +116,10 @@ fn cases(info: &'static KernelInfo, sweeps: &[&str]) -> anyhow::Result<Vec<Case>
     Ok(rows.iter().map(|row| Case::new(info, row)).collect())
 }
 
-/// The life of one rank; returns its code.
-fn take_part(t: &Sim, cases: &[Case], n_samples: u32, results: &Results) -> u8 {
-    let kernels: Vec<Complete> = catalogue::kernels().into_iter().map(Complete).collect();
-    let kernels: Vec<&dyn Kernel<Sim>> = kernels.iter().map(|kernel| kernel as _).collect();
-    let mut settings = Settings::of(Profile::Quick);
-    (settings.samples, settings.repetitions) = (Some(n_samples), Some(REPETITIONS));
-    // Whoever cannot go on has learnt it from the job, which has failed.
-    let is_ok = if t.rank() == 0 {
-        driver::conduct(t, &kernels, cases, &settings, &mut Collector(results)).is_ok()
-    } else {
-        driver::follow(t, &kernels, &settings).is_ok()
-    };
-    u8::from(!is_ok)
-}
+/// Keeps what became of each case, in their order.
+struct Collector(Vec<anyhow::Result<Measurement>>);
 
-/// Keeps what was measured, and why the rest was not.
-struct Collector<'a>(&'a Results);
-
-impl Listener for Collector<'_> {
+impl Listener for Collector {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         let result = match event {
             Event::CaseFinished(measurement) => Ok((*measurement).clone()),
@@ -143,7 +128,7 @@ impl Listener for Collector<'_> {
             }
             _ => return Ok(()),
         };
-        self.0.borrow_mut().push(result);
+        self.0.push(result);
         Ok(())
     }
 }

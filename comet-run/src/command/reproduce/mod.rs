@@ -24,11 +24,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use comet_sim::machine::{self, MachineFile};
+use comet_sim::machine::MachineFile;
 
 use crate::cli::{ReproduceArgs, Study};
 use crate::exit;
 use crate::terminal;
+use crate::world;
 use bench::Bench;
 use claim::Claim;
 use curve::Curves;
@@ -66,7 +67,7 @@ impl Findings {
 /// written.
 pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let Study::Thesis = args.study;
-    let file = find(args.machine.as_deref().unwrap_or(FIT))?;
+    let file = world::machine(args.machine.as_deref().unwrap_or(FIT))?;
     let bench = Bench::new(&file)?;
     let echo = Echo::measure(&bench)?;
     let Findings { mut claims, curves } = all_figures(&bench, &echo)?;
@@ -100,15 +101,11 @@ fn all_figures(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
 /// Figures 5.1 and 5.2 on the machine with the marks of the thesis, and how the two machines
 /// contradict each other, given the echo by the fit.
 fn by_the_marks(by_fit: &Echo) -> anyhow::Result<(String, Vec<Claim>)> {
-    let file = find(MARKS)?;
+    let file = world::machine(MARKS)?;
     let echo = Echo::measure(&Bench::new(&file)?)?;
     let claims = echo.claims(Law::Marks);
     let text = section(&file, &claims) + &point_to_point::contradiction(by_fit, &echo) + "\n";
     Ok((text, claims))
-}
-
-fn find(name: &str) -> anyhow::Result<MachineFile> {
-    machine::find(name).map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))
 }
 
 /// Chapter and number of a figure.
