@@ -1,18 +1,15 @@
 //! What the calibrated machine predicts, beside what was measured.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{Case, Profile};
 use comet_core::topology::Topology;
 use comet_sim::machine::Machine;
 
-use super::super::simulated;
 use super::calibration::is_left_out;
-use super::readings::{Collector, Key, Reading, Readings};
+use super::readings::{Key, Reading, Readings};
 use crate::catalogue;
+use crate::command::simulated;
 
 /// Operations between two clock readings: the driver's number for short ones, so that what
 /// successive operations do to each other counts as it does there.
@@ -27,17 +24,16 @@ pub(super) fn simulate(
     topology: Topology,
     cases: &[Case],
 ) -> anyhow::Result<Readings> {
-    let readings = Rc::new(RefCell::new(Readings::default()));
+    let mut readings = Readings::default();
     let settings = Settings {
         repetitions: Some(REPETITIONS),
         samples: Some(1),
         ..Settings::of(Profile::Quick)
     };
-    let mut listener = Collector(Rc::clone(&readings));
     let kernels = catalogue::kernels();
-    simulated::measure(machine, topology, &kernels, cases, &settings, &mut listener)
+    simulated::measure(machine, topology, &kernels, cases, &settings, &mut readings)
         .context("the simulation failed")?;
-    Ok(readings.take())
+    Ok(readings)
 }
 
 /// One case that the machine was not fitted to.

@@ -1,9 +1,7 @@
 //! What a calibration measures, and the medians that came of it.
 
-use std::cell::RefCell;
 use std::error::Error;
 use std::path::Path;
-use std::rc::Rc;
 
 use comet_core::event::{Event, Listener, Measurement};
 use comet_core::kernel::{Axis, Case, HOPS, KernelInfo, LENGTH_BYTES, Profile, VECTOR_LENGTH};
@@ -99,13 +97,11 @@ impl Readings {
     }
 }
 
-/// Collects what a run in this process measures.
-pub(super) struct Collector(pub(super) Rc<RefCell<Readings>>);
-
-impl Listener for Collector {
+/// Keeps what is measured; of a run whose ranks live in this process.
+impl Listener for Readings {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         if let Event::CaseFinished(measurement) = event {
-            self.0.borrow_mut().all.extend(of_measurement(measurement));
+            self.all.extend(of_measurement(measurement));
         }
         Ok(())
     }

@@ -14,8 +14,8 @@ use comet_core::topology::Topology;
 use comet_sim::Sim;
 use comet_sim::machine::{Machine, MachineFile, NoiseSource, Shape};
 
-use super::super::simulated;
 use crate::catalogue;
+use crate::command::simulated;
 use crate::exit;
 
 /// The ranks of the thesis's machine.
