@@ -1,7 +1,12 @@
-//! The line over several links, `t = a + b n + c (h - 1)`: what one more hop costs.
+//! The line over several links, `t = a + b n + c (h - 1)`: what one more hop costs, and whether
+//! each hop costs its time for each unit of size too.
 
 use super::least_squares::{Solution, solve};
-use super::{FitError, Quality, Weights};
+use super::quality::MIN_BIC_DROP;
+use super::{FitError, Quality, Range, Weights};
+
+/// Fewest distances that tell a cost for each hop from one for each hop and unit of size.
+const MIN_HOP_CLASSES: usize = 3;
 
 /// A fitted law of size and hops.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,12 +31,30 @@ impl HopLine {
     /// weight.
     pub fn fit(points: &[(f64, f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
         let rows: Vec<[f64; 3]> = points.iter().map(|(n, h, _)| [1.0, h - 1.0, *n]).collect();
-        let times: Vec<f64> = points.iter().map(|(_, _, t)| *t).collect();
         let pairs: Vec<(f64, f64)> = points.iter().map(|(n, _, t)| (*n, *t)).collect();
         let Solution { coefficients: [t0, per_hop, per_unit], covariance, quality } =
-            solve(&rows, &times, &weights.of(&pairs)?)?;
+            solve(&rows, &pairs, weights)?;
         let errors = covariance.map(|c| [c[0][0].sqrt(), c[2][2].sqrt(), c[1][1].sqrt()]);
         Ok(Self { t0, per_unit, per_hop, errors, quality })
+    }
+
+    /// The range of the time at size 0; `None` if that is not positive, or for three points.
+    #[must_use]
+    pub fn t0_range(&self) -> Option<Range> {
+        let is_startup = self.t0 > 0.0;
+        is_startup.then_some(Range::around_positive(self.t0, self.errors?[0], self.quality.dof)?)
+    }
+
+    /// The range of the time for each unit of size; `None` for three points.
+    #[must_use]
+    pub fn per_unit_range(&self) -> Option<Range> {
+        Range::around(self.per_unit, self.errors?[1], self.quality.dof)
+    }
+
+    /// The range of the time for each link beyond the first; `None` for three points.
+    #[must_use]
+    pub fn per_hop_range(&self) -> Option<Range> {
+        Range::around(self.per_hop, self.errors?[2], self.quality.dof)
     }
 
     /// The time for size `n` over `hops` links.
@@ -41,9 +64,99 @@ impl HopLine {
     }
 }
 
+/// What speaks for a message that is stored in each node on its way and sent on as a whole:
+/// a further term `d n (h - 1)`, which a message that is only routed through does not have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StoreAndForward {
+    /// Time for each unit of size on each link beyond the first (`d`).
+    pub per_unit_and_hop: f64,
+    /// Its range; `None` for four points.
+    pub range: Option<Range>,
+    /// By how much the Bayesian criterion falls with this term.
+    pub bic_drop: f64,
+}
+
+impl StoreAndForward {
+    /// The test of `points`, each a size, a number of hops from 1, and a time.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than three numbers of hops or two sizes, or if a number has
+    /// no weight.
+    pub fn test(points: &[(f64, f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
+        let found = n_hop_classes(points);
+        if found < MIN_HOP_CLASSES {
+            let what = "distances in hops";
+            return Err(FitError::TooFew { what, found, expected: MIN_HOP_CLASSES });
+        }
+        let row = |(n, h, _): &(f64, f64, f64)| [1.0, h - 1.0, *n, n * (h - 1.0)];
+        let rows: Vec<[f64; 4]> = points.iter().map(row).collect();
+        let pairs: Vec<(f64, f64)> = points.iter().map(|(n, _, t)| (*n, *t)).collect();
+        let Solution { coefficients: [.., value], covariance, quality } =
+            solve(&rows, &pairs, weights)?;
+        let range = covariance.and_then(|c| Range::around(value, c[3][3].sqrt(), quality.dof));
+        let bic_drop = HopLine::fit(points, weights)?.quality.bic - quality.bic;
+        Ok(Self { per_unit_and_hop: value, range, bic_drop })
+    }
+
+    /// Whether the points speak for it clearly.
+    #[must_use]
+    pub fn is_likely(&self) -> bool {
+        self.per_unit_and_hop > 0.0 && self.bic_drop >= MIN_BIC_DROP
+    }
+}
+
+fn n_hop_classes(points: &[(f64, f64, f64)]) -> usize {
+    let mut hops: Vec<f64> = points.iter().map(|(_, h, _)| *h).collect();
+    hops.sort_by(f64::total_cmp);
+    hops.dedup();
+    hops.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Points of a law with 25 us for a hop and this time for each byte of one.
+    fn points(per_unit_and_hop: f64, noise: f64) -> Vec<(f64, f64, f64)> {
+        let time = |n: f64, h: f64| 156.0 + 0.41 * n + (25.0 + per_unit_and_hop * n) * (h - 1.0);
+        let wobble = |i: usize| 1.0 + noise * (i as f64 * 2.4).sin();
+        let of_size = |n: f64| [1.0, 2.0, 3.0, 4.0].map(|h| (n, h, time(n, h)));
+        let exact = [101.0, 300.0, 1024.0, 4096.0, 20_000.0].into_iter().flat_map(of_size);
+        exact.enumerate().map(|(i, (n, h, t))| (n, h, t * wobble(i))).collect()
+    }
+
+    #[test]
+    fn storing_and_forwarding_is_told_from_routing() {
+        let check = |per_unit_and_hop: f64, noise: f64, expected: bool| {
+            let points = points(per_unit_and_hop, noise);
+            let test = StoreAndForward::test(&points, Weights::Relative).unwrap();
+            assert_eq!(test.is_likely(), expected, "{test:?}");
+            let error = (test.per_unit_and_hop - per_unit_and_hop).abs();
+            assert!(error <= noise * 0.41 + 1e-9, "{test:?}");
+            let is_held = test.range.unwrap().contains(per_unit_and_hop);
+            assert!(is_held || noise == 0.0, "{test:?}");
+        };
+        check(0.0, 0.0, false);
+        check(0.0, 0.02, false);
+        check(0.41, 0.0, true);
+        check(0.41, 0.02, true);
+    }
+
+    #[test]
+    fn ranges_hold_the_planted_law() {
+        let law = HopLine::fit(&points(0.0, 0.02), Weights::Relative).unwrap();
+        let ranges = [law.t0_range(), law.per_unit_range(), law.per_hop_range()];
+        for (range, planted) in ranges.into_iter().zip([156.0, 0.41, 25.0]) {
+            assert!(range.unwrap().contains(planted), "{range:?} does not hold {planted}");
+        }
+    }
+
+    #[test]
+    fn two_distances_do_not_tell_storing_from_routing() {
+        let near: Vec<_> = points(0.0, 0.0).into_iter().filter(|point| point.1 < 3.0).collect();
+        let error = StoreAndForward::test(&near, Weights::Relative).unwrap_err().to_string();
+        assert_eq!(error, "2 distances in hops are too few (measure at least 3)");
+    }
 
     #[test]
     fn fit_recovers_what_a_hop_costs() {

@@ -3,10 +3,14 @@
 //! The columns are made orthogonal twice over (Gram-Schmidt), and the solution is corrected once by
 //! its own residuals, so that parameters are found to rounding where the points follow the law.
 
-use super::{FitError, Quality};
+use super::quality::count;
+use super::{FitError, Quality, Weights};
 
 /// Part of a column that must not follow from the others.
 const MIN_INDEPENDENT_SHARE: f64 = 1e-12;
+
+/// Least part of its own residual that a point keeps; a law that follows it wholly leaves none.
+const MIN_FREEDOM: f64 = 1e-6;
 
 /// A solved problem.
 pub(super) struct Solution<const K: usize> {
@@ -18,50 +22,91 @@ pub(super) struct Solution<const K: usize> {
     pub(super) quality: Quality,
 }
 
-/// The coefficients for which `y` is nearest to the sum of the columns, a row for each point.
+/// The law of `points`, pairs of a size and a time, that is nearest to them as a sum of columns,
+/// with a row for each point.
+///
+/// # Errors
+/// [`FitError`] if a number is not finite or has no weight, or if the columns depend on each other.
+pub(super) fn solve<const K: usize>(
+    rows: &[[f64; K]],
+    points: &[(f64, f64)],
+    weights: Weights<'_>,
+) -> Result<Solution<K>, FitError> {
+    let known = weights.of(points)?;
+    let Nearest { coefficients, spread, residuals } = nearest(rows, points, &known)?;
+    let mut quality = Quality::of(points, &known, &residuals, K);
+    let squares: f64 = known.iter().zip(&residuals).map(|(w, r)| w * r * r).sum();
+    let variance = (quality.dof > 0).then(|| squares / count(quality.dof));
+    quality.chi2_red = variance.filter(|_| weights.are_known());
+    let covariance = variance.map(|variance| match weights {
+        Weights::HalfWidths(_) => sandwich(rows, &known, &residuals, spread),
+        _ => scaled(spread, variance),
+    });
+    Ok(Solution { coefficients, covariance, quality })
+}
+
+/// The covariances where each point has its own variance, which its weight need not tell: weights
+/// from measured intervals are as uncertain as those.
+///
+/// It is the estimator HC3 (MacKinnon and White, Journal of Econometrics 29, 1985), whose residuals
+/// are those from the fit without their point. Where the scatter is beyond the standard errors, it
+/// grows with the scatter.
+pub(super) fn sandwich<const K: usize>(
+    rows: &[[f64; K]],
+    weights: &[f64],
+    residuals: &[f64],
+    spread: [[f64; K]; K],
+) -> [[f64; K]; K] {
+    let mut covariance = [[0.0; K]; K];
+    for ((row, weight), residual) in rows.iter().zip(weights).zip(residuals) {
+        // By how much the parameters follow this point, and by how much its residual shrinks.
+        let pull: [f64; K] = std::array::from_fn(|k| weight * dot(&spread[k], row));
+        let part = residual / (1.0 - dot(&pull, row)).max(MIN_FREEDOM);
+        for (line, a) in covariance.iter_mut().zip(pull) {
+            line.iter_mut().zip(pull).for_each(|(entry, b)| *entry += a * b * part * part);
+        }
+    }
+    covariance
+}
+
+/// The nearest sum of columns.
+pub(super) struct Nearest<const K: usize> {
+    /// The factor of each column.
+    pub(super) coefficients: [f64; K],
+    /// Their covariances if a point of weight 1 has the variance 1.
+    pub(super) spread: [[f64; K]; K],
+    /// What is left of each time.
+    pub(super) residuals: Vec<f64>,
+}
+
+/// The same for given weights, without what follows from the residuals.
 ///
 /// # Errors
 /// [`FitError`] if a number is not finite, or if the columns depend on each other.
-pub(super) fn solve<const K: usize>(
+pub(super) fn nearest<const K: usize>(
     rows: &[[f64; K]],
-    y: &[f64],
+    points: &[(f64, f64)],
     weights: &[f64],
-) -> Result<Solution<K>, FitError> {
-    for (row, y) in rows.iter().zip(y) {
-        if !(row.iter().all(|x| x.is_finite()) && y.is_finite()) {
-            return Err(FitError::NotFinite { x: row[K - 1], y: *y });
+) -> Result<Nearest<K>, FitError> {
+    for (row, (x, y)) in rows.iter().zip(points) {
+        if !(row.iter().all(|value| value.is_finite()) && y.is_finite()) {
+            return Err(FitError::NotFinite { x: *x, y: *y });
         }
     }
     let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
     let basis = Basis::of(rows, &roots)
         .ok_or(FitError::Undetermined { n_points: rows.len(), n_parameters: K })?;
-    let mut coefficients = basis.project(&weighted(y, &roots));
-    let correction = basis.project(&weighted(&residuals(rows, y, &coefficients), &roots));
+    let times: Vec<f64> = points.iter().map(|(_, t)| *t).collect();
+    let mut coefficients = basis.project(&weighted(&times, &roots));
+    let correction = basis.project(&weighted(&residuals(rows, &times, &coefficients), &roots));
     coefficients.iter_mut().zip(correction).for_each(|(value, by)| *value += by);
-    let residuals = residuals(rows, y, &coefficients);
-    let squares = sum_of_squares(&weighted(&residuals, &roots));
-    Ok(Solution {
-        coefficients,
-        covariance: basis.covariance(squares, rows.len()),
-        quality: quality(y, weights, &residuals),
-    })
+    let residuals = residuals(rows, &times, &coefficients);
+    Ok(Nearest { coefficients, spread: basis.spread(), residuals })
 }
 
-/// How well a law with these `residuals` describes the values `y`.
-pub(super) fn quality(y: &[f64], weights: &[f64], residuals: &[f64]) -> Quality {
-    let total: f64 = weights.iter().sum();
-    let mean = weights.iter().zip(y).map(|(w, y)| w * y).sum::<f64>() / total;
-    let squares = |values: &mut dyn Iterator<Item = f64>| -> f64 {
-        weights.iter().zip(values).map(|(w, value)| w * value * value).sum()
-    };
-    let spread = squares(&mut y.iter().map(|y| y - mean));
-    let unexplained = squares(&mut residuals.iter().copied());
-    let relative = |(r, y): (&f64, &f64)| if *r == 0.0 { 0.0 } else { (r / y).abs() };
-    Quality {
-        n_points: y.len(),
-        r_squared: (spread > 0.0).then(|| 1.0 - unexplained / spread),
-        max_relative_residual: residuals.iter().zip(y).map(relative).fold(0.0, f64::max),
-    }
+/// A matrix of covariances times `variance`.
+pub(super) fn scaled<const K: usize>(spread: [[f64; K]; K], variance: f64) -> [[f64; K]; K] {
+    spread.map(|row| row.map(|value| variance * value))
 }
 
 /// Orthonormal columns, and how the given ones are made of them.
@@ -113,10 +158,8 @@ impl<const K: usize> Basis<K> {
         x
     }
 
-    /// The covariances of the coefficients, if the weighted residuals have this sum of squares.
-    fn covariance(&self, squares: f64, n_points: usize) -> Option<[[f64; K]; K]> {
-        #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 points")]
-        let variance = squares / n_points.checked_sub(K).filter(|free| *free > 0)? as f64;
+    /// The covariances of the coefficients if a point of weight 1 has the variance 1.
+    fn spread(&self) -> [[f64; K]; K] {
         let mut inverse = [[0.0; K]; K];
         for (k, column) in inverse.iter_mut().enumerate() {
             let mut unit = [0.0; K];
@@ -126,7 +169,7 @@ impl<const K: usize> Basis<K> {
         // The inverse stands in columns: its product with its transpose sums over them.
         let entry =
             |i: usize, j: usize| inverse.iter().map(|column| column[i] * column[j]).sum::<f64>();
-        Some(std::array::from_fn(|i| std::array::from_fn(|j| variance * entry(i, j))))
+        std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j)))
     }
 }
 
@@ -154,7 +197,8 @@ mod tests {
     fn covariances_agree_with_the_textbook_formula() {
         // y = x over x = 0, 1, 2 with residuals 1, -2, 1 (times 1/6 after the fit).
         let rows = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]];
-        let solution = solve(&rows, &[0.5, 0.0, 2.5], &[1.0; 3]).unwrap();
+        let points = [(0.0, 0.5), (1.0, 0.0), (2.0, 2.5)];
+        let solution = solve(&rows, &points, Weights::Equal).unwrap();
         let [a, b] = solution.coefficients;
         assert!(a.abs() < 1e-14 && (b - 1.0).abs() < 1e-14, "{a} {b}");
         // s² = 1.5, Sxx = 2, mean 1: Var b = 0.75, Var a = s² (1/3 + 1/2), Cov = -0.75.
@@ -166,10 +210,23 @@ mod tests {
     }
 
     #[test]
+    fn without_knowledge_of_the_variances_each_residual_counts_where_it_is() {
+        // The leverages are 5/6, 1/3, 5/6, so that 0.5, -1, 0.5 are 3, -1.5, 3 without their point.
+        let points = [(0.0, 1.0), (1.0, 1.0), (2.0, 4.0)];
+        let rows = points.map(|(x, _)| [1.0, x]);
+        let solution = solve(&rows, &points, Weights::HalfWidths(&[1.0; 3])).unwrap();
+        let expected = [[6.75, -4.5], [-4.5, 4.5]];
+        let found = solution.covariance.unwrap();
+        for (found, expected) in found.as_flattened().iter().zip(expected.as_flattened()) {
+            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        }
+    }
+
+    #[test]
     fn columns_that_depend_on_each_other_are_refused() {
         let check = |rows: &[[f64; 2]]| {
             let n_points = rows.len();
-            let refused = solve(rows, &vec![1.0; n_points], &vec![1.0; n_points]).err();
+            let refused = solve(rows, &vec![(1.0, 1.0); n_points], Weights::Equal).err();
             assert_eq!(refused, Some(FitError::Undetermined { n_points, n_parameters: 2 }));
         };
         check(&[]);

@@ -3,7 +3,8 @@
 //! Hockney and Jesshope's parameters (Parallel Computers 2, section 1.3.3; PARKBENCH report,
 //! COMMS1): r∞ = 1/b, n½ = a/b, π₀ = 1/a, so that n½ = a r∞ and π₀ = r∞ / n½.
 
-use super::least_squares::{Solution, quality, solve};
+use super::least_squares::{Solution, solve};
+use super::range::{Range, Ratio};
 use super::{FitError, Quality, Weights};
 
 /// A fitted line; times in the unit of the points' times, sizes in the unit of their sizes.
@@ -34,9 +35,8 @@ impl Line {
     /// [`FitError`] if there are fewer than two different sizes, or if a number has no weight.
     pub fn fit(points: &[(f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
         let rows: Vec<[f64; 2]> = points.iter().map(|(n, _)| [1.0, *n]).collect();
-        let times: Vec<f64> = points.iter().map(|(_, t)| *t).collect();
         let Solution { coefficients: [t0, per_unit], covariance, quality } =
-            solve(&rows, &times, &weights.of(points)?)?;
+            solve(&rows, points, weights)?;
         Ok(Self { t0, per_unit, covariance, quality })
     }
 
@@ -56,9 +56,8 @@ impl Line {
         } else {
             (mean(points, &weights).max(0.0), 0.0)
         };
-        let times: Vec<f64> = points.iter().map(|(_, t)| *t).collect();
         let residuals: Vec<f64> = points.iter().map(|(n, t)| t - t0 - per_unit * n).collect();
-        let quality = quality(&times, &weights, &residuals);
+        let quality = Quality::of(points, &weights, &residuals, 2);
         Ok(Self { t0, per_unit, covariance: None, quality })
     }
 
@@ -78,6 +77,13 @@ impl Line {
     #[must_use]
     pub fn at(&self, n: f64) -> f64 {
         self.t0 + self.per_unit * n
+    }
+
+    /// The startup time; `None` if `t0` is not positive (`t0_nonpositive`): then the points say
+    /// nothing about it, and r∞ alone may be published.
+    #[must_use]
+    pub fn startup(&self) -> Option<f64> {
+        (self.t0 > 0.0).then_some(self.t0)
     }
 
     /// The rate for infinite sizes, r∞ = 1/b; `None` if the time does not grow.
@@ -119,16 +125,43 @@ impl Line {
     /// Standard error of n½ to first order, for which `t0` and `per_unit` are not independent.
     #[must_use]
     pub fn n_half_error(&self) -> Option<f64> {
-        let ([[var_a, cov], [_, var_b]], q) = (self.covariance?, self.n_half()?);
-        // Rounding may leave less than nothing where the points follow the line exactly.
-        let variance = (var_a - 2.0 * q * cov + q * q * var_b).max(0.0);
-        Some(variance.sqrt() / self.per_unit)
+        Some(self.n_half_ratio()?.error())
     }
 
     /// Standard error of π₀ to first order: that of a, over a².
     #[must_use]
     pub fn pi_0_error(&self) -> Option<f64> {
         Some(self.t0_error()? * self.pi_0()?.powi(2))
+    }
+
+    /// The range of the startup time; `None` if that is not positive, when it is no startup time.
+    #[must_use]
+    pub fn t0_range(&self) -> Option<Range> {
+        Range::around_positive(self.startup()?, self.t0_error()?, self.quality.dof)
+    }
+
+    /// The range of r∞; `None` if the time does not grow.
+    #[must_use]
+    pub fn r_inf_range(&self) -> Option<Range> {
+        Range::around_positive(self.r_inf()?, self.r_inf_error()?, self.quality.dof)
+    }
+
+    /// The range of n½; `None` without n½, or if r∞ may be infinite.
+    #[must_use]
+    pub fn n_half_range(&self) -> Option<Range> {
+        self.n_half_ratio()?.range(self.quality.dof)
+    }
+
+    /// The range of π₀; `None` without π₀.
+    #[must_use]
+    pub fn pi_0_range(&self) -> Option<Range> {
+        Some(self.t0_range()?.inverted())
+    }
+
+    /// n½ as the ratio that it is.
+    fn n_half_ratio(&self) -> Option<Ratio> {
+        self.n_half()?;
+        Some(Ratio { values: [self.t0, self.per_unit], covariance: self.covariance? })
     }
 }
 
@@ -198,6 +231,30 @@ mod tests {
         assert_near(line.per_unit_error().unwrap(), (squares / 5.0).sqrt(), 1e-12);
         assert_near(line.t0_error().unwrap(), (squares * (0.25 + 2.25 / 5.0)).sqrt(), 1e-12);
         assert_near(line.r_inf_error().unwrap(), (squares / 5.0).sqrt() / 1.06f64.powi(2), 1e-12);
+    }
+
+    #[test]
+    fn ranges_hold_what_was_found_and_agree_with_each_other() {
+        let noisy = [(1.0, 163.0), (200.0, 235.0), (400.0, 325.0), (800.0, 480.0), (1600.0, 815.0)];
+        let line = Line::fit(&noisy, Weights::Relative).unwrap();
+        let ranges = [line.t0_range(), line.r_inf_range(), line.n_half_range(), line.pi_0_range()];
+        let values = [line.startup(), line.r_inf(), line.n_half(), line.pi_0()];
+        for (range, value) in ranges.into_iter().zip(values) {
+            let (range, value) = (range.unwrap(), value.unwrap());
+            assert!(range.contains(value) && range.high / range.low < 1.5, "{range:?} of {value}");
+            // On a scale of factors, the value is in the middle.
+            assert_near((range.low * range.high).sqrt(), value, 1e-9);
+        }
+        assert_near(line.pi_0_range().unwrap().low, 1.0 / line.t0_range().unwrap().high, 1e-12);
+    }
+
+    #[test]
+    fn a_startup_time_that_is_not_positive_is_none_and_the_rate_stays() {
+        let steep = [(1.0, 1.0), (2.0, 3.1), (3.0, 4.9), (4.0, 7.0)];
+        let line = Line::fit(&steep, Weights::Equal).unwrap();
+        assert!(line.t0 < 0.0);
+        assert_eq!((line.startup(), line.t0_range(), line.n_half_range()), (None, None, None));
+        assert!(line.r_inf_range().unwrap().contains(0.5));
     }
 
     #[test]

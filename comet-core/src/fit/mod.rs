@@ -2,28 +2,57 @@
 //!
 //! ```text
 //!   Line       t = a + b n                    startup time, asymptotic rate (Hockney and Jesshope)
-//!   HopLine    t = a + b n + c (h - 1)        the same over several links
-//!   Parabola   y = c0 + c1 x + c2 x²          operations on matrices
 //!   segments   a Line for each range of n     protocols of a library, found by their breaks
+//!   HopLine    t = a + b n + c (h - 1)        the same over several links
+//!   MaxRate    t = a + k n / min(R_N, k R_C)  the same for k pairs at once, which share a node
+//!   LogGp      L, o_s, o_r, g, G              what a message costs sender, receiver and net
+//!   Scaling    t = a + b f(P)                 how the time grows with the number of ranks
+//!   Intensity  r = r_hat / (1 + f_half / f)   how much work pays for moving a word
+//!   Parabola   y = c0 + c1 x + c2 x²          operations on matrices
+//!   Overlap    four shares                    how much of a transfer is hidden behind work; no law
 //!   rates      peak, and where 50 % of it is reached; no law, only the measured points
 //! ```
+//!
+//! [`Line::fit_robust`] is the default where points are measured; each law has a [`Quality`], and
+//! each of its parameters a [`Range`].
 //!
 //! All are weighted least squares over points `(n, t)`, in whatever units the caller has; a rate is
 //! in units of `n` over units of `t`. The weights are those of [`Weights`], by default such that
 //! relative errors count: over the lengths of a sweep, times differ by a factor of a thousand and
 //! more, and an unweighted fit sees nothing but the longest.
 
+mod breaks;
 mod hop_line;
+mod intensity;
 mod least_squares;
 mod line;
+mod loggp;
+mod max_rate;
+mod overlap;
 mod parabola;
+mod quality;
+mod range;
 mod rates;
+mod resampling;
+mod robust;
+mod scaling;
 mod segments;
+#[cfg(test)]
+mod truth;
 
-pub use hop_line::HopLine;
+pub use breaks::{Break, breaks, segments_at};
+pub use hop_line::{HopLine, StoreAndForward};
+pub use intensity::{Intensity, subdomain_edge};
 pub use line::Line;
+pub use loggp::{LogGp, Overheads, Train, TrainTimes};
+pub use max_rate::MaxRate;
+pub use overlap::{Overlap, OverlapTimes};
 pub use parabola::Parabola;
+pub use quality::{Quality, Verdict};
+pub use range::Range;
 pub use rates::{Marks, size_at_rate};
+pub use resampling::Estimate;
+pub use scaling::{Candidate, Growth, Scaling};
 pub use segments::{Rules, Segment, segments};
 
 /// What each point counts.
@@ -36,7 +65,16 @@ pub enum Weights<'a> {
     Equal,
     /// These, one for each point.
     Given(&'a [f64]),
+    /// `1 / max(σ², (0.005 t)²)`, where σ is one of these over 1.96: half the width of the 95 %
+    /// interval of each time. The floor keeps a lucky point from ruling.
+    HalfWidths(&'a [f64]),
 }
+
+/// How many standard errors a 95 % interval of a normal value reaches to each side.
+const NORMAL_QUANTILE: f64 = 1.96;
+
+/// The standard error that no time falls below, relative to it.
+const MIN_SIGMA: f64 = 0.005;
 
 impl Weights<'_> {
     /// One weight for each of `points`.
@@ -49,25 +87,31 @@ impl Weights<'_> {
                 points.iter().map(|(_, t)| Ok(1.0 / positive("time", *t)?.powi(2))).collect()
             }
             Self::Equal => Ok(vec![1.0; points.len()]),
-            Self::Given(weights) if weights.len() == points.len() => {
-                weights.iter().map(|weight| positive("weight", *weight)).collect()
+            Self::Given(given) | Self::HalfWidths(given) if given.len() != points.len() => {
+                Err(FitError::Unpaired { n_weights: given.len(), n_points: points.len() })
             }
             Self::Given(weights) => {
-                Err(FitError::Unpaired { n_weights: weights.len(), n_points: points.len() })
+                weights.iter().map(|weight| positive("weight", *weight)).collect()
+            }
+            Self::HalfWidths(widths) => {
+                widths.iter().zip(points).map(|(width, (_, t))| of_width(*width, *t)).collect()
             }
         }
     }
-}
 
-/// How well a law describes the points that it was fitted to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quality {
-    /// Number of points.
-    pub n_points: usize,
-    /// Share of the weighted variance that the law explains (R²); `None` if all times are equal.
-    pub r_squared: Option<f64>,
-    /// Largest `|residual| / time`.
-    pub max_relative_residual: f64,
+    /// Those of the points with these indices.
+    fn part(self, indices: std::ops::Range<usize>) -> Self {
+        match self {
+            Self::Given(weights) => Self::Given(&weights[indices]),
+            Self::HalfWidths(widths) => Self::HalfWidths(&widths[indices]),
+            uniform => uniform,
+        }
+    }
+
+    /// Whether they come from intervals, so that the scatter can be held against them.
+    fn are_known(self) -> bool {
+        matches!(self, Self::HalfWidths(_))
+    }
 }
 
 /// Why there is no fit.
@@ -111,6 +155,49 @@ pub enum FitError {
         /// Number of points.
         n_points: usize,
     },
+    /// The sizes are too close together for a law of them.
+    #[error(
+        "sizes from {from} to {to} span less than an octave \
+         (measure sizes of which the largest is at least twice the smallest)"
+    )]
+    Narrow {
+        /// The smallest size.
+        from: f64,
+        /// The largest size.
+        to: f64,
+    },
+    /// The delay of a train of messages is too short to see the overhead of one.
+    #[error(
+        "a delay of {delay} between messages of size {size} is below their gap of {gap} \
+         (wait for the time of a round trip)"
+    )]
+    ShortDelay {
+        /// The delay.
+        delay: f64,
+        /// The size of a message.
+        size: f64,
+        /// The time between two messages without a delay.
+        gap: f64,
+    },
+    /// There are not as many values as there should be.
+    #[error("{found} {what} are too few (measure at least {expected})")]
+    TooFew {
+        /// What there are too few of.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+}
+
+/// The weight of a time whose interval has this half width.
+fn of_width(half_width: f64, time: f64) -> Result<f64, FitError> {
+    let floor = MIN_SIGMA * positive("time", time)?;
+    if half_width >= 0.0 && half_width.is_finite() {
+        return Ok(1.0 / (half_width / NORMAL_QUANTILE).max(floor).powi(2));
+    }
+    Err(FitError::NotPositive { what: "half width of an interval", value: half_width })
 }
 
 fn positive(what: &'static str, value: f64) -> Result<f64, FitError> {
@@ -132,6 +219,10 @@ mod tests {
         check(Weights::Equal, Ok(vec![1.0, 1.0]));
         check(Weights::Given(&[3.0, 5.0]), Ok(vec![3.0, 5.0]));
         check(Weights::Given(&[3.0]), Err(FitError::Unpaired { n_weights: 1, n_points: 2 }));
+        check(Weights::HalfWidths(&[0.98, 0.0]), Ok(vec![4.0, 1.0 / 0.02f64.powi(2)]));
+        check(Weights::HalfWidths(&[]), Err(FitError::Unpaired { n_weights: 0, n_points: 2 }));
+        let refused = FitError::NotPositive { what: "half width of an interval", value: -1.0 };
+        check(Weights::HalfWidths(&[-1.0, 1.0]), Err(refused));
         let refused = FitError::NotPositive { what: "weight", value: 0.0 };
         check(Weights::Given(&[3.0, 0.0]), Err(refused));
     }

@@ -21,8 +21,7 @@ impl Parabola {
     /// [`FitError`] if there are fewer than three different sizes, or if a number has no weight.
     pub fn fit(points: &[(f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
         let rows: Vec<[f64; 3]> = points.iter().map(|(x, _)| [1.0, *x, x * x]).collect();
-        let times: Vec<f64> = points.iter().map(|(_, y)| *y).collect();
-        let solution = solve(&rows, &times, &weights.of(points)?)?;
+        let solution = solve(&rows, points, weights)?;
         let errors = solution.covariance.map(|c| std::array::from_fn(|k| c[k][k].sqrt()));
         let (coefficients, quality) = (solution.coefficients, solution.quality);
         Ok(Self { coefficients, errors, quality })

@@ -6,10 +6,8 @@
 //! are not there), and lines that agree within 2 % are one.
 //! The errors are relative; with absolute ones, the noise of the longest messages makes breaks.
 
+use super::quality::NOISE_FLOOR;
 use super::{FitError, Line, Weights};
-
-/// The standard deviation below which a closer fit counts for nothing, relative to the time.
-const NOISE_FLOOR: f64 = 0.002;
 
 /// By how much the score must fall for one segment more.
 const MIN_SCORE_DROP: f64 = 10.0;
@@ -69,6 +67,21 @@ pub fn segments(points: &[(f64, f64)], rules: &Rules) -> Result<Vec<Segment>, Fi
     }
     let undetermined = FitError::Undetermined { n_points: points.len(), n_parameters: min_points };
     best.map(|(_, segments)| segments).ok_or(undetermined)
+}
+
+/// The first point of each of so many segments, and the end, whether they pay or not.
+pub(super) fn cuts(
+    points: &[(f64, f64)],
+    n_segments: usize,
+    rules: &Rules,
+) -> Result<Vec<usize>, FitError> {
+    let rules = Rules { max_segments: n_segments, ..*rules };
+    let table = Table::of(points, &Weights::Relative.of(points)?, &rules);
+    if table.score(n_segments).is_finite() {
+        return Ok(table.cuts(n_segments));
+    }
+    let n_parameters = n_segments * rules.min_points.max(2);
+    Err(FitError::Undetermined { n_points: points.len(), n_parameters })
 }
 
 /// The least error of the first points in so many segments, and where the last of them starts.

@@ -1,0 +1,160 @@
+//! The line for several pairs at once, `t = a + k n / min(R_N, k R_C)`: what each pair can move,
+//! and what the node can.
+//!
+//! Three parameters, as in Gropp, Olson and Samfass (EuroMPI 2016). Up to some number of pairs,
+//! `k R_C` is the lesser, and the time does not depend on their number; beyond, they share `R_N`.
+
+use super::least_squares::{Solution, solve};
+use super::quality::MIN_BIC_DROP;
+use super::{FitError, Line, Quality, Range, Weights, positive};
+
+/// Fewest numbers of pairs: one without sharing, and one with it.
+const MIN_NUMBERS: usize = 2;
+
+/// The fitted law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MaxRate {
+    /// Time at size 0 (`a`), for any number of pairs.
+    pub t0: f64,
+    /// Its range; `None` if it is not positive.
+    pub t0_range: Option<Range>,
+    /// The rate of one pair alone (`R_C`), in units of size over units of time.
+    pub per_pair: f64,
+    /// Its range.
+    pub per_pair_range: Option<Range>,
+    /// The rate of all pairs of a node together (`R_N`).
+    pub per_node: f64,
+    /// Its range.
+    pub per_node_range: Option<Range>,
+    /// The least measured number of pairs that share it.
+    pub shared_from: f64,
+    /// How well the law describes the points.
+    pub quality: Quality,
+    /// By how much the Bayesian criterion falls from the line `a + n / R_C` for all numbers.
+    pub bic_drop: f64,
+}
+
+impl MaxRate {
+    /// The law of `points`, each a number of pairs, a size of the message of each, and a time.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than two numbers of pairs or two sizes, if a number has no
+    /// weight, or if the times do not grow with the size.
+    pub fn fit(points: &[(f64, f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
+        let pairs: Vec<(f64, f64)> = points.iter().map(|(_, n, t)| (*n, *t)).collect();
+        let numbers = numbers_of_pairs(points);
+        // With one number of pairs at least, each pair has its own rate.
+        let laws = numbers.iter().skip(1).map(|k| Self::shared_from(*k, points, &pairs, weights));
+        let laws = laws.collect::<Result<Vec<_>, _>>()?;
+        let best = laws.into_iter().min_by(|a, b| a.quality.bic.total_cmp(&b.quality.bic));
+        let (what, found) = ("numbers of pairs", numbers.len());
+        let best = best.ok_or(FitError::TooFew { what, found, expected: MIN_NUMBERS })?;
+        let bic_drop = Line::fit(&pairs, weights)?.quality.bic - best.quality.bic;
+        Ok(Self { bic_drop, ..best })
+    }
+
+    /// The law if so many pairs, and more, share the rate of the node.
+    fn shared_from(
+        shared_from: f64,
+        points: &[(f64, f64, f64)],
+        pairs: &[(f64, f64)],
+        weights: Weights<'_>,
+    ) -> Result<Self, FitError> {
+        let row = |(k, n, _): &(f64, f64, f64)| {
+            if *k < shared_from { [1.0, *n, 0.0] } else { [1.0, 0.0, k * n] }
+        };
+        let rows: Vec<[f64; 3]> = points.iter().map(row).collect();
+        let Solution { coefficients, covariance, quality } = solve(&rows, pairs, weights)?;
+        let range = |k: usize| {
+            let (value, error) = (coefficients[k], covariance?[k][k].sqrt());
+            Range::around_positive((value > 0.0).then_some(value)?, error, quality.dof)
+        };
+        Ok(Self {
+            t0: coefficients[0],
+            t0_range: range(0),
+            per_pair: 1.0 / positive("time of a pair for each unit of size", coefficients[1])?,
+            per_pair_range: range(1).map(Range::inverted),
+            per_node: 1.0 / positive("time of a node for each unit of size", coefficients[2])?,
+            per_node_range: range(2).map(Range::inverted),
+            shared_from,
+            quality,
+            bic_drop: 0.0,
+        })
+    }
+
+    /// Whether the points clearly speak for a rate that the pairs share.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.bic_drop >= MIN_BIC_DROP
+    }
+
+    /// The time of `pairs` pairs, each with a message of size `n`.
+    #[must_use]
+    pub fn at(&self, pairs: f64, n: f64) -> f64 {
+        self.t0 + pairs * n / self.per_node.min(pairs * self.per_pair)
+    }
+}
+
+/// The different numbers of pairs, in ascending order.
+fn numbers_of_pairs(points: &[(f64, f64, f64)]) -> Vec<f64> {
+    let mut numbers: Vec<f64> = points.iter().map(|(k, _, _)| *k).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: [f64; 7] = [0.0, 64.0, 1024.0, 16_384.0, 65_536.0, 262_144.0, 1_048_576.0];
+
+    /// 2 us, 3000 bytes/us for a pair and this rate for the node.
+    fn points(per_node: f64, numbers: &[f64], noise: f64) -> Vec<(f64, f64, f64)> {
+        let time = |k: f64, n: f64| 2.0 + k * n / per_node.min(k * 3000.0);
+        let of_number = |k: &f64| SIZES.map(|n| (*k, n, time(*k, n)));
+        let wobble = |i: usize| 1.0 + noise * (i as f64 * 2.4).sin();
+        let exact = numbers.iter().flat_map(of_number);
+        exact.enumerate().map(|(i, (k, n, t))| (k, n, t * wobble(i))).collect()
+    }
+
+    #[test]
+    fn the_rates_of_a_pair_and_of_its_node_come_back() {
+        let check = |per_node: f64, shared_from: f64| {
+            let points = points(per_node, &[1.0, 2.0, 4.0, 8.0, 16.0], 0.0);
+            let law = MaxRate::fit(&points, Weights::Relative).unwrap();
+            let found = [law.t0, law.per_pair, law.per_node];
+            for (found, planted) in found.into_iter().zip([2.0, 3000.0, per_node]) {
+                assert!((found / planted - 1.0).abs() < 1e-9, "{law:?}");
+            }
+            assert!(law.is_shared() && law.shared_from == shared_from, "{law:?}");
+            assert!((law.at(3.0, 1024.0) - 2.0 - 3072.0 / per_node.min(9000.0)).abs() < 1e-9);
+        };
+        check(5000.0, 2.0);
+        check(10_000.0, 4.0);
+        check(40_000.0, 16.0);
+    }
+
+    #[test]
+    fn ranges_hold_the_planted_law() {
+        let points = points(10_000.0, &[1.0, 2.0, 4.0, 8.0], 0.02);
+        let law = MaxRate::fit(&points, Weights::Relative).unwrap();
+        let ranges = [law.t0_range, law.per_pair_range, law.per_node_range];
+        for (range, planted) in ranges.into_iter().zip([2.0, 3000.0, 10_000.0]) {
+            assert!(range.unwrap().contains(planted), "{range:?} does not hold {planted}");
+        }
+    }
+
+    #[test]
+    fn pairs_that_do_not_meet_share_nothing() {
+        let free = points(1e9, &[1.0, 2.0, 4.0, 8.0], 0.02);
+        let law = MaxRate::fit(&free, Weights::Relative).unwrap();
+        assert!(!law.is_shared(), "{law:?}");
+    }
+
+    #[test]
+    fn one_number_of_pairs_says_nothing_of_sharing() {
+        let error = MaxRate::fit(&points(1e4, &[1.0], 0.0), Weights::Relative).unwrap_err();
+        assert_eq!(error.to_string(), "1 numbers of pairs are too few (measure at least 2)");
+    }
+}

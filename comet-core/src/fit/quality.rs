@@ -1,0 +1,239 @@
+//! How well a law describes the points that it was fitted to, and what may be said of it then.
+
+use statrs::function::factorial::ln_binomial;
+
+/// Relative deviations below this are the rounding of floating-point numbers, and have no sign.
+const ROUNDING: f64 = 1e-9;
+
+/// The standard deviation below which a closer fit counts for nothing, relative to the time.
+pub(super) const NOISE_FLOOR: f64 = 0.002;
+
+/// By how much the Bayesian criterion must fall before a richer law is believed: odds of about 20
+/// to 1 (Kass and Raftery, Journal of the American Statistical Association 90, 1995).
+pub(super) const MIN_BIC_DROP: f64 = 6.0;
+
+/// How well a law describes the points that it was fitted to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quality {
+    /// Number of points.
+    pub n_points: usize,
+    /// Number of points beyond those that the parameters need.
+    pub dof: usize,
+    /// Share of the weighted variance that the law explains (R²); `None` if all times are equal.
+    /// Over sizes that differ by a thousand it is always nearly 1.
+    pub r_squared: Option<f64>,
+    /// Weighted sum of squares for each degree of freedom: 1 if the points scatter as their
+    /// intervals say; `None` without [`HalfWidths`](super::Weights::HalfWidths), or without a
+    /// degree of freedom.
+    pub chi2_red: Option<f64>,
+    /// Root of the mean square of `residual / time`.
+    pub relative_rmse: f64,
+    /// Largest `|residual| / time`.
+    pub max_relative_residual: f64,
+    /// The size at which it is.
+    pub max_at: f64,
+    /// Probability of so few changes of sign along the sizes, if the law is right (runs test of
+    /// Wald and Wolfowitz, one-sided): small where the points bend away from it. `None` if all
+    /// lie on one side, or on the law.
+    pub runs_p: Option<f64>,
+    /// Bayesian information criterion of the relative residuals; only differences between laws
+    /// for the same points have a meaning, and less is better.
+    pub bic: f64,
+}
+
+/// What a fit may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No point is more than 10 % off, they are 5 % off in the mean, and they do not bend.
+    Good,
+    /// It is not good, but several lines are.
+    Segment,
+    /// Neither this law nor several lines describe the points.
+    Poor,
+}
+
+impl Quality {
+    /// The quality of a law with so many parameters that leaves `residuals` at `points`, pairs of
+    /// a size and a time.
+    pub(super) fn of(
+        points: &[(f64, f64)],
+        weights: &[f64],
+        residuals: &[f64],
+        n_parameters: usize,
+    ) -> Self {
+        let relative: Vec<f64> =
+            points.iter().zip(residuals).map(|((_, t), r)| share(*r, *t)).collect();
+        let (max_at, max_relative_residual) = largest(points, &relative);
+        let n_points = points.len();
+        Self {
+            n_points,
+            dof: n_points.saturating_sub(n_parameters),
+            r_squared: r_squared(points, weights, residuals),
+            chi2_red: None,
+            relative_rmse: mean_square(&relative).sqrt(),
+            max_relative_residual,
+            max_at,
+            runs_p: runs_p(points, &relative),
+            bic: criterion(&relative) + count(n_parameters) * count(n_points).ln(),
+        }
+    }
+
+    /// The verdict on one line, if the points fall into so many segments.
+    #[must_use]
+    pub fn verdict(&self, n_segments: usize) -> Verdict {
+        let is_straight = self.runs_p.is_none_or(|p| p > 0.01);
+        if self.max_relative_residual <= 0.1 && self.relative_rmse <= 0.05 && is_straight {
+            Verdict::Good
+        } else if n_segments >= 2 {
+            Verdict::Segment
+        } else {
+            Verdict::Poor
+        }
+    }
+
+    /// Akaike's criterion with its correction for few points, of a law with so many parameters;
+    /// `None` without a point more than there are parameters and one.
+    pub(super) fn aicc(&self, n_parameters: usize) -> Option<f64> {
+        let rest = self.n_points.checked_sub(n_parameters + 1).filter(|rest| *rest > 0)?;
+        let (n, k) = (count(self.n_points), count(n_parameters));
+        Some(self.bic - k * n.ln() + 2.0 * k + 2.0 * k * (k + 1.0) / count(rest))
+    }
+}
+
+/// A residual relative to its time.
+fn share(residual: f64, time: f64) -> f64 {
+    if residual == 0.0 { 0.0 } else { residual / time }
+}
+
+/// Twice the negative logarithm of the likelihood of the residuals, less a constant.
+fn criterion(relative: &[f64]) -> f64 {
+    count(relative.len()) * mean_square(relative).max(NOISE_FLOOR.powi(2)).ln()
+}
+
+fn mean_square(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum::<f64>() / count(values.len())
+}
+
+/// The size of the largest relative residual, and that.
+fn largest(points: &[(f64, f64)], relative: &[f64]) -> (f64, f64) {
+    let with_sizes = points.iter().zip(relative).map(|((n, _), r)| (*n, r.abs()));
+    with_sizes.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((f64::NAN, 0.0))
+}
+
+fn r_squared(points: &[(f64, f64)], weights: &[f64], residuals: &[f64]) -> Option<f64> {
+    let total: f64 = weights.iter().sum();
+    let mean = weights.iter().zip(points).map(|(w, (_, t))| w * t).sum::<f64>() / total;
+    let squares = |values: &mut dyn Iterator<Item = f64>| -> f64 {
+        weights.iter().zip(values).map(|(w, value)| w * value * value).sum()
+    };
+    let spread = squares(&mut points.iter().map(|(_, t)| t - mean));
+    let unexplained = squares(&mut residuals.iter().copied());
+    (spread > 0.0).then(|| 1.0 - unexplained / spread)
+}
+
+/// The probability of so few runs of equal signs, by counting all orders of the signs.
+fn runs_p(points: &[(f64, f64)], relative: &[f64]) -> Option<f64> {
+    let mut signed: Vec<(f64, bool)> = points
+        .iter()
+        .zip(relative)
+        .filter(|(_, r)| r.abs() > ROUNDING)
+        .map(|((n, _), r)| (*n, *r > 0.0))
+        .collect();
+    signed.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let n_above = signed.iter().filter(|(_, is_above)| *is_above).count() as u64;
+    let n_below = signed.len() as u64 - n_above;
+    let n_runs = 1 + signed.windows(2).filter(|pair| pair[0].1 != pair[1].1).count() as u64;
+    let fewer = (2..=n_runs).map(|runs| probability_of_runs(runs, n_above, n_below));
+    (n_above > 0 && n_below > 0).then(|| fewer.sum::<f64>().min(1.0))
+}
+
+/// The probability of exactly so many runs among `a` signs of one kind and `b` of the other.
+fn probability_of_runs(runs: u64, a: u64, b: u64) -> f64 {
+    let ways = |above: u64, below: u64| {
+        if above > a || below > b {
+            return 0.0;
+        }
+        let ln_orders = ln_binomial(a - 1, above - 1) + ln_binomial(b - 1, below - 1);
+        (ln_orders - ln_binomial(a + b, a)).exp()
+    };
+    let half = runs / 2;
+    if runs.is_multiple_of(2) {
+        2.0 * ways(half, half)
+    } else {
+        ways(half + 1, half) + ways(half, half + 1)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 points")]
+pub(super) fn count(n: usize) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::{Line, Weights};
+
+    /// The quality of the law t = 100 where the points are off by these shares of their time.
+    fn flat(relative: &[f64]) -> Quality {
+        let points: Vec<_> = (0..relative.len()).map(|i| (count(i), 100.0)).collect();
+        let residuals: Vec<f64> = relative.iter().map(|r| 100.0 * r).collect();
+        Quality::of(&points, &vec![1e-4; points.len()], &residuals, 2)
+    }
+
+    #[test]
+    fn residuals_are_counted_relative_to_the_time() {
+        let quality = flat(&[0.03, -0.04, 0.0, 0.0]);
+        assert_eq!((quality.n_points, quality.dof, quality.max_at), (4, 2, 1.0));
+        assert!((quality.max_relative_residual - 0.04).abs() < 1e-15);
+        assert!((quality.relative_rmse - 0.025).abs() < 1e-15);
+        let bic = 4.0 * 0.025f64.powi(2).ln() + 2.0 * 4f64.ln();
+        assert!((quality.bic - bic).abs() < 1e-9, "{quality:?}");
+    }
+
+    #[test]
+    fn runs_are_as_likely_as_the_orders_that_have_so_few() {
+        let check = |signs: &str, expected: Option<f64>| {
+            let value = |sign| if sign == '+' { 0.01 } else { -0.01 };
+            let p = flat(&signs.chars().map(value).collect::<Vec<f64>>()).runs_p;
+            assert_eq!(p.map(|p| (p * 1e4).round() / 1e4), expected, "{signs}");
+        };
+        // So few runs are in 2 of 252 orders, in 11 of 462 and in 10 of 210.
+        check("+++++-----", Some(0.0079));
+        check("+++++-----+", Some(0.0238));
+        check("++++----++", Some(0.0476));
+        check("+-+-", Some(1.0));
+        check("++++", None);
+    }
+
+    #[test]
+    fn rounding_has_no_sign() {
+        assert_eq!(flat(&[1e-16, 1e-16, -1e-16, -1e-16]).runs_p, None);
+    }
+
+    #[test]
+    fn a_verdict_follows_from_the_worst_point_the_mean_and_the_bend() {
+        let check = |relative: &[f64], n_segments, expected| {
+            assert_eq!(flat(relative).verdict(n_segments), expected, "{relative:?}");
+        };
+        check(&[0.02, -0.02, 0.02, -0.02], 1, Verdict::Good);
+        check(&[0.0, 0.0, 0.0, 0.0, 0.11], 1, Verdict::Poor);
+        check(&[0.06, -0.06, 0.06, -0.06], 2, Verdict::Segment);
+        let bent: Vec<f64> =
+            (0..20).map(|i| if (5..15).contains(&i) { 0.01 } else { -0.01 }).collect();
+        check(&bent, 1, Verdict::Poor);
+    }
+
+    #[test]
+    fn intervals_tell_whether_the_scatter_is_as_expected() {
+        let points = [(0.0, 100.0), (1.0, 112.0), (2.0, 118.0), (3.0, 130.0)];
+        let check = |weights, expected: Option<f64>| {
+            let found = Line::fit(&points, weights).unwrap().quality.chi2_red;
+            assert_eq!(found.map(|x| (x * 1e4).round() / 1e4), expected, "{weights:?}");
+        };
+        // Residuals of -0.6, 1.8, -1.8, 0.6 leave 7.2 for two degrees of freedom.
+        check(Weights::HalfWidths(&[2.0 * 1.96; 4]), Some(0.9));
+        check(Weights::HalfWidths(&[1.96; 4]), Some(3.6));
+        check(Weights::Equal, None);
+    }
+}
