@@ -4,6 +4,8 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
+use sha2::{Digest, Sha256};
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=COMET_GIT_REV");
@@ -22,6 +24,15 @@ fn main() {
     // Cargo separates the flags by a unit separator.
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").ok();
     note("COMET_RUSTFLAGS", flags.map(|flags| flags.replace('\u{1f}', " ")));
+    note("COMET_TARGET_FEATURES", env::var("CARGO_CFG_TARGET_FEATURE").ok());
+    note("COMET_LOCK_SHA256", lock_sha256(Path::new("../Cargo.lock")));
+}
+
+/// SHA-256 of the lock file, as 64 hex digits, if there is one.
+fn lock_sha256(path: &Path) -> Option<String> {
+    let lock = std::fs::read(path).ok()?;
+    println!("cargo::rerun-if-changed={}", path.display());
+    Some(Sha256::digest(&lock).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Sets a variable for `option_env!`, if there is something to say.

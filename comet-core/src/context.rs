@@ -1,13 +1,18 @@
 //! What a kernel sees while it runs: its transport, buffers, and the timed loop.
 
-use crate::error::{Result, TransportError};
-use crate::kernel::{KernelError, MAX_SERIES, Timing};
+use crate::definition::Definition;
+use crate::error::Result;
+use crate::kernel::{KernelError, KernelInfo, MAX_SERIES};
 use crate::pattern;
 use crate::sample::Sample;
+use crate::sync::{GlobalClock, Skew, Starter, Sync};
 use crate::topology::Topology;
 use crate::transport::{Rank, Transport};
 
-/// How often a kernel repeats its operation; the same on all ranks.
+/// The rank whose times count where those of one rank do.
+const TEST_NODE: Rank = 0;
+
+/// How often a kernel repeats its operation, and how samples start; the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// Operations between two clock reads, at least 1.
@@ -16,32 +21,71 @@ pub struct Pace {
     pub n_samples: u32,
     /// Operations before the first clock read, by series.
     pub settle: [u32; MAX_SERIES],
+    /// How the ranks start a sample together, where they do.
+    pub sync: Sync,
+    /// Length of a window, from its announcement to its opening, in nanoseconds.
+    pub window_ns: u64,
+    /// Scale of the skew that is injected between the starts of the ranks, in nanoseconds.
+    pub skew_ns: u64,
+    /// Number of the slice among those of its case: slices are skewed differently.
+    pub slice: u32,
+}
+
+impl Pace {
+    /// So many repetitions in each of so many samples, after `settle` operations of each series;
+    /// samples that start together start at a barrier.
+    #[must_use]
+    pub const fn new(repetitions: u32, n_samples: u32, settle: u32) -> Self {
+        Self {
+            repetitions,
+            n_samples,
+            settle: [settle; MAX_SERIES],
+            sync: Sync::Barrier,
+            window_ns: 0,
+            skew_ns: 0,
+            slice: 0,
+        }
+    }
+}
+
+/// What holds for all cases of a run, on all ranks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Method<'a> {
+    /// The definition asked for, in place of that of the kernels which admit it.
+    pub definition: Option<Definition>,
+    /// The clock that all ranks share; `None` where there is no such clock.
+    pub clock: Option<&'a GlobalClock>,
+    /// Which ranks are made to start late.
+    pub skew: Skew,
+    /// Seed of the skew.
+    pub seed: u64,
 }
 
 /// One rank's view of the case at hand.
 #[derive(Debug)]
 pub struct Context<'a, T: Transport> {
     transport: &'a T,
-    timing: Timing,
+    info: &'static KernelInfo,
     pace: Pace,
+    method: Method<'a>,
     corrupt: bool,
     samples: Vec<Vec<Sample>>,
 }
 
 impl<'a, T: Transport> Context<'a, T> {
-    /// A context for a kernel of `n_series` series; `corrupt` spoils what the kernel checks, to
-    /// show that the check works.
+    /// A context for the kernel `info`; `corrupt` spoils what the kernel checks, to show that the
+    /// check works.
     #[must_use]
     pub fn new(
         transport: &'a T,
-        timing: Timing,
+        info: &'static KernelInfo,
         pace: Pace,
-        n_series: usize,
+        method: Method<'a>,
         corrupt: bool,
     ) -> Self {
-        let reserved = || Vec::with_capacity(pace.n_samples as usize);
-        let samples = (0..n_series).map(|_| reserved()).collect();
-        Self { transport, timing, pace, corrupt, samples }
+        let reserved = |_| Vec::with_capacity(pace.n_samples as usize);
+        let samples = info.series.iter().map(reserved).collect();
+        Self { transport, info, pace, method, corrupt, samples }
     }
 
     /// The transport.
@@ -80,14 +124,14 @@ impl<'a, T: Transport> Context<'a, T> {
     pub fn time(&mut self, series: usize, mut op: impl FnMut(&T) -> Result<()>) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
         self.settle(series, &mut op)?;
-        for _ in 0..pace.n_samples {
-            self.start_together()?;
+        for index in 0..pace.n_samples {
+            let due_ns = self.start_together(series, index)?;
             let start_ns = t.now_ns();
             for _ in 0..pace.repetitions {
                 op(t)?;
             }
             let end_ns = t.now_ns();
-            self.samples[series].push(Sample { start_ns, end_ns });
+            self.keep(series, Sample { start_ns, end_ns, due_ns, ..Sample::default() });
         }
         Ok(())
     }
@@ -101,8 +145,8 @@ impl<'a, T: Transport> Context<'a, T> {
     pub fn follow(&mut self, series: usize, mut op: impl FnMut(&T) -> Result<()>) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
         self.settle(series, &mut op)?;
-        for _ in 0..pace.n_samples {
-            self.start_together()?;
+        for index in 0..pace.n_samples {
+            self.start_together(series, index)?;
             for _ in 0..pace.repetitions {
                 op(t)?;
             }
@@ -122,6 +166,63 @@ impl<'a, T: Transport> Context<'a, T> {
         op: impl FnMut(&T) -> Result<()>,
     ) -> Result<()> {
         if self.rank() == test_node { self.time(series, op) } else { self.follow(series, op) }
+    }
+
+    /// Times `op`, in which all ranks take part, as the definition in effect wants it: on the test
+    /// node or on all ranks, one by one or in a loop, with a barrier after it, or beside a loop of
+    /// barriers alone.
+    ///
+    /// # Errors
+    /// The first error of `op`, or of a barrier.
+    #[inline]
+    pub fn time_collective(
+        &mut self,
+        series: usize,
+        mut op: impl FnMut(&T) -> Result<()>,
+    ) -> Result<()> {
+        match self.definition(series) {
+            Definition::ClosedByBarrier => self.time_on(TEST_NODE, series, |t| {
+                op(t)?;
+                t.barrier()
+            }),
+            Definition::BarrierSubtracted => self.time_beside_barriers(series, op),
+            definition if definition.is_of_one_rank() => self.time_on(TEST_NODE, series, op),
+            _ => self.time(series, op),
+        }
+    }
+
+    /// A loop of barriers and operations, and one of barriers alone, for each sample.
+    #[inline]
+    fn time_beside_barriers(
+        &mut self,
+        series: usize,
+        mut op: impl FnMut(&T) -> Result<()>,
+    ) -> Result<()> {
+        let (t, pace) = (self.transport, self.pace);
+        self.settle(series, &mut op)?;
+        for _ in 0..pace.n_samples {
+            t.barrier()?;
+            let start_ns = t.now_ns();
+            for _ in 0..pace.repetitions {
+                t.barrier()?;
+                op(t)?;
+            }
+            let end_ns = t.now_ns();
+            for _ in 0..pace.repetitions {
+                t.barrier()?;
+            }
+            let reference_ns = Some(t.now_ns() - end_ns);
+            if self.rank() == TEST_NODE {
+                self.keep(series, Sample { start_ns, end_ns, reference_ns, ..Sample::default() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The definition by which the samples of `series` make a value.
+    #[must_use]
+    pub fn definition(&self, series: usize) -> Definition {
+        self.info.definition_under(series, self.method.definition)
     }
 
     /// Checks that `message` is the pattern `seed` (see [`pattern`]); `what` names it.
@@ -172,17 +273,43 @@ impl<'a, T: Transport> Context<'a, T> {
         self.samples
     }
 
+    /// Keeps a sample in the reserved buffer.
+    #[inline]
+    fn keep(&mut self, series: usize, sample: Sample) {
+        let is_skewed = self.pace.skew_ns > 0 && self.starts_together(series);
+        self.samples[series].push(Sample { is_skewed, ..sample });
+    }
+
     #[inline]
     fn settle(&self, series: usize, op: &mut impl FnMut(&T) -> Result<()>) -> Result<()> {
-        for _ in 0..self.pace.settle[series] {
-            self.start_together()?;
+        for index in 0..self.pace.settle[series] {
+            self.start_together(series, index)?;
             op(self.transport)?;
         }
         Ok(())
     }
 
+    fn starts_together(&self, series: usize) -> bool {
+        self.info.timing_under(self.method.definition).starts_together()
+            && self.definition(series).starts_together()
+    }
+
+    /// Has all ranks begin at once, where the definition wants it; says when they were to begin, on
+    /// the shared clock, if a window was opened.
     #[inline]
-    fn start_together(&self) -> Result<(), TransportError> {
-        if self.timing.starts_at_barrier() { self.transport.barrier() } else { Ok(()) }
+    fn start_together(&self, series: usize, index: u32) -> Result<Option<u64>> {
+        if !self.starts_together(series) {
+            return Ok(None);
+        }
+        let (t, pace, method) = (self.transport, self.pace, self.method);
+        let starter = Starter { sync: pace.sync, window_ns: pace.window_ns, clock: method.clock };
+        let due_ns = starter.start(t)?;
+        if pace.skew_ns > 0 {
+            let number = u64::from(pace.slice) << 32 | u64::from(index);
+            let (rank, n_ranks) = (t.rank(), t.n_ranks());
+            let late_ns = method.skew.delay_ns(rank, n_ranks, pace.skew_ns, method.seed, number);
+            t.wait_until_ns(t.now_ns() + late_ns);
+        }
+        Ok(due_ns)
     }
 }

@@ -4,6 +4,7 @@
 //! every figure names its definition. The ids D1 to D9 are those of `METHODOLOGY.md`.
 
 use crate::sample::Sample;
+use crate::stats;
 
 /// What a value is the time of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,50 +27,130 @@ impl Quantity {
 }
 
 /// How the samples of the ranks make one value.
+///
+/// `s` and `e` are the clock readings of a rank around its operations, `n` the repetitions between
+/// them, and `st` is when all were to start: at the opening of a window, or else the first `s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Definition {
-    /// D1: last finish minus first start over the ranks that took part, on a common clock, after
-    /// a barrier; where the clocks are not common, the longest local time (D2) instead.
+    /// D1: last `e` minus `st`, on a common clock; with a skew of the starts, minus the last `s`.
+    /// Where clocks are not comparable, D2 takes its place.
     Completion,
-    /// D3: elapsed time on the test node, the only rank that samples.
+    /// D2: the longest `e - s` of any rank (SKaMPI 5).
+    MaxLocal,
+    /// D3: `(e - s) / n` on the test node (thesis, PARKBENCH).
     TestNode,
-    /// D4: half of the elapsed time on the test node.
+    /// D4: half of D3.
     HalfRoundTrip,
-    /// D7: elapsed time on the test node, with a closing barrier inside.
+    /// D5: the longest `(e - s) / n` of any rank, over a loop without synchronisation (IMB 3.2).
+    LoopMean,
+    /// D6: the mean over the ranks of `e - s` of one call (OSU).
+    CallMean,
+    /// D7: D3 with a barrier after each operation (broadcast of the thesis).
     ClosedByBarrier,
+    /// D8: a loop of barrier and operation on the test node, minus one of barriers alone (paper on
+    /// SKaMPI); may be negative.
+    BarrierSubtracted,
+    /// D9: `e - st` of a rank, the middle one over the ranks; all of them stand beside it.
+    Release,
 }
+
+/// What surrounds one definition.
+struct Facts {
+    definition: Definition,
+    name: &'static str,
+    summary: &'static str,
+}
+
+const fn facts(definition: Definition, name: &'static str, summary: &'static str) -> Facts {
+    Facts { definition, name, summary }
+}
+
+/// All definitions, in the order of their ids.
+const FACTS: [Facts; 9] = [
+    facts(
+        Definition::Completion,
+        "D1 completion",
+        "last finish over all ranks minus their common start",
+    ),
+    facts(
+        Definition::MaxLocal,
+        "D2 max_local",
+        "longest local time over all ranks, after a common start",
+    ),
+    facts(Definition::TestNode, "D3 test_node", "elapsed time on the test node"),
+    facts(
+        Definition::HalfRoundTrip,
+        "D4 half_round_trip",
+        "one way: half of the round trip timed on the test node",
+    ),
+    facts(
+        Definition::LoopMean,
+        "D5 loop_mean",
+        "time of a loop without synchronisation, per operation, on the slowest rank",
+    ),
+    facts(Definition::CallMean, "D6 call_mean", "time of one call, the mean over all ranks"),
+    facts(
+        Definition::ClosedByBarrier,
+        "D7 closed_by_barrier",
+        "elapsed time on the test node, closing barrier included",
+    ),
+    facts(
+        Definition::BarrierSubtracted,
+        "D8 barrier_subtracted",
+        "barrier and operation minus barrier alone, on the test node",
+    ),
+    facts(
+        Definition::Release,
+        "D9 release",
+        "from the common start to the finish of a rank, the middle one over all ranks",
+    ),
+];
 
 impl Definition {
     /// All definitions, in the order of their ids.
-    pub const ALL: [Self; 4] =
-        [Self::Completion, Self::TestNode, Self::HalfRoundTrip, Self::ClosedByBarrier];
+    pub fn all() -> impl Iterator<Item = Self> {
+        FACTS.iter().map(|facts| facts.definition)
+    }
 
-    /// Name as in the record.
+    /// The definition with this id (`D1`), name (`completion`) or both, in any case of letters.
+    #[must_use]
+    pub fn find(text: &str) -> Option<Self> {
+        let is_named = |facts: &&Facts| {
+            let mut names = facts.name.split(' ').chain([facts.name]);
+            names.any(|name| name.eq_ignore_ascii_case(text))
+        };
+        FACTS.iter().find(is_named).map(|facts| facts.definition)
+    }
+
+    /// Name as in the record: its id, and a word.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Completion => "D1 completion",
-            Self::TestNode => "D3 test_node",
-            Self::HalfRoundTrip => "D4 half_round_trip",
-            Self::ClosedByBarrier => "D7 closed_by_barrier",
-        }
+        self.facts().name
     }
 
     /// One sentence for table heads and reports.
     #[must_use]
     pub fn summary(self) -> &'static str {
-        match self {
-            Self::Completion => "last finish minus first start over all ranks, after a barrier",
-            Self::TestNode => "elapsed time on the test node",
-            Self::HalfRoundTrip => "one way: half of the round trip timed on the test node",
-            Self::ClosedByBarrier => "elapsed time on the test node, closing barrier included",
-        }
+        self.facts().summary
     }
 
-    /// Whether one rank alone samples.
+    fn facts(self) -> &'static Facts {
+        &FACTS[self as usize]
+    }
+
+    /// Whether the test node alone samples.
     #[must_use]
     pub fn is_of_one_rank(self) -> bool {
-        self != Self::Completion
+        matches!(
+            self,
+            Self::TestNode | Self::HalfRoundTrip | Self::ClosedByBarrier | Self::BarrierSubtracted
+        )
+    }
+
+    /// Whether each sample is one operation, before which all ranks start together.
+    #[must_use]
+    pub fn starts_together(self) -> bool {
+        matches!(self, Self::Completion | Self::MaxLocal | Self::CallMean | Self::Release)
     }
 
     /// What the measured interval is divided by to give the value.
@@ -78,51 +159,154 @@ impl Definition {
         if self == Self::HalfRoundTrip { 2 } else { 1 }
     }
 
+    /// The definition that the samples give whose clocks are comparable, or not.
+    #[must_use]
+    pub fn on_clocks(self, are_comparable: bool) -> Self {
+        if are_comparable {
+            return self;
+        }
+        match self {
+            Self::Completion | Self::Release => Self::MaxLocal,
+            other => other,
+        }
+    }
+
     /// Value of one sample in nanoseconds for one operation, from the samples that the
-    /// participating ranks took of it.
-    ///
-    /// `clock_is_global` says whether two ranks' readings may be compared.
+    /// participating ranks took of it, on comparable clocks where the definition needs them.
     ///
     /// # Panics
     /// If `of_ranks` is empty.
     #[must_use]
-    pub fn value_ns(self, of_ranks: &[Sample], repetitions: u32, clock_is_global: bool) -> f64 {
-        let longest_ns = || of_ranks.iter().map(|s| s.elapsed_ns()).max();
-        let elapsed_ns = if self == Self::Completion && clock_is_global {
-            let first_ns = of_ranks.iter().map(|s| s.start_ns).min();
-            let last_ns = of_ranks.iter().map(|s| s.end_ns).max();
-            last_ns.zip(first_ns).map(|(last_ns, first_ns)| last_ns - first_ns)
-        } else {
-            longest_ns()
+    pub fn value_ns(self, of_ranks: &[Sample], repetitions: u32) -> f64 {
+        let longest_ns = || maximum(of_ranks.iter().map(|s| to_f64(s.elapsed_ns())));
+        let elapsed_ns = match self {
+            Self::Completion => completion_ns(of_ranks),
+            Self::CallMean => mean(of_ranks.iter().map(|s| to_f64(s.elapsed_ns()))),
+            Self::BarrierSubtracted => {
+                let own = of_ranks[0];
+                to_f64(own.elapsed_ns()) - to_f64(own.reference_ns.unwrap_or(0))
+            }
+            Self::Release => median(&self.of_each_rank_ns(of_ranks)),
+            _ => longest_ns(),
         };
-        let elapsed_ns = elapsed_ns.expect("at least one rank samples each series");
-        #[expect(clippy::cast_precision_loss, reason = "intervals are far below 2^53 ns")]
-        let elapsed_ns = elapsed_ns as f64;
         elapsed_ns / f64::from(repetitions) / f64::from(self.divisor())
     }
+
+    /// The intervals of each rank in one sample, in nanoseconds: from the common start under D9,
+    /// and local ones otherwise.
+    #[must_use]
+    pub fn of_each_rank_ns(self, of_ranks: &[Sample]) -> Vec<f64> {
+        let st_ns = common_start_ns(of_ranks);
+        let of_rank = |s: &Sample| match self {
+            Self::Release => to_f64(s.end_ns.saturating_sub(st_ns)),
+            _ => to_f64(s.elapsed_ns()),
+        };
+        of_ranks.iter().map(of_rank).collect()
+    }
+}
+
+/// When all were to start.
+fn common_start_ns(of_ranks: &[Sample]) -> u64 {
+    let first_ns = of_ranks.iter().map(|s| s.start_ns).min();
+    let due_ns = of_ranks.iter().filter_map(|s| s.due_ns).min();
+    due_ns.or(first_ns).expect("at least one rank samples each series")
+}
+
+/// From the common start to the last end; with skewed starts, from the last of them.
+fn completion_ns(of_ranks: &[Sample]) -> f64 {
+    let is_skewed = of_ranks.iter().any(|s| s.is_skewed);
+    let last_start_ns = of_ranks.iter().map(|s| s.start_ns).max();
+    let start_ns = if is_skewed { last_start_ns } else { Some(common_start_ns(of_ranks)) };
+    let end_ns = of_ranks.iter().map(|s| s.end_ns).max();
+    let (start_ns, end_ns) = start_ns.zip(end_ns).expect("at least one rank samples each series");
+    to_f64(end_ns.saturating_sub(start_ns))
+}
+
+fn maximum(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let n = to_f64(values.len() as u64);
+    values.sum::<f64>() / n
+}
+
+fn median(values: &[f64]) -> f64 {
+    stats::quantile(&stats::sorted(values), 0.5)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "intervals are far below 2^53 ns")]
+fn to_f64(ns: u64) -> f64 {
+    ns as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const OF_RANKS: [Sample; 2] =
-        [Sample { start_ns: 100, end_ns: 160 }, Sample { start_ns: 110, end_ns: 190 }];
+    const fn sample(start_ns: u64, end_ns: u64) -> Sample {
+        Sample { start_ns, end_ns, due_ns: None, reference_ns: None, is_skewed: false }
+    }
+
+    const OF_RANKS: [Sample; 3] = [sample(100, 160), sample(110, 190), sample(105, 170)];
 
     #[test]
-    fn completion_spans_all_ranks_on_a_common_clock() {
-        assert_eq!(Definition::Completion.value_ns(&OF_RANKS, 1, true), 90.0);
+    fn each_definition_makes_its_own_value_of_the_same_samples() {
+        let check = |definition: Definition, expected: f64| {
+            assert_eq!(definition.value_ns(&OF_RANKS, 1), expected, "{}", definition.name());
+        };
+        check(Definition::Completion, 90.0);
+        check(Definition::MaxLocal, 80.0);
+        check(Definition::LoopMean, 80.0);
+        check(Definition::CallMean, (60.0 + 80.0 + 65.0) / 3.0);
+        check(Definition::Release, 70.0);
     }
 
     #[test]
-    fn completion_without_a_common_clock_is_the_longest_local_time() {
-        assert_eq!(Definition::Completion.value_ns(&OF_RANKS, 1, false), 80.0);
+    fn a_window_starts_when_it_opens_and_a_skewed_sample_with_the_last_rank() {
+        let in_window = OF_RANKS.map(|s| Sample { due_ns: Some(90), ..s });
+        assert_eq!(Definition::Completion.value_ns(&in_window, 1), 100.0);
+        assert_eq!(Definition::Release.value_ns(&in_window, 1), 80.0);
+        let skewed = in_window.map(|s| Sample { is_skewed: true, ..s });
+        assert_eq!(Definition::Completion.value_ns(&skewed, 1), 80.0);
     }
 
     #[test]
     fn a_batch_is_divided_by_its_repetitions_and_an_echo_by_two() {
-        let sample = &OF_RANKS[..1];
-        assert_eq!(Definition::TestNode.value_ns(sample, 10, true), 6.0);
-        assert_eq!(Definition::HalfRoundTrip.value_ns(sample, 10, true), 3.0);
+        let own = &OF_RANKS[..1];
+        assert_eq!(Definition::TestNode.value_ns(own, 10), 6.0);
+        assert_eq!(Definition::HalfRoundTrip.value_ns(own, 10), 3.0);
+    }
+
+    #[test]
+    fn what_the_barriers_took_is_subtracted_even_where_little_is_left() {
+        let check = |reference_ns, expected: f64| {
+            let own = Sample { reference_ns: Some(reference_ns), ..OF_RANKS[0] };
+            assert_eq!(Definition::BarrierSubtracted.value_ns(&[own], 2), expected);
+        };
+        check(40, 10.0);
+        check(70, -5.0);
+    }
+
+    #[test]
+    fn clocks_that_cannot_be_compared_give_local_times() {
+        let check = |definition: Definition, expected: Definition| {
+            assert_eq!(definition.on_clocks(false), expected);
+            assert_eq!(definition.on_clocks(true), definition);
+        };
+        check(Definition::Completion, Definition::MaxLocal);
+        check(Definition::Release, Definition::MaxLocal);
+        check(Definition::HalfRoundTrip, Definition::HalfRoundTrip);
+    }
+
+    #[test]
+    fn a_definition_is_found_by_its_id_or_its_word() {
+        for definition in Definition::all() {
+            let (id, word) = definition.name().split_once(' ').unwrap();
+            for text in [id, word, &id.to_lowercase(), definition.name()] {
+                assert_eq!(Definition::find(text), Some(definition), "{text}");
+            }
+        }
+        assert_eq!(Definition::find("D10"), None);
     }
 }

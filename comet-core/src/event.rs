@@ -3,21 +3,13 @@
 use std::error::Error;
 
 use crate::context::Pace;
+use crate::definition::Definition;
 use crate::kernel::{Case, Figure, KernelInfo, Series};
 use crate::sample::Sample;
-use crate::stats::Summary;
-use crate::transport::{ClockInfo, Rank};
+use crate::stats::{Diagnosis, Interval, Summary};
+use crate::transport::{ClockInfo, Rank, Usage};
 
-/// What the start-up calibration found out about a rank's clock, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ClockCalibration {
-    /// Cost of one reading: least mean of 11 batches.
-    pub cost_ns: f64,
-    /// Smallest positive difference of two readings, or `None` if all were equal.
-    pub step_ns: Option<u64>,
-    /// Median difference of two readings back to back: what an empty interval reads.
-    pub pair_bias_ns: f64,
-}
+pub use crate::calibration::{ClockCalibration, ClockGaps};
 
 /// Facts about a run that are known when it starts.
 #[derive(Clone, Debug)]
@@ -28,6 +20,14 @@ pub struct RunStart {
     pub clock: ClockInfo,
     /// Its calibration on rank 0.
     pub calibration: ClockCalibration,
+    /// The calibrations of all ranks, in rank order; of rank 0 alone where the clock is simulated,
+    /// and so the same for all.
+    pub calibrations: Vec<ClockCalibration>,
+    /// How many clocks the ranks read that share none.
+    pub n_clock_domains: usize,
+    /// How far a reading may be off on the clock that all ranks share, in nanoseconds: guaranteed;
+    /// `None` if there is no such clock.
+    pub clock_bound_ns: Option<u64>,
     /// How many cases are planned.
     pub n_cases: usize,
 }
@@ -46,31 +46,62 @@ pub struct RankSamples {
 pub struct SeriesResult {
     /// Description of the series.
     pub series: &'static Series,
+    /// The definition by which the values were made of the samples.
+    pub definition: Definition,
     /// Operations that were run before the samples, and are not counted.
     pub n_warmup: u32,
     /// Raw samples of the ranks that sampled, in rank order.
     pub ranks: Vec<RankSamples>,
-    /// Value of each sample by the series' definition, in nanoseconds for one operation.
+    /// Number of samples in each slice, of which each is one visit of the case.
+    pub slice_lengths: Vec<usize>,
+    /// Which samples started late in their window; they make no value.
+    pub invalid: Vec<usize>,
+    /// Value of each valid sample by the definition, in nanoseconds for one operation.
     pub values_ns: Vec<f64>,
+    /// Median of the values of each slice that has any.
+    pub slice_medians_ns: Vec<f64>,
     /// Summary of the values.
     pub summary: Summary,
+    /// Where the median lies, from the slice medians, within this launch; `None` below 5 slices.
+    pub interval: Option<Interval>,
+    /// Where the 90th and the 99th percentile lie, likewise.
+    pub p90_interval: Option<Interval>,
+    /// See [`p90_interval`](Self::p90_interval).
+    pub p99_interval: Option<Interval>,
+    /// What the values look like beyond their summary.
+    pub diagnosis: Diagnosis,
+    /// Which figure is quoted.
+    pub quote: Quote,
+    /// The figure to quote, in nanoseconds; `None` where a correction leaves nothing.
+    pub quoted_ns: Option<f64>,
 }
 
 impl SeriesResult {
-    /// The figure to quote, in nanoseconds: the median, or the least value where the series says so.
-    #[must_use]
-    pub fn quoted_ns(&self) -> f64 {
-        if self.series.quote_minimum { self.summary.min } else { self.summary.median }
-    }
-
-    /// Bytes per second at the median time, where the series moves bytes.
+    /// Bytes per second at the quoted time, where the series moves bytes.
     #[must_use]
     pub fn bytes_per_s(&self, case: &Case) -> Option<f64> {
         let bytes = (self.series.bytes_per_op)(case).filter(|bytes| *bytes > 0)?;
+        let basis_ns =
+            if self.quote == Quote::Min { Some(self.summary.median) } else { self.quoted_ns };
         #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53 bytes")]
         let bytes = bytes as f64;
-        (self.summary.median > 0.0).then(|| bytes / self.summary.median * 1e9)
+        basis_ns.filter(|ns| *ns > 0.0).map(|ns| bytes / ns * 1e9)
     }
+}
+
+/// Which figure of a series is quoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quote {
+    /// The median.
+    Median,
+    /// The least value.
+    Min,
+    /// The arithmetic mean (IMB, OSU).
+    Mean,
+    /// The mean of the middle half (SKaMPI).
+    MiddleMean,
+    /// The mean, less the cost of an empty loop (thesis section 3.1.3).
+    Corrected,
 }
 
 /// One case, verified and measured.
@@ -78,10 +109,17 @@ impl SeriesResult {
 pub struct Measurement {
     /// The case.
     pub case: Case,
-    /// Repetitions per sample; `n_samples` of a whole round.
+    /// Repetitions per sample, and how samples started; `n_samples` of a whole slice.
     pub pace: Pace,
-    /// How many rounds were taken; the last may be shorter than `pace.n_samples`.
-    pub n_rounds: u32,
+    /// How many slices were taken; the last may be shorter than `pace.n_samples`.
+    pub n_slices: u32,
+    /// Whether the interval of every series is as narrow as it was to be; `None` without a target,
+    /// or with too few slices for an interval.
+    pub converged: Option<bool>,
+    /// Whether the warm-up ended in a steady state.
+    pub is_steady: bool,
+    /// What the system did to the ranks during the slices, where it tells.
+    pub usage: Option<Usage>,
     /// The series, in the kernel's order.
     pub series: Vec<SeriesResult>,
     /// What follows from the series together.
@@ -186,10 +224,23 @@ pub trait Listener {
 /// What a run has measured so far, for kernels that build on others' results.
 #[derive(Debug, Default)]
 pub struct History {
+    n_ranks: usize,
     points: Vec<(Case, Vec<Summary>)>,
 }
 
 impl History {
+    /// A run of `n_ranks` ranks that has measured nothing yet.
+    #[must_use]
+    pub fn of_ranks(n_ranks: usize) -> Self {
+        Self { n_ranks, points: Vec::new() }
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn n_ranks(&self) -> usize {
+        self.n_ranks
+    }
+
     /// Adds the summaries of all series of a measured case.
     pub fn push(&mut self, case: Case, summaries: Vec<Summary>) {
         self.points.push((case, summaries));

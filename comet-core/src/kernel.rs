@@ -80,15 +80,15 @@ pub enum Timing {
     /// Another rank may be one repetition ahead of the test node: several lie between two clock
     /// reads, or their phase would be measured rather than their time.
     Pipelined,
-    /// Repetitions would run into each other: one operation between two clock reads, and a
-    /// barrier before each.
+    /// Repetitions would run into each other: one operation between two clock reads, before which
+    /// all ranks start together.
     Single,
 }
 
 impl Timing {
-    /// Whether a barrier comes before each sample.
+    /// Whether the ranks start each sample together.
     #[must_use]
-    pub fn starts_at_barrier(self) -> bool {
+    pub fn starts_together(self) -> bool {
         self == Self::Single
     }
 }
@@ -100,7 +100,7 @@ pub struct Series {
     pub name: &'static str,
     /// What the number is.
     pub quantity: Quantity,
-    /// How samples of the ranks make one value.
+    /// How samples of the ranks make one value, if the user asks for nothing else.
     pub definition: Definition,
     /// Whether the least value is the figure to quote, rather than the median.
     pub quote_minimum: bool,
@@ -119,8 +119,10 @@ pub struct KernelInfo {
     pub summary: &'static str,
     /// Where it comes from: seed and section.
     pub source: &'static str,
-    /// Kind of communication, as in the record: `p2p`, `exchange`, `collective`, `sync`,
-    /// `contention`, `overlap`, `matrix`.
+    /// Kind of communication, as in the record: `p2p`, `exchange`, `contention`, `overlap`,
+    /// `compute`; and
+    /// those in which all ranks take part in one operation, `collective`, `sync` and `matrix`, which
+    /// use [`Context::time_collective`] and so can be measured by other definitions than their own.
     pub class: &'static str,
     /// What other suites call it (`IMB:PingPong`).
     pub aliases: &'static [&'static str],
@@ -143,6 +145,38 @@ impl KernelInfo {
     #[must_use]
     pub fn id(&self) -> String {
         format!("{}/{}", self.suite, self.name)
+    }
+
+    /// Whether `definition` makes sense here: all but D4 where all ranks take part in one
+    /// operation, without the two that need another barrier if it is a barrier itself; elsewhere
+    /// the kernel's own alone.
+    #[must_use]
+    pub fn admits_definition(&self, definition: Definition) -> bool {
+        let needs_barrier =
+            matches!(definition, Definition::ClosedByBarrier | Definition::BarrierSubtracted);
+        match self.class {
+            "collective" | "matrix" => definition != Definition::HalfRoundTrip,
+            "sync" => definition != Definition::HalfRoundTrip && !needs_barrier,
+            _ => false,
+        }
+    }
+
+    /// The definition of a series if `wanted` is asked for.
+    #[must_use]
+    pub fn definition_under(&self, series: usize, wanted: Option<Definition>) -> Definition {
+        let own = self.series[series].definition;
+        wanted.filter(|definition| self.admits_definition(*definition)).unwrap_or(own)
+    }
+
+    /// How operations follow each other if the definition `wanted` is asked for.
+    #[must_use]
+    pub fn timing_under(&self, wanted: Option<Definition>) -> Timing {
+        match wanted.filter(|definition| self.admits_definition(*definition)) {
+            None => self.timing,
+            Some(definition) if definition.starts_together() => Timing::Single,
+            Some(Definition::ClosedByBarrier | Definition::BarrierSubtracted) => Timing::Batched,
+            Some(_) => Timing::Pipelined,
+        }
     }
 }
 

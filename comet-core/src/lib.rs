@@ -30,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod calibration;
 pub mod capability;
 pub mod collective;
 pub mod conformance;
@@ -43,9 +44,11 @@ pub mod kernel;
 pub mod local;
 pub mod matching;
 pub mod pattern;
+pub mod refine;
 pub mod sample;
 pub mod stats;
 pub mod sweep;
+pub mod sync;
 pub mod topology;
 pub mod transport;
 pub mod waiting;

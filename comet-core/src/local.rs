@@ -287,7 +287,13 @@ impl Transport for Local {
     }
 
     fn clock(&self) -> ClockInfo {
-        ClockInfo { name: "std::time::Instant", is_global: true, is_virtual: false, step_ns: None }
+        ClockInfo {
+            name: "std::time::Instant",
+            is_global: true,
+            domain: 0,
+            is_virtual: false,
+            step_ns: None,
+        }
     }
 
     fn topology(&self) -> &Topology {

@@ -1,12 +1,19 @@
-//! Raw samples: what the two clock reads around one batch gave.
+//! Raw samples: what the clock reads around one batch gave.
 
 /// One timed batch on one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Clock before the first operation, in nanoseconds of the transport's clock.
+    /// Clock before the first operation, in nanoseconds of the transport's clock; once gathered,
+    /// of the clock that all ranks share, if there is one.
     pub start_ns: u64,
-    /// Clock after the last operation.
+    /// Clock after the last operation, likewise.
     pub end_ns: u64,
+    /// When all ranks were to start, on the shared clock; `None` without a window.
+    pub due_ns: Option<u64>,
+    /// What the same loop took without the operation, where it was measured too (D8).
+    pub reference_ns: Option<u64>,
+    /// Whether the ranks were made to start at different times.
+    pub is_skewed: bool,
 }
 
 impl Sample {

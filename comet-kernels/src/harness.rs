@@ -1,6 +1,6 @@
 //! Checks that every kernel passes, over ranks that are threads of the test.
 
-use comet_core::context::{Context, Pace};
+use comet_core::context::{Context, Method, Pace};
 use comet_core::definition::Definition;
 use comet_core::event::History;
 use comet_core::kernel::{
@@ -15,8 +15,7 @@ use comet_core::transport::{Source, Tag, Transport};
 use crate::comet::echo;
 use crate::roles::TEST_NODE;
 
-const PACE: Pace =
-    Pace { repetitions: 3, n_samples: 2, settle: [1; comet_core::kernel::MAX_SERIES] };
+const PACE: Pace = Pace::new(3, 2, 1);
 
 /// Tags that kernels may use; none may be left on its way.
 const TAGS: std::ops::RangeInclusive<u16> = 0..=100;
@@ -51,8 +50,12 @@ pub(crate) fn check_corrupt_transport(kernel: &dyn Kernel<Local>) {
 }
 
 /// A context for one run of a kernel on `t`.
-pub(crate) fn context<'a>(t: &'a Local, info: &KernelInfo, corrupt: bool) -> Context<'a, Local> {
-    Context::new(t, info.timing, PACE, info.series.len(), corrupt)
+pub(crate) fn context<'a>(
+    t: &'a Local,
+    info: &'static KernelInfo,
+    corrupt: bool,
+) -> Context<'a, Local> {
+    Context::new(t, info, PACE, Method::default(), corrupt)
 }
 
 /// Echo times at one hop of 100 ns and 1 ns for each 10 bytes.
@@ -126,7 +129,7 @@ fn assert_mismatch(
 }
 
 fn all_kernels() -> Vec<&'static dyn Kernel<Local>> {
-    [crate::comet(), crate::naive()].concat()
+    [crate::comet(), crate::naive(), crate::parkbench(), crate::model()].concat()
 }
 
 #[test]
@@ -134,7 +137,10 @@ fn ids_are_unique_and_name_their_suite() {
     let mut ids: Vec<String> = all_kernels().iter().map(|kernel| kernel.info().id()).collect();
     for id in &ids {
         let (suite, name) = id.split_once('/').expect("an id is suite/name");
-        assert!(["comet", "naive"].contains(&suite) && !name.contains('/'), "{id}");
+        assert!(
+            ["comet", "naive", "parkbench", "model"].contains(&suite) && !name.contains('/'),
+            "{id}"
+        );
     }
     ids.sort_unstable();
     ids.dedup();
@@ -146,8 +152,14 @@ fn the_comet_suite_is_in_the_order_of_the_thesis() {
     let names: Vec<&str> = crate::comet::<Local>().iter().map(|k| k.info().name).collect();
     assert_eq!(
         names,
-        ["echo", "exchange", "broadcast", "reduction", "barrier", "contention", "overlap"]
+        ["echo", "exchange", "broadcast", "reduction", "barrier", "contention", "overlap",]
     );
+}
+
+#[test]
+fn the_parkbench_suite_has_the_kernels_of_its_report() {
+    let names: Vec<&str> = crate::parkbench::<Local>().iter().map(|k| k.info().name).collect();
+    assert_eq!(names, ["comms1", "comms2", "comms3", "poly1", "poly3", "synch1"]);
 }
 
 #[test]

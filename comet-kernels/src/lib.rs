@@ -1,9 +1,11 @@
 //! The kernels of CoMet: small communication patterns, written once for every transport.
 //!
 //! ```text
-//!   suite    what it holds                                          list
-//!   comet    the low-level kernels of the thesis, section 3.3       comet()
-//!   naive    its collectives over point-to-point messages alone     naive()
+//!   suite       what it holds                                          list
+//!   comet       the low-level kernels of the thesis, section 3.3       comet()
+//!   naive       its collectives over point-to-point messages alone     naive()
+//!   parkbench   the low-level communication kernels of PARKBENCH       parkbench()
+//!   model       what models of the machine follow from                 model()
 //! ```
 //!
 //! A kernel is one file in its suite's folder and one line in its suite's list.
@@ -25,6 +27,9 @@ pub mod comet;
 mod daxpy;
 #[cfg(test)]
 mod harness;
+pub mod model;
+pub mod parkbench;
+mod polynomial;
 mod roles;
 
 use comet_core::kernel::Kernel;
@@ -38,6 +43,13 @@ use crate::comet::echo::Echo;
 use crate::comet::exchange::Exchange;
 use crate::comet::overlap::Overlap;
 use crate::comet::reduction::Reduction;
+use crate::model::injection::Injection;
+use crate::parkbench::comms1::Comms1;
+use crate::parkbench::comms2::Comms2;
+use crate::parkbench::comms3::Comms3;
+use crate::parkbench::poly1::Poly1;
+use crate::parkbench::poly3::Poly3;
+use crate::parkbench::synch1::Synch1;
 
 /// The suite `comet`: the low-level kernels of the thesis, in its order (sections 3.3.1 to 3.3.7).
 #[must_use]
@@ -66,4 +78,17 @@ pub fn naive<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
             &Barrier::<PointToPoint>::NEW,
         ]
     }
+}
+
+/// The suite `parkbench`: the low-level communication kernels of PARKBENCH, each beside what it is
+/// held against.
+#[must_use]
+pub fn parkbench<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
+    const { &[&Comms1, &Comms2, &Comms3, &Poly1, &Poly3, &Synch1] }
+}
+
+/// The suite `model`: patterns from which the parameters of a model of the machine follow.
+#[must_use]
+pub fn model<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
+    const { &[&Injection] }
 }

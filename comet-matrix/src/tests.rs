@@ -2,15 +2,14 @@
 
 use std::collections::HashSet;
 
-use comet_core::context::{Context, Pace};
+use comet_core::context::{Context, Method, Pace};
 use comet_core::kernel::{Case, Kernel, KernelError, LOCAL_N, Profile};
 use comet_core::local::{self, Local};
 use comet_core::sample::Sample;
 use comet_core::sweep;
 use comet_core::topology::{Mesh, Topology};
 
-const PACE: Pace =
-    Pace { repetitions: 2, n_samples: 3, settle: [1; comet_core::kernel::MAX_SERIES] };
+const PACE: Pace = Pace::new(2, 3, 1);
 
 /// Rank counts up to 9 and 16, and meshes that are not the default ones.
 fn topologies() -> Vec<Topology> {
@@ -48,7 +47,7 @@ fn verify(
 ) -> Vec<Result<(), KernelError>> {
     local::run_with(topology.clone(), spoil == Spoil::Messages, |t| {
         let corrupt = spoil == Spoil::Checked;
-        let mut cx = Context::new(t, case.info.timing, PACE, 1, corrupt);
+        let mut cx = Context::new(t, case.info, PACE, Method::default(), corrupt);
         kernel.verify(&mut cx, case)
     })
 }
@@ -121,7 +120,7 @@ fn every_kernel_that_sends_notices_spoiled_messages() {
 fn every_rank_takes_every_sample() {
     let sample_all = |kernel: &dyn Kernel<Local>, case: &Case, topology: &Topology| {
         local::run_with(topology.clone(), false, |t| {
-            let mut cx = Context::new(t, case.info.timing, PACE, 1, false);
+            let mut cx = Context::new(t, case.info, PACE, Method::default(), false);
             kernel.measure(&mut cx, case).unwrap();
             cx.into_samples()
         })
@@ -138,7 +137,7 @@ fn operations_leave_no_message_behind() {
     use comet_core::transport::{Source, Tag, Transport};
     for_all(&[2], |kernel, case, topology| {
         local::run_with(topology.clone(), false, |t| {
-            let mut cx = Context::new(t, case.info.timing, PACE, 1, false);
+            let mut cx = Context::new(t, case.info, PACE, Method::default(), false);
             kernel.measure(&mut cx, case).unwrap();
             t.barrier().unwrap();
             for tag in (0..100).map(Tag::new) {

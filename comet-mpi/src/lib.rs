@@ -13,6 +13,7 @@
 //! All unsafe code is in the module `native`.
 #![cfg(feature = "link")]
 
+mod domain;
 mod guard;
 mod job;
 #[expect(unsafe_code, reason = "MPI is called through its C interface")]

@@ -10,17 +10,22 @@ use comet_core::capability::Never;
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport, require_rank,
-    require_source,
+    ClockInfo, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
+    require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
+use crate::domain;
 use crate::guard::{JobFailure, Vitals};
 use crate::job::Job;
 use crate::native::{
     self, Arrived, Comm, Failure, Library, MpiBuffer, Outcome, Receiving, Sending,
 };
+
+/// The clock of all ranks, as in the record.
+const CLOCK: &str = "CLOCK_MONOTONIC";
 
 /// Waits may last this many times as long as what is expected, beyond the watchdog's time.
 const ALLOWANCE: u64 = 4;
@@ -36,6 +41,7 @@ pub struct Mpi {
     rank: Rank,
     topology: Topology,
     is_one_node: bool,
+    clock_domain: u64,
     vitals: Arc<Vitals>,
     guard: Thread,
 }
@@ -80,6 +86,7 @@ impl Mpi {
             rank: job.rank(),
             topology,
             is_one_node: job.is_one_node(),
+            clock_domain: domain::of_clock(CLOCK, job.rank()),
             vitals: Arc::clone(vitals),
             guard: guard.clone(),
         }
@@ -235,10 +242,20 @@ impl Transport for Mpi {
         Duration::from(now).as_nanos().try_into().unwrap_or(u64::MAX)
     }
 
+    fn usage(&self) -> Option<Usage> {
+        let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+        let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        Some(Usage {
+            involuntary_switches: count(usage.involuntary_context_switches()),
+            page_faults: count(usage.minor_page_faults()) + count(usage.major_page_faults()),
+        })
+    }
+
     fn clock(&self) -> ClockInfo {
         ClockInfo {
-            name: "CLOCK_MONOTONIC",
+            name: CLOCK,
             is_global: self.is_one_node,
+            domain: self.clock_domain,
             is_virtual: false,
             step_ns: None,
         }

@@ -105,6 +105,7 @@ fn last_words(records: &[Record], death: &Death) -> [Record; 2] {
         points,
         wall_s,
         reason: Some(death.reason.clone()),
+        noise: None,
     };
     [Record::Event(event), Record::End(end)]
 }

@@ -7,7 +7,12 @@ use sha2::{Digest, Sha256};
 pub(crate) fn sha256_hex(value: &Value) -> String {
     let mut text = String::new();
     write_canonical(value, &mut text);
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256_of(text.as_bytes())
+}
+
+/// SHA-256 of `bytes`, as 64 hex digits.
+pub(crate) fn sha256_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Sorts keys itself, because a feature of the JSON library may keep them in another order.

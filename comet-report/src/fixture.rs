@@ -7,14 +7,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use comet_core::context::Pace;
 use comet_core::definition::{Definition, Quantity};
 use comet_core::event::{
-    CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, RankSamples, RunEnd,
-    RunStart, SeriesResult,
+    CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Quote, RankSamples,
+    RunEnd, RunStart, SeriesResult,
 };
 use comet_core::kernel::{
     Axis, AxisUse, Case, Figure, HOPS, KernelInfo, LENGTH_BYTES, Series, Timing,
 };
 use comet_core::sample::Sample;
-use comet_core::stats::Summary;
+use comet_core::stats::{Diagnosis, Summary};
 use comet_core::topology::Topology;
 use comet_core::transport::ClockInfo;
 
@@ -65,33 +65,78 @@ pub(crate) fn check_golden(path: &Path, text: &str) {
     assert_eq!(committed, text, "{name} differs: look, then COMET_BLESS=1 cargo test");
 }
 
-/// Files of a machine of two cores with two threads each.
+/// Paths and texts of what is there once on the machine of [`machine_files`].
+const MACHINE_FILES: &[(&str, &str)] = &[
+    (
+        "proc/cpuinfo",
+        "processor\t: 0\nmodel name\t: Example CPU\nmodel\t\t: 7\ncpu MHz\t\t: 2100.500\nflags\t\t: constant_tsc nonstop_tsc hypervisor\n",
+    ),
+    ("proc/meminfo", "MemFree: 1 kB\nMemTotal:       16 kB\n"),
+    ("proc/loadavg", "0.50 0.25 0.10 1/100 4242\n"),
+    (
+        "proc/self/status",
+        "Name:\tx\nPPid:\t41\nCpus_allowed_list:\t0-3\nMems_allowed_list:\t0\n\
+             voluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t3\n",
+    ),
+    (
+        "proc/self/stat",
+        "42 (a) b) R 41 1 1 0 -1 0 11 0 2 0 0 0 0 0 20 0 1 0 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 2\n",
+    ),
+    ("proc/self/smaps", "00400000-00452000 r-xp\nKernelPageSize:        4 kB\n"),
+    (
+        "proc/self/timens_offsets",
+        "monotonic           0         0\nboottime            0         0\n",
+    ),
+    ("proc/self/cgroup", "0::/job\n"),
+    ("proc/self/exe", "program"),
+    ("proc/41/comm", "mpirun\n"),
+    ("proc/stat", "cpu  100 0 50 800 20 10 10 10 0 0\ncpu0 100 0 50 800 20 10 10 10 0 0\n"),
+    ("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=42\n"),
+    ("proc/mounts", "shm /dev/shm tmpfs rw,nosuid,size=65536k 0 0\n"),
+    ("proc/cmdline", "root=UUID=1 nosmt\n"),
+    ("proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Debian\n"),
+    ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
+    ("proc/sys/kernel/yama/ptrace_scope", "1\n"),
+    ("proc/sys/kernel/hostname", "host\n"),
+    ("proc/sys/kernel/osrelease", "6.1.0\n"),
+    ("etc/os-release", "NAME=Debian\nVERSION_ID=\"12\"\nID=debian\n"),
+    ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+    ("sys/fs/cgroup/cpu.max", "200000 100000\n"),
+    ("sys/fs/cgroup/job/cpu.max", "max\n"),
+    ("sys/fs/cgroup/job/memory.max", "max\n"),
+    ("sys/class/dmi/id/sys_vendor", "Example\n"),
+    ("sys/class/net/eth0/device/vendor", "0x1af4\n"),
+    ("sys/class/net/eth0/mtu", "1500\n"),
+    ("sys/class/net/veth1/mtu", "1500\n"),
+    ("sys/class/infiniband/mlx5_0/fw_ver", "20.31\n"),
+    ("sys/class/infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)\n"),
+    ("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:  16 kB\n"),
+    ("sys/devices/system/cpu/smt/control", "on\n"),
+    ("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n"),
+    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq", "800000\n"),
+    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "3500000\n"),
+    ("sys/devices/system/cpu/cpu0/cpuidle/state0/name", "POLL\n"),
+    ("sys/devices/system/cpu/cpu0/cpuidle/state0/disable", "0\n"),
+    ("sys/devices/system/cpu/cpu0/cpuidle/state1/name", "C6\n"),
+    ("sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "1\n"),
+    ("sys/devices/system/cpu/online", "0-3\n"),
+    ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+    ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3500000\n"),
+    ("sys/devices/system/cpu/cpu0/cache/index0/level", "1\n"),
+    ("sys/devices/system/cpu/cpu0/cache/index0/type", "Data\n"),
+    ("sys/devices/system/cpu/cpu0/cache/index0/size", "32K\n"),
+    ("sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size", "64\n"),
+];
+
+/// Writes files of a machine of two cores with two threads each.
 pub(crate) fn machine_files(folder: &Folder) {
     const CPU: &str = "sys/devices/system/cpu";
-    for (path, text) in [
-        (
-            "proc/cpuinfo",
-            "processor\t: 0\nmodel name\t: Example CPU\nmodel\t\t: 7\nflags\t\t: constant_tsc nonstop_tsc hypervisor\n",
-        ),
-        ("proc/meminfo", "MemFree: 1 kB\nMemTotal:       16 kB\n"),
-        ("proc/loadavg", "0.50 0.25 0.10 1/100 4242\n"),
-        ("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-3\n"),
-        ("proc/sys/kernel/hostname", "host\n"),
-        ("proc/sys/kernel/osrelease", "6.1.0\n"),
-        ("etc/os-release", "NAME=Debian\nVERSION_ID=\"12\"\nID=debian\n"),
-        ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
-        ("sys/fs/cgroup/cpu.max", "200000 100000\n"),
-        ("sys/devices/system/cpu/online", "0-3\n"),
-        ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
-        ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3500000\n"),
-        ("sys/devices/system/cpu/cpu0/cache/index0/level", "1\n"),
-        ("sys/devices/system/cpu/cpu0/cache/index0/type", "Data\n"),
-        ("sys/devices/system/cpu/cpu0/cache/index0/size", "32K\n"),
-        ("sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size", "64\n"),
-    ] {
+    for (path, text) in MACHINE_FILES {
         folder.write(path, text);
     }
     for cpu in 0..4 {
+        let throttles = format!("{CPU}/cpu{cpu}/thermal_throttle/core_throttle_count");
+        folder.write(&throttles, if cpu == 0 { "5\n" } else { "0\n" });
         let topology = format!("{CPU}/cpu{cpu}/topology");
         let core = cpu % 2;
         folder.write(&format!("{topology}/physical_package_id"), "0\n");
@@ -151,7 +196,7 @@ pub(crate) fn tell(listener: &mut impl Listener) {
     }
 }
 
-fn description() -> RunDescription {
+pub(crate) fn description() -> RunDescription {
     let placement = |rank| RankPlacement {
         rank,
         node: Some("host".into()),
@@ -163,6 +208,7 @@ fn description() -> RunDescription {
         run_id: "00000000-0000-7000-8000-000000000001".into(),
         started_at: started_at(),
         date: started_at,
+        noise: || None,
         suite: Suite {
             name: "comet".into(),
             version: "0.1.0".into(),
@@ -171,6 +217,9 @@ fn description() -> RunDescription {
             opt_flags: "-C opt-level=3".into(),
             target: "x86_64-linux".into(),
             profile: "release".into(),
+            target_features: None,
+            lock_sha256: None,
+            binary_sha256: None,
         },
         argv: vec!["comet-run".into(), "all".into()],
         config: [("case_budget_ns".into(), 1000.into())].into(),
@@ -184,16 +233,29 @@ fn description() -> RunDescription {
     }
 }
 
+const CALIBRATION: ClockCalibration = ClockCalibration {
+    cost_ns: 18.25,
+    median_cost_ns: 19.0,
+    step_ns: Some(1),
+    pair_bias_ns: 20.0,
+    loop_ns: 0.25,
+    gaps: None,
+};
+
 pub(crate) fn start() -> RunStart {
     RunStart {
         n_ranks: 2,
         clock: ClockInfo {
             name: "CLOCK_MONOTONIC",
             is_global: true,
+            domain: 0,
             is_virtual: false,
             step_ns: None,
         },
-        calibration: ClockCalibration { cost_ns: 18.25, step_ns: Some(1), pair_bias_ns: 20.0 },
+        calibration: CALIBRATION,
+        calibrations: vec![CALIBRATION; 2],
+        n_clock_domains: 1,
+        clock_bound_ns: Some(0),
         n_cases: 6,
     }
 }
@@ -290,12 +352,15 @@ pub(crate) fn overlap() -> Measurement {
 
 /// A measurement with ten operations per sample, from the elapsed times of series and rank.
 fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, figures: Vec<Figure>) -> Measurement {
-    let pace = Pace { repetitions: 10, n_samples: 3, settle: [2; comet_core::kernel::MAX_SERIES] };
+    let pace = Pace::new(10, 3, 2);
     let results = case.info.series.iter().zip(&elapsed_ns);
     Measurement {
         case,
         pace,
-        n_rounds: 1,
+        n_slices: 1,
+        converged: None,
+        is_steady: true,
+        usage: None,
         series: results.map(|(series, ranks)| series_result(series, ranks, pace)).collect(),
         figures,
         since_start_ns: 1_500_000_000,
@@ -305,7 +370,7 @@ fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, figures: Vec<Figure>) -
 fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> SeriesResult {
     let sample = |rank: usize, index: usize, elapsed_ns: u64| {
         let start_ns = 1_000_000 + 10_000 * index as u64 + 50 * rank as u64;
-        Sample { start_ns, end_ns: start_ns + elapsed_ns }
+        Sample { start_ns, end_ns: start_ns + elapsed_ns, ..Sample::default() }
     };
     let of_rank = |(rank, elapsed_ns): (usize, &&[u64])| RankSamples {
         rank,
@@ -314,11 +379,29 @@ fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> 
     let ranks: Vec<RankSamples> = elapsed_ns.iter().enumerate().map(of_rank).collect();
     let value_ns = |index: usize| {
         let samples: Vec<_> = ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
-        series.definition.value_ns(&samples, pace.repetitions, true)
+        series.definition.value_ns(&samples, pace.repetitions)
     };
     let values_ns: Vec<f64> = (0..elapsed_ns[0].len()).map(value_ns).collect();
     let summary = Summary::of(&values_ns).unwrap();
-    SeriesResult { series, n_warmup: 5, ranks, values_ns, summary }
+    let quote = if series.quote_minimum { Quote::Min } else { Quote::Median };
+    let is_min = quote == Quote::Min;
+    SeriesResult {
+        series,
+        definition: series.definition,
+        n_warmup: 5,
+        ranks,
+        slice_lengths: vec![values_ns.len()],
+        invalid: Vec::new(),
+        slice_medians_ns: vec![summary.median],
+        interval: None,
+        p90_interval: None,
+        p99_interval: None,
+        diagnosis: Diagnosis::of(&[&values_ns]),
+        quote,
+        quoted_ns: Some(if is_min { summary.min } else { summary.median }),
+        values_ns,
+        summary,
+    }
 }
 
 /// A case of the echo over 8 bytes that has no numbers.

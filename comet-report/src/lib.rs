@@ -22,10 +22,13 @@
 pub mod abandoned;
 mod canonical;
 pub mod environment;
+mod fingerprint;
 pub mod format;
 pub mod live;
+pub mod models;
 pub mod placement;
 mod points;
+mod quality;
 pub mod read;
 pub mod record;
 pub mod recorder;

@@ -7,8 +7,9 @@ use comet_core::event::{Event, Listener};
 use comet_core::topology::Topology;
 
 use crate::format::TableWriter;
+use crate::models::Follow;
 use crate::points::{PointMaker, seconds};
-use crate::record::{Point, PointCounts};
+use crate::record::{Model, Point, PointCounts};
 use crate::recorder::{clock, reason};
 
 /// Writes the rows of [`Table`](crate::format::Table) while the run goes on.
@@ -17,6 +18,7 @@ pub struct LiveTable<W> {
     table: TableWriter<W>,
     points: PointMaker,
     counts: PointCounts,
+    models: Follow,
 }
 
 impl<W: Write> LiveTable<W> {
@@ -24,7 +26,7 @@ impl<W: Write> LiveTable<W> {
     #[must_use]
     pub fn new(out: W, topology: &Topology) -> Self {
         let (table, points) = (TableWriter::new(out), PointMaker::new("", topology));
-        Self { table, points, counts: PointCounts::default() }
+        Self { table, points, counts: PointCounts::default(), models: Follow::default() }
     }
 
     fn show(&mut self, event: &Event<'_>) -> io::Result<()> {
@@ -36,13 +38,15 @@ impl<W: Write> LiveTable<W> {
             Event::CaseStarted(_) => return Ok(()),
             Event::CaseFinished(measurement) => {
                 let points = self.points.measured(measurement);
-                self.case(&points.iter().collect::<Vec<_>>())?;
+                self.case(points)?;
             }
             Event::CaseFailed(failure) => {
                 let point = self.points.failed(failure);
-                self.case(&[&point])?;
+                self.case(vec![point])?;
             }
             Event::RunFinished(end) => {
+                let models = self.models.finish();
+                self.show_models(&models)?;
                 let reason = end.stop.as_ref().map(reason);
                 self.table.done(&self.counts, Some(seconds(end.wall_ns)), reason.as_deref())?;
             }
@@ -50,11 +54,19 @@ impl<W: Write> LiveTable<W> {
         self.table.flush()
     }
 
-    fn case(&mut self, points: &[&Point]) -> io::Result<()> {
+    fn case(&mut self, points: Vec<Point>) -> io::Result<()> {
+        let models = points.first().map_or_else(Vec::new, |first| self.models.before(first));
+        self.show_models(&models)?;
+        self.table.case(&points.iter().collect::<Vec<_>>())?;
         for point in points {
             self.counts.add(point.status);
+            self.models.add(point);
         }
-        self.table.case(points)
+        Ok(())
+    }
+
+    fn show_models(&mut self, models: &[Model]) -> io::Result<()> {
+        models.iter().try_for_each(|model| self.table.model(model))
     }
 }
 

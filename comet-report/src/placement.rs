@@ -6,6 +6,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::files::{Files, parse_list};
+use crate::environment::noise::{process_stat, stat_field};
+
+/// Position, from 1, of the current CPU in `/proc/self/stat` as proc(5) counts.
+const PROCESSOR: usize = 39;
 
 /// Where one rank runs; what the system does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +30,10 @@ pub struct RankPlacement {
     pub numa: Option<usize>,
     /// Its socket, if it may run on one CPU only.
     pub socket: Option<usize>,
+    /// NUMA nodes whose memory it may use (`0-1`).
+    pub mems: Option<String>,
+    /// CPU that it runs on now.
+    pub cpu: Option<usize>,
 }
 
 /// A placement that did not arrive whole.
@@ -43,9 +51,18 @@ impl RankPlacement {
     #[must_use]
     pub fn of_this_process(rank: usize, root: &Path) -> Self {
         let files = Files(root);
-        let cpus = files.field("proc/self/status", "Cpus_allowed_list", ':');
-        let node = files.text("proc/sys/kernel/hostname");
-        let placement = Self { rank, node, pid: std::process::id(), cpus, ..Self::default() };
+        let allowed = |name| files.field("proc/self/status", name, ':');
+        let stat = process_stat(files);
+        let cpu = stat_field(stat.as_deref(), PROCESSOR);
+        let placement = Self {
+            rank,
+            node: files.text("proc/sys/kernel/hostname"),
+            pid: std::process::id(),
+            cpus: allowed("Cpus_allowed_list"),
+            mems: allowed("Mems_allowed_list"),
+            cpu: cpu.and_then(|cpu| usize::try_from(cpu).ok()),
+            ..Self::default()
+        };
         match placement.only_cpu() {
             Some(cpu) => placement.on_cpu(cpu, files),
             None => placement,
@@ -127,6 +144,7 @@ mod tests {
         machine_files(&folder);
         let placement = RankPlacement::of_this_process(0, folder.path());
         assert_eq!((placement.cpus.as_deref(), placement.core), (Some("0-3"), None));
+        assert_eq!((placement.mems.as_deref(), placement.cpu), (Some("0"), Some(2)));
         let unknown = RankPlacement::of_this_process(0, Folder::new().path());
         assert_eq!((unknown.node, unknown.cpus), (None, None));
     }

@@ -2,22 +2,22 @@
 
 use comet_core::context::Pace;
 use comet_core::definition::Definition;
-use comet_core::event::{CaseFailure, Failure, Measurement, RankSamples, RunStart, SeriesResult};
-use comet_core::kernel::{Case, Series};
+use comet_core::event::{
+    self, CaseFailure, ClockCalibration, Failure, Measurement, RankSamples, RunStart, SeriesResult,
+};
+use comet_core::kernel::Case;
+use comet_core::sample::Sample;
 use comet_core::stats;
+use comet_core::sync::Sync;
 use comet_core::topology::Topology;
 use serde_json::json;
 
 use crate::canonical::sha256_hex;
+use crate::quality;
 use crate::record::{
     Check, CheckStatus, Figure, Param, Params, Plan, Point, PointStatus, Quote, RankStat, RanksNs,
     Rate, Reps, SampleSync, Samples, Summary, Value,
 };
-
-/// Name of D2, which stands in for D1 where clocks are not common.
-pub(crate) const MAX_LOCAL: &str = "D2 max_local";
-/// What D2 means, for table heads.
-pub(crate) const MAX_LOCAL_SUMMARY: &str = "longest local time over all ranks, after a barrier";
 
 /// Number of hex digits of a point's key.
 const KEY_DIGITS: usize = 16;
@@ -28,7 +28,7 @@ pub(crate) struct PointMaker {
     run_id: String,
     n_ranks: usize,
     mesh: [(&'static str, usize); 2],
-    clock_is_global: bool,
+    clock: Option<ClockCalibration>,
     next_seq: u64,
 }
 
@@ -40,14 +40,14 @@ impl PointMaker {
             run_id: run_id.into(),
             n_ranks: topology.n_ranks(),
             mesh: [("mesh_rows", mesh.rows()), ("mesh_cols", mesh.cols())],
-            clock_is_global: true,
+            clock: None,
             next_seq: 0,
         }
     }
 
-    /// Takes note of what the clock is worth.
+    /// Takes note of what the clock costs.
     pub(crate) fn start(&mut self, start: &RunStart) {
-        self.clock_is_global = start.clock.is_global;
+        self.clock = Some(start.calibration);
     }
 
     /// One point for each series; the figures are on the last.
@@ -91,26 +91,31 @@ impl PointMaker {
         let Measurement { case, pace, .. } = measurement;
         let bytes_per_s = result.bytes_per_s(case);
         Point {
-            plan: Some(plan(case, *pace, settle)),
+            plan: Some(plan(result, *pace, settle)),
             reps: Some(Reps {
                 n: result.summary.n,
                 inner: pace.repetitions,
                 warmup: result.n_warmup,
-                rounds: measurement.n_rounds,
+                rounds: measurement.n_slices,
             }),
-            time_ns: Some(summary(&result.summary)),
+            time_ns: Some(time_ns(result)),
+            quoted_ns: result.quoted_ns,
+            quality: Some(quality::quality(measurement, result, self.clock)),
             ranks_ns: ranks_ns(result, *pace),
-            rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis: Quote::Median }),
+            rate: bytes_per_s
+                .map(|bytes_per_s| Rate { bytes_per_s, basis: rate_basis(result.quote) }),
             samples: Some(samples(&result.ranks)),
             starts_ns: Some(starts_ns(&result.ranks)),
+            late_ns: each(&result.ranks, |s| Some(s.start_ns.saturating_sub(s.due_ns?))),
+            reference_ns: each(&result.ranks, |s| s.reference_ns),
             check: Check { status: CheckStatus::Pass },
             status: PointStatus::Ok,
-            ..self.blank(case, Some(result.series), measurement.since_start_ns)
+            ..self.blank(case, Some(result), measurement.since_start_ns)
         }
     }
 
     /// What all points of a case have in common.
-    fn blank(&mut self, case: &Case, series: Option<&Series>, since_start_ns: u64) -> Point {
+    fn blank(&mut self, case: &Case, result: Option<&SeriesResult>, since_start_ns: u64) -> Point {
         let info = case.info;
         let seq = self.next_seq;
         self.next_seq += 1;
@@ -120,19 +125,23 @@ impl PointMaker {
             t_rel_s: seconds(since_start_ns),
             suite: info.suite.into(),
             kernel: info.name.into(),
-            variant: series.map(|series| series.name.into()),
+            variant: result.map(|result| result.series.name.into()),
             class: info.class.into(),
             aliases: info.aliases.iter().map(|alias| (*alias).into()).collect(),
             params: self.params(case),
             key: String::new(),
-            value: series.map(|series| self.value(case, series)),
+            value: result.map(|result| value(case, result)),
             plan: None,
             reps: None,
             time_ns: None,
+            quoted_ns: None,
+            quality: None,
             ranks_ns: None,
             rate: None,
             samples: None,
             starts_ns: None,
+            late_ns: None,
+            reference_ns: None,
             check: Check { status: CheckStatus::Skipped },
             figures: Vec::new(),
             status: PointStatus::Skipped,
@@ -160,21 +169,40 @@ impl PointMaker {
         }
         Params(params)
     }
+}
 
-    fn value(&self, case: &Case, series: &Series) -> Value {
-        let spans_ranks = series.definition == Definition::Completion;
-        let is_local = spans_ranks && !self.clock_is_global;
-        let definition = if is_local { MAX_LOCAL } else { series.definition.name() };
-        Value {
-            quantity: series.quantity.name().into(),
-            definition: definition.into(),
-            divisor: series.definition.divisor(),
-            rank_stat: if spans_ranks { RankStat::Max } else { RankStat::Root },
-            bytes_per_op: (series.bytes_per_op)(case),
-            better: "lower".into(),
-            quote: if series.quote_minimum { Quote::Min } else { Quote::Median },
-        }
+fn value(case: &Case, result: &SeriesResult) -> Value {
+    let SeriesResult { series, definition, .. } = result;
+    let rank_stat = match definition {
+        definition if definition.is_of_one_rank() => RankStat::Root,
+        Definition::CallMean => RankStat::Mean,
+        Definition::Release => RankStat::Median,
+        _ => RankStat::Max,
+    };
+    Value {
+        quantity: series.quantity.name().into(),
+        definition: definition.name().into(),
+        divisor: definition.divisor(),
+        rank_stat,
+        bytes_per_op: (series.bytes_per_op)(case),
+        better: "lower".into(),
+        quote: wire_quote(result.quote),
     }
+}
+
+fn wire_quote(quote: event::Quote) -> Quote {
+    match quote {
+        event::Quote::Median => Quote::Median,
+        event::Quote::Min => Quote::Min,
+        event::Quote::Mean => Quote::Mean,
+        event::Quote::MiddleMean => Quote::MiddleMean,
+        event::Quote::Corrected => Quote::Corrected,
+    }
+}
+
+/// The time that a rate follows from: that of a typical operation, even where the least is quoted.
+fn rate_basis(quote: event::Quote) -> Quote {
+    if quote == event::Quote::Min { Quote::Median } else { wire_quote(quote) }
 }
 
 /// `ns` nanoseconds in seconds.
@@ -197,23 +225,68 @@ fn key(point: &Point) -> String {
     key
 }
 
-fn plan(case: &Case, pace: Pace, settle: u32) -> Plan {
-    let sync =
-        if case.info.timing.starts_at_barrier() { SampleSync::Barrier } else { SampleSync::None };
+fn plan(result: &SeriesResult, pace: Pace, settle: u32) -> Plan {
+    let sync = if result.definition.starts_together() { pace.sync } else { Sync::None };
+    let sync = match sync {
+        Sync::None => SampleSync::None,
+        Sync::Barrier => SampleSync::Barrier,
+        Sync::DoubleBarrier => SampleSync::DoubleBarrier,
+        Sync::Dissemination => SampleSync::Dissemination,
+        Sync::Window => SampleSync::Window,
+    };
+    let is_corrected = result.quote == event::Quote::Corrected;
     Plan {
         samples_per_round: pace.n_samples,
         inner: pace.repetitions,
         warmup: settle,
         sync,
+        window_ns: Some(pace.window_ns).filter(|_| sync == SampleSync::Window),
+        skew_ns: Some(pace.skew_ns).filter(|ns| *ns > 0 && sync != SampleSync::None),
         outliers: "none".into(),
-        correct: Vec::new(),
+        correct: is_corrected.then(|| "empty_loop".into()).into_iter().collect(),
     }
 }
 
-fn summary(summary: &stats::Summary) -> Summary {
-    let stats::Summary { n, min, p25, median, p75, p90, p95, p99, max, mean, stddev, mad } =
-        *summary;
-    Summary { n, min, p25, median, p75, p90, p95, p99, max, mean, stddev, mad, ci95: None }
+fn time_ns(result: &SeriesResult) -> Summary {
+    let ci95 = result.interval.map(|interval| [interval.low, interval.high]);
+    Summary { ci95, ..summary(&result.summary) }
+}
+
+/// `summary` in the record, without an interval.
+pub(crate) fn summary(summary: &stats::Summary) -> Summary {
+    let stats::Summary {
+        n,
+        min,
+        p10,
+        p25,
+        median,
+        p75,
+        p90,
+        p95,
+        p99,
+        p999,
+        max,
+        mean,
+        stddev,
+        mad,
+    } = *summary;
+    Summary {
+        n,
+        min,
+        p10: Some(p10),
+        p25,
+        median,
+        p75,
+        p90,
+        p95,
+        p99,
+        p999,
+        max,
+        mean,
+        stddev,
+        mad,
+        ci95: None,
+    }
 }
 
 fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
@@ -221,7 +294,7 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
         return None;
     }
     let per_rank: Option<Vec<f64>> =
-        result.ranks.iter().map(|of_rank| median_ns(of_rank, result.series, pace)).collect();
+        result.ranks.iter().map(|of_rank| median_ns(of_rank, result.definition, pace)).collect();
     let per_rank = per_rank?;
     let of_ranks = stats::Summary::of(&per_rank)?;
     let slowest = per_rank.iter().position(|median| *median == of_ranks.max)?;
@@ -236,8 +309,8 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
 
 /// Median local time of one operation on one rank.
 #[expect(clippy::cast_precision_loss, reason = "intervals are far below 2^53 ns")]
-fn median_ns(of_rank: &RankSamples, series: &Series, pace: Pace) -> Option<f64> {
-    let divisor = f64::from(pace.repetitions) * f64::from(series.definition.divisor());
+fn median_ns(of_rank: &RankSamples, definition: Definition, pace: Pace) -> Option<f64> {
+    let divisor = f64::from(pace.repetitions) * f64::from(definition.divisor());
     let local_ns = of_rank.samples.iter().map(|sample| sample.elapsed_ns() as f64 / divisor);
     stats::Summary::of(&local_ns.collect::<Vec<_>>()).map(|summary| summary.median)
 }
@@ -264,6 +337,11 @@ fn starts_ns(ranks: &[RankSamples]) -> Vec<u64> {
     all.map(|start_ns| start_ns - first_ns).collect()
 }
 
+/// A value of each sample, if all of them have it.
+fn each(ranks: &[RankSamples], value: impl Fn(&Sample) -> Option<u64>) -> Option<Vec<u64>> {
+    ranks.iter().flat_map(|of_rank| &of_rank.samples).map(value).collect()
+}
+
 fn figures(measurement: &Measurement) -> Vec<Figure> {
     let wire = |figure: &comet_core::kernel::Figure| Figure {
         name: figure.name.into(),
@@ -279,17 +357,18 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn completion_without_a_common_clock_is_recorded_as_what_it_is() {
+    fn a_value_says_which_ranks_it_stands_for() {
         let mut points = PointMaker::new("id", &fixture::topology());
-        let mut check = |clock_is_global: bool, expected: &str| {
-            let mut start = fixture::start();
-            start.clock.is_global = clock_is_global;
-            points.start(&start);
-            let value = points.measured(&fixture::barrier())[0].value.clone().unwrap();
-            assert_eq!((value.definition.as_str(), value.rank_stat), (expected, RankStat::Max));
+        let mut check = |definition: Definition, expected: RankStat| {
+            let mut measurement = fixture::barrier();
+            measurement.series[0].definition = definition;
+            let value = points.measured(&measurement)[0].value.clone().unwrap();
+            assert_eq!((value.definition.as_str(), value.rank_stat), (definition.name(), expected));
         };
-        check(true, "D1 completion");
-        check(false, "D2 max_local");
+        check(Definition::Completion, RankStat::Max);
+        check(Definition::CallMean, RankStat::Mean);
+        check(Definition::Release, RankStat::Median);
+        check(Definition::TestNode, RankStat::Root);
     }
 
     #[test]

@@ -169,6 +169,9 @@ impl Checker {
                 }
                 self.open_run(line, Some(&point.run_id)).points.add(point.status);
             }
+            Record::Model(model) => {
+                self.open_run(line, Some(&model.run_id));
+            }
             Record::Event(event) => {
                 self.open_run(line, event.run_id.as_ref());
             }

@@ -7,18 +7,20 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use comet_core::event::{Event, Listener, RunEnd, RunStart, Stop};
+use comet_core::event::{self, ClockCalibration, Event, Listener, RunEnd, RunStart, Stop};
 use comet_core::topology::{Mesh, Topology};
 use serde_json::{Value, json};
 use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::canonical::sha256_hex;
-use crate::environment::{Environment, warnings};
+use crate::environment::{Environment, Warning, stolen, warnings};
+use crate::fingerprint::fingerprint;
+use crate::models::Follow;
 use crate::placement::RankPlacement;
 use crate::points::PointMaker;
 use crate::record::{
-    self, Clock, End, EndStatus, Hops, Launcher, Machine, PointCounts, RankEntry, Record, Run,
-    SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
+    self, Clock, ClockGaps, End, EndStatus, Hops, Launcher, Level, Machine, Model, Noise,
+    PointCounts, RankEntry, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
 };
 
 /// Facts about a run that the driver does not know.
@@ -30,6 +32,9 @@ pub struct RunDescription {
     pub started_at: SystemTime,
     /// Reads the wall clock, for the end of a run whose own clock is virtual.
     pub date: fn() -> SystemTime,
+    /// Reads how busy the machine is and this process has been, at the start and at the end; see
+    /// [`noise`](crate::environment::noise).
+    pub noise: fn() -> Option<Noise>,
     /// The program.
     pub suite: Suite,
     /// Command line.
@@ -78,6 +83,7 @@ pub struct Recorder {
     description: RunDescription,
     points: PointMaker,
     counts: PointCounts,
+    models: Follow,
     is_virtual: bool,
 }
 
@@ -90,8 +96,15 @@ impl Recorder {
         let file = File::options().create(true).append(true).open(path);
         let file = file.map_err(|source| RecordError { path: path.into(), source })?;
         let points = PointMaker::new(&description.run_id, &description.topology);
-        let counts = PointCounts::default();
-        Ok(Self { path: path.into(), file, description, points, counts, is_virtual: false })
+        Ok(Self {
+            path: path.into(),
+            file,
+            description,
+            points,
+            counts: PointCounts::default(),
+            models: Follow::default(),
+            is_virtual: false,
+        })
     }
 
     fn write(&mut self, record: &Record) -> Result<(), RecordError> {
@@ -102,27 +115,63 @@ impl Recorder {
     fn write_start(&mut self, start: &RunStart) -> Result<(), RecordError> {
         self.points.start(start);
         self.is_virtual = start.clock.is_virtual;
+        // The environment may be that of the process that made this one.
+        self.description.environment.noise = (self.description.noise)();
         self.write(&Record::Run(Box::new(run(&self.description, start))))?;
         if self.is_virtual {
             // Nothing that is wrong with this machine spoils times of another.
             return Ok(());
         }
-        let run_id = self.description.run_id.clone();
         for warning in warnings(&self.description.environment, &self.description.placements) {
-            self.write(&Record::Event(warning.to_event(&run_id)))?;
+            self.warn(&warning, 0.0)?;
+        }
+        for message in ClockCalibration::warnings(&start.calibrations) {
+            self.write(&Record::Event(record::Event {
+                run_id: Some(self.description.run_id.clone()),
+                t_rel_s: Some(0.0),
+                level: Level::Warning,
+                code: "clock".into(),
+                rank: None,
+                message,
+                hint: None,
+            }))?;
         }
         Ok(())
     }
 
+    fn warn(&mut self, warning: &Warning, t_rel_s: f64) -> Result<(), RecordError> {
+        let event = warning.to_event(&self.description.run_id, t_rel_s);
+        self.write(&Record::Event(event))
+    }
+
     fn write_point(&mut self, point: record::Point) -> Result<(), RecordError> {
+        let models = self.models.before(&point);
+        self.write_models(models)?;
         self.counts.add(point.status);
-        self.write(&Record::Point(Box::new(point)))
+        let record = Record::Point(Box::new(point));
+        self.write(&record)?;
+        if let Record::Point(point) = record {
+            self.models.add(*point);
+        }
+        Ok(())
+    }
+
+    fn write_models(&mut self, models: Vec<Model>) -> Result<(), RecordError> {
+        models.into_iter().try_for_each(|model| self.write(&Record::Model(Box::new(model))))
     }
 
     fn write_end(&mut self, end: &RunEnd) -> Result<(), RecordError> {
-        let RunDescription { started_at, date, .. } = self.description;
+        let models = self.models.finish();
+        self.write_models(models)?;
+        let RunDescription { started_at, date, noise, .. } = self.description;
         let real = || date().duration_since(started_at).unwrap_or_default();
         let wall = if self.is_virtual { real() } else { Duration::from_nanos(end.wall_ns) };
+        let after = noise();
+        let before = self.description.environment.noise.as_ref();
+        let warning = before.zip(after.as_ref()).and_then(|(before, after)| stolen(before, after));
+        if let Some(warning) = warning.filter(|_| !self.is_virtual) {
+            self.warn(&warning, wall.as_secs_f64())?;
+        }
         self.write(&Record::End(End {
             run_id: Some(self.description.run_id.clone()),
             status: end_status(end),
@@ -130,6 +179,7 @@ impl Recorder {
             points: self.counts,
             wall_s: Some(wall.as_secs_f64()),
             reason: end.stop.as_ref().map(reason),
+            noise: after,
         }))
     }
 }
@@ -185,38 +235,52 @@ pub(crate) fn clock(start: &RunStart, invariant_tsc: Option<bool>) -> Clock {
         is_global: start.clock.is_global,
         is_virtual: start.clock.is_virtual,
         invariant_tsc,
+        domains: Some(start.n_clock_domains),
+        bound_ns: start.clock_bound_ns,
+        median_overhead_ns: Some(start.calibration.median_cost_ns),
+        empty_loop_ns: Some(start.calibration.loop_ns),
+        gaps: start.calibration.gaps.map(gaps),
     }
 }
 
+fn gaps(gaps: event::ClockGaps) -> ClockGaps {
+    let event::ClockGaps { n, n_zero, n_backwards, n_above_1_us, n_above_50_us, longest_ns } = gaps;
+    ClockGaps { n, n_zero, n_backwards, n_above_1_us, n_above_50_us, longest_ns }
+}
+
 fn run(description: &RunDescription, start: &RunStart) -> Run {
-    let RunDescription { config, transport, environment, .. } = description;
+    let RunDescription { config, environment, .. } = description;
     let world = world(&description.placements, &description.topology);
     let machine = machine(&environment.machine, &world);
-    Run {
+    let binary_sha256 = environment.binary_sha256.clone();
+    let mut run = Run {
         schema: SCHEMA.into(),
         schema_minor: SCHEMA_MINOR,
         run_id: description.run_id.clone(),
         started_at: timestamp(description.started_at),
-        suite: description.suite.clone(),
+        suite: Suite { binary_sha256, ..description.suite.clone() },
         argv: description.argv.clone(),
         config: config.clone(),
         config_sha256: sha256_hex(&json!(config)),
         seed: description.seed,
         labels: description.labels.clone(),
-        transport: transport.clone(),
+        transport: description.transport.clone(),
         launcher: launcher(description),
-        fingerprint: fingerprint(&machine, transport, &world),
+        fingerprint: String::new(),
         clock: clock(start, machine.cpu.invariant_tsc),
         machines: vec![machine],
         world,
         noise: environment.noise.clone(),
         n_cases: start.n_cases,
-    }
+    };
+    run.fingerprint = fingerprint(&run);
+    run
 }
 
 fn launcher(description: &RunDescription) -> Launcher {
     let env = description.environment.variables.clone();
-    Launcher { name: description.launcher.clone(), env }
+    let parent = description.environment.parent.clone();
+    Launcher { name: description.launcher.clone(), env, parent }
 }
 
 fn world(placements: &[RankPlacement], topology: &Topology) -> World {
@@ -250,8 +314,9 @@ fn hops(topology: &Topology) -> Hops {
 }
 
 fn rank_entry(placement: &RankPlacement, local_rank: usize) -> RankEntry {
-    let RankPlacement { rank, node, pid, cpus, core, l3, numa, socket } = placement.clone();
-    RankEntry { rank, node, local_rank, pid, cpus, core, l3, numa, socket }
+    let RankPlacement { rank, node, pid, cpus, core, l3, numa, socket, mems, cpu } =
+        placement.clone();
+    RankEntry { rank, node, local_rank, pid, cpus, core, l3, numa, socket, mems, cpu }
 }
 
 fn mesh(mesh: &Mesh) -> record::Mesh {
@@ -279,21 +344,6 @@ fn machine(machine: &Machine, world: &World) -> Machine {
         }
     }
     machine
-}
-
-/// Hash of what two runs must share to be compared: not names, not process numbers.
-fn fingerprint(machine: &Machine, transport: &Transport, world: &World) -> String {
-    let class = Machine { nodes: Vec::new(), ..machine.clone() };
-    let cpus: Vec<_> = world.ranks.iter().map(|entry| &entry.cpus).collect();
-    sha256_hex(&json!({
-        "machine": class,
-        "transport": transport,
-        "size": world.size,
-        "ppn": world.ppn,
-        "cpus": cpus,
-        "mesh": world.mesh,
-        "hops": world.hops,
-    }))
 }
 
 #[cfg(test)]
@@ -374,6 +424,32 @@ mod tests {
         assert_eq!(run.transport.facts["shm"]["ring_bytes"], 65536);
         assert_eq!(run.started_at, "2001-09-09T01:46:40.000Z");
         assert!(matches!(&records[1], Record::Event(event) if event.code == "unbound"));
+    }
+
+    #[test]
+    fn the_models_of_a_kernel_stand_before_the_next_kernel() {
+        let folder = Folder::new();
+        let path = folder.path().join("sweep.jsonl");
+        let mut recorder = Recorder::append_to(&path, fixture::description()).unwrap();
+        let sweep = [0, 8, 16, 32, 64].map(fixture::echo);
+        let barrier = fixture::barrier();
+        recorder.event(&Event::RunStarted(&fixture::start())).unwrap();
+        for measurement in sweep.iter().chain([&barrier]) {
+            recorder.event(&Event::CaseFinished(measurement)).unwrap();
+        }
+        let end = RunEnd { n_ok: 6, ..RunEnd::default() };
+        recorder.event(&Event::RunFinished(&end)).unwrap();
+        assert_eq!(validate(&path).unwrap().problems, []);
+        let name = |record: &Record| match record {
+            Record::Run(_) => "run",
+            Record::Point(_) => "point",
+            Record::Model(_) => "model",
+            Record::Event(_) => "event",
+            Record::End(_) => "end",
+        };
+        let mut kinds: Vec<_> = read_records(&path).unwrap().records.iter().map(name).collect();
+        kinds.dedup();
+        assert_eq!(kinds, ["run", "event", "point", "model", "point", "end"]);
     }
 
     #[test]

@@ -31,10 +31,10 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_names_the_four_kinds_of_lines() {
+    fn the_schema_names_the_five_kinds_of_lines() {
         let schema: serde_json::Value = serde_json::from_str(COMMITTED).unwrap();
         let kinds = schema["oneOf"].as_array().unwrap().iter();
         let names: Vec<_> = kinds.map(|kind| &kind["properties"]["type"]["const"]).collect();
-        assert_eq!(names, ["run", "point", "event", "end"]);
+        assert_eq!(names, ["run", "point", "model", "event", "end"]);
     }
 }

@@ -10,9 +10,11 @@ pub(crate) const DEFAULT_SUITES: &[&str] = &["comet", "matrix"];
 /// The kernels over transport `T`; the same list, in the same order, on every transport.
 pub(crate) fn kernels<T: Transport>() -> Vec<&'static dyn Kernel<T>> {
     [
-        comet_kernels::comet(), // The message kernels of 1993.
-        comet_matrix::matrix(), // The matrix kernels of 1993.
-        comet_kernels::naive(), // Collectives over point-to-point messages, for comparison.
+        comet_kernels::comet(),     // The message kernels of 1993.
+        comet_matrix::matrix(),     // The matrix kernels of 1993.
+        comet_kernels::naive(),     // Collectives over point-to-point messages, for comparison.
+        comet_kernels::parkbench(), // The low-level communication kernels of PARKBENCH.
+        comet_kernels::model(),     // What models of the machine follow from.
     ]
     .concat()
 }
@@ -40,7 +42,7 @@ mod tests {
         let ids: HashSet<String> = infos.iter().map(|info| info.id()).collect();
         assert_eq!(ids.len(), infos.len());
         let suites = suites(&infos);
-        assert_eq!(suites, ["comet", "matrix", "naive"]);
+        assert_eq!(suites, ["comet", "matrix", "naive", "parkbench", "model"]);
     }
 
     #[test]

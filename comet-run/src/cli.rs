@@ -12,6 +12,7 @@ use comet_report::format::FORMATS;
 
 use crate::backend::{BACKENDS, OPTIONAL};
 use crate::exit;
+use crate::method::MethodArgs;
 use crate::values::{
     Binding, MeshShape, RankCounts, parse_binding, parse_bytes, parse_injection, parse_label,
     parse_mesh, parse_positive_time, parse_ranks, parse_time,
@@ -75,6 +76,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Print a result file as a table, CSV or JSON lines
     Show(ShowArgs),
+    /// Fit models to the sweeps of a result file: startup time, bandwidth, cost of a hop, scaling
+    Fit(FitArgs),
     /// Print the JSON schema of result files
     Schema,
     /// Print completions for a shell
@@ -95,6 +98,8 @@ pub(crate) struct RunArgs {
     pub(crate) cases: CaseArgs,
     #[command(flatten)]
     pub(crate) effort: EffortArgs,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Spoil what the check of a kernel sees, to show that it notices
@@ -142,7 +147,7 @@ pub(crate) struct WorldArgs {
     /// Machine to simulate: a name of `comet-run machines`, or a file [default: ipsc860, under -t sim]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) machine: Option<String>,
-    /// Seed of the noise, the faults and the clocks of a simulated machine [default: that of its file]
+    /// Seed of the order of the cases, and of the noise, the faults and the clocks of a simulated machine [default: 1, and that of its file]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Dimensions of the processor mesh, rows x columns [default: near-square]
@@ -190,7 +195,7 @@ pub(crate) struct EffortArgs {
     /// Operations per sample [default: by the clock]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) repetitions: Option<u32>,
-    /// Samples per case and series [default: by the time]
+    /// Samples per case and series [default: until the interval of the median is narrow]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) samples: Option<u32>,
     /// Time for the samples of one case [default: 20ms, 200ms or 2s, by profile]
@@ -284,6 +289,20 @@ pub(crate) struct ShowArgs {
     pub(crate) file: PathBuf,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    pub(crate) format: String,
+}
+
+/// What `fit` takes.
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// Result file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Sizes at which a new line starts, instead of those that the times show
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_bytes)]
+    pub(crate) breakpoints: Vec<u64>,
+    /// How to print the models
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "jsonl"])]
     pub(crate) format: String,
 }
 

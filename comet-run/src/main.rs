@@ -17,6 +17,7 @@ mod exit;
 mod gate;
 mod launcher;
 mod limit;
+mod method;
 mod plan;
 mod progress;
 mod results;

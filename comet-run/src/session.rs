@@ -10,6 +10,7 @@ use comet_core::error::{TransportError, TransportErrorKind};
 use comet_core::event::{Event, Listener, RunEnd};
 use comet_core::kernel::{Case, Kernel};
 use comet_core::transport::Transport;
+use comet_report::environment::have_cpu_each;
 use comet_report::placement::RankPlacement;
 
 use crate::catalogue;
@@ -91,10 +92,12 @@ pub(crate) fn rank_main<T: Transport + 'static>(t: &T, session: &Session<'_>) ->
 
 fn take_part<T: Transport + 'static>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
     let placements = placements(t)?;
+    let has_core_each = has_core_each(t, &placements)?;
     let mut report = |name: &str, outcome: &_| session.audience.checked(name, outcome);
     let is_tested = session.audience.wants_conformance();
     let n_broken = if is_tested { conformance::run_all(t, &mut report) } else { 0 };
-    let end = drive(t, session, placements)?;
+    let settings = Settings { has_core_each, ..session.settings.clone() };
+    let end = drive(t, session, &settings, placements)?;
     let is_conductor = t.rank() == 0;
     Ok(match n_broken {
         0 if is_conductor => exit::code_of_run(&end),
@@ -115,9 +118,23 @@ fn placements<T: Transport>(t: &T) -> Result<Vec<RankPlacement>, TransportError>
     Ok(collective::gather(t, own.encode())?.into_iter().map(decode).collect())
 }
 
+/// Whether each rank has a core to itself, by what rank 0 knows; the same on all ranks.
+fn has_core_each<T: Transport>(
+    t: &T,
+    placements: &[RankPlacement],
+) -> Result<bool, TransportError> {
+    if t.clock().is_virtual {
+        return Ok(true);
+    }
+    let mut answer = [u8::from(have_cpu_each(placements) == Some(true))];
+    t.blocked_broadcast(0, &mut answer)?;
+    Ok(answer == [1])
+}
+
 fn drive<T: Transport + 'static>(
     t: &T,
     session: &Session<'_>,
+    settings: &Settings,
     placements: Vec<RankPlacement>,
 ) -> Result<RunEnd, DriverError> {
     let cap_bytes = session.cap_bytes;
@@ -125,13 +142,13 @@ fn drive<T: Transport + 'static>(
         catalogue::kernels().into_iter().map(|kernel| Limited { kernel, cap_bytes }).collect();
     let kernels: Vec<&dyn Kernel<T>> = limited.iter().map(|kernel| kernel as _).collect();
     if t.rank() != 0 {
-        return Ok(driver::follow(t, &kernels, &session.settings)?);
+        return Ok(driver::follow(t, &kernels, settings)?);
     }
     let listener = session.audience.listener(placements);
     let listener = listener.unwrap_or_else(|error| Box::new(Refusing(Some(error))));
     let (signals, gate) = (session.signals, session.gate);
     let mut listener = Interruptible { listener, signals, gate };
-    driver::conduct(t, &kernels, &session.cases, &session.settings, &mut listener)
+    driver::conduct(t, &kernels, &session.cases, settings, &mut listener)
 }
 
 /// Ends this rank after an error, and the job with it if the others would wait for this one.

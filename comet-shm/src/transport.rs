@@ -10,10 +10,11 @@ use comet_core::capability::Never;
 use comet_core::error::{Result, TransportError};
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport, require_rank,
+    ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport, Usage, require_rank,
     require_source,
 };
 use comet_core::waiting::Waiting;
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::collective::Collectives;
@@ -243,8 +244,23 @@ impl Transport for Shm {
         Duration::from(now).as_nanos().try_into().unwrap_or(u64::MAX)
     }
 
+    fn usage(&self) -> Option<Usage> {
+        let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+        let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        Some(Usage {
+            involuntary_switches: count(usage.involuntary_context_switches()),
+            page_faults: count(usage.minor_page_faults()) + count(usage.major_page_faults()),
+        })
+    }
+
     fn clock(&self) -> ClockInfo {
-        ClockInfo { name: "CLOCK_MONOTONIC", is_global: true, is_virtual: false, step_ns: None }
+        ClockInfo {
+            name: "CLOCK_MONOTONIC",
+            is_global: true,
+            domain: 0,
+            is_virtual: false,
+            step_ns: None,
+        }
     }
 
     fn topology(&self) -> &Topology {

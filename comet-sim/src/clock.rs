@@ -15,12 +15,38 @@ const ONE: u64 = 1_000_000_000_000;
 /// A later reading of the same rank is never lower.
 #[expect(clippy::cast_possible_truncation, reason = "2^64 ns are 584 years")]
 pub(crate) fn reading_ns(clock: &Clock, seed: u64, rank: usize, t_ps: u64) -> u64 {
-    let draw = |stream| Draw { seed, rank, operation: 0, stream };
-    let offset_ps = draw(OFFSET).below(clock.offset_spread_ps);
-    let rate = rate(clock.drift_ppm, draw(DRIFT));
-    let shown_ps = u128::from(t_ps) * u128::from(rate) / u128::from(ONE) + u128::from(offset_ps);
+    let (offset_ps, rate) = faults(clock, seed, rank);
+    let shown_ps = u128::from(t_ps) * rate / u128::from(ONE) + offset_ps;
     let step_ps = u128::from(clock.resolution_ps.max(1));
     (shown_ps / step_ps * step_ps / 1000) as u64
+}
+
+/// The virtual time of the first look at the clock that shows `due_ns` or more, of a rank that looks
+/// again and again from `now_ps` on; `None` if none ever does.
+pub(crate) fn look_ps(
+    clock: &Clock,
+    seed: u64,
+    rank: usize,
+    now_ps: u64,
+    due_ns: u64,
+) -> Option<u64> {
+    let (offset_ps, rate) = faults(clock, seed, rank);
+    let step_ps = u128::from(clock.resolution_ps.max(1));
+    let shown_ps = (u128::from(due_ns) * 1000).div_ceil(step_ps) * step_ps;
+    let missing = shown_ps.saturating_sub(offset_ps) * u128::from(ONE);
+    let due_ps = if missing == 0 { 0 } else { missing.checked_next_multiple_of(rate)? / rate };
+    let wait_ps = u64::try_from(due_ps).ok()?.saturating_sub(now_ps);
+    let cost_ps = clock.call_cost_ps;
+    let looking_ps = wait_ps.max(cost_ps).checked_next_multiple_of(cost_ps);
+    // Looks that take no time are all that there is to the wait.
+    now_ps.checked_add(looking_ps.unwrap_or(wait_ps))
+}
+
+/// The offset of the clock of `rank` in picoseconds, and its rate in units of 1 / [`ONE`].
+fn faults(clock: &Clock, seed: u64, rank: usize) -> (u128, u128) {
+    let draw = |stream| Draw { seed, rank, operation: 0, stream };
+    let offset_ps = draw(OFFSET).below(clock.offset_spread_ps);
+    (offset_ps.into(), rate(clock.drift_ppm, draw(DRIFT)).into())
 }
 
 /// How fast the clock goes, in units of 1 / ONE: evenly spread around [`ONE`].
@@ -86,6 +112,37 @@ mod tests {
         }
         let stopped = Clock { drift_ppm: 2e6, ..TRUE };
         assert!((0..100).map(|i| reading_ns(&stopped, 3, 0, 1000 * i)).is_sorted());
+    }
+
+    #[test]
+    fn a_wait_ends_at_the_first_look_that_shows_the_time() {
+        let check = |clock: Clock, due_ns: u64| {
+            for rank in 0..20 {
+                let reading_ns = |t_ps| reading_ns(&clock, 3, rank, t_ps);
+                let now_ps = 5_000_000;
+                let look_ps = look_ps(&clock, 3, rank, now_ps, due_ns).unwrap();
+                let is_late = look_ps == now_ps + clock.call_cost_ps;
+                assert!(reading_ns(look_ps) >= due_ns, "{clock:?}");
+                let before_ps = look_ps - clock.call_cost_ps.max(1);
+                assert!(is_late || reading_ns(before_ps) < due_ns, "{clock:?}, rank {rank}");
+            }
+        };
+        let faulty = Clock { offset_spread_ps: 10_000_000, drift_ppm: 50.0, ..TRUE };
+        for clock in [TRUE, faulty] {
+            for (resolution_ps, call_cost_ps) in
+                [(1000, 0), (1000, 37_000), (1500, 0), (1 << 30, 7)]
+            {
+                for due_ns in [0, 4999, 5000, 5001, 123_456_789, 1_000_000_000_000] {
+                    check(Clock { resolution_ps, call_cost_ps, ..clock }, due_ns);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wait_beyond_what_the_engine_can_reach_has_no_end() {
+        assert!(look_ps(&TRUE, 3, 0, 0, u64::MAX / 1000).is_some());
+        assert_eq!(look_ps(&TRUE, 3, 0, 0, u64::MAX), None);
     }
 
     #[test]

@@ -350,12 +350,28 @@ impl Transport for Sim {
 
     fn clock(&self) -> ClockInfo {
         let clock = self.engine.borrow().machine.clock;
+        let is_global = clock.offset_spread_ps == 0 && clock.drift_ppm == 0.0;
         ClockInfo {
             name: "virtual",
-            is_global: clock.offset_spread_ps == 0 && clock.drift_ppm == 0.0,
+            is_global,
+            domain: if is_global { 0 } else { self.rank as u64 },
             is_virtual: true,
             step_ns: Some(clock.resolution_ps / 1000),
         }
+    }
+
+    /// Goes on to the first look at the clock that shows `due_ns` or more. A look may take no time,
+    /// so that looking alone would go on for ever.
+    fn wait_until_ns(&self, due_ns: u64) {
+        let mut engine = self.engine.borrow_mut();
+        let (clock, seed) = (engine.machine.clock, engine.machine.noise.seed);
+        let now_ps = engine.ranks[self.rank].clock_ps;
+        if let Some(look_ps) = clock::look_ps(&clock, seed, self.rank, now_ps, due_ns) {
+            engine.ranks[self.rank].clock_ps = look_ps;
+            return;
+        }
+        drop(engine);
+        self.fail_job(&format!("it waits until its clock shows {due_ns} ns, which it never does"));
     }
 
     fn promises(&self) -> Promises {

@@ -27,6 +27,7 @@ const CLOCKS: &[(&str, &[&str])] = &[
             "comet-core/src/context.rs",
             "comet-core/src/driver/",
             "comet-core/src/local.rs",
+            "comet-core/src/sync/",
             "comet-core/src/transport/",
             "comet-kernels/src/comet/barrier.rs",
             "comet-mpi/",

@@ -70,6 +70,23 @@ fn csv_has_a_head_and_a_row_for_each_point() {
 }
 
 #[test]
+fn a_stored_sweep_is_fitted_with_all_four_parameters() {
+    let folder = Folder::new();
+    let sweep = "echo -n 2 --hops 1 -s 0,64..64Ki*2 --profile quick --samples 2";
+    folder.run(&format!("{sweep} --format none --out r.jsonl")).success();
+    let fitted = folder.run("fit r.jsonl").success().stdout;
+    for name in ["t0_us", "r_inf_MB/s", "n_half_B", "pi0_kHz", "two of t0, r_inf, n_half and pi0"] {
+        assert!(fitted.contains(name), "{name} is missing in {fitted}");
+    }
+    let stored = folder.read("r.jsonl");
+    let is_model = |line: &&str| line.starts_with("{\"type\":\"model\"");
+    let models: String = stored.lines().filter(is_model).map(|line| format!("{line}\n")).collect();
+    assert_eq!(folder.run("fit r.jsonl --format jsonl").success().stdout, models);
+    let cut = folder.run("fit r.jsonl --breakpoints 1Ki").success().stdout;
+    assert!(cut.contains("# 2 segments, break after 1024 B, given"), "{cut}");
+}
+
+#[test]
 fn without_a_format_nothing_is_printed() {
     let folder = Folder::new();
     assert_eq!(print(&folder, "none"), "");

@@ -7,6 +7,7 @@ mod cli;
 mod failures;
 mod formats;
 mod launchers;
+mod method;
 mod processes;
 mod records;
 mod reproduce;

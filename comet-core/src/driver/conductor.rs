@@ -1,36 +1,53 @@
 //! Rank 0: decides what all ranks do next, collects their reports, tells the listener.
 
-use super::decision::Decision;
+use super::decision::{Decision, Trail};
 use super::pace::{self, Probe};
+use super::passes;
+use super::point::{Gathered, Point, Readings, by_series};
+use super::refinement::{self, Wish};
 use super::report::Report;
+use super::rules;
 use super::stage::Stage;
-use super::{DriverError, Settings};
+use super::start::Starts;
+use super::{DriverError, Settings, to_f64};
 use crate::context::Pace;
 use crate::definition::Definition;
 use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, History, Listener, Measurement, RankSamples,
-    RunEnd, SeriesResult, Stop,
+    RunEnd, Stop,
 };
-use crate::kernel::{Case, Kernel, MAX_SERIES, Series};
+use crate::kernel::{Case, Kernel, MAX_SERIES};
+use crate::refine::Rule;
 use crate::sample::Sample;
-use crate::stats::Summary;
+use crate::stats::{Summary, steady_from};
+use crate::sync::Skew;
 use crate::transport::{Rank, Transport};
 
-/// Samples of all ranks, by series.
-type Gathered = Vec<Vec<RankSamples>>;
+/// Clocks are compared again after so many nanoseconds.
+const MAX_CLOCK_AGE_NS: u64 = 500_000_000;
 
 /// Why a case ends without numbers.
-struct Refusal {
+pub(super) struct Refusal {
     failure: Failure,
     rank: Option<Rank>,
     message: String,
 }
 
+/// A case of the group at hand.
+pub(super) struct Entry {
+    pub(super) case: Case,
+    pub(super) state: Result<Box<Point>, Refusal>,
+}
+
 pub(super) struct Conductor<'a, T: Transport> {
     pub(super) stage: Stage<'a, T>,
+    pub(super) trail: Trail,
     pub(super) settings: &'a Settings,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) clock: ClockCalibration,
+    /// How the samples of a case begin, as far as is known before it.
+    pub(super) starts: Starts,
+    pub(super) clocks_compared_ns: u64,
     pub(super) history: History,
     pub(super) start_ns: u64,
     pub(super) end: RunEnd,
@@ -39,15 +56,13 @@ pub(super) struct Conductor<'a, T: Transport> {
 impl<T: Transport> Conductor<'_, T> {
     /// Takes the plan through; `Ok` also when the run was stopped early.
     pub(super) fn run(&mut self, cases: &[Case]) -> Result<(), DriverError> {
-        for case in cases {
-            if self.is_stopped() {
-                break;
+        for group in passes::groups(cases, self.settings) {
+            let mut entries = self.open(group)?;
+            self.take_slices(&mut entries)?;
+            if let Some(rule) = self.settings.refine {
+                entries = self.refine(entries, rule)?;
             }
-            self.listener.event(&Event::CaseStarted(case)).map_err(DriverError::Listener)?;
-            match self.case(*case)? {
-                Ok(measurement) => self.finished(measurement)?,
-                Err((case, refusal)) => self.failed(case, refusal)?,
-            }
+            self.close(entries)?;
         }
         Ok(())
     }
@@ -57,23 +72,92 @@ impl<T: Transport> Conductor<'_, T> {
         self.stage.t.now_ns() - self.start_ns
     }
 
-    /// Verifies, measures, and verifies again.
-    fn case(&mut self, planned: Case) -> Result<Result<Measurement, (Case, Refusal)>, DriverError> {
+    /// The first pass: checks each case, warms it up, and takes its first slice.
+    fn open(&mut self, cases: &[Case]) -> Result<Vec<Entry>, DriverError> {
+        let mut entries = Vec::new();
+        for planned in cases {
+            if self.is_stopped() {
+                break;
+            }
+            entries.push(self.begin(*planned)?);
+        }
+        Ok(entries)
+    }
+
+    fn begin(&mut self, planned: Case) -> Result<Entry, DriverError> {
+        self.listener.event(&Event::CaseStarted(&planned)).map_err(DriverError::Listener)?;
         let case = match self.resolve(planned) {
             Ok(case) => case,
-            Err(refusal) => return Ok(Err((planned, refusal))),
+            Err(refusal) => return Ok(Entry { case: planned, state: Err(refusal) }),
         };
         let steps = |conductor: &mut Self| {
-            conductor.verify(&case)?;
-            let measurement = conductor.measure(&case)?;
-            conductor.verify(&case)?;
-            Ok(Measurement { since_start_ns: conductor.since_start_ns(), ..measurement })
+            conductor.order(&case, None)?;
+            let mut point = conductor.warm_up(&case)?;
+            conductor.take_slice(&mut point)?;
+            Ok(Box::new(point))
         };
-        match steps(self) {
-            Ok(measurement) => Ok(Ok(measurement)),
-            Err(Interruption::Refused(refusal)) => Ok(Err((case, refusal))),
-            Err(Interruption::Fatal(error)) => Err(error),
+        let state = unless_fatal(steps(self))?;
+        Ok(Entry { case, state })
+    }
+
+    /// The later passes, until every case has what it needs.
+    fn take_slices(&mut self, entries: &mut [Entry]) -> Result<(), DriverError> {
+        let is_open = |entry: &Entry| entry.state.as_ref().is_ok_and(|point| !point.is_done);
+        for pass in 2.. {
+            let open: Vec<usize> = (0..entries.len()).filter(|i| is_open(&entries[*i])).collect();
+            if open.is_empty() {
+                return Ok(());
+            }
+            for index in passes::order(pass, open, self.settings) {
+                if self.is_stopped() {
+                    return Ok(());
+                }
+                let Ok(point) = &mut entries[index].state else { continue };
+                self.wait_for_the_gap(point);
+                let taken = self.take_slice(point);
+                if let Err(refusal) = unless_fatal(taken)? {
+                    entries[index].state = Err(refusal);
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// Further cases between those of the plan, a step of each sweep at a time.
+    fn refine(&mut self, mut entries: Vec<Entry>, rule: Rule) -> Result<Vec<Entry>, DriverError> {
+        let mut sweeps = refinement::sweeps(&entries, rule, self.settings);
+        while !sweeps.is_empty() && !self.is_stopped() {
+            let mut wishes = Vec::new();
+            sweeps.retain_mut(|sweep| {
+                let wish = sweep.next(&entries);
+                let goes_on = wish.is_some();
+                wishes.extend(wish);
+                goes_on
+            });
+            for wish in wishes {
+                match wish {
+                    Wish::Case(case) => entries.push(self.begin(case)?),
+                    Wish::Slice(index) => entries[index].state.iter_mut().for_each(|p| p.reopen()),
+                }
+            }
+            self.take_slices(&mut entries)?;
+        }
+        Ok(refinement::in_order(entries))
+    }
+
+    /// The last pass: checks each case again, and tells the listener.
+    fn close(&mut self, entries: Vec<Entry>) -> Result<(), DriverError> {
+        for Entry { case, state } in entries {
+            let checked = match state {
+                Ok(point) => unless_fatal(self.order(&case, None))?.map(|_| point),
+                Err(refusal) => Err(refusal),
+            };
+            match checked.and_then(|point| self.measurement(*point)) {
+                Ok(measurement) => self.finished(measurement)?,
+                Err(refusal) => self.failed(case, refusal)?,
+            }
+        }
+        Ok(())
     }
 
     /// Whether the ranks admit the case, and what it lacks from earlier results.
@@ -83,91 +167,174 @@ impl<T: Transport> Conductor<'_, T> {
         self.kernel(&case).resolve(case, &self.history).map_err(skip)
     }
 
-    fn verify(&mut self, case: &Case) -> Result<(), Interruption> {
-        self.order(case, None).map(drop)
-    }
-
-    fn measure(&mut self, case: &Case) -> Result<Measurement, Interruption> {
-        let first = self.probe(case, pace::FIRST_PROBE, 0)?;
-        let pace = self.pace(case, first, pace::N_PROBE_SAMPLES);
-        let probe = self.probe(case, pace, first.round_ns(pace))?;
-        let mut n_warmup: [u32; MAX_SERIES] = std::array::from_fn(|series| {
-            n_operations(pace::FIRST_PROBE, series) + n_operations(pace, series)
-        });
-        let (mut n_left, per_round) = pace::samples(self.settings, probe.sample_ns);
-        let (mut gathered, mut n_rounds) = (Gathered::new(), 0);
-        while n_left > 0 && (n_rounds == 0 || !self.is_stopped()) {
-            let pace = self.pace(case, probe, n_left.min(per_round));
-            append(&mut gathered, self.order(case, Some((pace, probe.round_ns(pace))))?);
-            n_warmup = std::array::from_fn(|series| n_warmup[series] + pace.settle[series]);
-            n_left -= pace.n_samples;
-            n_rounds += 1;
+    /// Runs a case until it is steady and its time is known, and decides how to measure it.
+    fn warm_up(&mut self, case: &Case) -> Result<Point, Interruption> {
+        let (sync, window_ns) = (self.starts.sync(), self.starts.window_ns());
+        let first_pace = Pace { sync, window_ns, ..pace::FIRST_PROBE };
+        let (first, _) = self.probe(case, first_pace, 0)?;
+        let mut pace = self.pace(case, first_pace, first);
+        pace.n_samples = pace::warm_up_samples(self.settings, first, pace.repetitions);
+        let (mut probe, mut is_steady) = self.probe(case, pace, first.round_ns(pace))?;
+        let mut n_warmup = added([0; MAX_SERIES], first_pace);
+        n_warmup = added(n_warmup, pace);
+        if !is_steady {
+            pace.n_samples *= 2;
+            (probe, is_steady) = self.probe(case, pace, probe.round_ns(pace))?;
+            n_warmup = added(n_warmup, pace);
         }
-        let pace = self.pace(case, probe, per_round);
-        self.measurement(case, pace, n_rounds, n_warmup, gathered)
+        let pace = self.pace(case, first_pace, probe);
+        Ok(self.point(case, (probe, pace), (n_warmup, is_steady)))
     }
 
-    /// The pace for `n_samples` samples, given what a probe found.
-    fn pace(&self, case: &Case, probe: Probe, n_samples: u32) -> Pace {
-        let timing = case.info.timing;
-        let repetitions = pace::repetitions(self.settings, timing, self.clock, probe);
-        let settle = if self.stage.t.clock().is_virtual {
+    /// A case that is warm.
+    fn point(
+        &self,
+        case: &Case,
+        (probe, pace): (Probe, Pace),
+        (n_warmup, is_steady): ([u32; MAX_SERIES], bool),
+    ) -> Point {
+        let settings = self.settings;
+        let counts = settings.rules.counts(case, self.clock, probe);
+        let slices = match (settings.samples, counts) {
+            (Some(n_samples), _) => rules::of_samples(settings, n_samples),
+            (None, None) => settings.slices,
+            (None, Some(counts)) => counts.slices_of(settings.slices),
+        };
+        let n_samples = match counts {
+            Some(_) if settings.samples.is_none() => slices.max_samples,
+            _ => pace::slice_samples(settings, slices, probe, pace.repetitions),
+        };
+        let wanted = settings.definition();
+        let clocks = self.stage.has_common_clock();
+        let readings =
+            |series| Readings::new(case.info.definition_under(series, wanted).on_clocks(clocks));
+        Point {
+            case: *case,
+            probe,
+            pace: Pace { n_samples, ..pace },
+            slices,
+            n_left: settings.samples,
+            n_warmup,
+            is_steady,
+            n_slices: 0,
+            n_counted: 0,
+            starts: self.starts.clone(),
+            spent_ns: 0,
+            last_end_ns: 0,
+            usage: None,
+            is_done: false,
+            series: (0..case.info.series.len()).map(readings).collect(),
+        }
+    }
+
+    /// The pace for `case`, given what a probe found.
+    fn pace(&self, case: &Case, first: Pace, probe: Probe) -> Pace {
+        let settings = self.settings;
+        let timing = case.info.timing_under(settings.definition());
+        let counts = settings.rules.counts(case, self.clock, probe);
+        let repetitions = match counts {
+            Some(counts) if settings.repetitions.is_none() => counts.repetitions,
+            _ => pace::repetitions(settings, timing, self.clock, probe),
+        };
+        let settle = match counts {
+            Some(counts) => [counts.settle; MAX_SERIES],
             // Nothing there falls asleep or warms up, but ranks get into step.
-            [pace::MIN_SETTLE; MAX_SERIES]
-        } else {
-            pace::settle(probe)
+            None if self.stage.t.clock().is_virtual => [pace::MIN_SETTLE; MAX_SERIES],
+            None => pace::settle(probe),
         };
-        Pace { repetitions, n_samples, settle }
+        let skew_ns = match settings.skew {
+            Skew::None => 0,
+            _ => pace::whole(probe.slowest_ns() * settings.skew_scale),
+        };
+        Pace { repetitions, settle, skew_ns, ..first }
     }
 
-    /// Takes a few samples to warm up and to see how long an operation takes.
-    fn probe(&mut self, case: &Case, pace: Pace, expected_ns: u64) -> Result<Probe, Interruption> {
-        let repetitions = pace.repetitions;
-        let start_ns = self.stage.t.now_ns();
-        let gathered = self.order(case, Some((pace, expected_ns)))?;
-        let wall_ns = self.stage.t.now_ns() - start_ns;
-        let elapsed_ns = |samples: &[Sample]| -> Vec<f64> {
-            let definition = Definition::TestNode;
-            samples.iter().map(|s| definition.value_ns(&[*s], repetitions, true)).collect()
-        };
-        let of_rank = |ranks: &RankSamples| Summary::of(&elapsed_ns(&ranks.samples));
-        let mut series_ns = [None; MAX_SERIES];
-        for (ns, ranks) in series_ns.iter_mut().zip(&gathered) {
-            let of_ranks = ranks.iter().filter_map(of_rank).map(|summary| summary.median);
-            *ns = of_ranks.max_by(f64::total_cmp);
-        }
-        let probe = Probe { series_ns, sample_ns: 0.0 };
-        // The wall time holds what surrounds the intervals too: buffers and synchronisation.
-        #[expect(clippy::cast_precision_loss, reason = "a probe lasts far below 2^53 ns")]
-        let sampling_ns = wall_ns as f64 - probe.settle_ns(pace);
-        let sample_ns = sampling_ns / f64::from(pace.n_samples);
-        Ok(Probe { sample_ns: sample_ns.max(probe.batch_ns(repetitions)), ..probe })
-    }
-
-    fn measurement(
+    /// Takes a few samples to warm up and to see how long an operation takes, and whether it has
+    /// become steady.
+    fn probe(
         &mut self,
         case: &Case,
         pace: Pace,
-        n_rounds: u32,
-        n_warmup: [u32; MAX_SERIES],
-        gathered: Gathered,
-    ) -> Result<Measurement, Interruption> {
-        let clock_is_global = self.stage.t.clock().is_global;
-        let of_series = case.info.series.iter().zip(gathered).zip(n_warmup);
-        let series = of_series.map(|((series, ranks), n_warmup)| {
-            require_samples(series, &ranks)?;
-            let values_ns = values_ns(series.definition, &ranks, pace.repetitions, clock_is_global);
-            let none = || format!("no rank took a sample of {}", series.name);
-            let summary = Summary::of(&values_ns).ok_or_else(none)?;
-            Ok(SeriesResult { series, n_warmup, ranks, values_ns, summary })
-        });
-        let series: Vec<SeriesResult> = series
-            .collect::<Result<_, String>>()
-            .map_err(|message| Interruption::refuse(Failure::Failed, None, message))?;
+        expected_ns: u64,
+    ) -> Result<(Probe, bool), Interruption> {
+        let start_ns = self.stage.t.now_ns();
+        let gathered = self.order(case, Some((pace, expected_ns)))?;
+        let wall_ns = to_f64(self.stage.t.now_ns() - start_ns);
+        let mut series_ns = [None; MAX_SERIES];
+        let mut is_steady = true;
+        let slice = by_series(gathered, case.info.series.len());
+        for (ns, ranks) in series_ns.iter_mut().zip(&slice) {
+            let of_ranks = ranks.iter().filter_map(|of_rank| steady_ns(of_rank, pace.repetitions));
+            let slowest = of_ranks.max_by(|a, b| a.0.total_cmp(&b.0));
+            *ns = slowest.map(|(median_ns, _)| median_ns);
+            is_steady &= slowest.is_none_or(|(_, is_steady)| is_steady);
+        }
+        let probe = Probe { series_ns, sample_ns: 0.0 };
+        // The wall time holds what surrounds the intervals too: buffers and synchronisation.
+        let sample_ns = (wall_ns - probe.settle_ns(pace)) / f64::from(pace.n_samples);
+        let sample_ns = sample_ns.max(probe.batch_ns(pace.repetitions));
+        Ok((Probe { sample_ns, ..probe }, is_steady))
+    }
+
+    /// Takes one slice of a case.
+    fn take_slice(&mut self, point: &mut Point) -> Result<(), Interruption> {
+        self.compare_clocks()?;
+        let (case, pace) = (point.case, point.next_pace());
+        let start_ns = self.stage.t.now_ns();
+        let gathered = self.order(&case, Some((pace, point.probe.round_ns(pace))))?;
+        let end_ns = self.stage.t.now_ns();
+        point.n_warmup = added(point.n_warmup, Pace { n_samples: 0, ..pace });
+        point
+            .add(gathered, end_ns, end_ns - start_ns, self.settings)
+            .map_err(|message| Interruption::refuse(Failure::Failed, None, message))
+    }
+
+    /// Compares clocks that drift apart, from time to time.
+    fn compare_clocks(&mut self) -> Result<(), Interruption> {
+        let now_ns = self.stage.t.now_ns();
+        let drifts = self.stage.clock.as_ref().is_some_and(|clock| clock.n_domains() > 1);
+        if drifts && now_ns - self.clocks_compared_ns > MAX_CLOCK_AGE_NS {
+            Decision::CompareClocks.announce(self.stage.t, &self.trail)?;
+            self.stage.compare_clocks()?;
+            self.clocks_compared_ns = now_ns;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass between two slices of a case: rank 0 waits, and the others for it. Simulated
+    /// noise is of operations, not of the time between them.
+    fn wait_for_the_gap(&self, point: &Point) {
+        let t = self.stage.t;
+        let is_alone = self.settings.samples.is_some() || t.clock().is_virtual;
+        if !is_alone {
+            t.wait_until_ns(point.last_end_ns + point.slices.gap_ns);
+        }
+    }
+
+    fn measurement(&mut self, point: Point) -> Result<Measurement, Refusal> {
+        let (rules, case) = (self.settings.rules, point.case);
+        let (n_slices, usage, is_steady) = (point.n_slices, point.usage, point.is_steady);
+        let converged = point.converged(rules);
+        let pace = Pace { slice: 0, n_samples: point.pace.n_samples, ..point.next_pace() };
+        let series = point.results(rules, self.clock).map_err(|message| Refusal {
+            failure: Failure::Failed,
+            rank: None,
+            message,
+        })?;
         let summaries: Vec<Summary> = series.iter().map(|s| s.summary).collect();
-        let figures = self.kernel(case).figures(case, &summaries);
+        let figures = self.kernel(&case).figures(&case, &summaries);
         let since_start_ns = self.since_start_ns();
-        Ok(Measurement { case: *case, pace, n_rounds, series, figures, since_start_ns })
+        Ok(Measurement {
+            case,
+            pace,
+            n_slices,
+            converged,
+            is_steady,
+            usage,
+            series,
+            figures,
+            since_start_ns,
+        })
     }
 
     /// Has all ranks measure at a pace, which is expected to take so many nanoseconds (or verify,
@@ -179,12 +346,12 @@ impl<T: Transport> Conductor<'_, T> {
             Some((pace, expected_ns)) => Decision::Measure(target, pace, expected_ns),
             None => Decision::Verify(target),
         };
-        decision.announce(t)?;
+        decision.announce(t, &self.trail)?;
         let own = match pace {
             Some((pace, expected_ns)) => self.stage.measure(&target, pace, expected_ns)?,
             None => self.stage.verify(&target)?,
         };
-        gather(own.gather(t)?, case.info.series.len())
+        gather(own.gather(t)?)
     }
 
     /// Whether the run ends early. Once it does it stays so, and says so: the rounds that the last
@@ -248,26 +415,38 @@ impl<E: Into<DriverError>> From<E> for Interruption {
     }
 }
 
-/// Operations of a series at a pace.
-fn n_operations(pace: Pace, series: usize) -> u32 {
-    pace.settle[series] + pace.n_samples * pace.repetitions
+/// The result of the steps of a case, or the error that ends the run.
+fn unless_fatal<R>(result: Result<R, Interruption>) -> Result<Result<R, Refusal>, DriverError> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(Interruption::Refused(refusal)) => Ok(Err(refusal)),
+        Err(Interruption::Fatal(error)) => Err(error),
+    }
 }
 
-/// The samples by series, or the worst trouble that a rank reported: wrong data before all else.
-fn gather(reports: Vec<Report>, n_series: usize) -> Result<Gathered, Interruption> {
-    let mut gathered: Gathered = vec![Vec::new(); n_series];
-    let mut troubles = Vec::new();
+/// Operations of each series, with those of a round at `pace`.
+fn added(n_operations: [u32; MAX_SERIES], pace: Pace) -> [u32; MAX_SERIES] {
+    let of_round = |series: usize| pace.settle[series] + pace.n_samples * pace.repetitions;
+    std::array::from_fn(|series| n_operations[series] + of_round(series))
+}
+
+/// Time of one operation on a rank once it had become steady, in nanoseconds, and whether it had.
+fn steady_ns(of_rank: &RankSamples, repetitions: u32) -> Option<(f64, bool)> {
+    let value_ns = |sample: &Sample| Definition::MaxLocal.value_ns(&[*sample], repetitions);
+    let values_ns: Vec<f64> = of_rank.samples.iter().map(value_ns).collect();
+    let warm_up = steady_from(&values_ns);
+    let median_ns = Summary::of(&values_ns[warm_up.n_dropped..])?.median;
+    Some((median_ns, warm_up.is_steady))
+}
+
+/// What the ranks took, or the worst trouble that one reported: wrong data before all else.
+fn gather(reports: Vec<Report>) -> Result<Gathered, Interruption> {
+    let (mut gathered, mut troubles) = (Gathered::new(), Vec::new());
     for (rank, report) in reports.into_iter().enumerate() {
         match report {
             Report::Mismatch(message) => troubles.push((0, Failure::CheckFailed, rank, message)),
             Report::Unsupported(message) => troubles.push((1, Failure::Skipped, rank, message)),
-            Report::Done(series) => {
-                for (ranks, samples) in gathered.iter_mut().zip(series) {
-                    if !samples.is_empty() {
-                        ranks.push(RankSamples { rank, samples });
-                    }
-                }
-            }
+            Report::Done(taken) => gathered.push((rank, taken)),
         }
     }
     match troubles.into_iter().min_by_key(|(order, _, rank, _)| (*order, *rank)) {
@@ -276,46 +455,4 @@ fn gather(reports: Vec<Report>, n_series: usize) -> Result<Gathered, Interruptio
         }
         None => Ok(gathered),
     }
-}
-
-/// Refuses samples that would make no value: of another rank than the definition means, or of some
-/// ranks only.
-fn require_samples(series: &Series, ranks: &[RankSamples]) -> Result<(), String> {
-    let n_samples = |of_rank: &RankSamples| of_rank.samples.len();
-    if ranks.windows(2).any(|pair| n_samples(&pair[0]) != n_samples(&pair[1])) {
-        return Err(format!("the ranks took different numbers of samples of {}", series.name));
-    }
-    if series.definition.is_of_one_rank() && ranks.len() > 1 {
-        let (definition, n) = (series.definition.name(), ranks.len());
-        return Err(format!("{n} ranks sampled {}, but {definition} is of one", series.name));
-    }
-    Ok(())
-}
-
-/// Adds the samples of one round to those of the rounds before.
-fn append(gathered: &mut Gathered, round: Gathered) {
-    if gathered.is_empty() {
-        *gathered = round;
-        return;
-    }
-    for (ranks, round) in gathered.iter_mut().zip(round) {
-        for (of_rank, of_round) in ranks.iter_mut().zip(round) {
-            of_rank.samples.extend(of_round.samples);
-        }
-    }
-}
-
-/// Value of each sample over the ranks that took it.
-fn values_ns(
-    definition: Definition,
-    ranks: &[RankSamples],
-    repetitions: u32,
-    clock_is_global: bool,
-) -> Vec<f64> {
-    let n_samples = ranks.iter().map(|of_rank| of_rank.samples.len()).min().unwrap_or(0);
-    let value_ns = |i| {
-        let of_ranks: Vec<Sample> = ranks.iter().map(|of_rank| of_rank.samples[i]).collect();
-        definition.value_ns(&of_ranks, repetitions, clock_is_global)
-    };
-    (0..n_samples).map(value_ns).collect()
 }

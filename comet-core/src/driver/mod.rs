@@ -9,15 +9,22 @@
 //! ```
 //!
 //! All control flow that the ranks must agree on follows rank 0's decisions, so that no rank
-//! leaves a loop by its own clock. For each case: check the data, probe how long an operation
-//! takes, take samples in several rounds, check the data again; only then is there a number.
+//! leaves a loop by its own clock; each decision carries a hash of those before it. For each case:
+//! check the data, warm up, take slices of samples in several [passes], check the data again; only
+//! then is there a number.
 
 mod clock;
 mod conductor;
 mod decision;
 mod pace;
+mod passes;
+mod point;
+mod refinement;
 mod report;
+mod rules;
+mod settings;
 mod stage;
+mod start;
 #[cfg(test)]
 mod tests;
 
@@ -25,12 +32,17 @@ use std::error::Error;
 
 use crate::error::TransportError;
 use crate::event::{Event, History, Listener, RunEnd, RunStart};
-use crate::kernel::{Case, Kernel, Profile};
+use crate::kernel::{Case, Kernel};
 use crate::transport::Transport;
 
 use conductor::Conductor;
-use decision::Decision;
+use decision::{Decision, Trail};
 use stage::Stage;
+
+pub use decision::DECISION_BYTES;
+pub use report::SAMPLE_BYTES;
+pub use rules::Rules;
+pub use settings::{Settings, Slices};
 
 /// Why a run could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -61,16 +73,22 @@ pub fn conduct<T: Transport>(
     listener: &mut dyn Listener,
 ) -> Result<RunEnd, DriverError> {
     assert_eq!(t.rank(), 0, "rank 0 conducts");
-    let stage = Stage { t, kernels, corrupt: settings.corrupt.as_deref() };
+    let mut stage = Stage { t, kernels, settings, clock: None };
     let is_known = |case: &Case| stage.target(case).is_some();
     assert!(cases.iter().all(is_known), "a case names a kernel that is not in the list");
-    let clock = clock::calibrate(t);
+    let calibrations = clock::calibrate_all(t)?;
+    let clock = calibrations[0];
+    let starts = stage.set_up()?;
+    let (n_clock_domains, clock_bound_ns) = stage.clock_domains();
     let mut conductor = Conductor {
         stage,
+        trail: Trail::default(),
         settings,
         listener,
         clock,
-        history: History::default(),
+        starts,
+        clocks_compared_ns: t.now_ns(),
+        history: History::of_ranks(t.n_ranks()),
         start_ns: t.now_ns(),
         end: RunEnd::default(),
     };
@@ -78,6 +96,9 @@ pub fn conduct<T: Transport>(
         n_ranks: t.n_ranks(),
         clock: t.clock(),
         calibration: clock,
+        calibrations,
+        n_clock_domains,
+        clock_bound_ns,
         n_cases: cases.len(),
     };
     let started = conductor.listener.event(&Event::RunStarted(&start));
@@ -86,7 +107,7 @@ pub fn conduct<T: Transport>(
         return Err(DriverError::Transport(error));
     }
     conductor.end.wall_ns = conductor.since_start_ns();
-    Decision::Finish(conductor.end.clone()).announce(t)?;
+    Decision::Finish(conductor.end.clone()).announce(t, &conductor.trail)?;
     result?;
     let Conductor { listener, end, .. } = conductor;
     listener.event(&Event::RunFinished(&end)).map_err(DriverError::Listener)?;
@@ -107,12 +128,19 @@ pub fn follow<T: Transport>(
     settings: &Settings,
 ) -> Result<RunEnd, TransportError> {
     assert_ne!(t.rank(), 0, "rank 0 conducts");
-    let stage = Stage { t, kernels, corrupt: settings.corrupt.as_deref() };
+    clock::calibrate_all(t)?;
+    let mut stage = Stage { t, kernels, settings, clock: None };
+    stage.set_up()?;
+    let trail = Trail::default();
     loop {
-        let report = match Decision::hear(t)? {
+        let report = match Decision::hear(t, &trail)? {
             Decision::Verify(target) => stage.verify(&target)?,
             Decision::Measure(target, pace, expected_ns) => {
                 stage.measure(&target, pace, expected_ns)?
+            }
+            Decision::CompareClocks => {
+                stage.compare_clocks()?;
+                continue;
             }
             Decision::Finish(end) => return Ok(end),
         };
@@ -120,39 +148,7 @@ pub fn follow<T: Transport>(
     }
 }
 
-/// How long and how often to measure.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Time to spend on the samples of one case, in nanoseconds.
-    pub case_budget_ns: u64,
-    /// Time after which no further case is started, in nanoseconds; `None` for no limit.
-    pub run_budget_ns: Option<u64>,
-    /// Operations per sample, or `None` to choose by the clock's resolution.
-    pub repetitions: Option<u32>,
-    /// Samples per case and series, or `None` to choose by the budget.
-    pub samples: Option<u32>,
-    /// The most samples per case and series that are chosen by the budget.
-    pub max_samples: u32,
-    /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
-    pub corrupt: Option<String>,
-}
-
-impl Settings {
-    /// The settings of a profile.
-    #[must_use]
-    pub fn of(profile: Profile) -> Self {
-        let (case_budget_ns, max_samples) = match profile {
-            Profile::Quick => (20_000_000, 100),
-            Profile::Standard => (200_000_000, 1000),
-            Profile::Full => (2_000_000_000, 5000),
-        };
-        Self {
-            case_budget_ns,
-            run_budget_ns: None,
-            repetitions: None,
-            samples: None,
-            max_samples,
-            corrupt: None,
-        }
-    }
+#[expect(clippy::cast_precision_loss, reason = "times and steps are far below 2^53 ns")]
+fn to_f64(ns: u64) -> f64 {
+    ns as f64
 }

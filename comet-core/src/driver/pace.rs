@@ -1,6 +1,6 @@
 //! How often to repeat: long enough intervals for the clock, as many as the budget allows.
 
-use super::Settings;
+use super::settings::{Settings, Slices};
 use crate::context::Pace;
 use crate::event::ClockCalibration;
 use crate::kernel::{MAX_SERIES, Timing};
@@ -16,12 +16,15 @@ pub(super) const MIN_SETTLE: u32 = 2;
 const MIN_PIPELINED: f64 = 10.0;
 /// The most operations in one interval.
 const MAX_REPETITIONS: f64 = 10_000.0;
-/// The fewest samples that make a summary.
-const MIN_SAMPLES: f64 = 3.0;
-/// Rounds over which the samples of a case are spread.
-const N_ROUNDS: u32 = 5;
-/// The longest round: a run can be interrupted between two of them.
-const MAX_ROUND_NS: f64 = 1e9;
+/// The fewest samples of a slice, where the budget allows them.
+const MIN_SLICE_SAMPLES: f64 = 5.0;
+/// Operations and nanoseconds that a warm-up lasts at least, if the budget allows it.
+const MIN_WARM_UP: f64 = 100.0;
+const MIN_WARM_UP_NS: f64 = 2e6;
+/// Nanoseconds that a warm-up lasts at most.
+const MAX_WARM_UP_NS: f64 = 200e6;
+/// The most samples of a warm-up.
+const MAX_WARM_UP_SAMPLES: f64 = 2000.0;
 
 /// What a probe of a case found.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +37,12 @@ pub(super) struct Probe {
 
 impl Probe {
     /// Time of one operation of the fastest series.
-    fn fastest_ns(&self) -> f64 {
+    pub(super) fn fastest_ns(&self) -> f64 {
         self.series_ns.into_iter().flatten().fold(f64::INFINITY, f64::min)
     }
 
     /// Time of one operation of the slowest series.
-    fn slowest_ns(&self) -> f64 {
+    pub(super) fn slowest_ns(&self) -> f64 {
         self.series_ns.into_iter().flatten().fold(0.0, f64::max)
     }
 
@@ -58,15 +61,18 @@ impl Probe {
     pub(super) fn round_ns(&self, pace: Pace) -> u64 {
         // The probe's own repetitions may have been fewer than those of the pace.
         let sample_ns = self.sample_ns.max(self.batch_ns(pace.repetitions));
-        let round_ns = f64::from(pace.n_samples) * sample_ns + self.settle_ns(pace);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the value is positive, and a cast saturates"
-        )]
-        let round_ns = round_ns as u64;
-        round_ns
+        whole(f64::from(pace.n_samples) * sample_ns + self.settle_ns(pace))
     }
+}
+
+/// A time in whole nanoseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times are positive, and a cast saturates"
+)]
+pub(super) fn whole(ns: f64) -> u64 {
+    ns as u64
 }
 
 /// How many operations make an interval that suits the clock.
@@ -82,8 +88,8 @@ pub(super) fn repetitions(
     if let Some(repetitions) = settings.repetitions {
         return repetitions.max(1);
     }
-    #[expect(clippy::cast_precision_loss, reason = "steps and budgets are far below 2^53 ns")]
-    let (step_ns, budget_ns) = (clock.step_ns.unwrap_or(0) as f64, settings.case_budget_ns as f64);
+    let step_ns = clock.step_ns.map_or(0.0, super::to_f64);
+    let budget_ns = super::to_f64(settings.case_budget_ns);
     let needed = (CLOCK_SHARES * clock.cost_ns.max(step_ns) / probe.fastest_ns().max(1.0)).ceil();
     // One interval of the slowest series takes a small part of the budget at most.
     let affordable = (budget_ns / 20.0 / probe.slowest_ns().max(1.0)).floor();
@@ -91,17 +97,34 @@ pub(super) fn repetitions(
     to_u32(needed.min(affordable).clamp(at_least, MAX_REPETITIONS))
 }
 
-/// How many samples to take in all, and in one round at most.
-pub(super) fn samples(settings: &Settings, sample_ns: f64) -> (u32, u32) {
-    #[expect(clippy::cast_precision_loss, reason = "budgets are far below 2^53 ns")]
-    let budget_ns = settings.case_budget_ns as f64;
-    let most = f64::from(settings.max_samples.max(1));
-    let total = match settings.samples {
-        Some(n_samples) => n_samples.max(1),
-        None => to_u32((budget_ns / sample_ns.max(1.0)).max(MIN_SAMPLES).min(most)),
-    };
-    let in_time = (MAX_ROUND_NS / sample_ns.max(1.0)).clamp(1.0, f64::from(u32::MAX));
-    (total, total.div_ceil(N_ROUNDS).min(to_u32(in_time)))
+/// How many samples make a warm-up: at least 100 operations and 2 ms, as far as a part of the
+/// budget goes; a few, where the user counts samples.
+pub(super) fn warm_up_samples(settings: &Settings, probe: Probe, repetitions: u32) -> u32 {
+    if settings.samples.is_some() {
+        return N_PROBE_SAMPLES;
+    }
+    let sample_ns = probe.sample_ns.max(probe.batch_ns(repetitions)).max(1.0);
+    let wanted = (MIN_WARM_UP_NS / sample_ns).max(MIN_WARM_UP / f64::from(repetitions));
+    let affordable_ns = MAX_WARM_UP_NS.min(super::to_f64(settings.case_budget_ns) / 10.0);
+    let affordable = affordable_ns / sample_ns;
+    to_u32(wanted.min(affordable).ceil().clamp(f64::from(N_PROBE_SAMPLES), MAX_WARM_UP_SAMPLES))
+}
+
+/// How many samples make a slice of `slices`, so that the fewest of them fit into the budget.
+pub(super) fn slice_samples(
+    settings: &Settings,
+    slices: Slices,
+    probe: Probe,
+    repetitions: u32,
+) -> u32 {
+    if settings.samples.is_some() {
+        return slices.max_samples;
+    }
+    let sample_ns = probe.sample_ns.max(probe.batch_ns(repetitions)).max(1.0);
+    let affordable_ns = super::to_f64(settings.case_budget_ns) / f64::from(slices.min);
+    let in_time = super::to_f64(slices.length_ns) / sample_ns;
+    let wanted = in_time.max(MIN_SLICE_SAMPLES).min(affordable_ns / sample_ns);
+    to_u32(wanted.clamp(1.0, f64::from(slices.max_samples)))
 }
 
 /// Operations to run before the first clock read of a round: for as long as ranks that have no
@@ -113,16 +136,17 @@ pub(super) fn settle(probe: Probe) -> [u32; MAX_SERIES] {
 }
 
 /// The pace of a first probe, of which nothing is known.
-pub(super) const FIRST_PROBE: Pace = Pace { repetitions: 1, n_samples: 3, settle: [2; MAX_SERIES] };
-/// Samples of a second probe.
-pub(super) const N_PROBE_SAMPLES: u32 = 3;
+pub(super) const FIRST_PROBE: Pace = Pace::new(1, N_PROBE_SAMPLES, MIN_SETTLE);
+
+/// Samples of a probe.
+const N_PROBE_SAMPLES: u32 = 3;
 
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "callers clamp the value to the range of u32"
 )]
-fn to_u32(value: f64) -> u32 {
+pub(super) fn to_u32(value: f64) -> u32 {
     value as u32
 }
 
@@ -131,8 +155,14 @@ mod tests {
     use super::*;
     use crate::kernel::Profile;
 
-    const CLOCK: ClockCalibration =
-        ClockCalibration { cost_ns: 20.0, step_ns: Some(16), pair_bias_ns: 20.0 };
+    const CLOCK: ClockCalibration = ClockCalibration {
+        cost_ns: 20.0,
+        step_ns: Some(16),
+        pair_bias_ns: 20.0,
+        loop_ns: 0.3,
+        median_cost_ns: 21.0,
+        gaps: None,
+    };
 
     fn probe(ns: f64) -> Probe {
         Probe { series_ns: [Some(ns), None, None, None], sample_ns: ns }
@@ -160,21 +190,30 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_decides_how_many_samples_are_taken() {
-        let mut settings = Settings::of(Profile::Quick);
-        assert_eq!(samples(&settings, 1_000_000.0), (20, 4));
-        assert_eq!(samples(&settings, 1000.0), (100, 20));
-        assert_eq!(samples(&settings, 1e12), (3, 1));
-        for total in [1, 2, 5, 7, 1000] {
-            settings.samples = Some(total);
-            assert_eq!(samples(&settings, 1000.0).0, total);
-        }
+    fn a_warm_up_is_long_enough_and_no_large_part_of_the_budget() {
+        let mut settings = Settings::of(Profile::Standard);
+        let check = |settings: &Settings, ns, repetitions, expected| {
+            assert_eq!(warm_up_samples(settings, probe(ns), repetitions), expected, "{ns} ns");
+        };
+        // 2 ms, 100 operations, a tenth of 200 ms, and the least.
+        check(&settings, 10_000.0, 1, 200);
+        check(&settings, 100_000.0, 1, 100);
+        check(&settings, 1e6, 1, 20);
+        check(&settings, 1e9, 1, 3);
+        settings.samples = Some(50);
+        check(&settings, 1000.0, 1, 3);
     }
 
     #[test]
-    fn no_round_is_longer_than_a_second() {
-        let mut settings = Settings::of(Profile::Quick);
-        settings.samples = Some(1000);
-        assert_eq!(samples(&settings, 1e8), (1000, 10));
+    fn a_slice_is_as_long_as_the_settings_say_and_the_fewest_fit_into_the_budget() {
+        let settings = Settings::of(Profile::Standard);
+        let check = |ns, expected| {
+            assert_eq!(slice_samples(&settings, settings.slices, probe(ns), 1), expected, "{ns}");
+        };
+        check(1000.0, 100);
+        check(100_000.0, 50);
+        check(2e6, 5);
+        check(10e6, 2);
+        check(1e9, 1);
     }
 }

@@ -4,13 +4,22 @@ use crate::collective;
 use crate::error::Result;
 use crate::kernel::KernelError;
 use crate::sample::Sample;
-use crate::transport::Transport;
+use crate::transport::{Transport, Usage};
+
+/// What a rank has taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// The samples by series; empty after a verification.
+    pub(super) series: Vec<Vec<Sample>>,
+    /// What the system did to the rank meanwhile, if it tells.
+    pub(super) usage: Option<Usage>,
+}
 
 /// How a rank fared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Report {
-    /// All went well; the samples by series (empty after a verification).
-    Done(Vec<Vec<Sample>>),
+    /// All went well.
+    Done(Taken),
     /// The data was wrong.
     Mismatch(String),
     /// The transport lacks something; the case is to be skipped.
@@ -22,9 +31,9 @@ impl Report {
     ///
     /// # Errors
     /// The transport's error, unless it is one that the other ranks need not know of to go on.
-    pub(super) fn of(result: std::result::Result<Vec<Vec<Sample>>, KernelError>) -> Result<Self> {
+    pub(super) fn of(result: std::result::Result<Taken, KernelError>) -> Result<Self> {
         Ok(match result {
-            Ok(samples) => Self::Done(samples),
+            Ok(taken) => Self::Done(taken),
             // A message of the wrong length is wrong data.
             Err(KernelError::Transport(error)) if error.is_truncated() => {
                 Self::Mismatch(error.to_string())
@@ -51,13 +60,14 @@ impl Report {
         match self {
             Self::Mismatch(message) => text(1, message),
             Self::Unsupported(message) => text(2, message),
-            Self::Done(series) => {
-                let mut bytes = vec![0];
+            Self::Done(Taken { series, usage }) => {
+                let mut bytes = vec![if usage.is_some() { 3 } else { 0 }];
+                let usage = usage.map(|usage| [usage.involuntary_switches, usage.page_faults]);
+                bytes.extend(usage.iter().flatten().flat_map(|word| word.to_le_bytes()));
                 for samples in series {
                     bytes.extend((samples.len() as u64).to_le_bytes());
                     for sample in samples {
-                        bytes.extend(sample.start_ns.to_le_bytes());
-                        bytes.extend(sample.end_ns.to_le_bytes());
+                        bytes.extend(to_words(sample).iter().flat_map(|word| word.to_le_bytes()));
                     }
                 }
                 bytes
@@ -74,13 +84,38 @@ impl Report {
             _ => (),
         }
         let mut words = rest.as_chunks().0.iter().map(|chunk| u64::from_le_bytes(*chunk));
+        let mut count = || words.next().unwrap_or(0);
+        let usage =
+            (*kind == 3).then(|| Usage { involuntary_switches: count(), page_faults: count() });
         let mut series = Vec::new();
         while let Some(n_samples) = words.next() {
-            let mut sample = || Some(Sample { start_ns: words.next()?, end_ns: words.next()? });
+            let mut sample = || {
+                let [start, end, due, reference] = std::array::from_fn(|_| words.next());
+                Some(from_words([start?, end?, due?, reference?]))
+            };
             series.push((0..n_samples).map_while(|_| sample()).collect());
         }
-        Self::Done(series)
+        Self::Done(Taken { series, usage })
     }
+}
+
+/// Stands for a time that was not taken.
+const NONE: u64 = u64::MAX;
+/// Added to a start to say that it was skewed: clocks count less than 2^63 ns, 292 years.
+const SKEWED: u64 = 1 << 63;
+/// Bytes of a sample on the wire.
+pub const SAMPLE_BYTES: usize = 32;
+
+fn to_words(sample: &Sample) -> [u64; 4] {
+    let skewed = if sample.is_skewed { SKEWED } else { 0 };
+    let [due, reference] = [sample.due_ns, sample.reference_ns].map(|ns| ns.unwrap_or(NONE));
+    [sample.start_ns | skewed, sample.end_ns, due, reference]
+}
+
+fn from_words([start, end, due, reference]: [u64; 4]) -> Sample {
+    let [due_ns, reference_ns] = [due, reference].map(|ns| Some(ns).filter(|ns| *ns != NONE));
+    let is_skewed = start & SKEWED != 0;
+    Sample { start_ns: start & !SKEWED, end_ns: end, due_ns, reference_ns, is_skewed }
 }
 
 #[cfg(test)]
@@ -89,10 +124,15 @@ mod tests {
 
     #[test]
     fn a_report_survives_the_wire() {
-        let samples = vec![Sample { start_ns: 1, end_ns: u64::MAX }; 3];
+        let plain = Sample { start_ns: 1, end_ns: u64::MAX, ..Sample::default() };
+        let due = Sample { due_ns: Some(0), is_skewed: true, ..plain };
+        let samples = vec![plain, due, Sample { reference_ns: Some(7), ..plain }];
         for report in [
-            Report::Done(vec![samples.clone(), vec![], samples]),
-            Report::Done(vec![]),
+            Report::Done(Taken { series: vec![samples.clone(), vec![], samples], usage: None }),
+            Report::Done(Taken {
+                series: vec![],
+                usage: Some(Usage { involuntary_switches: 3, page_faults: 0 }),
+            }),
             Report::Mismatch("byte 3".into()),
             Report::Unsupported("needs windows".into()),
         ] {

@@ -1,10 +1,14 @@
 //! One rank doing what was decided.
 
+use super::Settings;
 use super::decision::Target;
-use super::report::Report;
-use crate::context::{Context, Pace};
+use super::report::{Report, Taken};
+use super::start::Starts;
+use crate::context::{Context, Method, Pace};
 use crate::error::Result;
-use crate::kernel::{Case, Kernel, KernelInfo, MAX_SERIES};
+use crate::kernel::{Case, Kernel, KernelInfo};
+use crate::sample::Sample;
+use crate::sync::{GlobalClock, Sync};
 use crate::transport::Transport;
 
 /// What it may take to make and to check one byte of test data, in nanoseconds.
@@ -14,10 +18,59 @@ const NS_PER_BYTE: u64 = 10;
 pub(super) struct Stage<'a, T: Transport> {
     pub(super) t: &'a T,
     pub(super) kernels: &'a [&'a dyn Kernel<T>],
-    pub(super) corrupt: Option<&'a str>,
+    pub(super) settings: &'a Settings,
+    /// The clock that all ranks share, if there is one.
+    pub(super) clock: Option<GlobalClock>,
 }
 
 impl<T: Transport> Stage<'_, T> {
+    /// What all ranks do together before the first case: agree on a clock, and find out how windows
+    /// are to begin.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    pub(super) fn set_up(&mut self) -> Result<Starts> {
+        let clock = self.t.clock();
+        // The simulator's clock is common by its making, and comparing it costs much of 65536 ranks.
+        if !(clock.is_virtual && clock.is_global) {
+            self.clock = match GlobalClock::agree(self.t) {
+                Ok(clock) => Some(clock),
+                // On all ranks alike: their clocks do not run evenly.
+                Err(error) if error.is_unsupported() => None,
+                Err(error) => return Err(error),
+            };
+        }
+        let is_possible = |sync: &Sync| *sync != Sync::Window || self.can_have_windows();
+        let sync = self.settings.sync.filter(is_possible).unwrap_or_else(|| self.default_sync());
+        Starts::agree(self.t, sync, self.clock.as_ref())
+    }
+
+    /// A window where it is possible, but on simulated ranks, which leave a barrier together.
+    fn default_sync(&self) -> Sync {
+        let is_better = self.can_have_windows() && !self.t.clock().is_virtual;
+        if is_better { Sync::Window } else { Sync::Barrier }
+    }
+
+    /// Whether ranks can spin until the clock that they share shows when to start.
+    fn can_have_windows(&self) -> bool {
+        let can_spin = self.settings.has_core_each || self.t.clock().is_virtual;
+        can_spin && self.has_common_clock()
+    }
+
+    /// Whether readings of two ranks can be compared, as they are or by their differences.
+    pub(super) fn has_common_clock(&self) -> bool {
+        self.clock.is_some() || self.t.clock().is_global
+    }
+
+    /// How many clocks the ranks read, and how far off a reading may be on the one they share.
+    pub(super) fn clock_domains(&self) -> (usize, Option<u64>) {
+        match &self.clock {
+            Some(clock) => (clock.n_domains(), Some(clock.bound_ns())),
+            None if self.t.clock().is_global => (1, Some(0)),
+            None => (self.t.n_ranks(), None),
+        }
+    }
+
     /// Where `case` is, for the wire; `None` if its kernel is not on this stage.
     pub(super) fn target(&self, case: &Case) -> Option<Target> {
         let id = |info: &KernelInfo| (info.suite, info.name);
@@ -28,10 +81,9 @@ impl<T: Transport> Stage<'_, T> {
     /// Runs the check of a case, after a barrier.
     pub(super) fn verify(&self, target: &Target) -> Result<Report> {
         let (kernel, case) = self.set(target, 0);
-        let pace = Pace { repetitions: 1, n_samples: 0, settle: [0; MAX_SERIES] };
-        let mut cx = self.context(kernel, pace);
+        let mut cx = self.context(kernel, Pace::new(1, 0, 0));
         self.t.barrier()?;
-        Report::of(kernel.verify(&mut cx, &case).map(|()| Vec::new()))
+        Report::of(kernel.verify(&mut cx, &case).map(|()| Taken::default()))
     }
 
     /// Takes samples of a case, after a barrier.
@@ -39,8 +91,26 @@ impl<T: Transport> Stage<'_, T> {
         let (kernel, case) = self.set(target, expected_ns);
         let mut cx = self.context(kernel, pace);
         self.t.barrier()?;
+        let before = self.t.usage();
         let result = kernel.measure(&mut cx, &case);
-        Report::of(result.map(|()| cx.into_samples()))
+        let usage = self.t.usage().zip(before).map(|(after, before)| after.since(before));
+        Report::of(result.map(|()| Taken { series: self.on_shared_clock(cx), usage }))
+    }
+
+    /// Compares the clocks again; all ranks do so at once.
+    pub(super) fn compare_clocks(&mut self) -> Result<()> {
+        self.clock.as_mut().map_or(Ok(()), |clock| clock.refresh(self.t))
+    }
+
+    /// The samples of `cx` on the clock that all ranks share, if there is one.
+    fn on_shared_clock(&self, cx: Context<'_, T>) -> Vec<Vec<Sample>> {
+        let mut series = cx.into_samples();
+        let Some(clock) = &self.clock else { return series };
+        for sample in series.iter_mut().flatten() {
+            sample.start_ns = clock.to_global_ns(sample.start_ns);
+            sample.end_ns = clock.to_global_ns(sample.end_ns);
+        }
+        series
     }
 
     fn set(&self, target: &Target, expected_ns: u64) -> (&dyn Kernel<T>, Case) {
@@ -54,8 +124,11 @@ impl<T: Transport> Stage<'_, T> {
     }
 
     fn context(&self, kernel: &dyn Kernel<T>, pace: Pace) -> Context<'_, T> {
+        let Settings { skew, seed, .. } = *self.settings;
         let info = kernel.info();
-        let corrupt = self.corrupt.is_some_and(|id| id == info.id());
-        Context::new(self.t, info.timing, pace, info.series.len(), corrupt)
+        let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == info.id());
+        let definition = self.settings.definition();
+        let method = Method { definition, clock: self.clock.as_ref(), skew, seed };
+        Context::new(self.t, info, pace, method, corrupt)
     }
 }

@@ -113,7 +113,7 @@ fn the_users_repetitions_and_samples_are_met_exactly() {
         let [batched, single] = &heard.measurements[..] else { panic!("both are measured") };
         assert_eq!((batched.pace.repetitions, single.pace.repetitions), (repetitions, 1));
         for measurement in [batched, single] {
-            assert_eq!(measurement.n_rounds, samples.div_ceil(measurement.pace.n_samples));
+            assert_eq!(measurement.n_slices, samples.div_ceil(measurement.pace.n_samples));
             for series in &measurement.series {
                 assert_eq!(series.values_ns.len(), samples as usize);
                 assert_eq!(Some(series.summary), Summary::of(&series.values_ns));
@@ -139,7 +139,7 @@ fn without_a_wish_the_driver_chooses_within_its_limits() {
 fn every_operation_is_either_a_warm_up_or_in_a_sample() {
     for timing in [&FIRST, &SINGLE] {
         let fakes = [Fake::good(timing)];
-        // Seven samples do not fill rounds of one size.
+        // Seven samples do not fill slices of one size.
         let heard = drive(2, &fakes, &Settings { samples: Some(7), ..brief() }).heard;
         let Measurement { pace, series, .. } = &heard.measurements[0];
         let n_warmup = series[0].n_warmup;
@@ -237,23 +237,23 @@ fn a_spent_budget_stops_the_run_before_the_next_case() {
     assert_eq!(outcome.heard.log, ["run started", "run finished"]);
 }
 
-/// Interrupts a run of two cases of four rounds each at the question `interrupts_at`.
-fn check_interruption(interrupts_at: usize, rounds: &[u32]) {
+/// Interrupts a run of two cases of four slices each at the question `interrupts_at`.
+fn check_interruption(interrupts_at: usize, slices: &[u32]) {
     let trouble = Trouble { interrupts_at: Some(interrupts_at), ..Trouble::default() };
     let fakes = [Fake::good(&FIRST), Fake::good(&SECOND)];
     let outcome = drive_with(2, &fakes, &brief(), trouble);
     let end = outcome.end();
     assert_eq!(end.stop, Some(Stop::Interrupted("SIGINT".into())), "question {interrupts_at}");
-    assert_eq!(counts(&end), [rounds.len(), 0, 0, 0], "question {interrupts_at}");
-    for (measurement, n_rounds) in outcome.heard.measurements.iter().zip(rounds) {
-        assert_eq!(measurement.n_rounds, *n_rounds, "question {interrupts_at}");
-        assert_eq!(measurement.series[1].values_ns.len(), *n_rounds as usize);
+    assert_eq!(counts(&end), [slices.len(), 0, 0, 0], "question {interrupts_at}");
+    for (measurement, n_slices) in outcome.heard.measurements.iter().zip(slices) {
+        assert_eq!(measurement.n_slices, *n_slices, "question {interrupts_at}");
+        assert_eq!(measurement.series[1].values_ns.len(), *n_slices as usize);
     }
 }
 
 #[test]
-fn an_interruption_stops_between_rounds_and_cases_and_keeps_what_was_measured() {
-    // Each case asks before it starts, and after each of its rounds but the last.
+fn an_interruption_stops_between_slices_and_cases_and_keeps_what_was_measured() {
+    // Each case asks before it starts, and after each of its slices but the last.
     check_interruption(0, &[]);
     check_interruption(1, &[1]);
     check_interruption(3, &[3]);

@@ -21,7 +21,7 @@ mod scope;
 mod types;
 
 pub use scope::{Lease, RecvRequest, Scope, SendRequest};
-pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Work};
+pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Usage, Work};
 
 use std::ops::DerefMut;
 
@@ -115,6 +115,11 @@ pub trait Transport: RawTransport + Sized {
     /// How many ranks there are (`get_num_nodes`).
     fn n_ranks(&self) -> usize;
 
+    /// What the system has done to this rank so far, if it tells (`getrusage`).
+    fn usage(&self) -> Option<Usage> {
+        None
+    }
+
     /// The clock, in nanoseconds since some fixed moment (`get_time`).
     ///
     /// It never goes backwards. Only the driver reads it, and checks that are about time.
@@ -122,6 +127,17 @@ pub trait Transport: RawTransport + Sized {
 
     /// What the clock is worth.
     fn clock(&self) -> ClockInfo;
+
+    /// Waits until the clock shows `due_ns` or more; returns at once if it does already.
+    ///
+    /// By default it looks all the time, since a rank that sleeps wakes up late. A transport whose
+    /// clock stands still meanwhile has to advance it.
+    #[inline]
+    fn wait_until_ns(&self, due_ns: u64) {
+        while self.now_ns() < due_ns {
+            std::hint::spin_loop();
+        }
+    }
 
     /// What holds here beyond the least that MPI guarantees; everything, by default.
     fn promises(&self) -> Promises {

@@ -134,8 +134,40 @@ pub struct ClockInfo {
     /// Whether two ranks that read it at the same moment read the same value, so that a
     /// difference of two ranks' readings is an elapsed time.
     pub is_global: bool,
+    /// Which clock this is: ranks with equal domains say that they read one clock, so that the
+    /// offset between them is exactly 0 (see [`GlobalClock`](crate::sync::GlobalClock)).
+    pub domain: u64,
     /// Whether the clock counts simulated time.
     pub is_virtual: bool,
     /// Its step in nanoseconds, where the transport knows that; it is looked for otherwise.
     pub step_ns: Option<u64>,
+}
+
+/// What the system did to a rank that a benchmark did not ask for; counts since some fixed moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// How often the processor was taken away.
+    pub involuntary_switches: u64,
+    /// How often memory was missing, whether it had to be read from a disk or not.
+    pub page_faults: u64,
+}
+
+impl Usage {
+    /// What has come since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            involuntary_switches: self.involuntary_switches - earlier.involuntary_switches,
+            page_faults: self.page_faults - earlier.page_faults,
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+            page_faults: self.page_faults + other.page_faults,
+        }
+    }
 }

@@ -35,7 +35,7 @@ use comet_core::transport::{Rank, Source, Tag, Transport};
 
 use crate::algorithm::Algorithm;
 use crate::daxpy::Daxpy;
-use crate::roles::{TEST_NODE, require_ranks};
+use crate::roles::require_ranks;
 
 const AFTER: Tag = Tag::new(4);
 
@@ -55,7 +55,7 @@ impl<A: Algorithm> Barrier<A> {
     /// The kernel.
     pub const NEW: Self = Self(PhantomData);
 
-    const INFO: KernelInfo = KernelInfo {
+    pub(crate) const INFO: KernelInfo = KernelInfo {
         suite: A::SUITE,
         name: "barrier",
         summary: A::BARRIER_SUMMARY,
@@ -95,7 +95,7 @@ impl<A: Algorithm, T: Transport> Kernel<T> for Barrier<A> {
     }
 
     fn measure(&self, cx: &mut Context<'_, T>, _case: &Case) -> Result<(), KernelError> {
-        cx.time_on(TEST_NODE, 0, |t| A::barrier(t))?;
+        cx.time_collective(0, |t| A::barrier(t))?;
         Ok(())
     }
 }

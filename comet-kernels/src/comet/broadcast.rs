@@ -77,21 +77,15 @@ impl<A: Algorithm, T: Transport> Kernel<T> for Broadcast<A> {
         } else {
             pattern::spoil(&mut message, SEED);
         }
-        broadcast::<A, T>(cx.transport(), &mut message)?;
+        A::broadcast(cx.transport(), TEST_NODE, &mut message)?;
         cx.check_message(&mut message, SEED, "the broadcast")
     }
 
     fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        cx.time_on(TEST_NODE, 0, |t| broadcast::<A, T>(t, &mut message))?;
+        cx.time_collective(0, |t| A::broadcast(t, TEST_NODE, &mut message))?;
         Ok(())
     }
-}
-
-#[inline]
-fn broadcast<A: Algorithm, T: Transport>(t: &T, message: &mut [u8]) -> Result<()> {
-    A::broadcast(t, TEST_NODE, message)?;
-    t.barrier()
 }
 
 #[cfg(test)]

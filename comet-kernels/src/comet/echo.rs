@@ -33,8 +33,8 @@ use comet_core::transport::{Rank, Source, Status, Tag, Transport};
 use crate::axes;
 use crate::roles::{Role, check_arrival, require_hops, seed};
 
-const OUT: Tag = Tag::new(1);
-const BACK: Tag = Tag::new(2);
+pub(crate) const OUT: Tag = Tag::new(1);
+pub(crate) const BACK: Tag = Tag::new(2);
 
 /// Number of the only series.
 const ECHO: usize = 0;

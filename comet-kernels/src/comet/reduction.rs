@@ -95,7 +95,7 @@ impl<A: Algorithm, T: Transport> Kernel<T> for Reduction<A> {
 
     fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let mut values = vec![0.0; case.length(&VECTOR_LENGTH)];
-        cx.time(0, |t| A::global_sum_vector(t, &mut values))?;
+        cx.time_collective(0, |t| A::global_sum_vector(t, &mut values))?;
         Ok(())
     }
 }

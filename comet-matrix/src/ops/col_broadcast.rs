@@ -74,7 +74,7 @@ impl<T: Transport> Kernel<T> for ColBroadcast {
     fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let mut col = Col::new(cx, case)?;
         let mut block = initial_block(cx, case)?;
-        cx.time(0, |t| broadcast(t, &mut col, &mut block))?;
+        cx.time_collective(0, |t| broadcast(t, &mut col, &mut block))?;
         Ok(())
     }
 }

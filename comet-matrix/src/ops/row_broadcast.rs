@@ -77,7 +77,7 @@ impl<T: Transport> Kernel<T> for RowBroadcast {
     fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let row = Row::new(cx.topology().mesh(), cx.rank(), case);
         let mut block = initial_block(cx, case)?;
-        cx.time(0, |t| broadcast(t, &row, &mut block))?;
+        cx.time_collective(0, |t| broadcast(t, &row, &mut block))?;
         Ok(())
     }
 }

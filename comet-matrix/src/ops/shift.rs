@@ -82,7 +82,7 @@ impl<T: Transport> Kernel<T> for Shift {
     fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let mut pair = Pair::new(cx, case)?;
         let route = route(cx, case);
-        cx.time(0, |t| shift(t, route, &mut pair))?;
+        cx.time_collective(0, |t| shift(t, route, &mut pair))?;
         Ok(())
     }
 }

@@ -82,7 +82,7 @@ impl<T: Transport> Kernel<T> for Transpose {
     fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let mut pair = Pair::new(cx, case)?;
         let route = route(cx.topology().mesh(), cx.rank());
-        cx.time(0, |t| transpose(t, route, &mut pair))?;
+        cx.time_collective(0, |t| transpose(t, route, &mut pair))?;
         Ok(())
     }
 }
@@ -122,16 +122,14 @@ fn transpose_incoming<T: Transport>(t: &T, pair: &mut Pair<T::Buffer>) {
 mod tests {
     use super::*;
     use crate::setup::Place;
-    use comet_core::context::Pace;
+    use comet_core::context::{Method, Pace};
     use comet_core::local;
     use comet_core::topology::Topology;
 
     fn twice_gives_the_original(mesh: Mesh) {
         let topology = Topology::new(mesh, None).unwrap();
         local::run_with(topology, false, |t| {
-            let pace =
-                Pace { repetitions: 1, n_samples: 1, settle: [0; comet_core::kernel::MAX_SERIES] };
-            let cx = Context::new(t, Timing::Single, pace, 1, false);
+            let cx = Context::new(t, &INFO, Pace::new(1, 1, 0), Method::default(), false);
             let case = Case::new(&INFO, &[3]);
             let mesh = t.topology().mesh();
             let mut pair = Pair::new(&cx, &case).unwrap();

@@ -81,7 +81,7 @@ impl<T: Transport> Kernel<T> for UpdateGuard {
 
     fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let mut guarded = Guarded::new(cx, case)?;
-        cx.time(0, |t| guarded.update(t))?;
+        cx.time_collective(0, |t| guarded.update(t))?;
         Ok(())
     }
 }

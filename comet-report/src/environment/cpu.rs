@@ -32,6 +32,8 @@ pub(super) fn cpu(files: Files<'_>) -> Cpu {
         invariant_tsc: has_flag(files, "constant_tsc")
             .zip(has_flag(files, "nonstop_tsc"))
             .map(|(constant, nonstop)| constant && nonstop),
+        online: files.text(&format!("{CPUS}/online")),
+        smt_control: files.text(&format!("{CPUS}/smt/control")),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Small files of `/proc` and `/sys`, read below a root that tests can choose.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
+
+use crate::canonical::sha256_of;
 
 /// The root of a file system; what is absent or unreadable there is `None`.
 #[derive(Clone, Copy, Debug)]
@@ -30,15 +32,43 @@ impl Files<'_> {
         text.lines().find_map(value).filter(|value| !value.is_empty())
     }
 
+    /// Names of the entries of the folder `path`, in ascending order.
+    pub(crate) fn names(self, path: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.join(path)).into_iter().flatten().flatten();
+        let names: BTreeSet<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.into_iter().collect()
+    }
+
     /// Numbers n of the entries `prefix`n of the folder `path`, in ascending order.
     pub(crate) fn numbered(self, path: &str, prefix: &str) -> Vec<usize> {
-        let path: PathBuf = self.0.join(path);
-        let names = std::fs::read_dir(path).into_iter().flatten().flatten();
-        let number = |name: &str| name.strip_prefix(prefix)?.parse().ok();
-        let numbers: BTreeSet<usize> =
-            names.filter_map(|entry| number(entry.file_name().to_str()?)).collect();
+        let number = |name: String| name.strip_prefix(prefix)?.parse().ok();
+        let numbers: BTreeSet<usize> = self.names(path).into_iter().filter_map(number).collect();
         numbers.into_iter().collect()
     }
+
+    /// What the link `path` leads to.
+    pub(crate) fn target(self, path: &str) -> Option<String> {
+        let target = std::fs::read_link(self.0.join(path)).ok()?;
+        Some(target.to_str()?.to_owned())
+    }
+
+    /// Whether there is anything at `path`.
+    pub(crate) fn exists(self, path: &str) -> bool {
+        self.0.join(path).exists()
+    }
+
+    /// SHA-256 of the file `path`.
+    pub(crate) fn sha256(self, path: &str) -> Option<String> {
+        let bytes = std::fs::read(self.0.join(path)).ok()?;
+        Some(sha256_of(&bytes))
+    }
+}
+
+/// The word in brackets of a list such as `always [madvise] never`.
+pub(crate) fn chosen(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('[')?;
+    Some(rest.split_once(']')?.0.to_owned())
 }
 
 /// The numbers of a list such as `0-3,8`, or `None` if it is no such list.

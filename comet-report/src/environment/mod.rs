@@ -3,12 +3,20 @@
 //! Everything comes from `/proc`, `/sys` and `/etc` below a root that tests can choose.
 //! An absent file is a missing value, never an error: virtual machines and containers lack many.
 
+mod container;
 mod cpu;
 pub(crate) mod files;
+mod frequency;
+mod kernel;
+mod memory;
+mod network;
+pub(crate) mod noise;
 mod variables;
 mod warnings;
 
-pub use warnings::{Warning, warnings};
+pub use noise::noise;
+pub(crate) use warnings::stolen;
+pub use warnings::{Warning, have_cpu_each, warnings};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,6 +33,10 @@ pub struct Environment {
     pub noise: Option<Noise>,
     /// Environment variables that tune communication.
     pub variables: BTreeMap<String, String>,
+    /// Name of the process that started this one.
+    pub parent: Option<String>,
+    /// SHA-256 of the executable file of this process.
+    pub binary_sha256: Option<String>,
 }
 
 impl Environment {
@@ -32,14 +44,16 @@ impl Environment {
     /// may be recorded (`std::env::vars()` of a real process).
     ///
     /// Kept are names that tune message passing (`OMPI_`, `UCX_`, `SLURM_` …), except those with
-    /// `KEY`, `TOKEN`, `SECRET` or `PASS` in them.
+    /// `KEY`, `TOKEN`, `SECRET` or `PASS` in them, and those that name the user.
     #[must_use]
     pub fn capture(root: &Path, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let files = Files(root);
         Self {
             machine: machine(files),
-            noise: loadavg(files).map(|loadavg| Noise { loadavg }),
+            noise: noise(root),
             variables: variables::allowed(variables),
+            parent: parent(files),
+            binary_sha256: files.sha256("proc/self/exe"),
         }
     }
 }
@@ -60,34 +74,34 @@ fn machine(files: Files<'_>) -> Machine {
             kernel: files.text("proc/sys/kernel/osrelease"),
         },
         settings: settings(files),
+        frequency: frequency::frequency(files),
+        memory: memory::memory(files),
+        kernel: kernel::kernel(files),
+        clocks: kernel::clocks(files),
+        container: container::container(files),
+        interfaces: network::interfaces(files),
+        infiniband: network::infiniband(files),
     }
+}
+
+fn parent(files: Files<'_>) -> Option<String> {
+    let parent = files.field("proc/self/status", "PPid", ':')?;
+    files.text(&format!("proc/{parent}/comm"))
 }
 
 fn settings(files: Files<'_>) -> Settings {
     const CLOCKSOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     let thp = files.text("sys/kernel/mm/transparent_hugepage/enabled");
     Settings {
-        thp: thp.as_deref().and_then(chosen),
+        thp: thp.as_deref().and_then(files::chosen),
         aslr: files.value("proc/sys/kernel/randomize_va_space"),
         numa_balancing: files.value("proc/sys/kernel/numa_balancing"),
         isolcpus: files.text("sys/devices/system/cpu/isolated"),
         nohz_full: files.text("sys/devices/system/cpu/nohz_full"),
         clocksource: files.text(CLOCKSOURCE),
-        cgroup_cpu_max: files.text("sys/fs/cgroup/cpu.max"),
+        cgroup_cpu_max: container::limit(files, "cpu.max"),
         virt: cpu::has_flag(files, "hypervisor"),
     }
-}
-
-/// The word in brackets of a list such as `always [madvise] never`.
-fn chosen(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once('[')?;
-    Some(rest.split_once(']')?.0.to_owned())
-}
-
-fn loadavg(files: Files<'_>) -> Option<[f64; 3]> {
-    let text = files.text("proc/loadavg")?;
-    let numbers: Vec<f64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    numbers.first_chunk().copied()
 }
 
 #[cfg(test)]
@@ -125,9 +139,63 @@ mod tests {
         );
         assert_eq!((os.id.as_deref(), os.version.as_deref()), (Some("debian"), Some("12")));
         assert_eq!(settings.thp.as_deref(), Some("madvise"));
-        assert_eq!(settings.cgroup_cpu_max.as_deref(), Some("200000 100000"));
         assert_eq!((settings.virt, found.machine.mem_bytes), (Some(true), Some(16384)));
-        assert_eq!(found.noise, Some(Noise { loadavg: [0.5, 0.25, 0.1] }));
         assert_eq!(found.variables, [kept].into());
+        assert_eq!(found.parent.as_deref(), Some("mpirun"));
+        // printf 'program' | sha256sum
+        let hash = "1310ca2c8932dbd118668bd97442558a3e1f546b5e15c69699dfbd6024f548d8";
+        assert_eq!(found.binary_sha256.as_deref(), Some(hash));
+    }
+
+    #[test]
+    fn what_changes_times_is_among_them() {
+        let folder = Folder::new();
+        machine_files(&folder);
+        let Machine { cpu, frequency, memory, kernel, .. } = machine(Files(folder.path()));
+        assert_eq!((cpu.online.as_deref(), cpu.smt_control.as_deref()), (Some("0-3"), Some("on")));
+        assert_eq!((frequency.mhz_min, frequency.mhz_max), (Some(800.0), Some(3500.0)));
+        let disabled = frequency.idle_states.iter().map(|state| (&*state.name, state.is_disabled));
+        assert_eq!(disabled.collect::<Vec<_>>(), [("POLL", Some(false)), ("C6", Some(true))]);
+        assert_eq!((memory.page_bytes, memory.dev_shm_bytes), (Some(4096), Some(1 << 26)));
+        assert_eq!(memory.numa_nodes[0].mem_bytes, Some(16384));
+        assert_eq!(kernel.preemption.as_deref(), Some("PREEMPT_DYNAMIC"));
+        assert_eq!(kernel.options.as_deref(), Some("nosmt"));
+        assert_eq!((kernel.ptrace_scope, kernel.sched_rt_runtime_us), (Some(1), Some(-1)));
+        assert_eq!(kernel.vulnerabilities["meltdown"], "Not affected");
+    }
+
+    #[test]
+    fn limits_and_networks_are_among_them() {
+        let folder = Folder::new();
+        machine_files(&folder);
+        let Machine { clocks, container, interfaces, infiniband, settings, .. } =
+            machine(Files(folder.path()));
+        assert_eq!(clocks.namespace_offsets.as_deref(), Some("monotonic 0 0 boottime 0 0"));
+        assert_eq!((container.mem_max_bytes, settings.cgroup_cpu_max), (None, Some("max".into())));
+        assert_eq!(container.vendor.as_deref(), Some("Example"));
+        let names: Vec<_> = interfaces.iter().map(|interface| &*interface.name).collect();
+        assert_eq!((names, interfaces[0].mtu_bytes), (vec!["eth0"], Some(1500)));
+        assert_eq!((infiniband[0].port, infiniband[0].firmware.as_deref()), (1, Some("20.31")));
+    }
+
+    #[test]
+    fn noise_is_counted_for_the_machine_and_the_process() {
+        let folder = Folder::new();
+        assert_eq!(noise(folder.path()), None);
+        machine_files(&folder);
+        let expected = Noise {
+            loadavg: [0.5, 0.25, 0.1],
+            voluntary_switches: Some(7),
+            involuntary_switches: Some(3),
+            minor_faults: Some(11),
+            major_faults: Some(2),
+            cpu_ticks: Some(1000),
+            idle_ticks: Some(800),
+            steal_ticks: Some(10),
+            cpu_pressure_us: Some(42),
+            throttles: Some(5),
+            mhz: Some(2100.5),
+        };
+        assert_eq!(noise(folder.path()), Some(expected));
     }
 }

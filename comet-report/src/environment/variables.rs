@@ -37,18 +37,30 @@ const OF_ONE_JOB: &[&str] = &["OMPI_MCA_ess", "OMPI_MCA_initial_wdir", "OMPI_MCA
 /// Parts of names that may hold a secret; these are never recorded.
 const SECRETS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASS"];
 
-/// Those of `variables` that may be recorded.
+/// Parts of names whose values tell who the user is.
+const PERSONS: &[&str] = &["USER", "LOGNAME", "HOME", "MAIL", "ACCOUNT", "UID", "GID"];
+
+/// Those of `variables` that may be recorded, with `~` for the folder of the user, whose name it
+/// holds.
 pub(super) fn allowed(
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> BTreeMap<String, String> {
-    variables.into_iter().filter(|(name, _)| is_allowed(name)).collect()
+    let variables: BTreeMap<String, String> = variables.into_iter().collect();
+    let home = variables.get("HOME").filter(|home| home.len() > 1).cloned();
+    let hide = |value: String| match &home {
+        Some(home) => value.replace(home.as_str(), "~"),
+        None => value,
+    };
+    let kept = variables.into_iter().filter(|(name, _)| is_allowed(name));
+    kept.map(|(name, value)| (name, hide(value))).collect()
 }
 
 fn is_allowed(name: &str) -> bool {
     let is_listed = NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let upper = name.to_uppercase();
     let is_of_one_job = OF_ONE_JOB.iter().any(|prefix| name.starts_with(prefix));
-    is_listed && !is_of_one_job && !SECRETS.iter().any(|secret| upper.contains(secret))
+    let is_private = SECRETS.iter().chain(PERSONS).any(|part| upper.contains(part));
+    is_listed && !is_of_one_job && !is_private
 }
 
 #[cfg(test)]
@@ -66,9 +78,21 @@ mod tests {
             ("SECRET_TOKEN", false),
             ("SLURM_JWT_TOKEN", false),
             ("UCX_api_key", false),
+            ("SLURM_JOB_USER", false),
+            ("PBS_O_LOGNAME", false),
             ("MY_OMP_THREADS", false),
         ] {
             assert_eq!(is_allowed(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn the_folder_of_the_user_is_not_named() {
+        let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let kept = allowed([
+            variable("LD_LIBRARY_PATH", "/opt/lib:/users/ada/lib"),
+            variable("HOME", "/users/ada"),
+        ]);
+        assert_eq!(kept, [variable("LD_LIBRARY_PATH", "/opt/lib:~/lib")].into());
     }
 }

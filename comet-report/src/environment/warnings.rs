@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Environment;
 use crate::placement::RankPlacement;
-use crate::record::{Event, Level};
+use crate::record::{Event, Level, Noise};
 
 /// Clock sources that a program reads without entering the kernel.
 const FAST_CLOCKS: &[&str] = &["tsc", "arch_sys_counter"];
 /// Runnable tasks per hardware thread that count as an idle machine.
 const IDLE_LOAD: f64 = 0.2;
+/// Share of the processor time that a hypervisor may give to others.
+const MAX_STOLEN_SHARE: f64 = 0.005;
 
 /// One reason to read the numbers with care.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,11 +25,11 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// This warning as a record of the run `run_id`, at its start.
-    pub(crate) fn to_event(&self, run_id: &str) -> Event {
+    /// This warning as a record of the run `run_id`, `t_rel_s` seconds after its start.
+    pub(crate) fn to_event(&self, run_id: &str, t_rel_s: f64) -> Event {
         Event {
             run_id: Some(run_id.into()),
-            t_rel_s: Some(0.0),
+            t_rel_s: Some(t_rel_s),
             level: Level::Warning,
             code: self.code.into(),
             rank: None,
@@ -54,15 +56,44 @@ pub fn warnings(environment: &Environment, placements: &[RankPlacement]) -> Vec<
     found.into_iter().flatten().collect()
 }
 
-fn oversubscribed(placements: &[RankPlacement]) -> Option<Warning> {
+/// Whether a hypervisor gave too much processor time to others between `before` and `after`.
+pub(crate) fn stolen(before: &Noise, after: &Noise) -> Option<Warning> {
+    let between = |ticks: fn(&Noise) -> Option<u64>| {
+        let ticks = ticks(after)?.checked_sub(ticks(before)?)?;
+        #[expect(clippy::cast_precision_loss, reason = "no machine has run for 2^53 ticks")]
+        Some(ticks as f64)
+    };
+    let stolen = between(|noise| noise.steal_ticks)?;
+    let share = stolen / between(|noise| noise.cpu_ticks).filter(|ticks| *ticks > 0.0)?;
+    (share > MAX_STOLEN_SHARE).then(|| Warning {
+        code: "steal",
+        message: format!("the hypervisor gave {:.1} % of the CPUs' time to others", share * 100.0),
+        hint: "measure on a machine of your own",
+    })
+}
+
+/// Whether each rank can have a CPU of its own; `None` where CPUs are not known.
+#[must_use]
+pub fn have_cpu_each(placements: &[RankPlacement]) -> Option<bool> {
+    let nodes = ranks_and_cpus(placements)?;
+    (!nodes.is_empty()).then(|| nodes.iter().all(|(n_ranks, n_cpus)| n_ranks <= n_cpus))
+}
+
+/// Numbers of ranks and of CPUs of each node.
+fn ranks_and_cpus(placements: &[RankPlacement]) -> Option<Vec<(usize, usize)>> {
     let mut nodes: BTreeMap<_, (usize, BTreeSet<usize>)> = BTreeMap::new();
     for placement in placements {
         let (n_ranks, cpus) = nodes.entry(&placement.node).or_default();
         *n_ranks += 1;
         cpus.extend(placement.allowed_cpus()?);
     }
-    let (n_ranks, cpus) = nodes.values().find(|(n_ranks, cpus)| *n_ranks > cpus.len())?;
-    let (n_cpus, noun) = (cpus.len(), if cpus.len() == 1 { "CPU" } else { "CPUs" });
+    Some(nodes.into_values().map(|(n_ranks, cpus)| (n_ranks, cpus.len())).collect())
+}
+
+fn oversubscribed(placements: &[RankPlacement]) -> Option<Warning> {
+    let nodes = ranks_and_cpus(placements)?;
+    let (n_ranks, n_cpus) = nodes.into_iter().find(|(n_ranks, n_cpus)| n_ranks > n_cpus)?;
+    let noun = if n_cpus == 1 { "CPU" } else { "CPUs" };
     Some(Warning {
         code: "oversubscribed",
         message: format!("{n_ranks} ranks share {n_cpus} {noun}: times include scheduling"),
@@ -135,7 +166,7 @@ fn busy(environment: &Environment) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Cpu, Machine, Noise, Settings};
+    use crate::record::{Cpu, Machine, Settings};
 
     fn placement(rank: usize, cpus: &str, core: Option<&str>) -> RankPlacement {
         RankPlacement {
@@ -182,9 +213,23 @@ mod tests {
         let settings = Settings { clocksource: Some("hpet".into()), ..Settings::default() };
         let environment = Environment {
             machine: Machine { cpu, settings, ..Machine::default() },
-            noise: Some(Noise { loadavg: [0.5, 0.0, 0.0] }),
+            noise: Some(Noise { loadavg: [0.5, 0.0, 0.0], ..Noise::default() }),
             ..Environment::default()
         };
         check(&environment, &[], &["governor", "turbo", "clocksource", "load"]);
+    }
+
+    #[test]
+    fn time_that_went_to_others_is_a_share_of_the_run() {
+        let noise = |cpu_ticks, steal_ticks| Noise { cpu_ticks, steal_ticks, ..Noise::default() };
+        let check = |after: Noise, expected: Option<&str>| {
+            let warning = stolen(&noise(Some(1000), Some(100)), &after);
+            assert_eq!(warning.map(|warning| warning.message).as_deref(), expected);
+        };
+        let message = "the hypervisor gave 0.6 % of the CPUs' time to others";
+        check(noise(Some(2000), Some(106)), Some(message));
+        check(noise(Some(2000), Some(105)), None);
+        check(noise(Some(1000), Some(100)), None);
+        check(noise(None, Some(200)), None);
     }
 }

@@ -36,7 +36,7 @@ impl Format for Csv {
                     }
                     rows.write_record(cells.iter().map(|(_, text)| text))?;
                 }
-                Record::Event(_) | Record::End(_) => (),
+                Record::Model(_) | Record::Event(_) | Record::End(_) => (),
             }
         }
         rows.flush()

@@ -2,10 +2,12 @@
 
 mod csv;
 mod jsonl;
+mod models;
 mod table;
 
 pub use csv::Csv;
 pub use jsonl::Jsonl;
+pub use models::ModelTable;
 pub use table::Table;
 pub(crate) use table::TableWriter;
 
@@ -72,6 +74,23 @@ mod tests {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden");
             fixture::check_golden(&std::path::Path::new(path).join(file), &render(name, &records));
         }
+    }
+
+    #[test]
+    fn models_look_as_they_did() {
+        let points = crate::models::tests::thesis();
+        let models = crate::models::models(&points.iter().collect::<Vec<_>>(), &[]);
+        let records: Vec<_> = models.into_iter().map(|m| Record::Model(Box::new(m))).collect();
+        let check = |format: &dyn Format, file: &str| {
+            let mut text = Vec::new();
+            format.write(&records, &mut text).unwrap();
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden");
+            let text = String::from_utf8(text).unwrap();
+            fixture::check_golden(&std::path::Path::new(path).join(file), &text);
+        };
+        check(&ModelTable, "report-models.txt");
+        check(&Table, "report-model-lines.txt");
+        assert_eq!(parse_records(render("jsonl", &records).as_bytes()).unwrap().records, records);
     }
 
     #[test]

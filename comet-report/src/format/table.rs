@@ -4,21 +4,22 @@
 //! ```text
 //!   # comet/echo, 2 ranks, verified
 //!   # one_way_time in us, D4 half_round_trip: one way: half of the round trip timed on the test node
-//!   #       hops length_bytes  samples     reps   median_us …   MB/s
-//!              1            8      100      500      0.5117 … 15.634
+//!   #       hops length_bytes  samples     reps   median_us    +-% …   MB/s
+//!              1            8      100      500      0.5117    1.2 … 15.634
 //! ```
 //!
-//! The figure to quote stands first among the times. MB are 10^6 bytes.
+//! The figure to quote stands first among the times, and beside it half of the 95 % interval of the
+//! median, in percent of the median. MB are 10^6 bytes.
 //! All lines but rows start with `#`, except for the last, which counts the points.
 
 use std::io::{self, Write};
 
 use comet_core::definition::Definition;
 
-use super::Format;
-use crate::points::{MAX_LOCAL, MAX_LOCAL_SUMMARY};
+use super::{Format, models};
 use crate::record::{
-    Clock, Event, Params, Point, PointCounts, PointStatus, Quote, Record, Run, Summary, Value,
+    Clock, Event, Model, Params, Point, PointCounts, PointStatus, Quote, Record, Run, Summary,
+    Value,
 };
 
 /// Parameters that are equal for all points of a run, and so no columns.
@@ -27,6 +28,8 @@ const COMMON_PARAMS: &[&str] = &["procs", "mesh_rows", "mesh_cols"];
 const COUNT_WIDTH: usize = 8;
 /// Width of columns with times and rates.
 const TIME_WIDTH: usize = 11;
+/// Width of the column with the interval.
+const SPREAD_WIDTH: usize = 6;
 
 /// Tables for people.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +49,7 @@ impl Format for Table {
         for group in records.chunk_by(of_one_case) {
             match &group[0] {
                 Record::Run(run) => table.run(run)?,
+                Record::Model(model) => table.model(model)?,
                 Record::Event(event) => table.event(event)?,
                 Record::Point(_) => {
                     table.case(&group.iter().filter_map(point).collect::<Vec<_>>())?
@@ -166,6 +170,13 @@ impl<W: Write> TableWriter<W> {
         self.comment(&format!("{}: {rank}{}{hint}", event.level.name(), event.message))
     }
 
+    /// A line about the laws of a sweep.
+    pub(crate) fn model(&mut self, model: &Model) -> io::Result<()> {
+        let names = axes(&model.params).map(|(name, value)| format!(" {name}={value}"));
+        let sweep = model.variant.clone().unwrap_or_default() + &names.collect::<String>();
+        self.comment(&format!("fit {sweep}: {}", models::summary(model)))
+    }
+
     fn title(&mut self, point: &Point) -> io::Result<()> {
         let kernel = format!("{}/{}", point.suite, point.kernel);
         if self.kernel.as_ref() == Some(&kernel) {
@@ -224,6 +235,9 @@ impl<W: Write> TableWriter<W> {
         let quote = match value.quote {
             Quote::Median => "",
             Quote::Min => "; quote the least value",
+            Quote::Mean => "; quote the mean",
+            Quote::MiddleMean => "; quote the mean of the middle half",
+            Quote::Corrected => "; quote the mean less an empty loop",
         };
         self.comment(&format!("{series}{quantity} in us, {definition}: {summary}{quote}; verified"))
     }
@@ -241,6 +255,9 @@ impl<W: Write> TableWriter<W> {
             line += &format!(" {:<width$}", point.variant.as_deref().unwrap_or("-"));
         }
         line += &format!(" {:>COUNT_WIDTH$} {:>COUNT_WIDTH$}", reps.n, reps.inner);
+        let quoted_us = point.quoted_ns.map(|ns| digits(ns / 1e3));
+        line += &format!(" {:>TIME_WIDTH$}", quoted_us.as_deref().unwrap_or("-"));
+        line += &format!(" {:>SPREAD_WIDTH$}", spread(time));
         for (_, time_ns) in times(layout.quote) {
             line += &format!(" {:>TIME_WIDTH$}", digits(time_ns(time) / 1e3));
         }
@@ -272,6 +289,7 @@ fn head_line(layout: &Layout, params: &Params) -> String {
         line += &format!(" {:<width$}", "series");
     }
     line += &format!(" {:>COUNT_WIDTH$} {:>COUNT_WIDTH$}", "samples", "reps");
+    line += &format!(" {:>TIME_WIDTH$} {:>SPREAD_WIDTH$}", quoted(layout.quote), "+-%");
     for (name, _) in times(layout.quote) {
         line += &format!(" {name:>TIME_WIDTH$}");
     }
@@ -281,19 +299,33 @@ fn head_line(layout: &Layout, params: &Params) -> String {
 /// Name of a column with times in us, and where its times in ns come from.
 type TimeColumn = (&'static str, fn(&Summary) -> f64);
 
-/// The columns with times, the one to quote first.
-fn times(quote: Quote) -> [TimeColumn; 5] {
-    let mut columns: [TimeColumn; 5] = [
+/// Name of the column with the figure to quote.
+fn quoted(quote: Quote) -> &'static str {
+    match quote {
+        Quote::Median => "median_us",
+        Quote::Min => "min_us",
+        Quote::Mean => "mean_us",
+        Quote::MiddleMean => "middle_us",
+        Quote::Corrected => "corrected_us",
+    }
+}
+
+/// The columns with times beside the one to quote.
+fn times(quote: Quote) -> impl Iterator<Item = TimeColumn> {
+    let columns: [TimeColumn; 5] = [
         ("median_us", |time| time.median),
         ("p25_us", |time| time.p25),
         ("p75_us", |time| time.p75),
         ("min_us", |time| time.min),
         ("mean_us", |time| time.mean),
     ];
-    if quote == Quote::Min {
-        columns[..4].rotate_right(1);
-    }
-    columns
+    columns.into_iter().filter(move |(name, _)| *name != quoted(quote))
+}
+
+/// Half of the interval of the median, in percent of the median.
+fn spread(time: &Summary) -> String {
+    let Some([low, high]) = time.ci95 else { return "-".into() };
+    format!("{:.1}", 50.0 * (high - low) / time.median)
 }
 
 /// What decides whether two series need the same explanation.
@@ -302,10 +334,7 @@ fn meaning(point: &Point) -> Option<(&String, Quote)> {
 }
 
 fn explain(definition: &str) -> &str {
-    if definition == MAX_LOCAL {
-        return MAX_LOCAL_SUMMARY;
-    }
-    let known = Definition::ALL.iter().find(|known| known.name() == definition);
+    let known = Definition::all().find(|known| known.name() == definition);
     known.map_or("see METHODOLOGY.md", |known| known.summary())
 }
 
@@ -345,8 +374,11 @@ mod tests {
 
     #[test]
     fn the_time_to_quote_is_the_first() {
-        let names = |quote| times(quote).map(|(name, _)| name);
-        assert_eq!(names(Quote::Median)[..2], ["median_us", "p25_us"]);
-        assert_eq!(names(Quote::Min)[..3], ["min_us", "median_us", "p25_us"]);
+        let names = |quote| -> Vec<&str> {
+            [quoted(quote)].into_iter().chain(times(quote).map(|(name, _)| name)).collect()
+        };
+        assert_eq!(names(Quote::Median), ["median_us", "p25_us", "p75_us", "min_us", "mean_us"]);
+        assert_eq!(names(Quote::Min), ["min_us", "median_us", "p25_us", "p75_us", "mean_us"]);
+        assert_eq!(names(Quote::Corrected)[..2], ["corrected_us", "median_us"]);
     }
 }

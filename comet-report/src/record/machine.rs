@@ -1,5 +1,7 @@
 //! Wire types of the machine: one object per class of equal nodes.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,27 @@ pub struct Machine {
     pub os: Os,
     /// Settings of the system that change times.
     pub settings: Settings,
+    /// What decides about the frequency, and where the processor rests. Since minor version 2.
+    #[serde(default)]
+    pub frequency: Frequency,
+    /// Memory, and how it is given out. Since minor version 2.
+    #[serde(default)]
+    pub memory: Memory,
+    /// How the kernel was built and started. Since minor version 2.
+    #[serde(default)]
+    pub kernel: Kernel,
+    /// The kernel's clocks. Since minor version 2.
+    #[serde(default)]
+    pub clocks: Clocks,
+    /// Container and virtual machine. Since minor version 2.
+    #[serde(default)]
+    pub container: Container,
+    /// Network interfaces that have a device; others come and go. Since minor version 2.
+    #[serde(default)]
+    pub interfaces: Vec<Interface>,
+    /// Ports of InfiniBand adapters. Since minor version 2.
+    #[serde(default)]
+    pub infiniband: Vec<InfinibandPort>,
 }
 
 /// Processor of a node.
@@ -57,6 +80,10 @@ pub struct Cpu {
     pub turbo: Option<bool>,
     /// Whether the time stamp counter runs at one rate in all states.
     pub invariant_tsc: Option<bool>,
+    /// Hardware threads that are online (`0-7`). Since minor version 2.
+    pub online: Option<String>,
+    /// Whether sibling threads may be used (`on`, `off`, `notsupported`). Since minor version 2.
+    pub smt_control: Option<String>,
 }
 
 /// One cache.
@@ -105,4 +132,153 @@ pub struct Settings {
     pub cgroup_cpu_max: Option<String>,
     /// Whether the system runs in a virtual machine.
     pub virt: Option<bool>,
+}
+
+/// What decides about the frequency of CPU 0, and where it rests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Frequency {
+    /// Driver that sets the frequency (`intel_pstate`, `acpi-cpufreq`).
+    pub driver: Option<String>,
+    /// Lowest frequency that the governor may choose, in MHz.
+    pub mhz_min: Option<f64>,
+    /// Highest frequency that the governor may choose, in MHz.
+    pub mhz_max: Option<f64>,
+    /// What the hardware is to prefer (`performance`, `balance_power`).
+    pub energy_preference: Option<String>,
+    /// Mode of the driver `intel_pstate` (`active`, `passive`, `off`).
+    pub pstate: Option<String>,
+    /// Driver that chooses idle states (`intel_idle`).
+    pub idle_driver: Option<String>,
+    /// The idle states, shallowest first.
+    pub idle_states: Vec<IdleState>,
+}
+
+/// One state in which a processor rests; the deeper, the longer it takes to wake.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleState {
+    /// Its name (`C1E`).
+    pub name: String,
+    /// Whether it is switched off.
+    pub is_disabled: Option<bool>,
+}
+
+/// Memory, and how it is given out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Memory {
+    /// What programs could have had before the run, in bytes.
+    pub available_bytes: Option<u64>,
+    /// Size of a page in bytes.
+    pub page_bytes: Option<u64>,
+    /// Size of a huge page in bytes.
+    pub huge_page_bytes: Option<u64>,
+    /// Huge pages in shared memory (`always`, `within_size`, `advise`, `never`).
+    pub thp_shmem: Option<String>,
+    /// Size of `/dev/shm` in bytes, where it was mounted with one.
+    pub dev_shm_bytes: Option<u64>,
+    /// The NUMA nodes.
+    pub numa_nodes: Vec<NumaNode>,
+}
+
+/// One NUMA node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NumaNode {
+    /// Its number.
+    pub node: usize,
+    /// Its CPUs (`0-3`).
+    pub cpus: Option<String>,
+    /// Its memory in bytes.
+    pub mem_bytes: Option<u64>,
+    /// Its distances from all nodes, as the firmware states them (`10 21`).
+    pub distances: Option<String>,
+}
+
+/// How the kernel was built and started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Kernel {
+    /// Its build (`#1 SMP PREEMPT_DYNAMIC …`).
+    pub build: Option<String>,
+    /// How it preempts itself, by its build (`PREEMPT_RT`, `PREEMPT_DYNAMIC`, `PREEMPT`, `none`).
+    pub preemption: Option<String>,
+    /// Whether it is a real-time kernel (1).
+    pub realtime: Option<u64>,
+    /// Those options of its command line that change times; no others are ever written.
+    pub options: Option<String>,
+    /// Whether it groups tasks by session (1).
+    pub sched_autogroup: Option<u64>,
+    /// Time in microseconds of each period that real-time tasks may take; -1: all of it.
+    pub sched_rt_runtime_us: Option<i64>,
+    /// Flaws of the processor, and what is done about them.
+    pub vulnerabilities: BTreeMap<String, String>,
+    /// Who may read the memory of another process; above 0, messages cannot be copied at once.
+    pub ptrace_scope: Option<i64>,
+    /// Who may use the performance counters.
+    pub perf_event_paranoid: Option<i64>,
+}
+
+/// The kernel's clocks, beside the clock source in the settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Clocks {
+    /// Clock sources to choose from (`tsc hpet acpi_pm`).
+    pub available: Option<String>,
+    /// The time namespace (`time:[4026531834]`).
+    pub time_namespace: Option<String>,
+    /// What that namespace adds to the clocks, in seconds and nanoseconds.
+    pub namespace_offsets: Option<String>,
+}
+
+/// Container and virtual machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Container {
+    /// CPUs that the control group grants.
+    pub cpuset: Option<String>,
+    /// Memory that the control group grants, in bytes; `null` without a limit.
+    pub mem_max_bytes: Option<u64>,
+    /// Who made the machine, or its hypervisor.
+    pub vendor: Option<String>,
+    /// What they call it.
+    pub product: Option<String>,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Interface {
+    /// Its name (`eth0`).
+    pub name: String,
+    /// Speed in Mbit/s, 10^6 bits.
+    pub mbit_per_s: Option<u64>,
+    /// Largest packet in bytes.
+    pub mtu_bytes: Option<u64>,
+    /// Whether it is `up`.
+    pub state: Option<String>,
+    /// Name of its driver.
+    pub driver: Option<String>,
+}
+
+/// A port of an InfiniBand adapter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InfinibandPort {
+    /// The adapter (`mlx5_0`).
+    pub device: String,
+    /// Number of the port.
+    pub port: usize,
+    /// Version of the adapter's firmware.
+    pub firmware: Option<String>,
+    /// Speed as the adapter states it (`100 Gb/sec (4X EDR)`).
+    pub rate: Option<String>,
+    /// `InfiniBand` or `Ethernet`.
+    pub link_layer: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_in_a_file_of_minor_version_1_knows_less() {
+        let text =
+            r#"{"id":"m0","nodes":[],"cpu":{"arch":"x86_64"},"caches":[],"os":{},"settings":{}}"#;
+        let machine: Machine = serde_json::from_str(text).unwrap();
+        let cpu = Cpu { arch: "x86_64".into(), ..Cpu::default() };
+        assert_eq!(machine, Machine { id: "m0".into(), cpu, ..Machine::default() });
+    }
 }

@@ -1,22 +1,31 @@
 //! The wire types of `comet.record/1`: what one line of a result file may be.
 //!
-//! A file holds one `run`, then points and events in the order in which they happened, and last an
-//! `end`; one that was killed has no `end` and is valid all the same. Files concatenate.
+//! A file holds one `run`, then points, models and events in the order in which they happened, and
+//! last an `end`; one that was killed has no `end` and is valid all the same. Files concatenate.
 //! Times, lengths and rates carry their unit in their name, or in that of the object around them.
 //! What was not measured is `null`. Readers ignore fields that they do not know.
 
 mod machine;
+mod model;
 mod params;
 mod point;
+mod quality;
 mod run;
 
-pub use machine::{Cache, Cpu, Machine, Os, Settings};
+pub use machine::{
+    Cache, Clocks, Container, Cpu, Frequency, IdleState, InfinibandPort, Interface, Kernel,
+    Machine, Memory, NumaNode, Os, Settings,
+};
+pub use model::{Breakpoint, BreakpointSource, Fit, FitQuality, Model, Parameter, Verdict};
 pub use params::{Param, Params};
 pub use point::{
     Check, CheckStatus, Figure, Plan, Point, PointStatus, Quote, RankStat, RanksNs, Rate, Reps,
     SampleSync, Samples, Summary, Value,
 };
-pub use run::{Clock, Hops, Launcher, Mesh, Noise, RankEntry, Run, Suite, Transport, World};
+pub use quality::{Interval, Overhead, Quality};
+pub use run::{
+    Clock, ClockGaps, Hops, Launcher, Mesh, Noise, RankEntry, Run, Suite, Transport, World,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +33,7 @@ use serde::{Deserialize, Serialize};
 /// Name and major version of the format; a changed meaning raises the number.
 pub const SCHEMA: &str = "comet.record/1";
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 1;
+pub const SCHEMA_MINOR: u32 = 2;
 
 /// One line of a result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +43,8 @@ pub enum Record {
     Run(Box<Run>),
     /// One series of one case.
     Point(Box<Point>),
+    /// The laws that the points of a sweep follow. Since minor version 2.
+    Model(Box<Model>),
     /// Something worth knowing that is no measurement.
     Event(Event),
     /// How the run ended.
@@ -98,6 +109,8 @@ pub struct End {
     pub wall_s: Option<f64>,
     /// Why it ended early (`time_limit`, the name of a signal, an error); `null` if it did not.
     pub reason: Option<String>,
+    /// How busy the machine has been until the end; `null` if the run died. Since minor version 2.
+    pub noise: Option<Noise>,
 }
 
 /// How a run ended.

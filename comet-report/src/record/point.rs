@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Params;
+use super::{Params, Quality};
 
 /// One series of one case; or a case without numbers, whose `variant` is `null` because it stands
 /// for all series.
@@ -39,6 +39,13 @@ pub struct Point {
     pub reps: Option<Reps>,
     /// Summary over the samples, for one operation, by the definition.
     pub time_ns: Option<Summary>,
+    /// The figure to quote, for one operation; `null` where a correction leaves nothing. Since minor
+    /// version 2.
+    #[serde(default)]
+    pub quoted_ns: Option<f64>,
+    /// How good the numbers are. Since minor version 2.
+    #[serde(default)]
+    pub quality: Option<Quality>,
     /// Medians of the ranks, for one operation, where several ranks sampled.
     pub ranks_ns: Option<RanksNs>,
     /// Rates, where the series moves bytes.
@@ -47,6 +54,14 @@ pub struct Point {
     pub samples: Option<Samples>,
     /// Start of each sample after the earliest one of the point, in the layout of `samples`.
     pub starts_ns: Option<Vec<u64>>,
+    /// By how much each sample started after the opening of its window, in the layout of `samples`;
+    /// `null` without windows. Since minor version 2.
+    #[serde(default)]
+    pub late_ns: Option<Vec<u64>>,
+    /// What the same loop took without the operation (D8), in the layout of `samples`; `null` where
+    /// it was not measured. Since minor version 2.
+    #[serde(default)]
+    pub reference_ns: Option<Vec<u64>>,
     /// Whether the data arrived.
     pub check: Check,
     /// What follows from all series of the case together; on the last series alone, because only
@@ -86,6 +101,10 @@ pub enum RankStat {
     Root,
     /// The slowest rank.
     Max,
+    /// The mean of all ranks. Since minor version 2.
+    Mean,
+    /// The middle rank. Since minor version 2.
+    Median,
 }
 
 impl RankStat {
@@ -95,31 +114,47 @@ impl RankStat {
         match self {
             Self::Root => "root",
             Self::Max => "max",
+            Self::Mean => "mean",
+            Self::Median => "median",
         }
     }
 }
 
 /// Which statistic is the figure to quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Quote {
     /// The median.
     Median,
     /// The least value.
     Min,
+    /// The mean. Since minor version 2.
+    Mean,
+    /// The mean of the middle half. Since minor version 2.
+    MiddleMean,
+    /// The mean, less an empty loop. Since minor version 2.
+    Corrected,
 }
 
 /// How a point was to be measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// Samples per round.
+    /// Samples per slice.
     pub samples_per_round: u32,
     /// Operations between two clock reads.
     pub inner: u32,
-    /// Operations before the first clock read of a round.
+    /// Operations before the first clock read of a slice.
     pub warmup: u32,
     /// What comes before each sample.
     pub sync: SampleSync,
+    /// From the announcement of a window to its opening; `null` without windows. Since minor
+    /// version 2.
+    #[serde(default)]
+    pub window_ns: Option<u64>,
+    /// Scale of the skew that was injected between the starts of the ranks; `null` without one.
+    /// Since minor version 2.
+    #[serde(default)]
+    pub skew_ns: Option<u64>,
     /// What was done about outliers; `none`: every sample counts.
     pub outliers: String,
     /// What was subtracted from the samples; nothing if empty.
@@ -128,12 +163,18 @@ pub struct Plan {
 
 /// What comes before each sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum SampleSync {
     /// Nothing.
     None,
     /// A barrier.
     Barrier,
+    /// Two barriers. Since minor version 2.
+    DoubleBarrier,
+    /// A dissemination barrier of messages. Since minor version 2.
+    Dissemination,
+    /// A window that opens at a common time. Since minor version 2.
+    Window,
 }
 
 /// How often a point was measured.
@@ -145,7 +186,7 @@ pub struct Reps {
     pub inner: u32,
     /// Operations that were run and not counted.
     pub warmup: u32,
-    /// Rounds in which the samples were taken.
+    /// Slices in which the samples were taken.
     pub rounds: u32,
 }
 
@@ -156,6 +197,9 @@ pub struct Summary {
     pub n: usize,
     /// Least value.
     pub min: f64,
+    /// 10th percentile. Since minor version 2.
+    #[serde(default)]
+    pub p10: Option<f64>,
     /// 25th percentile.
     pub p25: f64,
     /// Median.
@@ -168,6 +212,9 @@ pub struct Summary {
     pub p95: f64,
     /// 99th percentile.
     pub p99: f64,
+    /// 99.9th percentile; `null` below 10 000 values. Since minor version 2.
+    #[serde(default)]
+    pub p999: Option<f64>,
     /// Largest value.
     pub max: f64,
     /// Arithmetic mean.

@@ -41,12 +41,12 @@ pub struct Run {
     pub world: World,
     /// Machines, one per class of equal nodes.
     pub machines: Vec<Machine>,
-    /// SHA-256 over machine class, transport and shape of the world: runs with the same one may
-    /// be compared.
+    /// SHA-256 over program, transport, tuning variables, placement, processor, frequency, kernel,
+    /// clocks and network: runs with the same one were taken under the same conditions.
     pub fingerprint: String,
     /// The clock that all times come from.
     pub clock: Clock,
-    /// How busy the machine was before the run.
+    /// How busy the machine was before the run; `end` has the same for afterwards.
     pub noise: Option<Noise>,
     /// How many cases were planned.
     pub n_cases: usize,
@@ -69,10 +69,17 @@ pub struct Suite {
     pub profile: String,
     /// Optimisation level, and flags that were given to the compiler.
     pub opt_flags: String,
+    /// Instructions beyond the basic ones that the compiler might use (`avx2,fma`). Since minor
+    /// version 2.
+    pub target_features: Option<String>,
+    /// SHA-256 of the lock file that chose the dependencies. Since minor version 2.
+    pub lock_sha256: Option<String>,
+    /// SHA-256 of the executable file. Since minor version 2.
+    pub binary_sha256: Option<String>,
 }
 
 impl Suite {
-    /// This build, as the build script noted it.
+    /// This build, as the build script noted it; the executable file is left to the environment.
     #[must_use]
     pub fn of_this_build() -> Self {
         let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
@@ -87,6 +94,9 @@ impl Suite {
             target: target.into(),
             profile: profile.into(),
             opt_flags: format!("-C opt-level={level} {flags}").trim_end().into(),
+            target_features: option_env!("COMET_TARGET_FEATURES").map(Into::into),
+            lock_sha256: option_env!("COMET_LOCK_SHA256").map(Into::into),
+            binary_sha256: None,
         }
     }
 }
@@ -118,6 +128,8 @@ pub struct Launcher {
     pub name: Option<String>,
     /// Environment variables that tune communication; no others are ever written.
     pub env: BTreeMap<String, String>,
+    /// Name of the process that started the first rank's (`mpirun`, `bash`). Since minor version 2.
+    pub parent: Option<String>,
 }
 
 /// The ranks and how they are connected.
@@ -158,6 +170,10 @@ pub struct RankEntry {
     pub numa: Option<usize>,
     /// Its socket, where it is bound to one core.
     pub socket: Option<usize>,
+    /// NUMA nodes whose memory it may use (`0-1`). Since minor version 2.
+    pub mems: Option<String>,
+    /// CPU that it ran on at the start of the run. Since minor version 2.
+    pub cpu: Option<usize>,
 }
 
 /// The processor mesh.
@@ -204,13 +220,67 @@ pub struct Clock {
     pub is_virtual: bool,
     /// Whether the time stamp counter below it runs at one rate; `null` where there is none.
     pub invariant_tsc: Option<bool>,
+    /// How many clocks the ranks read that share none. Since minor version 2, as all that follows.
+    #[serde(default)]
+    pub domains: Option<usize>,
+    /// How far off the time of a rank may be on the clock that all share: guaranteed; `null` where
+    /// they share none.
+    #[serde(default)]
+    pub bound_ns: Option<u64>,
+    /// Median cost of one reading.
+    #[serde(default)]
+    pub median_overhead_ns: Option<f64>,
+    /// One turn of an empty loop.
+    #[serde(default)]
+    pub empty_loop_ns: Option<f64>,
+    /// What consecutive readings show; `null` of a simulated clock.
+    #[serde(default)]
+    pub gaps: Option<ClockGaps>,
 }
 
-/// How busy the machine was before the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// What lies between consecutive readings of a clock: how quiet the system is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockGaps {
+    /// How many gaps there are.
+    pub n: u64,
+    /// Gaps in which the clock stood still.
+    pub n_zero: u64,
+    /// Gaps in which it went back.
+    pub n_backwards: u64,
+    /// Gaps above 1 us.
+    pub n_above_1_us: u64,
+    /// Gaps above 50 us.
+    pub n_above_50_us: u64,
+    /// The longest gap.
+    pub longest_ns: u64,
+}
+
+/// How busy the machine and the first rank's process have been until now; what a run did is the
+/// difference of two.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Noise {
     /// Average number of runnable tasks over 1, 5 and 15 minutes.
     pub loadavg: [f64; 3],
+    /// How often the process gave its CPU away. Since minor version 2, as all that follows.
+    pub voluntary_switches: Option<u64>,
+    /// How often its CPU was taken away.
+    pub involuntary_switches: Option<u64>,
+    /// Pages that it touched first.
+    pub minor_faults: Option<u64>,
+    /// Pages that had to be read from a disk.
+    pub major_faults: Option<u64>,
+    /// Time of all CPUs together, in ticks of the kernel.
+    pub cpu_ticks: Option<u64>,
+    /// Part of it in which they had nothing to do.
+    pub idle_ticks: Option<u64>,
+    /// Part of it that a hypervisor gave to others.
+    pub steal_ticks: Option<u64>,
+    /// Time in which some task of the machine waited for a CPU, in microseconds.
+    pub cpu_pressure_us: Option<u64>,
+    /// How often heat has slowed a core.
+    pub throttles: Option<u64>,
+    /// Frequency of CPU 0 at this moment, in MHz.
+    pub mhz: Option<f64>,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod calibrate;
 mod check;
 mod completions;
+mod fit;
 mod list;
 mod machines;
 mod man;
@@ -70,6 +71,7 @@ fn obey(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Calibrate(args)) => calibrate::calibrate(args, launcher),
         Some(Command::Validate(args)) => validate::validate(args),
         Some(Command::Show(args)) => show::show(args),
+        Some(Command::Fit(args)) => fit::fit(args),
         Some(Command::Schema) => schema::schema(),
         Some(Command::Completions(args)) => completions::completions(args),
         Some(Command::Man) => man::man(),
@@ -216,8 +218,10 @@ fn settings(cases: &CaseArgs, effort: &EffortArgs, origin: &Origin) -> Settings 
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     if let Some(time) = effort.time {
         settings.case_budget_ns = ns(time);
-        // Who gives more time wants more samples.
-        settings.max_samples = settings.max_samples.max(Settings::of(Profile::Full).max_samples);
+        // Who gives more time wants more slices.
+        let in_time = settings.case_budget_ns / settings.slices.length_ns;
+        let in_time = u32::try_from(in_time).unwrap_or(u32::MAX);
+        settings.slices.max = settings.slices.max.max(in_time);
     }
     settings.run_budget_ns = effort.budget.map(ns);
     settings.repetitions = effort.repetitions;

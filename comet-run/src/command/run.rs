@@ -7,9 +7,13 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
+use comet_core::definition::Definition;
 use comet_core::driver::Settings;
+use comet_core::kernel::{KernelInfo, Profile};
+use comet_core::refine;
+use comet_core::sync::Sync;
 use comet_report::abandoned::{Death, close_abandoned};
-use comet_report::environment::Environment;
+use comet_report::environment::{Environment, noise};
 use comet_report::record::{Suite, Transport};
 use comet_report::recorder::{RunDescription, new_run_id};
 use serde_json::{Value, json};
@@ -35,7 +39,9 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
     let Joined { job, origin, prepared } = super::join(backend, &args.world, launcher, |origin| {
         super::prepare(&args.select, &args.world, &args.cases, origin)
     })?;
-    let settings = Settings { corrupt, ..super::settings(&args.cases, &args.effort, &origin) };
+    let mut settings = Settings { corrupt, ..super::settings(&args.cases, &args.effort, &origin) };
+    args.method.apply(&mut settings, args.cases.profile.profile() == Profile::Full);
+    settings.seed = args.world.seed.unwrap_or(settings.seed);
     // Not before: a rank that waits for others to join has nothing to lose by a signal.
     let signals = Signals::catch().context("cannot catch signals")?;
     let started_at = SystemTime::now();
@@ -61,6 +67,10 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
     Ok(code)
 }
 
+/// A note for ranks that were to start in windows, and share cores.
+const NO_WINDOW: &str = "note: ranks that share cores cannot spin until a window opens: samples \
+                         start at a barrier (use fewer ranks with -n)";
+
 /// What runs with different numbers of ranks have in common.
 struct Common<'a> {
     args: &'a RunArgs,
@@ -79,7 +89,13 @@ struct Common<'a> {
 impl Common<'_> {
     /// Measures with one number of ranks.
     fn run(&self, prepared: Prepared) -> anyhow::Result<u8> {
-        let Prepared { topology, bind, n_cpus, plan, notes } = prepared;
+        let Prepared { topology, bind, n_cpus, plan, mut notes } = prepared;
+        notes.extend(plan.kernels.iter().filter_map(|kernel| self.keeps_its_own(kernel.info)));
+        if self.settings.sync == Some(Sync::Window)
+            && n_cpus.is_some_and(|n| topology.n_ranks() > n)
+        {
+            notes.push(NO_WINDOW.into());
+        }
         let launch = super::launch(&self.args.world, topology, bind, self.settings);
         let output = &self.args.output;
         if !output.quiet {
@@ -111,6 +127,21 @@ impl Common<'_> {
         })
     }
 
+    /// A note for a kernel that cannot be measured by the definition that the user asks for.
+    fn keeps_its_own(&self, info: &KernelInfo) -> Option<String> {
+        let wanted = self.args.method.definition?;
+        let own = info.series.first()?.definition;
+        let is_strange = wanted != own && !info.admits_definition(wanted);
+        is_strange.then(|| {
+            format!(
+                "note: {} is not measured by {}, but by {}",
+                info.id(),
+                wanted.name(),
+                own.name()
+            )
+        })
+    }
+
     /// How progress is shown. The terminals that launchers make for their processes are nobody's.
     fn progress(&self) -> ProgressArg {
         let OutputArgs { quiet, progress, .. } = &self.args.output;
@@ -132,6 +163,7 @@ impl Common<'_> {
             run_id: self.first_id.take().unwrap_or_else(|| new_run_id(started_at)),
             started_at,
             date: SystemTime::now,
+            noise: || noise(Path::new("/")),
             suite: Suite::of_this_build(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             config: self.config(launch, n_cpus),
@@ -170,7 +202,18 @@ impl Common<'_> {
             ("run_budget_ns", json!(settings.run_budget_ns)),
             ("repetitions", json!(settings.repetitions)),
             ("samples", json!(settings.samples)),
-            ("max_samples", json!(settings.max_samples)),
+            ("slices", json!([settings.slices.min, settings.slices.max])),
+            ("samples_per_slice", json!(settings.slices.max_samples)),
+            ("slice_ns", json!(settings.slices.length_ns)),
+            ("gap_ns", json!(settings.slices.gap_ns)),
+            ("target", json!(settings.slices.target)),
+            ("rules", json!(settings.rules.name())),
+            ("definition", json!(settings.definition().map(Definition::name))),
+            ("sync", json!(settings.sync.map(Sync::name))),
+            ("order", json!(args.method.order)),
+            ("order_seed", json!(settings.seed)),
+            ("skew", json!(args.method.skew.map(|(skew, scale)| (format!("{skew:?}"), scale)))),
+            ("refine", json!(settings.refine.map(refine::Rule::name))),
             ("corrupt", json!(settings.corrupt)),
         ];
         entries.map(|(name, value)| (name.to_owned(), value)).into()

@@ -26,7 +26,11 @@ fn n_broken(bench: &Bench, seed: u64, barrier: fn(&Sim) -> Result<()>) -> usize 
             t.compute(Work::Daxpy { n }, || ());
             let start_ns = t.now_ns();
             barrier(t).expect("no rank fails");
-            rounds.borrow_mut()[round].push(Sample { start_ns, end_ns: t.now_ns() });
+            rounds.borrow_mut()[round].push(Sample {
+                start_ns,
+                end_ns: t.now_ns(),
+                ..Sample::default()
+            });
         }
     });
     let is_broken = |of_ranks: &&Vec<Sample>| {

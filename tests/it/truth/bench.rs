@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::error::Error;
 
-use comet_core::driver::{self, Settings};
+use comet_core::driver::{self, Settings, Slices};
 use comet_core::event::{Event, Listener, Measurement};
 use comet_core::kernel::{Case, Kernel, KernelInfo, Profile};
 use comet_core::topology::{Mesh, Topology};
@@ -76,7 +76,14 @@ impl Listener for Collector {
 
 /// The kernels of all suites.
 fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
-    [comet_kernels::comet(), comet_matrix::matrix(), comet_kernels::naive()].concat()
+    [
+        comet_kernels::comet(),
+        comet_matrix::matrix(),
+        comet_kernels::naive(),
+        comet_kernels::parkbench(),
+        comet_kernels::model(),
+    ]
+    .concat()
 }
 
 /// The description of the kernel `id`.
@@ -90,10 +97,12 @@ pub(crate) fn ids() -> Vec<String> {
     kernels().into_iter().map(|kernel| kernel.info().id()).collect()
 }
 
-/// So many samples of so many repetitions.
+/// So many samples of so many repetitions, in five slices.
 pub(crate) fn settings(n_samples: u32, repetitions: u32) -> Settings {
     let (samples, repetitions) = (Some(n_samples), Some(repetitions));
-    Settings { samples, repetitions, ..Settings::of(Profile::Quick) }
+    let quick = Settings::of(Profile::Quick);
+    let slices = Slices { min: 5, ..quick.slices };
+    Settings { samples, repetitions, slices, ..quick }
 }
 
 /// A machine whose file has these lines after its name.

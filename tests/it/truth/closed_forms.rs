@@ -137,3 +137,42 @@ fn a_daxpy_takes_a_time_proportional_to_the_length_of_its_vectors() {
         },
     );
 }
+
+#[test]
+fn trains_of_messages_take_the_times_of_loggp() {
+    let machine = machines::flat();
+    let ns = |ps: u64| ps as f64 / 1000.0;
+    let Segment { o_send_ps, o_recv_ps, .. } = machine.segments[0];
+    let cases: &[&[u64]] = &[&[1, 0], &[300, 0], &[1, 9000], &[300, 9000]];
+    check((&machine, 2), ("model/injection", cases), |values, name| {
+        let delay_ns = values[1] as f64 * ns(machine.node.daxpy_ps);
+        let round_trip_ns = 2.0 * message_ns(&machine, 1, values[0]);
+        // Without a delay the receiver waits for the sender, who is slower.
+        let (send_ns, recv_ns) = (ns(o_send_ps), ns(o_recv_ps));
+        let receive_ns = if delay_ns == 0.0 { send_ns } else { delay_ns + recv_ns };
+        match name {
+            "round_trip" => round_trip_ns,
+            "sends" => round_trip_ns + 15.0 * (send_ns + delay_ns),
+            "receives" => round_trip_ns + 15.0 * receive_ns,
+            _ => 15.0 * delay_ns,
+        }
+    });
+}
+
+#[test]
+fn parkbench_halves_round_trips_and_adds_arithmetic_to_them() {
+    let machine = machines::flat();
+    let message_ns = |n_bytes| message_ns(&machine, 1, n_bytes);
+    let arithmetic_ns =
+        |values: &[u64]| (values[0] * values[1] * machine.node.daxpy_ps) as f64 / 1000.0;
+    let lengths = lengths();
+    for id in ["parkbench/comms1", "parkbench/comms2"] {
+        check((&machine, 2), (id, &slices(&lengths)), |values, _| message_ns(values[0]));
+    }
+    let cases: &[&[u64]] = &[&[0, 1], &[1000, 1], &[1000, 10]];
+    check((&machine, 2), ("parkbench/poly1", cases), |values, _| arithmetic_ns(values));
+    check((&machine, 2), ("parkbench/poly3", cases), |values, _| {
+        2.0 * message_ns(8 * values[0]) + arithmetic_ns(values)
+    });
+    check((&machine, 8), ("parkbench/synch1", &[&[]]), |_, _| 3.0 * message_ns(0));
+}

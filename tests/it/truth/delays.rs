@@ -3,23 +3,23 @@
 
 use std::cell::RefCell;
 
-use comet_core::context::{Context, Pace};
+use comet_core::context::{Context, Method, Pace};
 use comet_core::definition::Definition;
 use comet_core::error::Result;
-use comet_core::kernel::{MAX_SERIES, Timing};
+use comet_core::kernel::Timing;
 use comet_core::sample::Sample;
 use comet_core::transport::{Rank, Transport, Work};
 use comet_sim::Sim;
 use comet_sim::machine::{Delay, Machine};
 
-use super::bench::Bench;
+use super::bench::{Bench, info};
 use super::kernels::timed;
 use super::machines;
 use super::oracle::{Step, n_operations, readings_ps};
 use super::script::Script;
 
 /// Each sample is one operation, after a barrier.
-const PACE: Pace = Pace { repetitions: 1, n_samples: 5, settle: [2; MAX_SERIES] };
+const PACE: Pace = Pace::new(1, 5, 2);
 /// The sample in which the rank is delayed.
 const HIT: usize = 2;
 /// The delay, which is longer than any of the operations.
@@ -57,7 +57,7 @@ fn measured(bench: &Bench, operation: &Operation) -> Vec<Vec<Sample>> {
     let n_ranks = bench.topology.n_ranks();
     let of_ranks = RefCell::new(vec![Vec::new(); n_ranks]);
     bench.run(|t| {
-        let mut cx = Context::new(t, Timing::Single, PACE, 1, false);
+        let mut cx = Context::new(t, info("comet/reduction"), PACE, Method::default(), false);
         cx.time(0, operation.run).expect("no rank fails");
         of_ranks.borrow_mut()[t.rank()] = cx.into_samples().remove(0);
     });
@@ -71,8 +71,11 @@ fn true_samples(bench: &Bench, operation: &Operation) -> Vec<Vec<Sample>> {
     let of_ranks: Vec<Vec<Sample>> = readings_ps(&bench.machine, &programs)
         .iter()
         .map(|of_rank| {
-            let sample =
-                |pair: &[u64; 2]| Sample { start_ns: pair[0] / 1000, end_ns: pair[1] / 1000 };
+            let sample = |pair: &[u64; 2]| Sample {
+                start_ns: pair[0] / 1000,
+                end_ns: pair[1] / 1000,
+                ..Sample::default()
+            };
             of_rank.as_chunks().0.iter().map(sample).collect()
         })
         .collect();
@@ -108,11 +111,13 @@ fn delayed(machine: &Machine, n_ranks: usize, (rank, operation): (Rank, u64)) ->
 
 /// The values of all samples by D1 (completion), D2 (longest local time) and D3 (test node).
 fn values_ns(samples: &[Vec<Sample>]) -> [Vec<f64>; 3] {
-    let completion = |is_global| {
-        samples.iter().map(move |of| Definition::Completion.value_ns(of, 1, is_global)).collect()
-    };
-    let test_node = samples.iter().map(|of| Definition::TestNode.value_ns(&of[..1], 1, true));
-    [completion(true), completion(false), test_node.collect()]
+    let values = |definition: Definition| samples.iter().map(move |of| definition.value_ns(of, 1));
+    let test_node = samples.iter().map(|of| Definition::TestNode.value_ns(&of[..1], 1));
+    [
+        values(Definition::Completion).collect(),
+        values(Definition::MaxLocal).collect(),
+        test_node.collect(),
+    ]
 }
 
 /// Delays `rank` before its first operation of the sample that is hit, or so many after or before

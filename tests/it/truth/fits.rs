@@ -95,7 +95,7 @@ fn noisy_startups(probability: f64, mean_ps: u64) -> [f64; 2] {
     let mut machine = machines::ipsc860();
     machine.noise.seed = 42;
     machine.noise.sources = vec![NoiseSource::Spike { probability, mean_ps }];
-    let settings = Settings { max_samples: 1000, ..settings(1000, 1) };
+    let settings = settings(1000, 1);
     let points = echoes(&machine, &[101, 300, 1024, 4096, 20_000], &[1], &settings);
     [0, 1].map(|i| {
         let points: Vec<_> = points.iter().map(|(n, _, t)| (*n, t[i])).collect();

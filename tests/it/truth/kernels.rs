@@ -1,12 +1,14 @@
 //! What the kernels do, by their descriptions: one operation of each, in steps of the oracle.
 //!
 //! The pictures are those of the thesis, sections 3.3.1 to 3.3.11, as the files of the kernels draw
-//! them; contention, whose ranks do not repeat one operation, is in `contention.rs`.
+//! them, and those of PARKBENCH; contention, whose ranks do not repeat one operation, is in
+//! `contention.rs`.
 
 use comet_core::context::Pace;
 use comet_core::kernel::{Case, HOPS, LENGTH_BYTES, LOCAL_N, Timing, VECTOR_LENGTH};
 use comet_core::topology::Neighbours;
 use comet_core::transport::Rank;
+use comet_kernels::parkbench::poly1::ORDER;
 
 use super::contention;
 use super::oracle::{Label, Step};
@@ -98,6 +100,10 @@ fn operation(script: &Script<'_>, case: &Case, series: &str) -> Option<Vec<Step>
             let peer = peer(&script, 1)?;
             unblocked(&mut script, peer, n_bytes, Some(n_values));
         }
+        ("model", train) => {
+            injection(&mut script, train, n_bytes, n_values)?;
+        }
+        ("parkbench", _) => parkbench(&mut script, case, n_bytes)?,
         (_, "update_guard") => update_guard(&mut script, n),
         (_, "shift") => shift(&mut script, case.values().next()?.1 == 0, n),
         (_, "transpose") => transpose(&mut script, n),
@@ -139,6 +145,91 @@ fn unblocked(script: &mut Script<'_>, peer: Rank, n_bytes: u64, n_values: Option
     n_values.into_iter().for_each(|n_values| script.daxpy(n_values));
     script.wait_send();
     script.wait_recv();
+}
+
+/// A series of trains of 16 messages, with a DAXPY between any two.
+fn injection(script: &mut Script<'_>, series: &str, n_bytes: u64, n_values: u64) -> Option<()> {
+    let peer = peer(script, 1)?;
+    let (n_out, n_back) = match series {
+        "round_trip" => (1, 1),
+        "sends" => (16, 1),
+        "receives" => (1, 16),
+        _ if script.rank == 0 => {
+            (1..16).for_each(|_| script.daxpy(n_values));
+            return Some(());
+        }
+        _ => return None,
+    };
+    if script.rank == 0 {
+        apart(script, n_out, n_values, |script| script.send(peer, MESSAGE, n_bytes));
+        apart(script, n_back, n_values, |script| script.recv(peer, MESSAGE));
+    } else {
+        (0..n_out).for_each(|_| script.recv(peer, MESSAGE));
+        script.send(peer, MESSAGE, n_bytes);
+        if n_back > 1 {
+            apart(script, n_back - 1, n_values, |script| script.send(peer, MESSAGE, n_bytes));
+        }
+    }
+    Some(())
+}
+
+/// `n` times `step`, with a DAXPY between any two.
+fn apart(script: &mut Script<'_>, n: u64, n_values: u64, step: impl Fn(&mut Script<'_>)) {
+    step(script);
+    for _ in 1..n {
+        script.daxpy(n_values);
+        step(script);
+    }
+}
+
+/// The kernels of PARKBENCH, each of which has one series.
+fn parkbench(script: &mut Script<'_>, case: &Case, n_bytes: u64) -> Option<()> {
+    match case.info.name {
+        "comms1" => echo(script, 1, n_bytes)?,
+        "comms2" => {
+            let peer = peer(script, 1)?;
+            script.exchange(peer, peer, MESSAGE, n_bytes);
+            script.exchange(peer, peer, MESSAGE, n_bytes);
+        }
+        "comms3" => saturation(script, n_bytes),
+        "poly1" if script.rank == 0 => polynomial(script, case),
+        "poly1" => return None,
+        "poly3" => poly3(script, case)?,
+        "synch1" => script.barrier(),
+        other => panic!("no description of {other}"),
+    }
+    Some(())
+}
+
+/// A message to every other rank, and one from each.
+fn saturation(script: &mut Script<'_>, n_bytes: u64) {
+    let (rank, n_ranks) = (script.rank, script.n_ranks());
+    let others = 1..n_ranks;
+    for distance in others.clone() {
+        script.unblocked_send((rank + distance) % n_ranks, MESSAGE, n_bytes);
+    }
+    for distance in others.clone() {
+        script.recv((rank + n_ranks - distance) % n_ranks, MESSAGE);
+    }
+    others.for_each(|_| script.wait_send());
+}
+
+/// Two flops for each order and element, as fast as those of a DAXPY.
+fn polynomial(script: &mut Script<'_>, case: &Case) {
+    script.daxpy(case.value(&ORDER) * case.value(&VECTOR_LENGTH));
+}
+
+fn poly3(script: &mut Script<'_>, case: &Case) -> Option<()> {
+    let (peer, n_bytes) = (peer(script, 1)?, 8 * case.value(&VECTOR_LENGTH));
+    if script.rank == 0 {
+        script.send(peer, MESSAGE, n_bytes);
+        script.recv(peer, MESSAGE);
+    } else {
+        script.recv(peer, MESSAGE);
+        polynomial(script, case);
+        script.send(peer, MESSAGE, n_bytes);
+    }
+    Some(())
 }
 
 fn update_guard(script: &mut Script<'_>, n: u64) {

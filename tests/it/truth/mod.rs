@@ -4,6 +4,7 @@
 //!   times, contention     the kernels, against an oracle that follows the law of the machine
 //!   closed_forms, fits    the same against formulas, and the law found again from measurements
 //!   programs              random programs against the oracle
+//!   engine                definitions, rules, the stop rule, and what the ranks agree on
 //!   delays, barriers      what depends on what: injected delays, barriers that ranks are late for
 //!   noise, clocks, ranks  seeds, clocks that are coarse or differ, odd and large rank counts
 //!   oracle, script, kernels    the truth: law, calls, and what each kernel does
@@ -17,6 +18,7 @@ mod closed_forms;
 mod contention;
 mod delays;
 mod draws;
+mod engine;
 mod fits;
 mod kernels;
 mod machines;

@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 
-use comet_core::driver::Settings;
 use comet_core::event::Measurement;
 use comet_core::kernel::Case;
 use comet_core::transport::{Source, Tag, Transport, Work};
@@ -115,7 +114,7 @@ fn medians_and_means(source: NoiseSource) -> Vec<[f64; 2]> {
         let true_ns = law_ns[0] + law_ns[1] * n_bytes;
         [series[0].summary.median / true_ns, series[0].summary.mean / true_ns]
     };
-    let settings = Settings { max_samples: 1000, ..settings(1000, 1) };
+    let settings = settings(1000, 1);
     bench.measure(&cases, &settings).iter().map(share).collect()
 }
 

@@ -12,7 +12,10 @@ fn cases(bench: &Bench) -> Vec<Case> {
         "comet/echo" => vec![vec![1, 8], vec![1, 300]],
         "comet/exchange" => vec![vec![1, 300]],
         "comet/overlap" => vec![vec![300, 50]],
-        "comet/barrier" | "naive/barrier" => vec![vec![]],
+        "comet/barrier" | "naive/barrier" | "parkbench/synch1" => vec![vec![]],
+        "parkbench/poly1" | "parkbench/poly3" => vec![vec![7, 2]],
+        // A message between any two ranks is a million of them between a thousand.
+        "parkbench/comms3" if bench.topology.n_ranks() > 100 => vec![],
         "matrix/shift" => vec![vec![0, 4], vec![1, 4]],
         _ => vec![vec![7]],
     };
@@ -20,12 +23,12 @@ fn cases(bench: &Bench) -> Vec<Case> {
     ids().into_iter().flat_map(of_kernel).collect()
 }
 
-/// Checks that all kernels but so many are admitted, and verified twice.
-fn check(machine: &Machine, n_ranks: usize, n_refused: usize) {
+/// Checks that all kernels but so many have a case, and are verified twice.
+fn check(machine: &Machine, n_ranks: usize, n_without: usize) {
     let bench = Bench::new(machine, n_ranks);
     let cases = cases(&bench);
     // Echo and shift have two cases each.
-    assert_eq!(cases.len() + n_refused, ids().len() + 2, "{n_ranks} ranks");
+    assert_eq!(cases.len() + n_without, ids().len() + 2, "{n_ranks} ranks");
     assert_eq!(bench.measure(&cases, &settings(1, 1)).len(), cases.len(), "{n_ranks} ranks");
 }
 
@@ -42,5 +45,5 @@ fn all_kernels_verify_their_data_at_odd_rank_counts() {
 #[test]
 fn all_kernels_verify_their_data_on_many_ranks() {
     check(&machines::rendezvous(), 100, 0);
-    check(&machines::flat(), 1000, 0);
+    check(&machines::flat(), 1000, 1);
 }

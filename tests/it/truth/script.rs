@@ -169,9 +169,7 @@ impl<'a> Script<'a> {
 
     /// Rank 0 tells the others what to do, and they meet.
     pub(crate) fn decision(&mut self) {
-        // A word for what to do, the kernel, its axes, three numbers of the pace, and its settling.
-        let n_words = 2 + comet_core::kernel::MAX_AXES + 3 + comet_core::kernel::MAX_SERIES;
-        self.broadcast(8 * n_words as u64);
+        self.broadcast(comet_core::driver::DECISION_BYTES as u64);
         self.barrier();
     }
     /// The others send rank 0 their samples, so many of each series, and before them how long that
@@ -183,7 +181,8 @@ impl<'a> Script<'a> {
                 self.recv(rank, REPORT);
             });
         }
+        let sample_bytes = comet_core::driver::SAMPLE_BYTES as u64;
         self.send(0, REPORT, 8);
-        self.send(0, REPORT, 1 + n_samples.map(|n| 8 + 16 * n).sum::<u64>());
+        self.send(0, REPORT, 1 + n_samples.map(|n| 8 + sample_bytes * n).sum::<u64>());
     }
 }

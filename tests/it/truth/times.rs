@@ -5,7 +5,7 @@ use comet_core::definition::Definition;
 use comet_core::event::{Measurement, SeriesResult};
 use comet_core::kernel::Case;
 use comet_core::sample::Sample;
-use comet_sim::machine::Machine;
+use comet_sim::machine::{Machine, Switching};
 
 use super::bench::{Bench, settings};
 use super::kernels::round;
@@ -32,10 +32,20 @@ fn cases(bench: &Bench) -> Vec<Case> {
         add("naive/broadcast", &[n_bytes]);
         add("comet/overlap", &[n_bytes, 30]);
         add("comet/overlap", &[n_bytes, 3000]);
+        [0, 30, 3000].iter().for_each(|n_values| add("model/injection", &[n_bytes, *n_values]));
+        add("parkbench/comms1", &[n_bytes]);
+        add("parkbench/comms2", &[n_bytes]);
+        // Where a circuit ends that many messages wait for, they take its links at one moment, and
+        // no law says who is first.
+        if bench.machine.network.switching != Some(Switching::Circuit) {
+            add("parkbench/comms3", &[n_bytes]);
+        }
     }
     for n_values in VECTORS {
         add("comet/reduction", &[n_values]);
         add("naive/reduction", &[n_values]);
+        add("parkbench/poly1", &[n_values, 3]);
+        add("parkbench/poly3", &[n_values, 3]);
     }
     for n in BLOCKS {
         for id in ["update_guard", "transpose", "row_broadcast", "col_broadcast"] {
@@ -46,6 +56,7 @@ fn cases(bench: &Bench) -> Vec<Case> {
     }
     add("comet/barrier", &[]);
     add("naive/barrier", &[]);
+    add("parkbench/synch1", &[]);
     LENGTHS[..5].iter().for_each(|n_bytes| add("comet/contention", &[*n_bytes]));
     cases
 }
@@ -73,7 +84,7 @@ fn check_case(bench: &Bench, measurement: &Measurement) {
     for series in &measurement.series {
         let mut sample = |rank: usize| {
             let mut next_ns = || readings_ns[rank].next().expect("the rank reads its clock twice");
-            Sample { start_ns: next_ns(), end_ns: next_ns() }
+            Sample { start_ns: next_ns(), end_ns: next_ns(), ..Sample::default() }
         };
         let samples = |_| series.ranks.iter().map(|of_rank| sample(of_rank.rank)).collect();
         let expected: Vec<Vec<Sample>> = (0..pace.n_samples).map(samples).collect();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::super::{DriverError, Settings, conduct, follow};
+use super::super::{DriverError, Settings, Slices, conduct, follow};
 use crate::context::Context;
 use crate::definition::{Definition, Quantity};
 use crate::event::{CaseFailure, Event, History, Listener, Measurement, RunEnd, RunStart};
@@ -255,9 +255,11 @@ pub(super) fn counts(end: &RunEnd) -> [usize; 4] {
     [end.n_ok, end.n_check_failed, end.n_failed, end.n_skipped]
 }
 
-/// Four samples of two operations per case.
+/// Four samples of two operations per case, in a slice each.
 pub(super) fn brief() -> Settings {
-    Settings { repetitions: Some(2), samples: Some(4), ..Settings::of(Profile::Quick) }
+    let settings = Settings::of(Profile::Quick);
+    let slices = Slices { min: 4, ..settings.slices };
+    Settings { repetitions: Some(2), samples: Some(4), slices, ..settings }
 }
 
 /// Runs one case of each kernel, without trouble from the listener.

@@ -24,7 +24,7 @@ use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{Case, Profile};
 use comet_core::topology::Topology;
-use comet_report::environment::Environment;
+use comet_report::environment::{Environment, noise};
 use comet_report::record::{Suite, Transport};
 use comet_report::recorder::{RunDescription, new_run_id};
 use comet_sim::machine::MachineFile;
@@ -202,6 +202,7 @@ impl Measuring<'_> {
             run_id: new_run_id(started_at),
             started_at,
             date: SystemTime::now,
+            noise: || noise(Path::new("/")),
             suite: Suite::of_this_build(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             config: config.map(|(name, value)| (name.to_owned(), value)).into(),

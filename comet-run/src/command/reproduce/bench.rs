@@ -93,9 +93,17 @@ impl Bench {
 pub(super) fn points(measurements: &[Measurement], axis: &Axis, series: usize) -> Vec<(f64, f64)> {
     #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
     let point = |measurement: &Measurement| {
-        (measurement.case.value(axis) as f64, measurement.series[series].quoted_ns() / 1e3)
+        (measurement.case.value(axis) as f64, quoted_us(measurement, series))
     };
     measurements.iter().map(point).collect()
+}
+
+/// The figure of a series that is quoted, in microseconds.
+///
+/// # Panics
+/// Never: the rules by which all of this is measured correct nothing, and so always quote a figure.
+pub(super) fn quoted_us(measurement: &Measurement, series: usize) -> f64 {
+    measurement.series[series].quoted_ns.expect("nothing was corrected away") / 1e3
 }
 
 /// The measurements whose case has `value` on `axis`.

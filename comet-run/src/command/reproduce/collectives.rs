@@ -3,7 +3,7 @@
 use comet_core::kernel::{LENGTH_BYTES, VECTOR_LENGTH};
 
 use super::Findings;
-use super::bench::{Bench, points};
+use super::bench::{Bench, points, quoted_us};
 use super::claim::{Claim, linear, linear_in_log2};
 use super::curve::{Curves, part};
 use super::point_to_point::{LENGTHS, LONG_BYTES, SHORT_BYTES, jump};
@@ -54,7 +54,7 @@ fn broadcast(bench: &Bench) -> anyhow::Result<Findings> {
 fn barrier(bench: &Bench) -> anyhow::Result<Findings> {
     let times = over_cubes(|n_ranks| {
         let measured = bench.measure(n_ranks, "comet/barrier", &[])?;
-        Ok(vec![(0.0, measured[0].series[0].quoted_ns() / 1e3)])
+        Ok(vec![(0.0, quoted_us(&measured[0], 0))])
     })?;
     let r_squared = linear_in_log2(&times);
     let claims = vec![Claim::law("5.6", "barrier", "about linear in log2 P", r_squared, 0.99)];

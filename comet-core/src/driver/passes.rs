@@ -1,0 +1,84 @@
+//! The order of the slices: every case of a kernel is visited once in each pass.
+//!
+//! ```text
+//!   pass 1   check ── warm up ── slice   of each case, in ascending order
+//!   pass 2   slice                       of each case that is not done, in a shuffled order
+//!   …
+//!   at last  check ── tell               of each case, in ascending order
+//! ```
+//!
+//! Samples that follow each other are not independent, so those of one case are spread over the
+//! time that the whole kernel takes: slow changes of the machine reach all cases alike, and show in
+//! the interval of each.
+
+use oorandom::Rand32;
+
+use super::settings::Settings;
+use crate::kernel::{Case, KernelInfo, LENGTH_BYTES};
+
+/// The longest time that the cases of one group may take, in nanoseconds: what is lost if the job
+/// is killed in the middle of one.
+const MAX_GROUP_NS: u64 = 60_000_000_000;
+
+/// The cases of `cases` that are measured together: of one kernel, and no more than fit into a
+/// minute, unless one sweep of lengths takes longer.
+pub(super) fn groups<'a>(cases: &'a [Case], settings: &Settings) -> Vec<&'a [Case]> {
+    let most = MAX_GROUP_NS / settings.case_budget_ns.max(1);
+    let (mut groups, mut start, mut end) = (Vec::new(), 0, 0);
+    for sweep in cases.chunk_by(are_of_one_sweep) {
+        let is_other = start < end && !is_same(cases[start].info, sweep[0].info);
+        if is_other || (start < end && (end - start + sweep.len()) as u64 > most) {
+            groups.push(&cases[start..end]);
+            start = end;
+        }
+        end += sweep.len();
+    }
+    groups.extend((start < end).then(|| &cases[start..end]));
+    groups
+}
+
+/// Whether two cases differ in nothing but the message length.
+pub(super) fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
+    let same_values = || a.values().zip(b.values()).all(|(a, b)| *a.0 == LENGTH_BYTES || a == b);
+    is_same(a.info, b.info) && same_values()
+}
+
+fn is_same(a: &KernelInfo, b: &KernelInfo) -> bool {
+    (a.suite, a.name) == (b.suite, b.name)
+}
+
+/// The order in which the pass number `pass`, from 1, visits the cases `open` of a group.
+pub(super) fn order(pass: u32, mut open: Vec<usize>, settings: &Settings) -> Vec<usize> {
+    if pass > 1 && settings.is_shuffled {
+        let mut random = Rand32::new(settings.seed ^ u64::from(pass) << 32);
+        for last in (1..open.len()).rev() {
+            let bound = u32::try_from(last + 1).expect("a plan has fewer than 2^32 cases");
+            open.swap(last, random.rand_range(0..bound) as usize);
+        }
+    }
+    open
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Profile;
+
+    #[test]
+    fn the_first_pass_ascends_and_later_ones_are_shuffled_alike_for_one_seed() {
+        let mut settings = Settings::of(Profile::Standard);
+        let all: Vec<usize> = (0..50).collect();
+        assert_eq!(order(1, all.clone(), &settings), all);
+        let second = order(2, all.clone(), &settings);
+        assert_eq!(order(2, all.clone(), &settings), second);
+        assert_ne!(second, all);
+        assert_ne!(order(3, all.clone(), &settings), second);
+        let mut sorted = second.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, all);
+        settings.seed += 1;
+        assert_ne!(order(2, all.clone(), &settings), second);
+        settings.is_shuffled = false;
+        assert_eq!(order(2, all.clone(), &settings), all);
+    }
+}

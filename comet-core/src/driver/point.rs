@@ -1,0 +1,305 @@
+//! One case while it is measured: its slices so far, whether they suffice, and what they make.
+
+use super::pace::Probe;
+use super::report::Taken;
+use super::rules::{Rules, SKAMPI_ERROR};
+use super::settings::{Settings, Slices};
+use super::start::Starts;
+use crate::context::Pace;
+use crate::definition::Definition;
+use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult};
+use crate::kernel::{Case, LENGTH_BYTES, MAX_SERIES};
+use crate::refine::Reading;
+use crate::sample::Sample;
+use crate::stats::{Diagnosis, Interval, Summary, Trimmed};
+use crate::transport::{Rank, Usage};
+
+/// Seed of resampling: a summary of the same samples is always the same.
+const SEED: u64 = 1;
+
+/// What the ranks took in one round, by rank.
+pub(super) type Gathered = Vec<(Rank, Taken)>;
+
+/// A case under measurement.
+pub(super) struct Point {
+    pub(super) case: Case,
+    pub(super) probe: Probe,
+    /// The pace of a whole slice.
+    pub(super) pace: Pace,
+    pub(super) slices: Slices,
+    /// Samples that are left to take, if the user counts them.
+    pub(super) n_left: Option<u32>,
+    pub(super) n_warmup: [u32; MAX_SERIES],
+    pub(super) is_steady: bool,
+    pub(super) n_slices: u32,
+    /// Those of them that count.
+    pub(super) n_counted: u32,
+    /// How its samples begin.
+    pub(super) starts: Starts,
+    /// Time of its slices so far, and the clock at the end of the last, in nanoseconds.
+    pub(super) spent_ns: u64,
+    pub(super) last_end_ns: u64,
+    pub(super) usage: Option<Usage>,
+    pub(super) is_done: bool,
+    pub(super) series: Vec<Readings>,
+}
+
+/// Samples of one series, and the values that they make.
+pub(super) struct Readings {
+    pub(super) definition: Definition,
+    ranks: Vec<RankSamples>,
+    slice_lengths: Vec<usize>,
+    invalid: Vec<usize>,
+    /// Values of the valid samples, slice by slice.
+    values_ns: Vec<Vec<f64>>,
+}
+
+impl Readings {
+    pub(super) fn new(definition: Definition) -> Self {
+        Self {
+            definition,
+            ranks: Vec::new(),
+            slice_lengths: Vec::new(),
+            invalid: Vec::new(),
+            values_ns: Vec::new(),
+        }
+    }
+
+    /// Medians of the slices that have values.
+    fn medians_ns(&self) -> Vec<f64> {
+        let of_slice = |values: &Vec<f64>| Some(Summary::of(values)?.median);
+        self.values_ns.iter().filter_map(of_slice).collect()
+    }
+
+    fn all_ns(&self) -> Vec<f64> {
+        self.values_ns.concat()
+    }
+
+    /// The median so far.
+    fn median_ns(&self) -> Option<f64> {
+        Some(Summary::of(&self.medians_ns())?.median)
+    }
+
+    /// Adds the samples of one slice; says which of them are invalid.
+    fn add(&mut self, slice: Vec<RankSamples>, repetitions: u32, starts: &Starts) -> usize {
+        let n_samples = slice.first().map_or(0, |of_rank| of_rank.samples.len());
+        let n_before: usize = self.slice_lengths.iter().sum();
+        let median_ns = self.median_ns().map(|ns| ns * f64::from(repetitions));
+        let (mut values, mut n_invalid) = (Vec::with_capacity(n_samples), 0);
+        for index in 0..n_samples {
+            let of_ranks: Vec<Sample> =
+                slice.iter().map(|of_rank| of_rank.samples[index]).collect();
+            if starts.is_valid(&of_ranks, median_ns) {
+                values.push(self.definition.value_ns(&of_ranks, repetitions));
+            } else {
+                self.invalid.push(n_before + index);
+                n_invalid += 1;
+            }
+        }
+        self.values_ns.push(values);
+        self.slice_lengths.push(n_samples);
+        if self.ranks.is_empty() {
+            self.ranks = slice;
+        } else {
+            for (of_rank, of_slice) in self.ranks.iter_mut().zip(slice) {
+                of_rank.samples.extend(of_slice.samples);
+            }
+        }
+        n_invalid
+    }
+}
+
+impl Point {
+    /// Adds what the ranks took in one slice that ended at `end_ns` and took `took_ns`.
+    ///
+    /// # Errors
+    /// If the samples make no value: some are of another rank than the definition means, or of some
+    /// ranks only.
+    pub(super) fn add(
+        &mut self,
+        gathered: Gathered,
+        end_ns: u64,
+        took_ns: u64,
+        settings: &Settings,
+    ) -> Result<(), String> {
+        let usage = gathered.iter().filter_map(|(_, taken)| taken.usage).reduce(Usage::plus);
+        self.usage = self.usage.map_or(usage, |sum| usage.map(|of_slice| sum.plus(of_slice)));
+        let slice = by_series(gathered, self.series.len());
+        let (mut n_invalid, mut n_taken) = (0, 0);
+        for (index, ranks) in slice.into_iter().enumerate() {
+            let (name, readings) = (self.case.info.series[index].name, &mut self.series[index]);
+            require_samples(name, readings.definition, &ranks)?;
+            n_taken = ranks.first().map_or(0, |of_rank| of_rank.samples.len());
+            n_invalid += readings.add(ranks, self.pace.repetitions, &self.starts);
+        }
+        self.starts.slice_ended(n_invalid, n_taken * self.series.len());
+        self.n_slices += 1;
+        // Slices in which most windows failed do not count: after three of them there are none.
+        self.n_counted += u32::from(2 * n_invalid <= n_taken * self.series.len());
+        self.spent_ns += took_ns;
+        self.last_end_ns = end_ns;
+        let n_valid = u32::try_from(n_taken - n_invalid.min(n_taken)).unwrap_or(u32::MAX);
+        self.n_left = self.n_left.map(|n_left| n_left.saturating_sub(n_valid));
+        self.is_done = self.suffices(settings);
+        Ok(())
+    }
+
+    /// The pace of the next slice.
+    pub(super) fn next_pace(&self) -> Pace {
+        let n_samples = self.n_left.map_or(self.pace.n_samples, |n| n.min(self.pace.n_samples));
+        let (sync, window_ns) = (self.starts.sync(), self.starts.window_ns());
+        Pace { n_samples, slice: self.n_slices, sync, window_ns, ..self.pace }
+    }
+
+    /// Asks for a slice more, unless the user counts samples.
+    pub(super) fn reopen(&mut self) {
+        if self.n_left.is_some() {
+            return;
+        }
+        self.slices.min = self.n_counted + 1;
+        self.slices.max = self.slices.max.max(self.slices.min);
+        self.is_done = false;
+    }
+
+    /// What a refinement of its sweep needs to know, by the first series.
+    pub(super) fn reading(&self) -> Option<Reading> {
+        let medians_ns = self.series[0].medians_ns();
+        let of_all = Summary::of(&medians_ns)?;
+        let half_width_ns = match Interval::of_medians(&medians_ns) {
+            Some(interval) => Some(interval.half_width()),
+            // Without noise a few slices tell all.
+            None => (medians_ns.len() > 1 && of_all.min == of_all.max).then_some(0.0),
+        };
+        Some(Reading {
+            size: self.case.find(&LENGTH_BYTES)?,
+            time_ns: of_all.median,
+            half_width_ns,
+            n_slices: self.n_counted,
+        })
+    }
+
+    /// Whether no further slice is needed.
+    fn suffices(&self, settings: &Settings) -> bool {
+        if let Some(n_left) = self.n_left {
+            return n_left == 0;
+        }
+        if self.n_counted < self.slices.min {
+            return false;
+        }
+        let is_spent =
+            self.n_counted >= self.slices.max || self.spent_ns >= settings.case_budget_ns;
+        is_spent || self.is_narrow(settings.rules, self.slices) != Some(false)
+    }
+
+    /// Whether the spread of every series is as small as the rules want it; `None` without a target.
+    fn is_narrow(&self, rules: Rules, slices: Slices) -> Option<bool> {
+        let of_each = |is_narrow: &dyn Fn(&Readings) -> bool| self.series.iter().all(is_narrow);
+        if rules == Rules::Skampi {
+            return Some(of_each(&|readings| {
+                let trimmed = Trimmed::of(&readings.all_ns(), 0.25);
+                let error = trimmed.and_then(|t| Some(t.standard_error? / t.mean));
+                error.is_some_and(|error| error <= SKAMPI_ERROR)
+            }));
+        }
+        let target = slices.target?;
+        Some(of_each(&|readings| {
+            let interval = Interval::of_medians(&readings.medians_ns());
+            let median = readings.median_ns();
+            interval.zip(median).is_some_and(|(i, median)| i.half_width() <= target * median)
+        }))
+    }
+
+    /// Whether the target was met; `None` if there is none, or too few slices for an interval.
+    pub(super) fn converged(&self, rules: Rules) -> Option<bool> {
+        let has_interval = self.n_counted >= 5 || rules == Rules::Skampi;
+        self.is_narrow(rules, self.slices).filter(|_| has_interval)
+    }
+
+    /// The series as they are to be told.
+    ///
+    /// # Errors
+    /// If a series has no valid sample.
+    pub(super) fn results(
+        self,
+        rules: Rules,
+        clock: ClockCalibration,
+    ) -> Result<Vec<SeriesResult>, String> {
+        let Self { case, series, n_warmup, .. } = self;
+        let result = |(index, readings): (usize, Readings)| {
+            let series = &case.info.series[index];
+            let values_ns = readings.all_ns();
+            let none = || match readings.invalid.len() {
+                0 => format!("no rank took a sample of {}", series.name),
+                n => format!("all {n} samples of {} started late", series.name),
+            };
+            let summary = Summary::of(&values_ns).ok_or_else(none)?;
+            let slice_medians_ns = readings.medians_ns();
+            let slices: Vec<&[f64]> = readings.values_ns.iter().map(Vec::as_slice).collect();
+            let quote = rules.quote(series);
+            let divisor = f64::from(readings.definition.divisor());
+            Ok(SeriesResult {
+                series,
+                definition: readings.definition,
+                n_warmup: n_warmup[index],
+                interval: Interval::of_medians(&slice_medians_ns),
+                p90_interval: Interval::of_quantile(&slices, 0.90, SEED),
+                p99_interval: Interval::of_quantile(&slices, 0.99, SEED),
+                diagnosis: Diagnosis::of(&slices),
+                quote,
+                quoted_ns: quoted_ns(quote, &summary, &values_ns, clock.loop_ns / divisor),
+                ranks: readings.ranks,
+                slice_lengths: readings.slice_lengths,
+                invalid: readings.invalid,
+                values_ns,
+                slice_medians_ns,
+                summary,
+            })
+        };
+        series.into_iter().enumerate().map(result).collect()
+    }
+}
+
+/// The figure to quote; `None` where the correction leaves nothing.
+fn quoted_ns(quote: Quote, summary: &Summary, values_ns: &[f64], empty_ns: f64) -> Option<f64> {
+    match quote {
+        Quote::Median => Some(summary.median),
+        Quote::Min => Some(summary.min),
+        Quote::Mean => Some(summary.mean),
+        Quote::MiddleMean => Trimmed::of(values_ns, 0.25).map(|trimmed| trimmed.mean),
+        Quote::Corrected => Some(summary.mean - empty_ns).filter(|ns| *ns > 0.0),
+    }
+}
+
+/// The samples of a round by series, of the ranks that took any.
+pub(super) fn by_series(gathered: Gathered, n_series: usize) -> Vec<Vec<RankSamples>> {
+    let mut slice: Vec<Vec<RankSamples>> = vec![Vec::new(); n_series];
+    for (rank, taken) in gathered {
+        for (ranks, samples) in slice.iter_mut().zip(taken.series) {
+            if !samples.is_empty() {
+                ranks.push(RankSamples { rank, samples });
+            }
+        }
+    }
+    slice
+}
+
+/// Refuses samples that would make no value: of another rank than the definition means, or of some
+/// ranks only.
+fn require_samples(
+    name: &str,
+    definition: Definition,
+    ranks: &[RankSamples],
+) -> Result<(), String> {
+    let n_samples = |of_rank: &RankSamples| of_rank.samples.len();
+    if ranks.is_empty() {
+        return Err(format!("no rank took a sample of {name}"));
+    }
+    if ranks.windows(2).any(|pair| n_samples(&pair[0]) != n_samples(&pair[1])) {
+        return Err(format!("the ranks took different numbers of samples of {name}"));
+    }
+    if definition.is_of_one_rank() && ranks.len() > 1 {
+        let (definition, n) = (definition.name(), ranks.len());
+        return Err(format!("{n} ranks sampled {name}, but {definition} is of one"));
+    }
+    Ok(())
+}

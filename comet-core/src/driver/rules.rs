@@ -1,0 +1,162 @@
+//! Whose rules decide how often to repeat, how much to run before, and which figure is quoted:
+//! CoMet's own, or those of a benchmark whose numbers are to be met.
+//!
+//! The rules are those that its documents and sources state; see `METHODOLOGY.md`.
+
+use super::pace::{Probe, to_u32};
+use super::settings::{Settings, Slices};
+use crate::definition::Definition;
+use crate::event::{ClockCalibration, Quote};
+use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, Series};
+
+/// Whose rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// Slices spread over the run, until the interval of the median is narrow.
+    Comet,
+    /// Intel MPI Benchmarks 3.2: one loop whose length follows from the message's.
+    Imb,
+    /// OSU micro-benchmarks: fixed counts, after a warm-up.
+    Osu,
+    /// `SKaMPI` 5: single operations until the standard error of the mean is small.
+    Skampi,
+    /// Ganapati's thesis: one loop of 1000, less an empty one.
+    Thesis,
+}
+
+/// What rules say of one case: one loop, or slices of single operations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Counts {
+    /// Operations between two clock reads.
+    pub(super) repetitions: u32,
+    /// Samples of one slice.
+    pub(super) n_samples: u32,
+    /// Operations before.
+    pub(super) settle: u32,
+    /// The fewest and the most slices.
+    pub(super) slices: (u32, u32),
+}
+
+/// Data that one loop of IMB moves at most, in bytes.
+const IMB_BYTES: u64 = 40 << 20;
+/// Time that one loop of IMB takes at most, in nanoseconds.
+const IMB_NS: f64 = 10e9;
+/// Length from which OSU repeats less often, in bytes.
+const OSU_LARGE_BYTES: u64 = 8 << 10;
+/// Standard error of the mean, relative to it, at which `SKaMPI` stops.
+pub(super) const SKAMPI_ERROR: f64 = 0.10;
+/// Operations of `SKaMPI` from one look at the error to the next.
+const SKAMPI_BATCH: u32 = 4;
+
+impl Counts {
+    /// How slices make a result under these counts.
+    pub(super) fn slices_of(self, of_settings: Slices) -> Slices {
+        let (min, max) = self.slices;
+        Slices { min, max, max_samples: self.n_samples, target: None, ..of_settings }
+    }
+}
+
+impl Rules {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Comet, Self::Imb, Self::Osu, Self::Skampi, Self::Thesis];
+
+    /// Name on the command line and in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Comet => "comet",
+            Self::Imb => "imb",
+            Self::Osu => "osu",
+            Self::Skampi => "skampi",
+            Self::Thesis => "thesis",
+        }
+    }
+
+    /// The definition of collective operations under these rules, if it is not the kernels' own.
+    #[must_use]
+    pub fn definition(self) -> Option<Definition> {
+        match self {
+            Self::Comet | Self::Thesis => None,
+            Self::Imb => Some(Definition::LoopMean),
+            Self::Osu => Some(Definition::CallMean),
+            Self::Skampi => Some(Definition::MaxLocal),
+        }
+    }
+
+    /// The figure of `series` that these rules quote.
+    #[must_use]
+    pub fn quote(self, series: &Series) -> Quote {
+        match self {
+            Self::Comet if series.quote_minimum => Quote::Min,
+            Self::Thesis if series.quote_minimum => Quote::Min,
+            Self::Comet => Quote::Median,
+            Self::Imb | Self::Osu => Quote::Mean,
+            Self::Skampi => Quote::MiddleMean,
+            Self::Thesis => Quote::Corrected,
+        }
+    }
+
+    /// What these rules say of `case`, an operation of which takes as long as `probe` found; `None`
+    /// for CoMet's own.
+    pub(super) fn counts(
+        self,
+        case: &Case,
+        clock: ClockCalibration,
+        probe: Probe,
+    ) -> Option<Counts> {
+        let length_bytes = case.find(&LENGTH_BYTES).unwrap_or(0);
+        let one_loop =
+            |repetitions, settle| Counts { repetitions, n_samples: 1, settle, slices: (1, 1) };
+        match self {
+            Self::Comet => None,
+            Self::Imb => {
+                let by_length = (IMB_BYTES / length_bytes.max(1)).clamp(1, 1000);
+                let by_length = by_length as u32;
+                let by_time = to_u32((IMB_NS / probe.slowest_ns().max(1.0)).max(1.0));
+                Some(one_loop(by_length.min(by_time), 1))
+            }
+            Self::Osu => Some(osu(case.info, length_bytes > OSU_LARGE_BYTES)),
+            Self::Skampi => {
+                let step_ns = clock.step_ns.map_or(0.0, super::to_f64);
+                let needed = step_ns / SKAMPI_ERROR / probe.fastest_ns().max(1.0);
+                Some(Counts {
+                    repetitions: to_u32(needed.ceil().clamp(1.0, 10_000.0)),
+                    n_samples: SKAMPI_BATCH,
+                    settle: 1,
+                    slices: (8 / SKAMPI_BATCH, 32 / SKAMPI_BATCH),
+                })
+            }
+            // The least of several loops is what its barrier quotes.
+            Self::Thesis if case.info.series.iter().any(|series| series.quote_minimum) => {
+                Some(Counts { repetitions: 10, n_samples: 100, settle: 1, slices: (1, 1) })
+            }
+            Self::Thesis => Some(one_loop(1000, 1)),
+        }
+    }
+}
+
+/// Counts of OSU: one loop between two ranks, single calls of collectives.
+fn osu(info: &KernelInfo, is_large: bool) -> Counts {
+    let settle = if is_large { 10 } else { 100 };
+    let is_collective = info.admits_definition(Definition::CallMean);
+    let n = match (is_collective, is_large) {
+        (false, false) => 10_000,
+        (false, true) | (true, false) => 1000,
+        (true, true) => 100,
+    };
+    let (repetitions, n_samples) = if is_collective { (1, n) } else { (n, 1) };
+    Counts { repetitions, n_samples, settle, slices: (1, 1) }
+}
+
+/// The fewest and the most slices, and the most samples of each, if the user wants so many samples
+/// in all.
+pub(super) fn of_samples(settings: &Settings, n_samples: u32) -> Slices {
+    let n_slices = settings.slices.min.min(n_samples).max(1);
+    Slices {
+        min: n_slices,
+        max: n_slices,
+        max_samples: n_samples.div_ceil(n_slices),
+        target: None,
+        ..settings.slices
+    }
+}

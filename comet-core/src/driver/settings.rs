@@ -1,0 +1,112 @@
+//! How long, how often and by which rules to measure: what holds for all cases of a run.
+//!
+//! All ranks have the same settings; what follows from them for a case, rank 0 decides.
+
+use super::rules::Rules;
+use crate::definition::Definition;
+use crate::kernel::Profile;
+use crate::refine;
+use crate::sync::{Skew, Sync};
+
+/// How long and how often to measure.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Whose rules decide how often to repeat, and which figure is quoted.
+    pub rules: Rules,
+    /// The definition of the times, in place of that of the kernels which admit it.
+    pub definition: Option<Definition>,
+    /// Time to spend on the samples of one case, in nanoseconds; the fewest slices are taken even
+    /// if they take longer.
+    pub case_budget_ns: u64,
+    /// Time after which no further case is started, in nanoseconds; `None` for no limit.
+    pub run_budget_ns: Option<u64>,
+    /// Operations per sample, or `None` to choose by the clock's resolution.
+    pub repetitions: Option<u32>,
+    /// Samples per case and series, or `None` to choose by the target and the budget.
+    pub samples: Option<u32>,
+    /// How slices make a result.
+    pub slices: Slices,
+    /// Whether the cases of a kernel are visited in a shuffled order after the first pass, rather
+    /// than in ascending order.
+    pub is_shuffled: bool,
+    /// Seed of the order and of the skew.
+    pub seed: u64,
+    /// How ranks start a sample together, or `None` for a window where each rank has a core and
+    /// clocks can be compared, and a barrier elsewhere.
+    pub sync: Option<Sync>,
+    /// Whether each rank has a core of its own to wait on; a window spins.
+    pub has_core_each: bool,
+    /// Which ranks start late.
+    pub skew: Skew,
+    /// Scale of that skew, in medians of the case without it.
+    pub skew_scale: f64,
+    /// How further message lengths are chosen between those of the sweep, if at all.
+    pub refine: Option<refine::Rule>,
+    /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
+    pub corrupt: Option<String>,
+}
+
+/// How slices, each of which is one visit of a case, make a result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slices {
+    /// The fewest.
+    pub min: u32,
+    /// The most.
+    pub max: u32,
+    /// The most samples in one.
+    pub max_samples: u32,
+    /// Time to spend on the samples of one, in nanoseconds.
+    pub length_ns: u64,
+    /// Half width of the interval at which a case is done, relative to the median; `None` to stop
+    /// after the fewest slices.
+    pub target: Option<f64>,
+    /// The least time from one slice of a case to the next, in nanoseconds: slices that follow each
+    /// other at once are not independent.
+    pub gap_ns: u64,
+}
+
+/// The longest correlation that was seen in a series of ping-pongs lasted 24 ms.
+const GAP_NS: u64 = 25_000_000;
+
+const QUICK: Slices =
+    Slices { min: 3, max: 3, max_samples: 20, length_ns: 5_000_000, target: None, gap_ns: 0 };
+
+const STANDARD: Slices =
+    Slices { min: 10, max: 20, max_samples: 100, target: Some(0.025), gap_ns: GAP_NS, ..QUICK };
+
+const FULL: Slices = Slices { min: 20, max: 40, max_samples: 50, target: Some(0.01), ..STANDARD };
+
+impl Settings {
+    /// The settings of a profile.
+    #[must_use]
+    pub fn of(profile: Profile) -> Self {
+        let (case_budget_ns, slices) = match profile {
+            Profile::Quick => (20_000_000, QUICK),
+            Profile::Standard => (200_000_000, STANDARD),
+            Profile::Full => (2_000_000_000, FULL),
+        };
+        Self {
+            rules: Rules::Comet,
+            definition: None,
+            case_budget_ns,
+            run_budget_ns: None,
+            repetitions: None,
+            samples: None,
+            slices,
+            is_shuffled: true,
+            seed: 1,
+            sync: None,
+            has_core_each: false,
+            skew: Skew::None,
+            skew_scale: 1.0,
+            refine: None,
+            corrupt: None,
+        }
+    }
+
+    /// The definition asked for: the user's, or that of the rules.
+    #[must_use]
+    pub fn definition(&self) -> Option<Definition> {
+        self.definition.or(self.rules.definition())
+    }
+}

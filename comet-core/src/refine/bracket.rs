@@ -1,0 +1,391 @@
+//! Protocol switches: between which two sizes the law of the times changes, to the byte.
+//!
+//! ```text
+//!   time                   right ..·´     Between the two readings beside a jump, the middle is
+//!     │                     ..·´          measured and belongs to the line that it is nearer to;
+//!     │       ┌──────── o··´              so the bracket halves, to two adjacent sizes.
+//!     │  left │     ..
+//!     │   ..·o´··´´  └─ above
+//!     └──────┴ below ─────────── size
+//! ```
+//!
+//! Where a size is not clearly of one line even after further slices, the bracket stays as it is.
+
+use super::curve::{Curve, Segment, as_f64};
+use super::verified::Z;
+use super::{Reading, Step};
+use crate::fit::{Line, Rules, Weights, segments};
+
+/// The least relative jump of the time at a switch; less is a change of slope.
+const MIN_JUMP: f64 = 0.05;
+/// Noise allowances that a time must jump by where only a single segment shows it.
+const N_ALLOWANCES: f64 = 4.0;
+/// The logarithm of the odds at which a size is taken to be of one line: 99 to 1.
+const MIN_LOG_ODDS: f64 = 4.595_119_850_134_59;
+/// How often one size is looked at.
+const MAX_LOOKS: u32 = 5;
+/// The relative standard error below which no line is trusted, as in the weights of fits.
+const NOISE_FLOOR: f64 = 0.005;
+/// Points of a local line, at least; and they span an octave.
+const MIN_POINTS: usize = 4;
+
+/// Two sizes between which the protocol switches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bracket {
+    /// The largest size that is known to be below the switch.
+    pub below: u64,
+    /// The smallest size that is known to be above it; one unit above `below` if it was found.
+    pub above: u64,
+    /// By how much the time jumps up at the switch, relative to the time without it.
+    pub jump: f64,
+}
+
+/// The search for all switches of a curve.
+#[derive(Debug, Default)]
+pub(super) struct Switches {
+    /// Those still to be searched, the last first.
+    open: Vec<Search>,
+    found: Vec<Bracket>,
+    /// Sizes still to be measured about the switch that was found last.
+    around: Vec<u64>,
+}
+
+impl Switches {
+    /// The jumps that a refined curve shows.
+    pub(super) fn of(curve: &Curve<'_>) -> Self {
+        let mut open = searches(curve);
+        open.reverse();
+        Self { open, ..Self::default() }
+    }
+
+    pub(super) fn found(&self) -> &[Bracket] {
+        &self.found
+    }
+
+    /// The next measurement of the search; `None` once all switches are found or given up.
+    pub(super) fn next(&mut self, curve: &Curve<'_>) -> Option<Step> {
+        loop {
+            let around = std::mem::take(&mut self.around);
+            if let Some(step) = around.iter().find_map(|size| curve.measure(*size)) {
+                self.around = around;
+                return Some(step);
+            }
+            let search = self.open.last_mut()?;
+            if let Some(step) = search.next(curve) {
+                return Some(step);
+            }
+            let bracket = self.open.pop()?.bracket();
+            self.around = around_power_of_two(&bracket, curve);
+            self.found.push(bracket);
+        }
+    }
+}
+
+/// The search for one switch.
+#[derive(Debug)]
+struct Search {
+    below: u64,
+    above: u64,
+    /// The laws below and above; `None` where the readings do not tell them.
+    lines: Option<Lines>,
+    /// The relative jump between the readings that it started with.
+    jump: f64,
+    n_looks: u32,
+}
+
+impl Search {
+    /// The next measurement; `None` once the bracket is as narrow as it gets.
+    fn next(&mut self, curve: &Curve<'_>) -> Option<Step> {
+        let lines = self.lines?;
+        while let Some(middle) = self.middle(curve.limits.unit) {
+            let Some(reading) = curve.get(middle) else { return curve.measure(middle) };
+            match lines.side(reading, curve) {
+                Side::Left => self.below = middle,
+                Side::Right => self.above = middle,
+                Side::Unclear => return self.look_again(reading, curve),
+            }
+            self.n_looks = 0;
+        }
+        None
+    }
+
+    /// The whole number of units halfway; `None` if the ends are adjacent.
+    fn middle(&self, unit: u64) -> Option<u64> {
+        let n_units = (self.above - self.below) / unit;
+        (n_units > 1).then(|| self.below + n_units / 2 * unit)
+    }
+
+    fn bracket(&self) -> Bracket {
+        let jump = self.lines.map_or(self.jump, |lines| lines.jump(self.above));
+        Bracket { below: self.below, above: self.above, jump }
+    }
+
+    fn look_again(&mut self, reading: &Reading, curve: &Curve<'_>) -> Option<Step> {
+        self.n_looks += 1;
+        if self.n_looks == MAX_LOOKS { None } else { curve.more_slices(reading) }
+    }
+}
+
+/// The laws beside a switch.
+#[derive(Clone, Copy, Debug)]
+struct Lines {
+    left: Line,
+    right: Line,
+}
+
+enum Side {
+    Left,
+    Right,
+    Unclear,
+}
+
+impl Lines {
+    /// The line that a reading is nearer to in logarithmic time, if noise leaves no doubt.
+    fn side(&self, reading: &Reading, curve: &Curve<'_>) -> Side {
+        let distance = |line: &Line| (reading.time_ns / line.at(as_f64(reading.size))).ln();
+        let error = curve.relative_error(reading).max(NOISE_FLOOR);
+        let squares = distance(&self.right).powi(2) - distance(&self.left).powi(2);
+        let log_odds = squares / (2.0 * error * error);
+        if log_odds > MIN_LOG_ODDS {
+            Side::Left
+        } else if log_odds < -MIN_LOG_ODDS {
+            Side::Right
+        } else {
+            Side::Unclear
+        }
+    }
+
+    /// By how much the time jumps up at `size`.
+    fn jump(&self, size: u64) -> f64 {
+        self.right.at(as_f64(size)) / self.left.at(as_f64(size)) - 1.0
+    }
+
+    /// Whether the lines stay apart by at least `min_jump` between two sizes; where they meet, the
+    /// slope alone changes.
+    fn are_apart(&self, below: u64, above: u64, min_jump: f64) -> bool {
+        let [first, last] = [self.jump(below), self.jump(above)];
+        first.abs().min(last.abs()) >= min_jump && first.signum() == last.signum()
+    }
+}
+
+/// One search for each jump, in ascending order.
+fn searches(curve: &Curve<'_>) -> Vec<Search> {
+    let ends = curve.ends();
+    let mut cuts = cuts(ends);
+    cuts.extend(narrow_jumps(curve, &cuts));
+    cuts.sort_unstable();
+    cuts.dedup();
+    let bounds: Vec<usize> = [&[0], &cuts[..], &[ends.len()]].concat();
+    bounds
+        .windows(3)
+        .filter_map(|at| search(&ends[at[0]..at[1]], &ends[at[1]..at[2]], curve))
+        .collect()
+}
+
+/// The search between the last of `left` and the first of `right`; `None` if the time does not
+/// jump there.
+fn search(left: &[Reading], right: &[Reading], curve: &Curve<'_>) -> Option<Search> {
+    let (left, right) = (local(left.iter().rev()), local(right.iter()));
+    let (b, c) = (*left.last()?, *right.first()?);
+    let jump = c.time_ns / b.time_ns - 1.0;
+    let plain = Search { below: b.size, above: c.size, lines: None, jump, n_looks: 0 };
+    let (Some(left_line), Some(right_line)) = (line(&left), line(&right)) else {
+        return Some(plain);
+    };
+    let lines = Lines { left: left_line, right: right_line };
+    let search = match settled(&lines, &[left, right].concat(), curve) {
+        Some((below, above)) => Search { below, above, lines: Some(lines), ..plain },
+        None => plain,
+    };
+    let min_jump = MIN_JUMP.max(noise_allowance(&b, &c, curve));
+    lines.are_apart(search.below, search.above, min_jump).then_some(search)
+}
+
+/// The sizes about a jump that are clearly of the left and of the right line: noise may have cut
+/// the curve a few readings beside the jump.
+fn settled(lines: &Lines, readings: &[Reading], curve: &Curve<'_>) -> Option<(u64, u64)> {
+    let first_right =
+        readings.iter().position(|reading| matches!(lines.side(reading, curve), Side::Right))?;
+    let is_left = |reading: &&Reading| matches!(lines.side(reading, curve), Side::Left);
+    let below = readings[..first_right].iter().rev().find(is_left)?;
+    Some((below.size, readings[first_right].size))
+}
+
+/// The first reading of each law after the first one.
+fn cuts(ends: &[Reading]) -> Vec<usize> {
+    let points = points(ends);
+    // Too few readings are one law.
+    let laws = segments(&points, &Rules::default()).unwrap_or_default();
+    laws.iter().skip(1).map(|law| points.partition_point(|point| point.0 < law.from)).collect()
+}
+
+/// The segments, by the index of their upper end, that are too narrow to be divided, and over
+/// which the time leaves the line of the readings below: a law may have too few readings for a cut.
+fn narrow_jumps(curve: &Curve<'_>, cuts: &[usize]) -> Vec<usize> {
+    let ends = curve.ends();
+    let (mut jumps, mut from) = (Vec::new(), 0);
+    for (index, segment) in (1..).zip(curve.segments()) {
+        if cuts.contains(&index) {
+            from = index;
+        } else if is_narrow(&segment, curve) && leaves(&ends[from..index], &segment, curve) {
+            jumps.push(index);
+            from = index;
+        }
+    }
+    jumps
+}
+
+fn is_narrow(segment: &Segment, curve: &Curve<'_>) -> bool {
+    segment.relative_width() < curve.limits.eps || curve.middle(segment).is_none()
+}
+
+/// Whether the upper end of a segment is off the line of the readings below it.
+fn leaves(below: &[Reading], Segment { b, c, .. }: &Segment, curve: &Curve<'_>) -> bool {
+    let Some(line) = line(&local(below.iter().rev())) else { return false };
+    let jump = (c.time_ns - line.at(as_f64(c.size))).abs() / c.time_ns;
+    jump >= MIN_JUMP.max(N_ALLOWANCES * noise_allowance(b, c, curve))
+}
+
+/// What two readings may differ by from noise alone, relative to their times.
+fn noise_allowance(b: &Reading, c: &Reading, curve: &Curve<'_>) -> f64 {
+    Z * curve.relative_error(b).hypot(curve.relative_error(c))
+}
+
+/// The readings next to a switch, in ascending order, of those that `outward` lists.
+fn local<'a>(outward: impl Iterator<Item = &'a Reading>) -> Vec<Reading> {
+    let mut local: Vec<Reading> = Vec::new();
+    for reading in outward {
+        let spans_octave = local
+            .first()
+            .is_some_and(|first| first.size.max(reading.size) > 2 * first.size.min(reading.size));
+        if local.len() >= MIN_POINTS && spans_octave {
+            break;
+        }
+        local.push(*reading);
+    }
+    local.sort_by_key(|reading| reading.size);
+    local
+}
+
+/// The law of some readings; `None` if there are too few.
+fn line(readings: &[Reading]) -> Option<Line> {
+    Line::fit(&points(readings), Weights::Relative).ok()
+}
+
+fn points(readings: &[Reading]) -> Vec<(f64, f64)> {
+    readings.iter().map(|reading| (as_f64(reading.size), reading.time_ns)).collect()
+}
+
+/// The power of two that a found switch is near to, and the sizes beside it, within the sweep.
+fn around_power_of_two(bracket: &Bracket, curve: &Curve<'_>) -> Vec<u64> {
+    let Bracket { below, above, .. } = *bracket;
+    let unit = curve.limits.unit;
+    let power = nearest_power_of_two(above);
+    let reach = as_f64(unit).max(curve.limits.eps * as_f64(power));
+    let is_near = as_f64(above.abs_diff(power)) <= reach;
+    let is_found = above - below <= unit;
+    if !is_found || !is_near || !power.is_multiple_of(unit) {
+        return Vec::new();
+    }
+    let (Some(first), Some(last)) = (curve.ends().first(), curve.ends().last()) else {
+        return Vec::new();
+    };
+    let beside = [power.saturating_sub(unit), power, power + unit];
+    beside.into_iter().filter(|size| (first.size..=last.size).contains(size)).collect()
+}
+
+/// The power of two that is nearest to a size of at least 1.
+fn nearest_power_of_two(size: u64) -> u64 {
+    let above = size.next_power_of_two();
+    if above - size <= size - above / 2 { above } else { above / 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::{Limits, Refiner, Rule};
+    use super::*;
+
+    /// A curve without noise.
+    type Truth = fn(u64) -> f64;
+
+    /// Refines `start`, and gives the brackets and the sizes in the order in which they came.
+    fn refined(truth_ns: Truth, start: &[u64], limits: Limits) -> (Vec<(u64, u64)>, Vec<u64>) {
+        let mut refiner = Refiner::new(Rule::Verified, limits, start);
+        let mut readings: Vec<Reading> = Vec::new();
+        while let Step::Measure(size) = refiner.next(&readings) {
+            let time_ns = truth_ns(size);
+            readings.push(Reading { size, time_ns, half_width_ns: Some(0.0), n_slices: 10 });
+        }
+        let brackets = refiner.brackets().iter().map(|b| (b.below, b.above)).collect();
+        (brackets, readings.iter().map(|reading| reading.size).collect())
+    }
+
+    fn jumping_ns(size: u64, from: u64, jump_ns: f64) -> f64 {
+        1000.0 + as_f64(size) + if size < from { 0.0 } else { jump_ns }
+    }
+
+    fn doubled(last: u32) -> Vec<u64> {
+        (0..=last).map(|exponent| 1 << exponent).collect()
+    }
+
+    #[test]
+    fn switches_are_bracketed_to_one_byte_or_one_unit() {
+        let check = |truth_ns: Truth, unit: u64, expected: &[(u64, u64)]| {
+            let start: Vec<u64> = doubled(20).iter().map(|size| size * unit).collect();
+            let limits = Limits { unit, ..Limits::default() };
+            assert_eq!(refined(truth_ns, &start, limits).0, expected);
+        };
+        check(|size| 1000.0 + as_f64(size), 1, &[]);
+        check(|size| jumping_ns(size, 64_000, 20_000.0), 1, &[(63_999, 64_000)]);
+        check(|size| jumping_ns(size, 64_000, -20_000.0), 1, &[(63_999, 64_000)]);
+        check(|size| jumping_ns(size, 64_001, 20_000.0), 8, &[(64_000, 64_008)]);
+        // Only two sizes are above the switch, and only two below.
+        check(|size| jumping_ns(size, 1_000_000, 500_000.0), 1, &[(999_999, 1_000_000)]);
+        check(|size| jumping_ns(size, 3, 500.0), 1, &[(2, 3)]);
+    }
+
+    #[test]
+    fn a_change_of_slope_is_no_switch() {
+        let kink: Truth = |size| 1000.0 + as_f64(size) + 2.0 * as_f64(size.saturating_sub(4096));
+        assert_eq!(refined(kink, &doubled(20), Limits::default()).0, []);
+    }
+
+    #[test]
+    fn sizes_about_a_power_of_two_follow_a_switch_near_it() {
+        let check = |truth_ns: Truth, expected: &[u64]| {
+            let sizes = refined(truth_ns, &doubled(14), Limits::default()).1;
+            assert_eq!(sizes[sizes.len() - expected.len()..], *expected);
+        };
+        // What the search measured already is not repeated.
+        check(|size| if size < 4097 { 1000.0 } else { 1500.0 }, &[4098, 4097, 4095]);
+        check(|size| if size < 4090 { 1000.0 } else { 1500.0 }, &[4089, 4095, 4097]);
+    }
+
+    #[test]
+    fn the_nearest_power_of_two_may_lie_on_either_side() {
+        let check = |size, expected| assert_eq!(nearest_power_of_two(size), expected, "{size}");
+        check(1, 1);
+        check(3, 4);
+        check(257, 256);
+        check(8192, 8192);
+        check(63_305, 65_536);
+    }
+
+    #[test]
+    fn a_size_that_stays_unclear_is_looked_at_five_times_and_left() {
+        let line = |t0| Line::fit(&[(1.0, t0), (100.0, t0)], Weights::Relative).unwrap();
+        let lines = Some(Lines { left: line(100.0), right: line(125.0) });
+        let mut search = Search { below: 40, above: 80, lines, jump: 0.25, n_looks: 0 };
+        let (limits, refused) = (Limits::default(), BTreeSet::new());
+        let mut next = |time_ns| {
+            let reading = Reading { size: 60, time_ns, half_width_ns: Some(5.0), n_slices: 1 };
+            search.next(&Curve { readings: vec![reading], limits: &limits, refused: &refused })
+        };
+        let steps: Vec<_> = (0..5).map(|_| next(112.0)).collect();
+        let more = Some(Step::MoreSlices(60));
+        assert_eq!(steps, [more, more, more, more, None]);
+        assert_eq!((search.below, search.above), (40, 80));
+    }
+}

@@ -1,0 +1,288 @@
+//! Adaptive refinement: which size a sweep measures next, so that straight lines between the
+//! measured sizes describe those that were not measured, and where a library switches protocols.
+//!
+//! ```text
+//!   start grid ──► refine ──────────────► bracket ───────────────────► Done
+//!                  paper: by the key      bisect each jump to one byte,
+//!                  verified: by the       then measure about the power
+//!                  measured midpoint      of two that it is near
+//! ```
+//!
+//! The paper is R. Reussner, P. Sanders, J. L. Träff, SKaMPI: a comprehensive benchmark for public
+//! benchmarking of MPI, Scientific Programming 10 (2002), section 4.2. A [`Refiner`] reads no clock
+//! and knows no transport: rank 0 asks it after each measurement, and tells the others.
+
+mod bracket;
+mod curve;
+mod paper;
+#[cfg(test)]
+mod truth;
+mod verified;
+
+use std::collections::BTreeSet;
+
+pub use bracket::Bracket;
+use bracket::Switches;
+use curve::{Curve, Segment};
+pub use paper::start_grid;
+use verified::Verified;
+
+/// What is known of one size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// The size, usually in bytes.
+    pub size: u64,
+    /// Its time in nanoseconds; a reading whose time is no positive number counts for nothing.
+    pub time_ns: f64,
+    /// Half of the width of its 95 % confidence interval; `None` if there are too few slices.
+    pub half_width_ns: Option<f64>,
+    /// Slices that its time comes from.
+    pub n_slices: u32,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Measure this size.
+    Measure(u64),
+    /// Take at least one slice more of this size.
+    MoreSlices(u64),
+    /// Nothing is left to refine.
+    Done,
+}
+
+/// How far a refinement goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Relative error that straight lines between measured sizes may make.
+    pub eps: f64,
+    /// Sizes nearer to each other than this are not divided further (`Min_Distance`).
+    pub min_distance: u64,
+    /// Sizes farther from each other than this always are (`Max_Distance`).
+    pub max_distance: Option<u64>,
+    /// Most sizes that are measured, those of the start included (`Max_Steps`).
+    pub max_points: usize,
+    /// Sizes are multiples of this, the size of the datatype; at least 1.
+    pub unit: u64,
+    /// Most slices of one size.
+    pub max_slices: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let (unit, max_slices) = (1, 20);
+        Self { eps: 0.02, min_distance: 2, max_distance: None, max_points: 140, unit, max_slices }
+    }
+}
+
+/// How the next size is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// By the errors that lines through neighbouring sizes predict, as in the paper; it searches
+    /// no switches.
+    Paper,
+    /// By the error that was found at the midpoint, beyond what noise explains.
+    #[default]
+    Verified,
+    /// The paper's where the standard error is below half of `eps`, the verified one elsewhere.
+    Auto,
+}
+
+impl Rule {
+    /// All rules.
+    pub const ALL: [Self; 3] = [Self::Paper, Self::Verified, Self::Auto];
+
+    /// Name as in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "skampi",
+            Self::Verified => "verified",
+            Self::Auto => "auto",
+        }
+    }
+
+    /// Whether the paper's key alone decides on this segment; where a test has, it is believed.
+    fn is_papers(self, segment: &Segment, verified: &Verified, curve: &Curve<'_>) -> bool {
+        let is_quiet = || segment.readings().all(|reading| curve.is_quiet(&reading));
+        match self {
+            Self::Paper => true,
+            Self::Verified => false,
+            Self::Auto => is_quiet() && !verified.has_tested(segment),
+        }
+    }
+}
+
+/// A refinement under way.
+///
+/// ```
+/// use comet_core::refine::{Limits, Reading, Refiner, Rule, Step};
+/// let mut refiner = Refiner::new(Rule::Auto, Limits::default(), &[1, 64, 4096]);
+/// let mut readings: Vec<Reading> = Vec::new();
+/// while let Step::Measure(size) = refiner.next(&readings) {
+///     let time_ns = 1000.0 + size as f64 * if size < 1000 { 0.1 } else { 0.5 };
+///     readings.push(Reading { size, time_ns, half_width_ns: Some(0.0), n_slices: 10 });
+/// }
+/// let switch = refiner.brackets()[0];
+/// assert_eq!((switch.below, switch.above), (999, 1000));
+/// ```
+#[derive(Debug)]
+pub struct Refiner {
+    rule: Rule,
+    limits: Limits,
+    start: Vec<u64>,
+    verified: Verified,
+    /// `None` until no segment is left to divide.
+    switches: Option<Switches>,
+    /// The size of the last step, and the slices that it had before.
+    asked: Option<(u64, Option<u32>)>,
+    /// Sizes for which the last step was not taken.
+    refused: BTreeSet<u64>,
+}
+
+impl Refiner {
+    /// A refinement that starts with the sizes `start`; see [`start_grid`].
+    ///
+    /// # Panics
+    /// If the unit of the sizes is 0.
+    #[must_use]
+    pub fn new(rule: Rule, limits: Limits, start: &[u64]) -> Self {
+        assert!(limits.unit > 0, "the unit of sizes is 0, and must be at least 1");
+        Self {
+            rule,
+            limits,
+            start: start.to_vec(),
+            verified: Verified::default(),
+            switches: None,
+            asked: None,
+            refused: BTreeSet::new(),
+        }
+    }
+
+    /// What to do next, given one reading of each size measured so far.
+    ///
+    /// It ends whatever the readings are: a step that was not taken is not asked for again.
+    #[must_use]
+    pub fn next(&mut self, readings: &[Reading]) -> Step {
+        let usable = curve::usable(readings);
+        let n_slices = |size| curve::find(&usable, size).map(|reading| reading.n_slices);
+        if let Some((size, before)) = self.asked.take()
+            && n_slices(size) <= before
+        {
+            self.refused.insert(size);
+        }
+        let step = self.decide(usable.clone());
+        if let Step::Measure(size) | Step::MoreSlices(size) = step {
+            self.asked = Some((size, n_slices(size)));
+        }
+        step
+    }
+
+    /// The protocol switches that were found, in ascending order; complete once all is done.
+    /// Straight lines say nothing about sizes between the two of a bracket.
+    #[must_use]
+    pub fn brackets(&self) -> &[Bracket] {
+        self.switches.as_ref().map_or(&[], |switches| switches.found())
+    }
+
+    fn decide(&mut self, usable: Vec<Reading>) -> Step {
+        let curve = Curve { readings: usable, limits: &self.limits, refused: &self.refused };
+        if let Some(step) = self.start.iter().find_map(|size| curve.measure(*size)) {
+            return step;
+        }
+        if self.switches.is_none() {
+            if let Some(step) = refine(self.rule, &mut self.verified, &curve) {
+                return step;
+            }
+            let is_paper = self.rule == Rule::Paper;
+            self.switches = Some(if is_paper { Switches::default() } else { Switches::of(&curve) });
+        }
+        self.switches.as_mut().and_then(|open| open.next(&curve)).unwrap_or(Step::Done)
+    }
+}
+
+/// Divides the segment with the largest key of those that need it.
+fn refine(rule: Rule, verified: &mut Verified, curve: &Curve<'_>) -> Option<Step> {
+    if let Some(step) = verified.judge(curve) {
+        return Some(step);
+    }
+    let mut best: Option<(f64, Segment, Step)> = None;
+    for segment in curve.segments() {
+        let key = if rule.is_papers(&segment, verified, curve) {
+            paper::wants(&segment, curve)
+        } else {
+            verified.wants(&segment, curve)
+        };
+        let step = curve.middle(&segment).and_then(|middle| curve.measure(middle));
+        if let (Some(key), Some(step)) = (key, step)
+            && best.as_ref().is_none_or(|best| key > best.0)
+        {
+            best = Some((key, segment, step));
+        }
+    }
+    let (_, segment, step) = best?;
+    if !rule.is_papers(&segment, verified, curve) {
+        verified.start_test(&segment, step);
+    }
+    Some(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(size: u64, time_ns: f64) -> Reading {
+        Reading { size, time_ns, half_width_ns: Some(0.0), n_slices: 10 }
+    }
+
+    #[test]
+    fn rules_have_the_names_of_the_record() {
+        assert_eq!(Rule::ALL.map(Rule::name), ["skampi", "verified", "auto"]);
+    }
+
+    #[test]
+    fn the_start_comes_first_and_only_once() {
+        let mut refiner = Refiner::new(Rule::Auto, Limits::default(), &[0, 1, 2]);
+        let mut readings = Vec::new();
+        for size in [0, 1, 2] {
+            assert_eq!(refiner.next(&readings), Step::Measure(size));
+            readings.push(reading(size, 100.0));
+        }
+        assert_eq!(refiner.next(&readings), Step::Done);
+    }
+
+    #[test]
+    fn a_step_that_is_not_taken_is_not_asked_for_again() {
+        let mut refiner = Refiner::new(Rule::Paper, Limits::default(), &[0, 64, 256]);
+        let readings = [reading(64, 100.0), reading(256, 1000.0)];
+        assert_eq!(refiner.next(&readings), Step::Measure(0));
+        assert_eq!(refiner.next(&readings), Step::Measure(128));
+        assert_eq!(refiner.next(&readings), Step::Done);
+    }
+
+    #[test]
+    fn a_time_that_is_no_positive_number_is_no_reading() {
+        for time_ns in [0.0, -5.0, f64::NAN, f64::INFINITY] {
+            let mut refiner = Refiner::new(Rule::Auto, Limits::default(), &[8]);
+            assert_eq!(refiner.next(&[]), Step::Measure(8));
+            assert_eq!(refiner.next(&[reading(8, time_ns)]), Step::Done, "{time_ns}");
+        }
+    }
+
+    #[test]
+    fn automatic_choice_follows_the_noise_of_each_segment() {
+        // All lies on two lines once 512 is known, but noise of 3 % leaves that open.
+        let times = [(16, 100.0), (64, 100.0), (256, 100.0), (1024, 400.0), (512, 200.0)];
+        let check = |relative_half_width: f64, expected: Step| {
+            let readings = times.map(|(size, time_ns)| Reading {
+                half_width_ns: Some(relative_half_width * time_ns),
+                ..reading(size, time_ns)
+            });
+            let mut refiner = Refiner::new(Rule::Auto, Limits::default(), &[]);
+            assert_eq!(refiner.next(&readings[..4]), Step::Measure(512));
+            assert_eq!(refiner.next(&readings), expected);
+        };
+        check(0.001, Step::Done);
+        check(0.06, Step::MoreSlices(256));
+    }
+}

@@ -1,0 +1,136 @@
+//! The rule of the SKaMPI paper (section 4.2 and figure 1): divide where the lines through
+//! neighbouring sizes predict worst.
+//!
+//! The code of SKaMPI 5 does something else: it weights the absolute errors by the width of the
+//! segment, divides at the arithmetic mean, and ends at twice the points of the start.
+
+use super::curve::{Curve, Segment, as_f64, nearest_multiple, on_line};
+
+/// The key of a segment that is to be divided; `None` if it is good enough.
+pub(super) fn wants(segment: &Segment, curve: &Curve<'_>) -> Option<f64> {
+    let key = key(segment);
+    (key >= curve.limits.eps || segment.is_too_wide(curve.limits)).then_some(key)
+}
+
+/// The estimated relative error of not dividing a segment: the least of the two errors that lines
+/// through its neighbours make in predicting its ends, and of its width, for which a jump is never
+/// cornered more closely than the errors elsewhere.
+pub(super) fn key(segment: &Segment) -> f64 {
+    let Segment { a, b, c, d } = segment;
+    let of_c = a.map(|a| (c.time_ns - on_line(&a, b, c.size)).abs() / c.time_ns);
+    let of_b = d.map(|d| (b.time_ns - on_line(c, &d, b.size)).abs() / b.time_ns);
+    [of_c, of_b].into_iter().flatten().fold(segment.relative_width(), f64::min)
+}
+
+/// The sizes that a refinement starts with: `from · gamma^k` below `to` in multiples of `unit`, and
+/// `to` itself. A start at 0 is 0, and then goes on from the unit. The paper uses a `gamma` of √2
+/// or 2: what happens between two sizes that lie on the lines of their neighbours stays unseen.
+///
+/// ```
+/// let sizes = comet_core::refine::start_grid(0, 12, std::f64::consts::SQRT_2, 1);
+/// assert_eq!(sizes, [0, 1, 2, 3, 4, 6, 8, 11, 12]);
+/// ```
+///
+/// # Panics
+/// If `gamma` is not above 1, so that the grid would never end, or if `unit` is 0.
+#[must_use]
+pub fn start_grid(from: u64, to: u64, gamma: f64, unit: u64) -> Vec<u64> {
+    assert!(gamma > 1.0, "the grid of sizes grows by {gamma}, and must grow by more than 1");
+    assert!(unit > 0, "the unit of sizes is 0, and must be at least 1");
+    let powers = std::iter::successors(Some(as_f64(from.max(unit))), |size| Some(size * gamma));
+    let below = powers.take_while(|size| *size < as_f64(to));
+    let mut sizes: Vec<u64> = below.map(|size| nearest_multiple(size, unit)).collect();
+    sizes.extend([from, to].map(|size| size - size % unit));
+    sizes.retain(|size| *size <= to);
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Limits, Reading, Refiner, Rule, Step};
+    use super::*;
+
+    #[test]
+    fn grids_are_ascending_multiples_of_the_unit_up_to_the_end() {
+        let check = |from, to, gamma, unit, expected: &[u64]| {
+            assert_eq!(start_grid(from, to, gamma, unit), expected);
+        };
+        check(1, 16, 2.0, 1, &[1, 2, 4, 8, 16]);
+        check(16, 4096, 4.0, 1, &[16, 64, 256, 1024, 4096]);
+        check(0, 100, 2.0, 8, &[0, 8, 16, 32, 64, 96]);
+        check(5, 5, 2.0, 1, &[5]);
+        check(0, 0, 2.0, 1, &[0]);
+    }
+
+    /// An invented curve of four pieces, in ns: flat to 64 bytes, 1/4 a byte to 512, a jump to a
+    /// second protocol, and 1/2 a byte from 2048.
+    fn four_pieces_ns(size: u64) -> f64 {
+        match size {
+            0..=64 => 100.0,
+            65..=512 => 84.0 + as_f64(size) / 4.0,
+            513..=2048 => 400.0 + as_f64(size) / 4.0,
+            _ => as_f64(size) / 2.0 - 112.0,
+        }
+    }
+
+    /// The sizes that the paper's rule measures from `start` on.
+    fn sequence(start: &[u64], limits: Limits) -> Vec<u64> {
+        let mut refiner = Refiner::new(Rule::Paper, limits, start);
+        let mut readings: Vec<Reading> = Vec::new();
+        while let Step::Measure(size) = refiner.next(&readings) {
+            let time_ns = four_pieces_ns(size);
+            readings.push(Reading { size, time_ns, half_width_ns: None, n_slices: 1 });
+        }
+        readings.iter().map(|reading| reading.size).collect()
+    }
+
+    #[test]
+    fn twelve_sizes_follow_as_worked_by_hand() {
+        // Of the segment b..c: key = min(|D2|/t_c, |D1|/t_b, width/m_b), with D2 from the line
+        // through a, b and D1 from that through c, d.
+        //
+        // Times at 16, 64, 256, 1024, 4096 are 100, 100, 148, 656, 1936.
+        //   16..64:     -, 12/100, 3            = 0.12    (256..64 slopes 1/4: 88 at 16)
+        //   64..256:    48/148, 79/100, 3       = 0.324
+        //   256..1024:  316/656, 188/148, 3     = 0.482   largest: 512, 212 ns
+        //   1024..4096: 752/1936, -, 3          = 0.388
+        // 64..256 and 256..512 lie on one line: 0. 512..1024: 316/656 = 0.482.
+        //   1024..4096: 1384/1936, -, 3         = 0.715   largest: 2048, 912 ns
+        // 1024..2048: 356/656 by 2048..4096     = 0.390;  2048..4096: 512/1936 = 0.264.
+        //   512..1024:  316/656, 316/212, 1     = 0.482   largest: 724, 581 ns
+        // 724..1024..2048 lie on one line: 0 for both.
+        //   512..724:   316/581, 316/212, 0.414 = 0.414   largest: 609, 552.25 ns
+        //   512..609:   the width, 97/512       = 0.189
+        //   2048..4096: 512/1936                = 0.264   largest: 2896, 1336 ns
+        // 2048..2896: 212/1336 = 0.159, but 0 by the line through 2896, 4096.
+        //   512..609:                           = 0.189   largest: 558, 539.5 ns
+        //   512..558:   the width, 46/512       = 0.090
+        //   16..64:                             = 0.12    largest: 32, 100 ns
+        let limits = Limits { max_points: 12, ..Limits::default() };
+        let expected = [16, 64, 256, 1024, 4096, 512, 2048, 724, 609, 2896, 558, 32];
+        assert_eq!(sequence(&expected[..5], limits), expected);
+    }
+
+    #[test]
+    fn a_jump_is_cornered_to_the_relative_width_of_eps_and_no_more() {
+        let limits = Limits { eps: 0.1, ..Limits::default() };
+        let sizes = sequence(&[16, 64, 256, 1024, 4096], limits);
+        // Of 512..558, the width is 9 %.
+        assert_eq!(sizes[5..], [512, 2048, 724, 609, 2896, 558, 32]);
+    }
+
+    #[test]
+    fn segments_above_the_greatest_distance_are_divided_though_they_are_straight() {
+        let limits = Limits { eps: 10.0, max_distance: Some(20), ..Limits::default() };
+        assert_eq!(sequence(&[16, 64], limits), [16, 64, 32, 45]);
+    }
+
+    #[test]
+    fn segments_below_the_least_distance_are_not_divided() {
+        let limits = Limits { min_distance: 400, ..Limits::default() };
+        let sizes = sequence(&[256, 1024], limits);
+        assert_eq!(sizes, [256, 1024, 512, 724]);
+    }
+}

@@ -1,0 +1,265 @@
+//! Confidence intervals: where the value lies that a longer run would have found.
+//!
+//! Samples that follow each other are not independent, slices that are spread over a run nearly
+//! are; so intervals come from the medians of slices, or from whole slices, never from pooled
+//! samples, whose interval of the median holds the truth in a quarter of all runs (finding 1 of
+//! the method study).
+//! They speak of one launch: what changes from launch to launch is not in them.
+
+use oorandom::Rand64;
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
+
+use super::{MIN_SLICES, mean, not_empty, quantile, sorted, variance};
+
+/// Confidence level of all intervals.
+const LEVEL: f64 = 0.95;
+/// Fewest slices of which order statistics bound the median.
+const MIN_ORDERED: usize = 10;
+/// Resamples of a bootstrap.
+const N_RESAMPLES: usize = 2000;
+
+/// A two-sided confidence interval, in the unit of the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+    /// Share of intervals that are to hold the true value, 0 to 1; those of order statistics hold
+    /// it more often.
+    pub level: f64,
+    /// How it was found.
+    pub method: Method,
+}
+
+/// How an interval was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Between two of the ordered slice medians; it supposes no distribution.
+    OrderStatistics,
+    /// Mean of the slice medians, and the quantile of Student's t times its standard error.
+    StudentT,
+    /// Quantiles over resamples of whole slices.
+    Bootstrap,
+}
+
+impl Method {
+    /// Its name in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OrderStatistics => "order_statistics",
+            Self::StudentT => "student_t",
+            Self::Bootstrap => "bootstrap",
+        }
+    }
+}
+
+impl Interval {
+    /// The interval of the median of which `slice_medians` are estimates; `None` below 5 slices.
+    ///
+    /// From 10 slices on it lies between the j-th least and the j-th largest, with the largest j
+    /// for which the binomial distribution promises 95 %; below, it is that of Student's t.
+    #[must_use]
+    pub fn of_medians(slice_medians: &[f64]) -> Option<Self> {
+        match slice_medians.len() {
+            n_slices if n_slices < MIN_SLICES => None,
+            n_slices if n_slices < MIN_ORDERED => Some(student_t(slice_medians)),
+            n_slices => {
+                let (sorted, j) = (sorted(slice_medians), rank_from_end(n_slices));
+                let bounds = (sorted[j - 1], sorted[n_slices - j]);
+                Some(Self::at_level(bounds, Method::OrderStatistics))
+            }
+        }
+    }
+
+    /// The interval of the `q`-quantile (0 to 1) of all samples; `None` below 5 slices
+    /// that are not empty.
+    ///
+    /// It holds the quantiles of 95 % of 2000 bootstrap resamples (Efron's percentile interval).
+    /// Whole slices are drawn, since samples of one slice depend on each other; `seed` decides
+    /// which. From so few slices it promises too much: in simulation, that of the 90 % quantile
+    /// held the truth in 90 % of cases with 10 slices of 100 samples and in 93 % with 20, that of
+    /// the 99 % quantile in 87 % and 91 % (81 % and 88 % for autoregressive samples, φ = 0.8).
+    #[must_use]
+    pub fn of_quantile(slices: &[&[f64]], q: f64, seed: u64) -> Option<Self> {
+        let slices = &not_empty(slices);
+        if slices.len() < MIN_SLICES {
+            return None;
+        }
+        let mut random = Rand64::new(u128::from(seed));
+        let descending = descending(slices);
+        let lengths: Vec<usize> = slices.iter().map(|slice| slice.len()).collect();
+        let resamples = (0..N_RESAMPLES).map(|_| {
+            let weights = resample(slices.len(), &mut random);
+            quantile_of((&descending, &lengths), &weights, q)
+        });
+        let sorted = sorted(&resamples.collect::<Vec<_>>());
+        let tail = (1.0 - LEVEL) / 2.0;
+        let bounds = (quantile(&sorted, tail), quantile(&sorted, 1.0 - tail));
+        Some(Self::at_level(bounds, Method::Bootstrap))
+    }
+
+    /// Half of its width: what the stop rule holds against its target.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// Whether `value` lies in it or on a bound.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    const fn at_level((low, high): (f64, f64), method: Method) -> Self {
+        Self { low, high, level: LEVEL, method }
+    }
+}
+
+/// The largest j for which the j-th least and the j-th largest of so many values enclose the
+/// median often enough.
+fn rank_from_end(n_values: usize) -> usize {
+    let below_median = Binomial::new(0.5, n_values as u64).expect("0.5 is a probability");
+    let is_enough = |j: &usize| 1.0 - 2.0 * below_median.cdf(*j as u64 - 1) >= LEVEL;
+    (1..=n_values / 2).take_while(is_enough).last().expect("ten values have outer ones")
+}
+
+fn student_t(values: &[f64]) -> Interval {
+    let n = values.len() as f64;
+    let t = StudentsT::new(0.0, 1.0, n - 1.0).expect("there are degrees of freedom");
+    let half_width = t.inverse_cdf(f64::midpoint(1.0, LEVEL)) * (variance(values) / n).sqrt();
+    let mean = mean(values);
+    Interval::at_level((mean - half_width, mean + half_width), Method::StudentT)
+}
+
+/// All values with the number of their slice, the largest first.
+fn descending(slices: &[&[f64]]) -> Vec<(f64, usize)> {
+    let of_slice = |(number, slice): (usize, &&[f64])| -> Vec<(f64, usize)> {
+        slice.iter().map(|value| (*value, number)).collect()
+    };
+    let mut all: Vec<(f64, usize)> = slices.iter().enumerate().flat_map(of_slice).collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    all
+}
+
+/// How often each of so many slices is drawn, if as many are drawn with replacement.
+fn resample(n_slices: usize, random: &mut Rand64) -> Vec<usize> {
+    let mut weights = vec![0; n_slices];
+    for _ in 0..n_slices {
+        let drawn = random.rand_range(0..n_slices as u64);
+        weights[usize::try_from(drawn).expect("it indexes a slice")] += 1;
+    }
+    weights
+}
+
+/// The quantile of the values, each as often as its slice was drawn. They are sorted once for all
+/// resamples, and a high quantile is near the largest.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the index is at least 0 and below the number of values"
+)]
+fn quantile_of(
+    (descending, lengths): (&[(f64, usize)], &[usize]),
+    weights: &[usize],
+    q: f64,
+) -> f64 {
+    let n_values: usize = weights.iter().zip(lengths).map(|(weight, length)| weight * length).sum();
+    let position = q.clamp(0.0, 1.0) * (n_values - 1) as f64;
+    let n_above = n_values - 1 - position as usize;
+    let (mut n_larger, mut above) = (0, None);
+    for (value, slice) in descending {
+        n_larger += weights[*slice];
+        if n_larger >= n_above.max(1) {
+            above.get_or_insert(*value);
+        }
+        if n_larger > n_above {
+            let above = above.filter(|_| n_above > 0).unwrap_or(*value);
+            return value + position.fract() * (above - value);
+        }
+    }
+    unreachable!("fewer values are above the quantile than there are")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resample_has_the_quantile_of_its_values_written_out() {
+        let slices: [&[f64]; 3] = [&[1.0, 5.0, 2.0], &[4.0, 4.0], &[9.0, 0.0, 3.0, 7.0]];
+        let lengths = slices.map(<[f64]>::len);
+        for weights in [[1, 1, 1], [2, 0, 1], [0, 3, 0], [0, 1, 2], [3, 0, 0]] {
+            let drawn = slices.iter().zip(weights);
+            let written_out: Vec<f64> =
+                drawn.flat_map(|(slice, weight)| slice.repeat(weight)).collect();
+            for q in [0.0, 0.1, 0.5, 0.75, 0.9, 0.99, 1.0] {
+                let found = quantile_of((&descending(&slices), &lengths), &weights, q);
+                let expected = quantile(&sorted(&written_out), q);
+                assert!((found - expected).abs() < 1e-12, "{weights:?} {q}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn order_statistics_are_those_of_the_binomial_distribution() {
+        let check = |n_values, expected| {
+            assert_eq!(rank_from_end(n_values), expected, "of {n_values}");
+        };
+        for (n_values, j) in [(10, 2), (11, 2), (12, 3), (15, 4), (20, 6), (30, 10), (40, 14)] {
+            check(n_values, j);
+        }
+    }
+
+    #[test]
+    fn the_method_follows_from_the_number_of_slices() {
+        let check = |n_slices: u32, expected: Option<Method>| {
+            let medians: Vec<f64> = (0..n_slices).map(f64::from).collect();
+            let found = Interval::of_medians(&medians);
+            assert_eq!(found.map(|interval| interval.method), expected, "{n_slices} slices");
+        };
+        check(0, None);
+        check(4, None);
+        check(5, Some(Method::StudentT));
+        check(9, Some(Method::StudentT));
+        check(10, Some(Method::OrderStatistics));
+    }
+
+    #[test]
+    fn bounds_agree_with_a_hand_computation() {
+        let check = |medians: &[f64], low: f64, high: f64| {
+            let found = Interval::of_medians(medians).unwrap();
+            assert!(
+                (found.low - low).abs() < 1e-9 && (found.high - high).abs() < 1e-9,
+                "{found:?}"
+            );
+            assert!(found.contains(low + 1e-9) && found.contains(high - 1e-9), "{found:?}");
+            assert!(!found.contains(low - 1e-6) && !found.contains(high + 1e-6), "{found:?}");
+            assert!((found.half_width() - (high - low) / 2.0).abs() < 1e-9, "{found:?}");
+        };
+        check(&[10.0, 1.0, 9.0, 2.0, 8.0, 3.0, 7.0, 4.0, 6.0, 5.0], 2.0, 9.0);
+        // s² = 2.5, and t for 0.975 and 4 degrees of freedom is 2.776445105.
+        let half_width = 2.776_445_105_198 * 0.5f64.sqrt();
+        check(&[1.0, 2.0, 3.0, 4.0, 5.0], 3.0 - half_width, 3.0 + half_width);
+    }
+
+    #[test]
+    fn the_bootstrap_draws_whole_slices() {
+        // Each slice holds one value, so a quantile of a resample is one of them, or between two.
+        let slices: Vec<Vec<f64>> = (1..=9).map(|value| vec![f64::from(value); 40]).collect();
+        let slices: Vec<&[f64]> = slices.iter().map(Vec::as_slice).collect();
+        let interval = Interval::of_quantile(&slices, 0.5, 7).unwrap();
+        assert!(interval.low <= 3.0 && interval.high >= 7.0, "{interval:?}");
+        assert_eq!((interval.level, interval.method.name()), (0.95, "bootstrap"));
+        assert_eq!(Interval::of_quantile(&slices, 0.5, 7), Some(interval), "a seed decides");
+    }
+
+    #[test]
+    fn too_few_slices_have_no_interval_of_a_quantile() {
+        let check = |slices: &[&[f64]]| assert_eq!(Interval::of_quantile(slices, 0.9, 1), None);
+        check(&[]);
+        check(&[[1.0, 2.0].as_slice(); 4]);
+        check(&[&[1.0], &[1.0], &[1.0], &[1.0], &[]]);
+    }
+}

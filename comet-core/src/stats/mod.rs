@@ -1,0 +1,174 @@
+//! Statistics of samples: order statistics first, the mean beside them.
+//!
+//! ```text
+//!   Summary       what a list of values looks like
+//!   Interval      where the true median or quantile lies, from the slices of a run
+//!   steady_from   how much of a series is warm-up
+//!   Diagnosis     what the samples tell about the run: memory, regimes, drift, outliers
+//!   Trimmed       the mean of the middle, for the rules of SKaMPI
+//! ```
+//!
+//! A slice is a series of samples that were taken one after the other; the slices of a point are
+//! spread over the run. Samples of one slice depend on each other, slices hardly do.
+
+mod diagnosis;
+mod interval;
+mod trimmed;
+#[cfg(test)]
+mod truth;
+mod warm_up;
+
+pub use diagnosis::Diagnosis;
+pub use interval::{Interval, Method};
+pub use trimmed::Trimmed;
+pub use warm_up::{WarmUp, steady_from};
+
+/// Fewest slices that say how slices differ.
+const MIN_SLICES: usize = 5;
+/// Fewest values that have a 99.9th percentile: ten of them are beyond it.
+const MIN_FOR_P999: usize = 10_000;
+
+/// What a list of values looks like. All are in the unit of the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// Number of values.
+    pub n: usize,
+    /// Least value.
+    pub min: f64,
+    /// 10th percentile.
+    pub p10: f64,
+    /// 25th percentile.
+    pub p25: f64,
+    /// Median.
+    pub median: f64,
+    /// 75th percentile.
+    pub p75: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile; `None` below 10 000 values, where fewer than ten are beyond it.
+    pub p999: Option<f64>,
+    /// Largest value.
+    pub max: f64,
+    /// Arithmetic mean; one preempted sample may dominate it.
+    pub mean: f64,
+    /// Standard deviation with n - 1; `None` for a single value.
+    pub stddev: Option<f64>,
+    /// Median of the distances from the median.
+    pub mad: f64,
+}
+
+impl Summary {
+    /// The summary of `values`, or `None` if there are none.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let sorted = sorted(values);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let n = sorted.len();
+        let median = quantile(&sorted, 0.5);
+        let distances: Vec<f64> = sorted.iter().map(|v| (v - median).abs()).collect();
+        Some(Self {
+            n,
+            min,
+            p10: quantile(&sorted, 0.10),
+            p25: quantile(&sorted, 0.25),
+            median,
+            p75: quantile(&sorted, 0.75),
+            p90: quantile(&sorted, 0.90),
+            p95: quantile(&sorted, 0.95),
+            p99: quantile(&sorted, 0.99),
+            p999: (n >= MIN_FOR_P999).then(|| quantile(&sorted, 0.999)),
+            max,
+            mean: mean(&sorted),
+            stddev: (n > 1).then(|| variance(&sorted).sqrt()),
+            mad: quantile(&self::sorted(&distances), 0.5),
+        })
+    }
+}
+
+/// `values` in ascending order.
+#[must_use]
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// The `q`-quantile (0 to 1) of ascending values, by linear interpolation between neighbours
+/// (Hyndman and Fan's type 7, the default of R and NumPy).
+///
+/// # Panics
+/// If `sorted` is empty.
+#[must_use]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the index is at least 0 and below the length"
+)]
+pub fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let position = q.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
+    let (below, part) = (position.floor() as usize, position.fract());
+    let above = sorted[(below + 1).min(sorted.len() - 1)];
+    sorted[below] + part * (above - sorted[below])
+}
+
+/// The slices that have samples: all of one may be invalid.
+fn not_empty<'a>(slices: &[&'a [f64]]) -> Vec<&'a [f64]> {
+    slices.iter().copied().filter(|slice| !slice.is_empty()).collect()
+}
+
+/// Arithmetic mean of at least one value.
+#[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Variance with n - 1, of at least two values.
+#[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    squares / (values.len() - 1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_agree_with_a_hand_computation() {
+        let values = [1.0, 2.0, 4.0, 8.0];
+        for (q, expected) in [(0.0, 1.0), (0.25, 1.75), (0.5, 3.0), (0.75, 5.0), (1.0, 8.0)] {
+            assert_eq!(quantile(&values, q), expected, "quantile {q}");
+        }
+    }
+
+    #[test]
+    fn a_summary_has_the_textbook_values() {
+        let summary = Summary::of(&[4.0, 1.0, 2.0, 8.0, 5.0]).unwrap();
+        assert_eq!((summary.n, summary.min, summary.max), (5, 1.0, 8.0));
+        assert_eq!((summary.median, summary.mean, summary.mad), (4.0, 4.0, 2.0));
+        assert_eq!((summary.p10, summary.stddev), (1.4, Some(7.5f64.sqrt())));
+    }
+
+    #[test]
+    fn what_was_not_measured_has_no_summary_and_one_value_no_deviation() {
+        assert_eq!(Summary::of(&[]), None);
+        let one = Summary::of(&[3.0]).unwrap();
+        assert_eq!((one.median, one.p99, one.stddev), (3.0, 3.0, None));
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_values_beyond_it() {
+        let check = |n_values: u32, expected| {
+            let values: Vec<f64> = (0..n_values).map(f64::from).collect();
+            assert_eq!(Summary::of(&values).unwrap().p999, expected, "of {n_values} values");
+        };
+        check(9_999, None);
+        check(10_001, Some(9_990.0));
+    }
+}

@@ -1,0 +1,244 @@
+//! Statistics against planted truth: what intervals and diagnoses promise, over many seeded runs.
+//!
+//! The true median of every series is 1. Coverages and rates are shares of [`n_trials`] runs; a
+//! longer look is `COMET_TRUTH_SEEDS=5000 cargo test -p comet-core stats::truth`.
+
+use std::env;
+
+use oorandom::Rand64;
+
+use super::*;
+
+/// Runs of each test, unless the environment says otherwise.
+const N_TRIALS: u32 = 300;
+/// Slices of a point, and samples of each, in the default profile.
+const SLICES: (usize, usize) = (10, 100);
+/// Standard deviation of the logarithms of times.
+const NOISE: f64 = 0.02;
+
+#[test]
+fn outliers_are_counted_and_hardly_move_the_median() {
+    let (mut n_planted, mut n_found) = (0, 0);
+    let share = share_of_runs(|noise| {
+        let clean = noise.log_normal(1000, NOISE);
+        let is_outlier: Vec<bool> = clean.iter().map(|_| noise.uniform() < 0.01).collect();
+        let spoil =
+            |(value, is_outlier): (&f64, &bool)| value * if *is_outlier { 50.0 } else { 1.0 };
+        let spoiled: Vec<f64> = clean.iter().zip(&is_outlier).map(spoil).collect();
+        n_planted += is_outlier.iter().filter(|is_outlier| **is_outlier).count();
+        n_found += Diagnosis::of(&[&spoiled]).n_severe;
+        (median(&spoiled) / median(&clean) - 1.0).abs() < 0.003
+    });
+    assert_eq!(share, 1.0);
+    assert!(n_planted.abs_diff(n_found) * 5 <= n_planted, "{n_found} of {n_planted}");
+}
+
+#[test]
+fn an_interval_of_slice_medians_survives_memory_and_one_of_pooled_samples_does_not() {
+    let coverage = |interval: fn(&[Vec<f64>]) -> Option<Interval>| {
+        share_of_runs(|noise| {
+            let slices = slices(SLICES, |n| noise.auto_regressive(n, 0.8));
+            interval(&slices).unwrap().contains(1.0)
+        })
+    };
+    let of_slices = coverage(|slices| Interval::of_medians(&medians(slices)));
+    let of_few = coverage(|slices| Interval::of_medians(&medians(&slices[..6])));
+    let of_pooled = coverage(|slices| Interval::of_medians(&slices.concat()));
+    assert!(of_slices >= 0.90 && of_few >= 0.90, "{of_slices} {of_few}");
+    // This tests the test: such series are beyond the textbook.
+    assert!(of_pooled <= 0.75, "{of_pooled}");
+}
+
+#[test]
+fn looking_after_each_slice_keeps_the_coverage() {
+    let check = |target: f64| {
+        let share = share_of_runs(|noise| {
+            let medians = noise.log_normal(20, NOISE);
+            let so_far = |n_slices| Interval::of_medians(&medians[..n_slices]).unwrap();
+            let stopped = (10..=20).map(so_far).find(|found| found.half_width() <= target);
+            stopped.unwrap_or_else(|| so_far(20)).contains(1.0)
+        });
+        assert!(share >= 0.92, "{share} for a target of {target}");
+    };
+    // The first is seldom reached, the last one at once.
+    [0.3, 0.5, 0.7, 1.0, 2.0].into_iter().for_each(|deviations| check(deviations * NOISE));
+}
+
+#[test]
+fn the_bootstrap_covers_an_upper_quantile() {
+    // The 90 % quantile of the standard normal distribution.
+    let truth = (1.281_551_565_5 * NOISE).exp();
+    let share = share_of_runs(|noise| {
+        let slices = slices((20, 10), |n| noise.log_normal(n, NOISE));
+        let seed = noise.0.rand_u64();
+        Interval::of_quantile(&views(&slices), 0.9, seed).unwrap().contains(truth)
+    });
+    assert!(share >= 0.88, "{share}");
+}
+
+#[test]
+fn regimes_are_flagged_and_shorter_memory_is_not() {
+    let flagged = |series: fn(&mut Noise, usize) -> Vec<f64>| {
+        share_of_runs(|noise| diagnosis(&slices(SLICES, |n| series(noise, n))).has_regimes())
+    };
+    let check = |rate: f64, expected: std::ops::RangeInclusive<f64>| {
+        assert!(expected.contains(&rate), "{rate} is not in {expected:?}");
+    };
+    check(flagged(|noise, n| noise.regimes(n, 150.0, 1.05)), 0.90..=1.0);
+    check(flagged(|noise, n| noise.regimes(n, 150.0, 1.2)), 0.90..=1.0);
+    check(flagged(|noise, n| noise.regimes(n, 150.0, 2.0)), 0.90..=1.0);
+    check(flagged(|noise, n| noise.log_normal(n, NOISE)), 0.0..=0.01);
+    check(flagged(|noise, n| noise.log_normal(n, 0.8)), 0.0..=0.01);
+    check(flagged(|noise, n| noise.auto_regressive(n, 0.8)), 0.0..=0.04);
+}
+
+#[test]
+fn drift_is_flagged_and_noise_is_not() {
+    let flagged = |series: fn(&mut Noise, usize) -> Vec<f64>, drift: f64| {
+        share_of_runs(|noise| {
+            let mut slices = slices(SLICES, |n| series(noise, n));
+            for (pass, slice) in slices.iter_mut().enumerate() {
+                let slower = 1.0 + drift * pass as f64 / (SLICES.0 - 1) as f64;
+                slice.iter_mut().for_each(|value| *value *= slower);
+            }
+            diagnosis(&slices).drifts()
+        })
+    };
+    let check = |rate: f64, expected: std::ops::RangeInclusive<f64>| {
+        assert!(expected.contains(&rate), "{rate} is not in {expected:?}");
+    };
+    check(flagged(|noise, n| noise.log_normal(n, NOISE), 0.0), 0.0..=0.05);
+    check(flagged(|noise, n| noise.auto_regressive(n, 0.8), 0.0), 0.0..=0.05);
+    check(flagged(|noise, n| noise.log_normal(n, NOISE), 0.05), 0.90..=1.0);
+}
+
+#[test]
+fn memory_is_measured_in_samples() {
+    // Sides of a Gaussian median correlate by 2 / π asin(φ^k), which sums to 6.4 for 0.8.
+    let mut noise = Noise(Rand64::new(1));
+    let tau = |slices: &[Vec<f64>]| diagnosis(slices).tau_samples.unwrap();
+    let with_memory = tau(&slices((200, 100), |n| noise.auto_regressive(n, 0.8)));
+    let without = tau(&slices((200, 100), |n| noise.log_normal(n, NOISE)));
+    assert!((5.4..=7.0).contains(&with_memory), "{with_memory}");
+    assert!((0.9..=1.1).contains(&without), "{without}");
+}
+
+#[test]
+fn the_error_of_a_trimmed_mean_needs_the_winsorised_values() {
+    let (n, share) = (32, 0.25);
+    let coverage = |error: fn(&[f64]) -> f64| {
+        share_of_runs(|noise| {
+            let values: Vec<f64> = (0..n).map(|_| 1.0 + NOISE * noise.normal()).collect();
+            let mean = Trimmed::of(&values, share).unwrap().mean;
+            // Student's t for 15 degrees of freedom.
+            (mean - 1.0).abs() <= 2.131 * error(&values)
+        })
+    };
+    let winsorised = coverage(|values| Trimmed::of(values, 0.25).unwrap().standard_error.unwrap());
+    let naive = coverage(|values| (variance(&sorted(values)[8..24]) / 16.0).sqrt());
+    assert!((0.90..=0.99).contains(&winsorised), "{winsorised}");
+    assert!(naive <= 0.80, "{naive}");
+}
+
+#[test]
+fn a_start_up_transient_is_dropped() {
+    let share = share_of_runs(|noise| {
+        let transient = |(i, value): (usize, f64)| value * (1.0 + 5.0 * (-(i as f64) / 30.0).exp());
+        let values: Vec<f64> =
+            noise.log_normal(2000, NOISE).into_iter().enumerate().map(transient).collect();
+        let warm_up = steady_from(&values);
+        let bias = median(&values[warm_up.n_dropped..]) - 1.0;
+        warm_up.is_steady && warm_up.n_dropped >= 120 && bias.abs() < 0.005
+    });
+    assert!(share >= 0.97, "{share}");
+}
+
+#[test]
+fn a_steady_series_is_seldom_called_unsteady() {
+    let check = |n_values, most: f64| {
+        let is_unsteady =
+            |noise: &mut Noise| !steady_from(&noise.log_normal(n_values, NOISE)).is_steady;
+        let share = share_of_runs(is_unsteady);
+        assert!(share <= most, "{share} of {n_values} values");
+    };
+    check(100, 0.0);
+    check(200, 0.25);
+    check(400, 0.18);
+    check(1000, 0.03);
+}
+
+/// Share of the runs in which something is so.
+fn share_of_runs(mut is_so: impl FnMut(&mut Noise) -> bool) -> f64 {
+    let mut noise = Noise(Rand64::new(1993));
+    let n_trials = n_trials();
+    let n_so = (0..n_trials).filter(|_| is_so(&mut noise)).count();
+    n_so as f64 / f64::from(n_trials)
+}
+
+fn n_trials() -> u32 {
+    let asked = env::var("COMET_TRUTH_SEEDS").ok();
+    asked.map_or(N_TRIALS, |n| n.parse().expect("COMET_TRUTH_SEEDS is a number of runs"))
+}
+
+/// So many slices of so many samples, each of a series of its own: they are far apart in time.
+fn slices(
+    (n_slices, n_samples): (usize, usize),
+    mut series: impl FnMut(usize) -> Vec<f64>,
+) -> Vec<Vec<f64>> {
+    (0..n_slices).map(|_| series(n_samples)).collect()
+}
+
+fn views(slices: &[Vec<f64>]) -> Vec<&[f64]> {
+    slices.iter().map(Vec::as_slice).collect()
+}
+
+fn diagnosis(slices: &[Vec<f64>]) -> Diagnosis {
+    Diagnosis::of(&views(slices))
+}
+
+fn median(values: &[f64]) -> f64 {
+    quantile(&sorted(values), 0.5)
+}
+
+fn medians(slices: &[Vec<f64>]) -> Vec<f64> {
+    slices.iter().map(|slice| median(slice)).collect()
+}
+
+/// Noise models, those of comet-sim, over a time of 1.
+struct Noise(Rand64);
+
+impl Noise {
+    fn uniform(&mut self) -> f64 {
+        self.0.rand_float()
+    }
+
+    /// A standard normal value, by Box and Muller.
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    fn log_normal(&mut self, n: usize, deviation: f64) -> Vec<f64> {
+        (0..n).map(|_| (deviation * self.normal()).exp()).collect()
+    }
+
+    /// Log-normal values of which each remembers a part `phi` of the last one's deviation.
+    fn auto_regressive(&mut self, n: usize, phi: f64) -> Vec<f64> {
+        let mut state = self.normal();
+        let mut next = || {
+            state = phi * state + (1.0 - phi * phi).sqrt() * self.normal();
+            (NOISE * state).exp()
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    /// Two speeds, each kept for `sojourn` samples on average.
+    fn regimes(&mut self, n: usize, sojourn: f64, ratio: f64) -> Vec<f64> {
+        let mut is_slow = self.uniform() < 0.5;
+        let mut next = || {
+            is_slow ^= self.uniform() < 1.0 / sojourn;
+            (NOISE * self.normal()).exp() * if is_slow { ratio } else { 1.0 }
+        };
+        (0..n).map(|_| next()).collect()
+    }
+}

@@ -1,0 +1,172 @@
+//! How the ranks begin a sample together.
+
+use crate::collective;
+use crate::error::Result;
+use crate::stats::{quantile, sorted};
+use crate::transport::Transport;
+
+use super::{GlobalClock, share};
+
+/// The shortest window, in nanoseconds.
+const MIN_WINDOW_NS: u64 = 20_000;
+/// A window holds so many broadcasts of the start.
+const N_BROADCASTS: f64 = 4.0;
+/// Broadcasts by which their time is found out.
+const N_TRIALS: usize = 11;
+
+/// How the ranks start together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// Not at all: each when it is ready.
+    None,
+    /// After the barrier of the transport.
+    Barrier,
+    /// After two of them: the first has the ranks enter the second together.
+    DoubleBarrier,
+    /// After the dissemination barrier of [`collective`], whatever the transport.
+    Dissemination,
+    /// At a moment that rank 0 names, by global time.
+    Window,
+}
+
+impl Sync {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::None, Self::Barrier, Self::DoubleBarrier, Self::Dissemination, Self::Window];
+
+    /// Name as in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Barrier => "barrier",
+            Self::DoubleBarrier => "double-barrier",
+            Self::Dissemination => "dissemination",
+            Self::Window => "window",
+        }
+    }
+
+    /// The way of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sync| sync.name() == name)
+    }
+}
+
+/// Has the ranks start together, before each sample anew; the same on all ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Starter<'a> {
+    /// How.
+    pub sync: Sync,
+    /// From the moment at which rank 0 names a start to the start, in nanoseconds; for windows.
+    pub window_ns: u64,
+    /// The time of windows; `None` where all ranks read one clock.
+    pub clock: Option<&'a GlobalClock>,
+}
+
+impl Starter<'_> {
+    /// Returns when this rank is to start; all ranks call it. The global time in nanoseconds at
+    /// which that was due, for windows: a rank that heard of it too late starts later.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    #[inline]
+    pub fn start<T: Transport>(&self, t: &T) -> Result<Option<u64>> {
+        match self.sync {
+            Sync::None => (),
+            Sync::Barrier => t.barrier()?,
+            Sync::DoubleBarrier => {
+                t.barrier()?;
+                t.barrier()?;
+            }
+            Sync::Dissemination => collective::barrier(t)?,
+            Sync::Window => return self.await_window(t).map(Some),
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn await_window<T: Transport>(&self, t: &T) -> Result<u64> {
+        t.barrier()?;
+        let mut message = [0; size_of::<u64>()];
+        if t.rank() == 0 {
+            let now_ns = self.clock.map_or(t.now_ns(), |clock| clock.to_global_ns(t.now_ns()));
+            message = (now_ns + self.window_ns).to_le_bytes();
+        }
+        t.blocked_broadcast(0, &mut message)?;
+        let due_ns = u64::from_le_bytes(message);
+        t.wait_until_ns(self.clock.map_or(due_ns, |clock| clock.to_local_ns(due_ns)));
+        Ok(due_ns)
+    }
+}
+
+/// The window to begin with, in nanoseconds: 20 us, or four times what the broadcast of a start
+/// takes on all but the slowest ranks (95 % of them). All ranks call it, and get the same.
+///
+/// # Errors
+/// If the job has failed.
+pub fn window_ns<T: Transport>(t: &T) -> Result<u64> {
+    let mut trials_ns = [0; N_TRIALS];
+    for trial_ns in &mut trials_ns {
+        t.barrier()?;
+        let start_ns = t.now_ns();
+        t.blocked_broadcast(0, &mut [0; size_of::<u64>()])?;
+        *trial_ns = t.now_ns() - start_ns;
+    }
+    trials_ns.sort_unstable();
+    Ok(window_of(&share(t, trials_ns[N_TRIALS / 2])?))
+}
+
+/// The window for ranks on which a broadcast takes `broadcasts_ns`.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times are not negative, and far below 2^53 ns"
+)]
+fn window_of(broadcasts_ns: &[u64]) -> u64 {
+    let broadcasts_ns: Vec<f64> = broadcasts_ns.iter().map(|ns| *ns as f64).collect();
+    let long_ns = quantile(&sorted(&broadcasts_ns), 0.95);
+    MIN_WINDOW_NS.max((N_BROADCASTS * long_ns).ceil() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local;
+
+    #[test]
+    fn a_way_to_start_is_found_by_its_name() {
+        for sync in Sync::ALL {
+            assert_eq!(Sync::from_name(sync.name()), Some(sync));
+        }
+        assert_eq!(Sync::from_name("together"), None);
+    }
+
+    #[test]
+    fn a_window_holds_four_broadcasts() {
+        let check =
+            |broadcasts_ns: &[u64], expected| assert_eq!(window_of(broadcasts_ns), expected);
+        check(&[1000], 20_000);
+        check(&[5001, 5001], 20_004);
+        // One rank of many that is slow does not count.
+        let mut broadcasts_ns = vec![10_000; 99];
+        broadcasts_ns.push(1_000_000);
+        check(&broadcasts_ns, 40_000);
+    }
+
+    #[test]
+    fn only_windows_name_a_moment_and_it_is_the_same_for_all() {
+        for sync in Sync::ALL {
+            let dues = local::run(3, |t| {
+                let clock = Some(GlobalClock::agree(t).unwrap());
+                let window_ns = window_ns(t).unwrap();
+                let due_ns = Starter { sync, window_ns, clock: clock.as_ref() }.start(t).unwrap();
+                assert!(due_ns.is_none_or(|due_ns| t.now_ns() >= due_ns), "{sync:?}");
+                due_ns
+            });
+            assert_eq!(dues[0].is_some(), sync == Sync::Window);
+            assert_eq!(dues, vec![dues[0]; 3]);
+        }
+    }
+}

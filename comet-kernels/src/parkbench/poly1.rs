@@ -1,0 +1,171 @@
+//! POLY1: the speed of arithmetic on local data, against which POLY3 is held.
+//!
+//! **Source**: PARKBENCH, low-level benchmark POLY1.
+//!
+//! **Pattern**
+//! ```text
+//!   rank 0 (test node)   y = p(x), a polynomial of `order` over a vector of doubles
+//! ```
+//! **Timed** (rank 0): one evaluation by Horner's rule. Vectors are made and filled before.
+//!
+//! **Reports**: time of one evaluation, and the rate R = 2 `order` `vector_length` / time.
+//!
+//! **Parameters**: `vector_length`; `order`, which is also the number of flops for each word read
+//! or written.
+//!
+//! **Verified by**: values at arguments whose powers are exact, against their sums, to the last bit.
+//!
+//! **Caution**: a product and a sum are two operations, which are never fused. Whether several
+//! elements are worked on at once is the compiler's choice; it is the same here and in POLY3, which
+//! call the same code.
+
+use comet_core::context::Context;
+use comet_core::definition::{Definition, Quantity};
+use comet_core::kernel::{
+    Axis, AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, Series, Timing, VECTOR_LENGTH,
+};
+use comet_core::stats::Summary;
+use comet_core::transport::Transport;
+
+use crate::polynomial::{self, MAX_ORDER, Polynomial};
+use crate::roles::TEST_NODE;
+
+/// Order of a polynomial.
+pub static ORDER: Axis = Axis { name: "order", summary: "order of a polynomial", labels: &[] };
+
+pub(super) const ORDERS: AxisUse = AxisUse { axis: &ORDER, sweeps: ["1,2,4,10", "1..10", "1..10"] };
+
+/// The rates of long vectors are asked for; 100 000 doubles are long.
+pub(super) const VECTOR_LENGTHS: AxisUse =
+    AxisUse { axis: &VECTOR_LENGTH, sweeps: ["10000", "100000", "1000,10000,100000,1000000"] };
+
+/// The kernel `parkbench/poly1`; see the [module](self).
+#[derive(Clone, Copy, Debug)]
+pub struct Poly1;
+
+static INFO: KernelInfo = KernelInfo {
+    suite: "parkbench",
+    name: "poly1",
+    summary: "Polynomial over a vector in the memory of the rank",
+    source: "PARKBENCH low-level benchmarks, POLY1",
+    class: "compute",
+    aliases: &["PARKBENCH:POLY1"],
+    axes: &[VECTOR_LENGTHS, ORDERS],
+    series: &[evaluation("poly1")],
+    timing: Timing::Batched,
+    admits: |case, _| require_order(case),
+    bytes_per_rank: |case| 16 * case.value(&VECTOR_LENGTH),
+    requires: &[],
+};
+
+/// The series of one evaluation.
+pub(super) const fn evaluation(name: &'static str) -> Series {
+    Series {
+        name,
+        quantity: Quantity::OpTime,
+        definition: Definition::TestNode,
+        quote_minimum: false,
+        bytes_per_op: |_| None,
+    }
+}
+
+/// Refuses an order for which there is no code.
+///
+/// # Errors
+/// A sentence with the order and those that there are.
+pub(super) fn require_order(case: &Case) -> Result<(), String> {
+    match case.value(&ORDER) {
+        order if (1..=MAX_ORDER as u64).contains(&order) => Ok(()),
+        order => Err(format!("a polynomial of order {order} is not known (use 1 to {MAX_ORDER})")),
+    }
+}
+
+/// The rate of arithmetic, from the median of the only series.
+pub(super) fn rate(case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+    let [evaluation] = summaries else { return Vec::new() };
+    #[expect(clippy::cast_precision_loss, reason = "operations are far fewer than 2^53")]
+    let n_flops = (2 * case.value(&ORDER) * case.value(&VECTOR_LENGTH)) as f64;
+    let is_rate = n_flops > 0.0 && evaluation.median > 0.0;
+    vec![Figure {
+        name: "flops_per_s",
+        formula: "2 * order * vector_length / median",
+        value: is_rate.then(|| n_flops / evaluation.median * 1e9),
+    }]
+}
+
+impl<T: Transport> Kernel<T> for Poly1 {
+    fn info(&self) -> &'static KernelInfo {
+        &INFO
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        if cx.rank() != TEST_NODE {
+            return Ok(());
+        }
+        let (polynomial, arguments, mut values) = prepare(cx, case)?;
+        polynomial.run(cx.transport(), &arguments, &mut values);
+        let expected = |index| polynomial.value(index);
+        cx.check_values(&mut polynomial::doubles(&values), expected, "the polynomial")
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        if cx.rank() != TEST_NODE {
+            return Ok(());
+        }
+        let (polynomial, arguments, mut values) = prepare(cx, case)?;
+        cx.time(0, |t| {
+            polynomial.run(t, &arguments, &mut values);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+        rate(case, summaries)
+    }
+}
+
+/// The polynomial, its arguments, and room for its values.
+fn prepare<T: Transport>(
+    cx: &Context<'_, T>,
+    case: &Case,
+) -> Result<(Polynomial, T::Buffer, T::Buffer), KernelError> {
+    let length_bytes = polynomial::length_bytes(case.length(&VECTOR_LENGTH));
+    let (mut arguments, values) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
+    polynomial::fill_arguments(&mut arguments);
+    Ok((Polynomial::new(case.length(&ORDER)), arguments, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness;
+
+    #[test]
+    fn poly1_verifies_and_is_sampled_on_the_test_node() {
+        harness::check_kernel(&Poly1);
+    }
+
+    #[test]
+    fn orders_without_code_are_refused() {
+        let check = |order, expected: Result<(), &str>| {
+            let found = require_order(&Case::new(&INFO, &[100, order]));
+            assert_eq!(found, expected.map_err(str::to_owned));
+        };
+        check(0, Err("a polynomial of order 0 is not known (use 1 to 10)"));
+        check(1, Ok(()));
+        check(10, Ok(()));
+        check(11, Err("a polynomial of order 11 is not known (use 1 to 10)"));
+    }
+
+    #[test]
+    fn the_rate_counts_two_flops_for_each_order_and_element() {
+        let check = |values: [u64; 2], time_ns, expected| {
+            let summaries = [Summary::of(&[time_ns]).unwrap()];
+            assert_eq!(rate(&Case::new(&INFO, &values), &summaries)[0].value, expected);
+        };
+        check([1000, 3], 2000.0, Some(3e9));
+        check([0, 3], 2000.0, None);
+        check([1000, 3], 0.0, None);
+    }
+}

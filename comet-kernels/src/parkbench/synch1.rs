@@ -1,0 +1,93 @@
+//! SYNCH1: how many barriers the ranks can execute in a second.
+//!
+//! **Source**: PARKBENCH, low-level benchmark SYNCH1.
+//!
+//! **Pattern**
+//! ```text
+//!   all ranks  ──barrier── ──barrier── ──barrier── …
+//! ```
+//! **Timed** (rank 0): the barrier, called again and again.
+//!
+//! **Reports**: time of one barrier, and its inverse, the barriers per second (`barr/s`). Both are
+//! to be read as functions of the number of ranks, as in `-n 2..16*2`.
+//!
+//! **Parameters**: none.
+//!
+//! **Verified by**: in each round another rank is late; none may leave before it has entered (see
+//! `comet/barrier`, whose code this is).
+//!
+//! **Caution**: `comet/barrier` quotes the least time, as the thesis does; this the median.
+
+use comet_core::context::Context;
+use comet_core::definition::{Definition, Quantity};
+use comet_core::kernel::{Case, Figure, Kernel, KernelError, KernelInfo, Series};
+use comet_core::stats::Summary;
+use comet_core::transport::Transport;
+
+use crate::algorithm::Native;
+use crate::comet::barrier::Barrier;
+
+/// The kernel `parkbench/synch1`; see the [module](self).
+#[derive(Clone, Copy, Debug)]
+pub struct Synch1;
+
+static INFO: KernelInfo = KernelInfo {
+    suite: "parkbench",
+    name: "synch1",
+    summary: "Barrier: time of a synchronisation, and how many there are in a second",
+    source: "PARKBENCH low-level benchmarks, SYNCH1",
+    aliases: &["PARKBENCH:SYNCH1"],
+    series: &[Series {
+        name: "synch1",
+        quantity: Quantity::OpTime,
+        definition: Definition::TestNode,
+        quote_minimum: false,
+        bytes_per_op: |_| None,
+    }],
+    ..Barrier::<Native>::INFO
+};
+
+impl<T: Transport> Kernel<T> for Synch1 {
+    fn info(&self) -> &'static KernelInfo {
+        &INFO
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        Barrier::<Native>::NEW.verify(cx, case)
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        Barrier::<Native>::NEW.measure(cx, case)
+    }
+
+    fn figures(&self, _case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+        let [synch1] = summaries else { return Vec::new() };
+        vec![Figure {
+            name: "barriers_per_s",
+            formula: "1 / median(synch1)",
+            value: (synch1.median > 0.0).then(|| 1e9 / synch1.median),
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness;
+
+    #[test]
+    fn synch1_verifies_and_is_sampled_on_the_test_node() {
+        harness::check_kernel(&Synch1);
+    }
+
+    #[test]
+    fn barriers_per_second_are_the_inverse_of_their_time() {
+        let check = |time_ns, expected| {
+            let kernel: &dyn Kernel<comet_core::local::Local> = &Synch1;
+            let summaries = [Summary::of(&[time_ns]).unwrap()];
+            assert_eq!(kernel.figures(&Case::new(&INFO, &[]), &summaries)[0].value, expected);
+        };
+        check(2000.0, Some(5e5));
+        check(0.0, None);
+    }
+}

@@ -1,0 +1,86 @@
+//! The fingerprint of a run: one number for the conditions under which its times were taken.
+
+use serde_json::{Value, json};
+
+use crate::canonical::sha256_hex;
+use crate::record::{Machine, Run, World};
+
+/// Starts of variables that batch systems set anew for each job.
+const OF_ONE_JOB: &[&str] = &["SLURM_", "PBS_", "LSB_"];
+
+/// Hash of what two runs share that were taken under the same conditions: no names, no process
+/// numbers, and nothing that changes by itself.
+pub(crate) fn fingerprint(run: &Run) -> String {
+    let is_lasting = |name: &&String| !OF_ONE_JOB.iter().any(|start| name.starts_with(start));
+    let env: Vec<_> = run.launcher.env.iter().filter(|(name, _)| is_lasting(name)).collect();
+    sha256_hex(&json!({
+        "program": run.suite,
+        "transport": run.transport,
+        "env": env,
+        "placement": placement(&run.world),
+        "clock": run.clock.source,
+        "machines": run.machines.iter().map(machine).collect::<Vec<_>>(),
+    }))
+}
+
+fn placement(world: &World) -> Value {
+    let cpus: Vec<_> = world.ranks.iter().map(|entry| (&entry.cpus, &entry.mems)).collect();
+    json!({
+        "size": world.size,
+        "ppn": world.ppn,
+        "cpus": cpus,
+        "mesh": world.mesh,
+        "hops": world.hops,
+    })
+}
+
+/// The parts of `machine` that change times.
+fn machine(machine: &Machine) -> Value {
+    let Machine { settings, .. } = machine;
+    json!({
+        "cpu": machine.cpu,
+        "caches": machine.caches,
+        "free_cpus": [&settings.isolcpus, &settings.nohz_full],
+        "frequency": machine.frequency,
+        "os": machine.os,
+        "kernel": machine.kernel,
+        "clocksource": settings.clocksource,
+        "clocks": machine.clocks,
+        "interfaces": machine.interfaces,
+        "infiniband": machine.infiniband,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Folder};
+    use crate::read::read_records;
+    use crate::record::Record;
+
+    fn recorded() -> Run {
+        let folder = Folder::new();
+        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let Some(Record::Run(run)) = records.into_iter().next() else { panic!("no run") };
+        *run
+    }
+
+    #[test]
+    fn the_fingerprint_changes_with_what_changes_times() {
+        let check = |change: fn(&mut Run), is_other: bool| {
+            let mut run = recorded();
+            change(&mut run);
+            assert_eq!(fingerprint(&run) != run.fingerprint, is_other);
+        };
+        check(|_| (), false);
+        check(|run| run.machines[0].cpu.turbo = Some(true), true);
+        check(|run| run.machines[0].kernel.options = Some("nosmt".into()), true);
+        check(|run| run.suite.binary_sha256 = Some("0".into()), true);
+        check(|run| run.world.ranks[1].cpus = Some("1".into()), true);
+        check(|run| drop(run.launcher.env.insert("UCX_TLS".into(), "sm".into())), true);
+        check(|run| drop(run.launcher.env.insert("SLURM_JOB_ID".into(), "7".into())), false);
+        check(|run| run.world.ranks[1].pid += 1, false);
+        check(|run| run.machines[0].nodes.clear(), false);
+        check(|run| run.machines[0].memory.available_bytes = Some(1), false);
+    }
+}

@@ -1,0 +1,215 @@
+//! Tables of models for people: one block per sweep, one row per fit.
+//!
+//! ```text
+//!   # comet/echo, echo hops=1 procs=2: t = t0 + n / r_inf, weights: interval
+//!   # fit            from_B     to_B  points                 t0_us            r_inf_MB/s …
+//!   line                0     4096      12     79.00 [78.1, 79.9]   1.587 [1.56, 1.62] …
+//! ```
+//!
+//! Beside a number stands its 95 % interval.
+//! Of t0, r∞, n½ and π₀ none is ever printed alone, because each of them can be had at the cost of
+//! another; two of the four are independent (PARKBENCH report, COMMS1).
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::Format;
+use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Record};
+
+/// Digits of a size, enough for whole bytes.
+const SIZE_DIGITS: usize = 10;
+/// Digits of a parameter, and of the ends of its interval.
+const DIGITS: usize = 4;
+/// Most digits behind the point.
+const MAX_DECIMALS: i64 = 12;
+/// Exponents of numbers that are written out; beyond them are ends of intervals that say nothing.
+const PLAIN_EXPONENTS: std::ops::RangeInclusive<i64> = -9..=14;
+
+/// A table of all models; other records are passed over.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelTable;
+
+impl Format for ModelTable {
+    fn name(&self) -> &'static str {
+        "models"
+    }
+
+    fn summary(&self) -> &'static str {
+        "fitted laws with their intervals: times in us, rates in MB/s (10^6 bytes)"
+    }
+
+    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+        for record in records {
+            if let Record::Model(model) = record {
+                out.write_all(block(model).as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One line about `model`: the fit to quote, and whether to trust it.
+pub(super) fn summary(model: &Model) -> String {
+    let Some(fit) = model.fits.first() else { return "none".into() };
+    let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
+    let worst = 100.0 * fit.quality.max_relative_residual;
+    let at = number(fit.quality.max_at, SIZE_DIGITS) + " " + &model.x_unit;
+    let (at, verdict) = (at.trim_end(), fit.quality.verdict.name());
+    let breaks = breakpoints(model).map_or(String::new(), |text| format!("; {text}"));
+    let parameters = parameters.join(", ");
+    format!("{}: {parameters}; worst error {worst:.1} % at {at}; {verdict}{breaks}", fit.law)
+}
+
+fn block(model: &Model) -> String {
+    let Some(first) = model.fits.first() else { return String::new() };
+    let params = model.params.0.iter().map(|(name, value)| format!(" {name}={value}"));
+    let sweep = model.variant.clone().unwrap_or_default() + &params.collect::<String>();
+    let mut text = format!("# {}/{}, {sweep}: {}", model.suite, model.kernel, first.law);
+    writeln!(text, ", weights: {}", model.weights).expect("a string takes any text");
+    let rows: Vec<Vec<String>> =
+        std::iter::once(head(model, first)).chain(model.fits.iter().map(row)).collect();
+    for (index, row) in rows.iter().enumerate() {
+        let mark = if index == 0 { '#' } else { ' ' };
+        text += &format!("{mark}{}\n", aligned(row, &rows));
+    }
+    for note in notes(model) {
+        text += &format!("# {note}\n");
+    }
+    text + "\n"
+}
+
+fn head(model: &Model, fit: &Fit) -> Vec<String> {
+    let with_unit = |name: &str, unit: &str| {
+        if unit.is_empty() { name.to_owned() } else { format!("{name}_{unit}") }
+    };
+    let extent = ["from", "to"].map(|name| with_unit(name, &model.x_unit));
+    let parameters = fit.parameters.iter().map(|of| with_unit(&of.name, &of.unit));
+    let quality = ["rmse_%", "worst_%", "verdict"].map(str::to_owned);
+    let name = ["fit".to_owned()];
+    let points = ["points".to_owned()];
+    name.into_iter().chain(extent).chain(points).chain(parameters).chain(quality).collect()
+}
+
+fn row(fit: &Fit) -> Vec<String> {
+    let quality = &fit.quality;
+    let percent = |share: f64| format!("{:.2}", 100.0 * share);
+    let mut cells = vec![
+        fit.name.clone(),
+        number(fit.from, SIZE_DIGITS),
+        number(fit.to, SIZE_DIGITS),
+        quality.n_points.to_string(),
+    ];
+    cells.extend(fit.parameters.iter().map(with_interval));
+    cells.extend([percent(quality.relative_rmse), percent(quality.max_relative_residual)]);
+    cells.push(quality.verdict.name().into());
+    cells
+}
+
+/// The cells of `row`, each as wide as the widest of its column in `rows`.
+fn aligned(row: &[String], rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+    };
+    let mut line = String::new();
+    for (column, cell) in row.iter().enumerate() {
+        let width = width(column).unwrap_or(0);
+        line += &if column == 0 { format!(" {cell:<width$}") } else { format!("  {cell:>width$}") };
+    }
+    line
+}
+
+/// What stands below the rows of `model`.
+fn notes(model: &Model) -> Vec<String> {
+    let mut notes = Vec::new();
+    if model.model == "line" {
+        notes.push(
+            "two of t0, r_inf, n_half and pi0 are independent: n_half = t0 r_inf, \
+             pi0 = r_inf / n_half"
+                .to_owned(),
+        );
+    }
+    if model.fits.iter().flat_map(|fit| &fit.parameters).any(|of| of.name == "intercept") {
+        notes.push(
+            "t0 is a startup time where the smallest size is; elsewhere, an intercept".into(),
+        );
+    }
+    notes.extend(breakpoints(model));
+    if !model.marks.is_empty() {
+        let marks: Vec<String> = model.marks.iter().map(plain).collect();
+        notes.push(format!("measured: {}", marks.join(", ")));
+    }
+    notes.extend(model.warnings.iter().map(|warning| format!("warning: {warning}")));
+    notes
+}
+
+/// Where `model` is cut, if it is.
+fn breakpoints(model: &Model) -> Option<String> {
+    let unit = &model.x_unit;
+    let text = |breakpoint: &Breakpoint| {
+        let at = number(breakpoint.at, SIZE_DIGITS);
+        let how = match breakpoint.how {
+            BreakpointSource::Given => ", given".into(),
+            BreakpointSource::Searched => interval(breakpoint.low, breakpoint.high, SIZE_DIGITS),
+        };
+        format!("{at} {unit}{how}")
+    };
+    let texts: Vec<String> = model.breakpoints.iter().map(text).collect();
+    let n_segments = texts.len() + 1;
+    (n_segments > 1).then(|| format!("{n_segments} segments, break after {}", texts.join(" and ")))
+}
+
+/// A parameter in a sentence.
+fn plain(parameter: &Parameter) -> String {
+    let Parameter { name, unit, value, .. } = parameter;
+    let value = value.map_or("-".into(), |value| number(value, DIGITS));
+    format!("{name} {value} {unit}").trim_end().to_owned()
+}
+
+/// A parameter in a cell.
+fn with_interval(parameter: &Parameter) -> String {
+    let Parameter { value, low, high, .. } = *parameter;
+    let Some(value) = value else { return "-".into() };
+    number(value, DIGITS) + &interval(low, high, DIGITS)
+}
+
+fn interval(low: Option<f64>, high: Option<f64>, n_digits: usize) -> String {
+    if low.is_none() && high.is_none() {
+        return String::new();
+    }
+    let [low, high] = [low, high].map(|end| end.map_or("-".into(), |end| number(end, n_digits)));
+    format!(" [{low}, {high}]")
+}
+
+/// `value` with at least so many digits, but without zeros behind the point that say nothing.
+fn number(value: f64, n_digits: usize) -> String {
+    let exponent =
+        format!("{value:e}").rsplit('e').next().and_then(|text| text.parse::<i64>().ok());
+    if exponent.is_some_and(|exponent| !PLAIN_EXPONENTS.contains(&exponent)) {
+        return format!("{value:.2e}");
+    }
+    let n_digits = i64::try_from(n_digits).unwrap_or(i64::MAX);
+    let n_decimals = (n_digits - 1 - exponent.unwrap_or(0)).clamp(0, MAX_DECIMALS);
+    let text = format!("{value:.0$}", usize::try_from(n_decimals).unwrap_or(0));
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_as_many_digits_as_they_need() {
+        let check = |value, n_digits, expected: &str| assert_eq!(number(value, n_digits), expected);
+        check(79.0, 4, "79");
+        check(1.587_301, 4, "1.587");
+        check(0.000_123_456, 4, "0.0001235");
+        check(4_194_304.0, 10, "4194304");
+        check(4_194_304.7, 3, "4194305");
+        check(0.0, 4, "0");
+        check(3.811e71, 4, "3.81e71");
+        check(-2e-30, 4, "-2.00e-30");
+    }
+}

@@ -1,0 +1,194 @@
+//! Times over sizes: Hockney's four parameters, by the robust line, by segments, and as PARKBENCH
+//! fits them.
+//!
+//! Two of the four are independent: n½ = t0 r∞ and π₀ = r∞ / n½ (PARKBENCH report, COMMS1), so they
+//! always stand together. The size is what an operation moves, where the point says so: then r∞ is
+//! the rate of all bytes, as COMMS3 wants it, and n½ is also given for the length of one message.
+
+use comet_core::fit::{Line, Marks, Rules, Segment, Weights, breaks, segments, segments_at};
+
+use super::sweep::{SIZES, groups, half_widths_us, number, real, time_us, weights};
+use super::wire::{blank, fit, parameter, scaled};
+use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Point};
+
+const LAW: &str = "t = t0 + n / r_inf";
+
+/// Start of the random numbers that the intervals of breakpoints are drawn with.
+const SEED: u64 = 1993;
+
+/// The models of all sweeps over sizes.
+pub(super) fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
+    let of_axis = |&(axis, unit): &(&'static str, &'static str)| {
+        let swept: Vec<&Point> =
+            points.iter().copied().filter(|point| number(point, axis).is_some()).collect();
+        let sweeps = groups(&swept, &[axis], true).into_iter();
+        sweeps.filter_map(move |points| model(points, axis, unit, breakpoints)).collect::<Vec<_>>()
+    };
+    SIZES.iter().flat_map(of_axis).collect()
+}
+
+/// The model of `points`, if a line can be put through them.
+fn model(
+    mut points: Vec<&Point>,
+    axis: &'static str,
+    unit: &'static str,
+    breakpoints: &[u64],
+) -> Option<Model> {
+    points.sort_by_key(|point| number(point, axis));
+    let scale = Scale::of(&points, axis, unit);
+    let pair = |point: &&Point| Some((scale.size(number(point, axis)?), time_us(point)?));
+    let pairs: Vec<(f64, f64)> = points.iter().map(pair).collect::<Option<_>>()?;
+    let widths = half_widths_us(&points);
+    let sweep = Sweep { pairs: &pairs, weights: weights(widths.as_deref()), scale };
+    let given: Vec<f64> = breakpoints.iter().map(|size| scale.size(*size)).collect();
+    let mut model = blank(&points, &[axis], "line", [scale.x, scale.unit]);
+    if widths.is_some() {
+        model.weights = "interval".into();
+    }
+    sweep.describe(&given, &mut model)?;
+    Some(model)
+}
+
+/// What sizes are counted in.
+#[derive(Clone, Copy)]
+struct Scale {
+    x: &'static str,
+    unit: &'static str,
+    axis_unit: &'static str,
+    /// Units of `x` for each one of the axis.
+    factor: f64,
+}
+
+impl Scale {
+    /// Bytes that an operation moves, if they are a multiple of the axis; or else the axis itself.
+    fn of(points: &[&Point], axis: &'static str, axis_unit: &'static str) -> Self {
+        let factor = |point: &Point| {
+            let bytes = point.value.as_ref()?.bytes_per_op?;
+            let length = number(point, axis).filter(|length| *length > 0)?;
+            (bytes > 0).then(|| real(bytes) / real(length))
+        };
+        let is_zero = |point: &&&Point| number(point, axis) == Some(0);
+        let factors: Option<Vec<f64>> =
+            points.iter().filter(|point| !is_zero(point)).map(|point| factor(point)).collect();
+        let common = factors.and_then(|factors| {
+            let first = *factors.first()?;
+            factors.iter().all(|factor| *factor == first).then_some(first)
+        });
+        match common {
+            Some(factor) if factor != 1.0 => {
+                Self { x: "bytes_per_op", unit: "B", axis_unit, factor }
+            }
+            _ => Self { x: axis, unit: axis_unit, axis_unit, factor: 1.0 },
+        }
+    }
+
+    fn size(&self, of_axis: u64) -> f64 {
+        real(of_axis) * self.factor
+    }
+
+    /// Unit of a rate in sizes over us.
+    fn rate_unit(&self) -> &'static str {
+        if self.unit == "B" { "MB/s" } else { "10^6 doubles/s" }
+    }
+}
+
+/// Sizes with times in us, ascending.
+struct Sweep<'a> {
+    pairs: &'a [(f64, f64)],
+    weights: Weights<'a>,
+    scale: Scale,
+}
+
+impl Sweep<'_> {
+    /// Adds all fits to `model`; `None` if there is not even a line.
+    fn describe(&self, given: &[f64], model: &mut Model) -> Option<()> {
+        let whole = Line::fit_robust(self.pairs, self.weights).ok()?;
+        let extent = [self.pairs[0].0, self.pairs[self.pairs.len() - 1].0];
+        let found = segments(self.pairs, &Rules::default()).ok()?;
+        model.breakpoints =
+            if given.is_empty() { self.searched(&found) } else { self.given(given) };
+        let cuts: Vec<f64> = model.breakpoints.iter().map(|breakpoint| breakpoint.at).collect();
+        model.fits.push(self.fit("line", extent, &whole, found.len()));
+        if !cuts.is_empty() {
+            match segments_at(self.pairs, &cuts, self.weights, Line::fit_robust) {
+                Ok(segments) => model.fits.extend(self.parts("segment", &segments)),
+                Err(reason) => model.warnings.push(format!("no_segments: {reason}")),
+            }
+        }
+        // PARKBENCH cuts where it is told to, and nowhere else.
+        match segments_at(self.pairs, given, Weights::Equal, Line::fit) {
+            Ok(segments) => model.fits.extend(self.parts("parkbench_ols", &segments)),
+            Err(reason) => model.warnings.push(format!("no_parkbench_ols: {reason}")),
+        }
+        if whole.startup().is_none() {
+            model.warnings.push("t0_nonpositive".into());
+        }
+        model.marks = self.marks();
+        Some(())
+    }
+
+    /// The breakpoints between the segments that the points show.
+    fn searched(&self, found: &[Segment]) -> Vec<Breakpoint> {
+        let breaks = breaks(self.pairs, found, &Rules::default(), SEED).unwrap_or_default();
+        let wire = |found: comet_core::fit::Break| Breakpoint {
+            at: found.above,
+            how: BreakpointSource::Searched,
+            low: Some(found.range.low),
+            high: Some(found.range.high),
+        };
+        breaks.into_iter().map(wire).collect()
+    }
+
+    /// Those of the user that lie within the sweep.
+    fn given(&self, sizes: &[f64]) -> Vec<Breakpoint> {
+        let (first, last) = (self.pairs[0].0, self.pairs[self.pairs.len() - 1].0);
+        let mut inside: Vec<f64> =
+            sizes.iter().copied().filter(|at| (first..last).contains(at)).collect();
+        inside.sort_by(f64::total_cmp);
+        inside.dedup();
+        let wire = |at| Breakpoint { at, how: BreakpointSource::Given, low: None, high: None };
+        inside.into_iter().map(wire).collect()
+    }
+
+    fn parts(&self, name: &str, segments: &[Segment]) -> Vec<Fit> {
+        let part = |segment: &Segment| self.fit(name, [segment.from, segment.to], &segment.line, 1);
+        segments.iter().map(part).collect()
+    }
+
+    fn fit(&self, name: &str, extent: [f64; 2], line: &Line, n_segments: usize) -> Fit {
+        let starts_first = extent[0] == self.pairs[0].0;
+        fit([name, LAW], extent, self.parameters(line, starts_first), &line.quality, n_segments)
+    }
+
+    /// The four together, never one alone. Only the smallest sizes have a startup time; further up
+    /// it is the intercept of a segment.
+    fn parameters(&self, line: &Line, is_startup: bool) -> Vec<Parameter> {
+        let Scale { unit, axis_unit, factor, .. } = self.scale;
+        let t0 = if is_startup { "t0" } else { "intercept" };
+        let mut parameters = vec![
+            parameter(t0, "us", line.startup(), line.t0_range()),
+            parameter("r_inf", self.scale.rate_unit(), line.r_inf(), line.r_inf_range()),
+            parameter("n_half", unit, line.n_half(), line.n_half_range()),
+            parameter("pi0", "kHz", line.pi_0().map(|x| 1e3 * x), scaled(line.pi_0_range(), 1e3)),
+        ];
+        if factor != 1.0 {
+            let length = line.n_half().map(|n| n / factor);
+            let range = scaled(line.n_half_range(), 1.0 / factor);
+            parameters.push(parameter("n_half_length", axis_unit, length, range));
+        }
+        parameters
+    }
+
+    /// The best rate, and where half and nine tenths of it are reached.
+    fn marks(&self) -> Vec<Parameter> {
+        let Some(marks) = Marks::of(self.pairs) else { return Vec::new() };
+        let mark = |name, unit, value| parameter(name, unit, value, None);
+        let unit = self.scale.unit;
+        vec![
+            mark("best_rate", self.scale.rate_unit(), Some(marks.peak)),
+            mark("best_rate_at", unit, Some(marks.peak_at)),
+            mark("n_half_measured", unit, marks.half_at),
+            mark("n_0.9_measured", unit, marks.ninety_at),
+        ]
+    }
+}

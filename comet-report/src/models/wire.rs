@@ -1,0 +1,86 @@
+//! Fits of the core as they stand in the record: plain numbers with names and units.
+
+use comet_core::fit::{self, Range};
+
+use crate::record::{Fit, FitQuality, Model, Parameter, Point, Verdict};
+
+use super::sweep::without;
+
+/// A model of `points` without fits yet; their parameters differ in `free` alone.
+pub(super) fn blank(
+    points: &[&Point],
+    free: &[&str],
+    model: &str,
+    [x, x_unit]: [&str; 2],
+) -> Model {
+    let last = points[points.len() - 1];
+    Model {
+        run_id: last.run_id.clone(),
+        suite: last.suite.clone(),
+        kernel: last.kernel.clone(),
+        variant: last.variant.clone(),
+        params: without(&last.params, free),
+        model: model.into(),
+        x: x.into(),
+        x_unit: x_unit.into(),
+        weights: "relative".into(),
+        fits: Vec::new(),
+        breakpoints: Vec::new(),
+        marks: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// A number with its interval; what is not finite is not known.
+pub(super) fn parameter(
+    name: &str,
+    unit: &str,
+    value: Option<f64>,
+    range: Option<Range>,
+) -> Parameter {
+    let known = |number: Option<f64>| number.filter(|number| number.is_finite());
+    Parameter {
+        name: name.into(),
+        unit: unit.into(),
+        value: known(value),
+        low: known(range.map(|range| range.low)),
+        high: known(range.map(|range| range.high)),
+    }
+}
+
+/// `range` in a unit that is `factor` times smaller.
+pub(super) fn scaled(range: Option<Range>, factor: f64) -> Option<Range> {
+    range.map(|range| Range { low: range.low * factor, high: range.high * factor })
+}
+
+/// A fit of the law `law` to points whose `x` are in `extent`; the sweep falls into `n_segments`.
+pub(super) fn fit(
+    [name, law]: [&str; 2],
+    extent: [f64; 2],
+    parameters: Vec<Parameter>,
+    quality: &fit::Quality,
+    n_segments: usize,
+) -> Fit {
+    let [from, to] = extent;
+    let quality = wire_quality(quality, quality.verdict(n_segments));
+    Fit { name: name.into(), law: law.into(), from, to, parameters, quality }
+}
+
+fn wire_quality(quality: &fit::Quality, verdict: fit::Verdict) -> FitQuality {
+    let fit::Quality { n_points, dof, chi2_red, relative_rmse, .. } = *quality;
+    FitQuality {
+        n_points,
+        dof,
+        chi2_red,
+        relative_rmse,
+        max_relative_residual: quality.max_relative_residual,
+        max_at: quality.max_at,
+        runs_p: quality.runs_p,
+        bic: quality.bic,
+        verdict: match verdict {
+            fit::Verdict::Good => Verdict::Good,
+            fit::Verdict::Segment => Verdict::Segment,
+            fit::Verdict::Poor => Verdict::Poor,
+        },
+    }
+}

@@ -1,0 +1,68 @@
+//! How good a measurement is, turned into its part of the record.
+
+use comet_core::event::{ClockCalibration, Measurement, SeriesResult};
+use comet_core::sample::Sample;
+use comet_core::stats;
+
+use crate::points::summary;
+use crate::record::{Interval, Overhead, Quality};
+
+/// How good `result` is, a series of `measurement`; `clock` is what the clock costs.
+pub(crate) fn quality(
+    measurement: &Measurement,
+    result: &SeriesResult,
+    clock: Option<ClockCalibration>,
+) -> Quality {
+    let diagnosis = &result.diagnosis;
+    let usage = measurement.usage;
+    Quality {
+        slice_medians_ns: result.slice_medians_ns.clone(),
+        slice_lengths: result.slice_lengths.clone(),
+        interval_ns: result.interval.map(interval),
+        p90_interval_ns: result.p90_interval.map(interval),
+        p99_interval_ns: result.p99_interval.map(interval),
+        converged: measurement.converged,
+        is_steady: measurement.is_steady,
+        invalid: result.invalid.clone(),
+        autocorrelation_samples: diagnosis.tau_samples,
+        regime_ratio: diagnosis.regime_ratio,
+        lag1_correlation: diagnosis.lag1,
+        has_regimes: diagnosis.regime_ratio.map(|_| diagnosis.has_regimes()),
+        drifts: diagnosis.lag1.map(|_| diagnosis.drifts()),
+        is_bimodal: diagnosis.is_bimodal,
+        n_mild_outliers: diagnosis.n_mild,
+        n_severe_outliers: diagnosis.n_severe,
+        involuntary_switches: usage.map(|usage| usage.involuntary_switches),
+        page_faults: usage.map(|usage| usage.page_faults),
+        overhead_ns: overhead(measurement, clock),
+        rank_samples_ns: rank_samples_ns(measurement, result),
+    }
+}
+
+fn interval(interval: stats::Interval) -> Interval {
+    let stats::Interval { low, high, level, method } = interval;
+    Interval { low, high, level, method: method.name().into() }
+}
+
+fn overhead(measurement: &Measurement, clock: Option<ClockCalibration>) -> Overhead {
+    let repetitions = f64::from(measurement.pace.repetitions);
+    let (pair_ns, loop_ns) = clock.map_or((0.0, 0.0), |c| (c.pair_bias_ns, c.loop_ns));
+    Overhead { clock: pair_ns / repetitions, empty_loop: loop_ns }
+}
+
+/// Summary over the intervals of all ranks, where several sampled.
+fn rank_samples_ns(
+    measurement: &Measurement,
+    result: &SeriesResult,
+) -> Option<crate::record::Summary> {
+    let n_samples = result.ranks.first().filter(|_| result.ranks.len() > 1)?.samples.len();
+    let divisor = f64::from(measurement.pace.repetitions) * f64::from(result.definition.divisor());
+    let of_sample = |index: usize| {
+        let of_ranks: Vec<Sample> =
+            result.ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
+        result.definition.of_each_rank_ns(&of_ranks)
+    };
+    let is_valid = |index: &usize| result.invalid.binary_search(index).is_err();
+    let all_ns = (0..n_samples).filter(is_valid).flat_map(of_sample).map(|ns| ns / divisor);
+    stats::Summary::of(&all_ns.collect::<Vec<_>>()).map(|of_all| summary(&of_all))
+}

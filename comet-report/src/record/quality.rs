@@ -1,0 +1,77 @@
+//! Wire types of how good a point is: its slices, its interval, and what disturbed it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Summary;
+
+/// How good a point is. All times are in nanoseconds for one operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Quality {
+    /// Median of each slice, a visit of the case, in time order.
+    pub slice_medians_ns: Vec<f64>,
+    /// Number of samples of each slice.
+    pub slice_lengths: Vec<usize>,
+    /// Where the median lies within this launch; `null` below 5 slices.
+    pub interval_ns: Option<Interval>,
+    /// Where the 90th percentile lies, by resampling of slices; `null` below 5 slices.
+    pub p90_interval_ns: Option<Interval>,
+    /// Where the 99th percentile lies, likewise.
+    pub p99_interval_ns: Option<Interval>,
+    /// Whether the interval is as narrow as it was to be; `null` where there was no target.
+    pub converged: Option<bool>,
+    /// Whether the warm-up ended in a steady state.
+    pub is_steady: bool,
+    /// Numbers of the samples that started too late in their window, and make no value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<usize>,
+    /// Over how many samples values are correlated; `null` where slices are too short to tell.
+    pub autocorrelation_samples: Option<f64>,
+    /// Variance of the slice medians over that of independent samples; far above 1 where the
+    /// machine changes between a few states.
+    pub regime_ratio: Option<f64>,
+    /// Correlation of each slice median with the next.
+    pub lag1_correlation: Option<f64>,
+    /// Whether the machine changed between a few states, by that ratio.
+    pub has_regimes: Option<bool>,
+    /// Whether the times drifted, by that correlation.
+    pub drifts: Option<bool>,
+    /// Whether the slice medians fall into two groups.
+    pub is_bimodal: bool,
+    /// Values beyond 1.5 times the distance of the quartiles, but not beyond 3 times.
+    pub n_mild_outliers: usize,
+    /// Values beyond 3 times the distance of the quartiles.
+    pub n_severe_outliers: usize,
+    /// How often the system took a processor from a rank during the slices; `null` where it does
+    /// not tell.
+    pub involuntary_switches: Option<u64>,
+    /// How often memory of a rank was missing during the slices, likewise.
+    pub page_faults: Option<u64>,
+    /// What the two clock readings and the loop add to one operation, where nothing waits. It is
+    /// not subtracted.
+    pub overhead_ns: Overhead,
+    /// Summary over the intervals of all ranks, not over those of the slowest or of their mean.
+    pub rank_samples_ns: Option<Summary>,
+}
+
+/// What measuring adds to one operation, in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Overhead {
+    /// Share of an empty interval.
+    pub clock: f64,
+    /// One turn of an empty loop.
+    pub empty_loop: f64,
+}
+
+/// An interval of confidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Share of repeated measurements whose interval holds the true value (`0.95`).
+    pub level: f64,
+    /// How it was found (`order_statistics`, `student_t`, `bootstrap`).
+    pub method: String,
+}

@@ -1,0 +1,128 @@
+//! By which method times are taken: definitions, rules and starts by command line, and what the
+//! record says of them and of how good the numbers are.
+
+use serde_json::Value;
+
+use crate::records::Records;
+use crate::support::{Folder, Output};
+
+/// What `line` prints and records.
+#[track_caller]
+fn run(line: &str) -> (Output, Records) {
+    let folder = Folder::new();
+    let output = folder.run(&format!("{line} --out r.jsonl")).success();
+    folder.run("validate r.jsonl").success();
+    (output, folder.records("r.jsonl"))
+}
+
+#[track_caller]
+fn check_definition(asked: &str, id: &str, expected: &str) {
+    let line = format!("{id} -n 2 --profile quick --samples 3 --definition {asked} -s 8");
+    let (_, records) = run(&line);
+    for point in records.points() {
+        assert_eq!(point["value"]["definition"], expected, "{line}");
+    }
+}
+
+#[test]
+fn operations_of_all_ranks_are_measured_by_any_definition() {
+    for (asked, expected) in [
+        ("D1", "D1 completion"),
+        ("max_local", "D2 max_local"),
+        ("D3", "D3 test_node"),
+        ("d5", "D5 loop_mean"),
+        ("D6", "D6 call_mean"),
+        ("D7", "D7 closed_by_barrier"),
+        ("D8", "D8 barrier_subtracted"),
+        ("release", "D9 release"),
+    ] {
+        check_definition(asked, "comet/broadcast", expected);
+    }
+    check_definition("D1", "matrix/update_guard", "D1 completion");
+    check_definition("D5", "comet/barrier", "D5 loop_mean");
+}
+
+#[test]
+fn a_kernel_that_does_not_admit_a_definition_keeps_its_own_and_says_so() {
+    check_definition("D5", "comet/echo", "D4 half_round_trip");
+    check_definition("D7", "comet/barrier", "D3 test_node");
+    let (output, _) = run("echo -n 2 --profile quick --samples 3 --definition D5 -s 8");
+    assert!(output.stderr.contains("comet/echo"), "{output:?}");
+}
+
+#[test]
+fn raw_samples_tell_what_was_subtracted_and_who_was_late() {
+    let (_, records) = run("broadcast -n 2 -s 8 --samples 5 --definition D8");
+    let point = records.points().next().expect("a point");
+    let reference = point["reference_ns"].as_array().expect("barriers alone");
+    assert_eq!(Some(reference.len()), point["samples"]["data"].as_array().map(Vec::len));
+    let line = "reduction --machine ipsc860 -n 4 --vector-lengths 8 --samples 5 --sync window";
+    let (_, records) = run(line);
+    let point = records.points().next().expect("a point");
+    assert_eq!(point["plan"]["sync"], "window");
+    let late_ns = point["late_ns"].as_array().expect("windows opened");
+    assert_eq!(Some(late_ns.len()), point["samples"]["data"].as_array().map(Vec::len));
+}
+
+#[test]
+fn rules_are_recorded_with_what_they_quote() {
+    for (rules, quote, definition) in [
+        ("imb", "mean", "D5 loop_mean"),
+        ("osu", "mean", "D6 call_mean"),
+        ("skampi", "middle_mean", "D2 max_local"),
+        ("thesis", "corrected", "D1 completion"),
+    ] {
+        let (_, records) = run(&format!("reduction -n 2 --vector-lengths 8 --rules {rules}"));
+        let point = records.points().next().expect("a point");
+        assert_eq!(records.run()["config"]["rules"], rules);
+        assert_eq!(point["value"]["quote"], quote, "{rules}");
+        assert_eq!(point["value"]["definition"], definition, "{rules}");
+        let quoted = &point["quoted_ns"];
+        assert!(quoted.is_null() || quoted.as_f64().is_some_and(|ns| ns > 0.0), "{point}");
+    }
+}
+
+#[test]
+fn a_point_of_the_default_profile_says_how_good_it_is() {
+    let (_, records) = run("barrier -n 2");
+    let point = records.points().next().expect("a point");
+    let quality = &point["quality"];
+    let n_slices = quality["slice_medians_ns"].as_array().expect("slices").len();
+    assert!((10..=20).contains(&n_slices), "{n_slices} slices");
+    let bound = |end: &str| quality["interval_ns"][end].as_f64().expect("an interval");
+    let median = point["time_ns"]["median"].as_f64().expect("a median");
+    assert!(bound("low") <= bound("high") && median > 0.0, "{quality}");
+    assert_eq!(quality["interval_ns"]["method"], "order_statistics");
+    assert!(quality["converged"].is_boolean() && quality["is_steady"].is_boolean());
+    assert!(quality["overhead_ns"]["clock"].as_f64().is_some_and(|ns| ns > 0.0), "{quality}");
+    let clock = &records.run()["clock"];
+    assert_eq!((clock["domains"].as_u64(), clock["bound_ns"].as_u64()), (Some(1), Some(0)));
+    assert!(clock["gaps"]["n"].as_u64().is_some_and(|n| n > 1000), "{clock}");
+}
+
+#[test]
+fn what_cannot_be_is_answered_with_what_can() {
+    let check = |options: &str, words: &str| {
+        let output = Folder::new().run(&format!("reduction -n 2 {options}")).code(2);
+        assert!(output.stderr.contains(words), "{options}: {output:?}");
+    };
+    check("--definition D11", "D9 release");
+    check("--sync together", "double-barrier");
+    check("--rules netperf", "skampi");
+    check("--target 99", "between 0.01 and 50 percent");
+    check("--skew first", "write last:0.5");
+    check("--refine all", "verified");
+}
+
+#[test]
+fn a_sweep_is_refined_where_it_switches_protocols() {
+    let line = "echo --machine ipsc860 -n 2 --hops 1 -s 0,8,32,64,128,256,1Ki,4Ki,16Ki \
+                --refine verified";
+    let (_, records) = run(line);
+    let lengths: Vec<u64> =
+        records.points().filter_map(|point| point["params"]["length_bytes"].as_u64()).collect();
+    assert!(lengths.is_sorted() && lengths.len() > 9, "{lengths:?}");
+    assert!(lengths.contains(&100) && lengths.contains(&101), "{lengths:?}");
+    let of_all = |point: &Value| point["status"] == "ok";
+    assert!(records.points().all(of_all));
+}

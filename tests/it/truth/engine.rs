@@ -1,0 +1,233 @@
+//! The measuring engine against the truth: it ends whatever the noise, all ranks agree whatever
+//! their delays, batches change nothing, definitions are what they say, and switches are found to
+//! the byte.
+
+use comet_core::definition::Definition;
+use comet_core::driver::{Rules, Settings};
+use comet_core::event::Measurement;
+use comet_core::kernel::{Case, LENGTH_BYTES, Profile};
+use comet_core::refine::Rule;
+use comet_core::sync::{Skew, Sync};
+use comet_sim::machine::{Delay, Machine, NoiseSource};
+
+use super::bench::{Bench, settings};
+use super::draws::Draws;
+use super::machines;
+
+/// How many random schedules are tried; `COMET_TRUTH_SEEDS` asks for more.
+fn n_seeds() -> u64 {
+    std::env::var("COMET_TRUTH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
+}
+
+/// The settings of the default profile, with as little to do for each slice as can be.
+fn standard() -> Settings {
+    let mut settings = Settings::of(Profile::Standard);
+    settings.slices.max_samples = 20;
+    settings.repetitions = Some(1);
+    settings
+}
+
+fn cases(bench: &Bench) -> Vec<Case> {
+    let cases = [
+        bench.case("comet/echo", &[1, 100]),
+        bench.case("comet/reduction", &[8]),
+        bench.case("comet/barrier", &[]),
+    ];
+    cases.into_iter().flatten().collect()
+}
+
+fn noisy(sources: &[NoiseSource]) -> Machine {
+    let mut machine = machines::flat();
+    machine.noise.seed = 5;
+    machine.noise.sources = sources.to_vec();
+    machine
+}
+
+/// Whether the case ended by one of the reasons that it may end for.
+#[track_caller]
+fn check_end(measurement: &Measurement, settings: &Settings) {
+    let (slices, n_slices) = (settings.slices, measurement.n_slices);
+    assert!((slices.min..=slices.max).contains(&n_slices), "{n_slices} slices");
+    let is_narrow = measurement.series.iter().all(|series| {
+        let (interval, median) = (series.interval.unwrap(), series.summary.median);
+        interval.half_width() <= 0.025 * median.max(1.0)
+    });
+    let label = measurement.case.label();
+    assert_eq!(measurement.converged, Some(is_narrow), "{label}");
+    let sampled_ns: f64 = measurement.series.iter().map(|s| s.values_ns.iter().sum::<f64>()).sum();
+    let is_spent = sampled_ns >= 0.5 * settings.case_budget_ns as f64;
+    assert!(is_narrow || n_slices == slices.max || is_spent, "{label} stopped early");
+}
+
+#[test]
+fn the_stop_rule_ends_for_every_kind_of_noise() {
+    let sources = [
+        NoiseSource::LogNormal { sigma: 0.02 },
+        NoiseSource::LogNormal { sigma: 0.5 },
+        NoiseSource::Spike { probability: 0.02, mean_ps: 50_000_000 },
+        NoiseSource::Outlier { probability: 0.01, scale: 50.0 },
+        NoiseSource::Ar1 { phi: 0.8, sigma: 0.05 },
+        NoiseSource::Regimes { sojourn: 150.0, ratio: 1.5 },
+        NoiseSource::StartUp { amplitude: 6.0, tau: 30.0 },
+        NoiseSource::Detour { period_ps: 3_000_000_000, length_ps: 20_000_000 },
+    ];
+    let all = (0..=sources.len()).map(|n| match sources.get(n) {
+        Some(source) => vec![*source],
+        None => sources.to_vec(),
+    });
+    for sources in all {
+        let bench = Bench::new(&noisy(&sources), 4);
+        let settings = standard();
+        let measurements = bench.measure(&cases(&bench), &settings);
+        assert_eq!(measurements.len(), 3, "{sources:?}");
+        measurements.iter().for_each(|measurement| check_end(measurement, &settings));
+    }
+}
+
+#[test]
+fn all_ranks_agree_however_they_are_delayed() {
+    let mut draws = Draws::new(11);
+    for _ in 0..n_seeds() {
+        let n_ranks = draws.below(6) + 2;
+        let mut machine = noisy(&[NoiseSource::LogNormal { sigma: 0.1 }]);
+        machine.noise.seed = draws.below(1 << 30) as u64;
+        for _ in 0..draws.below(8) {
+            machine.faults.delays.push(Delay {
+                rank: draws.below(n_ranks),
+                operation: draws.below(3000) as u64,
+                delay_ps: draws.below(2_000_000_000) as u64,
+            });
+        }
+        let bench = Bench::new(&machine, n_ranks);
+        let cases = cases(&bench);
+        let mut settings = standard();
+        settings.slices.max_samples = 2;
+        settings.slices.max = 12;
+        // A rank that had heard other decisions than rank 0 took would end the simulation.
+        assert_eq!(bench.measure(&cases, &settings).len(), cases.len());
+    }
+}
+
+#[test]
+fn the_time_of_an_operation_does_not_depend_on_the_batch() {
+    let bench = Bench::new(&machines::ipsc860(), 4);
+    let cases: Vec<Case> = [&[1, 0], &[2, 4096]]
+        .iter()
+        .filter_map(|values| bench.case("comet/echo", *values))
+        .collect();
+    let medians = |repetitions| -> Vec<f64> {
+        let measured = bench.measure(&cases, &settings(3, repetitions));
+        measured.iter().map(|measurement| measurement.series[0].summary.median).collect()
+    };
+    let one = medians(1);
+    assert_eq!(medians(10), one);
+    assert_eq!(medians(1000), one);
+}
+
+/// The only value of the first series of `case` by `definition`, after starts by `sync`.
+fn value_ns(bench: &Bench, case: Case, definition: Definition, sync: Sync) -> f64 {
+    let settings = Settings {
+        definition: Some(definition),
+        sync: Some(sync),
+        ..settings(3, if definition.starts_together() { 1 } else { 10 })
+    };
+    let measured = bench.measure(&[case], &settings);
+    let series = &measured[0].series[0];
+    assert_eq!(series.definition, definition);
+    assert_eq!(series.summary.min, series.summary.max, "without noise, all values are one");
+    series.summary.median
+}
+
+#[test]
+fn definitions_of_one_broadcast_differ_by_what_they_say() {
+    let bench = Bench::new(&machines::flat(), 8);
+    let case = bench.case("comet/broadcast", &[96]).expect("8 ranks broadcast");
+    let value = |definition, sync| value_ns(&bench, case, definition, sync);
+    // Three levels of a tree of messages of 10 us and 8 ns a byte, and of barriers of 10 us.
+    let (down_ns, barrier_ns) = (3.0 * 10_768.0, 3.0 * 10_000.0);
+    assert_eq!(value(Definition::Completion, Sync::Window), down_ns);
+    // Ranks that enter a barrier one after the other leave it so, and D1 counts from the first.
+    for sync in [Sync::Barrier, Sync::Dissemination] {
+        let skewed_ns = value(Definition::Completion, sync);
+        assert!(skewed_ns >= down_ns, "{sync:?}: {skewed_ns}");
+    }
+    assert_eq!(value(Definition::MaxLocal, Sync::Window), down_ns);
+    assert_eq!(value(Definition::ClosedByBarrier, Sync::Barrier), down_ns + barrier_ns);
+    // The root is done when it has sent; so is the loop of all, since nothing holds the root back.
+    let sent_ns = value(Definition::TestNode, Sync::Barrier);
+    assert!(sent_ns < down_ns, "{sent_ns}");
+    // The next barrier waits for all who have not received yet, as far as it does not hide that.
+    let between_ns = value(Definition::BarrierSubtracted, Sync::Barrier);
+    assert!((sent_ns..=down_ns).contains(&between_ns), "{between_ns}");
+    let mean_ns = value(Definition::CallMean, Sync::Window);
+    let middle_ns = value(Definition::Release, Sync::Window);
+    assert!(sent_ns < mean_ns && mean_ns < down_ns, "{mean_ns}");
+    assert!(sent_ns < middle_ns && middle_ns <= down_ns, "{middle_ns}");
+}
+
+#[test]
+fn a_skew_of_the_starts_is_no_part_of_the_completion() {
+    let bench = Bench::new(&machines::flat(), 4);
+    let case = bench.case("comet/barrier", &[]).expect("4 ranks have a barrier");
+    let skewed = |skew| {
+        let settings = Settings {
+            definition: Some(Definition::Completion),
+            sync: Some(Sync::Window),
+            skew,
+            ..settings(3, 1)
+        };
+        bench.measure(&[case], &settings)[0].series[0].summary.median
+    };
+    let together_ns = skewed(Skew::None);
+    assert_eq!(together_ns, 20_000.0);
+    // What the last one waits for is there when it comes, or comes while it sends.
+    let last_ns = skewed(Skew::Last);
+    assert!(last_ns <= together_ns, "{last_ns}");
+}
+
+#[test]
+fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
+    let bench = Bench::new(&machines::flat(), 2);
+    let measure = |rules, id: &str, values: &[u64]| {
+        let settings = Settings { rules, ..Settings::of(Profile::Standard) };
+        let case = bench.case(id, values).expect("two ranks admit the case");
+        bench.measure(&[case], &settings).remove(0)
+    };
+    let counts = |m: &Measurement| (m.pace.repetitions, m.series[0].values_ns.len());
+    let echo_ns = 10_064.0;
+    for (rules, expected) in
+        [(Rules::Imb, (1000, 1)), (Rules::Osu, (10_000, 1)), (Rules::Thesis, (1000, 1))]
+    {
+        let measured = measure(rules, "comet/echo", &[1, 8]);
+        assert_eq!(counts(&measured), expected, "{rules:?}");
+        assert_eq!(measured.series[0].quoted_ns, Some(echo_ns), "{rules:?}");
+    }
+    let (n_reps, n_samples) = counts(&measure(Rules::Skampi, "comet/echo", &[1, 8]));
+    assert_eq!((n_reps, n_samples), (1, 8));
+    let of_sum = |rules| measure(rules, "comet/reduction", &[1]);
+    for (rules, definition, expected) in [
+        (Rules::Imb, Definition::LoopMean, (1000, 1)),
+        (Rules::Osu, Definition::CallMean, (1, 1000)),
+        (Rules::Skampi, Definition::MaxLocal, (1, 8)),
+    ] {
+        let measured = of_sum(rules);
+        assert_eq!(measured.series[0].definition, definition);
+        assert_eq!(counts(&measured), expected, "{rules:?}");
+    }
+}
+
+#[test]
+fn a_switch_of_protocols_is_found_to_the_byte() {
+    let bench = Bench::new(&machines::ipsc860(), 2);
+    let lengths = [0, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384, 65_536];
+    let cases: Vec<Case> =
+        lengths.iter().filter_map(|n| bench.case("comet/echo", &[1, *n])).collect();
+    let mut settings = Settings { refine: Some(Rule::Verified), ..standard() };
+    settings.slices.max_samples = 1;
+    let measured = bench.measure(&cases, &settings);
+    let sizes: Vec<u64> = measured.iter().map(|m| m.case.value(&LENGTH_BYTES)).collect();
+    assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+    assert!(sizes.len() > lengths.len() && sizes.len() <= 140, "{sizes:?}");
+    let is_bracketed = [100, 101].iter().all(|size| sizes.contains(size));
+    assert!(is_bracketed, "the iPSC/860 changes its protocol above 100 bytes: {sizes:?}");
+}
