@@ -192,6 +192,17 @@ pub struct RunEnd {
     pub wall_ns: u64,
 }
 
+/// One turn of slices.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// The kernel.
+    pub info: &'static KernelInfo,
+    /// Number of the pass, from 2: the first is that in which the cases are started.
+    pub number: u32,
+    /// How many cases get a slice.
+    pub n_open: usize,
+}
+
 /// What happens during a run, in this order; rank 0 tells its listener.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -199,6 +210,8 @@ pub enum Event<'a> {
     RunStarted(&'a RunStart),
     /// A case is about to be verified and measured.
     CaseStarted(&'a Case),
+    /// Cases of one kernel, all of which have a slice, are about to get another.
+    PassStarted(&'a Pass),
     /// A case was verified and measured.
     CaseFinished(&'a Measurement),
     /// A case has no numbers.

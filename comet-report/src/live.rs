@@ -35,7 +35,7 @@ impl<W: Write> LiveTable<W> {
                 self.points.start(start);
                 self.table.ranks(start.n_ranks, &clock(start, None))?;
             }
-            Event::CaseStarted(_) => return Ok(()),
+            Event::CaseStarted(_) | Event::PassStarted(_) => return Ok(()),
             Event::CaseFinished(measurement) => {
                 let points = self.points.measured(measurement);
                 self.case(points)?;

@@ -3,7 +3,7 @@
 use comet_core::context::Pace;
 use comet_core::definition::Definition;
 use comet_core::event::{
-    self, CaseFailure, ClockCalibration, Failure, Measurement, RankSamples, RunStart, SeriesResult,
+    self, CaseFailure, Failure, Measurement, RankSamples, RunStart, SeriesResult,
 };
 use comet_core::kernel::Case;
 use comet_core::sample::Sample;
@@ -13,7 +13,7 @@ use comet_core::topology::Topology;
 use serde_json::json;
 
 use crate::canonical::sha256_hex;
-use crate::quality;
+use crate::quality::{self, Clocks};
 use crate::record::{
     Check, CheckStatus, Figure, Param, Params, Plan, Point, PointStatus, Quote, RankStat, RanksNs,
     Rate, Reps, SampleSync, Samples, Summary, Value,
@@ -28,7 +28,7 @@ pub(crate) struct PointMaker {
     run_id: String,
     n_ranks: usize,
     mesh: [(&'static str, usize); 2],
-    clock: Option<ClockCalibration>,
+    clocks: Clocks,
     next_seq: u64,
 }
 
@@ -40,14 +40,15 @@ impl PointMaker {
             run_id: run_id.into(),
             n_ranks: topology.n_ranks(),
             mesh: [("mesh_rows", mesh.rows()), ("mesh_cols", mesh.cols())],
-            clock: None,
+            clocks: Clocks::default(),
             next_seq: 0,
         }
     }
 
-    /// Takes note of what the clock costs.
+    /// Takes note of what the clocks are worth.
     pub(crate) fn start(&mut self, start: &RunStart) {
-        self.clock = Some(start.calibration);
+        let are_comparable = start.clock_bound_ns.is_some();
+        self.clocks = Clocks { calibration: Some(start.calibration), are_comparable };
     }
 
     /// One point for each series; the figures are on the last.
@@ -100,7 +101,7 @@ impl PointMaker {
             }),
             time_ns: Some(time_ns(result)),
             quoted_ns: result.quoted_ns,
-            quality: Some(quality::quality(measurement, result, self.clock)),
+            quality: Some(quality::quality(measurement, result, self.clocks)),
             ranks_ns: ranks_ns(result, *pace),
             rate: bytes_per_s
                 .map(|bytes_per_s| Rate { bytes_per_s, basis: rate_basis(result.quote) }),

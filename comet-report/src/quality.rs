@@ -5,14 +5,19 @@ use comet_core::sample::Sample;
 use comet_core::stats;
 
 use crate::points::summary;
-use crate::record::{Interval, Overhead, Quality};
+use crate::record::{Interval, Overhead, Quality, Summary};
 
-/// How good `result` is, a series of `measurement`; `clock` is what the clock costs.
-pub(crate) fn quality(
-    measurement: &Measurement,
-    result: &SeriesResult,
-    clock: Option<ClockCalibration>,
-) -> Quality {
+/// What the clocks of the ranks are worth.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clocks {
+    /// What that of rank 0 costs, once it is known.
+    pub(crate) calibration: Option<ClockCalibration>,
+    /// Whether readings of two ranks can be compared.
+    pub(crate) are_comparable: bool,
+}
+
+/// How good `result` is, a series of `measurement`.
+pub(crate) fn quality(measurement: &Measurement, result: &SeriesResult, clocks: Clocks) -> Quality {
     let diagnosis = &result.diagnosis;
     let usage = measurement.usage;
     Quality {
@@ -24,6 +29,7 @@ pub(crate) fn quality(
         converged: measurement.converged,
         is_steady: measurement.is_steady,
         invalid: result.invalid.clone(),
+        start_skew_ns: start_skew_ns(result).filter(|_| clocks.are_comparable),
         autocorrelation_samples: diagnosis.tau_samples,
         regime_ratio: diagnosis.regime_ratio,
         lag1_correlation: diagnosis.lag1,
@@ -34,7 +40,7 @@ pub(crate) fn quality(
         n_severe_outliers: diagnosis.n_severe,
         involuntary_switches: usage.map(|usage| usage.involuntary_switches),
         page_faults: usage.map(|usage| usage.page_faults),
-        overhead_ns: overhead(measurement, clock),
+        overhead_ns: overhead(measurement, clocks.calibration),
         rank_samples_ns: rank_samples_ns(measurement, result),
     }
 }
@@ -50,11 +56,24 @@ fn overhead(measurement: &Measurement, clock: Option<ClockCalibration>) -> Overh
     Overhead { clock: pair_ns / repetitions, empty_loop: loop_ns }
 }
 
+/// From the first to the last start in each sample, where several ranks started together.
+fn start_skew_ns(result: &SeriesResult) -> Option<Summary> {
+    let n_samples = result.ranks.first().filter(|_| result.ranks.len() > 1)?.samples.len();
+    if !result.definition.starts_together() {
+        return None;
+    }
+    let of_sample = |index: usize| {
+        let starts_ns = result.ranks.iter().map(|of_rank| of_rank.samples[index].start_ns);
+        let (first, last) = (starts_ns.clone().min().unwrap_or(0), starts_ns.max().unwrap_or(0));
+        last - first
+    };
+    #[expect(clippy::cast_precision_loss, reason = "skews are far below 2^53 ns")]
+    let skews_ns: Vec<f64> = (0..n_samples).map(|index| of_sample(index) as f64).collect();
+    stats::Summary::of(&skews_ns).map(|skews| summary(&skews))
+}
+
 /// Summary over the intervals of all ranks, where several sampled.
-fn rank_samples_ns(
-    measurement: &Measurement,
-    result: &SeriesResult,
-) -> Option<crate::record::Summary> {
+fn rank_samples_ns(measurement: &Measurement, result: &SeriesResult) -> Option<Summary> {
     let n_samples = result.ranks.first().filter(|_| result.ranks.len() > 1)?.samples.len();
     let divisor = f64::from(measurement.pace.repetitions) * f64::from(result.definition.divisor());
     let of_sample = |index: usize| {

@@ -188,7 +188,7 @@ impl Listener for Recorder {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         match event {
             Event::RunStarted(start) => self.write_start(start)?,
-            Event::CaseStarted(_) => (),
+            Event::CaseStarted(_) | Event::PassStarted(_) => (),
             Event::CaseFinished(measurement) => {
                 for point in self.points.measured(measurement) {
                     self.write_point(point)?;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
-use comet_core::event::{Event, Listener};
+use comet_core::event::{Event, Listener, Pass};
 use comet_core::kernel::Case;
 
 use crate::cli::ProgressArg;
@@ -53,6 +53,19 @@ impl Progress {
         }
     }
 
+    /// What to write before cases that were started get another slice.
+    fn during(&self, pass: &Pass) -> String {
+        let Pass { info, number, n_open } = pass;
+        let cases = if *n_open == 1 { "case" } else { "cases" };
+        match self.style {
+            Style::Line => {
+                let id = info.id();
+                format!("{ERASE}{} {id} pass {number}: {n_open} {cases}", self.share())
+            }
+            Style::Plain => String::new(),
+        }
+    }
+
     /// What to write after a case.
     fn after(&mut self, since_start_ns: u64) -> &'static str {
         self.n_done += 1;
@@ -84,6 +97,7 @@ impl Listener for Progress {
                 String::new()
             }
             Event::CaseStarted(case) => self.before(case),
+            Event::PassStarted(pass) => self.during(pass),
             Event::CaseFinished(measurement) => self.after(measurement.since_start_ns).into(),
             Event::CaseFailed(failure) => self.after(failure.since_start_ns).into(),
             Event::RunFinished(_) => String::new(),
@@ -112,6 +126,13 @@ mod tests {
         assert!(
             progress.before(&case).ends_with("[ 25%] comet/echo hops=1 length_bytes=8  6s left")
         );
+    }
+
+    #[test]
+    fn passes_are_counted_where_a_line_is_redrawn() {
+        let pass = Pass { info: catalogue::infos()[0], number: 3, n_open: 1 };
+        assert_eq!(progress(Style::Line).during(&pass), "\r\x1b[K[  0%] comet/echo pass 3: 1 case");
+        assert_eq!(progress(Style::Plain).during(&pass), "");
     }
 
     #[test]

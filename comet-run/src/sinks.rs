@@ -63,7 +63,8 @@ impl<W: Write> Follower<W> {
 
 impl<W: Write> Listener for Follower<W> {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if matches!(event, Event::CaseStarted(_)) { Ok(()) } else { self.follow() }
+        let adds_lines = !matches!(event, Event::CaseStarted(_) | Event::PassStarted(_));
+        if adds_lines { self.follow() } else { Ok(()) }
     }
 }
 

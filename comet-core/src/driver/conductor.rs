@@ -13,8 +13,8 @@ use super::{DriverError, Settings, to_f64};
 use crate::context::Pace;
 use crate::definition::Definition;
 use crate::event::{
-    CaseFailure, ClockCalibration, Event, Failure, History, Listener, Measurement, RankSamples,
-    RunEnd, Stop,
+    CaseFailure, ClockCalibration, Event, Failure, History, Listener, Measurement, Pass,
+    RankSamples, RunEnd, Stop,
 };
 use crate::kernel::{Case, Kernel, MAX_SERIES};
 use crate::refine::Rule;
@@ -105,9 +105,10 @@ impl<T: Transport> Conductor<'_, T> {
         let is_open = |entry: &Entry| entry.state.as_ref().is_ok_and(|point| !point.is_done);
         for pass in 2.. {
             let open: Vec<usize> = (0..entries.len()).filter(|i| is_open(&entries[*i])).collect();
-            if open.is_empty() {
-                return Ok(());
-            }
+            let Some(first) = open.first() else { return Ok(()) };
+            let info = entries[*first].case.info;
+            let started = Pass { info, number: pass, n_open: open.len() };
+            self.listener.event(&Event::PassStarted(&started)).map_err(DriverError::Listener)?;
             for index in passes::order(pass, open, self.settings) {
                 if self.is_stopped() {
                     return Ok(());

@@ -10,7 +10,7 @@
 //!
 //! All control flow that the ranks must agree on follows rank 0's decisions, so that no rank
 //! leaves a loop by its own clock; each decision carries a hash of those before it. For each case:
-//! check the data, warm up, take slices of samples in several [passes], check the data again; only
+//! check the data, warm up, take slices of samples in several passes, check the data again; only
 //! then is there a number.
 
 mod clock;

@@ -271,7 +271,7 @@ impl<W: Write> TableWriter<W> {
         if figures.is_empty() {
             return Ok(());
         }
-        let text = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.4}"));
+        let text = |value: Option<f64>| value.map_or("-".into(), figure_digits);
         let texts: Vec<_> = figures
             .iter()
             .map(|figure| format!("{}={}", figure.name, text(figure.value)))
@@ -345,6 +345,11 @@ fn axes(params: &Params) -> impl Iterator<Item = (&String, &crate::record::Param
 
 fn axis_width(name: &str) -> usize {
     name.len().max(COUNT_WIDTH)
+}
+
+/// `value` with five digits, as a power of ten where it has many more before the point.
+fn figure_digits(value: f64) -> String {
+    if value.abs() < 1e5 { format!("{value:.4}") } else { format!("{value:.4e}") }
 }
 
 /// `value` with five digits, as far as they are behind the point.

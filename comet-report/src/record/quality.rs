@@ -25,6 +25,9 @@ pub struct Quality {
     /// Numbers of the samples that started too late in their window, and make no value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<usize>,
+    /// From the first to the last start of the ranks in a sample; `null` where they do not start
+    /// together, or where their clocks cannot be compared.
+    pub start_skew_ns: Option<Summary>,
     /// Over how many samples values are correlated; `null` where slices are too short to tell.
     pub autocorrelation_samples: Option<f64>,
     /// Variance of the slice medians over that of independent samples; far above 1 where the

@@ -201,19 +201,23 @@ pub(super) struct Collector {
 
 impl Listener for Collector {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        if matches!(event, Event::PassStarted(_)) {
+            return Ok(());
+        }
         if self.trouble.fails_at == Some(self.log.len()) {
             return Err("the disk is full".into());
         }
         self.log.push(match event {
             Event::RunStarted(_) => "run started".into(),
             Event::CaseStarted(case) => format!("started {}", case.info.name),
+            Event::PassStarted(_) => unreachable!("passes are left out above"),
             Event::CaseFinished(measurement) => format!("finished {}", measurement.case.info.name),
             Event::CaseFailed(failure) => format!("failed {}", failure.case.info.name),
             Event::RunFinished(_) => "run finished".into(),
         });
         match event {
             Event::RunStarted(start) => self.start = Some((*start).clone()),
-            Event::CaseStarted(_) => (),
+            Event::CaseStarted(_) | Event::PassStarted(_) => (),
             Event::CaseFinished(measurement) => self.measurements.push((*measurement).clone()),
             Event::CaseFailed(failure) => self.failures.push((*failure).clone()),
             Event::RunFinished(end) => self.end = Some((*end).clone()),
