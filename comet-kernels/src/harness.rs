@@ -13,6 +13,7 @@ use comet_core::topology::Topology;
 use comet_core::transport::{Source, Tag, Transport};
 
 use crate::comet::echo;
+use crate::model::pairs::PAIRS;
 use crate::roles::TEST_NODE;
 
 const PACE: Pace = Pace::new(3, 2, 1);
@@ -74,7 +75,8 @@ fn admitted_cases(kernel: &dyn Kernel<Local>, n_ranks: usize) -> Vec<Case> {
     let mut cases = vec![Case::new(kernel.info(), &[])];
     for used in kernel.info().axes {
         let Some(text) = used.sweep(Profile::Quick) else { continue };
-        let values = sweep::parse(text, Some(topology.max_hops(TEST_NODE) as u64)).unwrap();
+        let max = if *used.axis == PAIRS { n_ranks / 2 } else { topology.max_hops(TEST_NODE) };
+        let values = sweep::parse(text, Some(max as u64)).unwrap();
         let with_each = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
         cases = cases.into_iter().flat_map(with_each).collect();
     }
@@ -104,7 +106,11 @@ fn check_samples(case: &Case, of_ranks: &[Vec<usize>]) {
     for (index, series) in case.info.series.iter().enumerate() {
         let n_samples: usize = of_ranks.iter().map(|of_series| of_series[index]).sum();
         let n_sampling = of_ranks.iter().filter(|of_series| of_series[index] > 0).count();
-        let expected = if series.definition == Definition::Completion { n_ranks } else { 1 };
+        let expected = match series.definition {
+            Definition::Completion if case.find(&PAIRS).is_some() => 2 * case.length(&PAIRS),
+            Definition::Completion => n_ranks,
+            _ => 1,
+        };
         let label = format!("{} of {} on {n_ranks} ranks", series.name, case.label());
         assert_eq!(n_sampling, expected, "ranks that sampled {label}");
         assert_eq!(n_samples, expected * PACE.n_samples as usize, "samples of {label}");

@@ -44,6 +44,7 @@ use crate::comet::exchange::Exchange;
 use crate::comet::overlap::Overlap;
 use crate::comet::reduction::Reduction;
 use crate::model::injection::Injection;
+use crate::model::pairs::Pairs;
 use crate::parkbench::comms1::Comms1;
 use crate::parkbench::comms2::Comms2;
 use crate::parkbench::comms3::Comms3;
@@ -90,5 +91,5 @@ pub fn parkbench<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
 /// The suite `model`: patterns from which the parameters of a model of the machine follow.
 #[must_use]
 pub fn model<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
-    const { &[&Injection] }
+    const { &[&Injection, &Pairs] }
 }

@@ -7,6 +7,7 @@ use comet_core::driver::Settings;
 use comet_core::kernel::{Axis, AxisUse, Case, HOPS, KernelInfo, Profile};
 use comet_core::sweep;
 use comet_core::topology::Topology;
+use comet_kernels::model::pairs::PAIRS;
 
 use crate::exit;
 use crate::limit;
@@ -136,7 +137,7 @@ fn values(
     profile: Profile,
     topology: &Topology,
 ) -> anyhow::Result<Vec<u64>> {
-    let max = (*used.axis == HOPS).then(|| topology.max_hops(0) as u64);
+    let max = max(used.axis, topology);
     if let Some(change) = overrides.iter().find(|change| change.axis == used.axis) {
         let refuse = |error| exit::usage(format!("{}: {error}", change.option));
         return sweep::parse(&change.values, max).map_err(refuse);
@@ -144,6 +145,14 @@ fn values(
     let Some(default) = used.sweep(profile) else { return Ok(vec![0]) };
     sweep::parse(default, max)
         .with_context(|| format!("the default of {} for {} is wrong", info.id(), used.axis.name))
+}
+
+/// What `max` stands for on `axis`, where it means anything.
+fn max(axis: &Axis, topology: &Topology) -> Option<u64> {
+    if *axis == HOPS {
+        return Some(topology.max_hops(0) as u64);
+    }
+    (*axis == PAIRS).then(|| topology.n_ranks() as u64 / 2)
 }
 
 #[cfg(test)]
@@ -196,6 +205,16 @@ mod tests {
     #[test]
     fn a_kernel_that_needs_a_second_rank_is_planned_and_refused_on_one() {
         check(1, &[], Profile::Quick, &[[1, 0], [1, 8]]);
+    }
+
+    #[test]
+    fn the_most_pairs_are_half_of_the_ranks() {
+        let check = |n_ranks, expected| {
+            assert_eq!(max(&PAIRS, &Topology::hypercube(n_ranks)), expected);
+        };
+        check(8, Some(4));
+        check(5, Some(2));
+        check(1, Some(0));
     }
 
     #[test]

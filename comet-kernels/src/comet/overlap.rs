@@ -14,7 +14,9 @@
 //! **Reports**: the four times, and from their medians t_c (exchange), t_w (daxpy),
 //! t_s (synchronous) and t_o (asynchronous) the gain of the thesis, (t_s - t_o) / t_s, in percent,
 //! and the hidden share of the shorter part, (t_c + t_w - t_o) / min(t_c, t_w): 1 where all of it
-//! is hidden, 0 where none is, below 0 where the overlap costs more than it saves.
+//! is hidden, 0 where none is, below 0 where the overlap costs more than it saves. Beside them
+//! stand the shares as IMB-NBC and OSU print them: of the longer part, and of the exchange, clipped
+//! as there. OSU subtracts calls that test for progress; there are none here.
 //!
 //! **Parameters**: `length_bytes`, `vector_length`.
 //!
@@ -30,6 +32,7 @@ use std::mem::swap;
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
 use comet_core::error::Result;
+use comet_core::fit::{self, OverlapTimes};
 use comet_core::kernel::{
     AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
     VECTOR_LENGTH,
@@ -168,9 +171,16 @@ impl<T: Transport> Kernel<T> for Overlap {
         let [exchange, daxpy, synchronous, asynchronous] = summaries else { return Vec::new() };
         let (t_c, t_w) = (exchange.median, daxpy.median);
         let (t_s, t_o) = (synchronous.median, asynchronous.median);
-        let shorter = t_c.min(t_w);
+        let times = OverlapTimes {
+            communication: t_c,
+            work: t_w,
+            test: 0.0,
+            overlapped: t_o,
+            sequential: t_s,
+        };
         // Without elements there is no work, and its time is that of an empty loop.
-        let has_work = case.value(&VECTOR_LENGTH) > 0 && shorter > 0.0;
+        let has_work = case.value(&VECTOR_LENGTH) > 0;
+        let shares = has_work.then(|| fit::Overlap::of(&[times]).ok()).flatten();
         vec![
             Figure {
                 name: "improvement_percent",
@@ -182,7 +192,17 @@ impl<T: Transport> Kernel<T> for Overlap {
                 name: "overlap_share",
                 formula: "(t_c + t_w - t_o) / min(t_c, t_w), with the medians of exchange, daxpy \
                           and asynchronous",
-                value: has_work.then(|| (t_c + t_w - t_o) / shorter),
+                value: shares.map(|shares| shares.imb_min.value),
+            },
+            Figure {
+                name: "overlap_share_imb_nbc",
+                formula: "(t_c + t_w - t_o) / max(t_c, t_w), clipped to 0..1, with those medians",
+                value: shares.map(|shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
+            },
+            Figure {
+                name: "overlap_share_osu",
+                formula: "1 - (t_o - t_w) / t_c, clipped at 0, with those medians",
+                value: shares.map(|shares| shares.osu.value.max(0.0)),
             },
         ]
     }
@@ -205,18 +225,21 @@ mod tests {
 
     #[test]
     fn figures_agree_with_a_hand_computation() {
-        let check = |vector_length, times: [f64; 4], expected: [Option<f64>; 2]| {
+        let check = |vector_length, times: [f64; 4], expected: [Option<f64>; 4]| {
             let summaries = times.map(|time| Summary::of(&[time]).unwrap());
             let kernel: &dyn Kernel<comet_core::local::Local> = &Overlap;
             let figures = kernel.figures(&Case::new(&INFO, &[8, vector_length]), &summaries);
-            assert_eq!([figures[0].value, figures[1].value], expected, "{times:?}");
+            let found: Vec<_> = figures.iter().map(|figure| figure.value).collect();
+            assert_eq!(found, expected, "{times:?}");
         };
+        let all = |values: [f64; 4]| values.map(Some);
         // Times of exchange, daxpy, synchronous and asynchronous.
-        check(100, [100.0, 100.0, 200.0, 100.0], [Some(50.0), Some(1.0)]);
-        check(100, [100.0, 50.0, 160.0, 150.0], [Some(6.25), Some(0.0)]);
-        check(100, [100.0, 400.0, 500.0, 550.0], [Some(-10.0), Some(-0.5)]);
-        check(0, [100.0, 1.0, 100.0, 100.0], [Some(0.0), None]);
-        check(100, [0.0, 100.0, 0.0, 100.0], [None, None]);
+        check(100, [100.0, 100.0, 200.0, 100.0], all([50.0, 1.0, 1.0, 1.0]));
+        check(100, [100.0, 50.0, 160.0, 150.0], all([6.25, 0.0, 0.0, 0.0]));
+        check(100, [100.0, 50.0, 160.0, 100.0], all([37.5, 1.0, 0.5, 0.5]));
+        check(100, [100.0, 400.0, 500.0, 550.0], all([-10.0, -0.5, 0.0, 0.0]));
+        check(0, [100.0, 1.0, 100.0, 100.0], [Some(0.0), None, None, None]);
+        check(100, [0.0, 100.0, 0.0, 100.0], [None; 4]);
     }
 
     #[test]

@@ -61,10 +61,11 @@ pub(super) fn summary(model: &Model) -> String {
 }
 
 fn block(model: &Model) -> String {
-    let Some(first) = model.fits.first() else { return String::new() };
+    let Some(first) = model.fits.first() else { return figures(model) };
     let params = model.params.0.iter().map(|(name, value)| format!(" {name}={value}"));
     let sweep = model.variant.clone().unwrap_or_default() + &params.collect::<String>();
-    let mut text = format!("# {}/{}, {sweep}: {}", model.suite, model.kernel, first.law);
+    let mut text =
+        format!("# {}/{}, {}: {}", model.suite, model.kernel, sweep.trim_start(), first.law);
     writeln!(text, ", weights: {}", model.weights).expect("a string takes any text");
     let rows: Vec<Vec<String>> =
         std::iter::once(head(model, first)).chain(model.fits.iter().map(row)).collect();
@@ -76,6 +77,14 @@ fn block(model: &Model) -> String {
         text += &format!("# {note}\n");
     }
     text + "\n"
+}
+
+/// The lines of a model without a law: its figures with their intervals.
+fn figures(model: &Model) -> String {
+    let params = model.params.0.iter().map(|(name, value)| format!(" {name}={value}"));
+    let marks = model.marks.iter().map(|mark| format!("  {} {}", mark.name, with_interval(mark)));
+    let (params, marks) = (params.collect::<String>(), marks.collect::<String>());
+    format!("# {}/{},{params}:{marks}\n\n", model.suite, model.kernel)
 }
 
 fn head(model: &Model, fit: &Fit) -> Vec<String> {

@@ -170,10 +170,14 @@ impl<W: Write> TableWriter<W> {
         self.comment(&format!("{}: {rank}{}{hint}", event.level.name(), event.message))
     }
 
-    /// A line about the laws of a sweep.
+    /// A line about the laws of a sweep; figures without a law stand with their points.
     pub(crate) fn model(&mut self, model: &Model) -> io::Result<()> {
+        if model.fits.is_empty() {
+            return Ok(());
+        }
         let names = axes(&model.params).map(|(name, value)| format!(" {name}={value}"));
         let sweep = model.variant.clone().unwrap_or_default() + &names.collect::<String>();
+        let sweep = sweep.trim_start();
         self.comment(&format!("fit {sweep}: {}", models::summary(model)))
     }
 

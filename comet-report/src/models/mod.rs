@@ -5,6 +5,9 @@
 //!   hops     t = t0 + n per_byte + (h-1) per_hop   over lengths and distances
 //!   procs    t = a + b f(P)                    over numbers of ranks, of all runs of a file
 //!   order    r = r_hat / (1 + f_half / f)      over the work on each word (POLY1 to POLY3)
+//!   loggp    t = o_s + L + o_r + (s-1) G       over lengths, from trains of messages
+//!   max_rate t = t0 + k n / min(R_N, k R_C)    over lengths and numbers of pairs
+//!   overlap  the hidden share, four ways       of each case of comet/overlap
 //! ```
 //!
 //! The mathematics is in `comet_core::fit`. Times are fitted in us, so that a rate in units of size
@@ -12,7 +15,10 @@
 
 mod follow;
 mod hops;
+mod loggp;
+mod max_rate;
 mod order;
+mod overlap;
 mod procs;
 mod sizes;
 mod sweep;
@@ -26,7 +32,15 @@ use crate::record::{Model, Point};
 type Maker = fn(&[&Point], &[u64]) -> Vec<Model>;
 
 /// The kinds of models.
-const MAKERS: &[Maker] = &[sizes::models, hops::models, procs::models, order::models];
+const MAKERS: &[Maker] = &[
+    sizes::models,
+    hops::models,
+    procs::models,
+    order::models,
+    loggp::models,
+    max_rate::models,
+    overlap::models,
+];
 
 /// The models of all sweeps among `points`; those without numbers are passed over.
 ///
@@ -167,6 +181,33 @@ pub(crate) mod tests {
         let models = made(&[1, 2, 4, 8, 10].map(of_order), &[]);
         assert_eq!((models.len(), &*models[0].model), (1, "intensity"));
         assert_near(&values(&models[0], 0), &[100.0, 20.0, 80.0, 128.0, 960.0 / 7.0]);
+    }
+
+    /// Round trips of so many pairs, each of 4 us and at 1000 MB/s, and all at `per_node` MB/s.
+    fn of_pairs(numbers: &[u64], per_node: f64) -> Vec<Point> {
+        let of = |pairs: u64, n: u64| {
+            let rate = per_node.min(1000.0 * sweep::real(pairs));
+            let time_us = 2.0 * (4.0 + sweep::real(pairs * n) / rate);
+            point(&[("pairs", pairs), ("length_bytes", n)], time_us)
+        };
+        numbers.iter().flat_map(|k| [0, 1000, 10_000, 100_000].map(|n| of(*k, n))).collect()
+    }
+
+    #[test]
+    fn pairs_tell_the_rate_that_they_share() {
+        let check = |per_node, expected: &[f64], warnings: &[&str]| {
+            let models = made(&of_pairs(&[1, 2, 4, 8], per_node), &[1000]);
+            let model = models.iter().find(|model| model.model == "max_rate").unwrap();
+            assert_near(&values(model, 0)[..expected.len()], expected);
+            assert_eq!(model.warnings, warnings);
+            assert_eq!(model.params, Params(Vec::new()));
+            let parts: Vec<_> = model.fits.iter().map(|fit| (&*fit.name, fit.to)).collect();
+            assert_eq!(parts, [("max_rate", 1e5), ("segment", 1000.0), ("segment", 1e5)]);
+        };
+        check(2500.0, &[4.0, 1000.0, 2500.0, 4.0], &[]);
+        check(1e9, &[4.0, 1000.0], &["no_shared_rate"]);
+        let alone = made(&of_pairs(&[1], 2500.0), &[]);
+        assert!(alone.iter().all(|model| model.model == "line"));
     }
 
     #[test]

@@ -75,3 +75,23 @@ pub(super) fn weights(half_widths: Option<&[f64]>) -> Weights<'_> {
 fn quote(point: &Point) -> Option<Quote> {
     Some(point.value.as_ref()?.quote)
 }
+
+/// The points between the breakpoints, each of which ends the part below it; none without
+/// breakpoints.
+pub(super) fn parts<'a>(
+    points: &[&'a Point],
+    axis: &str,
+    breakpoints: &[u64],
+) -> Vec<Vec<&'a Point>> {
+    if breakpoints.is_empty() {
+        return Vec::new();
+    }
+    let mut ends = breakpoints.to_vec();
+    ends.sort_unstable();
+    let index = |point: &Point| {
+        let size = number(point, axis).unwrap_or(0);
+        ends.partition_point(|end| *end < size)
+    };
+    let part = |of: usize| points.iter().copied().filter(|point| index(point) == of).collect();
+    (0..=ends.len()).map(part).collect()
+}

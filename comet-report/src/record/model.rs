@@ -20,7 +20,8 @@ pub struct Model {
     pub variant: Option<String>,
     /// The parameters that all points have in common.
     pub params: Params,
-    /// What kind of law it is: `line`, `hops`, `scaling` or `intensity`.
+    /// What kind of law it is: `line`, `hops`, `scaling`, `intensity`, `loggp` or
+    /// `max_rate`.
     pub model: String,
     /// What varies from point to point: a parameter, or `bytes_per_op`.
     pub x: String,

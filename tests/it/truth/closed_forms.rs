@@ -1,7 +1,9 @@
 //! Times that a formula gives, from the numbers of the machine alone: what a reader can check
 //! without any program.
 
+use comet_core::driver::Settings;
 use comet_core::event::Measurement;
+use comet_core::sync::Sync;
 use comet_sim::machine::{Machine, Node, Segment};
 
 use super::bench::{Bench, info, settings};
@@ -157,6 +159,21 @@ fn trains_of_messages_take_the_times_of_loggp() {
             _ => 15.0 * delay_ns,
         }
     });
+}
+
+#[test]
+fn pairs_that_share_no_link_take_the_time_of_one_echo() {
+    // All start together in a window, which they do not where a barrier lets them go one by one.
+    let in_windows = Settings { sync: Some(Sync::Window), has_core_each: true, ..settings(5, 1) };
+    for machine in [machines::flat(), machines::rendezvous(), machines::ipsc860()] {
+        let bench = Bench::new(&machine, 8);
+        for (n_pairs, n_bytes) in [1, 2, 4].into_iter().flat_map(|k| LENGTHS.map(|n| (k, n))) {
+            let case = bench.case("model/pairs", &[n_pairs, n_bytes]).unwrap();
+            let round_trip_ns = 2.0 * message_ns(&machine, 1, n_bytes);
+            let measured = &bench.measure(&[case], &in_windows)[0];
+            assert_eq!(measured.series[0].values_ns, [round_trip_ns; 5], "{}", case.label());
+        }
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use comet_core::context::Pace;
 use comet_core::kernel::{Case, HOPS, LENGTH_BYTES, LOCAL_N, Timing, VECTOR_LENGTH};
 use comet_core::topology::Neighbours;
 use comet_core::transport::Rank;
+use comet_kernels::model::pairs::PAIRS;
 use comet_kernels::parkbench::poly1::ORDER;
 
 use super::contention;
@@ -41,7 +42,9 @@ fn measure(script: &mut Script<'_>, case: &Case, (pace, series): (Pace, usize)) 
     if case.info.name == "contention" {
         contention::series(script, case, pace, series);
     } else if let Some(operation) = operation(script, case, of_series.name) {
-        let reads = script.rank == 0 || !of_series.definition.is_of_one_rank();
+        // A rank without a pair only starts with the others.
+        let is_idle = case.info.name == "pairs" && operation.is_empty();
+        let reads = script.rank == 0 || !(is_idle || of_series.definition.is_of_one_rank());
         timed(script, &operation, case.info.timing, (pace, series), reads);
     }
 }
@@ -100,6 +103,7 @@ fn operation(script: &Script<'_>, case: &Case, series: &str) -> Option<Vec<Step>
             let peer = peer(&script, 1)?;
             unblocked(&mut script, peer, n_bytes, Some(n_values));
         }
+        (_, "pairs") => pairs(&mut script, case.length(&PAIRS), n_bytes),
         ("model", train) => {
             injection(&mut script, train, n_bytes, n_values)?;
         }
@@ -128,14 +132,32 @@ fn echo(script: &mut Script<'_>, hops: u64, n_bytes: u64) -> Option<()> {
     if peer == script.rank {
         script.exchange(peer, peer, MESSAGE, n_bytes);
         script.exchange(peer, peer, MESSAGE, n_bytes);
-    } else if script.rank == 0 {
+    } else {
+        round_trip(script, peer, n_bytes);
+    }
+    Some(())
+}
+
+/// A message from the lower one of two ranks to the other one, and back.
+fn round_trip(script: &mut Script<'_>, peer: Rank, n_bytes: u64) {
+    if script.rank < peer {
         script.send(peer, MESSAGE, n_bytes);
         script.recv(peer, MESSAGE);
     } else {
         script.recv(peer, MESSAGE);
         script.send(peer, MESSAGE, n_bytes);
     }
-    Some(())
+}
+
+/// Round trips of so many pairs, between the first and the second half of the ranks; the other
+/// ranks do nothing.
+fn pairs(script: &mut Script<'_>, n_pairs: usize, n_bytes: u64) {
+    let half = script.n_ranks() / 2;
+    match script.rank {
+        rank if rank < n_pairs => round_trip(script, rank + half, n_bytes),
+        rank if (half..half + n_pairs).contains(&rank) => round_trip(script, rank - half, n_bytes),
+        _ => (),
+    }
 }
 
 /// An exchange by unblocked calls around a DAXPY.

@@ -10,6 +10,7 @@ use super::machines;
 fn cases(bench: &Bench) -> Vec<Case> {
     let small = |id: &str| match id {
         "comet/echo" => vec![vec![1, 8], vec![1, 300]],
+        "model/pairs" => vec![vec![1, 300]],
         "comet/exchange" => vec![vec![1, 300]],
         "comet/overlap" => vec![vec![300, 50]],
         "comet/barrier" | "naive/barrier" | "parkbench/synch1" => vec![vec![]],

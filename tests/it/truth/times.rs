@@ -35,6 +35,11 @@ fn cases(bench: &Bench) -> Vec<Case> {
         [0, 30, 3000].iter().for_each(|n_values| add("model/injection", &[n_bytes, *n_values]));
         add("parkbench/comms1", &[n_bytes]);
         add("parkbench/comms2", &[n_bytes]);
+        // Ranks without a pair are in the next barrier already: where they are all alike, their
+        // messages ask for a link at the same moment as those of the pairs.
+        if bench.machine.network.switching != Some(Switching::CutThrough) {
+            [1, 2, 4].iter().for_each(|n_pairs| add("model/pairs", &[*n_pairs, n_bytes]));
+        }
         // Where a circuit ends that many messages wait for, they take its links at one moment, and
         // no law says who is first.
         if bench.machine.network.switching != Some(Switching::Circuit) {
