@@ -1,26 +1,21 @@
 //! Rank 0: decides what all ranks do next, collects their reports, tells the listener.
 
 use super::decision::{Decision, Trail};
-use super::pace::{self, Probe};
 use super::passes;
-use super::point::{Gathered, Point, Readings, by_series};
+use super::point::{Gathered, Point};
 use super::refinement::{self, Wish};
 use super::report::Report;
-use super::rules;
 use super::stage::Stage;
 use super::start::Starts;
-use super::{DriverError, Settings, to_f64};
+use super::{DriverError, Settings};
 use crate::context::Pace;
-use crate::definition::Definition;
 use crate::event::{
-    CaseFailure, ClockCalibration, Event, Failure, History, Listener, Measurement, Pass,
-    RankSamples, RunEnd, Stop,
+    CaseFailure, ClockCalibration, Event, Failure, History, Listener, Measurement, Pass, RunEnd,
+    Stop,
 };
 use crate::kernel::{Case, Kernel, MAX_SERIES};
 use crate::refine::Rule;
-use crate::sample::Sample;
-use crate::stats::{Summary, steady_from};
-use crate::sync::Skew;
+use crate::stats::Summary;
 use crate::transport::{Rank, Transport};
 
 /// Clocks are compared again after so many nanoseconds.
@@ -168,115 +163,6 @@ impl<T: Transport> Conductor<'_, T> {
         self.kernel(&case).resolve(case, &self.history).map_err(skip)
     }
 
-    /// Runs a case until it is steady and its time is known, and decides how to measure it.
-    fn warm_up(&mut self, case: &Case) -> Result<Point, Interruption> {
-        let (sync, window_ns) = (self.starts.sync(), self.starts.window_ns());
-        let first_pace = Pace { sync, window_ns, ..pace::FIRST_PROBE };
-        let (first, _) = self.probe(case, first_pace, 0)?;
-        let mut pace = self.pace(case, first_pace, first);
-        pace.n_samples = pace::warm_up_samples(self.settings, first, pace.repetitions);
-        let (mut probe, mut is_steady) = self.probe(case, pace, first.round_ns(pace))?;
-        let mut n_warmup = added([0; MAX_SERIES], first_pace);
-        n_warmup = added(n_warmup, pace);
-        if !is_steady {
-            pace.n_samples *= 2;
-            (probe, is_steady) = self.probe(case, pace, probe.round_ns(pace))?;
-            n_warmup = added(n_warmup, pace);
-        }
-        let pace = self.pace(case, first_pace, probe);
-        Ok(self.point(case, (probe, pace), (n_warmup, is_steady)))
-    }
-
-    /// A case that is warm.
-    fn point(
-        &self,
-        case: &Case,
-        (probe, pace): (Probe, Pace),
-        (n_warmup, is_steady): ([u32; MAX_SERIES], bool),
-    ) -> Point {
-        let settings = self.settings;
-        let counts = settings.rules.counts(case, self.clock, probe);
-        let slices = match (settings.samples, counts) {
-            (Some(n_samples), _) => rules::of_samples(settings, n_samples),
-            (None, None) => settings.slices,
-            (None, Some(counts)) => counts.slices_of(settings.slices),
-        };
-        let n_samples = match counts {
-            Some(_) if settings.samples.is_none() => slices.max_samples,
-            _ => pace::slice_samples(settings, slices, probe, pace.repetitions),
-        };
-        let wanted = settings.definition();
-        let clocks = self.stage.has_common_clock();
-        let readings =
-            |series| Readings::new(case.info.definition_under(series, wanted).on_clocks(clocks));
-        Point {
-            case: *case,
-            probe,
-            pace: Pace { n_samples, ..pace },
-            slices,
-            n_left: settings.samples,
-            n_warmup,
-            is_steady,
-            n_slices: 0,
-            n_counted: 0,
-            starts: self.starts.clone(),
-            spent_ns: 0,
-            last_end_ns: 0,
-            usage: None,
-            is_done: false,
-            series: (0..case.info.series.len()).map(readings).collect(),
-        }
-    }
-
-    /// The pace for `case`, given what a probe found.
-    fn pace(&self, case: &Case, first: Pace, probe: Probe) -> Pace {
-        let settings = self.settings;
-        let timing = case.info.timing_under(settings.definition());
-        let counts = settings.rules.counts(case, self.clock, probe);
-        let repetitions = match counts {
-            Some(counts) if settings.repetitions.is_none() => counts.repetitions,
-            _ => pace::repetitions(settings, timing, self.clock, probe),
-        };
-        let settle = match counts {
-            Some(counts) => [counts.settle; MAX_SERIES],
-            // Nothing there falls asleep or warms up, but ranks get into step.
-            None if self.stage.t.clock().is_virtual => [pace::MIN_SETTLE; MAX_SERIES],
-            None => pace::settle(probe),
-        };
-        let skew_ns = match settings.skew {
-            Skew::None => 0,
-            _ => pace::whole(probe.slowest_ns() * settings.skew_scale),
-        };
-        Pace { repetitions, settle, skew_ns, ..first }
-    }
-
-    /// Takes a few samples to warm up and to see how long an operation takes, and whether it has
-    /// become steady.
-    fn probe(
-        &mut self,
-        case: &Case,
-        pace: Pace,
-        expected_ns: u64,
-    ) -> Result<(Probe, bool), Interruption> {
-        let start_ns = self.stage.t.now_ns();
-        let gathered = self.order(case, Some((pace, expected_ns)))?;
-        let wall_ns = to_f64(self.stage.t.now_ns() - start_ns);
-        let mut series_ns = [None; MAX_SERIES];
-        let mut is_steady = true;
-        let slice = by_series(gathered, case.info.series.len());
-        for (ns, ranks) in series_ns.iter_mut().zip(&slice) {
-            let of_ranks = ranks.iter().filter_map(|of_rank| steady_ns(of_rank, pace.repetitions));
-            let slowest = of_ranks.max_by(|a, b| a.0.total_cmp(&b.0));
-            *ns = slowest.map(|(median_ns, _)| median_ns);
-            is_steady &= slowest.is_none_or(|(_, is_steady)| is_steady);
-        }
-        let probe = Probe { series_ns, sample_ns: 0.0 };
-        // The wall time holds what surrounds the intervals too: buffers and synchronisation.
-        let sample_ns = (wall_ns - probe.settle_ns(pace)) / f64::from(pace.n_samples);
-        let sample_ns = sample_ns.max(probe.batch_ns(pace.repetitions));
-        Ok((Probe { sample_ns, ..probe }, is_steady))
-    }
-
     /// Takes one slice of a case.
     fn take_slice(&mut self, point: &mut Point) -> Result<(), Interruption> {
         self.compare_clocks()?;
@@ -340,7 +226,11 @@ impl<T: Transport> Conductor<'_, T> {
 
     /// Has all ranks measure at a pace, which is expected to take so many nanoseconds (or verify,
     /// without one), and gathers what they report.
-    fn order(&mut self, case: &Case, pace: Option<(Pace, u64)>) -> Result<Gathered, Interruption> {
+    pub(super) fn order(
+        &mut self,
+        case: &Case,
+        pace: Option<(Pace, u64)>,
+    ) -> Result<Gathered, Interruption> {
         let t = self.stage.t;
         let target = self.stage.target(case).expect("plans name kernels of this run");
         let decision = match pace {
@@ -399,7 +289,7 @@ impl<T: Transport> Conductor<'_, T> {
 }
 
 /// Why the steps of a case do not go on.
-enum Interruption {
+pub(super) enum Interruption {
     Refused(Refusal),
     Fatal(DriverError),
 }
@@ -426,18 +316,9 @@ fn unless_fatal<R>(result: Result<R, Interruption>) -> Result<Result<R, Refusal>
 }
 
 /// Operations of each series, with those of a round at `pace`.
-fn added(n_operations: [u32; MAX_SERIES], pace: Pace) -> [u32; MAX_SERIES] {
+pub(super) fn added(n_operations: [u32; MAX_SERIES], pace: Pace) -> [u32; MAX_SERIES] {
     let of_round = |series: usize| pace.settle[series] + pace.n_samples * pace.repetitions;
     std::array::from_fn(|series| n_operations[series] + of_round(series))
-}
-
-/// Time of one operation on a rank once it had become steady, in nanoseconds, and whether it had.
-fn steady_ns(of_rank: &RankSamples, repetitions: u32) -> Option<(f64, bool)> {
-    let value_ns = |sample: &Sample| Definition::MaxLocal.value_ns(&[*sample], repetitions);
-    let values_ns: Vec<f64> = of_rank.samples.iter().map(value_ns).collect();
-    let warm_up = steady_from(&values_ns);
-    let median_ns = Summary::of(&values_ns[warm_up.n_dropped..])?.median;
-    Some((median_ns, warm_up.is_steady))
 }
 
 /// What the ranks took, or the worst trouble that one reported: wrong data before all else.

@@ -27,6 +27,7 @@ mod stage;
 mod start;
 #[cfg(test)]
 mod tests;
+mod warm_up;
 
 use std::error::Error;
 

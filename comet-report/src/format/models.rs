@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::Format;
-use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Record};
+use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Record, Verdict};
 
 /// Digits of a size, enough for whole bytes.
 const SIZE_DIGITS: usize = 10;
@@ -58,6 +58,19 @@ pub(super) fn summary(model: &Model) -> String {
     let breaks = breakpoints(model).map_or(String::new(), |text| format!("; {text}"));
     let parameters = parameters.join(", ");
     format!("{}: {parameters}; worst error {worst:.1} % at {at}; {verdict}{breaks}", fit.law)
+}
+
+/// A line for each segment of `model`, where they describe what one law does not.
+pub(super) fn segments(model: &Model) -> Vec<String> {
+    let is_segmented = model.fits.first().map(|fit| fit.quality.verdict) == Some(Verdict::Segment);
+    let segments = model.fits.iter().filter(|fit| is_segmented && fit.name == "segment");
+    let line = |fit: &Fit| {
+        let [from, to] = [fit.from, fit.to].map(|size| number(size, SIZE_DIGITS));
+        let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
+        let verdict = fit.quality.verdict.name();
+        format!("  {from} to {to} {}: {}; {verdict}", model.x_unit, parameters.join(", "))
+    };
+    segments.map(line).collect()
 }
 
 fn block(model: &Model) -> String {

@@ -178,7 +178,8 @@ impl<W: Write> TableWriter<W> {
         let names = axes(&model.params).map(|(name, value)| format!(" {name}={value}"));
         let sweep = model.variant.clone().unwrap_or_default() + &names.collect::<String>();
         let sweep = sweep.trim_start();
-        self.comment(&format!("fit {sweep}: {}", models::summary(model)))
+        self.comment(&format!("fit {sweep}: {}", models::summary(model)))?;
+        models::segments(model).iter().try_for_each(|segment| self.comment(segment))
     }
 
     fn title(&mut self, point: &Point) -> io::Result<()> {

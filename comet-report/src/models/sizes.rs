@@ -20,11 +20,23 @@ const SEED: u64 = 1993;
 pub(super) fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
     let of_axis = |&(axis, unit): &(&'static str, &'static str)| {
         let swept: Vec<&Point> =
-            points.iter().copied().filter(|point| number(point, axis).is_some()).collect();
+            points.iter().copied().filter(|point| follows(point, axis)).collect();
         let sweeps = groups(&swept, &[axis], true).into_iter();
         sweeps.filter_map(move |points| model(points, axis, unit, breakpoints)).collect::<Vec<_>>()
     };
     SIZES.iter().flat_map(of_axis).collect()
+}
+
+/// Whether the time of `point` is one of its value on `axis`. In an overlap the exchange alone is one
+/// of the message, and the DAXPY one of the vector; the others are of both.
+fn follows(point: &Point, axis: &str) -> bool {
+    let depends = match (point.class.as_str(), point.variant.as_deref()) {
+        ("overlap", Some("exchange")) => axis == "length_bytes",
+        ("overlap", Some("daxpy")) => axis == "vector_length",
+        ("overlap", _) => false,
+        _ => true,
+    };
+    depends && number(point, axis).is_some()
 }
 
 /// The model of `points`, if a line can be put through them.

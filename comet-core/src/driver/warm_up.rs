@@ -1,0 +1,141 @@
+//! A case before its first slice: how long an operation takes, whether it is steady, and how to
+//! measure it.
+
+use super::conductor::{Conductor, Interruption, added};
+use super::pace::{self, Probe};
+use super::point::{Point, Readings, by_series};
+use super::rules::{self, Counts};
+use super::to_f64;
+use crate::context::Pace;
+use crate::definition::Definition;
+use crate::event::RankSamples;
+use crate::kernel::{Case, MAX_SERIES};
+use crate::sample::Sample;
+use crate::stats::{Summary, steady_from};
+use crate::sync::Skew;
+use crate::transport::Transport;
+
+impl<T: Transport> Conductor<'_, T> {
+    /// Runs a case until it is steady and its time is known, and decides how to measure it.
+    pub(super) fn warm_up(&mut self, case: &Case) -> Result<Point, Interruption> {
+        let (sync, window_ns) = (self.starts.sync(), self.starts.window_ns());
+        let first_pace = Pace { sync, window_ns, ..pace::FIRST_PROBE };
+        let (first, _) = self.probe(case, first_pace, 0)?;
+        let mut pace = self.pace(case, first_pace, first, None);
+        pace.n_samples = pace::warm_up_samples(self.settings, first, pace.repetitions);
+        let (mut probe, mut is_steady) = self.probe(case, pace, first.round_ns(pace))?;
+        let mut n_warmup = added([0; MAX_SERIES], first_pace);
+        n_warmup = added(n_warmup, pace);
+        if !is_steady {
+            pace.n_samples *= 2;
+            (probe, is_steady) = self.probe(case, pace, probe.round_ns(pace))?;
+            n_warmup = added(n_warmup, pace);
+        }
+        let counts = self.settings.rules.counts(case, self.clock, probe);
+        let pace = self.pace(case, first_pace, probe, counts);
+        let pace = Pace { skew_ns: self.skew_ns(probe), ..pace };
+        Ok(self.point(case, (probe, pace, counts), (n_warmup, is_steady)))
+    }
+
+    /// A case that is warm.
+    fn point(
+        &self,
+        case: &Case,
+        (probe, pace, counts): (Probe, Pace, Option<Counts>),
+        (n_warmup, is_steady): ([u32; MAX_SERIES], bool),
+    ) -> Point {
+        let settings = self.settings;
+        let slices = match (settings.samples, counts) {
+            (Some(n_samples), _) => rules::of_samples(settings, n_samples),
+            (None, None) => settings.slices,
+            (None, Some(counts)) => counts.slices_of(settings.slices),
+        };
+        let n_samples = match counts {
+            Some(_) if settings.samples.is_none() => slices.max_samples,
+            _ => pace::slice_samples(settings, slices, probe, pace.repetitions),
+        };
+        let wanted = settings.definition();
+        let clocks = self.stage.has_common_clock();
+        let readings =
+            |series| Readings::new(case.info.definition_under(series, wanted).on_clocks(clocks));
+        Point {
+            case: *case,
+            probe,
+            pace: Pace { n_samples, ..pace },
+            slices,
+            n_left: settings.samples,
+            n_warmup,
+            is_steady,
+            n_slices: 0,
+            n_counted: 0,
+            starts: self.starts.clone(),
+            spent_ns: 0,
+            last_end_ns: 0,
+            usage: None,
+            is_done: false,
+            series: (0..case.info.series.len()).map(readings).collect(),
+        }
+    }
+
+    /// The pace for `case`, given what a probe found, by the `counts` of other rules if there are
+    /// any.
+    fn pace(&self, case: &Case, first: Pace, probe: Probe, counts: Option<Counts>) -> Pace {
+        let settings = self.settings;
+        let timing = case.info.timing_under(settings.definition());
+        let repetitions = match counts {
+            Some(counts) if settings.repetitions.is_none() => counts.repetitions,
+            _ => pace::repetitions(settings, timing, self.clock, probe),
+        };
+        let settle = match counts {
+            Some(counts) => [counts.settle; MAX_SERIES],
+            // Nothing there falls asleep or warms up, but ranks get into step.
+            None if self.stage.t.clock().is_virtual => [pace::MIN_SETTLE; MAX_SERIES],
+            None => pace::settle(probe),
+        };
+        Pace { repetitions, settle, ..first }
+    }
+
+    /// Scale of the skew, by the time of an operation without one.
+    fn skew_ns(&self, probe: Probe) -> u64 {
+        match self.settings.skew {
+            Skew::None => 0,
+            _ => pace::whole(probe.slowest_ns() * self.settings.skew_scale),
+        }
+    }
+
+    /// Takes a few samples to warm up and to see how long an operation takes, and whether it has
+    /// become steady.
+    fn probe(
+        &mut self,
+        case: &Case,
+        pace: Pace,
+        expected_ns: u64,
+    ) -> Result<(Probe, bool), Interruption> {
+        let start_ns = self.stage.t.now_ns();
+        let gathered = self.order(case, Some((pace, expected_ns)))?;
+        let wall_ns = to_f64(self.stage.t.now_ns() - start_ns);
+        let mut series_ns = [None; MAX_SERIES];
+        let mut is_steady = true;
+        let slice = by_series(gathered, case.info.series.len());
+        for (ns, ranks) in series_ns.iter_mut().zip(&slice) {
+            let of_ranks = ranks.iter().filter_map(|of_rank| steady_ns(of_rank, pace.repetitions));
+            let slowest = of_ranks.max_by(|a, b| a.0.total_cmp(&b.0));
+            *ns = slowest.map(|(median_ns, _)| median_ns);
+            is_steady &= slowest.is_none_or(|(_, is_steady)| is_steady);
+        }
+        let probe = Probe { series_ns, sample_ns: 0.0 };
+        // The wall time holds what surrounds the intervals too: buffers and synchronisation.
+        let sample_ns = (wall_ns - probe.settle_ns(pace)) / f64::from(pace.n_samples);
+        let sample_ns = sample_ns.max(probe.batch_ns(pace.repetitions));
+        Ok((Probe { sample_ns, ..probe }, is_steady))
+    }
+}
+
+/// Time of one operation on a rank once it had become steady, in nanoseconds, and whether it had.
+fn steady_ns(of_rank: &RankSamples, repetitions: u32) -> Option<(f64, bool)> {
+    let value_ns = |sample: &Sample| Definition::MaxLocal.value_ns(&[*sample], repetitions);
+    let values_ns: Vec<f64> = of_rank.samples.iter().map(value_ns).collect();
+    let warm_up = steady_from(&values_ns);
+    let median_ns = Summary::of(&values_ns[warm_up.n_dropped..])?.median;
+    Some((median_ns, warm_up.is_steady))
+}
