@@ -111,9 +111,7 @@ impl<T: Transport> Conductor<'_, T> {
         pace: Pace,
         expected_ns: u64,
     ) -> Result<(Probe, bool), Interruption> {
-        let start_ns = self.stage.t.now_ns();
         let gathered = self.order(case, Some((pace, expected_ns)))?;
-        let wall_ns = to_f64(self.stage.t.now_ns() - start_ns);
         let mut series_ns = [None; MAX_SERIES];
         let mut is_steady = true;
         let slice = by_series(gathered, case.info.series.len());
@@ -124,11 +122,18 @@ impl<T: Transport> Conductor<'_, T> {
             is_steady &= slowest.is_none_or(|(_, is_steady)| is_steady);
         }
         let probe = Probe { series_ns, sample_ns: 0.0 };
-        // The wall time holds what surrounds the intervals too: buffers and synchronisation.
-        let sample_ns = (wall_ns - probe.settle_ns(pace)) / f64::from(pace.n_samples);
+        let sample_ns: f64 = slice.iter().filter_map(|ranks| period_ns(ranks.first()?)).sum();
         let sample_ns = sample_ns.max(probe.batch_ns(pace.repetitions));
         Ok((Probe { sample_ns, ..probe }, is_steady))
     }
+}
+
+/// Time from one sample of a rank to the next, in nanoseconds: with the synchronisation between
+/// them.
+fn period_ns(of_rank: &RankSamples) -> Option<f64> {
+    let (first, last) = (of_rank.samples.first()?, of_rank.samples.last()?);
+    let n_samples = u32::try_from(of_rank.samples.len()).ok()?;
+    Some(to_f64(last.end_ns.saturating_sub(first.start_ns)) / f64::from(n_samples))
 }
 
 /// Time of one operation on a rank once it had become steady, in nanoseconds, and whether it had.
