@@ -7,7 +7,7 @@ use crate::pattern;
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew, Starter, Sync};
 use crate::topology::Topology;
-use crate::transport::{Rank, Transport};
+use crate::transport::{Rank, Transport, Usage};
 
 /// The rank whose times count where those of one rank do.
 const TEST_NODE: Rank = 0;
@@ -70,6 +70,7 @@ pub struct Context<'a, T: Transport> {
     method: Method<'a>,
     corrupt: bool,
     samples: Vec<Vec<Sample>>,
+    usage: Option<Usage>,
 }
 
 impl<'a, T: Transport> Context<'a, T> {
@@ -83,9 +84,15 @@ impl<'a, T: Transport> Context<'a, T> {
         method: Method<'a>,
         corrupt: bool,
     ) -> Self {
-        let reserved = |_| Vec::with_capacity(pace.n_samples as usize);
+        let reserved = |_| {
+            // Touched before, so that no page fault delays a rank between two samples.
+            let mut samples = vec![Sample::default(); pace.n_samples as usize];
+            std::hint::black_box(&mut samples).clear();
+            samples
+        };
         let samples = info.series.iter().map(reserved).collect();
-        Self { transport, info, pace, method, corrupt, samples }
+        let usage = None;
+        Self { transport, info, pace, method, corrupt, samples, usage }
     }
 
     /// The transport.
@@ -124,6 +131,7 @@ impl<'a, T: Transport> Context<'a, T> {
     pub fn time(&mut self, series: usize, mut op: impl FnMut(&T) -> Result<()>) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
         self.settle(series, &mut op)?;
+        let before = t.usage();
         for index in 0..pace.n_samples {
             let due_ns = self.start_together(series, index)?;
             let start_ns = t.now_ns();
@@ -133,6 +141,7 @@ impl<'a, T: Transport> Context<'a, T> {
             let end_ns = t.now_ns();
             self.keep(series, Sample { start_ns, end_ns, due_ns, ..Sample::default() });
         }
+        self.note_usage(before);
         Ok(())
     }
 
@@ -145,12 +154,14 @@ impl<'a, T: Transport> Context<'a, T> {
     pub fn follow(&mut self, series: usize, mut op: impl FnMut(&T) -> Result<()>) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
         self.settle(series, &mut op)?;
+        let before = t.usage();
         for index in 0..pace.n_samples {
             self.start_together(series, index)?;
             for _ in 0..pace.repetitions {
                 op(t)?;
             }
         }
+        self.note_usage(before);
         Ok(())
     }
 
@@ -203,9 +214,11 @@ impl<'a, T: Transport> Context<'a, T> {
         for _ in 0..pace.n_samples {
             t.barrier()?;
             let start_ns = t.now_ns();
+            // The barrier after the last operation is within too: what other ranks still do would
+            // otherwise be part of the loop that is subtracted.
             for _ in 0..pace.repetitions {
-                t.barrier()?;
                 op(t)?;
+                t.barrier()?;
             }
             let end_ns = t.now_ns();
             for _ in 0..pace.repetitions {
@@ -267,10 +280,22 @@ impl<'a, T: Transport> Context<'a, T> {
         Err(KernelError::mismatch(what, expected(index), value))
     }
 
+    /// What the system did to this rank while samples were taken, if it tells.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
     /// The samples taken, by series; empty where this rank took none.
     #[must_use]
     pub fn into_samples(self) -> Vec<Vec<Sample>> {
         self.samples
+    }
+
+    /// Adds what the system has done to this rank since `before`.
+    fn note_usage(&mut self, before: Option<Usage>) {
+        let since = self.transport.usage().zip(before).map(|(now, before)| now.since(before));
+        self.usage = since.map(|since| since.plus(self.usage.unwrap_or_default()));
     }
 
     /// Keeps a sample in the reserved buffer.

@@ -77,6 +77,13 @@ pub struct SeriesResult {
 }
 
 impl SeriesResult {
+    /// The summary by which other figures are formed: its median is that of the slices.
+    #[must_use]
+    pub fn told(&self) -> Summary {
+        let of_slices = Summary::of(&self.slice_medians_ns).map(|of_slices| of_slices.median);
+        Summary { median: of_slices.unwrap_or(self.summary.median), ..self.summary }
+    }
+
     /// Bytes per second at the quoted time, where the series moves bytes.
     #[must_use]
     pub fn bytes_per_s(&self, case: &Case) -> Option<f64> {
@@ -118,8 +125,10 @@ pub struct Measurement {
     pub converged: Option<bool>,
     /// Whether the warm-up ended in a steady state.
     pub is_steady: bool,
-    /// What the system did to the ranks during the slices, where it tells.
+    /// What the system did to the ranks while samples were taken, where it tells.
     pub usage: Option<Usage>,
+    /// How many slices had a rank's processor taken away; 0 where the system does not tell.
+    pub n_disturbed: u32,
     /// The series, in the kernel's order.
     pub series: Vec<SeriesResult>,
     /// What follows from the series together.

@@ -361,6 +361,7 @@ fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, figures: Vec<Figure>) -
         converged: None,
         is_steady: true,
         usage: None,
+        n_disturbed: 0,
         series: results.map(|(series, ranks)| series_result(series, ranks, pace)).collect(),
         figures,
         since_start_ns: 1_500_000_000,

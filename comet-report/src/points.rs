@@ -294,9 +294,7 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
     if result.ranks.len() < 2 {
         return None;
     }
-    let per_rank: Option<Vec<f64>> =
-        result.ranks.iter().map(|of_rank| median_ns(of_rank, result.definition, pace)).collect();
-    let per_rank = per_rank?;
+    let per_rank = medians_ns(result, pace)?;
     let of_ranks = stats::Summary::of(&per_rank)?;
     let slowest = per_rank.iter().position(|median| *median == of_ranks.max)?;
     Some(RanksNs {
@@ -308,12 +306,21 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
     })
 }
 
-/// Median local time of one operation on one rank.
-#[expect(clippy::cast_precision_loss, reason = "intervals are far below 2^53 ns")]
-fn median_ns(of_rank: &RankSamples, definition: Definition, pace: Pace) -> Option<f64> {
-    let divisor = f64::from(pace.repetitions) * f64::from(definition.divisor());
-    let local_ns = of_rank.samples.iter().map(|sample| sample.elapsed_ns() as f64 / divisor);
-    stats::Summary::of(&local_ns.collect::<Vec<_>>()).map(|summary| summary.median)
+/// Median time of one operation on each rank, by the definition, over the samples that count.
+fn medians_ns(result: &SeriesResult, pace: Pace) -> Option<Vec<f64>> {
+    let divisor = f64::from(pace.repetitions) * f64::from(result.definition.divisor());
+    let n_samples = result.ranks.first()?.samples.len();
+    let mut per_rank = vec![Vec::new(); result.ranks.len()];
+    let is_valid = |index: &usize| result.invalid.binary_search(index).is_err();
+    for index in (0..n_samples).filter(is_valid) {
+        let of_ranks: Vec<Sample> =
+            result.ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
+        let all_ns = result.definition.of_each_rank_ns(&of_ranks);
+        for (of_rank, ns) in per_rank.iter_mut().zip(all_ns) {
+            of_rank.push(ns / divisor);
+        }
+    }
+    per_rank.iter().map(|of_rank| Some(stats::Summary::of(of_rank)?.median)).collect()
 }
 
 fn samples(ranks: &[RankSamples]) -> Samples {

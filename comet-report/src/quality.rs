@@ -39,8 +39,9 @@ pub(crate) fn quality(measurement: &Measurement, result: &SeriesResult, clocks: 
         n_mild_outliers: diagnosis.n_mild,
         n_severe_outliers: diagnosis.n_severe,
         involuntary_switches: usage.map(|usage| usage.involuntary_switches),
+        disturbed_slices: usage.map(|_| measurement.n_disturbed),
         page_faults: usage.map(|usage| usage.page_faults),
-        overhead_ns: overhead(measurement, clocks.calibration),
+        overhead_ns: overhead(measurement, result, clocks.calibration),
         rank_samples_ns: rank_samples_ns(measurement, result),
     }
 }
@@ -50,10 +51,15 @@ fn interval(interval: stats::Interval) -> Interval {
     Interval { low, high, level, method: method.name().into() }
 }
 
-fn overhead(measurement: &Measurement, clock: Option<ClockCalibration>) -> Overhead {
+fn overhead(
+    measurement: &Measurement,
+    result: &SeriesResult,
+    clock: Option<ClockCalibration>,
+) -> Overhead {
+    let divisor = f64::from(result.definition.divisor());
     let repetitions = f64::from(measurement.pace.repetitions);
     let (pair_ns, loop_ns) = clock.map_or((0.0, 0.0), |c| (c.pair_bias_ns, c.loop_ns));
-    Overhead { clock: pair_ns / repetitions, empty_loop: loop_ns }
+    Overhead { clock: pair_ns / repetitions / divisor, empty_loop: loop_ns / divisor }
 }
 
 /// From the first to the last start in each sample, where several ranks started together.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::canonical::sha256_hex;
-use crate::environment::{Environment, Warning, stolen, warnings};
+use crate::environment::{Environment, Warning, disturbed, stolen, warnings};
 use crate::fingerprint::fingerprint;
 use crate::models::Follow;
 use crate::placement::RankPlacement;
@@ -85,6 +85,10 @@ pub struct Recorder {
     counts: PointCounts,
     models: Follow,
     is_virtual: bool,
+    n_slices: u64,
+    /// Slices in which a rank lost its processor, and pages that were missing in any.
+    n_disturbed: u64,
+    n_page_faults: u64,
 }
 
 impl Recorder {
@@ -104,6 +108,9 @@ impl Recorder {
             counts: PointCounts::default(),
             models: Follow::default(),
             is_virtual: false,
+            n_slices: 0,
+            n_disturbed: 0,
+            n_page_faults: 0,
         })
     }
 
@@ -148,6 +155,11 @@ impl Recorder {
         let models = self.models.before(&point);
         self.write_models(models)?;
         self.counts.add(point.status);
+        if let (Some(quality), Some(reps)) = (&point.quality, &point.reps) {
+            self.n_slices += u64::from(reps.rounds);
+            self.n_disturbed += u64::from(quality.disturbed_slices.unwrap_or(0));
+            self.n_page_faults += quality.page_faults.unwrap_or(0);
+        }
         let record = Record::Point(Box::new(point));
         self.write(&record)?;
         if let Record::Point(point) = record {
@@ -169,7 +181,9 @@ impl Recorder {
         let after = noise();
         let before = self.description.environment.noise.as_ref();
         let warning = before.zip(after.as_ref()).and_then(|(before, after)| stolen(before, after));
-        if let Some(warning) = warning.filter(|_| !self.is_virtual) {
+        let disturbed = disturbed(self.n_slices, self.n_disturbed, self.n_page_faults);
+        let is_real = !self.is_virtual;
+        for warning in warning.into_iter().chain(disturbed).filter(|_| is_real) {
             self.warn(&warning, wall.as_secs_f64())?;
         }
         self.write(&Record::End(End {

@@ -119,6 +119,8 @@ pub(crate) struct PlanArgs {
     pub(crate) cases: CaseArgs,
     #[command(flatten)]
     pub(crate) effort: EffortArgs,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
 }
 
 /// What `check` takes.

@@ -36,13 +36,15 @@ pub(crate) struct Results {
     pub(crate) progress: ProgressArg,
     /// Whether to say that ranks share CPUs, which nobody knew before they told where they run.
     pub(crate) notes_sharing: bool,
+    /// Whether to say nothing about the machine.
+    pub(crate) is_quiet: bool,
 }
 
 impl Audience for Results {
     fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
         let description = RunDescription { placements, ..self.description.clone() };
-        if self.notes_sharing {
-            sharing(&description).iter().for_each(|note| terminal::note(note));
+        if !self.is_quiet {
+            notes(&description, self.notes_sharing).iter().for_each(|note| terminal::note(note));
         }
         let mut listeners: Vec<Box<dyn Listener>> = Vec::new();
         // Progress comes first, because it makes way for the row that follows.
@@ -74,10 +76,15 @@ impl Results {
 }
 
 /// One sentence if ranks share CPUs where they run.
-fn sharing(description: &RunDescription) -> Option<String> {
-    let warnings = warnings(&description.environment, &description.placements);
-    let warning = warnings.into_iter().find(|warning| warning.code == "oversubscribed")?;
-    Some(format!("note: {}", warning.message))
+fn notes(description: &RunDescription, with_sharing: bool) -> Vec<String> {
+    // A simulated machine does not care.
+    if description.placements.is_empty() {
+        return Vec::new();
+    }
+    let is_said = |code| code == "load" || with_sharing && code == "oversubscribed";
+    let warnings = warnings(&description.environment, &description.placements).into_iter();
+    let said = warnings.filter(|warning| is_said(warning.code));
+    said.map(|warning| format!("note: {} ({})", warning.message, warning.hint)).collect()
 }
 
 /// The file that a run writes.

@@ -11,7 +11,7 @@ use super::{DriverError, Settings};
 use crate::context::Pace;
 use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, History, Listener, Measurement, Pass, RunEnd,
-    Stop,
+    SeriesResult, Stop,
 };
 use crate::kernel::{Case, Kernel, MAX_SERIES};
 use crate::refine::Rule;
@@ -51,7 +51,7 @@ pub(super) struct Conductor<'a, T: Transport> {
 impl<T: Transport> Conductor<'_, T> {
     /// Takes the plan through; `Ok` also when the run was stopped early.
     pub(super) fn run(&mut self, cases: &[Case]) -> Result<(), DriverError> {
-        for group in passes::groups(cases, self.settings) {
+        for group in passes::groups(cases, self.settings, self.stage.t.n_ranks()) {
             let mut entries = self.open(group)?;
             self.take_slices(&mut entries)?;
             if let Some(rule) = self.settings.refine {
@@ -132,8 +132,11 @@ impl<T: Transport> Conductor<'_, T> {
             });
             for wish in wishes {
                 match wish {
+                    Wish::Case(_) if self.is_stopped() => (),
                     Wish::Case(case) => entries.push(self.begin(case)?),
-                    Wish::Slice(index) => entries[index].state.iter_mut().for_each(|p| p.reopen()),
+                    Wish::Slice(index) => {
+                        entries[index].state.iter_mut().for_each(|p| p.reopen(self.settings));
+                    }
                 }
             }
             self.take_slices(&mut entries)?;
@@ -182,7 +185,10 @@ impl<T: Transport> Conductor<'_, T> {
         let drifts = self.stage.clock.as_ref().is_some_and(|clock| clock.n_domains() > 1);
         if drifts && now_ns - self.clocks_compared_ns > MAX_CLOCK_AGE_NS {
             Decision::CompareClocks.announce(self.stage.t, &self.trail)?;
-            self.stage.compare_clocks()?;
+            // Cases that are over keep their numbers; this one has samples on no common clock.
+            if let Some(trouble) = self.stage.compare_clocks()? {
+                return Err(Interruption::refuse(Failure::Failed, None, trouble));
+            }
             self.clocks_compared_ns = now_ns;
         }
         Ok(())
@@ -201,6 +207,7 @@ impl<T: Transport> Conductor<'_, T> {
     fn measurement(&mut self, point: Point) -> Result<Measurement, Refusal> {
         let (rules, case) = (self.settings.rules, point.case);
         let (n_slices, usage, is_steady) = (point.n_slices, point.usage, point.is_steady);
+        let n_disturbed = point.n_disturbed;
         let converged = point.converged(rules);
         let pace = Pace { slice: 0, n_samples: point.pace.n_samples, ..point.next_pace() };
         let series = point.results(rules, self.clock).map_err(|message| Refusal {
@@ -208,7 +215,7 @@ impl<T: Transport> Conductor<'_, T> {
             rank: None,
             message,
         })?;
-        let summaries: Vec<Summary> = series.iter().map(|s| s.summary).collect();
+        let summaries: Vec<Summary> = series.iter().map(SeriesResult::told).collect();
         let figures = self.kernel(&case).figures(&case, &summaries);
         let since_start_ns = self.since_start_ns();
         Ok(Measurement {
@@ -218,6 +225,7 @@ impl<T: Transport> Conductor<'_, T> {
             converged,
             is_steady,
             usage,
+            n_disturbed,
             series,
             figures,
             since_start_ns,
@@ -270,7 +278,7 @@ impl<T: Transport> Conductor<'_, T> {
     /// Keeps a measurement whose data was right before and after it; kernels build on no other.
     fn finished(&mut self, measurement: Measurement) -> Result<(), DriverError> {
         self.end.n_ok += 1;
-        let summaries = measurement.series.iter().map(|series| series.summary).collect();
+        let summaries = measurement.series.iter().map(SeriesResult::told).collect();
         self.history.push(measurement.case, summaries);
         self.listener.event(&Event::CaseFinished(&measurement)).map_err(DriverError::Listener)
     }

@@ -33,6 +33,8 @@ pub(super) struct Probe {
     pub(super) series_ns: [Option<f64>; MAX_SERIES],
     /// Time of one sample of all series together, with all that surrounds it.
     pub(super) sample_ns: f64,
+    /// What a common start adds to each operation, where there is one before each.
+    pub(super) start_ns: f64,
 }
 
 impl Probe {
@@ -53,7 +55,7 @@ impl Probe {
 
     /// Time of the operations before the first clock reads of a round at `pace`.
     pub(super) fn settle_ns(&self, pace: Pace) -> f64 {
-        let of_series = |(n, ns): (u32, Option<f64>)| Some(f64::from(n) * ns?);
+        let of_series = |(n, ns): (u32, Option<f64>)| Some(f64::from(n) * (ns? + self.start_ns));
         pace.settle.into_iter().zip(self.series_ns).filter_map(of_series).sum()
     }
 
@@ -132,7 +134,7 @@ pub(super) fn slice_samples(
 pub(super) fn settle(probe: Probe) -> [u32; MAX_SERIES] {
     let least = f64::from(MIN_SETTLE);
     let of_series = |ns: f64| to_u32((SETTLE_NS / ns.max(1.0)).clamp(least, 2000.0));
-    probe.series_ns.map(|ns| of_series(ns.unwrap_or(0.0)))
+    probe.series_ns.map(|ns| of_series(ns.unwrap_or(0.0) + probe.start_ns))
 }
 
 /// The pace of a first probe, of which nothing is known.
@@ -165,7 +167,7 @@ mod tests {
     };
 
     fn probe(ns: f64) -> Probe {
-        Probe { series_ns: [Some(ns), None, None, None], sample_ns: ns }
+        Probe { series_ns: [Some(ns), None, None, None], sample_ns: ns, start_ns: 0.0 }
     }
 
     #[test]
@@ -185,7 +187,11 @@ mod tests {
     #[test]
     fn a_slow_series_limits_the_interval_of_a_fast_one() {
         let settings = Settings::of(Profile::Quick);
-        let probe = Probe { series_ns: [Some(1.0), Some(100_000.0), None, None], sample_ns: 0.0 };
+        let probe = Probe {
+            series_ns: [Some(1.0), Some(100_000.0), None, None],
+            sample_ns: 0.0,
+            start_ns: 0.0,
+        };
         assert_eq!(repetitions(&settings, Timing::Batched, CLOCK, probe), 10);
     }
 

@@ -15,15 +15,27 @@ use oorandom::Rand32;
 
 use super::settings::Settings;
 use crate::kernel::{Case, KernelInfo, LENGTH_BYTES};
+use crate::sample::Sample;
 
 /// The longest time that the cases of one group may take, in nanoseconds: what is lost if the job
 /// is killed in the middle of one.
 const MAX_GROUP_NS: u64 = 60_000_000_000;
 
+/// Memory that the samples of one group may take on rank 0, in bytes.
+const MAX_GROUP_BYTES: u64 = 256 << 20;
+
 /// The cases of `cases` that are measured together: of one kernel, and no more than fit into a
-/// minute, unless one sweep of lengths takes longer.
-pub(super) fn groups<'a>(cases: &'a [Case], settings: &Settings) -> Vec<&'a [Case]> {
-    let most = MAX_GROUP_NS / settings.case_budget_ns.max(1);
+/// minute and into the memory of rank 0, unless one sweep of lengths takes more.
+pub(super) fn groups<'a>(
+    cases: &'a [Case],
+    settings: &Settings,
+    n_ranks: usize,
+) -> Vec<&'a [Case]> {
+    let in_time = MAX_GROUP_NS / settings.case_budget_ns.max(1);
+    let of_slices = settings.slices.max.saturating_mul(settings.slices.max_samples);
+    let n_samples = u64::from(settings.samples.unwrap_or(of_slices));
+    let case_bytes = n_samples * (n_ranks * size_of::<Sample>()) as u64;
+    let most = in_time.min(MAX_GROUP_BYTES / case_bytes.max(1));
     let (mut groups, mut start, mut end) = (Vec::new(), 0, 0);
     for sweep in cases.chunk_by(are_of_one_sweep) {
         let is_other = start < end && !is_same(cases[start].info, sweep[0].info);

@@ -27,6 +27,8 @@ pub(super) struct Point {
     /// The pace of a whole slice.
     pub(super) pace: Pace,
     pub(super) slices: Slices,
+    /// Half width of an interval below which the clock tells no difference, in nanoseconds.
+    pub(super) floor_ns: f64,
     /// Samples that are left to take, if the user counts them.
     pub(super) n_left: Option<u32>,
     pub(super) n_warmup: [u32; MAX_SERIES],
@@ -40,6 +42,8 @@ pub(super) struct Point {
     pub(super) spent_ns: u64,
     pub(super) last_end_ns: u64,
     pub(super) usage: Option<Usage>,
+    /// Slices in which the processor was taken from a rank.
+    pub(super) n_disturbed: u32,
     pub(super) is_done: bool,
     pub(super) series: Vec<Readings>,
 }
@@ -52,6 +56,8 @@ pub(super) struct Readings {
     invalid: Vec<usize>,
     /// Values of the valid samples, slice by slice.
     values_ns: Vec<Vec<f64>>,
+    /// Medians of the slices that have values.
+    medians_ns: Vec<f64>,
 }
 
 impl Readings {
@@ -62,13 +68,8 @@ impl Readings {
             slice_lengths: Vec::new(),
             invalid: Vec::new(),
             values_ns: Vec::new(),
+            medians_ns: Vec::new(),
         }
-    }
-
-    /// Medians of the slices that have values.
-    fn medians_ns(&self) -> Vec<f64> {
-        let of_slice = |values: &Vec<f64>| Some(Summary::of(values)?.median);
-        self.values_ns.iter().filter_map(of_slice).collect()
     }
 
     fn all_ns(&self) -> Vec<f64> {
@@ -77,14 +78,28 @@ impl Readings {
 
     /// The median so far.
     fn median_ns(&self) -> Option<f64> {
-        Some(Summary::of(&self.medians_ns())?.median)
+        Some(Summary::of(&self.medians_ns)?.median)
     }
 
-    /// Adds the samples of one slice; says which of them are invalid.
-    fn add(&mut self, slice: Vec<RankSamples>, repetitions: u32, starts: &Starts) -> usize {
+    /// Makes no value of the samples so far; they stay as they are.
+    fn discard(&mut self) {
+        self.invalid = (0..self.slice_lengths.iter().sum()).collect();
+        self.values_ns.iter_mut().for_each(Vec::clear);
+        self.medians_ns.clear();
+    }
+
+    /// Adds the samples of one slice, an operation of which is expected to take `expected_ns`; says
+    /// how many of them are invalid.
+    fn add(
+        &mut self,
+        slice: Vec<RankSamples>,
+        repetitions: u32,
+        starts: &Starts,
+        expected_ns: Option<f64>,
+    ) -> usize {
         let n_samples = slice.first().map_or(0, |of_rank| of_rank.samples.len());
         let n_before: usize = self.slice_lengths.iter().sum();
-        let median_ns = self.median_ns().map(|ns| ns * f64::from(repetitions));
+        let median_ns = self.median_ns().or(expected_ns).map(|ns| ns * f64::from(repetitions));
         let (mut values, mut n_invalid) = (Vec::with_capacity(n_samples), 0);
         for index in 0..n_samples {
             let of_ranks: Vec<Sample> =
@@ -96,6 +111,7 @@ impl Readings {
                 n_invalid += 1;
             }
         }
+        self.medians_ns.extend(Summary::of(&values).map(|of_slice| of_slice.median));
         self.values_ns.push(values);
         self.slice_lengths.push(n_samples);
         if self.ranks.is_empty() {
@@ -124,14 +140,17 @@ impl Point {
     ) -> Result<(), String> {
         let usage = gathered.iter().filter_map(|(_, taken)| taken.usage).reduce(Usage::plus);
         self.usage = self.usage.map_or(usage, |sum| usage.map(|of_slice| sum.plus(of_slice)));
+        self.n_disturbed += u32::from(usage.is_some_and(|u| u.involuntary_switches > 0));
         let slice = by_series(gathered, self.series.len());
         let (mut n_invalid, mut n_taken) = (0, 0);
         for (index, ranks) in slice.into_iter().enumerate() {
             let (name, readings) = (self.case.info.series[index].name, &mut self.series[index]);
             require_samples(name, readings.definition, &ranks)?;
             n_taken = ranks.first().map_or(0, |of_rank| of_rank.samples.len());
-            n_invalid += readings.add(ranks, self.pace.repetitions, &self.starts);
+            let expected_ns = self.probe.series_ns[index];
+            n_invalid += readings.add(ranks, self.pace.repetitions, &self.starts, expected_ns);
         }
+        let sync = self.starts.sync();
         self.starts.slice_ended(n_invalid, n_taken * self.series.len());
         self.n_slices += 1;
         // Slices in which most windows failed do not count: after three of them there are none.
@@ -140,6 +159,12 @@ impl Point {
         self.last_end_ns = end_ns;
         let n_valid = u32::try_from(n_taken - n_invalid.min(n_taken)).unwrap_or(u32::MAX);
         self.n_left = self.n_left.map(|n_left| n_left.saturating_sub(n_valid));
+        if self.starts.sync() != sync {
+            // Starts in windows and at barriers make different values: none of the first count.
+            self.series.iter_mut().for_each(Readings::discard);
+            self.n_counted = 0;
+            self.n_left = settings.samples;
+        }
         self.is_done = self.suffices(settings);
         Ok(())
     }
@@ -151,9 +176,9 @@ impl Point {
         Pace { n_samples, slice: self.n_slices, sync, window_ns, ..self.pace }
     }
 
-    /// Asks for a slice more, unless the user counts samples.
-    pub(super) fn reopen(&mut self) {
-        if self.n_left.is_some() {
+    /// Asks for a slice more, unless the user counts samples, or its time is used up.
+    pub(super) fn reopen(&mut self, settings: &Settings) {
+        if self.n_left.is_some() || self.spent_ns >= settings.case_budget_ns {
             return;
         }
         self.slices.min = self.n_counted + 1;
@@ -163,9 +188,9 @@ impl Point {
 
     /// What a refinement of its sweep needs to know, by the first series.
     pub(super) fn reading(&self) -> Option<Reading> {
-        let medians_ns = self.series[0].medians_ns();
-        let of_all = Summary::of(&medians_ns)?;
-        let half_width_ns = match Interval::of_medians(&medians_ns) {
+        let medians_ns = &self.series[0].medians_ns;
+        let of_all = Summary::of(medians_ns)?;
+        let half_width_ns = match Interval::of_medians(medians_ns) {
             Some(interval) => Some(interval.half_width()),
             // Without noise a few slices tell all.
             None => (medians_ns.len() > 1 && of_all.min == of_all.max).then_some(0.0),
@@ -203,9 +228,11 @@ impl Point {
         }
         let target = slices.target?;
         Some(of_each(&|readings| {
-            let interval = Interval::of_medians(&readings.medians_ns());
+            let interval = Interval::of_medians(&readings.medians_ns);
             let median = readings.median_ns();
-            interval.zip(median).is_some_and(|(i, median)| i.half_width() <= target * median)
+            interval
+                .zip(median)
+                .is_some_and(|(i, median)| i.half_width() <= self.floor_ns.max(target * median))
         }))
     }
 
@@ -233,7 +260,7 @@ impl Point {
                 n => format!("all {n} samples of {} started late", series.name),
             };
             let summary = Summary::of(&values_ns).ok_or_else(none)?;
-            let slice_medians_ns = readings.medians_ns();
+            let slice_medians_ns = readings.medians_ns;
             let slices: Vec<&[f64]> = readings.values_ns.iter().map(Vec::as_slice).collect();
             let quote = rules.quote(series);
             let divisor = f64::from(readings.definition.divisor());
@@ -246,7 +273,10 @@ impl Point {
                 p99_interval: Interval::of_quantile(&slices, 0.99, SEED),
                 diagnosis: Diagnosis::of(&slices),
                 quote,
-                quoted_ns: quoted_ns(quote, &summary, &values_ns, clock.loop_ns / divisor),
+                quoted_ns: match quote {
+                    Quote::Median => Summary::of(&slice_medians_ns).map(|of_all| of_all.median),
+                    _ => quoted_ns(quote, &summary, &values_ns, clock.loop_ns / divisor),
+                },
                 ranks: readings.ranks,
                 slice_lengths: readings.slice_lengths,
                 invalid: readings.invalid,

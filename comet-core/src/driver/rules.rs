@@ -8,6 +8,7 @@ use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
 use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, Series};
+use crate::sync::Sync;
 
 /// Whose rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,12 @@ impl Rules {
             Self::Osu => Some(Definition::CallMean),
             Self::Skampi => Some(Definition::MaxLocal),
         }
+    }
+
+    /// How samples start under these rules, if they say so.
+    #[must_use]
+    pub fn sync(self) -> Option<Sync> {
+        (self == Self::Osu).then_some(Sync::Barrier)
     }
 
     /// The figure of `series` that these rules quote.

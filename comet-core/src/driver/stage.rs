@@ -41,7 +41,8 @@ impl<T: Transport> Stage<'_, T> {
             };
         }
         let is_possible = |sync: &Sync| *sync != Sync::Window || self.can_have_windows();
-        let sync = self.settings.sync.filter(is_possible).unwrap_or_else(|| self.default_sync());
+        let wanted = self.settings.sync.or(self.settings.rules.sync());
+        let sync = wanted.filter(is_possible).unwrap_or_else(|| self.default_sync());
         Starts::agree(self.t, sync, self.clock.as_ref())
     }
 
@@ -91,15 +92,19 @@ impl<T: Transport> Stage<'_, T> {
         let (kernel, case) = self.set(target, expected_ns);
         let mut cx = self.context(kernel, pace);
         self.t.barrier()?;
-        let before = self.t.usage();
         let result = kernel.measure(&mut cx, &case);
-        let usage = self.t.usage().zip(before).map(|(after, before)| after.since(before));
+        let usage = cx.usage();
         Report::of(result.map(|()| Taken { series: self.on_shared_clock(cx), usage }))
     }
 
-    /// Compares the clocks again; all ranks do so at once.
-    pub(super) fn compare_clocks(&mut self) -> Result<()> {
-        self.clock.as_mut().map_or(Ok(()), |clock| clock.refresh(self.t))
+    /// Compares the clocks again; all ranks do so at once. Why they cannot be trusted any more, on
+    /// all ranks alike, if they cannot.
+    pub(super) fn compare_clocks(&mut self) -> Result<Option<String>> {
+        match self.clock.as_mut().map_or(Ok(()), |clock| clock.refresh(self.t)) {
+            Ok(()) => Ok(None),
+            Err(error) if error.is_unsupported() => Ok(Some(error.to_string())),
+            Err(error) => Err(error),
+        }
     }
 
     /// The samples of `cx` on the clock that all ranks share, if there is one.

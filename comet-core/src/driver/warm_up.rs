@@ -31,7 +31,7 @@ impl<T: Transport> Conductor<'_, T> {
             (probe, is_steady) = self.probe(case, pace, probe.round_ns(pace))?;
             n_warmup = added(n_warmup, pace);
         }
-        let counts = self.settings.rules.counts(case, self.clock, probe);
+        let counts = self.counts(case, probe);
         let pace = self.pace(case, first_pace, probe, counts);
         let pace = Pace { skew_ns: self.skew_ns(probe), ..pace };
         Ok(self.point(case, (probe, pace, counts), (n_warmup, is_steady)))
@@ -68,13 +68,25 @@ impl<T: Transport> Conductor<'_, T> {
             is_steady,
             n_slices: 0,
             n_counted: 0,
+            floor_ns: self.clock.cost_ns / f64::from(pace.repetitions),
             starts: self.starts.clone(),
             spent_ns: 0,
             last_end_ns: 0,
             usage: None,
+            n_disturbed: 0,
             is_done: false,
             series: (0..case.info.series.len()).map(readings).collect(),
         }
+    }
+
+    /// What the rules say of `case`, if they are not CoMet's own. Where each operation is started
+    /// together, those of a loop are taken one by one, or they would not be by their definition.
+    fn counts(&self, case: &Case, probe: Probe) -> Option<Counts> {
+        let counts = self.settings.rules.counts(case, self.clock, probe)?;
+        if !case.info.timing_under(self.settings.definition()).starts_together() {
+            return Some(counts);
+        }
+        Some(Counts { repetitions: 1, n_samples: counts.n_samples * counts.repetitions, ..counts })
     }
 
     /// The pace for `case`, given what a probe found, by the `counts` of other rules if there are
@@ -121,10 +133,16 @@ impl<T: Transport> Conductor<'_, T> {
             *ns = slowest.map(|(median_ns, _)| median_ns);
             is_steady &= slowest.is_none_or(|(_, is_steady)| is_steady);
         }
-        let probe = Probe { series_ns, sample_ns: 0.0 };
+        let probe = Probe { series_ns, sample_ns: 0.0, start_ns: 0.0 };
         let sample_ns: f64 = slice.iter().filter_map(|ranks| period_ns(ranks.first()?)).sum();
-        let sample_ns = sample_ns.max(probe.batch_ns(pace.repetitions));
-        Ok((Probe { sample_ns, ..probe }, is_steady))
+        let batch_ns = probe.batch_ns(pace.repetitions);
+        let sample_ns = sample_ns.max(batch_ns);
+        // Each operation that is not timed is started together as well.
+        let start_ns = match case.info.timing_under(self.settings.definition()).starts_together() {
+            true => (sample_ns - batch_ns) / to_f64(slice.len() as u64),
+            false => 0.0,
+        };
+        Ok((Probe { sample_ns, start_ns, ..probe }, is_steady))
     }
 }
 

@@ -20,6 +20,9 @@ const MAX_LAG1_DEVIATIONS: f64 = 1.645;
 /// Factor over the median gap, and part of the median, that make a gap between slice medians one
 /// between two modes.
 const MODE_GAP: (f64, f64) = (4.0, 0.05);
+/// The longest lag of an autocorrelation: with the length of a slice, the time to find it grows as
+/// its square.
+const MAX_LAGS: usize = 1000;
 /// Tukey's fences for mild and for severe outliers, in interquartile ranges from the quartiles.
 const FENCES: (f64, f64) = (1.5, 3.0);
 
@@ -109,7 +112,7 @@ fn tau_samples(slices: &[&[f64]], median: f64) -> Option<f64> {
     let sides: Vec<Vec<f64>> =
         slices.iter().map(|slice| slice.iter().map(side).collect()).collect();
     let at_lag = |lag| sides.iter().map(|sides| lagged_products(sides, lag)).sum::<f64>();
-    let n_lags = slices.iter().map(|slice| slice.len()).max()?;
+    let n_lags = slices.iter().map(|slice| slice.len()).max()?.min(MAX_LAGS);
     let pairs = (0..n_lags).step_by(2).map(|lag| at_lag(lag) + at_lag(lag + 1));
     let sum: f64 = pairs.take_while(|pair| *pair > 0.0).sum();
     let squares = at_lag(0);

@@ -6,6 +6,9 @@ const TOLERATED_SHARE: f64 = 0.25;
 const HOPELESS_SHARE: f64 = 0.5;
 /// So many such slices, and the window is given up.
 const MAX_HOPELESS: u32 = 3;
+/// A window that has become so many times as long as at first is given up too: what makes starts late
+/// does not depend on it.
+const MAX_GROWTH: u64 = 64;
 /// Starts that are late by less are good enough, whatever is measured.
 const TOLERATED_NS: f64 = 100.0;
 /// And so are those that are late by less than this share of what is measured.
@@ -16,6 +19,7 @@ const TOLERATED_OF_MEDIAN: f64 = 0.05;
 pub struct WindowRule {
     /// From the moment at which rank 0 names a start to the start, in nanoseconds.
     pub window_ns: u64,
+    first_ns: u64,
     n_hopeless: u32,
 }
 
@@ -23,7 +27,7 @@ impl WindowRule {
     /// The rule that begins with windows of `window_ns` (see [`window_ns`](super::window_ns)).
     #[must_use]
     pub fn new(window_ns: u64) -> Self {
-        Self { window_ns, n_hopeless: 0 }
+        Self { window_ns, first_ns: window_ns, n_hopeless: 0 }
     }
 
     /// Whether a sample counts, whose ranks started at the global times `starts_ns` though `due_ns`
@@ -48,10 +52,11 @@ impl WindowRule {
     }
 
     /// Whether windows do not work here, so that samples are to start at a barrier: more than half
-    /// of the starts were late in three slices.
+    /// of the starts were late in three slices, or more than a quarter in seven.
     #[must_use]
     pub fn is_given_up(&self) -> bool {
-        self.n_hopeless >= MAX_HOPELESS
+        let longest_ns = self.first_ns.saturating_mul(MAX_GROWTH);
+        self.n_hopeless >= MAX_HOPELESS || self.window_ns > longest_ns
     }
 }
 

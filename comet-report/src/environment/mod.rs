@@ -15,8 +15,8 @@ mod variables;
 mod warnings;
 
 pub use noise::noise;
-pub(crate) use warnings::stolen;
 pub use warnings::{Warning, have_cpu_each, warnings};
+pub(crate) use warnings::{disturbed, stolen};
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -72,6 +72,21 @@ pub(crate) fn stolen(before: &Noise, after: &Noise) -> Option<Warning> {
     })
 }
 
+/// What the system did to ranks while samples were taken, in so many slices.
+pub(crate) fn disturbed(n_slices: u64, n_disturbed: u64, n_page_faults: u64) -> Vec<Warning> {
+    let preempted = (10 * n_disturbed > n_slices).then(|| Warning {
+        code: "preempted",
+        message: format!("a rank lost its CPU in {n_disturbed} of {n_slices} slices"),
+        hint: "start fewer ranks, on a machine that does nothing else",
+    });
+    let faulted = (n_page_faults > 0).then(|| Warning {
+        code: "page_faults",
+        message: format!("memory was missing {n_page_faults} times while samples were taken"),
+        hint: "leave more memory free, and compare with a second run",
+    });
+    preempted.into_iter().chain(faulted).collect()
+}
+
 /// Whether each rank can have a CPU of its own; `None` where CPUs are not known.
 #[must_use]
 pub fn have_cpu_each(placements: &[RankPlacement]) -> Option<bool> {

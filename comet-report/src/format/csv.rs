@@ -99,6 +99,12 @@ fn time_cells(point: &Point) -> Cells {
     vec![
         ("n", text(time.map(|time| time.n))),
         ("inner", text(point.reps.as_ref().map(|reps| reps.inner))),
+        ("slices", text(point.reps.as_ref().map(|reps| reps.rounds))),
+        ("quote", text(point.value.as_ref().map(|value| value.quote.name()))),
+        ("t_quoted_ns", text(point.quoted_ns)),
+        ("t_ci95_low_ns", text(time.and_then(|time| time.ci95).map(|[low, _]| low))),
+        ("t_ci95_high_ns", text(time.and_then(|time| time.ci95).map(|[_, high]| high))),
+        ("converged", text(point.quality.as_ref().and_then(|quality| quality.converged))),
         ("t_min_ns", text(time.map(|time| time.min))),
         ("t_p25_ns", text(time.map(|time| time.p25))),
         ("t_median_ns", text(time.map(|time| time.median))),

@@ -53,10 +53,13 @@ pub(super) fn summary(model: &Model) -> String {
     let Some(fit) = model.fits.first() else { return "none".into() };
     let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
     let worst = 100.0 * fit.quality.max_relative_residual;
-    let at = number(fit.quality.max_at, SIZE_DIGITS) + " " + &model.x_unit;
+    let at = number(fit.quality.max_at, SIZE_DIGITS) + " " + &unit(model);
     let (at, verdict) = (at.trim_end(), fit.quality.verdict.name());
     let breaks = breakpoints(model).map_or(String::new(), |text| format!("; {text}"));
     let parameters = parameters.join(", ");
+    if fit.quality.verdict == Verdict::Segment {
+        return format!("{}: one law is off by up to {worst:.0} % (at {at}){breaks}", fit.law);
+    }
     format!("{}: {parameters}; worst error {worst:.1} % at {at}; {verdict}{breaks}", fit.law)
 }
 
@@ -68,9 +71,14 @@ pub(super) fn segments(model: &Model) -> Vec<String> {
         let [from, to] = [fit.from, fit.to].map(|size| number(size, SIZE_DIGITS));
         let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
         let verdict = fit.quality.verdict.name();
-        format!("  {from} to {to} {}: {}; {verdict}", model.x_unit, parameters.join(", "))
+        format!("  {from} to {to} {}: {}; {verdict}", unit(model), parameters.join(", "))
     };
     segments.map(line).collect()
+}
+
+/// The unit of sizes, which says so where they count all bytes of an operation.
+fn unit(model: &Model) -> String {
+    if model.x == "bytes_per_op" { "B moved".into() } else { model.x_unit.clone() }
 }
 
 fn block(model: &Model) -> String {
@@ -166,7 +174,7 @@ fn notes(model: &Model) -> Vec<String> {
 
 /// Where `model` is cut, if it is.
 fn breakpoints(model: &Model) -> Option<String> {
-    let unit = &model.x_unit;
+    let unit = &unit(model);
     let text = |breakpoint: &Breakpoint| {
         let at = number(breakpoint.at, SIZE_DIGITS);
         let how = match breakpoint.how {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The figure to quote stands first among the times, and beside it half of the 95 % interval of the
-//! median, in percent of the median. MB are 10^6 bytes.
+//! median, in percent of the median, with `!` where the target was missed and `~` where the machine
+//! changed its speed. MB are 10^6 bytes.
 //! All lines but rows start with `#`, except for the last, which counts the points.
 
 use std::io::{self, Write};
@@ -85,6 +86,8 @@ pub(crate) struct TableWriter<W> {
     out: W,
     kernel: Option<String>,
     layout: Option<Layout>,
+    n_missed: usize,
+    n_unsteady: usize,
 }
 
 /// The columns of one kernel's table.
@@ -97,7 +100,7 @@ struct Layout {
 impl<W: Write> TableWriter<W> {
     /// Tables into `out`.
     pub(crate) fn new(out: W) -> Self {
-        Self { out, kernel: None, layout: None }
+        Self { out, kernel: None, layout: None, n_missed: 0, n_unsteady: 0 }
     }
 
     /// Hands everything written on to the terminal or the file.
@@ -140,6 +143,14 @@ impl<W: Write> TableWriter<W> {
     ) -> io::Result<()> {
         let PointCounts { ok, check_failed, failed, skipped } = counts;
         writeln!(self.out)?;
+        if self.n_missed + self.n_unsteady > 0 {
+            let (missed, unsteady) = (self.n_missed, self.n_unsteady);
+            self.comment(&format!(
+                "{missed} points missed the width of interval that was wanted (!), at {unsteady} \
+                 others the machine changed its speed (~)"
+            ))?;
+            (self.n_missed, self.n_unsteady) = (0, 0);
+        }
         if let Some(reason) = reason {
             self.comment(&format!("stopped early: {reason}"))?;
         }
@@ -236,7 +247,15 @@ impl<W: Write> TableWriter<W> {
         let series =
             if series.len() == points.len() { String::new() } else { series.join(", ") + ": " };
         let Value { quantity, definition, .. } = value;
-        let summary = explain(definition);
+        let mut summary = explain(definition).to_owned();
+        let of_meaning =
+            points.iter().find(|point| meaning(point).map(|m| m.0) == Some(definition));
+        if let Some(plan) = of_meaning.and_then(|point| point.plan.as_ref())
+            && starts_together(definition)
+        {
+            summary += &format!("; {}", plan.sync.words());
+            summary += plan.skew_ns.map_or("", |_| ", some late on purpose");
+        }
         let quote = match value.quote {
             Quote::Median => "",
             Quote::Min => "; quote the least value",
@@ -252,6 +271,8 @@ impl<W: Write> TableWriter<W> {
         else {
             return Ok(());
         };
+        self.n_missed += usize::from(misses_target(point));
+        self.n_unsteady += usize::from(is_unsteady(point) && !misses_target(point));
         let mut line = String::new();
         for (name, value) in axes(&point.params) {
             line += &format!(" {:>1$}", value.to_string(), axis_width(name));
@@ -262,7 +283,7 @@ impl<W: Write> TableWriter<W> {
         line += &format!(" {:>COUNT_WIDTH$} {:>COUNT_WIDTH$}", reps.n, reps.inner);
         let quoted_us = point.quoted_ns.map(|ns| digits(ns / 1e3));
         line += &format!(" {:>TIME_WIDTH$}", quoted_us.as_deref().unwrap_or("-"));
-        line += &format!(" {:>SPREAD_WIDTH$}", spread(time));
+        line += &format!(" {:>SPREAD_WIDTH$}", spread(point, time));
         for (_, time_ns) in times(layout.quote) {
             line += &format!(" {:>TIME_WIDTH$}", digits(time_ns(time) / 1e3));
         }
@@ -327,15 +348,43 @@ fn times(quote: Quote) -> impl Iterator<Item = TimeColumn> {
     columns.into_iter().filter(move |(name, _)| *name != quoted(quote))
 }
 
-/// Half of the interval of the median, in percent of the median.
-fn spread(time: &Summary) -> String {
-    let Some([low, high]) = time.ci95 else { return "-".into() };
-    format!("{:.1}", 50.0 * (high - low) / time.median)
+/// Half of the interval of the median, in percent of it, and a mark for what speaks against the
+/// number: `!` for a target that was missed, `~` for changes of speed. Nothing beside other figures
+/// than the median, to which it does not belong.
+fn spread(point: &Point, time: &Summary) -> String {
+    let is_of_median = point.value.as_ref().is_some_and(|value| value.quote == Quote::Median);
+    let (Some([low, high]), Some(quoted_ns)) = (time.ci95, point.quoted_ns) else {
+        return "-".into();
+    };
+    let mark = if misses_target(point) {
+        "!"
+    } else if is_unsteady(point) {
+        "~"
+    } else {
+        ""
+    };
+    if is_of_median { format!("{:.1}{mark}", 50.0 * (high - low) / quoted_ns) } else { "-".into() }
+}
+
+/// Whether the interval of `point` is wider than it was to be.
+fn misses_target(point: &Point) -> bool {
+    point.quality.as_ref().is_some_and(|quality| quality.converged == Some(false))
+}
+
+/// Whether the machine changed its speed while `point` was measured.
+fn is_unsteady(point: &Point) -> bool {
+    point.quality.as_ref().is_some_and(|quality| {
+        quality.has_regimes == Some(true) || quality.drifts == Some(true) || quality.is_bimodal
+    })
 }
 
 /// What decides whether two series need the same explanation.
 fn meaning(point: &Point) -> Option<(&String, Quote)> {
     point.value.as_ref().map(|value| (&value.definition, value.quote))
+}
+
+fn starts_together(definition: &str) -> bool {
+    Definition::find(definition).is_some_and(Definition::starts_together)
 }
 
 fn explain(definition: &str) -> &str {

@@ -65,7 +65,8 @@ pub(crate) mod tests {
         let param = |(name, value): &(&str, u64)| ((*name).to_owned(), Param::Number(*value));
         point.params = Params(params.iter().map(param).collect());
         point.quoted_ns = Some(time_us * 1e3);
-        point.value.as_mut().unwrap().bytes_per_op = None;
+        let length = params.iter().find(|(name, _)| *name == "length_bytes");
+        point.value.as_mut().unwrap().bytes_per_op = length.map(|(_, length)| *length);
         point
     }
 

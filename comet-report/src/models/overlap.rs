@@ -53,10 +53,10 @@ fn slices_ns<'a>(first: &Point, points: &[&'a Point], name: &str) -> Option<&'a 
 fn marks(shares: &Overlap) -> Vec<Parameter> {
     let of = |name, share: Estimate| parameter(name, "", Some(share.value), share.range);
     vec![
-        of("imb_min", shares.imb_min),
-        of("imb_nbc", shares.imb_nbc),
-        of("osu", shares.osu),
-        of("thesis_gain", shares.thesis_gain),
+        of("overlap_share", shares.imb_min),
+        of("overlap_share_imb_nbc", shares.imb_nbc),
+        of("overlap_share_osu", shares.osu),
+        of("improvement", shares.thesis_gain),
     ]
 }
 

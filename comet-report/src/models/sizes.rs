@@ -27,14 +27,14 @@ pub(super) fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
     SIZES.iter().flat_map(of_axis).collect()
 }
 
-/// Whether the time of `point` is one of its value on `axis`. In an overlap the exchange alone is one
-/// of the message, and the DAXPY one of the vector; the others are of both.
+/// Whether the time of `point` is one of its value on `axis`: of a message, if it moves bytes. In an
+/// overlap the exchange alone is one of the message, and the DAXPY one of the vector.
 fn follows(point: &Point, axis: &str) -> bool {
+    let moves_bytes = point.value.as_ref().is_some_and(|value| value.bytes_per_op.is_some());
     let depends = match (point.class.as_str(), point.variant.as_deref()) {
-        ("overlap", Some("exchange")) => axis == "length_bytes",
         ("overlap", Some("daxpy")) => axis == "vector_length",
-        ("overlap", _) => false,
-        _ => true,
+        ("overlap", _) => axis == "length_bytes" && moves_bytes,
+        _ => axis != "length_bytes" || moves_bytes,
     };
     depends && number(point, axis).is_some()
 }

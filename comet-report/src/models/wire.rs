@@ -39,12 +39,25 @@ pub(super) fn parameter(
     range: Option<Range>,
 ) -> Parameter {
     let known = |number: Option<f64>| number.filter(|number| number.is_finite());
+    let range = range.filter(|range| tells_something(*range, unit));
     Parameter {
         name: name.into(),
         unit: unit.into(),
         value: known(value),
         low: known(range.map(|range| range.low)),
         high: known(range.map(|range| range.high)),
+    }
+}
+
+/// Whether an interval says anything: within a factor of a thousand, or, of what may be nothing, on
+/// both sides of it. Rates, sizes and numbers of points are positive.
+fn tells_something(range: Range, unit: &str) -> bool {
+    let may_be_negative = unit.starts_with("us") || unit.is_empty();
+    let spans_zero = range.low <= 0.0 && range.high >= 0.0;
+    if spans_zero {
+        may_be_negative
+    } else {
+        range.high.abs() <= 1e3 * range.low.abs() || range.high < 0.0
     }
 }
 

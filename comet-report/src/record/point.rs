@@ -136,6 +136,20 @@ pub enum Quote {
     Corrected,
 }
 
+impl Quote {
+    /// Name as in the record.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Min => "min",
+            Self::Mean => "mean",
+            Self::MiddleMean => "middle_mean",
+            Self::Corrected => "corrected",
+        }
+    }
+}
+
 /// How a point was to be measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -175,6 +189,19 @@ pub enum SampleSync {
     Dissemination,
     /// A window that opens at a common time. Since minor version 2.
     Window,
+}
+
+impl SampleSync {
+    /// What it means for the ranks, in table heads.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::None => "ranks start when they are ready",
+            Self::Barrier => "ranks start after a barrier",
+            Self::DoubleBarrier => "ranks start after two barriers",
+            Self::Dissemination => "ranks start after a dissemination barrier",
+            Self::Window => "ranks start in a window",
+        }
+    }
 }
 
 /// How often a point was measured.

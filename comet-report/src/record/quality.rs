@@ -48,6 +48,8 @@ pub struct Quality {
     /// How often the system took a processor from a rank during the slices; `null` where it does
     /// not tell.
     pub involuntary_switches: Option<u64>,
+    /// In how many slices the system took a processor from a rank; `null` where it does not tell.
+    pub disturbed_slices: Option<u32>,
     /// How often memory of a rank was missing during the slices, likewise.
     pub page_faults: Option<u64>,
     /// What the two clock readings and the loop add to one operation, where nothing waits. It is

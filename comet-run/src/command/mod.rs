@@ -212,6 +212,10 @@ fn overrides(cases: &CaseArgs) -> Vec<Override> {
 /// noise. An even number of repetitions, since ranks that exchange messages may lead in turn.
 const EXACT: (u32, u32) = (3, 10);
 
+/// The most slices of one case, however much time there is: all of them stay in memory, and an
+/// interval from more is narrower than the machine is steady.
+const MAX_SLICES: u32 = 1000;
+
 /// How long and how often to measure on ranks from `origin`.
 fn settings(cases: &CaseArgs, effort: &EffortArgs, origin: &Origin) -> Settings {
     let mut settings = Settings::of(cases.profile.profile());
@@ -220,7 +224,7 @@ fn settings(cases: &CaseArgs, effort: &EffortArgs, origin: &Origin) -> Settings 
         settings.case_budget_ns = ns(time);
         // Who gives more time wants more slices.
         let in_time = settings.case_budget_ns / settings.slices.length_ns;
-        let in_time = u32::try_from(in_time).unwrap_or(u32::MAX);
+        let in_time = u32::try_from(in_time).unwrap_or(u32::MAX).min(MAX_SLICES);
         settings.slices.max = settings.slices.max.max(in_time);
     }
     settings.run_budget_ns = effort.budget.map(ns);

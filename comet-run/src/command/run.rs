@@ -106,7 +106,8 @@ impl Common<'_> {
             path: self.file.path().map(Path::to_owned),
             format: output.format.clone(),
             progress: self.progress(),
-            notes_sharing: n_cpus.is_none() && !output.quiet,
+            notes_sharing: n_cpus.is_none(),
+            is_quiet: output.quiet,
         };
         let gate = Gate::default();
         let session = Session {

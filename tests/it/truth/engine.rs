@@ -49,7 +49,7 @@ fn check_end(measurement: &Measurement, settings: &Settings) {
     let (slices, n_slices) = (settings.slices, measurement.n_slices);
     assert!((slices.min..=slices.max).contains(&n_slices), "{n_slices} slices");
     let is_narrow = measurement.series.iter().all(|series| {
-        let (interval, median) = (series.interval.unwrap(), series.summary.median);
+        let (interval, median) = (series.interval.unwrap(), series.told().median);
         interval.half_width() <= 0.025 * median.max(1.0)
     });
     let label = measurement.case.label();

@@ -179,6 +179,7 @@ impl Measuring<'_> {
             format: "none".into(),
             progress: if is_joined { ProgressArg::None } else { ProgressArg::Auto },
             notes_sharing: false,
+            is_quiet: true,
         };
         let session = Session {
             cases: self.cases.to_vec(),
