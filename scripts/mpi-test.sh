@@ -114,7 +114,9 @@ loses_rank() { # SIGNAL ARGUMENT...
     local file="$scratch/$mpirun-$1.jsonl" code=0 job pids
     launch 4 all --profile full --format none --out "$file" "${@:2}" >"$scratch/output" 2>&1 &
     job=$!
-    eventually has_points "$file"
+    # Points are written kernel by kernel, which takes more than a minute here.
+    eventually has_begun "$file"
+    sleep 2
     mapfile -t pids < <(ranks_of "$file")
     kill "-$1" "${pids[-1]}"
     wait $job || code=$?
@@ -166,8 +168,8 @@ eventually() { # COMMAND...
     return 1
 }
 
-has_points() { # FILE
-    [[ -f $1 ]] && grep -q '"type":"point"' "$1"
+has_begun() { # FILE
+    [[ -f $1 ]] && grep -q '"type":"run"' "$1"
 }
 
 has_no_ranks() { # FILE
