@@ -371,11 +371,11 @@ fn misses_target(point: &Point) -> bool {
     point.quality.as_ref().is_some_and(|quality| quality.converged == Some(false))
 }
 
-/// Whether the machine changed its speed while `point` was measured.
+/// Whether the machine changed its speed for good while `point` was measured, or went to and fro
+/// between two speeds. Smaller changes, from slice to slice, are in the interval.
 fn is_unsteady(point: &Point) -> bool {
-    point.quality.as_ref().is_some_and(|quality| {
-        quality.has_regimes == Some(true) || quality.drifts == Some(true) || quality.is_bimodal
-    })
+    let quality = point.quality.as_ref();
+    quality.is_some_and(|quality| quality.drifts == Some(true) || quality.is_bimodal)
 }
 
 /// What decides whether two series need the same explanation.
