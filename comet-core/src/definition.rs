@@ -3,6 +3,7 @@
 //! One operation measured by two definitions gives numbers that differ several times over, so
 //! every figure names its definition. The ids D1 to D9 are those of `METHODOLOGY.md`.
 
+use crate::real::real;
 use crate::sample::Sample;
 use crate::stats;
 
@@ -178,16 +179,15 @@ impl Definition {
     /// If `of_ranks` is empty.
     #[must_use]
     pub fn value_ns(self, of_ranks: &[Sample], repetitions: u32) -> f64 {
-        let longest_ns = || maximum(of_ranks.iter().map(|s| to_f64(s.elapsed_ns())));
         let elapsed_ns = match self {
             Self::Completion => completion_ns(of_ranks),
-            Self::CallMean => mean(of_ranks.iter().map(|s| to_f64(s.elapsed_ns()))),
+            Self::CallMean => stats::mean(&self.of_each_rank_ns(of_ranks)),
             Self::BarrierSubtracted => {
                 let own = of_ranks[0];
-                to_f64(own.elapsed_ns()) - to_f64(own.reference_ns.unwrap_or(0))
+                real(own.elapsed_ns()) - real(own.reference_ns.unwrap_or(0))
             }
-            Self::Release => median(&self.of_each_rank_ns(of_ranks)),
-            _ => longest_ns(),
+            Self::Release => stats::median(&self.of_each_rank_ns(of_ranks)).expect(ONE_RANK),
+            _ => self.of_each_rank_ns(of_ranks).into_iter().fold(f64::NEG_INFINITY, f64::max),
         };
         elapsed_ns / f64::from(repetitions) / f64::from(self.divisor())
     }
@@ -198,18 +198,21 @@ impl Definition {
     pub fn of_each_rank_ns(self, of_ranks: &[Sample]) -> Vec<f64> {
         let st_ns = common_start_ns(of_ranks);
         let of_rank = |s: &Sample| match self {
-            Self::Release => to_f64(s.end_ns.saturating_sub(st_ns)),
-            _ => to_f64(s.elapsed_ns()),
+            Self::Release => real(s.end_ns.saturating_sub(st_ns)),
+            _ => real(s.elapsed_ns()),
         };
         of_ranks.iter().map(of_rank).collect()
     }
 }
 
+/// What every sample has, or it would be none.
+const ONE_RANK: &str = "at least one rank samples each series";
+
 /// When all were to start.
 fn common_start_ns(of_ranks: &[Sample]) -> u64 {
     let first_ns = of_ranks.iter().map(|s| s.start_ns).min();
     let due_ns = of_ranks.iter().filter_map(|s| s.due_ns).min();
-    due_ns.or(first_ns).expect("at least one rank samples each series")
+    due_ns.or(first_ns).expect(ONE_RANK)
 }
 
 /// From the common start to the last end; with skewed starts, from the last of them.
@@ -218,26 +221,8 @@ fn completion_ns(of_ranks: &[Sample]) -> f64 {
     let last_start_ns = of_ranks.iter().map(|s| s.start_ns).max();
     let start_ns = if is_skewed { last_start_ns } else { Some(common_start_ns(of_ranks)) };
     let end_ns = of_ranks.iter().map(|s| s.end_ns).max();
-    let (start_ns, end_ns) = start_ns.zip(end_ns).expect("at least one rank samples each series");
-    to_f64(end_ns.saturating_sub(start_ns))
-}
-
-fn maximum(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(f64::NEG_INFINITY, f64::max)
-}
-
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let n = to_f64(values.len() as u64);
-    values.sum::<f64>() / n
-}
-
-fn median(values: &[f64]) -> f64 {
-    stats::quantile(&stats::sorted(values), 0.5)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "intervals are far below 2^53 ns")]
-fn to_f64(ns: u64) -> f64 {
-    ns as f64
+    let (start_ns, end_ns) = start_ns.zip(end_ns).expect(ONE_RANK);
+    real(end_ns.saturating_sub(start_ns))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::context::Pace;
 use crate::definition::Definition;
 use crate::kernel::{Case, Figure, KernelInfo, Series};
 use crate::sample::Sample;
-use crate::stats::{Diagnosis, Interval, Summary};
+use crate::stats::{Diagnosis, Interval, Summary, median};
 use crate::transport::{ClockInfo, Rank, Usage};
 
 pub use crate::calibration::{ClockCalibration, ClockGaps};
@@ -80,8 +80,24 @@ impl SeriesResult {
     /// The summary by which other figures are formed: its median is that of the slices.
     #[must_use]
     pub fn told(&self) -> Summary {
-        let of_slices = Summary::of(&self.slice_medians_ns).map(|of_slices| of_slices.median);
+        let of_slices = median(&self.slice_medians_ns);
         Summary { median: of_slices.unwrap_or(self.summary.median), ..self.summary }
+    }
+
+    /// The samples that all ranks took of one batch, in rank order; `index` counts batches from 0.
+    ///
+    /// # Panics
+    /// If there is no such batch.
+    #[must_use]
+    pub fn batch(&self, index: usize) -> Vec<Sample> {
+        self.ranks.iter().map(|of_rank| of_rank.samples[index]).collect()
+    }
+
+    /// The batches that make values, in time order.
+    pub fn valid_batches(&self) -> impl Iterator<Item = Vec<Sample>> {
+        let n_batches = self.slice_lengths.iter().sum();
+        let is_valid = |index: &usize| self.invalid.binary_search(index).is_err();
+        (0..n_batches).filter(is_valid).map(|index| self.batch(index))
     }
 
     /// Bytes per second at the quoted time, where the series moves bytes.

@@ -147,6 +147,12 @@ impl KernelInfo {
         format!("{}/{}", self.suite, self.name)
     }
 
+    /// Whether both describe one kernel.
+    #[must_use]
+    pub(crate) fn is_of_kernel(&self, other: &Self) -> bool {
+        (self.suite, self.name) == (other.suite, other.name)
+    }
+
     /// Whether `definition` makes sense here: all but D4 where all ranks take part in one
     /// operation, without the two that need another barrier if it is a barrier itself; elsewhere
     /// the kernel's own alone.

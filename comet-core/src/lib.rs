@@ -44,6 +44,7 @@ pub mod kernel;
 pub mod local;
 pub mod matching;
 pub mod pattern;
+mod real;
 pub mod refine;
 pub mod sample;
 pub mod stats;

@@ -309,18 +309,14 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
 /// Median time of one operation on each rank, by the definition, over the samples that count.
 fn medians_ns(result: &SeriesResult, pace: Pace) -> Option<Vec<f64>> {
     let divisor = f64::from(pace.repetitions) * f64::from(result.definition.divisor());
-    let n_samples = result.ranks.first()?.samples.len();
     let mut per_rank = vec![Vec::new(); result.ranks.len()];
-    let is_valid = |index: &usize| result.invalid.binary_search(index).is_err();
-    for index in (0..n_samples).filter(is_valid) {
-        let of_ranks: Vec<Sample> =
-            result.ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
-        let all_ns = result.definition.of_each_rank_ns(&of_ranks);
+    for batch in result.valid_batches() {
+        let all_ns = result.definition.of_each_rank_ns(&batch);
         for (of_rank, ns) in per_rank.iter_mut().zip(all_ns) {
             of_rank.push(ns / divisor);
         }
     }
-    per_rank.iter().map(|of_rank| Some(stats::Summary::of(of_rank)?.median)).collect()
+    per_rank.iter().map(|of_rank| stats::median(of_rank)).collect()
 }
 
 fn samples(ranks: &[RankSamples]) -> Samples {

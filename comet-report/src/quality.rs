@@ -80,14 +80,11 @@ fn start_skew_ns(result: &SeriesResult) -> Option<Summary> {
 
 /// Summary over the intervals of all ranks, where several sampled.
 fn rank_samples_ns(measurement: &Measurement, result: &SeriesResult) -> Option<Summary> {
-    let n_samples = result.ranks.first().filter(|_| result.ranks.len() > 1)?.samples.len();
+    if result.ranks.len() < 2 {
+        return None;
+    }
     let divisor = f64::from(measurement.pace.repetitions) * f64::from(result.definition.divisor());
-    let of_sample = |index: usize| {
-        let of_ranks: Vec<Sample> =
-            result.ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
-        result.definition.of_each_rank_ns(&of_ranks)
-    };
-    let is_valid = |index: &usize| result.invalid.binary_search(index).is_err();
-    let all_ns = (0..n_samples).filter(is_valid).flat_map(of_sample).map(|ns| ns / divisor);
+    let of_batch = |batch: Vec<Sample>| result.definition.of_each_rank_ns(&batch);
+    let all_ns = result.valid_batches().flat_map(of_batch).map(|ns| ns / divisor);
     stats::Summary::of(&all_ns.collect::<Vec<_>>()).map(|of_all| summary(&of_all))
 }

@@ -148,8 +148,3 @@ pub fn follow<T: Transport>(
         report.gather(t)?;
     }
 }
-
-#[expect(clippy::cast_precision_loss, reason = "times and steps are far below 2^53 ns")]
-fn to_f64(ns: u64) -> f64 {
-    ns as f64
-}

@@ -4,6 +4,7 @@ use super::settings::{Settings, Slices};
 use crate::context::Pace;
 use crate::event::ClockCalibration;
 use crate::kernel::{MAX_SERIES, Timing};
+use crate::real::real;
 
 /// An interval holds at least this many clock costs and clock steps, so that both distort it by
 /// one percent at most.
@@ -90,8 +91,8 @@ pub(super) fn repetitions(
     if let Some(repetitions) = settings.repetitions {
         return repetitions.max(1);
     }
-    let step_ns = clock.step_ns.map_or(0.0, super::to_f64);
-    let budget_ns = super::to_f64(settings.case_budget_ns);
+    let step_ns = clock.step_ns.map_or(0.0, real);
+    let budget_ns = real(settings.case_budget_ns);
     let needed = (CLOCK_SHARES * clock.cost_ns.max(step_ns) / probe.fastest_ns().max(1.0)).ceil();
     // One interval of the slowest series takes a small part of the budget at most.
     let affordable = (budget_ns / 20.0 / probe.slowest_ns().max(1.0)).floor();
@@ -107,7 +108,7 @@ pub(super) fn warm_up_samples(settings: &Settings, probe: Probe, repetitions: u3
     }
     let sample_ns = probe.sample_ns.max(probe.batch_ns(repetitions)).max(1.0);
     let wanted = (MIN_WARM_UP_NS / sample_ns).max(MIN_WARM_UP / f64::from(repetitions));
-    let affordable_ns = MAX_WARM_UP_NS.min(super::to_f64(settings.case_budget_ns) / 10.0);
+    let affordable_ns = MAX_WARM_UP_NS.min(real(settings.case_budget_ns) / 10.0);
     let affordable = affordable_ns / sample_ns;
     to_u32(wanted.min(affordable).ceil().clamp(f64::from(N_PROBE_SAMPLES), MAX_WARM_UP_SAMPLES))
 }
@@ -123,8 +124,8 @@ pub(super) fn slice_samples(
         return slices.max_samples;
     }
     let sample_ns = probe.sample_ns.max(probe.batch_ns(repetitions)).max(1.0);
-    let affordable_ns = super::to_f64(settings.case_budget_ns) / f64::from(slices.min);
-    let in_time = super::to_f64(slices.length_ns) / sample_ns;
+    let affordable_ns = real(settings.case_budget_ns) / f64::from(slices.min);
+    let in_time = real(slices.length_ns) / sample_ns;
     let wanted = in_time.max(MIN_SLICE_SAMPLES).min(affordable_ns / sample_ns);
     to_u32(wanted.clamp(1.0, f64::from(slices.max_samples)))
 }

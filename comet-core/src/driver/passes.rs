@@ -14,7 +14,7 @@
 use oorandom::Rand32;
 
 use super::settings::Settings;
-use crate::kernel::{Case, KernelInfo, LENGTH_BYTES};
+use crate::kernel::{Case, LENGTH_BYTES};
 use crate::sample::Sample;
 
 /// The longest time that the cases of one group may take, in nanoseconds: what is lost if the job
@@ -38,7 +38,7 @@ pub(super) fn groups<'a>(
     let most = in_time.min(MAX_GROUP_BYTES / case_bytes.max(1));
     let (mut groups, mut start, mut end) = (Vec::new(), 0, 0);
     for sweep in cases.chunk_by(are_of_one_sweep) {
-        let is_other = start < end && !is_same(cases[start].info, sweep[0].info);
+        let is_other = start < end && !cases[start].info.is_of_kernel(sweep[0].info);
         if is_other || (start < end && (end - start + sweep.len()) as u64 > most) {
             groups.push(&cases[start..end]);
             start = end;
@@ -52,11 +52,7 @@ pub(super) fn groups<'a>(
 /// Whether two cases differ in nothing but the message length.
 pub(super) fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
     let same_values = || a.values().zip(b.values()).all(|(a, b)| *a.0 == LENGTH_BYTES || a == b);
-    is_same(a.info, b.info) && same_values()
-}
-
-fn is_same(a: &KernelInfo, b: &KernelInfo) -> bool {
-    (a.suite, a.name) == (b.suite, b.name)
+    a.info.is_of_kernel(b.info) && same_values()
 }
 
 /// The order in which the pass number `pass`, from 1, visits the cases `open` of a group.

@@ -11,7 +11,7 @@ use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult};
 use crate::kernel::{Case, LENGTH_BYTES, MAX_SERIES};
 use crate::refine::Reading;
 use crate::sample::Sample;
-use crate::stats::{Diagnosis, Interval, Summary, Trimmed};
+use crate::stats::{Diagnosis, Interval, MIN_SLICES, Summary, Trimmed, median};
 use crate::transport::{Rank, Usage};
 
 /// Seed of resampling: a summary of the same samples is always the same.
@@ -78,7 +78,7 @@ impl Readings {
 
     /// The median so far.
     fn median_ns(&self) -> Option<f64> {
-        Some(Summary::of(&self.medians_ns)?.median)
+        median(&self.medians_ns)
     }
 
     /// Makes no value of the samples so far; they stay as they are.
@@ -111,7 +111,7 @@ impl Readings {
                 n_invalid += 1;
             }
         }
-        self.medians_ns.extend(Summary::of(&values).map(|of_slice| of_slice.median));
+        self.medians_ns.extend(median(&values));
         self.values_ns.push(values);
         self.slice_lengths.push(n_samples);
         if self.ranks.is_empty() {
@@ -238,7 +238,7 @@ impl Point {
 
     /// Whether the target was met; `None` if there is none, or too few slices for an interval.
     pub(super) fn converged(&self, rules: Rules) -> Option<bool> {
-        let has_interval = self.n_counted >= 5 || rules == Rules::Skampi;
+        let has_interval = self.n_counted as usize >= MIN_SLICES || rules == Rules::Skampi;
         self.is_narrow(rules, self.slices).filter(|_| has_interval)
     }
 
@@ -274,8 +274,14 @@ impl Point {
                 diagnosis: Diagnosis::of(&slices),
                 quote,
                 quoted_ns: match quote {
-                    Quote::Median => Summary::of(&slice_medians_ns).map(|of_all| of_all.median),
-                    _ => quoted_ns(quote, &summary, &values_ns, clock.loop_ns / divisor),
+                    Quote::Median => median(&slice_medians_ns),
+                    Quote::Min => Some(summary.min),
+                    Quote::Mean => Some(summary.mean),
+                    Quote::MiddleMean => Trimmed::of(&values_ns, 0.25).map(|middle| middle.mean),
+                    // The correction may leave nothing.
+                    Quote::Corrected => {
+                        Some(summary.mean - clock.loop_ns / divisor).filter(|ns| *ns > 0.0)
+                    }
                 },
                 ranks: readings.ranks,
                 slice_lengths: readings.slice_lengths,
@@ -286,17 +292,6 @@ impl Point {
             })
         };
         series.into_iter().enumerate().map(result).collect()
-    }
-}
-
-/// The figure to quote; `None` where the correction leaves nothing.
-fn quoted_ns(quote: Quote, summary: &Summary, values_ns: &[f64], empty_ns: f64) -> Option<f64> {
-    match quote {
-        Quote::Median => Some(summary.median),
-        Quote::Min => Some(summary.min),
-        Quote::Mean => Some(summary.mean),
-        Quote::MiddleMean => Trimmed::of(values_ns, 0.25).map(|trimmed| trimmed.mean),
-        Quote::Corrected => Some(summary.mean - empty_ns).filter(|ns| *ns > 0.0),
     }
 }
 

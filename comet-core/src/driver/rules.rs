@@ -8,6 +8,7 @@ use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
 use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, Series};
+use crate::real::real;
 use crate::sync::Sync;
 
 /// Whose rules.
@@ -94,8 +95,7 @@ impl Rules {
     #[must_use]
     pub fn quote(self, series: &Series) -> Quote {
         match self {
-            Self::Comet if series.quote_minimum => Quote::Min,
-            Self::Thesis if series.quote_minimum => Quote::Min,
+            Self::Comet | Self::Thesis if series.quote_minimum => Quote::Min,
             Self::Comet => Quote::Median,
             Self::Imb | Self::Osu => Quote::Mean,
             Self::Skampi => Quote::MiddleMean,
@@ -124,7 +124,7 @@ impl Rules {
             }
             Self::Osu => Some(osu(case.info, length_bytes > OSU_LARGE_BYTES)),
             Self::Skampi => {
-                let step_ns = clock.step_ns.map_or(0.0, super::to_f64);
+                let step_ns = clock.step_ns.map_or(0.0, real);
                 let needed = step_ns / SKAMPI_ERROR / probe.fastest_ns().max(1.0);
                 Some(Counts {
                     repetitions: to_u32(needed.ceil().clamp(1.0, 10_000.0)),

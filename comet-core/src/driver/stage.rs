@@ -6,7 +6,7 @@ use super::report::{Report, Taken};
 use super::start::Starts;
 use crate::context::{Context, Method, Pace};
 use crate::error::Result;
-use crate::kernel::{Case, Kernel, KernelInfo};
+use crate::kernel::{Case, Kernel};
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Sync};
 use crate::transport::Transport;
@@ -74,8 +74,7 @@ impl<T: Transport> Stage<'_, T> {
 
     /// Where `case` is, for the wire; `None` if its kernel is not on this stage.
     pub(super) fn target(&self, case: &Case) -> Option<Target> {
-        let id = |info: &KernelInfo| (info.suite, info.name);
-        let kernel_idx = self.kernels.iter().position(|k| id(k.info()) == id(case.info))?;
+        let kernel_idx = self.kernels.iter().position(|k| k.info().is_of_kernel(case.info))?;
         Some(Target { kernel_idx, values: *case.raw_values() })
     }
 

@@ -5,13 +5,13 @@ use super::conductor::{Conductor, Interruption, added};
 use super::pace::{self, Probe};
 use super::point::{Point, Readings, by_series};
 use super::rules::{self, Counts};
-use super::to_f64;
 use crate::context::Pace;
 use crate::definition::Definition;
 use crate::event::RankSamples;
 use crate::kernel::{Case, MAX_SERIES};
+use crate::real::real;
 use crate::sample::Sample;
-use crate::stats::{Summary, steady_from};
+use crate::stats::{median, steady_from};
 use crate::sync::Skew;
 use crate::transport::Transport;
 
@@ -139,7 +139,7 @@ impl<T: Transport> Conductor<'_, T> {
         let sample_ns = sample_ns.max(batch_ns);
         // Each operation that is not timed is started together as well.
         let start_ns = match case.info.timing_under(self.settings.definition()).starts_together() {
-            true => (sample_ns - batch_ns) / to_f64(slice.len() as u64),
+            true => (sample_ns - batch_ns) / real(slice.len() as u64),
             false => 0.0,
         };
         Ok((Probe { sample_ns, start_ns, ..probe }, is_steady))
@@ -151,7 +151,7 @@ impl<T: Transport> Conductor<'_, T> {
 fn period_ns(of_rank: &RankSamples) -> Option<f64> {
     let (first, last) = (of_rank.samples.first()?, of_rank.samples.last()?);
     let n_samples = u32::try_from(of_rank.samples.len()).ok()?;
-    Some(to_f64(last.end_ns.saturating_sub(first.start_ns)) / f64::from(n_samples))
+    Some(real(last.end_ns.saturating_sub(first.start_ns)) / f64::from(n_samples))
 }
 
 /// Time of one operation on a rank once it had become steady, in nanoseconds, and whether it had.
@@ -159,6 +159,6 @@ fn steady_ns(of_rank: &RankSamples, repetitions: u32) -> Option<(f64, bool)> {
     let value_ns = |sample: &Sample| Definition::MaxLocal.value_ns(&[*sample], repetitions);
     let values_ns: Vec<f64> = of_rank.samples.iter().map(value_ns).collect();
     let warm_up = steady_from(&values_ns);
-    let median_ns = Summary::of(&values_ns[warm_up.n_dropped..])?.median;
+    let median_ns = median(&values_ns[warm_up.n_dropped..])?;
     Some((median_ns, warm_up.is_steady))
 }

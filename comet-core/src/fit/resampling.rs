@@ -7,13 +7,10 @@ use oorandom::Rand64;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::Range;
-use crate::stats::{quantile, sorted};
+use crate::stats::{self, MIN_SLICES, quantile, sorted};
 
 /// How often slices are drawn anew.
 const N_RESAMPLES: usize = 1000;
-
-/// Below so many slices there is no range.
-const MIN_SLICES: usize = 5;
 
 /// The generator of this module starts here, so that equal slices have equal ranges.
 const SEED: u128 = 0x5EED;
@@ -53,7 +50,7 @@ pub(super) fn middle(values: &[f64]) -> Range {
 
 /// The median of values, of which there must be one.
 pub(super) fn median(values: &[f64]) -> f64 {
-    quantile(&sorted(values), 0.5)
+    stats::median(values).expect("fits are of values that there are")
 }
 
 /// A value with a normal distribution of mean 0 and standard deviation 1.

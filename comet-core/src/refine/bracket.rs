@@ -11,10 +11,11 @@
 //!
 //! Where a size is not clearly of one line even after further slices, the bracket stays as it is.
 
-use super::curve::{Curve, Segment, as_f64};
+use super::curve::{Curve, Segment};
 use super::verified::Z;
 use super::{Reading, Step};
 use crate::fit::{Line, Rules, Weights, segments};
+use crate::real::real;
 
 /// The least relative jump of the time at a switch; less is a change of slope.
 const MIN_JUMP: f64 = 0.05;
@@ -142,7 +143,7 @@ enum Side {
 impl Lines {
     /// The line that a reading is nearer to in logarithmic time, if noise leaves no doubt.
     fn side(&self, reading: &Reading, curve: &Curve<'_>) -> Side {
-        let distance = |line: &Line| (reading.time_ns / line.at(as_f64(reading.size))).ln();
+        let distance = |line: &Line| (reading.time_ns / line.at(real(reading.size))).ln();
         let error = curve.relative_error(reading).max(NOISE_FLOOR);
         let squares = distance(&self.right).powi(2) - distance(&self.left).powi(2);
         let log_odds = squares / (2.0 * error * error);
@@ -157,7 +158,7 @@ impl Lines {
 
     /// By how much the time jumps up at `size`.
     fn jump(&self, size: u64) -> f64 {
-        self.right.at(as_f64(size)) / self.left.at(as_f64(size)) - 1.0
+        self.right.at(real(size)) / self.left.at(real(size)) - 1.0
     }
 
     /// Whether the lines stay apart by at least `min_jump` between two sizes; where they meet, the
@@ -242,7 +243,7 @@ fn is_narrow(segment: &Segment, curve: &Curve<'_>) -> bool {
 /// Whether the upper end of a segment is off the line of the readings below it.
 fn leaves(below: &[Reading], Segment { b, c, .. }: &Segment, curve: &Curve<'_>) -> bool {
     let Some(line) = line(&local(below.iter().rev())) else { return false };
-    let jump = (c.time_ns - line.at(as_f64(c.size))).abs() / c.time_ns;
+    let jump = (c.time_ns - line.at(real(c.size))).abs() / c.time_ns;
     jump >= MIN_JUMP.max(N_ALLOWANCES * noise_allowance(b, c, curve))
 }
 
@@ -273,7 +274,7 @@ fn line(readings: &[Reading]) -> Option<Line> {
 }
 
 fn points(readings: &[Reading]) -> Vec<(f64, f64)> {
-    readings.iter().map(|reading| (as_f64(reading.size), reading.time_ns)).collect()
+    readings.iter().map(|reading| (real(reading.size), reading.time_ns)).collect()
 }
 
 /// The power of two that a found switch is near to, and the sizes beside it, within the sweep.
@@ -281,8 +282,8 @@ fn around_power_of_two(bracket: &Bracket, curve: &Curve<'_>) -> Vec<u64> {
     let Bracket { below, above, .. } = *bracket;
     let unit = curve.limits.unit;
     let power = nearest_power_of_two(above);
-    let reach = as_f64(unit).max(curve.limits.eps * as_f64(power));
-    let is_near = as_f64(above.abs_diff(power)) <= reach;
+    let reach = real(unit).max(curve.limits.eps * real(power));
+    let is_near = real(above.abs_diff(power)) <= reach;
     let is_found = above - below <= unit;
     if !is_found || !is_near || !power.is_multiple_of(unit) {
         return Vec::new();
@@ -323,7 +324,7 @@ mod tests {
     }
 
     fn jumping_ns(size: u64, from: u64, jump_ns: f64) -> f64 {
-        1000.0 + as_f64(size) + if size < from { 0.0 } else { jump_ns }
+        1000.0 + real(size) + if size < from { 0.0 } else { jump_ns }
     }
 
     fn doubled(last: u32) -> Vec<u64> {
@@ -337,7 +338,7 @@ mod tests {
             let limits = Limits { unit, ..Limits::default() };
             assert_eq!(refined(truth_ns, &start, limits).0, expected);
         };
-        check(|size| 1000.0 + as_f64(size), 1, &[]);
+        check(|size| 1000.0 + real(size), 1, &[]);
         check(|size| jumping_ns(size, 64_000, 20_000.0), 1, &[(63_999, 64_000)]);
         check(|size| jumping_ns(size, 64_000, -20_000.0), 1, &[(63_999, 64_000)]);
         check(|size| jumping_ns(size, 64_001, 20_000.0), 8, &[(64_000, 64_008)]);
@@ -348,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_change_of_slope_is_no_switch() {
-        let kink: Truth = |size| 1000.0 + as_f64(size) + 2.0 * as_f64(size.saturating_sub(4096));
+        let kink: Truth = |size| 1000.0 + real(size) + 2.0 * real(size.saturating_sub(4096));
         assert_eq!(refined(kink, &doubled(20), Limits::default()).0, []);
     }
 

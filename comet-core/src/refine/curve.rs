@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Limits, Reading, Step};
+use crate::real::real;
 
 /// Half widths of a 95 % interval in one standard error.
 const QUANTILE: f64 = 1.96;
@@ -41,7 +42,7 @@ impl Curve<'_> {
     /// multiple of the unit; `None` if it is too narrow.
     pub(super) fn middle(&self, segment: &Segment) -> Option<u64> {
         let (b, c) = (segment.b.size, segment.c.size);
-        let middle = nearest_multiple((as_f64(b) * as_f64(c)).sqrt(), self.limits.unit);
+        let middle = nearest_multiple((real(b) * real(c)).sqrt(), self.limits.unit);
         (c - b >= self.limits.min_distance && b < middle && middle < c).then_some(middle)
     }
 
@@ -87,7 +88,7 @@ impl Segment {
 
     /// Its width relative to its lower end.
     pub(super) fn relative_width(&self) -> f64 {
-        as_f64(self.c.size - self.b.size) / as_f64(self.b.size)
+        real(self.c.size - self.b.size) / real(self.b.size)
     }
 
     pub(super) fn is_too_wide(&self, limits: &Limits) -> bool {
@@ -97,7 +98,7 @@ impl Segment {
 
 /// The time at `size` on the line through two readings of different sizes.
 pub(super) fn on_line(from: &Reading, to: &Reading, size: u64) -> f64 {
-    let share = (as_f64(size) - as_f64(from.size)) / (as_f64(to.size) - as_f64(from.size));
+    let share = (real(size) - real(from.size)) / (real(to.size) - real(from.size));
     from.time_ns + share * (to.time_ns - from.time_ns)
 }
 
@@ -120,13 +121,8 @@ pub(super) fn nearest_multiple(size: f64, unit: u64) -> u64 {
         clippy::cast_sign_loss,
         reason = "sizes are positive and far below 2^53"
     )]
-    let n_units = (size / as_f64(unit)).round() as u64;
+    let n_units = (size / real(unit)).round() as u64;
     n_units * unit
-}
-
-#[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
-pub(super) fn as_f64(size: u64) -> f64 {
-    size as f64
 }
 
 #[cfg(test)]

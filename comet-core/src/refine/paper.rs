@@ -4,7 +4,8 @@
 //! The code of SKaMPI 5 does something else: it weights the absolute errors by the width of the
 //! segment, divides at the arithmetic mean, and ends at twice the points of the start.
 
-use super::curve::{Curve, Segment, as_f64, nearest_multiple, on_line};
+use super::curve::{Curve, Segment, nearest_multiple, on_line};
+use crate::real::real;
 
 /// The key of a segment that is to be divided; `None` if it is good enough.
 pub(super) fn wants(segment: &Segment, curve: &Curve<'_>) -> Option<f64> {
@@ -37,8 +38,8 @@ pub(super) fn key(segment: &Segment) -> f64 {
 pub fn start_grid(from: u64, to: u64, gamma: f64, unit: u64) -> Vec<u64> {
     assert!(gamma > 1.0, "the grid of sizes grows by {gamma}, and must grow by more than 1");
     assert!(unit > 0, "the unit of sizes is 0, and must be at least 1");
-    let powers = std::iter::successors(Some(as_f64(from.max(unit))), |size| Some(size * gamma));
-    let below = powers.take_while(|size| *size < as_f64(to));
+    let powers = std::iter::successors(Some(real(from.max(unit))), |size| Some(size * gamma));
+    let below = powers.take_while(|size| *size < real(to));
     let mut sizes: Vec<u64> = below.map(|size| nearest_multiple(size, unit)).collect();
     sizes.extend([from, to].map(|size| size - size % unit));
     sizes.retain(|size| *size <= to);
@@ -69,9 +70,9 @@ mod tests {
     fn four_pieces_ns(size: u64) -> f64 {
         match size {
             0..=64 => 100.0,
-            65..=512 => 84.0 + as_f64(size) / 4.0,
-            513..=2048 => 400.0 + as_f64(size) / 4.0,
-            _ => as_f64(size) / 2.0 - 112.0,
+            65..=512 => 84.0 + real(size) / 4.0,
+            513..=2048 => 400.0 + real(size) / 4.0,
+            _ => real(size) / 2.0 - 112.0,
         }
     }
 

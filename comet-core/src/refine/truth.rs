@@ -9,8 +9,10 @@ use std::ops::RangeInclusive;
 use oorandom::Rand64;
 use proptest::prelude::*;
 
-use super::curve::{as_f64, on_line};
+use super::curve::on_line;
 use super::{Bracket, Limits, Reading, Refiner, Rule, Step, start_grid};
+use crate::real::real;
+use crate::stats::truth;
 
 const LAST: u64 = 4 << 20;
 /// The switches of [`truth_ns`] at which the time jumps, by a quarter.
@@ -20,7 +22,7 @@ const N_FIRST: u32 = 10;
 
 /// Four protocols: jumps beyond 256 and 8192 bytes, and a lower rate from 256 KiB on.
 fn truth_ns(size: u64) -> f64 {
-    let n = as_f64(size);
+    let n = real(size);
     match size {
         0..=256 => 2000.0 + 0.5 * n,
         257..=8192 => 1.25 * 2128.0 + 0.3 * (n - 256.0),
@@ -182,12 +184,12 @@ proptest! {
 }
 
 fn share_of_trials(is_good: impl Fn(&u64) -> bool) -> f64 {
-    as_f64((0..n_trials()).filter(is_good).count() as u64) / as_f64(n_trials())
+    real((0..n_trials()).filter(is_good).count() as u64) / real(n_trials())
 }
 
+/// Trials of each test, unless others are asked for.
 fn n_trials() -> u64 {
-    let text = std::env::var("COMET_TRUTH_SEEDS");
-    text.map_or(100, |text| text.parse().expect("COMET_TRUTH_SEEDS is a number of trials"))
+    u64::from(truth::n_trials(100))
 }
 
 /// A value of the standard normal distribution (Box and Muller).

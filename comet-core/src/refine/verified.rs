@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::curve::{Curve, Segment, as_f64, on_line};
+use super::curve::{Curve, Segment, on_line};
 use super::{Reading, Step, paper};
+use crate::real::real;
 
 /// Standard errors within which a difference is taken for noise.
 pub(super) const Z: f64 = 2.0;
@@ -85,7 +86,7 @@ impl Triple {
     /// What the middle may differ from the straight line by noise alone, relative to its time.
     fn noise_allowance(&self, curve: &Curve<'_>) -> f64 {
         let Self { b, m, c } = self;
-        let share = as_f64(m.size - b.size) / as_f64(c.size - b.size);
+        let share = real(m.size - b.size) / real(c.size - b.size);
         let error = |reading: &Reading, weight: f64| {
             weight * reading.time_ns / m.time_ns * curve.relative_error(reading)
         };

@@ -15,7 +15,7 @@ mod diagnosis;
 mod interval;
 mod trimmed;
 #[cfg(test)]
-mod truth;
+pub(crate) mod truth;
 mod warm_up;
 
 pub use diagnosis::Diagnosis;
@@ -24,7 +24,7 @@ pub use trimmed::Trimmed;
 pub use warm_up::{WarmUp, steady_from};
 
 /// Fewest slices that say how slices differ.
-const MIN_SLICES: usize = 5;
+pub(crate) const MIN_SLICES: usize = 5;
 /// Fewest values that have a 99.9th percentile: ten of them are beyond it.
 const MIN_FOR_P999: usize = 10_000;
 
@@ -116,6 +116,12 @@ pub fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + part * (above - sorted[below])
 }
 
+/// The median of `values`, or `None` if there are none.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| quantile(&sorted(values), 0.5))
+}
+
 /// The slices that have samples: all of one may be invalid.
 fn not_empty<'a>(slices: &[&'a [f64]]) -> Vec<&'a [f64]> {
     slices.iter().copied().filter(|slice| !slice.is_empty()).collect()
@@ -123,7 +129,7 @@ fn not_empty<'a>(slices: &[&'a [f64]]) -> Vec<&'a [f64]> {
 
 /// Arithmetic mean of at least one value.
 #[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
-fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 

@@ -1,5 +1,7 @@
 //! Which starts in a window count, how long the window is, and when it is given up.
 
+use crate::real::real;
+
 /// The largest share of late starts in a slice at which the window stays as it is.
 const TOLERATED_SHARE: f64 = 0.25;
 /// The share of late starts at which a slice counts against the window.
@@ -37,8 +39,8 @@ impl WindowRule {
     pub fn judge(starts_ns: &[u64], due_ns: u64, median_ns: Option<f64>, bound_ns: u64) -> bool {
         let latest_ns = starts_ns.iter().max().copied().unwrap_or(due_ns);
         let of_median_ns = TOLERATED_OF_MEDIAN * median_ns.unwrap_or(0.0);
-        let tolerated_ns = (2.0 * as_f64(bound_ns)).max(of_median_ns).max(TOLERATED_NS);
-        as_f64(latest_ns.saturating_sub(due_ns)) <= tolerated_ns
+        let tolerated_ns = (2.0 * real(bound_ns)).max(of_median_ns).max(TOLERATED_NS);
+        real(latest_ns.saturating_sub(due_ns)) <= tolerated_ns
     }
 
     /// Learns from a slice of `n_samples` samples, `n_invalid` of which do not count: with too many
@@ -58,11 +60,6 @@ impl WindowRule {
         let longest_ns = self.first_ns.saturating_mul(MAX_GROWTH);
         self.n_hopeless >= MAX_HOPELESS || self.window_ns > longest_ns
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "what is late by 2^53 ns is late")]
-fn as_f64(ns: u64) -> f64 {
-    ns as f64
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ impl Follow {
     /// Takes note of `point`, but for its samples, which no model needs.
     pub(crate) fn add(&mut self, mut point: Point) {
         (point.samples, point.starts_ns) = (None, None);
+        (point.late_ns, point.reference_ns) = (None, None);
         self.points.push(point);
     }
 

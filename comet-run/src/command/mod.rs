@@ -27,6 +27,7 @@ use crate::catalogue;
 use crate::cli::{self, CaseArgs, Cli, Command, EffortArgs, WorldArgs};
 use crate::exit;
 use crate::launcher::Launcher;
+use crate::method::MethodArgs;
 use crate::plan::{Override, Plan};
 use crate::selection;
 use crate::terminal;
@@ -216,8 +217,13 @@ const EXACT: (u32, u32) = (3, 10);
 /// interval from more is narrower than the machine is steady.
 const MAX_SLICES: u32 = 1000;
 
-/// How long and how often to measure on ranks from `origin`.
-fn settings(cases: &CaseArgs, effort: &EffortArgs, origin: &Origin) -> Settings {
+/// How long, how often and by which method to measure on ranks from `origin`.
+fn settings(
+    cases: &CaseArgs,
+    effort: &EffortArgs,
+    method: &MethodArgs,
+    origin: &Origin,
+) -> Settings {
     let mut settings = Settings::of(cases.profile.profile());
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     if let Some(time) = effort.time {
@@ -233,6 +239,7 @@ fn settings(cases: &CaseArgs, effort: &EffortArgs, origin: &Origin) -> Settings 
     if effort.time.is_none() {
         sample_exactly(&mut settings, origin);
     }
+    method.apply(&mut settings, cases.profile.profile() == Profile::Full);
     settings
 }
 

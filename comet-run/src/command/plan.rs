@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use comet_core::driver::Settings;
-use comet_core::kernel::Profile;
 use comet_core::topology::Topology;
 
 use crate::backend;
@@ -26,8 +25,7 @@ pub(super) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Resu
     if let Err(error) = backend::admit(backend, launcher) {
         terminal::note(&format!("note: {error:#}"));
     }
-    let mut settings = super::settings(&args.cases, &args.effort, &origin);
-    args.method.apply(&mut settings, args.cases.profile.profile() == Profile::Full);
+    let settings = super::settings(&args.cases, &args.effort, &args.method, &origin);
     terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
     super::for_each(prepared, |prepared| {
         prepared.notes.iter().for_each(|note| terminal::note(note));

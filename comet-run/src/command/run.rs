@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use anyhow::Context as _;
 use comet_core::definition::Definition;
 use comet_core::driver::Settings;
-use comet_core::kernel::{KernelInfo, Profile};
+use comet_core::kernel::KernelInfo;
 use comet_core::refine;
 use comet_core::sync::Sync;
 use comet_report::abandoned::{Death, close_abandoned};
@@ -39,9 +39,9 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
     let Joined { job, origin, prepared } = super::join(backend, &args.world, launcher, |origin| {
         super::prepare(&args.select, &args.world, &args.cases, origin)
     })?;
-    let mut settings = Settings { corrupt, ..super::settings(&args.cases, &args.effort, &origin) };
-    args.method.apply(&mut settings, args.cases.profile.profile() == Profile::Full);
-    settings.seed = args.world.seed.unwrap_or(settings.seed);
+    let settings = super::settings(&args.cases, &args.effort, &args.method, &origin);
+    let seed = args.world.seed.unwrap_or(settings.seed);
+    let settings = Settings { corrupt, seed, ..settings };
     // Not before: a rank that waits for others to join has nothing to lose by a signal.
     let signals = Signals::catch().context("cannot catch signals")?;
     let started_at = SystemTime::now();
