@@ -10,6 +10,7 @@ use crate::stats::{Diagnosis, Interval, Summary, median};
 use crate::transport::{ClockInfo, Rank, Usage};
 
 pub use crate::calibration::{ClockCalibration, ClockGaps};
+pub use crate::placement::LineTimes;
 
 /// Facts about a run that are known when it starts.
 #[derive(Clone, Debug)]
@@ -28,6 +29,9 @@ pub struct RunStart {
     /// How far a reading may be off on the clock that all ranks share, in nanoseconds: guaranteed;
     /// `None` if there is no such clock.
     pub clock_bound_ns: Option<u64>,
+    /// How long a cache line takes from rank 0 to rank 1, in nanoseconds; `None` where the
+    /// transport does not tell.
+    pub line_ns: Option<f64>,
     /// How many cases are planned.
     pub n_cases: usize,
 }
@@ -145,6 +149,9 @@ pub struct Measurement {
     pub usage: Option<Usage>,
     /// How many slices had a rank's processor taken away; 0 where the system does not tell.
     pub n_disturbed: u32,
+    /// How long a cache line took from rank 0 to rank 1 before, during and after the measurement;
+    /// `None` where the transport does not tell.
+    pub line_times: Option<LineTimes>,
     /// The series, in the kernel's order.
     pub series: Vec<SeriesResult>,
     /// What follows from the series together.
@@ -228,6 +235,17 @@ pub struct Pass {
     pub n_open: usize,
 }
 
+/// Cases of one kernel that were measured while the cores of ranks 0 and 1 moved.
+#[derive(Clone, Debug)]
+pub struct CoresMoved {
+    /// The kernel.
+    pub info: &'static KernelInfo,
+    /// What shows it.
+    pub line_times: LineTimes,
+    /// From the start of the run to the end of the cases, in nanoseconds.
+    pub since_start_ns: u64,
+}
+
 /// What happens during a run, in this order; rank 0 tells its listener.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -241,6 +259,8 @@ pub enum Event<'a> {
     CaseFinished(&'a Measurement),
     /// A case has no numbers.
     CaseFailed(&'a CaseFailure),
+    /// Cores moved while the latest cases were measured.
+    CoresMoved(&'a CoresMoved),
     /// The run is over.
     RunFinished(&'a RunEnd),
 }

@@ -44,6 +44,7 @@ pub mod kernel;
 pub mod local;
 pub mod matching;
 pub mod pattern;
+pub mod placement;
 mod real;
 pub mod refine;
 pub mod sample;

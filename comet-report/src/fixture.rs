@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use comet_core::context::Pace;
 use comet_core::definition::{Definition, Quantity};
 use comet_core::event::{
-    CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Quote, RankSamples,
-    RunEnd, RunStart, SeriesResult,
+    CaseFailure, ClockCalibration, CoresMoved, Event, Failure, LineTimes, Listener, Measurement,
+    Quote, RankSamples, RunEnd, RunStart, SeriesResult,
 };
 use comet_core::kernel::{
     Axis, AxisUse, Case, Figure, HOPS, KernelInfo, LENGTH_BYTES, Series, Timing,
@@ -189,6 +189,7 @@ pub(crate) fn tell(listener: &mut impl Listener) {
         Event::CaseFinished(&echo(65_536)),
         Event::CaseFailed(&check_failed),
         Event::CaseFinished(&barrier()),
+        Event::CoresMoved(&cores_moved()),
         Event::CaseFinished(&overlap()),
         Event::RunFinished(&end),
     ] {
@@ -256,6 +257,7 @@ pub(crate) fn start() -> RunStart {
         calibrations: vec![CALIBRATION; 2],
         n_clock_domains: 1,
         clock_bound_ns: Some(0),
+        line_ns: Some(112.0),
         n_cases: 6,
     }
 }
@@ -334,7 +336,8 @@ pub(crate) fn echo(length_bytes: u64) -> Measurement {
 
 pub(crate) fn barrier() -> Measurement {
     let ranks: Vec<&[u64]> = vec![&[4000, 4100, 4300], &[4050, 4100, 4200]];
-    measurement(Case::new(&BARRIER, &[]), vec![ranks], Vec::new())
+    let steady = measurement(Case::new(&BARRIER, &[]), vec![ranks], Vec::new());
+    Measurement { line_times: Some(cores_moved().line_times), ..steady }
 }
 
 pub(crate) fn overlap() -> Measurement {
@@ -350,6 +353,12 @@ pub(crate) fn overlap() -> Measurement {
     measurement(Case::new(&OVERLAP, &[1, 8]), vec![vec![synchronous], vec![overlapped]], figures)
 }
 
+/// What the driver tells of cores that moved around [`barrier`].
+fn cores_moved() -> CoresMoved {
+    let line_times = LineTimes { readings_ns: vec![112.0, 24.0] };
+    CoresMoved { info: &BARRIER, line_times, since_start_ns: 1_600_000_000 }
+}
+
 /// A measurement with ten operations per sample, from the elapsed times of series and rank.
 fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, figures: Vec<Figure>) -> Measurement {
     let pace = Pace::new(10, 3, 2);
@@ -362,6 +371,7 @@ fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, figures: Vec<Figure>) -
         is_steady: true,
         usage: None,
         n_disturbed: 0,
+        line_times: Some(LineTimes { readings_ns: vec![112.0, 110.5] }),
         series: results.map(|(series, ranks)| series_result(series, ranks, pace)).collect(),
         figures,
         since_start_ns: 1_500_000_000,

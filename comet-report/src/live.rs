@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use comet_core::event::{Event, Listener};
 use comet_core::topology::Topology;
 
+use crate::environment::moved;
 use crate::format::TableWriter;
 use crate::models::Follow;
 use crate::points::{PointMaker, seconds};
@@ -33,7 +34,7 @@ impl<W: Write> LiveTable<W> {
         match event {
             Event::RunStarted(start) => {
                 self.points.start(start);
-                self.table.ranks(start.n_ranks, &clock(start, None))?;
+                self.table.ranks(start.n_ranks, &clock(start, None), start.line_ns)?;
             }
             Event::CaseStarted(_) | Event::PassStarted(_) => return Ok(()),
             Event::CaseFinished(measurement) => {
@@ -43,6 +44,10 @@ impl<W: Write> LiveTable<W> {
             Event::CaseFailed(failure) => {
                 let point = self.points.failed(failure);
                 self.case(vec![point])?;
+            }
+            Event::CoresMoved(cores) => {
+                let t_rel_s = seconds(cores.since_start_ns);
+                self.table.event(&moved(cores).to_event("", t_rel_s))?;
             }
             Event::RunFinished(end) => {
                 let models = self.models.finish();
@@ -82,7 +87,7 @@ mod tests {
     use crate::fixture::{self, Folder};
     use crate::format::find;
     use crate::read::read_records;
-    use crate::record::Record;
+    use crate::record::{self, Record};
 
     #[test]
     fn a_running_kernel_and_its_file_look_the_same() {
@@ -91,7 +96,8 @@ mod tests {
         fixture::tell(&mut table);
         let folder = Folder::new();
         let mut records = read_records(&fixture::record_run(&folder)).unwrap().records;
-        records.retain(|record| !matches!(record, Record::Event(_)));
+        let is_of_machine = |event: &record::Event| event.code != "cores_moved";
+        records.retain(|r| !matches!(r, Record::Event(event) if is_of_machine(event)));
         let mut filed = Vec::new();
         find("table").unwrap().write(&records, &mut filed).unwrap();
         let filed = String::from_utf8(filed).unwrap();

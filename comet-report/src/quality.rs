@@ -1,6 +1,6 @@
 //! How good a measurement is, turned into its part of the record.
 
-use comet_core::event::{ClockCalibration, Measurement, SeriesResult};
+use comet_core::event::{ClockCalibration, LineTimes, Measurement, SeriesResult};
 use comet_core::sample::Sample;
 use comet_core::stats;
 
@@ -20,6 +20,7 @@ pub(crate) struct Clocks {
 pub(crate) fn quality(measurement: &Measurement, result: &SeriesResult, clocks: Clocks) -> Quality {
     let diagnosis = &result.diagnosis;
     let usage = measurement.usage;
+    let line_times = measurement.line_times.as_ref();
     Quality {
         slice_medians_ns: result.slice_medians_ns.clone(),
         slice_lengths: result.slice_lengths.clone(),
@@ -41,6 +42,8 @@ pub(crate) fn quality(measurement: &Measurement, result: &SeriesResult, clocks: 
         involuntary_switches: usage.map(|usage| usage.involuntary_switches),
         disturbed_slices: usage.map(|_| measurement.n_disturbed),
         page_faults: usage.map(|usage| usage.page_faults),
+        line_ns: line_times.map(|times| times.readings_ns.clone()),
+        cores_moved: line_times.map(LineTimes::differ),
         overhead_ns: overhead(measurement, result, clocks.calibration),
         rank_samples_ns: rank_samples_ns(measurement, result),
     }

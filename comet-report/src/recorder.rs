@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::canonical::sha256_hex;
-use crate::environment::{Environment, Warning, disturbed, stolen, warnings};
+use crate::environment::{Environment, Warning, disturbed, moved, stolen, warnings};
 use crate::fingerprint::fingerprint;
 use crate::models::Follow;
 use crate::placement::RankPlacement;
-use crate::points::PointMaker;
+use crate::points::{PointMaker, seconds};
 use crate::record::{
     self, Clock, ClockGaps, End, EndStatus, Hops, Launcher, Level, Machine, Model, Noise,
     PointCounts, RankEntry, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
@@ -212,6 +212,9 @@ impl Listener for Recorder {
                 let point = self.points.failed(failure);
                 self.write_point(point)?;
             }
+            Event::CoresMoved(cores) => {
+                self.warn(&moved(cores), seconds(cores.since_start_ns))?;
+            }
             Event::RunFinished(end) => self.write_end(end)?,
         }
         Ok(())
@@ -284,6 +287,7 @@ fn run(description: &RunDescription, start: &RunStart) -> Run {
         clock: clock(start, machine.cpu.invariant_tsc),
         machines: vec![machine],
         world,
+        line_ns: start.line_ns,
         noise: environment.noise.clone(),
         n_cases: start.n_cases,
     };
@@ -464,6 +468,28 @@ mod tests {
         let mut kinds: Vec<_> = read_records(&path).unwrap().records.iter().map(name).collect();
         kinds.dedup();
         assert_eq!(kinds, ["run", "event", "point", "model", "point", "end"]);
+    }
+
+    #[test]
+    fn points_carry_the_times_of_a_line_and_cores_that_moved_are_warned_of() {
+        let folder = Folder::new();
+        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let check = |kernel: &str, expected_ns: [f64; 2], expected_moved| {
+            let point = fixture::points(&records).filter(|point| point.kernel == kernel).last();
+            let quality = point.unwrap().quality.as_ref().unwrap();
+            assert_eq!(quality.line_ns.as_deref(), Some(&expected_ns[..]), "{kernel}");
+            assert_eq!(quality.cores_moved, Some(expected_moved), "{kernel}");
+        };
+        check("barrier", [112.0, 24.0], true);
+        check("overlap", [112.0, 110.5], false);
+        let Record::Run(run) = &records[0] else { panic!("the first record is the run") };
+        assert_eq!(run.line_ns, Some(112.0));
+        let is_of_barrier = |r: &Record| matches!(r, Record::Point(p) if p.kernel == "barrier");
+        let last = records.iter().rposition(is_of_barrier).unwrap();
+        let Record::Event(event) = &records[last + 1] else { panic!("the warning comes next") };
+        let message = "cores moved: a cache line took 112 ns before comet/barrier and 24 ns after";
+        assert_eq!((event.code.as_str(), event.message.as_str()), ("cores_moved", message));
+        assert_eq!((event.level, event.t_rel_s), (Level::Warning, Some(1.6)));
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Listener for Progress {
             Event::PassStarted(pass) => self.during(pass),
             Event::CaseFinished(measurement) => self.after(measurement.since_start_ns).into(),
             Event::CaseFailed(failure) => self.after(failure.since_start_ns).into(),
-            Event::RunFinished(_) => String::new(),
+            Event::CoresMoved(_) | Event::RunFinished(_) => String::new(),
         };
         // A run is not ended because nobody can see how far it is.
         terminal::write_stderr(&text);

@@ -4,10 +4,14 @@
 //! loop calls [`Endpoint::progress`], so a rank that waits for room in one ring still empties its
 //! own: two ranks that send to each other never wait for each other.
 
+use std::rc::Rc;
+
 use comet_core::transport::Rank;
 
+use crate::baton::BatonEnd;
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
+use crate::reach::Reach;
 use crate::segment::Segment;
 use crate::wait::Waiter;
 
@@ -18,8 +22,11 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(segment: &'static Segment, rank: Rank) -> Self {
-        Self { outbox: Outbox::new(segment, rank), inbox: Inbox::new(segment, rank) }
+    pub(crate) fn new(segment: &'static Segment, reach: Reach, rank: Rank) -> Self {
+        let baton = |peer| Rc::new(BatonEnd::new(segment, rank, peer));
+        let batons: Vec<_> = (0..segment.n_ranks()).map(baton).collect();
+        let outbox = Outbox::new(segment, reach, rank, &batons);
+        Self { outbox, inbox: Inbox::new(segment, reach, rank, &batons) }
     }
 
     /// Takes messages in and sends waiting ones on; in a long wait, also makes room for senders
@@ -32,6 +39,13 @@ impl Endpoint {
     /// Wakes the ranks for which something was published; to be called after every other call.
     #[inline]
     pub(crate) fn wake(&mut self, waiter: &Waiter) {
+        if !self.outbox.wakes.is_empty() || !self.inbox.wakes.is_empty() {
+            self.wake_all(waiter);
+        }
+    }
+
+    #[inline(never)]
+    fn wake_all(&mut self, waiter: &Waiter) {
         self.outbox.wakes.drain(..).for_each(|rank| waiter.wake(rank));
         self.inbox.wakes.drain(..).for_each(|rank| waiter.wake(rank));
     }

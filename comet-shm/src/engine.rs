@@ -3,11 +3,9 @@
 use std::cell::RefCell;
 
 use comet_core::error::Result;
-use comet_core::transport::Rank;
 use comet_core::waiting::Waiting;
 
 use crate::endpoint::Endpoint;
-use crate::segment::Segment;
 use crate::wait::Waiter;
 
 /// The waiting policy of a rank together with its messages in flight.
@@ -17,8 +15,8 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(waiter: Waiter, segment: &'static Segment, rank: Rank) -> Self {
-        Self { waiter, endpoint: RefCell::new(Endpoint::new(segment, rank)) }
+    pub(crate) fn new(waiter: Waiter, endpoint: Endpoint) -> Self {
+        Self { waiter, endpoint: RefCell::new(endpoint) }
     }
 
     /// Takes messages in and sends waiting ones on; in a long wait, also makes room for senders

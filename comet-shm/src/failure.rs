@@ -1,12 +1,16 @@
 //! How the end of a job travels: what each rank waits for, and who noticed what went wrong first.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(not(loom))]
+use std::thread;
+#[cfg(not(loom))]
+use std::time::{Duration, Instant};
 
 use comet_core::transport::Rank;
 use comet_core::waiting::Waiting;
 
 use crate::layout::{Text, WaitingLine};
 use crate::segment::Segment;
+use crate::sync::{AtomicU64, Ordering};
 
 impl<const N_WORDS: usize> Text<N_WORDS> {
     /// Replaces the text; what does not fit is cut off.
@@ -31,6 +35,14 @@ impl<const N_WORDS: usize> Text<N_WORDS> {
         String::from_utf8_lossy(&bytes[..end]).into_owned()
     }
 }
+
+/// In `RankControl::ended`: the rank did not end by itself.
+pub(crate) const KILLED: u32 = u32::MAX;
+
+/// How long a rank waits for others to take their hands off its memory; copying a piece takes them
+/// microseconds.
+#[cfg(not(loom))]
+const OUTLAST_FOR: Duration = Duration::from_secs(1);
 
 /// What ended the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +72,9 @@ impl Cause {
 pub(crate) fn poison(segment: &Segment, rank: Rank, cause: Cause, reason: &str) {
     let header = segment.header();
     let word = ((cause as u64 + 1) << 32) | rank as u64;
-    // Release: pairs with the Acquire load in `poisoned`. Only the first cause is kept.
-    let first = header.poison.compare_exchange(0, word, Ordering::Release, Ordering::Relaxed);
+    // Relaxed: nothing is published with it; the launcher reads the reason when all ranks have ended.
+    // Only the first cause is kept.
+    let first = header.poison.compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed);
     if first.is_ok() {
         header.reason.set(reason);
     }
@@ -70,8 +83,8 @@ pub(crate) fn poison(segment: &Segment, rank: Rank, cause: Cause, reason: &str) 
 /// Which rank ended the job and how, if the job has ended.
 #[inline]
 pub(crate) fn poisoned(segment: &Segment) -> Option<(Rank, Cause)> {
-    // Acquire: pairs with the Release exchange in `poison`.
-    match segment.header().poison.load(Ordering::Acquire) {
+    // Relaxed: the word says everything.
+    match segment.header().poison.load(Ordering::Relaxed) {
         0 => None,
         word => Some(decode(word)),
     }
@@ -83,6 +96,32 @@ fn decode(word: u64) -> (Rank, Cause) {
     let cause = usize::try_from(word >> 32).ok().and_then(|n| Cause::ALL.get(n.wrapping_sub(1)));
     (rank, *cause.unwrap_or(&Cause::GaveUp))
 }
+
+/// Whether `rank` is out of the job: it has ended, or has noticed the failure.
+pub(crate) fn is_out(segment: &Segment, rank: Rank) -> bool {
+    let control = segment.control(rank);
+    // Acquire: pairs with the Release stores in `Waiter::leave` and the launcher's `ended` and
+    // `killed`; what the rank wrote to the memory of others, it has written.
+    control.left.load(Ordering::Acquire) != 0 || control.ended.load(Ordering::Acquire) != 0
+}
+
+/// After a failure: waits until `is_over`, as another rank may still be writing into memory that
+/// this one is about to hand back. If it does not end (a stopped rank), neither may this call.
+#[cfg(not(loom))]
+pub(crate) fn outlast(is_over: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_over() {
+        if start.elapsed() > OUTLAST_FOR {
+            // Without unwinding: the memory must not be used again. The launcher does the rest.
+            std::process::abort();
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Jobs do not fail in models.
+#[cfg(loom)]
+pub(crate) fn outlast(_is_over: impl Fn() -> bool) {}
 
 /// Publishes what this rank waits for, or that it does not wait.
 pub(crate) fn publish(waiting: Option<Waiting>, line: &WaitingLine) {

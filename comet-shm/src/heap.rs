@@ -65,7 +65,7 @@ impl Heap {
     ///
     /// # Safety
     /// They are mapped for the rest of the process, aligned to 128 bytes, and written by nobody
-    /// else.
+    /// else but for operations that this rank has lent a buffer to.
     pub(crate) unsafe fn new(start: NonNull<u8>, length_bytes: usize) -> Self {
         debug_assert!(start.addr().get().is_multiple_of(ALIGN_BYTES));
         Self { start, free: RefCell::new(FreeList::new(length_bytes)) }
@@ -116,15 +116,16 @@ impl Deref for ShmBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the range is initialised, lives as long as `self`, and other processes only
-        // read it.
+        // SAFETY: the range is initialised and lives as long as `self`. Other processes write to it
+        // only while an operation has it borrowed to be changed: as where a message or a broadcast
+        // goes, or as a vector in a sum; also in a job that fails, the operation outlasts them.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.length_bytes) }
     }
 }
 
 impl DerefMut for ShmBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `deref`; another process reads it only while a send borrows it.
+        // SAFETY: as in `deref`; other processes read it only while an operation borrows it.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.length_bytes) }
     }
 }

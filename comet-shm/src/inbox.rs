@@ -1,18 +1,25 @@
 //! Messages on their way in: receives that wait for one, and messages that came before theirs.
 
 use std::ptr;
+use std::rc::Rc;
 
 use comet_core::matching::Matcher;
 use comet_core::transport::{Rank, Source, Status, Tag};
 
+use crate::baton::BatonEnd;
+use crate::failure::{is_out, outlast, poisoned};
+use crate::head::{Body, Head, Ticket};
 use crate::layout::{INLINE_BYTES, N_LINES};
-use crate::ring::{Body, Consumer, Head, Ticket};
+use crate::reach::{Gone, Place, Reach};
+use crate::rendezvous::{Pieces, TOGETHER_BYTES};
+use crate::ring::Consumer;
 use crate::segment::Segment;
 use crate::slab::Slab;
+use crate::sync::{Ordering, fence};
 
 /// Number of a receive in flight.
 pub(crate) type RecvId = usize;
-/// Number of a send in flight.
+
 /// Most memory for unexpected messages that a rank takes as they come. Beyond it they wait in the
 /// ring, and their senders with them, unless this rank finds nothing else to do for a while: then
 /// what it waits for may be behind them.
@@ -23,6 +30,20 @@ const UNEXPECTED_BYTES: usize = 128;
 /// How many vectors of unexpected messages are kept for the next ones, and up to which length.
 const MAX_SPARE: usize = 4;
 const MAX_SPARE_BYTES: usize = 16 << 20;
+
+/// What a look for one message finds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It was there, and is received.
+    Whole(Status),
+    /// It is on its way into the buffer; the rest belongs to this receive.
+    Begun(RecvId),
+    /// Something that takes the long way, with a receive of its own.
+    Other,
+    /// Nothing.
+    Nothing,
+}
+
 /// A receive that is not over.
 struct PendingRecv {
     tag: Tag,
@@ -38,7 +59,7 @@ struct Unexpected {
     /// What was pulled out of the ring so far.
     data: Vec<u8>,
     /// Where the data still lies, if it was not pulled.
-    heap: Option<(usize, Ticket)>,
+    lent: Option<(Place, Ticket)>,
 }
 
 /// A message that is arriving in pieces.
@@ -56,13 +77,30 @@ struct Inbound {
     ring: Consumer,
     incoming: Option<Incoming>,
 }
+
+/// A message of which its sender still copies pieces.
+struct Helped {
+    recv: RecvId,
+    from: Rank,
+    ticket: Ticket,
+    length_bytes: usize,
+}
+
 /// The receives of one rank.
 pub(crate) struct Inbox {
     segment: &'static Segment,
+    rank: Rank,
+    reach: Reach,
     matcher: Matcher<RecvId, Unexpected>,
     recvs: Slab<PendingRecv>,
     inbound: Vec<Inbound>,
-    /// How many unexpected messages still lie in their senders' heaps.
+    /// The ranks whose rings have to be looked at, as a list and as a set of bits: all that ever
+    /// sent something, or in a crowd those that did lately.
+    senders: Vec<Rank>,
+    known: Vec<u64>,
+    /// Messages that wait for their senders' pieces.
+    helped: Vec<Helped>,
+    /// How many unexpected messages still lie in their senders' memory.
     n_unpulled: usize,
     unexpected_bytes: usize,
     /// Memory of unexpected messages that were taken, for the next ones: two ranks that send to
@@ -73,14 +111,27 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    pub(crate) fn new(segment: &'static Segment, rank: Rank) -> Self {
-        let inbound =
-            |from| Inbound { ring: Consumer::new(segment.pair(from, rank)), incoming: None };
+    /// The receives of `rank`, with its end of a baton towards each rank.
+    pub(crate) fn new(
+        segment: &'static Segment,
+        reach: Reach,
+        rank: Rank,
+        batons: &[Rc<BatonEnd>],
+    ) -> Self {
+        let inbound = |(from, baton): (Rank, &Rc<BatonEnd>)| Inbound {
+            ring: Consumer::new(segment.pair(from, rank), Rc::clone(baton)),
+            incoming: None,
+        };
         Self {
             segment,
+            rank,
+            reach,
             matcher: Matcher::default(),
             recvs: Slab::default(),
-            inbound: (0..segment.n_ranks()).map(inbound).collect(),
+            inbound: batons.iter().enumerate().map(inbound).collect(),
+            senders: Vec::new(),
+            known: vec![0; batons.len().div_ceil(64)],
+            helped: Vec::new(),
             n_unpulled: 0,
             unexpected_bytes: 0,
             spare: Vec::new(),
@@ -88,44 +139,72 @@ impl Inbox {
         }
     }
 
-    /// Receives a message that has arrived in one line, if no other receive or message is in its
-    /// way.
+    /// Receives a message of one line or a run of lines, if no other receive or message is in its
+    /// way; looks up to `patience` times for each further line of a run.
     ///
     /// # Safety
-    /// `capacity_bytes` bytes from `buffer` on can be written.
+    /// `capacity_bytes` bytes from `buffer` on can be written, by nobody else, until this returns,
+    /// or until the receive that has [`Begun`](Arrival::Begun) is over.
     #[inline]
-    pub(crate) unsafe fn try_recv_line(
+    pub(crate) unsafe fn try_recv(
         &mut self,
         from: Rank,
         tag: Tag,
-        buffer: *mut u8,
-        capacity_bytes: usize,
-    ) -> Option<Status> {
+        (buffer, capacity_bytes): (*mut u8, usize),
+        patience: u32,
+    ) -> Arrival {
         let inbound = &mut self.inbound[from];
-        if !self.matcher.is_empty() || inbound.incoming.is_some() || !inbound.ring.ready() {
-            return None;
+        if !self.matcher.is_empty() || inbound.incoming.is_some() {
+            return Arrival::Other;
         }
-        let head = inbound.ring.head();
-        let fits = head.length_bytes <= capacity_bytes.min(INLINE_BYTES);
-        if head.tag != tag || head.body != Body::Run || !fits {
-            return None;
+        let Some(head) = inbound.ring.next_message() else { return Arrival::Nothing };
+        if head.tag != tag || head.body != Body::Run || head.length_bytes > capacity_bytes {
+            return Arrival::Other;
         }
-        let data = inbound.ring.head_data(head.length_bytes);
-        // SAFETY: the data fits, and comes from the ring, which no buffer overlaps.
-        unsafe { ptr::copy_nonoverlapping(data.as_ptr(), buffer, data.len()) };
-        if inbound.ring.consume_line() {
+        let data = inbound.ring.first_data(&head);
+        let received_bytes = data.len();
+        // SAFETY: the data fits, and comes from the segment's lanes, which no buffer overlaps.
+        unsafe { ptr::copy_nonoverlapping(data.as_ptr(), buffer, received_bytes) };
+        if inbound.ring.consume_head(head.lane) {
             self.wakes.push(from);
         }
-        Some(Status { source: from, tag, length_bytes: head.length_bytes })
+        if received_bytes < head.length_bytes {
+            // SAFETY: the caller's word.
+            return unsafe { self.recv_run(from, head, (buffer, capacity_bytes), patience) };
+        }
+        Arrival::Whole(Status { source: from, tag, length_bytes: head.length_bytes })
     }
 
-    /// Whether something has arrived, from `from` or before, that
-    /// [`try_recv_line`](Self::try_recv_line) leaves alone.
-    #[inline]
-    pub(crate) fn has_arrivals(&self, from: Rank) -> bool {
-        !self.matcher.is_empty()
-            || self.inbound[from].incoming.is_some()
-            || self.inbound[from].ring.ready()
+    /// Receives the rest of a run, of which the first line was consumed.
+    ///
+    /// # Safety
+    /// As for [`try_recv`](Self::try_recv); the message fits into the buffer.
+    #[inline(never)]
+    unsafe fn recv_run(
+        &mut self,
+        from: Rank,
+        Head { tag, length_bytes, .. }: Head,
+        (buffer, capacity_bytes): (*mut u8, usize),
+        patience: u32,
+    ) -> Arrival {
+        let Inbound { ring, incoming } = &mut self.inbound[from];
+        let mut at = INLINE_BYTES;
+        while at < length_bytes {
+            if !arrives(ring, patience) {
+                let recv = PendingRecv { tag, buffer, capacity_bytes, arrived: None };
+                let id = self.recvs.insert(recv);
+                let (body, recv) = (Body::Run, Some(id));
+                *incoming = Some(Incoming { length_bytes, received_bytes: at, body, recv });
+                return Arrival::Begun(id);
+            }
+            let (to, left_bytes) = (buffer.wrapping_add(at), length_bytes - at);
+            // SAFETY: `to` is inside the buffer, and the rest of the message fits from there on.
+            at += unsafe { ring.copy_run_line(to, left_bytes) };
+            if ring.consume_line() {
+                self.wakes.push(from);
+            }
+        }
+        Arrival::Whole(Status { source: from, tag, length_bytes })
     }
 
     /// Starts a receive.
@@ -153,8 +232,13 @@ impl Inbox {
         self.recvs.get(id).arrived.is_some()
     }
 
-    /// Forgets the receive `id`; says what arrived, if all of it has.
+    /// Forgets the receive `id`; says what arrived, if all of it has. After a failure the sender may
+    /// still be copying a piece into the buffer: then this waits until it has, or is gone.
     pub(crate) fn end_recv(&mut self, id: RecvId) -> Option<Status> {
+        if let Some(Helped { from, ticket, .. }) = self.helped.iter().find(|h| h.recv == id) {
+            let rendezvous = self.inbound[*from].ring.rendezvous(*ticket);
+            outlast(|| rendezvous.is_helped(ticket.number) || is_out(self.segment, *from));
+        }
         self.recvs.remove(id).arrived
     }
 
@@ -167,15 +251,12 @@ impl Inbox {
     /// A receive takes a message that came before it: what was pulled so far is copied now, the
     /// rest goes straight into its buffer.
     fn take_unexpected(&mut self, id: RecvId, from: Rank, message: Unexpected) {
-        let recv = self.recvs.get_mut(id);
-        if let Some((offset, ticket)) = message.heap {
+        if let Some(lent) = message.lent {
             self.n_unpulled -= 1;
-            copy_from_heap(self.segment, recv, offset, message.length_bytes);
-            self.inbound[from].ring.finish_heap(ticket);
-            self.wakes.push(from);
-            recv.finish(from, message.length_bytes);
+            self.recv_lent(id, from, lent, message.length_bytes);
             return;
         }
+        let recv = self.recvs.get_mut(id);
         self.unexpected_bytes -= message.length_bytes + UNEXPECTED_BYTES;
         recv.write(0, &message.data);
         if message.data.len() == message.length_bytes {
@@ -188,34 +269,131 @@ impl Inbox {
             self.spare.push(message.data);
         }
     }
-    /// Takes in what has arrived from every rank; in a long wait, also makes room for senders whose
-    /// messages nobody here asks for.
-    pub(crate) fn pull_all(&mut self, is_long: bool) {
-        for from in 0..self.inbound.len() {
-            self.pull(from, is_long);
+
+    /// Copies a lent message into the buffer of its receive: a long one together with its sender,
+    /// which may then have pieces to finish.
+    fn recv_lent(&mut self, id: RecvId, from: Rank, lent: (Place, Ticket), length_bytes: usize) {
+        let (place, ticket) = lent;
+        let recv = self.recvs.get_mut(id);
+        let rendezvous = self.inbound[from].ring.rendezvous(ticket);
+        let is_worth_it = (TOGETHER_BYTES..=recv.capacity_bytes).contains(&length_bytes);
+        let destination = self.reach.place_of(recv.buffer, length_bytes);
+        let Some(destination) = destination.filter(|_| is_worth_it) else {
+            let n = length_bytes.min(recv.capacity_bytes);
+            if recv.copy(self.reach, (from, place), 0, n).is_ok() {
+                self.finish_lent(id, from, ticket, length_bytes);
+            }
+            return;
+        };
+        rendezvous.open(ticket.number, destination);
+        let pieces = Pieces::of(length_bytes, [place, destination]);
+        let mut n_copied = 0;
+        while let Some((at, n)) = rendezvous.take_front(pieces) {
+            if recv.copy(self.reach, (from, place), at, n).is_err() {
+                return;
+            }
+            n_copied += 1;
         }
-        if is_long && self.n_unpulled > 0 {
-            self.pull_heap_messages();
+        if n_copied == pieces.count() {
+            self.finish_lent(id, from, ticket, length_bytes);
+        } else {
+            self.helped.push(Helped { recv: id, from, ticket, length_bytes });
         }
     }
 
-    /// Copies unexpected messages out of their senders' heaps, so that these can go on. A rank
+    /// All of a lent message is in the buffer of its receive.
+    fn finish_lent(&mut self, id: RecvId, from: Rank, ticket: Ticket, length_bytes: usize) {
+        if self.is_torn() {
+            return;
+        }
+        self.inbound[from].ring.rendezvous(ticket).finish(ticket.number);
+        self.wakes.push(from);
+        self.recvs.get_mut(id).finish(from, length_bytes);
+    }
+
+    /// Whether the job has failed, so that senders may have taken back what was read just now.
+    fn is_torn(&self) -> bool {
+        // Acquire: keeps the look after the reading.
+        fence(Ordering::Acquire);
+        poisoned(self.segment).is_some()
+    }
+
+    /// Finishes the messages whose senders have copied their pieces.
+    fn finish_helped(&mut self) {
+        let mut index = 0;
+        while index < self.helped.len() {
+            let Helped { recv, from, ticket, length_bytes } = self.helped[index];
+            if self.inbound[from].ring.rendezvous(ticket).is_helped(ticket.number) {
+                self.helped.swap_remove(index);
+                self.finish_lent(recv, from, ticket, length_bytes);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Takes in what has arrived from every rank; in a long wait, also makes room for senders whose
+    /// messages nobody here asks for.
+    pub(crate) fn pull_all(&mut self, is_long: bool) {
+        self.meet_senders();
+        let mut index = 0;
+        while let Some(from) = self.senders.get(index).copied() {
+            let is_empty = self.pull(from, is_long);
+            if is_empty && self.segment.is_crowded() {
+                self.known[from / 64] &= !(1 << (from % 64));
+                self.senders.swap_remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        if !self.helped.is_empty() {
+            self.finish_helped();
+        }
+        if is_long && self.n_unpulled > 0 {
+            self.pull_lent_messages();
+        }
+    }
+
+    /// Notices the ranks whose rings have to be looked at from now on.
+    fn meet_senders(&mut self) {
+        let words = &self.segment.control(self.rank).senders;
+        for (index, (word, known)) in words.iter().zip(&mut self.known).enumerate() {
+            // Relaxed: only says where to look; see `look_for_lines` in `ring`.
+            let mut new = word.load(Ordering::Relaxed) & !*known;
+            if self.segment.is_crowded() && word.load(Ordering::Relaxed) != 0 {
+                // Acquire: pairs with the Release addition in `Waiter::enter`.
+                new = word.swap(0, Ordering::Acquire) & !*known;
+            }
+            *known |= new;
+            while new != 0 {
+                self.senders.push(64 * index + new.trailing_zeros() as usize);
+                new &= new - 1;
+            }
+        }
+    }
+
+    /// Copies unexpected messages out of their senders' memory, so that these can go on. A rank
     /// does so while it waits for something else, lest two ranks wait for each other for ever.
-    fn pull_heap_messages(&mut self) {
-        let (segment, inbound) = (self.segment, &mut self.inbound);
+    fn pull_lent_messages(&mut self) {
+        let (segment, reach, inbound) = (self.segment, self.reach, &mut self.inbound);
         let (n_unpulled, unexpected_bytes) = (&mut self.n_unpulled, &mut self.unexpected_bytes);
         let (wakes, spare) = (&mut self.wakes, &mut self.spare);
         self.matcher.for_each_unexpected(|from, message: &mut Unexpected| {
             let length_bytes = message.length_bytes;
-            let Some((offset, ticket)) = message.heap.take() else { return };
-            let data = segment.heap_pointer(offset, length_bytes);
-            message.data = memory_for(spare, length_bytes);
-            // SAFETY: the sender leaves the message alone until its ticket is finished (or the job
-            // has failed: then what is copied is never handed out), and the vector has room.
-            unsafe { ptr::copy_nonoverlapping(data, message.data.as_mut_ptr(), length_bytes) };
+            let Some((place, ticket)) = message.lent else { return };
+            let mut data = memory_for(spare, length_bytes);
+            // SAFETY: the vector has room; the sender leaves the message alone until its ticket is
+            // finished (or the job has failed: then what was copied is not handed out).
+            let copied = unsafe { reach.read((from, place), 0, data.as_mut_ptr(), length_bytes) };
+            // Acquire: keeps the look after the reading; see `is_torn`.
+            fence(Ordering::Acquire);
+            if copied.is_err() || poisoned(segment).is_some() {
+                return;
+            }
             // SAFETY: these bytes were just written.
-            unsafe { message.data.set_len(length_bytes) };
-            inbound[from].ring.finish_heap(ticket);
+            unsafe { data.set_len(length_bytes) };
+            (message.data, message.lent) = (data, None);
+            inbound[from].ring.rendezvous(ticket).finish(ticket.number);
             wakes.push(from);
             *n_unpulled -= 1;
             *unexpected_bytes += length_bytes + UNEXPECTED_BYTES;
@@ -223,28 +401,31 @@ impl Inbox {
     }
 
     /// Takes in what has arrived from `from`: a ring at most, so that a sender who keeps up does not
-    /// keep this rank from what it waits for.
-    fn pull(&mut self, from: Rank, is_long: bool) {
+    /// keep this rank from what it waits for. Says whether it has taken everything.
+    fn pull(&mut self, from: Rank, is_long: bool) -> bool {
         for _ in 0..N_LINES {
-            if !self.inbound[from].ring.ready() {
-                break;
-            }
-            let told = match self.inbound[from].incoming {
-                Some(incoming) => self.pull_piece(from, incoming),
-                None => match self.pull_head(from, is_long) {
-                    Some(told) => told,
-                    None => break,
-                },
+            let Inbound { ring, incoming } = &self.inbound[from];
+            let told = if let Some(incoming) = *incoming {
+                ring.ready().then(|| self.pull_piece(from, incoming))
+            } else if let Some(head) = ring.next_message() {
+                let told = self.pull_head(from, head, is_long);
+                if told.is_none() {
+                    return false;
+                }
+                told
+            } else {
+                None
             };
+            let Some(told) = told else { return true };
             if told {
                 self.wakes.push(from);
             }
         }
+        false
     }
 
     /// Takes in the first line of a message; `None` if there is no memory for the message now.
-    fn pull_head(&mut self, from: Rank, is_long: bool) -> Option<bool> {
-        let head = self.inbound[from].ring.head();
+    fn pull_head(&mut self, from: Rank, head: Head, is_long: bool) -> Option<bool> {
         let recv = self.matcher.claim(from, head.tag);
         if let (None, Body::Run | Body::Chunks) = (recv, head.body) {
             let total_bytes = self.unexpected_bytes + head.length_bytes + UNEXPECTED_BYTES;
@@ -256,24 +437,19 @@ impl Inbox {
         if recv.is_none() {
             self.keep(from, head);
         }
-        let Head { length_bytes, body, .. } = head;
+        let Head { length_bytes, body, lane, .. } = head;
         let mut incoming = Incoming { length_bytes, received_bytes: 0, body, recv };
         match (body, recv) {
-            (Body::Run, _) => self.pull_data(from, &mut incoming, |ring, n| ring.head_data(n)),
-            (Body::Heap { offset, ticket }, Some(id)) => {
-                let recv = self.recvs.get_mut(id);
-                copy_from_heap(self.segment, recv, offset, length_bytes);
-                recv.finish(from, length_bytes);
-                self.inbound[from].ring.finish_heap(ticket);
-                self.wakes.push(from);
+            (Body::Run, _) => self.pull_data(from, &mut incoming, |ring, _| ring.first_data(&head)),
+            (Body::Lent(place, ticket), Some(id)) => {
+                self.recv_lent(id, from, (place, ticket), length_bytes);
             }
-            (Body::Heap { .. } | Body::Chunks, _) => (),
+            (Body::Lent(..) | Body::Chunks, _) => (),
         }
         let inbound = &mut self.inbound[from];
-        let is_partial =
-            !matches!(body, Body::Heap { .. }) && incoming.received_bytes < length_bytes;
+        let is_partial = !matches!(body, Body::Lent(..)) && incoming.received_bytes < length_bytes;
         inbound.incoming = is_partial.then_some(incoming);
-        Some(inbound.ring.consume_line())
+        Some(inbound.ring.consume_head(lane))
     }
 
     /// Takes in a later line of a message.
@@ -317,14 +493,14 @@ impl Inbox {
 
     /// Keeps a message that no receive waits for.
     fn keep(&mut self, from: Rank, head: Head) {
-        let heap = match head.body {
-            Body::Heap { offset, ticket } => Some((offset, ticket)),
+        let lent = match head.body {
+            Body::Lent(place, ticket) => Some((place, ticket)),
             Body::Run | Body::Chunks => None,
         };
-        self.n_unpulled += usize::from(heap.is_some());
-        let reserved = if heap.is_some() { 0 } else { head.length_bytes };
+        self.n_unpulled += usize::from(lent.is_some());
+        let reserved = if lent.is_some() { 0 } else { head.length_bytes };
         let data = memory_for(&mut self.spare, reserved);
-        let message = Unexpected { length_bytes: head.length_bytes, data, heap };
+        let message = Unexpected { length_bytes: head.length_bytes, data, lent };
         self.matcher.keep(from, head.tag, message);
     }
 }
@@ -339,14 +515,17 @@ fn memory_for(spare: &mut Vec<Vec<u8>>, length_bytes: usize) -> Vec<u8> {
     memory.reserve_exact(length_bytes);
     memory
 }
-/// Copies as much of a heap message as fits into the buffer of `recv`.
-fn copy_from_heap(segment: &Segment, recv: &mut PendingRecv, offset: usize, length_bytes: usize) {
-    let data = segment.heap_pointer(offset, length_bytes);
-    let n = length_bytes.min(recv.capacity_bytes);
-    // SAFETY: the sender leaves the message alone until its ticket is finished (or the job has
-    // failed, in which nobody relies on what arrives any more); the buffer has
-    // room for `n` bytes, and does not overlap the message, which is borrowed by its sender.
-    unsafe { ptr::copy_nonoverlapping(data, recv.buffer, n) };
+
+/// Whether the next line comes within `patience` looks.
+#[inline]
+fn arrives(ring: &Consumer, patience: u32) -> bool {
+    for _ in 0..patience {
+        if ring.ready() {
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    ring.ready()
 }
 
 impl PendingRecv {
@@ -361,6 +540,15 @@ impl PendingRecv {
         // SAFETY: `n` bytes fit from there on; whoever started the receive keeps the buffer
         // writable, for nobody else, until it is over, and `data` lies in the ring or in a vector.
         unsafe { ptr::copy_nonoverlapping(data.as_ptr(), place, n) };
+    }
+
+    /// Copies `n` bytes that lie `at` bytes after the start of a lent message to where they belong.
+    fn copy(&mut self, reach: Reach, lent: (Rank, Place), at: usize, n: usize) -> Result<(), Gone> {
+        debug_assert!(at + n <= self.capacity_bytes);
+        // SAFETY: `n` bytes fit from there on; whoever started the receive keeps the buffer
+        // writable, for nobody else, until it is over; the sender leaves the message alone until
+        // its ticket is finished (or the job has failed: nobody relies on what arrives any more).
+        unsafe { reach.read(lent, at, self.buffer.wrapping_add(at), n) }
     }
 
     fn finish(&mut self, source: Rank, length_bytes: usize) {

@@ -3,33 +3,36 @@
 //! ```text
 //!   offset 0      Header                      magic, poison, failure text, count of sleepers
 //!                 n x RankControl             bell, sleeping flag, collective line, activity
-//!                 n x Cells                   pieces of broadcasts and vector sums
+//!                 BroadcastRing               messages of broadcasts, from all roots
+//!                 n x Cells                   pieces of vector sums
 //!                 n x n x Pair                [source][destination]: one ring a direction
 //!                 n x heap                    buffers made by `message_buffer`
 //! ```
 //!
 //! ```text
-//!   Pair      consumer writes │ credit      lines and chunks consumed       128 B
-//!             consumer writes │ rendezvous  which heap messages are copied  128 B
-//!             producer writes │ 256 lines   headers and short messages      64 B each
-//!             producer writes │ 16 chunks   pieces of long messages         8 KiB each
+//!   Pair      consumer writes │ credit         lines and chunks consumed     128 B
+//!             producer writes │ 256 lines      headers and short messages    64 B each
+//!             producer writes │ 16 chunks      pieces of long messages       8 KiB each
+//!             both write      │ 16 rendezvous  messages that are copied once  384 B each
+//!             both write      │ baton          one message, in turn          64 B + 4 KiB
 //!
-//!   Line      seq u32 │ kind u8 │ flags u8 │ context u16 │ tag u32 │ length u32 │ 48 B of data
+//!   Line      seq u32 │ header of 12 B (see `head`) │ 48 B of data
 //!             seq u32 │ 60 B of data                           (a line that continues a run)
 //! ```
 //!
 //! Every word that two ranks use is an atomic; data is guarded by the sequence word of its line.
 //! All types are valid when zeroed, which is what a fresh mapping holds, and refer to each other
-//! by offsets and numbers, never by address. A ring that is only looked at costs one page; all other
-//! pages cost memory only once they are used.
-
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+//! by offsets and numbers. Pages cost memory only once they are used, and a pair that exchanges
+//! nothing uses none: who sends to a rank for the first time enters itself in that rank's `senders`,
+//! and a rank looks at the rings of those only. Among many ranks that would be too many to look at;
+//! there each message enters its sender anew.
 
 use crossbeam::utils::CachePadded;
 
+use crate::sync::{AtomicU32, AtomicU64, SharedCell};
+
 /// Lines in a ring; a power of two.
-pub(crate) const N_LINES: u32 = 256;
+pub(crate) const N_LINES: u32 = if cfg!(loom) { 4 } else { 256 };
 /// Data bytes in the first line of a message.
 pub(crate) const INLINE_BYTES: usize = 48;
 /// Data bytes in a line that continues a run.
@@ -37,20 +40,31 @@ pub(crate) const RUN_LINE_BYTES: usize = 60;
 /// Longest message that travels as a run of lines.
 pub(crate) const RUN_BYTES: usize = 4096;
 /// Chunks in the payload ring of a pair; a power of two.
-pub(crate) const N_CHUNKS: u32 = 16;
+pub(crate) const N_CHUNKS: u32 = if cfg!(loom) { 2 } else { 16 };
 /// Bytes in a chunk.
-pub(crate) const CHUNK_BYTES: usize = 8192;
-/// Heap messages that one rank may have on their way to another.
-pub(crate) const N_RENDEZVOUS: usize = 16;
-/// Pieces of collectives that a rank may have on their way.
-pub(crate) const N_CELLS: usize = 4;
-/// Bytes in a piece.
-pub(crate) const CELL_BYTES: usize = 32 * 1024;
+pub(crate) const CHUNK_BYTES: usize = if cfg!(loom) { 64 } else { 8192 };
+/// Messages that one rank may have lent to another.
+pub(crate) const N_RENDEZVOUS: usize = if cfg!(loom) { 1 } else { 16 };
+/// Words of a set of ranks.
+pub(crate) const SET_WORDS: usize = crate::launch::MAX_RANKS.div_ceil(64);
+/// The most ranks of which each looks at the rings of all others.
+pub(crate) const MAX_SCANNED: usize = 64;
+/// Pieces of a vector sum that are in work at once.
+pub(crate) const N_CELLS: usize = 2;
+/// Values in a piece.
+pub(crate) const CELL_VALUES: usize = if cfg!(loom) { 8 } else { 4096 };
+/// Broadcasts that a root may be ahead of the others; a power of two.
+pub(crate) const N_BROADCASTS: usize = if cfg!(loom) { 2 } else { 256 };
+/// Data bytes in the line of a broadcast.
+pub(crate) const BROADCAST_INLINE_BYTES: usize = 40;
+/// Bytes of the ring for longer broadcasts; a power of two.
+pub(crate) const BROADCAST_RING_BYTES: usize = if cfg!(loom) { 64 } else { 256 * 1024 };
 /// Bytes of the text that says what a rank is doing.
 pub(crate) const ACTIVITY_BYTES: usize = 192;
 /// Bytes of the text that says why the job failed.
 pub(crate) const REASON_BYTES: usize = 1024;
 /// Marks a segment of this layout.
+#[cfg(not(loom))]
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"CoMetS01");
 
 /// Head of the segment.
@@ -66,32 +80,56 @@ pub(crate) struct Header {
     pub(crate) reason: Text<{ REASON_BYTES / 8 }>,
 }
 
-/// One rank's own words. Only that rank writes them, but for the bell and its end.
+/// One rank's own words. Only that rank writes them, but for those that say who else does, and for
+/// `sleeping`, which wakers take back, and `rendezvous`, which the root of a broadcast shares.
 #[repr(C)]
 pub(crate) struct RankControl {
     /// Futex word: others add 1 to wake this rank.
     pub(crate) bell: CachePadded<AtomicU32>,
     /// Whether this rank sleeps on its bell, or is about to.
     pub(crate) sleeping: CachePadded<AtomicU32>,
-    /// Collectives.
-    pub(crate) collective: CachePadded<CollectiveLine>,
-    /// 0, or 1 and the code with which this rank has ended. Written by the launcher.
+    /// The ranks whose rings this one has to look at, as a set of bits. Written by them: once, or
+    /// where there are many ranks with each message, and then cleared by this one.
+    pub(crate) senders: CachePadded<[AtomicU64; SET_WORDS]>,
+    /// The number of this rank's process.
+    pub(crate) pid: AtomicU32,
+    /// Meetings of all ranks, by parity of their number.
+    pub(crate) collective: [CachePadded<CollectiveLine>; 2],
+    /// How far this rank is in the stream of broadcasts.
+    pub(crate) broadcast: CachePadded<BroadcastCredit>,
+    /// Where this rank and the root of a long broadcast meet; the root is the producer.
+    pub(crate) rendezvous: Rendezvous,
+    /// 0, or 1 and the code with which this rank has ended, or `KILLED`. Written by the launcher.
     pub(crate) ended: CachePadded<AtomicU32>,
+    /// Whether this rank has noticed that the job failed: it writes to no other's memory any more.
+    pub(crate) left: AtomicU32,
+    /// Number of the latest round trip of `placement`.
+    pub(crate) ping: CachePadded<AtomicU64>,
     /// What this rank waits for, for failure reports.
     pub(crate) waiting: CachePadded<WaitingLine>,
     /// What this rank is doing: kernel and parameters.
     pub(crate) activity: Text<{ ACTIVITY_BYTES / 8 }>,
 }
 
-/// The collective line of a rank: read by all, written by its owner.
+/// A line of a rank on which it meets the others: read by all, written by its owner.
 #[repr(C)]
 pub(crate) struct CollectiveLine {
-    /// The latest step that this rank has published something for.
-    pub(crate) published: AtomicU64,
-    /// The latest step that this rank has finished, all reading included.
-    pub(crate) done: AtomicU64,
-    /// Values of scalar sums, by parity of the step, as the bits of an f64.
-    pub(crate) values: [AtomicU64; 2],
+    /// Number of the latest meeting that this rank has come to.
+    pub(crate) reached: AtomicU64,
+    /// What it brought along: the value of a scalar sum as the bits of an f64, or where a vector
+    /// lies in the heaps, or 0.
+    pub(crate) word: AtomicU64,
+    /// Length of the vector that it brought along.
+    pub(crate) length_bytes: AtomicU64,
+}
+
+/// How far a rank is in the stream of broadcasts, as it tells now and then.
+#[repr(C)]
+pub(crate) struct BroadcastCredit {
+    /// Lines finished.
+    pub(crate) lines: AtomicU64,
+    /// Bytes of the ring finished.
+    pub(crate) bytes: AtomicU64,
 }
 
 /// What a rank waits for.
@@ -109,13 +147,34 @@ pub(crate) struct Text<const N_WORDS: usize> {
     pub(crate) words: [AtomicU64; N_WORDS],
 }
 
-/// Pieces of collectives that one rank publishes.
+/// Broadcasts that are on their way. Written by the root of each, read by all others.
+#[repr(C, align(4096))]
+pub(crate) struct BroadcastRing {
+    /// One for each piece of a message.
+    pub(crate) lines: [BroadcastLine; N_BROADCASTS],
+    /// Pieces that are too long for their line.
+    pub(crate) bytes: SharedCell<[u8; BROADCAST_RING_BYTES]>,
+}
+
+/// One piece of a broadcast.
+#[repr(C, align(64))]
+pub(crate) struct BroadcastLine {
+    /// Number of the line in the stream, modulo 2^32. The stream begins with 1.
+    pub(crate) seq: AtomicU32,
+    /// The rank that wrote it.
+    pub(crate) root: AtomicU32,
+    /// Length of the whole message.
+    pub(crate) length_bytes: AtomicU64,
+    /// 0, or where a message lies that is copied once (see `reach::Place`).
+    pub(crate) place: AtomicU64,
+    /// A short message.
+    pub(crate) data: SharedCell<[u8; BROADCAST_INLINE_BYTES]>,
+}
+
+/// Pieces of vectors that one rank brings along, and of the sums.
 #[repr(C, align(4096))]
 pub(crate) struct Cells {
-    /// Whole length of the message that a piece belongs to, in bytes.
-    pub(crate) length_bytes: [AtomicU64; N_CELLS],
-    /// The pieces. Aligned to a cache line, since they follow 32 bytes of lengths.
-    pub(crate) data: CachePadded<UnsafeCell<[[u8; CELL_BYTES]; N_CELLS]>>,
+    pub(crate) values: [SharedCell<[f64; CELL_VALUES]>; N_CELLS],
 }
 
 /// One direction between two ranks.
@@ -123,12 +182,47 @@ pub(crate) struct Cells {
 pub(crate) struct Pair {
     /// What the consumer has consumed.
     pub(crate) credit: CachePadded<Credit>,
-    /// For each heap message on its way: the number of the last one whose data was copied.
-    pub(crate) rendezvous: CachePadded<[AtomicU64; N_RENDEZVOUS]>,
     /// Headers and short messages.
     pub(crate) lines: [Line; N_LINES as usize],
     /// Pieces of long messages from private memory.
     pub(crate) chunks: [Chunk; N_CHUNKS as usize],
+    /// Messages that are copied from where they lie.
+    pub(crate) rendezvous: [Rendezvous; N_RENDEZVOUS],
+    /// What both ranks of the pair write in turn; used in one of its two directions only, that from
+    /// the lower rank.
+    pub(crate) baton: CachePadded<Baton>,
+}
+
+/// One message, up to [`RUN_BYTES`] long.
+#[repr(C)]
+pub(crate) struct Baton {
+    /// Header, and short messages.
+    pub(crate) head: Line,
+    /// Longer messages.
+    pub(crate) data: SharedCell<[u8; RUN_BYTES]>,
+}
+
+/// Where sender and receiver of a lent message meet. A place serves one message after the other,
+/// each under the next number.
+#[repr(C)]
+pub(crate) struct Rendezvous {
+    /// The consumer's: number of the last message that is wholly copied.
+    pub(crate) copied: CachePadded<AtomicU64>,
+    /// What both copy from together.
+    pub(crate) shared: CachePadded<SharedCopy>,
+    /// The producer's: number of the last message of which it has copied its part.
+    pub(crate) helped: CachePadded<AtomicU64>,
+}
+
+/// A copy that sender and receiver make together.
+#[repr(C)]
+pub(crate) struct SharedCopy {
+    /// Number of the message that the sender may help with. Written by the consumer.
+    pub(crate) opened: AtomicU64,
+    /// Where the message goes (see `reach::Place`). Written by the consumer.
+    pub(crate) destination: AtomicU64,
+    /// Pieces taken: from the front in the lower half, from the back in the upper half.
+    pub(crate) taken: AtomicU64,
 }
 
 /// Counts that the consumer of a pair publishes.
@@ -146,13 +240,13 @@ pub(crate) struct Line {
     /// Position of the line in the stream, plus 1, modulo 2^32.
     pub(crate) seq: AtomicU32,
     /// Header and data, or data alone.
-    pub(crate) bytes: UnsafeCell<[u8; RUN_LINE_BYTES]>,
+    pub(crate) bytes: SharedCell<[u8; RUN_LINE_BYTES]>,
 }
 
 /// One chunk of the payload ring.
 #[repr(C, align(64))]
 pub(crate) struct Chunk {
-    pub(crate) bytes: UnsafeCell<[u8; CHUNK_BYTES]>,
+    pub(crate) bytes: SharedCell<[u8; CHUNK_BYTES]>,
 }
 
 /// Offsets of the regions of a segment, in bytes.
@@ -160,6 +254,7 @@ pub(crate) struct Chunk {
 pub(crate) struct Layout {
     pub(crate) n_ranks: usize,
     pub(crate) controls: usize,
+    pub(crate) broadcasts: usize,
     pub(crate) cells: usize,
     pub(crate) pairs: usize,
     pub(crate) heaps: usize,
@@ -177,12 +272,13 @@ impl Layout {
         };
         let heap_bytes = heap_bytes.checked_next_multiple_of(page)?;
         let controls = size_of::<Header>();
-        let cells = region(controls, n_ranks, size_of::<RankControl>())?;
+        let broadcasts = region(controls, n_ranks, size_of::<RankControl>())?;
+        let cells = region(broadcasts, 1, size_of::<BroadcastRing>())?;
         let pairs = region(cells, n_ranks, size_of::<Cells>())?;
         let heaps = region(pairs, n_ranks.checked_mul(n_ranks)?, size_of::<Pair>())?;
         let total_bytes = region(heaps, n_ranks, heap_bytes)?;
         isize::try_from(total_bytes).ok()?;
-        Some(Self { n_ranks, controls, cells, pairs, heaps, heap_bytes, total_bytes })
+        Some(Self { n_ranks, controls, broadcasts, cells, pairs, heaps, heap_bytes, total_bytes })
     }
 }
 
@@ -198,28 +294,43 @@ mod tests {
     }
 
     #[test]
+    fn a_broadcast_line_is_one_cache_line_and_so_is_what_a_rank_brings_to_a_meeting() {
+        assert_eq!((size_of::<BroadcastLine>(), align_of::<BroadcastLine>()), (64, 64));
+        assert!(size_of::<CollectiveLine>() <= 64);
+        assert_eq!(offset_of!(BroadcastRing, bytes) % 64, 0);
+    }
+
+    #[test]
     fn what_different_ranks_write_lies_in_different_cache_lines() {
         let pair =
-            [offset_of!(Pair, credit), offset_of!(Pair, rendezvous), offset_of!(Pair, lines)];
+            [offset_of!(Pair, credit), offset_of!(Pair, lines), offset_of!(Pair, rendezvous)];
+        let rendezvous = [
+            offset_of!(Rendezvous, copied),
+            offset_of!(Rendezvous, shared),
+            offset_of!(Rendezvous, helped),
+        ];
         let control = [
             offset_of!(RankControl, bell),
             offset_of!(RankControl, sleeping),
+            offset_of!(RankControl, senders),
             offset_of!(RankControl, collective),
+            offset_of!(RankControl, broadcast),
+            offset_of!(RankControl, rendezvous),
+            offset_of!(RankControl, ping),
             offset_of!(RankControl, waiting),
         ];
-        for offsets in [&pair[..], &control[..]] {
+        for offsets in [&pair[..], &control[..], &rendezvous[..]] {
             assert!(offsets.windows(2).all(|w| w[1] - w[0] >= 128), "{offsets:?}");
         }
         assert_eq!(size_of::<RankControl>() % 128, 0);
         assert_eq!(offset_of!(Pair, lines) % 64, 0);
-        assert_eq!(offset_of!(Cells, data) % 64, 0);
     }
 
     #[test]
     fn regions_are_in_order_page_aligned_and_do_not_overlap() {
         for n_ranks in [1, 2, 7, 64] {
             let l = Layout::new(n_ranks, 1 << 20).unwrap();
-            let offsets = [0, l.controls, l.cells, l.pairs, l.heaps, l.total_bytes];
+            let offsets = [0, l.controls, l.broadcasts, l.cells, l.pairs, l.heaps, l.total_bytes];
             assert!(offsets.is_sorted() && offsets.iter().all(|o| o % 4096 == 0), "{l:?}");
             assert!(l.heaps - l.pairs >= n_ranks * n_ranks * size_of::<Pair>());
             assert_eq!(l.total_bytes - l.heaps, n_ranks << 20);

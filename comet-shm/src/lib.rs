@@ -8,31 +8,47 @@
 //!      └── watches: a rank that dies ends the job, and nothing is left behind
 //! ```
 //!
-//! Protocols by length: one line up to 48 bytes; a run of lines up to 4 KiB; above that chunks of a
-//! payload ring from private memory, or one copy by the receiver from a buffer that
-//! [`Transport::message_buffer`](comet_core::transport::Transport::message_buffer) made.
-//! A blocked send of such a buffer above 4 KiB returns when the receiver has copied it, which it
-//! also does when it waits for something else; all others return when the data is in the ring or
-//! on its way there.
+//! Protocols by length: one line up to 48 bytes; a run of lines up to 4 KiB; above that the message
+//! is lent, and copied once from where it lies: by the receiver, from 32 KiB on together with the
+//! sender. Buffers that [`Transport::message_buffer`](comet_core::transport::Transport::message_buffer)
+//! made are in memory that all ranks share. Private memory is reached through the kernel, from
+//! 16 KiB on; shorter messages, and all where the system forbids it, go through chunks of a payload
+//! ring. A blocked send of a lent message returns when the receiver has copied it, which it also
+//! does when it waits for something else; all others return when the data is in the ring or on its
+//! way there.
 //!
 //! Unsafe code is here for a reason each time: memory that other processes write, buffers that
 //! operations in flight use, and system calls.
 #![expect(unsafe_code, reason = "memory shared between processes has no safe interface")]
 
+mod baton;
+mod bell;
 mod collective;
 mod endpoint;
 mod engine;
 mod failure;
+mod fence;
+mod head;
 mod heap;
 mod inbox;
 mod launch;
 mod layout;
+#[cfg(loom)]
+mod models;
 mod outbox;
+mod placement;
+mod reach;
+mod rendezvous;
 mod ring;
+#[cfg(not(loom))]
 mod segment;
 mod slab;
+mod sync;
 mod transport;
 mod wait;
+
+#[cfg(loom)]
+use models::segment;
 
 pub use heap::ShmBuffer;
 pub use launch::{

@@ -1,17 +1,27 @@
 //! Messages on their way out: sends that wait for room in a ring, or for their receiver's copy.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use comet_core::transport::{Rank, Tag};
 use comet_core::waiting::Waiting;
 
+use crate::baton::BatonEnd;
+use crate::head::Ticket;
 use crate::layout::{CHUNK_BYTES, INLINE_BYTES, RUN_BYTES};
-use crate::ring::{Producer, Ticket, run_lines};
+use crate::reach::{Place, Reach};
+use crate::rendezvous::Pieces;
+use crate::ring::{Producer, run_lines};
 use crate::segment::Segment;
 use crate::slab::Slab;
 
 /// Number of a send in flight.
 pub(crate) type SendId = usize;
+
+/// The shortest message that is lent from private memory; below it chunks are as fast, and leave
+/// the sender free to go on.
+const LENT_BYTES: usize = 16 * 1024;
+
 /// A send that is not over.
 struct PendingSend {
     destination: Rank,
@@ -27,20 +37,24 @@ enum SendState {
     Queued,
     /// The head and this many bytes were written as chunks.
     Chunks(usize),
-    /// The receiver has to copy it.
-    Announced(Ticket),
+    /// The receiver has to copy it, and this rank may help.
+    Lent(Ticket),
+    /// The receiver has to copy it, without further help.
+    Helped(Ticket),
     /// The message may be changed again.
     Done,
 }
+
 /// The outgoing side of one pair.
 struct Outbound {
     ring: Producer,
     /// Sends that have to wait, in order.
     queue: VecDeque<SendId>,
 }
+
 /// The sends of one rank.
 pub(crate) struct Outbox {
-    segment: &'static Segment,
+    reach: Reach,
     sends: Slab<PendingSend>,
     outbound: Vec<Outbound>,
     /// How many sends wait in queues.
@@ -50,24 +64,32 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    pub(crate) fn new(segment: &'static Segment, rank: Rank) -> Self {
-        let outbound =
-            |to| Outbound { ring: Producer::new(segment.pair(rank, to)), queue: VecDeque::new() };
+    /// The sends of `rank`, with its end of a baton towards each rank.
+    pub(crate) fn new(
+        segment: &'static Segment,
+        reach: Reach,
+        rank: Rank,
+        batons: &[Rc<BatonEnd>],
+    ) -> Self {
+        let outbound = |(to, baton): (Rank, &Rc<BatonEnd>)| Outbound {
+            ring: Producer::new(segment, (rank, to), Rc::clone(baton)),
+            queue: VecDeque::new(),
+        };
         Self {
-            segment,
+            reach,
             sends: Slab::default(),
-            outbound: (0..segment.n_ranks()).map(outbound).collect(),
+            outbound: batons.iter().enumerate().map(outbound).collect(),
             n_queued: 0,
             wakes: Vec::new(),
         }
     }
 
-    /// Sends a message that fits into one line, if nothing is in its way.
+    /// Sends a message of one line or a run of lines, if nothing is in its way.
     ///
     /// # Safety
     /// `length_bytes` bytes from `message` on can be read.
     #[inline]
-    pub(crate) unsafe fn try_send_line(
+    pub(crate) unsafe fn try_send(
         &mut self,
         to: Rank,
         tag: Tag,
@@ -75,13 +97,21 @@ impl Outbox {
         length_bytes: usize,
     ) -> bool {
         let outbound = &mut self.outbound[to];
-        if length_bytes > INLINE_BYTES || !outbound.queue.is_empty() || !outbound.ring.has_lines(1)
-        {
+        if length_bytes > RUN_BYTES || !outbound.queue.is_empty() {
             return false;
         }
-        // SAFETY: the caller's word; the ring has room.
-        unsafe { outbound.ring.push_run(tag, message, length_bytes) };
-        true
+        if outbound.ring.has_baton() {
+            // SAFETY: the caller's word; the baton is there.
+            unsafe { outbound.ring.pass_baton(tag, message, length_bytes) };
+            return true;
+        }
+        let n_lines = if length_bytes <= INLINE_BYTES { 1 } else { run_lines(length_bytes) };
+        let has_room = outbound.ring.has_lines(n_lines);
+        if has_room {
+            // SAFETY: the caller's word; the ring has room.
+            unsafe { outbound.ring.push_run(tag, message, length_bytes) };
+        }
+        has_room
     }
 
     /// Starts a send.
@@ -107,12 +137,39 @@ impl Outbox {
     /// Whether the message of `id` may be changed again.
     pub(crate) fn send_is_done(&mut self, id: SendId) -> bool {
         let send = self.sends.get_mut(id);
-        if let SendState::Announced(ticket) = send.state
-            && self.outbound[send.destination].ring.is_copied(ticket)
+        if let SendState::Lent(ticket) | SendState::Helped(ticket) = send.state
+            && self.outbound[send.destination].ring.rendezvous(ticket).is_copied(ticket.number)
         {
             send.state = SendState::Done;
         }
         send.state == SendState::Done
+    }
+
+    /// Copies pieces of the message of `id` for its receiver, once that has opened it; for a rank
+    /// that has nothing else to do.
+    pub(crate) fn help(&mut self, id: SendId) {
+        // Its place at the rendezvous may serve another message by now.
+        if self.send_is_done(id) {
+            return;
+        }
+        let send = self.sends.get_mut(id);
+        let SendState::Lent(ticket) = send.state else { return };
+        let rendezvous = self.outbound[send.destination].ring.rendezvous(ticket);
+        let Some(place) = rendezvous.opened(ticket.number) else { return };
+        let target = (send.destination, place);
+        let Some(source) = self.reach.place_of(send.message, send.length_bytes) else { return };
+        let pieces = Pieces::of(send.length_bytes, [source, place]);
+        send.state = SendState::Helped(ticket);
+        while let Some((at, n)) = rendezvous.take_back(pieces) {
+            let piece = send.message.wrapping_add(at);
+            // SAFETY: the piece lies in the message, which can be read until the send is over; the
+            // receiver has lent its buffer, and waits for the pieces that were taken here.
+            if unsafe { self.reach.write(target, at, piece, n) }.is_err() {
+                return;
+            }
+        }
+        rendezvous.helped(ticket.number);
+        self.wakes.push(send.destination);
     }
 
     /// What a rank that waits for the send `id` waits for.
@@ -133,7 +190,7 @@ impl Outbox {
         while let Some(id) = outbound.queue.front().copied() {
             let send = self.sends.get_mut(id);
             let before = send.state;
-            let left_queue = push_send(&mut outbound.ring, send, self.segment);
+            let left_queue = push_send(&mut outbound.ring, send, self.reach);
             wrote |= send.state != before;
             if !left_queue {
                 break;
@@ -145,6 +202,7 @@ impl Outbox {
             self.wakes.push(to);
         }
     }
+
     /// Sends on what has to wait, as far as there is room.
     pub(crate) fn push_all(&mut self) {
         if self.n_queued > 0 {
@@ -154,16 +212,16 @@ impl Outbox {
 }
 
 /// Writes as much of `send` as there is room for; true once it needs no place in the queue.
-fn push_send(ring: &mut Producer, send: &mut PendingSend, segment: &Segment) -> bool {
+fn push_send(ring: &mut Producer, send: &mut PendingSend, reach: Reach) -> bool {
     if send.state == SendState::Queued {
         if send.length_bytes <= RUN_BYTES {
             return push_run(ring, send);
         }
-        if let Some(offset) = segment.heap_offset(send.message, send.length_bytes) {
-            let Some(ticket) = ring.push_heap(send.tag, offset, send.length_bytes) else {
+        if let Some(place) = lent_place(send, reach) {
+            let Some(ticket) = ring.push_lent(send.tag, place, send.length_bytes) else {
                 return false;
             };
-            send.state = SendState::Announced(ticket);
+            send.state = SendState::Lent(ticket);
             return true;
         }
         if !ring.has_lines(1) {
@@ -184,6 +242,14 @@ fn push_send(ring: &mut Producer, send: &mut PendingSend, segment: &Segment) -> 
     let is_done = sent == send.length_bytes;
     send.state = if is_done { SendState::Done } else { SendState::Chunks(sent) };
     is_done
+}
+
+/// Where the receiver can copy the message from, if that is better than chunks.
+fn lent_place(send: &PendingSend, reach: Reach) -> Option<Place> {
+    match reach.place_of(send.message, send.length_bytes)? {
+        Place::Private(_) if send.length_bytes < LENT_BYTES => None,
+        place => Some(place),
+    }
 }
 
 fn push_run(ring: &mut Producer, send: &mut PendingSend) -> bool {

@@ -4,7 +4,6 @@ use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
@@ -12,7 +11,8 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::unistd::ftruncate;
 
-use crate::layout::{Cells, Header, Layout, MAGIC, Pair, RankControl};
+use crate::layout::{BroadcastRing, Cells, Header, Layout, MAGIC, MAX_SCANNED, Pair, RankControl};
+use crate::sync::Ordering;
 
 /// One anonymous shared mapping. It has no name in any file system: it vanishes with the last
 /// process that maps it, whatever ends that process.
@@ -45,6 +45,12 @@ impl Segment {
         self.layout.n_ranks
     }
 
+    /// Whether there are too many ranks for each to look at all rings.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.layout.n_ranks > MAX_SCANNED
+    }
+
     pub(crate) fn header(&self) -> &Header {
         // SAFETY: the region at offset 0 is a Header (see `view`).
         unsafe { self.view(0) }
@@ -54,6 +60,11 @@ impl Segment {
         assert!(rank < self.layout.n_ranks, "no rank {rank}");
         // SAFETY: the region `controls` holds n_ranks of them (see `view`).
         unsafe { self.view(self.layout.controls + rank * size_of::<RankControl>()) }
+    }
+
+    pub(crate) fn broadcasts(&self) -> &BroadcastRing {
+        // SAFETY: the region `broadcasts` holds one (see `view`).
+        unsafe { self.view(self.layout.broadcasts) }
     }
 
     pub(crate) fn cells(&self, rank: usize) -> &Cells {

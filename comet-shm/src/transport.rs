@@ -22,11 +22,17 @@ use crate::endpoint::Endpoint;
 use crate::engine::Engine;
 use crate::failure::Cause;
 use crate::heap::{Heap, ShmBuffer};
-use crate::inbox::RecvId;
+use crate::inbox::{Arrival, RecvId};
+use crate::layout::RUN_BYTES;
 use crate::outbox::SendId;
+use crate::placement;
+use crate::reach::Reach;
 use crate::segment::Segment;
-use crate::wait::{Cores, Waiter, end_job};
+use crate::wait::{Waiter, end_job};
 
+/// Pauses between two looks for a message: each look at a line that the sender is about to write
+/// takes the line from it once more.
+const LOOK_PAUSES: u32 = 8;
 /// Fruitless looks (probes, tests) after which a rank lets others run.
 const N_LOOKS: u32 = 64;
 
@@ -69,19 +75,18 @@ impl Shm {
         segment: &'static Segment,
         rank: Rank,
         topology: Topology,
-        cores: Cores,
-        watchdog: Option<Duration>,
+        waiter: Waiter,
+        reach: Reach,
     ) -> Self {
         // SAFETY: the segment is never unmapped, heaps are page-aligned, and this rank alone
-        // writes its own.
+        // writes its own, but for ranks that it receives from or adds up vectors with.
         let heap = unsafe { Heap::new(segment.heap(rank), segment.layout().heap_bytes) };
-        let waiter = Waiter::new(segment, rank, cores, watchdog);
         Self {
             segment,
             rank,
             topology,
-            engine: Engine::new(waiter, segment, rank),
-            collectives: Collectives::new(segment, rank),
+            engine: Engine::new(waiter, Endpoint::new(segment, reach, rank)),
+            collectives: Collectives::new(segment, reach, rank),
             heap: Rc::new(heap),
             n_fruitless: Cell::new(0),
         }
@@ -108,6 +113,51 @@ impl Shm {
         let found = is_done(&mut self.engine.endpoint.borrow_mut());
         self.looked(found);
         found
+    }
+
+    /// Sends a short message, if nothing is in its way.
+    #[inline]
+    fn try_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> bool {
+        let outbox = &mut self.engine.endpoint.borrow_mut().outbox;
+        // SAFETY: `message` is borrowed for the whole call.
+        let sent = unsafe { outbox.try_send(destination, tag, message.as_ptr(), message.len()) };
+        if sent {
+            self.engine.waiter.wake(destination);
+        }
+        sent
+    }
+
+    /// Looks for a short message for a while, as long as nothing is in its way.
+    #[inline]
+    fn try_recv(&self, from: Rank, tag: Tag, buffer: &mut [u8]) -> Arrival {
+        let patience = self.engine.waiter.n_spins();
+        let room = (buffer.as_mut_ptr(), buffer.len());
+        let mut endpoint = self.engine.endpoint.borrow_mut();
+        for _ in 0..patience {
+            // SAFETY: `buffer` is borrowed for the whole call, and by the caller until a receive
+            // that has begun is over.
+            let arrival = unsafe { endpoint.inbox.try_recv(from, tag, room, patience) };
+            if arrival != Arrival::Nothing {
+                endpoint.wake(&self.engine.waiter);
+                return arrival;
+            }
+            (0..LOOK_PAUSES).for_each(|_| std::hint::spin_loop());
+        }
+        Arrival::Nothing
+    }
+
+    /// Waits for the rest of a message.
+    #[cold]
+    fn finish_begun(
+        &self,
+        id: RecvId,
+        source: Source,
+        tag: Tag,
+        buffer: &mut [u8],
+    ) -> Result<Status> {
+        let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
+        let borrow = std::marker::PhantomData;
+        self.await_recv(&ShmRecv { id, source, tag, buffer: start, capacity_bytes, borrow })
     }
 
     fn recv_is_done(&self, id: RecvId) -> bool {
@@ -150,6 +200,9 @@ impl RawTransport for Shm {
     ) -> Result<ShmSend> {
         require_rank(self, destination)?;
         self.engine.waiter.check_job()?;
+        if self.try_send(destination, tag, message) {
+            return Ok(ShmSend(None));
+        }
         let mut endpoint = self.engine.endpoint.borrow_mut();
         // SAFETY: by the lease the message stays borrowed until the send is finished, unless the
         // job fails, after which this endpoint does nothing more.
@@ -198,10 +251,14 @@ impl RawTransport for Shm {
         if self.engine.waiter.is_dead() {
             return self.engine.waiter.check_job();
         }
-        let waiting = || self.engine.endpoint.borrow().outbox.send_waiting(id);
-        self.engine
-            .until_sent(waiting, || self.engine.endpoint.borrow_mut().outbox.send_is_done(id))?;
-        self.engine.endpoint.borrow_mut().outbox.end_send(id);
+        let endpoint = &self.engine.endpoint;
+        let waiting = || endpoint.borrow().outbox.send_waiting(id);
+        self.engine.until_sent(waiting, || {
+            let outbox = &mut endpoint.borrow_mut().outbox;
+            outbox.help(id);
+            outbox.send_is_done(id)
+        })?;
+        endpoint.borrow_mut().outbox.end_send(id);
         Ok(())
     }
 
@@ -263,6 +320,15 @@ impl Transport for Shm {
         }
     }
 
+    /// Only where each rank has a core; ranks that take turns on one would time the scheduler.
+    fn line_time_ns(&self) -> Result<Option<f64>> {
+        if self.n_ranks() < 2 || self.rank > 1 || !self.engine.waiter.has_core_each() {
+            return Ok(None);
+        }
+        let now_ns = || self.now_ns();
+        placement::line_time_ns(self.segment, &self.engine, self.rank, now_ns).map(Some)
+    }
+
     fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -283,14 +349,9 @@ impl Transport for Shm {
     #[inline]
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
         require_rank(self, destination)?;
-        let (start, length_bytes) = (message.as_ptr(), message.len());
-        let mut endpoint = self.engine.endpoint.borrow_mut();
-        // SAFETY: `message` is borrowed for the whole call.
-        if unsafe { endpoint.outbox.try_send_line(destination, tag, start, length_bytes) } {
-            self.engine.waiter.wake(destination);
+        if self.try_send(destination, tag, message) {
             return Ok(());
         }
-        drop(endpoint);
         self.scope(|s| s.unblocked_send(destination, tag, message)?.wait())
     }
 
@@ -298,27 +359,18 @@ impl Transport for Shm {
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
         require_source(self, source)?;
         if let Source::Rank(from) = source {
-            let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
-            for _ in 0..self.engine.waiter.n_spins() {
-                let mut endpoint = self.engine.endpoint.borrow_mut();
-                let inbox = &mut endpoint.inbox;
-                // SAFETY: `buffer` is borrowed for the whole call.
-                let arrived = unsafe { inbox.try_recv_line(from, tag, start, capacity_bytes) };
-                if let Some(status) = arrived {
-                    endpoint.wake(&self.engine.waiter);
-                    return Ok(status);
-                }
-                if endpoint.inbox.has_arrivals(from) {
-                    break;
-                }
-                std::hint::spin_loop();
+            match self.try_recv(from, tag, buffer) {
+                Arrival::Whole(status) => return Ok(status),
+                Arrival::Begun(id) => return self.finish_begun(id, source, tag, buffer),
+                Arrival::Other | Arrival::Nothing => (),
             }
         }
         self.scope(|s| Ok(s.unblocked_recv(source, tag, buffer)?.wait()?.0))
     }
 
-    /// Sends first and receives then, since a send takes in messages while it waits; but a rank's
-    /// message to itself can be taken in only by a receive that is there.
+    /// Short messages are sent first and received then, since a send takes in messages while it
+    /// waits. Long ones find their receive, and are copied straight into its buffer; and so does a
+    /// rank's message to itself, which nobody else could take in.
     #[inline]
     fn blocked_exchange(
         &self,
@@ -328,8 +380,9 @@ impl Transport for Shm {
         buffer: &mut [u8],
         tag: Tag,
     ) -> Result<Status> {
+        require_rank(self, destination)?;
         require_source(self, source)?;
-        if destination != self.rank {
+        if destination != self.rank && message.len() <= RUN_BYTES {
             self.blocked_send(destination, tag, message)?;
             return self.blocked_recv(source, tag, buffer);
         }
@@ -345,6 +398,7 @@ impl Transport for Shm {
         self.collectives.barrier(&self.engine)
     }
 
+    #[inline]
     fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
         require_rank(self, root)?;
         self.collectives.broadcast(root, message, &self.engine)

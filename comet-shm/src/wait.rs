@@ -1,36 +1,30 @@
 //! How a rank waits: it polls, then yields its core, then sleeps until somebody rings its bell.
-//!
-//! Sleeping must not lose a wake-up. The sleeper raises its flag and looks once more; the waker
-//! publishes and then looks at the flag; a sequentially consistent fence between the two steps on
-//! both sides makes it impossible that both look too early:
-//!
-//! ```text
-//!   sleeper: sleeping = 1; fence; look for data; none: futex_wait(bell as read before)
-//!   waker:   publish data; fence; look at sleeping; set: bell += 1, futex_wake
-//! ```
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::transport::Rank;
 use comet_core::waiting::Waiting;
-use nix::libc;
 use nix::sched::sched_yield;
 
-use crate::failure::{Cause, poison, poisoned, publish};
+use crate::bell::Bell;
+use crate::failure::{Cause, KILLED, poison, poisoned, publish};
+use crate::fence::Fences;
 use crate::segment::Segment;
+use crate::sync::Ordering;
 
 /// Polls before the first yield, where no other rank needs the core.
-const N_SPINS: u32 = 1000;
+const N_SPINS: u32 = if cfg!(loom) { 1 } else { 1000 };
+/// Yields before a wait for a rank on the same core counts as one.
+const N_BARE_YIELDS: u32 = 4;
 /// How long a rank yields before it sleeps, where every rank has a core, and where ranks share.
-const YIELD_FOR: Duration = Duration::from_millis(1);
+const YIELD_FOR: Duration = Duration::from_millis(if cfg!(loom) { 0 } else { 1 });
 const YIELD_FOR_SHARED: Duration = Duration::from_micros(200);
 /// A pause between two looks that no sleep explains: the whole job was suspended (Ctrl-Z), which is
 /// no wait.
 const SUSPENDED: Duration = Duration::from_secs(1);
-/// The longest sleep, so that a lost wake-up could only delay.
+/// The longest sleep, but in a crowd, so that a lost wake-up could only delay.
 const SLEEP_FOR: Duration = Duration::from_millis(50);
 
 /// What a rank has to know of the cores to wait well.
@@ -47,6 +41,7 @@ pub(crate) struct Waiter {
     segment: &'static Segment,
     rank: Rank,
     cores: Cores,
+    fences: Fences,
     watchdog: Option<Duration>,
     /// How long waits may last at present without anything being wrong.
     allowance: Cell<Duration>,
@@ -59,10 +54,11 @@ impl Waiter {
         segment: &'static Segment,
         rank: Rank,
         cores: Cores,
+        fences: Fences,
         watchdog: Option<Duration>,
     ) -> Self {
         let allowance = Cell::new(Duration::ZERO);
-        Self { segment, rank, cores, watchdog, allowance, dead: Cell::new(false) }
+        Self { segment, rank, cores, fences, watchdog, allowance, dead: Cell::new(false) }
     }
 
     /// From now on waits may last `expected` or several times as long, in addition to what the
@@ -77,12 +73,45 @@ impl Waiter {
         self.dead.get()
     }
 
+    /// Whether there is a core for each rank; all ranks say the same.
+    pub(crate) fn has_core_each(&self) -> bool {
+        self.segment.n_ranks() <= self.cores.n_usable
+    }
+
     /// How often to poll before it is time to let others run: at length only where no rank that is
     /// awake can need this core.
     #[inline]
     pub(crate) fn n_spins(&self) -> u32 {
         let (n_ranks, n_usable) = (self.segment.n_ranks(), self.cores.n_usable);
         if n_ranks <= n_usable || self.others_sleep(n_ranks, n_usable) { N_SPINS } else { 1 }
+    }
+
+    /// The other ranks that are bound to this rank's core.
+    #[inline]
+    pub(crate) fn mates(&self) -> &[Rank] {
+        &self.cores.mates
+    }
+
+    /// Yields the core a few times, and does nothing else, until `condition` holds; whether it does.
+    /// Where a mate is all that is missing, one pass of the scheduler is likely to bring it, and the
+    /// care of a longer wait costs a fifth of that.
+    #[inline]
+    pub(crate) fn yields_until(&self, condition: impl Fn() -> bool) -> bool {
+        for _ in 0..N_BARE_YIELDS {
+            if condition() {
+                return true;
+            }
+            // A refusal would only mean that this rank polls on.
+            let _ = sched_yield();
+        }
+        false
+    }
+
+    /// As [`n_spins`](Self::n_spins), when the mates of this rank have nothing to do but wait.
+    #[inline]
+    pub(crate) fn n_spins_beside_waiting_mates(&self) -> u32 {
+        // Without mates nothing is known about who needs this core.
+        if self.cores.mates.is_empty() { self.n_spins() } else { N_SPINS }
     }
 
     /// Whether so many ranks sleep that the others have a core each.
@@ -163,39 +192,44 @@ impl Waiter {
 
     /// Sleeps until the bell rings or [`SLEEP_FOR`] is over, unless `poll` gives something now.
     fn sleep<R>(&self, poll: &mut impl FnMut(bool) -> Option<R>) -> Option<R> {
-        let (header, control) = (self.segment.header(), self.segment.control(self.rank));
-        // Acquire: pairs with the Release addition in `ring`; a bell that rings after this load
-        // makes the futex return at once.
-        let bell = control.bell.load(Ordering::Acquire);
-        // Relaxed: the fence orders both flags before the look for data.
-        control.sleeping.store(1, Ordering::Relaxed);
-        header.n_sleepers.fetch_add(1, Ordering::Relaxed);
-        // SeqCst: pairs with the fence in `wake` and `wake_all` (see the module).
-        fence(Ordering::SeqCst);
-        let found = poll(true);
-        if found.is_none() && poisoned(self.segment).is_none() {
-            futex_wait(&control.bell, bell, SLEEP_FOR);
-        }
-        header.n_sleepers.fetch_sub(1, Ordering::Relaxed);
-        control.sleeping.store(0, Ordering::Relaxed);
-        found
+        let look = || match poll(true) {
+            None if poisoned(self.segment).is_some() => Some(None),
+            found => found.map(Some),
+        };
+        bell(self.segment, self.rank).sleep(self.fences, self.sleep_for(), look).flatten()
+    }
+
+    /// How long to sleep at most: longer in a crowd, whose falling asleep disturbs all cpus.
+    fn sleep_for(&self) -> Duration {
+        let n_times = u32::try_from(self.segment.n_ranks() / 16).unwrap_or(u32::MAX);
+        SLEEP_FOR.saturating_mul(n_times.clamp(1, 10))
     }
 
     /// Wakes `rank` if it sleeps; to be called after something for it was published.
     #[inline]
     pub(crate) fn wake(&self, rank: Rank) {
-        // SeqCst: pairs with the fence in `sleep` (see the module).
-        fence(Ordering::SeqCst);
+        if self.segment.is_crowded() {
+            self.enter(rank);
+        }
+        self.fences.publisher();
         if self.segment.header().n_sleepers.load(Ordering::Relaxed) != 0 {
             self.wake_sleeper(rank);
         }
     }
 
+    /// Enters this rank among those whose rings `rank` has to look at.
+    #[inline(never)]
+    fn enter(&self, rank: Rank) {
+        let word = &self.segment.control(rank).senders[self.rank / 64];
+        // Release: pairs with the Acquire exchange in `Inbox::meet_senders`; what was published
+        // is found by who clears the bit.
+        word.fetch_or(1 << (self.rank % 64), Ordering::Release);
+    }
+
     /// Wakes every rank that sleeps; to be called after something for all was published.
     #[inline]
     pub(crate) fn wake_all(&self) {
-        // SeqCst: pairs with the fence in `sleep` (see the module).
-        fence(Ordering::SeqCst);
+        self.fences.publisher();
         if self.segment.header().n_sleepers.load(Ordering::Relaxed) != 0 {
             (0..self.segment.n_ranks()).for_each(|rank| self.wake_sleeper(rank));
         }
@@ -203,9 +237,9 @@ impl Waiter {
 
     #[cold]
     fn wake_sleeper(&self, rank: Rank) {
-        let control = self.segment.control(rank);
-        if control.sleeping.load(Ordering::Relaxed) != 0 {
-            ring(&control.bell);
+        let bell = bell(self.segment, rank);
+        if bell.is_needed() {
+            bell.ring();
         }
     }
 
@@ -225,7 +259,7 @@ impl Waiter {
         for rank in others {
             // Acquire: pairs with the Release store in the launcher's `ended`.
             match self.segment.control(rank).ended.load(Ordering::Acquire) {
-                0 => return None,
+                0 | KILLED => return None,
                 word => ended = Some((rank, word - 1)),
             }
         }
@@ -261,14 +295,21 @@ impl Waiter {
         kind: TransportErrorKind,
         text: String,
     ) -> TransportError {
-        self.dead.set(true);
+        self.leave();
         end_job(self.segment, culprit, cause, &text);
         TransportError::new(kind, text).on_rank(self.rank)
     }
 
+    /// From now on this rank touches no memory of others.
+    fn leave(&self) {
+        self.dead.set(true);
+        // Release: pairs with the Acquire load in `is_out`.
+        self.segment.control(self.rank).left.store(1, Ordering::Release);
+    }
+
     #[cold]
     fn peer_failed(&self, rank: Rank, cause: Cause) -> TransportError {
-        self.dead.set(true);
+        self.leave();
         let text = match cause {
             Cause::Died => format!("rank {rank} died"),
             Cause::GaveUp => format!("rank {rank} gave up"),
@@ -286,30 +327,11 @@ pub(crate) fn end_job(segment: &Segment, culprit: Rank, cause: Cause, reason: &s
 
 /// Rings every bell, whether the rank seems to sleep or not: for the end of a job.
 pub(crate) fn ring_all(segment: &Segment) {
-    (0..segment.n_ranks()).for_each(|rank| ring(&segment.control(rank).bell));
+    (0..segment.n_ranks()).for_each(|rank| bell(segment, rank).ring());
 }
 
-fn ring(bell: &AtomicU32) {
-    // Release: pairs with the Acquire load in `sleep`.
-    bell.fetch_add(1, Ordering::Release);
-    futex_wake(bell);
-}
-
-/// Sleeps while `word` is `value`, for `limit` at most; a signal ends the sleep too.
-fn futex_wait(word: &AtomicU32, value: u32, limit: Duration) {
-    let limit = libc::timespec {
-        tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: libc::c_long::from(limit.subsec_nanos()),
-    };
-    // SAFETY: the word is aligned and mapped for the whole call, and the time lives as long. Every
-    // outcome (woken, value differs, time over, signal) leads to another look at the data.
-    unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const limit)
-    };
-}
-
-/// Wakes the one process that may sleep on `word`.
-fn futex_wake(word: &AtomicU32) {
-    // SAFETY: the word is aligned and mapped; the call changes nothing in memory.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
+/// What `rank` sleeps on.
+fn bell(segment: &Segment, rank: Rank) -> Bell<'_> {
+    let (header, control) = (segment.header(), segment.control(rank));
+    Bell { word: &control.bell, sleeping: &control.sleeping, n_sleepers: &header.n_sleepers }
 }

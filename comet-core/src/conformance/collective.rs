@@ -28,6 +28,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         global_sums_of_vectors_have_the_same_bits_on_every_rank,
         naive_and_native_collectives_agree,
         collectives_do_not_take_the_messages_of_users,
+        the_first_two_ranks_learn_the_time_of_a_line_or_nobody_does,
     ]
 }
 
@@ -85,12 +86,19 @@ fn barriers_and_messages_in_flight_leave_each_other_alone<T: Transport>(t: &T) -
 fn every_rank_can_be_the_root_of_a_broadcast<T: Transport>(t: &T) -> Outcome {
     collect(|found| {
         for length_bytes in BROADCASTS_BYTES {
-            for root in 0..t.n_ranks() {
+            for root in (0..t.n_ranks()).step_by(root_step(t.n_ranks(), length_bytes)) {
                 require_broadcast(t, found, root, length_bytes, T::blocked_broadcast)?;
             }
         }
         Ok(())
     })
+}
+
+/// Every rank is the root of short messages, but among hundreds of ranks only some of long ones: the
+/// bytes grow with the square of the ranks.
+fn root_step(n_ranks: usize, length_bytes: usize) -> usize {
+    const MAX_LONG_ROOTS: usize = 16;
+    if length_bytes <= 5000 { 1 } else { n_ranks.div_ceil(MAX_LONG_ROOTS) }
 }
 
 fn broadcasts_from_changing_roots_do_not_mix<T: Transport>(t: &T) -> Outcome {
@@ -270,4 +278,22 @@ fn run_collectives<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
     naive::barrier(t)?;
     require_broadcast(t, found, last, 0, naive::broadcast)?;
     require_vector_sum(t, found, 3, naive::global_sum_vector)
+}
+
+fn the_first_two_ranks_learn_the_time_of_a_line_or_nobody_does<T: Transport>(t: &T) -> Outcome {
+    collect(|found| {
+        // The second time, ranks have left the first at different moments.
+        for _ in 0..2 {
+            let line_ns = t.line_time_ns()?;
+            let is_time = line_ns.is_none_or(|ns| ns.is_finite() && ns > 0.0);
+            found.require(is_time, "the time of a line is not above 0");
+            found.require(line_ns.is_none() || t.rank() < 2, "this rank has no part in it");
+            let n_told = t.global_sum(f64::from(u8::from(line_ns.is_some())))?;
+            found.require(
+                n_told == 0.0 || n_told == 2.0,
+                "one rank alone learns the time of a line",
+            );
+        }
+        Ok(())
+    })
 }

@@ -29,6 +29,7 @@ enum Fault {
     ClockGoesBackwards,
     ClockIsNotGlobal,
     StrangersReportNoRank,
+    LineTimeIsToldToOneRank,
 }
 
 /// The local transport with one fault.
@@ -132,6 +133,10 @@ impl Transport for Broken<'_> {
 
     fn clock(&self) -> ClockInfo {
         self.inner.clock()
+    }
+
+    fn line_time_ns(&self) -> Result<Option<f64>> {
+        Ok((self.has(Fault::LineTimeIsToldToOneRank) && self.rank() == 0).then_some(100.0))
     }
 
     fn topology(&self) -> &Topology {
@@ -258,6 +263,8 @@ fn every_fault_is_noticed() {
     check(Fault::TestsAreAlwaysTrue, "test_becomes_true_without_a_wait");
     check(Fault::ClockGoesBackwards, "the_clock_never_goes_backwards");
     check(Fault::ClockIsNotGlobal, "a_global_clock_reads_no_earlier_where_a_message_arrives");
+    let name = "the_first_two_ranks_learn_the_time_of_a_line_or_nobody_does";
+    check(Fault::LineTimeIsToldToOneRank, name);
     check(Fault::StrangersReportNoRank, "ranks_that_do_not_exist_are_refused");
 }
 

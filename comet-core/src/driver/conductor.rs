@@ -2,6 +2,7 @@
 
 use super::decision::{Decision, Trail};
 use super::passes;
+use super::placement::Placement;
 use super::point::{Gathered, Point};
 use super::refinement::{self, Wish};
 use super::report::Report;
@@ -43,6 +44,7 @@ pub(super) struct Conductor<'a, T: Transport> {
     /// How the samples of a case begin, as far as is known before it.
     pub(super) starts: Starts,
     pub(super) clocks_compared_ns: u64,
+    pub(super) placement: Placement,
     pub(super) history: History,
     pub(super) start_ns: u64,
     pub(super) end: RunEnd,
@@ -52,12 +54,15 @@ impl<T: Transport> Conductor<'_, T> {
     /// Takes the plan through; `Ok` also when the run was stopped early.
     pub(super) fn run(&mut self, cases: &[Case]) -> Result<(), DriverError> {
         for group in passes::groups(cases, self.settings, self.stage.t.n_ranks()) {
+            self.look_at_placement()?;
             let mut entries = self.open(group)?;
             self.take_slices(&mut entries)?;
             if let Some(rule) = self.settings.refine {
                 entries = self.refine(entries, rule)?;
             }
+            self.time_line()?;
             self.close(entries)?;
+            self.end_placement(group[0].info)?;
         }
         Ok(())
     }
@@ -169,6 +174,7 @@ impl<T: Transport> Conductor<'_, T> {
     /// Takes one slice of a case.
     fn take_slice(&mut self, point: &mut Point) -> Result<(), Interruption> {
         self.compare_clocks()?;
+        self.look_at_placement()?;
         let (case, pace) = (point.case, point.next_pace());
         let start_ns = self.stage.t.now_ns();
         let gathered = self.order(&case, Some((pace, point.probe.round_ns(pace))))?;
@@ -226,6 +232,7 @@ impl<T: Transport> Conductor<'_, T> {
             is_steady,
             usage,
             n_disturbed,
+            line_times: self.placement.line_times(),
             series,
             figures,
             since_start_ns,

@@ -28,6 +28,8 @@ pub(super) enum Decision {
     Measure(Target, Pace, u64),
     /// Compare the clocks again.
     CompareClocks,
+    /// Time a cache line between ranks 0 and 1.
+    TimeLine,
     /// The run is over.
     Finish(RunEnd),
 }
@@ -120,6 +122,7 @@ impl Decision {
                 settle.copy_from_slice(&pace.settle.map(u64::from));
             }
             Self::CompareClocks => words[0] = 2,
+            Self::TimeLine => words[0] = 3,
             Self::Finish(end) => {
                 let stop = match end.stop {
                     None => 0,
@@ -127,7 +130,7 @@ impl Decision {
                     Some(Stop::Interrupted(_)) => 2,
                 };
                 let counts = [end.n_ok, end.n_check_failed, end.n_failed, end.n_skipped];
-                words[..2].copy_from_slice(&[3, stop]);
+                words[..2].copy_from_slice(&[4, stop]);
                 words[2..6].copy_from_slice(&counts.map(|n| n as u64));
                 words[6] = end.wall_ns;
             }
@@ -158,6 +161,7 @@ impl Decision {
                 Self::Measure(target(), pace, at(6))
             }
             2 => Self::CompareClocks,
+            3 => Self::TimeLine,
             _ => Self::Finish(RunEnd {
                 n_ok: words[2] as usize,
                 n_check_failed: words[3] as usize,
@@ -203,6 +207,7 @@ mod tests {
             Decision::Verify(target),
             Decision::Measure(target, pace, 7),
             Decision::CompareClocks,
+            Decision::TimeLine,
             Decision::Finish(end),
         ] {
             assert_eq!(Decision::from_words(&decision.to_words()), decision);

@@ -18,6 +18,7 @@ mod conductor;
 mod decision;
 mod pace;
 mod passes;
+mod placement;
 mod point;
 mod refinement;
 mod report;
@@ -38,6 +39,7 @@ use crate::transport::Transport;
 
 use conductor::Conductor;
 use decision::{Decision, Trail};
+use placement::Placement;
 use stage::Stage;
 
 pub use decision::DECISION_BYTES;
@@ -81,6 +83,7 @@ pub fn conduct<T: Transport>(
     let clock = calibrations[0];
     let starts = stage.set_up()?;
     let (n_clock_domains, clock_bound_ns) = stage.clock_domains();
+    let line_ns = t.line_time_ns()?;
     let mut conductor = Conductor {
         stage,
         trail: Trail::default(),
@@ -89,6 +92,7 @@ pub fn conduct<T: Transport>(
         clock,
         starts,
         clocks_compared_ns: t.now_ns(),
+        placement: Placement::new(line_ns, t.now_ns()),
         history: History::of_ranks(t.n_ranks()),
         start_ns: t.now_ns(),
         end: RunEnd::default(),
@@ -100,6 +104,7 @@ pub fn conduct<T: Transport>(
         calibrations,
         n_clock_domains,
         clock_bound_ns,
+        line_ns,
         n_cases: cases.len(),
     };
     let started = conductor.listener.event(&Event::RunStarted(&start));
@@ -132,6 +137,7 @@ pub fn follow<T: Transport>(
     clock::calibrate_all(t)?;
     let mut stage = Stage { t, kernels, settings, clock: None };
     stage.set_up()?;
+    t.line_time_ns()?;
     let trail = Trail::default();
     loop {
         let report = match Decision::hear(t, &trail)? {
@@ -141,6 +147,10 @@ pub fn follow<T: Transport>(
             }
             Decision::CompareClocks => {
                 stage.compare_clocks()?;
+                continue;
+            }
+            Decision::TimeLine => {
+                t.line_time_ns()?;
                 continue;
             }
             Decision::Finish(end) => return Ok(end),

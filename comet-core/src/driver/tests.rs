@@ -1,6 +1,7 @@
 //! Whole runs of small kernels over the local transport: what every rank and the listener see.
 
 mod fake;
+mod moving;
 
 use std::sync::atomic::Ordering;
 

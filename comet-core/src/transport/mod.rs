@@ -144,6 +144,19 @@ pub trait Transport: RawTransport + Sized {
         Promises { buffers_sends: true, survives_truncation: true }
     }
 
+    /// How long one cache line takes from rank 0 to rank 1, in nanoseconds: half of a round trip
+    /// that carries nothing else, the least that a message between the two can cost. It tells how
+    /// far apart their cores are, and changes when they move. Never timed.
+    ///
+    /// All ranks call it at the same point of the program; ranks 0 and 1 learn the time, where the
+    /// transport can tell it, and the others nothing. By default it cannot.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    fn line_time_ns(&self) -> Result<Option<f64>> {
+        Ok(None)
+    }
+
     /// The processor mesh and the hop function (`get_proc_dimensions`,
     /// `get_adjacent_neighbors`, `get_hop_node`).
     fn topology(&self) -> &Topology;

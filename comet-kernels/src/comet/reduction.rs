@@ -8,7 +8,8 @@
 //!   rank 1: v1 ─┼─ + ─►  v0 + v1 + … on every rank
 //!   rank 2: v2 ─┘
 //! ```
-//! **Timed** (all ranks): one global sum in place. A barrier before it is not timed.
+//! **Timed** (all ranks): one global sum in place, of a transport buffer. A barrier before it is not
+//! timed.
 //!
 //! **Reports**: time from the first start to the last finish over all ranks. The thesis times the
 //! test node alone, which may leave before the others have their result. There is no bandwidth,
@@ -85,17 +86,23 @@ impl<A: Algorithm, T: Transport> Kernel<T> for Reduction<A> {
     fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let t = cx.transport();
         let n = case.length(&VECTOR_LENGTH);
-        let mut values: Vec<f64> = (0..n).map(|index| element(t.rank(), index)).collect();
-        A::global_sum_vector(t, &mut values)?;
+        let mut buffer = cx.message(n * size_of::<f64>())?;
+        let values: &mut [f64] = bytemuck::cast_slice_mut(&mut buffer);
+        for (index, value) in values.iter_mut().enumerate() {
+            *value = element(t.rank(), index);
+        }
+        A::global_sum_vector(t, values)?;
         // A product (see `element`), so that very many ranks are added up only once.
         let of_ranks: f64 = (0..t.n_ranks()).map(|rank| element(rank, 0)).sum();
         let sum = |index| of_ranks * element(0, index);
-        cx.check_values(&mut values, sum, "the global sum")
+        cx.check_values(values, sum, "the global sum")
     }
 
     fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut values = vec![0.0; case.length(&VECTOR_LENGTH)];
-        cx.time_collective(0, |t| A::global_sum_vector(t, &mut values))?;
+        // Zeroed by the transport.
+        let mut buffer = cx.message(case.length(&VECTOR_LENGTH) * size_of::<f64>())?;
+        let values: &mut [f64] = bytemuck::cast_slice_mut(&mut buffer);
+        cx.time_collective(0, |t| A::global_sum_vector(t, values))?;
         Ok(())
     }
 }

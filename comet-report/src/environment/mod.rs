@@ -16,7 +16,7 @@ mod warnings;
 
 pub use noise::noise;
 pub use warnings::{Warning, have_cpu_each, warnings};
-pub(crate) use warnings::{disturbed, stolen};
+pub(crate) use warnings::{disturbed, moved, stolen};
 
 use std::collections::BTreeMap;
 use std::path::Path;

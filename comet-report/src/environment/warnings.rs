@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use comet_core::event::CoresMoved;
+
 use super::Environment;
 use crate::placement::RankPlacement;
 use crate::record::{Event, Level, Noise};
@@ -85,6 +87,15 @@ pub(crate) fn disturbed(n_slices: u64, n_disturbed: u64, n_page_faults: u64) -> 
         hint: "leave more memory free, and compare with a second run",
     });
     preempted.into_iter().chain(faulted).collect()
+}
+
+/// That cores moved while the cases of a kernel were measured.
+pub(crate) fn moved(moved: &CoresMoved) -> Warning {
+    Warning {
+        code: "cores_moved",
+        message: moved.line_times.describe(&moved.info.id()),
+        hint: "measure again, on a machine whose virtual CPUs keep their cores",
+    }
 }
 
 /// Whether each rank can have a CPU of its own; `None` where CPUs are not known.

@@ -19,8 +19,8 @@ use comet_core::definition::Definition;
 
 use super::{Format, models};
 use crate::record::{
-    Clock, Event, Model, Params, Point, PointCounts, PointStatus, Quote, Record, Run, Summary,
-    Value,
+    Clock, Event, Model, Params, Point, PointCounts, PointStatus, Quality, Quote, Record, Run,
+    Summary, Value,
 };
 
 /// Parameters that are equal for all points of a run, and so no columns.
@@ -108,12 +108,20 @@ impl<W: Write> TableWriter<W> {
         self.out.flush()
     }
 
-    /// A line about the ranks and their clock.
-    pub(crate) fn ranks(&mut self, n_ranks: usize, clock: &Clock) -> io::Result<()> {
+    /// A line about the ranks, their clock, and the time of a cache line between the first two.
+    pub(crate) fn ranks(
+        &mut self,
+        n_ranks: usize,
+        clock: &Clock,
+        line_ns: Option<f64>,
+    ) -> io::Result<()> {
         let step = clock.resolution_ns.map_or("unknown".into(), |step| format!("{step} ns"));
         let ranks = if n_ranks == 1 { "rank" } else { "ranks" };
+        let line = line_ns.map_or(String::new(), |ns| {
+            format!(", a cache line takes {ns:.0} ns from rank 0 to rank 1")
+        });
         self.comment(&format!(
-            "{n_ranks} {ranks}, clock {} (a reading costs {:.1} ns, step {step})",
+            "{n_ranks} {ranks}, clock {} (a reading costs {:.1} ns, step {step}){line}",
             clock.source, clock.overhead_ns
         ))
     }
@@ -172,10 +180,11 @@ impl<W: Write> TableWriter<W> {
         let (name, version) = (&run.suite.name, &run.suite.version);
         let (backend, nodes) = (&run.transport.backend, run.world.nodes);
         self.comment(&format!("{name} {version}, {backend}, nodes: {nodes}, run {}", run.run_id))?;
-        self.ranks(run.world.size, &run.clock)
+        self.ranks(run.world.size, &run.clock, run.line_ns)
     }
 
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    /// A line about something that is no measurement.
+    pub(crate) fn event(&mut self, event: &Event) -> io::Result<()> {
         let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
         let hint = event.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
         self.comment(&format!("{}: {rank}{}{hint}", event.level.name(), event.message))
@@ -371,11 +380,14 @@ fn misses_target(point: &Point) -> bool {
     point.quality.as_ref().is_some_and(|quality| quality.converged == Some(false))
 }
 
-/// Whether the machine changed its speed for good while `point` was measured, or went to and fro
-/// between two speeds. Smaller changes, from slice to slice, are in the interval.
+/// Whether the machine changed its speed for good while `point` was measured, went to and fro
+/// between two speeds, or moved the ranks' cores. Smaller changes, from slice to slice, are in the
+/// interval.
 fn is_unsteady(point: &Point) -> bool {
-    let quality = point.quality.as_ref();
-    quality.is_some_and(|quality| quality.drifts == Some(true) || quality.is_bimodal)
+    let has_changed = |quality: &Quality| {
+        quality.is_bimodal || [quality.drifts, quality.cores_moved].contains(&Some(true))
+    };
+    point.quality.as_ref().is_some_and(has_changed)
 }
 
 /// What decides whether two series need the same explanation.

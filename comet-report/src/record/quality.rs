@@ -52,6 +52,13 @@ pub struct Quality {
     pub disturbed_slices: Option<u32>,
     /// How often memory of a rank was missing during the slices, likewise.
     pub page_faults: Option<u64>,
+    /// How long a cache line took from rank 0 to rank 1, in time order: the first before the
+    /// slices, the last after them; `null` where the transport does not tell. Since minor version 3.
+    #[serde(default)]
+    pub line_ns: Option<Vec<f64>>,
+    /// Whether the cores of ranks 0 and 1 moved meanwhile, by these times. Since minor version 3.
+    #[serde(default)]
+    pub cores_moved: Option<bool>,
     /// What the two clock readings and the loop add to one operation, where nothing waits. It is
     /// not subtracted.
     pub overhead_ns: Overhead,

@@ -46,6 +46,11 @@ pub struct Run {
     pub fingerprint: String,
     /// The clock that all times come from.
     pub clock: Clock,
+    /// How long a cache line takes from rank 0 to rank 1 before the first case, in nanoseconds: the
+    /// least that a message can cost; `null` where the transport does not tell. Since minor
+    /// version 3.
+    #[serde(default)]
+    pub line_ns: Option<f64>,
     /// How busy the machine was before the run; `end` has the same for afterwards.
     pub noise: Option<Noise>,
     /// How many cases were planned.

@@ -68,6 +68,7 @@ impl Job for Forked {
             topology: launch.topology.clone(),
             bind: bind(&launch.bind),
             watchdog: launch.watchdog,
+            single_copy: true,
         };
         let outcome = comet_shm::launch(&config, |t| session::rank_main(t, session));
         Ok(conclude(&match outcome.map_err(refuse)? {

@@ -161,7 +161,7 @@ struct Tally {
 impl Listener for KernelChecks {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         match event {
-            Event::RunStarted(_) | Event::PassStarted(_) => (),
+            Event::RunStarted(_) | Event::PassStarted(_) | Event::CoresMoved(_) => (),
             Event::CaseStarted(case) => self.turn_to(Some(case.info))?,
             Event::CaseFinished(_) => self.tally.n_ok += 1,
             Event::CaseFailed(failure) => self.failed(failure)?,

@@ -6,6 +6,7 @@
 //! moment to end by themselves, and kills what is left. A rank whose launcher dies is killed by
 //! the kernel.
 
+mod facilities;
 mod pin;
 mod rank;
 mod signals;
@@ -20,6 +21,8 @@ use nix::errno::Errno;
 use crate::layout::{CHUNK_BYTES, Layout, N_CHUNKS, N_LINES, Pair};
 use crate::segment::Segment;
 use crate::transport::Shm;
+
+pub(crate) use facilities::Facilities;
 
 pub use pin::usable_cpus;
 
@@ -48,6 +51,10 @@ pub struct LaunchConfig {
     pub bind: Bind,
     /// How long a rank may wait in one call before the job is ended; `None` for ever.
     pub watchdog: Option<Duration>,
+    /// Whether long messages in private memory are copied once, by the kernel, where the system lets
+    /// one rank reach the memory of another (`process_vm_readv`); otherwise they are copied twice,
+    /// through the rings.
+    pub single_copy: bool,
 }
 
 /// Why no ranks were started.
@@ -122,7 +129,7 @@ pub struct JobFailure {
 /// use comet_core::{topology::Topology, transport::Transport};
 /// use comet_shm::{Bind, LaunchConfig, Outcome, launch};
 /// let topology = Topology::hypercube(2);
-/// let config = LaunchConfig { n_ranks: 2, topology, bind: Bind::Core, watchdog: None };
+/// let config = LaunchConfig { n_ranks: 2, topology, bind: Bind::Core, watchdog: None, single_copy: true };
 /// let outcome = launch(&config, |t| u8::from(t.barrier().is_err())).unwrap();
 /// assert_eq!(outcome, Outcome::Finished { code: 0 });
 /// ```
@@ -150,9 +157,13 @@ pub fn launch(
     require_one_thread()?;
     let segment = create_segment(n_ranks)?;
     let signals = signals::Blocked::new().map_err(system("block signals"))?;
+    let facilities = Facilities::find(config.single_copy && n_ranks > 1);
     match rank::fork_ranks(config, &segment, &cpus, &signals)? {
         rank::Forked::Launcher(pids) => watch::watch(&segment, pids, &signals),
-        rank::Forked::Rank(rank) => rank::run(rank, config, segment, &cpus, usable, rank_main),
+        rank::Forked::Rank(rank) => {
+            let cores = pin::cores_of(rank, n_ranks, &cpus, usable);
+            rank::run(rank, config, segment, cores, facilities, rank_main)
+        }
     }
 }
 
@@ -166,12 +177,15 @@ pub fn describe(n_ranks: usize, n_cpus: usize) -> Vec<(&'static str, String)> {
     } else {
         "spin, yield, futex after 1 ms"
     };
+    let facilities = Facilities::find(n_ranks > 1);
     vec![
         ("segment_bytes", segment_bytes.to_string()),
         ("pair_bytes", size_of::<Pair>().to_string()),
         ("ring_lines", N_LINES.to_string()),
         ("payload_ring_bytes", (N_CHUNKS as usize * CHUNK_BYTES).to_string()),
         ("heap_bytes_per_rank", HEAP_BYTES.to_string()),
+        ("private_memory", facilities.private_memory().into()),
+        ("fences", facilities.fences.name().into()),
         ("wait", wait.into()),
         ("oversubscribed", oversubscribed.to_string()),
     ]

@@ -3,10 +3,12 @@
 use std::fs;
 use std::num::NonZeroUsize;
 
+use comet_core::transport::Rank;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
 use super::{Bind, LaunchError};
+use crate::wait::Cores;
 
 /// How many cpus the ranks can really use: those that the process may run on, or fewer if its
 /// control group has a smaller quota.
@@ -32,8 +34,15 @@ pub(super) fn cpus_of_ranks(bind: &Bind, n_ranks: usize) -> Result<Vec<usize>, L
     Ok(cpus.into_iter().cycle().take(n_ranks).collect())
 }
 
+/// What `rank` has to know of the cores, when ranks are bound to `cpus` or, if there are none, not.
+pub(super) fn cores_of(rank: Rank, n_ranks: usize, cpus: &[usize], usable: usize) -> Cores {
+    let is_mate = |other: &Rank| *other != rank && cpus.get(*other) == cpus.get(rank);
+    let mates = if cpus.is_empty() { Vec::new() } else { (0..n_ranks).filter(is_mate).collect() };
+    Cores { n_usable: cores_for(cpus, usable), mates }
+}
+
 /// How many cores ranks bound to `cpus` (or unbound, if there are none) have between them.
-pub(super) fn cores_for(cpus: &[usize], usable: usize) -> usize {
+fn cores_for(cpus: &[usize], usable: usize) -> usize {
     let mut distinct = cpus.to_vec();
     distinct.sort_unstable();
     distinct.dedup();

@@ -12,13 +12,14 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
-use super::pin::cores_for;
+use super::facilities::{Facilities, admit_siblings};
 use super::signals::Blocked;
 use super::{LaunchConfig, LaunchError, system};
 use crate::failure::Cause;
+use crate::reach::Reach;
 use crate::segment::Segment;
 use crate::transport::Shm;
-use crate::wait::{Cores, end_job};
+use crate::wait::{Cores, Waiter, end_job};
 
 /// Code of a rank that panicked, as Rust programs have it.
 const PANICKED: u8 = 101;
@@ -99,6 +100,9 @@ fn prepare(rank: Rank, segment: &Segment, launcher: Pid, cpu: Option<usize>, sig
             gave_up(&format!("be bound to cpu {cpu}"));
         }
     }
+    admit_siblings(launcher);
+    // Relaxed: read by ranks that have acquired a place in the memory of this one.
+    segment.control(rank).pid.store(getpid().as_raw().cast_unsigned(), Ordering::Relaxed);
     if signals.restore().is_err() {
         gave_up("restore its signals");
     }
@@ -109,17 +113,19 @@ pub(super) fn run(
     rank: Rank,
     config: &LaunchConfig,
     segment: Segment,
-    cpus: &[usize],
-    usable_cpus: usize,
+    cores: Cores,
+    facilities: Facilities,
     rank_main: impl FnOnce(&Shm) -> u8,
 ) -> ! {
+    if !facilities.fences.join() {
+        end_job(&segment, rank, Cause::GaveUp, &format!("rank {rank} could not join membarrier"));
+        exit(1);
+    }
     // Leaked on purpose: buffers and rings keep pointers into it for the rest of the process.
     let segment: &'static Segment = Box::leak(Box::new(segment));
-    let is_mate = |other: &Rank| *other != rank && cpus.get(*other) == cpus.get(rank);
-    let mates =
-        if cpus.is_empty() { Vec::new() } else { (0..config.n_ranks).filter(is_mate).collect() };
-    let cores = Cores { n_usable: cores_for(cpus, usable_cpus), mates };
-    let shm = Shm::new(segment, rank, config.topology.clone(), cores, config.watchdog);
+    let waiter = Waiter::new(segment, rank, cores, facilities.fences, config.watchdog);
+    let reach = Reach::new(segment, facilities.has_private);
+    let shm = Shm::new(segment, rank, config.topology.clone(), waiter, reach);
     let code = match catch_unwind(AssertUnwindSafe(|| rank_main(&shm))) {
         Ok(code) => code,
         Err(payload) => {

@@ -1,7 +1,6 @@
 //! The launcher while the ranks run: it sleeps until one ends or a signal comes.
 
 use std::os::fd::AsFd;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use comet_core::transport::Rank;
@@ -14,8 +13,9 @@ use nix::unistd::Pid;
 
 use super::signals::Blocked;
 use super::{JobFailure, LaunchError, Outcome, system};
-use crate::failure::{Cause, describe_ranks, during, poisoned, silent_ranks};
+use crate::failure::{Cause, KILLED, describe_ranks, during, poisoned, silent_ranks};
 use crate::segment::Segment;
+use crate::sync::Ordering;
 use crate::wait::{end_job, ring_all};
 
 /// How long the others may take to end after one has failed.
@@ -164,6 +164,8 @@ impl Watch<'_> {
         let activity = during(&self.segment.control(rank).activity.get());
         let reason = format!("rank {rank} was killed by {name}{activity}");
         end_job(self.segment, rank, Cause::Died, &reason);
+        // Release: pairs with the Acquire load in `Inbox::end_recv`; it writes to no buffer any more.
+        self.segment.control(rank).ended.store(KILLED, Ordering::Release);
     }
 
     fn kill_all(&self) {

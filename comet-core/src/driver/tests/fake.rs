@@ -213,11 +213,12 @@ impl Listener for Collector {
             Event::PassStarted(_) => unreachable!("passes are left out above"),
             Event::CaseFinished(measurement) => format!("finished {}", measurement.case.info.name),
             Event::CaseFailed(failure) => format!("failed {}", failure.case.info.name),
+            Event::CoresMoved(moved) => format!("cores moved around {}", moved.info.name),
             Event::RunFinished(_) => "run finished".into(),
         });
         match event {
             Event::RunStarted(start) => self.start = Some((*start).clone()),
-            Event::CaseStarted(_) | Event::PassStarted(_) => (),
+            Event::CaseStarted(_) | Event::PassStarted(_) | Event::CoresMoved(_) => (),
             Event::CaseFinished(measurement) => self.measurements.push((*measurement).clone()),
             Event::CaseFailed(failure) => self.failures.push((*failure).clone()),
             Event::RunFinished(end) => self.end = Some((*end).clone()),

@@ -1,0 +1,71 @@
+//! Sleeping until somebody has published something, without a lost wake-up.
+//!
+//! The sleeper raises its flag and looks once more; the waker publishes and then looks at the flag;
+//! a fence between the two steps on both sides (see `fence`) makes it impossible that both look too
+//! early:
+//!
+//! ```text
+//!   sleeper: sleeping = 1; fence; look for data; none: futex_wait(bell as read before)
+//!   waker:   publish data; fence; look at sleeping; set: bell += 1, futex_wake
+//! ```
+
+use std::time::Duration;
+
+use crate::fence::Fences;
+use crate::sync::{AtomicU32, Ordering, futex_wait, futex_wake};
+
+/// What one rank sleeps on, in the segment.
+pub(crate) struct Bell<'a> {
+    /// Others add 1 to wake the rank.
+    pub(crate) word: &'a AtomicU32,
+    /// Whether the rank sleeps, or is about to.
+    pub(crate) sleeping: &'a AtomicU32,
+    /// How many ranks do.
+    pub(crate) n_sleepers: &'a AtomicU32,
+}
+
+impl Bell<'_> {
+    /// Sleeps until the bell rings or `limit` is over, unless `look` gives something now.
+    pub(crate) fn sleep<R>(
+        &self,
+        fences: Fences,
+        limit: Duration,
+        look: impl FnOnce() -> Option<R>,
+    ) -> Option<R> {
+        // Acquire: pairs with the Release addition in `ring`. Whoever has rung a bell that is
+        // counted here took the flag before it is raised now, not after, when nobody would ring any
+        // more; and what was published before is found below, also if there was no look at the flag
+        // and no fence. A bell that rings after this load makes the futex return at once.
+        let rung = self.word.load(Ordering::Acquire);
+        // Relaxed: the fence orders both before the look for data.
+        self.sleeping.store(1, Ordering::Relaxed);
+        self.n_sleepers.fetch_add(1, Ordering::Relaxed);
+        fences.sleeper();
+        let found = look();
+        if found.is_none() {
+            futex_wait(self.word, rung, limit);
+        }
+        // Relaxed: hints to wakers; one that comes late rings in vain.
+        self.n_sleepers.fetch_sub(1, Ordering::Relaxed);
+        self.sleeping.store(0, Ordering::Relaxed);
+        found
+    }
+
+    /// Whether the caller has to wake the rank: it seems to sleep, and nobody else is about to wake
+    /// it. To be asked after the publisher's fence.
+    #[inline]
+    pub(crate) fn is_needed(&self) -> bool {
+        // Relaxed: the fence orders them after what was published. One waker is enough: whoever
+        // takes the flag rings, and the sleeper looks again after that; before its next sleep it
+        // raises the flag once more, ahead of its fence.
+        let sleeping = &self.sleeping;
+        sleeping.load(Ordering::Relaxed) != 0 && sleeping.swap(0, Ordering::Relaxed) != 0
+    }
+
+    /// Wakes the rank.
+    pub(crate) fn ring(&self) {
+        // Release: pairs with the Acquire load in `sleep`; the flag was taken before.
+        self.word.fetch_add(1, Ordering::Release);
+        futex_wake(self.word);
+    }
+}

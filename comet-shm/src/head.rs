@@ -1,0 +1,130 @@
+//! The first line of a message: what it says, and how that is written and read.
+//!
+//! ```text
+//!   kind u8 │ 0 │ tag u16 │ order u32 │ length u32 │ 48 B of data      (after the sequence word)
+//! ```
+//!
+//! Messages of one direction come in two lanes, the ring and the baton. `order` keeps them in the
+//! order in which they were sent: it counts what was sent on the other lane before.
+
+use std::ptr;
+
+use comet_core::transport::Tag;
+
+use crate::layout::{INLINE_BYTES, Line, RUN_LINE_BYTES};
+use crate::reach::Place;
+
+/// Bytes of a header after the sequence word.
+const HEADER_BYTES: usize = 12;
+
+/// What the first line of a message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) tag: Tag,
+    pub(crate) length_bytes: usize,
+    pub(crate) body: Body,
+    pub(crate) lane: Lane,
+}
+
+/// Which way a first line has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    Ring,
+    Baton,
+}
+
+/// How the data of a message travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// In this line and those that follow it (up to 4 KiB), or all on the baton.
+    Run,
+    /// In chunks of the payload ring, each announced by a line.
+    Chunks,
+    /// It stays where it lies, to be copied from there.
+    Lent(Place, Ticket),
+}
+
+/// Names one lent message on its way: where sender and receiver meet, and under which number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    pub(crate) slot: usize,
+    pub(crate) number: u64,
+}
+
+/// The kinds of lines that have a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Run = 1,
+    Chunks = 2,
+    Lent = 3,
+    /// Announces one chunk.
+    Chunk = 4,
+}
+
+/// Writes the header of a line, and `n` bytes of data.
+///
+/// # Safety
+/// The line is the caller's to write, `n` is at most [`INLINE_BYTES`], and as many bytes from `data`
+/// on can be read.
+#[inline]
+pub(crate) unsafe fn write_head(
+    line: &Line,
+    (kind, tag, order): (Kind, Tag, u32),
+    length: usize,
+    data: *const u8,
+    n: usize,
+) {
+    debug_assert!(n <= INLINE_BYTES);
+    let length = u32::try_from(length).expect("longer messages say their length in the data");
+    let mut header = [0u8; HEADER_BYTES];
+    header[0] = kind as u8;
+    header[2..4].copy_from_slice(&tag.value().to_le_bytes());
+    header[4..8].copy_from_slice(&order.to_le_bytes());
+    header[8..12].copy_from_slice(&length.to_le_bytes());
+    line.bytes.with_mut(|bytes| {
+        let bytes = bytes.cast::<u8>();
+        // SAFETY: the header fits into the line, which is the caller's.
+        unsafe { ptr::copy_nonoverlapping(header.as_ptr(), bytes, HEADER_BYTES) };
+        if n > 0 {
+            // SAFETY: header and data fit into the line together.
+            unsafe { ptr::copy_nonoverlapping(data, bytes.wrapping_add(HEADER_BYTES), n) };
+        }
+    });
+}
+
+/// Reads the header of a first line: what it says, and its `order`.
+#[inline]
+pub(crate) fn read_head(bytes: &[u8; RUN_LINE_BYTES], lane: Lane) -> (Head, u32) {
+    let tag = Tag::from_wire(u16::from_le_bytes([bytes[2], bytes[3]]));
+    let order = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
+    let (length_bytes, body) = match bytes[0] {
+        kind if kind == Kind::Run as u8 => (length(bytes), Body::Run),
+        kind if kind == Kind::Chunks as u8 => (word(bytes, 0), Body::Chunks),
+        kind if kind == Kind::Lent as u8 => {
+            let ticket = Ticket { slot: word(bytes, 2), number: word(bytes, 3) as u64 };
+            (word(bytes, 0), Body::Lent(Place::unpack(word(bytes, 1) as u64), ticket))
+        }
+        kind => unreachable!("no message starts with a line of kind {kind}"),
+    };
+    (Head { tag, length_bytes, body, lane }, order)
+}
+
+/// The length that a header says.
+#[inline]
+pub(crate) fn length(bytes: &[u8; RUN_LINE_BYTES]) -> usize {
+    u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize
+}
+
+/// The data after the header, of which there are `n` bytes.
+#[inline]
+pub(crate) fn inline_data(bytes: &[u8; RUN_LINE_BYTES], n: usize) -> &[u8] {
+    &bytes[HEADER_BYTES..HEADER_BYTES + n]
+}
+
+/// Word `index` of the data.
+fn word(bytes: &[u8; RUN_LINE_BYTES], index: usize) -> usize {
+    let at = HEADER_BYTES + 8 * index;
+    let word = bytes[at..at + 8].try_into().expect("8 bytes make a word");
+    usize::try_from(u64::from_le_bytes(word)).expect("lengths, places and numbers fit")
+}

@@ -1,0 +1,80 @@
+//! What the system offers to ranks, found out once before they are forked, so that all use the same.
+
+use std::ptr;
+
+use nix::libc;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal, kill, raise};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, fork, getpid};
+
+use crate::fence::Fences;
+use crate::reach::reread_private;
+
+/// What ranks may rely on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facilities {
+    /// How publishing and falling asleep are kept in order.
+    pub(crate) fences: Fences,
+    /// Whether a rank reaches the private memory of another.
+    pub(crate) has_private: bool,
+}
+
+impl Facilities {
+    /// Asks the system; to be called while this process has one thread.
+    pub(crate) fn find(wants_private: bool) -> Self {
+        let has_private = wants_private && siblings_reach_each_other().unwrap_or(false);
+        Self { fences: Fences::available(), has_private }
+    }
+
+    /// How long messages leave private memory, in words.
+    pub(crate) fn private_memory(&self) -> &'static str {
+        if self.has_private { "process_vm_readv" } else { "payload ring" }
+    }
+}
+
+/// Lets the other children of `launcher` reach the memory of this process, where a system (Yama)
+/// admits only ancestors.
+pub(super) fn admit_siblings(launcher: Pid) {
+    // SAFETY: the call takes numbers. A refusal means that the system knows no such rule.
+    unsafe {
+        libc::prctl(libc::PR_SET_PTRACER, libc::c_ulong::from(launcher.as_raw().cast_unsigned()))
+    };
+}
+
+/// Whether one child of this process can read and write the memory of another: security modules, containers
+/// and their filters decide that in more ways than one could ask for.
+fn siblings_reach_each_other() -> nix::Result<bool> {
+    let secret = Box::new(getpid().as_raw());
+    let launcher = getpid();
+    let read = fork_child(|| {
+        let _ = set_pdeathsig(Signal::SIGKILL);
+        admit_siblings(launcher);
+        let _ = raise(Signal::SIGSTOP);
+        0
+    })?;
+    // Stopped: it has admitted its siblings, and lives.
+    let stopped = waitpid(read, Some(WaitPidFlag::WUNTRACED));
+    let found = stopped.and_then(|_| {
+        let reader = fork_child(|| {
+            i32::from(reread_private(read, ptr::from_ref(&*secret)) != Some(*secret))
+        })?;
+        waitpid(reader, None)
+    });
+    kill(read, Signal::SIGKILL)?;
+    waitpid(read, None)?;
+    Ok(matches!(found, Ok(WaitStatus::Exited(_, 0))))
+}
+
+/// A child that ends with the code of `main`.
+fn fork_child(main: impl FnOnce() -> i32) -> nix::Result<Pid> {
+    // SAFETY: this process has one thread, and the child makes a few system calls only.
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => {
+            let code = main();
+            // SAFETY: ends the process without running what its parent has registered.
+            unsafe { libc::_exit(code) }
+        }
+    }
+}

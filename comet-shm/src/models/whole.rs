@@ -1,0 +1,154 @@
+//! Two or three ranks of the whole transport. Each may fall asleep at every wait, without a limit:
+//! a message, a collective or some room that nobody is woken for ends the model as a deadlock.
+
+use comet_core::topology::Topology;
+use comet_core::transport::{Rank, Source, Tag, Transport};
+use loom::thread::{Builder, JoinHandle};
+
+use crate::fence::Fences;
+use crate::layout::{Layout, N_BROADCASTS};
+use crate::reach::Reach;
+use crate::segment::Segment;
+use crate::sync::Ordering;
+use crate::transport::Shm;
+use crate::wait::{Cores, Waiter, ring_all};
+
+const HEAP_BYTES: usize = 4096;
+
+/// Words of the stack of a thread that holds a whole transport.
+const STACK_WORDS: usize = 1 << 16;
+
+/// Runs rank 0 and rank 1.
+fn two_ranks(first: fn(&Shm), second: fn(&Shm)) {
+    ranks(2, move |segment, rank| if rank == 0 { first } else { second }(&shm(segment, rank)));
+}
+
+/// Runs `main` as each of the ranks, with the segment that they share.
+pub(super) fn ranks(n_ranks: usize, main: impl Fn(&'static Segment, Rank) + Copy + Send + 'static) {
+    let all = spawn(move || {
+        let layout = Layout::new(n_ranks, HEAP_BYTES).expect("it is small");
+        let segment = Box::into_raw(Box::new(Segment::create(layout).expect("there is memory")));
+        // SAFETY: all ranks are gone when it is freed below.
+        let shared: &'static Segment = unsafe { &*segment };
+        let start = |rank: Rank| spawn(move || run(shared, rank, main));
+        let others: Vec<_> = (1..n_ranks).map(start).collect();
+        run(shared, 0, main);
+        for other in others {
+            other.join().expect("a panic ends the model before");
+        }
+        // SAFETY: the pointer is that of the box, and nobody uses the segment any more.
+        drop(unsafe { Box::from_raw(segment) });
+    });
+    all.join().expect("a panic ends the model before");
+}
+
+fn spawn(f: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    Builder::new().stack_size(STACK_WORDS).spawn(f).expect("a model has few threads")
+}
+
+fn run(segment: &'static Segment, rank: Rank, main: impl Fn(&'static Segment, Rank)) {
+    main(segment, rank);
+    // What the launcher does when a process has ended. Relaxed: a rank fences after what it has
+    // published, which the launcher cannot rely on.
+    segment.control(rank).ended.store(1, Ordering::Relaxed);
+    ring_all(segment);
+}
+
+/// How `rank` waits.
+pub(super) fn waiter(segment: &'static Segment, rank: Rank) -> Waiter {
+    let cores = Cores { n_usable: segment.n_ranks(), mates: Vec::new() };
+    Waiter::new(segment, rank, cores, Fences::Symmetric, None)
+}
+
+fn shm(segment: &'static Segment, rank: Rank) -> Shm {
+    let (waiter, reach) = (waiter(segment, rank), Reach::new(segment, false));
+    Shm::new(segment, rank, Topology::hypercube(segment.n_ranks()), waiter, reach)
+}
+
+fn send(t: &Shm, tag: u16, value: u8) {
+    t.blocked_send(1 - t.rank(), Tag::new(tag), &[value; 3]).expect("the job goes on");
+}
+
+fn recv(t: &Shm, tag: u16) -> [u8; 3] {
+    let mut message = [0; 3];
+    let from = Source::Rank(1 - t.rank());
+    t.blocked_recv(from, Tag::new(tag), &mut message).expect("the job goes on");
+    message
+}
+
+pub(super) fn a_rank_that_waits_for_a_message_gets_it() {
+    two_ranks(|t| send(t, 1, 7), |t| assert_eq!(recv(t, 1), [7; 3]));
+}
+
+pub(super) fn messages_of_two_tags_are_received_in_the_other_order() {
+    let sender = |t: &Shm| (1..=2).for_each(|tag| send(t, tag, 7));
+    two_ranks(sender, |t| [2, 1].into_iter().for_each(|tag| assert_eq!(recv(t, tag), [7; 3])));
+}
+
+pub(super) fn a_rank_that_waits_for_room_gets_it() {
+    let sender = |t: &Shm| (1..=5).for_each(|n| send(t, 1, n));
+    two_ranks(sender, |t| (1..=5).for_each(|n| assert_eq!(recv(t, 1), [n; 3])));
+}
+
+pub(super) fn what_was_sent_before_a_barrier_is_there_after_it() {
+    let main = |t: &Shm| {
+        send(t, 1, 7);
+        t.barrier().expect("the job goes on");
+        let from = Source::Rank(1 - t.rank());
+        assert!(t.probe(from, Tag::new(1)).expect("the job goes on").is_some());
+    };
+    two_ranks(main, main);
+}
+
+pub(super) fn both_ranks_get_the_sum() {
+    let sum = |t: &Shm| {
+        for n in 1..=3u8 {
+            let value = if t.rank() == 0 { f64::from(n) } else { 10.0 };
+            assert_eq!(t.global_sum(value).expect("the job goes on"), f64::from(n) + 10.0);
+        }
+    };
+    two_ranks(sum, sum);
+}
+
+pub(super) fn both_ranks_get_the_sums_of_vectors() {
+    // The third uses the cell of the first again.
+    let sum = |t: &Shm| {
+        for n in 1..=3u8 {
+            let mut values = [f64::from(n), 10.0];
+            t.global_sum_vector(&mut values).expect("the job goes on");
+            assert_eq!(values, [2.0 * f64::from(n), 20.0]);
+        }
+    };
+    two_ranks(sum, sum);
+}
+
+pub(super) fn three_ranks_leave_a_barrier_only_when_all_have_come() {
+    ranks(3, |segment, rank| {
+        // Each writes its cell before and reads those of all afterwards, as loom sees.
+        let cell = |rank| &segment.cells(rank).values[0];
+        // SAFETY: loom ends the model if somebody uses it meanwhile.
+        cell(rank).with_mut(|values| unsafe { (*values)[0] = 7.0 });
+        shm(segment, rank).barrier().expect("the job goes on");
+        for other in 0..3 {
+            // SAFETY: as above.
+            assert_eq!(cell(other).with(|values| unsafe { (*values)[0] }), 7.0);
+        }
+    });
+}
+
+/// Broadcasts `value` from `root`.
+fn broadcast(t: &Shm, root: Rank, value: u8) {
+    let mut message = if t.rank() == root { [value; 3] } else { [0; 3] };
+    t.blocked_broadcast(root, &mut message).expect("the job goes on");
+    assert_eq!(message, [value; 3]);
+}
+
+pub(super) fn broadcasts_of_either_root_arrive() {
+    let main = |t: &Shm| [0, 1].into_iter().for_each(|root| broadcast(t, root, 7));
+    two_ranks(main, main);
+}
+
+pub(super) fn a_line_of_broadcasts_is_used_again_only_after_it_was_read() {
+    let main = |t: &Shm| (0..=N_BROADCASTS as u8).for_each(|n| broadcast(t, 0, n));
+    two_ranks(main, main);
+}

@@ -1,0 +1,196 @@
+//! Copying from and to the memory of other ranks: through the shared heaps, or through the kernel
+//! (`process_vm_readv`) where memory is private and the system lets one rank reach another's.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::ptr;
+use std::slice;
+
+use comet_core::transport::Rank;
+use nix::errno::Errno;
+use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
+use nix::unistd::Pid;
+
+use crate::failure::poisoned;
+use crate::segment::Segment;
+use crate::sync::Ordering;
+
+/// Where some memory of a rank is, as other ranks understand it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// At this offset from the start of the segment, in one of the heaps.
+    Heap(usize),
+    /// At this address of the rank's own memory.
+    Private(usize),
+}
+
+/// Marks a private address in a word; no process has addresses that large.
+const PRIVATE: u64 = 1 << 63;
+
+impl Place {
+    /// As a word of the segment.
+    pub(crate) fn pack(self) -> u64 {
+        match self {
+            Self::Heap(offset) => offset as u64,
+            Self::Private(address) => address as u64 | PRIVATE,
+        }
+    }
+
+    /// From a word of the segment.
+    pub(crate) fn unpack(word: u64) -> Self {
+        let place = usize::try_from(word & !PRIVATE).expect("places are of this machine");
+        if word & PRIVATE == 0 { Self::Heap(place) } else { Self::Private(place) }
+    }
+}
+
+/// The end of a copy was not reached: the process of the other rank is gone, and the launcher ends
+/// the job.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Gone;
+
+/// One rank's way to the memory of the others.
+#[derive(Clone, Copy)]
+pub(crate) struct Reach {
+    segment: &'static Segment,
+    /// Whether the system lets ranks reach each other's private memory.
+    has_private: bool,
+}
+
+impl Reach {
+    pub(crate) fn new(segment: &'static Segment, has_private: bool) -> Self {
+        Self { segment, has_private }
+    }
+
+    /// Where other ranks find `length_bytes` from `start` on; `None` if they cannot reach it.
+    pub(crate) fn place_of(&self, start: *const u8, length_bytes: usize) -> Option<Place> {
+        match self.segment.heap_offset(start, length_bytes) {
+            Some(offset) => Some(Place::Heap(offset)),
+            None => self.has_private.then(|| Place::Private(start.addr())),
+        }
+    }
+
+    /// Copies `length_bytes` that lie `at` bytes after `place` of `peer` to `to`.
+    ///
+    /// # Safety
+    /// They can be written there, by nobody else, and `peer` leaves them alone where it has them,
+    /// as long as the job has not failed.
+    pub(crate) unsafe fn read(
+        &self,
+        (peer, place): (Rank, Place),
+        at: usize,
+        to: *mut u8,
+        length_bytes: usize,
+    ) -> Result<(), Gone> {
+        let address = match place {
+            Place::Heap(offset) => {
+                let from = self.segment.heap_pointer(offset + at, length_bytes);
+                // SAFETY: `from` lies in the heaps, and by the caller's word nobody changes it; two
+                // borrowed buffers do not overlap.
+                unsafe { ptr::copy_nonoverlapping(from, to, length_bytes) };
+                return Ok(());
+            }
+            Place::Private(address) => address + at,
+        };
+        // SAFETY: the caller's word; the kernel initialises what it says that it has copied.
+        let to = unsafe { slice::from_raw_parts_mut(to, length_bytes) };
+        self.piecewise(peer, length_bytes, |pid, done| {
+            let remote = RemoteIoVec { base: address + done, len: length_bytes - done };
+            process_vm_readv(pid, &mut [IoSliceMut::new(&mut to[done..])], &[remote])
+        })
+    }
+
+    /// Copies `length_bytes` from `from` to `at` bytes after `place` of `peer`.
+    ///
+    /// # Safety
+    /// They can be read there, and `peer` has them borrowed for this, and waits until it is over.
+    pub(crate) unsafe fn write(
+        &self,
+        (peer, place): (Rank, Place),
+        at: usize,
+        from: *const u8,
+        length_bytes: usize,
+    ) -> Result<(), Gone> {
+        let address = match place {
+            Place::Heap(offset) => {
+                let to = self.segment.heap_pointer(offset + at, length_bytes).cast_mut();
+                // SAFETY: `to` lies in the heaps, by the caller's word it is for this copy alone, and
+                // two borrowed buffers do not overlap.
+                unsafe { ptr::copy_nonoverlapping(from, to, length_bytes) };
+                return Ok(());
+            }
+            Place::Private(address) => address + at,
+        };
+        // SAFETY: the caller's word.
+        let from = unsafe { slice::from_raw_parts(from, length_bytes) };
+        self.piecewise(peer, length_bytes, |pid, done| {
+            let remote = RemoteIoVec { base: address + done, len: length_bytes - done };
+            process_vm_writev(pid, &[IoSlice::new(&from[done..])], &[remote])
+        })
+    }
+
+    /// Calls `copy` with what is done until all is.
+    fn piecewise(
+        &self,
+        peer: Rank,
+        length_bytes: usize,
+        mut copy: impl FnMut(Pid, usize) -> nix::Result<usize>,
+    ) -> Result<(), Gone> {
+        // Relaxed: the rank wrote it before it published the place, which was acquired.
+        let pid = self.segment.control(peer).pid.load(Ordering::Relaxed);
+        let pid = Pid::from_raw(pid.cast_signed());
+        let mut done = 0;
+        while done < length_bytes {
+            match copy(pid, done) {
+                Ok(n) => done += n,
+                Err(Errno::EINTR) => (),
+                Err(Errno::ESRCH) => return Err(Gone),
+                // What a process that is about to end has taken back, or no longer allows.
+                Err(Errno::EFAULT | Errno::EPERM) if poisoned(self.segment).is_some() => {
+                    return Err(Gone);
+                }
+                Err(errno) => panic!("rank {peer} could be reached at the start, not now: {errno}"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number at `place` of the process `pid`, if it can be read there, and written back.
+pub(crate) fn reread_private(pid: Pid, place: *const i32) -> Option<i32> {
+    let mut bytes = [0u8; 4];
+    let remote = RemoteIoVec { base: place.addr(), len: bytes.len() };
+    let read = process_vm_readv(pid, &mut [IoSliceMut::new(&mut bytes)], &[remote]);
+    let written = process_vm_writev(pid, &[IoSlice::new(&bytes)], &[remote]);
+    (read == Ok(bytes.len()) && written == read).then(|| i32::from_ne_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+    use nix::unistd::getpid;
+
+    #[test]
+    fn places_travel_as_words() {
+        for place in [Place::Heap(0), Place::Heap(1 << 40), Place::Private(0x7fff_1234_5678)] {
+            assert_eq!(Place::unpack(place.pack()), place);
+        }
+    }
+
+    #[test]
+    fn private_memory_of_a_process_is_read_and_written_through_the_kernel() {
+        let segment = Segment::create(Layout::new(1, 4096).unwrap()).unwrap();
+        let segment: &'static Segment = Box::leak(Box::new(segment));
+        segment.control(0).pid.store(getpid().as_raw().cast_unsigned(), Ordering::Relaxed);
+        let reach = Reach::new(segment, true);
+        let (source, mut copy) = (vec![7u8; 100_000], vec![0u8; 100_000]);
+        let place = reach.place_of(source.as_ptr(), source.len()).unwrap();
+        // SAFETY: two vectors of this test.
+        let read = unsafe { reach.read((0, place), 5, copy.as_mut_ptr(), 99_995) };
+        assert_eq!((read, &copy[..99_995], copy[99_995]), (Ok(()), &source[5..], 0));
+        let place = reach.place_of(copy.as_ptr(), copy.len()).unwrap();
+        // SAFETY: two vectors of this test.
+        let written = unsafe { reach.write((0, place), 99_995, source.as_ptr(), 5) };
+        assert_eq!((written, copy), (Ok(()), source));
+        assert_eq!(Reach::new(segment, false).place_of([0u8].as_ptr(), 1), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! The atomics, cells and futexes that ranks share: those of the language and the system, or
+//! modelled ones when the protocols are explored (`--cfg loom`, see `models`).
+
+#[cfg(loom)]
+pub(crate) use crate::models::sync::{
+    AtomicU32, AtomicU64, Ordering, SharedCell, fence, futex_wait, futex_wake,
+};
+#[cfg(not(loom))]
+pub(crate) use real::{SharedCell, futex_wait, futex_wake};
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+#[cfg(not(loom))]
+mod real {
+    use std::cell::UnsafeCell;
+    use std::sync::atomic::AtomicU32;
+    use std::time::Duration;
+
+    use nix::libc;
+
+    /// Data that an atomic beside it guards: whoever touches it owns it by the protocol at that
+    /// moment.
+    #[derive(Debug)]
+    #[repr(transparent)]
+    pub(crate) struct SharedCell<T>(UnsafeCell<T>);
+
+    impl<T> SharedCell<T> {
+        /// Calls `read` with the place of the data.
+        #[inline]
+        pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+            read(self.0.get())
+        }
+
+        /// Calls `write` with the place of the data.
+        #[inline]
+        pub(crate) fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
+            write(self.0.get())
+        }
+    }
+
+    /// Sleeps while `word` is `value`, for `limit` at most; a signal ends the sleep too.
+    pub(crate) fn futex_wait(word: &AtomicU32, value: u32, limit: Duration) {
+        let limit = libc::timespec {
+            tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: libc::c_long::from(limit.subsec_nanos()),
+        };
+        // SAFETY: the word is aligned and mapped for the whole call, and the time lives as long.
+        // Every outcome (woken, value differs, time over, signal) leads to another look at the data.
+        unsafe {
+            libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const limit)
+        };
+    }
+
+    /// Wakes the one process that may sleep on `word`.
+    pub(crate) fn futex_wake(word: &AtomicU32) {
+        // SAFETY: the word is aligned and mapped; the call changes nothing in memory.
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
+    }
+}
