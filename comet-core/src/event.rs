@@ -136,6 +136,8 @@ pub enum Quote {
 pub struct Measurement {
     /// The case.
     pub case: Case,
+    /// Whether refinement asked for the case, and not the plan.
+    pub is_refined: bool,
     /// Repetitions per sample, and how samples started; `n_samples` of a whole slice.
     pub pace: Pace,
     /// How many slices were taken; the last may be shorter than `pace.n_samples`.

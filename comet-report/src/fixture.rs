@@ -365,6 +365,7 @@ fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, figures: Vec<Figure>) -
     let results = case.info.series.iter().zip(&elapsed_ns);
     Measurement {
         case,
+        is_refined: false,
         pace,
         n_slices: 1,
         converged: None,

@@ -27,11 +27,13 @@ pub mod format;
 pub mod live;
 pub mod models;
 pub mod placement;
+pub mod plot;
 mod points;
 mod quality;
 pub mod read;
 pub mod record;
 pub mod recorder;
+pub mod runs;
 pub mod schema;
 pub mod topology_file;
 

@@ -92,7 +92,7 @@ impl PointMaker {
         let Measurement { case, pace, .. } = measurement;
         let bytes_per_s = result.bytes_per_s(case);
         Point {
-            plan: Some(plan(result, *pace, settle)),
+            plan: Some(Plan { is_refined: measurement.is_refined, ..plan(result, *pace, settle) }),
             reps: Some(Reps {
                 n: result.summary.n,
                 inner: pace.repetitions,
@@ -243,6 +243,7 @@ fn plan(result: &SeriesResult, pace: Pace, settle: u32) -> Plan {
         sync,
         window_ns: Some(pace.window_ns).filter(|_| sync == SampleSync::Window),
         skew_ns: Some(pace.skew_ns).filter(|ns| *ns > 0 && sync != SampleSync::None),
+        is_refined: false,
         outliers: "none".into(),
         correct: is_corrected.then(|| "empty_loop".into()).into_iter().collect(),
     }

@@ -8,9 +8,10 @@ use clap::{
     Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
 };
 use comet_core::kernel::Profile;
-use comet_report::format::FORMATS;
+use comet_report::format::{FORMATS, Format};
 
 use crate::backend::{BACKENDS, OPTIONAL};
+use crate::command::export::ExportArgs;
 use crate::exit;
 use crate::method::MethodArgs;
 use crate::values::{
@@ -78,6 +79,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Fit models to the sweeps of a result file: startup time, bandwidth, cost of a hop, scaling
     Fit(FitArgs),
+    /// Convert result files for another program
+    Export(ExportArgs),
     /// Print the JSON schema of result files
     Schema,
     /// Print completions for a shell
@@ -398,12 +401,17 @@ fn transports() -> PossibleValuesParser {
     shown.chain(hidden).collect::<Vec<_>>().into()
 }
 
-fn formats() -> PossibleValuesParser {
+/// Names of all formats.
+pub(crate) fn formats() -> PossibleValuesParser {
     FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().into()
 }
 
+/// Names of all formats; help shows those that can be printed while a run goes on.
 fn formats_or_none() -> PossibleValuesParser {
-    FORMATS.iter().map(|format| format.name()).chain(["none"]).collect::<Vec<_>>().into()
+    let shown =
+        |format: &&dyn Format| PossibleValue::new(format.name()).hide(!format.is_append_only());
+    let none = [PossibleValue::new("none")];
+    FORMATS.iter().map(shown).chain(none).collect::<Vec<_>>().into()
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub(super) struct Refusal {
 /// A case of the group at hand.
 pub(super) struct Entry {
     pub(super) case: Case,
+    pub(super) is_refined: bool,
     pub(super) state: Result<Box<Point>, Refusal>,
 }
 
@@ -88,7 +89,9 @@ impl<T: Transport> Conductor<'_, T> {
         self.listener.event(&Event::CaseStarted(&planned)).map_err(DriverError::Listener)?;
         let case = match self.resolve(planned) {
             Ok(case) => case,
-            Err(refusal) => return Ok(Entry { case: planned, state: Err(refusal) }),
+            Err(refusal) => {
+                return Ok(Entry { case: planned, is_refined: false, state: Err(refusal) });
+            }
         };
         let steps = |conductor: &mut Self| {
             conductor.order(&case, None)?;
@@ -97,7 +100,7 @@ impl<T: Transport> Conductor<'_, T> {
             Ok(Box::new(point))
         };
         let state = unless_fatal(steps(self))?;
-        Ok(Entry { case, state })
+        Ok(Entry { case, is_refined: false, state })
     }
 
     /// The later passes, until every case has what it needs.
@@ -138,7 +141,9 @@ impl<T: Transport> Conductor<'_, T> {
             for wish in wishes {
                 match wish {
                     Wish::Case(_) if self.is_stopped() => (),
-                    Wish::Case(case) => entries.push(self.begin(case)?),
+                    Wish::Case(case) => {
+                        entries.push(Entry { is_refined: true, ..self.begin(case)? });
+                    }
                     Wish::Slice(index) => {
                         entries[index].state.iter_mut().for_each(|p| p.reopen(self.settings));
                     }
@@ -151,12 +156,12 @@ impl<T: Transport> Conductor<'_, T> {
 
     /// The last pass: checks each case again, and tells the listener.
     fn close(&mut self, entries: Vec<Entry>) -> Result<(), DriverError> {
-        for Entry { case, state } in entries {
+        for Entry { case, is_refined, state } in entries {
             let checked = match state {
                 Ok(point) => unless_fatal(self.order(&case, None))?.map(|_| point),
                 Err(refusal) => Err(refusal),
             };
-            match checked.and_then(|point| self.measurement(*point)) {
+            match checked.and_then(|point| self.measurement(*point, is_refined)) {
                 Ok(measurement) => self.finished(measurement)?,
                 Err(refusal) => self.failed(case, refusal)?,
             }
@@ -210,7 +215,7 @@ impl<T: Transport> Conductor<'_, T> {
         }
     }
 
-    fn measurement(&mut self, point: Point) -> Result<Measurement, Refusal> {
+    fn measurement(&mut self, point: Point, is_refined: bool) -> Result<Measurement, Refusal> {
         let (rules, case) = (self.settings.rules, point.case);
         let (n_slices, usage, is_steady) = (point.n_slices, point.usage, point.is_steady);
         let n_disturbed = point.n_disturbed;
@@ -226,6 +231,7 @@ impl<T: Transport> Conductor<'_, T> {
         let since_start_ns = self.since_start_ns();
         Ok(Measurement {
             case,
+            is_refined,
             pace,
             n_slices,
             converged,

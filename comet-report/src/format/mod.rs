@@ -1,13 +1,24 @@
 //! Output formats: each turns records into text, and is one file and one line in [`FORMATS`].
 
+mod bmf;
+mod cases;
 mod csv;
+mod extrap;
+mod fom;
 mod jsonl;
+mod junit;
 mod models;
+mod openmetrics;
 mod table;
 
+pub use bmf::Bmf;
 pub use csv::Csv;
+pub use extrap::Extrap;
+pub use fom::Fom;
 pub use jsonl::Jsonl;
+pub use junit::Junit;
 pub use models::ModelTable;
+pub use openmetrics::OpenMetrics;
 pub use table::Table;
 pub(crate) use table::TableWriter;
 
@@ -23,6 +34,12 @@ pub trait Format {
     /// What it is, in one line without a full stop.
     fn summary(&self) -> &'static str;
 
+    /// Whether further records only add text behind that of those before, so that it can be printed
+    /// while a run goes on.
+    fn is_append_only(&self) -> bool {
+        true
+    }
+
     /// Writes `records`, which are in the order of their file.
     ///
     /// # Errors
@@ -36,6 +53,11 @@ pub const FORMATS: &[&dyn Format] = &[
     &Table,
     &Csv,
     &Jsonl,
+    &Fom,
+    &Bmf,
+    &OpenMetrics,
+    &Junit,
+    &Extrap,
 ];
 
 /// The format called `name`.
@@ -70,9 +92,34 @@ mod tests {
     fn formats_look_as_they_did() {
         let folder = Folder::new();
         let records = read_records(&fixture::record_run(&folder)).unwrap().records;
-        for (name, file) in [("table", "report-table.txt"), ("csv", "report-points.csv")] {
+        let goldens = [
+            ("table", "report-table.txt"),
+            ("csv", "report-points.csv"),
+            ("fom", "format-fom.txt"),
+            ("bmf", "format-bmf.json"),
+            ("openmetrics", "format-openmetrics.txt"),
+            ("junit", "format-junit.xml"),
+            ("extrap", "format-extrap.jsonl"),
+        ];
+        for (name, file) in goldens {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden");
             fixture::check_golden(&std::path::Path::new(path).join(file), &render(name, &records));
+        }
+    }
+
+    #[test]
+    fn what_is_printed_during_a_run_stays_as_it_is() {
+        let folder = Folder::new();
+        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        // A table ends with a word on a missing end; of a running kernel, `LiveTable` writes it.
+        let is_followed =
+            |format: &&&dyn Format| format.is_append_only() && format.name() != "table";
+        for format in FORMATS.iter().filter(is_followed) {
+            let whole = render(format.name(), &records);
+            for n_records in 0..records.len() {
+                let part = render(format.name(), &records[..n_records]);
+                assert!(whole.starts_with(&part), "{}, {n_records} records", format.name());
+            }
         }
     }
 
@@ -90,6 +137,7 @@ mod tests {
         };
         check(&ModelTable, "report-models.txt");
         check(&Table, "report-model-lines.txt");
+        check(&Fom, "format-fom-fits.txt");
         assert_eq!(parse_records(render("jsonl", &records).as_bytes()).unwrap().records, records);
     }
 

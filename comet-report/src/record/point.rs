@@ -169,6 +169,9 @@ pub struct Plan {
     /// Since minor version 2.
     #[serde(default)]
     pub skew_ns: Option<u64>,
+    /// Whether refinement asked for the case, and not the plan. Since minor version 4.
+    #[serde(default)]
+    pub is_refined: bool,
     /// What was done about outliers; `none`: every sample counts.
     pub outliers: String,
     /// What was subtracted from the samples; nothing if empty.

@@ -3,6 +3,7 @@
 mod calibrate;
 mod check;
 mod completions;
+pub(crate) mod export;
 mod fit;
 mod list;
 mod machines;
@@ -73,6 +74,7 @@ fn obey(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Validate(args)) => validate::validate(args),
         Some(Command::Show(args)) => show::show(args),
         Some(Command::Fit(args)) => fit::fit(args),
+        Some(Command::Export(args)) => export::export(args),
         Some(Command::Schema) => schema::schema(),
         Some(Command::Completions(args)) => completions::completions(args),
         Some(Command::Man) => man::man(),

@@ -14,6 +14,7 @@ use comet_core::refine;
 use comet_core::sync::Sync;
 use comet_report::abandoned::{Death, close_abandoned};
 use comet_report::environment::{Environment, noise};
+use comet_report::format;
 use comet_report::record::{Suite, Transport};
 use comet_report::recorder::{RunDescription, new_run_id};
 use serde_json::{Value, json};
@@ -34,6 +35,7 @@ use crate::terminal;
 /// # Errors
 /// If the command line contradicts itself, or if the ranks or the result file cannot be made.
 pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    refuse_document(&args.output.format)?;
     let backend = backend::find(&args.world, launcher)?;
     let corrupt = super::corrupt(args.inject.as_deref())?;
     let Joined { job, origin, prepared } = super::join(backend, &args.world, launcher, |origin| {
@@ -65,6 +67,17 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
         terminal::note(&format!("results: {}", path.display()));
     }
     Ok(code)
+}
+
+/// Refuses a format that is one document, which nobody can print before the run is over.
+fn refuse_document(name: &str) -> anyhow::Result<()> {
+    match format::find(name).filter(|format| !format.is_append_only()) {
+        None => Ok(()),
+        Some(_) => Err(exit::usage(format!(
+            "--format {name} is made of whole runs, and is not printed while one goes on (keep the \
+             run with --out FILE, then comet-run export {name} FILE)"
+        ))),
+    }
 }
 
 /// A note for ranks that were to start in windows, and share cores.

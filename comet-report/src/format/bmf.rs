@@ -1,0 +1,98 @@
+//! Bencher Metric Format: one JSON object with the benchmarks by name, each with its measures.
+//!
+//! ```text
+//!   { "comet/echo/hops=1/length_bytes=8/procs=2/transport=shm": {
+//!       "bandwidth": { "value": 95274000.0 },
+//!       "latency": { "lower_value": 83.1, "upper_value": 84.6, "value": 84.0 } } }
+//! ```
+//!
+//! `latency` is Bencher's own measure in nanoseconds, here of every operation; `bandwidth` is in
+//! bytes per second, and is to be made in Bencher once.
+//! Of several launches the middle one counts, and the least and the largest are the bounds.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use super::Format;
+use super::cases::{Launches, launches};
+use crate::record::Record;
+
+/// JSON for Bencher.
+#[derive(Clone, Copy, Debug)]
+pub struct Bmf;
+
+impl Format for Bmf {
+    fn name(&self) -> &'static str {
+        "bmf"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Bencher Metric Format: latency in ns, bandwidth in bytes per second"
+    }
+
+    fn is_append_only(&self) -> bool {
+        false
+    }
+
+    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+        let benchmarks: Map<String, Value> = launches(records)
+            .into_iter()
+            .map(|(name, launches)| (name, Value::Object(measures(&launches))))
+            .collect();
+        serde_json::to_writer_pretty(&mut *out, &benchmarks)?;
+        out.write_all(b"\n")
+    }
+}
+
+fn measures(launches: &Launches<'_>) -> Map<String, Value> {
+    let mut measures = Map::new();
+    if let Some(time_ns) = launches.time_ns() {
+        let mut latency = json!({ "value": time_ns });
+        if let Some([low_ns, high_ns]) = launches.bounds_ns() {
+            latency["lower_value"] = json!(low_ns);
+            latency["upper_value"] = json!(high_ns);
+        }
+        measures.insert("latency".into(), latency);
+    }
+    if let Some(bytes_per_s) = launches.bytes_per_s() {
+        measures.insert("bandwidth".into(), json!({ "value": bytes_per_s }));
+    }
+    measures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Folder};
+    use crate::read::read_records;
+    use crate::record::Point;
+
+    /// The latency of the barrier over launches that took so long, in ns.
+    fn latency(times_ns: &[f64], ci95: Option<[f64; 2]>) -> Value {
+        let records = read_records(&fixture::record_run(&Folder::new())).unwrap().records;
+        let echo = fixture::points(&records).find(|point| point.quoted_ns.is_some()).unwrap();
+        let launch = |time_ns: &f64| {
+            let mut point = Point { quoted_ns: Some(*time_ns), ..echo.clone() };
+            point.time_ns.as_mut().unwrap().ci95 = ci95;
+            Record::Point(Box::new(point))
+        };
+        let mut text = Vec::new();
+        Bmf.write(&times_ns.iter().map(launch).collect::<Vec<_>>(), &mut text).unwrap();
+        let benchmarks: Value = serde_json::from_slice(&text).unwrap();
+        let name = "comet/echo/hops=1/length_bytes=0/procs=2/transport=unknown";
+        benchmarks[name]["latency"].clone()
+    }
+
+    #[test]
+    fn bounds_are_the_interval_of_a_launch_or_the_range_of_several() {
+        let check = |times_ns: &[f64], ci95, expected: Value| {
+            assert_eq!(latency(times_ns, ci95), expected);
+        };
+        check(&[5.0], None, json!({"value": 5.0}));
+        let bounded =
+            |value, low, high| json!({"value": value, "lower_value": low, "upper_value": high});
+        check(&[5.0], Some([4.0, 6.0]), bounded(5.0, 4.0, 6.0));
+        check(&[5.0, 9.0, 6.0], Some([4.0, 6.0]), bounded(6.0, 5.0, 9.0));
+    }
+}

@@ -1,0 +1,114 @@
+//! What exports have in common: names of cases that are the same in every run of a command, and
+//! what several launches of a case say together.
+
+use std::collections::BTreeMap;
+
+use comet_core::stats::median;
+
+use crate::record::{Param, Params, Point, PointStatus, Quote, Record};
+
+/// Parameters that are found during a run, and so may differ between two runs of a command.
+const FOUND: &[&str] = &["load_50_bytes", "load_90_bytes"];
+
+/// The parameters of a case that every run of the command has.
+pub(super) fn settled(params: &Params) -> impl Iterator<Item = (&str, &Param)> {
+    let entries = params.0.iter().map(|(name, value)| (name.as_str(), value));
+    entries.filter(|(name, _)| !FOUND.contains(name))
+}
+
+/// Suite, kernel, the series where it is not called like the kernel, and the parameters:
+/// `comet/echo/hops=1/length_bytes=8/procs=2`. It holds `[A-Za-z0-9_/=.-]` alone.
+pub(super) fn name([suite, kernel]: [&str; 2], variant: Option<&str>, params: &Params) -> String {
+    let mut name = format!("{suite}/{kernel}");
+    if let Some(series) = variant.filter(|series| *series != kernel) {
+        name += &format!("/{series}");
+    }
+    for (param, value) in settled(params) {
+        name += &format!("/{param}={value}");
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_/=.-".contains(c);
+    name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+/// [`name`] of a point.
+pub(super) fn name_of(point: &Point) -> String {
+    name([&point.suite, &point.kernel], point.variant.as_deref(), &point.params)
+}
+
+/// Whether a run of the same command has the case too: it has numbers, and the plan asked for it.
+pub(super) fn is_lasting(point: &Point) -> bool {
+    let is_refined = point.plan.as_ref().is_some_and(|plan| plan.is_refined);
+    point.status == PointStatus::Ok && !is_refined
+}
+
+/// One case and series, measured by one launch or by several.
+pub(super) struct Launches<'a> {
+    /// What moved the messages; `None` if the file does not say.
+    pub(super) transport: Option<&'a str>,
+    /// A point of each launch.
+    pub(super) points: Vec<&'a Point>,
+}
+
+impl Launches<'_> {
+    /// The time to quote in nanoseconds: the middle one of the launches.
+    pub(super) fn time_ns(&self) -> Option<f64> {
+        median(&self.times_ns())
+    }
+
+    /// Between which the time lies: the 95 % interval of a single launch, or else the least and the
+    /// largest time of the launches.
+    pub(super) fn bounds_ns(&self) -> Option<[f64; 2]> {
+        if let [point] = self.points[..] {
+            let is_median = point.value.as_ref()?.quote == Quote::Median;
+            return point.time_ns.as_ref()?.ci95.filter(|_| is_median);
+        }
+        let times_ns = self.times_ns();
+        let least_ns = times_ns.iter().copied().reduce(f64::min)?;
+        Some([least_ns, times_ns.iter().copied().reduce(f64::max)?])
+    }
+
+    /// The rate, where the case has one: the middle one of the launches.
+    pub(super) fn bytes_per_s(&self) -> Option<f64> {
+        let rates = self.points.iter().filter_map(|point| Some(point.rate.as_ref()?.bytes_per_s));
+        median(&rates.collect::<Vec<_>>())
+    }
+
+    fn times_ns(&self) -> Vec<f64> {
+        self.points.iter().filter_map(|point| point.quoted_ns).collect()
+    }
+}
+
+/// The lasting cases of all runs in `records`, by [`name`] and transport.
+pub(super) fn launches(records: &[Record]) -> BTreeMap<String, Launches<'_>> {
+    let mut found: BTreeMap<String, Launches<'_>> = BTreeMap::new();
+    let mut transport = None;
+    for record in records {
+        match record {
+            Record::Run(run) => transport = Some(run.transport.backend.as_str()),
+            Record::Point(point) if is_lasting(point) => {
+                let name = name_of(point) + "/transport=" + transport.unwrap_or("unknown");
+                let empty = || Launches { transport, points: Vec::new() };
+                found.entry(name).or_insert_with(empty).points.push(point);
+            }
+            _ => (),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_hold_what_every_run_of_a_command_has() {
+        let number = |name: &str, value| (name.to_owned(), Param::Number(value));
+        let label = ("direction".to_owned(), Param::Label("to the\nnorth".into()));
+        let check = |variant, params: &[(String, Param)], expected: &str| {
+            assert_eq!(name(["s", "k"], variant, &Params(params.to_vec())), expected);
+        };
+        check(Some("k"), &[number("procs", 4)], "s/k/procs=4");
+        check(Some("half"), &[number("load_50_bytes", 301), number("a", 1)], "s/k/half/a=1");
+        check(None, &[label], "s/k/direction=to_the_north");
+    }
+}

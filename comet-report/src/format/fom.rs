@@ -1,0 +1,181 @@
+//! Figures of merit, one a line, for harnesses that look for lines in standard output (ReFrame,
+//! Ramble).
+//!
+//! ```text
+//!   comet.fom comet/echo/hops=1/length_bytes=8/procs=2 latency 0.084 us lower
+//!   comet.fom comet/echo/hops=1/length_bytes=8/procs=2 bandwidth 95.274 MB/s higher
+//!   comet.fom comet/echo/hops=1/procs=2/fit r_inf 9001.2 MB/s higher
+//!   comet.status pass points=24 failed=0 skipped=0
+//! ```
+//!
+//! After `comet.fom` come case, metric, value, unit, and which direction is better.
+//! A harness keeps one history for each name, so a command prints the same names in every run: of
+//! the message lengths only a few fixed ones, and none that refinement asked for.
+//! The last line is there when a run has ended; after several it counts all of them.
+
+use std::io::{self, Write};
+
+use super::models::number;
+use super::{Format, cases};
+use crate::record::{End, EndStatus, Model, Param, Parameter, Point, PointCounts, Record};
+
+/// The message lengths, in bytes, that have lines if they were measured.
+const LENGTHS_BYTES: [u64; 4] = [8, 4 << 10, 64 << 10, 4 << 20];
+/// The parameters of a fit that have lines, and which direction is better.
+const FITTED: [(&str, &str); 2] = [("r_inf", "higher"), ("t0", "lower")];
+/// Digits of a value.
+const DIGITS: usize = 5;
+
+/// Lines of figures of merit.
+#[derive(Clone, Copy, Debug)]
+pub struct Fom;
+
+impl Format for Fom {
+    fn name(&self) -> &'static str {
+        "fom"
+    }
+
+    fn summary(&self) -> &'static str {
+        "lines of figures of merit, with names that stay: for ReFrame and Ramble"
+    }
+
+    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+        let mut verdict = Verdict::default();
+        for record in records {
+            match record {
+                Record::Point(point) => {
+                    verdict.counts.add(point.status);
+                    write_point(point, out)?;
+                }
+                Record::Model(model) => write_model(model, out)?,
+                Record::End(end) => verdict.write(end, out)?,
+                Record::Run(_) | Record::Event(_) => (),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is known of all runs so far.
+#[derive(Default)]
+struct Verdict {
+    counts: PointCounts,
+    is_cut_short: bool,
+}
+
+impl Verdict {
+    fn write(&mut self, end: &End, out: &mut dyn Write) -> io::Result<()> {
+        self.is_cut_short |= end.status != EndStatus::Complete;
+        let PointCounts { ok, skipped, .. } = self.counts;
+        let n_failed = self.counts.failed + self.counts.check_failed;
+        let passes = !self.is_cut_short && n_failed == 0 && ok > 0;
+        let word = if passes { "pass" } else { "fail" };
+        let n_points = self.counts.total();
+        writeln!(out, "comet.status {word} points={n_points} failed={n_failed} skipped={skipped}")
+    }
+}
+
+fn write_point(point: &Point, out: &mut dyn Write) -> io::Result<()> {
+    if !cases::is_lasting(point) || !has_fixed_length(point) {
+        return Ok(());
+    }
+    let case = cases::name_of(point);
+    let is_one_way = point.value.as_ref().is_some_and(|value| value.quantity == "one_way_time");
+    let metric = if is_one_way { "latency" } else { "time" };
+    if let Some(time_ns) = point.quoted_ns {
+        write_line(out, &case, metric, time_ns / 1e3, "us lower")?;
+    }
+    if let Some(rate) = &point.rate {
+        write_line(out, &case, "bandwidth", rate.bytes_per_s / 1e6, "MB/s higher")?;
+    }
+    Ok(())
+}
+
+/// Whether `point` is about messages of a length that has lines, or not about messages at all.
+fn has_fixed_length(point: &Point) -> bool {
+    match point.params.get("length_bytes") {
+        Some(Param::Number(length_bytes)) => LENGTHS_BYTES.contains(length_bytes),
+        _ => true,
+    }
+}
+
+/// The lines of the fit that is quoted first, where it is that of times over sizes.
+fn write_model(model: &Model, out: &mut dyn Write) -> io::Result<()> {
+    let Some(fit) = model.fits.first().filter(|_| model.model == "line") else { return Ok(()) };
+    let id = [model.suite.as_str(), &model.kernel];
+    let case = cases::name(id, model.variant.as_deref(), &model.params) + "/fit";
+    for (name, better) in FITTED {
+        let found = fit.parameters.iter().find(|parameter| parameter.name == name);
+        if let Some(Parameter { value: Some(value), unit, .. }) = found {
+            // A unit is one word here, so that a line has as many words as any other.
+            let unit = unit.replace("10^6 ", "M");
+            write_line(out, &case, name, *value, &format!("{unit} {better}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_line(
+    out: &mut dyn Write,
+    case: &str,
+    metric: &str,
+    value: f64,
+    unit_and_better: &str,
+) -> io::Result<()> {
+    let value = number(value, DIGITS);
+    writeln!(out, "comet.fom {case} {metric} {value} {unit_and_better}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Folder};
+    use crate::read::read_records;
+    use crate::record::PointStatus;
+
+    fn text(records: &[Record]) -> String {
+        let mut text = Vec::new();
+        Fom.write(records, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    fn run() -> Vec<Record> {
+        read_records(&fixture::record_run(&Folder::new())).unwrap().records
+    }
+
+    #[test]
+    fn what_refinement_asked_for_has_no_line() {
+        let mut records = run();
+        let before = text(&records);
+        for record in &mut records {
+            if let Record::Point(point) = record
+                && let Some(plan) = &mut point.plan
+            {
+                plan.is_refined = true;
+            }
+        }
+        assert!(before.contains("comet.fom ") && before.contains("comet.status fail"), "{before}");
+        assert_eq!(text(&records).lines().count(), 1);
+    }
+
+    #[test]
+    fn a_run_passes_if_it_is_whole_and_nothing_failed() {
+        let status = |records: &[Record]| {
+            text(records).lines().last().unwrap_or_default().replace("comet.status ", "")
+        };
+        let mut records = run();
+        assert_eq!(status(&records), "fail points=7 failed=1 skipped=1");
+        records.retain(|record| {
+            !matches!(record, Record::Point(point) if point.status == PointStatus::CheckFailed)
+        });
+        assert_eq!(status(&records), "pass points=6 failed=0 skipped=1");
+        let twice = [run(), records.clone()].concat();
+        assert_eq!(status(&twice), "fail points=13 failed=1 skipped=2", "of both runs");
+        if let Some(Record::End(end)) = records.last_mut() {
+            end.status = EndStatus::Partial;
+        }
+        assert_eq!(status(&records), "fail points=6 failed=0 skipped=1");
+        records.pop();
+        assert!(!text(&records).contains("comet.status"), "a run without an end has no verdict");
+    }
+}

@@ -1,0 +1,146 @@
+//! OpenMetrics text, for Prometheus and for the metrics reports of GitLab.
+//!
+//! ```text
+//!   # TYPE comet_time_seconds gauge
+//!   # UNIT comet_time_seconds seconds
+//!   # HELP comet_time_seconds Time of one operation, the figure to quote.
+//!   comet_time_seconds{suite="comet",kernel="echo",…,transport="shm"} 8.40e-8
+//!   # EOF
+//! ```
+//!
+//! Values have three digits: GitLab compares their texts, and what is about equal should be equal.
+//! All samples of a family stand together, and nothing may follow the last line, so that the text
+//! is made from whole runs.
+
+use std::io::{self, Write};
+
+use super::Format;
+use super::cases::{Launches, launches, settled};
+use crate::record::{PointCounts, Record};
+
+/// OpenMetrics text.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenMetrics;
+
+/// A family of samples: its name, which ends with its unit where it has one.
+struct Family {
+    name: &'static str,
+    unit: &'static str,
+    help: &'static str,
+}
+
+const TIME: Family = Family {
+    name: "comet_time_seconds",
+    unit: "seconds",
+    help: "Time of one operation, the figure to quote.",
+};
+const BANDWIDTH: Family = Family {
+    name: "comet_bandwidth_bytes_per_second",
+    unit: "bytes_per_second",
+    help: "Bytes that an operation moves over its time.",
+};
+const POINTS: Family =
+    Family { name: "comet_points", unit: "", help: "Points by what became of them." };
+
+impl Format for OpenMetrics {
+    fn name(&self) -> &'static str {
+        "openmetrics"
+    }
+
+    fn summary(&self) -> &'static str {
+        "OpenMetrics text with three digits: for Prometheus and GitLab"
+    }
+
+    fn is_append_only(&self) -> bool {
+        false
+    }
+
+    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+        let cases = launches(records);
+        let sample = |case: &Launches<'_>, value: f64| (labels(case), format!("{value:.2e}"));
+        let time = |case: &Launches<'_>| Some(sample(case, case.time_ns()? / 1e9));
+        let bandwidth = |case: &Launches<'_>| Some(sample(case, case.bytes_per_s()?));
+        TIME.write(&cases.values().filter_map(time).collect::<Vec<_>>(), out)?;
+        BANDWIDTH.write(&cases.values().filter_map(bandwidth).collect::<Vec<_>>(), out)?;
+        POINTS.write(&counts(records), out)?;
+        writeln!(out, "# EOF")
+    }
+}
+
+impl Family {
+    /// Writes the head, and a sample for each pair of labels and value.
+    fn write(&self, samples: &[(String, String)], out: &mut dyn Write) -> io::Result<()> {
+        let Self { name, unit, help } = self;
+        if samples.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "# TYPE {name} gauge")?;
+        if !unit.is_empty() {
+            writeln!(out, "# UNIT {name} {unit}")?;
+        }
+        writeln!(out, "# HELP {name} {help}")?;
+        samples.iter().try_for_each(|(labels, value)| writeln!(out, "{name}{{{labels}}} {value}"))
+    }
+}
+
+fn labels(case: &Launches<'_>) -> String {
+    let point = case.points[0];
+    let own = [
+        ("suite", point.suite.clone()),
+        ("kernel", point.kernel.clone()),
+        ("series", point.variant.clone().unwrap_or_default()),
+    ];
+    let params = settled(&point.params).map(|(name, value)| (name, value.to_string()));
+    let transport = [("transport", case.transport.unwrap_or_default().to_owned())];
+    let all = own.into_iter().chain(params).chain(transport);
+    let texts = all.map(|(name, value)| format!("{}=\"{}\"", label_name(name), escaped(&value)));
+    texts.collect::<Vec<_>>().join(",")
+}
+
+/// `name` with what a name of a label may hold.
+fn label_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+fn counts(records: &[Record]) -> Vec<(String, String)> {
+    let mut counts = PointCounts::default();
+    for record in records {
+        if let Record::Point(point) = record {
+            counts.add(point.status);
+        }
+    }
+    let PointCounts { ok, check_failed, failed, skipped } = counts;
+    let of_status =
+        [("ok", ok), ("check_failed", check_failed), ("failed", failed), ("skipped", skipped)];
+    of_status.map(|(status, n)| (format!("status=\"{status}\""), n.to_string())).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_labels_are_escaped() {
+        let check = |value: &str, expected: &str| assert_eq!(escaped(value), expected);
+        check("north", "north");
+        check("a \"b\"\\\n", "a \\\"b\\\"\\\\\\n");
+    }
+
+    #[test]
+    fn families_end_with_their_unit() {
+        for family in [TIME, BANDWIDTH] {
+            assert!(family.name.ends_with(&format!("_{}", family.unit)), "{}", family.name);
+        }
+    }
+
+    #[test]
+    fn without_a_point_there_is_an_end_all_the_same() {
+        let mut text = Vec::new();
+        OpenMetrics.write(&[], &mut text).unwrap();
+        assert!(text.ends_with(b"comet_points{status=\"skipped\"} 0\n# EOF\n"));
+    }
+}

@@ -1,0 +1,155 @@
+//! What a figure shows.
+
+/// A figure: what is shown, under which name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Name for files and links, unique in a report: `a-z`, `0-9`, `-` and `.` (`echo-time`).
+    pub id: String,
+    /// Its number in the thesis (`5.1`), if it is one of those.
+    pub number: Option<String>,
+    /// What it shows, in a few words.
+    pub title: String,
+    /// What is plotted against what, by which definition, and what bands and bars mean.
+    pub caption: String,
+    /// The values.
+    pub body: Body,
+}
+
+/// The values of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// Curves over two axes.
+    Chart(Chart),
+    /// A value for each pair of ranks.
+    HeatMap(HeatMap),
+}
+
+/// Curves over two axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The curves, in the order of the legend; later ones are drawn above.
+    pub series: Vec<Series>,
+    /// Single values on an axis worth a line through the figure: an asymptote, a break.
+    pub marks: Vec<Mark>,
+    /// Curves of relative errors in percent, drawn in a strip below over the same x; empty for
+    /// none.
+    pub residuals: Vec<Series>,
+}
+
+/// One axis of a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it measures, without the unit (`message length`).
+    pub label: String,
+    /// What its values are; ticks are written in a fitting unit.
+    pub quantity: Quantity,
+    /// How values are laid out.
+    pub scale: Scale,
+}
+
+/// What values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Times in ns; ticks in ns, us, ms or s.
+    TimeNs,
+    /// Lengths in bytes; ticks in B, KiB, MiB, GiB.
+    Bytes,
+    /// Rates in bytes per second; ticks in B/s, kB/s, MB/s, GB/s (powers of 1000).
+    BytesPerSecond,
+    /// Rates of anything else per second; ticks with k, M, G (powers of 1000).
+    PerSecond,
+    /// Plain numbers: ranks, dimensions, vector lengths, numbers of samples.
+    Count,
+    /// Shares and errors, in percent.
+    Percent,
+    /// Ratios of two times or rates; 1 is no change.
+    Ratio,
+}
+
+/// How values are laid out along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// In proportion.
+    Linear,
+    /// By the logarithm, with ticks at powers of two; 0 has a place of its own, left of a break.
+    Log2,
+    /// By the logarithm, with ticks at powers of ten; 0 has a place of its own, below a break.
+    Log10,
+}
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// How it is drawn.
+    pub kind: Kind,
+    /// Number of its colour, from 0; a fit has that of its points.
+    pub colour: usize,
+    /// Number of its run where several are overlaid, from 0; it chooses dashes and marks.
+    pub run: usize,
+    /// Its points, in the order in which they are joined.
+    pub points: Vec<Point>,
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Marks joined by lines, with a band or bars where points have intervals.
+    Curve,
+    /// A law: a line without marks.
+    Fit,
+    /// Marks alone.
+    Scatter,
+    /// A distribution: steps without marks.
+    Steps,
+}
+
+/// One point of a curve.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Place on the horizontal axis, in its base unit.
+    pub x: f64,
+    /// Place on the vertical axis, in its base unit.
+    pub y: f64,
+    /// The 95 % interval of `y`, where there is one.
+    pub interval: Option<(f64, f64)>,
+    /// The range of the middle half of the samples, where there is one.
+    pub middle_half: Option<(f64, f64)>,
+    /// Whether it is drawn hollow: measured in addition to the sweep, or not what was asked for.
+    pub is_hollow: bool,
+    /// What is said of it beside its values, in a few words; may be empty.
+    pub note: String,
+}
+
+/// A line through a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// What it is (`r_inf 8.3 GB/s`).
+    pub label: String,
+    /// Whether it crosses the horizontal axis, at an x; else it is at a y.
+    pub is_at_x: bool,
+    /// Where.
+    pub at: f64,
+    /// Number of its colour.
+    pub colour: usize,
+}
+
+/// A value for each pair of ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatMap {
+    /// Names of rows and columns: the ranks, with their hosts.
+    pub names: Vec<String>,
+    /// What the values are.
+    pub quantity: Quantity,
+    /// Row by row; `None` where nothing was measured.
+    pub values: Vec<Option<f64>>,
+    /// Indices before which a line is drawn: the first ranks of further nodes.
+    pub borders: Vec<usize>,
+    /// What rows and columns are (`from rank`, `to rank`).
+    pub axes: [String; 2],
+}

@@ -1,0 +1,84 @@
+//! The runs of result files, each with its records by kind: what reports, figures and comparisons
+//! start from.
+
+use std::path::{Path, PathBuf};
+
+use crate::read::{ReadError, parse_records, read_records};
+use crate::record::{End, Event, Model, Point, Record, Run};
+
+/// One run of a result file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunRecords {
+    /// The file, where there is one.
+    pub path: Option<PathBuf>,
+    /// What is needed to understand the run; `None` if its file lacks it.
+    pub run: Option<Box<Run>>,
+    /// Its points, in the order of the file.
+    pub points: Vec<Point>,
+    /// Its models.
+    pub models: Vec<Model>,
+    /// What else happened.
+    pub events: Vec<Event>,
+    /// How it ended; `None` if it was killed or is still running.
+    pub end: Option<End>,
+}
+
+/// The runs of the file `path`, in its order.
+///
+/// # Errors
+/// If it cannot be read, or is no result file.
+pub fn read_runs(path: &Path) -> Result<Vec<RunRecords>, ReadError> {
+    let mut runs = split(read_records(path)?.records);
+    for run in &mut runs {
+        run.path = Some(path.into());
+    }
+    Ok(runs)
+}
+
+/// The runs in the text of a result file.
+///
+/// # Errors
+/// If it is no result file.
+pub fn parse_runs(text: &[u8]) -> Result<Vec<RunRecords>, ReadError> {
+    Ok(split(parse_records(text)?.records))
+}
+
+/// Puts records into runs: each `run` starts one, and what precedes the first makes one of its own.
+#[must_use]
+pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
+    let mut runs: Vec<RunRecords> = Vec::new();
+    for record in records {
+        if runs.is_empty() || matches!(record, Record::Run(_)) {
+            runs.push(RunRecords::default());
+        }
+        let Some(current) = runs.last_mut() else { continue };
+        match record {
+            Record::Run(run) => current.run = Some(run),
+            Record::Point(point) => current.points.push(*point),
+            Record::Model(model) => current.models.push(*model),
+            Record::Event(event) => current.events.push(event),
+            Record::End(end) => current.end = Some(end),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Folder};
+
+    #[test]
+    fn files_that_follow_each_other_are_several_runs() {
+        let folder = Folder::new();
+        let path = fixture::record_run(&folder);
+        let text = std::fs::read(&path).unwrap();
+        let one = read_runs(&path).unwrap();
+        assert_eq!(one.len(), 1);
+        assert_eq!(one[0].path.as_deref(), Some(&*path));
+        assert!(one[0].run.is_some() && one[0].end.is_some() && !one[0].points.is_empty());
+        let two = parse_runs(&[&*text, &*text].concat()).unwrap();
+        assert_eq!(two.len(), 2);
+        assert_eq!(two[0].points, two[1].points);
+    }
+}
