@@ -33,6 +33,7 @@
 pub mod calibration;
 pub mod capability;
 pub mod collective;
+pub mod compare;
 pub mod conformance;
 pub mod context;
 pub mod definition;

@@ -1,26 +1,43 @@
 //! The fingerprint of a run: one number for the conditions under which its times were taken.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::canonical::sha256_hex;
-use crate::record::{Machine, Run, World};
+use crate::record::{Machine, Run, Transport, World};
 
 /// Starts of variables that batch systems set anew for each job.
 const OF_ONE_JOB: &[&str] = &["SLURM_", "PBS_", "LSB_"];
 
-/// Hash of what two runs share that were taken under the same conditions: no names, no process
-/// numbers, and nothing that changes by itself.
+/// Hash of what two runs share that were taken under the same conditions.
 pub(crate) fn fingerprint(run: &Run) -> String {
+    sha256_hex(&conditions(run))
+}
+
+/// The conditions under which the times of a run were taken: no names, no process numbers, and
+/// nothing that changes by itself.
+pub(crate) fn conditions(run: &Run) -> Value {
     let is_lasting = |name: &&String| !OF_ONE_JOB.iter().any(|start| name.starts_with(start));
-    let env: Vec<_> = run.launcher.env.iter().filter(|(name, _)| is_lasting(name)).collect();
-    sha256_hex(&json!({
+    let env: BTreeMap<_, _> =
+        run.launcher.env.iter().filter(|(name, _)| is_lasting(name)).collect();
+    json!({
         "program": run.suite,
-        "transport": run.transport,
+        "transport": transport(&run.transport),
         "env": env,
         "placement": placement(&run.world),
         "clock": run.clock.source,
         "machines": run.machines.iter().map(machine).collect::<Vec<_>>(),
-    }))
+    })
+}
+
+/// The transport without the seed of a simulation, which is to it what chance is to a machine.
+fn transport(transport: &Transport) -> Value {
+    let mut value = json!(transport);
+    if let Some(facts) = value.get_mut(&transport.backend).and_then(Value::as_object_mut) {
+        facts.remove("seed");
+    }
+    value
 }
 
 fn placement(world: &World) -> Value {
@@ -80,6 +97,8 @@ mod tests {
         check(|run| drop(run.launcher.env.insert("UCX_TLS".into(), "sm".into())), true);
         check(|run| drop(run.launcher.env.insert("SLURM_JOB_ID".into(), "7".into())), false);
         check(|run| run.world.ranks[1].pid += 1, false);
+        let simulated = |seed: u64| Transport::new("sim", [("seed".into(), seed.into())].into());
+        assert_eq!(transport(&simulated(1)), transport(&simulated(2)));
         check(|run| run.machines[0].nodes.clear(), false);
         check(|run| run.machines[0].memory.available_bytes = Some(1), false);
     }

@@ -21,6 +21,7 @@
 
 pub mod abandoned;
 mod canonical;
+pub mod compare;
 pub mod environment;
 mod fingerprint;
 pub mod format;

@@ -11,6 +11,8 @@ use comet_core::kernel::Profile;
 use comet_report::format::{FORMATS, Format};
 
 use crate::backend::{BACKENDS, OPTIONAL};
+use crate::command::ab::AbArgs;
+use crate::command::compare::CompareArgs;
 use crate::command::export::ExportArgs;
 use crate::exit;
 use crate::method::MethodArgs;
@@ -79,6 +81,10 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Fit models to the sweeps of a result file: startup time, bandwidth, cost of a hop, scaling
     Fit(FitArgs),
+    /// Compare two sets of result files, and say what became slower or faster
+    Compare(CompareArgs),
+    /// Run two commands in turn, several launches each, and compare what they measured
+    Ab(AbArgs),
     /// Convert result files for another program
     Export(ExportArgs),
     /// Print the JSON schema of result files
@@ -216,7 +222,7 @@ pub(crate) struct EffortArgs {
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Result file, or none [default: comet-results/HOST-TIME-ID.jsonl]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, env = "COMET_OUT", hide_env_values = true, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// What is printed on standard output
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats_or_none())]

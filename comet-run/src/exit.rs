@@ -20,6 +20,8 @@ pub(crate) const TRANSPORT: u8 = 5;
 pub(crate) const NOTHING: u8 = 6;
 /// A value is off: a reproduction or comparison does not hold.
 pub(crate) const OFF: u8 = 10;
+/// A comparison is strict, and some of its points are inconclusive.
+pub(crate) const INCONCLUSIVE: u8 = 11;
 /// 128 and the number of SIGHUP.
 pub(crate) const SIGHUP: u8 = 129;
 /// 128 and the number of SIGINT.
@@ -37,6 +39,7 @@ pub(crate) const TABLE: &[(u8, &str)] = &[
     (TRANSPORT, "the transport could not start its ranks, or the wrong launcher did"),
     (NOTHING, "nothing was selected, or nothing could be measured on these ranks"),
     (OFF, "a value is off: a reproduction or comparison does not hold"),
+    (INCONCLUSIVE, "the launches of a strict comparison do not tell"),
     (SIGHUP, "ended early by SIGHUP"),
     (SIGINT, "ended early by SIGINT"),
     (SIGTERM, "ended early by SIGTERM"),

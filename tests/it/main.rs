@@ -4,6 +4,7 @@ mod architecture;
 mod calibrate;
 mod check;
 mod cli;
+mod compare;
 mod exports;
 mod failures;
 mod formats;

@@ -135,7 +135,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 
 /// Variance with n - 1, of at least two values.
 #[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
-fn variance(values: &[f64]) -> f64 {
+pub(crate) fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     squares / (values.len() - 1) as f64

@@ -1,7 +1,9 @@
 //! The commands, one file each, and what they have in common.
 
+pub(crate) mod ab;
 mod calibrate;
 mod check;
+pub(crate) mod compare;
 mod completions;
 pub(crate) mod export;
 mod fit;
@@ -74,6 +76,8 @@ fn obey(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Validate(args)) => validate::validate(args),
         Some(Command::Show(args)) => show::show(args),
         Some(Command::Fit(args)) => fit::fit(args),
+        Some(Command::Compare(args)) => compare::compare(args),
+        Some(Command::Ab(args)) => ab::ab(args, launcher),
         Some(Command::Export(args)) => export::export(args),
         Some(Command::Schema) => schema::schema(),
         Some(Command::Completions(args)) => completions::completions(args),

@@ -5,6 +5,7 @@
 //!   closed_forms, fits    the same against formulas, and the law found again from measurements
 //!   programs              random programs against the oracle
 //!   engine                definitions, rules, the stop rule, and what the ranks agree on
+//!   comparison            how often comparisons of launches are wrong, and find a change
 //!   delays, barriers      what depends on what: injected delays, barriers that ranks are late for
 //!   noise, clocks, ranks  seeds, clocks that are coarse or differ, odd and large rank counts
 //!   oracle, script, kernels    the truth: law, calls, and what each kernel does
@@ -15,6 +16,7 @@ mod barriers;
 mod bench;
 mod clocks;
 mod closed_forms;
+mod comparison;
 mod contention;
 mod delays;
 mod draws;

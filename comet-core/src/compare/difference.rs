@@ -1,0 +1,189 @@
+//! How two sides differ: the logarithm of their ratio, its interval, and how likely chance is.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+use crate::stats::{mean, variance};
+
+/// Confidence level of all intervals.
+const LEVEL: f64 = 0.95;
+/// Share of changes of the smallest detectable size that are found.
+const POWER: f64 = 0.80;
+
+/// How two sides differ. All but `p` and `dof` are natural logarithms of a ratio, new over base.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// The difference.
+    pub log_ratio: f64,
+    /// Its standard error; 0 where nothing varies.
+    pub error: f64,
+    /// Degrees of freedom of that; infinite where the error is as good as known.
+    pub dof: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end of its 95 % interval.
+    pub high: f64,
+    /// Probability of a difference as large as this by chance, two-sided.
+    pub p: f64,
+    /// How it was found.
+    pub method: Method,
+}
+
+/// How a difference was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Launches of both sides are independent (Welch, Biometrika 34, 1947).
+    Welch,
+    /// Each launch of one side is held against its neighbour of the other (Student's t).
+    Paired,
+    /// Nothing varies: times are those of a simulation without noise.
+    Exact,
+    /// From the samples within launches. What changes from launch to launch is not in it.
+    Samples,
+}
+
+impl Method {
+    /// Its name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Welch => "welch",
+            Self::Paired => "paired",
+            Self::Exact => "exact",
+            Self::Samples => "samples",
+        }
+    }
+}
+
+impl Difference {
+    /// By independent launches, of which there must be two on each side.
+    pub(super) fn welch(base: &[f64], new: &[f64]) -> Option<Self> {
+        if base.len().min(new.len()) < 2 {
+            return None;
+        }
+        let square = |side: &[f64]| variance(side) / side.len() as f64;
+        let (of_base, of_new) = (square(base), square(new));
+        let part = |square: f64, n: usize| square * square / (n as f64 - 1.0);
+        let sum = of_base + of_new;
+        let dof = sum * sum / (part(of_base, base.len()) + part(of_new, new.len()));
+        Some(Self::around(mean(new) - mean(base), sum.sqrt(), dof, Method::Welch))
+    }
+
+    /// By the differences of pairs, of which there must be two.
+    pub(super) fn paired(differences: &[f64]) -> Option<Self> {
+        if differences.len() < 2 {
+            return None;
+        }
+        let n = differences.len() as f64;
+        let error = (variance(differences) / n).sqrt();
+        Some(Self::around(mean(differences), error, n - 1.0, Method::Paired))
+    }
+
+    /// Of times that do not vary.
+    #[must_use]
+    pub fn exact(log_ratio: f64) -> Self {
+        Self::around(log_ratio, 0.0, f64::INFINITY, Method::Exact)
+    }
+
+    /// Of single launches, whose `error` follows from their samples.
+    #[must_use]
+    pub fn of_samples(log_ratio: f64, error: f64) -> Self {
+        Self::around(log_ratio, error, f64::INFINITY, Method::Samples)
+    }
+
+    /// The smallest change, as a share, that launches like these show as one in four of five
+    /// comparisons: one below `margin` is of no interest, and beyond it the interval has to be.
+    #[must_use]
+    pub fn smallest_detectable(&self, margin: f64) -> f64 {
+        let quantiles =
+            [f64::midpoint(1.0, LEVEL), POWER].map(|share| student_quantile(share, self.dof));
+        margin + (quantiles[0] + quantiles[1]) * self.error
+    }
+
+    fn around(log_ratio: f64, error: f64, dof: f64, method: Method) -> Self {
+        // Where nothing varies, degrees of freedom are 0 over 0.
+        let dof = if error > 0.0 { dof } else { f64::INFINITY };
+        let half = student_quantile(f64::midpoint(1.0, LEVEL), dof) * error;
+        let p = chance(log_ratio, error, dof);
+        Self { log_ratio, error, dof, low: log_ratio - half, high: log_ratio + half, p, method }
+    }
+}
+
+/// The probability that Student's t is as far from 0 as this difference.
+fn chance(log_ratio: f64, error: f64, dof: f64) -> f64 {
+    match (log_ratio.abs(), error) {
+        (0.0, _) => 1.0,
+        (_, 0.0) => 0.0,
+        (size, error) if dof.is_infinite() => 2.0 * Normal::standard().sf(size / error),
+        (size, error) => 2.0 * student(dof).sf(size / error),
+    }
+}
+
+/// A quantile of Student's t, which is the normal distribution for infinite degrees of freedom.
+pub(super) fn student_quantile(share: f64, dof: f64) -> f64 {
+    if dof.is_infinite() {
+        return Normal::standard().inverse_cdf(share);
+    }
+    student(dof).inverse_cdf(share)
+}
+
+fn student(dof: f64) -> StudentsT {
+    StudentsT::new(0.0, 1.0, dof).expect("two launches leave a degree of freedom")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(found: Option<Difference>, expected: [f64; 5]) {
+        let found = found.expect("there are launches enough");
+        let values = [found.log_ratio, found.dof, found.low, found.high, found.p];
+        let is_near = |(a, b): (&f64, &f64)| (a - b).abs() < 2e-4;
+        assert!(values.iter().zip(&expected).all(is_near), "{values:?} is not {expected:?}");
+    }
+
+    #[test]
+    fn independent_launches_agree_with_a_hand_computation() {
+        // Means 3 and 6, variances 2.5 and 10, so the error is the root of 2.5 and t is 1.8974;
+        // dof = 2.5² / (0.5² / 4 + 2² / 4) = 5.88235, whose quantile is 2.45881.
+        let new = [2.0, 4.0, 6.0, 8.0, 10.0];
+        let found = Difference::welch(&[1.0, 2.0, 3.0, 4.0, 5.0], &new);
+        check(found, [3.0, 5.882_35, -0.887_72, 6.887_72, 0.107_53]);
+    }
+
+    #[test]
+    fn pairs_agree_with_a_hand_computation() {
+        // Mean 2, variance 2.5, error the root of 0.5; 4 degrees of freedom, quantile 2.77645.
+        let half = 2.776_445 * 0.5f64.sqrt();
+        let found = Difference::paired(&[0.0, 1.0, 2.0, 3.0, 4.0]);
+        check(found, [2.0, 4.0, 2.0 - half, 2.0 + half, 0.047_42]);
+    }
+
+    #[test]
+    fn single_launches_have_no_difference_by_launches() {
+        assert_eq!(Difference::welch(&[1.0], &[1.0, 2.0]), None);
+        assert_eq!(Difference::paired(&[1.0]), None);
+    }
+
+    #[test]
+    fn samples_have_the_interval_of_the_normal_distribution() {
+        let found = Difference::of_samples(0.0, 1.0);
+        assert!((found.high - 1.959_964).abs() < 1e-5 && found.p == 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn times_that_do_not_vary_differ_surely_or_not_at_all() {
+        let same = Difference::exact(0.0);
+        assert_eq!((same.low, same.high, same.p), (0.0, 0.0, 1.0));
+        let other = Difference::welch(&[1.0, 1.0], &[1.5, 1.5]).unwrap();
+        assert_eq!((other.low, other.high, other.p), (0.5, 0.5, 0.0));
+    }
+
+    #[test]
+    fn the_smallest_change_follows_from_the_spread_of_the_launches() {
+        // The study's example: 10 % of spread, ten launches a side, 13 % beyond the margin.
+        let dof = 18.0;
+        let found = Difference::around(0.0, 0.1 * 0.2f64.sqrt(), dof, Method::Welch);
+        assert!((found.smallest_detectable(0.05) - 0.05 - 0.1325).abs() < 1e-3, "{found:?}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Two sets of launches held against each other: the mathematics of a comparison.
+//!
+//! ```text
+//!   Launches       what each launch says of one point, on both sides
+//!   Difference     how the sides differ: ratio, interval, p
+//!   margin         how small a change is of no interest
+//!   Verdict        what difference and margin say together
+//!   adjusted       p of many points at once
+//!   signed_rank_p  a check of pairs that supposes no distribution
+//!   Combined       one number for many points of the same launches
+//! ```
+//!
+//! The unit of evidence is the launch: what changes from launch to launch (where memory lies, which
+//! cores ranks get, what else the machine does) is in no interval of a single one. A launch gives
+//! one value for each point, and values are compared by their logarithms, because times vary by
+//! factors.
+
+mod combined;
+mod difference;
+mod discovery;
+mod margin;
+mod signed_rank;
+#[cfg(test)]
+mod truth;
+
+pub use combined::Combined;
+pub use difference::{Difference, Method};
+pub use discovery::adjusted;
+pub use margin::{MARGIN, Scale, Verdict, margin};
+pub use signed_rank::signed_rank_p;
+
+use crate::stats::{mean, variance};
+
+/// What the launches say of one point: natural logarithms of their values, in the order in which
+/// they were launched.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Launches {
+    /// Those that the others are held against.
+    pub base: Vec<f64>,
+    /// Those that are judged.
+    pub new: Vec<f64>,
+    /// Whether launches of the same place in both lists followed each other, so that what slowly
+    /// changes on the machine is the same for both.
+    pub is_paired: bool,
+}
+
+impl Launches {
+    /// How the sides differ: by their pairs, if they are as many; `None` below two launches a side.
+    #[must_use]
+    pub fn difference(&self) -> Option<Difference> {
+        let differences = self.differences();
+        if differences.is_empty() {
+            Difference::welch(&self.base, &self.new)
+        } else {
+            Difference::paired(&differences)
+        }
+    }
+
+    /// The p of their pairs by rank, as a check; `None` if they are no pairs, or all are equal.
+    #[must_use]
+    pub fn signed_rank_p(&self) -> Option<f64> {
+        signed_rank_p(&self.differences())
+    }
+
+    /// Standard deviation of the launches of one side around their mean, pooled over both sides;
+    /// `None` below two launches a side.
+    #[must_use]
+    pub fn deviation(&self) -> Option<f64> {
+        if self.base.len().min(self.new.len()) < 2 {
+            return None;
+        }
+        let weight = |side: &[f64]| side.len() as f64 - 1.0;
+        let (base, new) = (weight(&self.base), weight(&self.new));
+        let squares = base * variance(&self.base) + new * variance(&self.new);
+        Some((squares / (base + new)).sqrt())
+    }
+
+    /// By how much the mean of the new launches is above that of the base; `None` if one side has
+    /// no launch.
+    #[must_use]
+    pub fn log_ratio(&self) -> Option<f64> {
+        let has_both = !self.base.is_empty() && !self.new.is_empty();
+        has_both.then(|| mean(&self.new) - mean(&self.base))
+    }
+
+    /// New less base of each pair; nothing if the launches are no pairs.
+    fn differences(&self) -> Vec<f64> {
+        if !self.is_paired || self.base.len() != self.new.len() {
+            return Vec::new();
+        }
+        self.base.iter().zip(&self.new).map(|(base, new)| new - base).collect()
+    }
+}

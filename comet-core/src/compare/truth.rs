@@ -1,0 +1,91 @@
+//! Comparisons against planted truth: how often they are wrong, and how often they find a change.
+//!
+//! A longer look is `COMET_TRUTH_SEEDS=20000 cargo test -p comet-core compare::truth`.
+
+use std::env;
+
+use oorandom::Rand64;
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::{Launches, MARGIN, Verdict, adjusted};
+use crate::stats::mean;
+
+/// Comparisons of each test, unless the environment says otherwise.
+const N_TRIALS: u32 = 1000;
+/// Standard deviation from launch to launch, of the logarithm of a time.
+const SPREAD: f64 = 0.05;
+/// Launches of one side.
+const N_LAUNCHES: usize = 5;
+
+/// Launches of a point that is `change` times slower in half of them.
+fn launches(change: f64, random: &mut Rand64) -> Launches {
+    let mut side = |shift: f64| -> Vec<f64> {
+        (0..N_LAUNCHES).map(|_| shift + SPREAD * normal(random)).collect()
+    };
+    Launches { base: side(0.0), new: side(change.ln()), is_paired: false }
+}
+
+fn normal(random: &mut Rand64) -> f64 {
+    // The generator may give 0, where the normal distribution has no quantile.
+    Normal::standard().inverse_cdf(random.rand_float().max(f64::MIN_POSITIVE))
+}
+
+fn n_trials() -> u32 {
+    let given = env::var("COMET_TRUTH_SEEDS").ok().and_then(|text| text.parse().ok());
+    given.unwrap_or(N_TRIALS)
+}
+
+/// The share of comparisons of a point with this change, for which `verdict` comes out.
+fn share(change: f64, is_paired: bool, verdict: Verdict) -> f64 {
+    let mut random = Rand64::new(1);
+    let found = (0..n_trials()).filter(|_| {
+        let launches = Launches { is_paired, ..launches(change, &mut random) };
+        launches.difference().expect("there are launches").verdict(MARGIN) == verdict
+    });
+    found.count() as f64 / f64::from(n_trials())
+}
+
+#[test]
+fn a_point_that_did_not_change_is_rarely_called_slower() {
+    for is_paired in [false, true] {
+        let found = share(1.0, is_paired, Verdict::Slower);
+        assert!(found <= 0.01, "{found} of all comparisons, in pairs: {is_paired}");
+    }
+}
+
+#[test]
+fn a_change_of_a_fifth_is_found_by_five_launches() {
+    let found = share(1.2, false, Verdict::Slower);
+    assert!(found >= 0.90, "{found} of all comparisons");
+    let found = share(1.0 / 1.2, false, Verdict::Faster);
+    assert!(found >= 0.90, "{found} of all comparisons");
+}
+
+#[test]
+fn the_interval_holds_the_true_ratio() {
+    let mut random = Rand64::new(2);
+    let held = (0..n_trials()).filter(|_| {
+        let found = launches(1.1, &mut random).difference().expect("there are launches");
+        (found.low..=found.high).contains(&1.1f64.ln())
+    });
+    let share = held.count() as f64 / f64::from(n_trials());
+    assert!((0.93..=0.975).contains(&share), "{share} of all intervals");
+}
+
+#[test]
+fn of_what_is_discovered_among_many_points_little_is_false() {
+    // Of 100 points 20 have changed, none of them by more than the launches can barely see.
+    let mut random = Rand64::new(3);
+    let false_share = |random: &mut Rand64| {
+        let changes = (0..100).map(|point| if point < 20 { 1.12 } else { 1.0 });
+        let p: Vec<f64> =
+            changes.map(|change| launches(change, random).difference().unwrap().p).collect();
+        let discovered: Vec<usize> =
+            adjusted(&p).iter().enumerate().filter(|(_, q)| **q <= 0.05).map(|(i, _)| i).collect();
+        let n_false = discovered.iter().filter(|point| **point >= 20).count();
+        n_false as f64 / discovered.len().max(1) as f64
+    };
+    let shares: Vec<f64> = (0..n_trials() / 5).map(|_| false_share(&mut random)).collect();
+    let found = mean(&shares);
+    assert!(found <= 0.05, "{found} of all discoveries are false");
+}

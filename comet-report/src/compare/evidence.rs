@@ -1,0 +1,185 @@
+//! The points of both sides by their key, with one value for each launch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use comet_core::compare::Launches;
+
+use super::{Options, failures};
+use crate::record::{Clock, Point, PointStatus, Run};
+use crate::runs::RunRecords;
+
+/// Times that differ by less than this share differ by rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// What all launches say of one point.
+pub(super) struct Evidence<'a> {
+    pub(super) base: Vec<Launch<'a>>,
+    pub(super) new: Vec<Launch<'a>>,
+    is_paired: bool,
+}
+
+/// What one launch says of a point.
+#[derive(Clone, Copy)]
+pub(super) struct Launch<'a> {
+    pub(super) point: &'a Point,
+    /// The figure to quote, above 0.
+    pub(super) quoted_ns: f64,
+    run: Option<&'a Run>,
+}
+
+/// The points that both sides measured and none failed, in the order of the first run that has
+/// them.
+pub(super) fn gather<'a>(
+    base: &'a [RunRecords],
+    new: &'a [RunRecords],
+    options: &Options,
+) -> Vec<Evidence<'a>> {
+    let (mut of_base, of_new) = (by_key(base), by_key(new));
+    let failed = failures::failed_cases(base.iter().chain(new));
+    let is_wanted = |point: &Point| {
+        let keys = options.keys.as_ref();
+        keys.is_none_or(|keys| keys.contains(&point.key))
+            && !failed.contains(&failures::case(point))
+    };
+    let mut found = Vec::new();
+    for key in keys_in_order(base) {
+        let (Some(base), Some(new)) = (of_base.remove(key), of_new.get(key)) else { continue };
+        if is_wanted(base[0].point) {
+            let is_paired = options.is_paired || alternate(&base, new);
+            found.push(Evidence { base, new: new.clone(), is_paired });
+        }
+    }
+    found
+}
+
+/// The figure to quote of `point`, if it was measured, and its data was right.
+pub(super) fn quoted_ns(point: &Point) -> Option<f64> {
+    let is_measured = point.status == PointStatus::Ok && point.value.is_some();
+    point.quoted_ns.filter(|quoted_ns| is_measured && *quoted_ns > 0.0)
+}
+
+/// The launches that measured each point, in the order in which they were started. The first
+/// counts of several points of one launch with the same key.
+fn by_key(runs: &[RunRecords]) -> BTreeMap<&str, Vec<Launch<'_>>> {
+    let mut found: BTreeMap<&str, Vec<Launch<'_>>> = BTreeMap::new();
+    let mut runs: Vec<&RunRecords> = runs.iter().collect();
+    runs.sort_by_key(|records| records.run.as_ref().map(|run| run.started_at.as_str()));
+    for records in runs {
+        let mut seen = BTreeSet::new();
+        for point in &records.points {
+            let Some(quoted_ns) = quoted_ns(point) else { continue };
+            if seen.insert(&point.key) {
+                let launch = Launch { point, quoted_ns, run: records.run.as_deref() };
+                found.entry(&point.key).or_default().push(launch);
+            }
+        }
+    }
+    found
+}
+
+/// Keys of all points of `runs`, each once, in their order.
+pub(super) fn keys_in_order(runs: &[RunRecords]) -> Vec<&str> {
+    let mut seen = BTreeSet::new();
+    let keys = runs.iter().flat_map(|records| &records.points).map(|point| &*point.key);
+    keys.filter(|key| seen.insert(*key)).collect()
+}
+
+/// Whether launches of both sides took turns, as in A B B A A B: then what slowly changes on a
+/// machine is the same for the two of each pair.
+fn alternate(base: &[Launch<'_>], new: &[Launch<'_>]) -> bool {
+    let started = |launch: &Launch<'_>| launch.run.map_or("", |run| &run.started_at).to_owned();
+    let of_base = base.iter().map(|launch| (started(launch), false));
+    let mut all: Vec<(String, bool)> =
+        of_base.chain(new.iter().map(|launch| (started(launch), true))).collect();
+    all.sort();
+    let are_told_apart = all.windows(2).all(|pair| pair[0].0 != pair[1].0);
+    let take_turns = all.chunks(2).all(|pair| pair.len() == 2 && pair[0].1 != pair[1].1);
+    are_told_apart && take_turns && base.len() > 1
+}
+
+impl<'a> Evidence<'a> {
+    /// A point that stands for all of them: they differ in their numbers only.
+    pub(super) fn point(&self) -> &'a Point {
+        self.base[0].point
+    }
+
+    /// The logarithms of the figures to quote.
+    pub(super) fn launches(&self) -> Launches {
+        self.logarithms(|launch| Some(launch.quoted_ns)).unwrap_or_default()
+    }
+
+    /// The logarithms of the least values; `None` if a launch does not tell its own.
+    pub(super) fn minima(&self) -> Option<Launches> {
+        let min_ns = |launch: &Launch<'_>| Some(launch.point.time_ns.as_ref()?.min);
+        self.logarithms(|launch| min_ns(launch).filter(|min_ns| *min_ns > 0.0))
+    }
+
+    /// Standard errors of the mean logarithms of both sides together, by the intervals of the
+    /// samples within each launch; `None` if one has none.
+    pub(super) fn error_of_samples(&self) -> Option<f64> {
+        let of_side = |side: &[Launch<'_>]| -> Option<f64> {
+            let squares: Option<Vec<f64>> = side.iter().map(square_of_samples).collect();
+            let n = side.len() as f64;
+            Some(squares?.iter().sum::<f64>() / (n * n))
+        };
+        Some((of_side(&self.base)? + of_side(&self.new)?).sqrt())
+    }
+
+    /// The difference of times that do not vary at all, as those of a simulation without noise;
+    /// `None` if they do.
+    pub(super) fn exact_log_ratio(&self) -> Option<f64> {
+        let of_side = |side: &[Launch<'_>]| {
+            let first_ns = side[0].quoted_ns;
+            let is_equal = |launch: &Launch<'_>| launch.is_exact() && launch.quoted_ns == first_ns;
+            side.iter().all(is_equal).then_some(first_ns)
+        };
+        let log_ratio = (of_side(&self.new)? / of_side(&self.base)?).ln();
+        Some(if log_ratio.abs() < ROUNDING { 0.0 } else { log_ratio })
+    }
+
+    /// The most that one reading of the clock cost in any launch, in nanoseconds.
+    pub(super) fn clock_ns(&self) -> f64 {
+        let clocks = self.all().filter_map(|launch| launch.clock());
+        clocks.map(|clock| clock.overhead_ns).fold(0.0, f64::max)
+    }
+
+    /// The fewest operations between two readings in any launch.
+    pub(super) fn repetitions(&self) -> u32 {
+        let inner = self.all().filter_map(|launch| Some(launch.point.reps.as_ref()?.inner));
+        inner.min().unwrap_or(1)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Launch<'a>> {
+        self.base.iter().chain(&self.new)
+    }
+
+    fn logarithms(&self, value: impl Fn(&Launch<'_>) -> Option<f64>) -> Option<Launches> {
+        let of_side = |side: &[Launch<'_>]| -> Option<Vec<f64>> {
+            side.iter().map(|launch| value(launch).map(f64::ln)).collect()
+        };
+        let (base, new) = (of_side(&self.base)?, of_side(&self.new)?);
+        Some(Launches { base, new, is_paired: self.is_paired })
+    }
+}
+
+impl<'a> Launch<'a> {
+    /// The clock that its times come from.
+    fn clock(&self) -> Option<&'a Clock> {
+        self.run.map(|run| &run.clock)
+    }
+
+    /// Whether it was simulated, and all of its samples are the same.
+    fn is_exact(&self) -> bool {
+        let is_virtual = self.clock().is_some_and(|clock| clock.is_virtual);
+        is_virtual && self.point.time_ns.as_ref().is_some_and(|time_ns| time_ns.min == time_ns.max)
+    }
+}
+
+/// The square of the standard error of the logarithm of a launch, by the interval of its samples.
+fn square_of_samples(launch: &Launch<'_>) -> Option<f64> {
+    // Half of a 95 % interval of the normal distribution.
+    const HALF_WIDTH: f64 = 1.959_963_985;
+    let interval = launch.point.quality.as_ref()?.interval_ns.as_ref()?;
+    let width = (interval.low > 0.0).then(|| (interval.high / interval.low).ln())?;
+    Some((width / 2.0 / HALF_WIDTH).powi(2))
+}

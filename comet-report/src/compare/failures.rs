@@ -1,0 +1,115 @@
+//! What cannot be compared: cases that fail, and points that one side alone has.
+//!
+//! A case that fails is one point that stands for all series of the kernel, and so has a key of its
+//! own; it is found by kernel and parameters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::evidence::quoted_ns;
+use super::{kernel_name, params_text};
+use crate::record::{Params, Point, PointStatus};
+use crate::runs::RunRecords;
+
+/// A case that fails in a new run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailureRow {
+    /// Suite and kernel.
+    pub kernel: String,
+    /// Its parameters.
+    pub params: Params,
+    /// What became of it (`check_failed`, `failed`).
+    pub status: &'static str,
+    /// One sentence that says why.
+    pub message: Option<String>,
+    /// Whether every run of the base that has the case measured it.
+    pub is_regression: bool,
+}
+
+/// A point that one side alone has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MissingRow {
+    /// What the point is of.
+    pub key: String,
+    /// Suite, kernel and series.
+    pub kernel: String,
+    /// Its parameters.
+    pub params: Params,
+    /// The side that lacks it: `base` or `new`.
+    pub missing_in: &'static str,
+    /// Why, where that side says so.
+    pub message: Option<String>,
+}
+
+/// What a case is called, in all of its series.
+pub(super) fn case(point: &Point) -> String {
+    format!("{}/{} {}", point.suite, point.kernel, params_text(&point.params))
+}
+
+/// The cases that fail in any of `runs`.
+pub(super) fn failed_cases<'a>(runs: impl Iterator<Item = &'a RunRecords>) -> BTreeSet<String> {
+    runs.flat_map(|records| &records.points).filter(|point| is_failure(point)).map(case).collect()
+}
+
+/// The cases that fail in a `new` run, each once.
+pub(super) fn failures(base: &[RunRecords], new: &[RunRecords]) -> Vec<FailureRow> {
+    let (failed, measured) = (failed_cases(base.iter()), measured_cases(base));
+    let mut seen = BTreeSet::new();
+    let points = points(new).filter(|point| is_failure(point) && seen.insert(case(point)));
+    let row = |point: &Point| FailureRow {
+        kernel: kernel_name(&point.suite, &point.kernel, None),
+        params: point.params.clone(),
+        status: point.status.name(),
+        message: point.message.clone(),
+        is_regression: measured.contains(&case(point)) && !failed.contains(&case(point)),
+    };
+    points.map(row).collect()
+}
+
+/// The points that one side alone has measured, but for those of cases that fail.
+pub(super) fn missing(base: &[RunRecords], new: &[RunRecords]) -> Vec<MissingRow> {
+    let failed = failed_cases(base.iter().chain(new));
+    let of = |has: &[RunRecords], lacks: &[RunRecords], missing_in| -> Vec<MissingRow> {
+        let (known, reasons) = (measured_keys(lacks), reasons(lacks));
+        let mut seen = BTreeSet::new();
+        let is_missing = |point: &&Point| {
+            let is_of_one = quoted_ns(point).is_some() && !known.contains(&*point.key);
+            is_of_one && !failed.contains(&case(point)) && seen.insert(point.key.clone())
+        };
+        let row = |point: &Point| MissingRow {
+            key: point.key.clone(),
+            kernel: kernel_name(&point.suite, &point.kernel, point.variant.as_deref()),
+            params: point.params.clone(),
+            missing_in,
+            message: reasons.get(&case(point)).cloned(),
+        };
+        points(has).filter(is_missing).map(row).collect()
+    };
+    [of(base, new, "new"), of(new, base, "base")].concat()
+}
+
+fn points(runs: &[RunRecords]) -> impl Iterator<Item = &Point> {
+    runs.iter().flat_map(|records| &records.points)
+}
+
+fn is_failure(point: &Point) -> bool {
+    matches!(point.status, PointStatus::CheckFailed | PointStatus::Failed)
+}
+
+fn measured_cases(runs: &[RunRecords]) -> BTreeSet<String> {
+    points(runs).filter(|point| quoted_ns(point).is_some()).map(case).collect()
+}
+
+fn measured_keys(runs: &[RunRecords]) -> BTreeSet<&str> {
+    points(runs).filter(|point| quoted_ns(point).is_some()).map(|point| &*point.key).collect()
+}
+
+/// Why cases have no numbers.
+fn reasons(runs: &[RunRecords]) -> BTreeMap<String, String> {
+    let reason = |point: &Point| {
+        let message = point.message.as_ref().filter(|_| point.status != PointStatus::Ok)?;
+        Some((case(point), format!("{}: {message}", point.status.name())))
+    };
+    points(runs).filter_map(reason).collect()
+}

@@ -1,0 +1,214 @@
+//! One row for each point: how it differs, and what that says.
+//!
+//! A point has changed if its interval is beyond the margin, if that is no chance among so many
+//! points, and if its least times agree; otherwise the row says why it has not.
+
+use comet_core::compare::{Difference, Launches, Scale, Verdict, adjusted, margin};
+use comet_core::compare::{MARGIN, Method};
+use serde::Serialize;
+
+use super::evidence::Evidence;
+use super::{Options, kernel_name};
+use crate::record::Params;
+
+/// Of what is called a change, this share is chance at most.
+const FALSE_SHARE: f64 = 0.05;
+
+/// What the launches say of one point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PointRow {
+    /// What the point is of.
+    pub key: String,
+    /// Suite, kernel and series.
+    pub kernel: String,
+    /// Its parameters.
+    pub params: Params,
+    /// Whether a larger value is a better one.
+    pub higher_is_better: bool,
+    /// Launches of the base that measured it.
+    pub n_base: usize,
+    /// New launches that measured it.
+    pub n_new: usize,
+    /// Time in the base: geometric mean over the launches.
+    pub base_ns: f64,
+    /// Time in the new launches.
+    pub new_ns: f64,
+    /// New over base.
+    pub ratio: f64,
+    /// Lower end of the 95 % interval of the ratio; `null` where launches tell none.
+    pub low: Option<f64>,
+    /// Upper end of that interval.
+    pub high: Option<f64>,
+    /// How it was found: `welch`, `paired`, `exact`, or `samples`.
+    pub method: Option<&'static str>,
+    /// Probability of such a difference by chance.
+    pub p: Option<f64>,
+    /// That among all points: adjusted by Benjamini and Hochberg.
+    pub q: Option<f64>,
+    /// That of the pairs by rank, as a check (Wilcoxon).
+    pub signed_rank_p: Option<f64>,
+    /// The difference in standard deviations from launch to launch.
+    pub effect: Option<f64>,
+    /// Ratio of the least times.
+    pub minimum_ratio: Option<f64>,
+    /// Changes below this share are of no interest here.
+    pub margin: f64,
+    /// The smallest change, as a share, that such launches show in four of five comparisons.
+    pub smallest_detectable: Option<f64>,
+    /// What all of it says.
+    #[serde(serialize_with = "super::name")]
+    pub verdict: Verdict,
+    /// Why it says no more.
+    pub why: Option<String>,
+    /// What other launches said about the change.
+    pub confirmation: Option<Confirmation>,
+}
+
+/// What other launches said about a change.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Confirmation {
+    /// New over base.
+    pub ratio: f64,
+    /// What they say.
+    #[serde(serialize_with = "super::name")]
+    pub verdict: Verdict,
+}
+
+/// The rows of all points, and their launches.
+pub(super) fn rows(gathered: &[Evidence<'_>], options: &Options) -> (Vec<PointRow>, Vec<Launches>) {
+    let launches: Vec<Launches> = gathered.iter().map(Evidence::launches).collect();
+    let of_each = gathered.iter().zip(&launches);
+    let mut rows: Vec<PointRow> =
+        of_each.map(|(of, launches)| row(of, launches, options)).collect();
+    doubt_chance(&mut rows);
+    rows.iter_mut().for_each(PointRow::doubt_minima);
+    (rows, launches)
+}
+
+fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> PointRow {
+    let point = evidence.point();
+    let found = difference(evidence, launches, options);
+    let [base_ns, new_ns] = [&launches.base, &launches.new].map(|side| geometric_mean(side));
+    let margin = margin_of(evidence, base_ns, found, options);
+    let minima = evidence.minima().and_then(|minima| minima.log_ratio());
+    let deviation = launches.deviation().filter(|deviation| *deviation > 0.0);
+    let higher_is_better = point.value.as_ref().is_some_and(|value| value.better == "higher");
+    let mut row = PointRow {
+        key: point.key.clone(),
+        kernel: kernel_name(&point.suite, &point.kernel, point.variant.as_deref()),
+        params: point.params.clone(),
+        higher_is_better,
+        n_base: launches.base.len(),
+        n_new: launches.new.len(),
+        base_ns,
+        new_ns,
+        ratio: found.map_or(new_ns / base_ns, |found| found.log_ratio.exp()),
+        low: found.map(|found| found.low.exp()),
+        high: found.map(|found| found.high.exp()),
+        method: found.map(|found| found.method.name()),
+        p: found.map(|found| found.p),
+        q: None,
+        signed_rank_p: launches.signed_rank_p(),
+        effect: found.zip(deviation).map(|(found, deviation)| found.log_ratio / deviation),
+        minimum_ratio: minima.map(f64::exp),
+        margin,
+        smallest_detectable: found.map(|found| found.smallest_detectable(margin)),
+        verdict: Verdict::Inconclusive,
+        why: None,
+        confirmation: None,
+    };
+    row.judge(found);
+    row
+}
+
+/// How the sides differ; `None` if there are too few launches to tell.
+fn difference(
+    evidence: &Evidence<'_>,
+    launches: &Launches,
+    options: &Options,
+) -> Option<Difference> {
+    if let Some(log_ratio) = evidence.exact_log_ratio() {
+        return Some(Difference::exact(log_ratio));
+    }
+    let of_samples = || {
+        let error = evidence.error_of_samples().filter(|_| options.allows_single)?;
+        Some(Difference::of_samples(launches.log_ratio()?, error))
+    };
+    launches.difference().or_else(of_samples)
+}
+
+/// The margin of a point. Where times do not vary, every difference is one, unless the user says
+/// otherwise.
+fn margin_of(
+    evidence: &Evidence<'_>,
+    time_ns: f64,
+    found: Option<Difference>,
+    options: &Options,
+) -> f64 {
+    if found.is_some_and(|found| found.method == Method::Exact) {
+        return options.margin.unwrap_or(0.0);
+    }
+    let scale =
+        Scale { time_ns, clock_ns: evidence.clock_ns(), repetitions: evidence.repetitions() };
+    margin(options.margin.unwrap_or(MARGIN), scale)
+}
+
+fn geometric_mean(logarithms: &[f64]) -> f64 {
+    (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
+}
+
+/// Adjusts the p values to each other, and takes back the changes that are chance among so many
+/// points.
+fn doubt_chance(rows: &mut [PointRow]) {
+    let p: Vec<f64> = rows.iter().filter_map(|row| row.p).collect();
+    let n_points = p.len();
+    for (row, q) in rows.iter_mut().filter(|row| row.p.is_some()).zip(adjusted(&p)) {
+        row.q = Some(q);
+        if row.verdict.is_change() && q > FALSE_SHARE {
+            row.doubt(format!("may be chance among {n_points} points (q = {q:.3})"));
+        }
+    }
+}
+
+impl PointRow {
+    /// The verdict of the interval alone.
+    fn judge(&mut self, found: Option<Difference>) {
+        let Some(found) = found else {
+            let why = "one launch tells nothing about launches (measure more, or --allow-single)";
+            return self.doubt(why.into());
+        };
+        let verdict = found.verdict(self.margin);
+        self.verdict = if self.higher_is_better { verdict.reversed() } else { verdict };
+        if self.verdict == Verdict::Inconclusive {
+            let percent = 100.0 * found.smallest_detectable(self.margin);
+            self.why = Some(format!("such launches show changes from {percent:.0} % on"));
+        }
+    }
+
+    /// Takes back that a point is slower whose least times agree.
+    fn doubt_minima(&mut self) {
+        let Some(ratio) = self.minimum_ratio.filter(|_| self.verdict == Verdict::Slower) else {
+            return;
+        };
+        if ratio.ln().abs() <= self.margin.ln_1p() {
+            self.doubt(format!("the least times agree (ratio {ratio:.3})"));
+        }
+    }
+
+    /// Takes back a change that `again`, the same point in other launches, does not show.
+    pub(super) fn confirm(&mut self, again: Option<&PointRow>) {
+        let Some(PointRow { ratio, verdict, .. }) = again.cloned() else {
+            return self.doubt("was not measured again".into());
+        };
+        self.confirmation = Some(Confirmation { ratio, verdict });
+        if verdict != self.verdict {
+            let was = self.verdict.name();
+            self.doubt(format!("was {was} once, and {} again (ratio {ratio:.3})", verdict.name()));
+        }
+    }
+
+    fn doubt(&mut self, why: String) {
+        self.verdict = Verdict::Inconclusive;
+        self.why = Some(why);
+    }
+}

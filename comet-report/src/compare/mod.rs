@@ -1,0 +1,190 @@
+//! Comparisons: what became slower or faster between two sets of runs.
+//!
+//! ```text
+//!   runs ──► evidence      points of both sides by their key, one value for each launch
+//!               └► judge       a row for each point: ratio, interval, verdict
+//!                    └► kernels    a row for each kernel, over all of its points
+//!            failures      what was measured once and fails now, what only one side has
+//!            environment   conditions in which the runs differ
+//!            parameters    t0, r_inf and n_half of the models
+//!            render        text, Markdown, JUnit; JSON is a comparison as it is
+//! ```
+//!
+//! The mathematics is in `comet_core::compare`. One run of a file is one launch, and what a launch
+//! says of a point is its figure to quote.
+
+mod environment;
+mod evidence;
+mod failures;
+mod judge;
+mod kernels;
+mod parameters;
+mod render;
+#[cfg(test)]
+mod tests;
+
+pub use environment::Change;
+pub use failures::{FailureRow, MissingRow};
+pub use judge::{Confirmation, PointRow};
+pub use kernels::KernelRow;
+pub use parameters::{ParameterRow, Spread};
+pub use render::{RENDERERS, Renderer, find};
+
+use std::collections::BTreeSet;
+
+use comet_core::compare::{MARGIN, Verdict};
+use serde::{Serialize, Serializer};
+
+use crate::record::Params;
+use crate::runs::RunRecords;
+
+/// Name and major version of a comparison as JSON.
+pub const SCHEMA: &str = "comet.comparison/1";
+/// Share of the points that may change between runs of one and the same program, before a
+/// comparison on that machine is no more than a hint.
+const MAX_CONTROL_SHARE: f64 = 0.05;
+
+/// How to compare.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Changes below this share are of no interest; `None`: 5 %, and nothing where times are exact.
+    pub margin: Option<f64>,
+    /// Whether launches are pairs, in the order of their files, even if they did not alternate.
+    pub is_paired: bool,
+    /// Whether a single launch a side is judged by its samples.
+    pub allows_single: bool,
+    /// Keys of the points to look at; `None`: all.
+    pub keys: Option<BTreeSet<String>>,
+}
+
+/// Two sets of runs held against each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// `comet.comparison/1`.
+    pub schema: &'static str,
+    /// Number of runs that the others are held against.
+    pub n_base_runs: usize,
+    /// Number of runs that are judged.
+    pub n_new_runs: usize,
+    /// Changes below this share are of no interest; more where times are short.
+    pub margin: f64,
+    /// Conditions in which runs differ.
+    pub environment: Vec<Change>,
+    /// One row for each kernel.
+    pub kernels: Vec<KernelRow>,
+    /// One row for each point that both sides measured.
+    pub points: Vec<PointRow>,
+    /// Cases that fail in a new run.
+    pub failures: Vec<FailureRow>,
+    /// Points that one side alone has.
+    pub missing: Vec<MissingRow>,
+    /// Parameters of models that both sides have.
+    pub parameters: Vec<ParameterRow>,
+    /// What a comparison of the base with itself said, where there was one.
+    pub control: Option<Control>,
+    /// Whether changes were looked for a second time, in launches of their own.
+    pub is_confirmed: bool,
+}
+
+/// What a comparison of the base with itself said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Control {
+    /// Number of runs of the base that were held against it.
+    pub n_runs: usize,
+    /// Number of points that were compared.
+    pub n_points: usize,
+    /// Number of points that seem to have changed, though nothing has.
+    pub n_changed: usize,
+    /// Whether they are so many that verdicts on this machine are hints, and fail nothing.
+    pub is_advisory: bool,
+}
+
+/// Compares `new` runs with `base` runs.
+#[must_use]
+pub fn compare(base: &[RunRecords], new: &[RunRecords], options: &Options) -> Comparison {
+    let gathered = evidence::gather(base, new, options);
+    let (points, launches) = judge::rows(&gathered, options);
+    Comparison {
+        schema: SCHEMA,
+        n_base_runs: base.len(),
+        n_new_runs: new.len(),
+        margin: options.margin.unwrap_or(MARGIN),
+        environment: environment::changes(base.iter().chain(new)),
+        kernels: kernels::rows(&points, &launches),
+        points,
+        failures: failures::failures(base, new),
+        missing: failures::missing(base, new),
+        parameters: parameters::rows(base, new),
+        control: None,
+        is_confirmed: false,
+    }
+}
+
+impl Comparison {
+    /// Keys of the points that seem to have changed.
+    #[must_use]
+    pub fn changed_keys(&self) -> BTreeSet<String> {
+        let changed = self.points.iter().filter(|row| row.verdict.is_change());
+        changed.map(|row| row.key.clone()).collect()
+    }
+
+    /// Keeps only those changes that `again`, a comparison of other launches, shows as well.
+    pub fn confirm(&mut self, again: &Comparison) {
+        self.is_confirmed = true;
+        for row in self.points.iter_mut().filter(|row| row.verdict.is_change()) {
+            row.confirm(again.points.iter().find(|other| other.key == row.key));
+        }
+    }
+
+    /// Takes note of `control`, which held runs of the base against the base.
+    pub fn set_control(&mut self, control: &Comparison) {
+        let (n_points, n_changed) = (control.points.len(), control.changed_keys().len());
+        let is_advisory = n_changed as f64 > MAX_CONTROL_SHARE * n_points as f64;
+        let n_runs = control.n_new_runs;
+        self.control = Some(Control { n_runs, n_points, n_changed, is_advisory });
+    }
+
+    /// Whether verdicts are hints only.
+    #[must_use]
+    pub fn is_advisory(&self) -> bool {
+        self.control.as_ref().is_some_and(|control| control.is_advisory)
+    }
+
+    /// Number of points with this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.points.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// Whether a point is slower, or fails though it was measured before.
+    #[must_use]
+    pub fn is_worse(&self) -> bool {
+        self.count(Verdict::Slower) > 0 || self.failures.iter().any(|row| row.is_regression)
+    }
+
+    /// Whether there is nothing that both sides have.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty() && !self.failures.iter().any(|row| row.is_regression)
+    }
+}
+
+/// Writes a verdict by its name.
+fn name<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(verdict.name())
+}
+
+/// What people call a kernel and one of its series: `comet/echo`, `matrix/shift column`.
+fn kernel_name(suite: &str, kernel: &str, variant: Option<&str>) -> String {
+    match variant.filter(|variant| *variant != kernel) {
+        Some(variant) => format!("{suite}/{kernel} {variant}"),
+        None => format!("{suite}/{kernel}"),
+    }
+}
+
+/// Parameters in words: `hops=1 length_bytes=8`.
+fn params_text(params: &Params) -> String {
+    let words: Vec<String> =
+        params.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    words.join(" ")
+}

@@ -1,0 +1,61 @@
+//! A comparison for a summary of continuous integration: GitHub's flavour of Markdown.
+
+use super::Renderer;
+use super::sections::{Section, sections};
+use crate::compare::Comparison;
+
+/// Markdown.
+pub(super) struct Markdown;
+
+impl Renderer for Markdown {
+    fn name(&self) -> &'static str {
+        "markdown"
+    }
+
+    fn render(&self, comparison: &Comparison) -> String {
+        let blocks: Vec<String> = sections(comparison).iter().map(block).collect();
+        format!("## Comparison\n\n{}", blocks.join("\n"))
+    }
+}
+
+fn block(section: &Section) -> String {
+    let mut text = String::new();
+    if !section.title.is_empty() {
+        text += &format!("### {}\n\n", capitalised(&section.title));
+    }
+    for (index, row) in section.table.iter().enumerate() {
+        text += &line(row);
+        if index == 0 {
+            text += &line(&vec!["---".to_owned(); row.len()]);
+        }
+    }
+    if !section.table.is_empty() && !section.lines.is_empty() {
+        text.push('\n');
+    }
+    for line in &section.lines {
+        text += &format!("- {}\n", escaped(line));
+    }
+    text
+}
+
+fn line(cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// `text` without what Markdown reads as a mark of its own.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if matches!(c, '|' | '_' | '*' | '`' | '<' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,237 @@
+//! What people are told about a comparison, in the order of its weight: tables and sentences that
+//! text and Markdown set in their own ways.
+
+use comet_core::compare::Verdict;
+
+use crate::compare::{
+    Change, Comparison, FailureRow, KernelRow, MissingRow, ParameterRow, PointRow, Spread,
+    params_text,
+};
+
+/// Most rows or sentences of a kind; JSON has all of them.
+const MAX_ROWS: usize = 20;
+
+/// A table below a title, with sentences below it.
+pub(super) struct Section {
+    /// What it is about; nothing for the first.
+    pub(super) title: String,
+    /// Rows of cells, first the names of the columns; nothing without a table.
+    pub(super) table: Vec<Vec<String>>,
+    /// Sentences.
+    pub(super) lines: Vec<String>,
+}
+
+/// Everything that people are told about `comparison`.
+pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
+    let all = [
+        kernels(comparison),
+        points(comparison, "changed", Verdict::is_change),
+        points(comparison, "inconclusive", |verdict| verdict == Verdict::Inconclusive),
+        sentences("failing in the new runs", &comparison.failures, failure),
+        sentences("on one side only", &comparison.missing, missing),
+        parameters(comparison),
+        sentences("environment differs", &comparison.environment, environment),
+        conclusion(comparison),
+    ];
+    all.into_iter()
+        .filter(|section| !section.table.is_empty() || !section.lines.is_empty())
+        .collect()
+}
+
+/// How much longer or shorter a point takes, in one sentence.
+pub(super) fn change(row: &PointRow) -> String {
+    let (base, new) = (us(row.base_ns), us(row.new_ns));
+    let interval = interval(row.low, row.high);
+    format!("{:.3} times the base ({interval}), {base} us before and {new} us now", row.ratio)
+}
+
+fn kernels(comparison: &Comparison) -> Section {
+    let names = ["kernel", "points", "ratio", "95 % CI", "verdict", "worst"];
+    let row = |row: &KernelRow| {
+        vec![
+            row.kernel.clone(),
+            row.n_points.to_string(),
+            format!("{:.3}", row.ratio),
+            interval(row.low, row.high),
+            row.verdict.name().to_owned(),
+            format!("{:.3} at {}", row.worst_ratio, row.worst_at),
+        ]
+    };
+    Section {
+        title: String::new(),
+        table: table(&names, comparison.kernels.iter().map(row).collect()),
+        lines: Vec::new(),
+    }
+}
+
+/// The points whose verdict `is_one`, worst first.
+fn points(comparison: &Comparison, title: &str, is_one: impl Fn(Verdict) -> bool) -> Section {
+    let names = ["verdict", "ratio", "95 % CI", "base_us", "new_us", "q", "point", "note"];
+    let mut rows: Vec<&PointRow> =
+        comparison.points.iter().filter(|row| is_one(row.verdict)).collect();
+    rows.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+    let n_rows = rows.len();
+    let cells = rows.into_iter().take(MAX_ROWS).map(point).collect();
+    Section { title: title.into(), table: table(&names, cells), lines: left_out(n_rows) }
+}
+
+fn point(row: &PointRow) -> Vec<String> {
+    let again = row.confirmation.map(|again| format!("again: ratio {:.3}", again.ratio));
+    let note = row.why.clone().or(again).unwrap_or_default();
+    vec![
+        row.verdict.name().to_owned(),
+        format!("{:.3}", row.ratio),
+        interval(row.low, row.high),
+        us(row.base_ns),
+        us(row.new_ns),
+        row.q.map_or("-".into(), |q| format!("{q:.2e}")),
+        format!("{} {}", row.kernel, params_text(&row.params)),
+        note,
+    ]
+}
+
+fn failure(row: &FailureRow) -> String {
+    let message = row.message.as_deref().unwrap_or("no reason is given");
+    let base = if row.is_regression { "; the base measured it" } else { "" };
+    format!("{} {}: {}: {message}{base}", row.kernel, params_text(&row.params), row.status)
+}
+
+fn missing(row: &MissingRow) -> String {
+    let reason = row.message.as_deref().unwrap_or("not measured");
+    let (kernel, params) = (&row.kernel, params_text(&row.params));
+    format!("{kernel} {params}: not in the {} runs: {reason}", row.missing_in)
+}
+
+fn environment(change: &Change) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
+    format!("{}: {} -> {}", change.what, value(&change.from), value(&change.to))
+}
+
+/// The parameters whose intervals lie apart; the others are counted.
+fn parameters(comparison: &Comparison) -> Section {
+    let names = ["parameter", "base", "new", "ratio", "sweep"];
+    let apart: Vec<&ParameterRow> =
+        comparison.parameters.iter().filter(|row| row.overlap == Some(false)).collect();
+    let n_overlapping =
+        comparison.parameters.iter().filter(|row| row.overlap == Some(true)).count();
+    let cells = apart.iter().take(MAX_ROWS).map(|row| parameter(row)).collect();
+    let mut lines = left_out(apart.len());
+    if n_overlapping > 0 {
+        lines.push(format!("intervals of {n_overlapping} fitted parameters overlap"));
+    }
+    let title = "fitted parameters, for information";
+    Section { title: title.into(), table: table(&names, cells), lines }
+}
+
+fn parameter(row: &ParameterRow) -> Vec<String> {
+    let spread = |of: Spread| {
+        let [value, low, high] =
+            [of.value, of.low, of.high].map(|number| number.map_or("-".into(), digits));
+        format!("{value} [{low}, {high}]")
+    };
+    vec![
+        format!("{}_{}", row.name, row.unit),
+        spread(row.base),
+        spread(row.new),
+        row.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}")),
+        format!("{} {}", row.kernel, params_text(&row.params)),
+    ]
+}
+
+/// How everything was compared, and how it ends.
+fn conclusion(comparison: &Comparison) -> Section {
+    let mut lines = vec![how(comparison)];
+    if let Some(control) = &comparison.control {
+        let (changed, all) = (control.n_changed, control.n_points);
+        lines.push(format!(
+            "control: {changed} of {all} points of the base differ from the base itself"
+        ));
+    }
+    if comparison.is_advisory() {
+        lines.push(
+            "ADVISORY: this machine is too unsteady for verdicts; what is slower fails nothing"
+                .into(),
+        );
+    }
+    lines.push(verdict(comparison));
+    Section { title: String::new(), table: Vec::new(), lines }
+}
+
+fn how(comparison: &Comparison) -> String {
+    let Comparison { n_base_runs, n_new_runs, margin, .. } = comparison;
+    let uses = |method| comparison.points.iter().any(|row| row.method == Some(method));
+    let mut text = format!("{n_new_runs} runs against {n_base_runs}");
+    if uses("paired") {
+        text += ", in pairs";
+    }
+    if uses("samples") {
+        text +=
+            ", by the samples of single launches: what changes from launch to launch is not seen";
+    }
+    if comparison.is_confirmed {
+        text += "; changes were looked for again in other launches";
+    }
+    if comparison.points.iter().all(|row| row.method == Some("exact")) && uses("exact") {
+        return text + "; times are exact, and every difference counts";
+    }
+    let (share, short) = (100.0 * margin, 200.0 * margin);
+    text + &format!("; changes below {share:.3} % ({short:.3} % below 1 us) or 20 ns do not count")
+        .replace(".000", "")
+}
+
+fn verdict(comparison: &Comparison) -> String {
+    let count = |verdict| comparison.count(verdict);
+    let mut text = format!(
+        "verdict: of {} points {} slower, {} faster, {} same, {} inconclusive",
+        comparison.points.len(),
+        count(Verdict::Slower),
+        count(Verdict::Faster),
+        count(Verdict::Same),
+        count(Verdict::Inconclusive)
+    );
+    let n_failing = comparison.failures.iter().filter(|row| row.is_regression).count();
+    if n_failing > 0 {
+        text += &format!("; {n_failing} cases fail that the base measured");
+    }
+    text
+}
+
+fn sentences<R>(title: &str, rows: &[R], sentence: impl Fn(&R) -> String) -> Section {
+    let mut lines: Vec<String> = rows.iter().take(MAX_ROWS).map(sentence).collect();
+    lines.extend(left_out(rows.len()));
+    Section { title: title.into(), table: Vec::new(), lines }
+}
+
+fn left_out(n_rows: usize) -> Vec<String> {
+    let more = n_rows.checked_sub(MAX_ROWS).filter(|more| *more > 0);
+    more.map(|more| format!("and {more} more (--format json has all)")).into_iter().collect()
+}
+
+/// `rows` below the names of their columns; nothing without any.
+fn table(names: &[&str], rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    if rows.is_empty() {
+        return rows;
+    }
+    let head = names.iter().map(|name| (*name).to_owned()).collect();
+    std::iter::once(head).chain(rows).collect()
+}
+
+fn interval(low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{low:.3}-{high:.3}"),
+        _ => "-".into(),
+    }
+}
+
+fn us(ns: f64) -> String {
+    digits(ns / 1e3)
+}
+
+/// `value` with four digits that say something.
+fn digits(value: f64) -> String {
+    let whole = value.abs().max(f64::MIN_POSITIVE).log10().floor();
+    let n_decimals = if whole >= 3.0 { 0.0 } else { (3.0 - whole).min(9.0) };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is 0 to 9")]
+    let n_decimals = n_decimals as usize;
+    format!("{value:.n_decimals$}")
+}

@@ -1,0 +1,349 @@
+//! Comparisons of runs that differ in known ways, and how they look.
+
+use std::path::Path;
+
+use super::*;
+use crate::fixture::{self, Folder};
+use crate::record::{CheckStatus, Point, PointStatus};
+use crate::runs::read_runs;
+
+/// Launches of one side.
+const N_LAUNCHES: usize = 5;
+/// How single launches differ from their mean, which is 0.
+const JITTER: [f64; N_LAUNCHES] = [0.004, -0.006, 0.001, 0.006, -0.005];
+
+/// The run of the fixture, with times of some ten microseconds.
+fn run() -> RunRecords {
+    let folder = Folder::new();
+    let mut run = read_runs(&fixture::record_run(&folder)).unwrap().remove(0);
+    run.path = None;
+    scale(&mut run, |_| 100.0);
+    run
+}
+
+/// Multiplies the times of each point.
+fn scale(run: &mut RunRecords, factor: impl Fn(&Point) -> f64) {
+    for point in &mut run.points {
+        let factor = factor(point);
+        point.quoted_ns = point.quoted_ns.map(|ns| factor * ns);
+        if let Some(time_ns) = &mut point.time_ns {
+            time_ns.min *= factor;
+        }
+    }
+}
+
+/// So many launches that started at `first`, and every 4 minutes after it.
+fn launches(n: usize, first: usize, factor: impl Fn(&Point) -> f64) -> Vec<RunRecords> {
+    let launch = |index: usize| {
+        let mut launch = run();
+        scale(&mut launch, |point| factor(point) * JITTER[index % N_LAUNCHES].exp());
+        let minute = first + 4 * index;
+        launch.run.as_mut().unwrap().started_at = format!("2026-01-01T00:{minute:02}:00.000Z");
+        launch
+    };
+    (0..n).map(launch).collect()
+}
+
+/// Launches of the base, of which the next ones are no neighbours.
+fn base() -> Vec<RunRecords> {
+    launches(N_LAUNCHES, 0, |_| 1.0)
+}
+
+/// Launches long after those of the base.
+fn later(factor: impl Fn(&Point) -> f64) -> Vec<RunRecords> {
+    launches(N_LAUNCHES, 30, factor)
+}
+
+/// Factor for the long messages alone.
+fn long(point: &Point, factor: f64) -> f64 {
+    if point.params.get("length_bytes").is_some_and(|n| n.to_string() == "65536") {
+        factor
+    } else {
+        1.0
+    }
+}
+
+fn row<'a>(comparison: &'a Comparison, words: &str) -> &'a PointRow {
+    let is_row =
+        |row: &&PointRow| format!("{} {}", row.kernel, params_text(&row.params)).contains(words);
+    comparison.points.iter().find(is_row).unwrap()
+}
+
+fn with(options: impl FnOnce(&mut Options)) -> Options {
+    let mut given = Options::default();
+    options(&mut given);
+    given
+}
+
+#[test]
+fn runs_of_the_same_program_are_the_same() {
+    let found = compare(&base(), &later(|_| 1.0), &Options::default());
+    assert_eq!(found.count(Verdict::Same), found.points.len());
+    assert_eq!(found.points.len(), 5);
+    assert!(!found.is_worse() && !found.failures.is_empty(), "what always fails is no loss");
+    assert!(found.environment.is_empty() && found.missing.is_empty());
+    let kernel = &found.kernels[0];
+    assert_eq!(
+        (&*kernel.kernel, kernel.n_points, kernel.verdict),
+        ("comet/echo", 2, Verdict::Same)
+    );
+}
+
+#[test]
+fn a_slower_point_is_found_and_a_faster_one_is_no_loss() {
+    let found = compare(&base(), &later(|point| long(point, 1.3)), &Options::default());
+    let slower = row(&found, "length_bytes=65536");
+    assert_eq!((slower.verdict, slower.method), (Verdict::Slower, Some("welch")));
+    assert!((slower.ratio - 1.3).abs() < 1e-9 && slower.q.unwrap() < 1e-6, "{slower:?}");
+    assert_eq!((found.count(Verdict::Slower), found.is_worse()), (1, true));
+    let found = compare(&base(), &later(|point| long(point, 0.7)), &Options::default());
+    assert_eq!((found.count(Verdict::Faster), found.is_worse()), (1, false));
+}
+
+#[test]
+fn a_point_of_which_more_is_better_is_judged_the_other_way_round() {
+    let turned = |mut runs: Vec<RunRecords>| {
+        let points = runs.iter_mut().flat_map(|run| &mut run.points);
+        points.filter_map(|point| point.value.as_mut()).for_each(|v| v.better = "higher".into());
+        runs
+    };
+    let new = turned(later(|point| long(point, 1.3)));
+    let found = compare(&turned(base()), &new, &Options::default());
+    assert_eq!(row(&found, "length_bytes=65536").verdict, Verdict::Faster);
+}
+
+#[test]
+fn launches_that_took_turns_are_pairs() {
+    let check = |first, expected| {
+        let found = compare(&base(), &launches(N_LAUNCHES, first, |_| 1.0), &Options::default());
+        assert_eq!(found.points[0].method, Some(expected), "from minute {first}");
+    };
+    check(1, "paired");
+    check(30, "welch");
+    check(0, "welch");
+    let forced = with(|options| options.is_paired = true);
+    let found = compare(&base(), &later(|_| 1.0), &forced);
+    assert_eq!(found.points[0].method, Some("paired"));
+}
+
+#[test]
+fn least_times_that_agree_take_back_a_loss() {
+    let mut new = later(|point| long(point, 1.3));
+    for point in new.iter_mut().flat_map(|run| &mut run.points) {
+        let factor = long(point, 1.3);
+        point.time_ns.iter_mut().for_each(|time_ns| time_ns.min /= factor);
+    }
+    let found = compare(&base(), &new, &Options::default());
+    let doubted = row(&found, "length_bytes=65536");
+    assert_eq!(doubted.verdict, Verdict::Inconclusive);
+    assert!(doubted.why.as_ref().unwrap().contains("least times agree"), "{doubted:?}");
+}
+
+#[test]
+fn one_launch_a_side_tells_nothing_unless_its_samples_may() {
+    let [base, mut new] = [launches(1, 0, |_| 1.0), launches(1, 1, |point| long(point, 1.3))];
+    let found = compare(&base, &new, &Options::default());
+    assert_eq!(found.count(Verdict::Inconclusive), found.points.len());
+    assert_eq!(found.points[0].low, None);
+    let single = with(|options| options.allows_single = true);
+    let found = compare(&base, &new, &single);
+    assert_eq!(found.count(Verdict::Inconclusive), found.points.len(), "there are no intervals");
+    let mut base = base;
+    for run in base.iter_mut().chain(&mut new) {
+        run.points.iter_mut().for_each(add_interval);
+    }
+    let found = compare(&base, &new, &single);
+    let slower = row(&found, "length_bytes=65536");
+    assert_eq!((slower.verdict, slower.method), (Verdict::Slower, Some("samples")));
+    // Each interval is 1 % to both sides, so theirs together is the root of 2 of that.
+    let high = 1.3 * (2.0f64.sqrt() * 1.01f64.ln()).exp();
+    assert!((slower.high.unwrap() - high).abs() < 1e-6, "{slower:?}");
+}
+
+/// Gives a point an interval of 1 % to both sides.
+fn add_interval(point: &mut Point) {
+    let (Some(quoted_ns), Some(quality)) = (point.quoted_ns, &mut point.quality) else { return };
+    quality.interval_ns = Some(crate::record::Interval {
+        low: quoted_ns / 1.01,
+        high: quoted_ns * 1.01,
+        level: 0.95,
+        method: "order_statistics".into(),
+    });
+}
+
+/// A simulated launch without noise.
+fn simulated(factor: f64) -> Vec<RunRecords> {
+    let mut run = run();
+    scale(&mut run, |_| factor);
+    run.run.as_mut().unwrap().clock.is_virtual = true;
+    for time_ns in run.points.iter_mut().filter_map(|point| point.time_ns.as_mut()) {
+        time_ns.max = time_ns.min;
+    }
+    vec![run]
+}
+
+#[test]
+fn times_of_a_simulation_without_noise_are_compared_exactly() {
+    let check = |factor, margin, expected| {
+        let options = with(|options| options.margin = margin);
+        let found = compare(&simulated(1.0), &simulated(factor), &options);
+        assert_eq!(found.count(expected), found.points.len(), "{factor} {margin:?}");
+        assert_eq!(found.kernels[0].verdict, expected);
+        found.points[0].ratio
+    };
+    assert_eq!(check(1.0, None, Verdict::Same), 1.0);
+    check(1.001, None, Verdict::Slower);
+    check(0.999, None, Verdict::Faster);
+    check(1.001, Some(0.01), Verdict::Same);
+}
+
+#[test]
+fn a_case_that_fails_now_is_a_loss_of_its_own() {
+    let mut new = later(|_| 1.0);
+    let point = new[3].points.iter_mut().find(|point| point.kernel == "barrier").unwrap();
+    (point.status, point.check.status) = (PointStatus::CheckFailed, CheckStatus::Fail);
+    (point.variant, point.key) = (None, "other".into());
+    point.message = Some("rank 1: byte 3".into());
+    let found = compare(&base(), &new, &Options::default());
+    let failure = found.failures.iter().find(|row| row.kernel == "comet/barrier").unwrap();
+    assert!(failure.is_regression && found.is_worse(), "{failure:?}");
+    assert!(found.points.iter().all(|row| row.kernel != "comet/barrier"));
+    assert_eq!(found.missing, []);
+    let back = compare(&new, &base(), &Options::default());
+    assert!(!back.is_worse(), "what failed before is no loss");
+}
+
+#[test]
+fn what_one_side_lacks_is_listed() {
+    let mut new = later(|_| 1.0);
+    new.iter_mut().for_each(|run| run.points.retain(|point| point.kernel != "overlap"));
+    let found = compare(&base(), &new, &Options::default());
+    let missing: Vec<_> = found.missing.iter().map(|row| (&*row.kernel, row.missing_in)).collect();
+    let expected = [("comet/overlap synchronous", "new"), ("comet/overlap overlapped", "new")];
+    assert_eq!(missing, expected);
+    let none = compare(&base(), &[], &Options::default());
+    assert!(none.is_empty() && none.points.is_empty());
+}
+
+#[test]
+fn conditions_that_differ_are_named() {
+    let mut new = later(|_| 1.0);
+    for run in new.iter_mut().filter_map(|records| records.run.as_mut()) {
+        run.machines[0].cpu.governor = Some("powersave".into());
+        run.fingerprint = "another".into();
+    }
+    let found = compare(&base(), &new, &Options::default()).environment;
+    let expected =
+        Change { what: "machines 0 cpu governor".into(), from: None, to: Some("powersave".into()) };
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn a_change_counts_if_other_launches_show_it_too() {
+    let slower =
+        |factor: f64| compare(&base(), &later(|point| long(point, factor)), &Options::default());
+    let mut found = slower(1.3);
+    found.confirm(&slower(1.25));
+    assert_eq!(found.count(Verdict::Slower), 1);
+    let confirmation = row(&found, "length_bytes=65536").confirmation.unwrap();
+    assert!((confirmation.ratio - 1.25).abs() < 1e-9);
+    for again in [slower(1.0), slower(0.7)] {
+        let mut found = slower(1.3);
+        found.confirm(&again);
+        assert_eq!((found.count(Verdict::Slower), found.is_worse()), (0, false));
+        assert!(
+            row(&found, "length_bytes=65536").why.as_ref().unwrap().contains("was slower once")
+        );
+    }
+}
+
+#[test]
+fn a_machine_that_differs_from_itself_gives_hints_only() {
+    let mut found = compare(&base(), &later(|_| 1.5), &Options::default());
+    found.set_control(&compare(&base(), &later(|_| 1.0), &Options::default()));
+    assert!(!found.is_advisory());
+    found.set_control(&compare(&base(), &later(|point| long(point, 0.7)), &Options::default()));
+    assert!(found.is_advisory() && found.is_worse());
+    assert_eq!(found.control.as_ref().unwrap().n_changed, 1);
+}
+
+#[test]
+fn only_the_points_that_are_asked_for_are_compared() {
+    let all = compare(&base(), &later(|point| long(point, 1.3)), &Options::default());
+    let keys = Some(all.changed_keys());
+    let some = compare(&base(), &later(|_| 1.0), &with(|options| options.keys = keys));
+    assert_eq!(some.points.len(), 1);
+}
+
+/// A comparison with something of every kind.
+fn rich() -> Comparison {
+    let mut new = later(|point| match &*point.kernel {
+        "barrier" => 1.08,
+        "overlap" => 0.9,
+        _ => long(point, 1.3),
+    });
+    for (index, run) in new.iter_mut().enumerate() {
+        let shift = if index % 2 == 0 { 1.15 } else { 0.85 };
+        scale(run, |point| if point.kernel == "barrier" { shift } else { 1.0 });
+        run.points.retain(|point| point.variant.as_deref() != Some("overlapped"));
+        run.run.as_mut().unwrap().machines[0].cpu.governor = Some("powersave".into());
+        run.run.as_mut().unwrap().fingerprint = "another".into();
+    }
+    let mut base = base();
+    let models = |factor: f64| {
+        let points = crate::models::tests::thesis();
+        let mut model = crate::models::models(&points.iter().collect::<Vec<_>>(), &[]).remove(0);
+        for parameter in &mut model.fits[0].parameters {
+            parameter.value = parameter.value.map(|value| factor * value);
+            parameter.low = parameter.value.map(|value| 0.95 * value);
+            parameter.high = parameter.value.map(|value| 1.05 * value);
+        }
+        vec![model]
+    };
+    base.iter_mut().for_each(|run| run.models = models(1.0));
+    new.iter_mut().for_each(|run| run.models = models(1.3));
+    let mut found = compare(&base, &new, &Options::default());
+    found.set_control(&compare(&base, &launches(3, 40, |_| 1.0), &Options::default()));
+    found
+}
+
+#[test]
+fn comparisons_look_as_they_did() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
+    for (name, file) in [
+        ("text", "compare-text.txt"),
+        ("markdown", "compare-markdown.md"),
+        ("junit", "compare-junit.xml"),
+    ] {
+        fixture::check_golden(&folder.join(file), &find(name).unwrap().render(&rich()));
+    }
+}
+
+#[test]
+fn a_json_comparison_has_the_numbers_that_it_had() {
+    let text = find("json").unwrap().render(&rich());
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["schema"], "comet.comparison/1");
+    let rounded: Vec<String> = text.lines().map(rounded).collect();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/compare-json.json");
+    fixture::check_golden(&path, &(rounded.join("\n") + "\n"));
+}
+
+/// `line` with six digits of its number: logarithms differ in their last ones from system to
+/// system, and what should be 0 is not quite.
+fn rounded(line: &str) -> String {
+    let number = line.split_once(": ").map(|(_, value)| value.trim_end_matches(','));
+    let Some(number) = number.filter(|number| number.contains('.')) else { return line.into() };
+    let Ok(value) = number.parse::<f64>() else { return line.into() };
+    let short = if value.abs() < 1e-9 { "0.0".into() } else { format!("{value:.5e}") };
+    line.replace(number, &short)
+}
+
+#[test]
+fn what_xml_reads_as_its_own_is_escaped() {
+    let mut found = rich();
+    found.points[0].verdict = Verdict::Inconclusive;
+    found.points[0].why = Some("a < b & \"c\"\u{1b}".into());
+    let text = find("junit").unwrap().render(&found);
+    assert!(text.contains("message=\"a &lt; b &amp; &quot;c&quot;U+001B\""), "{text}");
+}

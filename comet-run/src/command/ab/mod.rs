@@ -1,0 +1,183 @@
+//! `ab`: two commands in turn, several launches each, and what they measured held against each
+//! other.
+//!
+//! Launches go A B B A A B …, so that each has a neighbour of the other side, and what slowly
+//! changes on the machine falls on both. Points that seem to have changed are looked for again in
+//! as many fresh launches, and only what shows twice is a change.
+
+mod launch;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use comet_report::compare::{Comparison, Options, compare};
+use comet_report::runs::RunRecords;
+
+use self::launch::Launch;
+use super::compare::{JudgementArgs, conclude};
+use crate::exit;
+use crate::launcher::Launcher;
+use crate::signals::Signals;
+use crate::terminal;
+use crate::values::parse_positive_time;
+
+/// Folder of results that the user does not name; a number follows.
+const FOLDER: &str = "comet-results/ab-";
+
+/// What `ab` takes.
+#[derive(Debug, Args)]
+#[command(override_usage = "comet-run ab [OPTIONS] -- COMMAND_A... -- COMMAND_B...")]
+pub(crate) struct AbArgs {
+    /// Launches of each command
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) launches: u32,
+    /// New folder for result files and logs [default: comet-results/ab-1, or the next number]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Time after which a launch is killed with all of its processes
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_positive_time)]
+    pub(crate) timeout: Duration,
+    /// Do not look again for changes in fresh launches
+    #[arg(long)]
+    pub(crate) no_confirm: bool,
+    #[command(flatten)]
+    pub(crate) judgement: JudgementArgs,
+    /// Two commands, with -- between them; each writes its results into the file that COMET_OUT names, as comet-run does, or that stands for the word {out}
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) commands: Vec<String>,
+}
+
+/// Runs both commands and compares them; returns the exit code.
+///
+/// # Errors
+/// If the command line lacks a command, if a launcher started this process, if a command fails or
+/// writes no results, or if a file cannot be written.
+pub(super) fn ab(args: &AbArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    if let Some(Launcher { name, .. }) = launcher {
+        return Err(exit::refuse(
+            exit::TRANSPORT,
+            format!("{name} started ab, which starts jobs itself (write {name} into its commands)"),
+        ));
+    }
+    let [base, new] = split(&args.commands)?;
+    let signals = Signals::catch().context("cannot catch signals")?;
+    let folder = make_folder(args.out.as_deref())?;
+    let bench = Bench { args, commands: [base, new], folder: &folder, signals: &signals };
+    let mut comparison = bench.round("", 0, Options::default())?;
+    let keys = comparison.changed_keys();
+    if !keys.is_empty() && !args.no_confirm {
+        terminal::note(&format!("{} points seem to have changed: looking again", keys.len()));
+        let keys = Some(keys);
+        let again = bench.round("again: ", 1, Options { keys, ..Options::default() })?;
+        comparison.confirm(&again);
+    }
+    let code = conclude(&comparison, &args.judgement)?;
+    terminal::note(&format!("results: {}", folder.display()));
+    Ok(code)
+}
+
+/// The two commands, each at least one word.
+///
+/// # Errors
+/// If they are not two.
+fn split(words: &[String]) -> anyhow::Result<[&[String]; 2]> {
+    let commands: Vec<&[String]> = words.split(|word| word == "--").collect();
+    match commands[..] {
+        [base, new] if !base.is_empty() && !new.is_empty() => Ok([base, new]),
+        _ => Err(exit::usage(format!(
+            "ab takes two commands, got {} (write ab -- COMMAND_A -- COMMAND_B)",
+            commands.iter().filter(|command| !command.is_empty()).count()
+        ))),
+    }
+}
+
+/// Makes the folder `wanted`, or one with the next free number.
+///
+/// # Errors
+/// If it holds something already, or cannot be made.
+fn make_folder(wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let is_empty = |path: &Path| path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+    if let Some(path) = wanted.filter(|path| path.exists() && !is_empty(path)) {
+        let path = path.display();
+        return Err(exit::usage(format!(
+            "{path} holds something already (name a new folder with --out)"
+        )));
+    }
+    let mut numbered = (1..).map(|number: u32| PathBuf::from(format!("{FOLDER}{number}")));
+    let next = || numbered.find(|path| !path.exists()).expect("numbers do not end");
+    let path = wanted.map_or_else(next, Path::to_owned);
+    let cannot = || format!("cannot make the folder {} (name another with --out)", path.display());
+    std::fs::create_dir_all(&path).with_context(cannot)?;
+    // Commands may change their folder.
+    std::path::absolute(&path).with_context(cannot)
+}
+
+/// Two commands that take turns.
+struct Bench<'a> {
+    args: &'a AbArgs,
+    commands: [&'a [String]; 2],
+    folder: &'a Path,
+    signals: &'a Signals,
+}
+
+impl Bench<'_> {
+    /// Launches each command as often as wanted, and compares what they measured. `n_before` rounds
+    /// came before this one.
+    fn round(&self, title: &str, n_before: u32, options: Options) -> anyhow::Result<Comparison> {
+        let n_all = 2 * self.args.launches;
+        let mut sides: [Vec<RunRecords>; 2] = Default::default();
+        for index in 0..n_all {
+            let side = side(index);
+            let (number, letter) = (index + 1, ["a", "b"][side]);
+            terminal::note(&format!("{title}launch {number} of {n_all}: {letter}"));
+            let name = format!("{:02}-{letter}", n_before * n_all + number);
+            sides[side].extend(self.launch(side, &name)?);
+        }
+        let [base, new] = &sides;
+        let margin = self.args.judgement.margin;
+        Ok(compare(base, new, &Options { margin, is_paired: true, ..options }))
+    }
+
+    fn launch(&self, side: usize, name: &str) -> anyhow::Result<Vec<RunRecords>> {
+        let file = |ending: &str| self.folder.join(format!("{name}.{ending}"));
+        let launch = Launch {
+            words: self.commands[side],
+            out: &file("jsonl"),
+            log: &file("log"),
+            timeout: self.args.timeout,
+            signals: self.signals,
+        };
+        launch.run()
+    }
+}
+
+/// Whose turn it is, as in A B B A A B B A: that of the base (0), or of the other (1).
+fn side(index: u32) -> usize {
+    usize::from(index % 4 == 1 || index % 4 == 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_launch_has_a_neighbour_of_the_other_side() {
+        let sides: Vec<usize> = (0..8).map(side).collect();
+        assert_eq!(sides, [0, 1, 1, 0, 0, 1, 1, 0]);
+        assert!(sides.chunks(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn two_commands_stand_between_dashes() {
+        let words = |line: &str| -> Vec<String> { line.split(' ').map(Into::into).collect() };
+        let both = words("one -n 2 -- two");
+        let [base, new] = split(&both).unwrap();
+        assert_eq!((base, new), (&words("one -n 2")[..], &words("two")[..]));
+        for line in ["one", "one --", "-- two", "one -- two -- three"] {
+            let error = split(&words(line)).unwrap_err();
+            assert_eq!(exit::code_of(&error), exit::USAGE, "{line}");
+        }
+    }
+}
