@@ -48,6 +48,7 @@ pub mod pattern;
 pub mod placement;
 mod real;
 pub mod refine;
+pub mod rounds;
 pub mod sample;
 pub mod stats;
 pub mod sweep;

@@ -27,10 +27,32 @@ impl Daxpy {
     /// Computes `y = a x + y` once, as work that `t` knows of.
     #[inline]
     pub(crate) fn run<T: Transport>(&mut self, t: &T) {
-        let work = Work::Daxpy { n: self.x.len() };
-        // The black boxes hide the factor and make the sum needed, so that no run is left out.
-        t.compute(work, || daxpy(black_box(A), &self.x, &mut self.y));
-        black_box(&mut self.y);
+        self.run_often(t, 1);
+    }
+
+    /// Computes `y = a x + y` so many times, as one piece of work that `t` knows of.
+    #[inline]
+    pub(crate) fn run_often<T: Transport>(&mut self, t: &T, n_runs: usize) {
+        let work = Work::Daxpy { n: n_runs * self.x.len() };
+        t.compute(work, || {
+            for _ in 0..n_runs {
+                // The black boxes hide the factor and make the sum needed, so that no run is left
+                // out.
+                daxpy(black_box(A), &self.x, &mut self.y);
+                black_box(&mut self.y);
+            }
+        });
+    }
+
+    /// What every element of `y` is after so many runs, while that is exact.
+    #[expect(clippy::cast_precision_loss, reason = "a number of runs is far below 2^53")]
+    pub(crate) fn value_after(n_runs: usize) -> f64 {
+        1.0 + A * n_runs as f64
+    }
+
+    /// The vector `y`.
+    pub(crate) fn into_sum(self) -> Vec<f64> {
+        self.y
     }
 }
 
@@ -56,10 +78,12 @@ mod tests {
     fn each_run_adds_the_factor_once() {
         comet_core::local::run_alone(|t| {
             let mut daxpy = Daxpy::new(3);
-            for _ in 0..1024 {
+            for _ in 0..24 {
                 daxpy.run(t);
             }
-            assert_eq!(daxpy.y, [2.0; 3]);
+            daxpy.run_often(t, 1000);
+            assert_eq!(Daxpy::value_after(1024), 2.0);
+            assert_eq!(daxpy.into_sum(), [2.0; 3]);
         });
     }
 

@@ -4,15 +4,17 @@ use comet_core::context::{Context, Method, Pace};
 use comet_core::definition::Definition;
 use comet_core::event::History;
 use comet_core::kernel::{
-    Case, HOPS, Kernel, KernelError, KernelInfo, LENGTH_BYTES, MAX_AXES, Profile,
+    Axis, Case, HOPS, Kernel, KernelError, KernelInfo, LENGTH_BYTES, MAX_AXES, Profile,
 };
 use comet_core::local::{self, Local};
+use comet_core::rounds;
 use comet_core::stats::Summary;
 use comet_core::sweep;
 use comet_core::topology::Topology;
 use comet_core::transport::{Source, Tag, Transport};
 
 use crate::comet::echo;
+use crate::health::pairs::ROUND;
 use crate::model::pairs::PAIRS;
 use crate::roles::TEST_NODE;
 
@@ -75,14 +77,22 @@ fn admitted_cases(kernel: &dyn Kernel<Local>, n_ranks: usize) -> Vec<Case> {
     let mut cases = vec![Case::new(kernel.info(), &[])];
     for used in kernel.info().axes {
         let Some(text) = used.sweep(Profile::Quick) else { continue };
-        let max = if *used.axis == PAIRS { n_ranks / 2 } else { topology.max_hops(TEST_NODE) };
-        let values = sweep::parse(text, Some(max as u64)).unwrap();
+        let values = sweep::parse(text, Some(max(used.axis, &topology) as u64)).unwrap();
         let with_each = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
         cases = cases.into_iter().flat_map(with_each).collect();
     }
     cases.retain(|case| (case.info.admits)(case, &topology).is_ok());
     let history = echo_history();
     cases.into_iter().map(|case| kernel.resolve(case, &history).unwrap()).collect()
+}
+
+/// What `max` stands for in the sweeps of `axis`.
+fn max(axis: &Axis, topology: &Topology) -> usize {
+    match topology.n_ranks() {
+        n_ranks if *axis == PAIRS => n_ranks / 2,
+        n_ranks if *axis == ROUND => rounds::count(n_ranks),
+        _ => topology.max_hops(TEST_NODE),
+    }
 }
 
 /// Verifies, measures and verifies; how many samples this rank took of each series.
@@ -108,7 +118,9 @@ fn check_samples(case: &Case, of_ranks: &[Vec<usize>]) {
         let n_sampling = of_ranks.iter().filter(|of_series| of_series[index] > 0).count();
         let expected = match series.definition {
             Definition::Completion if case.find(&PAIRS).is_some() => 2 * case.length(&PAIRS),
-            Definition::Completion => n_ranks,
+            Definition::Completion | Definition::MaxLocal => n_ranks,
+            // A rank without a pair rests.
+            Definition::LoopMean => n_ranks - n_ranks % 2,
             _ => 1,
         };
         let label = format!("{} of {} on {n_ranks} ranks", series.name, case.label());
@@ -135,7 +147,7 @@ fn assert_mismatch(
 }
 
 fn all_kernels() -> Vec<&'static dyn Kernel<Local>> {
-    [crate::comet(), crate::naive(), crate::parkbench(), crate::model()].concat()
+    [crate::comet(), crate::naive(), crate::parkbench(), crate::model(), crate::health()].concat()
 }
 
 #[test]
@@ -144,7 +156,8 @@ fn ids_are_unique_and_name_their_suite() {
     for id in &ids {
         let (suite, name) = id.split_once('/').expect("an id is suite/name");
         assert!(
-            ["comet", "naive", "parkbench", "model"].contains(&suite) && !name.contains('/'),
+            ["comet", "naive", "parkbench", "model", "health"].contains(&suite)
+                && !name.contains('/'),
             "{id}"
         );
     }

@@ -6,6 +6,7 @@
 //!   naive       its collectives over point-to-point messages alone     naive()
 //!   parkbench   the low-level communication kernels of PARKBENCH       parkbench()
 //!   model       what models of the machine follow from                 model()
+//!   health      what tells ranks, hosts and links that stand out       health()
 //! ```
 //!
 //! A kernel is one file in its suite's folder and one line in its suite's list.
@@ -27,6 +28,7 @@ pub mod comet;
 mod daxpy;
 #[cfg(test)]
 mod harness;
+pub mod health;
 pub mod model;
 pub mod parkbench;
 mod polynomial;
@@ -43,6 +45,8 @@ use crate::comet::echo::Echo;
 use crate::comet::exchange::Exchange;
 use crate::comet::overlap::Overlap;
 use crate::comet::reduction::Reduction;
+use crate::health::noise::Noise;
+use crate::health::pairs::AllPairs;
 use crate::model::injection::Injection;
 use crate::model::pairs::Pairs;
 use crate::parkbench::comms1::Comms1;
@@ -92,4 +96,10 @@ pub fn parkbench<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
 #[must_use]
 pub fn model<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
     const { &[&Injection, &Pairs] }
+}
+
+/// The suite `health`: what tells ranks, hosts and links that stand out from the others.
+#[must_use]
+pub fn health<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
+    const { &[&AllPairs, &Noise] }
 }

@@ -323,11 +323,15 @@ fn world(placements: &[RankPlacement], topology: &Topology) -> World {
     }
 }
 
+/// The most ranks of a simulated network whose distances are written as a table.
+const MAX_TABLE_RANKS: usize = 128;
+
 fn hops(topology: &Topology) -> Hops {
     let ranks = || 0..topology.n_ranks();
     let row = |from| ranks().map(|to| topology.hops(from, to)).collect();
-    let is_table = topology.metric() == "table";
-    let table = is_table.then(|| ranks().map(row).collect());
+    let is_told_by_name = matches!(topology.metric(), "hypercube" | "flat");
+    let is_small = topology.metric() == "table" || topology.n_ranks() <= MAX_TABLE_RANKS;
+    let table = (!is_told_by_name && is_small).then(|| ranks().map(row).collect());
     Hops { metric: topology.metric().into(), diameter: diameter(topology), table }
 }
 

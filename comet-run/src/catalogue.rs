@@ -15,6 +15,7 @@ pub(crate) fn kernels<T: Transport>() -> Vec<&'static dyn Kernel<T>> {
         comet_kernels::naive(),     // Collectives over point-to-point messages, for comparison.
         comet_kernels::parkbench(), // The low-level communication kernels of PARKBENCH.
         comet_kernels::model(),     // What models of the machine follow from.
+        comet_kernels::health(),    // What tells ranks and links that stand out.
     ]
     .concat()
 }
@@ -42,7 +43,7 @@ mod tests {
         let ids: HashSet<String> = infos.iter().map(|info| info.id()).collect();
         assert_eq!(ids.len(), infos.len());
         let suites = suites(&infos);
-        assert_eq!(suites, ["comet", "matrix", "naive", "parkbench", "model"]);
+        assert_eq!(suites, ["comet", "matrix", "naive", "parkbench", "model", "health"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::backend::{BACKENDS, OPTIONAL};
 use crate::command::ab::AbArgs;
 use crate::command::compare::CompareArgs;
 use crate::command::export::ExportArgs;
+use crate::command::health::HealthArgs;
 use crate::exit;
 use crate::method::MethodArgs;
 use crate::values::{
@@ -85,6 +86,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run two commands in turn, several launches each, and compare what they measured
     Ab(AbArgs),
+    /// Measure all pairs of ranks, the barrier and the noise, and name what stands out
+    Health(HealthArgs),
     /// Convert result files for another program
     Export(ExportArgs),
     /// Print the JSON schema of result files
@@ -456,7 +459,9 @@ mod tests {
     fn no_kernel_suite_or_alias_is_called_like_a_command() {
         let command = Cli::command();
         let infos = catalogue::infos();
-        let names = infos.iter().flat_map(|info| [info.name, info.suite]);
+        // The command `health` is about the suite of that name: it measures and judges it.
+        let suites = infos.iter().map(|info| info.suite).filter(|suite| *suite != "health");
+        let names = infos.iter().map(|info| info.name).chain(suites);
         for name in names.chain(infos.iter().flat_map(|info| info.aliases).copied()) {
             assert!(command.find_subcommand(name).is_none(), "{name} is a command");
         }

@@ -18,6 +18,10 @@ pub(crate) struct MethodArgs {
     /// How samples of the ranks make one value, D1 to D9 or a name like max_local, where all ranks take part in an operation [default: that of the kernel, or of the rules]
     #[arg(long, value_name = "ID", value_parser = parse_definition)]
     pub(crate) definition: Option<Definition>,
+    /// Whether the definition is meant for those kernels alone that admit it, which goes without a
+    /// note.
+    #[arg(skip)]
+    pub(crate) is_for_some: bool,
     /// How ranks start a sample together: none, barrier, double-barrier, dissemination, window [default: window if each rank has a core, or else barrier]
     #[arg(long, value_name = "HOW", value_parser = parse_sync)]
     pub(crate) sync: Option<Sync>,

@@ -5,8 +5,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{Axis, AxisUse, Case, HOPS, KernelInfo, Profile};
+use comet_core::rounds;
 use comet_core::sweep;
 use comet_core::topology::Topology;
+use comet_kernels::health::pairs::ROUND;
 use comet_kernels::model::pairs::PAIRS;
 
 use crate::exit;
@@ -149,10 +151,13 @@ fn values(
 
 /// What `max` stands for on `axis`, where it means anything.
 fn max(axis: &Axis, topology: &Topology) -> Option<u64> {
-    if *axis == HOPS {
-        return Some(topology.max_hops(0) as u64);
-    }
-    (*axis == PAIRS).then(|| topology.n_ranks() as u64 / 2)
+    let max = match topology.n_ranks() {
+        _ if *axis == HOPS => topology.max_hops(0),
+        n_ranks if *axis == PAIRS => n_ranks / 2,
+        n_ranks if *axis == ROUND => rounds::count(n_ranks),
+        _ => return None,
+    };
+    Some(max as u64)
 }
 
 #[cfg(test)]
@@ -214,6 +219,16 @@ mod tests {
         };
         check(8, Some(4));
         check(5, Some(2));
+        check(1, Some(0));
+    }
+
+    #[test]
+    fn the_last_round_is_that_in_which_the_last_pairs_meet() {
+        let check = |n_ranks, expected| {
+            assert_eq!(max(&ROUND, &Topology::hypercube(n_ranks)), expected);
+        };
+        check(8, Some(7));
+        check(5, Some(5));
         check(1, Some(0));
     }
 

@@ -8,6 +8,7 @@ mod compare;
 mod exports;
 mod failures;
 mod formats;
+mod health;
 mod launchers;
 mod method;
 mod processes;

@@ -20,7 +20,7 @@ pub use junit::Junit;
 pub use models::ModelTable;
 pub use openmetrics::OpenMetrics;
 pub use table::Table;
-pub(crate) use table::TableWriter;
+pub(crate) use table::{TableWriter, digits};
 
 use std::io::{self, Write};
 

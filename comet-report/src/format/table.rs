@@ -419,7 +419,7 @@ fn figure_digits(value: f64) -> String {
 }
 
 /// `value` with five digits, as far as they are behind the point.
-fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     let n_decimals = match value {
         _ if value < 10.0 => 4,
         _ if value < 100.0 => 3,

@@ -201,7 +201,8 @@ pub struct Hops {
     pub metric: String,
     /// The largest one.
     pub diameter: usize,
-    /// Number of links from rank to rank, where it is a table of the user's.
+    /// Number of links from rank to rank: of a table of the user's, and of a torus or a fat tree of
+    /// at most 128 ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Vec<Vec<usize>>>,
 }

@@ -7,6 +7,7 @@ pub(crate) mod compare;
 mod completions;
 pub(crate) mod export;
 mod fit;
+pub(crate) mod health;
 mod list;
 mod machines;
 mod man;

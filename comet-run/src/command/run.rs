@@ -35,6 +35,19 @@ use crate::terminal;
 /// # Errors
 /// If the command line contradicts itself, or if the ranks or the result file cannot be made.
 pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    measure(args, launcher, |_, _, code| Ok(code))
+}
+
+/// Measures what is selected; returns what `conclude` makes of the exit code, on each process of
+/// the job, with the result file that is kept.
+///
+/// # Errors
+/// Those of [`run`] and of `conclude`.
+pub(super) fn measure(
+    args: &RunArgs,
+    launcher: Option<&Launcher>,
+    conclude: impl FnOnce(&dyn Job, Option<&Path>, u8) -> anyhow::Result<u8>,
+) -> anyhow::Result<u8> {
     refuse_document(&args.output.format)?;
     let backend = backend::find(&args.world, launcher)?;
     let corrupt = super::corrupt(args.inject.as_deref())?;
@@ -66,7 +79,7 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
     if let Some(path) = file.kept().filter(|_| !args.output.quiet || code != exit::OK) {
         terminal::note(&format!("results: {}", path.display()));
     }
-    Ok(code)
+    conclude(&*job, file.kept(), code)
 }
 
 /// Refuses a format that is one document, which nobody can print before the run is over.
@@ -143,7 +156,7 @@ impl Common<'_> {
 
     /// A note for a kernel that cannot be measured by the definition that the user asks for.
     fn keeps_its_own(&self, info: &KernelInfo) -> Option<String> {
-        let wanted = self.args.method.definition?;
+        let wanted = self.args.method.definition.filter(|_| !self.args.method.is_for_some)?;
         let own = info.series.first()?.definition;
         let is_strange = wanted != own && !info.admits_definition(wanted);
         is_strange.then(|| {

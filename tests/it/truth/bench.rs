@@ -82,6 +82,7 @@ fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
         comet_kernels::naive(),
         comet_kernels::parkbench(),
         comet_kernels::model(),
+        comet_kernels::health(),
     ]
     .concat()
 }

@@ -6,8 +6,10 @@
 
 use comet_core::context::Pace;
 use comet_core::kernel::{Case, HOPS, LENGTH_BYTES, LOCAL_N, Timing, VECTOR_LENGTH};
+use comet_core::rounds;
 use comet_core::topology::Neighbours;
 use comet_core::transport::Rank;
+use comet_kernels::health::pairs::ROUND;
 use comet_kernels::model::pairs::PAIRS;
 use comet_kernels::parkbench::poly1::ORDER;
 
@@ -103,6 +105,12 @@ fn operation(script: &Script<'_>, case: &Case, series: &str) -> Option<Vec<Step>
             let peer = peer(&script, 1)?;
             unblocked(&mut script, peer, n_bytes, Some(n_values));
         }
+        ("health", "pairs") => {
+            let peer = rounds::partner(script.rank, script.n_ranks(), case.length(&ROUND))?;
+            round_trip(&mut script, peer, n_bytes);
+        }
+        // 400 sums of 1000 doubles.
+        ("health", "noise") => script.daxpy(400_000),
         (_, "pairs") => pairs(&mut script, case.length(&PAIRS), n_bytes),
         ("model", train) => {
             injection(&mut script, train, n_bytes, n_values)?;

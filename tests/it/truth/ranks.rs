@@ -11,9 +11,11 @@ fn cases(bench: &Bench) -> Vec<Case> {
     let small = |id: &str| match id {
         "comet/echo" => vec![vec![1, 8], vec![1, 300]],
         "model/pairs" => vec![vec![1, 300]],
+        "health/pairs" => vec![vec![2, 300]],
         "comet/exchange" => vec![vec![1, 300]],
         "comet/overlap" => vec![vec![300, 50]],
         "comet/barrier" | "naive/barrier" | "parkbench/synch1" => vec![vec![]],
+        "health/noise" => vec![vec![1]],
         "parkbench/poly1" | "parkbench/poly3" => vec![vec![7, 2]],
         // A message between any two ranks is a million of them between a thousand.
         "parkbench/comms3" if bench.topology.n_ranks() > 100 => vec![],

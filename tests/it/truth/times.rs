@@ -40,6 +40,10 @@ fn cases(bench: &Bench) -> Vec<Case> {
         if bench.machine.network.switching != Some(Switching::CutThrough) {
             [1, 2, 4].iter().for_each(|n_pairs| add("model/pairs", &[*n_pairs, n_bytes]));
         }
+        // Pairs of a round that share links ask for them at the same moment.
+        if bench.machine.network.switching.is_none() {
+            [1, 2, 5].iter().for_each(|round| add("health/pairs", &[*round, n_bytes]));
+        }
         // Where a circuit ends that many messages wait for, they take its links at one moment, and
         // no law says who is first.
         if bench.machine.network.switching != Some(Switching::Circuit) {
@@ -62,6 +66,7 @@ fn cases(bench: &Bench) -> Vec<Case> {
     add("comet/barrier", &[]);
     add("naive/barrier", &[]);
     add("parkbench/synch1", &[]);
+    add("health/noise", &[1]);
     LENGTHS[..5].iter().for_each(|n_bytes| add("comet/contention", &[*n_bytes]));
     cases
 }
@@ -119,7 +124,12 @@ fn since_first(samples: &[Sample]) -> Vec<(u64, u64)> {
 
 /// The value of one sample by its definition in `METHODOLOGY.md`.
 fn value_ns(definition: Definition, of_ranks: &[Sample], repetitions: u32) -> f64 {
-    let longest_ns = since_first(of_ranks).into_iter().map(|(_, end_ns)| end_ns).max();
+    let is_local = matches!(definition, Definition::LoopMean | Definition::MaxLocal);
+    let longest_ns = if is_local {
+        of_ranks.iter().map(|sample| sample.end_ns - sample.start_ns).max()
+    } else {
+        since_first(of_ranks).into_iter().map(|(_, end_ns)| end_ns).max()
+    };
     let each_ns = longest_ns.expect("a rank samples") as f64 / f64::from(repetitions);
     if definition == Definition::HalfRoundTrip { each_ns / 2.0 } else { each_ns }
 }

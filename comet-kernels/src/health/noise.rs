@@ -1,0 +1,96 @@
+//! Noise: how long a fixed piece of work takes on each rank, again and again; whatever it takes
+//! longer at times was taken from it.
+//!
+//! **Source**: Petrini, Kerbyson and Pakin, "The Case of the Missing Supercomputer Performance"
+//! (2003); the fixed work quanta of Sottile and Minnich (2004).
+//!
+//! **Pattern**
+//! ```text
+//!   each rank   400 x (y = a x + y) over 1000 doubles, in its first-level cache; no messages
+//! ```
+//! **Timed** (all ranks): the work, once. A common start before it is not timed.
+//!
+//! **Reports**: the time on the slowest rank. The record has the samples of every rank, whose upper
+//! percentiles over their median are its noise.
+//!
+//! **Parameters**: `part`, the number of the observation: a case has few samples, and what happens
+//! rarely needs many.
+//!
+//! **Verified by**: the values of the vector on each rank, which grow exactly.
+//!
+//! **Caution**: ranks that share a core are each other's noise. A rank is watched for as long as
+//! its samples last, which is much less than the time of the run.
+
+use comet_core::context::Context;
+use comet_core::definition::{Definition, Quantity};
+use comet_core::kernel::{Axis, AxisUse, Case, Kernel, KernelError, KernelInfo, Series, Timing};
+use comet_core::transport::Transport;
+
+use crate::daxpy::Daxpy;
+
+/// Number of the observation.
+pub static PART: Axis =
+    Axis { name: "part", summary: "number of the observation, of several alike", labels: &[] };
+
+/// Doubles of each of the two vectors, which both fit into a first-level cache.
+const VECTOR_LENGTH: usize = 1000;
+/// Sums of the two vectors in one piece of work: about a tenth of a millisecond.
+const N_RUNS: usize = 400;
+
+/// The kernel `health/noise`; see the [module](self).
+#[derive(Clone, Copy, Debug)]
+pub struct Noise;
+
+static INFO: KernelInfo = KernelInfo {
+    suite: "health",
+    name: "noise",
+    summary: "A fixed piece of work on each rank, without communication",
+    source: "Petrini et al. 2003, The Case of the Missing Supercomputer Performance",
+    class: "compute",
+    aliases: &["FWQ"],
+    axes: &[AxisUse { axis: &PART, sweeps: ["1..20", "1..20", "1..100"] }],
+    series: &[Series {
+        name: "noise",
+        quantity: Quantity::OpTime,
+        definition: Definition::MaxLocal,
+        quote_minimum: false,
+        bytes_per_op: |_| None,
+    }],
+    timing: Timing::Single,
+    admits: |_, _| Ok(()),
+    bytes_per_rank: |_| 16 * VECTOR_LENGTH as u64,
+    requires: &[],
+};
+
+impl<T: Transport> Kernel<T> for Noise {
+    fn info(&self) -> &'static KernelInfo {
+        &INFO
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, _case: &Case) -> Result<(), KernelError> {
+        let mut daxpy = Daxpy::new(VECTOR_LENGTH);
+        daxpy.run_often(cx.transport(), N_RUNS);
+        let expected = Daxpy::value_after(N_RUNS);
+        cx.check_values(&mut daxpy.into_sum(), |_| expected, "the piece of work")
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, _case: &Case) -> Result<(), KernelError> {
+        let mut daxpy = Daxpy::new(VECTOR_LENGTH);
+        cx.time(0, |t| {
+            daxpy.run_often(t, N_RUNS);
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness;
+
+    #[test]
+    fn noise_verifies_and_is_sampled_on_all_ranks() {
+        harness::check_kernel(&Noise);
+    }
+}

@@ -1,0 +1,152 @@
+//! All pairs: what each two ranks take for an echo, all of them in as few rounds as there can be.
+//!
+//! **Source**: all pairs as in the node checks of clusters (clusterkit, `mpiGraph`), in the rounds
+//! of [`comet_core::rounds`].
+//!
+//! **Pattern**, here round 1 of 4 ranks
+//! ```text
+//!   rank 0  ──OUT──►  rank 1        all pairs of the round at the same time; the lower rank begins,
+//!           ◄──BACK─                and of an odd number of ranks one has no part in a round
+//!   rank 2  ──OUT──►  rank 3
+//!           ◄──BACK─
+//! ```
+//! **Timed** (both ranks of each pair): a loop of echoes, as in `comet/echo`. Buffers are made
+//! before. The pairs of a round begin after one barrier, and do not wait for each other in between.
+//!
+//! **Reports**: the round trip on the slowest rank, and the bandwidth of its pair, 2 `length_bytes`
+//! / time. The record has the time of every rank (`ranks_ns`), and so of every pair.
+//!
+//! **Parameters**: `round` from 1 to their number, `length_bytes` of one message.
+//!
+//! **Verified by**: other test data of each rank; contents, source and length on both sides of each
+//! pair.
+//!
+//! **Caution**: pairs of a round may share links, and slow each other down; that is a matter of
+//! routes and not of health. A pair that is done leaves the network to the others.
+
+use comet_core::context::Context;
+use comet_core::definition::{Definition, Quantity};
+use comet_core::kernel::{
+    Axis, AxisUse, Case, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
+};
+use comet_core::rounds;
+use comet_core::topology::Topology;
+use comet_core::transport::{Rank, Transport};
+
+use crate::comet::echo::{bounce, send_back, verify_partner, verify_tester};
+use crate::roles::{Role, require_ranks};
+
+/// Number of the round; `max` in its sweeps is the last one of the ranks.
+pub static ROUND: Axis = Axis {
+    name: "round",
+    summary: "number of the round, in each of which a rank meets another one",
+    labels: &[],
+};
+
+/// The kernel `health/pairs`; see the [module](self).
+#[derive(Clone, Copy, Debug)]
+pub struct AllPairs;
+
+static INFO: KernelInfo = KernelInfo {
+    suite: "health",
+    name: "pairs",
+    summary: "Echoes between all pairs of ranks, in rounds of disjoint pairs",
+    source: "node checks of clusters: clusterkit, mpiGraph",
+    class: "p2p",
+    aliases: &["mpiGraph"],
+    axes: &[
+        AxisUse { axis: &ROUND, sweeps: ["1..max"; 3] },
+        AxisUse { axis: &LENGTH_BYTES, sweeps: ["8,1Mi"; 3] },
+    ],
+    series: &[Series {
+        name: "pairs",
+        quantity: Quantity::OpTime,
+        definition: Definition::LoopMean,
+        quote_minimum: false,
+        bytes_per_op: |case| Some(2 * case.value(&LENGTH_BYTES)),
+    }],
+    timing: Timing::Batched,
+    admits,
+    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES),
+    requires: &[],
+};
+
+fn admits(case: &Case, topology: &Topology) -> Result<(), String> {
+    require_ranks(topology, 2)?;
+    let (round, n_rounds) = (case.length(&ROUND), rounds::count(topology.n_ranks()));
+    if (1..=n_rounds).contains(&round) {
+        return Ok(());
+    }
+    let n_ranks = topology.n_ranks();
+    Err(format!("{n_ranks} ranks have no round {round} (use 1 to {n_rounds})"))
+}
+
+impl<T: Transport> Kernel<T> for AllPairs {
+    fn info(&self) -> &'static KernelInfo {
+        &INFO
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let length_bytes = case.length(&LENGTH_BYTES);
+        match role(cx.rank(), cx.topology().n_ranks(), case.length(&ROUND)) {
+            Some(Role::Tester(peer)) => verify_tester(cx, peer, length_bytes),
+            Some(Role::Partner(peer)) => verify_partner(cx, peer, length_bytes),
+            Some(Role::Alone) | None => Ok(()),
+        }
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
+        match role(cx.rank(), cx.topology().n_ranks(), case.length(&ROUND)) {
+            Some(Role::Tester(peer)) => cx.time(0, |t| bounce(t, peer, &mut message))?,
+            Some(Role::Partner(peer)) => cx.time(0, |t| send_back(t, peer, &mut message))?,
+            Some(Role::Alone) | None => (),
+        }
+        Ok(())
+    }
+}
+
+/// The role of `rank` in `round`: the lower one of a pair begins; `None` for one that rests.
+fn role(rank: Rank, n_ranks: usize, round: usize) -> Option<Role> {
+    let peer = rounds::partner(rank, n_ranks, round)?;
+    Some(if rank < peer { Role::Tester(peer) } else { Role::Partner(peer) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness;
+
+    #[test]
+    fn all_pairs_verify_and_are_sampled_on_their_ranks() {
+        harness::check_kernel(&AllPairs);
+    }
+
+    #[test]
+    fn all_pairs_notice_a_corrupting_transport() {
+        harness::check_corrupt_transport(&AllPairs);
+    }
+
+    #[test]
+    fn one_rank_of_an_odd_number_rests() {
+        let (tester, partner) = (|peer| Some(Role::Tester(peer)), |peer| Some(Role::Partner(peer)));
+        let check = |round, expected: [Option<Role>; 3]| {
+            assert_eq!([0, 1, 2].map(|rank| role(rank, 3, round)), expected, "round {round}");
+        };
+        check(1, [tester(1), partner(0), None]);
+        check(2, [tester(2), None, partner(0)]);
+        check(3, [None, tester(2), partner(1)]);
+    }
+
+    #[test]
+    fn rounds_that_the_ranks_do_not_have_are_refused() {
+        let check = |n_ranks, round, expected: Result<(), &str>| {
+            let found = admits(&Case::new(&INFO, &[round, 8]), &Topology::hypercube(n_ranks));
+            assert_eq!(found, expected.map_err(str::to_owned));
+        };
+        check(4, 3, Ok(()));
+        check(4, 4, Err("4 ranks have no round 4 (use 1 to 3)"));
+        check(5, 0, Err("5 ranks have no round 0 (use 1 to 5)"));
+        check(1, 1, Err("needs at least 2 ranks, there is 1"));
+    }
+}

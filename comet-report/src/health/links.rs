@@ -1,0 +1,135 @@
+//! The pairs of ranks at one message length: what they take, class by class, and which are slow.
+
+use std::collections::BTreeMap;
+
+use comet_core::stats::Summary;
+
+use super::outliers::Usual;
+use super::places::{Class, Places};
+use crate::pairs::{Reading, readings, world};
+use crate::record::Point;
+
+/// What the pairs of ranks take at one message length.
+#[derive(Clone, Debug)]
+pub struct OfLength {
+    /// Length of the messages.
+    pub length_bytes: u64,
+    /// The pairs that are equally far apart.
+    pub classes: Vec<OfClass>,
+    /// Every pair that could be compared, the lower rank first.
+    pub(super) pairs: Vec<Pair>,
+}
+
+/// What the pairs of one class take.
+#[derive(Clone, Debug)]
+pub struct OfClass {
+    /// How far apart they are.
+    pub class: Class,
+    /// Their one-way times in nanoseconds.
+    pub one_way_ns: Summary,
+    /// How many of them stand out; `None` if they are too few to compare.
+    pub n_slow: Option<usize>,
+}
+
+/// A pair that was compared with others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pair {
+    pub(super) ranks: [usize; 2],
+    /// How many times the median of its class it takes, if it stands out.
+    pub(super) slowness: Option<f64>,
+}
+
+/// The pairs in `points`, for each length in ascending order; a pair is slow that takes more than
+/// `factor` times the median of its class.
+pub(super) fn of_lengths(points: &[Point], places: &Places<'_>, factor: f64) -> Vec<OfLength> {
+    let mut lengths: BTreeMap<u64, Vec<Reading>> = BTreeMap::new();
+    for point in points {
+        let Some((_, length_bytes)) = world(point) else { continue };
+        // The rank that begins sees whole round trips, and nothing of what precedes them.
+        let of_pairs = readings(point).into_iter().filter(|reading| reading.rank < reading.peer);
+        lengths.entry(length_bytes).or_default().extend(of_pairs);
+    }
+    let of_length = |(length_bytes, readings): (u64, Vec<Reading>)| {
+        let mut classes: BTreeMap<Class, Vec<Reading>> = BTreeMap::new();
+        for reading in readings {
+            classes.entry(places.class(reading.rank, reading.peer)).or_default().push(reading);
+        }
+        let mut found = OfLength { length_bytes, classes: Vec::new(), pairs: Vec::new() };
+        classes.iter().for_each(|(class, readings)| found.compare(*class, readings, factor));
+        found
+    };
+    lengths.into_iter().map(of_length).collect()
+}
+
+impl OfLength {
+    /// Compares the pairs of a class with each other.
+    fn compare(&mut self, class: Class, readings: &[Reading], factor: f64) {
+        let medians_ns: Vec<f64> = readings.iter().map(|reading| reading.median_ns).collect();
+        let Some(one_way_ns) = Summary::of(&medians_ns) else { return };
+        let usual = Usual::of(&medians_ns, factor);
+        let pairs = usual.iter().flat_map(|usual| {
+            readings.iter().map(|reading| Pair {
+                ranks: [reading.rank, reading.peer],
+                slowness: usual.excess(reading.median_ns, reading.quartile_ns),
+            })
+        });
+        let pairs: Vec<Pair> = pairs.collect();
+        let n_slow = pairs.iter().filter(|pair| pair.slowness.is_some()).count();
+        self.classes.push(OfClass { class, one_way_ns, n_slow: usual.map(|_| n_slow) });
+        self.pairs.extend(pairs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture;
+    use super::*;
+    use crate::runs::RunRecords;
+
+    fn of_run(records: &RunRecords) -> OfLength {
+        let places = Places::of(records.run.as_deref());
+        of_lengths(&records.points, &places, 1.1).remove(0)
+    }
+
+    /// The slow pairs.
+    fn slow(length: &OfLength) -> Vec<[usize; 2]> {
+        let is_slow = |pair: &&Pair| pair.slowness.is_some();
+        length.pairs.iter().filter(is_slow).map(|pair| pair.ranks).collect()
+    }
+
+    #[test]
+    fn a_pair_is_compared_with_those_that_are_as_far_apart() {
+        // Ranks of one host take 100 ns, others 1000 ns, and one pair each takes longer.
+        let mut records = fixture::pairs(8, |a, b| match (a, b) {
+            (0, 1) => 150,
+            (2, 6) => 1200,
+            _ if a / 4 == b / 4 => 100,
+            _ => 1000,
+        });
+        fixture::on_hosts(&mut records, 4);
+        let length = of_run(&records);
+        assert_eq!(slow(&length), [[0, 1], [2, 6]]);
+        let classes: Vec<String> = length.classes.iter().map(|c| c.class.to_string()).collect();
+        assert_eq!(classes, ["one host", "two hosts"]);
+        assert!(length.classes.iter().all(|class| class.n_slow == Some(1)));
+    }
+
+    #[test]
+    fn classes_of_few_pairs_are_not_compared() {
+        let records = fixture::pairs(3, |a, _| 100 + 900 * a);
+        let length = of_run(&records);
+        assert_eq!((length.classes[0].n_slow, length.pairs.len()), (None, 0));
+        assert_eq!(length.classes[0].one_way_ns.n, 3);
+    }
+
+    #[test]
+    fn lengths_are_in_ascending_order_and_compared_apart() {
+        let mut records = fixture::pairs(4, |a, b| if (a, b) == (0, 3) { 2000 } else { 1000 });
+        records.points.iter_mut().for_each(|point| fixture::set(point, "length_bytes", 1024));
+        fixture::add_length(&mut records, 8, fixture::pairs(4, |_, _| 100));
+        let places = Places::of(None);
+        let lengths = of_lengths(&records.points, &places, 1.1);
+        let found: Vec<_> = lengths.iter().map(|l| (l.length_bytes, slow(l))).collect();
+        assert_eq!(found, [(8, vec![]), (1024, vec![[0, 3]])]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Is this machine healthy? What stands out among all pairs of ranks, and among their work.
+//!
+//! ```text
+//!   health/pairs ──► links ──► slow pairs ──┐             a rank, if most of its pairs are slow
+//!                      ▲                    ├─► suspects: a host, if most of its ranks are
+//!                   places                  │             a link, if nobody at its ends is
+//!   health/noise ──► work ──► slow, noisy ──┘
+//!   comet/barrier ──► barrier                            described, not judged
+//! ```
+//!
+//! Nothing is compared with what a machine should do, only its parts with each other: what all of
+//! them suffer from does not stand out.
+
+mod barrier;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod links;
+mod outliers;
+mod places;
+mod suspects;
+mod text;
+mod work;
+
+pub use barrier::Barrier;
+pub use links::{OfClass, OfLength};
+pub use places::Class;
+pub use suspects::{Part, Suspect};
+pub use work::Work;
+
+use serde_json::Value;
+
+use self::outliers::MIN_VALUES;
+use self::places::Places;
+use self::suspects::Suspects;
+use crate::pairs::world;
+use crate::runs::RunRecords;
+
+/// What a run of the suite `health` tells about its machine. Displays as a table, a line for each
+/// suspect, and a verdict.
+#[derive(Clone, Debug)]
+pub struct Health {
+    /// Number of ranks.
+    pub n_ranks: usize,
+    /// Number of hosts; 0 if nobody knows.
+    pub n_hosts: usize,
+    /// The pairs, by message length.
+    pub lengths: Vec<OfLength>,
+    /// The barrier, if it was measured.
+    pub barrier: Option<Barrier>,
+    /// The work of the ranks, if it was measured.
+    pub work: Option<Work>,
+    /// What stands out, from the largest part to the smallest.
+    pub suspects: Vec<Suspect>,
+    /// Pairs that are slow at some message lengths only: they may have shared a link with another
+    /// pair of their round.
+    pub noticed: Vec<Suspect>,
+    /// Why nobody is to be blamed by these times; `None` if they are good for that.
+    pub advisory: Option<String>,
+}
+
+impl Health {
+    /// What stands out in a run: what takes more than `factor` times (above 1) the median of its
+    /// kind, and lies apart from the others.
+    ///
+    /// `None` if the run holds no verified point of `health/pairs` or `health/noise`.
+    #[must_use]
+    pub fn of(records: &RunRecords, factor: f64) -> Option<Self> {
+        let RunRecords { run, points, .. } = records;
+        let places = Places::of(run.as_deref());
+        let lengths = links::of_lengths(points, &places, factor);
+        let work = work::of(points, factor);
+        if lengths.is_empty() && work.is_none() {
+            return None;
+        }
+        let mut suspects = Suspects::new(&places, factor);
+        lengths.iter().for_each(|of_length| suspects.add_pairs(of_length));
+        work.iter().for_each(|work| suspects.add_work(work));
+        let n_lengths = lengths.iter().filter(|of_length| !of_length.pairs.is_empty()).count();
+        let [suspects, noticed] = suspects.into_parts(n_lengths);
+        let of_points = || points.iter().find_map(world).map(|(n_ranks, _)| n_ranks);
+        Some(Self {
+            n_ranks: run.as_ref().map(|run| run.world.size).or_else(of_points).unwrap_or(0),
+            n_hosts: places.n_hosts(),
+            suspects,
+            noticed,
+            advisory: advisory(records),
+            barrier: barrier::of(points),
+            lengths,
+            work,
+        })
+    }
+
+    /// Whether something stands out, by times that are good for that.
+    #[must_use]
+    pub fn is_suspicious(&self) -> bool {
+        !self.suspects.is_empty() && self.advisory.is_none()
+    }
+
+    /// Whether there is something to compare: of two ranks there is one pair.
+    #[must_use]
+    pub fn is_comparison(&self) -> bool {
+        self.n_ranks >= MIN_VALUES || self.lengths.iter().any(|length| !length.pairs.is_empty())
+    }
+}
+
+/// Why times say more about the scheduler than about parts of the machine, if they do.
+fn advisory(records: &RunRecords) -> Option<String> {
+    let told = records.events.iter().find(|event| event.code == "oversubscribed");
+    let settings = records.run.as_ref().map(|run| &run.config);
+    let is_set =
+        settings.and_then(|config| config.get("oversubscribed")) == Some(&Value::Bool(true));
+    let plain = || "ranks share CPUs: times include scheduling".to_owned();
+    told.map(|event| event.message.clone()).or_else(|| is_set.then(plain))
+}
+
+#[cfg(test)]
+mod tests;

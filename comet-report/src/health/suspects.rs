@@ -1,0 +1,200 @@
+//! Who is to blame: ranks are slow if most of their pairs are, hosts if most of their ranks are, and
+//! links if nobody at their ends is.
+//!
+//! The pairs of a round are measured together, and a healthy pair is slow that shares a link with
+//! another one. At other lengths it rarely is, so that a pair alone is blamed only if it is slow at
+//! several lengths, and at all that were measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::links::{OfLength, Pair};
+use super::places::Places;
+use super::text::length;
+use super::work::Work;
+
+/// Something that stands out, and by what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspect {
+    /// What it is.
+    pub part: Part,
+    /// One clause for each reason.
+    pub reasons: Vec<String>,
+}
+
+/// A part of the machine, from the largest to the smallest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// All ranks of a host.
+    Host(String),
+    /// A rank, on the host that is named where there are several.
+    Rank(usize, Option<String>),
+    /// What lies between two hosts.
+    Link([String; 2]),
+    /// What lies between two ranks, on the hosts that are named where there are several.
+    Pair([usize; 2], Option<[String; 2]>),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(host) => write!(f, "host {host}"),
+            Self::Rank(rank, None) => write!(f, "rank {rank}"),
+            Self::Rank(rank, Some(host)) => write!(f, "rank {rank} on {host}"),
+            Self::Link([a, b]) => write!(f, "link {a} - {b}"),
+            Self::Pair([a, b], None) => write!(f, "link of ranks {a} - {b}"),
+            Self::Pair([a, b], Some([host_a, host_b])) => {
+                write!(f, "link of ranks {a} - {b} on {host_a} and {host_b}")
+            }
+        }
+    }
+}
+
+/// Parts that stand out, and by what.
+#[derive(Debug)]
+pub(super) struct Suspects<'a> {
+    places: &'a Places<'a>,
+    factor: f64,
+    found: BTreeMap<Part, Vec<String>>,
+}
+
+impl<'a> Suspects<'a> {
+    /// Nothing stands out yet; `factor` is above which a time does.
+    pub(super) fn new(places: &'a Places<'a>, factor: f64) -> Self {
+        Self { places, factor, found: BTreeMap::new() }
+    }
+
+    /// What stands out, from the largest to the smallest; then what does so only at some of the
+    /// `n_lengths` message lengths, and may have shared a link.
+    pub(super) fn into_parts(self, n_lengths: usize) -> [Vec<Suspect>; 2] {
+        let found = self.found.into_iter().map(|(part, reasons)| Suspect { part, reasons });
+        let is_certain = |suspect: &Suspect| match suspect.part {
+            Part::Pair(..) => n_lengths > 1 && suspect.reasons.len() == n_lengths,
+            _ => true,
+        };
+        let (certain, uncertain) = found.partition(is_certain);
+        [certain, uncertain]
+    }
+
+    /// Adds the ranks whose work stands out.
+    pub(super) fn add_work(&mut self, work: &Work) {
+        for (rank, excess) in &work.slow {
+            self.blame(self.rank(*rank), format!("computes {excess:.2} times as long as others"));
+        }
+        for (rank, tail) in &work.noisy {
+            let middle = work.tails.median;
+            let reason = format!(
+                "noise: the 99th percentile of its work is {tail:.2} times the median, on the \
+                 middle rank {middle:.2} times"
+            );
+            self.blame(self.rank(*rank), reason);
+        }
+    }
+
+    /// Adds what the slow pairs of `of_length` have in common.
+    pub(super) fn add_pairs(&mut self, of_length: &OfLength) {
+        let label = length(of_length.length_bytes);
+        let ranks = self.slow_ranks(&of_length.pairs);
+        let hosts = self.slow_hosts(&ranks);
+        let is_of_host = |rank: &usize| self.places.host(*rank).is_some_and(|h| hosts.contains(h));
+        let alone: Vec<usize> = ranks.iter().copied().filter(|rank| !is_of_host(rank)).collect();
+        for host in hosts {
+            let of_host = |rank: usize| self.places.host(rank) == Some(host);
+            let touches = |pair: &&Pair| pair.ranks.into_iter().any(of_host);
+            let reason = self.share(of_length.pairs.iter().filter(touches));
+            self.blame(Part::Host(host.into()), format!("{label}: {reason}"));
+        }
+        for rank in alone {
+            let touches = |pair: &&Pair| pair.ranks.contains(&rank);
+            let reason = self.share(of_length.pairs.iter().filter(touches));
+            self.blame(self.rank(rank), format!("{label}: {reason}"));
+        }
+        let rest = |pair: &&Pair| !pair.ranks.iter().any(|rank| ranks.contains(rank));
+        self.add_links(&of_length.pairs.iter().filter(rest).collect::<Vec<_>>(), &label);
+    }
+
+    /// Adds what lies between hosts or ranks that are not slow themselves.
+    fn add_links(&mut self, pairs: &[&Pair], label: &str) {
+        let mut links: BTreeMap<[&str; 2], Vec<&Pair>> = BTreeMap::new();
+        for pair in pairs {
+            if let Some(hosts) = self.hosts(pair.ranks) {
+                links.entry(hosts).or_default().push(pair);
+            }
+        }
+        links.retain(|_, of_link| of_link.len() > 1 && most_are_slow(of_link));
+        for (hosts, of_link) in &links {
+            let reason = self.share(of_link.iter().copied());
+            self.blame(Part::Link(hosts.map(Into::into)), format!("{label}: {reason}"));
+        }
+        for pair in pairs {
+            let hosts = self.hosts(pair.ranks);
+            let Some(slowness) = pair.slowness else { continue };
+            if !hosts.is_some_and(|hosts| links.contains_key(&hosts)) {
+                let part = Part::Pair(pair.ranks, self.names(pair.ranks));
+                self.blame(part, format!("{label}: {slowness:.2} times the median"));
+            }
+        }
+    }
+
+    /// Ranks most of whose pairs are slow, and more than one of them.
+    fn slow_ranks(&self, pairs: &[Pair]) -> BTreeSet<usize> {
+        let mut of_ranks: BTreeMap<usize, Vec<&Pair>> = BTreeMap::new();
+        for pair in pairs {
+            pair.ranks.into_iter().for_each(|r| of_ranks.entry(r).or_default().push(pair));
+        }
+        of_ranks.retain(|_, of_rank| of_rank.len() > 1 && most_are_slow(of_rank));
+        of_ranks.into_keys().collect()
+    }
+
+    /// Hosts most of whose ranks are among `slow`.
+    fn slow_hosts(&self, slow: &BTreeSet<usize>) -> BTreeSet<&'a str> {
+        let hosts: BTreeSet<&str> =
+            slow.iter().filter_map(|rank| self.places.host(*rank)).collect();
+        let is_slow = |host: &&str| {
+            let ranks = self.places.ranks_of(host);
+            let n_slow = ranks.iter().filter(|rank| slow.contains(rank)).count();
+            2 * n_slow > ranks.len()
+        };
+        hosts.into_iter().filter(is_slow).collect()
+    }
+
+    /// `9 of 31 pairs take more than 1.10 times the median, up to 1.34 times`.
+    fn share<'p>(&self, pairs: impl Iterator<Item = &'p Pair>) -> String {
+        let pairs: Vec<&Pair> = pairs.collect();
+        let slow: Vec<f64> = pairs.iter().filter_map(|pair| pair.slowness).collect();
+        let most = slow.iter().copied().fold(0.0, f64::max);
+        let (n_slow, n, factor) = (slow.len(), pairs.len(), self.factor);
+        format!(
+            "{n_slow} of {n} pairs take more than {factor:.2} times the median, up to {most:.2}"
+        )
+    }
+
+    /// `rank`, or its host if that has no other.
+    fn rank(&self, rank: usize) -> Part {
+        match self.places.host(rank) {
+            Some(host) if self.places.ranks_of(host) == [rank] => Part::Host(host.into()),
+            host => Part::Rank(rank, host.map(Into::into)),
+        }
+    }
+
+    /// The hosts of two ranks, if they are two of several, in the order of their names.
+    fn hosts(&self, ranks: [usize; 2]) -> Option<[&'a str; 2]> {
+        let [a, b] = ranks.map(|rank| self.places.host(rank));
+        let (a, b) = a.zip(b).filter(|(a, b)| a != b)?;
+        Some([a.min(b), a.max(b)])
+    }
+
+    /// The hosts of two ranks, if they are two of several.
+    fn names(&self, ranks: [usize; 2]) -> Option<[String; 2]> {
+        self.hosts(ranks)?;
+        Some(ranks.map(|rank| self.places.host(rank).unwrap_or_default().into()))
+    }
+
+    fn blame(&mut self, part: Part, reason: String) {
+        self.found.entry(part).or_default().push(reason);
+    }
+}
+
+fn most_are_slow(pairs: &[&Pair]) -> bool {
+    2 * pairs.iter().filter(|pair| pair.slowness.is_some()).count() > pairs.len()
+}

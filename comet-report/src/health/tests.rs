@@ -1,0 +1,172 @@
+//! What stands out in runs whose times are known.
+
+use super::*;
+use crate::record::{Event, Level};
+
+fn of(records: &RunRecords) -> Health {
+    Health::of(records, 1.1).expect("there are points")
+}
+
+/// The parts that stand out.
+fn parts(records: &RunRecords) -> Vec<String> {
+    of(records).suspects.iter().map(|suspect| suspect.part.to_string()).collect()
+}
+
+#[test]
+fn on_a_healthy_machine_nothing_stands_out() {
+    // A few percent up and down.
+    let records = fixture::pairs(8, |a, b| 1000 + (7 * a + 13 * b) % 40);
+    assert_eq!(parts(&records), [""; 0]);
+    assert!(!of(&records).is_suspicious());
+    assert!(of(&records).to_string().ends_with("\nverdict: nothing stands out\n"));
+}
+
+#[test]
+fn a_rank_most_of_whose_pairs_are_slow_is_to_blame_and_the_others_are_not() {
+    for n_ranks in [5, 8, 9] {
+        let records = fixture::pairs(n_ranks, |a, b| if [a, b].contains(&3) { 1300 } else { 1000 });
+        let health = of(&records);
+        assert_eq!(parts(&records), ["rank 3"], "{n_ranks} ranks");
+        let others = n_ranks - 1;
+        let reason = format!(
+            "8 B: {others} of {others} pairs take more than 1.10 times the median, up to 1.30"
+        );
+        assert_eq!(health.suspects[0].reasons, [reason]);
+        assert!(health.is_suspicious());
+    }
+}
+
+#[test]
+fn a_link_is_to_blame_that_is_slow_at_all_lengths_if_nobody_at_its_ends_is() {
+    let of_ranks = |a, b| if (a, b) == (1, 4) { 1300 } else { 1000 };
+    let mut records = fixture::pairs(6, of_ranks);
+    fixture::add_length(&mut records, 1024, fixture::pairs(6, of_ranks));
+    assert_eq!(parts(&records), ["link of ranks 1 - 4"]);
+    let reasons = ["8 B: 1.30 times the median", "1 KiB: 1.30 times the median"];
+    assert_eq!(of(&records).suspects[0].reasons, reasons);
+    assert!(of(&records).is_suspicious());
+}
+
+#[test]
+fn a_pair_that_is_slow_at_one_length_may_share_a_link_and_is_only_noticed() {
+    let mut records = fixture::pairs(6, |_, _| 1000);
+    let shared = fixture::pairs(6, |a, b| if (a, b) == (1, 4) { 1300 } else { 1000 });
+    fixture::add_length(&mut records, 1024, shared.clone());
+    for records in [records, shared] {
+        let health = of(&records);
+        assert_eq!((health.suspects.len(), health.noticed.len()), (0, 1));
+        assert!(!health.is_suspicious());
+        let text = health.to_string();
+        assert!(text.contains("\nnoticed: link of ranks 1 - 4: "), "{text}");
+        assert!(
+            text.contains("\nverdict: nothing stands out but 1 pair at some lengths"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_host_is_to_blame_if_most_of_its_ranks_are() {
+    let mut records = fixture::pairs(12, |a, b| {
+        let is_slow = |rank: usize| rank / 2 == 3;
+        if is_slow(a) != is_slow(b) { 1300 } else { 1000 }
+    });
+    fixture::on_hosts(&mut records, 2);
+    assert_eq!(parts(&records), ["host node3"]);
+}
+
+#[test]
+fn hosts_of_one_rank_are_named_instead_of_it() {
+    let of_ranks = |a, b| match (a, b) {
+        (1, 4) => 1300,
+        (2, _) | (_, 2) => 1500,
+        _ => 1000,
+    };
+    let mut records = fixture::pairs(6, of_ranks);
+    fixture::add_length(&mut records, 1024, fixture::pairs(6, of_ranks));
+    records.points.push(fixture::noise(6, |rank| [100 + 100 * u64::from(rank == 2); 4]));
+    fixture::on_hosts(&mut records, 1);
+    assert_eq!(parts(&records), ["host node2", "link of ranks 1 - 4 on node1 and node4"]);
+    let reasons = &of(&records).suspects[0].reasons;
+    assert_eq!(reasons[2], "computes 2.00 times as long as others");
+}
+
+#[test]
+fn what_lies_between_two_hosts_is_one_link() {
+    let mut records = fixture::pairs(8, |a, b| match (a / 2, b / 2) {
+        (1, 2) => 1400,
+        (a, b) if a == b => 100,
+        _ => 1000,
+    });
+    fixture::on_hosts(&mut records, 2);
+    assert_eq!(parts(&records), ["link node1 - node2"]);
+}
+
+#[test]
+fn a_noisy_rank_is_named() {
+    let mut records = fixture::pairs(6, |_, _| 1000);
+    let noise = |rank: usize| [100, 101, 102, if rank == 5 { 1000 } else { 103 }];
+    records.points.push(fixture::noise(6, noise));
+    assert_eq!(parts(&records), ["rank 5"]);
+    assert!(of(&records).suspects[0].reasons[0].starts_with("noise: the 99th percentile of its"));
+}
+
+#[test]
+fn of_few_ranks_nothing_is_compared() {
+    let check = |n_ranks, expected: &str| {
+        let records = fixture::pairs(n_ranks, |a, b| 100 + 900 * a + b);
+        assert_eq!(parts(&records), [""; 0]);
+        let verdict = of(&records).to_string();
+        assert!(verdict.ends_with(&format!("\nverdict: {expected}\n")), "{verdict}");
+    };
+    check(2, "nothing to compare among 2 ranks");
+    check(3, "nothing to compare among 3 ranks");
+    check(4, "nothing stands out");
+}
+
+#[test]
+fn ranks_that_share_cpus_are_nobodys_fault() {
+    let mut records = fixture::pairs(6, |a, b| if [a, b].contains(&4) { 1300 } else { 1000 });
+    let config = &mut fixture::run(&mut records).config;
+    config.insert("oversubscribed".into(), Value::Bool(true));
+    assert!(!of(&records).is_suspicious());
+    let verdict = "rank 4 stands out, but ranks share CPUs: times include scheduling";
+    assert!(of(&records).to_string().contains(verdict), "{}", of(&records));
+    records.events.push(Event {
+        run_id: None,
+        t_rel_s: None,
+        level: Level::Warning,
+        code: "oversubscribed".into(),
+        rank: None,
+        message: "6 ranks share 2 CPUs: times include scheduling".into(),
+        hint: None,
+    });
+    assert!(of(&records).to_string().contains("but 6 ranks share 2 CPUs"), "{}", of(&records));
+}
+
+#[test]
+fn runs_of_other_kernels_tell_nothing() {
+    let mut records = fixture::pairs(6, |_, _| 1000);
+    records.points = vec![fixture::barrier(6, |_| 100)];
+    assert!(Health::of(&records, 1.1).is_none());
+}
+
+#[test]
+fn the_text_has_a_row_for_each_quantity() {
+    let mut records = fixture::pairs(5, |a, b| if [a, b].contains(&3) { 2000 } else { 1000 });
+    fixture::add_length(&mut records, 1 << 20, fixture::pairs(5, |_, _| 1 << 17));
+    records.points.push(fixture::barrier(5, |rank| 4000 + 100 * rank as u64));
+    records.points.push(fixture::noise(5, |_| [50_000, 50_000, 51_000, 52_000]));
+    let expected = "\
+# 5 ranks: 10 pairs in 5 rounds
+#             of        among             min     median        max  unit
+latency       8 B       any ranks        1.0000     1.0000     2.0000  us          4 of 10 pairs slow
+bandwidth     1 MiB     any ranks        8.0000     8.0000     8.0000  GB/s        0 of 10 pairs slow
+barrier                 ranks            4.0000     4.2000     4.4000  us          rank 4 is last
+work                    ranks            50.500     50.500     50.500  us          0 ranks slow
+noise                   ranks            1.0291     1.0291     1.0291  p99/median  0 ranks noisy
+suspicious: rank 3: 8 B: 4 of 4 pairs take more than 1.10 times the median, up to 2.00
+verdict: rank 3 stands out
+";
+    assert_eq!(of(&records).to_string(), expected);
+}

@@ -1,0 +1,156 @@
+//! What each two ranks took for a message, from the rounds of `health/pairs`.
+
+use comet_core::rounds;
+use comet_core::stats;
+
+use crate::plot::Quantity;
+use crate::record::{Param, Point, PointStatus};
+
+/// A round trip is two messages.
+const WAYS: f64 = 2.0;
+
+/// A value for each two ranks, at one message length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairMatrix {
+    /// What it shows (`one-way time of 8 bytes between two ranks`).
+    pub title: String,
+    /// Number of ranks.
+    pub n_ranks: usize,
+    /// Length of the messages.
+    pub length_bytes: u64,
+    /// What the values are: one-way times in ns.
+    pub quantity: Quantity,
+    /// Row by row: by the clock of the rank of the row, with the rank of the column; `None` where
+    /// nothing was measured, as between a rank and itself.
+    pub values: Vec<Option<f64>>,
+}
+
+/// What one rank found of its messages to and from another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reading {
+    pub(crate) rank: usize,
+    pub(crate) peer: usize,
+    /// Median of the one-way times, half of each round trip, in nanoseconds.
+    pub(crate) median_ns: f64,
+    /// Their lower quartile: three quarters of the samples took longer.
+    pub(crate) quartile_ns: f64,
+}
+
+/// The matrices of the verified points of `health/pairs`: one for each number of ranks and message
+/// length, in the order in which these come first.
+#[must_use]
+pub fn matrices(points: &[&Point]) -> Vec<PairMatrix> {
+    let mut matrices: Vec<PairMatrix> = Vec::new();
+    for point in points {
+        let Some((n_ranks, length_bytes)) = world(point) else { continue };
+        let is_it = |m: &PairMatrix| (m.n_ranks, m.length_bytes) == (n_ranks, length_bytes);
+        let index = matrices.iter().position(is_it).unwrap_or_else(|| {
+            matrices.push(empty(n_ranks, length_bytes));
+            matrices.len() - 1
+        });
+        for Reading { rank, peer, median_ns, .. } in readings(point) {
+            matrices[index].values[rank * n_ranks + peer] = Some(median_ns);
+        }
+    }
+    matrices
+}
+
+fn empty(n_ranks: usize, length_bytes: u64) -> PairMatrix {
+    PairMatrix {
+        title: format!("one-way time of {length_bytes} bytes between two ranks"),
+        n_ranks,
+        length_bytes,
+        quantity: Quantity::TimeNs,
+        values: vec![None; n_ranks * n_ranks],
+    }
+}
+
+/// Number of ranks and message length of a verified point of `health/pairs`; `None` of any other.
+pub(crate) fn world(point: &Point) -> Option<(usize, u64)> {
+    let is_ours = point.suite == "health" && point.kernel == "pairs";
+    let has_numbers = is_ours && point.status == PointStatus::Ok;
+    let n_ranks = usize::try_from(number(point, "procs")?).ok();
+    n_ranks.zip(number(point, "length_bytes")).filter(|_| has_numbers)
+}
+
+/// What the ranks of a point of `health/pairs` found; nothing if the point is none, or is not whole.
+pub(crate) fn readings(point: &Point) -> Vec<Reading> {
+    let round = number(point, "round").and_then(|round| usize::try_from(round).ok());
+    let Some(((n_ranks, _), round)) = world(point).zip(round) else { return Vec::new() };
+    if !(1..=rounds::count(n_ranks)).contains(&round) {
+        return Vec::new();
+    }
+    let reading = |(rank, times_ns): (usize, Vec<f64>)| {
+        let peer = rounds::partner(rank, n_ranks, round)?;
+        let sorted = stats::sorted(&times_ns);
+        let quantile = |q| stats::quantile(&sorted, q) / WAYS;
+        Some(Reading { rank, peer, median_ns: quantile(0.5), quartile_ns: quantile(0.25) })
+    };
+    let of_ranks = times_ns(point).into_iter().filter(|(rank, _)| *rank < n_ranks);
+    of_ranks.filter_map(reading).collect()
+}
+
+/// The times of one operation on each rank that sampled, in nanoseconds, sample by sample; no rank
+/// has none.
+pub(crate) fn times_ns(point: &Point) -> Vec<(usize, Vec<f64>)> {
+    let (Some(samples), Some(reps)) = (&point.samples, &point.reps) else { return Vec::new() };
+    let n_samples = samples.shape[1].max(1);
+    #[expect(clippy::cast_precision_loss, reason = "a sample is far shorter than 2^53 ns")]
+    let time_ns = |elapsed_ns: &u64| *elapsed_ns as f64 / f64::from(reps.inner.max(1));
+    let of_rank = |elapsed_ns: &[u64]| elapsed_ns.iter().map(time_ns).collect();
+    samples.ranks.iter().copied().zip(samples.data.chunks(n_samples).map(of_rank)).collect()
+}
+
+fn number(point: &Point, name: &str) -> Option<u64> {
+    match point.params.get(name)? {
+        Param::Number(number) => Some(*number),
+        Param::Label(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::health::fixture;
+
+    #[test]
+    fn each_pair_has_the_medians_of_its_two_ranks() {
+        let records = fixture::pairs(3, |a, b| 100 * (a + b));
+        let points: Vec<&Point> = records.points.iter().collect();
+        let [matrix] = <[PairMatrix; 1]>::try_from(matrices(&points)).unwrap();
+        assert_eq!((matrix.n_ranks, matrix.length_bytes), (3, 8));
+        assert_eq!(matrix.quantity, Quantity::TimeNs);
+        let [ab, ac, bc] = [Some(100.0), Some(200.0), Some(300.0)];
+        assert_eq!(matrix.values, [None, ab, ac, ab, None, bc, ac, bc, None]);
+    }
+
+    #[test]
+    fn numbers_of_ranks_and_lengths_have_matrices_of_their_own() {
+        let mut records = fixture::pairs(3, |_, _| 100);
+        records.points.extend(fixture::pairs(2, |_, _| 100).points);
+        fixture::add_length(&mut records, 1024, fixture::pairs(2, |_, _| 100));
+        let points: Vec<&Point> = records.points.iter().collect();
+        let found: Vec<_> = matrices(&points).iter().map(|m| (m.n_ranks, m.length_bytes)).collect();
+        assert_eq!(found, [(3, 8), (2, 8), (2, 1024)]);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_empty() {
+        let mut records = fixture::pairs(3, |_, _| 100);
+        records.points.remove(0);
+        records.points[0].status = PointStatus::CheckFailed;
+        let points: Vec<&Point> = records.points.iter().collect();
+        let n_values = |matrix: &PairMatrix| matrix.values.iter().flatten().count();
+        assert_eq!(matrices(&points).iter().map(n_values).collect::<Vec<_>>(), [2]);
+        assert_eq!(matrices(&[]), []);
+    }
+
+    #[test]
+    fn a_round_that_there_cannot_be_tells_nothing() {
+        let mut records = fixture::pairs(3, |_, _| 100);
+        for round in [0, 4, u64::MAX] {
+            fixture::set(&mut records.points[0], "round", round);
+            assert_eq!(readings(&records.points[0]), [], "round {round}");
+        }
+    }
+}
