@@ -147,7 +147,15 @@ fn assert_mismatch(
 }
 
 fn all_kernels() -> Vec<&'static dyn Kernel<Local>> {
-    [crate::comet(), crate::naive(), crate::parkbench(), crate::model(), crate::health()].concat()
+    [
+        crate::comet(),
+        crate::naive(),
+        crate::parkbench(),
+        crate::model(),
+        crate::health(),
+        crate::osu(),
+    ]
+    .concat()
 }
 
 #[test]
@@ -156,7 +164,7 @@ fn ids_are_unique_and_name_their_suite() {
     for id in &ids {
         let (suite, name) = id.split_once('/').expect("an id is suite/name");
         assert!(
-            ["comet", "naive", "parkbench", "model", "health"].contains(&suite)
+            ["comet", "naive", "parkbench", "model", "health", "osu"].contains(&suite)
                 && !name.contains('/'),
             "{id}"
         );

@@ -7,6 +7,7 @@
 //!   parkbench   the low-level communication kernels of PARKBENCH       parkbench()
 //!   model       what models of the machine follow from                 model()
 //!   health      what tells ranks, hosts and links that stand out       health()
+//!   osu         what the OSU micro-benchmarks have beyond these         osu()
 //! ```
 //!
 //! A kernel is one file in its suite's folder and one line in its suite's list.
@@ -30,6 +31,7 @@ mod daxpy;
 mod harness;
 pub mod health;
 pub mod model;
+pub mod osu;
 pub mod parkbench;
 mod polynomial;
 mod roles;
@@ -49,6 +51,7 @@ use crate::health::noise::Noise;
 use crate::health::pairs::AllPairs;
 use crate::model::injection::Injection;
 use crate::model::pairs::Pairs;
+use crate::osu::bw::Bw;
 use crate::parkbench::comms1::Comms1;
 use crate::parkbench::comms2::Comms2;
 use crate::parkbench::comms3::Comms3;
@@ -102,4 +105,10 @@ pub fn model<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
 #[must_use]
 pub fn health<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
     const { &[&AllPairs, &Noise] }
+}
+
+/// The suite `osu`: what the OSU micro-benchmarks measure and no other suite does.
+#[must_use]
+pub fn osu<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
+    const { &[&Bw] }
 }

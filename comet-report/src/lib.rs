@@ -26,6 +26,7 @@ pub mod environment;
 mod fingerprint;
 pub mod format;
 pub mod health;
+pub mod import;
 pub mod live;
 pub mod models;
 pub mod pairs;

@@ -212,7 +212,8 @@ pub(crate) fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn key(point: &Point) -> String {
+/// What the number of `point` is of, as its field `key` says.
+pub(crate) fn key(point: &Point) -> String {
     let identity = json!({
         "suite": point.suite,
         "kernel": point.kernel,

@@ -222,7 +222,7 @@ impl Listener for Recorder {
 }
 
 /// Writes `record` and its newline in one call.
-pub(crate) fn write_line(file: &mut File, record: &Record) -> io::Result<()> {
+pub(crate) fn write_line(file: &mut impl Write, record: &Record) -> io::Result<()> {
     let mut line = serde_json::to_vec(record)?;
     line.push(b'\n');
     file.write_all(&line)
@@ -246,8 +246,8 @@ pub(crate) fn clock(start: &RunStart, invariant_tsc: Option<bool>) -> Clock {
     Clock {
         source: start.clock.name.into(),
         resolution_ns: start.calibration.step_ns,
-        overhead_ns: start.calibration.cost_ns,
-        pair_bias_ns: start.calibration.pair_bias_ns,
+        overhead_ns: Some(start.calibration.cost_ns),
+        pair_bias_ns: Some(start.calibration.pair_bias_ns),
         monotonic: true,
         is_global: start.clock.is_global,
         is_virtual: start.clock.is_virtual,
@@ -315,7 +315,7 @@ fn world(placements: &[RankPlacement], topology: &Topology) -> World {
     }
     World {
         size: topology.n_ranks(),
-        nodes: nodes.len(),
+        nodes: Some(nodes.len()),
         ppn: nodes.iter().map(|(_, n_ranks)| *n_ranks).collect(),
         ranks,
         mesh: mesh(topology.mesh()),
@@ -441,7 +441,7 @@ mod tests {
         let folder = Folder::new();
         let records = read_records(&fixture::record_run(&folder)).unwrap().records;
         let Record::Run(run) = &records[0] else { panic!("the first record is the run") };
-        assert_eq!((run.world.size, run.world.nodes, &run.world.ppn[..]), (2, 1, &[2][..]));
+        assert_eq!((run.world.size, run.world.nodes, &run.world.ppn[..]), (2, Some(1), &[2][..]));
         assert_eq!((run.world.mesh.order.as_str(), run.world.hops.diameter), ("gray", 1));
         assert_eq!(run.transport.facts["shm"]["ring_bytes"], 65536);
         assert_eq!(run.started_at, "2001-09-09T01:46:40.000Z");

@@ -16,6 +16,7 @@ pub(crate) fn kernels<T: Transport>() -> Vec<&'static dyn Kernel<T>> {
         comet_kernels::parkbench(), // The low-level communication kernels of PARKBENCH.
         comet_kernels::model(),     // What models of the machine follow from.
         comet_kernels::health(),    // What tells ranks and links that stand out.
+        comet_kernels::osu(),       // What OSU measures beyond these.
     ]
     .concat()
 }
@@ -43,7 +44,7 @@ mod tests {
         let ids: HashSet<String> = infos.iter().map(|info| info.id()).collect();
         assert_eq!(ids.len(), infos.len());
         let suites = suites(&infos);
-        assert_eq!(suites, ["comet", "matrix", "naive", "parkbench", "model", "health"]);
+        assert_eq!(suites, ["comet", "matrix", "naive", "parkbench", "model", "health", "osu"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The command line: its words and values, and nothing that they lead to.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::command::ab::AbArgs;
 use crate::command::compare::CompareArgs;
 use crate::command::export::ExportArgs;
 use crate::command::health::HealthArgs;
+use crate::command::import::ImportArgs;
 use crate::exit;
 use crate::method::MethodArgs;
 use crate::values::{
@@ -90,6 +92,8 @@ pub(crate) enum Command {
     Health(HealthArgs),
     /// Convert result files for another program
     Export(ExportArgs),
+    /// Make a result file from what another benchmark printed
+    Import(ImportArgs),
     /// Print the JSON schema of result files
     Schema,
     /// Print completions for a shell
@@ -379,18 +383,18 @@ pub(crate) enum ProgressArg {
 /// Width of help, in characters, where there is no terminal to ask; clap's own default.
 const WIDTH: usize = 100;
 
-/// Reads the command line. If a launcher started this process (`is_launched`), what clap has to say
-/// looks as in a file: the terminals that launchers make for their processes show neither colours
-/// nor a width.
+/// Reads the command line `args`. If a launcher started this process (`is_launched`), what clap has
+/// to say looks as in a file: the terminals that launchers make for their processes show neither
+/// colours nor a width.
 ///
 /// # Errors
 /// If it is wrong, or asks for help.
-pub(crate) fn parse(is_launched: bool) -> Result<Cli, clap::Error> {
+pub(crate) fn parse(args: Vec<OsString>, is_launched: bool) -> Result<Cli, clap::Error> {
     let mut command = Cli::command();
     if is_launched {
         command = command.color(ColorChoice::Never).term_width(WIDTH);
     }
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let matches = command.try_get_matches_from_mut(args)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 

@@ -13,6 +13,7 @@ mod backend;
 mod catalogue;
 mod cli;
 mod command;
+mod compat;
 mod exit;
 mod gate;
 mod launcher;

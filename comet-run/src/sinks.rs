@@ -23,7 +23,7 @@ impl Listener for FanOut {
 pub(crate) struct Follower<W> {
     format: &'static dyn Format,
     file: File,
-    /// The records so far, without raw samples.
+    /// The records so far, without raw samples if the format does not need them.
     records: Vec<Record>,
     printed_bytes: usize,
     out: W,
@@ -45,7 +45,9 @@ impl<W: Write> Follower<W> {
         if self.format.name() == "jsonl" {
             self.out.write_all(&lines)?;
         } else {
-            self.records.extend(read::parse_records(&lines)?.records.into_iter().map(lighten));
+            let records = read::parse_records(&lines)?.records.into_iter();
+            let keeps_samples = self.format.needs_samples();
+            self.records.extend(records.map(|record| lighten(record, keeps_samples)));
             self.print_more()?;
         }
         Ok(self.out.flush()?)
@@ -68,10 +70,14 @@ impl<W: Write> Listener for Follower<W> {
     }
 }
 
-/// The record without raw samples, which take far more memory than all the rest.
-fn lighten(mut record: Record) -> Record {
+/// The record without what follows each sample, which takes far more memory than all the rest, and
+/// without the samples themselves, unless `keeps_samples`.
+fn lighten(mut record: Record, keeps_samples: bool) -> Record {
     if let Record::Point(point) = &mut record {
-        (point.samples, point.starts_ns) = (None, None);
+        point.starts_ns = None;
+        if !keeps_samples {
+            point.samples = None;
+        }
     }
     record
 }

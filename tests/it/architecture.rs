@@ -50,7 +50,11 @@ const CLOCKS: &[(&str, &[&str])] = &[
     ),
     (
         "SystemTime::now",
-        &["comet-run/src/command/calibrate/mod.rs", "comet-run/src/command/run.rs"],
+        &[
+            "comet-run/src/command/calibrate/mod.rs",
+            "comet-run/src/command/import.rs",
+            "comet-run/src/command/run.rs",
+        ],
     ),
     ("clock_gettime", &["comet-mpi/", "comet-shm/"]),
 ];

@@ -5,6 +5,7 @@ mod calibrate;
 mod check;
 mod cli;
 mod compare;
+mod compat;
 mod exports;
 mod failures;
 mod formats;

@@ -142,8 +142,13 @@ impl Rules {
     }
 }
 
-/// Counts of OSU: one loop between two ranks, single calls of collectives.
+/// Counts of OSU: one loop between two ranks, single calls of collectives; fewer where one operation
+/// is a whole window of messages.
 fn osu(info: &KernelInfo, is_large: bool) -> Counts {
+    if info.aliases.contains(&"OSU:osu_bw") {
+        let (repetitions, settle) = if is_large { (20, 2) } else { (100, 10) };
+        return Counts { repetitions, n_samples: 1, settle, slices: (1, 1) };
+    }
     let settle = if is_large { 10 } else { 100 };
     let is_collective = info.admits_definition(Definition::CallMean);
     let n = match (is_collective, is_large) {

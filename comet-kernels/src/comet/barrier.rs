@@ -61,7 +61,7 @@ impl<A: Algorithm> Barrier<A> {
         summary: A::BARRIER_SUMMARY,
         source: "thesis section 3.3.5",
         class: "sync",
-        aliases: &["IMB:Barrier"],
+        aliases: &["IMB:Barrier", "OSU:osu_barrier"],
         axes: &[],
         series: &[Series {
             name: "barrier",

@@ -49,7 +49,7 @@ impl<A: Algorithm> Broadcast<A> {
         summary: A::BROADCAST_SUMMARY,
         source: "thesis section 3.3.3, figure 3.4",
         class: "collective",
-        aliases: &["IMB:Bcast"],
+        aliases: &["IMB:Bcast", "OSU:osu_bcast"],
         axes: &[axes::MESSAGE_LENGTHS],
         series: &[Series {
             name: "broadcast",

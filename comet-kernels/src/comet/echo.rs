@@ -49,7 +49,7 @@ pub(crate) static INFO: KernelInfo = KernelInfo {
     summary: "One-way time of a message, half of the round trip to a partner",
     source: "thesis section 3.3.1, figure 3.2",
     class: "p2p",
-    aliases: &["IMB:PingPong"],
+    aliases: &["IMB:PingPong", "OSU:osu_latency"],
     axes: &[axes::HOPS_FROM_0, axes::MESSAGE_LENGTHS],
     series: &[Series {
         name: "echo",

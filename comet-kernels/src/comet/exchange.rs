@@ -20,6 +20,7 @@
 //! **Caution**: in the thesis both ranks send and then receive, which assumes buffered sends. A
 //! blocked exchange is just that where sends are buffered (shared memory); where a blocked send may
 //! wait for its receive, it is the transport's exchange that cannot deadlock (`MPI_Sendrecv`).
+//! So it is what IMB calls Sendrecv on two processes, and PingPing but for the calls.
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
@@ -46,7 +47,7 @@ static INFO: KernelInfo = KernelInfo {
     summary: "Pairwise exchange: two ranks send to each other at the same time",
     source: "thesis section 3.3.2, figure 3.3",
     class: "exchange",
-    aliases: &["IMB:PingPing"],
+    aliases: &["IMB:PingPing", "IMB:Sendrecv"],
     axes: &[axes::HOPS_FROM_1, axes::MESSAGE_LENGTHS],
     series: &[Series {
         name: "exchange",

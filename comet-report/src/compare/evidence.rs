@@ -140,7 +140,7 @@ impl<'a> Evidence<'a> {
     /// The most that one reading of the clock cost in any launch, in nanoseconds.
     pub(super) fn clock_ns(&self) -> f64 {
         let clocks = self.all().filter_map(|launch| launch.clock());
-        clocks.map(|clock| clock.overhead_ns).fold(0.0, f64::max)
+        clocks.filter_map(|clock| clock.overhead_ns).fold(0.0, f64::max)
     }
 
     /// The fewest operations between two readings in any launch.

@@ -68,7 +68,7 @@ fn run_cells(run: Option<&Run>, point: &Point) -> Cells {
         ("started_at", text(run.map(|run| &run.started_at))),
         ("machine", text(machine)),
         ("transport", text(run.map(|run| &run.transport.backend))),
-        ("nodes", text(run.map(|run| run.world.nodes))),
+        ("nodes", text(run.and_then(|run| run.world.nodes))),
         ("size", text(run.map(|run| run.world.size))),
     ]
 }

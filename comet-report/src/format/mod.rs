@@ -5,20 +5,25 @@ mod cases;
 mod csv;
 mod extrap;
 mod fom;
+pub(crate) mod foreign;
+pub(crate) mod imb;
 mod jsonl;
 mod junit;
 mod models;
 mod openmetrics;
+pub(crate) mod osu;
 mod table;
 
 pub use bmf::Bmf;
 pub use csv::Csv;
 pub use extrap::Extrap;
 pub use fom::Fom;
+pub use imb::Imb;
 pub use jsonl::Jsonl;
 pub use junit::Junit;
 pub use models::ModelTable;
 pub use openmetrics::OpenMetrics;
+pub use osu::{COLUMNS_LABEL, Osu, percentiles};
 pub use table::Table;
 pub(crate) use table::{TableWriter, digits};
 
@@ -40,6 +45,11 @@ pub trait Format {
         true
     }
 
+    /// Whether it prints what only the samples of points tell, so that they must be kept.
+    fn needs_samples(&self) -> bool {
+        false
+    }
+
     /// Writes `records`, which are in the order of their file.
     ///
     /// # Errors
@@ -58,6 +68,9 @@ pub const FORMATS: &[&dyn Format] = &[
     &OpenMetrics,
     &Junit,
     &Extrap,
+    &Osu,
+    &Imb::NEW,
+    &Imb::V3_2,
 ];
 
 /// The format called `name`.

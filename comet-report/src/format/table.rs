@@ -19,8 +19,8 @@ use comet_core::definition::Definition;
 
 use super::{Format, models};
 use crate::record::{
-    Clock, Event, Model, Params, Point, PointCounts, PointStatus, Quality, Quote, Record, Run,
-    Summary, Value,
+    CheckStatus, Clock, Event, Model, Params, Point, PointCounts, PointStatus, Quality, Quote,
+    Record, Run, Summary, Value,
 };
 
 /// Parameters that are equal for all points of a run, and so no columns.
@@ -120,9 +120,10 @@ impl<W: Write> TableWriter<W> {
         let line = line_ns.map_or(String::new(), |ns| {
             format!(", a cache line takes {ns:.0} ns from rank 0 to rank 1")
         });
+        let cost = clock.overhead_ns.map_or("an unknown time".into(), |ns| format!("{ns:.1} ns"));
         self.comment(&format!(
-            "{n_ranks} {ranks}, clock {} (a reading costs {:.1} ns, step {step}){line}",
-            clock.source, clock.overhead_ns
+            "{n_ranks} {ranks}, clock {} (a reading costs {cost}, step {step}){line}",
+            clock.source
         ))
     }
 
@@ -178,7 +179,8 @@ impl<W: Write> TableWriter<W> {
     fn run(&mut self, run: &Run) -> io::Result<()> {
         self.kernel = None;
         let (name, version) = (&run.suite.name, &run.suite.version);
-        let (backend, nodes) = (&run.transport.backend, run.world.nodes);
+        let backend = &run.transport.backend;
+        let nodes = run.world.nodes.map_or("unknown".into(), |nodes| nodes.to_string());
         self.comment(&format!("{name} {version}, {backend}, nodes: {nodes}, run {}", run.run_id))?;
         self.ranks(run.world.size, &run.clock, run.line_ns)
     }
@@ -272,14 +274,13 @@ impl<W: Write> TableWriter<W> {
             Quote::MiddleMean => "; quote the mean of the middle half",
             Quote::Corrected => "; quote the mean less an empty loop",
         };
-        self.comment(&format!("{series}{quantity} in us, {definition}: {summary}{quote}; verified"))
+        let is_verified = points.iter().all(|point| point.check.status == CheckStatus::Pass);
+        let check = if is_verified { "verified" } else { "not verified" };
+        self.comment(&format!("{series}{quantity} in us, {definition}: {summary}{quote}; {check}"))
     }
 
     fn row(&mut self, point: &Point) -> io::Result<()> {
-        let (Some(layout), Some(time), Some(reps)) = (&self.layout, &point.time_ns, &point.reps)
-        else {
-            return Ok(());
-        };
+        let (Some(layout), Some(time)) = (&self.layout, &point.time_ns) else { return Ok(()) };
         self.n_missed += usize::from(misses_target(point));
         self.n_unsteady += usize::from(is_unsteady(point) && !misses_target(point));
         let mut line = String::new();
@@ -289,7 +290,10 @@ impl<W: Write> TableWriter<W> {
         if let Some(width) = layout.series_width {
             line += &format!(" {:<width$}", point.variant.as_deref().unwrap_or("-"));
         }
-        line += &format!(" {:>COUNT_WIDTH$} {:>COUNT_WIDTH$}", reps.n, reps.inner);
+        let reps = point.reps.as_ref();
+        let [n, inner] = [reps.map(|reps| reps.n.to_string()), reps.map(|r| r.inner.to_string())]
+            .map(|count| count.unwrap_or_else(|| "-".into()));
+        line += &format!(" {n:>COUNT_WIDTH$} {inner:>COUNT_WIDTH$}");
         let quoted_us = point.quoted_ns.map(|ns| digits(ns / 1e3));
         line += &format!(" {:>TIME_WIDTH$}", quoted_us.as_deref().unwrap_or("-"));
         line += &format!(" {:>SPREAD_WIDTH$}", spread(point, time));

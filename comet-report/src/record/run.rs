@@ -142,8 +142,8 @@ pub struct Launcher {
 pub struct World {
     /// Number of ranks.
     pub size: usize,
-    /// Number of nodes.
-    pub nodes: usize,
+    /// Number of nodes; `null` of a run that was imported. May be `null` since minor version 4.
+    pub nodes: Option<usize>,
     /// Ranks on each node, in the order in which nodes are first named.
     pub ppn: Vec<usize>,
     /// Where each rank runs.
@@ -214,10 +214,10 @@ pub struct Clock {
     pub source: String,
     /// Smallest positive difference of two readings; `null` if all were equal.
     pub resolution_ns: Option<u64>,
-    /// Cost of one reading.
-    pub overhead_ns: f64,
-    /// What an empty interval reads.
-    pub pair_bias_ns: f64,
+    /// Cost of one reading; `null` of a run that was imported. May be `null` since minor version 4.
+    pub overhead_ns: Option<f64>,
+    /// What an empty interval reads; likewise.
+    pub pair_bias_ns: Option<f64>,
     /// Whether it never goes backwards.
     pub monotonic: bool,
     /// Whether readings of two ranks may be compared.

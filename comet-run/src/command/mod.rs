@@ -8,6 +8,7 @@ mod completions;
 pub(crate) mod export;
 mod fit;
 pub(crate) mod health;
+pub(crate) mod import;
 mod list;
 mod machines;
 mod man;
@@ -29,6 +30,7 @@ use comet_core::topology::Topology;
 use crate::backend::{self, Backend, Ended, Job, Launch};
 use crate::catalogue;
 use crate::cli::{self, CaseArgs, Cli, Command, EffortArgs, WorldArgs};
+use crate::compat;
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::method::MethodArgs;
@@ -43,7 +45,9 @@ pub(crate) fn main() -> ExitCode {
     let launcher = Launcher::of_this_process();
     let launcher = launcher.as_ref();
     terminal::speak(launcher.is_none_or(|launcher| launcher.rank == 0));
-    let code = match cli::parse(launcher.is_some()) {
+    let is_launched = launcher.is_some();
+    let parsed = compat::arguments(is_launched).and_then(|args| cli::parse(args, is_launched));
+    let code = match parsed {
         Ok(cli) => obey(&cli, launcher).unwrap_or_else(|error| {
             terminal::note(&format!("error: {error:#}"));
             exit::code_of(&error)
@@ -79,7 +83,9 @@ fn obey(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Fit(args)) => fit::fit(args),
         Some(Command::Compare(args)) => compare::compare(args),
         Some(Command::Ab(args)) => ab::ab(args, launcher),
+        Some(Command::Health(args)) => health::health(args, launcher),
         Some(Command::Export(args)) => export::export(args),
+        Some(Command::Import(args)) => import::import(args),
         Some(Command::Schema) => schema::schema(),
         Some(Command::Completions(args)) => completions::completions(args),
         Some(Command::Man) => man::man(),

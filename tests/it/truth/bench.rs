@@ -83,6 +83,7 @@ fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
         comet_kernels::parkbench(),
         comet_kernels::model(),
         comet_kernels::health(),
+        comet_kernels::osu(),
     ]
     .concat()
 }

@@ -62,7 +62,7 @@ impl Readings {
     pub(super) fn of_file(path: &Path) -> anyhow::Result<Self> {
         let records = read_records(path)?.records;
         let clock_ns = records.iter().find_map(|record| match record {
-            Record::Run(run) => Some(run.clock.overhead_ns),
+            Record::Run(run) => run.clock.overhead_ns,
             _ => None,
         });
         let of_launches = records.iter().filter_map(|record| match record {

@@ -1,0 +1,190 @@
+//! In place of other benchmarks: their command lines, what the programs that start them look for in
+//! the output, and their output as result files.
+
+use crate::support::{Folder, Output};
+
+/// Lines of standard output that are rows.
+fn rows(output: &Output) -> Vec<&str> {
+    output.stdout.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
+}
+
+/// The first word after `size` on the line that starts with it, as `^SIZE\s+(\S+)` finds it.
+fn extracted(output: &Output, size: &str) -> Option<f64> {
+    let rest = output.stdout.lines().find_map(|line| line.strip_prefix(size))?;
+    if !rest.starts_with(' ') {
+        return None;
+    }
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// Whether a line starts with `size` and has `Pass` after it, as `^SIZE.*Pass` asks.
+fn passes(output: &Output, size: &str) -> bool {
+    let after = output.stdout.lines().filter_map(|line| line.strip_prefix(size));
+    after.into_iter().any(|rest| rest.contains("Pass"))
+}
+
+#[test]
+fn reframe_finds_what_it_looks_for() {
+    // What hpctestlib passes, with fewer operations of long messages, and the length whose line it
+    // reads by `^SIZE.*Pass` and `^SIZE\s+(\S+)`.
+    for (line, size) in [
+        ("osu_latency -m 8 -x 10 -i 1000 -c D D", "8"),
+        ("osu_bw -m 65536 -x 10 -i 10 -c D D", "65536"),
+        ("osu_allreduce -m 8 -x 10 -i 100 -c --ranks=2", "8"),
+    ] {
+        let output = Folder::new().run(line).success();
+        assert!(passes(&output, size), "{output:#?}");
+        assert!(extracted(&output, size).is_some_and(|value| value > 0.0), "{output:#?}");
+    }
+}
+
+#[test]
+fn spoiled_data_does_not_pass() {
+    let output = Folder::new().run("osu_latency -m 8 -i 10 -c --inject=corrupt:echo").code(3);
+    assert!(!passes(&output, "8") && extracted(&output, "8").is_none(), "{output:#?}");
+    output
+        .prints("8                          -              Fail\n")
+        .prints("# check_failed: 8 bytes: ");
+}
+
+#[test]
+fn only_rows_start_with_a_digit() {
+    for line in ["osu_latency -m 8 -i 10 -f -c -z D D", "osu_bw -m 8 -i 10 -z -d cuda"] {
+        let output = Folder::new().run(line).success();
+        for line in
+            output.stdout.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            let numbers = line.split_whitespace().filter(|word| word.parse::<f64>().is_ok());
+            assert!(numbers.count() >= 2, "{line}");
+        }
+        assert!(rows(&output).iter().all(|row| row.starts_with(|c: char| c.is_ascii_digit())));
+    }
+}
+
+#[test]
+fn a_link_is_called_like_the_program_that_it_stands_for() {
+    let folder = Folder::new();
+    for (link, line, title) in [
+        ("osu_latency", "-m 8 -i 10", "# OSU MPI Latency Test v7.4\n"),
+        ("IMB-MPI1", "pingpong -msglog 2", "# Benchmarking PingPong \n"),
+    ] {
+        let link = folder.path.join(link);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_comet-run"), &link).expect("a new link");
+        let mut command = std::process::Command::new(&link);
+        command.args(line.split_whitespace()).current_dir(&folder.path);
+        crate::support::forget_launcher(&mut command);
+        crate::support::Running::new(command).wait().success().prints(title);
+    }
+    assert_eq!(folder.names(), ["IMB-MPI1", "osu_latency"], "no file is written");
+}
+
+#[test]
+fn imb_has_its_blocks_and_its_last_line() {
+    let line = "IMB-MPI1 PingPong Sendrecv Allreduce Barrier -npmin 2 -msglog 3:4 -mem 1";
+    let output = Folder::new().run(line).success();
+    // Columns are 13 characters wide.
+    let widths = [4, 6, 5, 4];
+    let mut heads = output.stdout.lines().filter(|line| line.contains("#repetitions"));
+    for n_columns in widths {
+        assert_eq!(heads.next().map(str::len), Some(13 * n_columns), "{}", output.stdout);
+    }
+    let output = output.prints("# Benchmarking Sendrecv \n# #processes = 2 \n#---");
+    assert!(output.stdout.ends_with("\n\n# All processes entering MPI_Finalize\n\n"));
+}
+
+#[test]
+fn ranks_without_a_part_wait_in_a_barrier() {
+    let line = "run echo -n 4 -s 8 --profile quick --samples 2 --format imb --out none";
+    let output = Folder::new().run(line).success();
+    let output =
+        output.prints("# #processes = 2 \n# ( 2 additional processes waiting in MPI_Barrier)\n");
+    output.prints("# note: comet/echo at hops=0 is left out: IMB has no such case\n");
+}
+
+#[test]
+fn a_file_shows_what_was_printed_live() {
+    let run = "run echo barrier reduction osu/bw -n 2 --hops 1 --profile quick --samples 3";
+    for format in ["osu", "imb", "imb-3.2"] {
+        let folder = Folder::new();
+        let live = folder.run(&format!("{run} --format {format} --out r.jsonl")).success();
+        let shown = folder.run(&format!("show r.jsonl --format {format}")).success();
+        assert_eq!(live.stdout, shown.stdout, "{format}");
+        assert!(rows(&live).len() > 8, "{live:#?}");
+    }
+}
+
+#[test]
+fn what_is_printed_can_be_imported_with_the_same_numbers() {
+    let run = "run echo barrier reduction osu/bw -n 2 --hops 1 --profile quick --samples 3";
+    for (format, suite) in [("osu", "osu"), ("imb", "imb"), ("imb-3.2", "imb")] {
+        let folder = Folder::new();
+        let line = format!("{run} --format {format} --out none");
+        let printed = folder.run(&line).success();
+        folder.write("printed.txt", &printed.stdout);
+        for suite in [suite, "auto"] {
+            let out = format!("{format}-{suite}.jsonl");
+            folder.run(&format!("import {suite} printed.txt -n 2 -o {out}")).success();
+            folder.run(&format!("validate {out}")).success();
+            let again = folder.run(&format!("show {out} --format {format}")).success();
+            assert_eq!(rows(&again), rows(&printed), "{format}");
+        }
+        let models = folder.run(&format!("fit {format}-{suite}.jsonl")).success();
+        assert!(models.stdout.contains("r_inf_MB/s"), "{models:#?}");
+    }
+}
+
+#[test]
+fn an_import_goes_to_standard_output_unless_a_file_is_named() {
+    let folder = Folder::new();
+    folder.write("osu.txt", "# OSU MPI Latency Test v5.9\n# Size  Latency (us)\n8  1.51\n");
+    let output = folder.run("import osu osu.txt").success();
+    folder.write("r.jsonl", &output.stdout);
+    let records = folder.records("r.jsonl");
+    assert_eq!(records.run()["suite"]["version"], "5.9");
+    assert_eq!(records.points().next().expect("a point")["quoted_ns"], 1510.0);
+    folder.run("import osu osu.txt -o r.jsonl").code(2).notes("r.jsonl is there already");
+}
+
+#[test]
+fn what_is_wrong_is_one_sentence() {
+    let folder = Folder::new();
+    let check = |line: &str, sentence: &str| {
+        let output = folder.run(line).code(2);
+        assert_eq!(output.stderr, format!("error: {sentence}\n"), "{line}");
+        assert_eq!(output.stdout, "", "{line}");
+    };
+    check(
+        "osu_alltoall -m 8",
+        "osu_alltoall is not here, but osu_latency, osu_bw, osu_bcast, osu_allreduce and \
+         osu_barrier are (comet-run list shows all kernels)",
+    );
+    check(
+        "IMB-MPI1 PingPong -off_cache 1",
+        "IMB-MPI1: -off_cache is not understood, but -npmin -msglog -iter -time -mem are, and \
+         options of comet-run as --name=value (see IMB-MPI1 -h)",
+    );
+    folder.write("poem.txt", "roses are red\n");
+    check(
+        "import imb poem.txt",
+        "poem.txt: there is no table of imb in the text (is this what the benchmark printed?)",
+    );
+    check(
+        "import auto poem.txt",
+        "poem.txt has no title of osu or imb (write import osu or import imb)",
+    );
+    folder.write("cut.txt", "# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n8\n");
+    check(
+        "import osu cut.txt",
+        "cut.txt: line 3: the row has 1 columns, the head of its table 2 (is it cut off?)",
+    );
+}
+
+#[test]
+fn help_of_another_program_is_its_own() {
+    let output = Folder::new().run("osu_latency -h").success();
+    assert!(
+        output.stdout.starts_with("osu_latency, as comet-run understands it:\n"),
+        "{output:#?}"
+    );
+    output.prints("-m [MIN:]MAX");
+}
