@@ -1,0 +1,198 @@
+//! The curves of a chart: lines, bands, bars and marks.
+
+use super::figure::{Kind, Point, Series};
+use super::panel::Side;
+use super::scale::Ruler;
+use super::style::{N_COLOURS, N_RUNS};
+use super::text::{escape, number, px, significant};
+
+/// With more points than this, marks become dots of one path, and bars a band.
+const MOST_MARKS: usize = 64;
+/// Half of the width of the box that shows the middle half of a point that stands alone.
+const BOX_PX: f64 = 4.0;
+
+/// A point and where it lies.
+type Place<'a> = (usize, &'a Point, [f64; 2]);
+
+/// One curve between its axes.
+pub(super) struct Curve<'a> {
+    pub(super) series: &'a Series,
+    pub(super) x: &'a Side<'a>,
+    pub(super) y: &'a Side<'a>,
+}
+
+/// The classes of a series: its colour, and its dashes.
+pub(super) fn classes(series: &Series) -> String {
+    format!("c{} r{}", series.colour % N_COLOURS, run(series))
+}
+
+/// Number of its dashes and marks: colours that are used again have others.
+fn run(series: &Series) -> usize {
+    (series.run + series.colour / N_COLOURS) % N_RUNS
+}
+
+/// Where the points that can be drawn lie.
+pub(super) fn places<'a>(points: &'a [Point], x: &Ruler, y: &Ruler) -> Vec<Place<'a>> {
+    let place =
+        |(index, point): (usize, &'a Point)| Some((index, point, [x.px(point.x)?, y.px(point.y)?]));
+    points.iter().enumerate().filter_map(place).collect()
+}
+
+/// The mark of a series at a place, with further attributes and what it contains.
+pub(super) fn mark(series: &Series, [x, y]: [f64; 2], is_hollow: bool, more: [&str; 2]) -> String {
+    let hollow = if is_hollow { " hollow" } else { "" };
+    let shape = match run(series) {
+        0 => "circle r=\"3\"",
+        1 => "path d=\"M-3 -3h6v6h-6z\"",
+        2 => "path d=\"M0 -4L4 0L0 4L-4 0z\"",
+        _ => "path d=\"M0 -4L4 3H-4z\"",
+    };
+    let name = if shape.starts_with("circle") { "circle" } else { "path" };
+    let [attributes, contents] = more;
+    let at = format!("transform=\"translate({} {})\"", px(x), px(y));
+    format!("<{shape} class=\"mark{hollow}\" {at}{attributes}>{contents}</{name}>")
+}
+
+impl Curve<'_> {
+    /// The curve; `number` is that of its entry in the legend, if it has one.
+    pub(super) fn svg(&self, number: Option<usize>) -> String {
+        let places = places(&self.series.points, &self.x.ruler, &self.y.ruler);
+        let key = number.map_or(String::new(), |number| format!(" data-series=\"{number}\""));
+        let (classes, name) = (classes(self.series), escape(&self.series.name));
+        let mut svg = format!("<g class=\"series {classes}\"{key}><title>{name}</title>\n");
+        svg += &self.spreads(&places);
+        svg += &match self.series.kind {
+            Kind::Curve => path("line", &self.line(&places)) + &self.marks(&places),
+            Kind::Fit => path("fit", &self.line(&places)),
+            Kind::Scatter => self.marks(&places),
+            Kind::Steps => path("line", &steps(&places)),
+        };
+        svg + "</g>\n"
+    }
+
+    /// Joins the points, but for those between which there is one without a place, or the break
+    /// of an axis.
+    fn line(&self, places: &[Place<'_>]) -> String {
+        let is_zero = |point: &Point| {
+            (self.x.ruler.zero_px.is_some() && point.x == 0.0)
+                || (self.y.ruler.zero_px.is_some() && point.y == 0.0)
+        };
+        let mut path = String::new();
+        let mut last: Option<&Place<'_>> = None;
+        for place in places {
+            let is_joined = last.is_some_and(|(index, point, _)| {
+                index + 1 == place.0 && is_zero(point) == is_zero(place.1)
+            });
+            path += &format!("{}{}", if is_joined { 'L' } else { 'M' }, pair(place.2));
+            last = Some(place);
+        }
+        path
+    }
+
+    /// The middle half of the samples as a light band, and the interval as bars or as a band.
+    fn spreads(&self, places: &[Place<'_>]) -> String {
+        let half = self.band(places, |point| point.middle_half);
+        let interval = |point: &Point| point.interval;
+        path("half", &half)
+            + &if places.len() > MOST_MARKS {
+                path("band", &self.band(places, interval))
+            } else {
+                path("bars", &self.bars(places, interval))
+            }
+    }
+
+    /// Where a range at a point ends, below and above.
+    fn range_px(&self, range: Option<(f64, f64)>) -> Option<[f64; 2]> {
+        let (low, high) = range?;
+        Some([self.y.ruler.lower_px(low)?, self.y.ruler.px(high)?])
+    }
+
+    fn bars(&self, places: &[Place<'_>], range: impl Fn(&Point) -> Option<(f64, f64)>) -> String {
+        let bar = |(_, point, [x, _]): &Place<'_>| {
+            let [low, high] = self.range_px(range(point))?;
+            Some(format!("M{}L{}", pair([*x, low]), pair([*x, high])))
+        };
+        places.iter().filter_map(bar).collect()
+    }
+
+    /// An outline around ranges of points that follow each other; one alone becomes a box.
+    fn band(&self, places: &[Place<'_>], range: impl Fn(&Point) -> Option<(f64, f64)>) -> String {
+        let of_place = |(index, point, [x, _]): &Place<'_>| {
+            let is_zero = self.x.ruler.zero_px.is_some() && point.x == 0.0;
+            self.range_px(range(point)).map(|ends| (*index, is_zero, *x, ends))
+        };
+        let ends: Vec<_> = places.iter().filter_map(of_place).collect();
+        let groups = ends.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 == b.1);
+        groups
+            .map(|group| outline(&group.iter().map(|end| (end.2, end.3)).collect::<Vec<_>>()))
+            .collect()
+    }
+
+    fn marks(&self, places: &[Place<'_>]) -> String {
+        if places.len() > MOST_MARKS {
+            let dots = places.iter().map(|(_, _, at)| format!("M{0}L{0}", pair(*at)));
+            return path("dots", &dots.collect::<String>());
+        }
+        places.iter().map(|place| self.mark(place) + "\n").collect()
+    }
+
+    fn mark(&self, (index, point, at): &Place<'_>) -> String {
+        let [x, y] = [point.x, point.y]
+            .map(|value| if value.fract() == 0.0 { number(value) } else { significant(value, 6) });
+        let data = format!(" data-i=\"{index}\" data-x=\"{x}\" data-y=\"{y}\"");
+        let words = format!("<title>{}</title>", escape(&self.words(point)));
+        mark(self.series, *at, point.is_hollow, [&data, &words])
+    }
+
+    /// What is said of a point when it is pointed at.
+    fn words(&self, point: &Point) -> String {
+        let [x, y] = [self.x.axis.quantity, self.y.axis.quantity];
+        let mut words = format!("{}: {}", x.write(point.x), y.write(point.y));
+        let mut range = |name: &str, range: Option<(f64, f64)>| {
+            let range = range.filter(|(low, high)| low.is_finite() && high.is_finite());
+            if let Some((low, high)) = range {
+                words += &format!("\n{name} {} to {}", y.write(low), y.write(high));
+            }
+        };
+        range("95 %", point.interval);
+        range("middle half", point.middle_half);
+        if !point.note.is_empty() {
+            words += &format!("\n{}", point.note);
+        }
+        words
+    }
+}
+
+/// A place as it stands in a path.
+pub(super) fn pair([x, y]: [f64; 2]) -> String {
+    format!("{} {}", px(x), px(y))
+}
+
+/// An element of `class`, unless there is nothing to draw.
+fn path(class: &str, data: &str) -> String {
+    if data.is_empty() {
+        return String::new();
+    }
+    format!("<path class=\"{class}\" d=\"{data}\"/>\n")
+}
+
+/// Each value holds until the next.
+fn steps(places: &[Place<'_>]) -> String {
+    let Some((_, _, first)) = places.first() else { return String::new() };
+    let step = |two: &[Place<'_>]| {
+        let ([_, low], [x, high]) = (two[0].2, two[1].2);
+        format!("L{}L{}", pair([x, low]), pair([x, high]))
+    };
+    format!("M{}", pair(*first)) + &places.windows(2).map(step).collect::<String>()
+}
+
+/// Along the upper ends, and back along the lower ones.
+fn outline(ends: &[(f64, [f64; 2])]) -> String {
+    let ends = match ends {
+        [(x, ends)] => vec![(x - BOX_PX, *ends), (x + BOX_PX, *ends)],
+        _ => ends.to_vec(),
+    };
+    let upper = ends.iter().map(|(x, [_, high])| pair([*x, *high]));
+    let lower = ends.iter().rev().map(|(x, [low, _])| pair([*x, *low]));
+    format!("M{}Z", upper.chain(lower).collect::<Vec<_>>().join("L"))
+}

@@ -1,0 +1,290 @@
+//! Figures for the tests, with made-up values that look like measured ones.
+
+use std::path::Path;
+
+use super::{
+    Axis, Body, Chart, Figure, HeatMap, Kind, Mark, Point, Quantity, Scale, Series, Style, csv,
+    gnuplot, svg,
+};
+use crate::fixture::check_golden;
+
+/// A straight line, as echo has it.
+fn time_ns(length_bytes: f64) -> f64 {
+    410.0 + 0.12 * length_bytes
+}
+
+/// A number that is drawn anew from `index`, within 1 of 0.
+fn wobble(index: usize) -> f64 {
+    (index as f64 * 12.9898).sin() * 43_758.545 % 1.0
+}
+
+fn axis(label: &str, quantity: Quantity, scale: Scale) -> Axis {
+    Axis { label: label.into(), quantity, scale }
+}
+
+fn series(name: &str, kind: Kind, colour: usize, points: Vec<Point>) -> Series {
+    Series { name: name.into(), kind, colour, run: 0, points }
+}
+
+fn point(x: f64, y: f64) -> Point {
+    Point { x, y, ..Point::default() }
+}
+
+fn mark(label: &str, is_at_x: bool, at: f64, colour: usize) -> Mark {
+    Mark { label: label.into(), is_at_x, at, colour }
+}
+
+fn figure(id: &str, title: &str, body: Body) -> Figure {
+    let caption = "Median of 100 samples; bars are 95 % intervals, bands the middle half.".into();
+    Figure { id: id.into(), number: None, title: title.into(), caption, body }
+}
+
+fn lengths() -> impl Iterator<Item = f64> {
+    std::iter::once(0.0).chain((0..=20).map(|power| 2_f64.powi(power)))
+}
+
+/// Times of a kernel with spreads; some were measured in addition.
+fn sweep(factor: f64, seed: usize) -> Vec<Point> {
+    let point = |(index, x): (usize, f64)| {
+        let y = time_ns(x) * factor * (1.0 + 0.06 * wobble(seed + index));
+        Point {
+            x,
+            y,
+            interval: Some((y * 0.97, y * 1.04)),
+            middle_half: Some((y * 0.86, y * 1.2)),
+            is_hollow: index % 7 == 6,
+            note: if index == 9 { "machine changed its speed".into() } else { String::new() },
+        }
+    };
+    lengths().enumerate().map(point).collect()
+}
+
+/// Latency against length, with a fit and its residuals.
+pub(crate) fn latency() -> Figure {
+    let points = sweep(1.0, 0);
+    let fit = lengths().map(|x| point(x, time_ns(x))).collect();
+    let residual = |at: &Point| point(at.x, 100.0 * (at.y / time_ns(at.x) - 1.0));
+    let residuals = points.iter().map(residual).collect();
+    let chart = Chart {
+        x: axis("message length", Quantity::Bytes, Scale::Log2),
+        y: axis("one-way time", Quantity::TimeNs, Scale::Log10),
+        series: vec![
+            series("echo", Kind::Curve, 0, points),
+            series("echo: t0 + n / r_inf", Kind::Fit, 0, fit),
+        ],
+        marks: vec![mark("n_half 3.4 kB", true, 3417.0, 0), mark("t0 0.41 us", false, 410.0, 0)],
+        residuals: vec![series("echo", Kind::Scatter, 0, residuals)],
+    };
+    figure("echo-time", "Time of a message against its length", Body::Chart(chart))
+}
+
+/// Rates of several kernels in two runs.
+fn bandwidth() -> Figure {
+    let rate = |factor: f64, seed: usize| {
+        let rate = |p: Point| point(p.x, p.x / p.y * 1e9);
+        sweep(factor, seed).into_iter().map(rate).collect::<Vec<_>>()
+    };
+    let names =
+        ["echo", "exchange", "parkbench/comms1", "naive/broadcast over a long name of a variant"];
+    let curve = |(index, name): (usize, &&str)| {
+        let factor = 1.0 + index as f64 * 0.35;
+        let one = series(name, Kind::Curve, index, rate(factor, index));
+        let name = format!("{name}, second machine");
+        [one, Series { run: 1, ..series(&name, Kind::Curve, index, rate(factor * 1.3, index + 7)) }]
+    };
+    let chart = Chart {
+        x: axis("message length", Quantity::Bytes, Scale::Log2),
+        y: axis("rate", Quantity::BytesPerSecond, Scale::Linear),
+        series: names.iter().enumerate().flat_map(curve).collect(),
+        marks: vec![
+            mark("r_inf 8.3 GB/s", false, 8.33e9, 0),
+            mark("r_inf 6.2 GB/s", false, 6.2e9, 1),
+            mark("r_inf 6.4 GB/s", false, 6.4e9, 2),
+            mark("break 16 KiB", true, 16384.0, 1),
+            mark("break 20 KiB", true, 20480.0, 2),
+        ],
+        residuals: Vec::new(),
+    };
+    figure("rates", "Rate against message length, two machines", Body::Chart(chart))
+}
+
+/// Barriers against ranks.
+fn scaling() -> Figure {
+    let ranks = [2.0_f64, 4.0, 8.0, 16.0, 32.0, 64.0];
+    let curve = |factor: f64| ranks.map(|p| point(p, 1e3 * factor * (1.0 + p.log2()))).to_vec();
+    let chart = Chart {
+        x: axis("ranks", Quantity::Count, Scale::Log2),
+        y: axis("time of a barrier", Quantity::TimeNs, Scale::Linear),
+        series: vec![
+            series("barrier", Kind::Curve, 1, curve(1.04)),
+            series("a + b log2 P", Kind::Fit, 1, curve(1.0)),
+            series("broadcast", Kind::Curve, 2, curve(0.4)),
+        ],
+        marks: Vec::new(),
+        residuals: Vec::new(),
+    };
+    figure("scaling", "Time of collectives against the number of ranks", Body::Chart(chart))
+}
+
+/// Distributions of samples.
+fn distribution() -> Figure {
+    let curve = |colour: usize| {
+        let quantile = |q: i32| {
+            let tail = 1.0 / (1.005 - f64::from(q) / 100.0);
+            point(500.0 * (colour + 1) as f64 * (1.0 + 0.01 * tail), f64::from(q))
+        };
+        series(
+            &format!("{} B", 8 << (4 * colour)),
+            Kind::Steps,
+            colour,
+            (0..=100).map(quantile).collect(),
+        )
+    };
+    let chart = Chart {
+        x: axis("sample", Quantity::TimeNs, Scale::Log10),
+        y: axis("share of samples", Quantity::Percent, Scale::Linear),
+        series: (0..4).map(curve).collect(),
+        marks: Vec::new(),
+        residuals: Vec::new(),
+    };
+    figure("samples", "Distribution of samples of echo", Body::Chart(chart))
+}
+
+/// Samples in the order of the run.
+fn order() -> Figure {
+    let sample = |index: usize| point(index as f64, 520.0 * (1.0 + 0.1 * wobble(index).powi(3)));
+    let chart = Chart {
+        x: axis("sample", Quantity::Count, Scale::Linear),
+        y: axis("one-way time", Quantity::TimeNs, Scale::Linear),
+        series: vec![series("8 B", Kind::Scatter, 0, (0..300).map(sample).collect())],
+        marks: vec![mark("median", false, 520.0, 6)],
+        residuals: Vec::new(),
+    };
+    figure("order", "Samples in the order of the run", Body::Chart(chart))
+}
+
+/// Times between ranks on nodes of four.
+pub(crate) fn pairs(n_ranks: usize) -> Figure {
+    let value = |index: usize| {
+        let (from, to) = (index / n_ranks, index % n_ranks);
+        let time_ns = if from / 4 == to / 4 { 240.0 } else { 1900.0 };
+        (from != to).then_some(time_ns * (1.0 + 0.2 * wobble(index)))
+    };
+    let map = HeatMap {
+        names: (0..n_ranks).map(|rank| format!("{rank} node{:03}", rank / 4)).collect(),
+        quantity: Quantity::TimeNs,
+        values: (0..n_ranks * n_ranks).map(value).collect(),
+        borders: (4..n_ranks).step_by(4).collect(),
+        axes: ["from rank".into(), "to rank".into()],
+    };
+    figure(
+        &format!("pairs-{n_ranks}"),
+        "Time of 8 bytes between each two ranks",
+        Body::HeatMap(map),
+    )
+}
+
+/// Everything that may be wrong with what is shown.
+fn odd() -> Vec<Figure> {
+    let chart = |series: Vec<Series>, scale: Scale| Chart {
+        x: axis("x", Quantity::Bytes, scale),
+        y: axis("y", Quantity::TimeNs, scale),
+        series,
+        marks: vec![mark("nowhere", true, f64::NAN, 9), mark("below", false, -1.0, 90)],
+        residuals: Vec::new(),
+    };
+    let values = [0.0, -1.0, f64::NAN, f64::INFINITY, 1e308, -1e308, 1e-320, 5.0];
+    let strange = values.map(|value| Point {
+        interval: Some((-value, f64::INFINITY)),
+        middle_half: Some((f64::NAN, value)),
+        ..point(value, value)
+    });
+    let mut figures = Vec::new();
+    for scale in [Scale::Linear, Scale::Log2, Scale::Log10] {
+        let strange = series("<b>&\"'\n\u{0}", Kind::Curve, 77, strange.to_vec());
+        figures.push(figure(
+            "empty",
+            "Nothing was measured",
+            Body::Chart(chart(Vec::new(), scale)),
+        ));
+        let one = series("one", Kind::Curve, 3, vec![point(64.0, 900.0)]);
+        figures.push(figure("one", "A single point", Body::Chart(chart(vec![one], scale))));
+        let steps = Series { kind: Kind::Steps, ..strange.clone() };
+        let none = series("none", Kind::Fit, 1, Vec::new());
+        let mut odd = chart(vec![strange, steps, none], scale);
+        odd.residuals = odd.series.clone();
+        figures.push(figure(
+            "\"/><script>alert(1)</script>",
+            "</title><script>' \\",
+            Body::Chart(odd),
+        ));
+    }
+    figures
+}
+
+fn all() -> Vec<Figure> {
+    let mut figures = vec![latency(), bandwidth(), scaling(), distribution(), order()];
+    figures.extend([2, 8, 33, 512].map(pairs));
+    figures.extend(odd());
+    figures
+}
+
+#[test]
+fn pictures_look_as_they_did() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden"));
+    let check = |name: &str, text: &str| check_golden(&folder.join(name), text);
+    check("plot-echo-time.svg", &svg(&latency(), Style::Light));
+    check("plot-scaling.svg", &svg(&scaling(), Style::Dark));
+    check("plot-pairs.svg", &svg(&pairs(8), Style::Light));
+    check("plot-echo-time.csv", &csv(&latency()));
+    check("plot-echo-time.gp", &gnuplot(&latency()));
+    check("plot-pairs.gp", &gnuplot(&pairs(8)));
+}
+
+#[test]
+fn no_picture_holds_what_is_no_number() {
+    for figure in all() {
+        for style in [Style::Page, Style::Light] {
+            let svg = svg(&figure, style);
+            let wrong = ["NaN", " inf", "-inf", "\"inf", "Minf", "Linf", "<b>", "<script", "\u{0}"];
+            let found = wrong.into_iter().find(|text| svg.contains(text));
+            assert_eq!(found, None, "{}: {svg}", figure.title);
+        }
+    }
+}
+
+#[test]
+fn pictures_are_well_formed() {
+    for figure in all() {
+        let svg = svg(&figure, Style::Light);
+        assert_eq!(svg.matches("<g").count(), svg.matches("</g>").count(), "{svg}");
+        assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count(), "{svg}");
+        assert_eq!(svg.matches("<title").count(), svg.matches("</title>").count(), "{svg}");
+        assert_eq!(svg.matches('"').count() % 2, 0, "{svg}");
+    }
+}
+
+#[test]
+fn pictures_are_small() {
+    assert!(svg(&latency(), Style::Page).len() < 15_000);
+    assert!(svg(&pairs(512), Style::Page).len() < 150_000);
+}
+
+#[test]
+fn every_curve_has_its_entry_and_its_marks() {
+    let svg = svg(&latency(), Style::Page);
+    assert_eq!(svg.matches("class=\"entry").count(), 1);
+    // The curve, its residuals, and one in the legend.
+    assert_eq!(svg.matches("<circle").count(), 22 + 22 + 1);
+    assert_eq!(svg.matches("hollow").count(), 3);
+    assert!(svg.contains("data-x=\"1024\""));
+    assert!(svg.contains("<title>0 B: "));
+}
+
+#[test]
+fn scripts_hold_what_they_draw() {
+    let script = gnuplot(&odd().pop().unwrap());
+    assert!(script.contains("'</title><script>'' \\'"), "{script}");
+    assert!(script.lines().next().unwrap().ends_with("' "), "{script}");
+    assert!(!script.contains("NaN ") && !script.contains("inf "), "{script}");
+}

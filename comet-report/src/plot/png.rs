@@ -1,0 +1,112 @@
+//! A figure as a picture in PNG.
+
+use super::figure::Figure;
+use super::style::Style;
+
+/// Widths that make sense, in pixels.
+#[cfg(feature = "png")]
+const WIDTHS_PX: std::ops::RangeInclusive<u32> = 16..=8192;
+
+/// Why there is no picture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PngError {
+    /// The program was built without the feature `png`.
+    #[error("this program was built without PNG (take SVG, or build it with the feature png)")]
+    NotBuilt,
+    /// The width is of no use.
+    #[error("a PNG picture is 16 to 8192 pixels wide, got {0} (try 1440)")]
+    Width(u32),
+    /// The figure is too high for a picture of this width.
+    #[error("a PNG picture of {0} pixels in width would be too large (try 1440, or take SVG)")]
+    Size(u32),
+}
+
+/// `figure` as PNG, `width_px` pixels wide, with the colours of `style` (those of the page are
+/// light here) and a font of its own: equal figures give equal bytes on all machines.
+///
+/// # Errors
+///
+/// If the width is not from 16 to 8192, or if the program was built without the feature `png`.
+#[cfg(feature = "png")]
+pub fn png(figure: &Figure, style: Style, width_px: u32) -> Result<Vec<u8>, PngError> {
+    use resvg::tiny_skia::{Pixmap, Transform};
+
+    if !WIDTHS_PX.contains(&width_px) {
+        return Err(PngError::Width(width_px));
+    }
+    let tree = tree(figure, style);
+    let scale = f64::from(width_px) / f64::from(tree.size().width());
+    let height_px = height_px(f64::from(tree.size().height()) * scale);
+    let mut picture = Pixmap::new(width_px, height_px).ok_or(PngError::Size(width_px))?;
+    #[expect(clippy::cast_possible_truncation, reason = "the renderer has single precision")]
+    let transform = Transform::from_scale(scale as f32, scale as f32);
+    resvg::render(&tree, transform, &mut picture.as_mut());
+    picture.encode_png().map_err(|_| PngError::Size(width_px))
+}
+
+/// Without the feature `png` there is no picture.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(feature = "png"))]
+pub fn png(_: &Figure, _: Style, _: u32) -> Result<Vec<u8>, PngError> {
+    Err(PngError::NotBuilt)
+}
+
+/// `figure` as the renderer sees it.
+#[cfg(feature = "png")]
+fn tree(figure: &Figure, style: Style) -> resvg::usvg::Tree {
+    let style = if style == Style::Page { Style::Light } else { style };
+    let options = resvg::usvg::Options { fontdb: fonts().into(), ..Default::default() };
+    let svg = super::svg(figure, style);
+    resvg::usvg::Tree::from_str(&svg, &options).expect("our own SVG is valid")
+}
+
+/// The one font of pictures, which stands for whatever is asked for.
+#[cfg(feature = "png")]
+fn fonts() -> resvg::usvg::fontdb::Database {
+    let mut fonts = resvg::usvg::fontdb::Database::new();
+    fonts.load_font_data(dejavu::sans_condensed::regular().to_vec());
+    let face = fonts.faces().next().expect("the font that is built in is valid");
+    let family = face.families[0].0.clone();
+    fonts.set_sans_serif_family(&family);
+    fonts.set_serif_family(family);
+    fonts
+}
+
+#[cfg(feature = "png")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
+fn height_px(height: f64) -> u32 {
+    height.round() as u32
+}
+
+#[cfg(all(test, feature = "png"))]
+mod tests {
+    use super::*;
+    use crate::plot::example;
+
+    #[test]
+    fn pictures_have_the_width_that_was_asked_for() {
+        let bytes = png(&example::latency(), Style::Page, 360).unwrap();
+        assert_eq!(&bytes[1..4], b"PNG");
+        assert_eq!(bytes[16..20], 360_u32.to_be_bytes());
+        assert_eq!(bytes, png(&example::latency(), Style::Light, 360).unwrap());
+        assert_ne!(bytes, png(&example::latency(), Style::Dark, 360).unwrap());
+    }
+
+    #[test]
+    fn pictures_show_text() {
+        let mut figure = example::latency();
+        let with_title = png(&figure, Style::Light, 360).unwrap();
+        figure.title.clear();
+        assert_ne!(png(&figure, Style::Light, 360).unwrap(), with_title);
+    }
+
+    #[test]
+    fn widths_of_no_use_are_refused() {
+        let error = png(&example::latency(), Style::Light, 0).unwrap_err();
+        assert_eq!(error.to_string(), "a PNG picture is 16 to 8192 pixels wide, got 0 (try 1440)");
+    }
+}

@@ -1,0 +1,107 @@
+//! Colours: of the page, which may change between light and dark, or of one file.
+
+/// What draws lines, marks and texts, with colours as variables.
+const RULES: &str = include_str!("style.css");
+/// What only a page needs: tools, tooltips, boxes around figures.
+const PAGE_RULES: &str = include_str!("page.css");
+
+/// How many colours there are for series.
+pub(super) const N_COLOURS: usize = 8;
+/// How many kinds of dashes and marks there are for runs.
+pub(super) const N_RUNS: usize = 4;
+
+/// Names of variables, and their values in light and in dark.
+///
+/// Series have the colours of Okabe and Ito, which can be told apart by people who see fewer
+/// colours than others; those that would be hard to see on their background are shifted.
+const VARIABLES: [(&str, [&str; 2]); 4 + N_COLOURS] = [
+    ("--paper", ["#ffffff", "#15181c"]),
+    ("--ink", ["#1b1f24", "#e4e7eb"]),
+    ("--quiet", ["#59616b", "#9aa4b0"]),
+    ("--rule", ["#e1e4e8", "#2c323a"]),
+    ("--c0", ["#0072b2", "#4aa5e0"]),
+    ("--c1", ["#d55e00", "#f0783c"]),
+    ("--c2", ["#009e73", "#2fc095"]),
+    ("--c3", ["#b0558a", "#d88ab5"]),
+    ("--c4", ["#e69f00", "#e6a817"]),
+    ("--c5", ["#56b4e9", "#9bd4f7"]),
+    ("--c6", ["#3f454d", "#d5dae0"]),
+    ("--c7", ["#a89600", "#f0e442"]),
+];
+
+/// Where the colours of a picture come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// From the page around it, which brings [`css`].
+    Page,
+    /// From the picture itself, on white.
+    Light,
+    /// From the picture itself, on a dark ground.
+    Dark,
+}
+
+impl Style {
+    /// The style element of a picture that brings its own colours.
+    pub(super) fn element(self) -> String {
+        match self {
+            Self::Page => String::new(),
+            Self::Light => format!("<style>{}</style>", literal_rules(0)),
+            Self::Dark => format!("<style>{}</style>", literal_rules(1)),
+        }
+    }
+}
+
+/// The rules of figures for a page that shows them: once, alone in an element `style`.
+///
+/// Colours follow the reader's preference, or the attribute `data-theme` (`light`, `dark`) of the
+/// root element.
+pub fn css() -> String {
+    let [light, dark] = [0, 1].map(variables);
+    format!(
+        ":root{{color-scheme:light dark;{light}}}\n\
+         @media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n\
+         :root[data-theme=light]{{color-scheme:light;{light}}}\n\
+         :root[data-theme=dark]{{color-scheme:dark;{dark}}}\n\
+         {RULES}{PAGE_RULES}"
+    )
+}
+
+/// The literal colour of series `number`, in light.
+pub(super) fn colour(number: usize) -> &'static str {
+    VARIABLES[4 + number % N_COLOURS].1[0]
+}
+
+fn variables(ground: usize) -> String {
+    VARIABLES.iter().map(|(name, values)| format!("{name}:{};", values[ground])).collect()
+}
+
+/// The rules with colours in place of variables, for programs that know no variables.
+fn literal_rules(ground: usize) -> String {
+    let replace = |rules: String, (name, values): &(&str, [&str; 2])| {
+        rules.replace(&format!("var({name})"), values[ground])
+    };
+    VARIABLES.iter().fold(RULES.to_owned(), replace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_no_variables() {
+        for style in [Style::Light, Style::Dark] {
+            let element = style.element();
+            assert!(element.contains("#") && !element.contains("var("), "{element}");
+        }
+        assert_ne!(Style::Light.element(), Style::Dark.element());
+        assert_eq!(Style::Page.element(), "");
+    }
+
+    #[test]
+    fn every_variable_of_the_rules_has_a_value() {
+        let names = RULES.split("var(").chain(PAGE_RULES.split("var(")).skip(1);
+        for name in names.filter_map(|rest| rest.split_once(')')).map(|(name, _)| name) {
+            assert!(!name.starts_with("--") || css().contains(&format!("{name}:")), "{name}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Texts and numbers in a picture: escaped, measured, cut and rounded.
+
+/// `text` for the inside of elements and attributes; what no XML file may hold is left out.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\n' | '\t' => escaped.push(c),
+            '\u{fffe}' | '\u{ffff}' => (),
+            _ if c.is_control() => (),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// `id` with nothing but letters, digits, dots and dashes, for ids and names of files.
+pub(super) fn slug(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
+}
+
+/// A length in pixels, to two decimals.
+///
+/// # Panics
+///
+/// With a number that is not finite, which only a mistake in this module can make.
+pub(super) fn px(value: f64) -> String {
+    assert!(value.is_finite(), "a place in a picture is a number, got {value}");
+    decimals(value, 2)
+}
+
+/// `value` with at most `n` decimals.
+pub(super) fn decimals(value: f64, n: usize) -> String {
+    let text = format!("{value:.n$}");
+    let text = if text.contains('.') { text.trim_end_matches('0') } else { &text };
+    let text = text.trim_end_matches('.');
+    if text == "-0" { "0".into() } else { text.into() }
+}
+
+/// `value` so that it is read back as it was, and short.
+pub(super) fn number(value: f64) -> String {
+    let is_common = value == 0.0 || (1e-5..1e15).contains(&value.abs());
+    if is_common { value.to_string() } else { format!("{value:e}") }
+}
+
+/// `value` with at least `n_digits` significant digits where it has them.
+#[expect(clippy::cast_possible_truncation, reason = "the logarithm of a number is small")]
+pub(super) fn significant(value: f64, n_digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let exponent = value.abs().log10().floor() as i32;
+    let n_decimals = usize::try_from(n_digits - 1 - exponent).unwrap_or(0);
+    decimals(value, n_decimals)
+}
+
+/// How wide `text` is in a common font without serifs of `size_px`; rather too wide than not.
+pub(super) fn width_px(text: &str, size_px: f64) -> f64 {
+    let em = |c: char| match c {
+        'i' | 'j' | 'l' | '|' | '\'' => 0.25,
+        ' ' | 'f' | 't' | 'r' | 'I' | '.' | ',' | ':' | ';' | '!' | '/' | '-' | '(' | ')' => 0.36,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.9,
+        'A'..='Z' => 0.69,
+        _ if c.is_ascii() => 0.57,
+        _ => 0.75,
+    };
+    text.chars().map(em).sum::<f64>() * size_px
+}
+
+/// `text`, or its begin and its end around an ellipsis, so that it is at most `limit_px` wide.
+pub(super) fn cut(text: &str, size_px: f64, limit_px: f64) -> String {
+    if width_px(text, size_px) <= limit_px {
+        return text.into();
+    }
+    let (mut begin, mut end): (Vec<char>, Vec<char>) = (Vec::new(), Vec::new());
+    let mut chars = text.chars();
+    let mut free_px = limit_px - size_px;
+    while let Some(c) = if begin.len() > end.len() { chars.next_back() } else { chars.next() } {
+        free_px -= width_px(c.encode_utf8(&mut [0; 4]), size_px);
+        if free_px < 0.0 {
+            break;
+        }
+        if begin.len() > end.len() { end.insert(0, c) } else { begin.push(c) }
+    }
+    let [begin, end] = [begin, end].map(|part| part.into_iter().collect::<String>());
+    format!("{}…{}", begin.trim_end(), end.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_texts_become_harmless() {
+        let check = |text: &str, expected: &str| assert_eq!(escape(text), expected);
+        check("</text><script>a(\"1\")", "&lt;/text&gt;&lt;script&gt;a(&quot;1&quot;)");
+        check("a & b\0\u{1b}[31m\u{ffff}\n", "a &amp; b[31m\n");
+        assert_eq!(slug("echo-time.2 \"/../x\""), "echo-time.2---..-x-");
+    }
+
+    #[test]
+    fn numbers_are_as_short_as_they_can_be() {
+        let check = |value: f64, expected: &str| assert_eq!(px(value), expected);
+        check(1.0, "1");
+        check(100.0, "100");
+        check(1.255, "1.25");
+        check(-0.001, "0");
+        check(-12.3, "-12.3");
+        let check = |value: f64, expected: &str| assert_eq!(significant(value, 4), expected);
+        check(8.3149, "8.315");
+        check(0.001234, "0.001234");
+        check(123_456.7, "123457");
+        check(0.0, "0");
+        let check = |value: f64, expected: &str| assert_eq!(number(value), expected);
+        check(65_536.0, "65536");
+        check(1e300, "1e300");
+        check(-0.5, "-0.5");
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!(cut("echo", 12.0, 100.0), "echo");
+        let long = cut("parkbench/comms1 of the second machine", 12.0, 150.0);
+        assert_eq!(long, "parkbench/c…nd machine");
+        assert!(width_px(&long, 12.0) <= 150.0);
+        assert_eq!(cut("name", 12.0, 0.0), "…");
+    }
+}
