@@ -23,6 +23,7 @@ pub mod abandoned;
 mod canonical;
 pub mod compare;
 pub mod environment;
+pub mod figures;
 mod fingerprint;
 pub mod format;
 pub mod health;

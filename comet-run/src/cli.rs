@@ -17,6 +17,7 @@ use crate::command::compare::CompareArgs;
 use crate::command::export::ExportArgs;
 use crate::command::health::HealthArgs;
 use crate::command::import::ImportArgs;
+use crate::command::plot::PlotArgs;
 use crate::exit;
 use crate::method::MethodArgs;
 use crate::values::{
@@ -84,6 +85,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Fit models to the sweeps of a result file: startup time, bandwidth, cost of a hop, scaling
     Fit(FitArgs),
+    /// Draw single figures of result files as SVG or PNG
+    Plot(PlotArgs),
     /// Compare two sets of result files, and say what became slower or faster
     Compare(CompareArgs),
     /// Run two commands in turn, several launches each, and compare what they measured
@@ -302,12 +305,15 @@ pub(crate) struct ValidateArgs {
 /// What `show` takes.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Result file
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// How to print it
+    /// Result files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// How to print them
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
     pub(crate) format: String,
+    /// Print their figures as well, in letters; several files are overlaid
+    #[arg(long)]
+    pub(crate) plots: bool,
 }
 
 /// What `fit` takes.

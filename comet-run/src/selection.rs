@@ -163,7 +163,7 @@ fn nearest(name: &str, catalogue: &[&'static KernelInfo]) -> Vec<String> {
 }
 
 /// The least number of insertions, deletions and substitutions between two texts (Levenshtein).
-fn n_edits(a: &str, b: &str) -> usize {
+pub(crate) fn n_edits(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, from) in a.chars().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], i + 1);

@@ -8,6 +8,7 @@ mod compare;
 mod compat;
 mod exports;
 mod failures;
+mod figures;
 mod formats;
 mod health;
 mod launchers;

@@ -21,7 +21,7 @@ mod order;
 mod overlap;
 mod procs;
 mod sizes;
-mod sweep;
+pub(crate) mod sweep;
 mod wire;
 
 pub(crate) use follow::Follow;

@@ -36,7 +36,7 @@ pub(super) fn without(params: &Params, free: &[&str]) -> Params {
 }
 
 /// The number that `point` has for the parameter `name`.
-pub(super) fn number(point: &Point, name: &str) -> Option<u64> {
+pub(crate) fn number(point: &Point, name: &str) -> Option<u64> {
     match point.params.get(name)? {
         Param::Number(number) => Some(*number),
         Param::Label(_) => None,
@@ -45,19 +45,24 @@ pub(super) fn number(point: &Point, name: &str) -> Option<u64> {
 
 /// `number` as the fits take it.
 #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
-pub(super) fn real(number: u64) -> f64 {
+pub(crate) fn real(number: u64) -> f64 {
     number as f64
 }
 
 /// The time to quote of `point`, in us.
 pub(super) fn time_us(point: &Point) -> Option<f64> {
+    Some(quoted_ns(point)? / 1e3)
+}
+
+/// The time to quote of `point`, in ns.
+pub(crate) fn quoted_ns(point: &Point) -> Option<f64> {
     let time = point.time_ns.as_ref()?;
     let in_older_files = if quote(point) == Some(Quote::Min) { time.min } else { time.median };
-    Some(point.quoted_ns.unwrap_or(in_older_files) / 1e3)
+    Some(point.quoted_ns.unwrap_or(in_older_files))
 }
 
 /// Half of the width of the intervals of `points`, in us, if all of them have one.
-pub(super) fn half_widths_us(points: &[&Point]) -> Option<Vec<f64>> {
+pub(crate) fn half_widths_us(points: &[&Point]) -> Option<Vec<f64>> {
     let half_width = |point: &&Point| {
         // The interval is that of the median, and says nothing about another figure.
         let is_median = quote(point) == Some(Quote::Median);
@@ -68,11 +73,12 @@ pub(super) fn half_widths_us(points: &[&Point]) -> Option<Vec<f64>> {
 }
 
 /// The weights for these half-widths.
-pub(super) fn weights(half_widths: Option<&[f64]>) -> Weights<'_> {
+pub(crate) fn weights(half_widths: Option<&[f64]>) -> Weights<'_> {
     half_widths.map_or(Weights::Relative, Weights::HalfWidths)
 }
 
-fn quote(point: &Point) -> Option<Quote> {
+/// Which statistic of `point` is the one to quote.
+pub(crate) fn quote(point: &Point) -> Option<Quote> {
     Some(point.value.as_ref()?.quote)
 }
 

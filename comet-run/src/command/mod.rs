@@ -13,6 +13,7 @@ mod list;
 mod machines;
 mod man;
 mod plan;
+pub(crate) mod plot;
 mod reproduce;
 mod run;
 mod schema;
@@ -81,6 +82,7 @@ fn obey(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Validate(args)) => validate::validate(args),
         Some(Command::Show(args)) => show::show(args),
         Some(Command::Fit(args)) => fit::fit(args),
+        Some(Command::Plot(args)) => plot::plot(args),
         Some(Command::Compare(args)) => compare::compare(args),
         Some(Command::Ab(args)) => ab::ab(args, launcher),
         Some(Command::Health(args)) => health::health(args, launcher),

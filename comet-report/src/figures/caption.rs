@@ -1,0 +1,116 @@
+//! Captions: what is plotted, by which definition, from how many samples, and what bands, bars and
+//! hollow marks mean. All of it is read from the points.
+
+use comet_core::definition::Definition;
+
+use super::curve::plotted;
+use super::samples::Sampled;
+use super::sources::Kernel;
+use super::words;
+use crate::models::sweep::quote;
+use crate::record::{Point, Quote};
+
+/// Explains a figure of the times of `kernel`; `what` says in a sentence what is plotted.
+pub(super) fn of(what: &str, kernel: &Kernel<'_>) -> String {
+    let points: Vec<&Point> = kernel.points.iter().map(|measured| measured.point).collect();
+    let parts = [format!("{what}{}.", on_ranks(kernel)), definitions(&points), marks(&points)];
+    let parts = parts.into_iter().chain(ranges(&points)).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// Explains a figure of what follows from several times of `kernel` together.
+pub(super) fn of_ratio(what: &str, kernel: &Kernel<'_>) -> String {
+    format!(
+        "{what}{}. Each follows from medians; bars, where there are any, are 95 % intervals.",
+        on_ranks(kernel)
+    )
+}
+
+/// Explains a figure of the samples of a few points.
+pub(super) fn of_samples(what: &str, sampled: &[Sampled<'_>]) -> String {
+    let points: Vec<&Point> = sampled.iter().map(|sampled| sampled.point).collect();
+    let numbers = sampled.iter().map(|sampled| sampled.values_ns.len().to_string());
+    let numbers = words::list(&distinct(numbers));
+    format!("{what}, for one operation. {} {numbers} samples of each.", definitions(&points))
+}
+
+/// Explains in addition the lines through the points.
+pub(super) fn with_fits(caption: String, has_fits: bool) -> String {
+    if !has_fits {
+        return caption;
+    }
+    caption
+        + " Lines without marks are fitted laws; the strip below shows by how many percent the \
+           points are off."
+}
+
+/// The numbers of ranks, if they are few.
+fn on_ranks(kernel: &Kernel<'_>) -> String {
+    let numbers: Vec<String> = kernel.values("procs").iter().map(u64::to_string).collect();
+    if numbers.is_empty() || numbers.len() > 8 {
+        return String::new();
+    }
+    format!(", on {} rank{}", words::list(&numbers), if numbers == ["1"] { "" } else { "s" })
+}
+
+/// What was timed, for each definition that the points have.
+fn definitions(points: &[&Point]) -> String {
+    let named = |name: &str| match Definition::find(name) {
+        Some(definition) => format!("{name}: {}.", definition.summary()),
+        None => format!("{name}."),
+    };
+    let names = points.iter().filter_map(|point| Some(&*point.value.as_ref()?.definition));
+    distinct(names).into_iter().map(named).collect::<Vec<_>>().join(" ")
+}
+
+/// What a mark is.
+fn marks(points: &[&Point]) -> String {
+    let quotes = points.iter().filter_map(|point| quote(point));
+    let names: Vec<String> = distinct(quotes).into_iter().map(|q| plural(q).into()).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let numbers = || points.iter().filter_map(|point| Some(point.reps.as_ref()?.n));
+    let samples = match (numbers().min(), numbers().max()) {
+        (Some(least), Some(most)) if least == most => format!(" of {least} samples"),
+        (Some(least), Some(most)) => format!(" of {least} to {most} samples"),
+        _ => String::new(),
+    };
+    format!("Marks are {}{samples}.", words::list(&names))
+}
+
+fn plural(quote: Quote) -> &'static str {
+    match quote {
+        Quote::Median => "medians",
+        Quote::Min => "least values",
+        Quote::Mean => "means",
+        Quote::MiddleMean => "means of the middle half",
+        Quote::Corrected => "means less an empty loop",
+    }
+}
+
+/// What bars, bands and hollow marks mean, where there are any.
+fn ranges(points: &[&Point]) -> Vec<String> {
+    let plotted: Vec<_> = points.iter().filter_map(|point| plotted(point, 0.0, Some)).collect();
+    let sentences = [
+        (plotted.iter().any(|p| p.interval.is_some()), "Bars are 95 % intervals of the median."),
+        (plotted.iter().any(|p| p.middle_half.is_some()), "Bands hold the middle half of them."),
+        (
+            plotted.iter().any(|p| p.is_hollow),
+            "Hollow marks were measured in addition to the sweep, have a wider interval than asked \
+             for, or the machine changed its speed.",
+        ),
+    ];
+    sentences.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.into()).collect()
+}
+
+/// `items` without repetitions, in the order in which they come.
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for item in items {
+        if !distinct.contains(&item) {
+            distinct.push(item);
+        }
+    }
+    distinct
+}

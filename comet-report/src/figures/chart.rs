@@ -1,0 +1,137 @@
+//! Charts over a swept parameter: axes by its name, and curves turned into series.
+
+use super::curve::{Curve, evenly, plotted};
+use super::law;
+use super::sources::Kernel;
+use crate::models::sweep::{number, real};
+use crate::plot::{Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Series};
+use crate::record::Point;
+
+/// Parameters that a sweep may be over, the first of them first.
+const SIZES: [&str; 3] = ["length_bytes", "vector_length", "local_n"];
+
+/// The most curves that get their lines drawn, or nobody could follow them.
+const MAX_FITTED: usize = 4;
+
+/// What is plotted: a value from the bytes that an operation moves, if it does, and its time in ns.
+pub(super) type Y = fn(Option<f64>, f64) -> Option<f64>;
+
+/// The time itself.
+pub(super) fn time(_: Option<f64>, ns: f64) -> Option<f64> {
+    Some(ns)
+}
+
+/// Bytes per second.
+pub(super) fn rate(bytes: Option<f64>, ns: f64) -> Option<f64> {
+    Some(bytes? / ns * 1e9).filter(|_| ns > 0.0)
+}
+
+/// The bytes that an operation of `point` moves.
+pub(super) fn bytes(point: &Point) -> Option<f64> {
+    point.value.as_ref()?.bytes_per_op.map(real)
+}
+
+/// The parameter of sizes over which `kernel` was swept.
+pub(super) fn size(kernel: &Kernel<'_>) -> Option<&'static str> {
+    SIZES.into_iter().find(|name| kernel.values(name).len() > 1)
+}
+
+/// The axis of the parameter `name`.
+pub(super) fn axis(name: &str, scale: Scale) -> Axis {
+    let (label, quantity) = match name {
+        "length_bytes" => ("message length", Quantity::Bytes),
+        "vector_length" => ("vector length in doubles", Quantity::Count),
+        "local_n" => ("dimension of the block of a rank", Quantity::Count),
+        "procs" => ("number of ranks P", Quantity::Count),
+        "pairs" => ("pairs of ranks at once", Quantity::Count),
+        "order" => ("operations for each word moved", Quantity::Count),
+        other => (other, Quantity::Count),
+    };
+    Axis { label: label.into(), quantity, scale }
+}
+
+/// An axis of times.
+pub(super) fn times(label: &str, scale: Scale) -> Axis {
+    Axis { label: label.into(), quantity: Quantity::TimeNs, scale }
+}
+
+/// A figure of `chart`, without a number.
+pub(super) fn figure(id: String, title: String, caption: String, chart: Chart) -> Figure {
+    Figure { id, number: None, title, caption, body: Body::Chart(chart) }
+}
+
+/// A chart of `series`; the vertical axis is linear where a value is negative.
+pub(super) fn chart(x: Axis, mut y: Axis, series: Vec<Series>) -> Chart {
+    if y.scale != Scale::Linear && series.iter().any(reaches_below_zero) {
+        y.scale = Scale::Linear;
+    }
+    Chart { x, y, series, marks: Vec::new(), residuals: Vec::new() }
+}
+
+fn reaches_below_zero(series: &Series) -> bool {
+    let least = |point: &crate::plot::Point| {
+        let ends = [point.interval, point.middle_half].into_iter().flatten().map(|(low, _)| low);
+        ends.fold(point.y, f64::min)
+    };
+    series.points.iter().any(|point| least(point) < 0.0)
+}
+
+/// `curve` over the parameter `x`.
+pub(super) fn series(curve: &Curve<'_>, x: &str, y: Y) -> Series {
+    series_at(curve, |point| number(point, x).map(real), y)
+}
+
+/// `curve` over what `x` makes of its points.
+pub(super) fn series_at(curve: &Curve<'_>, x: impl Fn(&Point) -> Option<f64>, y: Y) -> Series {
+    let of = |point: &&Point| plotted(point, x(point)?, |ns| y(bytes(point), ns));
+    Series {
+        name: curve.name.clone(),
+        kind: Kind::Curve,
+        colour: curve.colour,
+        run: curve.source,
+        points: curve.points.iter().filter_map(of).collect(),
+    }
+}
+
+/// A value beside time that `value` reads from the points of `curve`, over the parameter `x`.
+pub(super) fn values(curve: &Curve<'_>, x: &str, value: impl Fn(&Point) -> Option<f64>) -> Series {
+    let of = |point: &&Point| {
+        let (x, y) = (real(number(point, x)?), value(point)?);
+        Some(crate::plot::Point { x, y, ..Default::default() })
+    };
+    Series {
+        name: curve.name.clone(),
+        kind: Kind::Curve,
+        colour: curve.colour,
+        run: curve.source,
+        points: curve.points.iter().filter_map(of).collect(),
+    }
+}
+
+/// The figure of `point` that is called `name` (`overlap_share`).
+pub(super) fn figure_value(point: &Point, name: &str) -> Option<f64> {
+    point.figures.iter().find(|figure| figure.name == name)?.value
+}
+
+/// Adds to `chart` the lines that `curves` follow over the size `x`, and how far each point is from
+/// them; `y` is what the chart is of. Of many curves a few of the first source get theirs.
+pub(super) fn add_lines(chart: &mut Chart, curves: &[Curve<'_>], x: &str, y: Y) {
+    let is_first = |curve: &&Curve<'_>| curve.source == 0 || curves.len() <= MAX_FITTED;
+    let fitted: Vec<&Curve<'_>> = curves.iter().filter(is_first).collect();
+    for curve in evenly(&fitted, MAX_FITTED) {
+        for line in law::lines(curve, x) {
+            chart.series.push(line.series(curve, y));
+            chart.residuals.extend(line.residuals(curve, x));
+        }
+    }
+}
+
+/// A line through a chart at the height `at`.
+pub(super) fn level(label: String, at: f64, colour: usize) -> Mark {
+    Mark { label, is_at_x: false, at, colour }
+}
+
+/// A line through a chart at the place `at`.
+pub(super) fn place(label: String, at: f64, colour: usize) -> Mark {
+    Mark { label, is_at_x: true, at, colour }
+}

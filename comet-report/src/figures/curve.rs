@@ -1,0 +1,142 @@
+//! Curves: the points that differ in one parameter alone, with names and colours that tell them
+//! from each other.
+
+use super::sources::{Kernel, Measured};
+use super::words;
+use crate::models::sweep::{self, number};
+use crate::plot;
+use crate::record::{Point, Quality, Quote};
+
+/// The most curves of a figure, but for those of further runs: there are as many colours.
+const MAX_CURVES: usize = 8;
+
+/// Parameters that follow from others, or from what was measured before.
+const FOLLOWING: &[&str] = &["mesh_rows", "mesh_cols", "n_ranks", "load_50_bytes", "load_90_bytes"];
+
+/// The points of one sweep in one source.
+#[derive(Clone, Debug)]
+pub(super) struct Curve<'a> {
+    /// Number of its source.
+    pub(super) source: usize,
+    /// What tells it from the others.
+    pub(super) name: String,
+    /// Number of its colour, which is the same in all sources.
+    pub(super) colour: usize,
+    /// Its points, ascending.
+    pub(super) points: Vec<&'a Point>,
+}
+
+/// What a curve is, beside its source: the series and the parameters that are not swept, in words.
+type Traits = Vec<(String, String)>;
+
+/// The curves of `kernel` over the parameter `x`, source by source; at most [`MAX_CURVES`] of each,
+/// evenly chosen.
+pub(super) fn curves<'a>(kernel: &Kernel<'a>, x: &str) -> Vec<Curve<'a>> {
+    let traits = |point: &Point| traits(point, x, kernel.is_on_several_numbers_of_ranks());
+    let all = kinds(kernel, traits);
+    let kinds = evenly(&all, MAX_CURVES);
+    let curve = |source: usize, colour: usize| {
+        let is_of_curve = |measured: &&Measured<'a>| {
+            measured.source == source && traits(measured.point).as_ref() == Some(&kinds[colour])
+        };
+        let mut points: Vec<&Point> =
+            kernel.points.iter().filter(is_of_curve).map(|measured| measured.point).collect();
+        points.sort_by_key(|point| number(point, x));
+        let source_name = Some(&kernel.sources[source]).filter(|_| kernel.sources.len() > 1);
+        Curve { source, name: name(&kinds[colour], &kinds, source_name), colour, points }
+    };
+    let all = (0..kernel.sources.len())
+        .flat_map(|source| (0..kinds.len()).map(move |colour| (source, colour)));
+    let curves = all.map(|(source, colour)| curve(source, colour));
+    curves.filter(|curve| !curve.points.is_empty()).collect()
+}
+
+/// The different `traits` of points, in the order in which they come.
+fn kinds(kernel: &Kernel<'_>, traits: impl Fn(&Point) -> Option<Traits>) -> Vec<Traits> {
+    let mut kinds: Vec<Traits> = Vec::new();
+    for kind in kernel.points.iter().filter_map(|measured| traits(measured.point)) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+/// The traits of the curve over `x` that `point` lies on, its number of ranks among them if that is
+/// `with_ranks`; `None` if it has no parameter `x`.
+fn traits(point: &Point, x: &str, with_ranks: bool) -> Option<Traits> {
+    number(point, x)?;
+    let series = point.variant.clone().unwrap_or_default().replace('_', " ");
+    let is_trait =
+        |name: &str| name != x && !FOLLOWING.contains(&name) && (with_ranks || name != "procs");
+    let kept = point.params.0.iter().filter(|(name, _)| is_trait(name));
+    let words = kept.map(|(name, value)| (name.clone(), words::parameter(name, value)));
+    Some(std::iter::once(("series".to_owned(), series)).chain(words).collect())
+}
+
+/// The traits of `kind` in which the `kinds` differ, or its series if there is no other, and its
+/// source where there are several.
+fn name(kind: &Traits, kinds: &[Traits], source: Option<&String>) -> String {
+    let differs = |name: &str| {
+        let of = |kind: &Traits| kind.iter().find(|(other, _)| other == name).cloned();
+        kinds.iter().any(|other| of(other) != of(kind))
+    };
+    let mut parts: Vec<&str> =
+        kind.iter().filter(|(name, _)| differs(name)).map(|(_, words)| &**words).collect();
+    match source {
+        Some(source) => parts.push(source),
+        None if parts.is_empty() => parts.push(&kind[0].1),
+        None => {}
+    }
+    parts.join(", ")
+}
+
+/// At most `n` of `items`, the first and the last among them.
+pub(super) fn evenly<T: Clone>(items: &[T], n: usize) -> Vec<T> {
+    if items.len() <= n {
+        return items.to_vec();
+    }
+    (0..n)
+        .map(|index| items[index * (items.len() - 1) / n.saturating_sub(1).max(1)].clone())
+        .collect()
+}
+
+/// `point` at `x`, with `y` of its time in ns, and of the ends of its ranges; `None` if it has no
+/// such value.
+pub(super) fn plotted(
+    point: &Point,
+    x: f64,
+    y: impl Fn(f64) -> Option<f64>,
+) -> Option<plot::Point> {
+    let range = |ends: [f64; 2]| {
+        let [a, b] = [y(ends[0])?, y(ends[1])?];
+        Some((a.min(b), a.max(b))).filter(|(low, high)| low < high)
+    };
+    let is_median = sweep::quote(point) == Some(Quote::Median);
+    let time = point.time_ns.as_ref().filter(|_| is_median);
+    let mut doubts = doubts(point.quality.as_ref());
+    if point.plan.as_ref().is_some_and(|plan| plan.is_refined) {
+        doubts.push("measured in addition to the sweep");
+    }
+    let middle_half = time.and_then(|time| range([time.p25, time.p75]));
+    Some(plot::Point {
+        x,
+        y: y(sweep::quoted_ns(point)?).filter(|y| y.is_finite())?,
+        interval: time.and_then(|time| range(time.ci95?)),
+        middle_half,
+        is_hollow: !doubts.is_empty(),
+        note: doubts.join("; "),
+    })
+}
+
+/// What speaks against a number, in words.
+fn doubts(quality: Option<&Quality>) -> Vec<&'static str> {
+    let Some(quality) = quality else { return Vec::new() };
+    let has_changed =
+        quality.is_bimodal || [quality.drifts, quality.cores_moved].contains(&Some(true));
+    let doubts = [
+        (quality.converged == Some(false), "interval wider than asked for"),
+        (has_changed, "the machine changed its speed"),
+    ];
+    doubts.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words).collect()
+}

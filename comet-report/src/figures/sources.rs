@@ -1,0 +1,204 @@
+//! What is overlaid: runs as the sources of curves, and the points of each kernel in them.
+
+use crate::models::sweep::number;
+use crate::record::{Point, PointStatus, Run};
+use crate::runs::RunRecords;
+
+/// Labels that name a run, the best one first.
+const NAMES: [&str; 2] = ["name", "machine"];
+
+/// Classes of kernels between a few ranks, whatever number of others there is.
+const BETWEEN_FEW: [&str; 5] = ["p2p", "exchange", "contention", "overlap", "compute"];
+
+/// A point with numbers, and the number of its source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured<'a> {
+    pub(super) source: usize,
+    pub(super) point: &'a Point,
+}
+
+/// The sources of all curves.
+#[derive(Debug)]
+pub(super) struct Sources<'a> {
+    names: Vec<String>,
+    points: Vec<Measured<'a>>,
+    /// What is known of each run, with the number of its source.
+    runs: Vec<(usize, &'a Run)>,
+}
+
+/// The points of one kernel.
+#[derive(Clone, Debug)]
+pub(super) struct Kernel<'a> {
+    /// Suite and name (`comet/echo`).
+    pub(super) name: String,
+    /// The points, source by source.
+    pub(super) points: Vec<Measured<'a>>,
+    /// Names of the sources.
+    pub(super) sources: &'a [String],
+}
+
+impl<'a> Sources<'a> {
+    /// The sources of `runs`: a file's runs over different numbers of ranks are one.
+    pub(super) fn of(runs: &'a [RunRecords]) -> Self {
+        let numbers = source_numbers(runs);
+        let points = numbers.iter().zip(runs).flat_map(|(source, run)| {
+            let ok = run.points.iter().filter(|point| point.status == PointStatus::Ok);
+            ok.map(|point| Measured { source: *source, point })
+        });
+        let known = numbers.iter().zip(runs);
+        Self {
+            names: names(runs, &numbers),
+            points: points.collect(),
+            runs: known.filter_map(|(source, run)| Some((*source, run.run.as_deref()?))).collect(),
+        }
+    }
+
+    /// What is known of the run of `source` over `n_ranks` ranks.
+    pub(super) fn run(&self, source: usize, n_ranks: usize) -> Option<&'a Run> {
+        let is_it = |(of, run): &&(usize, &Run)| *of == source && run.world.size == n_ranks;
+        self.runs.iter().find(is_it).map(|(_, run)| *run)
+    }
+
+    /// All kernels, in the order in which they first come.
+    pub(super) fn kernels(&self) -> Vec<Kernel<'_>> {
+        let mut kernels: Vec<Kernel<'_>> = Vec::new();
+        for measured in &self.points {
+            let name = format!("{}/{}", measured.point.suite, measured.point.kernel);
+            match kernels.iter_mut().find(|kernel| kernel.name == name) {
+                Some(kernel) => kernel.points.push(*measured),
+                None => {
+                    kernels.push(Kernel { name, points: vec![*measured], sources: &self.names })
+                }
+            }
+        }
+        kernels
+    }
+
+    /// The kernel `name` (`comet/echo`), if it has points.
+    pub(super) fn kernel(&self, name: &str) -> Option<Kernel<'_>> {
+        self.kernels().into_iter().find(|kernel| kernel.name == name)
+    }
+}
+
+impl Kernel<'_> {
+    /// Its name as the beginning of figures' ids.
+    pub(super) fn id(&self) -> String {
+        let is_kept = |c: char| c.is_ascii_alphanumeric() || c == '.';
+        let letters = self.name.to_ascii_lowercase();
+        letters.chars().map(|c| if is_kept(c) { c } else { '-' }).collect()
+    }
+
+    /// Class of its points (`p2p`).
+    pub(super) fn class(&self) -> &str {
+        self.points.first().map_or("", |measured| &measured.point.class)
+    }
+
+    /// Whether all ranks take part in it, so that its times depend on their number.
+    pub(super) fn is_of_all_ranks(&self) -> bool {
+        !BETWEEN_FEW.contains(&self.class())
+    }
+
+    /// Whether it takes each two ranks in rounds, so that no point speaks for the others.
+    pub(super) fn is_of_pairs_in_rounds(&self) -> bool {
+        !self.values("round").is_empty()
+    }
+
+    /// The points that `keep` accepts.
+    #[must_use]
+    pub(super) fn only(&self, keep: impl Fn(&Point) -> bool) -> Self {
+        let points = self.points.iter().copied().filter(|measured| keep(measured.point));
+        Self { points: points.collect(), ..self.clone() }
+    }
+
+    /// The points of the run with `n_ranks` ranks of each source; where it has none, of that with
+    /// the most.
+    #[must_use]
+    pub(super) fn on(&self, n_ranks: u64) -> Self {
+        let ranks = |measured: &Measured<'_>| number(measured.point, "procs").unwrap_or(0);
+        let chosen = |source: usize| {
+            let all = self.points.iter().filter(|measured| measured.source == source).map(ranks);
+            let is_there = all.clone().any(|ranks| ranks == n_ranks);
+            if is_there { Some(n_ranks) } else { all.max() }
+        };
+        let of_sources: Vec<Option<u64>> = (0..self.sources.len()).map(chosen).collect();
+        let is_kept = |m: &Measured<'_>| of_sources.get(m.source) == Some(&Some(ranks(m)));
+        Self { points: self.points.iter().copied().filter(is_kept).collect(), ..self.clone() }
+    }
+
+    /// The points of the run with the most ranks of each source.
+    #[must_use]
+    pub(super) fn on_most_ranks(&self) -> Self {
+        self.on(u64::MAX)
+    }
+
+    /// Whether a source has points on several numbers of ranks; else the number says no more than
+    /// the name of the source.
+    pub(super) fn is_on_several_numbers_of_ranks(&self) -> bool {
+        let of = |source: usize| Self {
+            points: self.points.iter().copied().filter(|m| m.source == source).collect(),
+            ..self.clone()
+        };
+        (0..self.sources.len()).any(|source| of(source).values("procs").len() > 1)
+    }
+
+    /// The different values of the parameter `name`, ascending.
+    pub(super) fn values(&self, name: &str) -> Vec<u64> {
+        let mut values: Vec<u64> =
+            self.points.iter().filter_map(|measured| number(measured.point, name)).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+}
+
+/// The number of each run's source, ascending.
+fn source_numbers(runs: &[RunRecords]) -> Vec<usize> {
+    let mut numbers: Vec<usize> = Vec::new();
+    for (index, run) in runs.iter().enumerate() {
+        let current = numbers.last().copied().unwrap_or(0);
+        let first = numbers.iter().position(|number| *number == current).unwrap_or(0);
+        let belongs = runs[first..index]
+            .iter()
+            .all(|other| other.path == run.path && n_ranks(other) != n_ranks(run));
+        numbers.push(if belongs { current } else { current + 1 });
+    }
+    numbers
+}
+
+fn n_ranks(run: &RunRecords) -> Option<u64> {
+    let of_points = run.points.first().and_then(|point| number(point, "procs"));
+    run.run.as_ref().map(|run| run.world.size as u64).or(of_points)
+}
+
+/// Names of the sources: what the user calls their first runs, or, where that does not tell them
+/// apart, their files.
+fn names(runs: &[RunRecords], numbers: &[usize]) -> Vec<String> {
+    let is_first = |index: &usize| *index == 0 || numbers[*index] != numbers[*index - 1];
+    let first: Vec<&RunRecords> =
+        (0..runs.len()).filter(is_first).map(|index| &runs[index]).collect();
+    let labels: Option<Vec<String>> = first.iter().map(|run| label(run)).collect();
+    let distinct = labels.filter(|labels| unique(labels.clone()) == *labels);
+    distinct.unwrap_or_else(|| unique(first.iter().map(|run| file(run)).collect()))
+}
+
+/// What the user calls `run`.
+fn label(run: &RunRecords) -> Option<String> {
+    let labels = &run.run.as_ref()?.labels;
+    NAMES.iter().find_map(|name| labels.get(*name).cloned())
+}
+
+/// The name of the file of `run`.
+fn file(run: &RunRecords) -> String {
+    let stem = run.path.as_ref().and_then(|path| path.file_stem());
+    stem.map_or("run".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// `names`, with numbers behind those that are there twice.
+fn unique(names: Vec<String>) -> Vec<String> {
+    let numbered = |(index, name): (usize, &String)| {
+        let n_before = names[..index].iter().filter(|other| *other == name).count();
+        let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+        if is_alone { name.clone() } else { format!("{name} ({})", n_before + 1) }
+    };
+    names.iter().enumerate().map(numbered).collect()
+}

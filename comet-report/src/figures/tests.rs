@@ -1,0 +1,218 @@
+//! Tests of all figures together.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::fixture::{self, Folder};
+use crate::models::tests::thesis;
+use crate::pairs::PairMatrix;
+use crate::plot::{Chart, Kind, Quantity, Series};
+use crate::record::{Param, Params, Point, PointStatus};
+use crate::runs::read_runs;
+
+/// A run of the file `name` with these points, whose `run` line is lost.
+fn run(name: &str, points: Vec<Point>) -> RunRecords {
+    RunRecords { path: Some(PathBuf::from(name)), points, ..RunRecords::default() }
+}
+
+/// `point` as one of the barrier on so many ranks.
+fn barrier(point: &Point, n_ranks: u64, ns: f64) -> Point {
+    Point {
+        kernel: "barrier".into(),
+        class: "sync".into(),
+        params: Params(vec![("procs".into(), Param::Number(n_ranks))]),
+        quoted_ns: Some(ns),
+        ..point.clone()
+    }
+}
+
+#[track_caller]
+fn chart<'a>(figures: &'a [Figure], id: &str) -> &'a Chart {
+    let figure = figures.iter().find(|figure| figure.id == id).expect("there is such a figure");
+    let Body::Chart(chart) = &figure.body else { panic!("{id} is no chart") };
+    chart
+}
+
+fn names(chart: &Chart, kind: Kind) -> Vec<&str> {
+    let series = chart.series.iter().filter(|series| series.kind == kind);
+    series.map(|series| &*series.name).collect()
+}
+
+fn y_at(series: &Series, x: f64) -> Option<f64> {
+    Some(series.points.iter().find(|point| point.x == x)?.y)
+}
+
+#[test]
+fn an_echo_is_drawn_by_hops_with_the_lines_of_its_model() {
+    let figures = figures(&[run("a.jsonl", thesis())]);
+    let chart = chart(&figures, "comet-echo-time");
+    assert_eq!(names(chart, Kind::Curve), ["1 hop", "2 hops", "3 hops"]);
+    let fits: Vec<&Series> =
+        chart.series.iter().filter(|series| series.kind == Kind::Fit).take(2).collect();
+    let ends = |series: &Series| [series.points[0].x, series.points[series.points.len() - 1].x];
+    assert_eq!((ends(fits[0]), ends(fits[1])), ([0.0, 100.0], [128.0, 16_384.0]));
+    assert_eq!(y_at(&chart.series[0], 100.0), Some(142_000.0));
+    assert!((y_at(fits[0], 100.0).unwrap() - 142_000.0).abs() < 1.0);
+    assert_eq!(chart.residuals[0].points.iter().map(|point| point.y).sum::<f64>(), 0.0);
+}
+
+#[test]
+fn the_thesis_plots_round_trips_over_the_nearest_and_the_farthest_ranks() {
+    let figures = figures(&[run("a.jsonl", thesis())]);
+    assert_eq!((&*figures[0].id, figures[0].number.as_deref()), ("figure-5.1", Some("5.1")));
+    let chart = chart(&figures, "figure-5.1");
+    assert_eq!(names(chart, Kind::Curve), ["1 hop", "3 hops"]);
+    assert_eq!(y_at(&chart.series[0], 0.0), Some(158_000.0));
+    assert_eq!(y_at(&chart.series[0], 16_384.0), None);
+}
+
+#[test]
+fn a_bandwidth_has_the_rate_of_endless_messages_and_the_length_of_half_of_it() {
+    let figures = figures(&[run("a.jsonl", thesis())]);
+    let marks = &chart(&figures, "comet-echo-bandwidth").marks;
+    assert_eq!(marks[0].label, "r_inf 2.44 MB/s");
+    assert!((marks[0].at / (1e6 / 0.41) - 1.0).abs() < 1e-6 && !marks[0].is_at_x);
+    assert!(marks[1].label.starts_with("n_half ") && marks[1].is_at_x);
+}
+
+#[test]
+fn numbers_of_ranks_are_the_scaling_of_one_file_with_the_law_of_its_growth() {
+    let point = &thesis()[0];
+    let ns = |n_ranks: u64| 10.0 + 100.0 * f64::from(n_ranks.ilog2());
+    let runs = [2, 4, 8, 16, 32].map(|n| run("a.jsonl", vec![barrier(point, n, ns(n))]));
+    let figures = figures(&runs);
+    let scaling = chart(&figures, "comet-barrier-scaling");
+    assert_eq!(figures[0].number.as_deref(), Some("5.6"));
+    assert_eq!(names(scaling, Kind::Curve), ["echo"]);
+    assert_eq!(y_at(&scaling.series[0], 32.0), Some(510.0));
+    assert!(names(scaling, Kind::Fit)[0].starts_with("echo: a + b log2 P, weight "));
+}
+
+#[test]
+fn runs_of_two_files_are_overlaid_in_one_colour() {
+    let figures = figures(&[run("fast.jsonl", thesis()), run("slow.jsonl", thesis())]);
+    let chart = chart(&figures, "comet-echo-time");
+    let curves: Vec<_> = chart.series.iter().filter(|series| series.kind == Kind::Curve).collect();
+    let of = |index: usize| (&*curves[index].name, curves[index].colour, curves[index].run);
+    assert_eq!((of(0), of(3)), (("1 hop, fast", 0, 0), ("1 hop, slow", 0, 1)));
+    assert_eq!(of(4), ("2 hops, slow", 1, 1));
+}
+
+#[test]
+fn runs_on_different_numbers_of_ranks_have_the_same_colours() {
+    let mut on_16 = thesis();
+    for point in &mut on_16 {
+        point.params.0.retain(|(name, _)| name != "procs");
+        point.params.0.push(("procs".into(), Param::Number(16)));
+    }
+    let figures = figures(&[run("a.jsonl", thesis()), run("b.jsonl", on_16)]);
+    let chart = chart(&figures, "comet-echo-time");
+    assert_eq!(names(chart, Kind::Curve)[3], "1 hop, b");
+    assert_eq!(chart.series[3].colour, 0);
+}
+
+#[test]
+fn runs_with_one_name_are_numbered() {
+    let folder = Folder::new();
+    let run = read_runs(&fixture::record_run(&folder)).unwrap().remove(0);
+    let figures = figures(&[run.clone(), run]);
+    let chart = chart(&figures, "comet-echo-time");
+    assert_eq!(names(chart, Kind::Curve), ["run (1)", "run (2)"]);
+}
+
+#[test]
+fn captions_say_what_was_timed_and_what_marks_mean() {
+    let folder = Folder::new();
+    let figures = figures(&read_runs(&fixture::record_run(&folder)).unwrap());
+    let caption = &figures.iter().find(|figure| figure.id == "comet-echo-time").unwrap().caption;
+    assert_eq!(
+        caption,
+        "One-way time of comet/echo against message length, on 2 ranks. D4 half_round_trip: one \
+         way: half of the round trip timed on the test node. Marks are medians of 3 samples. Bands \
+         hold the middle half of them."
+    );
+}
+
+#[test]
+fn samples_are_values_again_by_their_definitions() {
+    let folder = Folder::new();
+    let runs = read_runs(&fixture::record_run(&folder)).unwrap();
+    let measured = runs[0].points.iter().filter(|point| point.status == PointStatus::Ok);
+    for point in measured {
+        let values = samples::values_ns(point).unwrap();
+        let time = point.time_ns.as_ref().unwrap();
+        assert_eq!(comet_core::stats::median(&values), Some(time.median), "{}", point.kernel);
+        assert_eq!(values.len(), time.n);
+    }
+    let mut cut = runs[0].points[1].clone();
+    cut.samples.as_mut().unwrap().data.pop();
+    assert_eq!(samples::values_ns(&cut), None);
+}
+
+#[test]
+fn samples_that_vary_have_a_distribution_and_an_order() {
+    let mut points = thesis();
+    for point in &mut points {
+        let samples = point.samples.as_mut().unwrap();
+        samples.data = (0..1000).map(|index| 10_000 + index % 100).collect();
+        samples.shape = [1, 1000];
+        point.starts_ns = Some((0..1000).collect());
+        point.reps.as_mut().unwrap().n = 1000;
+    }
+    let figures = figures(&[run("a.jsonl", points)]);
+    let distribution = chart(&figures, "comet-echo-distribution");
+    assert_eq!(names(distribution, Kind::Steps), ["0 B", "50 B", "256 B", "16 KiB"]);
+    assert_eq!(distribution.series[0].points.len(), 200);
+    assert_eq!(distribution.series[0].points[199].y, 100.0);
+    let order = chart(&figures, "comet-echo-samples");
+    let first: Vec<_> =
+        order.series[0].points.iter().take(2).map(|point| point.is_hollow).collect();
+    assert_eq!((order.series[0].points.len(), first), (100, vec![true, false]));
+}
+
+#[test]
+fn what_has_no_numbers_makes_no_figure() {
+    let mut failed = thesis();
+    failed.iter_mut().for_each(|point| point.status = PointStatus::Failed);
+    let mut empty = thesis();
+    for point in &mut empty {
+        (point.value, point.time_ns, point.quoted_ns, point.reps) = (None, None, None, None);
+    }
+    for runs in [vec![], vec![run("a", failed)], vec![run("a", empty)], vec![run("a", vec![])]] {
+        assert_eq!(figures(&runs), []);
+    }
+}
+
+#[test]
+fn names_of_figures_are_unique_and_fit_for_files() {
+    let folder = Folder::new();
+    let mut runs = read_runs(&fixture::record_run(&folder)).unwrap();
+    runs.push(run("a.jsonl", thesis()));
+    let figures = figures(&runs);
+    let mut ids: Vec<&str> = figures.iter().map(|figure| &*figure.id).collect();
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+    assert!(ids.iter().all(|id| id.chars().all(is_plain)), "{ids:?}");
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), figures.len());
+}
+
+#[test]
+fn pairs_of_ranks_are_parted_by_their_nodes() {
+    let folder = Folder::new();
+    let run = read_runs(&fixture::record_run(&folder)).unwrap().remove(0).run;
+    let matrix = PairMatrix {
+        title: "one-way time of 8 B".into(),
+        n_ranks: 3,
+        length_bytes: 8,
+        quantity: Quantity::TimeNs,
+        values: vec![None; 9],
+    };
+    let Body::HeatMap(map) = heat_map::heat_map("pairs", &matrix, run.as_deref()).body else {
+        panic!()
+    };
+    assert_eq!(
+        (map.names, map.borders),
+        (vec!["0 (host)".into(), "1 (host)".into(), "2".into()], vec![2])
+    );
+}

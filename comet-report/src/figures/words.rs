@@ -1,0 +1,93 @@
+//! Words for legends, captions and marks: values with units, as short as they can be.
+
+use crate::record::Param;
+
+/// Lengths in bytes of the binary units, the largest first.
+const SIZES: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+/// Factors of rates, the largest first.
+const FACTORS: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+
+/// A length in bytes; in a larger unit where that takes no digits away.
+pub(super) fn bytes(length: u64) -> String {
+    let fits = |(size, _): &&(u64, &str)| length > 0 && length.is_multiple_of(*size);
+    match SIZES.iter().find(fits) {
+        Some((size, unit)) => format!("{} {unit}", length / size),
+        None => format!("{length} B"),
+    }
+}
+
+/// A rate in bytes per second, with three digits.
+pub(super) fn bytes_per_s(rate: f64) -> String {
+    let (factor, prefix) =
+        FACTORS.into_iter().find(|(factor, _)| rate.abs() >= *factor).unwrap_or((1.0, ""));
+    format!("{} {prefix}B/s", digits(rate / factor))
+}
+
+/// `value` with three digits that count.
+pub(super) fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 || size == 0.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// The parameter `name` with its value, as it distinguishes a curve from others.
+pub(super) fn parameter(name: &str, value: &Param) -> String {
+    let Param::Number(number) = value else { return value.to_string() };
+    let many = |word: &str| format!("{number} {word}{}", if *number == 1 { "" } else { "s" });
+    match name {
+        "hops" => many("hop"),
+        "pairs" => many("pair"),
+        "procs" => format!("P = {number}"),
+        "length_bytes" => bytes(*number),
+        "vector_length" => many("double"),
+        "local_n" => format!("block of {number}"),
+        _ => format!("{} {number}", name.replace('_', " ")),
+    }
+}
+
+/// Words with commas between them, and `and` before the last.
+pub(super) fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_keep_all_of_their_digits() {
+        let check = |length, expected| assert_eq!(bytes(length), expected);
+        check(0, "0 B");
+        check(1000, "1000 B");
+        check(2048, "2 KiB");
+        check(4 << 20, "4 MiB");
+    }
+
+    #[test]
+    fn rates_have_three_digits() {
+        let check = |rate, expected| assert_eq!(bytes_per_s(rate), expected);
+        check(8.312e9, "8.31 GB/s");
+        check(2.5e6, "2.50 MB/s");
+        check(12.0, "12.0 B/s");
+        check(0.0, "0 B/s");
+    }
+
+    #[test]
+    fn parameters_are_told_in_words() {
+        let check = |name, number, expected| {
+            assert_eq!(parameter(name, &Param::Number(number)), expected);
+        };
+        check("hops", 1, "1 hop");
+        check("hops", 0, "0 hops");
+        check("procs", 16, "P = 16");
+        check("load_bytes", 3, "load bytes 3");
+        assert_eq!(parameter("direction", &Param::Label("north".into())), "north");
+    }
+}

@@ -1,0 +1,213 @@
+//! `plot`: single figures, or all of them in a folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use comet_report::figures::figures;
+use comet_report::plot::{self, Figure, Style};
+use comet_report::runs::read_runs;
+
+use crate::exit;
+use crate::selection::n_edits;
+use crate::terminal;
+
+/// Folder of the figures where none is named.
+const FOLDER: &str = "comet-plots";
+/// Width of PNG pictures in pixels.
+const PNG_WIDTH_PX: u32 = 1440;
+/// The most figures that are named instead of one that is not there.
+const MAX_GUESSES: usize = 5;
+
+/// How many more edits away than the nearest one such a figure may be.
+const MAX_EDITS: usize = 2;
+
+/// What `plot` takes.
+#[derive(Debug, Args)]
+pub(crate) struct PlotArgs {
+    /// Result files; their runs are overlaid
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Draw these figures, by the names that --list shows or by their numbers in the thesis (5.1)
+    #[arg(long, value_name = "FIGURE", value_delimiter = ',')]
+    pub(crate) figure: Vec<String>,
+    /// Folder for the figures, or, for a single one, a file that ends in .svg, .png, .csv or .gp
+    /// [default: comet-plots]
+    #[arg(short, long, value_name = "DIR|FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// What to write [default: svg, or what the end of the file's name says]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<PlotFormat>,
+    /// Print names and titles of the figures, and write nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Draw on a dark ground
+    #[arg(long)]
+    pub(crate) dark: bool,
+}
+
+/// What a figure is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotFormat {
+    /// A picture that can be enlarged
+    Svg,
+    /// A picture of pixels
+    Png,
+    /// The values
+    Csv,
+    /// A script for gnuplot, with the values in it
+    Gnuplot,
+}
+
+impl PlotFormat {
+    /// End of the names of its files.
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Csv => "csv",
+            Self::Gnuplot => "gp",
+        }
+    }
+
+    /// The format of the file `path`, if its name ends as one of them.
+    fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        Self::value_variants().iter().copied().find(|format| format.extension() == extension)
+    }
+
+    /// `figure` in this format.
+    fn write(self, figure: &Figure, style: Style) -> anyhow::Result<Vec<u8>> {
+        Ok(match self {
+            Self::Svg => plot::svg(figure, style).into_bytes(),
+            Self::Png => {
+                plot::png(figure, style, PNG_WIDTH_PX).map_err(|e| exit::usage(e.to_string()))?
+            }
+            Self::Csv => plot::csv(figure).into_bytes(),
+            Self::Gnuplot => plot::gnuplot(figure).into_bytes(),
+        })
+    }
+}
+
+/// Writes figures of result files.
+///
+/// # Errors
+/// If a file cannot be read, or holds something else, if there is no such figure, or none at all,
+/// or if they cannot be written.
+pub(super) fn plot(args: &PlotArgs) -> anyhow::Result<u8> {
+    let mut runs = Vec::new();
+    for path in &args.files {
+        let read = read_runs(path);
+        runs.extend(read.map_err(|e| exit::usage(format!("{:#}", anyhow::Error::new(e))))?);
+    }
+    let figures = figures(&runs);
+    if figures.is_empty() {
+        let names: Vec<_> = args.files.iter().map(|path| path.display().to_string()).collect();
+        return Err(exit::refuse(
+            exit::NOTHING,
+            format!("nothing in {} makes a figure (measure more sizes)", names.join(", ")),
+        ));
+    }
+    let chosen = choose(&figures, &args.figure)?;
+    if args.list {
+        terminal::print(&list(&chosen))?;
+        return Ok(exit::OK);
+    }
+    write_all(&chosen, args)?;
+    Ok(exit::OK)
+}
+
+/// The figures with these names or numbers, in the order of both; all of them without names.
+fn choose<'a>(figures: &'a [Figure], names: &[String]) -> anyhow::Result<Vec<&'a Figure>> {
+    if names.is_empty() {
+        return Ok(figures.iter().collect());
+    }
+    let mut chosen = Vec::new();
+    for name in names {
+        let is_meant =
+            |figure: &&Figure| figure.id == *name || figure.number.as_ref() == Some(name);
+        let before = chosen.len();
+        chosen.extend(figures.iter().filter(is_meant));
+        if chosen.len() == before {
+            return Err(unknown(name, figures));
+        }
+    }
+    Ok(chosen)
+}
+
+/// Says that there is no figure `name`, and which ones are near.
+fn unknown(name: &str, figures: &[Figure]) -> anyhow::Error {
+    let lower = name.to_lowercase();
+    let distance = |figure: &&Figure| {
+        let contains = figure.id.contains(&lower);
+        if contains { 0 } else { n_edits(&lower, &figure.id) }
+    };
+    let mut near: Vec<&Figure> = figures.iter().collect();
+    near.sort_by_key(distance);
+    let least = near.first().map_or(0, distance);
+    near.retain(|figure| distance(figure) <= least + MAX_EDITS);
+    let near: Vec<&str> = near.iter().take(MAX_GUESSES).map(|figure| &*figure.id).collect();
+    exit::usage(format!(
+        "there is no figure '{name}'; the nearest are {} (--list shows all {})",
+        near.join(", "),
+        figures.len()
+    ))
+}
+
+/// A line for each figure: its name, its number in the thesis, its title.
+fn list(figures: &[&Figure]) -> String {
+    let width = figures.iter().map(|figure| figure.id.len()).max().unwrap_or(0);
+    let line = |figure: &&Figure| {
+        let number = figure.number.as_deref().unwrap_or("");
+        format!("{:width$}  {number:>4}  {}\n", figure.id, figure.title)
+    };
+    figures.iter().map(line).collect()
+}
+
+/// Writes the figures into a folder, or the only one into a file.
+fn write_all(figures: &[&Figure], args: &PlotArgs) -> anyhow::Result<()> {
+    let style = if args.dark { Style::Dark } else { Style::Light };
+    let folder = args.out.as_deref().unwrap_or(Path::new(FOLDER));
+    if let Some(format) = PlotFormat::of(folder) {
+        let [figure] = figures else { return Err(too_many(figures, folder)) };
+        let contradicts = args.format.filter(|given| *given != format);
+        if let Some(given) = contradicts {
+            return Err(contradiction(given, folder));
+        }
+        return write(folder, &format.write(figure, style)?);
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let format = args.format.unwrap_or(PlotFormat::Svg);
+    for figure in figures {
+        let path = folder.join(format!("{}.{}", figure.id, format.extension()));
+        write(&path, &format.write(figure, style)?)?;
+    }
+    let plural = if figures.len() == 1 { "" } else { "s" };
+    terminal::note(&format!("{} figure{plural}: {}", figures.len(), folder.display()));
+    Ok(())
+}
+
+fn too_many(figures: &[&Figure], path: &Path) -> anyhow::Error {
+    let names: Vec<&str> = figures.iter().take(MAX_GUESSES).map(|figure| &*figure.id).collect();
+    let more = if figures.len() > names.len() { " …" } else { "" };
+    exit::usage(format!(
+        "{} is a file for one figure, and these are {}: {}{more} (choose one by --figure, or name \
+         a folder)",
+        path.display(),
+        figures.len(),
+        names.join(", ")
+    ))
+}
+
+fn contradiction(format: PlotFormat, path: &Path) -> anyhow::Error {
+    exit::usage(format!(
+        "--format {0} does not go with {1} (name a file that ends in .{0}, or leave --format out)",
+        format.extension(),
+        path.display()
+    ))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
