@@ -38,6 +38,7 @@ mod quality;
 pub mod read;
 pub mod record;
 pub mod recorder;
+pub mod report;
 pub mod runs;
 pub mod schema;
 pub mod topology_file;

@@ -18,6 +18,7 @@ use crate::command::export::ExportArgs;
 use crate::command::health::HealthArgs;
 use crate::command::import::ImportArgs;
 use crate::command::plot::PlotArgs;
+use crate::command::report::ReportArgs;
 use crate::exit;
 use crate::method::MethodArgs;
 use crate::values::{
@@ -85,6 +86,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Fit models to the sweeps of a result file: startup time, bandwidth, cost of a hop, scaling
     Fit(FitArgs),
+    /// Make a page of figures and tables from result files
+    Report(ReportArgs),
     /// Draw single figures of result files as SVG or PNG
     Plot(PlotArgs),
     /// Compare two sets of result files, and say what became slower or faster

@@ -15,6 +15,7 @@ mod launchers;
 mod method;
 mod processes;
 mod records;
+mod report;
 mod reproduce;
 mod runs;
 mod simulation;

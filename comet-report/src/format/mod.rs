@@ -22,10 +22,11 @@ pub use imb::Imb;
 pub use jsonl::Jsonl;
 pub use junit::Junit;
 pub use models::ModelTable;
+pub(crate) use models::number;
 pub use openmetrics::OpenMetrics;
 pub use osu::{COLUMNS_LABEL, Osu, percentiles};
 pub use table::Table;
-pub(crate) use table::{TableWriter, digits};
+pub(crate) use table::{TableWriter, digits, is_unsteady, misses_target};
 
 use std::io::{self, Write};
 

@@ -211,7 +211,7 @@ fn interval(low: Option<f64>, high: Option<f64>, n_digits: usize) -> String {
 }
 
 /// `value` with at least so many digits, but without zeros behind the point that say nothing.
-pub(super) fn number(value: f64, n_digits: usize) -> String {
+pub(crate) fn number(value: f64, n_digits: usize) -> String {
     let exponent =
         format!("{value:e}").rsplit('e').next().and_then(|text| text.parse::<i64>().ok());
     if exponent.is_some_and(|exponent| !PLAIN_EXPONENTS.contains(&exponent)) {

@@ -380,14 +380,14 @@ fn spread(point: &Point, time: &Summary) -> String {
 }
 
 /// Whether the interval of `point` is wider than it was to be.
-fn misses_target(point: &Point) -> bool {
+pub(crate) fn misses_target(point: &Point) -> bool {
     point.quality.as_ref().is_some_and(|quality| quality.converged == Some(false))
 }
 
 /// Whether the machine changed its speed for good while `point` was measured, went to and fro
 /// between two speeds, or moved the ranks' cores. Smaller changes, from slice to slice, are in the
 /// interval.
-fn is_unsteady(point: &Point) -> bool {
+pub(crate) fn is_unsteady(point: &Point) -> bool {
     let has_changed = |quality: &Quality| {
         quality.is_bimodal || [quality.drifts, quality.cores_moved].contains(&Some(true))
     };

@@ -130,7 +130,7 @@ impl Curve<'_> {
 
     fn marks(&self, places: &[Place<'_>]) -> String {
         if places.len() > MOST_MARKS {
-            let dots = places.iter().map(|(_, _, at)| format!("M{0}L{0}", pair(*at)));
+            let dots = places.iter().map(|(_, _, at)| format!("M{}h0", pair(*at)));
             return path("dots", &dots.collect::<String>());
         }
         places.iter().map(|place| self.mark(place) + "\n").collect()

@@ -14,6 +14,7 @@ mod machines;
 mod man;
 mod plan;
 pub(crate) mod plot;
+pub(crate) mod report;
 mod reproduce;
 mod run;
 mod schema;
@@ -82,6 +83,7 @@ fn obey(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Validate(args)) => validate::validate(args),
         Some(Command::Show(args)) => show::show(args),
         Some(Command::Fit(args)) => fit::fit(args),
+        Some(Command::Report(args)) => report::report(args),
         Some(Command::Plot(args)) => plot::plot(args),
         Some(Command::Compare(args)) => compare::compare(args),
         Some(Command::Ab(args)) => ab::ab(args, launcher),

@@ -1,0 +1,160 @@
+//! The figures, in groups, each as a picture with its numbers to take away.
+//!
+//! A page is to be small enough to be mailed, so its figures have fewer of the points of which
+//! there are many, and fewer digits than can be told apart; `comet-run plot` has all of them.
+
+use super::html::{Html, element, tag};
+use super::{Content, Section};
+use crate::plot::{self, Body, Chart, Figure, Kind, Point, Series, Style};
+
+/// The most points of a distribution.
+const MAX_QUANTILES: usize = 25;
+/// The most points of a series that has marks and no lines.
+const MAX_SCATTERED: usize = 66;
+/// The most points of a law.
+const MAX_OF_LAW: usize = 12;
+/// Digits of a value that is not whole.
+const DIGITS: usize = 5;
+/// What stands below figures of samples, instead of their numbers.
+const ALL_SAMPLES: &str = " The record has all samples, and comet-run plot the numbers of more.";
+
+/// A group of figures: the name and the title of its section, and which figures it takes.
+struct Group {
+    id: &'static str,
+    title: &'static str,
+    takes: fn(&Figure) -> bool,
+}
+
+const fn group(id: &'static str, title: &'static str, takes: fn(&Figure) -> bool) -> Group {
+    Group { id, title, takes }
+}
+
+/// The groups; a figure is in the last one that takes it.
+const GROUPS: &[Group] = &[
+    group("point-to-point", "Point-to-point", |_| true),
+    group("collectives", "Collectives", |figure| {
+        let kernels = ["broadcast", "reduction", "barrier", "comms3", "synch1", "-scaling"];
+        kernels.iter().any(|kernel| figure.id.contains(kernel))
+    }),
+    group("matrix", "Matrix", |figure| figure.id.starts_with("matrix-")),
+    group("overlap", "Overlap", |figure| figure.id.contains("overlap")),
+    group("contention", "Contention", |figure| figure.id.contains("contention")),
+    group("pairs", "Pairs of ranks", |figure| matches!(figure.body, Body::HeatMap(_))),
+    group("samples", "Samples", is_of_samples),
+    group("thesis", "Figures of the thesis", |figure| figure.number.is_some()),
+];
+
+/// A section for each group that has figures.
+pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
+    let of_group = |index: usize| {
+        let figures = content.figures.iter().filter(|figure| place(figure) == index);
+        figures.map(figure).collect::<Html>()
+    };
+    let section = |(index, group): (usize, &Group)| {
+        let body = Some(of_group(index)).filter(|figures| !figures.is_empty())?;
+        let body = element("div", &[("class", "figures")], body);
+        Some(Section { id: group.id.into(), title: group.title.into(), body })
+    };
+    GROUPS.iter().enumerate().filter_map(section).collect()
+}
+
+/// Number of the group of `figure`.
+fn place(figure: &Figure) -> usize {
+    GROUPS.iter().rposition(|group| (group.takes)(figure)).unwrap_or(0)
+}
+
+/// Whether `figure` shows single samples.
+fn is_of_samples(figure: &Figure) -> bool {
+    ["-distribution", "-samples"].iter().any(|kind| figure.id.ends_with(kind))
+}
+
+/// One figure: its picture, what is to be said about it, and its numbers for programs.
+fn figure(figure: &Figure) -> Html {
+    // What the picture would say for those who cannot see it stands below it already.
+    let drawn = Figure { caption: String::new(), ..small(figure) };
+    let picture = Html::trusted(plot::svg(&drawn, Style::Page));
+    let view = element("div", &[("class", "view")], picture);
+    let body = if is_of_samples(figure) {
+        view.with(tag("figcaption", figure.caption.clone() + ALL_SAMPLES))
+    } else {
+        view.with(tag("figcaption", &figure.caption)).with(numbers(&drawn))
+    };
+    element("figure", &[("class", "plot"), ("id", &figure.id)], body).with(Html::trusted("\n"))
+}
+
+/// What the script hands out as files.
+fn numbers(figure: &Figure) -> Html {
+    let hidden =
+        |class: &str, text: String| element("pre", &[("class", class), ("hidden", "")], text);
+    hidden("csv", plot::csv(figure)).with(hidden("gnuplot", plot::gnuplot(figure)))
+}
+
+/// `figure` with fewer points and digits.
+fn small(figure: &Figure) -> Figure {
+    let mut figure = figure.clone();
+    if let Body::Chart(Chart { series, residuals, .. }) = &mut figure.body {
+        for series in series.iter_mut().chain(residuals) {
+            match series.kind {
+                Kind::Steps => thin(series, MAX_QUANTILES),
+                Kind::Scatter => thin(series, MAX_SCATTERED),
+                Kind::Fit => thin(series, MAX_OF_LAW),
+                Kind::Curve => (),
+            }
+            series.points.iter_mut().for_each(round);
+        }
+    }
+    figure
+}
+
+/// Leaves points out evenly, but for the first and the last, so that `most` remain.
+fn thin(series: &mut Series, most: usize) {
+    let (n, most) = (series.points.len(), most.max(2));
+    if n > most {
+        let kept = (0..most).map(|index| index * (n - 1) / (most - 1));
+        series.points = kept.map(|index| series.points[index].clone()).collect();
+    }
+}
+
+fn round(point: &mut Point) {
+    let pair = |(low, high)| (rounded(low), rounded(high));
+    (point.x, point.y) = pair((point.x, point.y));
+    point.interval = point.interval.map(pair);
+    point.middle_half = point.middle_half.map(pair);
+}
+
+/// `value` with so many digits as can be told apart; whole numbers stay.
+fn rounded(value: f64) -> f64 {
+    if value.fract() == 0.0 {
+        return value;
+    }
+    format!("{value:.0$e}", DIGITS - 1).parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_points_are_thinned_and_keep_their_ends() {
+        let check = |most, expected: &[f64]| {
+            let points = (0..9).map(|x| Point { x: f64::from(x), ..Point::default() }).collect();
+            let name = String::new();
+            let mut series = Series { name, kind: Kind::Steps, colour: 0, run: 0, points };
+            thin(&mut series, most);
+            let kept: Vec<f64> = series.points.iter().map(|point| point.x).collect();
+            assert_eq!(kept, expected);
+        };
+        check(3, &[0.0, 4.0, 8.0]);
+        check(0, &[0.0, 8.0]);
+        check(9, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    }
+
+    #[test]
+    fn whole_numbers_keep_their_digits() {
+        let check = |value, expected| assert_eq!(rounded(value), expected);
+        check(139.318_181_818, 139.32);
+        check(4_194_305.0, 4_194_305.0);
+        check(0.012_345_678, 0.012_346);
+        assert!(rounded(f64::NAN).is_nan());
+    }
+}

@@ -1,0 +1,210 @@
+//! The top of the page: what was run, when and where, how it went, and what to be careful about.
+
+use super::html::{Html, element, row, table, tag};
+use super::number::{NONE, counted, or_none};
+use super::{Content, is_complete};
+use crate::format::{is_unsteady, misses_target};
+use crate::record::{Event, Level, PointCounts, PointStatus, Run};
+use crate::runs::RunRecords;
+
+/// The heading of a page that was given none.
+pub(super) fn title(content: &Content<'_>) -> String {
+    match content.names.as_slice() {
+        [] => "CoMet report".into(),
+        [name] => format!("CoMet report: {name}"),
+        names => format!("CoMet report: {} runs", names.len()),
+    }
+}
+
+/// The head of the page.
+pub(super) fn header(content: &Content<'_>, title: &str) -> Html {
+    let theme = element("button", &[("id", "theme"), ("type", "button")], "Light or dark");
+    let bar = element("div", &[("class", "bar")], tag("h1", title).with(theme));
+    let runs = match content.runs {
+        [run] => about_one(run),
+        _ => about_several(content),
+    };
+    tag("header", bar.with(runs).with(warnings(content)))
+}
+
+fn about_one(run: &RunRecords) -> Html {
+    let facts = match &run.run {
+        Some(start) => facts(start).join(" · "),
+        None => "The record that says what was run is missing from this file.".into(),
+    };
+    element("p", &[("class", "facts")], facts).with(verdict(run))
+}
+
+/// What a reader wants to know first about a run, in a few words each.
+fn facts(run: &Run) -> Vec<String> {
+    let ranks = counted(run.world.size, "rank", "ranks");
+    // Simulated ranks are on none.
+    let nodes = match run.world.nodes {
+        None | Some(0) => String::new(),
+        Some(n_nodes) => format!(" on {}", counted(n_nodes, "node", "nodes")),
+    };
+    let processor = run.machines.first().and_then(|machine| machine.cpu.model.clone());
+    let facts = [
+        Some(date(&run.started_at)),
+        Some(format!("{ranks}{nodes}")),
+        Some(transport(run)),
+        processor,
+        run.labels.get("machine").cloned(),
+        Some(format!("{} {}", run.suite.name, run.suite.version)),
+        (run.suite.profile != "release").then(|| format!("{} build", run.suite.profile)),
+    ];
+    facts.into_iter().flatten().collect()
+}
+
+/// The backend with what it runs on: the MPI library or the simulated machine, where it says.
+fn transport(run: &Run) -> String {
+    let backend = &run.transport.backend;
+    let fact = |name: &str| run.transport.facts.get(backend)?.get(name)?.as_str();
+    let detail = ["library", "machine"].into_iter().find_map(fact);
+    detail.map_or_else(|| backend.clone(), |detail| format!("{backend}: {detail}"))
+}
+
+/// A date of the record to the second (`2026-11-22 06:30:55 UTC`); anything else as it is.
+fn date(text: &str) -> String {
+    match (text.get(..10), text.get(10..11), text.get(11..19), text.ends_with('Z')) {
+        (Some(day), Some("T"), Some(time), true) => format!("{day} {time} UTC"),
+        _ => text.into(),
+    }
+}
+
+/// One line that says how `run` went.
+fn verdict(run: &RunRecords) -> Html {
+    let n_wide = run.points.iter().filter(|point| misses_target(point)).count();
+    let n_unsteady = run.points.iter().filter(|point| is_unsteady(point)).count();
+    let counts = counts(run);
+    let parts = [
+        format!("{} ok", counted(counts.ok, "point", "points")),
+        format!("{} skipped", counts.skipped),
+        format!("{} failed", counts.failed),
+        counted(counts.check_failed, "failed check", "failed checks"),
+        format!("{} wider than wanted", counted(n_wide, "interval", "intervals")),
+        format!("{n_unsteady} unsteady"),
+    ];
+    let text = format!("{}. {}", parts.join(", "), ending(run));
+    let class = format!("verdict {}", level(run));
+    element("p", &[("class", &class)], text)
+}
+
+/// How the points of `run` went, counted here, because a killed run has no end that says so.
+fn counts(run: &RunRecords) -> PointCounts {
+    let mut counts = PointCounts::default();
+    run.points.iter().for_each(|point| counts.add(point.status));
+    counts
+}
+
+/// A sentence on the end of `run`.
+fn ending(run: &RunRecords) -> String {
+    let Some(end) = &run.end else {
+        return "There is no end: the run was killed or is still running.".into();
+    };
+    let length = end.wall_s.map_or(String::new(), |wall_s| format!(" after {wall_s:.1} s"));
+    let reason = end.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+    format!("The run ended {}{length}{reason}.", end.status.name())
+}
+
+/// How bad it is: the name of a class.
+fn level(run: &RunRecords) -> &'static str {
+    let has = |status| run.points.iter().any(|point| point.status == status);
+    if has(PointStatus::CheckFailed) || has(PointStatus::Failed) {
+        "bad"
+    } else if is_complete(run) {
+        "good"
+    } else {
+        "warn"
+    }
+}
+
+/// A row for each run.
+fn about_several(content: &Content<'_>) -> Html {
+    let heads = [
+        "Run",
+        "Started",
+        "Ranks",
+        "Nodes",
+        "Transport",
+        "Points ok",
+        "Skipped",
+        "Failed",
+        "Failed checks",
+        "End",
+    ];
+    let runs = content.runs.iter().zip(&content.names);
+    table("", &heads, runs.map(|(run, name)| about(run, name)).collect::<Html>())
+}
+
+fn about(run: &RunRecords, name: &str) -> Html {
+    let of = |text: fn(&Run) -> String| or_none(run.run.as_deref().map(text));
+    let PointCounts { ok, check_failed, failed, skipped } = counts(run);
+    let end = run.end.as_ref();
+    let length = end.and_then(|end| end.wall_s).map_or(NONE.into(), |s| format!("{s:.1} s"));
+    let end = end.map_or("no end: killed or still running", |end| end.status.name());
+    row(
+        "td",
+        [
+            name.into(),
+            of(|run| date(&run.started_at)),
+            of(|run| run.world.size.to_string()),
+            of(|run| match run.world.nodes {
+                None | Some(0) => String::new(),
+                Some(n_nodes) => n_nodes.to_string(),
+            }),
+            of(transport),
+            ok.to_string(),
+            skipped.to_string(),
+            failed.to_string(),
+            check_failed.to_string(),
+            format!("{end}, {length}"),
+        ],
+    )
+}
+
+/// What the runs warn of, each sentence once.
+fn warnings(content: &Content<'_>) -> Html {
+    let mut sentences: Vec<Html> = Vec::new();
+    for (index, run) in content.runs.iter().enumerate() {
+        for event in run.events.iter().filter(|event| event.level != Level::Info) {
+            let sentence = Html::new().with(whose(content, index)).with(warning(event));
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+        }
+    }
+    if sentences.is_empty() {
+        return Html::new();
+    }
+    let items: Html = sentences.into_iter().map(|sentence| tag("li", sentence)).collect();
+    let list = element("ul", &[("class", "warnings")], items);
+    element("aside", &[("aria-label", "Warnings")], list)
+}
+
+/// Of which run a sentence is, where there are several.
+fn whose(content: &Content<'_>, index: usize) -> Html {
+    if content.runs.len() < 2 {
+        return Html::new();
+    }
+    element("span", &[("class", "of")], &content.names[index]).with(": ")
+}
+
+fn warning(event: &Event) -> Html {
+    let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
+    let level = tag("strong", format!("{}:", event.level.name()));
+    let hint = event.hint.as_ref().map(|hint| tag("em", format!(" ({hint})")));
+    level.with(format!(" {rank}{}", event.message)).with(hint.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_lose_their_fractions_and_keep_what_is_no_date() {
+        assert_eq!(date("2026-11-22T06:30:55.451Z"), "2026-11-22 06:30:55 UTC");
+        assert_eq!(date("yesterday"), "yesterday");
+        assert_eq!(date("2026-11-2é T06:30:55Z"), "2026-11-2é T06:30:55Z");
+    }
+}

@@ -1,0 +1,164 @@
+//! Markup: what comes from a record is text, and text is escaped when it becomes markup.
+//!
+//! Only [`Html::trusted`] takes markup as it is; it is for pictures and scripts of this crate.
+
+/// Markup that may stand in the body of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Html(String);
+
+impl Html {
+    /// Nothing yet.
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Markup that this crate made.
+    pub(super) fn trusted(markup: impl Into<String>) -> Self {
+        Self(markup.into())
+    }
+
+    /// This, and then `more`.
+    pub(super) fn with(mut self, more: impl Into<Html>) -> Self {
+        self.0 += &more.into().0;
+        self
+    }
+
+    /// Whether there is nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The markup.
+    pub(super) fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl From<&str> for Html {
+    fn from(text: &str) -> Self {
+        let mut html = String::with_capacity(text.len());
+        escape(text, Place::Content, &mut html);
+        Self(html)
+    }
+}
+
+impl From<&String> for Html {
+    fn from(text: &String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<String> for Html {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<Vec<Html>> for Html {
+    fn from(parts: Vec<Html>) -> Self {
+        parts.into_iter().collect()
+    }
+}
+
+impl FromIterator<Html> for Html {
+    fn from_iter<I: IntoIterator<Item = Html>>(parts: I) -> Self {
+        Self(parts.into_iter().map(|part| part.0).collect())
+    }
+}
+
+/// The element `name` around `content`.
+pub(super) fn tag(name: &str, content: impl Into<Html>) -> Html {
+    element(name, &[], content)
+}
+
+/// The element `name` with attributes, around `content`.
+pub(super) fn element(name: &str, attributes: &[(&str, &str)], content: impl Into<Html>) -> Html {
+    let mut html = format!("<{name}");
+    for (attribute, value) in attributes {
+        html += &format!(" {attribute}=\"");
+        escape(value, Place::Attribute, &mut html);
+        html.push('"');
+    }
+    html.push('>');
+    html += &content.into().0;
+    Html(html + &format!("</{name}>"))
+}
+
+/// A row of cells of the kind `cell` (`td`, `th`).
+pub(super) fn row<C: Into<Html>>(cell: &str, cells: impl IntoIterator<Item = C>) -> Html {
+    tag("tr", cells.into_iter().map(|content| tag(cell, content)).collect::<Html>())
+        .with(Html::trusted("\n"))
+}
+
+/// A table with column heads, in a box that scrolls sideways where it is too wide.
+pub(super) fn table(class: &str, heads: &[&str], rows: impl Into<Html>) -> Html {
+    let head = tag("thead", row("th", heads.iter().copied()));
+    let body = element("table", &[("class", class)], head.with(tag("tbody", rows)));
+    // Only what can have the focus can be scrolled by keys.
+    element("div", &[("class", "scroll"), ("tabindex", "0")], body)
+}
+
+/// A part of the page under the heading `title`, which links lead to by `id`.
+pub(super) fn section(id: &str, title: &str, content: impl Into<Html>) -> Html {
+    element("section", &[("id", id)], tag("h2", title).with(content)).with(Html::trusted("\n"))
+}
+
+/// What opens under `summary`.
+pub(super) fn details(summary: &str, content: impl Into<Html>) -> Html {
+    tag("details", tag("summary", summary).with(content))
+}
+
+/// Where text stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In an element.
+    Content,
+    /// Between quotation marks.
+    Attribute,
+}
+
+fn escape(text: &str, place: Place, html: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => *html += "&amp;",
+            '<' => *html += "&lt;",
+            '>' => *html += "&gt;",
+            '"' if place == Place::Attribute => *html += "&quot;",
+            c if is_unseen(c) => html.push(char::REPLACEMENT_CHARACTER),
+            c => html.push(c),
+        }
+    }
+}
+
+/// Whether `c` has no place in a page: it controls a terminal, or the order in which text is read.
+fn is_unseen(c: char) -> bool {
+    let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    reorders || (c.is_control() && c != '\n' && c != '\t')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped_in_content_and_in_attributes() {
+        let check = |html: Html, expected: &str| assert_eq!(html.into_string(), expected);
+        check("<script>alert(1)</script>".into(), "&lt;script&gt;alert(1)&lt;/script&gt;");
+        let hostile = "\" onclick='x' & \u{1b}[0m\u{202e}";
+        check(
+            element("p", &[("title", hostile)], "a\nb"),
+            "<p title=\"&quot; onclick='x' &amp; \u{fffd}[0m\u{fffd}\">a\nb</p>",
+        );
+    }
+
+    #[test]
+    fn markup_is_not_escaped_twice() {
+        let html = tag("b", "<").with(" & ").with(Html::trusted("<br>"));
+        assert_eq!(html.into_string(), "<b>&lt;</b> &amp; <br>");
+    }
+
+    #[test]
+    fn rows_hold_a_cell_for_each_value() {
+        assert_eq!(row("td", ["1", "2"]).into_string(), "<tr><td>1</td><td>2</td></tr>\n");
+    }
+}

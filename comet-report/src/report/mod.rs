@@ -1,0 +1,199 @@
+//! The page: everything about one or several runs in one HTML file that needs nothing else.
+//!
+//! ```text
+//!   runs ──┬──► header, summary, points, environment, method ──┬──► one page
+//!          └──► figures ──► plot::svg ─────────────────────────┘
+//! ```
+//!
+//! Equal runs make equal pages, to the byte. Without scripts all of it can be read; the script
+//! adds zoom, values under the pointer, sorting and downloads.
+
+mod environment;
+mod figures;
+mod header;
+mod html;
+mod method;
+mod number;
+mod placement;
+mod points;
+mod policy;
+mod rules;
+mod summary;
+
+use html::{Html, element, section, tag};
+
+use crate::plot::{self, Figure};
+use crate::record::{EndStatus, Model, Point, Run};
+use crate::runs::RunRecords;
+
+/// How the page looks, beside its figures.
+const STYLE: &str = include_str!("page.css");
+/// What sorts tables, and switches between light and dark.
+const SCRIPT: &str = include_str!("page.js");
+
+/// Labels that name a run, the best one first.
+const NAMES: [&str; 2] = ["name", "machine"];
+
+/// What the sections of the page are made of.
+struct Content<'a> {
+    runs: &'a [RunRecords],
+    /// What the runs are called, in their order.
+    names: Vec<String>,
+    /// The models of each run.
+    models: Vec<Vec<Model>>,
+    figures: Vec<Figure>,
+}
+
+/// One section of the page.
+struct Section {
+    /// Name for links.
+    id: String,
+    title: String,
+    body: Html,
+}
+
+/// The sections, in the order of the page; a kind without content has none.
+const SECTIONS: &[fn(&Content<'_>) -> Vec<Section>] = &[
+    summary::sections,
+    figures::sections,
+    points::sections,
+    environment::sections,
+    method::sections,
+];
+
+/// The page about `runs`, under `title` or, without one, under what was run.
+///
+/// It is a whole HTML document that loads nothing. Text from the records stands in it as text,
+/// whatever it holds.
+#[must_use]
+pub fn report(runs: &[RunRecords], title: Option<&str>) -> String {
+    let content = Content::of(runs);
+    let title = title.map_or_else(|| header::title(&content), Into::into);
+    let sections: Vec<Section> = SECTIONS.iter().flat_map(|make| make(&content)).collect();
+    let contents = contents(&sections);
+    let main = sections.into_iter().map(|part| section(&part.id, &part.title, part.body));
+    let body = header::header(&content, &title)
+        .with(contents)
+        .with(tag("main", main.collect::<Html>()))
+        .with(footer(&content));
+    page(&title, body)
+}
+
+impl<'a> Content<'a> {
+    fn of(runs: &'a [RunRecords]) -> Self {
+        Self {
+            runs,
+            names: names(runs),
+            models: runs.iter().map(models).collect(),
+            figures: crate::figures::figures(runs),
+        }
+    }
+
+    /// All points, each with the number of its run.
+    fn points(&self) -> impl Iterator<Item = (usize, &'a Point)> {
+        let runs = self.runs.iter().enumerate();
+        runs.flat_map(|(index, run)| run.points.iter().map(move |point| (index, point)))
+    }
+
+    /// What was written at the start of the runs, where it was.
+    fn starts(&self) -> impl Iterator<Item = &'a Run> {
+        self.runs.iter().filter_map(|run| run.run.as_deref())
+    }
+
+    /// Heads of a table that says of which run a row is, where there are several.
+    fn heads<'h>(&self, heads: &[&'h str]) -> Vec<&'h str> {
+        let run = (self.runs.len() > 1).then_some("Run");
+        run.into_iter().chain(heads.iter().copied()).collect()
+    }
+
+    /// The cells of a row of such a table, of the run `index`.
+    fn cells(&self, index: usize, cells: Vec<Html>) -> Vec<Html> {
+        let run = (self.runs.len() > 1).then(|| Html::from(&self.names[index]));
+        run.into_iter().chain(cells).collect()
+    }
+}
+
+/// The models that `run` holds or, if it was killed before it wrote any, those of its points.
+fn models(run: &RunRecords) -> Vec<Model> {
+    if run.models.is_empty() {
+        return crate::models::models(&run.points.iter().collect::<Vec<_>>(), &[]);
+    }
+    run.models.clone()
+}
+
+/// What each run is called: by a label or the name of its file, and by its number of
+/// ranks and its number where that is needed to tell it from others.
+fn names(runs: &[RunRecords]) -> Vec<String> {
+    let mut names: Vec<String> = runs.iter().map(name).collect();
+    let is_shared =
+        |names: &[String], name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    let plain = names.clone();
+    for (name, run) in names.iter_mut().zip(runs).filter(|(name, _)| is_shared(&plain, name)) {
+        *name += &run.run.as_ref().map_or(String::new(), |run| format!(", P = {}", run.world.size));
+    }
+    let with_ranks = names.clone();
+    for (index, name) in
+        names.iter_mut().enumerate().filter(|(_, name)| is_shared(&with_ranks, name))
+    {
+        *name += &format!(", run {}", index + 1);
+    }
+    names
+}
+
+fn name(run: &RunRecords) -> String {
+    let labels = run.run.as_ref().map(|run| &run.labels);
+    let label = NAMES.iter().find_map(|name| labels?.get(*name));
+    let stem = || run.path.as_ref()?.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    label.cloned().or_else(stem).unwrap_or_else(|| "run".into())
+}
+
+/// Whether `run` went through its whole plan.
+fn is_complete(run: &RunRecords) -> bool {
+    run.end.as_ref().is_some_and(|end| end.status == EndStatus::Complete)
+}
+
+fn contents(sections: &[Section]) -> Html {
+    let link = |section: &Section| {
+        let target = format!("#{}", section.id);
+        tag("li", element("a", &[("href", &target)], &section.title))
+    };
+    let links: Html = sections.iter().map(link).collect();
+    element("nav", &[("aria-label", "Contents")], tag("ul", links))
+}
+
+fn footer(content: &Content<'_>) -> Html {
+    let formats: Vec<String> = content
+        .starts()
+        .map(|run| format!("run {}, {}.{}", run.run_id, run.schema, run.schema_minor))
+        .collect();
+    let made_of =
+        if formats.is_empty() { "records without a run".into() } else { formats.join("; ") };
+    let version = env!("CARGO_PKG_VERSION");
+    tag("footer", tag("p", format!("Made by comet-run {version} of {made_of}.")))
+}
+
+/// The document around `body`.
+fn page(title: &str, body: Html) -> String {
+    let figures = plot::css();
+    let policy = policy::policy(&[&figures, STYLE], &[plot::script(), SCRIPT]);
+    let style = |id: &str, text: &str| element("style", &[("id", id)], Html::trusted(text));
+    let script = |text: &str| tag("script", Html::trusted(text));
+    let head = Html::trusted("<meta charset=\"utf-8\">\n")
+        .with(meta("http-equiv", "Content-Security-Policy", &policy))
+        .with(meta("name", "viewport", "width=device-width, initial-scale=1"))
+        .with(meta("name", "color-scheme", "light dark"))
+        .with(tag("title", title))
+        .with(style("plot-css", &figures))
+        .with(style("page-css", STYLE));
+    let body = tag("body", body.with(script(plot::script())).with(script(SCRIPT)));
+    let html = element("html", &[("lang", "en")], tag("head", head).with(body));
+    format!("<!doctype html>\n{}\n", html.into_string())
+}
+
+fn meta(key: &str, name: &str, content: &str) -> Html {
+    let attributes = element("meta", &[(key, name), ("content", content)], "").into_string();
+    Html::trusted(attributes.replace("</meta>", "\n"))
+}
+
+#[cfg(test)]
+mod tests;

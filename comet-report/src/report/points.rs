@@ -1,0 +1,176 @@
+//! The points: all that have numbers in one table, and those without, with the reason.
+
+use super::html::{Html, details, element, row, table, tag};
+use super::number::{NONE, counted, or_none};
+use super::summary::params;
+use super::{Content, Section};
+use crate::format::{digits, is_unsteady, misses_target, number};
+use crate::record::{Param, Params, Point, PointStatus, Summary};
+
+/// Digits of a figure that follows from several series.
+const FIGURE_DIGITS: usize = 4;
+
+/// The points with numbers, and those without.
+pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
+    [left_out(content), measured(content)].into_iter().flatten().collect()
+}
+
+fn measured(content: &Content<'_>) -> Option<Section> {
+    let rows: Vec<Html> = content
+        .points()
+        .filter(|(_, point)| point.status == PointStatus::Ok)
+        .map(|(index, point)| row("td", content.cells(index, cells(point))))
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let summary = counted(rows.len(), "point with numbers", "points with numbers");
+    let heads = content.heads(&[
+        "Kernel",
+        "Parameters",
+        "Ranks",
+        "Quoted µs",
+        "± %",
+        "p25 µs",
+        "p75 µs",
+        "Least µs",
+        "MB/s",
+        "Samples",
+        "Flags",
+    ]);
+    let table = details(&summary, table("sortable points", &heads, rows));
+    let body = tag("p", EXPLANATION).with(table).with(figures(content));
+    Some(Section { id: "points".into(), title: "Points".into(), body })
+}
+
+/// What the columns hold.
+const EXPLANATION: &str = "Times are those of one operation. The quoted time is the one that the \
+     kernel is known by, for most the median; beside it stands half of its 95 % interval in \
+     percent. MB are 10^6 bytes. Samples are intervals between two clock readings, times the \
+     operations in each. Flags: wide, if the interval missed its target; unsteady, if the machine \
+     changed its speed meanwhile; warming, if no steady state was seen before.";
+
+fn cells(point: &Point) -> Vec<Html> {
+    let time = point.time_ns.as_ref();
+    let of = |value: fn(&Summary) -> f64| us(time.map(value));
+    let ranks = point.params.get("procs").map(ToString::to_string);
+    let reps = point.reps.as_ref().map(|reps| format!("{} × {}", reps.n, reps.inner));
+    let rate = point.rate.as_ref().map(|rate| digits(rate.bytes_per_s / 1e6));
+    vec![
+        kernel(point).into(),
+        params(&axes(&point.params)).into(),
+        or_none(ranks).into(),
+        us(point.quoted_ns),
+        or_none(spread(point)).into(),
+        of(|time| time.p25),
+        of(|time| time.p75),
+        of(|time| time.min),
+        or_none(rate).into(),
+        or_none(reps).into(),
+        flags(point).into(),
+    ]
+}
+
+/// The kernel, with the series where it has several.
+fn kernel(point: &Point) -> String {
+    let series = point.variant.as_ref().filter(|series| **series != point.kernel);
+    let series = series.map_or(String::new(), |series| format!(" {series}"));
+    format!("{}/{}{series}", point.suite, point.kernel)
+}
+
+/// The parameters but for the number of ranks, which has a column of its own.
+fn axes(params: &Params) -> Params {
+    let is_axis = |(name, _): &&(String, Param)| name != "procs";
+    Params(params.0.iter().filter(is_axis).cloned().collect())
+}
+
+fn us(ns: Option<f64>) -> Html {
+    or_none(ns.map(|ns| digits(ns / 1e3))).into()
+}
+
+/// Half of the 95 % interval of the median, in percent of what is quoted; nothing where something
+/// else than the median is.
+fn spread(point: &Point) -> Option<String> {
+    let is_of_median = point.value.as_ref()?.quote == crate::record::Quote::Median;
+    let [low, high] = point.time_ns.as_ref()?.ci95.filter(|_| is_of_median)?;
+    let quoted_ns = point.quoted_ns.filter(|ns| *ns > 0.0)?;
+    Some(format!("{:.1}", 50.0 * (high - low) / quoted_ns))
+}
+
+/// What speaks against the number.
+fn flags(point: &Point) -> String {
+    let is_warming = point.quality.as_ref().is_some_and(|quality| !quality.is_steady);
+    let flags =
+        [(misses_target(point), "wide"), (is_unsteady(point), "unsteady"), (is_warming, "warming")];
+    let raised = flags.into_iter().filter(|(is_raised, _)| *is_raised).map(|(_, name)| name);
+    raised.collect::<Vec<_>>().join(", ")
+}
+
+/// What follows from the series of each case together: a table for each kernel that has such.
+fn figures(content: &Content<'_>) -> Html {
+    let mut kernels: Vec<String> = Vec::new();
+    for (_, point) in content.points().filter(|(_, point)| !point.figures.is_empty()) {
+        let kernel = format!("{}/{}", point.suite, point.kernel);
+        if !kernels.contains(&kernel) {
+            kernels.push(kernel);
+        }
+    }
+    kernels.iter().map(|kernel| figures_of(content, kernel)).collect()
+}
+
+/// The figures of the cases of `kernel`, a row for each case, and how they follow.
+fn figures_of(content: &Content<'_>, kernel: &str) -> Html {
+    let cases: Vec<(usize, &Point)> = content
+        .points()
+        .filter(|(_, point)| format!("{}/{}", point.suite, point.kernel) == kernel)
+        .filter(|(_, point)| !point.figures.is_empty())
+        .collect();
+    let names: Vec<&str> =
+        cases.iter().take(1).flat_map(|(_, point)| &point.figures).map(|f| &*f.name).collect();
+    let formulas = cases
+        .iter()
+        .take(1)
+        .flat_map(|(_, point)| &point.figures)
+        .map(|figure| tag("li", tag("code", format!("{} = {}", figure.name, figure.formula))));
+    let rows = cases.iter().map(|(index, point)| {
+        let cells = [params(&point.params)].into_iter();
+        let cells = cells.chain(names.iter().map(|name| figure(point, name))).map(Html::from);
+        row("td", content.cells(*index, cells.collect()))
+    });
+    let heads: Vec<&str> = ["Parameters"].into_iter().chain(names.iter().copied()).collect();
+    let table = table("sortable", &content.heads(&heads), rows.collect::<Html>());
+    let formulas = tag("ul", formulas.collect::<Html>());
+    details(&format!("Figures of {kernel}"), formulas.with(table))
+}
+
+/// The figure `name` of the case of `point`.
+fn figure(point: &Point, name: &str) -> String {
+    let found = point.figures.iter().find(|figure| figure.name == name);
+    or_none(found.and_then(|figure| figure.value).map(|value| number(value, FIGURE_DIGITS)))
+}
+
+/// The points without numbers.
+fn left_out(content: &Content<'_>) -> Option<Section> {
+    let rows: Html = content
+        .points()
+        .filter(|(_, point)| point.status != PointStatus::Ok)
+        .map(|(index, point)| row("td", content.cells(index, reason(point))))
+        .collect();
+    let heads = content.heads(&["What became of it", "Kernel", "Parameters", "Reason"]);
+    (!rows.is_empty()).then(|| Section {
+        id: "left-out".into(),
+        title: "Skipped and failed".into(),
+        body: table("", &heads, rows),
+    })
+}
+
+fn reason(point: &Point) -> Vec<Html> {
+    let status = point.status.name();
+    let reason = point.message.clone().unwrap_or_else(|| NONE.into());
+    vec![
+        element("span", &[("class", &format!("status {status}"))], status.replace('_', " ")),
+        format!("{}/{}", point.suite, point.kernel).into(),
+        params(&point.params).into(),
+        reason.into(),
+    ]
+}

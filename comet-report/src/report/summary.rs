@@ -1,0 +1,334 @@
+//! What the points say together: the parameters of each sweep, and the other models in tables of
+//! their own.
+
+use super::html::{Html, details, element, row, table, tag};
+use super::number::{NONE, Unit, counted, exact_bytes, or_none, time};
+use super::{Content, Section};
+use crate::format::number;
+use crate::record::{Fit, Model, Param, Parameter, Params, Point, Verdict};
+
+/// Digits of a parameter, and of the ends of its interval.
+const DIGITS: usize = 4;
+/// Digits of a size, enough for whole bytes.
+const SIZE_DIGITS: usize = 10;
+
+/// Errors below so many percent are all the same.
+const LEAST_PERCENT: f64 = 0.01;
+/// The most rows of a table that is open from the start.
+const MAX_OPEN_ROWS: usize = 16;
+
+/// A kind of models with a table of its own: its name in the record, and what its heading and the
+/// sentence below say.
+struct Kind {
+    name: &'static str,
+    title: &'static str,
+    explanation: &'static str,
+}
+
+/// The kinds beside the lines over sizes.
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "hops",
+        title: "Distance",
+        explanation: "What each hop between the ranks adds to a message.",
+    },
+    Kind {
+        name: "scaling",
+        title: "Growth with the number of ranks",
+        explanation: "The laws that may describe it, each with its Akaike weight; none is to be \
+                      used beyond twice the largest number of ranks.",
+    },
+    Kind {
+        name: "loggp",
+        title: "LogGP",
+        explanation: "Latency, overheads and gaps, from trains of messages.",
+    },
+    Kind {
+        name: "max_rate",
+        title: "Pairs that share a rate",
+        explanation: "The rate of one pair of ranks, and the one that all pairs share.",
+    },
+    Kind {
+        name: "intensity",
+        title: "Computational intensity",
+        explanation: "How much work on each word it takes to reach half of the highest rate.",
+    },
+    Kind {
+        name: "overlap",
+        title: "Overlap",
+        explanation: "Which share of the shorter part is hidden behind the other one, as four \
+                      sources define it; 1 is all of it.",
+    },
+];
+
+/// The one section, if there are models or barriers.
+pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
+    let kinds: Html = KINDS.iter().map(|kind| other(content, kind)).collect();
+    let body = lines(content).with(barriers(content)).with(kinds);
+    if body.is_empty() {
+        return Vec::new();
+    }
+    vec![Section { id: "summary".into(), title: "Summary".into(), body }]
+}
+
+/// The models of one kind, each with the number of its run.
+fn models<'c>(content: &'c Content<'_>, kind: &str) -> impl Iterator<Item = (usize, &'c Model)> {
+    let runs = content.models.iter().enumerate();
+    let all = runs.flat_map(|(index, models)| models.iter().map(move |model| (index, model)));
+    all.filter(move |(_, model)| model.model == kind)
+}
+
+/// The fits that say most about the points of `model`: its first, or its segments where one law
+/// does not describe them.
+fn shown(model: &Model) -> Vec<&Fit> {
+    let first = model.fits.first();
+    if first.is_some_and(|fit| fit.quality.verdict == Verdict::Segment) {
+        return model.fits.iter().filter(|fit| fit.name == "segment").collect();
+    }
+    first.into_iter().collect()
+}
+
+/// Hockney's four parameters, a row for each sweep or each of its segments.
+fn lines(content: &Content<'_>) -> Html {
+    let rows: Vec<Html> = models(content, "line")
+        .flat_map(|(index, model)| {
+            let fits = shown(model).into_iter().enumerate();
+            fits.map(move |(number, fit)| {
+                row("td", content.cells(index, line(content, model, number, fit)))
+            })
+        })
+        .collect();
+    if rows.is_empty() {
+        return Html::new();
+    }
+    let heads = content.heads(&[
+        "Sweep",
+        "Range",
+        "t₀",
+        "π₀",
+        "r∞",
+        "n½",
+        "Best rate",
+        "Worst error",
+        "Fit",
+    ]);
+    let explanation = "The line t = t₀ + n / r∞ over message or vector lengths, with 95 % \
+                       intervals (k, M and G are powers of 1000); n½ = t₀ r∞ and π₀ = r∞ / n½, so two of the four are \
+                       independent. A sweep that one line does not describe has a row for each \
+                       segment.";
+    tag("p", explanation).with(table("wide", &heads, rows))
+}
+
+/// The cells of fit `number` of a sweep, of which only the first says whose it is.
+fn line(content: &Content<'_>, model: &Model, number: usize, fit: &Fit) -> Vec<Html> {
+    let named = |names: &[&str]| {
+        let found = fit.parameters.iter().find(|of| names.contains(&of.name.as_str()));
+        found.map_or(NONE.into(), with_interval)
+    };
+    let best = model.marks.iter().find(|mark| mark.name == "best_rate").filter(|_| number == 0);
+    vec![
+        if number == 0 { sweep(content, model) } else { Html::new() },
+        extent(model, fit).into(),
+        named(&["t0", "intercept"]),
+        named(&["pi0"]),
+        named(&["r_inf"]),
+        named(&["n_half"]),
+        best.map_or(Html::new(), with_interval),
+        worst(model, fit).into(),
+        verdict(fit),
+    ]
+}
+
+/// The table of one other kind; nothing if there is no such model.
+fn other(content: &Content<'_>, kind: &Kind) -> Html {
+    let models: Vec<(usize, &Model)> = models(content, kind.name).collect();
+    let names = parameter_names(&models);
+    if names.is_empty() {
+        return Html::new();
+    }
+    let has_laws = models.iter().any(|(_, model)| !model.fits.is_empty());
+    let rows = models.iter().flat_map(|(index, model)| {
+        let rows = if has_laws {
+            laws(content, model, &names)
+        } else {
+            vec![marks(content, model, &names)]
+        };
+        rows.into_iter().map(|cells| row("td", content.cells(*index, cells)))
+    });
+    let rows: Vec<Html> = rows.collect();
+    let symbols: Vec<String> = names.into_iter().map(symbol).collect();
+    let mut heads = vec!["Sweep"];
+    heads.extend(has_laws.then_some("Law"));
+    heads.extend(symbols.iter().map(String::as_str));
+    heads.extend(if has_laws { &["Worst error", "Fit"][..] } else { &[] });
+    let count = counted(rows.len(), "row", "rows");
+    let is_long = rows.len() > MAX_OPEN_ROWS;
+    let table = table("wide", &content.heads(&heads), rows);
+    let table = if is_long { details(&count, table) } else { table };
+    tag("h3", kind.title).with(tag("p", kind.explanation)).with(table)
+}
+
+/// Names of all parameters of `models`, in the order in which they are first met.
+fn parameter_names<'m>(models: &[(usize, &'m Model)]) -> Vec<&'m str> {
+    let mut names = Vec::new();
+    for (_, model) in models {
+        let fits = model.fits.iter().flat_map(|fit| &fit.parameters);
+        let marks = if model.fits.is_empty() { &model.marks[..] } else { &[] };
+        for parameter in fits.chain(marks) {
+            if !names.contains(&parameter.name.as_str()) {
+                names.push(&parameter.name);
+            }
+        }
+    }
+    names
+}
+
+/// A row for each law of `model` that is worth one: of rivals all, of others those that hold.
+fn laws(content: &Content<'_>, model: &Model, names: &[&str]) -> Vec<Vec<Html>> {
+    let fits = if model.model == "scaling" { model.fits.iter().collect() } else { shown(model) };
+    let cells = |fit: &Fit| {
+        let mut cells = vec![sweep(content, model), fit.law.as_str().into()];
+        cells.extend(values(&fit.parameters, names));
+        cells.extend([worst(model, fit).into(), verdict(fit)]);
+        cells
+    };
+    fits.into_iter().map(cells).collect()
+}
+
+/// The row of a model that has no law, only figures.
+fn marks(content: &Content<'_>, model: &Model, names: &[&str]) -> Vec<Html> {
+    [sweep(content, model)].into_iter().chain(values(&model.marks, names)).collect()
+}
+
+/// A cell for each of `names`.
+fn values(parameters: &[Parameter], names: &[&str]) -> Vec<Html> {
+    let cell = |name: &&str| {
+        let found = parameters.iter().find(|parameter| parameter.name == *name);
+        found.map_or(NONE.into(), with_interval)
+    };
+    names.iter().map(cell).collect()
+}
+
+/// Barriers have no sweep: their least time, and how many there are in a second (SYNCH1).
+fn barriers(content: &Content<'_>) -> Html {
+    let is_barrier =
+        |(_, point): &(usize, &Point)| point.class == "sync" && point.quoted_ns.is_some();
+    let rows: Html = content
+        .points()
+        .filter(is_barrier)
+        .map(|(index, point)| row("td", content.cells(index, barrier(point))))
+        .collect();
+    if rows.is_empty() {
+        return Html::new();
+    }
+    let heads = content.heads(&["Kernel", "Ranks", "Time", "Barriers per second"]);
+    tag("h3", "Barriers").with(table("", &heads, rows))
+}
+
+fn barrier(point: &Point) -> Vec<Html> {
+    let ranks = point.params.get("procs").map(ToString::to_string);
+    let per_second = point.quoted_ns.filter(|ns| *ns > 0.0).map(|ns| number(1e9 / ns, DIGITS));
+    vec![
+        format!("{}/{}", point.suite, point.kernel).into(),
+        or_none(ranks).into(),
+        point.quoted_ns.map_or(NONE.into(), time).into(),
+        or_none(per_second).into(),
+    ]
+}
+
+/// The name of a sweep: its kernel, which leads to its first figure, and below it what all of its
+/// points have in common.
+fn sweep(content: &Content<'_>, model: &Model) -> Html {
+    let series = model.variant.as_ref().filter(|series| **series != model.kernel);
+    let series = series.map_or(String::new(), |series| format!(" {series}"));
+    let name = format!("{}/{}", model.suite, model.kernel);
+    let start = name.replace(['/', '_'], "-") + "-";
+    let figure = content.figures.iter().find(|figure| figure.id.starts_with(&start));
+    let name = Html::from(name + &series);
+    let link = |id: &String| element("a", &[("href", &format!("#{id}"))], name.clone());
+    let kernel = tag("b", figure.map_or(name.clone(), |figure| link(&figure.id)));
+    kernel.with(element("span", &[("class", "of")], params(&model.params)))
+}
+
+/// Names and values of parameters, in a line (`hops 1, P = 4`).
+pub(super) fn params(params: &Params) -> String {
+    let text = |(name, value): &(String, Param)| match name.as_str() {
+        "procs" => format!("P = {value}"),
+        name => format!("{name} {value}"),
+    };
+    params.0.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// The range of sizes that `fit` is for.
+fn extent(model: &Model, fit: &Fit) -> String {
+    match [fit.from, fit.to].map(|end| size(end, &model.x_unit)) {
+        [from, to] if model.x_unit == "B" => format!("{from} to {to}"),
+        [from, to] => format!("{from} to {to} {}", model.x_unit).trim_end().to_owned(),
+    }
+}
+
+/// A size, with the unit if it is in bytes.
+fn size(value: f64, unit: &str) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is whole")]
+    if unit == "B" && value >= 0.0 && value.fract() == 0.0 {
+        return exact_bytes(value as u64);
+    }
+    number(value, SIZE_DIGITS)
+}
+
+fn worst(model: &Model, fit: &Fit) -> String {
+    let quality = &fit.quality;
+    let at = size(quality.max_at, &model.x_unit);
+    let percent = 100.0 * quality.max_relative_residual;
+    if percent < LEAST_PERCENT {
+        return format!("below {LEAST_PERCENT} %");
+    }
+    let percent = number(percent, 2);
+    let unit = if model.x_unit == "B" { "" } else { &model.x_unit };
+    format!("{percent} % at {at} {unit}").trim_end().to_owned()
+}
+
+fn verdict(fit: &Fit) -> Html {
+    let name = fit.quality.verdict.name();
+    element("span", &[("class", &format!("fit {name}"))], name)
+}
+
+/// A parameter with its unit and, below, its interval, if that is wider than its digits.
+fn with_interval(parameter: &Parameter) -> Html {
+    let Parameter { value: Some(value), low, high, unit, .. } = parameter else {
+        return NONE.into();
+    };
+    let unit = Unit::fitting(*value, unit);
+    let digits = unit.digits(*value);
+    let html = Html::from(format!("{digits} {}", unit.name()).trim_end());
+    if low.is_none() && high.is_none() {
+        return html;
+    }
+    let [low, high] = [low, high].map(|end| end.map_or(NONE.into(), |end| unit.digits(end)));
+    if low == digits && high == digits {
+        return html;
+    }
+    html.with(" ").with(tag("small", format!("{low} … {high}")))
+}
+
+/// A name of the record as it is written by hand, where that is shorter.
+fn symbol(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_without_a_value_is_a_dash() {
+        let parameter =
+            |value, low| Parameter { name: "t0".into(), unit: "us".into(), value, low, high: None };
+        let check = |value, low, expected: &str| {
+            assert_eq!(with_interval(&parameter(value, low)).into_string(), expected);
+        };
+        check(None, None, "—");
+        check(Some(79.0), None, "79 µs");
+        check(Some(79.0), Some(78.06), "79 µs <small>78.06 … —</small>");
+    }
+}

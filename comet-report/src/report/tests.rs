@@ -1,0 +1,164 @@
+//! What a page holds, and what it must not.
+
+use super::*;
+use crate::fixture::{self, Folder};
+use crate::runs::parse_runs;
+
+/// The runs of a whole file.
+fn runs() -> Vec<RunRecords> {
+    let folder = Folder::new();
+    parse_runs(&std::fs::read(fixture::record_run(&folder)).unwrap()).unwrap()
+}
+
+/// The texts between each `open` and the `close` after it.
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
+    text.split(open).skip(1).filter_map(|rest| Some(rest.split_once(close)?.0)).collect()
+}
+
+#[track_caller]
+fn check_holds(page: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(page.contains(part), "{part} is not in the page");
+    }
+}
+
+#[test]
+fn a_run_makes_a_page_with_all_of_its_parts() {
+    let page = report(&runs(), None);
+    check_holds(
+        &page,
+        &[
+            "<!doctype html>\n<html lang=\"en\">",
+            "2001-09-09 01:46:40 UTC · 2 ranks on 1 node · shm · example · comet 0.1.0",
+            "The run ended complete after 2.5 s.",
+            "needs 4 ranks, there are 2",
+            "rank 1: byte 3 of 8: expected 0x01, found 0x00",
+            "<th>command</th><td>comet-run all</td>",
+            "D4 half_round_trip",
+            "run 00000000-0000-7000-8000-000000000001, comet.record/1.4",
+        ],
+    );
+    for id in ["summary", "points", "left-out", "environment", "method"] {
+        check_holds(&page, &[&format!("<section id=\"{id}\">"), &format!("href=\"#{id}\"")]);
+    }
+}
+
+#[test]
+fn equal_runs_make_equal_pages() {
+    assert_eq!(report(&runs(), None), report(&runs(), None));
+}
+
+#[test]
+fn the_policy_allows_what_the_page_holds_and_nothing_else() {
+    let page = report(&runs(), None);
+    let policies = between(&page, "Content-Security-Policy\" content=\"", "\"");
+    let policy = policies[0];
+    for (directive, open, close, count) in
+        [("style-src", "<style", "</style>", 2), ("script-src", "<script", "</script>", 2)]
+    {
+        let elements = between(&page, open, close);
+        let sources: Vec<String> =
+            elements.iter().map(|text| policy::source(text.split_once('>').unwrap().1)).collect();
+        let allowed = between(policy, directive, ";")[0].trim();
+        assert_eq!((sources.len(), sources.join(" ")), (count, allowed.to_owned()));
+    }
+    assert!(policy.starts_with("default-src 'none'; "), "{policy}");
+    let markup = page.split("<script>").next().unwrap();
+    assert!(!markup.contains(" style=\"") && !markup.contains(" onclick"));
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let page = report(&runs(), None);
+    for attribute in ["src", "href"] {
+        for target in between(&page, &format!(" {attribute}=\""), "\"") {
+            assert!(target.starts_with('#'), "{attribute} leads to {target}");
+        }
+    }
+    assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
+}
+
+#[test]
+fn what_a_record_holds_stays_text() {
+    const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
+    let mut runs = runs();
+    let run = runs[0].run.as_mut().unwrap();
+    run.labels = [("name".into(), HOSTILE.into()), (HOSTILE.into(), "\"'".into())].into();
+    run.argv = vec![HOSTILE.into()];
+    for point in &mut runs[0].points {
+        (point.kernel, point.message) = (HOSTILE.into(), Some(HOSTILE.into()));
+    }
+    runs[0].events[0].hint = Some(HOSTILE.into());
+    let page = report(&runs, Some(HOSTILE));
+    assert_eq!(page.matches("<script>").count(), 2);
+    assert!(!page.contains("<img"));
+    check_holds(&page, &["&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x"]);
+}
+
+#[test]
+fn a_killed_run_says_so() {
+    let mut runs = runs();
+    runs[0].end = None;
+    runs[0].models.clear();
+    check_holds(
+        &report(&runs, None),
+        &[
+            "There is no end: the run was killed or is still running.",
+            "verdict bad",
+            "<section id=\"points\">",
+        ],
+    );
+    runs[0].points.retain(|point| point.status == crate::record::PointStatus::Ok);
+    check_holds(&report(&runs, None), &["verdict warn"]);
+}
+
+#[test]
+fn a_file_without_its_run_makes_a_page() {
+    let mut runs = runs();
+    runs[0].run = None;
+    let page = report(&runs, None);
+    check_holds(&page, &["The record that says what was run is missing", "records without a run"]);
+    assert!(!page.contains("<section id=\"environment\">"));
+    runs[0] = RunRecords::default();
+    check_holds(&report(&runs, None), &["0 points ok"]);
+    check_holds(&report(&[], None), &["CoMet report"]);
+}
+
+#[test]
+fn several_runs_stand_side_by_side() {
+    let mut runs = [runs(), runs()].concat();
+    let second = runs[1].run.as_mut().unwrap();
+    second.labels.insert("name".into(), "second".into());
+    second.clock.source = "other clock".into();
+    let page = report(&runs, Some("Two"));
+    check_holds(
+        &page,
+        &[
+            "<title>Two</title>",
+            "<tr class=\"differs\"><th>source</th><td>CLOCK_MONOTONIC</td><td>other clock</td></tr>",
+            "<tr class=\"\"><th>monotonic</th><td>yes</td><td>yes</td></tr>",
+            "<td>second</td>",
+        ],
+    );
+}
+
+#[test]
+fn runs_of_one_name_are_told_apart() {
+    let mut runs = [runs(), runs(), runs()].concat();
+    runs[1].run.as_mut().unwrap().world.size = 4;
+    assert_eq!(names(&runs), ["example, P = 2, run 1", "example, P = 4", "example, P = 2, run 3"]);
+    assert_eq!(names(&runs[..1]), ["example"]);
+}
+
+#[test]
+fn missing_numbers_are_dashes() {
+    let mut runs = runs();
+    runs[0].models.clear();
+    for point in &mut runs[0].points {
+        (point.time_ns, point.rate, point.reps, point.quoted_ns) = (None, None, None, None);
+    }
+    let page = report(&runs, None);
+    let rows = between(&page, "sortable points", "</table>")[0];
+    let cells = between(rows, "<tr><td>comet/barrier", "</tr>")[0];
+    assert_eq!(cells.matches("<td>—</td>").count(), 7, "{cells}");
+}

@@ -1,0 +1,42 @@
+//! `report`: result files become pages that need nothing else.
+
+use crate::support::Folder;
+
+#[test]
+fn runs_become_a_page() {
+    let folder = Folder::new();
+    folder.run("echo -t sim -n 2..4*2 --profile quick --out run.jsonl --quiet").success();
+    folder.run("report run.jsonl --title Title").success().prints("report: report.html (");
+    let page = folder.read("report.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("<h1>Title</h1>"), "{page}");
+    let n_figures = page.matches("<figure class=\"plot\"").count();
+    assert!(n_figures > 0, "the page has no figure");
+    folder.run("report run.jsonl run.jsonl -o two.html").success().prints("4 runs)");
+}
+
+#[test]
+fn equal_files_become_equal_pages() {
+    let folder = Folder::new();
+    folder.run("barrier -t sim -n 2 --out run.jsonl --quiet").success();
+    folder.run("report run.jsonl -o one.html").success();
+    folder.run("report run.jsonl -o two.html").success();
+    assert_eq!(folder.read("one.html"), folder.read("two.html"));
+}
+
+#[test]
+fn what_cannot_become_a_page_is_refused_in_a_sentence() {
+    let folder = Folder::new();
+    folder.write("empty.jsonl", "");
+    folder.write("text.jsonl", "text\n");
+    let check = |line: &str, expected: &str| {
+        let output = folder.run(&format!("report {line}")).code(2);
+        assert!(output.stderr.contains(expected), "{output:#?}");
+        assert!(!folder.names().contains(&"report.html".to_owned()), "{line}");
+    };
+    check("nowhere.jsonl", "cannot read nowhere.jsonl (does it exist, and may you read it?)");
+    check("empty.jsonl", "there is no run in empty.jsonl (name a file that comet-run wrote)");
+    check("text.jsonl", "text.jsonl, line 1: expected");
+    folder.run("barrier -t sim -n 2 --out run.jsonl --quiet").success();
+    check("run.jsonl -o run.jsonl", "would replace the result file run.jsonl");
+    check("run.jsonl -o no/page.html", "cannot write no/page.html: ");
+}
