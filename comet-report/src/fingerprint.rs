@@ -9,6 +9,8 @@ use crate::record::{Machine, Run, Transport, World};
 
 /// Starts of variables that batch systems set anew for each job.
 const OF_ONE_JOB: &[&str] = &["SLURM_", "PBS_", "LSB_"];
+/// The variable that names the result file, which is another one for each launch.
+const RESULT_FILE: &str = "COMET_OUT";
 
 /// Hash of what two runs share that were taken under the same conditions.
 pub(crate) fn fingerprint(run: &Run) -> String {
@@ -18,7 +20,8 @@ pub(crate) fn fingerprint(run: &Run) -> String {
 /// The conditions under which the times of a run were taken: no names, no process numbers, and
 /// nothing that changes by itself.
 pub(crate) fn conditions(run: &Run) -> Value {
-    let is_lasting = |name: &&String| !OF_ONE_JOB.iter().any(|start| name.starts_with(start));
+    let is_of_one = |name: &str| OF_ONE_JOB.iter().any(|start| name.starts_with(start));
+    let is_lasting = |name: &str| name != RESULT_FILE && !is_of_one(name);
     let env: BTreeMap<_, _> =
         run.launcher.env.iter().filter(|(name, _)| is_lasting(name)).collect();
     json!({
@@ -96,6 +99,7 @@ mod tests {
         check(|run| run.world.ranks[1].cpus = Some("1".into()), true);
         check(|run| drop(run.launcher.env.insert("UCX_TLS".into(), "sm".into())), true);
         check(|run| drop(run.launcher.env.insert("SLURM_JOB_ID".into(), "7".into())), false);
+        check(|run| drop(run.launcher.env.insert("COMET_OUT".into(), "b".into())), false);
         check(|run| run.world.ranks[1].pid += 1, false);
         let simulated = |seed: u64| Transport::new("sim", [("seed".into(), seed.into())].into());
         assert_eq!(transport(&simulated(1)), transport(&simulated(2)));

@@ -12,7 +12,7 @@ use crate::runs::RunRecords;
 /// Most characters of a value in a sentence; hashes are longer.
 const MAX_LENGTH: usize = 48;
 
-/// One condition in which a run differs from the first.
+/// One condition in which a run differs from the first with as many ranks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Change {
     /// What it is, in words (`machines 0 cpu governor`).
@@ -23,13 +23,16 @@ pub struct Change {
     pub to: Option<String>,
 }
 
-/// In what `runs` differ from the first of them; nothing if their fingerprints are the same.
+/// In what `runs` differ from the first of them with as many ranks; nothing if their fingerprints
+/// are the same. Points of other numbers of ranks have other keys, and are never compared.
 pub(super) fn changes<'a>(runs: impl Iterator<Item = &'a RunRecords>) -> Vec<Change> {
-    let mut runs = runs.filter_map(|records| records.run.as_deref());
-    let Some(first) = runs.next() else { return Vec::new() };
+    let mut firsts: BTreeMap<usize, &Run> = BTreeMap::new();
     let mut found = BTreeSet::new();
-    for run in runs.filter(|run| run.fingerprint != first.fingerprint) {
-        found.extend(of_two(first, run));
+    for run in runs.filter_map(|records| records.run.as_deref()) {
+        let first = *firsts.entry(run.world.size).or_insert(run);
+        if run.fingerprint != first.fingerprint {
+            found.extend(of_two(first, run));
+        }
     }
     found.into_iter().collect()
 }

@@ -159,13 +159,26 @@ impl Comparison {
     /// Whether a point is slower, or fails though it was measured before.
     #[must_use]
     pub fn is_worse(&self) -> bool {
-        self.count(Verdict::Slower) > 0 || self.failures.iter().any(|row| row.is_regression)
+        self.count(Verdict::Slower) > 0 || self.fails_anew()
+    }
+
+    /// Whether a case fails though it was measured before, which no unsteady machine excuses.
+    #[must_use]
+    pub fn fails_anew(&self) -> bool {
+        self.failures.iter().any(|row| row.is_regression)
+    }
+
+    /// Whether the launches leave points open: they do not tell, or new ones lack the point.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let is_lost = self.missing.iter().any(|row| row.missing_in == "new");
+        is_lost || self.count(Verdict::Inconclusive) > 0
     }
 
     /// Whether there is nothing that both sides have.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.points.is_empty() && !self.failures.iter().any(|row| row.is_regression)
+        self.points.is_empty() && !self.fails_anew()
     }
 }
 

@@ -239,6 +239,22 @@ fn conditions_that_differ_are_named() {
 }
 
 #[test]
+fn conditions_are_those_of_runs_with_as_many_ranks() {
+    let with_ranks = |minute, n_ranks: usize| {
+        let mut runs = launches(1, minute, |_| 1.0);
+        let run = runs[0].run.as_mut().unwrap();
+        (run.world.size, run.fingerprint) = (n_ranks, format!("of {n_ranks}"));
+        runs.remove(0)
+    };
+    let mut new = [with_ranks(2, 2), with_ranks(3, 4)];
+    let base = [with_ranks(0, 2), with_ranks(1, 4)];
+    assert_eq!(compare(&base, &new, &Options::default()).environment, []);
+    new[1].run.as_mut().unwrap().fingerprint = "another".into();
+    let found = compare(&base, &new, &Options::default()).environment;
+    assert_eq!(found[0].from.as_deref(), Some("of 4"), "{found:?}");
+}
+
+#[test]
 fn a_change_counts_if_other_launches_show_it_too() {
     let slower =
         |factor: f64| compare(&base(), &later(|point| long(point, factor)), &Options::default());
@@ -343,7 +359,7 @@ fn rounded(line: &str) -> String {
 fn what_xml_reads_as_its_own_is_escaped() {
     let mut found = rich();
     found.points[0].verdict = Verdict::Inconclusive;
-    found.points[0].why = Some("a < b & \"c\"\u{1b}".into());
+    found.points[0].why = Some("a < b & \"c\"\u{1b}\u{fffe}".into());
     let text = find("junit").unwrap().render(&found);
-    assert!(text.contains("message=\"a &lt; b &amp; &quot;c&quot;U+001B\""), "{text}");
+    assert!(text.contains("message=\"a &lt; b &amp; &quot;c&quot;U+001BU+FFFE\""), "{text}");
 }

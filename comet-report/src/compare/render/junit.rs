@@ -115,8 +115,8 @@ fn counts<'a>(tests: impl Iterator<Item = &'a Test>) -> String {
     format!("tests=\"{n}\" failures=\"{n_failed}\" skipped=\"{n_skipped}\"")
 }
 
-/// `text` as the value of an attribute; control characters, which XML has no way to write, as
-/// their names in Unicode.
+/// `text` as the value of an attribute; control characters and others that XML has no way to
+/// write, as their names in Unicode.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -126,7 +126,7 @@ fn escaped(text: &str) -> String {
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
             '\n' => escaped += "&#10;",
-            c if c.is_control() => {
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
                 write!(escaped, "U+{:04X}", u32::from(c)).expect("a string takes any text")
             }
             c => escaped.push(c),

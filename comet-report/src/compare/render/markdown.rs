@@ -50,7 +50,8 @@ fn escaped(text: &str) -> String {
         if matches!(c, '|' | '_' | '*' | '`' | '<' | '\\') {
             escaped.push('\\');
         }
-        escaped.push(c);
+        // A line that ends within a cell would end the table.
+        escaped.push(if c.is_control() { ' ' } else { c });
     }
     escaped
 }
@@ -58,4 +59,14 @@ fn escaped(text: &str) -> String {
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_stays_in_its_row() {
+        assert_eq!(line(&["a|b\r\nc".into(), "_d_".into()]), "| a\\|b  c | \\_d\\_ |\n");
+    }
 }
