@@ -107,7 +107,46 @@ fn a_machine_that_differs_from_itself_fails_nothing() {
     let line = "compare a.jsonl --to b.jsonl --allow-env-diff --control";
     let output = folder.run(&format!("{line} b.jsonl")).success();
     output.prints("ADVISORY: ").notes("the machine is too unsteady for verdicts");
-    folder.run(&format!("{line} a.jsonl")).code(10).prints("control: 0 of 3 points");
+    measure(&folder, "fast", "c.jsonl", "");
+    folder.run(&format!("{line} c.jsonl")).code(10).prints("control: 0 of 3 points");
+    folder.run(&format!("{line} a.jsonl")).code(2).notes("hold the same run");
+}
+
+#[test]
+fn wrong_data_fails_on_an_unsteady_machine_too() {
+    let folder = folder();
+    measure(&folder, "fast", "a.jsonl", "");
+    measure(&folder, "slow", "control.jsonl", "");
+    let cases = CASES.replace("echo", "echo barrier");
+    folder.run(&format!("{cases} --machine ./fast.toml -o all.jsonl")).success();
+    let spoiled = format!("{cases} --machine ./fast.toml -o b.jsonl --inject corrupt:echo");
+    folder.run(&spoiled).code(3);
+    let line = "compare all.jsonl --to b.jsonl --allow-env-diff --control control.jsonl";
+    folder.run(line).code(10).prints("ADVISORY: ");
+}
+
+#[test]
+fn points_that_were_lost_fail_a_strict_comparison_only() {
+    let folder = folder();
+    measure(&folder, "fast", "a.jsonl", "");
+    let whole = folder.read("a.jsonl");
+    let is_kept = |line: &&str| !line.contains("\"length_bytes\":65536");
+    let lines: Vec<&str> = whole.lines().filter(is_kept).collect();
+    folder.write("b.jsonl", &(lines.join("\n") + "\n"));
+    folder.run("compare a.jsonl --to b.jsonl").success().prints("not in the new runs");
+    folder.run("compare a.jsonl --to b.jsonl --strict").code(11);
+    folder.run("compare b.jsonl --to a.jsonl --strict").success();
+}
+
+#[test]
+fn runs_with_several_numbers_of_ranks_are_compared_number_by_number() {
+    let folder = folder();
+    let cases = CASES.replace("-n 2", "-n 2..4");
+    for file in ["a.jsonl", "b.jsonl"] {
+        folder.run(&format!("{cases} --machine ./fast.toml -o {file}")).success();
+    }
+    let output = folder.run("compare a.jsonl --to b.jsonl --strict").success();
+    output.prints("3 runs against 3").prints("of 9 points 0 slower, 0 faster, 9 same");
 }
 
 #[test]
@@ -185,7 +224,8 @@ fn a_command_against_itself_is_the_same() {
     let folder = folder();
     let noisy = command("noisy") + " --samples 20";
     let output = folder.run(&format!("ab --launches 3 -- {noisy} --seed 1 -- {noisy} --seed 1"));
-    output.success().prints("of 3 points 0 slower, 0 faster, 3 same").prints("in pairs");
+    let output = output.success().prints("of 3 points 0 slower, 0 faster, 3 same");
+    assert!(!output.prints("in pairs").stdout.contains("environment differs"));
     assert!(folder.names().contains(&"comet-results".to_owned()));
 }
 
@@ -200,6 +240,9 @@ fn a_command_that_fails_is_named_with_its_last_words() {
     output.notes("--nonsense").notes("and said last: ");
     check("-- true -- true", "'true' left no results in ");
     check("-- no-such-command -- true", "cannot start 'no-such-command' (is it in PATH?)");
+    measure(&folder, "fast", "stored.jsonl", "");
+    let stored = "-- cp stored.jsonl {out} -- cp stored.jsonl {out}";
+    folder.run(&format!("ab --launches 1 {stored}")).code(2).notes("hold the same run");
     check("--timeout 100ms -- sleep 100 -- true", "'sleep 100' took longer than 100ms");
 }
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use comet_core::compare::Verdict;
 use comet_report::compare::{self, Change, Comparison, Options, RENDERERS};
 use comet_report::runs::{RunRecords, read_runs};
 
@@ -22,7 +21,7 @@ pub(crate) struct CompareArgs {
     /// Result files that are judged
     #[arg(long, value_name = "NEW", required = true, num_args = 1..)]
     pub(crate) to: Vec<PathBuf>,
-    /// More result files of the base: if more than 5 % of its points differ from themselves, nothing fails
+    /// More result files of the base: if more than 5 % of its points differ from themselves, slower points fail nothing
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) control: Vec<PathBuf>,
     /// Take launches in pairs, in the order in which they were started, even if the sides did not take turns
@@ -44,7 +43,7 @@ pub(crate) struct JudgementArgs {
     /// Changes below this share do not count, nor below twice this share under 1 us, nor below 20 ns [default: 5%, and 0 where times are exact]
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) margin: Option<f64>,
-    /// End with code 11 if the launches do not tell for some points
+    /// End with code 11 if the launches do not tell for some points, or the new ones lack some
     #[arg(long)]
     pub(crate) strict: bool,
     /// What is printed on standard output
@@ -76,7 +75,9 @@ pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     let mut comparison = compare::compare(&base, &new, &options);
     admit(&comparison.environment, args.allow_env_diff)?;
     if !args.control.is_empty() {
-        let control = compare::compare(&base, &read(&args.control)?, &options);
+        let control = read(&args.control)?;
+        refuse_twins(base.iter().chain(&control))?;
+        let control = compare::compare(&base, &control, &options);
         admit(&control.environment, args.allow_env_diff)?;
         comparison.set_control(&control);
     }
@@ -99,19 +100,23 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<RunRecords>> {
         }
         runs.extend(of_file);
     }
-    refuse_twins(&runs)?;
+    refuse_twins(runs.iter())?;
     Ok(runs)
 }
 
-/// A launch that counts twice would be evidence of nothing.
-fn refuse_twins(runs: &[RunRecords]) -> anyhow::Result<()> {
+/// A launch that counts twice would be evidence of nothing, and so would one that controls itself.
+///
+/// # Errors
+/// If two of `runs` are the same one.
+pub(super) fn refuse_twins<'a>(runs: impl Iterator<Item = &'a RunRecords>) -> anyhow::Result<()> {
     let mut seen = BTreeMap::new();
     for records in runs {
         let (Some(run), Some(path)) = (&records.run, &records.path) else { continue };
         if let Some(first) = seen.insert(&run.run_id, path) {
             let (first, path) = (first.display(), path.display());
             return Err(exit::usage(format!(
-                "{first} and {path} hold the same run {} on one side (name each launch once)",
+                "{first} and {path} hold the same run {} (a launch counts once: measure anew, or \
+                 name its file once)",
                 run.run_id
             )));
         }
@@ -151,7 +156,8 @@ pub(super) fn conclude(comparison: &Comparison, args: &JudgementArgs) -> anyhow:
     terminal::print(&render(comparison, &args.format))?;
     if comparison.is_advisory() {
         terminal::note(
-            "note: the machine is too unsteady for verdicts (see the control): nothing fails",
+            "note: the machine is too unsteady for verdicts (see the control): what is slower \
+             fails nothing",
         );
     }
     if comparison.is_empty() {
@@ -170,11 +176,12 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The exit code for `comparison`: hints fail nothing.
+/// The exit code for `comparison`: hints about times fail nothing, but wrong data does.
 fn code(comparison: &Comparison, is_strict: bool) -> u8 {
-    let is_unclear = is_strict && comparison.count(Verdict::Inconclusive) > 0;
+    let is_unclear = is_strict && comparison.is_open();
     match comparison {
         comparison if comparison.is_empty() => exit::NOTHING,
+        comparison if comparison.fails_anew() => exit::OFF,
         comparison if comparison.is_advisory() => exit::OK,
         comparison if comparison.is_worse() => exit::OFF,
         _ if is_unclear => exit::INCONCLUSIVE,

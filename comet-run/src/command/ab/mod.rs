@@ -16,7 +16,7 @@ use comet_report::compare::{Comparison, Options, compare};
 use comet_report::runs::RunRecords;
 
 use self::launch::Launch;
-use super::compare::{JudgementArgs, conclude};
+use super::compare::{JudgementArgs, conclude, refuse_twins};
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::signals::Signals;
@@ -136,6 +136,8 @@ impl Bench<'_> {
             sides[side].extend(self.launch(side, &name)?);
         }
         let [base, new] = &sides;
+        // A command that hands out a stored file does not measure.
+        refuse_twins(base.iter().chain(new))?;
         let margin = self.args.judgement.margin;
         Ok(compare(base, new, &Options { margin, is_paired: true, ..options }))
     }
