@@ -3,6 +3,7 @@
 use comet_core::rounds;
 use comet_core::stats;
 
+use crate::figures::words::bytes;
 use crate::plot::Quantity;
 use crate::record::{Param, Point, PointStatus};
 
@@ -12,7 +13,7 @@ const WAYS: f64 = 2.0;
 /// A value for each two ranks, at one message length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairMatrix {
-    /// What it shows (`one-way time of 8 bytes between two ranks`).
+    /// What it shows (`one-way time of 8 B between two ranks`).
     pub title: String,
     /// Number of ranks.
     pub n_ranks: usize,
@@ -57,7 +58,7 @@ pub fn matrices(points: &[&Point]) -> Vec<PairMatrix> {
 
 fn empty(n_ranks: usize, length_bytes: u64) -> PairMatrix {
     PairMatrix {
-        title: format!("one-way time of {length_bytes} bytes between two ranks"),
+        title: format!("one-way time of {} between two ranks", bytes(length_bytes)),
         n_ranks,
         length_bytes,
         quantity: Quantity::TimeNs,
@@ -132,6 +133,7 @@ mod tests {
         let points: Vec<&Point> = records.points.iter().collect();
         let found: Vec<_> = matrices(&points).iter().map(|m| (m.n_ranks, m.length_bytes)).collect();
         assert_eq!(found, [(3, 8), (2, 8), (2, 1024)]);
+        assert_eq!(matrices(&points)[2].title, "one-way time of 1 KiB between two ranks");
     }
 
     #[test]

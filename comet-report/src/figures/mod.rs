@@ -29,7 +29,7 @@ mod scaling;
 mod sources;
 mod thesis;
 mod time;
-mod words;
+pub(crate) mod words;
 
 use crate::plot::{Body, Figure};
 use crate::runs::RunRecords;

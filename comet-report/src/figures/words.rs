@@ -8,7 +8,7 @@ const SIZES: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "
 const FACTORS: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
 
 /// A length in bytes; in a larger unit where that takes no digits away.
-pub(super) fn bytes(length: u64) -> String {
+pub(crate) fn bytes(length: u64) -> String {
     let fits = |(size, _): &&(u64, &str)| length > 0 && length.is_multiple_of(*size);
     match SIZES.iter().find(fits) {
         Some((size, unit)) => format!("{} {unit}", length / size),

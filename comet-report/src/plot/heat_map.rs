@@ -25,6 +25,8 @@ const BAR_PX: [f64; 2] = [16.0, 26.0];
 const BAR_LABELS_PX: f64 = 66.0;
 /// Nodes that are narrower get no borders, which would hide their values.
 const DENSE_PX: f64 = 20.0;
+/// From the first colour to the last, values grow by no less: what differs less looks the same.
+const LEAST_GROWTH: f64 = 1.1;
 /// A wider range than this is coloured by its logarithm.
 const WIDE: f64 = 20.0;
 /// Number of colours.
@@ -287,6 +289,7 @@ fn colour_ruler(grid: &Grid, ends_px: [f64; 2]) -> Ruler {
     let scale = if is_wide { Scale::Log10 } else { Scale::Linear };
     let axis = Axis { label: String::new(), quantity: Quantity::Count, scale };
     let ruler = Ruler::new(&axis, &values, ends_px);
+    let high = high.max(low * LEAST_GROWTH);
     if low < high { Ruler { range: [low, high], ..ruler } } else { ruler }
 }
 
@@ -326,6 +329,18 @@ mod tests {
     #[test]
     fn colours_run_from_the_first_stop_to_the_last() {
         assert_eq!((colour(0), colour(N_LEVELS - 1)), ("#440154".into(), "#fde725".into()));
+    }
+
+    #[test]
+    fn values_that_hardly_differ_have_one_colour() {
+        let colours = |high| {
+            let mut map = map(2);
+            map.values = [100.0, high, 100.0, 100.0].map(Some).into();
+            let svg = draw("map", &map, 30.0).svg;
+            let cells = svg.split("<g class=\"cells\"").nth(1).unwrap();
+            cells.split("</g>").next().unwrap().matches("<path").count()
+        };
+        assert_eq!((colours(100.01), colours(120.0)), (1, 2));
     }
 
     #[test]
