@@ -14,6 +14,9 @@ const LENGTH: &str = "length_bytes";
 const SLOWDOWNS: [(&str, &str); 2] =
     [("slowdown_at_half_load", "50 % load"), ("slowdown_at_ninety_load", "90 % load")];
 
+/// Series of the record as legends have them, and what they are called beside the ratios.
+const LOADS: [(&str, &str); 2] = [("half load", "50 % load"), ("ninety load", "90 % load")];
+
 /// Times, and ratios of them.
 pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
     let Some(kernel) = sources.kernel(KERNEL) else { return Vec::new() };
@@ -25,8 +28,13 @@ pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
 }
 
 fn times(kernel: &Kernel<'_>) -> Figure {
-    let drawn =
+    let mut drawn: Vec<_> =
         curves(kernel, LENGTH).iter().map(|curve| series(curve, LENGTH, chart::time)).collect();
+    for series in &mut drawn {
+        for (name, words) in LOADS {
+            series.name = series.name.replace(name, words);
+        }
+    }
     let y_axis = chart::times(label(kernel), Scale::Log10);
     let chart = chart::chart(axis(LENGTH, Scale::Log2), y_axis, drawn);
     let what = "One-way time of an echo against message length, without load, and while two other \
