@@ -25,8 +25,16 @@ pub(crate) fn speaks() -> bool {
 /// # Errors
 /// If standard output cannot be written, except that nobody may be reading it.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes `bytes` to standard output.
+///
+/// # Errors
+/// If standard output cannot be written, except that nobody may be reading it.
+pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = stdout();
-    out.write_all(text.as_bytes())?;
+    out.write_all(bytes)?;
     out.flush()
 }
 

@@ -49,6 +49,14 @@ fn two_runs_of_one_machine_are_exactly_the_same() {
 }
 
 #[test]
+fn a_sweep_over_numbers_of_ranks_can_be_compared() {
+    let folder = Folder::new();
+    folder.run("barrier -t sim -n 2,4 --format none --quiet --out a.jsonl").success();
+    let output = folder.run("compare a.jsonl --to a.jsonl --allow-single").success();
+    output.prints("of 2 points");
+}
+
+#[test]
 fn slower_links_are_found_and_other_conditions_refused() {
     let folder = folder();
     measure(&folder, "fast", "a.jsonl", "");

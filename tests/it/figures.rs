@@ -55,6 +55,8 @@ fn what_cannot_be_drawn_is_refused_in_one_sentence() {
         ("a.jsonl -o all.svg", "all.svg is a file for one figure, and these are 4: figure-5.1,"),
         ("a.jsonl --figure 5.1 --format csv -o a.svg", "--format csv does not go with a.svg"),
         ("none.jsonl", "none.jsonl"),
+        ("a.jsonl -o a.pdf", "a.pdf is no name for a figure (end it in .svg"),
+        ("a.jsonl -o ./a.jsonl", "./a.jsonl is one of the result files"),
     ] {
         folder.run(&format!("plot {line}")).code(2).notes(words);
     }

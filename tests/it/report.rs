@@ -37,6 +37,8 @@ fn what_cannot_become_a_page_is_refused_in_a_sentence() {
     check("empty.jsonl", "there is no run in empty.jsonl (name a file that comet-run wrote)");
     check("text.jsonl", "text.jsonl, line 1: expected");
     folder.run("barrier -t sim -n 2 --out run.jsonl --quiet").success();
-    check("run.jsonl -o run.jsonl", "would replace the result file run.jsonl");
-    check("run.jsonl -o no/page.html", "cannot write no/page.html: ");
+    check("run.jsonl -o run.jsonl", "run.jsonl is one of the result files");
+    folder.run("report run.jsonl -o -").success().prints("<!doctype html>");
+    assert!(!folder.names().contains(&"-".to_owned()));
+    folder.run("report run.jsonl -o no/page.html").code(1).notes("cannot write no/page.html (");
 }

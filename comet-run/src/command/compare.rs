@@ -1,19 +1,21 @@
 //! `compare`: two sets of runs held against each other.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use comet_report::compare::{self, Change, Comparison, Options, RENDERERS};
-use comet_report::runs::{RunRecords, read_runs};
+use comet_report::runs::RunRecords;
 
+use crate::command::files;
 use crate::exit;
 use crate::terminal;
 
 /// What `compare` takes.
 #[derive(Debug, Args)]
+// The base comes first: after --to, it would be taken for one more file that is judged.
+#[command(override_usage = "comet-run compare [OPTIONS] <BASE>... --to <NEW>...")]
 pub(crate) struct CompareArgs {
     /// Result files of the base, each run in them one launch
     #[arg(value_name = "BASE", required = true)]
@@ -91,14 +93,7 @@ pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
 fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<RunRecords>> {
     let mut runs = Vec::new();
     for path in paths {
-        let of_file = read_runs(path)
-            .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
-        if of_file.is_empty() {
-            let path = path.display();
-            let remedy = "name a file that comet-run wrote to its end";
-            return Err(exit::usage(format!("there is no run in {path} ({remedy})")));
-        }
-        runs.extend(of_file);
+        runs.extend(files::some_runs(path)?);
     }
     refuse_twins(runs.iter())?;
     Ok(runs)
@@ -151,7 +146,7 @@ pub(super) fn conclude(comparison: &Comparison, args: &JudgementArgs) -> anyhow:
     let files =
         [("markdown", &args.markdown), ("json", &args.json), ("junit", &args.junit)].into_iter();
     for (name, path) in files.filter_map(|(name, path)| Some((name, path.as_deref()?))) {
-        write(path, &render(comparison, name))?;
+        files::write(path, render(comparison, name).as_bytes())?;
     }
     terminal::print(&render(comparison, &args.format))?;
     if comparison.is_advisory() {
@@ -170,10 +165,6 @@ pub(super) fn conclude(comparison: &Comparison, args: &JudgementArgs) -> anyhow:
 
 fn render(comparison: &Comparison, name: &str) -> String {
     compare::find(name).expect("clap accepts known formats only").render(comparison)
-}
-
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The exit code for `comparison`: hints about times fail nothing, but wrong data does.

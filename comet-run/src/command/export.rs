@@ -1,15 +1,14 @@
 //! `export`: result files for another program, several together as one.
 
-use std::fs;
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
+use comet_report::format;
 use comet_report::record::Record;
-use comet_report::{format, read};
 
 use crate::cli;
+use crate::command::files;
 use crate::exit;
 use crate::terminal;
 
@@ -40,16 +39,10 @@ pub(super) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
         out.flush()?;
         return Ok(exit::OK);
     };
-    if args.files.iter().any(|file| is_same(file, path)) {
-        return Err(exit::usage(format!(
-            "{} is one of the result files, and would be overwritten (name another file with --out)",
-            path.display()
-        )));
-    }
+    files::keep(&args.files, path)?;
     let mut text = Vec::new();
     format.write(&records, &mut text)?;
-    let cannot = || format!("cannot write {} (name another file with --out)", path.display());
-    fs::write(path, text).with_context(cannot)?;
+    files::write(path, &text)?;
     Ok(exit::OK)
 }
 
@@ -57,18 +50,7 @@ pub(super) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
 fn read_all(files: &[PathBuf]) -> anyhow::Result<Vec<Record>> {
     let mut records = Vec::new();
     for path in files {
-        let found = read::read_records(path)
-            .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
-        if let Some(line) = found.incomplete_line {
-            let path = path.display();
-            terminal::note(&format!("note: line {line} of {path} is incomplete and left out"));
-        }
-        records.extend(found.records);
+        records.extend(files::records(path)?);
     }
     Ok(records)
-}
-
-/// Whether both are names of one file that is there.
-fn is_same(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -6,6 +6,7 @@ mod check;
 pub(crate) mod compare;
 mod completions;
 pub(crate) mod export;
+mod files;
 mod fit;
 pub(crate) mod health;
 pub(crate) mod import;

@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use comet_report::figures::figures;
 use comet_report::plot::{self, Figure, Style};
-use comet_report::runs::read_runs;
 
+use crate::command::files;
 use crate::exit;
 use crate::selection::n_edits;
 use crate::terminal;
@@ -19,6 +19,9 @@ const FOLDER: &str = "comet-plots";
 const PNG_WIDTH_PX: u32 = 1440;
 /// The most figures that are named instead of one that is not there.
 const MAX_GUESSES: usize = 5;
+
+/// Ends of names of pictures and pages that are not written; folders hardly have such names.
+const OTHERS: [&str; 8] = ["pdf", "eps", "ps", "gif", "jpg", "jpeg", "html", "-"];
 
 /// How many more edits away than the nearest one such a figure may be.
 const MAX_EDITS: usize = 2;
@@ -98,8 +101,7 @@ impl PlotFormat {
 pub(super) fn plot(args: &PlotArgs) -> anyhow::Result<u8> {
     let mut runs = Vec::new();
     for path in &args.files {
-        let read = read_runs(path);
-        runs.extend(read.map_err(|e| exit::usage(format!("{:#}", anyhow::Error::new(e))))?);
+        runs.extend(files::runs(path)?);
     }
     let figures = figures(&runs);
     if figures.is_empty() {
@@ -169,23 +171,39 @@ fn list(figures: &[&Figure]) -> String {
 fn write_all(figures: &[&Figure], args: &PlotArgs) -> anyhow::Result<()> {
     let style = if args.dark { Style::Dark } else { Style::Light };
     let folder = args.out.as_deref().unwrap_or(Path::new(FOLDER));
+    files::keep(&args.files, folder)?;
     if let Some(format) = PlotFormat::of(folder) {
         let [figure] = figures else { return Err(too_many(figures, folder)) };
         let contradicts = args.format.filter(|given| *given != format);
         if let Some(given) = contradicts {
             return Err(contradiction(given, folder));
         }
-        return write(folder, &format.write(figure, style)?);
+        return files::write(folder, &format.write(figure, style)?);
     }
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    refuse_other_formats(folder)?;
+    let cannot =
+        || format!("cannot make the folder {} (name another one with --out)", folder.display());
+    fs::create_dir_all(folder).with_context(cannot)?;
     let format = args.format.unwrap_or(PlotFormat::Svg);
     for figure in figures {
         let path = folder.join(format!("{}.{}", figure.id, format.extension()));
-        write(&path, &format.write(figure, style)?)?;
+        files::write(&path, &format.write(figure, style)?)?;
     }
     let plural = if figures.len() == 1 { "" } else { "s" };
     terminal::note(&format!("{} figure{plural}: {}", figures.len(), folder.display()));
     Ok(())
+}
+
+/// Refuses to make a folder where a file of a format was wanted that figures are not written in.
+fn refuse_other_formats(folder: &Path) -> anyhow::Result<()> {
+    let end = folder.extension().or(folder.file_name()).unwrap_or_default();
+    if !OTHERS.iter().any(|other| end.eq_ignore_ascii_case(other)) {
+        return Ok(());
+    }
+    Err(exit::usage(format!(
+        "{} is no name for a figure (end it in .svg, .png, .csv or .gp, or name a folder)",
+        folder.display()
+    )))
 }
 
 fn too_many(figures: &[&Figure], path: &Path) -> anyhow::Error {
@@ -206,8 +224,4 @@ fn contradiction(format: PlotFormat, path: &Path) -> anyhow::Error {
         format.extension(),
         path.display()
     ))
-}
-
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }

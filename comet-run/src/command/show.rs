@@ -5,11 +5,11 @@ use std::io::{BufWriter, Write};
 use comet_report::figures::figures;
 use comet_report::format;
 use comet_report::plot::{self, Letters};
-use comet_report::read;
 use comet_report::record::Record;
-use comet_report::runs::{RunRecords, split};
+use comet_report::runs::RunRecords;
 
 use crate::cli::ShowArgs;
+use crate::command::files;
 use crate::exit;
 use crate::terminal;
 
@@ -46,17 +46,11 @@ pub(super) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
 fn read_all(args: &ShowArgs) -> anyhow::Result<(Vec<Record>, Vec<RunRecords>)> {
     let (mut all, mut runs) = (Vec::new(), Vec::new());
     for path in &args.files {
-        let read = read::read_records(path)
-            .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
-        if let Some(line) = read.incomplete_line {
-            let path = path.display();
-            terminal::note(&format!("note: line {line} of {path} is incomplete and left out"));
-        }
+        let records = files::records(path)?;
         if args.plots {
-            let of_file = split(read.records.clone()).into_iter();
-            runs.extend(of_file.map(|run| RunRecords { path: Some(path.clone()), ..run }));
+            runs.extend(files::split_runs(records.clone(), path));
         }
-        all.extend(read.records);
+        all.extend(records);
     }
     Ok((all, runs))
 }

@@ -1,0 +1,89 @@
+//! Result files that a command reads, and the files that it makes of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use comet_report::read;
+use comet_report::record::Record;
+use comet_report::runs::{RunRecords, split};
+
+use crate::exit;
+use crate::terminal;
+
+/// The name that stands for standard output.
+const STDOUT: &str = "-";
+
+/// The records of the result file `path`; says so if a killed run left a piece of a line.
+///
+/// # Errors
+/// If it cannot be read, or holds something else.
+pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
+    let read = read::read_records(path)
+        .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
+    if let Some(line) = read.incomplete_line {
+        let path = path.display();
+        terminal::note(&format!("note: line {line} of {path} is incomplete and left out"));
+    }
+    Ok(read.records)
+}
+
+/// The runs in `records` of the file `path`.
+pub(super) fn split_runs(records: Vec<Record>, path: &Path) -> impl Iterator<Item = RunRecords> {
+    split(records).into_iter().map(move |run| RunRecords { path: Some(path.into()), ..run })
+}
+
+/// The runs of the result file `path`.
+///
+/// # Errors
+/// If it cannot be read, or holds something else.
+pub(super) fn runs(path: &Path) -> anyhow::Result<Vec<RunRecords>> {
+    Ok(split_runs(records(path)?, path).collect())
+}
+
+/// The runs of the result file `path`, of which there must be one.
+///
+/// # Errors
+/// If it cannot be read, holds something else, or no run.
+pub(super) fn some_runs(path: &Path) -> anyhow::Result<Vec<RunRecords>> {
+    let runs = runs(path)?;
+    if runs.is_empty() {
+        let path = path.display();
+        return Err(exit::usage(format!(
+            "there is no run in {path} (name a file that comet-run wrote)"
+        )));
+    }
+    Ok(runs)
+}
+
+/// Refuses an output that is one of the result files, as it is if `-o` precedes the wrong name.
+///
+/// # Errors
+/// If both are names of one file that is there.
+pub(super) fn keep(inputs: &[PathBuf], out: &Path) -> anyhow::Result<()> {
+    let is_out = |file: &PathBuf| matches!((file.canonicalize(), out.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    if !inputs.iter().any(is_out) {
+        return Ok(());
+    }
+    Err(exit::usage(format!(
+        "{} is one of the result files, and would be overwritten (name another file with --out)",
+        out.display()
+    )))
+}
+
+/// Writes `bytes` to `path`, or to standard output if it is `-`.
+///
+/// # Errors
+/// If that cannot be written.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    if is_stdout(path) {
+        return Ok(terminal::print_bytes(bytes)?);
+    }
+    let cannot = || format!("cannot write {} (name another file with --out)", path.display());
+    fs::write(path, bytes).with_context(cannot)
+}
+
+/// Whether `path` stands for standard output.
+pub(super) fn is_stdout(path: &Path) -> bool {
+    path == Path::new(STDOUT)
+}
