@@ -10,6 +10,8 @@ import io
 import json
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
 import time
 import xml.etree.ElementTree
@@ -178,6 +180,23 @@ def figures_can_be_taken_away(page):
     rows = list(csv.reader(line for line in io.StringIO(taken["csv"]) if not line.startswith("#")))
     assert len(rows) > 2 and rows[0][0] == "series", f"the numbers are no table: {rows[:2]}"
     assert "plot" in taken["gnuplot"], "the script plots nothing"
+    assert taken["csv"] in taken["gnuplot"], "the script lacks the values"
+    if shutil.which("gnuplot"):
+        script = ["gnuplot", f"{name}.gp"]
+        drawn = subprocess.run(script, cwd=page.downloads, capture_output=True, text=True, timeout=20)
+        assert drawn.returncode == 0 and not drawn.stderr, f"gnuplot complains: {drawn.stderr}"
+
+
+def every_figure_can_be_taken_away(page):
+    script = """
+        const has = (figure, kind) => figure.querySelector(`.tools button[data-action=${kind}]`);
+        const isFull = (figure, kind) => figure.querySelector(`.${kind}`)?.textContent.trim();
+        const isWhole = (figure) =>
+            ['csv', 'gnuplot'].every((kind) => has(figure, kind) && isFull(figure, kind)) && has(figure, 'svg');
+        return [...document.querySelectorAll('figure.plot')].filter((one) => !isWhole(one)).map((one) => one.id);
+    """
+    lacking = page.execute_script(script)
+    assert not lacking, f"figures without one of their three files: {lacking}"
 
 
 def the_theme_changes(page):
@@ -250,6 +269,7 @@ LIVE = (
     hovering_tells_the_value,
     tables_sort,
     figures_can_be_taken_away,
+    every_figure_can_be_taken_away,
     the_theme_changes,
     nothing_is_too_wide,
     the_page_prints,

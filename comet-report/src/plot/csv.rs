@@ -1,16 +1,16 @@
 //! The values of a figure as CSV, for spreadsheets and data frames.
 
 use super::figure::{Body, Chart, Figure, HeatMap, Point, Quantity};
-use super::text::number;
+use super::text::{number, one_line};
 
 /// The columns of a chart that hold values along its vertical axis.
 const Y_COLUMNS: [&str; 5] = ["y", "low", "high", "p25", "p75"];
 
 /// The values of `figure`, with units in the names of columns and what is missing left empty.
 ///
-/// A chart has a row a point: `series,x,y,low,high,p25,p75,residual_percent,note`,
+/// A chart has a row a point: `series,x,y,low,high,p25,p75,residual_percent,hollow,note`,
 /// where `low` and `high` are the ends of the 95 % interval, `p25` and `p75` those of the middle
-/// half. Lines through the chart follow as rows with an `x` or a `y` only, and the note `line`.
+/// half, and `hollow` is 1 for hollow marks. Lines through the chart follow as rows with an `x` or a `y` only, and the note `line`.
 /// A heat map has a row a pair of ranks that was measured: `row,col,value`.
 pub fn csv(figure: &Figure) -> String {
     let rows = match &figure.body {
@@ -20,11 +20,14 @@ pub fn csv(figure: &Figure) -> String {
     written(&rows)
 }
 
-/// `rows` with quotes where they are needed.
+/// `rows` with quotes where they are needed; each stands on one line, so that scripts for gnuplot
+/// can count them.
 fn written(rows: &[Vec<String>]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
-        writer.write_record(row).expect("rows of a figure are equally long");
+        writer
+            .write_record(row.iter().map(|field| one_line(field)))
+            .expect("rows of a figure are equally long");
     }
     let bytes = writer.into_inner().expect("memory can be written");
     String::from_utf8(bytes).expect("texts were written")
@@ -34,7 +37,7 @@ fn chart_rows(chart: &Chart) -> Vec<Vec<String>> {
     let [x, y] = [&chart.x, &chart.y].map(|axis| axis.quantity.suffix());
     let mut head = vec!["series".into(), format!("x{x}")];
     head.extend(Y_COLUMNS.map(|name| format!("{name}{y}")));
-    head.extend(["residual_percent".into(), "note".into()]);
+    head.extend(["residual_percent", "hollow", "note"].map(String::from));
     let mut rows = vec![head];
     for series in &chart.series {
         rows.extend(series.points.iter().map(|point| point_row(&series.name, point)));
@@ -46,13 +49,8 @@ fn chart_rows(chart: &Chart) -> Vec<Vec<String>> {
     rows.extend(chart.marks.iter().map(|mark| {
         let at = number(mark.at);
         let (x, y) = if mark.is_at_x { (at, String::new()) } else { (String::new(), at) };
-        row(
-            &mark.label,
-            x,
-            [y, String::new(), String::new(), String::new(), String::new()],
-            "",
-            "line",
-        )
+        let [.., low, high, p25, p75] = <[String; 5]>::default();
+        row(&mark.label, x, [y, low, high, p25, p75], ["", "", "line"])
     }));
     rows
 }
@@ -62,18 +60,28 @@ fn point_row(name: &str, point: &Point) -> Vec<String> {
         range.map_or([String::new(), String::new()], |(low, high)| [low, high].map(number))
     };
     let ([low, high], [quarter, three]) = (ends(point.interval), ends(point.middle_half));
-    row(name, number(point.x), [number(point.y), low, high, quarter, three], "", &point.note)
+    row(
+        name,
+        number(point.x),
+        [number(point.y), low, high, quarter, three],
+        ["", hollow(point), &point.note],
+    )
 }
 
 fn residual_row(name: &str, point: &Point) -> Vec<String> {
-    row(name, number(point.x), Default::default(), &number(point.y), &point.note)
+    let y = number(point.y);
+    row(name, number(point.x), Default::default(), [&y, hollow(point), &point.note])
 }
 
-/// A row of a chart.
-fn row(name: &str, x: String, y: [String; 5], residual: &str, note: &str) -> Vec<String> {
+fn hollow(point: &Point) -> &'static str {
+    if point.is_hollow { "1" } else { "" }
+}
+
+/// A row of a chart; it ends with the residual, whether the mark is hollow, and the note.
+fn row(name: &str, x: String, y: [String; 5], more: [&str; 3]) -> Vec<String> {
     let mut row = vec![name.into(), x];
     row.extend(y);
-    row.extend([residual.into(), note.into()]);
+    row.extend(more.map(String::from));
     row
 }
 
@@ -100,7 +108,7 @@ mod tests {
         let text = csv(&example::latency());
         let mut lines = text.lines();
         let head = "series,x_bytes,y_ns,low_ns,high_ns,p25_ns,p75_ns,\
-                    residual_percent,note";
+                    residual_percent,hollow,note";
         assert_eq!(lines.next(), Some(head));
         assert!(lines.any(|line| line.starts_with("echo,0,")), "{text}");
         assert!(text.ends_with(",line\n"), "{text}");
@@ -114,12 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn names_are_quoted() {
+    fn names_are_quoted_and_on_one_line() {
         let mut figure = example::latency();
         let Body::Chart(chart) = &mut figure.body else { unreachable!() };
         chart.series[0].name = "a,\"b\"\nc".into();
         let text = csv(&figure);
         let mut reader = csv::Reader::from_reader(text.as_bytes());
-        assert_eq!(&reader.records().next().unwrap().unwrap()[0], "a,\"b\"\nc");
+        assert_eq!(&reader.records().next().unwrap().unwrap()[0], "a,\"b\" c");
     }
 }

@@ -4,10 +4,12 @@ use super::figure::{Kind, Point, Series};
 use super::panel::Side;
 use super::scale::Ruler;
 use super::style::{N_COLOURS, N_RUNS};
-use super::text::{escape, number, px, significant};
+use super::text::{escape, px};
 
 /// With more points than this, marks become dots of one path, and bars a band.
 const MOST_MARKS: usize = 64;
+/// The same for marks without lines: single samples are many, and are looked at together.
+const MOST_SCATTERED: usize = 30;
 /// Half of the width of the box that shows the middle half of a point that stands alone.
 const BOX_PX: f64 = 4.0;
 
@@ -38,8 +40,8 @@ pub(super) fn places<'a>(points: &'a [Point], x: &Ruler, y: &Ruler) -> Vec<Place
     points.iter().enumerate().filter_map(place).collect()
 }
 
-/// The mark of a series at a place, with further attributes and what it contains.
-pub(super) fn mark(series: &Series, [x, y]: [f64; 2], is_hollow: bool, more: [&str; 2]) -> String {
+/// The mark of a series at a place, with what it contains.
+pub(super) fn mark(series: &Series, [x, y]: [f64; 2], is_hollow: bool, contents: &str) -> String {
     let hollow = if is_hollow { " hollow" } else { "" };
     let shape = match run(series) {
         0 => "circle r=\"3\"",
@@ -48,9 +50,8 @@ pub(super) fn mark(series: &Series, [x, y]: [f64; 2], is_hollow: bool, more: [&s
         _ => "path d=\"M0 -4L4 3H-4z\"",
     };
     let name = if shape.starts_with("circle") { "circle" } else { "path" };
-    let [attributes, contents] = more;
     let at = format!("transform=\"translate({} {})\"", px(x), px(y));
-    format!("<{shape} class=\"mark{hollow}\" {at}{attributes}>{contents}</{name}>")
+    format!("<{shape} class=\"mark{hollow}\" {at}>{contents}</{name}>")
 }
 
 impl Curve<'_> {
@@ -62,9 +63,9 @@ impl Curve<'_> {
         let mut svg = format!("<g class=\"series {classes}\"{key}><title>{name}</title>\n");
         svg += &self.spreads(&places);
         svg += &match self.series.kind {
-            Kind::Curve => path("line", &self.line(&places)) + &self.marks(&places),
+            Kind::Curve => path("line", &self.line(&places)) + &self.marks(&places, MOST_MARKS),
             Kind::Fit => path("fit", &self.line(&places)),
-            Kind::Scatter => self.marks(&places),
+            Kind::Scatter => self.marks(&places, MOST_SCATTERED),
             Kind::Steps => path("line", &steps(&places)),
         };
         svg + "</g>\n"
@@ -128,20 +129,17 @@ impl Curve<'_> {
             .collect()
     }
 
-    fn marks(&self, places: &[Place<'_>]) -> String {
-        if places.len() > MOST_MARKS {
+    fn marks(&self, places: &[Place<'_>], most: usize) -> String {
+        if places.len() > most {
             let dots = places.iter().map(|(_, _, at)| format!("M{}h0", pair(*at)));
             return path("dots", &dots.collect::<String>());
         }
         places.iter().map(|place| self.mark(place) + "\n").collect()
     }
 
-    fn mark(&self, (index, point, at): &Place<'_>) -> String {
-        let [x, y] = [point.x, point.y]
-            .map(|value| if value.fract() == 0.0 { number(value) } else { significant(value, 6) });
-        let data = format!(" data-i=\"{index}\" data-x=\"{x}\" data-y=\"{y}\"");
+    fn mark(&self, (_, point, at): &Place<'_>) -> String {
         let words = format!("<title>{}</title>", escape(&self.words(point)));
-        mark(self.series, *at, point.is_hollow, [&data, &words])
+        mark(self.series, *at, point.is_hollow, &words)
     }
 
     /// What is said of a point when it is pointed at.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     Axis, Body, Chart, Figure, HeatMap, Kind, Mark, Point, Quantity, Scale, Series, Style, csv,
-    gnuplot, svg,
+    gnuplot, gnuplot_frame, svg,
 };
 use crate::fixture::check_golden;
 
@@ -277,7 +277,6 @@ fn every_curve_has_its_entry_and_its_marks() {
     // The curve, its residuals, and one in the legend.
     assert_eq!(svg.matches("<circle").count(), 22 + 22 + 1);
     assert_eq!(svg.matches("hollow").count(), 3);
-    assert!(svg.contains("data-x=\"1024\""));
     assert!(svg.contains("<title>0 B: "));
 }
 
@@ -287,4 +286,11 @@ fn scripts_hold_what_they_draw() {
     assert!(script.contains("'</title><script>'' \\'"), "{script}");
     assert!(script.lines().next().unwrap().ends_with("' "), "{script}");
     assert!(!script.contains("NaN ") && !script.contains("inf "), "{script}");
+}
+
+#[test]
+fn the_values_of_a_page_complete_its_script() {
+    let line = "$data << EOD\n";
+    let whole = gnuplot_frame(&latency()).replace(line, &(line.to_owned() + &csv(&latency())));
+    assert_eq!(whole, gnuplot(&latency()));
 }

@@ -1,21 +1,35 @@
 //! A figure as a script for gnuplot that holds its values, to be changed by hand.
 
 use super::chart::{residual_axis, sides};
+use super::csv::csv;
 use super::figure::{Body, Chart, Figure, HeatMap, Kind, Point, Scale, Series};
 use super::grid::Grid;
 use super::heat_map::STOPS;
 use super::panel::Side;
 use super::style::{N_RUNS, colour};
-use super::text::{number, slug};
+use super::text::{number, one_line, significant, slug};
 
 /// How far left of the other values 0 is drawn on a logarithmic axis, in shares of its length.
 const ZERO_SHARE: f64 = 0.06;
+/// The line before the values of a chart; the script of the page looks for it.
+const DATA: &str = "$data << EOD\n";
 
 /// A script that draws `figure` when it is given to gnuplot 5.2 or later.
 ///
 /// It needs no other file, and writes `ID.svg`; with `-e "out='NAME.png'"` before its name it
 /// writes a PNG. Values are in base units (ns, bytes, bytes/s), ticks have the units of the figure.
 pub fn gnuplot(figure: &Figure) -> String {
+    around(figure, &csv(figure))
+}
+
+/// The script without the values of charts: a page has these as [`csv`] already, and its script
+/// puts them in.
+pub fn gnuplot_frame(figure: &Figure) -> String {
+    around(figure, "")
+}
+
+/// The script with `data` for the values of a chart.
+fn around(figure: &Figure, data: &str) -> String {
     let id = slug(&figure.id);
     let height = match &figure.body {
         Body::Chart(chart) if chart.residuals.is_empty() => 440,
@@ -31,22 +45,16 @@ pub fn gnuplot(figure: &Figure) -> String {
          else \\\n    \
          set terminal svg noenhanced size 720,{height} font 'Arial,12'\n\
          set output out\n\
-         set datafile missing '?'\n\
          set title {quoted}\n",
         title = one_line(&figure.title).trim_end_matches('\\'),
         png_height = 2 * height,
         quoted = quote(&figure.title),
     );
     let body = match &figure.body {
-        Body::Chart(chart) => chart_script(chart),
+        Body::Chart(chart) => chart_script(chart, data),
         Body::HeatMap(map) => map_script(map),
     };
     head + &body + "unset output\n"
-}
-
-/// `text` on one line.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// `text` as gnuplot reads it without looking for anything in it.
@@ -54,7 +62,7 @@ fn quote(text: &str) -> String {
     format!("'{}'", one_line(text).replace('\'', "''"))
 }
 
-fn chart_script(chart: &Chart) -> String {
+fn chart_script(chart: &Chart, data: &str) -> String {
     let strip_axis = residual_axis();
     let sides = sides(chart, &strip_axis);
     let (x, y, strip) = (&sides.x, &sides.y, &sides.strip);
@@ -62,8 +70,10 @@ fn chart_script(chart: &Chart) -> String {
         "set grid lt 1 lc rgb '#dddddd'\nset tics nomirror\nset key outside top left horizontal Left reverse\n\
          set lmargin at screen 0.13\nset rmargin at screen 0.97\n",
     );
-    script += &blocks("s", &chart.series, x, y);
-    script += &blocks("r", &chart.residuals, x, strip);
+    script +=
+        &format!("set datafile separator comma\nset datafile commentschars ''\n{DATA}{data}EOD\n");
+    let at = [value_of(2, 'x', x), value_of(Y_COLUMNS[0], 'y', y)];
+    let curves = Rows { series: &chart.series, first: 1, at, has_titles: true };
     let has_strip = !chart.residuals.is_empty();
     if has_strip {
         script += "set multiplot\nset tmargin at screen 0.85\nset bmargin at screen 0.34\n";
@@ -71,13 +81,15 @@ fn chart_script(chart: &Chart) -> String {
     script += &axis('x', x, !has_strip);
     script += &axis('y', y, true);
     script += &marks(chart, x, y);
-    script += &plot("s", &chart.series, true);
+    script += &plot(&curves);
     if has_strip {
         script += "unset title\nunset arrow\nunset label\n\
                    set tmargin at screen 0.30\nset bmargin at screen 0.12\n";
         script += &axis('x', x, true);
         script += &axis('y', strip, true);
-        script += &plot("r", &chart.residuals, false);
+        let first = 1 + chart.series.iter().map(|series| series.points.len()).sum::<usize>();
+        let at = [value_of(2, 'x', x), value_of(Y_COLUMNS[1], 'y', strip)];
+        script += &plot(&Rows { series: &chart.residuals, first, at, has_titles: false });
         script += "unset multiplot\n";
     }
     script
@@ -95,6 +107,7 @@ fn zero_place(side: &Side<'_>) -> f64 {
     from * (from / to).powf(ZERO_SHARE)
 }
 
+/// An axis, with a function of its name that gives 0 the place it has on a logarithmic one.
 fn axis(name: char, side: &Side<'_>, has_labels: bool) -> String {
     let [from, to] = side.ruler.range;
     let from =
@@ -110,46 +123,51 @@ fn axis(name: char, side: &Side<'_>, has_labels: bool) -> String {
     };
     let ticks: Vec<_> = side.labelled().filter_map(tick).collect();
     let label = if has_labels { quote(&side.label()) } else { quote("") };
+    let zero = side.ruler.zero_px.map_or(String::new(), |_| {
+        format!("{name}(v) = v==0 ? {} : v\n", significant(zero_place(side), 6))
+    });
     format!(
-        "{scale}\nset {name}range [{}:{}]\nset {name}tics ({})\nset {name}label {label}\n",
-        number(from),
-        number(to),
+        "{zero}{scale}\nset {name}range [{}:{}]\nset {name}tics ({})\nset {name}label {label}\n",
+        significant(from, 6),
+        significant(to, 6),
         ticks.join(", ")
     )
 }
 
-/// The values of all series; an empty line where a curve is interrupted.
-fn blocks(name: &str, series: &[Series], x: &Side<'_>, y: &Side<'_>) -> String {
-    let row = |point: &Point| {
-        let places = drawn(x, point.x).zip(drawn(y, point.y));
-        let Some((x, y)) = places else { return "\n".into() };
-        let ends = |range: Option<(f64, f64)>| {
-            let ends = range.filter(|(low, high)| low.is_finite() && high.is_finite());
-            ends.map_or("? ?".into(), |(low, high)| format!("{} {}", number(low), number(high)))
-        };
-        let (interval, half) = (ends(point.interval), ends(point.middle_half));
-        let hollow = u8::from(point.is_hollow);
-        format!("{} {} {interval} {half} {hollow}\n", number(x), number(y))
-    };
-    let block = |(index, series): (usize, &Series)| {
-        let rows: String = series.points.iter().map(row).collect();
-        format!("${name}{index} << EOD\n# x y low high p25 p75 hollow\n{rows}EOD\n")
-    };
-    series.iter().enumerate().map(block).collect()
+/// What gnuplot computes from `column` for an axis; see [`axis`] for the place of 0.
+fn value_of(column: usize, name: char, side: &Side<'_>) -> String {
+    if side.ruler.zero_px.is_some() { format!("{name}(${column})") } else { format!("${column}") }
 }
 
-/// The command that draws all series; without any it draws nothing, but the axes.
-fn plot(name: &str, series: &[Series], has_titles: bool) -> String {
+/// The columns of the values of curves, and of those of residuals.
+const Y_COLUMNS: [usize; 2] = [3, 8];
+
+/// Curves that stand in rows of the data that follow each other.
+struct Rows<'a> {
+    series: &'a [Series],
+    /// The row of their first point; that of the heads is 0.
+    first: usize,
+    /// Their place along both axes, as gnuplot computes it.
+    at: [String; 2],
+    has_titles: bool,
+}
+
+/// The command that draws all curves; without any it draws nothing, but the axes.
+fn plot(rows: &Rows<'_>) -> String {
     let mut parts = Vec::new();
-    for (index, series) in series.iter().enumerate() {
+    let mut first = rows.first;
+    for series in rows.series {
+        let end = first + series.points.len();
         if series.points.iter().any(|point| point.x.is_finite() && point.y.is_finite()) {
-            let title = if has_titles {
+            let title = if rows.has_titles {
                 format!("title {}", quote(&series.name))
             } else {
                 "notitle".into()
             };
-            parts.extend(elements(&format!("${name}{index}"), series, &title));
+            let data = format!("$data every ::{first}::{}", end - 1);
+            parts.extend(elements(&data, &rows.at, series, &title));
         }
+        first = end;
     }
     if parts.is_empty() {
         parts.push("NaN notitle".into());
@@ -158,7 +176,7 @@ fn plot(name: &str, series: &[Series], has_titles: bool) -> String {
 }
 
 /// What is drawn of one series, from the back to the front.
-fn elements(block: &str, series: &Series, title: &str) -> Vec<String> {
+fn elements(data: &str, [x, y]: &[String; 2], series: &Series, title: &str) -> Vec<String> {
     let run = series.run % N_RUNS;
     let colour = format!("lc rgb '{}'", colour(series.colour));
     let (dashes, mark) = (format!("dt {}", run + 1), format!("pt {} ps 0.7", [7, 5, 13, 9][run]));
@@ -166,26 +184,26 @@ fn elements(block: &str, series: &Series, title: &str) -> Vec<String> {
     let mut parts = Vec::new();
     if has(|point| point.middle_half.is_some()) {
         parts.push(format!(
-            "{block} using 1:5:6 with filledcurves {colour} fs transparent solid 0.15 notitle"
+            "{data} using ({x}):6:7 with filledcurves {colour} fs transparent solid 0.15 notitle"
         ));
     }
     if has(|point| point.interval.is_some()) {
-        parts.push(format!("{block} using 1:2:3:4 with yerrorbars {colour} pt 0 notitle"));
+        parts.push(format!("{data} using ({x}):({y}):4:5 with yerrorbars {colour} pt 0 notitle"));
     }
     parts.push(match series.kind {
         Kind::Curve => {
-            format!("{block} using 1:2 with linespoints {colour} {dashes} {mark} {title}")
+            format!("{data} using ({x}):({y}) with linespoints {colour} {dashes} {mark} {title}")
         }
-        Kind::Fit => format!("{block} using 1:2 with lines {colour} {dashes} {title}"),
-        Kind::Scatter => format!("{block} using 1:2 with points {colour} {mark} {title}"),
-        Kind::Steps => format!("{block} using 1:2 with steps {colour} {dashes} {title}"),
+        Kind::Fit => format!("{data} using ({x}):({y}) with lines {colour} {dashes} {title}"),
+        Kind::Scatter => format!("{data} using ({x}):({y}) with points {colour} {mark} {title}"),
+        Kind::Steps => format!("{data} using ({x}):({y}) with steps {colour} {dashes} {title}"),
     });
     if has(|point| point.is_hollow) {
         parts.push(format!(
-            "{block} using 1:($7 > 0 ? $2 : NaN) with points lc rgb 'white' {mark} notitle"
+            "{data} using ({x}):($9==1 ? ({y}) : NaN) with points lc rgb 'white' {mark} notitle"
         ));
         parts.push(format!(
-            "{block} using 1:($7 > 0 ? $2 : NaN) with points {colour} pt 6 ps 0.7 notitle"
+            "{data} using ({x}):($9==1 ? ({y}) : NaN) with points {colour} pt 6 ps 0.7 notitle"
         ));
     }
     parts

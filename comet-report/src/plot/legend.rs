@@ -44,7 +44,7 @@ pub(super) fn legend(series: &[Series], top_px: f64) -> (String, f64) {
 fn entry(series: &Series, number: usize, [x, y]: [f64; 2]) -> String {
     let line =
         |class: &str| format!("<path class=\"{class}\" d=\"M{} {}h{SAMPLE_PX}\"/>", px(x), px(y));
-    let mark = || mark(series, [x + SAMPLE_PX / 2.0, y], false, ["", ""]);
+    let mark = || mark(series, [x + SAMPLE_PX / 2.0, y], false, "");
     let sample = match series.kind {
         Kind::Curve => line("line") + &mark(),
         Kind::Fit => line("fit"),

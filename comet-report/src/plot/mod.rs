@@ -38,7 +38,7 @@ mod example;
 
 pub use self::csv::csv;
 pub use figure::{Axis, Body, Chart, Figure, HeatMap, Kind, Mark, Point, Quantity, Scale, Series};
-pub use gnuplot::gnuplot;
+pub use gnuplot::{gnuplot, gnuplot_frame};
 pub use png::{PngError, png};
 pub use script::script;
 pub use style::{Style, css};

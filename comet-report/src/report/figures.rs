@@ -10,13 +10,13 @@ use crate::plot::{self, Body, Chart, Figure, Kind, Point, Series, Style};
 /// The most points of a distribution.
 const MAX_QUANTILES: usize = 25;
 /// The most points of a series that has marks and no lines.
-const MAX_SCATTERED: usize = 66;
+const MAX_SCATTERED: usize = 32;
 /// The most points of a law.
 const MAX_OF_LAW: usize = 12;
 /// Digits of a value that is not whole.
 const DIGITS: usize = 5;
-/// What stands below figures of samples, instead of their numbers.
-const ALL_SAMPLES: &str = " The record has all samples, and comet-run plot the numbers of more.";
+/// What stands below figures of samples.
+const ALL_SAMPLES: &str = " The record has all samples, and comet-run plot shows more of them.";
 
 /// A group of figures: the name and the title of its section, and which figures it takes.
 struct Group {
@@ -74,19 +74,17 @@ fn figure(figure: &Figure) -> Html {
     let drawn = Figure { caption: String::new(), ..small(figure) };
     let picture = Html::trusted(plot::svg(&drawn, Style::Page));
     let view = element("div", &[("class", "view")], picture);
-    let body = if is_of_samples(figure) {
-        view.with(tag("figcaption", figure.caption.clone() + ALL_SAMPLES))
-    } else {
-        view.with(tag("figcaption", &figure.caption)).with(numbers(&drawn))
-    };
+    let more = if is_of_samples(figure) { ALL_SAMPLES } else { "" };
+    let caption = tag("figcaption", figure.caption.clone() + more);
+    let body = view.with(caption).with(numbers(&drawn));
     element("figure", &[("class", "plot"), ("id", &figure.id)], body).with(Html::trusted("\n"))
 }
 
-/// What the script hands out as files.
+/// What the script hands out as files: the values once, and the rest of a script for gnuplot.
 fn numbers(figure: &Figure) -> Html {
     let hidden =
         |class: &str, text: String| element("pre", &[("class", class), ("hidden", "")], text);
-    hidden("csv", plot::csv(figure)).with(hidden("gnuplot", plot::gnuplot(figure)))
+    hidden("csv", plot::csv(figure)).with(hidden("gnuplot", plot::gnuplot_frame(figure)))
 }
 
 /// `figure` with fewer points and digits.

@@ -52,16 +52,14 @@ class Plot {
     add("svg", "SVG", "download as it is shown", () =>
       save(`${name}.svg`, "image/svg+xml", this.file()),
     );
-    for (const [kind, text, ending] of [
-      ["csv", "CSV", "csv"],
-      ["gnuplot", "gnuplot", "gp"],
-    ]) {
-      const source = this.figure.querySelector(`.${kind}`);
-      if (source)
-        add(kind, text, `download for ${text}`, () =>
-          save(`${name}.${ending}`, "text/plain", source.textContent),
-        );
-    }
+    const [csv, gnuplot] = [".csv", ".gnuplot"].map((kind) => this.figure.querySelector(kind));
+    const addText = (kind, text, ending, content) =>
+      add(kind, text, `download for ${text}`, () => save(`${name}.${ending}`, "text/plain", content()));
+    if (csv) addText("csv", "CSV", "csv", () => csv.textContent);
+    // The values stand in the page once, and the script for gnuplot takes them in here.
+    const whole = () =>
+      gnuplot.textContent.replace("$data << EOD\n", (line) => line + csv.textContent);
+    if (csv && gnuplot) addText("gnuplot", "gnuplot", "gp", whole);
     this.view.after(tools);
   }
   addToggle(entry) {
