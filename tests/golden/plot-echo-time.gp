@@ -89,37 +89,39 @@ EOD
 set multiplot
 set tmargin at screen 0.85
 set bmargin at screen 0.34
+x(v) = v==0 ? 0.273194 : v
 set logscale x 2
-set xrange [0.1757991499891399:1589344.0144452073]
+set xrange [0.175799:1589344]
 set xtics ('' 0.2731944347752381, '' 1, '' 4, '' 16, '' 64, '' 256, '' 1024, '' 4096, '' 16384, '' 65536, '' 262144, '' 1048576)
 set xlabel ''
 set logscale y 10
-set yrange [292.3730825658809:187974.99534002482]
+set yrange [292.373:187975]
 set ytics ('1' 1000, '10' 10000, '100' 100000)
 set ylabel 'one-way time (us)'
 set arrow from 3417, graph 0 to 3417, graph 1 nohead dt 2 lc rgb '#0072b2'
 set label 'n_half 3.4 kB' at 3417, graph 0.96 left offset 0.5,0 tc rgb '#0072b2'
 set arrow from graph 0, first 410 to graph 1, first 410 nohead dt 2 lc rgb '#0072b2'
 set label 't0 0.41 us' at graph 0.99, first 410 right offset 0,0.6 tc rgb '#0072b2'
-plot $data every ::1::22 using ($2==0 ? 0.2731944347752381 : $2):6:7 with filledcurves lc rgb '#0072b2' fs transparent solid 0.15 notitle, \
-     $data every ::1::22 using ($2==0 ? 0.2731944347752381 : $2):($3):4:5 with yerrorbars lc rgb '#0072b2' pt 0 notitle, \
-     $data every ::1::22 using ($2==0 ? 0.2731944347752381 : $2):($3) with linespoints lc rgb '#0072b2' dt 1 pt 7 ps 0.7 title 'echo', \
-     $data every ::1::22 using ($2==0 ? 0.2731944347752381 : $2):($9==1 ? ($3) : NaN) with points lc rgb 'white' pt 7 ps 0.7 notitle, \
-     $data every ::1::22 using ($2==0 ? 0.2731944347752381 : $2):($9==1 ? ($3) : NaN) with points lc rgb '#0072b2' pt 6 ps 0.7 notitle, \
-     $data every ::23::44 using ($2==0 ? 0.2731944347752381 : $2):($3) with lines lc rgb '#0072b2' dt 1 title 'echo: t0 + n / r_inf'
+plot $data every ::1::22 using (x($2)):6:7 with filledcurves lc rgb '#0072b2' fs transparent solid 0.15 notitle, \
+     $data every ::1::22 using (x($2)):($3):4:5 with yerrorbars lc rgb '#0072b2' pt 0 notitle, \
+     $data every ::1::22 using (x($2)):($3) with linespoints lc rgb '#0072b2' dt 1 pt 7 ps 0.7 title 'echo', \
+     $data every ::1::22 using (x($2)):($9==1 ? ($3) : NaN) with points lc rgb 'white' pt 7 ps 0.7 notitle, \
+     $data every ::1::22 using (x($2)):($9==1 ? ($3) : NaN) with points lc rgb '#0072b2' pt 6 ps 0.7 notitle, \
+     $data every ::23::44 using (x($2)):($3) with lines lc rgb '#0072b2' dt 1 title 'echo: t0 + n / r_inf'
 unset title
 unset arrow
 unset label
 set tmargin at screen 0.30
 set bmargin at screen 0.12
+x(v) = v==0 ? 0.273194 : v
 set logscale x 2
-set xrange [0.1757991499891399:1589344.0144452073]
+set xrange [0.175799:1589344]
 set xtics ('0' 0.2731944347752381, '1' 1, '4' 4, '16' 16, '64' 64, '256' 256, '1Ki' 1024, '4Ki' 4096, '16Ki' 16384, '64Ki' 65536, '256Ki' 262144, '1Mi' 1048576)
 set xlabel 'message length (B)'
 unset logscale y
 set yrange [-6:6]
 set ytics ('-5' -5, '0' 0, '5' 5)
 set ylabel 'residual (%)'
-plot $data every ::45::66 using ($2==0 ? 0.2731944347752381 : $2):($8) with points lc rgb '#0072b2' pt 7 ps 0.7 notitle
+plot $data every ::45::66 using (x($2)):($8) with points lc rgb '#0072b2' pt 7 ps 0.7 notitle
 unset multiplot
 unset output
