@@ -22,7 +22,7 @@ pub fn gnuplot(figure: &Figure) -> String {
     around(figure, &csv(figure))
 }
 
-/// The script without the values of charts: a page has these as [`csv`] already, and its script
+/// The script without the values of charts: a page has these as [`csv()`] already, and its script
 /// puts them in.
 pub fn gnuplot_frame(figure: &Figure) -> String {
     around(figure, "")
