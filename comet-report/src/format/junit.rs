@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use super::Format;
 use crate::record::{End, EndStatus, Point, PointStatus, Record, Run};
+use crate::xml::{self, escape};
 
 /// JUnit XML.
 #[derive(Clone, Copy, Debug)]
@@ -147,11 +148,11 @@ impl Test {
         writeln!(out, "    <testcase{attributes}>")?;
         if let Some(first) = lines.first() {
             let message = attribute("message", first);
-            let text = escaped(&lines.join("\n"));
+            let text = escape(&lines.join("\n"));
             writeln!(out, "      <{element}{message}>{text}</{element}>")?;
         }
         if !output.is_empty() {
-            writeln!(out, "      <system-out>{}</system-out>", escaped(output))?;
+            writeln!(out, "      <system-out>{}</system-out>", escape(output))?;
         }
         writeln!(out, "    </testcase>")
     }
@@ -199,26 +200,7 @@ fn lines(points: &[&Point], statuses: &[PointStatus]) -> Vec<String> {
 }
 
 fn attribute(name: &str, value: &str) -> String {
-    format!(" {name}=\"{}\"", escaped(value))
-}
-
-/// `text` as XML holds it, in attributes too. Control characters have no place in XML, not even
-/// escaped.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\n' => escaped += "&#10;",
-            '\u{fffe}' | '\u{ffff}' => escaped.push(char::REPLACEMENT_CHARACTER),
-            c if c.is_control() => escaped.push(char::REPLACEMENT_CHARACTER),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    format!(" {name}=\"{}\"", xml::attribute(value))
 }
 
 #[cfg(test)]
@@ -231,13 +213,6 @@ mod tests {
         let mut text = Vec::new();
         Junit.write(records, &mut text).unwrap();
         String::from_utf8(text).unwrap()
-    }
-
-    #[test]
-    fn text_is_escaped() {
-        let check = |text: &str, expected: &str| assert_eq!(escaped(text), expected);
-        check("a <b> & \"c\"\n", "a &lt;b&gt; &amp; &quot;c&quot;&#10;");
-        check("\u{1b}[31m\u{ffff}", "\u{fffd}[31m\u{fffd}");
     }
 
     #[test]

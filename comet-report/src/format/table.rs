@@ -180,7 +180,9 @@ impl<W: Write> TableWriter<W> {
         self.kernel = None;
         let (name, version) = (&run.suite.name, &run.suite.version);
         let backend = &run.transport.backend;
-        let nodes = run.world.nodes.map_or("unknown".into(), |nodes| nodes.to_string());
+        // Simulated ranks are on none, and imports do not tell.
+        let nodes = run.world.nodes.filter(|nodes| *nodes > 0);
+        let nodes = nodes.map_or("-".into(), |nodes| nodes.to_string());
         self.comment(&format!("{name} {version}, {backend}, nodes: {nodes}, run {}", run.run_id))?;
         self.ranks(run.world.size, &run.clock, run.line_ns)
     }

@@ -340,7 +340,7 @@ mod tests {
     fn a_table_says_that_an_import_was_not_verified() {
         let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
         let table = foreign::render(format::find("table").unwrap(), &imported(Origin::Osu, text));
-        assert!(table.starts_with("# osu 7.4, mpi, nodes: unknown, run "), "{table}");
+        assert!(table.starts_with("# osu 7.4, mpi, nodes: -, run "), "{table}");
         assert!(table.contains("; quote the mean; not verified\n"), "{table}");
         assert!(table.contains("           8        -        -      1.5000"), "{table}");
     }

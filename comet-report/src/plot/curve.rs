@@ -4,7 +4,8 @@ use super::figure::{Kind, Point, Series};
 use super::panel::Side;
 use super::scale::Ruler;
 use super::style::{N_COLOURS, N_RUNS};
-use super::text::{escape, px};
+use super::text::px;
+use crate::xml::escape;
 
 /// With more points than this, marks become dots of one path, and bars a band.
 const MOST_MARKS: usize = 64;

@@ -3,8 +3,9 @@
 use super::figure::{Axis, Quantity, Scale};
 use super::scale::Ruler;
 use super::svg::{MARGIN_PX, TEXT_PX};
-use super::text::{escape, number, px, width_px};
+use super::text::{number, px, width_px};
 use super::tick::{Ticks, ticks, unit};
+use crate::xml::escape;
 
 /// What labels of a horizontal axis keep from each other; the script of the page has the same.
 const X_SPACING_PX: [f64; 2] = [72.0, 44.0];

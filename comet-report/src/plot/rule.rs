@@ -6,7 +6,8 @@ use super::panel::Area;
 use super::scale::Ruler;
 use super::style::N_COLOURS;
 use super::svg::TEXT_PX;
-use super::text::{cut, escape, px, width_px};
+use super::text::{cut, px, width_px};
+use crate::xml::escape;
 
 /// How many lines of names there may be at the top before they are put over each other.
 const N_LINES: u32 = 8;

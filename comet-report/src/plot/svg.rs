@@ -2,8 +2,9 @@
 
 use super::figure::{Body, Figure};
 use super::style::Style;
-use super::text::{cut, escape, px, slug, width_px};
+use super::text::{cut, px, slug, width_px};
 use super::{chart, heat_map};
+use crate::xml::escape;
 
 /// Width of every picture.
 pub(super) const WIDTH_PX: f64 = 720.0;

@@ -1,13 +1,12 @@
 //! A comparison as JUnit XML, which continuous integration shows as tests: a suite for each kernel,
 //! a test for each point. What is slower or fails is a failure, what nobody can tell is skipped.
 
-use std::fmt::Write as _;
-
 use comet_core::compare::Verdict;
 
 use super::Renderer;
 use super::sections::change;
 use crate::compare::{Comparison, FailureRow, MissingRow, PointRow, params_text};
+use crate::xml::attribute;
 
 /// JUnit XML.
 pub(super) struct Junit;
@@ -83,7 +82,7 @@ fn of_missing(row: &MissingRow) -> Test {
 
 fn suite(kernel: &str, tests: &[Test]) -> String {
     let of_kernel: Vec<&Test> = tests.iter().filter(|test| test.kernel == kernel).collect();
-    let (name, counts) = (escaped(kernel), counts(of_kernel.iter().copied()));
+    let (name, counts) = (attribute(kernel), counts(of_kernel.iter().copied()));
     let mut text = format!("  <testsuite name=\"{name}\" {counts}>\n");
     of_kernel.iter().for_each(|test| text += &case(test));
     text + "  </testsuite>\n"
@@ -92,15 +91,15 @@ fn suite(kernel: &str, tests: &[Test]) -> String {
 fn case(test: &Test) -> String {
     let head = format!(
         "    <testcase classname=\"{}\" name=\"{}\"",
-        escaped(&test.kernel),
-        escaped(&test.name)
+        attribute(&test.kernel),
+        attribute(&test.name)
     );
     let inside = match &test.outcome {
         Outcome::Passed => return format!("{head}/>\n"),
         Outcome::Failed(kind, message) => {
-            format!("<failure type=\"{kind}\" message=\"{}\"/>", escaped(message))
+            format!("<failure type=\"{kind}\" message=\"{}\"/>", attribute(message))
         }
-        Outcome::Skipped(message) => format!("<skipped message=\"{}\"/>", escaped(message)),
+        Outcome::Skipped(message) => format!("<skipped message=\"{}\"/>", attribute(message)),
     };
     format!("{head}>{inside}</testcase>\n")
 }
@@ -113,24 +112,4 @@ fn counts<'a>(tests: impl Iterator<Item = &'a Test>) -> String {
         n_skipped += u32::from(matches!(test.outcome, Outcome::Skipped(_)));
     }
     format!("tests=\"{n}\" failures=\"{n_failed}\" skipped=\"{n_skipped}\"")
-}
-
-/// `text` as the value of an attribute; control characters and others that XML has no way to
-/// write, as their names in Unicode.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\n' => escaped += "&#10;",
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
-                write!(escaped, "U+{:04X}", u32::from(c)).expect("a string takes any text")
-            }
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
