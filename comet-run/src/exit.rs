@@ -71,6 +71,11 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
     refuse(USAGE, message)
 }
 
+/// The error of a library about what the user gave: a file, a name.
+pub(crate) fn bad_input(error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
+    usage(format!("{:#}", anyhow::Error::new(error)))
+}
+
 /// The exit code for `error`.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     error.downcast_ref::<Refusal>().map_or(INTERNAL, |refusal| refusal.code)

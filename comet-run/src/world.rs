@@ -122,8 +122,7 @@ impl Origin {
 /// # Errors
 /// One sentence, if there is none or if its file cannot be understood.
 pub(crate) fn machine(name: &str) -> anyhow::Result<MachineFile> {
-    comet_sim::machine::find(name)
-        .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))
+    comet_sim::machine::find(name).map_err(exit::bad_input)
 }
 
 /// The numbers of ranks that `world` asks for, a run each; `None` where it leaves that open.
@@ -164,8 +163,7 @@ pub(crate) fn topology(
         _ => Ok(()),
     };
     if let Some(path) = &world.topology {
-        let topology = comet_report::topology_file::read_topology(path)
-            .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
+        let topology = comet_report::topology_file::read_topology(path).map_err(exit::bad_input)?;
         require(topology.n_ranks(), &format!("the mesh in {}", path.display()))?;
         return connected(topology.mesh().clone(), topology, origin);
     }

@@ -4,7 +4,7 @@ use super::curve::{Curve, evenly, plotted};
 use super::law;
 use super::sources::Kernel;
 use crate::models::sweep::{number, real};
-use crate::plot::{Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Series};
+use crate::plot::{self, Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Series};
 use crate::record::Point;
 
 /// Parameters that a sweep may be over, the first of them first.
@@ -83,28 +83,25 @@ pub(super) fn series(curve: &Curve<'_>, x: &str, y: Y) -> Series {
 
 /// `curve` over what `x` makes of its points.
 pub(super) fn series_at(curve: &Curve<'_>, x: impl Fn(&Point) -> Option<f64>, y: Y) -> Series {
-    let of = |point: &&Point| plotted(point, x(point)?, |ns| y(bytes(point), ns));
-    Series {
-        name: curve.name.clone(),
-        kind: Kind::Curve,
-        colour: curve.colour,
-        run: curve.source,
-        points: curve.points.iter().filter_map(of).collect(),
-    }
+    drawn(curve, |point| plotted(point, x(point)?, |ns| y(bytes(point), ns)))
 }
 
 /// A value beside time that `value` reads from the points of `curve`, over the parameter `x`.
 pub(super) fn values(curve: &Curve<'_>, x: &str, value: impl Fn(&Point) -> Option<f64>) -> Series {
-    let of = |point: &&Point| {
+    drawn(curve, |point| {
         let (x, y) = (real(number(point, x)?), value(point)?);
-        Some(crate::plot::Point { x, y, ..Default::default() })
-    };
+        Some(plot::Point { x, y, ..plot::Point::default() })
+    })
+}
+
+/// `curve` with what `mark` makes of its points.
+fn drawn(curve: &Curve<'_>, mark: impl Fn(&Point) -> Option<plot::Point>) -> Series {
     Series {
         name: curve.name.clone(),
         kind: Kind::Curve,
         colour: curve.colour,
         run: curve.source,
-        points: curve.points.iter().filter_map(of).collect(),
+        points: curve.points.iter().filter_map(|point| mark(point)).collect(),
     }
 }
 

@@ -19,8 +19,7 @@ const STDOUT: &str = "-";
 /// # Errors
 /// If it cannot be read, or holds something else.
 pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
-    let read = read::read_records(path)
-        .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
+    let read = read::read_records(path).map_err(exit::bad_input)?;
     if let Some(line) = read.incomplete_line {
         let path = path.display();
         terminal::note(&format!("note: line {line} of {path} is incomplete and left out"));

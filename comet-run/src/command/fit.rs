@@ -4,9 +4,9 @@ use std::io::{BufWriter, Write as _};
 
 use comet_report::format::{self, ModelTable};
 use comet_report::models::models;
-use comet_report::read;
 use comet_report::record::{Point, Record};
 
+use super::files;
 use crate::cli::FitArgs;
 use crate::exit;
 use crate::terminal;
@@ -16,9 +16,7 @@ use crate::terminal;
 /// # Errors
 /// If the file cannot be read, or holds something else, or if standard output cannot be written.
 pub(super) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
-    let records = read::read_records(&args.file)
-        .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?
-        .records;
+    let records = files::records(&args.file)?;
     let points: Vec<&Point> = records.iter().filter_map(point).collect();
     let models = models(&points, &args.breakpoints).into_iter();
     let models: Vec<Record> = models.map(|model| Record::Model(Box::new(model))).collect();

@@ -10,9 +10,8 @@ use std::time::Duration;
 use clap::Args;
 use comet_core::definition::Definition;
 use comet_report::health::Health;
-use comet_report::runs::read_runs;
 
-use super::run;
+use super::{files, run};
 use crate::backend::Job;
 use crate::cli::{CaseArgs, EffortArgs, OutputArgs, ProfileArg, ProgressArg, RunArgs, WorldArgs};
 use crate::exit;
@@ -89,8 +88,7 @@ fn conclude(job: &dyn Job, file: Option<&Path>, factor: f64, code: u8) -> anyhow
 /// Prints what stands out in each run of the file `path`; the exit code, or `None` if none of them
 /// tells anything.
 fn judge(path: &Path, factor: f64) -> anyhow::Result<Option<u8>> {
-    let runs =
-        read_runs(path).map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
+    let runs = files::runs(path)?;
     let found: Vec<Health> = runs.iter().filter_map(|run| Health::of(run, factor)).collect();
     for health in &found {
         terminal::print(&health.to_string())?;

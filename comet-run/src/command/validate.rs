@@ -16,8 +16,7 @@ use crate::terminal;
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
     let mut code = exit::OK;
     for path in &args.files {
-        let validation = read::validate(path)
-            .map_err(|error| exit::usage(format!("{:#}", anyhow::Error::new(error))))?;
+        let validation = read::validate(path).map_err(exit::bad_input)?;
         terminal::print(&text(path, &validation))?;
         if !is_valid(&validation) {
             code = exit::CHECK_FAILED;
