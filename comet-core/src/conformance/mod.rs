@@ -27,6 +27,8 @@ mod unblocked;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod twisted;
 
 use crate::collective as naive;
 use crate::error::Result;

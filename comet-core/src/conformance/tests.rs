@@ -4,14 +4,12 @@ use std::cell::Cell;
 use std::sync::Mutex;
 
 use super::toolkit::Outcome;
+use super::twisted::{Twist, Twisted};
 use super::{checks, promised_checks, run_all, run_one};
-use crate::capability::Never;
 use crate::error::{Result, TransportError};
-use crate::local::{self, Local, LocalBuffer};
+use crate::local::{self, Local};
 use crate::topology::Topology;
-use crate::transport::{
-    ClockInfo, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
-};
+use crate::transport::{Promises, Rank, Status, Tag, Transport};
 
 const ALL: Promises = Promises { buffers_sends: true, survives_truncation: true };
 
@@ -33,62 +31,34 @@ enum Fault {
 }
 
 /// The local transport with one fault.
+type Broken<'a> = Twisted<'a, Flaw>;
+
+/// One fault, and what it needs to know.
 #[derive(Debug)]
-struct Broken<'a> {
-    inner: &'a Local,
+struct Flaw {
     fault: Fault,
     n_readings: Cell<u64>,
 }
 
 impl<'a> Broken<'a> {
     fn new(inner: &'a Local, fault: Fault) -> Self {
-        Self { inner, fault, n_readings: Cell::new(0) }
+        Self { inner, twist: Flaw { fault, n_readings: Cell::new(0) } }
     }
+}
 
+impl Flaw {
     fn has(&self, fault: Fault) -> bool {
         self.fault == fault
     }
 }
 
-impl RawTransport for Broken<'_> {
-    type SendOp<'env> = <Local as RawTransport>::SendOp<'env>;
-    type RecvOp<'env> = <Local as RawTransport>::RecvOp<'env>;
-
-    fn start_send<'env>(
-        &self,
-        lease: Lease<Self>,
-        destination: Rank,
-        tag: Tag,
-        message: &'env [u8],
-    ) -> Result<Self::SendOp<'env>> {
-        self.inner.start_send(lease.of_wrapped(), destination, tag, message)
+impl Twist for Flaw {
+    fn poll_recv(&self, is_complete: bool) -> bool {
+        is_complete || self.has(Fault::TestsAreAlwaysTrue)
     }
 
-    fn start_recv<'env>(
-        &self,
-        lease: Lease<Self>,
-        source: Source,
-        tag: Tag,
-        buffer: &'env mut [u8],
-    ) -> Result<Self::RecvOp<'env>> {
-        self.inner.start_recv(lease.of_wrapped(), source, tag, buffer)
-    }
-
-    fn poll_send(&self, op: &mut Self::SendOp<'_>) -> bool {
-        self.inner.poll_send(op)
-    }
-
-    fn poll_recv(&self, op: &mut Self::RecvOp<'_>) -> bool {
-        self.inner.poll_recv(op) || self.has(Fault::TestsAreAlwaysTrue)
-    }
-
-    fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()> {
-        self.inner.finish_send(op)
-    }
-
-    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
-        let (result, buffer) = self.inner.finish_recv(op);
-        let result = match result {
+    fn received(&self, result: Result<Status>, buffer: &[u8]) -> Result<Status> {
+        match result {
             Err(error) if error.is_truncated() && self.has(Fault::TruncationGoesUnnoticed) => {
                 let tag = error.tag().unwrap();
                 Ok(Status { source: 0, tag, length_bytes: buffer.len() })
@@ -97,86 +67,52 @@ impl RawTransport for Broken<'_> {
                 Ok(Status { source: status.source ^ 1, ..status })
             }
             result => result,
-        };
-        (result, buffer)
+        }
     }
 
-    fn fail_job(&self, reason: &str) -> ! {
-        self.inner.fail_job(reason)
-    }
-}
-
-impl Transport for Broken<'_> {
-    type Buffer = LocalBuffer;
-    type OneSided = Never;
-    type ParallelFile = Never;
-    type Layouts = Never;
-    type Groups = Never;
-
-    fn rank(&self) -> Rank {
-        self.inner.rank()
-    }
-
-    fn n_ranks(&self) -> usize {
-        self.inner.n_ranks()
-    }
-
-    fn now_ns(&self) -> u64 {
-        let now_ns = self.inner.now_ns();
+    fn now_ns(&self, inner: &Local) -> u64 {
+        let now_ns = inner.now_ns();
         let n_readings = self.n_readings.replace(self.n_readings.get() + 1);
         match self.fault {
             Fault::ClockGoesBackwards if n_readings % 100 == 99 => now_ns / 2,
-            Fault::ClockIsNotGlobal => now_ns + (self.rank() as u64) * 1_000_000_000_000,
+            Fault::ClockIsNotGlobal => now_ns + (inner.rank() as u64) * 1_000_000_000_000,
             _ => now_ns,
         }
     }
 
-    fn clock(&self) -> ClockInfo {
-        self.inner.clock()
+    fn line_time_ns(&self, inner: &Local) -> Result<Option<f64>> {
+        Ok((self.has(Fault::LineTimeIsToldToOneRank) && inner.rank() == 0).then_some(100.0))
     }
 
-    fn line_time_ns(&self) -> Result<Option<f64>> {
-        Ok((self.has(Fault::LineTimeIsToldToOneRank) && self.rank() == 0).then_some(100.0))
-    }
-
-    fn topology(&self) -> &Topology {
-        self.inner.topology()
-    }
-
-    fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
-        self.inner.message_buffer(length_bytes)
-    }
-
-    fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
+    fn probed(&self, status: Status) -> Status {
         let wrong = usize::from(self.has(Fault::ProbeReportsAWrongLength));
-        let lengthen = |s: Status| Status { length_bytes: s.length_bytes + wrong, ..s };
-        Ok(self.inner.probe(source, tag)?.map(lengthen))
+        Status { length_bytes: status.length_bytes + wrong, ..status }
     }
 
-    fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
-        if self.has(Fault::StrangersReportNoRank) && destination >= self.n_ranks() {
-            return Err(TransportError::no_such_rank(destination, self.n_ranks()));
+    fn blocked_send(&self, inner: &Local, to: Rank, tag: Tag, message: &[u8]) -> Result<()> {
+        if self.has(Fault::StrangersReportNoRank) && to >= inner.n_ranks() {
+            return Err(TransportError::no_such_rank(to, inner.n_ranks()));
         }
-        self.inner.blocked_send(destination, tag, message)
+        inner.blocked_send(to, tag, message)
     }
 
-    fn barrier(&self) -> Result<()> {
-        if self.has(Fault::BarrierReturnsAtOnce) { Ok(()) } else { self.inner.barrier() }
+    fn barrier(&self, inner: &Local) -> Result<()> {
+        if self.has(Fault::BarrierReturnsAtOnce) { Ok(()) } else { inner.barrier() }
     }
 
-    fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
+    fn blocked_broadcast(&self, inner: &Local, root: Rank, message: &mut [u8]) -> Result<()> {
         let last = message.last().copied();
-        self.inner.blocked_broadcast(root, message)?;
+        inner.blocked_broadcast(root, message)?;
         if let (true, Some(last)) = (self.has(Fault::BroadcastForgetsTheLastByte), last) {
             message[message.len() - 1] = last;
         }
         Ok(())
     }
 
-    fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
-        self.inner.global_sum_vector(values)?;
+    fn global_sum_vector(&self, inner: &Local, values: &mut [f64]) -> Result<()> {
+        inner.global_sum_vector(values)?;
         let Some(value) = values.last_mut() else { return Ok(()) };
-        if self.has(Fault::SumsDifferBetweenRanks) && value.fract() != 0.0 && self.rank() == 1 {
+        if self.has(Fault::SumsDifferBetweenRanks) && value.fract() != 0.0 && inner.rank() == 1 {
             *value = value.next_up();
         }
         if self.has(Fault::SumsAreRounded) {

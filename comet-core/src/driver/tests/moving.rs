@@ -3,20 +3,21 @@
 use std::cell::Cell;
 
 use super::fake::{Collector, FIRST, SECOND, brief};
-use crate::capability::Never;
+use crate::conformance::twisted::{Twist, Twisted};
 use crate::context::Context;
 use crate::driver::{conduct, follow};
 use crate::error::Result;
 use crate::event::Measurement;
 use crate::kernel::{Case, Kernel, KernelError, KernelInfo};
-use crate::local::{self, Local, LocalBuffer};
-use crate::topology::Topology;
-use crate::transport::{ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport};
+use crate::local::{self, Local};
+use crate::transport::Transport;
 
 /// The local transport with times of a cache line that the test chooses.
+type Moving<'a> = Twisted<'a, Script<'a>>;
+
+/// What the transport tells.
 #[derive(Debug)]
-struct Moving<'a> {
-    inner: &'a Local,
+struct Script<'a> {
     /// The times to come, in nanoseconds; the last one stays.
     script_ns: &'a [f64],
     n_readings: Cell<usize>,
@@ -24,92 +25,17 @@ struct Moving<'a> {
     clock_factor: u64,
 }
 
-impl RawTransport for Moving<'_> {
-    type SendOp<'env> = <Local as RawTransport>::SendOp<'env>;
-    type RecvOp<'env> = <Local as RawTransport>::RecvOp<'env>;
-
-    fn start_send<'env>(
-        &self,
-        lease: Lease<Self>,
-        destination: Rank,
-        tag: Tag,
-        message: &'env [u8],
-    ) -> Result<Self::SendOp<'env>> {
-        self.inner.start_send(lease.of_wrapped(), destination, tag, message)
+impl Twist for Script<'_> {
+    fn now_ns(&self, inner: &Local) -> u64 {
+        inner.now_ns() * self.clock_factor
     }
 
-    fn start_recv<'env>(
-        &self,
-        lease: Lease<Self>,
-        source: Source,
-        tag: Tag,
-        buffer: &'env mut [u8],
-    ) -> Result<Self::RecvOp<'env>> {
-        self.inner.start_recv(lease.of_wrapped(), source, tag, buffer)
-    }
-
-    fn poll_send(&self, op: &mut Self::SendOp<'_>) -> bool {
-        self.inner.poll_send(op)
-    }
-
-    fn poll_recv(&self, op: &mut Self::RecvOp<'_>) -> bool {
-        self.inner.poll_recv(op)
-    }
-
-    fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()> {
-        self.inner.finish_send(op)
-    }
-
-    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
-        self.inner.finish_recv(op)
-    }
-
-    fn fail_job(&self, reason: &str) -> ! {
-        self.inner.fail_job(reason)
-    }
-}
-
-impl Transport for Moving<'_> {
-    type Buffer = LocalBuffer;
-    type OneSided = Never;
-    type ParallelFile = Never;
-    type Layouts = Never;
-    type Groups = Never;
-
-    fn rank(&self) -> Rank {
-        self.inner.rank()
-    }
-
-    fn n_ranks(&self) -> usize {
-        self.inner.n_ranks()
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.inner.now_ns() * self.clock_factor
-    }
-
-    fn clock(&self) -> ClockInfo {
-        self.inner.clock()
-    }
-
-    fn line_time_ns(&self) -> Result<Option<f64>> {
+    fn line_time_ns(&self, inner: &Local) -> Result<Option<f64>> {
         // All ranks are to take part in each reading.
-        self.inner.barrier()?;
+        inner.barrier()?;
         let index = self.n_readings.replace(self.n_readings.get() + 1);
-        let has_part = self.rank() < 2;
+        let has_part = inner.rank() < 2;
         Ok(self.script_ns.get(index).or(self.script_ns.last()).copied().filter(|_| has_part))
-    }
-
-    fn topology(&self) -> &Topology {
-        self.inner.topology()
-    }
-
-    fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
-        self.inner.message_buffer(length_bytes)
-    }
-
-    fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        self.inner.probe(source, tag)
     }
 }
 
@@ -146,7 +72,8 @@ fn hear(script_ns: &[f64], clock_factor: u64) -> Collector {
     let kernels = [Barriers(&FIRST), Barriers(&SECOND)];
     let cases = kernels.each_ref().map(|kernel| Case::new(kernel.0, &[]));
     let heard = local::run(3, |inner| {
-        let t = Moving { inner, script_ns, clock_factor, n_readings: Cell::new(0) };
+        let twist = Script { script_ns, clock_factor, n_readings: Cell::new(0) };
+        let t = Moving { inner, twist };
         let kernels = kernels.each_ref().map(|kernel| kernel as &dyn Kernel<Moving<'_>>);
         let mut heard = Collector::default();
         let end = if t.rank() == 0 {
