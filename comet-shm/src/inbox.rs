@@ -1,5 +1,7 @@
 //! Messages on their way in: receives that wait for one, and messages that came before theirs.
 
+mod pending;
+
 use std::ptr;
 use std::rc::Rc;
 
@@ -10,12 +12,14 @@ use crate::baton::BatonEnd;
 use crate::failure::{is_out, outlast, poisoned};
 use crate::head::{Body, Head, Ticket};
 use crate::layout::{INLINE_BYTES, N_LINES};
-use crate::reach::{Gone, Place, Reach};
+use crate::reach::{Place, Reach};
 use crate::rendezvous::{Pieces, TOGETHER_BYTES};
 use crate::ring::Consumer;
 use crate::segment::Segment;
 use crate::slab::Slab;
 use crate::sync::{Ordering, fence};
+
+use pending::PendingRecv;
 
 /// Number of a receive in flight.
 pub(crate) type RecvId = usize;
@@ -42,15 +46,6 @@ pub(crate) enum Arrival {
     Other,
     /// Nothing.
     Nothing,
-}
-
-/// A receive that is not over.
-struct PendingRecv {
-    tag: Tag,
-    buffer: *mut u8,
-    capacity_bytes: usize,
-    /// What arrived, once all of it has.
-    arrived: Option<Status>,
 }
 
 /// A message that came before its receive.
@@ -526,32 +521,4 @@ fn arrives(ring: &Consumer, patience: u32) -> bool {
         std::hint::spin_loop();
     }
     ring.ready()
-}
-
-impl PendingRecv {
-    /// Writes `data` at `at`, as far as the buffer goes.
-    fn write(&mut self, at: usize, data: &[u8]) {
-        let n = data.len().min(self.capacity_bytes.saturating_sub(at));
-        if n == 0 {
-            return;
-        }
-        // SAFETY: `at` is inside the buffer, since there is room for at least one byte.
-        let place = unsafe { self.buffer.add(at) };
-        // SAFETY: `n` bytes fit from there on; whoever started the receive keeps the buffer
-        // writable, for nobody else, until it is over, and `data` lies in the ring or in a vector.
-        unsafe { ptr::copy_nonoverlapping(data.as_ptr(), place, n) };
-    }
-
-    /// Copies `n` bytes that lie `at` bytes after the start of a lent message to where they belong.
-    fn copy(&mut self, reach: Reach, lent: (Rank, Place), at: usize, n: usize) -> Result<(), Gone> {
-        debug_assert!(at + n <= self.capacity_bytes);
-        // SAFETY: `n` bytes fit from there on; whoever started the receive keeps the buffer
-        // writable, for nobody else, until it is over; the sender leaves the message alone until
-        // its ticket is finished (or the job has failed: nobody relies on what arrives any more).
-        unsafe { reach.read(lent, at, self.buffer.wrapping_add(at), n) }
-    }
-
-    fn finish(&mut self, source: Rank, length_bytes: usize) {
-        self.arrived = Some(Status { source, tag: self.tag, length_bytes });
-    }
 }
