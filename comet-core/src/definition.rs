@@ -3,9 +3,8 @@
 //! One operation measured by two definitions gives numbers that differ several times over, so
 //! every figure names its definition. The ids D1 to D9 are those of `METHODOLOGY.md`.
 
-use crate::real::real;
 use crate::sample::Sample;
-use crate::stats;
+use comet_stats::real;
 
 /// What a value is the time of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,12 +180,12 @@ impl Definition {
     pub fn value_ns(self, of_ranks: &[Sample], repetitions: u32) -> f64 {
         let elapsed_ns = match self {
             Self::Completion => completion_ns(of_ranks),
-            Self::CallMean => stats::mean(&self.of_each_rank_ns(of_ranks)),
+            Self::CallMean => comet_stats::mean(&self.of_each_rank_ns(of_ranks)),
             Self::BarrierSubtracted => {
                 let own = of_ranks[0];
                 real(own.elapsed_ns()) - real(own.reference_ns.unwrap_or(0))
             }
-            Self::Release => stats::median(&self.of_each_rank_ns(of_ranks)).expect(ONE_RANK),
+            Self::Release => comet_stats::median(&self.of_each_rank_ns(of_ranks)).expect(ONE_RANK),
             _ => self.of_each_rank_ns(of_ranks).into_iter().fold(f64::NEG_INFINITY, f64::max),
         };
         elapsed_ns / f64::from(repetitions) / f64::from(self.divisor())

@@ -6,8 +6,8 @@ use crate::context::Pace;
 use crate::definition::Definition;
 use crate::kernel::{Case, Figure, KernelInfo, Series};
 use crate::sample::Sample;
-use crate::stats::{Diagnosis, Interval, Summary, median};
 use crate::transport::{ClockInfo, Rank, Usage};
+use comet_stats::{Diagnosis, Interval, Summary, median};
 
 pub use crate::calibration::{ClockCalibration, ClockGaps};
 pub use crate::placement::LineTimes;

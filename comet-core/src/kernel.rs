@@ -5,9 +5,9 @@ use crate::context::Context;
 use crate::definition::{Definition, Quantity};
 use crate::error::TransportError;
 use crate::event::History;
-use crate::stats::Summary;
 use crate::topology::Topology;
 use crate::transport::Transport;
+use comet_stats::Summary;
 
 /// The most axes that one kernel may declare.
 pub const MAX_AXES: usize = 8;

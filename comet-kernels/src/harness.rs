@@ -8,10 +8,10 @@ use comet_core::kernel::{
 };
 use comet_core::local::{self, Local};
 use comet_core::rounds;
-use comet_core::stats::Summary;
 use comet_core::sweep;
 use comet_core::topology::Topology;
 use comet_core::transport::{Source, Tag, Transport};
+use comet_stats::Summary;
 
 use crate::comet::echo;
 use crate::health::pairs::ROUND;

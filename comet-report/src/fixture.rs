@@ -14,9 +14,9 @@ use comet_core::kernel::{
     Axis, AxisUse, Case, Figure, HOPS, KernelInfo, LENGTH_BYTES, Series, Timing,
 };
 use comet_core::sample::Sample;
-use comet_core::stats::{Diagnosis, Summary};
 use comet_core::topology::Topology;
 use comet_core::transport::ClockInfo;
+use comet_stats::{Diagnosis, Summary};
 
 use crate::environment::Environment;
 use crate::placement::RankPlacement;

@@ -42,6 +42,7 @@ pub mod report;
 pub mod runs;
 pub mod schema;
 pub mod topology_file;
+mod words;
 mod xml;
 
 #[cfg(test)]

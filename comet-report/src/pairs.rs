@@ -1,11 +1,10 @@
 //! What each two ranks took for a message, from the rounds of `health/pairs`.
 
 use comet_core::rounds;
-use comet_core::stats;
 
-use crate::figures::words::bytes;
 use crate::plot::Quantity;
-use crate::record::{Param, Point, PointStatus};
+use crate::record::{Point, PointStatus};
+use crate::words::bytes;
 
 /// A round trip is two messages.
 const WAYS: f64 = 2.0;
@@ -70,21 +69,21 @@ fn empty(n_ranks: usize, length_bytes: u64) -> PairMatrix {
 pub(crate) fn world(point: &Point) -> Option<(usize, u64)> {
     let is_ours = point.suite == "health" && point.kernel == "pairs";
     let has_numbers = is_ours && point.status == PointStatus::Ok;
-    let n_ranks = usize::try_from(number(point, "procs")?).ok();
-    n_ranks.zip(number(point, "length_bytes")).filter(|_| has_numbers)
+    let n_ranks = usize::try_from(point.params.number("procs")?).ok();
+    n_ranks.zip(point.params.number("length_bytes")).filter(|_| has_numbers)
 }
 
 /// What the ranks of a point of `health/pairs` found; nothing if the point is none, or is not whole.
 pub(crate) fn readings(point: &Point) -> Vec<Reading> {
-    let round = number(point, "round").and_then(|round| usize::try_from(round).ok());
+    let round = point.params.number("round").and_then(|round| usize::try_from(round).ok());
     let Some(((n_ranks, _), round)) = world(point).zip(round) else { return Vec::new() };
     if !(1..=rounds::count(n_ranks)).contains(&round) {
         return Vec::new();
     }
     let reading = |(rank, times_ns): (usize, Vec<f64>)| {
         let peer = rounds::partner(rank, n_ranks, round)?;
-        let sorted = stats::sorted(&times_ns);
-        let quantile = |q| stats::quantile(&sorted, q) / WAYS;
+        let sorted = comet_stats::sorted(&times_ns);
+        let quantile = |q| comet_stats::quantile(&sorted, q) / WAYS;
         Some(Reading { rank, peer, median_ns: quantile(0.5), quartile_ns: quantile(0.25) })
     };
     let of_ranks = times_ns(point).into_iter().filter(|(rank, _)| *rank < n_ranks);
@@ -100,13 +99,6 @@ pub(crate) fn times_ns(point: &Point) -> Vec<(usize, Vec<f64>)> {
     let time_ns = |elapsed_ns: &u64| *elapsed_ns as f64 / f64::from(reps.inner.max(1));
     let of_rank = |elapsed_ns: &[u64]| elapsed_ns.iter().map(time_ns).collect();
     samples.ranks.iter().copied().zip(samples.data.chunks(n_samples).map(of_rank)).collect()
-}
-
-fn number(point: &Point, name: &str) -> Option<u64> {
-    match point.params.get(name)? {
-        Param::Number(number) => Some(*number),
-        Param::Label(_) => None,
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use comet_core::event::{
 };
 use comet_core::kernel::Case;
 use comet_core::sample::Sample;
-use comet_core::stats;
 use comet_core::sync::Sync;
 use comet_core::topology::Topology;
 use serde_json::json;
@@ -256,8 +255,8 @@ fn time_ns(result: &SeriesResult) -> Summary {
 }
 
 /// `summary` in the record, without an interval.
-pub(crate) fn summary(summary: &stats::Summary) -> Summary {
-    let stats::Summary {
+pub(crate) fn summary(summary: &comet_stats::Summary) -> Summary {
+    let comet_stats::Summary {
         n,
         min,
         p10,
@@ -297,7 +296,7 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
         return None;
     }
     let per_rank = medians_ns(result, pace)?;
-    let of_ranks = stats::Summary::of(&per_rank)?;
+    let of_ranks = comet_stats::Summary::of(&per_rank)?;
     let slowest = per_rank.iter().position(|median| *median == of_ranks.max)?;
     Some(RanksNs {
         min: of_ranks.min,
@@ -318,7 +317,7 @@ fn medians_ns(result: &SeriesResult, pace: Pace) -> Option<Vec<f64>> {
             of_rank.push(ns / divisor);
         }
     }
-    per_rank.iter().map(|of_rank| stats::median(of_rank)).collect()
+    per_rank.iter().map(|of_rank| comet_stats::median(of_rank)).collect()
 }
 
 fn samples(ranks: &[RankSamples]) -> Samples {
@@ -382,8 +381,7 @@ mod tests {
         let mut points = PointMaker::new("id", &fixture::topology());
         let mut check = |measurement: &Measurement, expected: &str| {
             let params = points.measured(measurement)[0].params.clone();
-            let texts: Vec<_> = params.0.iter().map(|(name, v)| format!("{name}={v}")).collect();
-            assert_eq!(texts.join(" "), expected);
+            assert_eq!(params.to_string(), expected);
         };
         check(&fixture::echo(8), "hops=1 length_bytes=8 procs=2");
         check(

@@ -2,7 +2,6 @@
 
 use comet_core::event::{ClockCalibration, LineTimes, Measurement, SeriesResult};
 use comet_core::sample::Sample;
-use comet_core::stats;
 
 use crate::points::summary;
 use crate::record::{Interval, Overhead, Quality, Summary};
@@ -49,8 +48,8 @@ pub(crate) fn quality(measurement: &Measurement, result: &SeriesResult, clocks: 
     }
 }
 
-fn interval(interval: stats::Interval) -> Interval {
-    let stats::Interval { low, high, level, method } = interval;
+fn interval(interval: comet_stats::Interval) -> Interval {
+    let comet_stats::Interval { low, high, level, method } = interval;
     Interval { low, high, level, method: method.name().into() }
 }
 
@@ -78,7 +77,7 @@ fn start_skew_ns(result: &SeriesResult) -> Option<Summary> {
     };
     #[expect(clippy::cast_precision_loss, reason = "skews are far below 2^53 ns")]
     let skews_ns: Vec<f64> = (0..n_samples).map(|index| of_sample(index) as f64).collect();
-    stats::Summary::of(&skews_ns).map(|skews| summary(&skews))
+    comet_stats::Summary::of(&skews_ns).map(|skews| summary(&skews))
 }
 
 /// Summary over the intervals of all ranks, where several sampled.
@@ -89,5 +88,5 @@ fn rank_samples_ns(measurement: &Measurement, result: &SeriesResult) -> Option<S
     let divisor = f64::from(measurement.pace.repetitions) * f64::from(result.definition.divisor());
     let of_batch = |batch: Vec<Sample>| result.definition.of_each_rank_ns(&batch);
     let all_ns = result.valid_batches().flat_map(of_batch).map(|ns| ns / divisor);
-    stats::Summary::of(&all_ns.collect::<Vec<_>>()).map(|of_all| summary(&of_all))
+    comet_stats::Summary::of(&all_ns.collect::<Vec<_>>()).map(|of_all| summary(&of_all))
 }

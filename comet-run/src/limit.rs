@@ -3,8 +3,8 @@
 use comet_core::context::Context;
 use comet_core::event::History;
 use comet_core::kernel::{Case, Figure, Kernel, KernelError, KernelInfo};
-use comet_core::stats::Summary;
 use comet_core::transport::Transport;
+use comet_stats::Summary;
 
 /// A kernel whose cases are skipped where one rank would need more than `cap_bytes`.
 pub(crate) struct Limited<T: Transport + 'static> {

@@ -5,8 +5,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
-use comet_core::refine;
 use comet_core::sync::{Skew, Sync};
+use comet_stats::refine;
 
 /// By which method to measure.
 #[derive(Debug, Args)]

@@ -10,9 +10,9 @@
 //! since an interrupt lengthens a few of them.
 
 use comet_core::error::Result;
-use comet_core::stats::{quantile, sorted};
 use comet_core::transport::{Rank, Source};
 use comet_core::waiting::Waiting;
+use comet_stats::{quantile, sorted};
 
 use crate::engine::Engine;
 use crate::segment::Segment;

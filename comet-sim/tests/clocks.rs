@@ -110,7 +110,7 @@ impl Truth {
 /// The `q`-quantile of the sizes of `errors_ns`.
 fn quantile(errors_ns: &[f64], q: f64) -> f64 {
     let sizes: Vec<f64> = errors_ns.iter().map(|ns| ns.abs()).collect();
-    comet_core::stats::quantile(&comet_core::stats::sorted(&sizes), q)
+    comet_stats::quantile(&comet_stats::sorted(&sizes), q)
 }
 
 /// A rank's clock after all have agreed.

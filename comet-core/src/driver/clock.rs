@@ -5,8 +5,8 @@ use std::hint::black_box;
 use crate::collective;
 use crate::error::Result;
 use crate::event::{ClockCalibration, ClockGaps};
-use crate::stats::{quantile, sorted};
 use crate::transport::Transport;
+use comet_stats::{quantile, sorted};
 
 /// Batches of the measurements of a cost.
 const N_BATCHES: usize = 11;

@@ -15,9 +15,9 @@ use crate::event::{
     SeriesResult, Stop,
 };
 use crate::kernel::{Case, Kernel, MAX_SERIES};
-use crate::refine::Rule;
-use crate::stats::Summary;
 use crate::transport::{Rank, Transport};
+use comet_stats::Summary;
+use comet_stats::refine::Rule;
 
 /// Clocks are compared again after so many nanoseconds.
 const MAX_CLOCK_AGE_NS: u64 = 500_000_000;

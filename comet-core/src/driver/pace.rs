@@ -4,7 +4,7 @@ use super::settings::{Settings, Slices};
 use crate::context::Pace;
 use crate::event::ClockCalibration;
 use crate::kernel::{MAX_SERIES, Timing};
-use crate::real::real;
+use comet_stats::real;
 
 /// An interval holds at least this many clock costs and clock steps, so that both distort it by
 /// one percent at most.

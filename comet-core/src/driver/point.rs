@@ -9,10 +9,10 @@ use crate::context::Pace;
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult};
 use crate::kernel::{Case, LENGTH_BYTES, MAX_SERIES};
-use crate::refine::Reading;
 use crate::sample::Sample;
-use crate::stats::{Diagnosis, Interval, MIN_SLICES, Summary, Trimmed, median};
 use crate::transport::{Rank, Usage};
+use comet_stats::refine::Reading;
+use comet_stats::{Diagnosis, Interval, MIN_SLICES, Summary, Trimmed, median};
 
 /// Seed of resampling: a summary of the same samples is always the same.
 const SEED: u64 = 1;

@@ -7,7 +7,7 @@ use super::conductor::Entry;
 use super::passes;
 use super::settings::Settings;
 use crate::kernel::{Case, LENGTH_BYTES};
-use crate::refine::{Limits, Reading, Refiner, Rule, Step};
+use comet_stats::refine::{Limits, Reading, Refiner, Rule, Step};
 
 /// The fewest lengths of a sweep that can be refined: two lines need as many points.
 const MIN_LENGTHS: usize = 4;

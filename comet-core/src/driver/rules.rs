@@ -8,8 +8,8 @@ use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
 use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, Series};
-use crate::real::real;
 use crate::sync::Sync;
+use comet_stats::real;
 
 /// Whose rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 use super::rules::Rules;
 use crate::definition::Definition;
 use crate::kernel::Profile;
-use crate::refine;
 use crate::sync::{Skew, Sync};
+use comet_stats::refine;
 
 /// How long and how often to measure.
 #[derive(Clone, Debug)]

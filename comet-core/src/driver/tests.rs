@@ -9,7 +9,7 @@ use super::{DriverError, Settings};
 use crate::error::{TransportError, TransportErrorKind};
 use crate::event::{CaseFailure, Failure, Measurement, SeriesResult, Stop};
 use crate::kernel::{KernelError, LENGTH_BYTES, Profile};
-use crate::stats::Summary;
+use comet_stats::Summary;
 use fake::{
     FIRST, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify, brief, counts, drive,
     drive_with, is_wrong_on_rank_1, overflows,

@@ -9,11 +9,11 @@ use crate::context::Pace;
 use crate::definition::Definition;
 use crate::event::RankSamples;
 use crate::kernel::{Case, MAX_SERIES};
-use crate::real::real;
 use crate::sample::Sample;
-use crate::stats::{median, steady_from};
 use crate::sync::Skew;
 use crate::transport::Transport;
+use comet_stats::real;
+use comet_stats::{median, steady_from};
 
 impl<T: Transport> Conductor<'_, T> {
     /// Runs a case until it is steady and its time is known, and decides how to measure it.

@@ -2,8 +2,8 @@
 
 use crate::collective;
 use crate::error::Result;
-use crate::stats::{quantile, sorted};
 use crate::transport::Transport;
+use comet_stats::{quantile, sorted};
 
 use super::{GlobalClock, share};
 

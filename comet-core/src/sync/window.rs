@@ -1,6 +1,6 @@
 //! Which starts in a window count, how long the window is, and when it is given up.
 
-use crate::real::real;
+use comet_stats::real;
 
 /// The largest share of late starts in a slice at which the window stays as it is.
 const TOLERATED_SHARE: f64 = 0.25;

@@ -39,8 +39,8 @@ use comet_core::kernel::{
     Timing,
 };
 use comet_core::pattern;
-use comet_core::stats::Summary;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
+use comet_stats::Summary;
 
 use crate::comet::echo;
 use crate::roles::{check_arrival, require_ranks, seed};

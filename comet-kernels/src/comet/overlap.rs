@@ -32,14 +32,14 @@ use std::mem::swap;
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
 use comet_core::error::Result;
-use comet_core::fit::{self, OverlapTimes};
 use comet_core::kernel::{
     AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
     VECTOR_LENGTH,
 };
-use comet_core::stats::Summary;
 use comet_core::topology::Topology;
 use comet_core::transport::Transport;
+use comet_stats::Summary;
+use comet_stats::fit::{self, OverlapTimes};
 
 use crate::comet::exchange::{blocked, unblocked, verify_exchange};
 use crate::daxpy::Daxpy;

@@ -34,9 +34,9 @@ use comet_core::kernel::{
     VECTOR_LENGTH,
 };
 use comet_core::pattern;
-use comet_core::stats::Summary;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_stats::Summary;
 
 use crate::daxpy::Daxpy;
 use crate::roles::{Role, check_arrival, require_hops, require_ranks, seed};

@@ -30,8 +30,8 @@ use comet_core::kernel::{
     Case, Figure, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
 };
 use comet_core::pattern;
-use comet_core::stats::Summary;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
+use comet_stats::Summary;
 
 use crate::parkbench::comms1::{LENGTHS, admits_pair};
 use crate::roles::{TEST_NODE, check_arrival, peer, seed};

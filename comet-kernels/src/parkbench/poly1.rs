@@ -24,8 +24,8 @@ use comet_core::definition::{Definition, Quantity};
 use comet_core::kernel::{
     Axis, AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, Series, Timing, VECTOR_LENGTH,
 };
-use comet_core::stats::Summary;
 use comet_core::transport::Transport;
+use comet_stats::Summary;
 
 use crate::polynomial::{self, MAX_ORDER, Polynomial};
 use crate::roles::TEST_NODE;

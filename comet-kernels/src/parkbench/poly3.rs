@@ -28,9 +28,9 @@ use comet_core::context::Context;
 use comet_core::error::Result;
 use comet_core::kernel::{Case, Figure, Kernel, KernelError, KernelInfo, Timing, VECTOR_LENGTH};
 use comet_core::pattern;
-use comet_core::stats::Summary;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Status, Transport};
+use comet_stats::Summary;
 
 use crate::comet::echo::{self, BACK, OUT};
 use crate::parkbench::comms1::admits_pair;

@@ -21,8 +21,8 @@
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
 use comet_core::kernel::{Case, Figure, Kernel, KernelError, KernelInfo, Series};
-use comet_core::stats::Summary;
 use comet_core::transport::Transport;
+use comet_stats::Summary;
 
 use crate::algorithm::Native;
 use crate::comet::barrier::Barrier;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use comet_core::compare::Launches;
+use comet_stats::compare::Launches;
 
 use super::{Options, failures};
 use crate::record::{Clock, Point, PointStatus, Run};

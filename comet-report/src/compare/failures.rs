@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::evidence::quoted_ns;
-use super::{kernel_name, params_text};
+use super::kernel_name;
 use crate::record::{Params, Point, PointStatus};
 use crate::runs::RunRecords;
 
@@ -44,7 +44,7 @@ pub struct MissingRow {
 
 /// What a case is called, in all of its series.
 pub(super) fn case(point: &Point) -> String {
-    format!("{}/{} {}", point.suite, point.kernel, params_text(&point.params))
+    format!("{}/{} {}", point.suite, point.kernel, point.params)
 }
 
 /// The cases that fail in any of `runs`.

@@ -3,8 +3,8 @@
 //! A point has changed if its interval is beyond the margin, if that is no chance among so many
 //! points, and if its least times agree; otherwise the row says why it has not.
 
-use comet_core::compare::{Difference, Launches, Scale, Verdict, adjusted, margin};
-use comet_core::compare::{MARGIN, Method};
+use comet_stats::compare::{Difference, Launches, Scale, Verdict, adjusted, margin};
+use comet_stats::compare::{MARGIN, Method};
 use serde::Serialize;
 
 use super::evidence::Evidence;

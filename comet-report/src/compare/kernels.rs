@@ -1,10 +1,10 @@
 //! One row for each kernel: a number over all of its points, and the worst of them.
 
-use comet_core::compare::{Combined, Launches, Verdict};
-use comet_core::stats::median;
+use comet_stats::compare::{Combined, Launches, Verdict};
+use comet_stats::median;
 use serde::Serialize;
 
-use super::{PointRow, params_text};
+use super::PointRow;
 
 /// All points of one series of a kernel together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,7 +58,7 @@ fn row(points: &[(&PointRow, &Launches)]) -> Option<KernelRow> {
         high: combined.interval.map(|(_, high)| high.exp()),
         verdict: if worst.higher_is_better { verdict.reversed() } else { verdict },
         worst_ratio: worst.ratio,
-        worst_at: params_text(&worst.params),
+        worst_at: worst.params.to_string(),
     })
 }
 

@@ -10,7 +10,7 @@
 //!            render        text, Markdown, JUnit; JSON is a comparison as it is
 //! ```
 //!
-//! The mathematics is in `comet_core::compare`. One run of a file is one launch, and what a launch
+//! The mathematics is in `comet_stats::compare`. One run of a file is one launch, and what a launch
 //! says of a point is its figure to quote.
 
 mod environment;
@@ -32,10 +32,9 @@ pub use render::{RENDERERS, Renderer, find};
 
 use std::collections::BTreeSet;
 
-use comet_core::compare::{MARGIN, Verdict};
+use comet_stats::compare::{MARGIN, Verdict};
 use serde::{Serialize, Serializer};
 
-use crate::record::Params;
 use crate::runs::RunRecords;
 
 /// Name and major version of a comparison as JSON.
@@ -193,11 +192,4 @@ fn kernel_name(suite: &str, kernel: &str, variant: Option<&str>) -> String {
         Some(variant) => format!("{suite}/{kernel} {variant}"),
         None => format!("{suite}/{kernel}"),
     }
-}
-
-/// Parameters in words: `hops=1 length_bytes=8`.
-fn params_text(params: &Params) -> String {
-    let words: Vec<String> =
-        params.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    words.join(" ")
 }

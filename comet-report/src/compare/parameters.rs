@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use comet_core::stats::median;
+use comet_stats::median;
 use serde::Serialize;
 
-use super::{kernel_name, params_text};
+use super::kernel_name;
 use crate::record::{Model, Parameter, Params};
 use crate::runs::RunRecords;
 
@@ -65,7 +65,7 @@ fn by_key(runs: &[RunRecords]) -> Found<'_> {
         let parameters = model.fits.first().map_or(&[][..], |fit| &fit.parameters);
         for parameter in parameters.iter().filter(|of| NAMES.contains(&&*of.name)) {
             let kernel = kernel_name(&model.suite, &model.kernel, model.variant.as_deref());
-            let sweep = format!("{} {} {}", model.model, model.x, params_text(&model.params));
+            let sweep = format!("{} {} {}", model.model, model.x, model.params);
             found
                 .entry((kernel, sweep, parameter.name.clone()))
                 .or_default()

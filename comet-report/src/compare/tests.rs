@@ -64,8 +64,7 @@ fn long(point: &Point, factor: f64) -> f64 {
 }
 
 fn row<'a>(comparison: &'a Comparison, words: &str) -> &'a PointRow {
-    let is_row =
-        |row: &&PointRow| format!("{} {}", row.kernel, params_text(&row.params)).contains(words);
+    let is_row = |row: &&PointRow| format!("{} {}", row.kernel, row.params).contains(words);
     comparison.points.iter().find(is_row).unwrap()
 }
 

@@ -6,10 +6,10 @@ use super::curve::{Curve, curves};
 use super::law;
 use super::sources::{Kernel, Sources};
 use super::time::{is_plain, shown};
-use super::words;
 use crate::models::sweep::number;
 use crate::plot::{Axis, Figure, Mark, Quantity, Scale};
 use crate::record::{Fit, Model, Verdict};
+use crate::words;
 
 /// A figure for each kernel whose operations move bytes.
 pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {

@@ -6,9 +6,9 @@ use comet_core::definition::Definition;
 use super::curve::plotted;
 use super::samples::Sampled;
 use super::sources::Kernel;
-use super::words;
 use crate::models::sweep::quote;
 use crate::record::{Point, Quote};
+use crate::words;
 
 /// Explains a figure of the times of `kernel`; `what` says in a sentence what is plotted.
 pub(super) fn of(what: &str, kernel: &Kernel<'_>) -> String {

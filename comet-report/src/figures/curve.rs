@@ -2,10 +2,10 @@
 //! from each other.
 
 use super::sources::{Kernel, Measured};
-use super::words;
 use crate::models::sweep::{self, number};
 use crate::plot;
 use crate::record::{Point, Quality, Quote};
+use crate::words;
 
 /// The most curves of a figure, but for those of further runs: there are as many colours.
 const MAX_CURVES: usize = 8;

@@ -1,6 +1,6 @@
 //! How samples are distributed: which share of them is below each time.
 
-use comet_core::stats::{quantile, sorted};
+use comet_stats::{quantile, sorted};
 
 use super::caption;
 use super::chart::{self, figure, times};

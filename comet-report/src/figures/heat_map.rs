@@ -5,6 +5,7 @@ use crate::plot::{Body, Figure, HeatMap};
 use crate::record::{Point, Run};
 
 use super::sources::Sources;
+use crate::words;
 
 /// A figure for each message length of each source whose ranks were measured two by two.
 pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
@@ -40,7 +41,7 @@ pub(super) fn heat_map(id: &str, matrix: &PairMatrix, run: Option<&Run>) -> Figu
     let caption = format!(
         "{} from the rank of each row to that of each column, on {} ranks. Lines are borders of \
          nodes; {n_missing} of {} pairs have no value.",
-        super::time::capital(&matrix.title),
+        words::capital(&matrix.title),
         matrix.n_ranks,
         matrix.values.len(),
     );

@@ -1,6 +1,6 @@
 //! Rates over the work on each word: how much of it pays for moving the words.
 
-use comet_core::fit::{Intensity, Weights};
+use comet_stats::fit::{Intensity, Weights};
 
 use super::caption;
 use super::chart::{self, axis, figure, series_at};

@@ -3,7 +3,7 @@
 //! A model publishes no startup time that is not positive, so its lines are put through the points
 //! once more, over the ranges that the model has.
 
-use comet_core::fit::Line;
+use comet_stats::fit::Line;
 
 use super::chart::{Y, bytes};
 use super::curve::Curve;

@@ -29,7 +29,6 @@ mod scaling;
 mod sources;
 mod thesis;
 mod time;
-pub(crate) mod words;
 
 use crate::plot::{Body, Figure};
 use crate::runs::RunRecords;

@@ -4,11 +4,11 @@ use super::caption;
 use super::chart::{self, axis, figure, figure_value, series, values};
 use super::curve::{curves, evenly};
 use super::sources::{Kernel, Sources};
-use super::words;
 use crate::models::models;
 use crate::models::sweep::number;
 use crate::plot::{Axis, Figure, Quantity, Scale, Series};
 use crate::record::{Model, Point};
+use crate::words;
 
 const KERNEL: &str = "comet/overlap";
 const LENGTH: &str = "length_bytes";

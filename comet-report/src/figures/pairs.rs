@@ -1,6 +1,6 @@
 //! What several pairs of ranks move at once, and the law of a shared rate.
 
-use comet_core::fit::{MaxRate, Weights};
+use comet_stats::fit::{MaxRate, Weights};
 
 use super::bandwidth::rates;
 use super::caption;

@@ -6,9 +6,9 @@ use comet_core::sample::Sample;
 use super::chart::size;
 use super::curve::{curves, evenly};
 use super::sources::Kernel;
-use super::words;
 use crate::models::sweep::number;
 use crate::record::{Param, Point};
+use crate::words;
 
 /// Fewest samples that show a distribution.
 const MIN_SAMPLES: usize = 10;

@@ -1,16 +1,16 @@
 //! Times over numbers of ranks, with the law of growth that describes them best.
 
-use comet_core::fit::Scaling;
+use comet_stats::fit::Scaling;
 
 use super::caption;
 use super::chart::{self, axis, figure, series};
 use super::curve::{Curve, curves, evenly};
 use super::law;
 use super::sources::{Kernel, Sources};
-use super::time::{capital, label};
-use super::words;
+use super::time::label;
 use crate::models::sweep::{number, quoted_ns, real};
 use crate::plot::{Chart, Figure, Point, Scale};
+use crate::words;
 
 const RANKS: &str = "procs";
 
@@ -38,8 +38,11 @@ fn of_kernel(kernel: &Kernel<'_>) -> Figure {
     for curve in &curves {
         add_growth(&mut chart, curve);
     }
-    let what =
-        format!("{} of {} against the number of ranks", capital(label(&kernel)), kernel.name);
+    let what = format!(
+        "{} of {} against the number of ranks",
+        words::capital(label(&kernel)),
+        kernel.name
+    );
     let caption = caption::with_fits(caption::of(&what, &kernel), !chart.residuals.is_empty());
     let title = format!("{}: scaling", kernel.name);
     numbered(figure(format!("{}-scaling", kernel.id()), title, caption, chart), &kernel)

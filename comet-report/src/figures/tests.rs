@@ -141,7 +141,7 @@ fn samples_are_values_again_by_their_definitions() {
     for point in measured {
         let values = samples::values_ns(point).unwrap();
         let time = point.time_ns.as_ref().unwrap();
-        assert_eq!(comet_core::stats::median(&values), Some(time.median), "{}", point.kernel);
+        assert_eq!(comet_stats::median(&values), Some(time.median), "{}", point.kernel);
         assert_eq!(values.len(), time.n);
     }
     let mut cut = runs[0].points[1].clone();

@@ -9,10 +9,10 @@ use super::caption;
 use super::chart::{self, Y, axis, figure, series_at};
 use super::curve::curves;
 use super::sources::{Kernel, Measured, Sources};
-use super::time::capital;
 use crate::models::sweep::{number, real};
 use crate::plot::{Axis, Figure, Quantity, Scale, Series};
 use crate::record::Point;
+use crate::words;
 
 const LENGTH: &str = "length_bytes";
 const VECTOR: &str = "vector_length";
@@ -213,7 +213,7 @@ impl Entry {
             curves.iter().map(|curve| series_at(curve, |point| self.place(point), self.shows.y()));
         let drawn: Vec<Series> = drawn.collect();
         let chart = chart::chart(self.x_axis(), self.shows.axis(), drawn);
-        let what = format!("{}, against {}", capital(self.title), chart.x.label);
+        let what = format!("{}, against {}", words::capital(self.title), chart.x.label);
         let id = format!("figure-{}{}", self.number, self.part);
         let title = format!("Figure {} of the thesis: {}", self.number, self.title);
         let caption = caption::of(&what, &kernel);

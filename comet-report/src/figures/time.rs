@@ -5,6 +5,7 @@ use super::chart::{self, add_lines, axis, figure, series, size};
 use super::curve::curves;
 use super::sources::{Kernel, Sources};
 use crate::plot::{Figure, Scale};
+use crate::words;
 
 /// Classes with figures of their own.
 const ELSEWHERE: [&str; 3] = ["overlap", "contention", "compute"];
@@ -35,7 +36,8 @@ fn of_kernel(kernel: &Kernel<'_>) -> Option<Figure> {
     let drawn = curves.iter().map(|curve| series(curve, x, chart::time)).collect();
     let mut chart = chart::chart(x_axis, y_axis, drawn);
     add_lines(&mut chart, &curves, x, chart::time);
-    let what = format!("{} of {} against {}", capital(label(&kernel)), kernel.name, chart.x.label);
+    let what =
+        format!("{} of {} against {}", words::capital(label(&kernel)), kernel.name, chart.x.label);
     let caption = caption::with_fits(caption::of(&what, &kernel), !chart.residuals.is_empty());
     let title = format!("{}: {}", kernel.name, label(&kernel));
     Some(figure(format!("{}-time", kernel.id()), title, caption, chart))
@@ -50,10 +52,4 @@ pub(super) fn label(kernel: &Kernel<'_>) -> &'static str {
         Some(true) => "one-way time",
         _ => "time of an operation",
     }
-}
-
-/// `text` as the beginning of a sentence.
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

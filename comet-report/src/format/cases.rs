@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use comet_core::stats::median;
+use comet_stats::median;
 
 use crate::record::{Param, Params, Point, PointStatus, Quote, Record};
 

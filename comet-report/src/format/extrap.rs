@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use super::{Format, cases};
-use crate::record::{Param, Point, Record};
+use crate::record::{Point, Record};
 
 /// The number of ranks, in the record and for Extra-P.
 const RANKS: [&str; 2] = ["procs", "p"];
@@ -70,10 +70,7 @@ fn lasting(record: &Record) -> Option<&Point> {
 
 /// The value of `param`, where it is a number above 0.
 fn coordinate(point: &Point, param: &str) -> Option<u64> {
-    match point.params.get(param)? {
-        Param::Number(number) => Some(*number).filter(|number| *number > 0),
-        Param::Label(_) => None,
-    }
+    point.params.number(param).filter(|number| *number > 0)
 }
 
 /// All values of `param`, ascending, each once.
@@ -121,6 +118,7 @@ mod tests {
     use super::*;
     use crate::fixture::{self, Folder};
     use crate::read::read_records;
+    use crate::record::Param;
     use serde_json::Value;
 
     /// Echoes over some lengths on some numbers of ranks.

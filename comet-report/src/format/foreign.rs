@@ -162,22 +162,15 @@ fn stray(point: &Point) -> Option<String> {
     strays.next().map(|(name, value)| format!("{name}={value}"))
 }
 
-fn number(point: &Point, name: &str) -> Option<u64> {
-    match point.params.get(name)? {
-        Param::Number(number) => Some(*number),
-        Param::Label(_) => None,
-    }
-}
-
 /// Number of ranks.
 pub(super) fn procs(point: &Point) -> Option<u64> {
-    number(point, "procs")
+    point.params.number("procs")
 }
 
 /// Length of a message in bytes, or of a vector; `None` if there is neither.
 pub(super) fn size_bytes(point: &Point) -> Option<u64> {
-    let of_vector = || Some(number(point, "vector_length")?.saturating_mul(DOUBLE_BYTES));
-    number(point, "length_bytes").or_else(of_vector)
+    let of_vector = || Some(point.params.number("vector_length")?.saturating_mul(DOUBLE_BYTES));
+    point.params.number("length_bytes").or_else(of_vector)
 }
 
 /// How many operations were timed on a rank, where that is known.

@@ -192,9 +192,8 @@ fn totals(tests: &[&Test]) -> String {
 /// A line for each of `points` that has one of these statuses.
 fn lines(points: &[&Point], statuses: &[PointStatus]) -> Vec<String> {
     let line = |point: &&Point| {
-        let params = point.params.0.iter().map(|(name, value)| format!("{name}={value}"));
         let message = point.message.as_deref().unwrap_or("no reason was given");
-        format!("{}: {message}", params.collect::<Vec<_>>().join(" "))
+        format!("{}: {message}", point.params)
     };
     points.iter().filter(|point| statuses.contains(&point.status)).map(line).collect()
 }

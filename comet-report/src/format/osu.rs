@@ -17,7 +17,7 @@
 
 use std::io::{self, Write};
 
-use comet_core::stats::quantile;
+use comet_stats::quantile;
 
 use super::Format;
 use super::foreign::{self, Block, Layout, Means, or_dash, repetitions, size_bytes, two_digits};

@@ -1,6 +1,6 @@
 //! The barrier, and which rank it lets go last.
 
-use comet_core::stats::{self, Summary};
+use comet_stats::{self, Summary};
 
 use crate::pairs::times_ns;
 use crate::record::{Point, PointStatus};
@@ -19,7 +19,8 @@ pub(super) fn of(points: &[Point]) -> Option<Barrier> {
     let is_ours = |point: &&Point| point.suite == "comet" && point.kernel == "barrier";
     let is_ok = |point: &&Point| point.status == PointStatus::Ok;
     let times = times_ns(points.iter().filter(is_ours).rfind(is_ok)?);
-    let median = |(rank, times_ns): &(usize, Vec<f64>)| Some((*rank, stats::median(times_ns)?));
+    let median =
+        |(rank, times_ns): &(usize, Vec<f64>)| Some((*rank, comet_stats::median(times_ns)?));
     let medians: Vec<(usize, f64)> = times.iter().filter_map(median).collect();
     let medians_ns: Vec<f64> = medians.iter().map(|(_, median_ns)| *median_ns).collect();
     let last = medians.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));

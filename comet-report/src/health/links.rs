@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use comet_core::stats::Summary;
+use comet_stats::Summary;
 
 use super::outliers::Usual;
 use super::places::{Class, Places};

@@ -1,6 +1,6 @@
 //! Which of some values stand out, by how they lie among the others.
 
-use comet_core::stats::Summary;
+use comet_stats::Summary;
 
 /// The fewest values of which one can stand out.
 pub(super) const MIN_VALUES: usize = 5;

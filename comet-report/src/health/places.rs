@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::record::{RankEntry, Run};
+use crate::words::count;
 
 /// Where the ranks of a run are.
 #[derive(Debug)]
@@ -43,8 +44,8 @@ impl fmt::Display for Class {
         };
         match self.hops {
             None => f.write_str(nearness),
-            Some(hops) if self.nearness == Nearness::Unknown => f.write_str(&n_hops(hops)),
-            Some(hops) => write!(f, "{nearness}, {}", n_hops(hops)),
+            Some(hops) if self.nearness == Nearness::Unknown => f.write_str(&count(hops, "hop")),
+            Some(hops) => write!(f, "{nearness}, {}", count(hops, "hop")),
         }
     }
 }
@@ -111,11 +112,6 @@ fn nearness(a: &RankEntry, b: &RankEntry) -> Nearness {
         Some(_) if socket.is_some_and(|(a, b)| a == b) => Nearness::Socket,
         Some(_) => Nearness::Host,
     }
-}
-
-/// `1 hop`, `2 hops`.
-fn n_hops(hops: usize) -> String {
-    format!("{hops} hop{}", if hops == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

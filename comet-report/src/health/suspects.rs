@@ -10,8 +10,8 @@ use std::fmt;
 
 use super::links::{OfLength, Pair};
 use super::places::Places;
-use super::text::length;
 use super::work::Work;
+use crate::words::bytes;
 
 /// Something that stands out, and by what.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +93,7 @@ impl<'a> Suspects<'a> {
 
     /// Adds what the slow pairs of `of_length` have in common.
     pub(super) fn add_pairs(&mut self, of_length: &OfLength) {
-        let label = length(of_length.length_bytes);
+        let label = bytes(of_length.length_bytes);
         let ranks = self.slow_ranks(&of_length.pairs);
         let hosts = self.slow_hosts(&ranks);
         let is_of_host = |rank: &usize| self.places.host(*rank).is_some_and(|h| hosts.contains(h));

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use comet_core::rounds;
-use comet_core::stats::Summary;
+use comet_stats::Summary;
 
 use super::{Barrier, Health, OfClass, OfLength, Suspect, Work};
 use crate::format::digits;
+use crate::words::{bytes, count};
 
 /// Messages of at least this length tell a bandwidth, shorter ones a latency.
 const LONG_BYTES: u64 = 64 * 1024;
@@ -79,7 +80,7 @@ fn of_class(f: &mut fmt::Formatter<'_>, of_length: &OfLength, of_class: &OfClass
         Some(n_slow) => format!("{n_slow} of {} slow", count(one_way_ns.n, "pair")),
     };
     let length_bytes = of_length.length_bytes;
-    let names = [length(length_bytes), class.to_string()];
+    let names = [bytes(length_bytes), class.to_string()];
     if length_bytes < LONG_BYTES {
         return row(f, "latency", &names, in_us(*one_way_ns), "us", &slow);
     }
@@ -122,20 +123,4 @@ fn row(
 
 fn in_us(of: Summary) -> [f64; 3] {
     [of.min, of.median, of.max].map(|ns| ns / 1000.0)
-}
-
-/// A length in the largest unit of which it is a whole number (`8 B`, `1 MiB`).
-pub(super) fn length(length_bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-    let fits =
-        |(bits, _): &&(u64, &str)| length_bytes > 0 && length_bytes.is_multiple_of(1 << bits);
-    match UNITS.iter().find(fits) {
-        Some((bits, unit)) => format!("{} {unit}", length_bytes >> bits),
-        None => format!("{length_bytes} B"),
-    }
-}
-
-/// `1 rank`, `2 ranks`.
-fn count(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

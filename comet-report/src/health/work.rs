@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use comet_core::stats::{self, Summary};
+use comet_stats::{self, Summary};
 
 use super::outliers::{MIN_VALUES, Usual};
 use crate::pairs::times_ns;
@@ -27,13 +27,16 @@ pub struct Work {
 /// The work in `points`; a rank is slow that takes more than `factor` times the median of all.
 pub(super) fn of(points: &[Point], factor: f64) -> Option<Work> {
     let ranks = sorted_times_ns(points);
-    let medians: Vec<f64> = ranks.values().map(|sorted| stats::quantile(sorted, 0.5)).collect();
-    let tail = |sorted: &Vec<f64>| stats::quantile(sorted, 0.99) / stats::quantile(sorted, 0.5);
+    let medians: Vec<f64> =
+        ranks.values().map(|sorted| comet_stats::quantile(sorted, 0.5)).collect();
+    let tail = |sorted: &Vec<f64>| {
+        comet_stats::quantile(sorted, 0.99) / comet_stats::quantile(sorted, 0.5)
+    };
     let tails: Vec<f64> = ranks.values().map(tail).collect();
     let (medians_ns, of_tails) = (Summary::of(&medians)?, Summary::of(&tails)?);
     let usual = Usual::of(&medians, factor);
     let slow = ranks.iter().zip(&medians).filter_map(|((rank, sorted), median)| {
-        let excess = usual?.excess(*median, stats::quantile(sorted, 0.25))?;
+        let excess = usual?.excess(*median, comet_stats::quantile(sorted, 0.25))?;
         Some((*rank, excess))
     });
     let is_noisy = |tail: f64| tails.len() >= MIN_VALUES && tail > MAX_TAIL * of_tails.median;
@@ -56,7 +59,7 @@ fn sorted_times_ns(points: &[Point]) -> BTreeMap<usize, Vec<f64>> {
     }
     ranks.values_mut().for_each(|times_ns| times_ns.sort_by(f64::total_cmp));
     // A simulated machine may compute in no time.
-    ranks.retain(|_, sorted| !sorted.is_empty() && stats::quantile(sorted, 0.5) > 0.0);
+    ranks.retain(|_, sorted| !sorted.is_empty() && comet_stats::quantile(sorted, 0.5) > 0.0);
     ranks
 }
 

@@ -6,7 +6,7 @@ use super::{Origin, Surroundings};
 use crate::canonical::sha256_hex;
 use crate::fingerprint::fingerprint;
 use crate::record::{
-    Clock, Hops, Launcher, Mesh, Param, Point, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World,
+    Clock, Hops, Launcher, Mesh, Point, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World,
     timestamp,
 };
 
@@ -61,10 +61,7 @@ fn suite(origin: Origin, version: &str) -> Suite {
 
 /// As many ranks as any point had, in a row.
 fn world(points: &[Point]) -> World {
-    let procs = |point: &Point| match point.params.get("procs") {
-        Some(Param::Number(procs)) => usize::try_from(*procs).ok(),
-        _ => None,
-    };
+    let procs = |point: &Point| usize::try_from(point.params.number("procs")?).ok();
     let size = points.iter().filter_map(procs).max().unwrap_or(1);
     World {
         size,

@@ -1,6 +1,6 @@
 //! Times over sizes and distances: what one more hop costs (thesis section 5.1).
 
-use comet_core::fit::{HopLine, Rules, StoreAndForward, segments};
+use comet_stats::fit::{HopLine, Rules, StoreAndForward, segments};
 
 use super::sweep::{SIZES, groups, half_widths_us, number, real, time_us, weights};
 use super::wire::{blank, fit, parameter};

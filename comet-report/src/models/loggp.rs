@@ -1,7 +1,7 @@
 //! Trains of messages: the parameters of LogGP, from the points of `model/injection`; its formulas
-//! are in `comet_core::fit::LogGp`.
+//! are in `comet_stats::fit::LogGp`.
 
-use comet_core::fit::{Estimate, Line, LogGp, Train, TrainTimes, Weights};
+use comet_stats::fit::{Estimate, Line, LogGp, Train, TrainTimes, Weights};
 
 use super::sweep::{groups, number, parts, real, time_us};
 use super::wire::{blank, fit, parameter};

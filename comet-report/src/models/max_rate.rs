@@ -1,7 +1,7 @@
 //! Times over sizes and numbers of pairs: what one pair of ranks can move, and what all of them
 //! together (Gropp, Olson and Samfass, 2016).
 
-use comet_core::fit::MaxRate;
+use comet_stats::fit::MaxRate;
 
 use super::sweep::{groups, half_widths_us, number, parts, real, time_us, weights};
 use super::wire::{blank, fit, parameter};

@@ -10,7 +10,7 @@
 //!   overlap  the hidden share, four ways       of each case of comet/overlap
 //! ```
 //!
-//! The mathematics is in `comet_core::fit`. Times are fitted in us, so that a rate in units of size
+//! The mathematics is in `comet_stats::fit`. Times are fitted in us, so that a rate in units of size
 //! over us is one in 10^6 of them a second.
 
 mod follow;

@@ -1,7 +1,7 @@
 //! Rates over the order of a polynomial: how much work pays for moving a word (POLY1 to POLY3 of the
 //! PARKBENCH report).
 
-use comet_core::fit::{Intensity, Range, subdomain_edge};
+use comet_stats::fit::{Intensity, Range, subdomain_edge};
 
 use super::sweep::{groups, half_widths_us, number, real, time_us, weights};
 use super::wire::{blank, fit, parameter, scaled};

@@ -1,7 +1,7 @@
 //! What is hidden behind work, from the points of `comet/overlap`: four shares, as four sources
 //! define them, with intervals from the slices of the four times together.
 
-use comet_core::fit::{Estimate, Overlap, OverlapTimes};
+use comet_stats::fit::{Estimate, Overlap, OverlapTimes};
 
 use super::wire::{blank, parameter};
 use crate::record::{Model, Parameter, Point};

@@ -1,7 +1,7 @@
 //! Times over numbers of ranks: the laws of growth, each with its weight (SYNCH1 and COMMS3 of the
 //! PARKBENCH report are to be read so).
 
-use comet_core::fit::{Candidate, Range, Scaling};
+use comet_stats::fit::{Candidate, Range, Scaling};
 
 use super::sweep::{groups, number, real, time_us};
 use super::wire::{blank, fit, parameter};

@@ -5,7 +5,7 @@
 //! always stand together. The size is what an operation moves, where the point says so: then r∞ is
 //! the rate of all bytes, as COMMS3 wants it, and n½ is also given for the length of one message.
 
-use comet_core::fit::{Line, Marks, Rules, Segment, Weights, breaks, segments, segments_at};
+use comet_stats::fit::{Line, Marks, Rules, Segment, Weights, breaks, segments, segments_at};
 
 use super::sweep::{SIZES, groups, half_widths_us, number, real, time_us, weights};
 use super::wire::{blank, fit, parameter, scaled};
@@ -142,7 +142,7 @@ impl Sweep<'_> {
     /// The breakpoints between the segments that the points show.
     fn searched(&self, found: &[Segment]) -> Vec<Breakpoint> {
         let breaks = breaks(self.pairs, found, &Rules::default(), SEED).unwrap_or_default();
-        let wire = |found: comet_core::fit::Break| Breakpoint {
+        let wire = |found: comet_stats::fit::Break| Breakpoint {
             at: found.above,
             how: BreakpointSource::Searched,
             low: Some(found.range.low),

@@ -1,6 +1,6 @@
 //! Sweeps: which points belong together, and what they are fitted with.
 
-use comet_core::fit::Weights;
+use comet_stats::fit::Weights;
 
 use crate::record::{Param, Params, Point, PointStatus, Quote};
 
@@ -37,10 +37,7 @@ pub(super) fn without(params: &Params, free: &[&str]) -> Params {
 
 /// The number that `point` has for the parameter `name`.
 pub(crate) fn number(point: &Point, name: &str) -> Option<u64> {
-    match point.params.get(name)? {
-        Param::Number(number) => Some(*number),
-        Param::Label(_) => None,
-    }
+    point.params.number(name)
 }
 
 /// `number` as the fits take it.

@@ -1,6 +1,6 @@
 //! Fits of the core as they stand in the record: plain numbers with names and units.
 
-use comet_core::fit::{self, Range};
+use comet_stats::fit::{self, Range};
 
 use crate::record::{Fit, FitQuality, Model, Parameter, Point, Verdict};
 

@@ -299,7 +299,7 @@ fn of_heat_map(map: &HeatMap, [width, height]: [usize; 2], letters: Letters) -> 
         let pairs = (row..(row + per_cell).min(n)).flat_map(of_row);
         let values: Vec<f64> =
             pairs.filter_map(|pair| map.values.get(pair).copied().flatten()).collect();
-        comet_core::stats::median(&values).map_or(' ', shade)
+        comet_stats::median(&values).map_or(' ', shade)
     };
     let line = |row: usize| (0..n).step_by(per_cell).flat_map(|col| [cell(row, col); 2]).collect();
     let mut lines: Vec<String> = (0..n).step_by(per_cell).map(line).collect();

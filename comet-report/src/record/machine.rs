@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A class of equal nodes; what the system does not tell is `null`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Machine {
     /// Name of the class within this run (`m0`).
     pub id: String,
@@ -48,7 +48,8 @@ pub struct Machine {
 }
 
 /// Processor of a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// Vendor (`GenuineIntel`).
     pub vendor: Option<String>,
@@ -87,7 +88,8 @@ pub struct Cpu {
 }
 
 /// One cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cache {
     /// Level, from 1.
     pub level: u32,
@@ -103,7 +105,8 @@ pub struct Cache {
 }
 
 /// Operating system of a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Os {
     /// Id of the distribution (`debian`).
     pub id: Option<String>,
@@ -114,7 +117,8 @@ pub struct Os {
 }
 
 /// Settings of a node's system that change times.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Settings {
     /// Transparent huge pages (`always`, `madvise`, `never`).
     pub thp: Option<String>,
@@ -135,7 +139,8 @@ pub struct Settings {
 }
 
 /// What decides about the frequency of CPU 0, and where it rests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Frequency {
     /// Driver that sets the frequency (`intel_pstate`, `acpi-cpufreq`).
     pub driver: Option<String>,
@@ -154,7 +159,8 @@ pub struct Frequency {
 }
 
 /// One state in which a processor rests; the deeper, the longer it takes to wake.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IdleState {
     /// Its name (`C1E`).
     pub name: String,
@@ -163,7 +169,8 @@ pub struct IdleState {
 }
 
 /// Memory, and how it is given out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Memory {
     /// What programs could have had before the run, in bytes.
     pub available_bytes: Option<u64>,
@@ -180,7 +187,8 @@ pub struct Memory {
 }
 
 /// One NUMA node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NumaNode {
     /// Its number.
     pub node: usize,
@@ -193,7 +201,8 @@ pub struct NumaNode {
 }
 
 /// How the kernel was built and started.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Kernel {
     /// Its build (`#1 SMP PREEMPT_DYNAMIC …`).
     pub build: Option<String>,
@@ -216,7 +225,8 @@ pub struct Kernel {
 }
 
 /// The kernel's clocks, beside the clock source in the settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clocks {
     /// Clock sources to choose from (`tsc hpet acpi_pm`).
     pub available: Option<String>,
@@ -227,7 +237,8 @@ pub struct Clocks {
 }
 
 /// Container and virtual machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Container {
     /// CPUs that the control group grants.
     pub cpuset: Option<String>,
@@ -240,7 +251,8 @@ pub struct Container {
 }
 
 /// A network interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interface {
     /// Its name (`eth0`).
     pub name: String,
@@ -255,7 +267,8 @@ pub struct Interface {
 }
 
 /// A port of an InfiniBand adapter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InfinibandPort {
     /// The adapter (`mlx5_0`).
     pub device: String,

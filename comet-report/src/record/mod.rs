@@ -27,7 +27,6 @@ pub use run::{
     Clock, ClockGaps, Hops, Launcher, Mesh, Noise, RankEntry, Run, Suite, Transport, World,
 };
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name and major version of the format; a changed meaning raises the number.
@@ -36,7 +35,8 @@ pub const SCHEMA: &str = "comet.record/1";
 pub const SCHEMA_MINOR: u32 = 4;
 
 /// One line of a result file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Record {
     /// What is needed to understand and to repeat the run.
@@ -52,7 +52,8 @@ pub enum Record {
 }
 
 /// Something worth knowing that is no measurement: a warning about the machine, a lost rank.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Event {
     /// Id of the run, or `null` if it died before it wrote one.
     pub run_id: Option<String>,
@@ -71,7 +72,8 @@ pub struct Event {
 }
 
 /// How bad an event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Good to know.
@@ -95,7 +97,8 @@ impl Level {
 }
 
 /// The last line of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct End {
     /// Id of the run, or `null` if it died before it wrote one.
     pub run_id: Option<String>,
@@ -114,7 +117,8 @@ pub struct End {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum EndStatus {
     /// It went through its whole plan; single points may have failed.
@@ -138,7 +142,8 @@ impl EndStatus {
 }
 
 /// How many points of each kind a run wrote.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointCounts {
     /// Points with numbers.
     pub ok: usize,

@@ -2,13 +2,13 @@
 //!
 //! A model follows from points before it, and can be made from them again; since minor version 2.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Params;
 
 /// The laws that were fitted to the points of one sweep: equal in all but the swept parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Model {
     /// Id of the run; of the last one, if the sweep is over several.
     pub run_id: String,
@@ -41,7 +41,8 @@ pub struct Model {
 }
 
 /// One law over one range.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Fit {
     /// Its name: `line` (robust, over all points), `segment` (robust, over some),
     /// `parkbench_ols` (all points count the same), or that of the law.
@@ -59,7 +60,8 @@ pub struct Fit {
 }
 
 /// A number that was fitted or read off, with its 95 % interval.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Parameter {
     /// Its name (`r_inf`).
     pub name: String,
@@ -74,7 +76,8 @@ pub struct Parameter {
 }
 
 /// How well a law describes its points; errors are relative to the times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FitQuality {
     /// Number of points.
     pub n_points: usize,
@@ -97,7 +100,8 @@ pub struct FitQuality {
 }
 
 /// What a fit may be used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It describes the points.
@@ -121,7 +125,8 @@ impl Verdict {
 }
 
 /// Where one segment ends and the next one starts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Breakpoint {
     /// The largest size of the lower segment.
     pub at: f64,
@@ -134,7 +139,8 @@ pub struct Breakpoint {
 }
 
 /// Who found a breakpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum BreakpointSource {
     /// The user (PARKBENCH report, COMMS1: a breakpoint may be read in).

@@ -1,10 +1,7 @@
 //! Parameters of a point: an object whose entries keep the kernel's order.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -19,10 +16,28 @@ impl Params {
     pub fn get(&self, name: &str) -> Option<&Param> {
         self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value)
     }
+
+    /// The value of `name`, if there is one and it is a number.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<u64> {
+        match self.get(name)? {
+            Param::Number(number) => Some(*number),
+            Param::Label(_) => None,
+        }
+    }
+}
+
+/// All of them in a line: `hops=1 length_bytes=8`.
+impl fmt::Display for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = self.0.iter().map(|(name, value)| format!("{name}={value}"));
+        f.write_str(&words.collect::<Vec<_>>().join(" "))
+    }
 }
 
 /// Value of one parameter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Param {
     /// A number, in the unit that the parameter's name says.
@@ -71,13 +86,14 @@ impl<'de> Visitor<'de> for Entries {
     }
 }
 
-impl JsonSchema for Params {
-    fn schema_name() -> Cow<'static, str> {
+#[cfg(test)]
+impl schemars::JsonSchema for Params {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Params".into()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        BTreeMap::<String, Param>::json_schema(generator)
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        std::collections::BTreeMap::<String, Param>::json_schema(generator)
     }
 }
 
@@ -92,6 +108,8 @@ mod tests {
         assert_eq!(params.get("direction"), Some(&Param::Label("row".into())));
         assert_eq!(params.get("length_bytes"), Some(&Param::Number(8)));
         assert_eq!(params.get("bytes"), None);
+        assert_eq!((params.number("hops"), params.number("direction")), (Some(1), None));
+        assert_eq!(params.to_string(), "hops=1 direction=row length_bytes=8");
         assert_eq!(serde_json::to_string(&params).unwrap(), text);
     }
 }

@@ -1,13 +1,13 @@
 //! Wire types of a `point` line: one series of one case.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Params, Quality};
 
 /// One series of one case; or a case without numbers, whose `variant` is `null` because it stands
 /// for all series.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Point {
     /// Id of the run, so that single lines can be traced.
     pub run_id: String,
@@ -75,7 +75,8 @@ pub struct Point {
 }
 
 /// What a number is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Value {
     /// What it is the time of (`one_way_time`, `op_time`).
     pub quantity: String,
@@ -94,7 +95,8 @@ pub struct Value {
 }
 
 /// Which ranks a value stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RankStat {
     /// The test node.
@@ -121,7 +123,8 @@ impl RankStat {
 }
 
 /// Which statistic is the figure to quote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Quote {
     /// The median.
@@ -151,7 +154,8 @@ impl Quote {
 }
 
 /// How a point was to be measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Samples per slice.
     pub samples_per_round: u32,
@@ -179,7 +183,8 @@ pub struct Plan {
 }
 
 /// What comes before each sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleSync {
     /// Nothing.
@@ -208,7 +213,8 @@ impl SampleSync {
 }
 
 /// How often a point was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reps {
     /// Samples.
     pub n: usize,
@@ -221,7 +227,8 @@ pub struct Reps {
 }
 
 /// A summary, in the unit that the name of its field says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Number of values.
     pub n: usize,
@@ -258,7 +265,8 @@ pub struct Summary {
 }
 
 /// Medians of the ranks that sampled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RanksNs {
     /// That of the fastest rank.
     pub min: f64,
@@ -273,7 +281,8 @@ pub struct RanksNs {
 }
 
 /// Rates that follow from a time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rate {
     /// Bytes per second.
     pub bytes_per_s: f64,
@@ -282,7 +291,8 @@ pub struct Rate {
 }
 
 /// Every interval that was measured: whole samples, not divided by anything.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Samples {
     /// `ns`.
     pub unit: String,
@@ -301,14 +311,16 @@ pub struct Samples {
 }
 
 /// Whether the data arrived.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Check {
     /// Outcome of the verification.
     pub status: CheckStatus,
 }
 
 /// Outcome of a verification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CheckStatus {
     /// All data was right.
@@ -332,7 +344,8 @@ impl CheckStatus {
 }
 
 /// A number that follows from the series of one case together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Figure {
     /// Name with unit.
     pub name: String,
@@ -343,7 +356,8 @@ pub struct Figure {
 }
 
 /// What became of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PointStatus {
     /// Verified and measured.

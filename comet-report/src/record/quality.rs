@@ -1,12 +1,12 @@
 //! Wire types of how good a point is: its slices, its interval, and what disturbed it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Summary;
 
 /// How good a point is. All times are in nanoseconds for one operation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Quality {
     /// Median of each slice, a visit of the case, in time order.
     pub slice_medians_ns: Vec<f64>,
@@ -67,7 +67,8 @@ pub struct Quality {
 }
 
 /// What measuring adds to one operation, in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Overhead {
     /// Share of an empty interval.
     pub clock: f64,
@@ -76,7 +77,8 @@ pub struct Overhead {
 }
 
 /// An interval of confidence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Lower end.
     pub low: f64,

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Machine;
 
 /// What is needed to understand and to repeat a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
     /// `comet.record/1`.
     pub schema: String,
@@ -58,7 +58,8 @@ pub struct Run {
 }
 
 /// The program that measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Suite {
     /// `comet`.
     pub name: String,
@@ -107,7 +108,8 @@ impl Suite {
 }
 
 /// What moves the messages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transport {
     /// Name of the backend (`shm`).
     pub backend: String,
@@ -126,7 +128,8 @@ impl Transport {
 }
 
 /// What the ranks were started with.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Launcher {
     /// The program outside that started the ranks (`Open MPI's mpirun`); `null` if CoMet started
     /// them itself. Since minor version 1.
@@ -138,7 +141,8 @@ pub struct Launcher {
 }
 
 /// The ranks and how they are connected.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct World {
     /// Number of ranks.
     pub size: usize,
@@ -155,7 +159,8 @@ pub struct World {
 }
 
 /// Where one rank runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RankEntry {
     /// The rank.
     pub rank: usize,
@@ -182,7 +187,8 @@ pub struct RankEntry {
 }
 
 /// The processor mesh.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Mesh {
     /// Number of rows.
     pub rows: usize,
@@ -195,7 +201,8 @@ pub struct Mesh {
 }
 
 /// The distances between ranks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hops {
     /// Where they come from: `hypercube`, `flat`, `torus`, `fattree` or `table`.
     pub metric: String,
@@ -208,7 +215,8 @@ pub struct Hops {
 }
 
 /// The clock that all times come from, as calibrated on rank 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clock {
     /// Name of the clock (`CLOCK_MONOTONIC`).
     pub source: String,
@@ -245,7 +253,8 @@ pub struct Clock {
 }
 
 /// What lies between consecutive readings of a clock: how quiet the system is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClockGaps {
     /// How many gaps there are.
     pub n: u64,
@@ -263,7 +272,8 @@ pub struct ClockGaps {
 
 /// How busy the machine and the first rank's process have been until now; what a run did is the
 /// difference of two.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Noise {
     /// Average number of runnable tasks over 1, 5 and 15 minutes.
     pub loadavg: [f64; 3],

@@ -91,16 +91,6 @@ pub(super) fn bytes(n_bytes: u64) -> String {
     format!("{text} {}", UNITS[unit])
 }
 
-/// A size in the largest binary unit in which it is whole (`4097 B`, `4 MiB`).
-pub(super) fn exact_bytes(n_bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let is_whole = |(size, _): &&(u64, &str)| n_bytes > 0 && n_bytes.is_multiple_of(*size);
-    match UNITS.iter().find(is_whole) {
-        Some((size, unit)) => format!("{} {unit}", n_bytes / size),
-        None => format!("{n_bytes} B"),
-    }
-}
-
 /// `count` and the noun that goes with it.
 pub(super) fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
@@ -154,7 +144,6 @@ mod tests {
         check(32 << 10, "32 KiB");
         check(1536, "1.5 KiB");
         check(25_276_514_304, "23.5 GiB");
-        assert_eq!([0, 4096, 4097].map(exact_bytes), ["0 B", "4 KiB", "4097 B"]);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //! their own.
 
 use super::html::{Html, details, element, row, table, tag};
-use super::number::{NONE, Unit, counted, exact_bytes, or_none, time};
+use super::number::{NONE, Unit, counted, or_none, time};
 use super::{Content, Section};
 use crate::format::number;
 use crate::record::{Fit, Model, Param, Parameter, Params, Point, Verdict};
+use crate::words::bytes;
 
 /// Digits of a parameter, and of the ends of its interval.
 const DIGITS: usize = 4;
@@ -271,7 +272,7 @@ fn extent(model: &Model, fit: &Fit) -> String {
 fn size(value: f64, unit: &str) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is whole")]
     if unit == "B" && value >= 0.0 && value.fract() == 0.0 {
-        return exact_bytes(value as u64);
+        return bytes(value as u64);
     }
     number(value, SIZE_DIGITS)
 }

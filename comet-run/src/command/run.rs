@@ -10,13 +10,13 @@ use anyhow::Context as _;
 use comet_core::definition::Definition;
 use comet_core::driver::Settings;
 use comet_core::kernel::KernelInfo;
-use comet_core::refine;
 use comet_core::sync::Sync;
 use comet_report::abandoned::{Death, close_abandoned};
 use comet_report::environment::{Environment, noise};
 use comet_report::format;
 use comet_report::record::{Suite, Transport};
 use comet_report::recorder::{RunDescription, new_run_id};
+use comet_stats::refine;
 use serde_json::{Value, json};
 
 use super::{Joined, Prepared};

@@ -1,8 +1,8 @@
 //! Comparisons of simulated launches: each has noise of its own, and the truth is in the machine.
 
-use comet_core::compare::{Launches, MARGIN, Verdict, adjusted};
 use comet_core::kernel::Case;
 use comet_sim::machine::{Machine, NoiseSource};
+use comet_stats::compare::{Launches, MARGIN, Verdict, adjusted};
 
 use super::bench::{Bench, machine, settings};
 

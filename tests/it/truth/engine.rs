@@ -6,9 +6,9 @@ use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
 use comet_core::event::Measurement;
 use comet_core::kernel::{Case, LENGTH_BYTES, Profile};
-use comet_core::refine::Rule;
 use comet_core::sync::{Skew, Sync};
 use comet_sim::machine::{Delay, Machine, NoiseSource};
+use comet_stats::refine::Rule;
 
 use super::bench::{Bench, settings};
 use super::draws::Draws;

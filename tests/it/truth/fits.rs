@@ -5,9 +5,9 @@ use std::iter::successors;
 
 use comet_core::driver::Settings;
 use comet_core::event::Measurement;
-use comet_core::fit::{HopLine, Line, Rules, Weights, segments};
 use comet_core::kernel::{Case, HOPS, LENGTH_BYTES};
 use comet_sim::machine::{Machine, NoiseSource};
+use comet_stats::fit::{HopLine, Line, Rules, Weights, segments};
 
 use super::bench::{Bench, settings};
 use super::machines;

@@ -13,8 +13,8 @@ use crate::kernel::{
 };
 use crate::local::{self, Local};
 use crate::pattern;
-use crate::stats::Summary;
 use crate::transport::{Source, Tag, Transport};
+use comet_stats::Summary;
 
 const SEED: u64 = 7;
 

@@ -1,11 +1,11 @@
 //! A comparison as JUnit XML, which continuous integration shows as tests: a suite for each kernel,
 //! a test for each point. What is slower or fails is a failure, what nobody can tell is skipped.
 
-use comet_core::compare::Verdict;
+use comet_stats::compare::Verdict;
 
 use super::Renderer;
 use super::sections::change;
-use crate::compare::{Comparison, FailureRow, MissingRow, PointRow, params_text};
+use crate::compare::{Comparison, FailureRow, MissingRow, PointRow};
 use crate::xml::attribute;
 
 /// JUnit XML.
@@ -61,7 +61,7 @@ fn of_point(row: &PointRow, is_advisory: bool) -> Test {
         Verdict::Inconclusive => Outcome::Skipped(row.why.clone().unwrap_or_default()),
         Verdict::Faster | Verdict::Same => Outcome::Passed,
     };
-    Test { kernel: row.kernel.clone(), name: params_text(&row.params), outcome }
+    Test { kernel: row.kernel.clone(), name: row.params.to_string(), outcome }
 }
 
 fn of_failure(row: &FailureRow) -> Test {
@@ -71,13 +71,13 @@ fn of_failure(row: &FailureRow) -> Test {
     } else {
         Outcome::Skipped(format!("{}, and not only in the new runs: {message}", row.status))
     };
-    Test { kernel: row.kernel.clone(), name: params_text(&row.params), outcome }
+    Test { kernel: row.kernel.clone(), name: row.params.to_string(), outcome }
 }
 
 fn of_missing(row: &MissingRow) -> Test {
     let why = row.message.as_ref().map_or(String::new(), |message| format!(" ({message})"));
     let outcome = Outcome::Skipped(format!("not measured in the {} runs{why}", row.missing_in));
-    Test { kernel: row.kernel.clone(), name: params_text(&row.params), outcome }
+    Test { kernel: row.kernel.clone(), name: row.params.to_string(), outcome }
 }
 
 fn suite(kernel: &str, tests: &[Test]) -> String {

@@ -3,6 +3,7 @@
 use super::Renderer;
 use super::sections::{Section, sections};
 use crate::compare::Comparison;
+use crate::words::capital;
 
 /// Markdown.
 pub(super) struct Markdown;
@@ -21,7 +22,7 @@ impl Renderer for Markdown {
 fn block(section: &Section) -> String {
     let mut text = String::new();
     if !section.title.is_empty() {
-        text += &format!("### {}\n\n", capitalised(&section.title));
+        text += &format!("### {}\n\n", capital(&section.title));
     }
     for (index, row) in section.table.iter().enumerate() {
         text += &line(row);
@@ -54,11 +55,6 @@ fn escaped(text: &str) -> String {
         escaped.push(if c.is_control() { ' ' } else { c });
     }
     escaped
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]

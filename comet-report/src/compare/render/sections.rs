@@ -1,11 +1,10 @@
 //! What people are told about a comparison, in the order of its weight: tables and sentences that
 //! text and Markdown set in their own ways.
 
-use comet_core::compare::Verdict;
+use comet_stats::compare::Verdict;
 
 use crate::compare::{
     Change, Comparison, FailureRow, KernelRow, MissingRow, ParameterRow, PointRow, Spread,
-    params_text,
 };
 
 /// Most rows or sentences of a kind; JSON has all of them.
@@ -85,7 +84,7 @@ fn point(row: &PointRow) -> Vec<String> {
         us(row.base_ns),
         us(row.new_ns),
         row.q.map_or("-".into(), |q| format!("{q:.2e}")),
-        format!("{} {}", row.kernel, params_text(&row.params)),
+        format!("{} {}", row.kernel, row.params),
         note,
     ]
 }
@@ -93,12 +92,12 @@ fn point(row: &PointRow) -> Vec<String> {
 fn failure(row: &FailureRow) -> String {
     let message = row.message.as_deref().unwrap_or("no reason is given");
     let base = if row.is_regression { "; the base measured it" } else { "" };
-    format!("{} {}: {}: {message}{base}", row.kernel, params_text(&row.params), row.status)
+    format!("{} {}: {}: {message}{base}", row.kernel, row.params, row.status)
 }
 
 fn missing(row: &MissingRow) -> String {
     let reason = row.message.as_deref().unwrap_or("not measured");
-    let (kernel, params) = (&row.kernel, params_text(&row.params));
+    let (kernel, params) = (&row.kernel, &row.params);
     format!("{kernel} {params}: not in the {} runs: {reason}", row.missing_in)
 }
 
@@ -134,7 +133,7 @@ fn parameter(row: &ParameterRow) -> Vec<String> {
         spread(row.base),
         spread(row.new),
         row.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}")),
-        format!("{} {}", row.kernel, params_text(&row.params)),
+        format!("{} {}", row.kernel, row.params),
     ]
 }
 

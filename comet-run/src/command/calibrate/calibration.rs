@@ -1,8 +1,8 @@
 //! From measured times to the parameters of a machine: fits, and what each of them rests on.
 
 use anyhow::Context as _;
-use comet_core::fit::{Line, Rules, Segment, Weights, segments};
-use comet_core::stats::{quantile, sorted};
+use comet_stats::fit::{Line, Rules, Segment, Weights, segments};
+use comet_stats::{quantile, sorted};
 
 use super::readings::{Key, Reading, Readings};
 

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use comet_core::event::{Event, Listener, Measurement};
 use comet_core::kernel::{Axis, Case, HOPS, KernelInfo, LENGTH_BYTES, Profile, VECTOR_LENGTH};
-use comet_core::stats::{quantile, sorted};
 use comet_core::topology::Topology;
 use comet_report::read::read_records;
-use comet_report::record::{Param, Point, Record};
+use comet_report::record::{Point, Record};
+use comet_stats::{quantile, sorted};
 
 use crate::catalogue;
 use crate::exit;
@@ -177,10 +177,7 @@ fn joined(of_launches: impl Iterator<Item = Reading>) -> Vec<Reading> {
 
 /// The reading that a point of a result file holds, if it has numbers.
 fn of_point(point: &Point) -> Option<Reading> {
-    let number = |axis: &Axis| match point.params.get(axis.name)? {
-        Param::Number(number) => Some(*number),
-        Param::Label(_) => None,
-    };
+    let number = |axis: &Axis| point.params.number(axis.name);
     let time = point.time_ns.as_ref()?;
     let key = Key {
         kernel: format!("{}/{}", point.suite, point.kernel),

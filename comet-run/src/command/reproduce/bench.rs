@@ -8,11 +8,11 @@ use comet_core::context::Context;
 use comet_core::driver::Settings;
 use comet_core::event::{Event, Listener, Measurement};
 use comet_core::kernel::{Axis, Case, Figure, Kernel, KernelError, KernelInfo, Profile};
-use comet_core::stats::Summary;
 use comet_core::sweep;
 use comet_core::topology::Topology;
 use comet_sim::Sim;
 use comet_sim::machine::{Machine, MachineFile, NoiseSource, Shape};
+use comet_stats::Summary;
 
 use crate::catalogue;
 use crate::command::simulated;

@@ -1,6 +1,6 @@
 //! A claim: what the thesis says about a figure, and what was regenerated.
 
-use comet_core::fit::{Line, Parabola, Weights};
+use comet_stats::fit::{Line, Parabola, Weights};
 
 /// How the thesis fitted its lines: least squares, in which all points count the same (section
 /// 5.1).

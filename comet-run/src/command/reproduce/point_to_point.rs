@@ -2,8 +2,8 @@
 
 use std::ops::{RangeFrom, RangeToInclusive};
 
-use comet_core::fit::{HopLine, Line, Marks, Rules, segments, size_at_rate};
 use comet_core::kernel::{HOPS, LENGTH_BYTES};
+use comet_stats::fit::{HopLine, Line, Marks, Rules, segments, size_at_rate};
 
 use super::Findings;
 use super::bench::{Bench, N_RANKS, at, points};

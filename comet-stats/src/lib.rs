@@ -1,18 +1,28 @@
-//! Statistics of samples: order statistics first, the mean beside them.
+//! Statistics, fits, refinement and comparison of measured values: numbers in, numbers out.
 //!
 //! ```text
-//!   Summary       what a list of values looks like
-//!   Interval      where the true median or quantile lies, from the slices of a run
-//!   steady_from   how much of a series is warm-up
-//!   Diagnosis     what the samples tell about the run: memory, regimes, drift, outliers
-//!   Trimmed       the mean of the middle, for the rules of SKaMPI
+//!   Summary       order statistics of a list of values, and the mean beside them
+//!   Interval      confidence interval of a median or quantile, from the slices of a run
+//!   steady_from   length of the warm-up at the head of a series
+//!   Diagnosis     autocorrelation, regimes, drift and outliers of samples
+//!   Trimmed       mean of the middle half, for the rules of SKaMPI
+//!   fit           laws of measured times: Hockney lines, segments, LogGP, max-rate, scaling in P
+//!   refine        choice of the next length of a sweep
+//!   compare       differences between groups of launches
 //! ```
 //!
-//! A slice is a series of samples that were taken one after the other; the slices of a point are
-//! spread over the run. Samples of one slice depend on each other, slices hardly do.
+//! A slice is a series of consecutive samples; the slices of a point are spread over the run.
+//! Samples of one slice are correlated, slices hardly are.
+//!
+//! This crate names no other crate of the workspace and does no input or output.
+#![forbid(unsafe_code)]
 
+pub mod compare;
 mod diagnosis;
+pub mod fit;
 mod interval;
+mod real;
+pub mod refine;
 mod trimmed;
 #[cfg(test)]
 pub(crate) mod truth;
@@ -20,11 +30,12 @@ mod warm_up;
 
 pub use diagnosis::Diagnosis;
 pub use interval::{Interval, Method};
+pub use real::real;
 pub use trimmed::Trimmed;
 pub use warm_up::{WarmUp, steady_from};
 
 /// Fewest slices that say how slices differ.
-pub(crate) const MIN_SLICES: usize = 5;
+pub const MIN_SLICES: usize = 5;
 /// Fewest values that have a 99.9th percentile: ten of them are beyond it.
 const MIN_FOR_P999: usize = 10_000;
 
@@ -128,8 +139,9 @@ fn not_empty<'a>(slices: &[&'a [f64]]) -> Vec<&'a [f64]> {
 }
 
 /// Arithmetic mean of at least one value.
+#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
-pub(crate) fn mean(values: &[f64]) -> f64 {
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 

@@ -29,7 +29,7 @@ pub use discovery::adjusted;
 pub use margin::{MARGIN, Scale, Verdict, margin};
 pub use signed_rank::signed_rank_p;
 
-use crate::stats::{mean, variance};
+use crate::{mean, variance};
 
 /// What the launches say of one point: natural logarithms of their values, in the order in which
 /// they were launched.

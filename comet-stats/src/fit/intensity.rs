@@ -88,7 +88,7 @@ impl Intensity {
 /// received: `f = operations · m / (4 d)`.
 ///
 /// ```
-/// use comet_core::fit::subdomain_edge;
+/// use comet_stats::fit::subdomain_edge;
 /// assert_eq!(subdomain_edge(100.0, 2, 5.0), 160.0);
 /// assert_eq!(subdomain_edge(100.0, 3, 5.0), 240.0);
 /// ```

@@ -7,7 +7,7 @@ use oorandom::Rand64;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::Range;
-use crate::stats::{self, MIN_SLICES, quantile, sorted};
+use crate::{MIN_SLICES, quantile, sorted};
 
 /// How often slices are drawn anew.
 const N_RESAMPLES: usize = 1000;
@@ -50,7 +50,7 @@ pub(super) fn middle(values: &[f64]) -> Range {
 
 /// The median of values, of which there must be one.
 pub(super) fn median(values: &[f64]) -> f64 {
-    stats::median(values).expect("fits are of values that there are")
+    crate::median(values).expect("fits are of values that there are")
 }
 
 /// A value with a normal distribution of mean 0 and standard deviation 1.

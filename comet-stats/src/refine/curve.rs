@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Limits, Reading, Step};
-use crate::real::real;
+use crate::real;
 
 /// Half widths of a 95 % interval in one standard error.
 const QUANTILE: f64 = 1.96;

@@ -31,13 +31,13 @@ impl Line {
     /// The robust line through `points`, pairs of a size and a time: the default for measurements.
     ///
     /// ```
-    /// use comet_core::fit::{Line, Weights};
+    /// use comet_stats::fit::{Line, Weights};
     /// let times = [79.0, 84.0, 89.0, 99.0, 119.0, 239.0, 239.0, 399.0];
     /// let sizes = [0.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
     /// let points: Vec<_> = sizes.into_iter().zip(times).collect();
     /// let line = Line::fit_robust(&points, Weights::Relative)?;
     /// assert!((line.t0 - 79.0).abs() < 0.1, "the time for 128 bytes was disturbed");
-    /// # Ok::<(), comet_core::fit::FitError>(())
+    /// # Ok::<(), comet_stats::fit::FitError>(())
     /// ```
     ///
     /// # Errors

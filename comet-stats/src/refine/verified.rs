@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::curve::{Curve, Segment, on_line};
 use super::{Reading, Step, paper};
-use crate::real::real;
+use crate::real;
 
 /// Standard errors within which a difference is taken for noise.
 pub(super) const Z: f64 = 2.0;

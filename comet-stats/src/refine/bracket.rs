@@ -15,7 +15,7 @@ use super::curve::{Curve, Segment};
 use super::verified::Z;
 use super::{Reading, Step};
 use crate::fit::{Line, Rules, Weights, segments};
-use crate::real::real;
+use crate::real;
 
 /// The least relative jump of the time at a switch; less is a change of slope.
 const MIN_JUMP: f64 = 0.05;

@@ -3,7 +3,7 @@
 //! A confidence interval promises something only if the slices are draws from one distribution.
 //! These are the signs that they are not; none of them removes a sample.
 
-use super::{MIN_SLICES, mean, not_empty, quantile, sorted, variance};
+use crate::{MIN_SLICES, mean, not_empty, quantile, sorted, variance};
 
 /// Standard deviations of a normal distribution in its median absolute deviation.
 const DEVIATIONS_PER_MAD: f64 = 1.4826;

@@ -5,7 +5,7 @@
 //! 71 % of cases instead of 95 % (32 normal values, simulated). Tukey and McLaughlin's (Sankhya A
 //! 25, 1963), from the Winsorised values, gives 94 %.
 
-use super::{mean, sorted, variance};
+use crate::{mean, sorted, variance};
 
 /// Mean of the middle of some values, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]

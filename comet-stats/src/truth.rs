@@ -1,7 +1,7 @@
 //! Statistics against planted truth: what intervals and diagnoses promise, over many seeded runs.
 //!
 //! The true median of every series is 1. Coverages and rates are shares of [`n_trials`] runs; a
-//! longer look is `COMET_TRUTH_SEEDS=5000 cargo test -p comet-core stats::truth`.
+//! longer look is `COMET_TRUTH_SEEDS=5000 cargo test -p comet-stats truth`.
 
 use std::env;
 

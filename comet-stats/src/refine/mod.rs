@@ -116,7 +116,7 @@ impl Rule {
 /// A refinement under way.
 ///
 /// ```
-/// use comet_core::refine::{Limits, Reading, Refiner, Rule, Step};
+/// use comet_stats::refine::{Limits, Reading, Refiner, Rule, Step};
 /// let mut refiner = Refiner::new(Rule::Auto, Limits::default(), &[1, 64, 4096]);
 /// let mut readings: Vec<Reading> = Vec::new();
 /// while let Step::Measure(size) = refiner.next(&readings) {

@@ -9,7 +9,7 @@
 use oorandom::Rand64;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
-use super::{MIN_SLICES, mean, not_empty, quantile, sorted, variance};
+use crate::{MIN_SLICES, mean, not_empty, quantile, sorted, variance};
 
 /// Confidence level of all intervals.
 const LEVEL: f64 = 0.95;

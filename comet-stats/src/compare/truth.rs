@@ -8,7 +8,7 @@ use oorandom::Rand64;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{Launches, MARGIN, Verdict, adjusted};
-use crate::stats::mean;
+use crate::mean;
 
 /// Comparisons of each test, unless the environment says otherwise.
 const N_TRIALS: u32 = 1000;

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-use crate::stats::{mean, variance};
+use crate::{mean, variance};
 
 /// Confidence level of all intervals.
 const LEVEL: f64 = 0.95;

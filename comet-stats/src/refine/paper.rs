@@ -5,7 +5,7 @@
 //! segment, divides at the arithmetic mean, and ends at twice the points of the start.
 
 use super::curve::{Curve, Segment, nearest_multiple, on_line};
-use crate::real::real;
+use crate::real;
 
 /// The key of a segment that is to be divided; `None` if it is good enough.
 pub(super) fn wants(segment: &Segment, curve: &Curve<'_>) -> Option<f64> {
@@ -28,7 +28,7 @@ pub(super) fn key(segment: &Segment) -> f64 {
 /// or 2: what happens between two sizes that lie on the lines of their neighbours stays unseen.
 ///
 /// ```
-/// let sizes = comet_core::refine::start_grid(0, 12, std::f64::consts::SQRT_2, 1);
+/// let sizes = comet_stats::refine::start_grid(0, 12, std::f64::consts::SQRT_2, 1);
 /// assert_eq!(sizes, [0, 1, 2, 3, 4, 6, 8, 11, 12]);
 /// ```
 ///

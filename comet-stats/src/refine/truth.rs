@@ -11,8 +11,8 @@ use proptest::prelude::*;
 
 use super::curve::on_line;
 use super::{Bracket, Limits, Reading, Refiner, Rule, Step, start_grid};
-use crate::real::real;
-use crate::stats::truth;
+use crate::real;
+use crate::truth;
 
 const LAST: u64 = 4 << 20;
 /// The switches of [`truth_ns`] at which the time jumps, by a quarter.

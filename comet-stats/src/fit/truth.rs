@@ -6,7 +6,7 @@ use oorandom::Rand64;
 
 use super::resampling::{median, normal};
 use super::{Line, Rules, Weights, breaks, segments};
-use crate::stats::{quantile, sorted};
+use crate::{quantile, sorted};
 
 /// Relative standard deviation of a slice median.
 const NOISE: f64 = 0.02;

@@ -1,4 +1,6 @@
-//! Words for legends, captions and marks: values with units, as short as they can be.
+//! Words for values, in figures, pages and tables: with units, as short as they can be.
+
+use std::fmt::Display;
 
 use crate::record::Param;
 
@@ -17,14 +19,14 @@ pub(crate) fn bytes(length: u64) -> String {
 }
 
 /// A rate in bytes per second, with three digits.
-pub(super) fn bytes_per_s(rate: f64) -> String {
+pub(crate) fn bytes_per_s(rate: f64) -> String {
     let (factor, prefix) =
         FACTORS.into_iter().find(|(factor, _)| rate.abs() >= *factor).unwrap_or((1.0, ""));
     format!("{} {prefix}B/s", digits(rate / factor))
 }
 
 /// `value` with three digits that count.
-pub(super) fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 100.0 || size == 0.0 => 0,
         size if size >= 10.0 => 1,
@@ -33,10 +35,16 @@ pub(super) fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A number of things: `1 rank`, `2 ranks`.
+pub(crate) fn count<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+    let plural = if n == N::from(1) { "" } else { "s" };
+    format!("{n} {noun}{plural}")
+}
+
 /// The parameter `name` with its value, as it distinguishes a curve from others.
-pub(super) fn parameter(name: &str, value: &Param) -> String {
+pub(crate) fn parameter(name: &str, value: &Param) -> String {
     let Param::Number(number) = value else { return value.to_string() };
-    let many = |word: &str| format!("{number} {word}{}", if *number == 1 { "" } else { "s" });
+    let many = |noun: &str| count(*number, noun);
     match name {
         "hops" => many("hop"),
         "pairs" => many("pair"),
@@ -48,8 +56,14 @@ pub(super) fn parameter(name: &str, value: &Param) -> String {
     }
 }
 
+/// `text` with a capital letter in front.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Words with commas between them, and `and` before the last.
-pub(super) fn list(words: &[String]) -> String {
+pub(crate) fn list(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),
@@ -67,6 +81,8 @@ mod tests {
         check(0, "0 B");
         check(1000, "1000 B");
         check(2048, "2 KiB");
+        check(4096, "4 KiB");
+        check(4097, "4097 B");
         check(4 << 20, "4 MiB");
     }
 

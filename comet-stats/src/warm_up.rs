@@ -4,7 +4,7 @@
 //! makes the rest known best. Its input is medians of blocks here, since one preempted operation
 //! would decide about means.
 
-use super::{quantile, sorted, variance};
+use crate::{quantile, sorted, variance};
 
 /// Values in a block.
 const BLOCK: usize = 20;

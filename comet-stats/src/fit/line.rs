@@ -24,11 +24,11 @@ impl Line {
     /// The line through `points`, pairs of a size and a time.
     ///
     /// ```
-    /// use comet_core::fit::{Line, Weights};
+    /// use comet_stats::fit::{Line, Weights};
     /// let echo_us = [(8.0, 84.04), (50.0, 110.5), (100.0, 142.0)];
     /// let line = Line::fit(&echo_us, Weights::Relative)?;
     /// assert!((line.t0 - 79.0).abs() < 1e-9 && (line.per_unit - 0.63).abs() < 1e-9);
-    /// # Ok::<(), comet_core::fit::FitError>(())
+    /// # Ok::<(), comet_stats::fit::FitError>(())
     /// ```
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use oorandom::Rand64;
 
 use super::difference::student_quantile;
 use super::{Launches, Verdict};
-use crate::stats::{mean, median, variance};
+use crate::{mean, median, variance};
 
 /// How often launches are drawn anew.
 const N_RESAMPLES: usize = 1000;
