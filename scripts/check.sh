@@ -29,6 +29,9 @@ check() {
     if has cargo-deny; then
         announce "licences and sources of dependencies"
         cargo deny --offline check licenses bans sources
+        announce "advisories"
+        # Without a network the database of an earlier check serves.
+        cargo deny check advisories || cargo deny --offline check advisories
     fi
 
     announce "lints"
@@ -36,6 +39,12 @@ check() {
 
     announce "documentation"
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+    announce "tests"
+    cargo test --locked
+
+    announce "tests of the feature png"
+    cargo test --locked -p comet-report --features png --lib -- plot::png
 
     announce "the whole benchmark once over, and its record"
     cargo build --release --locked
@@ -49,13 +58,13 @@ check() {
         exit 1
     fi
 
-    announce "tests"
-    cargo test --locked
-
     announce "all checks passed"
 }
 
+# Only comet-mpi and comet-run depend on the feature, so only what it changes is checked again.
 check_mpi() {
+    announce "builds for Open MPI and MPICH"
+    scripts/mpi-test.sh build
     with_mpi=(-p comet-mpi -p comet-run --features comet-run/mpi --locked --target-dir target/openmpi)
     export MPICC=mpicc.openmpi
 
@@ -66,7 +75,8 @@ check_mpi() {
     RUSTDOCFLAGS="-D warnings" cargo doc "${with_mpi[@]}" --no-deps
 
     announce "tests, with MPI but without its launcher"
-    cargo test "${with_mpi[@]}"
+    cargo test "${with_mpi[@]}" --lib --test conformance
+    cargo test "${with_mpi[@]}" --bin comet-run --test it -- backend:: launchers:: cli:: check::
 
     announce "tests under the launchers of Open MPI and MPICH"
     scripts/mpi-test.sh

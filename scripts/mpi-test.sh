@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests comet-run under the launchers of Open MPI and MPICH: conformance, the whole benchmark,
 # refusals, lost ranks. One line for each step, and the log of a step that failed.
-# Usage: scripts/mpi-test.sh [openmpi|mpich]...
-# Needs what scripts/setup-mpi.sh installs. Without arguments both are tested.
+# Usage: scripts/mpi-test.sh [build] [openmpi|mpich]...
+# Needs what scripts/setup-mpi.sh installs. Without a family both are tested; `build` only builds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -11,10 +11,15 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1                      # Open MPI 4
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe     # Open MPI 5
 
-plain="${CARGO_TARGET_DIR:-target}/release/comet-run"
+without_mpi="${CARGO_TARGET_DIR:-target}/debug"
 failed=0
 
 main() {
+    local action=test_family
+    if [[ ${1-} == build ]]; then
+        action=build
+        shift
+    fi
     local families=("$@")
     if [[ $# -eq 0 ]]; then
         families=(openmpi mpich)
@@ -25,7 +30,7 @@ main() {
     scratch=$(mktemp -d)
     trap clean_up EXIT
     for family in "${families[@]}"; do
-        test_family "$family"
+        "$action" "$family"
     done
     if [[ $failed -gt 0 ]]; then
         printf '%d steps failed\n' "$failed"
@@ -43,8 +48,7 @@ other_of() { # FAMILY
 }
 
 test_family() { # FAMILY
-    # Cargo does not rebuild for another mpicc, so each MPI has a target folder of its own.
-    comet_run="target/$1/release/comet-run"
+    comet_run="target/$1/debug/comet-run"
     mpirun="mpirun.$1"
     build "$1"
     for n in 1 2 3 4 7; do
@@ -72,9 +76,15 @@ step() { # NAME COMMAND...
     fi
 }
 
+# Cargo does not rebuild for another mpicc, so each MPI has a target folder of its own. It begins as
+# a copy of the one without MPI, so that only what the feature changes is compiled.
 build() { # FAMILY
     printf 'building for %s\n' "$1"
-    MPICC="mpicc.$1" cargo build --release --locked -p comet-run --features mpi --target-dir "target/$1"
+    if [[ ! -d target/$1/debug && -d $without_mpi ]]; then
+        mkdir -p "target/$1"
+        cp -a --reflink=auto "$without_mpi" "target/$1/debug"
+    fi
+    MPICC="mpicc.$1" cargo build --locked -p comet-mpi -p comet-run --features comet-run/mpi --target-dir "target/$1"
 }
 
 launch() { # RANKS ARGUMENT...
@@ -103,8 +113,8 @@ refuses_launcher() { # LAUNCHER PATTERN
 }
 
 refuses_plain() {
-    cargo build --release --locked -p comet-run
-    comet_run=$plain
+    cargo build --locked
+    comet_run=$without_mpi/comet-run
     ends_with 5 launch 4 all --profile quick --out none
     prints 1 'built without MPI'
 }
