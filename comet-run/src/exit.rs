@@ -78,7 +78,11 @@ pub(crate) fn bad_input(error: impl std::error::Error + Send + Sync + 'static) -
 
 /// The exit code for `error`.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
-    error.downcast_ref::<Refusal>().map_or(INTERNAL, |refusal| refusal.code)
+    match error.downcast_ref::<comet_studies::Refusal>() {
+        Some(comet_studies::Refusal::Unfit(_)) => USAGE,
+        Some(comet_studies::Refusal::NothingMeasured(_)) => NOTHING,
+        None => error.downcast_ref::<Refusal>().map_or(INTERNAL, |refusal| refusal.code),
+    }
 }
 
 /// The exit code after the signal `name`.

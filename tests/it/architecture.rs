@@ -51,7 +51,7 @@ const CLOCKS: &[(&str, &[&str])] = &[
     (
         "SystemTime::now",
         &[
-            "comet-run/src/command/calibrate/mod.rs",
+            "comet-run/src/command/calibrate.rs",
             "comet-run/src/command/import.rs",
             "comet-run/src/command/run.rs",
         ],

@@ -20,7 +20,6 @@ mod reproduce;
 mod run;
 mod schema;
 mod show;
-mod simulated;
 mod validate;
 
 use std::process::ExitCode;

@@ -1,19 +1,5 @@
-//! `calibrate`: measures this machine, writes it down for the simulator, and says how well that
-//! predicts what was measured.
-//!
-//! ```text
-//!   cases ──► ranks ──► record ──► readings ──► calibration ──► machine file, SimGrid platform
-//!                                     │                              │
-//!                                     └────► prediction ◄──── the same cases, simulated
-//! ```
-//!
-//! The prediction reads the machine file that was written, so that it stands for what a user gets.
-
-mod calibration;
-mod machine_file;
-mod prediction;
-mod readings;
-mod simgrid;
+//! `calibrate`: measures this machine, writes its machine file, and prints the errors of its
+//! predictions.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -27,7 +13,7 @@ use comet_core::topology::Topology;
 use comet_report::environment::{Environment, noise};
 use comet_report::record::{Suite, Transport};
 use comet_report::recorder::{RunDescription, new_run_id};
-use comet_sim::machine::MachineFile;
+use comet_studies::calibration::{self, Calibrated};
 use serde_json::json;
 
 use super::{Joined, Prepared};
@@ -42,9 +28,6 @@ use crate::signals::Signals;
 use crate::terminal;
 use crate::values::RankCounts;
 use crate::world::Origin;
-
-use calibration::Calibration;
-use readings::Readings;
 
 /// Launches, each of which measures all cases: what disturbs a machine comes and goes, and ranks
 /// that are started anew differ more than the samples of one launch.
@@ -65,7 +48,7 @@ pub(super) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
         let n_runs = prepared.len();
         exit::usage(format!("a machine has one number of ranks, -n names {n_runs} (write -n 2)"))
     })?;
-    let cases = readings::cases(&prepared.topology)?;
+    let cases = calibration::cases(&prepared.topology)?;
     let signals = Signals::catch().context("cannot catch signals")?;
     let files = super::on_first(&*job, || Files::create(args).map(Some))?;
     let settings = settings(profile, &origin);
@@ -74,7 +57,7 @@ pub(super) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
     let measuring = Measuring { args, backend, job, signals, settings, cases: &cases, record };
     let (code, topology) = measuring.measure(prepared)?;
     match files {
-        Some(files) if code == exit::OK => conclude(&files, &topology, &cases),
+        Some(files) if code == exit::OK => conclude(&files, topology, &cases),
         _ => Ok(code),
     }
 }
@@ -218,25 +201,21 @@ impl Measuring<'_> {
     }
 }
 
-/// Makes the machine of what was measured, writes it down, and says what it predicts.
-fn conclude(files: &Files, topology: &Topology, cases: &[Case]) -> anyhow::Result<u8> {
-    let readings = Readings::of_file(&files.record)?;
-    let calibration = Calibration::of(&readings)?;
+/// Writes the machine that the record gives, and prints its predictions.
+fn conclude(files: &Files, topology: Topology, cases: &[Case]) -> anyhow::Result<u8> {
+    let n_ranks = topology.n_ranks();
     let name = files.machine.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let text = machine_file::text(&name, &files.record, topology.n_ranks(), &calibration);
-    write(&files.machine, &text)?;
-    let machine = MachineFile::read(&files.machine)?.machine;
+    let calibrated = Calibrated::of(&files.record, &name, topology)?;
+    write(&files.machine, calibrated.machine_file())?;
     if let Some(path) = &files.platform {
-        write(path, &simgrid::platform(&machine, topology.n_ranks())?)?;
+        write(path, &calibrated.platform()?)?;
     }
-    let simulated = prediction::simulate(machine, topology.clone(), cases)?;
-    terminal::print(&prediction::report(&readings, &simulated))?;
+    terminal::print(&calibrated.predictions(cases)?)?;
     let written: Vec<String> = files.all().map(|path| path.display().to_string()).collect();
     terminal::note(&format!("written: {}", written.join(", ")));
     terminal::note(&format!(
-        "try: comet-run all -t sim --machine {} -n {}",
-        files.machine.display(),
-        topology.n_ranks()
+        "try: comet-run all -t sim --machine {} -n {n_ranks}",
+        files.machine.display()
     ));
     Ok(exit::OK)
 }

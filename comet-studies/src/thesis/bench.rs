@@ -8,15 +8,12 @@ use comet_core::context::Context;
 use comet_core::driver::Settings;
 use comet_core::event::{Event, Listener, Measurement};
 use comet_core::kernel::{Axis, Case, Figure, Kernel, KernelError, KernelInfo, Profile};
-use comet_core::sweep;
 use comet_core::topology::Topology;
 use comet_sim::Sim;
 use comet_sim::machine::{Machine, MachineFile, NoiseSource, Shape};
 use comet_stats::Summary;
 
-use crate::catalogue;
-use crate::command::simulated;
-use crate::exit;
+use crate::{Refusal, simulated};
 
 /// The ranks of the thesis's machine.
 pub(super) const N_RANKS: usize = 16;
@@ -46,11 +43,12 @@ impl Bench {
         if machine.network.shape == Shape::Hypercube && is_large && machine.is_exact() {
             return Ok(Self { machine, n_samples: 1 });
         }
-        Err(exit::usage(format!(
+        let sentence = format!(
             "the figures of the thesis need a hypercube of {N_RANKS} ranks without noise, which \
              {} is not (try --machine ipsc860)",
             file.name
-        )))
+        );
+        Err(Refusal::Unfit(sentence).into())
     }
 
     /// The same machine with times that vary by [`UNSTEADINESS`], and with samples enough for
@@ -74,10 +72,8 @@ impl Bench {
         id: &str,
         sweeps: &[&str],
     ) -> anyhow::Result<Vec<Measurement>> {
-        let infos = catalogue::infos();
-        let info = infos.into_iter().find(|info| info.id() == id).expect("there is such a kernel");
-        let cases = cases(info, sweeps)?;
-        let kernels: Vec<Complete> = catalogue::kernels().into_iter().map(Complete).collect();
+        let cases = simulated::cases(id, sweeps)?;
+        let kernels: Vec<Complete> = simulated::kernels().into_iter().map(Complete).collect();
         let kernels: Vec<&dyn Kernel<Sim>> = kernels.iter().map(|kernel| kernel as _).collect();
         let mut settings = Settings::of(Profile::Quick);
         (settings.samples, settings.repetitions) = (Some(self.n_samples), Some(REPETITIONS));
@@ -109,19 +105,6 @@ pub(super) fn quoted_us(measurement: &Measurement, series: usize) -> f64 {
 /// The measurements whose case has `value` on `axis`.
 pub(super) fn at(measurements: &[Measurement], axis: &Axis, value: u64) -> Vec<Measurement> {
     measurements.iter().filter(|m| m.case.value(axis) == value).cloned().collect()
-}
-
-/// The product of `sweeps`, one for each axis; the last varies fastest.
-fn cases(info: &'static KernelInfo, sweeps: &[&str]) -> anyhow::Result<Vec<Case>> {
-    let mut rows = vec![Vec::new()];
-    for sweep in sweeps {
-        let values = sweep::parse(sweep, None)?;
-        let longer = |row: &Vec<u64>| -> Vec<_> {
-            values.iter().map(|value| [row.as_slice(), &[*value]].concat()).collect()
-        };
-        rows = rows.iter().flat_map(longer).collect();
-    }
-    Ok(rows.iter().map(|row| Case::new(info, row)).collect())
 }
 
 /// Keeps what became of each case, in their order.

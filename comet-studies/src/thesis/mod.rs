@@ -1,5 +1,4 @@
-//! `reproduce`: published results of the thesis, beside what its kernels measure on the simulated
-//! machine.
+//! Published results of the thesis beside those of its kernels on the simulated machine.
 //!
 //! ```text
 //!   mesh   point_to_point   collectives   contention   overlap   matrix    a group of figures each
@@ -20,19 +19,11 @@ mod mesh;
 mod overlap;
 mod point_to_point;
 
-use std::fs;
-use std::path::Path;
+use comet_sim::machine::{self, MachineFile};
 
-use anyhow::Context as _;
-use comet_sim::machine::MachineFile;
-
-use crate::cli::{ReproduceArgs, Study};
-use crate::exit;
-use crate::terminal;
-use crate::world;
 use bench::Bench;
 use claim::Claim;
-use curve::Curves;
+pub use curve::Curves;
 use point_to_point::{Echo, Law};
 
 /// The machine with the fitted times of the thesis.
@@ -60,29 +51,36 @@ impl Findings {
     }
 }
 
-/// Regenerates the figures of the thesis, and prints how near they are; returns the exit code.
+/// The regenerated figures of the thesis.
+#[derive(Clone, Debug)]
+pub struct Reproduction {
+    /// A table of published and regenerated values, with notes and a verdict.
+    pub text: String,
+    /// Number of values beyond their tolerance.
+    pub n_off: usize,
+    /// The curves of each figure.
+    pub curves: Vec<Curves>,
+}
+
+/// Regenerates the figures of the thesis on `machine`; on the iPSC/860 with the fitted times by
+/// default, and figures 5.1 and 5.2 also on that with the marks.
 ///
 /// # Errors
-/// If there is no such machine, if a figure cannot be measured on it, or if the results cannot be
-/// written.
-pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
-    let Study::Thesis = args.study;
-    let file = world::machine(args.machine.as_deref().unwrap_or(FIT))?;
+/// [`crate::Refusal`] if a figure cannot be measured on `machine`, or if a simulation fails.
+pub fn reproduce(machine: Option<&MachineFile>) -> anyhow::Result<Reproduction> {
+    let file = machine.map_or_else(|| machine::find(FIT), |file| Ok(file.clone()))?;
     let bench = Bench::new(&file)?;
     let echo = Echo::measure(&bench)?;
     let Findings { mut claims, curves } = all_figures(&bench, &echo)?;
     let mut text = section(&file, &claims) + NOTES + "\n";
-    if args.machine.is_none() {
+    if machine.is_none() {
         let (more, of_marks) = by_the_marks(&echo)?;
         claims.extend(of_marks);
         text += &more;
     }
     let n_off = claims.iter().filter(|claim| !claim.holds).count();
-    terminal::print(&(text + &verdict(n_off, claims.len())))?;
-    if let Some(dir) = &args.csv {
-        write_curves(dir, &curves)?;
-    }
-    Ok(if n_off == 0 { exit::OK } else { exit::OFF })
+    text += &verdict(n_off, claims.len());
+    Ok(Reproduction { text, n_off, curves })
 }
 
 /// Figures 4.1 and 5.1 to 5.16, in their order.
@@ -101,7 +99,7 @@ fn all_figures(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
 /// Figures 5.1 and 5.2 on the machine with the marks of the thesis, and how the two machines
 /// contradict each other, given the echo by the fit.
 fn by_the_marks(by_fit: &Echo) -> anyhow::Result<(String, Vec<Claim>)> {
-    let file = world::machine(MARKS)?;
+    let file = machine::find(MARKS)?;
     let echo = Echo::measure(&Bench::new(&file)?)?;
     let claims = echo.claims(Law::Marks);
     let text = section(&file, &claims) + &point_to_point::contradiction(by_fit, &echo) + "\n";
@@ -139,10 +137,4 @@ fn verdict(n_off: usize, n_claims: usize) -> String {
         0 => format!("All {n_claims} values are within their tolerance.\n"),
         _ => format!("Beyond their tolerance: {n_off} of {n_claims} values, marked OFF.\n"),
     }
-}
-
-/// Writes a file for each figure into the folder `dir`, which is made if it is not there.
-fn write_curves(dir: &Path, curves: &[Curves]) -> anyhow::Result<()> {
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-    curves.iter().try_for_each(|curves| curves.write(dir))
 }

@@ -17,7 +17,7 @@
 
 use comet_sim::machine::{Machine, Segment, Shape};
 
-use crate::exit;
+use crate::Refusal;
 
 /// Bytes that SMPI sends with each message.
 const ENVELOPE_BYTES: f64 = 16.0;
@@ -34,13 +34,12 @@ const PS_PER_S: f64 = 1e12;
 pub(super) fn platform(machine: &Machine, n_hosts: usize) -> anyhow::Result<String> {
     if machine.network.shape != Shape::Flat || machine.network.switching.is_some() {
         let name = &machine.name;
-        return Err(exit::usage(format!(
-            "only a flat machine makes a SimGrid platform, not {name}"
-        )));
+        let sentence = format!("only a flat machine makes a SimGrid platform, not {name}");
+        return Err(Refusal::Unfit(sentence).into());
     }
     let laws: Vec<Law> = machine.segments.iter().map(Law::of).collect();
     let per_byte_s = laws.iter().map(|law| law.per_byte_s).filter(|s| *s > 0.0).reduce(f64::min);
-    let no_rate = || exit::usage(format!("no byte takes any time on {}", machine.name));
+    let no_rate = || Refusal::Unfit(format!("no byte takes any time on {}", machine.name));
     let link = Link {
         per_byte_s: per_byte_s.ok_or_else(no_rate)?,
         // Half of the least startup time is that of the network, so that none is negative.

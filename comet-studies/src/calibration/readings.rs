@@ -1,19 +1,16 @@
-//! What a calibration measures, and the medians that came of it.
+//! Cases of a calibration, and the medians of their times.
 
 use std::error::Error;
 use std::path::Path;
 
 use comet_core::event::{Event, Listener, Measurement};
-use comet_core::kernel::{Axis, Case, HOPS, KernelInfo, LENGTH_BYTES, Profile, VECTOR_LENGTH};
+use comet_core::kernel::{Axis, Case, HOPS, KernelInfo, LENGTH_BYTES, VECTOR_LENGTH};
 use comet_core::topology::Topology;
 use comet_report::read::read_records;
 use comet_report::record::{Point, Record};
 use comet_stats::{quantile, sorted};
 
-use crate::catalogue;
-use crate::exit;
-use crate::plan::{self, Override};
-use crate::selection;
+use crate::{Refusal, simulated};
 
 /// Message lengths in an octave of the echo; enough to tell protocols apart.
 const PER_OCTAVE: u32 = 4;
@@ -71,11 +68,8 @@ impl Readings {
         });
         let all = joined(of_launches);
         if all.is_empty() {
-            let path = path.display();
-            return Err(exit::refuse(
-                exit::NOTHING,
-                format!("no case could be measured (see {path})"),
-            ));
+            let sentence = format!("no case could be measured (see {})", path.display());
+            return Err(Refusal::NothingMeasured(sentence).into());
         }
         Ok(Self { all, clock_ns })
     }
@@ -107,44 +101,28 @@ impl Listener for Readings {
     }
 }
 
-/// The cases of a calibration on these ranks.
+/// The cases of a calibration on `topology`.
 ///
 /// # Errors
-/// If these ranks do not admit them.
-pub(super) fn cases(topology: &Topology) -> anyhow::Result<Vec<Case>> {
+/// [`Refusal::Unfit`] if a kernel does not admit one of them there.
+pub fn cases(topology: &Topology) -> anyhow::Result<Vec<Case>> {
     let echo = echo_lengths();
-    let parts: &[(&str, &[(&'static Axis, &str)])] = &[
-        ("comet/echo", &[(&HOPS, "1"), (&LENGTH_BYTES, &echo)]),
-        ("comet/echo", &[(&HOPS, "0"), (&LENGTH_BYTES, "4Ki..1Mi*4")]),
-        ("comet/exchange", &[(&HOPS, "1"), (&LENGTH_BYTES, "0,1..1Mi*2")]),
-        ("naive/broadcast", &[(&LENGTH_BYTES, "0,8,64,512,4Ki,32Ki,256Ki")]),
-        ("naive/reduction", &[(&VECTOR_LENGTH, "1,8,64,512,4Ki,32Ki")]),
+    let parts: [(&str, &[&str]); 7] = [
+        ("comet/echo", &["1", &echo]),
+        ("comet/echo", &["0", "4Ki..1Mi*4"]),
+        ("comet/exchange", &["1", "0,1..1Mi*2"]),
+        ("naive/broadcast", &["0,8,64,512,4Ki,32Ki,256Ki"]),
+        ("naive/reduction", &["1,8,64,512,4Ki,32Ki"]),
         ("naive/barrier", &[]),
-        (
-            "comet/overlap",
-            &[(&LENGTH_BYTES, "0,4Ki,64Ki"), (&VECTOR_LENGTH, "1000,4000,16000,64000")],
-        ),
+        ("comet/overlap", &["0,4Ki,64Ki", "1000,4000,16000,64000"]),
     ];
-    let cases = parts.iter().map(|(kernel, values)| cases_of(kernel, values, topology));
-    Ok(cases.collect::<anyhow::Result<Vec<_>>>()?.concat())
-}
-
-fn cases_of(
-    kernel: &str,
-    values: &[(&'static Axis, &str)],
-    topology: &Topology,
-) -> anyhow::Result<Vec<Case>> {
-    let info = selection::select_one(kernel, &catalogue::infos())?;
-    let given = |(axis, values): &(&'static Axis, &str)| Override {
-        option: axis.name,
-        axis,
-        values: (*values).to_owned(),
-    };
-    let overrides: Vec<Override> = values.iter().map(given).collect();
-    let cases = plan::plan(&[info], &overrides, Profile::Standard, topology)?.cases();
-    let refusal = |case: &Case| (info.admits)(case, topology).err();
+    let cases = parts.iter().map(|(kernel, sweeps)| simulated::cases(kernel, sweeps));
+    let cases = cases.collect::<anyhow::Result<Vec<_>>>()?.concat();
+    let refusal = |case: &Case| Some((case.info.id(), (case.info.admits)(case, topology).err()?));
     match cases.iter().find_map(refusal) {
-        Some(reason) => Err(exit::usage(format!("cannot calibrate: {kernel} {reason}"))),
+        Some((kernel, reason)) => {
+            Err(Refusal::Unfit(format!("cannot calibrate: {kernel} {reason}")).into())
+        }
         None => Ok(cases),
     }
 }

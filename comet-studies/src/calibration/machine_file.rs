@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::calibration::{Calibration, Fitted, Protocol};
+use super::fit::{Calibration, Fitted, Protocol};
 
 /// Share of a message's time that is the network's at least, or a send would take no time beyond
 /// the CPU's, and no receive would ever be late.
@@ -135,9 +135,9 @@ fn sourced(value: &str, source: &str) -> String {
     format!("{{ value = {}, source = {} }}", quoted(value), quoted(source))
 }
 
-/// A text as TOML has it; JSON's escapes are among those of TOML.
+/// A text as a TOML string.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    toml::Value::from(text).to_string()
 }
 
 /// A time in whole picoseconds.
@@ -155,7 +155,7 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::calibration::{Calibration, tests::readings};
+    use super::super::fit::{Calibration, tests::readings};
     use super::*;
     use comet_sim::machine::MachineFile;
 

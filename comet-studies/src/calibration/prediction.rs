@@ -1,4 +1,4 @@
-//! What the calibrated machine predicts, beside what was measured.
+//! Predictions of the calibrated machine beside the measured times.
 
 use anyhow::Context as _;
 use comet_core::driver::Settings;
@@ -6,10 +6,9 @@ use comet_core::kernel::{Case, Profile};
 use comet_core::topology::Topology;
 use comet_sim::machine::Machine;
 
-use super::calibration::is_left_out;
+use super::fit::is_left_out;
 use super::readings::{Key, Reading, Readings};
-use crate::catalogue;
-use crate::command::simulated;
+use crate::simulated;
 
 /// Operations between two clock readings: the driver's number for short ones, so that what
 /// successive operations do to each other counts as it does there.
@@ -30,7 +29,7 @@ pub(super) fn simulate(
         samples: Some(1),
         ..Settings::of(Profile::Quick)
     };
-    let kernels = catalogue::kernels();
+    let kernels = simulated::kernels();
     simulated::measure(machine, topology, &kernels, cases, &settings, &mut readings)
         .context("the simulation failed")?;
     Ok(readings)
@@ -139,7 +138,7 @@ fn signed_percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::calibration::Calibration;
+    use super::super::fit::Calibration;
     use super::super::{machine_file, readings};
     use super::*;
     use comet_sim::machine::MachineFile;

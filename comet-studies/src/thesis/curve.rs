@@ -1,11 +1,7 @@
 //! The curves of a figure, as CSV that any program can plot.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::ops::RangeBounds;
-use std::path::Path;
-
-use anyhow::Context as _;
 
 /// The points of `curve` whose x is in `range`.
 pub(super) fn part(curve: &[(f64, f64)], range: impl RangeBounds<f64>) -> Vec<(f64, f64)> {
@@ -14,7 +10,7 @@ pub(super) fn part(curve: &[(f64, f64)], range: impl RangeBounds<f64>) -> Vec<(f
 
 /// The curves of one figure, over the same values of x.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Curves {
+pub struct Curves {
     /// Number of the figure (`5.1`).
     figure: &'static str,
     /// Names with units: x first, then each curve.
@@ -46,16 +42,13 @@ impl Curves {
         }
     }
 
-    /// Writes the file `figure-5.1.csv` into the folder `dir`.
-    ///
-    /// # Errors
-    /// If that cannot be written.
-    pub(super) fn write(&self, dir: &Path) -> anyhow::Result<()> {
-        let path = dir.join(format!("figure-{}.csv", self.figure));
-        fs::write(&path, self.text()).with_context(|| format!("cannot write {}", path.display()))
+    /// Number of the figure (`5.1`).
+    pub fn figure(&self) -> &'static str {
+        self.figure
     }
 
-    fn text(&self) -> String {
+    /// The curves as CSV, with a line of names.
+    pub fn csv(&self) -> String {
         let mut text = self.head.join(",") + "\n";
         for row in &self.rows {
             let values: Vec<String> = row.iter().map(|value| rounded(*value).to_string()).collect();
@@ -79,7 +72,7 @@ mod tests {
         let near = [(0.0, 79.0), (8.0, 84.04)];
         let far = [(0.0, 104.0), (8.0, 0.1 + 0.2)];
         let curves = Curves::new("5.1", "length_bytes", &[("near_us", &near), ("far_us", &far)]);
-        assert_eq!(curves.text(), "length_bytes,near_us,far_us\n0,79,104\n8,84.04,0.3\n");
+        assert_eq!(curves.csv(), "length_bytes,near_us,far_us\n0,79,104\n8,84.04,0.3\n");
     }
 
     #[test]
