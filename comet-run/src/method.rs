@@ -12,7 +12,7 @@ use comet_stats::refine;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
-    /// Whose rules decide how often to repeat and which figure is quoted: CoMet's own, or those of IMB 3.2, OSU, SKaMPI 5 or the thesis
+    /// Whose rules decide how often to repeat and which figure is quoted: CoMet's own, or those of IMB 2021, OSU, SKaMPI 5 or the thesis
     #[arg(long, value_name = "NAME", default_value = "comet", value_parser = rules())]
     pub(crate) rules: String,
     /// How samples of the ranks make one value, D1 to D9 or a name like max_local, where all ranks take part in an operation [default: that of the kernel, or of the rules]

@@ -8,6 +8,12 @@ fn rows(output: &Output) -> Vec<&str> {
     output.stdout.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 }
 
+/// Words of the rows that start with a number; the others are heads.
+fn numbers(output: &Output) -> Vec<Vec<&str>> {
+    let rows = rows(output).into_iter().map(|row| row.split_whitespace().collect());
+    rows.filter(|row: &Vec<&str>| row[0].parse::<f64>().is_ok()).collect()
+}
+
 /// The first word after `size` on the line that starts with it, as `^SIZE\s+(\S+)` finds it.
 fn extracted(output: &Output, size: &str) -> Option<f64> {
     let rest = output.stdout.lines().find_map(|line| line.strip_prefix(size))?;
@@ -30,7 +36,7 @@ fn reframe_finds_what_it_looks_for() {
     for (line, size) in [
         ("osu_latency -m 8 -x 10 -i 1000 -c D D", "8"),
         ("osu_bw -m 65536 -x 10 -i 10 -c D D", "65536"),
-        ("osu_allreduce -m 8 -x 10 -i 100 -c --ranks=2", "8"),
+        ("osu_bcast -m 8 -x 10 -i 100 -c --ranks=2", "8"),
     ] {
         let output = Folder::new().run(line).success();
         assert!(passes(&output, size), "{output:#?}");
@@ -80,16 +86,44 @@ fn a_link_is_called_like_the_program_that_it_stands_for() {
 
 #[test]
 fn imb_has_its_blocks_and_its_last_line() {
-    let line = "IMB-MPI1 PingPong Sendrecv Allreduce Barrier -npmin 2 -msglog 3:4 -mem 1";
+    let line = "IMB-MPI1 PingPong Bcast Barrier -npmin 2 -msglog 3:4 -mem 1";
     let output = Folder::new().run(line).success();
     // Columns are 13 characters wide.
-    let widths = [4, 6, 5, 4];
+    let widths = [4, 5, 4];
     let mut heads = output.stdout.lines().filter(|line| line.contains("#repetitions"));
     for n_columns in widths {
         assert_eq!(heads.next().map(str::len), Some(13 * n_columns), "{}", output.stdout);
     }
-    let output = output.prints("# Benchmarking Sendrecv \n# #processes = 2 \n#---");
+    let output = output.prints("# Benchmarking Bcast \n# #processes = 2 \n#---");
     assert!(output.stdout.ends_with("\n\n# All processes entering MPI_Finalize\n\n"));
+}
+
+#[test]
+fn each_call_of_a_collective_is_timed_by_the_rules_of_imb() {
+    let folder = Folder::new();
+    let line = "IMB-MPI1 Bcast Barrier -npmin 2 -msglog 3:3 -iter 50 --out r.jsonl";
+    let output = folder.run(line).success();
+    let repetitions: Vec<_> =
+        numbers(&output).iter().map(|row| row[row.len() - 4].to_owned()).collect();
+    assert_eq!(repetitions, ["50"; 3], "{}", output.stdout);
+    let records = folder.records("r.jsonl");
+    let definitions: Vec<_> =
+        records.points().map(|point| point["value"]["definition"].clone()).collect();
+    assert_eq!(definitions, ["D6 call_mean", "D6 call_mean", "D5 loop_mean"]);
+    let mut broadcasts = records.points().filter(|point| point["kernel"] == "broadcast");
+    assert!(broadcasts.all(|point| point["plan"]["sync"] == "barrier"));
+}
+
+#[test]
+fn a_name_is_printed_over_what_it_names_alone() {
+    let folder = Folder::new();
+    for line in ["IMB-MPI1 Sendrecv --ranks=4", "IMB-MPI1 PingPing Sendrecv", "osu_allreduce -m 8"]
+    {
+        assert_eq!(folder.run(line).code(2).stdout, "", "{line}");
+    }
+    let output = folder.run("IMB-MPI1 PingPong --sizes=8,1Ki").success();
+    let sizes: Vec<_> = numbers(&output).iter().map(|row| row[0].to_owned()).collect();
+    assert_eq!(sizes, ["8", "1024"]);
 }
 
 #[test]
@@ -103,7 +137,7 @@ fn ranks_without_a_part_wait_in_a_barrier() {
 
 #[test]
 fn a_file_shows_what_was_printed_live() {
-    let run = "run echo barrier reduction osu/bw -n 2 --hops 1 --profile quick --samples 3";
+    let run = "run echo barrier broadcast osu/bw -n 2 --hops 1 --profile quick --samples 3";
     for format in ["osu", "imb", "imb-3.2"] {
         let folder = Folder::new();
         let live = folder.run(&format!("{run} --format {format} --out r.jsonl")).success();
@@ -115,7 +149,7 @@ fn a_file_shows_what_was_printed_live() {
 
 #[test]
 fn what_is_printed_can_be_imported_with_the_same_numbers() {
-    let run = "run echo barrier reduction osu/bw -n 2 --hops 1 --profile quick --samples 3";
+    let run = "run echo barrier broadcast osu/bw -n 2 --hops 1 --profile quick --samples 3";
     for (format, suite) in [("osu", "osu"), ("imb", "imb"), ("imb-3.2", "imb")] {
         let folder = Folder::new();
         let line = format!("{run} --format {format} --out none");
@@ -155,8 +189,8 @@ fn what_is_wrong_is_one_sentence() {
     };
     check(
         "osu_alltoall -m 8",
-        "osu_alltoall is not here, but osu_latency, osu_bw, osu_bcast, osu_allreduce and \
-         osu_barrier are (comet-run list shows all kernels)",
+        "osu_alltoall is not here, but osu_latency, osu_bw, osu_bcast and osu_barrier are \
+         (comet-run list shows all kernels)",
     );
     check(
         "IMB-MPI1 PingPong -off_cache 1",

@@ -67,7 +67,7 @@ fn raw_samples_tell_what_was_subtracted_and_who_was_late() {
 #[test]
 fn rules_are_recorded_with_what_they_quote() {
     for (rules, quote, definition) in [
-        ("imb", "mean", "D5 loop_mean"),
+        ("imb", "mean", "D6 call_mean"),
         ("osu", "mean", "D6 call_mean"),
         ("skampi", "middle_mean", "D2 max_local"),
         ("thesis", "corrected", "D1 completion"),

@@ -16,7 +16,8 @@ use comet_stats::real;
 pub enum Rules {
     /// Slices spread over the run, until the interval of the median is narrow.
     Comet,
-    /// Intel MPI Benchmarks 3.2: one loop whose length follows from the message's.
+    /// Intel MPI Benchmarks 2021: one loop whose length follows from the message's, or as many
+    /// single calls of a collective, each with a barrier behind it.
     Imb,
     /// OSU micro-benchmarks: fixed counts, after a warm-up.
     Osu,
@@ -39,6 +40,8 @@ pub(super) struct Counts {
     pub(super) slices: (u32, u32),
 }
 
+/// Operations of IMB for a short message.
+const IMB_OPERATIONS: u32 = 1000;
 /// Data that one loop of IMB moves at most, in bytes.
 const IMB_BYTES: u64 = 40 << 20;
 /// Time that one loop of IMB takes at most, in nanoseconds.
@@ -74,13 +77,15 @@ impl Rules {
         }
     }
 
-    /// The definition of collective operations under these rules, if it is not the kernels' own.
+    /// The definition of the collective operation `info` under these rules, if it is not the
+    /// kernel's own.
     #[must_use]
-    pub fn definition(self) -> Option<Definition> {
+    pub fn definition(self, info: &KernelInfo) -> Option<Definition> {
         match self {
             Self::Comet | Self::Thesis => None,
-            Self::Imb => Some(Definition::LoopMean),
-            Self::Osu => Some(Definition::CallMean),
+            // IMB times a loop of barriers, and each call of another collective.
+            Self::Imb if info.class == "sync" => Some(Definition::LoopMean),
+            Self::Imb | Self::Osu => Some(Definition::CallMean),
             Self::Skampi => Some(Definition::MaxLocal),
         }
     }
@@ -88,7 +93,7 @@ impl Rules {
     /// How samples start under these rules, if they say so.
     #[must_use]
     pub fn sync(self) -> Option<Sync> {
-        (self == Self::Osu).then_some(Sync::Barrier)
+        matches!(self, Self::Imb | Self::Osu).then_some(Sync::Barrier)
     }
 
     /// The figure of `series` that these rules quote.
@@ -103,13 +108,14 @@ impl Rules {
         }
     }
 
-    /// What these rules say of `case`, an operation of which takes as long as `probe` found; `None`
-    /// for CoMet's own.
+    /// The counts of `case`, an operation of which takes as long as `probe` found; `None` for
+    /// CoMet's own rules. `repetitions` are those that the user asks for, the most of IMB's.
     pub(super) fn counts(
         self,
         case: &Case,
         clock: ClockCalibration,
         probe: Probe,
+        repetitions: Option<u32>,
     ) -> Option<Counts> {
         let length_bytes = case.find(&LENGTH_BYTES).unwrap_or(0);
         let one_loop =
@@ -117,10 +123,11 @@ impl Rules {
         match self {
             Self::Comet => None,
             Self::Imb => {
-                let by_length = (IMB_BYTES / length_bytes.max(1)).clamp(1, 1000);
-                let by_length = by_length as u32;
+                let most = repetitions.unwrap_or(IMB_OPERATIONS).max(1);
+                let by_length = (IMB_BYTES / length_bytes.max(1)).clamp(1, u64::from(most)) as u32;
                 let by_time = to_u32((IMB_NS / probe.slowest_ns().max(1.0)).max(1.0));
-                Some(one_loop(by_length.min(by_time), 1))
+                let n = by_length.min(by_time);
+                Some(one_loop(n, (n / 10).max(10).min(n)))
             }
             Self::Osu => Some(osu(case.info, length_bytes > OSU_LARGE_BYTES)),
             Self::Skampi => {

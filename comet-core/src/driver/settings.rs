@@ -4,7 +4,7 @@
 
 use super::rules::Rules;
 use crate::definition::Definition;
-use crate::kernel::Profile;
+use crate::kernel::{KernelInfo, Profile};
 use crate::sync::{Skew, Sync};
 use comet_stats::refine;
 
@@ -20,7 +20,8 @@ pub struct Settings {
     pub case_budget_ns: u64,
     /// Time after which no further case is started, in nanoseconds; `None` for no limit.
     pub run_budget_ns: Option<u64>,
-    /// Operations per sample, or `None` to choose by the clock's resolution.
+    /// Operations per sample, at most so many by IMB's rules, or `None` to choose by the clock's
+    /// resolution.
     pub repetitions: Option<u32>,
     /// Samples per case and series, or `None` to choose by the target and the budget.
     pub samples: Option<u32>,
@@ -104,9 +105,9 @@ impl Settings {
         }
     }
 
-    /// The definition asked for: the user's, or that of the rules.
+    /// The definition asked for where `info` is measured: the user's, or that of the rules.
     #[must_use]
-    pub fn definition(&self) -> Option<Definition> {
-        self.definition.or(self.rules.definition())
+    pub fn definition(&self, info: &KernelInfo) -> Option<Definition> {
+        self.definition.or(self.rules.definition(info))
     }
 }

@@ -131,7 +131,7 @@ impl<T: Transport> Stage<'_, T> {
         let Settings { skew, seed, .. } = *self.settings;
         let info = kernel.info();
         let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == info.id());
-        let definition = self.settings.definition();
+        let definition = self.settings.definition(info);
         let method = Method { definition, clock: self.clock.as_ref(), skew, seed };
         Context::new(self.t, info, pace, method, corrupt)
     }

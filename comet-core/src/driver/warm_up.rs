@@ -4,7 +4,7 @@
 use super::conductor::{Conductor, Interruption, added};
 use super::pace::{self, Probe};
 use super::point::{Point, Readings, by_series};
-use super::rules::{self, Counts};
+use super::rules::{self, Counts, Rules};
 use crate::context::Pace;
 use crate::definition::Definition;
 use crate::event::RankSamples;
@@ -54,7 +54,7 @@ impl<T: Transport> Conductor<'_, T> {
             Some(_) if settings.samples.is_none() => slices.max_samples,
             _ => pace::slice_samples(settings, slices, probe, pace.repetitions),
         };
-        let wanted = settings.definition();
+        let wanted = settings.definition(case.info);
         let clocks = self.stage.has_common_clock();
         let readings =
             |series| Readings::new(case.info.definition_under(series, wanted).on_clocks(clocks));
@@ -82,8 +82,9 @@ impl<T: Transport> Conductor<'_, T> {
     /// What the rules say of `case`, if they are not CoMet's own. Where each operation is started
     /// together, those of a loop are taken one by one, or they would not be by their definition.
     fn counts(&self, case: &Case, probe: Probe) -> Option<Counts> {
-        let counts = self.settings.rules.counts(case, self.clock, probe)?;
-        if !case.info.timing_under(self.settings.definition()).starts_together() {
+        let settings = self.settings;
+        let counts = settings.rules.counts(case, self.clock, probe, settings.repetitions)?;
+        if !case.info.timing_under(self.settings.definition(case.info)).starts_together() {
             return Some(counts);
         }
         Some(Counts { repetitions: 1, n_samples: counts.n_samples * counts.repetitions, ..counts })
@@ -93,9 +94,11 @@ impl<T: Transport> Conductor<'_, T> {
     /// any.
     fn pace(&self, case: &Case, first: Pace, probe: Probe, counts: Option<Counts>) -> Pace {
         let settings = self.settings;
-        let timing = case.info.timing_under(settings.definition());
+        let timing = case.info.timing_under(settings.definition(case.info));
         let repetitions = match counts {
-            Some(counts) if settings.repetitions.is_none() => counts.repetitions,
+            Some(counts) if settings.repetitions.is_none() || settings.rules == Rules::Imb => {
+                counts.repetitions
+            }
             _ => pace::repetitions(settings, timing, self.clock, probe),
         };
         let settle = match counts {
@@ -138,10 +141,11 @@ impl<T: Transport> Conductor<'_, T> {
         let batch_ns = probe.batch_ns(pace.repetitions);
         let sample_ns = sample_ns.max(batch_ns);
         // Each operation that is not timed is started together as well.
-        let start_ns = match case.info.timing_under(self.settings.definition()).starts_together() {
-            true => (sample_ns - batch_ns) / real(slice.len() as u64),
-            false => 0.0,
-        };
+        let start_ns =
+            match case.info.timing_under(self.settings.definition(case.info)).starts_together() {
+                true => (sample_ns - batch_ns) / real(slice.len() as u64),
+                false => 0.0,
+            };
         Ok((Probe { sample_ns, start_ns, ..probe }, is_steady))
     }
 }

@@ -20,7 +20,8 @@
 //! **Caution**: in the thesis both ranks send and then receive, which assumes buffered sends. A
 //! blocked exchange is just that where sends are buffered (shared memory); where a blocked send may
 //! wait for its receive, it is the transport's exchange that cannot deadlock (`MPI_Sendrecv`).
-//! So it is what IMB calls Sendrecv on two processes, and PingPing but for the calls.
+//! Neither is IMB's Sendrecv, a ring of all ranks, nor its PingPing, an unblocked send around a
+//! blocked receive.
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
@@ -47,7 +48,7 @@ static INFO: KernelInfo = KernelInfo {
     summary: "Pairwise exchange: two ranks send to each other at the same time",
     source: "thesis section 3.3.2, figure 3.3",
     class: "exchange",
-    aliases: &["IMB:PingPing", "IMB:Sendrecv"],
+    aliases: &[],
     axes: &[axes::HOPS_FROM_1, axes::MESSAGE_LENGTHS],
     series: &[Series {
         name: "exchange",

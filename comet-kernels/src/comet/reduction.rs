@@ -52,7 +52,7 @@ impl<A: Algorithm> Reduction<A> {
         summary: A::REDUCTION_SUMMARY,
         source: "thesis section 3.3.4, figure 3.5",
         class: "collective",
-        aliases: &["IMB:Allreduce", "OSU:osu_allreduce"],
+        aliases: &[],
         axes: &[VECTOR_LENGTHS],
         series: &[Series {
             name: "reduction",

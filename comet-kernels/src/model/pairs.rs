@@ -57,7 +57,7 @@ static INFO: KernelInfo = KernelInfo {
     summary: "Echoes of several pairs of ranks at the same time",
     source: "Gropp et al. 2016, Modeling MPI Communication Performance on SMP Nodes",
     class: "p2p",
-    aliases: &["OSU:osu_multi_lat"],
+    aliases: &[],
     axes: &[
         AxisUse { axis: &PAIRS, sweeps: ["1..max*2"; 3] },
         AxisUse {

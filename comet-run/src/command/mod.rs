@@ -48,7 +48,7 @@ pub(crate) fn main() -> ExitCode {
     let launcher = launcher.as_ref();
     terminal::speak(launcher.is_none_or(|launcher| launcher.rank == 0));
     let is_launched = launcher.is_some();
-    let parsed = compat::arguments(is_launched).and_then(|args| cli::parse(args, is_launched));
+    let parsed = compat::arguments(launcher).and_then(|args| cli::parse(args, is_launched));
     let code = match parsed {
         Ok(cli) => obey(&cli, launcher).unwrap_or_else(|error| {
             terminal::note(&format!("error: {error:#}"));

@@ -235,7 +235,7 @@ impl Common<'_> {
             ("gap_ns", json!(settings.slices.gap_ns)),
             ("target", json!(settings.slices.target)),
             ("rules", json!(settings.rules.name())),
-            ("definition", json!(settings.definition().map(Definition::name))),
+            ("definition", json!(settings.definition.map(Definition::name))),
             ("sync", json!(settings.sync.map(Sync::name))),
             ("order", json!(args.method.order)),
             ("order_seed", json!(settings.seed)),

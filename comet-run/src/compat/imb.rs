@@ -1,8 +1,6 @@
 //! Command lines of the Intel MPI Benchmarks.
 
-use super::{
-    Flag, Stop, Surroundings, Translation, Word, count, doubling, doubling_vectors, flag, read,
-};
+use super::{Flag, Stop, Surroundings, Translation, Word, Words, count, doubling, flag, read};
 
 /// The only program of IMB that has kernels here.
 const PROGRAM: &str = "IMB-MPI1";
@@ -22,24 +20,27 @@ enum Kind {
     Pair,
     /// Messages among all ranks.
     Messages,
-    /// Vectors.
-    Vectors,
     /// Nothing.
     Barrier,
 }
 
 /// The benchmarks of IMB that have a kernel here.
-const BENCHMARKS: &[(&str, Kind)] = &[
-    ("PingPong", Kind::Pair),
-    ("PingPing", Kind::Pair),
-    ("Sendrecv", Kind::Pair),
-    ("Bcast", Kind::Messages),
-    ("Allreduce", Kind::Vectors),
-    ("Barrier", Kind::Barrier),
+const BENCHMARKS: &[(&str, Kind)] =
+    &[("PingPong", Kind::Pair), ("Bcast", Kind::Messages), ("Barrier", Kind::Barrier)];
+
+/// The benchmarks of IMB that a kernel here resembles without being the same, and the difference.
+const SIMILAR: &[(&str, &str)] = &[
+    ("PingPing", "comet-run exchange is MPI_Sendrecv of two ranks, not MPI_Isend around MPI_Recv"),
+    ("Sendrecv", "comet-run exchange is MPI_Sendrecv of two ranks, not of a ring of all"),
+    ("Allreduce", "comet-run reduction sums doubles in place, not floats into another buffer"),
 ];
 
 const FLAGS: &[Flag] = &[
-    flag("-npmin", "P", "number of ranks, where no launcher decides it"),
+    flag(
+        "-npmin",
+        "P",
+        "as many as there are ranks, which are so many where no launcher decides it",
+    ),
     flag("-msglog", "[MIN:]MAX", "lengths in bytes: 0, and powers of two from 2^MIN to 2^MAX"),
     flag("-iter", "N[,VOL[,M]]", "timed operations; 1000 are fewer for long messages"),
     flag("-time", "S", "most seconds for one length: 10"),
@@ -100,6 +101,10 @@ pub(super) fn translate(
 
 fn benchmark(word: &str) -> Result<(&'static str, Kind), Stop> {
     let known = BENCHMARKS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+    let similar = SIMILAR.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+    if let Some((name, difference)) = similar {
+        return Err(Stop::Wrong(format!("{PROGRAM}: {name} is not here ({difference})")));
+    }
     known.copied().ok_or_else(|| {
         let names: Vec<&str> = BENCHMARKS.iter().map(|(name, _)| *name).collect();
         let (last, others) = names.split_last().expect("some benchmarks are here");
@@ -156,35 +161,50 @@ impl Asked {
     }
 
     fn translate(mut self, around: &Surroundings) -> Result<Translation, Stop> {
-        let mut words = vec!["run".to_owned()];
-        words.extend(self.benchmarks.iter().map(|(name, _)| format!("IMB:{name}")));
-        let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
-        add("--rules", "imb".into());
-        add("--format", "imb".into());
+        let names: Vec<String> =
+            self.benchmarks.iter().map(|(name, _)| format!("IMB:{name}")).collect();
+        let mut words = Words::new(names, std::mem::take(&mut self.ours));
+        words.add("--rules", "imb");
+        words.add("--format", "imb");
         if self.has(&[Kind::Pair]) {
-            add("--hops", "1".into());
+            words.add("--hops", 1);
         }
         if self.has(&[Kind::Pair, Kind::Messages]) {
-            add("--sizes", format!("0,{}", doubling(self.min, self.max)));
+            words.add("--sizes", format!("0,{}", doubling(self.min, self.max)));
         }
-        if self.has(&[Kind::Vectors]) {
-            let lengths = doubling_vectors(PROGRAM, self.min, self.max)?;
-            add("--vector-lengths", format!("0,{lengths}"));
-        }
-        let says_ranks = self.ours.iter().any(|word| word.starts_with("--ranks"));
-        let is_of_two = !self.has(&[Kind::Messages, Kind::Vectors, Kind::Barrier]);
-        let n_ranks = self.n_ranks.or(is_of_two.then_some(2));
-        if let Some(n_ranks) = n_ranks.filter(|_| !around.is_launched && !says_ranks) {
-            add("--ranks", n_ranks.to_string());
-        }
+        self.add_ranks(&mut words, around)?;
         if self.n_operations != OPERATIONS {
-            add("--repetitions", self.n_operations.to_string());
-            add("--samples", "1".into());
+            words.add("--repetitions", self.n_operations);
         }
         if let Some(mem_bytes) = self.mem_bytes.take() {
-            add("--mem", mem_bytes);
+            words.add("--mem", mem_bytes);
         }
-        words.append(&mut self.ours);
-        Ok(Translation { words, notes: self.notes })
+        Ok(Translation { words: words.all(), notes: self.notes })
+    }
+
+    /// Decides the number of ranks. IMB runs on NPMIN ranks, twice as many, and so on up to all;
+    /// all are the only number here.
+    fn add_ranks(&mut self, words: &mut Words, around: &Surroundings) -> Result<(), Stop> {
+        let is_of_two = !self.has(&[Kind::Messages, Kind::Barrier]);
+        let all = around.n_ranks.or_else(|| words.value("--ranks")?.parse().ok());
+        if let (Some(min), Some(all)) = (self.n_ranks, all)
+            && min < all
+            && !is_of_two
+        {
+            return Err(Stop::Wrong(format!(
+                "{PROGRAM}: -npmin {min} asks for runs on fewer than all {all} ranks (write -npmin \
+                 {all}, and start again on fewer ranks)"
+            )));
+        }
+        if self.n_ranks.is_none() && !is_of_two {
+            let note = "collectives run on all ranks alone, as IMB does with -npmin of so many";
+            self.notes.push(note.into());
+        }
+        if let Some(n_ranks) = self.n_ranks.or(is_of_two.then_some(2))
+            && !around.is_launched
+        {
+            words.add("--ranks", n_ranks);
+        }
+        Ok(())
     }
 }

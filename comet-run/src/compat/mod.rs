@@ -19,6 +19,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 
+use crate::launcher::Launcher;
 use crate::terminal;
 
 /// Variable that names the result file where the command line of a harness cannot.
@@ -29,6 +30,8 @@ const OUT_VARIABLE: &str = "COMET_OUT";
 struct Surroundings {
     /// Whether a launcher decides how many ranks there are.
     is_launched: bool,
+    /// How many it started, where it says so.
+    n_ranks: Option<u64>,
     /// The result file, if [`OUT_VARIABLE`] names one.
     out: Option<String>,
 }
@@ -68,10 +71,14 @@ impl From<Stop> for clap::Error {
 ///
 /// # Errors
 /// If the other one would not understand it, if it asks for what is not here, or for help.
-pub(crate) fn arguments(is_launched: bool) -> Result<Vec<OsString>, clap::Error> {
+pub(crate) fn arguments(launcher: Option<&Launcher>) -> Result<Vec<OsString>, clap::Error> {
     let args: Vec<OsString> = std::env::args_os().collect();
     let Some(foreign) = foreign(&args) else { return Ok(args) };
-    let around = Surroundings { is_launched, out: std::env::var(OUT_VARIABLE).ok() };
+    let around = Surroundings {
+        is_launched: launcher.is_some(),
+        n_ranks: launcher.and_then(|launcher| launcher.size).map(|size| size as u64),
+        out: std::env::var(OUT_VARIABLE).ok(),
+    };
     let Translation { words, notes } = translate(&foreign, &around)?;
     let notes: String = notes.iter().map(|note| format!("# note: {note}\n")).collect();
     terminal::print(&notes).map_err(|error: io::Error| Stop::Wrong(error.to_string()))?;
@@ -211,19 +218,36 @@ fn doubling(min: u64, max: u64) -> String {
     }
 }
 
-/// Length of an element of our vectors in bytes.
-const DOUBLE_BYTES: u64 = 8;
+/// Options of ours in the making: those that the user adds take the place of the translated ones.
+#[derive(Debug)]
+struct Words {
+    words: Vec<String>,
+    ours: Vec<String>,
+}
 
-/// The same for vectors, in doubles.
-fn doubling_vectors(program: &str, min: u64, max: u64) -> Result<String, Stop> {
-    if max > 0 && max < DOUBLE_BYTES {
-        return Err(Stop::Wrong(format!(
-            "{program}: vectors of doubles are at least {DOUBLE_BYTES} bytes long, but the \
-             longest is to have {max} (write {DOUBLE_BYTES})"
-        )));
+impl Words {
+    /// A command line that measures what `names` select, with the user's own options behind.
+    fn new(names: Vec<String>, ours: Vec<String>) -> Self {
+        let words = std::iter::once("run".to_owned()).chain(names).collect();
+        Self { words, ours }
     }
-    let n_doubles = |bytes: u64| bytes.div_ceil(DOUBLE_BYTES);
-    Ok(doubling(n_doubles(min), max / DOUBLE_BYTES))
+
+    /// Adds `option`, unless the user did. Labels add up.
+    fn add(&mut self, option: &str, value: impl ToString) {
+        if option == "--label" || self.value(option).is_none() {
+            self.words.extend([option.to_owned(), value.to_string()]);
+        }
+    }
+
+    /// Value of `option` among the user's own.
+    fn value(&self, option: &str) -> Option<&str> {
+        self.ours.iter().find_map(|word| word.strip_prefix(option)?.strip_prefix('='))
+    }
+
+    fn all(mut self) -> Vec<String> {
+        self.words.append(&mut self.ours);
+        self.words
+    }
 }
 
 #[cfg(test)]
@@ -277,30 +301,30 @@ mod tests {
 
     #[test]
     fn latency_is_a_sweep_between_two_ranks() {
-        check("osu_latency", &format!("{LATENCY} --sizes 0,1..4194304*2 --out none"));
-        check("osu_latency -m 8", &format!("{LATENCY} --sizes 0,1..8*2 --out none"));
+        check("osu_latency", &format!("{LATENCY} --sizes 1..4194304*2 --out none"));
+        check("osu_latency -m 8", &format!("{LATENCY} --sizes 1..8*2 --out none"));
         check("osu_latency -m 8:64", &format!("{LATENCY} --sizes 8..64*2 --out none"));
-        let counted = format!("{LATENCY} --sizes 0 --repetitions 1000 --samples 1 --out none");
-        check("osu_latency -m0 -i1000", &counted);
+        let counted = format!("{LATENCY} --sizes 1..1*2 --repetitions 1000 --samples 1 --out none");
+        check("osu_latency -m1 -i1000", &counted);
     }
 
     #[test]
     fn columns_on_request_are_a_label() {
         let columns = format!(
-            "{LATENCY} --sizes 0 --repetitions 1 --samples 50 \
+            "{LATENCY} --sizes 0,1..8*2 --repetitions 1 --samples 50 \
              --label osu_columns=full,validation,p50,p90,p99 --out none"
         );
-        check("osu_latency -m 0 -f -c -z -i 50", &columns);
+        check("osu_latency -m 0:8 -f -c -z -i 50", &columns);
         let some = columns.replace("full,validation,p50,p90,p99", "p75");
-        check("osu_latency -m 0 -z75 -i 50", &some);
+        check("osu_latency -m 0:8 -z75 -i 50", &some);
     }
 
     #[test]
     fn collectives_have_as_many_ranks_as_there_are() {
         check(
-            "osu_allreduce -m 4:64 -i 100 -c",
-            "run OSU:osu_allreduce --rules osu --format osu --vector-lengths 1..8*2 \
-             --repetitions 1 --samples 100 --label osu_columns=validation --out none",
+            "osu_bcast -m 4:64 -i 100 -c",
+            "run OSU:osu_bcast --rules osu --format osu --sizes 4..64*2 --repetitions 1 \
+             --samples 100 --label osu_columns=validation --out none",
         );
         check(
             "osu_bcast -m 64 --ranks=4",
@@ -333,8 +357,8 @@ mod tests {
     fn what_is_not_here_is_refused_with_what_is() {
         check_wrong(
             "osu_alltoall -m 8",
-            "osu_alltoall is not here, but osu_latency, osu_bw, osu_bcast, osu_allreduce and \
-             osu_barrier are (comet-run list shows all kernels)",
+            "osu_alltoall is not here, but osu_latency, osu_bw, osu_bcast and osu_barrier are \
+             (comet-run list shows all kernels)",
         );
         check_wrong(
             "osu_latency -G png",
@@ -353,8 +377,8 @@ mod tests {
         );
         check_wrong(
             "IMB-MPI1 Alltoall",
-            "IMB-MPI1: Alltoall is not here, but PingPong, PingPing, Sendrecv, Bcast, Allreduce \
-             and Barrier are (comet-run list shows all kernels)",
+            "IMB-MPI1: Alltoall is not here, but PingPong, Bcast and Barrier are (comet-run list \
+             shows all kernels)",
         );
         check_wrong("IMB-RMA", "IMB-RMA is not here, but IMB-MPI1 is (write IMB-MPI1)");
     }
@@ -367,19 +391,50 @@ mod tests {
              --mem 1073741824 --out none",
         );
         check(
-            "IMB-MPI1 Allreduce Barrier -msglog 4 -iter 50 -npmin 4",
-            "run IMB:Allreduce IMB:Barrier --rules imb --format imb --vector-lengths 0,1..2*2 \
-             --ranks 4 --repetitions 50 --samples 1 --out none",
+            "IMB-MPI1 Bcast Barrier -msglog 3:5 -iter 50 -npmin 4",
+            "run IMB:Bcast IMB:Barrier --rules imb --format imb --sizes 0,8..32*2 --ranks 4 \
+             --repetitions 50 --out none",
         );
+    }
+
+    #[test]
+    fn a_name_that_stands_for_another_operation_is_refused() {
+        let check = |line: &str, words: &str| {
+            let stop = translate(&split(line), &Surroundings::default());
+            let Err(Stop::Wrong(sentence)) = stop else { panic!("{line} is not refused") };
+            assert!(sentence.contains(words) && sentence.contains("is not here ("), "{sentence}");
+        };
+        check("IMB-MPI1 Sendrecv -npmin 4", "comet-run exchange");
+        check("IMB-MPI1 PingPong pingping", "comet-run exchange");
+        check("IMB-MPI1 Allreduce", "comet-run reduction");
+        check("osu_allreduce -m 8", "comet-run reduction");
+    }
+
+    #[test]
+    fn npmin_is_all_ranks_or_refused() {
+        let around = Surroundings { is_launched: true, n_ranks: Some(4), out: None };
+        let translate = |line: &str| translate(&split(line), &around);
+        let refused = "IMB-MPI1: -npmin 2 asks for runs on fewer than all 4 ranks (write -npmin 4, \
+                       and start again on fewer ranks)";
+        let stop = translate("IMB-MPI1 Barrier -npmin 2").unwrap_err();
+        assert_eq!(stop, Stop::Wrong(refused.into()));
+        assert_eq!(translate("IMB-MPI1 Barrier -npmin 4").unwrap().notes, [""; 0]);
+        assert_eq!(translate("IMB-MPI1 PingPong -npmin 2").unwrap().notes, [""; 0]);
+        let note = "collectives run on all ranks alone, as IMB does with -npmin of so many";
+        assert_eq!(translate("IMB-MPI1 Barrier").unwrap().notes, [note]);
+    }
+
+    #[test]
+    fn options_of_ours_take_the_place_of_translated_ones() {
         check(
-            "IMB-MPI1 Bcast -msglog 3:5",
-            "run IMB:Bcast --rules imb --format imb --sizes 0,8..32*2 --out none",
+            "IMB-MPI1 PingPong --sizes=8,1Ki --ranks=4",
+            "run IMB:PingPong --rules imb --format imb --hops 1 --sizes=8,1Ki --ranks=4 --out none",
         );
     }
 
     #[test]
     fn a_launcher_decides_how_many_ranks_there_are() {
-        let around = Surroundings { is_launched: true, out: Some("r.jsonl".into()) };
+        let around = Surroundings { is_launched: true, n_ranks: None, out: Some("r.jsonl".into()) };
         for line in ["osu_latency -m 8", "IMB-MPI1 PingPong -npmin 2"] {
             let words = translate(&split(line), &around).unwrap().words;
             assert!(!words.contains(&"--ranks".to_owned()), "{words:?}");

@@ -2,9 +2,7 @@
 
 use comet_report::format::{COLUMNS_LABEL, percentiles};
 
-use super::{
-    Flag, Stop, Surroundings, Translation, Word, count, doubling, doubling_vectors, flag, read,
-};
+use super::{Flag, Stop, Surroundings, Translation, Word, Words, count, doubling, flag, read};
 
 /// The longest message of a test between two ranks, unless the user says so.
 const MAX_BYTES: u64 = 4 << 20;
@@ -24,8 +22,6 @@ enum Kind {
     Bandwidth,
     /// A collective over messages.
     Messages,
-    /// A collective over vectors.
-    Vectors,
     Barrier,
 }
 
@@ -34,9 +30,11 @@ const PROGRAMS: &[(&str, Kind)] = &[
     ("osu_latency", Kind::Latency),
     ("osu_bw", Kind::Bandwidth),
     ("osu_bcast", Kind::Messages),
-    ("osu_allreduce", Kind::Vectors),
     ("osu_barrier", Kind::Barrier),
 ];
+
+/// The program that a kernel here resembles without being the same.
+const ALLREDUCE: &str = "osu_allreduce";
 
 const FLAGS: &[Flag] = &[
     flag("-m", "[MIN:]MAX", "lengths in bytes, doubling from MIN to MAX"),
@@ -46,7 +44,7 @@ const FLAGS: &[Flag] = &[
     flag("-f", "", "columns with the least and the largest time, and the operations"),
     flag("-W", "N", "messages of a window: 64"),
     flag("-d", "DEVICE", "no effect: buffers are in host memory"),
-    flag("-T", "TYPE", "no effect: messages are bytes, vectors are doubles"),
+    flag("-T", "TYPE", "no effect: messages are bytes"),
     flag("-u", "N", "no effect: data is checked before and after the timed operations"),
     flag("-z", "", "columns with percentiles, 50, 90 and 99 or as in -z50,95"),
 ];
@@ -78,10 +76,16 @@ pub(super) fn translate(
             }
         }
     }
-    asked.translate(program, around)
+    Ok(asked.translate(program, around))
 }
 
 fn not_here(program: &str) -> Stop {
+    if program == ALLREDUCE {
+        return Stop::Wrong(format!(
+            "{program} is not here (comet-run reduction sums doubles in place, not chars into \
+             another buffer)"
+        ));
+    }
     let names: Vec<&str> = PROGRAMS.iter().map(|(name, _)| *name).collect();
     let (last, others) = names.split_last().expect("some programs are here");
     Stop::Wrong(format!(
@@ -94,7 +98,7 @@ fn not_here(program: &str) -> Stop {
 fn instead(name: &str) -> &'static str {
     match name {
         "-d" => "buffers are in host memory",
-        "-T" => "messages are bytes, vectors are doubles",
+        "-T" => "messages are bytes",
         "-u" => "data is checked before and after the timed operations",
         _ => "as many operations as OSU has by default go before the timed ones",
     }
@@ -122,7 +126,7 @@ impl Asked {
         let is_of_two = matches!(kind, Kind::Latency | Kind::Bandwidth);
         Self {
             kind,
-            min: if kind == Kind::Latency { 0 } else { 1 },
+            min: 1,
             max: if is_of_two { MAX_BYTES } else { MAX_COLLECTIVE_BYTES },
             n_operations: None,
             is_full: false,
@@ -190,39 +194,33 @@ impl Asked {
         Ok(())
     }
 
-    fn translate(mut self, program: &str, around: &Surroundings) -> Result<Translation, Stop> {
-        let mut words: Vec<String> =
-            vec!["run".into(), format!("OSU:{program}"), "--rules".into(), "osu".into()];
-        let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
-        add("--format", "osu".into());
+    fn translate(mut self, program: &str, around: &Surroundings) -> Translation {
+        let names = vec![format!("OSU:{program}")];
+        let mut words = Words::new(names, std::mem::take(&mut self.ours));
+        words.add("--rules", "osu");
+        words.add("--format", "osu");
         if self.kind == Kind::Latency {
-            add("--hops", "1".into());
+            words.add("--hops", 1);
         }
-        let says_ranks = self.ours.iter().any(|word| word.starts_with("--ranks"));
-        if self.is_of_two() && !around.is_launched && !says_ranks {
-            add("--ranks", "2".into());
+        if self.is_of_two() && !around.is_launched {
+            words.add("--ranks", 2);
         }
-        match self.kind {
-            Kind::Barrier => (),
-            Kind::Vectors => {
-                add("--vector-lengths", doubling_vectors(program, self.min, self.max)?);
-            }
-            _ => add("--sizes", doubling(self.min, self.max)),
+        if self.kind != Kind::Barrier {
+            words.add("--sizes", doubling(self.min, self.max));
         }
         if let Some((repetitions, samples)) = self.counts() {
-            add("--repetitions", repetitions.to_string());
-            add("--samples", samples.to_string());
+            words.add("--repetitions", repetitions);
+            words.add("--samples", samples);
         }
         let columns = self.columns();
         if !columns.is_empty() {
-            add("--label", format!("{COLUMNS_LABEL}={}", columns.join(",")));
+            words.add("--label", format!("{COLUMNS_LABEL}={}", columns.join(",")));
         }
         if !self.places.is_empty() {
             let places = self.places.join(" ");
             self.notes.push(format!("{places} is not taken over: buffers are in host memory"));
         }
-        words.append(&mut self.ours);
-        Ok(Translation { words, notes: self.notes })
+        Translation { words: words.all(), notes: self.notes }
     }
 
     /// Operations of a sample, and samples, if they are not those of OSU's rules: one loop between

@@ -210,7 +210,7 @@ fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
     assert_eq!((n_reps, n_samples), (1, 8));
     let of_sum = |rules| measure(rules, "comet/reduction", &[1]);
     for (rules, definition, expected) in [
-        (Rules::Imb, Definition::LoopMean, (1000, 1)),
+        (Rules::Imb, Definition::CallMean, (1, 1000)),
         (Rules::Osu, Definition::CallMean, (1, 1000)),
         (Rules::Skampi, Definition::MaxLocal, (1, 8)),
     ] {
@@ -218,6 +218,9 @@ fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
         assert_eq!(measured.series[0].definition, definition);
         assert_eq!(counts(&measured), expected, "{rules:?}");
     }
+    let barrier = measure(Rules::Imb, "comet/barrier", &[]);
+    assert_eq!(barrier.series[0].definition, Definition::LoopMean);
+    assert_eq!((counts(&barrier), barrier.pace.settle[0]), ((1000, 1), 100));
 }
 
 #[test]
