@@ -1,18 +1,18 @@
-//! Puts a proper end under the file of a run whose ranks died.
+//! The end of the file of a run whose ranks died.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::format::write_line;
 use crate::read::{ReadError, parse_records};
 use crate::record::{End, EndStatus, Event, Level, PointCounts, Record, timestamp};
-use crate::recorder::write_line;
 
-/// What the launcher knows about a run that died.
+/// Facts about a run that died, as the launcher knows them.
 #[derive(Clone, Debug)]
 pub struct Death {
-    /// What happened, in one word that programs can look for (`rank_died`, `time_out`).
+    /// The failure in one word that programs can look for (`rank_died`, `time_out`).
     pub code: String,
     /// One sentence about it.
     pub message: String,
@@ -41,19 +41,19 @@ pub enum CloseError {
     Read(#[from] ReadError),
 }
 
-/// Ends the last run in `path`: cuts off a line that was only written in part, then adds an
-/// `event` of level error and an `end` with status `failed`, and the counts of the points there.
+/// Ends the last run in `file`, which is open for reading and appending: cuts off a line that was
+/// only written in part, then adds an `event` of level error and an `end` with status `failed`, and
+/// the counts of the points there. Errors name the file by its `path`.
 ///
-/// An empty file gets both as well; one whose last run has its `end` stays as it is.
+/// A file without a record stays empty; one whose last run has its `end` stays as it is.
 ///
 /// # Errors
 /// If the file cannot be read or written, or holds something else.
-pub fn close_abandoned(path: &Path, death: &Death) -> Result<(), CloseError> {
+pub fn close_abandoned(mut file: &File, path: &Path, death: &Death) -> Result<(), CloseError> {
     let io_error = |source| CloseError::Io { path: path.into(), source };
-    let mut file = File::options().read(true).append(true).open(path).map_err(io_error)?;
-    let whole = cut_partial_line(&mut file).map_err(io_error)?;
+    let whole = cut_partial_line(file).map_err(io_error)?;
     let records = parse_records(&whole).map_err(|error| error.of_file(path))?.records;
-    if matches!(records.last(), Some(Record::End(_))) {
+    if matches!(records.last(), None | Some(Record::End(_))) {
         return Ok(());
     }
     for record in last_words(&records, death) {
@@ -62,8 +62,8 @@ pub fn close_abandoned(path: &Path, death: &Death) -> Result<(), CloseError> {
     Ok(())
 }
 
-/// Cuts `file` back to its last newline, and returns what is left.
-fn cut_partial_line(file: &mut File) -> io::Result<Vec<u8>> {
+/// Cuts `file` back to its last newline; returns the bytes that are left.
+fn cut_partial_line(mut file: &File) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.read_to_end(&mut text)?;
@@ -132,6 +132,11 @@ mod tests {
         }
     }
 
+    fn close(path: &Path) {
+        let file = File::options().read(true).append(true).open(path).unwrap();
+        close_abandoned(&file, path, &death()).unwrap();
+    }
+
     fn last(path: &Path) -> End {
         match read_records(path).unwrap().records.pop() {
             Some(Record::End(end)) => end,
@@ -146,7 +151,7 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         let points = text.match_indices("{\"type\":\"point\"").nth(3).unwrap().0;
         std::fs::write(&path, &text[..points + 40]).unwrap();
-        close_abandoned(&path, &death()).unwrap();
+        close(&path);
         let end = last(&path);
         assert_eq!((end.status, end.points.total()), (EndStatus::Failed, 3));
         assert_eq!((end.wall_s, end.reason.as_deref()), (Some(5.0), Some("error")));
@@ -156,13 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_which_nothing_was_measured_gets_an_end_too() {
+    fn a_file_without_a_whole_record_is_empty_afterwards() {
         let folder = Folder::new();
         for (name, text) in [("empty.jsonl", ""), ("partial.jsonl", "{\"type\":\"ru")] {
             let path = folder.write(name, text);
-            close_abandoned(&path, &death()).unwrap();
-            let end = last(&path);
-            assert_eq!((end.run_id, end.points.total(), end.wall_s), (None, 0, None), "{name}");
+            close(&path);
+            assert_eq!(std::fs::read(&path).unwrap(), b"", "{name}");
         }
     }
 
@@ -171,7 +175,7 @@ mod tests {
         let folder = Folder::new();
         let path = fixture::record_run(&folder);
         let before = std::fs::read(&path).unwrap();
-        close_abandoned(&path, &death()).unwrap();
+        close(&path);
         assert_eq!(std::fs::read(&path).unwrap(), before);
     }
 }

@@ -19,6 +19,7 @@ use comet_core::transport::ClockInfo;
 use comet_stats::{Diagnosis, Summary};
 
 use crate::environment::Environment;
+use crate::format::{Format as _, Jsonl};
 use crate::placement::RankPlacement;
 use crate::record::{Point, Record, Suite, Transport};
 use crate::recorder::{Recorder, RunDescription};
@@ -158,8 +159,14 @@ pub(crate) fn topology() -> Topology {
 /// Writes the whole run into a file of `folder`.
 pub(crate) fn record_run(folder: &Folder) -> PathBuf {
     let path = folder.path().join("run.jsonl");
-    tell(&mut Recorder::append_to(&path, description()).unwrap());
+    tell(&mut recorder(&path));
     path
+}
+
+/// A recorder of [`description`] into the new file `path`.
+pub(crate) fn recorder(path: &Path) -> Recorder {
+    let file = std::fs::File::create_new(path).unwrap();
+    Recorder::new(description(), vec![Jsonl.writer(Box::new(file))])
 }
 
 /// The points among `records`.

@@ -1,8 +1,9 @@
 //! Everything that CoMet writes about a run, and everything that reads it back.
 //!
 //! ```text
-//!   comet_core::event ──► Recorder ──► comet-results/*.jsonl ──► read ──► Format (table, csv …)
-//!                    └──► LiveTable ──► terminal
+//!   comet_core::event ──► Recorder ──► RecordSink: comet-results/*.jsonl ──► read ──┐
+//!                                      RecordSink: table, csv … on the terminal     │
+//!                                      RecordSink: table, csv … of a file ◄─────────┘
 //! ```
 //!
 //! This crate alone serializes, and it alone writes result files: JSON Lines in the format
@@ -28,7 +29,6 @@ mod fingerprint;
 pub mod format;
 pub mod health;
 pub mod import;
-pub mod live;
 pub mod models;
 pub mod pairs;
 pub mod placement;
@@ -39,8 +39,10 @@ pub mod read;
 pub mod record;
 pub mod recorder;
 pub mod report;
+mod run_record;
 pub mod runs;
 pub mod schema;
+pub mod sink;
 pub mod topology_file;
 mod words;
 mod xml;

@@ -1,27 +1,24 @@
-//! The listener that writes a result file while the run goes on.
+//! The listener that makes the records of a run.
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{fmt, io};
 
-use comet_core::event::{self, ClockCalibration, Event, Listener, RunEnd, RunStart, Stop};
-use comet_core::topology::{Mesh, Topology};
-use serde_json::{Value, json};
+use comet_core::event::{ClockCalibration, Event, Listener, RunEnd, RunStart, Stop};
+use comet_core::topology::Topology;
+use serde_json::Value;
 use uuid::{NoContext, Timestamp, Uuid};
 
-use crate::canonical::sha256_hex;
 use crate::environment::{Environment, Warning, disturbed, moved, stolen, warnings};
-use crate::fingerprint::fingerprint;
-use crate::models::Follow;
+use crate::models::models;
 use crate::placement::RankPlacement;
 use crate::points::{PointMaker, seconds};
 use crate::record::{
-    self, Clock, ClockGaps, End, EndStatus, Hops, Launcher, Level, Machine, Model, Noise,
-    PointCounts, RankEntry, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
+    self, End, EndStatus, Level, Noise, Point, PointCounts, Record, Suite, Transport, timestamp,
 };
+use crate::run_record::run;
+use crate::sink::RecordSink;
 
 /// Facts about a run that the driver does not know.
 #[derive(Clone, Debug)]
@@ -66,61 +63,52 @@ pub fn new_run_id(started_at: SystemTime) -> String {
     Uuid::new_v7(timestamp).to_string()
 }
 
-/// A result file that could not be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write {} (is there space left, and may you write there?)", path.display())]
-pub struct RecordError {
-    path: PathBuf,
-    source: io::Error,
-}
-
-/// Writes the records of one run to the end of a file, each line at once, so that a run that is
-/// killed leaves whole lines.
-#[derive(Debug)]
+/// Listener that makes the records of one run and passes them to its sinks.
 pub struct Recorder {
-    path: PathBuf,
-    file: File,
+    sinks: Vec<Box<dyn RecordSink>>,
     description: RunDescription,
-    points: PointMaker,
+    maker: PointMaker,
     counts: PointCounts,
-    models: Follow,
+    /// Points so far, without samples, where a sink prints models.
+    points: Option<Vec<Point>>,
     is_virtual: bool,
     n_slices: u64,
-    /// Slices in which a rank lost its processor, and pages that were missing in any.
+    /// Slices in which a rank lost its processor, and page faults in any.
     n_disturbed: u64,
     n_page_faults: u64,
 }
 
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").field("counts", &self.counts).finish_non_exhaustive()
+    }
+}
+
 impl Recorder {
-    /// A recorder of the run `description` that appends to the file `path`, made if need be.
-    ///
-    /// # Errors
-    /// If the file cannot be opened.
-    pub fn append_to(path: &Path, description: RunDescription) -> Result<Self, RecordError> {
-        let file = File::options().create(true).append(true).open(path);
-        let file = file.map_err(|source| RecordError { path: path.into(), source })?;
-        let points = PointMaker::new(&description.run_id, &description.topology);
-        Ok(Self {
-            path: path.into(),
-            file,
+    /// A recorder of the run `description` for `sinks`, which take each record in their order.
+    #[must_use]
+    pub fn new(description: RunDescription, sinks: Vec<Box<dyn RecordSink>>) -> Self {
+        let maker = PointMaker::new(&description.run_id, &description.topology);
+        let has_models = sinks.iter().any(|sink| sink.has_models());
+        Self {
+            sinks,
             description,
-            points,
+            maker,
             counts: PointCounts::default(),
-            models: Follow::default(),
+            points: has_models.then(Vec::new),
             is_virtual: false,
             n_slices: 0,
             n_disturbed: 0,
             n_page_faults: 0,
-        })
+        }
     }
 
-    fn write(&mut self, record: &Record) -> Result<(), RecordError> {
-        let written = write_line(&mut self.file, record);
-        written.map_err(|source| RecordError { path: self.path.clone(), source })
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        self.sinks.iter_mut().try_for_each(|sink| sink.record(record))
     }
 
-    fn write_start(&mut self, start: &RunStart) -> Result<(), RecordError> {
-        self.points.start(start);
+    fn write_start(&mut self, start: &RunStart) -> io::Result<()> {
+        self.maker.start(start);
         self.is_virtual = start.clock.is_virtual;
         // The environment may be that of the process that made this one.
         self.description.environment.noise = (self.description.noise)();
@@ -146,35 +134,33 @@ impl Recorder {
         Ok(())
     }
 
-    fn warn(&mut self, warning: &Warning, t_rel_s: f64) -> Result<(), RecordError> {
+    fn warn(&mut self, warning: &Warning, t_rel_s: f64) -> io::Result<()> {
         let event = warning.to_event(&self.description.run_id, t_rel_s);
         self.write(&Record::Event(event))
     }
 
-    fn write_point(&mut self, point: record::Point) -> Result<(), RecordError> {
-        let models = self.models.before(&point);
-        self.write_models(models)?;
+    fn write_point(&mut self, point: Point) -> io::Result<()> {
         self.counts.add(point.status);
         if let (Some(quality), Some(reps)) = (&point.quality, &point.reps) {
             self.n_slices += u64::from(reps.rounds);
             self.n_disturbed += u64::from(quality.disturbed_slices.unwrap_or(0));
             self.n_page_faults += quality.page_faults.unwrap_or(0);
         }
-        let record = Record::Point(Box::new(point));
-        self.write(&record)?;
-        if let Record::Point(point) = record {
-            self.models.add(*point);
+        if let Some(points) = &mut self.points {
+            points.push(point.without_samples());
         }
-        Ok(())
+        self.write(&Record::Point(Box::new(point)))
     }
 
-    fn write_models(&mut self, models: Vec<Model>) -> Result<(), RecordError> {
-        models.into_iter().try_for_each(|model| self.write(&Record::Model(Box::new(model))))
+    /// Writes the models of all points, which are made once nothing is measured any more.
+    fn write_models(&mut self) -> io::Result<()> {
+        let points = self.points.take().unwrap_or_default();
+        let models = models(&points.iter().collect::<Vec<_>>(), &[]).into_iter();
+        models.map(|model| Record::Model(Box::new(model))).try_for_each(|model| self.write(&model))
     }
 
-    fn write_end(&mut self, end: &RunEnd) -> Result<(), RecordError> {
-        let models = self.models.finish();
-        self.write_models(models)?;
+    fn write_end(&mut self, end: &RunEnd) -> io::Result<()> {
+        self.write_models()?;
         let RunDescription { started_at, date, noise, .. } = self.description;
         let real = || date().duration_since(started_at).unwrap_or_default();
         let wall = if self.is_virtual { real() } else { Duration::from_nanos(end.wall_ns) };
@@ -202,170 +188,39 @@ impl Listener for Recorder {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         match event {
             Event::RunStarted(start) => self.write_start(start)?,
-            Event::CaseStarted(_) | Event::PassStarted(_) => (),
+            Event::CaseStarted(_) | Event::PassStarted(_) => return Ok(()),
             Event::CaseFinished(measurement) => {
-                for point in self.points.measured(measurement) {
+                for point in self.maker.measured(measurement) {
                     self.write_point(point)?;
                 }
             }
             Event::CaseFailed(failure) => {
-                let point = self.points.failed(failure);
+                let point = self.maker.failed(failure);
                 self.write_point(point)?;
             }
             Event::CoresMoved(cores) => {
                 self.warn(&moved(cores), seconds(cores.since_start_ns))?;
             }
-            Event::RunFinished(end) => self.write_end(end)?,
+            Event::RunFinished(end) => {
+                self.write_end(end)?;
+                return Ok(self.sinks.iter_mut().try_for_each(|sink| sink.finish())?);
+            }
         }
-        Ok(())
+        Ok(self.sinks.iter_mut().try_for_each(|sink| sink.flush())?)
     }
 }
 
-/// Writes `record` and its newline in one call.
-pub(crate) fn write_line(file: &mut impl Write, record: &Record) -> io::Result<()> {
-    let mut line = serde_json::to_vec(record)?;
-    line.push(b'\n');
-    file.write_all(&line)
-}
-
 /// How a run ended that stopped as `end` says; single points that failed do not make it partial.
-pub(crate) fn end_status(end: &RunEnd) -> EndStatus {
+fn end_status(end: &RunEnd) -> EndStatus {
     if end.stop.is_some() { EndStatus::Partial } else { EndStatus::Complete }
 }
 
 /// Why a run stopped early, as in the record.
-pub(crate) fn reason(stop: &Stop) -> String {
+fn reason(stop: &Stop) -> String {
     match stop {
         Stop::Interrupted(words) => words.clone(),
         Stop::BudgetSpent => "time_limit".into(),
     }
-}
-
-/// What the driver found out about the clock; `invariant_tsc` comes from the machine.
-pub(crate) fn clock(start: &RunStart, invariant_tsc: Option<bool>) -> Clock {
-    Clock {
-        source: start.clock.name.into(),
-        resolution_ns: start.calibration.step_ns,
-        overhead_ns: Some(start.calibration.cost_ns),
-        pair_bias_ns: Some(start.calibration.pair_bias_ns),
-        monotonic: true,
-        is_global: start.clock.is_global,
-        is_virtual: start.clock.is_virtual,
-        invariant_tsc,
-        domains: Some(start.n_clock_domains),
-        bound_ns: start.clock_bound_ns,
-        median_overhead_ns: Some(start.calibration.median_cost_ns),
-        empty_loop_ns: Some(start.calibration.loop_ns),
-        gaps: start.calibration.gaps.map(gaps),
-    }
-}
-
-fn gaps(gaps: event::ClockGaps) -> ClockGaps {
-    let event::ClockGaps { n, n_zero, n_backwards, n_above_1_us, n_above_50_us, longest_ns } = gaps;
-    ClockGaps { n, n_zero, n_backwards, n_above_1_us, n_above_50_us, longest_ns }
-}
-
-fn run(description: &RunDescription, start: &RunStart) -> Run {
-    let RunDescription { config, environment, .. } = description;
-    let world = world(&description.placements, &description.topology);
-    let machine = machine(&environment.machine, &world);
-    let binary_sha256 = environment.binary_sha256.clone();
-    let mut run = Run {
-        schema: SCHEMA.into(),
-        schema_minor: SCHEMA_MINOR,
-        run_id: description.run_id.clone(),
-        started_at: timestamp(description.started_at),
-        suite: Suite { binary_sha256, ..description.suite.clone() },
-        argv: description.argv.clone(),
-        config: config.clone(),
-        config_sha256: sha256_hex(&json!(config)),
-        seed: description.seed,
-        labels: description.labels.clone(),
-        transport: description.transport.clone(),
-        launcher: launcher(description),
-        fingerprint: String::new(),
-        clock: clock(start, machine.cpu.invariant_tsc),
-        machines: vec![machine],
-        world,
-        line_ns: start.line_ns,
-        noise: environment.noise.clone(),
-        n_cases: start.n_cases,
-    };
-    run.fingerprint = fingerprint(&run);
-    run
-}
-
-fn launcher(description: &RunDescription) -> Launcher {
-    let env = description.environment.variables.clone();
-    let parent = description.environment.parent.clone();
-    Launcher { name: description.launcher.clone(), env, parent }
-}
-
-fn world(placements: &[RankPlacement], topology: &Topology) -> World {
-    let mut nodes: Vec<(&Option<String>, usize)> = Vec::new();
-    let mut ranks = Vec::new();
-    for placement in placements {
-        let known = nodes.iter().position(|(node, _)| *node == &placement.node);
-        let index = known.unwrap_or_else(|| {
-            nodes.push((&placement.node, 0));
-            nodes.len() - 1
-        });
-        ranks.push(rank_entry(placement, nodes[index].1));
-        nodes[index].1 += 1;
-    }
-    World {
-        size: topology.n_ranks(),
-        nodes: Some(nodes.len()),
-        ppn: nodes.iter().map(|(_, n_ranks)| *n_ranks).collect(),
-        ranks,
-        mesh: mesh(topology.mesh()),
-        hops: hops(topology),
-    }
-}
-
-/// The most ranks of a simulated network whose distances are written as a table.
-const MAX_TABLE_RANKS: usize = 128;
-
-fn hops(topology: &Topology) -> Hops {
-    let ranks = || 0..topology.n_ranks();
-    let row = |from| ranks().map(|to| topology.hops(from, to)).collect();
-    let is_told_by_name = matches!(topology.metric(), "hypercube" | "flat");
-    let is_small = topology.metric() == "table" || topology.n_ranks() <= MAX_TABLE_RANKS;
-    let table = (!is_told_by_name && is_small).then(|| ranks().map(row).collect());
-    Hops { metric: topology.metric().into(), diameter: diameter(topology), table }
-}
-
-fn rank_entry(placement: &RankPlacement, local_rank: usize) -> RankEntry {
-    let RankPlacement { rank, node, pid, cpus, core, l3, numa, socket, mems, cpu } =
-        placement.clone();
-    RankEntry { rank, node, local_rank, pid, cpus, core, l3, numa, socket, mems, cpu }
-}
-
-fn mesh(mesh: &Mesh) -> record::Mesh {
-    let (rows, cols) = (mesh.rows(), mesh.cols());
-    let order = if *mesh == Mesh::gray_with(rows, cols) {
-        "gray"
-    } else if mesh.ranks().is_sorted() {
-        "row"
-    } else {
-        "file"
-    };
-    record::Mesh { rows, cols, order: order.into(), map: mesh.ranks().to_vec() }
-}
-
-fn diameter(topology: &Topology) -> usize {
-    (0..topology.n_ranks()).map(|rank| topology.max_hops(rank)).max().unwrap_or(0)
-}
-
-/// `machine` with the names of all nodes of the world.
-fn machine(machine: &Machine, world: &World) -> Machine {
-    let mut machine = machine.clone();
-    for node in world.ranks.iter().filter_map(|entry| entry.node.as_ref()) {
-        if !machine.nodes.contains(node) {
-            machine.nodes.push(node.clone());
-        }
-    }
-    machine
 }
 
 #[cfg(test)]
@@ -449,10 +304,10 @@ mod tests {
     }
 
     #[test]
-    fn the_models_of_a_kernel_stand_before_the_next_kernel() {
+    fn models_stand_behind_the_last_point() {
         let folder = Folder::new();
         let path = folder.path().join("sweep.jsonl");
-        let mut recorder = Recorder::append_to(&path, fixture::description()).unwrap();
+        let mut recorder = fixture::recorder(&path);
         let sweep = [0, 8, 16, 32, 64].map(fixture::echo);
         let barrier = fixture::barrier();
         recorder.event(&Event::RunStarted(&fixture::start())).unwrap();
@@ -471,7 +326,7 @@ mod tests {
         };
         let mut kinds: Vec<_> = read_records(&path).unwrap().records.iter().map(name).collect();
         kinds.dedup();
-        assert_eq!(kinds, ["run", "event", "point", "model", "point", "end"]);
+        assert_eq!(kinds, ["run", "event", "point", "model", "end"]);
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Progress on standard error: between rows, never in a measurement, and gone before each row.
 
-use std::error::Error;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
-use comet_core::event::{Event, Listener, Pass};
+use comet_core::event::{Event, Pass};
 use comet_core::kernel::Case;
 
 use crate::cli::ProgressArg;
@@ -87,10 +86,8 @@ impl Progress {
         let left_s = per_case_ns.saturating_mul(n_left) / 1_000_000_000;
         format!("  {} left", humantime::format_duration(Duration::from_secs(left_s)))
     }
-}
-
-impl Listener for Progress {
-    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+    /// Shows `event`.
+    pub(crate) fn event(&mut self, event: &Event<'_>) {
         let text = match event {
             Event::RunStarted(start) => {
                 self.n_cases = start.n_cases;
@@ -104,7 +101,6 @@ impl Listener for Progress {
         };
         // A run is not ended because nobody can see how far it is.
         terminal::write_stderr(&text);
-        Ok(())
     }
 }
 

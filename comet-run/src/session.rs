@@ -55,26 +55,20 @@ pub(crate) trait Audience {
     fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>>;
 }
 
-/// A listener that could not be made. It refuses the first event, so that the driver ends the run
-/// on all ranks.
-struct Refusing(Option<anyhow::Error>);
-
-impl Listener for Refusing {
-    fn event(&mut self, _event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        self.0.take().map_or(Ok(()), |error| Err(error.into()))
-    }
-}
-
-/// A listener to a run that a signal ends, or whoever closes its gate.
-struct Interruptible<'a> {
-    listener: Box<dyn Listener>,
+/// Listener of a session, which a signal or the closing of its gate ends. One that could not be made
+/// refuses the first event, so that the driver ends the run on all ranks.
+struct SessionListener<'a> {
+    listener: Result<Box<dyn Listener>, Option<anyhow::Error>>,
     signals: &'a Signals,
     gate: &'a Gate,
 }
 
-impl Listener for Interruptible<'_> {
+impl Listener for SessionListener<'_> {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        self.gate.pass(|| self.listener.event(event))
+        match &mut self.listener {
+            Ok(listener) => self.gate.pass(|| listener.event(event)),
+            Err(error) => error.take().map_or(Ok(()), |error| Err(error.into())),
+        }
     }
 
     fn interrupted(&self) -> Option<String> {
@@ -144,10 +138,9 @@ fn drive<T: Transport + 'static>(
     if t.rank() != 0 {
         return Ok(driver::follow(t, &kernels, settings)?);
     }
-    let listener = session.audience.listener(placements);
-    let listener = listener.unwrap_or_else(|error| Box::new(Refusing(Some(error))));
+    let listener = session.audience.listener(placements).map_err(Some);
     let (signals, gate) = (session.signals, session.gate);
-    let mut listener = Interruptible { listener, signals, gate };
+    let mut listener = SessionListener { listener, signals, gate };
     driver::conduct(t, &kernels, &session.cases, settings, &mut listener)
 }
 

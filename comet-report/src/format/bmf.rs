@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::Format;
 use super::cases::{Launches, launches};
 use crate::record::Record;
+use crate::sink::{Document, RecordSink};
 
 /// JSON for Bencher.
 #[derive(Clone, Copy, Debug)]
@@ -31,18 +32,22 @@ impl Format for Bmf {
         "Bencher Metric Format: latency in ns, bandwidth in bytes per second"
     }
 
-    fn is_append_only(&self) -> bool {
-        false
+    fn is_document(&self) -> bool {
+        true
     }
 
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        let benchmarks: Map<String, Value> = launches(records)
-            .into_iter()
-            .map(|(name, launches)| (name, Value::Object(measures(&launches))))
-            .collect();
-        serde_json::to_writer_pretty(&mut *out, &benchmarks)?;
-        out.write_all(b"\n")
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        Document::boxed(out, write)
     }
+}
+
+fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+    let benchmarks: Map<String, Value> = launches(records)
+        .into_iter()
+        .map(|(name, launches)| (name, Value::Object(measures(&launches))))
+        .collect();
+    serde_json::to_writer_pretty(&mut *out, &benchmarks)?;
+    out.write_all(b"\n")
 }
 
 fn measures(launches: &Launches<'_>) -> Map<String, Value> {

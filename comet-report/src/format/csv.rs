@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::Format;
 use crate::record::{Point, Record, Run};
+use crate::sink::RecordSink;
 
 /// The columns with a parameter each; all other parameters share `params`.
 const PARAMS: &[&str] = &["length_bytes", "procs", "hops"];
@@ -21,34 +22,55 @@ impl Format for Csv {
         "one row per point, times in ns: for spreadsheets and data frames"
     }
 
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        let mut rows = csv::Writer::from_writer(out);
-        let mut run = None;
-        let mut has_head = false;
-        for record in records {
-            match record {
-                Record::Run(found) => run = Some(&**found),
-                Record::Point(point) => {
-                    let cells = cells(run, point);
-                    if !has_head {
-                        rows.write_record(cells.iter().map(|(name, _)| name))?;
-                        has_head = true;
-                    }
-                    rows.write_record(cells.iter().map(|(_, text)| text))?;
-                }
-                Record::Model(_) | Record::Event(_) | Record::End(_) => (),
-            }
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        Box::new(Rows { out: csv::Writer::from_writer(out), run: Vec::new(), has_head: false })
+    }
+}
+
+/// Writer of the rows of points.
+struct Rows<W: Write> {
+    out: csv::Writer<W>,
+    /// Cells of the run at hand.
+    run: Cells,
+    has_head: bool,
+}
+
+impl<W: Write> RecordSink for Rows<W> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        match record {
+            Record::Run(run) => self.run = run_cells(Some(run)),
+            Record::Point(point) => self.row(point)?,
+            Record::Model(_) | Record::Event(_) | Record::End(_) => (),
         }
-        rows.flush()
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Rows<W> {
+    fn row(&mut self, point: &Point) -> io::Result<()> {
+        if self.run.is_empty() {
+            self.run = run_cells(None);
+        }
+        let own = cells(point);
+        let run_id = ("run_id", point.run_id.clone());
+        let all = || std::iter::once(&run_id).chain(&self.run).chain(&own);
+        if !self.has_head {
+            self.out.write_record(all().map(|(name, _)| name))?;
+            self.has_head = true;
+        }
+        Ok(self.out.write_record(all().map(|(_, text)| text))?)
     }
 }
 
 /// Names and texts of the columns; what is missing is empty.
 type Cells = Vec<(&'static str, String)>;
 
-fn cells(run: Option<&Run>, point: &Point) -> Cells {
-    let mut cells = run_cells(run, point);
-    cells.extend(identity_cells(point));
+fn cells(point: &Point) -> Cells {
+    let mut cells = identity_cells(point);
     cells.extend(time_cells(point));
     let bytes_per_s = point.rate.as_ref().map(|rate| rate.bytes_per_s);
     cells.extend([
@@ -60,11 +82,11 @@ fn cells(run: Option<&Run>, point: &Point) -> Cells {
     cells
 }
 
-fn run_cells(run: Option<&Run>, point: &Point) -> Cells {
+/// Cells that all points of a run have in common, without its id.
+fn run_cells(run: Option<&Run>) -> Cells {
     let machine = run
         .and_then(|run| run.labels.get("machine").or_else(|| run.machines.first()?.nodes.first()));
     vec![
-        ("run_id", point.run_id.clone()),
         ("started_at", text(run.map(|run| &run.started_at))),
         ("machine", text(machine)),
         ("transport", text(run.map(|run| &run.transport.backend))),

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::{Format, cases};
 use crate::record::{Point, Record};
+use crate::sink::{Document, RecordSink};
 
 /// The number of ranks, in the record and for Extra-P.
 const RANKS: [&str; 2] = ["procs", "p"];
@@ -35,30 +36,33 @@ impl Format for Extrap {
         "JSON Lines for Extra-P: times over ranks, or else over message lengths"
     }
 
-    fn is_append_only(&self) -> bool {
-        false
+    fn is_document(&self) -> bool {
+        true
     }
 
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        let points: Vec<&Point> = records.iter().filter_map(lasting).collect();
-        let [param, parameter] =
-            if coordinates(&points, RANKS[0]).len() > 1 { RANKS } else { LENGTH };
-        let sweeps = sweeps(&points, param);
-        let of = |(_, points): &(String, Vec<&Point>)| coordinates(points, param);
-        let longest = sweeps.iter().rev().map(of).max_by_key(Vec::len).unwrap_or_default();
-        for (callpath, points) in sweeps.iter().filter(|sweep| of(sweep) == longest) {
-            for coordinate in &longest {
-                let line = json!({
-                    "callpath": callpath,
-                    "metric": "time_ns",
-                    "params": { parameter: coordinate },
-                    "value": values_ns(points, param, *coordinate),
-                });
-                writeln!(out, "{line}")?;
-            }
-        }
-        Ok(())
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        Document::boxed(out, write)
     }
+}
+
+fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+    let points: Vec<&Point> = records.iter().filter_map(lasting).collect();
+    let [param, parameter] = if coordinates(&points, RANKS[0]).len() > 1 { RANKS } else { LENGTH };
+    let sweeps = sweeps(&points, param);
+    let of = |(_, points): &(String, Vec<&Point>)| coordinates(points, param);
+    let longest = sweeps.iter().rev().map(of).max_by_key(Vec::len).unwrap_or_default();
+    for (callpath, points) in sweeps.iter().filter(|sweep| of(sweep) == longest) {
+        for coordinate in &longest {
+            let line = json!({
+                "callpath": callpath,
+                "metric": "time_ns",
+                "params": { parameter: coordinate },
+                "value": values_ns(points, param, *coordinate),
+            });
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(())
 }
 
 fn lasting(record: &Record) -> Option<&Point> {

@@ -18,6 +18,7 @@ use std::io::{self, Write};
 use super::models::number;
 use super::{Format, cases};
 use crate::record::{End, EndStatus, Model, Param, Parameter, Point, PointCounts, Record};
+use crate::sink::RecordSink;
 
 /// The message lengths, in bytes, that have lines if they were measured.
 const LENGTHS_BYTES: [u64; 4] = [8, 4 << 10, 64 << 10, 4 << 20];
@@ -39,20 +40,37 @@ impl Format for Fom {
         "lines of figures of merit, with names that stay: for ReFrame and Ramble"
     }
 
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        let mut verdict = Verdict::default();
-        for record in records {
-            match record {
-                Record::Point(point) => {
-                    verdict.counts.add(point.status);
-                    write_point(point, out)?;
-                }
-                Record::Model(model) => write_model(model, out)?,
-                Record::End(end) => verdict.write(end, out)?,
-                Record::Run(_) | Record::Event(_) => (),
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        Box::new(Lines { out, verdict: Verdict::default() })
+    }
+}
+
+/// Writer of the lines.
+struct Lines<'a> {
+    out: Box<dyn Write + 'a>,
+    verdict: Verdict,
+}
+
+impl RecordSink for Lines<'_> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        let Self { out, verdict } = self;
+        match record {
+            Record::Point(point) => {
+                verdict.counts.add(point.status);
+                write_point(point, out)
             }
+            Record::Model(model) => write_model(model, out),
+            Record::End(end) => verdict.write(end, out),
+            Record::Run(_) | Record::Event(_) => Ok(()),
         }
-        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    fn has_models(&self) -> bool {
+        true
     }
 }
 

@@ -1,13 +1,12 @@
 //! What the layouts of other benchmarks have in common: blocks of points that the other one would
 //! have measured by one of its tests, and the means of the ranks, which they print.
-//!
-//! Output only grows as records are added, so that a run can be followed.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 
 use crate::record::{EndStatus, Param, Point, PointStatus, Record, Run};
+use crate::sink::RecordSink;
 
 /// Length of an element of our vectors.
 const DOUBLE_BYTES: u64 = 8;
@@ -64,47 +63,72 @@ impl Block<'_> {
     }
 }
 
-/// Writes `records` in this layout.
-pub(super) fn write<L: Layout>(
-    layout: &L,
-    records: &[Record],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut run = None;
-    let mut block: Option<Block<'_>> = None;
-    let mut last_reason = None;
-    for record in records {
+/// Writer of records in `layout`, into `out`.
+pub(super) fn writer<'a, L: Layout + 'a>(
+    layout: L,
+    out: Box<dyn Write + 'a>,
+) -> Box<dyn RecordSink + 'a> {
+    Box::new(Blocks { layout, out, run: None, open: None, last_reason: None })
+}
+
+/// Writer of blocks, which knows the run and the block at hand.
+struct Blocks<'a, L> {
+    layout: L,
+    out: Box<dyn Write + 'a>,
+    run: Option<Box<Run>>,
+    /// Name of the block, and its first point.
+    open: Option<(String, Point)>,
+    /// Why the last point was left out, if it was.
+    last_reason: Option<String>,
+}
+
+impl<L: Layout> RecordSink for Blocks<'_, L> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
         match record {
-            Record::Run(found) => {
-                (run, block, last_reason) = (Some(&**found), None, None);
-                layout.start(found, out)?;
+            Record::Run(run) => {
+                (self.run, self.open, self.last_reason) = (Some(run.clone()), None, None);
+                self.layout.start(run, &mut self.out)
             }
-            Record::Point(point) => match name_of(layout, run, point) {
-                Ok(name) => {
-                    let open = block.take().filter(|block| block.holds(name, point));
-                    if open.is_none() {
-                        layout.head(&Block { run, name, first: point }, out)?;
-                    }
-                    let open = open.unwrap_or(Block { run, name, first: point });
-                    write_point(layout, &open, point, out)?;
-                    block = Some(open);
-                }
-                Err(reason) if last_reason.as_ref() == Some(&reason) => (),
-                Err(reason) => {
-                    writeln!(out, "# note: {reason}")?;
-                    last_reason = Some(reason);
-                }
-            },
+            Record::Point(point) => self.point(point),
             Record::End(end) => {
+                let out = &mut self.out;
                 if end.status != EndStatus::Complete {
                     writeln!(out, "# note: {}", end.reason.as_deref().unwrap_or("ended early"))?;
                 }
-                layout.end(out)?;
+                self.layout.end(out)
             }
-            Record::Model(_) | Record::Event(_) => (),
+            Record::Model(_) | Record::Event(_) => Ok(()),
         }
     }
-    Ok(())
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl<L: Layout> Blocks<'_, L> {
+    fn point(&mut self, point: &Point) -> io::Result<()> {
+        let Self { layout, out, run, open, last_reason } = self;
+        let run = run.as_deref();
+        let name = match name_of(layout, run, point) {
+            Ok(name) => name,
+            Err(reason) if last_reason.as_ref() == Some(&reason) => return Ok(()),
+            Err(reason) => {
+                writeln!(out, "# note: {reason}")?;
+                *last_reason = Some(reason);
+                return Ok(());
+            }
+        };
+        let goes_on = open
+            .as_ref()
+            .is_some_and(|(open, first)| Block { run, name: open, first }.holds(name, point));
+        if !goes_on {
+            layout.head(&Block { run, name, first: point }, out)?;
+            *open = Some((name.to_owned(), point.without_samples()));
+        }
+        let first = open.as_ref().map_or(point, |(_, first)| first);
+        write_point(layout, &Block { run, name, first }, point, out)
+    }
 }
 
 fn write_point(

@@ -20,7 +20,8 @@ use super::Format;
 use super::foreign::{
     self, Block, Layout, Means, or_dash, procs, repetitions, size_bytes, two_digits,
 };
-use crate::record::{Point, Record, Run};
+use crate::record::{Point, Run};
+use crate::sink::RecordSink;
 
 /// Width of every column.
 const WIDTH: usize = 13;
@@ -149,12 +150,8 @@ impl Format for Imb {
         self.summary
     }
 
-    fn needs_samples(&self) -> bool {
-        true
-    }
-
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        foreign::write(self, records, out)
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        foreign::writer(*self, out)
     }
 }
 

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use super::Format;
 use crate::record::{End, EndStatus, Point, PointStatus, Record, Run};
+use crate::sink::{Document, RecordSink};
 use crate::xml::{self, escape};
 
 /// JUnit XML.
@@ -24,19 +25,23 @@ impl Format for Junit {
         "JUnit XML, a test for each kernel: for the test tabs of CI systems"
     }
 
-    fn is_append_only(&self) -> bool {
-        false
+    fn is_document(&self) -> bool {
+        true
     }
 
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        let suites: Vec<Suite> =
-            records.chunk_by(|_, next| !matches!(next, Record::Run(_))).map(Suite::of).collect();
-        let tests: Vec<&Test> = suites.iter().flat_map(|suite| &suite.tests).collect();
-        writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-        writeln!(out, "<testsuites{}>", totals(&tests))?;
-        suites.iter().try_for_each(|suite| suite.write(out))?;
-        writeln!(out, "</testsuites>")
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        Document::boxed(out, write)
     }
+}
+
+fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+    let suites: Vec<Suite> =
+        records.chunk_by(|_, next| !matches!(next, Record::Run(_))).map(Suite::of).collect();
+    let tests: Vec<&Test> = suites.iter().flat_map(|suite| &suite.tests).collect();
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    writeln!(out, "<testsuites{}>", totals(&tests))?;
+    suites.iter().try_for_each(|suite| suite.write(out))?;
+    writeln!(out, "</testsuites>")
 }
 
 /// One run.

@@ -15,6 +15,7 @@ use std::io::{self, Write};
 
 use super::Format;
 use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Record, Verdict};
+use crate::sink::RecordSink;
 
 /// Digits of a size, enough for whole bytes.
 const SIZE_DIGITS: usize = 10;
@@ -38,13 +39,28 @@ impl Format for ModelTable {
         "fitted laws with their intervals: times in us, rates in MB/s (10^6 bytes)"
     }
 
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        for record in records {
-            if let Record::Model(model) = record {
-                out.write_all(block(model).as_bytes())?;
-            }
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        Box::new(Blocks(out))
+    }
+}
+
+/// Writer of a block for each model.
+struct Blocks<'a>(Box<dyn Write + 'a>);
+
+impl RecordSink for Blocks<'_> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        match record {
+            Record::Model(model) => self.0.write_all(block(model).as_bytes()),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+
+    fn has_models(&self) -> bool {
+        true
     }
 }
 

@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use super::Format;
 use super::cases::{Launches, launches, settled};
 use crate::record::{PointCounts, Record};
+use crate::sink::{Document, RecordSink};
 
 /// OpenMetrics text.
 #[derive(Clone, Copy, Debug)]
@@ -51,20 +52,24 @@ impl Format for OpenMetrics {
         "OpenMetrics text with three digits: for Prometheus and GitLab"
     }
 
-    fn is_append_only(&self) -> bool {
-        false
+    fn is_document(&self) -> bool {
+        true
     }
 
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        let cases = launches(records);
-        let sample = |case: &Launches<'_>, value: f64| (labels(case), format!("{value:.2e}"));
-        let time = |case: &Launches<'_>| Some(sample(case, case.time_ns()? / 1e9));
-        let bandwidth = |case: &Launches<'_>| Some(sample(case, case.bytes_per_s()?));
-        TIME.write(&cases.values().filter_map(time).collect::<Vec<_>>(), out)?;
-        BANDWIDTH.write(&cases.values().filter_map(bandwidth).collect::<Vec<_>>(), out)?;
-        POINTS.write(&counts(records), out)?;
-        writeln!(out, "# EOF")
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        Document::boxed(out, write)
     }
+}
+
+fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+    let cases = launches(records);
+    let sample = |case: &Launches<'_>, value: f64| (labels(case), format!("{value:.2e}"));
+    let time = |case: &Launches<'_>| Some(sample(case, case.time_ns()? / 1e9));
+    let bandwidth = |case: &Launches<'_>| Some(sample(case, case.bytes_per_s()?));
+    TIME.write(&cases.values().filter_map(time).collect::<Vec<_>>(), out)?;
+    BANDWIDTH.write(&cases.values().filter_map(bandwidth).collect::<Vec<_>>(), out)?;
+    POINTS.write(&counts(records), out)?;
+    writeln!(out, "# EOF")
 }
 
 impl Family {

@@ -21,7 +21,8 @@ use comet_stats::quantile;
 
 use super::Format;
 use super::foreign::{self, Block, Layout, Means, or_dash, repetitions, size_bytes, two_digits};
-use crate::record::{CheckStatus, Point, Record, Run, Summary};
+use crate::record::{CheckStatus, Point, Run, Summary};
+use crate::sink::RecordSink;
 
 /// Width of the column with the length.
 const SIZE_WIDTH: usize = 10;
@@ -100,12 +101,8 @@ impl Format for Osu {
         "the layout of the OSU micro-benchmarks 7.4"
     }
 
-    fn needs_samples(&self) -> bool {
-        true
-    }
-
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        foreign::write(self, records, out)
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        foreign::writer(*self, out)
     }
 }
 
@@ -278,6 +275,7 @@ impl Columns {
 mod tests {
     use super::super::foreign::tests::{check_golden, records, render};
     use super::*;
+    use crate::record::Record;
 
     /// The text of the small run with these columns beside the least.
     fn text(columns: &str) -> String {

@@ -1,5 +1,4 @@
-//! Tables for people: one block per kernel, one row per series, written case by case, so that a
-//! running kernel and a file look the same.
+//! Tables for people: one block per kernel, one row per series, written case by case.
 //!
 //! ```text
 //!   # comet/echo, 2 ranks, verified
@@ -22,6 +21,7 @@ use crate::record::{
     CheckStatus, Clock, Event, Model, Params, Point, PointCounts, PointStatus, Quality, Quote,
     Record, Run, Summary, Value,
 };
+use crate::sink::RecordSink;
 
 /// Parameters that are equal for all points of a run, and so no columns.
 const COMMON_PARAMS: &[&str] = &["procs", "mesh_rows", "mesh_cols"];
@@ -45,45 +45,28 @@ impl Format for Table {
         "tables for people: times in us, rates in MB/s (10^6 bytes)"
     }
 
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-        let mut table = TableWriter::new(out);
-        for group in records.chunk_by(of_one_case) {
-            match &group[0] {
-                Record::Run(run) => table.run(run)?,
-                Record::Model(model) => table.model(model)?,
-                Record::Event(event) => table.event(event)?,
-                Record::Point(_) => {
-                    table.case(&group.iter().filter_map(point).collect::<Vec<_>>())?
-                }
-                Record::End(end) => {
-                    table.done(&end.points, end.wall_s, end.reason.as_deref())?;
-                }
-            }
-        }
-        if !records.is_empty() && !matches!(records.last(), Some(Record::End(_))) {
-            return table.comment("no end: the run was killed or is still running");
-        }
-        Ok(())
+    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        Box::new(TableWriter::new(out, false))
     }
 }
 
-fn point(record: &Record) -> Option<&Point> {
-    match record {
-        Record::Point(point) => Some(point),
-        _ => None,
+impl Table {
+    /// Writer of the table of a run that goes on, without the line about the run and the warnings
+    /// about the machine.
+    #[must_use]
+    pub fn live<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        Box::new(TableWriter::new(out, true))
     }
 }
 
-fn of_one_case(a: &Record, b: &Record) -> bool {
-    let (Some(a), Some(b)) = (point(a), point(b)) else { return false };
-    let is_measured = a.variant.is_some() && b.variant.is_some();
-    is_measured && (&a.suite, &a.kernel, &a.params) == (&b.suite, &b.kernel, &b.params)
-}
-
-/// Writes tables case by case.
-#[derive(Debug)]
-pub(crate) struct TableWriter<W> {
+/// Writer of tables, case by case.
+struct TableWriter<W> {
     out: W,
+    is_live: bool,
+    /// Points of the last case, to which a further series may belong.
+    case: Vec<Point>,
+    /// True between the first record of a run and its end.
+    is_open: bool,
     kernel: Option<String>,
     layout: Option<Layout>,
     n_missed: usize,
@@ -97,24 +80,71 @@ struct Layout {
     quote: Quote,
 }
 
-impl<W: Write> TableWriter<W> {
-    /// Tables into `out`.
-    pub(crate) fn new(out: W) -> Self {
-        Self { out, kernel: None, layout: None, n_missed: 0, n_unsteady: 0 }
+impl<W: Write> RecordSink for TableWriter<W> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        let point = match record {
+            Record::Point(point) => Some(&**point),
+            _ => None,
+        };
+        if !point.zip(self.case.last()).is_some_and(|(point, last)| are_of_one_case(last, point)) {
+            self.write_case()?;
+        }
+        match record {
+            Record::Run(run) => self.run(run)?,
+            Record::Model(model) => self.model(model)?,
+            Record::Event(event) => self.event(event)?,
+            Record::Point(point) => self.case.push(point.without_samples()),
+            Record::End(end) => self.done(&end.points, end.wall_s, end.reason.as_deref())?,
+        }
+        self.is_open = !matches!(record, Record::End(_));
+        Ok(())
     }
 
-    /// Hands everything written on to the terminal or the file.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_case()?;
         self.out.flush()
     }
 
+    fn finish(&mut self) -> io::Result<()> {
+        self.write_case()?;
+        if self.is_open {
+            self.comment("no end: the run was killed or is still running")?;
+        }
+        self.out.flush()
+    }
+
+    fn has_models(&self) -> bool {
+        true
+    }
+}
+
+/// True for two series of one case.
+fn are_of_one_case(a: &Point, b: &Point) -> bool {
+    let is_measured = a.variant.is_some() && b.variant.is_some();
+    is_measured && (&a.suite, &a.kernel, &a.params) == (&b.suite, &b.kernel, &b.params)
+}
+
+impl<W: Write> TableWriter<W> {
+    fn new(out: W, is_live: bool) -> Self {
+        Self {
+            out,
+            is_live,
+            case: Vec::new(),
+            is_open: false,
+            kernel: None,
+            layout: None,
+            n_missed: 0,
+            n_unsteady: 0,
+        }
+    }
+
+    fn write_case(&mut self) -> io::Result<()> {
+        let points = std::mem::take(&mut self.case);
+        self.case(&points.iter().collect::<Vec<_>>())
+    }
+
     /// A line about the ranks, their clock, and the time of a cache line between the first two.
-    pub(crate) fn ranks(
-        &mut self,
-        n_ranks: usize,
-        clock: &Clock,
-        line_ns: Option<f64>,
-    ) -> io::Result<()> {
+    fn ranks(&mut self, n_ranks: usize, clock: &Clock, line_ns: Option<f64>) -> io::Result<()> {
         let step = clock.resolution_ns.map_or("unknown".into(), |step| format!("{step} ns"));
         let ranks = if n_ranks == 1 { "rank" } else { "ranks" };
         let line = line_ns.map_or(String::new(), |ns| {
@@ -128,7 +158,7 @@ impl<W: Write> TableWriter<W> {
     }
 
     /// All points of one case.
-    pub(crate) fn case(&mut self, points: &[&Point]) -> io::Result<()> {
+    fn case(&mut self, points: &[&Point]) -> io::Result<()> {
         let Some(first) = points.first() else { return Ok(()) };
         self.title(first)?;
         if first.status != PointStatus::Ok {
@@ -144,7 +174,7 @@ impl<W: Write> TableWriter<W> {
     }
 
     /// The last line of a run.
-    pub(crate) fn done(
+    fn done(
         &mut self,
         counts: &PointCounts,
         wall_s: Option<f64>,
@@ -183,26 +213,35 @@ impl<W: Write> TableWriter<W> {
         // Simulated ranks are on none, and imports do not tell.
         let nodes = run.world.nodes.filter(|nodes| *nodes > 0);
         let nodes = nodes.map_or("-".into(), |nodes| nodes.to_string());
-        self.comment(&format!("{name} {version}, {backend}, nodes: {nodes}, run {}", run.run_id))?;
+        if !self.is_live {
+            let id = &run.run_id;
+            self.comment(&format!("{name} {version}, {backend}, nodes: {nodes}, run {id}"))?;
+        }
         self.ranks(run.world.size, &run.clock, run.line_ns)
     }
 
-    /// A line about something that is no measurement.
-    pub(crate) fn event(&mut self, event: &Event) -> io::Result<()> {
+    /// A line about an event.
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        // The notes of a run that goes on name what matters of its machine.
+        if self.is_live && self.kernel.is_none() {
+            return Ok(());
+        }
         let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
         let hint = event.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
         self.comment(&format!("{}: {rank}{}{hint}", event.level.name(), event.message))
     }
 
     /// A line about the laws of a sweep; figures without a law stand with their points.
-    pub(crate) fn model(&mut self, model: &Model) -> io::Result<()> {
+    fn model(&mut self, model: &Model) -> io::Result<()> {
         if model.fits.is_empty() {
             return Ok(());
         }
-        let names = axes(&model.params).map(|(name, value)| format!(" {name}={value}"));
-        let sweep = model.variant.clone().unwrap_or_default() + &names.collect::<String>();
-        let sweep = sweep.trim_start();
-        self.comment(&format!("fit {sweep}: {}", models::summary(model)))?;
+        let Model { suite, kernel, variant, params, .. } = model;
+        let series = variant.as_ref().filter(|series| *series != kernel);
+        let series = series.map_or(String::new(), |series| format!(" {series}"));
+        let values: String = axes(params).map(|(name, value)| format!(" {name}={value}")).collect();
+        let law = models::summary(model);
+        self.comment(&format!("fit {suite}/{kernel}{series}{values}: {law}"))?;
         models::segments(model).iter().try_for_each(|segment| self.comment(segment))
     }
 

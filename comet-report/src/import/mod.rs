@@ -20,12 +20,13 @@ use std::io::{self, Write};
 use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
+use crate::format::write_line;
 use crate::points;
 use crate::record::{
     Check, CheckStatus, End, EndStatus, Figure, Param, Params, Point, PointCounts, PointStatus,
     Quote, Rate, Record, Summary, Value,
 };
-use crate::recorder::{new_run_id, write_line};
+use crate::recorder::new_run_id;
 
 /// Whose output a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

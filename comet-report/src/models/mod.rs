@@ -13,7 +13,6 @@
 //! The mathematics is in `comet_stats::fit`. Times are fitted in us, so that a rate in units of size
 //! over us is one in 10^6 of them a second.
 
-mod follow;
 mod hops;
 mod loggp;
 mod max_rate;
@@ -23,8 +22,6 @@ mod procs;
 mod sizes;
 pub(crate) mod sweep;
 mod wire;
-
-pub(crate) use follow::Follow;
 
 use crate::record::{Model, Point};
 
@@ -217,18 +214,5 @@ pub(crate) mod tests {
         assert_eq!(made(&points[..3], &[]), []);
         points.iter_mut().for_each(|point| point.status = crate::record::PointStatus::Failed);
         assert_eq!(made(&points, &[]), []);
-    }
-
-    #[test]
-    fn models_are_complete_when_the_next_kernel_starts() {
-        let mut follow = Follow::default();
-        let points = thesis();
-        for point in &points {
-            assert_eq!(follow.before(point), []);
-            follow.add(point.clone());
-        }
-        let next = Point { kernel: "barrier".into(), ..points[0].clone() };
-        assert_eq!(follow.before(&next).len(), 4);
-        assert_eq!(follow.finish(), []);
     }
 }

@@ -74,6 +74,16 @@ pub struct Point {
     pub message: Option<String>,
 }
 
+impl Point {
+    /// The point without its samples and their starts, which take more memory than all the rest.
+    pub(crate) fn without_samples(&self) -> Self {
+        let mut point = self.clone();
+        (point.samples, point.starts_ns) = (None, None);
+        (point.late_ns, point.reference_ns) = (None, None);
+        point
+    }
+}
+
 /// What a number is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

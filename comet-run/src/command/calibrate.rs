@@ -22,7 +22,8 @@ use crate::cli::{CalibrateArgs, ProgressArg, WorldArgs};
 use crate::exit;
 use crate::gate::Gate;
 use crate::launcher::Launcher;
-use crate::results::{self, Results};
+use crate::result_file::{ResultFile, create_new};
+use crate::results::Results;
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal;
@@ -52,7 +53,7 @@ pub(super) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
     let signals = Signals::catch().context("cannot catch signals")?;
     let files = super::on_first(&*job, || Files::create(args).map(Some))?;
     let settings = settings(profile, &origin);
-    let record = files.as_ref().map(|files| files.record.clone());
+    let record = files.as_ref().map(|files| ResultFile::at(files.record.clone())).transpose()?;
     let (backend, job, signals) = (backend, &*job, &signals);
     let measuring = Measuring { args, backend, job, signals, settings, cases: &cases, record };
     let (code, topology) = measuring.measure(prepared)?;
@@ -98,13 +99,12 @@ impl Files {
     /// If one is there already, or cannot be made.
     fn create(args: &CalibrateArgs) -> anyhow::Result<Self> {
         let mut files = Self { machine: PathBuf::new(), record: PathBuf::new(), platform: None };
-        results::create_new(&args.out)?;
+        create_new(&args.out)?;
         files.machine = args.out.clone();
         let record = args.out.with_extension("jsonl");
-        results::create_new(&record)?;
         files.record = record;
         if let Some(platform) = &args.simgrid {
-            results::create_new(platform)?;
+            create_new(platform)?;
             files.platform = Some(platform.clone());
         }
         Ok(files)
@@ -132,7 +132,7 @@ struct Measuring<'a> {
     settings: Settings,
     cases: &'a [Case],
     /// The file for what is measured, on the process that writes it.
-    record: Option<PathBuf>,
+    record: Option<ResultFile>,
 }
 
 impl Measuring<'_> {
@@ -158,7 +158,7 @@ impl Measuring<'_> {
         let is_joined = self.job.n_ranks().is_some();
         let results = Results {
             description: self.describe(launch),
-            path: self.record.clone(),
+            file: self.record.as_ref(),
             format: "none".into(),
             progress: if is_joined { ProgressArg::None } else { ProgressArg::Auto },
             notes_sharing: false,

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use comet_report::import::{Origin, RANKS, Surroundings, import as records_of, write};
 
 use crate::exit;
-use crate::results::create_new;
+use crate::result_file::create_new;
 use crate::terminal;
 
 /// What `import` takes.

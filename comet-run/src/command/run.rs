@@ -11,7 +11,7 @@ use comet_core::definition::Definition;
 use comet_core::driver::Settings;
 use comet_core::kernel::KernelInfo;
 use comet_core::sync::Sync;
-use comet_report::abandoned::{Death, close_abandoned};
+use comet_report::abandoned::Death;
 use comet_report::environment::{Environment, noise};
 use comet_report::format;
 use comet_report::record::{Suite, Transport};
@@ -25,7 +25,8 @@ use crate::cli::{OutputArgs, ProgressArg, RunArgs};
 use crate::exit;
 use crate::gate::Gate;
 use crate::launcher::Launcher;
-use crate::results::{ResultFile, Results};
+use crate::result_file::ResultFile;
+use crate::results::Results;
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal;
@@ -68,23 +69,23 @@ pub(super) fn measure(
         backend,
         job: &*job,
         settings: &settings,
-        file: &file,
+        file: file.as_ref(),
         signals: &signals,
         first_id: Cell::new(Some(run_id)),
         seed: origin.machine().map(|file| file.machine.noise.seed),
     };
     let code = super::for_each(prepared, |prepared| common.run(prepared));
-    file.tidy();
+    let path = file.as_ref().and_then(ResultFile::kept);
     let code = code?;
-    if let Some(path) = file.kept().filter(|_| !args.output.quiet || code != exit::OK) {
+    if let Some(path) = path.filter(|_| !args.output.quiet || code != exit::OK) {
         terminal::note(&format!("results: {}", path.display()));
     }
-    conclude(&*job, file.kept(), code)
+    conclude(&*job, path, code)
 }
 
 /// Refuses a format that is one document, which nobody can print before the run is over.
 fn refuse_document(name: &str) -> anyhow::Result<()> {
-    match format::find(name).filter(|format| !format.is_append_only()) {
+    match format::find(name).filter(|format| format.is_document()) {
         None => Ok(()),
         Some(_) => Err(exit::usage(format!(
             "--format {name} is made of whole runs, and is not printed while one goes on (keep the \
@@ -104,7 +105,7 @@ struct Common<'a> {
     backend: &'a dyn Backend,
     job: &'a dyn Job,
     settings: &'a Settings,
-    file: &'a ResultFile,
+    file: Option<&'a ResultFile>,
     signals: &'a Signals,
     /// Id of the first run, which names the file too; taken by that run.
     first_id: Cell<Option<String>>,
@@ -129,7 +130,7 @@ impl Common<'_> {
         }
         let results = Results {
             description: self.describe(&launch, n_cpus),
-            path: self.file.path().map(Path::to_owned),
+            file: self.file,
             format: output.format.clone(),
             progress: self.progress(),
             notes_sharing: n_cpus.is_none(),
@@ -249,10 +250,9 @@ impl Common<'_> {
 
 /// Puts an end under the file of a job that died, and says how that happened; returns the exit
 /// code.
-fn conclude(ended: &Ended, file: &ResultFile) -> u8 {
+fn conclude(ended: &Ended, file: Option<&ResultFile>) -> u8 {
     let Some(death) = death(ended) else { return ended.code() };
-    let path = file.kept().filter(|path| path.is_file());
-    let closed = path.map_or(Ok(()), |path| close_abandoned(path, &death));
+    let closed = file.map_or(Ok(()), |file| file.close(&death));
     // What could not be kept has been told by rank 0.
     if !matches!(ended, Ended::Finished(_)) {
         terminal::note(&format!("error: {}", death.message));
