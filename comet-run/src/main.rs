@@ -27,6 +27,7 @@ mod selection;
 mod session;
 mod signals;
 mod terminal;
+mod this_build;
 mod values;
 mod world;
 

@@ -84,29 +84,6 @@ pub struct Suite {
     pub binary_sha256: Option<String>,
 }
 
-impl Suite {
-    /// This build, as the build script noted it; the executable file is left to the environment.
-    #[must_use]
-    pub fn of_this_build() -> Self {
-        let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
-        let target = option_env!("COMET_TARGET").unwrap_or(std::env::consts::ARCH);
-        let level = option_env!("COMET_OPT_LEVEL").unwrap_or("?");
-        let flags = option_env!("COMET_RUSTFLAGS").unwrap_or_default();
-        Self {
-            name: "comet".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            git_rev: option_env!("COMET_GIT_REV").map(Into::into),
-            rustc: option_env!("COMET_RUSTC").map(Into::into),
-            target: target.into(),
-            profile: profile.into(),
-            opt_flags: format!("-C opt-level={level} {flags}").trim_end().into(),
-            target_features: option_env!("COMET_TARGET_FEATURES").map(Into::into),
-            lock_sha256: option_env!("COMET_LOCK_SHA256").map(Into::into),
-            binary_sha256: None,
-        }
-    }
-}
-
 /// What moves the messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

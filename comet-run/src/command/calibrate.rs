@@ -11,7 +11,7 @@ use comet_core::driver::Settings;
 use comet_core::kernel::{Case, Profile};
 use comet_core::topology::Topology;
 use comet_report::environment::{Environment, noise};
-use comet_report::record::{Suite, Transport};
+use comet_report::record::Transport;
 use comet_report::recorder::{RunDescription, new_run_id};
 use comet_studies::calibration::{self, Calibrated};
 use serde_json::json;
@@ -27,6 +27,7 @@ use crate::results::Results;
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal;
+use crate::this_build;
 use crate::values::RankCounts;
 use crate::world::Origin;
 
@@ -187,7 +188,7 @@ impl Measuring<'_> {
             started_at,
             date: SystemTime::now,
             noise: || noise(Path::new("/")),
-            suite: Suite::of_this_build(),
+            suite: this_build::suite(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             config: config.map(|(name, value)| (name.to_owned(), value)).into(),
             seed: None,

@@ -14,7 +14,7 @@ use comet_core::sync::Sync;
 use comet_report::abandoned::Death;
 use comet_report::environment::{Environment, noise};
 use comet_report::format;
-use comet_report::record::{Suite, Transport};
+use comet_report::record::Transport;
 use comet_report::recorder::{RunDescription, new_run_id};
 use comet_stats::refine;
 use serde_json::{Value, json};
@@ -30,6 +30,7 @@ use crate::results::Results;
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal;
+use crate::this_build;
 
 /// Measures what is selected; returns the exit code.
 ///
@@ -192,7 +193,7 @@ impl Common<'_> {
             started_at,
             date: SystemTime::now,
             noise: || noise(Path::new("/")),
-            suite: Suite::of_this_build(),
+            suite: this_build::suite(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             config: self.config(launch, n_cpus),
             seed: self.seed,
