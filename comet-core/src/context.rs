@@ -1,52 +1,17 @@
 //! What a kernel sees while it runs: its transport, buffers, and the timed loop.
 
 use crate::definition::Definition;
-use crate::error::Result;
-use crate::kernel::{KernelError, KernelInfo, MAX_SERIES};
+use crate::driver::Pace;
+use crate::error::{KernelError, Result};
+use crate::kernel::{KernelInfo, World};
 use crate::pattern;
 use crate::sample::Sample;
-use crate::sync::{GlobalClock, Skew, Starter, Sync};
+use crate::sync::{GlobalClock, Skew, Starter};
 use crate::topology::Topology;
 use crate::transport::{Rank, Transport, Usage};
 
 /// The rank whose times count where those of one rank do.
 const TEST_NODE: Rank = 0;
-
-/// How often a kernel repeats its operation, and how samples start; the same on all ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// Operations between two clock reads, at least 1.
-    pub repetitions: u32,
-    /// Timed batches per series.
-    pub n_samples: u32,
-    /// Operations before the first clock read, by series.
-    pub settle: [u32; MAX_SERIES],
-    /// How the ranks start a sample together, where they do.
-    pub sync: Sync,
-    /// Length of a window, from its announcement to its opening, in nanoseconds.
-    pub window_ns: u64,
-    /// Scale of the skew that is injected between the starts of the ranks, in nanoseconds.
-    pub skew_ns: u64,
-    /// Number of the slice among those of its case: slices are skewed differently.
-    pub slice: u32,
-}
-
-impl Pace {
-    /// So many repetitions in each of so many samples, after `settle` operations of each series;
-    /// samples that start together start at a barrier.
-    #[must_use]
-    pub const fn new(repetitions: u32, n_samples: u32, settle: u32) -> Self {
-        Self {
-            repetitions,
-            n_samples,
-            settle: [settle; MAX_SERIES],
-            sync: Sync::Barrier,
-            window_ns: 0,
-            skew_ns: 0,
-            slice: 0,
-        }
-    }
-}
 
 /// What holds for all cases of a run, on all ranks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,6 +76,12 @@ impl<'a, T: Transport> Context<'a, T> {
     #[must_use]
     pub fn topology(&self) -> &'a Topology {
         self.transport.topology()
+    }
+
+    /// The ranks of the run, as descriptions of kernels see them.
+    #[must_use]
+    pub fn world(&self) -> World<'a> {
+        World::of(self.topology())
     }
 
     /// A message buffer of the transport's fastest memory, zeroed.

@@ -223,6 +223,49 @@ impl Error for TransportError {
     }
 }
 
+/// Failure of a kernel to verify or to measure a case.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// The transport failed.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The data that arrived is not the data that was sent.
+    #[error("{what}: expected {expected}, found {found}")]
+    Mismatch {
+        /// What was looked at (`byte 17 of the echo from rank 1`).
+        what: String,
+        /// What it should have been.
+        expected: String,
+        /// What it was.
+        found: String,
+    },
+    /// The transport lacks something that the kernel needs; its cases are skipped.
+    #[error("needs {needs}, which this transport lacks")]
+    Unsupported {
+        /// What is missing.
+        needs: &'static str,
+    },
+}
+
+impl KernelError {
+    /// The transport lacks `needs` (see [`capability`](crate::capability)).
+    #[must_use]
+    pub fn unsupported(needs: &'static str) -> Self {
+        Self::Unsupported { needs }
+    }
+
+    /// `what` should have been `expected` and was `found`.
+    pub fn mismatch(
+        what: impl Into<String>,
+        expected: impl std::fmt::Display,
+        found: impl std::fmt::Display,
+    ) -> Self {
+        let (expected, found) = (expected.to_string(), found.to_string());
+        Self::Mismatch { what: what.into(), expected, found }
+    }
+}
+
 // The hot result of a send stays one machine word.
 const _: () = assert!(size_of::<Result<()>>() == size_of::<usize>());
 

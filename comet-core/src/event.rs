@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use crate::context::Pace;
 use crate::definition::Definition;
-use crate::kernel::{Case, Figure, KernelInfo, Series};
+use crate::driver::Pace;
+use crate::kernel::{Case, Derived, KernelInfo, Series};
 use crate::sample::Sample;
 use crate::transport::{ClockInfo, Rank, Usage};
 use comet_stats::{Diagnosis, Interval, Summary, median};
@@ -52,6 +52,8 @@ pub struct SeriesResult {
     pub series: &'static Series,
     /// The definition by which the values were made of the samples.
     pub definition: Definition,
+    /// Bytes that one operation moved; `None` where the series moves none.
+    pub bytes_per_op: Option<u64>,
     /// Operations that were run before the samples, and are not counted.
     pub n_warmup: u32,
     /// Raw samples of the ranks that sampled, in rank order.
@@ -106,8 +108,8 @@ impl SeriesResult {
 
     /// Bytes per second at the quoted time, where the series moves bytes.
     #[must_use]
-    pub fn bytes_per_s(&self, case: &Case) -> Option<f64> {
-        let bytes = (self.series.bytes_per_op)(case).filter(|bytes| *bytes > 0)?;
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        let bytes = self.bytes_per_op.filter(|bytes| *bytes > 0)?;
         let basis_ns =
             if self.quote == Quote::Min { Some(self.summary.median) } else { self.quoted_ns };
         #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53 bytes")]
@@ -157,7 +159,7 @@ pub struct Measurement {
     /// The series, in the kernel's order.
     pub series: Vec<SeriesResult>,
     /// What follows from the series together.
-    pub figures: Vec<Figure>,
+    pub derived: Vec<Derived>,
     /// From the start of the run to the end of the case, in nanoseconds.
     pub since_start_ns: u64,
 }
@@ -278,40 +280,5 @@ pub trait Listener {
     /// Whether the run should end early, and why; asked between the rounds of a case.
     fn interrupted(&self) -> Option<String> {
         None
-    }
-}
-
-/// What a run has measured so far, for kernels that build on others' results.
-#[derive(Debug, Default)]
-pub struct History {
-    n_ranks: usize,
-    points: Vec<(Case, Vec<Summary>)>,
-}
-
-impl History {
-    /// A run of `n_ranks` ranks that has measured nothing yet.
-    #[must_use]
-    pub fn of_ranks(n_ranks: usize) -> Self {
-        Self { n_ranks, points: Vec::new() }
-    }
-
-    /// How many ranks there are.
-    #[must_use]
-    pub fn n_ranks(&self) -> usize {
-        self.n_ranks
-    }
-
-    /// Adds the summaries of all series of a measured case.
-    pub fn push(&mut self, case: Case, summaries: Vec<Summary>) {
-        self.points.push((case, summaries));
-    }
-
-    /// Cases and summaries of the kernel `id`, in the order in which they were measured.
-    pub fn of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = (&'a Case, &'a [Summary])> {
-        let of_kernel = move |info: &KernelInfo| info.id() == id;
-        self.points
-            .iter()
-            .filter(move |(case, _)| of_kernel(case.info))
-            .map(|(case, summaries)| (case, summaries.as_slice()))
     }
 }

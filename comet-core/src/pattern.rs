@@ -1,6 +1,6 @@
 //! Test data that tells messages apart, and checks that say what is wrong.
 
-use crate::kernel::KernelError;
+use crate::error::KernelError;
 use crate::transport::{Rank, Status};
 
 /// Fills `message` with bytes that depend on `seed` and on their place.

@@ -3,10 +3,10 @@
 use comet_core::kernel::{AxisUse, HOPS, LENGTH_BYTES};
 
 /// Every distance from the test node, starting with the test node itself.
-pub(crate) const HOPS_FROM_0: AxisUse = AxisUse { axis: &HOPS, sweeps: ["0..max"; 3] };
+pub(crate) const HOPS_FROM_0: AxisUse = AxisUse::of(&HOPS, "0..max");
 
 /// Every distance from the test node to another rank.
-pub(crate) const HOPS_FROM_1: AxisUse = AxisUse { axis: &HOPS, sweeps: ["1..max"; 3] };
+pub(crate) const HOPS_FROM_1: AxisUse = AxisUse::of(&HOPS, "1..max");
 
 /// Message lengths in linear steps to a page size, because the thesis found its breaks at 100,
 /// 2048 and 4096 bytes (section 5.1), and in powers of two above it.

@@ -1,22 +1,20 @@
 //! Checks that every kernel passes, over ranks that are threads of the test.
 
-use comet_core::context::{Context, Method, Pace};
+use comet_core::context::{Context, Method};
 use comet_core::definition::Definition;
-use comet_core::event::History;
+use comet_core::driver::Pace;
+use comet_core::error::KernelError;
 use comet_core::kernel::{
-    Axis, Case, HOPS, Kernel, KernelError, KernelInfo, LENGTH_BYTES, MAX_AXES, Profile,
+    Case, HOPS, History, Kernel, KernelInfo, LENGTH_BYTES, MAX_AXES, Profile, World,
 };
 use comet_core::local::{self, Local};
-use comet_core::rounds;
 use comet_core::sweep;
 use comet_core::topology::Topology;
 use comet_core::transport::{Source, Tag, Transport};
 use comet_stats::Summary;
 
 use crate::comet::echo;
-use crate::health::pairs::ROUND;
 use crate::model::pairs::PAIRS;
-use crate::roles::TEST_NODE;
 
 const PACE: Pace = Pace::new(3, 2, 1);
 
@@ -77,22 +75,16 @@ fn admitted_cases(kernel: &dyn Kernel<Local>, n_ranks: usize) -> Vec<Case> {
     let mut cases = vec![Case::new(kernel.info(), &[])];
     for used in kernel.info().axes {
         let Some(text) = used.sweep(Profile::Quick) else { continue };
-        let values = sweep::parse(text, Some(max(used.axis, &topology) as u64)).unwrap();
+        let values = sweep::parse(text, used.axis.max.map(|max| max(&topology))).unwrap();
         let with_each = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
         cases = cases.into_iter().flat_map(with_each).collect();
     }
-    cases.retain(|case| (case.info.admits)(case, &topology).is_ok());
+    cases.retain(|case| (case.info.admits)(case, &World::of(&topology)).is_ok());
     let history = echo_history();
-    cases.into_iter().map(|case| kernel.resolve(case, &history).unwrap()).collect()
-}
-
-/// What `max` stands for in the sweeps of `axis`.
-fn max(axis: &Axis, topology: &Topology) -> usize {
-    match topology.n_ranks() {
-        n_ranks if *axis == PAIRS => n_ranks / 2,
-        n_ranks if *axis == ROUND => rounds::count(n_ranks),
-        _ => topology.max_hops(TEST_NODE),
-    }
+    cases
+        .into_iter()
+        .map(|case| kernel.resolve(case, &World::of(&topology), &history).unwrap())
+        .collect()
 }
 
 /// Verifies, measures and verifies; how many samples this rank took of each series.
@@ -195,7 +187,7 @@ fn kernels_describe_themselves() {
         let id = info.id();
         let length = info.summary.chars().count();
         assert!((1..=72).contains(&length) && !info.summary.ends_with('.'), "{id}");
-        assert!(!info.source.is_empty() && !info.class.is_empty(), "{id}");
+        assert!(!info.source.is_empty(), "{id}");
         assert!(info.axes.len() <= MAX_AXES, "{id}");
         assert!(info.series.len() <= comet_core::kernel::MAX_SERIES, "{id}");
         let mut series: Vec<&str> = info.series.iter().map(|series| series.name).collect();

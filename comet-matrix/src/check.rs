@@ -6,7 +6,7 @@
 //! No operation is used here (thesis section 3.2.2; see `setup.rs`).
 
 use comet_core::context::Context;
-use comet_core::kernel::KernelError;
+use comet_core::error::KernelError;
 use comet_core::transport::Transport;
 
 use crate::block::{Block, Memory};

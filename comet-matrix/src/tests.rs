@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
-use comet_core::context::{Context, Method, Pace};
-use comet_core::kernel::{Case, Kernel, KernelError, LOCAL_N, Profile};
+use comet_core::context::{Context, Method};
+use comet_core::driver::Pace;
+use comet_core::error::KernelError;
+use comet_core::kernel::{Case, Kernel, LOCAL_N, Profile, World};
 use comet_core::local::{self, Local};
 use comet_core::sample::Sample;
 use comet_core::sweep;
@@ -35,7 +37,7 @@ fn cases(kernel: &dyn Kernel<Local>, local_n: u64, topology: &Topology) -> Vec<C
     let cases = values
         .iter()
         .map(|value| Case::new(info, &[]).with(&LOCAL_N, local_n).with(first.axis, *value));
-    cases.filter(|case| (info.admits)(case, topology).is_ok()).collect()
+    cases.filter(|case| (info.admits)(case, &World::of(topology)).is_ok()).collect()
 }
 
 /// What each rank finds when it verifies `case`.
@@ -152,7 +154,12 @@ fn default_meshes_admit_every_kernel_that_has_a_receiver() {
     for kernel in crate::matrix::<Local>() {
         let info = kernel.info();
         let case = Case::new(info, &[]).with(&LOCAL_N, 4);
-        assert_eq!((info.admits)(&case, &Topology::hypercube(4)), Ok(()), "{}", info.id());
+        assert_eq!(
+            (info.admits)(&case, &World::of(&Topology::hypercube(4))),
+            Ok(()),
+            "{}",
+            info.id()
+        );
     }
 }
 
@@ -162,7 +169,7 @@ fn blocks_of_no_element_or_too_many_are_refused() {
         let info = kernel.info();
         let admits = |local_n| {
             let case = Case::new(info, &[]).with(&LOCAL_N, local_n);
-            (info.admits)(&case, &Topology::hypercube(4)).unwrap_err()
+            (info.admits)(&case, &World::of(&Topology::hypercube(4))).unwrap_err()
         };
         assert_eq!(admits(0), "local_n must be at least 1, got 0");
         assert!(admits(1 << 26).starts_with("local_n 67108864 is too large"));
@@ -179,11 +186,13 @@ fn memory_and_bandwidth_follow_from_the_block() {
         ("row_broadcast", 800, None),
         ("col_broadcast", 800 + 64, None),
     ];
+    let topology = Topology::hypercube(4);
+    let world = &World::of(&topology);
     for (kernel, expected) in crate::matrix::<Local>().iter().zip(expected) {
         let info = kernel.info();
         let case = Case::new(info, &[]).with(&LOCAL_N, 8);
-        let bytes_per_op = (info.series[0].bytes_per_op)(&case);
-        assert_eq!((info.name, (info.bytes_per_rank)(&case), bytes_per_op), expected);
+        let bytes_per_op = (info.series[0].bytes_per_op)(&case, world);
+        assert_eq!((info.name, (info.bytes_per_rank)(&case, world), bytes_per_op), expected);
     }
 }
 

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use comet_core::context::Pace;
 use comet_core::definition::{Definition, Quantity};
+use comet_core::driver::Pace;
 use comet_core::event::{
     CaseFailure, ClockCalibration, CoresMoved, Event, Failure, LineTimes, Listener, Measurement,
     Quote, RankSamples, RunEnd, RunStart, SeriesResult,
 };
 use comet_core::kernel::{
-    Axis, AxisUse, Case, Figure, HOPS, KernelInfo, LENGTH_BYTES, Series, Timing,
+    Axis, AxisUse, Case, Class, Derived, HOPS, KernelInfo, LENGTH_BYTES, Series,
 };
 use comet_core::sample::Sample;
 use comet_core::topology::Topology;
@@ -272,12 +272,11 @@ pub(crate) fn start() -> RunStart {
 /// The smallest description of a kernel.
 const fn info(
     name: &'static str,
-    class: &'static str,
+    class: Class,
     axes: &'static [AxisUse],
     series: &'static [Series],
 ) -> KernelInfo {
     KernelInfo {
-        suite: "comet",
         name,
         summary: "a kernel of the tests",
         source: "none",
@@ -285,33 +284,29 @@ const fn info(
         aliases: &["IMB:Example"],
         axes,
         series,
-        timing: Timing::Batched,
         admits: |_, _| Ok(()),
-        bytes_per_rank: |_| 0,
-        requires: &[],
+        bytes_per_rank: |_, _| 0,
+        ..KernelInfo::pair("comet")
     }
 }
 
 const fn series(name: &'static str, quantity: Quantity, definition: Definition) -> Series {
-    Series { name, quantity, definition, quote_minimum: false, bytes_per_op: |_| None }
+    Series::of(name, quantity, definition)
 }
 
 static ECHO: KernelInfo = info(
     "echo",
-    "p2p",
-    &[
-        AxisUse { axis: &HOPS, sweeps: ["1", "1", "1"] },
-        AxisUse { axis: &LENGTH_BYTES, sweeps: ["8", "8", "8"] },
-    ],
+    Class::PointToPoint,
+    &[AxisUse::of(&HOPS, "1"), AxisUse::of(&LENGTH_BYTES, "8")],
     &[Series {
-        bytes_per_op: |case| Some(case.value(&LENGTH_BYTES)),
+        bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
         ..series("echo", Quantity::OneWayTime, Definition::HalfRoundTrip)
     }],
 );
 
 static BARRIER: KernelInfo = info(
     "barrier",
-    "sync",
+    Class::Synchronisation,
     &[],
     &[Series {
         quote_minimum: true,
@@ -319,16 +314,12 @@ static BARRIER: KernelInfo = info(
     }],
 );
 
-static DIRECTION: Axis =
-    Axis { name: "direction", summary: "where the blocks go", labels: &["row", "column"] };
+static DIRECTION: Axis = Axis::choice("direction", "where the blocks go", &["row", "column"]);
 
 static OVERLAP: KernelInfo = info(
     "overlap",
-    "matrix",
-    &[
-        AxisUse { axis: &DIRECTION, sweeps: ["1", "1", "1"] },
-        AxisUse { axis: &LENGTH_BYTES, sweeps: ["8", "8", "8"] },
-    ],
+    Class::Matrix,
+    &[AxisUse::of(&DIRECTION, "1"), AxisUse::of(&LENGTH_BYTES, "8")],
     &[
         series("synchronous", Quantity::OpTime, Definition::TestNode),
         series("overlapped", Quantity::OpTime, Definition::TestNode),
@@ -348,16 +339,16 @@ pub(crate) fn barrier() -> Measurement {
 }
 
 pub(crate) fn overlap() -> Measurement {
-    let figures = vec![
-        Figure {
+    let derived = vec![
+        Derived {
             name: "overlap_share",
             formula: "1 - overlapped / synchronous",
             value: Some(0.25),
         },
-        Figure { name: "unknown_share", formula: "0 / 0", value: Some(f64::NAN) },
+        Derived { name: "unknown_share", formula: "0 / 0", value: Some(f64::NAN) },
     ];
     let (synchronous, overlapped): (&[u64], &[u64]) = (&[80_000], &[60_000]);
-    measurement(Case::new(&OVERLAP, &[1, 8]), vec![vec![synchronous], vec![overlapped]], figures)
+    measurement(Case::new(&OVERLAP, &[1, 8]), vec![vec![synchronous], vec![overlapped]], derived)
 }
 
 /// What the driver tells of cores that moved around [`barrier`].
@@ -367,7 +358,7 @@ fn cores_moved() -> CoresMoved {
 }
 
 /// A measurement with ten operations per sample, from the elapsed times of series and rank.
-fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, figures: Vec<Figure>) -> Measurement {
+fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, derived: Vec<Derived>) -> Measurement {
     let pace = Pace::new(10, 3, 2);
     let results = case.info.series.iter().zip(&elapsed_ns);
     Measurement {
@@ -381,7 +372,7 @@ fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, figures: Vec<Figure>) -
         n_disturbed: 0,
         line_times: Some(LineTimes { readings_ns: vec![112.0, 110.5] }),
         series: results.map(|(series, ranks)| series_result(series, ranks, pace)).collect(),
-        figures,
+        derived,
         since_start_ns: 1_500_000_000,
     }
 }
@@ -407,6 +398,7 @@ fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> 
     SeriesResult {
         series,
         definition: series.definition,
+        bytes_per_op: None,
         n_warmup: 5,
         ranks,
         slice_lengths: vec![values_ns.len()],

@@ -1,11 +1,11 @@
 //! Measurements and failures of the driver, turned into points of the record.
 
-use comet_core::context::Pace;
 use comet_core::definition::Definition;
+use comet_core::driver::Pace;
 use comet_core::event::{
     self, CaseFailure, Failure, Measurement, RankSamples, RunStart, SeriesResult,
 };
-use comet_core::kernel::Case;
+use comet_core::kernel::{AxisKind, Case, Class};
 use comet_core::sample::Sample;
 use comet_core::sync::Sync;
 use comet_core::topology::Topology;
@@ -89,7 +89,7 @@ impl PointMaker {
         settle: u32,
     ) -> Point {
         let Measurement { case, pace, .. } = measurement;
-        let bytes_per_s = result.bytes_per_s(case);
+        let bytes_per_s = result.bytes_per_s();
         Point {
             plan: Some(Plan { is_refined: measurement.is_refined, ..plan(result, *pace, settle) }),
             reps: Some(Reps {
@@ -126,11 +126,11 @@ impl PointMaker {
             suite: info.suite.into(),
             kernel: info.name.into(),
             variant: result.map(|result| result.series.name.into()),
-            class: info.class.into(),
+            class: info.class.as_str().into(),
             aliases: info.aliases.iter().map(|alias| (*alias).into()).collect(),
             params: self.params(case),
             key: String::new(),
-            value: result.map(|result| value(case, result)),
+            value: result.map(|result| value(result)),
             plan: None,
             reps: None,
             time_ns: None,
@@ -153,17 +153,17 @@ impl PointMaker {
 
     fn params(&self, case: &Case) -> Params {
         let mut params: Vec<(String, Param)> = Vec::new();
-        for (used, (axis, value)) in case.info.axes.iter().zip(case.values()) {
+        for (axis, value) in case.values() {
             // What the run was to find, and did not, is left out.
-            if value == 0 && used.sweeps.iter().all(|sweep| sweep.is_empty()) {
+            if value == 0 && axis.kind == AxisKind::Found {
                 continue;
             }
-            let label = usize::try_from(value).ok().and_then(|index| axis.labels.get(index));
-            let param = label.map_or(Param::Number(value), |label| Param::Label((*label).into()));
+            let label = axis.label(value);
+            let param = label.map_or(Param::Number(value), |label| Param::Label(label.into()));
             params.push((axis.name.into(), param));
         }
         params.push(("procs".into(), Param::Number(self.n_ranks as u64)));
-        if case.info.class == "matrix" {
+        if case.info.class == Class::Matrix {
             let mesh = self.mesh.map(|(name, value)| (name.into(), Param::Number(value as u64)));
             params.extend(mesh);
         }
@@ -171,7 +171,7 @@ impl PointMaker {
     }
 }
 
-fn value(case: &Case, result: &SeriesResult) -> Value {
+fn value(result: &SeriesResult) -> Value {
     let SeriesResult { series, definition, .. } = result;
     let rank_stat = match definition {
         definition if definition.is_of_one_rank() => RankStat::Root,
@@ -184,7 +184,7 @@ fn value(case: &Case, result: &SeriesResult) -> Value {
         definition: definition.name().into(),
         divisor: definition.divisor(),
         rank_stat,
-        bytes_per_op: (series.bytes_per_op)(case),
+        bytes_per_op: result.bytes_per_op,
         better: "lower".into(),
         quote: wire_quote(result.quote),
     }
@@ -348,12 +348,12 @@ fn each(ranks: &[RankSamples], value: impl Fn(&Sample) -> Option<u64>) -> Option
 }
 
 fn figures(measurement: &Measurement) -> Vec<Figure> {
-    let wire = |figure: &comet_core::kernel::Figure| Figure {
+    let wire = |figure: &comet_core::kernel::Derived| Figure {
         name: figure.name.into(),
         formula: figure.formula.into(),
         value: figure.value.filter(|value| value.is_finite()),
     };
-    measurement.figures.iter().map(wire).collect()
+    measurement.derived.iter().map(wire).collect()
 }
 
 #[cfg(test)]

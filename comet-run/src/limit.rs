@@ -1,8 +1,8 @@
 //! A kernel that keeps within the memory that the user allows.
 
 use comet_core::context::Context;
-use comet_core::event::History;
-use comet_core::kernel::{Case, Figure, Kernel, KernelError, KernelInfo};
+use comet_core::error::KernelError;
+use comet_core::kernel::{Case, Derived, History, Kernel, KernelInfo, World};
 use comet_core::transport::Transport;
 use comet_stats::Summary;
 
@@ -19,9 +19,9 @@ impl<T: Transport + 'static> Kernel<T> for Limited<T> {
         self.kernel.info()
     }
 
-    fn resolve(&self, case: Case, history: &History) -> Result<Case, String> {
-        let case = self.kernel.resolve(case, history)?;
-        fits(&case, self.cap_bytes)?;
+    fn resolve(&self, case: Case, world: &World<'_>, history: &History) -> Result<Case, String> {
+        let case = self.kernel.resolve(case, world, history)?;
+        fits(&case, world, self.cap_bytes)?;
         Ok(case)
     }
 
@@ -33,14 +33,14 @@ impl<T: Transport + 'static> Kernel<T> for Limited<T> {
         self.kernel.measure(cx, case)
     }
 
-    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
-        self.kernel.figures(case, summaries)
+    fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
+        self.kernel.derived(case, summaries)
     }
 }
 
 /// Whether a case keeps within `cap_bytes` of memory on each rank; if not, why, as one sentence.
-pub(crate) fn fits(case: &Case, cap_bytes: u64) -> Result<(), String> {
-    let bytes = (case.info.bytes_per_rank)(case);
+pub(crate) fn fits(case: &Case, world: &World<'_>, cap_bytes: u64) -> Result<(), String> {
+    let bytes = (case.info.bytes_per_rank)(case, world);
     if bytes <= cap_bytes {
         return Ok(());
     }

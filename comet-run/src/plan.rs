@@ -4,12 +4,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use comet_core::driver::Settings;
-use comet_core::kernel::{Axis, AxisUse, Case, HOPS, KernelInfo, Profile};
-use comet_core::rounds;
+use comet_core::kernel::{Axis, AxisUse, Case, KernelInfo, Profile, World};
 use comet_core::sweep;
 use comet_core::topology::Topology;
-use comet_kernels::health::pairs::ROUND;
-use comet_kernels::model::pairs::PAIRS;
 
 use crate::exit;
 use crate::limit;
@@ -66,14 +63,15 @@ impl KernelPlan {
     /// The most memory that one rank needs for a case that runs, in bytes.
     pub(crate) fn bytes_per_rank(&self, topology: &Topology, cap_bytes: u64) -> u64 {
         let runs = |case: &&Case| refusal(case, topology, cap_bytes).is_none();
-        let bytes = |case| (self.info.bytes_per_rank)(case);
+        let bytes = |case| (self.info.bytes_per_rank)(case, &World::of(topology));
         self.cases.iter().filter(runs).map(bytes).max().unwrap_or(0)
     }
 }
 
 /// Why `case` will be skipped, if it will be.
 fn refusal(case: &Case, topology: &Topology, cap_bytes: u64) -> Option<String> {
-    (case.info.admits)(case, topology).and_then(|()| limit::fits(case, cap_bytes)).err()
+    let world = &World::of(topology);
+    (case.info.admits)(case, world).and_then(|()| limit::fits(case, world, cap_bytes)).err()
 }
 
 /// The cases of `kernels`: the sweeps of `profile`, but for the axes that `overrides` name.
@@ -139,7 +137,7 @@ fn values(
     profile: Profile,
     topology: &Topology,
 ) -> anyhow::Result<Vec<u64>> {
-    let max = max(used.axis, topology);
+    let max = used.axis.max.map(|max| max(topology));
     if let Some(change) = overrides.iter().find(|change| change.axis == used.axis) {
         let refuse = |error| exit::usage(format!("{}: {error}", change.option));
         return sweep::parse(&change.values, max).map_err(refuse);
@@ -149,40 +147,27 @@ fn values(
         .with_context(|| format!("the default of {} for {} is wrong", info.id(), used.axis.name))
 }
 
-/// What `max` stands for on `axis`, where it means anything.
-fn max(axis: &Axis, topology: &Topology) -> Option<u64> {
-    let max = match topology.n_ranks() {
-        _ if *axis == HOPS => topology.max_hops(0),
-        n_ranks if *axis == PAIRS => n_ranks / 2,
-        n_ranks if *axis == ROUND => rounds::count(n_ranks),
-        _ => return None,
-    };
-    Some(max as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalogue;
-    use comet_core::kernel::{LENGTH_BYTES, LOCAL_N, Timing};
+    use comet_core::kernel::{HOPS, LENGTH_BYTES, LOCAL_N};
+    use comet_kernels::health::pairs::ROUND;
+    use comet_kernels::model::pairs::PAIRS;
 
     static ECHO: KernelInfo = KernelInfo {
-        suite: "test",
         name: "echo",
         summary: "s",
         source: "s",
-        class: "p2p",
-        aliases: &[],
         axes: &[
             AxisUse { axis: &HOPS, sweeps: ["1..max", "0..max", "0..max"] },
             AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,8", "0,8,16", "0"] },
             AxisUse { axis: &LOCAL_N, sweeps: ["", "", ""] },
         ],
         series: &[],
-        timing: Timing::Batched,
         admits: |case, _| if case.value(&HOPS) < 2 { Ok(()) } else { Err("too far".into()) },
-        bytes_per_rank: |case| case.value(&LENGTH_BYTES),
-        requires: &[],
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
+        ..KernelInfo::pair("test")
     };
 
     fn sizes(values: &str) -> Vec<Override> {
@@ -215,7 +200,7 @@ mod tests {
     #[test]
     fn the_most_pairs_are_half_of_the_ranks() {
         let check = |n_ranks, expected| {
-            assert_eq!(max(&PAIRS, &Topology::hypercube(n_ranks)), expected);
+            assert_eq!(PAIRS.max.map(|max| max(&Topology::hypercube(n_ranks))), expected);
         };
         check(8, Some(4));
         check(5, Some(2));
@@ -225,7 +210,7 @@ mod tests {
     #[test]
     fn the_last_round_is_that_in_which_the_last_pairs_meet() {
         let check = |n_ranks, expected| {
-            assert_eq!(max(&ROUND, &Topology::hypercube(n_ranks)), expected);
+            assert_eq!(ROUND.max.map(|max| max(&Topology::hypercube(n_ranks))), expected);
         };
         check(8, Some(7));
         check(5, Some(5));
@@ -262,7 +247,7 @@ mod tests {
         );
     }
 
-    static ELSEWHERE: Axis = Axis { name: "elsewhere", summary: "s", labels: &[] };
+    static ELSEWHERE: Axis = Axis::count("elsewhere", "elsewhere", "s");
 
     #[test]
     fn what_does_not_fit_is_refused_with_a_reason() {

@@ -191,21 +191,17 @@ fn glob(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use comet_core::kernel::Timing;
 
     const BLANK: KernelInfo = KernelInfo {
-        suite: "comet",
         name: "echo",
         summary: "s",
         source: "s",
-        class: "p2p",
         aliases: &["IMB:PingPong"],
         axes: &[],
         series: &[],
-        timing: Timing::Batched,
         admits: |_, _| Ok(()),
-        bytes_per_rank: |_| 0,
-        requires: &[],
+        bytes_per_rank: |_, _| 0,
+        ..KernelInfo::pair("comet")
     };
     static ECHO: KernelInfo = BLANK;
     static BARRIER: KernelInfo = KernelInfo { name: "barrier", aliases: &["IMB:Barrier"], ..BLANK };

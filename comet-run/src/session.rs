@@ -159,8 +159,9 @@ fn give_up<T: Transport>(t: &T, error: DriverError) -> u8 {
 mod tests {
     use super::*;
     use crate::plan;
-    use comet_core::kernel::Profile;
+    use comet_core::kernel::{Profile, World};
     use comet_core::local::{self, Local};
+    use comet_core::topology::Topology;
 
     /// Keeps nothing, or cannot be made.
     struct Nobody {
@@ -210,7 +211,8 @@ mod tests {
 
     #[test]
     fn cases_beyond_the_memory_are_skipped() {
-        let needs_some = |case: &Case| (case.info.bytes_per_rank)(case) > 0;
+        let needs_some =
+            |case: &Case| (case.info.bytes_per_rank)(case, &World::of(&Topology::hypercube(2))) > 0;
         assert!(needs_some(&Case::new(catalogue::infos()[0], &[1, 8])));
         assert_eq!(codes(None, 1, false), [exit::OK, exit::OK], "empty messages still run");
     }

@@ -1,6 +1,7 @@
 //! Rank 0: decides what all ranks do next, collects their reports, tells the listener.
 
 use super::decision::{Decision, Trail};
+use super::pace::Pace;
 use super::passes;
 use super::placement::Placement;
 use super::point::{Gathered, Point};
@@ -9,12 +10,11 @@ use super::report::Report;
 use super::stage::Stage;
 use super::start::Starts;
 use super::{DriverError, Settings};
-use crate::context::Pace;
 use crate::event::{
-    CaseFailure, ClockCalibration, Event, Failure, History, Listener, Measurement, Pass, RunEnd,
+    CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd,
     SeriesResult, Stop,
 };
-use crate::kernel::{Case, Kernel, MAX_SERIES};
+use crate::kernel::{Case, History, Kernel, MAX_SERIES, World};
 use crate::transport::{Rank, Transport};
 use comet_stats::Summary;
 use comet_stats::refine::Rule;
@@ -172,8 +172,9 @@ impl<T: Transport> Conductor<'_, T> {
     /// Whether the ranks admit the case, and what it lacks from earlier results.
     fn resolve(&self, case: Case) -> Result<Case, Refusal> {
         let skip = |message| Refusal { failure: Failure::Skipped, rank: None, message };
-        (case.info.admits)(&case, self.stage.t.topology()).map_err(skip)?;
-        self.kernel(&case).resolve(case, &self.history).map_err(skip)
+        let world = World::of(self.stage.t.topology());
+        (case.info.admits)(&case, &world).map_err(skip)?;
+        self.kernel(&case).resolve(case, &world, &self.history).map_err(skip)
     }
 
     /// Takes one slice of a case.
@@ -221,13 +222,11 @@ impl<T: Transport> Conductor<'_, T> {
         let n_disturbed = point.n_disturbed;
         let converged = point.converged(rules);
         let pace = Pace { slice: 0, n_samples: point.pace.n_samples, ..point.next_pace() };
-        let series = point.results(rules, self.clock).map_err(|message| Refusal {
-            failure: Failure::Failed,
-            rank: None,
-            message,
-        })?;
+        let series = point
+            .results(rules, self.clock, &World::of(self.stage.t.topology()))
+            .map_err(|message| Refusal { failure: Failure::Failed, rank: None, message })?;
         let summaries: Vec<Summary> = series.iter().map(SeriesResult::told).collect();
-        let figures = self.kernel(&case).figures(&case, &summaries);
+        let derived = self.kernel(&case).derived(&case, &summaries);
         let since_start_ns = self.since_start_ns();
         Ok(Measurement {
             case,
@@ -240,7 +239,7 @@ impl<T: Transport> Conductor<'_, T> {
             n_disturbed,
             line_times: self.placement.line_times(),
             series,
-            figures,
+            derived,
             since_start_ns,
         })
     }

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
+use super::pace::Pace;
 use crate::collective;
-use crate::context::Pace;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::event::{RunEnd, Stop};
 use crate::kernel::{MAX_AXES, MAX_SERIES};

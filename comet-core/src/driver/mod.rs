@@ -20,6 +20,7 @@ mod pace;
 mod passes;
 mod placement;
 mod point;
+mod probe;
 mod refinement;
 mod report;
 mod rules;
@@ -33,8 +34,8 @@ mod warm_up;
 use std::error::Error;
 
 use crate::error::TransportError;
-use crate::event::{Event, History, Listener, RunEnd, RunStart};
-use crate::kernel::{Case, Kernel};
+use crate::event::{Event, Listener, RunEnd, RunStart};
+use crate::kernel::{Case, History, Kernel};
 use crate::transport::Transport;
 
 use conductor::Conductor;
@@ -43,6 +44,7 @@ use placement::Placement;
 use stage::Stage;
 
 pub use decision::DECISION_BYTES;
+pub use pace::Pace;
 pub use report::SAMPLE_BYTES;
 pub use rules::Rules;
 pub use settings::{Settings, Slices};
@@ -93,7 +95,7 @@ pub fn conduct<T: Transport>(
         starts,
         clocks_compared_ns: t.now_ns(),
         placement: Placement::new(line_ns, t.now_ns()),
-        history: History::of_ranks(t.n_ranks()),
+        history: History::default(),
         start_ns: t.now_ns(),
         end: RunEnd::default(),
     };

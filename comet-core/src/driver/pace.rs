@@ -1,226 +1,40 @@
-//! How often to repeat: long enough intervals for the clock, as many as the budget allows.
+//! Pace: repetitions, samples and starts of one batch.
 
-use super::settings::{Settings, Slices};
-use crate::context::Pace;
-use crate::event::ClockCalibration;
-use crate::kernel::{MAX_SERIES, Timing};
-use comet_stats::real;
+use crate::kernel::MAX_SERIES;
+use crate::sync::Sync;
 
-/// An interval holds at least this many clock costs and clock steps, so that both distort it by
-/// one percent at most.
-const CLOCK_SHARES: f64 = 100.0;
-/// How long operations run before the first clock read of a round.
-const SETTLE_NS: f64 = 500_000.0;
-/// The fewest operations before the first clock read of a round.
-pub(super) const MIN_SETTLE: u32 = 2;
-/// The fewest operations in one interval where a rank may be one ahead of another.
-const MIN_PIPELINED: f64 = 10.0;
-/// The most operations in one interval.
-const MAX_REPETITIONS: f64 = 10_000.0;
-/// The fewest samples of a slice, where the budget allows them.
-const MIN_SLICE_SAMPLES: f64 = 5.0;
-/// Operations and nanoseconds that a warm-up lasts at least, if the budget allows it.
-const MIN_WARM_UP: f64 = 100.0;
-const MIN_WARM_UP_NS: f64 = 2e6;
-/// Nanoseconds that a warm-up lasts at most.
-const MAX_WARM_UP_NS: f64 = 200e6;
-/// The most samples of a warm-up.
-const MAX_WARM_UP_SAMPLES: f64 = 2000.0;
-
-/// What a probe of a case found.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
-    /// Time of one operation of each series, in nanoseconds, where a rank sampled it.
-    pub(super) series_ns: [Option<f64>; MAX_SERIES],
-    /// Time of one sample of all series together, with all that surrounds it.
-    pub(super) sample_ns: f64,
-    /// What a common start adds to each operation, where there is one before each.
-    pub(super) start_ns: f64,
+/// Repetitions and samples of a kernel, and the start of a sample; the same on all ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Operations between two clock reads, at least 1.
+    pub repetitions: u32,
+    /// Timed batches per series.
+    pub n_samples: u32,
+    /// Operations before the first clock read, by series.
+    pub settle: [u32; MAX_SERIES],
+    /// How the ranks start a sample together, where they do.
+    pub sync: Sync,
+    /// Length of a window, from its announcement to its opening, in nanoseconds.
+    pub window_ns: u64,
+    /// Scale of the skew that is injected between the starts of the ranks, in nanoseconds.
+    pub skew_ns: u64,
+    /// Number of the slice among those of its case: slices are skewed differently.
+    pub slice: u32,
 }
 
-impl Probe {
-    /// Time of one operation of the fastest series.
-    pub(super) fn fastest_ns(&self) -> f64 {
-        self.series_ns.into_iter().flatten().fold(f64::INFINITY, f64::min)
-    }
-
-    /// Time of one operation of the slowest series.
-    pub(super) fn slowest_ns(&self) -> f64 {
-        self.series_ns.into_iter().flatten().fold(0.0, f64::max)
-    }
-
-    /// Time of one interval of each series, together.
-    pub(super) fn batch_ns(&self, repetitions: u32) -> f64 {
-        self.series_ns.into_iter().flatten().sum::<f64>() * f64::from(repetitions)
-    }
-
-    /// Time of the operations before the first clock reads of a round at `pace`.
-    pub(super) fn settle_ns(&self, pace: Pace) -> f64 {
-        let of_series = |(n, ns): (u32, Option<f64>)| Some(f64::from(n) * (ns? + self.start_ns));
-        pace.settle.into_iter().zip(self.series_ns).filter_map(of_series).sum()
-    }
-
-    /// How long a round at `pace` is expected to take.
-    pub(super) fn round_ns(&self, pace: Pace) -> u64 {
-        // The probe's own repetitions may have been fewer than those of the pace.
-        let sample_ns = self.sample_ns.max(self.batch_ns(pace.repetitions));
-        whole(f64::from(pace.n_samples) * sample_ns + self.settle_ns(pace))
-    }
-}
-
-/// A time in whole nanoseconds.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "times are positive, and a cast saturates"
-)]
-pub(super) fn whole(ns: f64) -> u64 {
-    ns as u64
-}
-
-/// How many operations make an interval that suits the clock.
-pub(super) fn repetitions(
-    settings: &Settings,
-    timing: Timing,
-    clock: ClockCalibration,
-    probe: Probe,
-) -> u32 {
-    if timing == Timing::Single {
-        return 1;
-    }
-    if let Some(repetitions) = settings.repetitions {
-        return repetitions.max(1);
-    }
-    let step_ns = clock.step_ns.map_or(0.0, real);
-    let budget_ns = real(settings.case_budget_ns);
-    let needed = (CLOCK_SHARES * clock.cost_ns.max(step_ns) / probe.fastest_ns().max(1.0)).ceil();
-    // One interval of the slowest series takes a small part of the budget at most.
-    let affordable = (budget_ns / 20.0 / probe.slowest_ns().max(1.0)).floor();
-    let at_least = if timing == Timing::Pipelined { MIN_PIPELINED } else { 1.0 };
-    to_u32(needed.min(affordable).clamp(at_least, MAX_REPETITIONS))
-}
-
-/// How many samples make a warm-up: at least 100 operations and 2 ms, as far as a part of the
-/// budget goes; a few, where the user counts samples.
-pub(super) fn warm_up_samples(settings: &Settings, probe: Probe, repetitions: u32) -> u32 {
-    if settings.samples.is_some() {
-        return N_PROBE_SAMPLES;
-    }
-    let sample_ns = probe.sample_ns.max(probe.batch_ns(repetitions)).max(1.0);
-    let wanted = (MIN_WARM_UP_NS / sample_ns).max(MIN_WARM_UP / f64::from(repetitions));
-    let affordable_ns = MAX_WARM_UP_NS.min(real(settings.case_budget_ns) / 10.0);
-    let affordable = affordable_ns / sample_ns;
-    to_u32(wanted.min(affordable).ceil().clamp(f64::from(N_PROBE_SAMPLES), MAX_WARM_UP_SAMPLES))
-}
-
-/// How many samples make a slice of `slices`, so that the fewest of them fit into the budget.
-pub(super) fn slice_samples(
-    settings: &Settings,
-    slices: Slices,
-    probe: Probe,
-    repetitions: u32,
-) -> u32 {
-    if settings.samples.is_some() {
-        return slices.max_samples;
-    }
-    let sample_ns = probe.sample_ns.max(probe.batch_ns(repetitions)).max(1.0);
-    let affordable_ns = real(settings.case_budget_ns) / f64::from(slices.min);
-    let in_time = real(slices.length_ns) / sample_ns;
-    let wanted = in_time.max(MIN_SLICE_SAMPLES).min(affordable_ns / sample_ns);
-    to_u32(wanted.clamp(1.0, f64::from(slices.max_samples)))
-}
-
-/// Operations to run before the first clock read of a round: for as long as ranks that have no
-/// part in the case need to fall asleep, and caches to warm up.
-pub(super) fn settle(probe: Probe) -> [u32; MAX_SERIES] {
-    let least = f64::from(MIN_SETTLE);
-    let of_series = |ns: f64| to_u32((SETTLE_NS / ns.max(1.0)).clamp(least, 2000.0));
-    probe.series_ns.map(|ns| of_series(ns.unwrap_or(0.0) + probe.start_ns))
-}
-
-/// The pace of a first probe, of which nothing is known.
-pub(super) const FIRST_PROBE: Pace = Pace::new(1, N_PROBE_SAMPLES, MIN_SETTLE);
-
-/// Samples of a probe.
-const N_PROBE_SAMPLES: u32 = 3;
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "callers clamp the value to the range of u32"
-)]
-pub(super) fn to_u32(value: f64) -> u32 {
-    value as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kernel::Profile;
-
-    const CLOCK: ClockCalibration = ClockCalibration {
-        cost_ns: 20.0,
-        step_ns: Some(16),
-        pair_bias_ns: 20.0,
-        loop_ns: 0.3,
-        median_cost_ns: 21.0,
-        gaps: None,
-    };
-
-    fn probe(ns: f64) -> Probe {
-        Probe { series_ns: [Some(ns), None, None, None], sample_ns: ns, start_ns: 0.0 }
-    }
-
-    #[test]
-    fn an_interval_is_a_hundred_clock_costs_long() {
-        let settings = Settings::of(Profile::Quick);
-        let check = |op_ns, expected| {
-            assert_eq!(repetitions(&settings, Timing::Batched, CLOCK, probe(op_ns)), expected);
-        };
-        check(100.0, 20);
-        check(2000.0, 1);
-        check(0.0, 2000);
-        check(1e9, 1);
-        assert_eq!(repetitions(&settings, Timing::Single, CLOCK, probe(100.0)), 1);
-        assert_eq!(repetitions(&settings, Timing::Pipelined, CLOCK, probe(1e9)), 10);
-    }
-
-    #[test]
-    fn a_slow_series_limits_the_interval_of_a_fast_one() {
-        let settings = Settings::of(Profile::Quick);
-        let probe = Probe {
-            series_ns: [Some(1.0), Some(100_000.0), None, None],
-            sample_ns: 0.0,
-            start_ns: 0.0,
-        };
-        assert_eq!(repetitions(&settings, Timing::Batched, CLOCK, probe), 10);
-    }
-
-    #[test]
-    fn a_warm_up_is_long_enough_and_no_large_part_of_the_budget() {
-        let mut settings = Settings::of(Profile::Standard);
-        let check = |settings: &Settings, ns, repetitions, expected| {
-            assert_eq!(warm_up_samples(settings, probe(ns), repetitions), expected, "{ns} ns");
-        };
-        // 2 ms, 100 operations, a tenth of 200 ms, and the least.
-        check(&settings, 10_000.0, 1, 200);
-        check(&settings, 100_000.0, 1, 100);
-        check(&settings, 1e6, 1, 20);
-        check(&settings, 1e9, 1, 3);
-        settings.samples = Some(50);
-        check(&settings, 1000.0, 1, 3);
-    }
-
-    #[test]
-    fn a_slice_is_as_long_as_the_settings_say_and_the_fewest_fit_into_the_budget() {
-        let settings = Settings::of(Profile::Standard);
-        let check = |ns, expected| {
-            assert_eq!(slice_samples(&settings, settings.slices, probe(ns), 1), expected, "{ns}");
-        };
-        check(1000.0, 100);
-        check(100_000.0, 50);
-        check(2e6, 5);
-        check(10e6, 2);
-        check(1e9, 1);
+impl Pace {
+    /// So many repetitions in each of so many samples, after `settle` operations of each series;
+    /// samples that start together start at a barrier.
+    #[must_use]
+    pub const fn new(repetitions: u32, n_samples: u32, settle: u32) -> Self {
+        Self {
+            repetitions,
+            n_samples,
+            settle: [settle; MAX_SERIES],
+            sync: Sync::Barrier,
+            window_ns: 0,
+            skew_ns: 0,
+            slice: 0,
+        }
     }
 }

@@ -1,14 +1,14 @@
 //! One case while it is measured: its slices so far, whether they suffice, and what they make.
 
-use super::pace::Probe;
+use super::pace::Pace;
+use super::probe::Probe;
 use super::report::Taken;
 use super::rules::{Rules, SKAMPI_ERROR};
 use super::settings::{Settings, Slices};
 use super::start::Starts;
-use crate::context::Pace;
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult};
-use crate::kernel::{Case, LENGTH_BYTES, MAX_SERIES};
+use crate::kernel::{Case, LENGTH_BYTES, MAX_SERIES, World};
 use crate::sample::Sample;
 use crate::transport::{Rank, Usage};
 use comet_stats::refine::Reading;
@@ -250,6 +250,7 @@ impl Point {
         self,
         rules: Rules,
         clock: ClockCalibration,
+        world: &World<'_>,
     ) -> Result<Vec<SeriesResult>, String> {
         let Self { case, series, n_warmup, .. } = self;
         let result = |(index, readings): (usize, Readings)| {
@@ -267,6 +268,7 @@ impl Point {
             Ok(SeriesResult {
                 series,
                 definition: readings.definition,
+                bytes_per_op: (series.bytes_per_op)(&case, world),
                 n_warmup: n_warmup[index],
                 interval: Interval::of_medians(&slice_medians_ns),
                 p90_interval: Interval::of_quantile(&slices, 0.90, SEED),

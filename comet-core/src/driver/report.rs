@@ -1,8 +1,8 @@
 //! What a rank reports to rank 0 after it has done what was decided.
 
 use crate::collective;
+use crate::error::KernelError;
 use crate::error::Result;
-use crate::kernel::KernelError;
 use crate::sample::Sample;
 use crate::transport::{Transport, Usage};
 

@@ -3,11 +3,11 @@
 //!
 //! The rules are those that its documents and sources state; see `METHODOLOGY.md`.
 
-use super::pace::{Probe, to_u32};
+use super::probe::{Probe, to_u32};
 use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
-use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, Series};
+use crate::kernel::{Case, Class, KernelInfo, LENGTH_BYTES, Series};
 use crate::sync::Sync;
 use comet_stats::real;
 
@@ -84,7 +84,7 @@ impl Rules {
         match self {
             Self::Comet | Self::Thesis => None,
             // IMB times a loop of barriers, and each call of another collective.
-            Self::Imb if info.class == "sync" => Some(Definition::LoopMean),
+            Self::Imb if info.class == Class::Synchronisation => Some(Definition::LoopMean),
             Self::Imb | Self::Osu => Some(Definition::CallMean),
             Self::Skampi => Some(Definition::MaxLocal),
         }
@@ -152,12 +152,12 @@ impl Rules {
 /// Counts of OSU: one loop between two ranks, single calls of collectives; fewer where one operation
 /// is a whole window of messages.
 fn osu(info: &KernelInfo, is_large: bool) -> Counts {
-    if info.aliases.contains(&"OSU:osu_bw") {
+    if info.window > 1 {
         let (repetitions, settle) = if is_large { (20, 2) } else { (100, 10) };
         return Counts { repetitions, n_samples: 1, settle, slices: (1, 1) };
     }
     let settle = if is_large { 10 } else { 100 };
-    let is_collective = info.admits_definition(Definition::CallMean);
+    let is_collective = info.class.admits(Definition::CallMean);
     let n = match (is_collective, is_large) {
         (false, false) => 10_000,
         (false, true) | (true, false) => 1000,

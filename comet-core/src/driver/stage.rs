@@ -2,11 +2,12 @@
 
 use super::Settings;
 use super::decision::Target;
+use super::pace::Pace;
 use super::report::{Report, Taken};
 use super::start::Starts;
-use crate::context::{Context, Method, Pace};
+use crate::context::{Context, Method};
 use crate::error::Result;
-use crate::kernel::{Case, Kernel};
+use crate::kernel::{Case, Kernel, World};
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Sync};
 use crate::transport::Transport;
@@ -122,7 +123,9 @@ impl<T: Transport> Stage<'_, T> {
         let info = kernel.info();
         let case = Case::new(info, &target.values[..info.axes.len()]);
         // Test data is made and looked at byte by byte, and the first probe knows nothing yet.
-        let expected_ns = expected_ns.max((info.bytes_per_rank)(&case).saturating_mul(NS_PER_BYTE));
+        let expected_ns = expected_ns.max(
+            (info.bytes_per_rank)(&case, &World::of(self.t.topology())).saturating_mul(NS_PER_BYTE),
+        );
         self.t.annotate(&case.label(), expected_ns);
         (kernel, case)
     }

@@ -6,9 +6,10 @@ mod moving;
 use std::sync::atomic::Ordering;
 
 use super::{DriverError, Settings};
+use crate::error::KernelError;
 use crate::error::{TransportError, TransportErrorKind};
 use crate::event::{CaseFailure, Failure, Measurement, SeriesResult, Stop};
-use crate::kernel::{KernelError, LENGTH_BYTES, Profile};
+use crate::kernel::{LENGTH_BYTES, Profile};
 use comet_stats::Summary;
 use fake::{
     FIRST, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify, brief, counts, drive,
@@ -151,11 +152,11 @@ fn every_operation_is_either_a_warm_up_or_in_a_sample() {
 }
 
 #[test]
-fn figures_follow_from_the_summaries_of_the_case() {
+fn derived_numbers_follow_from_the_summaries_of_the_case() {
     let heard = drive(2, &[Fake::good(&FIRST)], &brief()).heard;
-    let Measurement { series, figures, .. } = &heard.measurements[0];
+    let Measurement { series, derived, .. } = &heard.measurements[0];
     let sum_ns = series[0].summary.median + series[1].summary.median;
-    assert_eq!((figures.len(), figures[0].name, figures[0].value), (1, "sum_ns", Some(sum_ns)));
+    assert_eq!((derived.len(), derived[0].name, derived[0].value), (1, "sum_ns", Some(sum_ns)));
 }
 
 #[test]

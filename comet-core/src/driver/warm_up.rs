@@ -2,10 +2,10 @@
 //! measure it.
 
 use super::conductor::{Conductor, Interruption, added};
-use super::pace::{self, Probe};
+use super::pace::Pace;
 use super::point::{Point, Readings, by_series};
+use super::probe::{self, Probe};
 use super::rules::{self, Counts, Rules};
-use crate::context::Pace;
 use crate::definition::Definition;
 use crate::event::RankSamples;
 use crate::kernel::{Case, MAX_SERIES};
@@ -19,10 +19,10 @@ impl<T: Transport> Conductor<'_, T> {
     /// Runs a case until it is steady and its time is known, and decides how to measure it.
     pub(super) fn warm_up(&mut self, case: &Case) -> Result<Point, Interruption> {
         let (sync, window_ns) = (self.starts.sync(), self.starts.window_ns());
-        let first_pace = Pace { sync, window_ns, ..pace::FIRST_PROBE };
+        let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
         let (first, _) = self.probe(case, first_pace, 0)?;
         let mut pace = self.pace(case, first_pace, first, None);
-        pace.n_samples = pace::warm_up_samples(self.settings, first, pace.repetitions);
+        pace.n_samples = probe::warm_up_samples(self.settings, first, pace.repetitions);
         let (mut probe, mut is_steady) = self.probe(case, pace, first.round_ns(pace))?;
         let mut n_warmup = added([0; MAX_SERIES], first_pace);
         n_warmup = added(n_warmup, pace);
@@ -52,7 +52,7 @@ impl<T: Transport> Conductor<'_, T> {
         };
         let n_samples = match counts {
             Some(_) if settings.samples.is_none() => slices.max_samples,
-            _ => pace::slice_samples(settings, slices, probe, pace.repetitions),
+            _ => probe::slice_samples(settings, slices, probe, pace.repetitions),
         };
         let wanted = settings.definition(case.info);
         let clocks = self.stage.has_common_clock();
@@ -99,13 +99,13 @@ impl<T: Transport> Conductor<'_, T> {
             Some(counts) if settings.repetitions.is_none() || settings.rules == Rules::Imb => {
                 counts.repetitions
             }
-            _ => pace::repetitions(settings, timing, self.clock, probe),
+            _ => probe::repetitions(settings, timing, self.clock, probe),
         };
         let settle = match counts {
             Some(counts) => [counts.settle; MAX_SERIES],
             // Nothing there falls asleep or warms up, but ranks get into step.
-            None if self.stage.t.clock().is_virtual => [pace::MIN_SETTLE; MAX_SERIES],
-            None => pace::settle(probe),
+            None if self.stage.t.clock().is_virtual => [probe::MIN_SETTLE; MAX_SERIES],
+            None => probe::settle(probe),
         };
         Pace { repetitions, settle, ..first }
     }
@@ -114,7 +114,7 @@ impl<T: Transport> Conductor<'_, T> {
     fn skew_ns(&self, probe: Probe) -> u64 {
         match self.settings.skew {
             Skew::None => 0,
-            _ => pace::whole(probe.slowest_ns() * self.settings.skew_scale),
+            _ => probe::whole(probe.slowest_ns() * self.settings.skew_scale),
         }
     }
 

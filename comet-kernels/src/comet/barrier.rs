@@ -29,13 +29,12 @@ use std::marker::PhantomData;
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, Series, Timing};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Case, Class, Kernel, KernelInfo, Series, Timing};
 use comet_core::transport::{Rank, Source, Tag, Transport};
 
 use crate::algorithm::Algorithm;
 use crate::daxpy::Daxpy;
-use crate::roles::require_ranks;
 
 const AFTER: Tag = Tag::new(4);
 
@@ -56,24 +55,19 @@ impl<A: Algorithm> Barrier<A> {
     pub const NEW: Self = Self(PhantomData);
 
     pub(crate) const INFO: KernelInfo = KernelInfo {
-        suite: A::SUITE,
         name: "barrier",
         summary: A::BARRIER_SUMMARY,
         source: "thesis section 3.3.5",
-        class: "sync",
+        class: Class::Synchronisation,
         aliases: &["IMB:Barrier", "OSU:osu_barrier"],
-        axes: &[],
         series: &[Series {
-            name: "barrier",
-            quantity: Quantity::OpTime,
-            definition: Definition::TestNode,
             quote_minimum: true,
-            bytes_per_op: |_| None,
+            ..Series::of("barrier", Quantity::OpTime, Definition::TestNode)
         }],
         timing: Timing::Pipelined,
-        admits: |_, topology| require_ranks(topology, 2),
-        bytes_per_rank: |_| 16 * LINGER_VECTOR_LENGTH as u64,
-        requires: &[],
+        admits: |_, world| world.require_ranks(2),
+        bytes_per_rank: |_, _| 16 * LINGER_VECTOR_LENGTH as u64,
+        ..KernelInfo::collective(A::SUITE)
     };
 }
 

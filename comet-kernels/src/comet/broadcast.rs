@@ -23,14 +23,14 @@ use std::marker::PhantomData;
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Case, Kernel, KernelInfo, LENGTH_BYTES, Series, Timing};
 use comet_core::pattern;
 use comet_core::transport::Transport;
 
 use crate::algorithm::Algorithm;
 use crate::axes;
-use crate::roles::{TEST_NODE, require_ranks};
+use crate::roles::TEST_NODE;
 
 /// Seed of the test data; the test node is the only one that sends.
 const SEED: u64 = 4;
@@ -44,24 +44,19 @@ impl<A: Algorithm> Broadcast<A> {
     pub const NEW: Self = Self(PhantomData);
 
     const INFO: KernelInfo = KernelInfo {
-        suite: A::SUITE,
         name: "broadcast",
         summary: A::BROADCAST_SUMMARY,
         source: "thesis section 3.3.3, figure 3.4",
-        class: "collective",
         aliases: &["IMB:Bcast", "OSU:osu_bcast"],
         axes: &[axes::MESSAGE_LENGTHS],
         series: &[Series {
-            name: "broadcast",
-            quantity: Quantity::OpTime,
-            definition: Definition::ClosedByBarrier,
-            quote_minimum: false,
-            bytes_per_op: |case| Some(case.value(&LENGTH_BYTES)),
+            bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
+            ..Series::of("broadcast", Quantity::OpTime, Definition::ClosedByBarrier)
         }],
         timing: Timing::Batched,
-        admits: |_, topology| require_ranks(topology, 2),
-        bytes_per_rank: |case| case.value(&LENGTH_BYTES),
-        requires: &[],
+        admits: |_, world| world.require_ranks(2),
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
+        ..KernelInfo::collective(A::SUITE)
     };
 }
 

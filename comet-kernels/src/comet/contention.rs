@@ -32,18 +32,17 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::event::History;
+use comet_core::error::{KernelError, Result};
 use comet_core::kernel::{
-    Axis, AxisUse, Case, Figure, HOPS, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series,
-    Timing,
+    Axis, AxisUse, Case, Class, Derived, HOPS, History, Kernel, KernelInfo, LENGTH_BYTES,
+    Participants, Series, World,
 };
 use comet_core::pattern;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
 use comet_stats::Summary;
 
 use crate::comet::echo;
-use crate::roles::{check_arrival, require_ranks, seed};
+use crate::roles::{check_arrival, seed};
 
 const LOAD: Tag = Tag::new(5);
 const START: Tag = Tag::new(6);
@@ -57,29 +56,26 @@ const CREDIT: Tag = Tag::new(10);
 const BURST: usize = 8;
 
 /// Length of the messages that make half load.
-pub static LOAD_50_BYTES: Axis = Axis {
-    name: "load_50_bytes",
-    summary: "length in bytes of load messages at 50 % of the peak echo bandwidth",
-    labels: &[],
-};
+pub static LOAD_50_BYTES: Axis = Axis::found_bytes(
+    "load_50_bytes",
+    "length in bytes of load messages at 50 % of the peak echo bandwidth",
+);
 /// Length of the messages that make ninety per cent load.
-pub static LOAD_90_BYTES: Axis = Axis {
-    name: "load_90_bytes",
-    summary: "length in bytes of load messages at 90 % of the peak echo bandwidth",
-    labels: &[],
-};
+pub static LOAD_90_BYTES: Axis = Axis::found_bytes(
+    "load_90_bytes",
+    "length in bytes of load messages at 90 % of the peak echo bandwidth",
+);
 
 /// The kernel `comet/contention`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct Contention;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "comet",
     name: "contention",
     summary: "Echo between two ranks while two others load the links",
     source: "thesis section 3.3.6, figures 3.6 and 3.7",
-    class: "contention",
-    aliases: &[],
+    class: Class::Contention,
+    participants: Participants::Group,
     axes: &[
         AxisUse {
             axis: &LENGTH_BYTES,
@@ -89,17 +85,17 @@ static INFO: KernelInfo = KernelInfo {
                 "0,8,50,100,101,150,256,512..4Ki+512,8Ki..1Mi*2",
             ],
         },
-        AxisUse { axis: &LOAD_50_BYTES, sweeps: [""; 3] },
-        AxisUse { axis: &LOAD_90_BYTES, sweeps: [""; 3] },
+        AxisUse::of(&LOAD_50_BYTES, ""),
+        AxisUse::of(&LOAD_90_BYTES, ""),
     ],
     series: &[one_way("idle"), one_way("half_load"), one_way("ninety_load")],
-    timing: Timing::Batched,
-    admits: |_, topology| require_ranks(topology, 4),
-    bytes_per_rank: |case| {
+    admits: |_, world| world.require_ranks(4),
+    bytes_per_rank: |case, _| {
         let load_bytes = case.value(&LOAD_50_BYTES).max(case.value(&LOAD_90_BYTES));
         load_bytes.max(2 * case.value(&LENGTH_BYTES))
     },
     requires: &["comet/echo"],
+    ..KernelInfo::pair("comet")
 };
 
 const fn one_way(name: &'static str) -> Series {
@@ -108,7 +104,7 @@ const fn one_way(name: &'static str) -> Series {
         quantity: Quantity::OneWayTime,
         definition: Definition::HalfRoundTrip,
         quote_minimum: false,
-        bytes_per_op: |case| Some(case.value(&LENGTH_BYTES)),
+        bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
     }
 }
 
@@ -117,7 +113,7 @@ impl<T: Transport> Kernel<T> for Contention {
         &INFO
     }
 
-    fn resolve(&self, case: Case, history: &History) -> Result<Case, String> {
+    fn resolve(&self, case: Case, _: &World<'_>, history: &History) -> Result<Case, String> {
         let curve = bandwidths(history);
         if curve.len() < 2 {
             return Err(format!(
@@ -145,16 +141,16 @@ impl<T: Transport> Kernel<T> for Contention {
         Ok(())
     }
 
-    fn figures(&self, _case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+    fn derived(&self, _case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [idle, half, ninety] = summaries else { return Vec::new() };
         let slowdown = |load: &Summary| (idle.median > 0.0).then(|| load.median / idle.median);
         vec![
-            Figure {
+            Derived {
                 name: "slowdown_at_half_load",
                 formula: "median(half_load) / median(idle)",
                 value: slowdown(half),
             },
-            Figure {
+            Derived {
                 name: "slowdown_at_ninety_load",
                 formula: "median(ninety_load) / median(idle)",
                 value: slowdown(ninety),
@@ -430,7 +426,7 @@ mod tests {
         let case = Case::new(&INFO, &[8]);
         let resolve = |history: &History| {
             let kernel: &dyn Kernel<comet_core::local::Local> = &Contention;
-            kernel.resolve(case, history)
+            kernel.resolve(case, &World::of(&comet_core::topology::Topology::hypercube(4)), history)
         };
         let refusal = resolve(&History::default()).unwrap_err();
         assert!(refusal.starts_with("the load follows from comet/echo at 1 hop"), "{refusal}");
@@ -443,7 +439,7 @@ mod tests {
     fn slowdowns_are_ratios_of_medians() {
         let summaries = [2.0, 3.0, 5.0].map(|time| Summary::of(&[time]).unwrap());
         let kernel: &dyn Kernel<comet_core::local::Local> = &Contention;
-        let figures = kernel.figures(&Case::new(&INFO, &[8]), &summaries);
+        let figures = kernel.derived(&Case::new(&INFO, &[8]), &summaries);
         let values: Vec<_> = figures.iter().map(|figure| figure.value).collect();
         assert_eq!(values, [Some(1.5), Some(2.5)]);
     }

@@ -23,15 +23,13 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Case, HOPS, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
-};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Case, HOPS, Kernel, KernelInfo, LENGTH_BYTES, Series};
 use comet_core::pattern;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
 
 use crate::axes;
-use crate::roles::{Role, check_arrival, require_hops, seed};
+use crate::roles::{Role, check_arrival, seed};
 
 pub(crate) const OUT: Tag = Tag::new(1);
 pub(crate) const BACK: Tag = Tag::new(2);
@@ -44,24 +42,16 @@ const ECHO: usize = 0;
 pub struct Echo;
 
 pub(crate) static INFO: KernelInfo = KernelInfo {
-    suite: "comet",
     name: "echo",
     summary: "One-way time of a message, half of the round trip to a partner",
     source: "thesis section 3.3.1, figure 3.2",
-    class: "p2p",
     aliases: &["IMB:PingPong", "OSU:osu_latency"],
     axes: &[axes::HOPS_FROM_0, axes::MESSAGE_LENGTHS],
     series: &[Series {
-        name: "echo",
-        quantity: Quantity::OneWayTime,
-        definition: Definition::HalfRoundTrip,
-        quote_minimum: false,
-        bytes_per_op: |case| Some(case.value(&LENGTH_BYTES)),
+        bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
+        ..Series::of("echo", Quantity::OneWayTime, Definition::HalfRoundTrip)
     }],
-    timing: Timing::Batched,
-    admits: |case, topology| require_hops(topology, case.length(&HOPS)),
-    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES),
-    requires: &[],
+    ..KernelInfo::pair("comet")
 };
 
 impl<T: Transport> Kernel<T> for Echo {
@@ -186,6 +176,7 @@ fn verify_alone<T: Transport>(cx: &Context<'_, T>, length_bytes: usize) -> Resul
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::kernel::World;
 
     #[test]
     fn echo_verifies_and_is_sampled_on_the_test_node() {
@@ -201,7 +192,7 @@ mod tests {
     fn a_distance_without_a_rank_is_refused() {
         let topology = comet_core::topology::Topology::hypercube(4);
         let check = |hops, expected: Result<(), &str>| {
-            let admitted = (INFO.admits)(&Case::new(&INFO, &[hops, 8]), &topology);
+            let admitted = (INFO.admits)(&Case::new(&INFO, &[hops, 8]), &World::of(&topology));
             assert_eq!(admitted, expected.map_err(str::to_owned));
         };
         check(0, Ok(()));

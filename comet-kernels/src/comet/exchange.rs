@@ -25,16 +25,15 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
+use comet_core::error::{KernelError, Result};
 use comet_core::kernel::{
-    Case, HOPS, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
+    Case, Class, HOPS, Kernel, KernelInfo, LENGTH_BYTES, Series, Timing, World,
 };
 use comet_core::pattern;
-use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
 
 use crate::axes;
-use crate::roles::{TEST_NODE, check_arrival, peer, require_hops, require_ranks, seed};
+use crate::roles::{TEST_NODE, check_arrival, peer, seed};
 
 const EXCHANGE: Tag = Tag::new(3);
 
@@ -43,31 +42,25 @@ const EXCHANGE: Tag = Tag::new(3);
 pub struct Exchange;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "comet",
     name: "exchange",
     summary: "Pairwise exchange: two ranks send to each other at the same time",
     source: "thesis section 3.3.2, figure 3.3",
-    class: "exchange",
-    aliases: &[],
+    class: Class::Exchange,
     axes: &[axes::HOPS_FROM_1, axes::MESSAGE_LENGTHS],
     series: &[Series {
-        name: "exchange",
-        quantity: Quantity::OpTime,
-        definition: Definition::TestNode,
-        quote_minimum: false,
-        bytes_per_op: |case| Some(2 * case.value(&LENGTH_BYTES)),
+        bytes_per_op: |case, _| Some(2 * case.value(&LENGTH_BYTES)),
+        ..Series::of("exchange", Quantity::OpTime, Definition::TestNode)
     }],
     timing: Timing::Pipelined,
     admits,
-    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES),
-    requires: &[],
+    ..KernelInfo::pair("comet")
 };
 
-fn admits(case: &Case, topology: &Topology) -> Result<(), String> {
-    require_ranks(topology, 2)?;
+fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
+    world.require_ranks(2)?;
     match case.length(&HOPS) {
         0 => Err("an exchange at 0 hops has no partner (use 1 hop or more)".into()),
-        hops => require_hops(topology, hops),
+        hops => world.require_hops(hops),
     }
 }
 
@@ -153,6 +146,7 @@ pub(crate) fn verify_exchange<T: Transport>(
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::topology::Topology;
 
     #[test]
     fn exchange_verifies_and_is_sampled_on_the_test_node() {
@@ -168,7 +162,10 @@ mod tests {
     fn an_exchange_needs_a_partner() {
         let check = |n_ranks, hops, expected: &str| {
             let case = Case::new(&INFO, &[hops, 8]);
-            assert_eq!(admits(&case, &Topology::hypercube(n_ranks)).unwrap_err(), expected);
+            assert_eq!(
+                admits(&case, &World::of(&Topology::hypercube(n_ranks))).unwrap_err(),
+                expected
+            );
         };
         check(1, 1, "needs at least 2 ranks, there is 1");
         check(2, 0, "an exchange at 0 hops has no partner (use 1 hop or more)");

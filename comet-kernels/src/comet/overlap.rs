@@ -31,19 +31,18 @@ use std::mem::swap;
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
+use comet_core::error::{KernelError, Result};
 use comet_core::kernel::{
-    AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
-    VECTOR_LENGTH,
+    AxisUse, Case, Class, Derived, Kernel, KernelInfo, LENGTH_BYTES, Series, Timing, VECTOR_LENGTH,
+    World,
 };
-use comet_core::topology::Topology;
 use comet_core::transport::Transport;
 use comet_stats::Summary;
 use comet_stats::fit::{self, OverlapTimes};
 
 use crate::comet::exchange::{blocked, unblocked, verify_exchange};
 use crate::daxpy::Daxpy;
-use crate::roles::{TEST_NODE, peer, require_hops, require_ranks};
+use crate::roles::{TEST_NODE, peer};
 
 /// Distance of the partner.
 const HOPS: usize = 1;
@@ -59,12 +58,10 @@ const ASYNCHRONOUS: usize = 3;
 pub struct Overlap;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "comet",
     name: "overlap",
     summary: "Exchange beside a DAXPY: one after the other, and overlapped",
     source: "thesis section 3.3.7, figures 3.8 and 3.9",
-    class: "overlap",
-    aliases: &[],
+    class: Class::Overlap,
     axes: &[
         AxisUse {
             axis: &LENGTH_BYTES,
@@ -84,18 +81,21 @@ static INFO: KernelInfo = KernelInfo {
         },
     ],
     series: &[
-        on_test_node("exchange", exchanged_bytes),
-        on_test_node("daxpy", |_| None),
-        on_test_node("synchronous", |_| None),
-        on_test_node("asynchronous", |_| None),
+        on_test_node("exchange", |case, _| exchanged_bytes(case)),
+        on_test_node("daxpy", |_, _| None),
+        on_test_node("synchronous", |_, _| None),
+        on_test_node("asynchronous", |_, _| None),
     ],
     timing: Timing::Pipelined,
     admits,
-    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
-    requires: &[],
+    bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
+    ..KernelInfo::pair("comet")
 };
 
-const fn on_test_node(name: &'static str, bytes_per_op: fn(&Case) -> Option<u64>) -> Series {
+const fn on_test_node(
+    name: &'static str,
+    bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>,
+) -> Series {
     Series {
         name,
         quantity: Quantity::OpTime,
@@ -109,9 +109,9 @@ fn exchanged_bytes(case: &Case) -> Option<u64> {
     Some(2 * case.value(&LENGTH_BYTES))
 }
 
-fn admits(_case: &Case, topology: &Topology) -> Result<(), String> {
-    require_ranks(topology, 2)?;
-    require_hops(topology, HOPS)
+fn admits(_case: &Case, world: &World<'_>) -> Result<(), String> {
+    world.require_ranks(2)?;
+    world.require_hops(HOPS)
 }
 
 impl<T: Transport> Kernel<T> for Overlap {
@@ -167,7 +167,7 @@ impl<T: Transport> Kernel<T> for Overlap {
         Ok(())
     }
 
-    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+    fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [exchange, daxpy, synchronous, asynchronous] = summaries else { return Vec::new() };
         let (t_c, t_w) = (exchange.median, daxpy.median);
         let (t_s, t_o) = (synchronous.median, asynchronous.median);
@@ -182,24 +182,24 @@ impl<T: Transport> Kernel<T> for Overlap {
         let has_work = case.value(&VECTOR_LENGTH) > 0;
         let shares = has_work.then(|| fit::Overlap::of(&[times]).ok()).flatten();
         vec![
-            Figure {
+            Derived {
                 name: "improvement_percent",
                 formula: "(t_s - t_o) / t_s * 100, with the medians of synchronous and \
                           asynchronous",
                 value: (t_s > 0.0).then(|| (t_s - t_o) / t_s * 100.0),
             },
-            Figure {
+            Derived {
                 name: "overlap_share",
                 formula: "(t_c + t_w - t_o) / min(t_c, t_w), with the medians of exchange, daxpy \
                           and asynchronous",
                 value: shares.map(|shares| shares.imb_min.value),
             },
-            Figure {
+            Derived {
                 name: "overlap_share_imb_nbc",
                 formula: "(t_c + t_w - t_o) / max(t_c, t_w), clipped to 0..1, with those medians",
                 value: shares.map(|shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
             },
-            Figure {
+            Derived {
                 name: "overlap_share_osu",
                 formula: "1 - (t_o - t_w) / t_c, clipped at 0, with those medians",
                 value: shares.map(|shares| shares.osu.value.max(0.0)),
@@ -212,6 +212,7 @@ impl<T: Transport> Kernel<T> for Overlap {
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::topology::Topology;
 
     #[test]
     fn overlap_verifies_and_is_sampled_on_the_test_node() {
@@ -228,7 +229,7 @@ mod tests {
         let check = |vector_length, times: [f64; 4], expected: [Option<f64>; 4]| {
             let summaries = times.map(|time| Summary::of(&[time]).unwrap());
             let kernel: &dyn Kernel<comet_core::local::Local> = &Overlap;
-            let figures = kernel.figures(&Case::new(&INFO, &[8, vector_length]), &summaries);
+            let figures = kernel.derived(&Case::new(&INFO, &[8, vector_length]), &summaries);
             let found: Vec<_> = figures.iter().map(|figure| figure.value).collect();
             assert_eq!(found, expected, "{times:?}");
         };
@@ -245,7 +246,7 @@ mod tests {
     #[test]
     fn a_rank_alone_has_nobody_to_exchange_with() {
         let case = Case::new(&INFO, &[8, 8]);
-        let refusal = admits(&case, &Topology::hypercube(1)).unwrap_err();
+        let refusal = admits(&case, &World::of(&Topology::hypercube(1))).unwrap_err();
         assert_eq!(refusal, "needs at least 2 ranks, there is 1");
     }
 }

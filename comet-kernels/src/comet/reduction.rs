@@ -29,14 +29,11 @@ use std::marker::PhantomData;
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    AxisUse, Case, Kernel, KernelError, KernelInfo, Series, Timing, VECTOR_LENGTH,
-};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{AxisUse, Case, Kernel, KernelInfo, Series, VECTOR_LENGTH};
 use comet_core::transport::{Rank, Transport};
 
 use crate::algorithm::Algorithm;
-use crate::roles::require_ranks;
 
 /// The kernels `comet/reduction` and `naive/reduction`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
@@ -47,25 +44,15 @@ impl<A: Algorithm> Reduction<A> {
     pub const NEW: Self = Self(PhantomData);
 
     const INFO: KernelInfo = KernelInfo {
-        suite: A::SUITE,
         name: "reduction",
         summary: A::REDUCTION_SUMMARY,
         source: "thesis section 3.3.4, figure 3.5",
-        class: "collective",
-        aliases: &[],
         axes: &[VECTOR_LENGTHS],
-        series: &[Series {
-            name: "reduction",
-            quantity: Quantity::OpTime,
-            definition: Definition::Completion,
-            quote_minimum: false,
-            bytes_per_op: |_| None,
-        }],
-        timing: Timing::Single,
-        admits: |_, topology| require_ranks(topology, 2),
+        series: &[Series::of("reduction", Quantity::OpTime, Definition::Completion)],
+        admits: |_, world| world.require_ranks(2),
         // The vector, and as much again for what comes in from another rank.
-        bytes_per_rank: |case| 16 * case.value(&VECTOR_LENGTH),
-        requires: &[],
+        bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+        ..KernelInfo::collective(A::SUITE)
     };
 }
 

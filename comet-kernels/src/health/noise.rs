@@ -23,14 +23,14 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::kernel::{Axis, AxisUse, Case, Kernel, KernelError, KernelInfo, Series, Timing};
+use comet_core::error::KernelError;
+use comet_core::kernel::{Axis, AxisUse, Case, Kernel, KernelInfo, Series, Timing};
 use comet_core::transport::Transport;
 
 use crate::daxpy::Daxpy;
 
 /// Number of the observation.
-pub static PART: Axis =
-    Axis { name: "part", summary: "number of the observation, of several alike", labels: &[] };
+pub static PART: Axis = Axis::count("part", "part", "number of the observation, of several alike");
 
 /// Doubles of each of the two vectors, which both fit into a first-level cache.
 const VECTOR_LENGTH: usize = 1000;
@@ -42,24 +42,15 @@ const N_RUNS: usize = 400;
 pub struct Noise;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "health",
     name: "noise",
     summary: "A fixed piece of work on each rank, without communication",
     source: "Petrini et al. 2003, The Case of the Missing Supercomputer Performance",
-    class: "compute",
     aliases: &["FWQ"],
     axes: &[AxisUse { axis: &PART, sweeps: ["1..20", "1..20", "1..100"] }],
-    series: &[Series {
-        name: "noise",
-        quantity: Quantity::OpTime,
-        definition: Definition::MaxLocal,
-        quote_minimum: false,
-        bytes_per_op: |_| None,
-    }],
+    series: &[Series::of("noise", Quantity::OpTime, Definition::MaxLocal)],
     timing: Timing::Single,
-    admits: |_, _| Ok(()),
-    bytes_per_rank: |_| 16 * VECTOR_LENGTH as u64,
-    requires: &[],
+    bytes_per_rank: |_, _| 16 * VECTOR_LENGTH as u64,
+    ..KernelInfo::compute("health")
 };
 
 impl<T: Transport> Kernel<T> for Noise {

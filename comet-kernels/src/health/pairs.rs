@@ -26,58 +26,47 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
+use comet_core::error::KernelError;
 use comet_core::kernel::{
-    Axis, AxisUse, Case, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
+    Axis, AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Participants, Series, World,
 };
 use comet_core::rounds;
-use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Transport};
 
 use crate::comet::echo::{bounce, send_back, verify_partner, verify_tester};
-use crate::roles::{Role, require_ranks};
+use crate::roles::Role;
 
 /// Number of the round; `max` in its sweeps is the last one of the ranks.
-pub static ROUND: Axis = Axis {
-    name: "round",
-    summary: "number of the round, in each of which a rank meets another one",
-    labels: &[],
-};
+pub static ROUND: Axis =
+    Axis::count("round", "round", "number of the round, in each of which a rank meets another one")
+        .up_to(|topology| rounds::count(topology.n_ranks()) as u64);
 
 /// The kernel `health/pairs`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct AllPairs;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "health",
     name: "pairs",
+    participants: Participants::All,
     summary: "Echoes between all pairs of ranks, in rounds of disjoint pairs",
     source: "node checks of clusters: clusterkit, mpiGraph",
-    class: "p2p",
     aliases: &["mpiGraph"],
-    axes: &[
-        AxisUse { axis: &ROUND, sweeps: ["1..max"; 3] },
-        AxisUse { axis: &LENGTH_BYTES, sweeps: ["8,1Mi"; 3] },
-    ],
+    axes: &[AxisUse::of(&ROUND, "1..max"), AxisUse::of(&LENGTH_BYTES, "8,1Mi")],
     series: &[Series {
-        name: "pairs",
-        quantity: Quantity::OpTime,
-        definition: Definition::LoopMean,
-        quote_minimum: false,
-        bytes_per_op: |case| Some(2 * case.value(&LENGTH_BYTES)),
+        bytes_per_op: |case, _| Some(2 * case.value(&LENGTH_BYTES)),
+        ..Series::of("pairs", Quantity::OpTime, Definition::LoopMean)
     }],
-    timing: Timing::Batched,
     admits,
-    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES),
-    requires: &[],
+    ..KernelInfo::pair("health")
 };
 
-fn admits(case: &Case, topology: &Topology) -> Result<(), String> {
-    require_ranks(topology, 2)?;
-    let (round, n_rounds) = (case.length(&ROUND), rounds::count(topology.n_ranks()));
+fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
+    world.require_ranks(2)?;
+    let (round, n_rounds) = (case.length(&ROUND), rounds::count(world.n_ranks));
     if (1..=n_rounds).contains(&round) {
         return Ok(());
     }
-    let n_ranks = topology.n_ranks();
+    let n_ranks = world.n_ranks;
     Err(format!("{n_ranks} ranks have no round {round} (use 1 to {n_rounds})"))
 }
 
@@ -116,6 +105,7 @@ fn role(rank: Rank, n_ranks: usize, round: usize) -> Option<Role> {
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::topology::Topology;
 
     #[test]
     fn all_pairs_verify_and_are_sampled_on_their_ranks() {
@@ -141,7 +131,8 @@ mod tests {
     #[test]
     fn rounds_that_the_ranks_do_not_have_are_refused() {
         let check = |n_ranks, round, expected: Result<(), &str>| {
-            let found = admits(&Case::new(&INFO, &[round, 8]), &Topology::hypercube(n_ranks));
+            let found =
+                admits(&Case::new(&INFO, &[round, 8]), &World::of(&Topology::hypercube(n_ranks)));
             assert_eq!(found, expected.map_err(str::to_owned));
         };
         check(4, 3, Ok(()));

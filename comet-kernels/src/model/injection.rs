@@ -28,18 +28,16 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
+use comet_core::error::{KernelError, Result};
 use comet_core::kernel::{
-    AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
-    VECTOR_LENGTH,
+    AxisUse, Case, Derived, Kernel, KernelInfo, LENGTH_BYTES, Series, VECTOR_LENGTH, World,
 };
 use comet_core::pattern;
-use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
 use comet_stats::Summary;
 
 use crate::daxpy::Daxpy;
-use crate::roles::{Role, check_arrival, require_hops, require_ranks, seed};
+use crate::roles::{Role, check_arrival, seed};
 
 const OUT: Tag = Tag::new(11);
 const BACK: Tag = Tag::new(12);
@@ -60,11 +58,9 @@ const WORK: usize = 3;
 pub struct Injection;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "model",
     name: "injection",
     summary: "Trains of messages to a partner, back to back and with delays",
     source: "Hoefler et al. 2007, Low-Overhead LogGP Parameter Assessment",
-    class: "p2p",
     aliases: &["netgauge:loggp"],
     axes: &[
         AxisUse {
@@ -79,10 +75,9 @@ static INFO: KernelInfo = KernelInfo {
         on_test_node("receives"),
         on_test_node("work"),
     ],
-    timing: Timing::Batched,
     admits,
-    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
-    requires: &[],
+    bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
+    ..KernelInfo::pair("model")
 };
 
 const fn on_test_node(name: &'static str) -> Series {
@@ -91,13 +86,13 @@ const fn on_test_node(name: &'static str) -> Series {
         quantity: Quantity::OpTime,
         definition: Definition::TestNode,
         quote_minimum: false,
-        bytes_per_op: |_| None,
+        bytes_per_op: |_, _| None,
     }
 }
 
-fn admits(case: &Case, topology: &Topology) -> Result<(), String> {
-    require_ranks(topology, 2)?;
-    require_hops(topology, HOPS)?;
+fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
+    world.require_ranks(2)?;
+    world.require_hops(HOPS)?;
     let (length_bytes, longest) = (case.length(&LENGTH_BYTES), MAX_TRAIN_BYTES / N_MESSAGES);
     if length_bytes <= longest {
         return Ok(());
@@ -140,7 +135,7 @@ impl<T: Transport> Kernel<T> for Injection {
         Ok(())
     }
 
-    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+    fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [round_trip, sends, receives, work] = summaries else { return Vec::new() };
         let each = |time_ns: f64| time_ns / (N_MESSAGES - 1) as f64;
         let beyond = |train: &Summary| each(train.median - round_trip.median);
@@ -148,18 +143,18 @@ impl<T: Transport> Kernel<T> for Injection {
         let delay_ns = each(work.median);
         let is_late = is_delayed && delay_ns >= round_trip.median;
         vec![
-            Figure {
+            Derived {
                 name: "gap_ns",
                 formula: "(sends - round_trip) / 15, with medians and no delay",
                 value: (!is_delayed).then(|| beyond(sends)),
             },
-            Figure {
+            Derived {
                 name: "send_overhead_ns",
                 formula: "(sends - round_trip - work) / 15, with medians, if work / 15 >= \
                           round_trip",
                 value: is_late.then(|| beyond(sends) - delay_ns),
             },
-            Figure {
+            Derived {
                 name: "receive_overhead_ns",
                 formula: "(receives - round_trip - work) / 15, with medians, if work / 15 >= \
                           round_trip",
@@ -293,6 +288,7 @@ fn numbered_seed(tag: Tag, sender: Rank, number: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::topology::Topology;
 
     #[test]
     fn injection_verifies_and_is_sampled_on_the_test_node() {
@@ -308,7 +304,7 @@ mod tests {
     fn trains_that_fill_buffers_are_refused() {
         let check = |n_ranks, length_bytes, expected: Result<(), &str>| {
             let case = Case::new(&INFO, &[length_bytes]);
-            let found = admits(&case, &Topology::hypercube(n_ranks));
+            let found = admits(&case, &World::of(&Topology::hypercube(n_ranks)));
             assert_eq!(found, expected.map_err(str::to_owned));
         };
         check(2, 16_384, Ok(()));
@@ -323,7 +319,7 @@ mod tests {
         let check = |vector_length, times: [f64; 4], expected: [Option<f64>; 3]| {
             let summaries = times.map(|time| Summary::of(&[time]).unwrap());
             let kernel: &dyn Kernel<comet_core::local::Local> = &Injection;
-            let figures = kernel.figures(&Case::new(&INFO, &[8, vector_length]), &summaries);
+            let figures = kernel.derived(&Case::new(&INFO, &[8, vector_length]), &summaries);
             let found: Vec<_> = figures.iter().map(|figure| figure.value).collect();
             assert_eq!(found, expected, "{times:?}");
         };

@@ -30,36 +30,34 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
+use comet_core::error::{KernelError, Result};
 use comet_core::kernel::{
-    Axis, AxisUse, Case, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
+    Axis, AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Participants, Series, Timing, World,
 };
-use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Transport};
 
 use crate::comet::echo::{bounce, send_back, verify_partner, verify_tester};
-use crate::roles::{Role, require_ranks};
+use crate::roles::Role;
 
 /// Number of pairs that communicate at the same time; `max` in its sweeps is half of the ranks.
-pub static PAIRS: Axis = Axis {
-    name: "pairs",
-    summary: "number of pairs that communicate at the same time",
-    labels: &[],
-};
+pub static PAIRS: Axis = Axis::count(
+    "pairs",
+    "pairs of ranks at once",
+    "number of pairs that communicate at the same time",
+)
+.up_to(|topology| topology.n_ranks() as u64 / 2);
 
 /// The kernel `model/pairs`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct Pairs;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "model",
     name: "pairs",
+    participants: Participants::Group,
     summary: "Echoes of several pairs of ranks at the same time",
     source: "Gropp et al. 2016, Modeling MPI Communication Performance on SMP Nodes",
-    class: "p2p",
-    aliases: &[],
     axes: &[
-        AxisUse { axis: &PAIRS, sweeps: ["1..max*2"; 3] },
+        AxisUse::of(&PAIRS, "1..max*2"),
         AxisUse {
             axis: &LENGTH_BYTES,
             sweeps: [
@@ -70,22 +68,18 @@ static INFO: KernelInfo = KernelInfo {
         },
     ],
     series: &[Series {
-        name: "pairs",
-        quantity: Quantity::OpTime,
-        definition: Definition::Completion,
-        quote_minimum: false,
-        bytes_per_op: |case| Some(2 * case.value(&PAIRS) * case.value(&LENGTH_BYTES)),
+        bytes_per_op: |case, _| Some(2 * case.value(&PAIRS) * case.value(&LENGTH_BYTES)),
+        ..Series::of("pairs", Quantity::OpTime, Definition::Completion)
     }],
     timing: Timing::Single,
     admits,
-    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES),
-    requires: &[],
+    ..KernelInfo::pair("model")
 };
 
-fn admits(case: &Case, topology: &Topology) -> Result<(), String> {
+fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     match case.length(&PAIRS) {
         0 => Err("0 pairs send no messages (use 1 pair or more)".into()),
-        n_pairs => require_ranks(topology, n_pairs.saturating_mul(2)),
+        n_pairs => world.require_ranks(n_pairs.saturating_mul(2)),
     }
 }
 
@@ -129,6 +123,7 @@ fn role(rank: Rank, n_ranks: usize, n_pairs: usize) -> Option<Role> {
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::topology::Topology;
 
     #[test]
     fn pairs_verify_and_are_sampled_on_their_ranks() {
@@ -155,7 +150,8 @@ mod tests {
     #[test]
     fn more_pairs_than_ranks_for_them_are_refused() {
         let check = |n_ranks, n_pairs, expected: Result<(), &str>| {
-            let found = admits(&Case::new(&INFO, &[n_pairs, 8]), &Topology::hypercube(n_ranks));
+            let found =
+                admits(&Case::new(&INFO, &[n_pairs, 8]), &World::of(&Topology::hypercube(n_ranks)));
             assert_eq!(found, expected.map_err(str::to_owned));
         };
         check(5, 2, Ok(()));

@@ -24,15 +24,12 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    AxisUse, Case, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
-};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Series};
 use comet_core::pattern;
-use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
 
-use crate::roles::{Role, check_arrival, require_hops, require_ranks, seed};
+use crate::roles::{Role, check_arrival, seed};
 
 const OUT: Tag = Tag::new(15);
 const BACK: Tag = Tag::new(16);
@@ -49,33 +46,22 @@ const ANSWER_BYTES: usize = 4;
 pub struct Bw;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "osu",
     name: "bw",
     summary: "Windows of 64 messages in one direction, each with a short answer",
     source: "OSU micro-benchmarks 7.4, osu_bw",
-    class: "p2p",
     aliases: &["OSU:osu_bw"],
     axes: &[AxisUse {
         axis: &LENGTH_BYTES,
         sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
     }],
     series: &[Series {
-        name: "window_64",
-        quantity: Quantity::OpTime,
-        definition: Definition::TestNode,
-        quote_minimum: false,
-        bytes_per_op: |case| Some(WINDOW as u64 * case.value(&LENGTH_BYTES)),
+        bytes_per_op: |case, _| Some(WINDOW as u64 * case.value(&LENGTH_BYTES)),
+        ..Series::of("window_64", Quantity::OpTime, Definition::TestNode)
     }],
-    timing: Timing::Batched,
-    admits: |_, topology| admits_pair(topology),
-    bytes_per_rank: |case| WINDOW as u64 * case.value(&LENGTH_BYTES),
-    requires: &[],
+    window: WINDOW as u32,
+    bytes_per_rank: |case, _| WINDOW as u64 * case.value(&LENGTH_BYTES),
+    ..KernelInfo::pair("osu")
 };
-
-fn admits_pair(topology: &Topology) -> std::result::Result<(), String> {
-    require_ranks(topology, 2)?;
-    require_hops(topology, HOPS)
-}
 
 impl<T: Transport> Kernel<T> for Bw {
     fn info(&self) -> &'static KernelInfo {
@@ -217,6 +203,8 @@ fn numbered_seed(sender: Rank, number: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::kernel::World;
+    use comet_core::topology::Topology;
 
     #[test]
     fn bw_verifies_and_is_sampled_on_the_test_node() {
@@ -239,13 +227,17 @@ mod tests {
 
     #[test]
     fn a_sender_needs_a_receiver() {
-        let refusal = admits_pair(&Topology::hypercube(1)).unwrap_err();
+        let refusal = (INFO.admits)(&Case::new(&INFO, &[8]), &World::of(&Topology::hypercube(1)))
+            .unwrap_err();
         assert_eq!(refusal, "needs at least 2 ranks, there is 1");
     }
 
     #[test]
     fn the_bandwidth_is_that_of_the_whole_window() {
-        let bytes = (INFO.series[0].bytes_per_op)(&Case::new(&INFO, &[1000]));
+        let bytes = (INFO.series[0].bytes_per_op)(
+            &Case::new(&INFO, &[1000]),
+            &World::of(&Topology::hypercube(2)),
+        );
         assert_eq!(bytes, Some(64_000));
     }
 }

@@ -21,14 +21,12 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::kernel::{
-    AxisUse, Case, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
-};
-use comet_core::topology::Topology;
+use comet_core::error::KernelError;
+use comet_core::kernel::{AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Series, World};
 use comet_core::transport::Transport;
 
 use crate::comet::echo;
-use crate::roles::{Role, require_hops, require_ranks};
+use crate::roles::Role;
 
 /// Distance of the slave.
 const HOPS: usize = 1;
@@ -49,30 +47,23 @@ pub(super) const LENGTHS: AxisUse = AxisUse {
 pub struct Comms1;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "parkbench",
     name: "comms1",
     summary: "Ping-pong: half of the time of a message that is returned at once",
     source: "PARKBENCH low-level benchmarks, COMMS1",
-    class: "p2p",
     aliases: &["PARKBENCH:COMMS1", "IMB:PingPong"],
     axes: &[LENGTHS],
     series: &[Series {
-        name: "comms1",
-        quantity: Quantity::OneWayTime,
-        definition: Definition::HalfRoundTrip,
-        quote_minimum: false,
-        bytes_per_op: |case| Some(case.value(&LENGTH_BYTES)),
+        bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
+        ..Series::of("comms1", Quantity::OneWayTime, Definition::HalfRoundTrip)
     }],
-    timing: Timing::Batched,
     admits: admits_pair,
-    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES),
-    requires: &[],
+    ..KernelInfo::pair("parkbench")
 };
 
 /// Refuses a rank alone.
-pub(super) fn admits_pair(_case: &Case, topology: &Topology) -> Result<(), String> {
-    require_ranks(topology, 2)?;
-    require_hops(topology, HOPS)
+pub(super) fn admits_pair(_case: &Case, world: &World<'_>) -> Result<(), String> {
+    world.require_ranks(2)?;
+    world.require_hops(HOPS)
 }
 
 impl<T: Transport> Kernel<T> for Comms1 {
@@ -106,6 +97,7 @@ impl<T: Transport> Kernel<T> for Comms1 {
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::topology::Topology;
 
     #[test]
     fn comms1_verifies_and_is_sampled_on_the_master() {
@@ -119,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_master_needs_a_slave() {
-        let refusal = admits_pair(&Case::new(&INFO, &[8]), &Topology::hypercube(1)).unwrap_err();
+        let refusal =
+            admits_pair(&Case::new(&INFO, &[8]), &World::of(&Topology::hypercube(1))).unwrap_err();
         assert_eq!(refusal, "needs at least 2 ranks, there is 1");
     }
 }

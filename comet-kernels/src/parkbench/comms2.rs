@@ -25,10 +25,8 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Case, Figure, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
-};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Case, Class, Derived, Kernel, KernelInfo, LENGTH_BYTES, Series, Timing};
 use comet_core::pattern;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
 use comet_stats::Summary;
@@ -46,24 +44,19 @@ const HOPS: usize = 1;
 pub struct Comms2;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "parkbench",
     name: "comms2",
     summary: "Exchange: half of the time of two messages that cross and are returned",
     source: "PARKBENCH low-level benchmarks, COMMS2",
-    class: "exchange",
+    class: Class::Exchange,
     aliases: &["PARKBENCH:COMMS2"],
     axes: &[LENGTHS],
     series: &[Series {
-        name: "comms2",
-        quantity: Quantity::OneWayTime,
-        definition: Definition::HalfRoundTrip,
-        quote_minimum: false,
-        bytes_per_op: |case| Some(case.value(&LENGTH_BYTES)),
+        bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
+        ..Series::of("comms2", Quantity::OneWayTime, Definition::HalfRoundTrip)
     }],
     timing: Timing::Pipelined,
     admits: admits_pair,
-    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES),
-    requires: &[],
+    ..KernelInfo::pair("parkbench")
 };
 
 impl<T: Transport> Kernel<T> for Comms2 {
@@ -100,19 +93,19 @@ impl<T: Transport> Kernel<T> for Comms2 {
         Ok(())
     }
 
-    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+    fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [comms2] = summaries else { return Vec::new() };
         #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53 bytes")]
         let length_bytes = case.value(&LENGTH_BYTES) as f64;
         let is_rate = length_bytes > 0.0 && comms2.median > 0.0;
         let one_way = is_rate.then(|| length_bytes / comms2.median * 1e9);
         vec![
-            Figure {
+            Derived {
                 name: "one_direction_bytes_per_s",
                 formula: "length_bytes / median(comms2)",
                 value: one_way,
             },
-            Figure {
+            Derived {
                 name: "both_directions_bytes_per_s",
                 formula: "2 * length_bytes / median(comms2)",
                 value: one_way.map(|rate| 2.0 * rate),
@@ -147,7 +140,7 @@ mod tests {
         let check = |length_bytes, time_ns, expected: [Option<f64>; 2]| {
             let summaries = [Summary::of(&[time_ns]).unwrap()];
             let kernel: &dyn Kernel<comet_core::local::Local> = &Comms2;
-            let figures = kernel.figures(&Case::new(&INFO, &[length_bytes]), &summaries);
+            let figures = kernel.derived(&Case::new(&INFO, &[length_bytes]), &summaries);
             assert_eq!([figures[0].value, figures[1].value], expected);
         };
         check(1000, 500.0, [Some(2e9), Some(4e9)]);

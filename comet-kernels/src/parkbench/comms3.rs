@@ -16,7 +16,7 @@
 //! messages were sent, and the bandwidth P (P-1) `length_bytes` / time. Fitted over these bytes, r∞
 //! is the total saturation bandwidth, which is to be read as a function of P.
 //!
-//! **Parameters**: `length_bytes`; `n_ranks` is P, and follows from the run.
+//! **Parameters**: `length_bytes`.
 //!
 //! **Verified by**: other test data of each rank; contents, source and length of every message on
 //! every rank.
@@ -26,21 +26,14 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::event::History;
-use comet_core::kernel::{
-    Axis, AxisUse, Case, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Series, Timing,
-};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Series};
 use comet_core::pattern;
 use comet_core::transport::{Rank, Scope, SendRequest, Source, Tag, Transport};
 
-use crate::roles::{check_arrival, require_ranks, seed};
+use crate::roles::{check_arrival, seed};
 
 const ALL: Tag = Tag::new(14);
-
-/// Number of ranks that take part, for the bytes that one operation moves.
-pub static N_RANKS: Axis =
-    Axis { name: "n_ranks", summary: "number of ranks that take part", labels: &[] };
 
 const LENGTHS: AxisUse = AxisUse {
     axis: &LENGTH_BYTES,
@@ -56,36 +49,26 @@ const LENGTHS: AxisUse = AxisUse {
 pub struct Comms3;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "parkbench",
     name: "comms3",
     summary: "Saturation: every rank sends a message to every other",
     source: "PARKBENCH low-level benchmarks, COMMS3",
-    class: "collective",
     aliases: &["PARKBENCH:COMMS3"],
-    axes: &[LENGTHS, AxisUse { axis: &N_RANKS, sweeps: [""; 3] }],
+    axes: &[LENGTHS],
     series: &[Series {
-        name: "comms3",
-        quantity: Quantity::OpTime,
-        definition: Definition::Completion,
-        quote_minimum: false,
-        bytes_per_op: |case| {
-            let n_ranks = case.value(&N_RANKS);
+        bytes_per_op: |case, world| {
+            let n_ranks = world.n_ranks as u64;
             Some(n_ranks * n_ranks.saturating_sub(1) * case.value(&LENGTH_BYTES))
         },
+        ..Series::of("comms3", Quantity::OpTime, Definition::Completion)
     }],
-    timing: Timing::Single,
-    admits: |_, topology| require_ranks(topology, 2),
-    bytes_per_rank: |case| 2 * case.value(&LENGTH_BYTES),
-    requires: &[],
+    admits: |_, world| world.require_ranks(2),
+    bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
+    ..KernelInfo::collective("parkbench")
 };
 
 impl<T: Transport> Kernel<T> for Comms3 {
     fn info(&self) -> &'static KernelInfo {
         &INFO
-    }
-
-    fn resolve(&self, case: Case, history: &History) -> Result<Case, String> {
-        Ok(case.with(&N_RANKS, history.n_ranks() as u64))
     }
 
     fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
@@ -151,6 +134,8 @@ fn round<'scope, 'env, T: Transport>(
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::kernel::World;
+    use comet_core::topology::Topology;
 
     #[test]
     fn comms3_verifies_and_is_sampled_on_all_ranks() {
@@ -165,9 +150,9 @@ mod tests {
     #[test]
     fn a_round_moves_a_message_between_any_two_ranks() {
         let check = |n_ranks, expected| {
-            let kernel: &dyn Kernel<comet_core::local::Local> = &Comms3;
-            let case = kernel.resolve(Case::new(&INFO, &[100]), &History::of_ranks(n_ranks));
-            assert_eq!((INFO.series[0].bytes_per_op)(&case.unwrap()), Some(expected));
+            let (case, topology) = (Case::new(&INFO, &[100]), Topology::hypercube(n_ranks));
+            let bytes = (INFO.series[0].bytes_per_op)(&case, &World::of(&topology));
+            assert_eq!(bytes, Some(expected));
         };
         check(2, 200);
         check(4, 1200);

@@ -21,9 +21,8 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::kernel::{
-    Axis, AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, Series, Timing, VECTOR_LENGTH,
-};
+use comet_core::error::KernelError;
+use comet_core::kernel::{Axis, AxisUse, Case, Derived, Kernel, KernelInfo, Series, VECTOR_LENGTH};
 use comet_core::transport::Transport;
 use comet_stats::Summary;
 
@@ -31,7 +30,8 @@ use crate::polynomial::{self, MAX_ORDER, Polynomial};
 use crate::roles::TEST_NODE;
 
 /// Order of a polynomial.
-pub static ORDER: Axis = Axis { name: "order", summary: "order of a polynomial", labels: &[] };
+pub static ORDER: Axis =
+    Axis::count("order", "operations for each word moved", "order of a polynomial");
 
 pub(super) const ORDERS: AxisUse = AxisUse { axis: &ORDER, sweeps: ["1,2,4,10", "1..10", "1..10"] };
 
@@ -44,18 +44,15 @@ pub(super) const VECTOR_LENGTHS: AxisUse =
 pub struct Poly1;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "parkbench",
     name: "poly1",
     summary: "Polynomial over a vector in the memory of the rank",
     source: "PARKBENCH low-level benchmarks, POLY1",
-    class: "compute",
     aliases: &["PARKBENCH:POLY1"],
     axes: &[VECTOR_LENGTHS, ORDERS],
     series: &[evaluation("poly1")],
-    timing: Timing::Batched,
     admits: |case, _| require_order(case),
-    bytes_per_rank: |case| 16 * case.value(&VECTOR_LENGTH),
-    requires: &[],
+    bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+    ..KernelInfo::compute("parkbench")
 };
 
 /// The series of one evaluation.
@@ -65,7 +62,7 @@ pub(super) const fn evaluation(name: &'static str) -> Series {
         quantity: Quantity::OpTime,
         definition: Definition::TestNode,
         quote_minimum: false,
-        bytes_per_op: |_| None,
+        bytes_per_op: |_, _| None,
     }
 }
 
@@ -81,12 +78,12 @@ pub(super) fn require_order(case: &Case) -> Result<(), String> {
 }
 
 /// The rate of arithmetic, from the median of the only series.
-pub(super) fn rate(case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+pub(super) fn rate(case: &Case, summaries: &[Summary]) -> Vec<Derived> {
     let [evaluation] = summaries else { return Vec::new() };
     #[expect(clippy::cast_precision_loss, reason = "operations are far fewer than 2^53")]
     let n_flops = (2 * case.value(&ORDER) * case.value(&VECTOR_LENGTH)) as f64;
     let is_rate = n_flops > 0.0 && evaluation.median > 0.0;
-    vec![Figure {
+    vec![Derived {
         name: "flops_per_s",
         formula: "2 * order * vector_length / median",
         value: is_rate.then(|| n_flops / evaluation.median * 1e9),
@@ -120,7 +117,7 @@ impl<T: Transport> Kernel<T> for Poly1 {
         Ok(())
     }
 
-    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+    fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         rate(case, summaries)
     }
 }

@@ -25,10 +25,9 @@
 //! between 0 and 1. See `parkbench/poly1` for the arithmetic, which runs through the same code.
 
 use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{Case, Figure, Kernel, KernelError, KernelInfo, Timing, VECTOR_LENGTH};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Case, Derived, Kernel, KernelInfo, VECTOR_LENGTH, World};
 use comet_core::pattern;
-use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Status, Transport};
 use comet_stats::Summary;
 
@@ -46,22 +45,19 @@ const HOPS: usize = 1;
 pub struct Poly3;
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "parkbench",
     name: "poly3",
     summary: "Polynomial over a vector that lies on the neighbouring rank",
     source: "PARKBENCH low-level benchmarks, POLY3",
-    class: "p2p",
     aliases: &["PARKBENCH:POLY3"],
     axes: &[VECTOR_LENGTHS, ORDERS],
     series: &[evaluation("poly3")],
-    timing: Timing::Batched,
     admits,
-    bytes_per_rank: |case| 16 * case.value(&VECTOR_LENGTH),
-    requires: &[],
+    bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+    ..KernelInfo::pair("parkbench")
 };
 
-fn admits(case: &Case, topology: &Topology) -> Result<(), String> {
-    admits_pair(case, topology)?;
+fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
+    admits_pair(case, world)?;
     require_order(case)
 }
 
@@ -93,7 +89,7 @@ impl<T: Transport> Kernel<T> for Poly3 {
         Ok(())
     }
 
-    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+    fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         rate(case, summaries)
     }
 }
@@ -153,6 +149,7 @@ fn verify_evaluator<T: Transport>(
 mod tests {
     use super::*;
     use crate::harness;
+    use comet_core::topology::Topology;
 
     #[test]
     fn poly3_verifies_and_is_sampled_on_the_test_node() {
@@ -173,7 +170,10 @@ mod tests {
     fn a_neighbour_and_an_order_are_needed() {
         let check = |n_ranks, order, expected: &str| {
             let case = Case::new(&INFO, &[100, order]);
-            assert_eq!(admits(&case, &Topology::hypercube(n_ranks)).unwrap_err(), expected);
+            assert_eq!(
+                admits(&case, &World::of(&Topology::hypercube(n_ranks))).unwrap_err(),
+                expected
+            );
         };
         check(1, 3, "needs at least 2 ranks, there is 1");
         check(2, 11, "a polynomial of order 11 is not known (use 1 to 10)");

@@ -20,7 +20,8 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::kernel::{Case, Figure, Kernel, KernelError, KernelInfo, Series};
+use comet_core::error::KernelError;
+use comet_core::kernel::{Case, Derived, Kernel, KernelInfo, Series};
 use comet_core::transport::Transport;
 use comet_stats::Summary;
 
@@ -37,13 +38,7 @@ static INFO: KernelInfo = KernelInfo {
     summary: "Barrier: time of a synchronisation, and how many there are in a second",
     source: "PARKBENCH low-level benchmarks, SYNCH1",
     aliases: &["PARKBENCH:SYNCH1"],
-    series: &[Series {
-        name: "synch1",
-        quantity: Quantity::OpTime,
-        definition: Definition::TestNode,
-        quote_minimum: false,
-        bytes_per_op: |_| None,
-    }],
+    series: &[Series::of("synch1", Quantity::OpTime, Definition::TestNode)],
     ..Barrier::<Native>::INFO
 };
 
@@ -60,9 +55,9 @@ impl<T: Transport> Kernel<T> for Synch1 {
         Barrier::<Native>::NEW.measure(cx, case)
     }
 
-    fn figures(&self, _case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+    fn derived(&self, _case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [synch1] = summaries else { return Vec::new() };
-        vec![Figure {
+        vec![Derived {
             name: "barriers_per_s",
             formula: "1 / median(synch1)",
             value: (synch1.median > 0.0).then(|| 1e9 / synch1.median),
@@ -85,7 +80,7 @@ mod tests {
         let check = |time_ns, expected| {
             let kernel: &dyn Kernel<comet_core::local::Local> = &Synch1;
             let summaries = [Summary::of(&[time_ns]).unwrap()];
-            assert_eq!(kernel.figures(&Case::new(&INFO, &[]), &summaries)[0].value, expected);
+            assert_eq!(kernel.derived(&Case::new(&INFO, &[]), &summaries)[0].value, expected);
         };
         check(2000.0, Some(5e5));
         check(0.0, None);

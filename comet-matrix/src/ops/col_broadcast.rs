@@ -26,9 +26,9 @@
 //! table. A mesh of one column has no receivers and is not admitted.
 
 use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, LOCAL_N, Timing};
-use comet_core::topology::{Mesh, Topology};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Case, Class, Kernel, KernelInfo, LOCAL_N, World};
+use comet_core::topology::Mesh;
 use comet_core::transport::{Tag, Transport};
 
 use super::cast::{Cast, too_few, two_or_more_lines};
@@ -39,18 +39,15 @@ use crate::check;
 const COL_CAST: Tag = Tag::new(41);
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "matrix",
     name: "col_broadcast",
     summary: "Send a column of the matrix to all ranks of each mesh row, acknowledged",
     source: "CoMet thesis (1993), sections 3.3.11 and 4.3, figures 3.14 and 4.4",
-    class: "matrix",
-    aliases: &[],
+    class: Class::Matrix,
     axes: &[SIZES],
-    series: &[series("col_broadcast", |_| None)],
-    timing: Timing::Single,
+    series: &[series("col_broadcast", |_, _| None)],
     admits: admits_cols,
-    bytes_per_rank: |case| block_bytes(case).saturating_add(line_bytes(case)),
-    requires: &[],
+    bytes_per_rank: |case, _| block_bytes(case).saturating_add(line_bytes(case)),
+    ..KernelInfo::collective("matrix")
 };
 
 /// The kernel.
@@ -121,18 +118,19 @@ fn global_col(mesh: &Mesh, case: &Case) -> usize {
     mesh.cols() * case.length(&LOCAL_N) / 2
 }
 
-fn admits_cols(case: &Case, topology: &Topology) -> Result<(), String> {
-    let mesh = topology.mesh();
+fn admits_cols(case: &Case, world: &World<'_>) -> Result<(), String> {
+    let mesh = world.topology.mesh();
     if mesh.cols() < 2 {
         let shape = two_or_more_lines(mesh).map(|(cols, rows)| (rows, cols));
         return Err(too_few("column broadcast", "columns", mesh, shape));
     }
-    admits(case, topology)
+    admits(case, world)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use comet_core::topology::Topology;
 
     #[test]
     fn a_mesh_of_one_column_is_refused_with_a_mesh_that_works() {
@@ -142,7 +140,7 @@ mod tests {
             (6, "got 6x1 (try --mesh 3x2)"),
         ] {
             let topology = Topology::new(Mesh::gray_with(n_ranks, 1), None).unwrap();
-            let refusal = admits_cols(&Case::new(&INFO, &[4]), &topology).unwrap_err();
+            let refusal = admits_cols(&Case::new(&INFO, &[4]), &World::of(&topology)).unwrap_err();
             let expected =
                 format!("column broadcast needs a mesh of at least 2 columns, {expected}");
             assert_eq!(refusal, expected);

@@ -19,8 +19,8 @@ pub(crate) use update_guard::UpdateGuard;
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
 use comet_core::error;
-use comet_core::kernel::{AxisUse, Case, LOCAL_N, Series};
-use comet_core::topology::{Mesh, Topology};
+use comet_core::kernel::{AxisUse, Case, LOCAL_N, Series, World};
+use comet_core::topology::Mesh;
 use comet_core::transport::Transport;
 
 use crate::block::{Block, Line, Memory};
@@ -37,24 +37,18 @@ const SIZES: AxisUse = AxisUse {
 };
 
 /// The series of a kernel of this crate: the time of one operation over all ranks.
-const fn series(name: &'static str, bytes_per_op: fn(&Case) -> Option<u64>) -> Series {
-    Series {
-        name,
-        quantity: Quantity::OpTime,
-        definition: Definition::Completion,
-        quote_minimum: false,
-        bytes_per_op,
-    }
+const fn series(name: &'static str, bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>) -> Series {
+    Series { bytes_per_op, ..Series::of(name, Quantity::OpTime, Definition::Completion) }
 }
 
 /// Whether the global matrix of `case` exists on `topology`, and its values are exact.
-fn admits(case: &Case, topology: &Topology) -> Result<(), String> {
+fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     let local_n = case.value(&LOCAL_N);
     if local_n == 0 {
         return Err("local_n must be at least 1, got 0".into());
     }
     let values_per_rank = block_bytes(case) / 8;
-    if values_per_rank.saturating_mul(topology.n_ranks() as u64) > MAX_VALUES {
+    if values_per_rank.saturating_mul(world.n_ranks as u64) > MAX_VALUES {
         return Err(format!(
             "local_n {local_n} is too large: the matrix would have more than 2^53 values, which \
              doubles do not tell apart (try a smaller local_n)"

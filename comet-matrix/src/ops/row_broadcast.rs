@@ -29,9 +29,9 @@
 //! a column is not (see `col_broadcast`). A mesh of one row has no receivers and is not admitted.
 
 use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, LOCAL_N, Timing};
-use comet_core::topology::{Mesh, Topology};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Case, Class, Kernel, KernelInfo, LOCAL_N, World};
+use comet_core::topology::Mesh;
 use comet_core::transport::{Rank, Tag, Transport};
 
 use super::cast::{Cast, too_few, two_or_more_lines};
@@ -42,18 +42,15 @@ use crate::check;
 const ROW_CAST: Tag = Tag::new(40);
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "matrix",
     name: "row_broadcast",
     summary: "Send a row of the matrix to all ranks of each mesh column, acknowledged",
     source: "CoMet thesis (1993), sections 3.3.11 and 4.3, figures 3.14 and 4.4",
-    class: "matrix",
-    aliases: &[],
+    class: Class::Matrix,
     axes: &[SIZES],
-    series: &[series("row_broadcast", |_| None)],
-    timing: Timing::Single,
+    series: &[series("row_broadcast", |_, _| None)],
     admits: admits_rows,
-    bytes_per_rank: block_bytes,
-    requires: &[],
+    bytes_per_rank: |case, _| block_bytes(case),
+    ..KernelInfo::collective("matrix")
 };
 
 /// The kernel.
@@ -114,17 +111,18 @@ fn global_row(mesh: &Mesh, case: &Case) -> usize {
     mesh.rows() * case.length(&LOCAL_N) / 2
 }
 
-fn admits_rows(case: &Case, topology: &Topology) -> Result<(), String> {
-    let mesh = topology.mesh();
+fn admits_rows(case: &Case, world: &World<'_>) -> Result<(), String> {
+    let mesh = world.topology.mesh();
     if mesh.rows() < 2 {
         return Err(too_few("row broadcast", "rows", mesh, two_or_more_lines(mesh)));
     }
-    admits(case, topology)
+    admits(case, world)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use comet_core::topology::Topology;
 
     #[test]
     fn a_mesh_of_one_row_is_refused_with_a_mesh_that_works() {
@@ -134,7 +132,10 @@ mod tests {
             (4, "row broadcast needs a mesh of at least 2 rows, got 1x4 (try --mesh 2x2)"),
         ] {
             let topology = Topology::new(Mesh::gray_with(1, n_ranks), None).unwrap();
-            assert_eq!(admits_rows(&Case::new(&INFO, &[4]), &topology).unwrap_err(), expected);
+            assert_eq!(
+                admits_rows(&Case::new(&INFO, &[4]), &World::of(&topology)).unwrap_err(),
+                expected
+            );
         }
     }
 

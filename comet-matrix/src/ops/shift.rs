@@ -24,9 +24,9 @@
 //! itself.
 
 use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{Axis, AxisUse, Case, Kernel, KernelError, KernelInfo, Timing};
-use comet_core::topology::{Neighbours, Topology};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Axis, AxisUse, Case, Class, Kernel, KernelInfo, World};
+use comet_core::topology::Neighbours;
 use comet_core::transport::{Tag, Transport};
 
 use super::cast::{too_few, two_or_more_lines};
@@ -40,25 +40,19 @@ const NORTH: u64 = 0;
 const EAST: u64 = 1;
 
 /// Where the matrix is shifted to.
-static DIRECTION: Axis = Axis {
-    name: "direction",
-    summary: "Where the matrix is shifted to",
-    labels: &["north", "east"],
-};
+static DIRECTION: Axis =
+    Axis::choice("direction", "side towards which the matrix is shifted", &["north", "east"]);
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "matrix",
     name: "shift",
     summary: "Move every block with its guard ring to the next rank north or east",
     source: "CoMet thesis (1993), sections 3.3.9 and 4.3, figure 3.12",
-    class: "matrix",
-    aliases: &[],
-    axes: &[AxisUse { axis: &DIRECTION, sweeps: ["0,1"; 3] }, SIZES],
-    series: &[series("shift", |case| Some(block_bytes(case)))],
-    timing: Timing::Single,
+    class: Class::Matrix,
+    axes: &[AxisUse::of(&DIRECTION, "0,1"), SIZES],
+    series: &[series("shift", |case, _| Some(block_bytes(case)))],
     admits: admits_direction,
-    bytes_per_rank: |case| block_bytes(case).saturating_mul(2),
-    requires: &[],
+    bytes_per_rank: |case, _| block_bytes(case).saturating_mul(2),
+    ..KernelInfo::collective("matrix")
 };
 
 /// The kernel.
@@ -103,12 +97,12 @@ fn route<T: Transport>(cx: &Context<'_, T>, case: &Case) -> Route {
     }
 }
 
-fn admits_direction(case: &Case, topology: &Topology) -> Result<(), String> {
+fn admits_direction(case: &Case, world: &World<'_>) -> Result<(), String> {
     let direction = case.value(&DIRECTION);
     if direction > EAST {
         return Err(format!("direction must be 0 (north) or 1 (east), got {direction}"));
     }
-    let mesh = topology.mesh();
+    let mesh = world.topology.mesh();
     if direction == NORTH && mesh.rows() < 2 {
         return Err(too_few("shift north", "rows", mesh, two_or_more_lines(mesh)));
     }
@@ -116,23 +110,26 @@ fn admits_direction(case: &Case, topology: &Topology) -> Result<(), String> {
         let shape = two_or_more_lines(mesh).map(|(cols, rows)| (rows, cols));
         return Err(too_few("shift east", "columns", mesh, shape));
     }
-    admits(case, topology)
+    admits(case, world)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use comet_core::topology::Topology;
 
     #[test]
     fn other_directions_are_refused() {
-        let refusal = admits_direction(&Case::new(&INFO, &[2, 4]), &Topology::hypercube(4));
+        let refusal =
+            admits_direction(&Case::new(&INFO, &[2, 4]), &World::of(&Topology::hypercube(4)));
         assert_eq!(refusal.unwrap_err(), "direction must be 0 (north) or 1 (east), got 2");
     }
 
     #[test]
     fn a_mesh_whose_ranks_would_send_to_themselves_is_refused() {
         let row = Topology::hypercube(2);
-        let admitted = |direction| admits_direction(&Case::new(&INFO, &[direction, 4]), &row);
+        let admitted =
+            |direction| admits_direction(&Case::new(&INFO, &[direction, 4]), &World::of(&row));
         assert_eq!(
             admitted(NORTH).unwrap_err(),
             "shift north needs a mesh of at least 2 rows, got 1x2 (try --mesh 2x1)"

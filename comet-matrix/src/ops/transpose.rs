@@ -34,8 +34,8 @@
 //! same work, but transposes the matrix the first time only.
 
 use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, Timing};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Case, Class, Kernel, KernelInfo};
 use comet_core::topology::Mesh;
 use comet_core::transport::{Rank, Tag, Transport, Work};
 
@@ -47,18 +47,15 @@ use crate::check;
 const TRANSPOSE: Tag = Tag::new(30);
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "matrix",
     name: "transpose",
     summary: "Transpose the matrix: blocks trade places, then each is transposed",
     source: "CoMet thesis (1993), sections 3.3.10 and 4.3, figure 3.13",
-    class: "matrix",
-    aliases: &[],
+    class: Class::Matrix,
     axes: &[SIZES],
-    series: &[series("transpose", |_| None)],
-    timing: Timing::Single,
+    series: &[series("transpose", |_, _| None)],
     admits,
-    bytes_per_rank: |case| block_bytes(case).saturating_mul(2),
-    requires: &[],
+    bytes_per_rank: |case, _| block_bytes(case).saturating_mul(2),
+    ..KernelInfo::collective("matrix")
 };
 
 /// The kernel.
@@ -122,7 +119,8 @@ fn transpose_incoming<T: Transport>(t: &T, pair: &mut Pair<T::Buffer>) {
 mod tests {
     use super::*;
     use crate::setup::Place;
-    use comet_core::context::{Method, Pace};
+    use comet_core::context::Method;
+    use comet_core::driver::Pace;
     use comet_core::local;
     use comet_core::topology::Topology;
 

@@ -34,8 +34,8 @@
 //! 3.10 put the values of `top` there, as is done here.
 
 use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{Case, Kernel, KernelError, KernelInfo, LOCAL_N, Timing};
+use comet_core::error::{KernelError, Result};
+use comet_core::kernel::{Case, Class, Kernel, KernelInfo, LOCAL_N};
 use comet_core::transport::{Rank, Source, Tag, Transport};
 
 use super::{SIZES, admits, block_bytes, initial_block, line_bytes, pack, place, series, unpack};
@@ -48,18 +48,15 @@ const EASTWARD: Tag = Tag::new(12);
 const WESTWARD: Tag = Tag::new(13);
 
 static INFO: KernelInfo = KernelInfo {
-    suite: "matrix",
     name: "update_guard",
     summary: "Fill the guard ring with the edge elements of the four neighbours",
     source: "CoMet thesis (1993), sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3",
-    class: "matrix",
-    aliases: &[],
+    class: Class::Matrix,
     axes: &[SIZES],
-    series: &[series("update_guard", |case| Some(line_bytes(case).saturating_mul(4)))],
-    timing: Timing::Single,
+    series: &[series("update_guard", |case, _| Some(line_bytes(case).saturating_mul(4)))],
     admits,
-    bytes_per_rank: |case| block_bytes(case).saturating_add(line_bytes(case).saturating_mul(8)),
-    requires: &[],
+    bytes_per_rank: |case, _| block_bytes(case).saturating_add(line_bytes(case).saturating_mul(8)),
+    ..KernelInfo::collective("matrix")
 };
 
 /// The kernel.

@@ -73,6 +73,8 @@ fn kernel_json(info: &KernelInfo) -> Value {
     let axis = |used: &AxisUse| {
         json!({
             "name": used.axis.name,
+            "kind": used.axis.kind.as_str(),
+            "unit": used.axis.unit,
             "summary": used.axis.summary,
             "labels": used.axis.labels,
             "quick": used.sweep(Profile::Quick),
@@ -93,7 +95,7 @@ fn kernel_json(info: &KernelInfo) -> Value {
         "name": info.name,
         "summary": info.summary,
         "source": info.source,
-        "class": info.class,
+        "class": info.class.as_str(),
         "aliases": info.aliases,
         "requires": info.requires,
         "axes": info.axes.iter().map(axis).collect::<Vec<_>>(),

@@ -160,7 +160,7 @@ impl Common<'_> {
     fn keeps_its_own(&self, info: &KernelInfo) -> Option<String> {
         let wanted = self.args.method.definition.filter(|_| !self.args.method.is_for_some)?;
         let own = info.series.first()?.definition;
-        let is_strange = wanted != own && !info.admits_definition(wanted);
+        let is_strange = wanted != own && !info.class.admits(wanted);
         is_strange.then(|| {
             format!(
                 "note: {} is not measured by {}, but by {}",

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use comet_core::event::{Event, Listener, Measurement};
-use comet_core::kernel::{Axis, Case, HOPS, KernelInfo, LENGTH_BYTES, VECTOR_LENGTH};
+use comet_core::kernel::{Axis, Case, HOPS, KernelInfo, LENGTH_BYTES, VECTOR_LENGTH, World};
 use comet_core::topology::Topology;
 use comet_report::read::read_records;
 use comet_report::record::{Point, Record};
@@ -118,7 +118,8 @@ pub fn cases(topology: &Topology) -> anyhow::Result<Vec<Case>> {
     ];
     let cases = parts.iter().map(|(kernel, sweeps)| simulated::cases(kernel, sweeps));
     let cases = cases.collect::<anyhow::Result<Vec<_>>>()?.concat();
-    let refusal = |case: &Case| Some((case.info.id(), (case.info.admits)(case, topology).err()?));
+    let world = World::of(topology);
+    let refusal = |case: &Case| Some((case.info.id(), (case.info.admits)(case, &world).err()?));
     match cases.iter().find_map(refusal) {
         Some((kernel, reason)) => {
             Err(Refusal::Unfit(format!("cannot calibrate: {kernel} {reason}")).into())

@@ -6,8 +6,9 @@ use std::error::Error;
 use anyhow::Context as _;
 use comet_core::context::Context;
 use comet_core::driver::Settings;
+use comet_core::error::KernelError;
 use comet_core::event::{Event, Listener, Measurement};
-use comet_core::kernel::{Axis, Case, Figure, Kernel, KernelError, KernelInfo, Profile};
+use comet_core::kernel::{Axis, Case, Derived, Kernel, KernelInfo, Profile};
 use comet_core::topology::Topology;
 use comet_sim::Sim;
 use comet_sim::machine::{Machine, MachineFile, NoiseSource, Shape};
@@ -141,7 +142,7 @@ impl Kernel<Sim> for Complete {
         self.0.measure(cx, case)
     }
 
-    fn figures(&self, case: &Case, summaries: &[Summary]) -> Vec<Figure> {
-        self.0.figures(case, summaries)
+    fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
+        self.0.derived(case, summaries)
     }
 }

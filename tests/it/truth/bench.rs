@@ -6,7 +6,7 @@ use std::error::Error;
 
 use comet_core::driver::{self, Settings, Slices};
 use comet_core::event::{Event, Listener, Measurement};
-use comet_core::kernel::{Case, Kernel, KernelInfo, Profile};
+use comet_core::kernel::{Case, Kernel, KernelInfo, Profile, World};
 use comet_core::topology::{Mesh, Topology};
 use comet_core::transport::Transport;
 use comet_sim::machine::{Machine, MachineFile};
@@ -56,7 +56,7 @@ impl Bench {
     /// The case of the kernel `id` with `values`, if the ranks admit it.
     pub(crate) fn case(&self, id: &str, values: &[u64]) -> Option<Case> {
         let case = Case::new(info(id), values);
-        (case.info.admits)(&case, &self.topology).is_ok().then_some(case)
+        (case.info.admits)(&case, &World::of(&self.topology)).is_ok().then_some(case)
     }
 }
 

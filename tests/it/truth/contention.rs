@@ -1,6 +1,6 @@
 //! Contention in steps of the oracle, and its times: an echo whose link others load.
 
-use comet_core::context::Pace;
+use comet_core::driver::Pace;
 use comet_core::event::Measurement;
 use comet_core::kernel::{Case, LENGTH_BYTES};
 use comet_core::transport::Rank;

@@ -3,8 +3,9 @@
 
 use std::cell::RefCell;
 
-use comet_core::context::{Context, Method, Pace};
+use comet_core::context::{Context, Method};
 use comet_core::definition::Definition;
+use comet_core::driver::Pace;
 use comet_core::error::Result;
 use comet_core::kernel::Timing;
 use comet_core::sample::Sample;

@@ -4,7 +4,7 @@
 //! them, and those of PARKBENCH; contention, whose ranks do not repeat one operation, is in
 //! `contention.rs`.
 
-use comet_core::context::Pace;
+use comet_core::driver::Pace;
 use comet_core::kernel::{Case, HOPS, LENGTH_BYTES, LOCAL_N, Timing, VECTOR_LENGTH};
 use comet_core::rounds;
 use comet_core::topology::Neighbours;

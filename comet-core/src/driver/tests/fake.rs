@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::super::{DriverError, Settings, Slices, conduct, follow};
 use crate::context::Context;
 use crate::definition::{Definition, Quantity};
-use crate::event::{CaseFailure, Event, History, Listener, Measurement, RunEnd, RunStart};
+use crate::error::KernelError;
+use crate::event::{CaseFailure, Event, Listener, Measurement, RunEnd, RunStart};
 use crate::kernel::{
-    AxisUse, Case, Figure, Kernel, KernelError, KernelInfo, LENGTH_BYTES, Profile, Series, Timing,
+    AxisUse, Case, Class, Derived, History, Kernel, KernelInfo, LENGTH_BYTES, Profile, Series,
+    Timing, World,
 };
 use crate::local::{self, Local};
 use crate::pattern;
@@ -19,13 +21,7 @@ use comet_stats::Summary;
 const SEED: u64 = 7;
 
 const fn series(name: &'static str, definition: Definition) -> Series {
-    Series {
-        name,
-        quantity: Quantity::OpTime,
-        definition,
-        quote_minimum: false,
-        bytes_per_op: |_| None,
-    }
+    Series::of(name, Quantity::OpTime, definition)
 }
 
 /// What every kernel here measures, and one series that none does.
@@ -37,18 +33,13 @@ static SERIES: [Series; 3] = [
 
 const fn info(name: &'static str) -> KernelInfo {
     KernelInfo {
-        suite: "fake",
         name,
         summary: "a barrier on the test node and on all ranks",
-        source: "none",
-        class: "sync",
-        aliases: &[],
-        axes: &[],
+        class: Class::Synchronisation,
         series: SERIES.split_at(2).0,
         timing: Timing::Batched,
-        admits: |_, _| Ok(()),
-        bytes_per_rank: |_| 8,
-        requires: &[],
+        bytes_per_rank: |_, _| 8,
+        ..KernelInfo::collective("fake")
     }
 }
 
@@ -64,7 +55,7 @@ pub(super) static TOO_FLAT: KernelInfo =
 pub(super) static TOO_LITTLE: KernelInfo = KernelInfo { series: &SERIES, ..info("too_little") };
 /// Its axis is filled in from the results of [`FIRST`].
 static BUILDS_ON_FIRST: KernelInfo = KernelInfo {
-    axes: &[AxisUse { axis: &LENGTH_BYTES, sweeps: ["", "", ""] }],
+    axes: &[AxisUse::of(&LENGTH_BYTES, "")],
     requires: &["fake/first"],
     ..info("builds_on_first")
 };
@@ -118,7 +109,7 @@ impl Kernel<Local> for Fake {
         self.info
     }
 
-    fn resolve(&self, case: Case, history: &History) -> Result<Case, String> {
+    fn resolve(&self, case: Case, _: &World<'_>, history: &History) -> Result<Case, String> {
         (self.resolve)(case, history)
     }
 
@@ -137,9 +128,9 @@ impl Kernel<Local> for Fake {
         Ok(())
     }
 
-    fn figures(&self, _case: &Case, summaries: &[Summary]) -> Vec<Figure> {
+    fn derived(&self, _case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let sum: f64 = summaries.iter().map(|summary| summary.median).sum();
-        vec![Figure { name: "sum_ns", formula: "median(node) + median(all)", value: Some(sum) }]
+        vec![Derived { name: "sum_ns", formula: "median(node) + median(all)", value: Some(sum) }]
     }
 }
 

@@ -6,9 +6,10 @@ use super::fake::{Collector, FIRST, SECOND, brief};
 use crate::conformance::twisted::{Twist, Twisted};
 use crate::context::Context;
 use crate::driver::{conduct, follow};
+use crate::error::KernelError;
 use crate::error::Result;
 use crate::event::Measurement;
-use crate::kernel::{Case, Kernel, KernelError, KernelInfo};
+use crate::kernel::{Case, Kernel, KernelInfo};
 use crate::local::{self, Local};
 use crate::transport::Transport;
 

@@ -1,0 +1,166 @@
+//! Axes: the quantities that kernels vary, and their default values.
+
+use crate::topology::Topology;
+
+/// One quantity that a kernel varies; a kernel with a new one declares it in its own file.
+///
+/// ```
+/// use comet_core::kernel::Axis;
+/// static STRIDE: Axis = Axis::count("stride", "stride", "ranks between sender and receiver");
+/// ```
+#[derive(Debug)]
+pub struct Axis {
+    /// Name with unit, as in the record and in table heads (`length_bytes`); unique.
+    pub name: &'static str,
+    /// Title of the axis of a figure (`message length`).
+    pub title: &'static str,
+    /// Unit of the values (`B`, `doubles`); empty for a pure number.
+    pub unit: &'static str,
+    /// Kind of the values.
+    pub kind: AxisKind,
+    /// One line of description.
+    pub summary: &'static str,
+    /// Names of the values 0, 1, 2 … of a [`Choice`](AxisKind::Choice); empty otherwise.
+    pub labels: &'static [&'static str],
+    /// Value of the word `max` in a sweep; `None` where the word has no meaning.
+    pub max: Option<fn(&Topology) -> u64>,
+}
+
+/// Kind of the values of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisKind {
+    /// Amount of data in the axis' unit, over which times are fitted.
+    Size,
+    /// Number of things.
+    Count,
+    /// One of several names.
+    Choice,
+    /// Value found by [`Kernel::resolve`](super::Kernel::resolve) during the run, from the values
+    /// of other axes.
+    Found,
+}
+
+impl AxisKind {
+    /// Word in the record.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Size => "size",
+            Self::Count => "count",
+            Self::Choice => "choice",
+            Self::Found => "found",
+        }
+    }
+}
+
+impl Axis {
+    /// An amount of data in `unit`.
+    #[must_use]
+    pub const fn size(
+        name: &'static str,
+        title: &'static str,
+        unit: &'static str,
+        summary: &'static str,
+    ) -> Self {
+        Self { name, title, unit, kind: AxisKind::Size, summary, labels: &[], max: None }
+    }
+
+    /// A number of things.
+    #[must_use]
+    pub const fn count(name: &'static str, title: &'static str, summary: &'static str) -> Self {
+        Self { kind: AxisKind::Count, ..Self::size(name, title, "", summary) }
+    }
+
+    /// One of `labels`.
+    #[must_use]
+    pub const fn choice(
+        name: &'static str,
+        summary: &'static str,
+        labels: &'static [&'static str],
+    ) -> Self {
+        Self { kind: AxisKind::Choice, labels, ..Self::size(name, name, "", summary) }
+    }
+
+    /// A number of bytes that is found during the run.
+    #[must_use]
+    pub const fn found_bytes(name: &'static str, summary: &'static str) -> Self {
+        Self { kind: AxisKind::Found, ..Self::size(name, name, "B", summary) }
+    }
+
+    /// This axis with `max` as the value of the word `max`.
+    #[must_use]
+    pub const fn up_to(self, max: fn(&Topology) -> u64) -> Self {
+        Self { max: Some(max), ..self }
+    }
+
+    /// Name of the value `value`, if the axis is a choice.
+    #[must_use]
+    pub fn label(&self, value: u64) -> Option<&'static str> {
+        self.labels.get(usize::try_from(value).ok()?).copied()
+    }
+}
+
+impl PartialEq for Axis {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Axis {}
+
+/// Length of one message in bytes.
+pub static LENGTH_BYTES: Axis =
+    Axis::size("length_bytes", "message length", "B", "length of one message in bytes");
+/// Number of links between the two ranks.
+pub static HOPS: Axis = Axis::count("hops", "hops", "number of links between the two ranks")
+    .up_to(|topology| topology.max_hops(0) as u64);
+/// Length of a vector in doubles.
+pub static VECTOR_LENGTH: Axis = Axis::size(
+    "vector_length",
+    "vector length in doubles",
+    "doubles",
+    "length of a vector in doubles",
+);
+/// Dimension of the square matrix block of one rank, in doubles.
+pub static LOCAL_N: Axis = Axis::size(
+    "local_n",
+    "dimension of the block of a rank",
+    "doubles",
+    "dimension of the square matrix block of one rank, in doubles",
+);
+
+/// How thoroughly to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Everything once over, within 10 s on two cores.
+    Quick,
+    /// The default: within 2 minutes on two cores.
+    Standard,
+    /// Dense sweeps and long samples.
+    Full,
+}
+
+/// An axis of a kernel with the values that it takes by default, in the form of
+/// [`sweep`](crate::sweep).
+#[derive(Debug)]
+pub struct AxisUse {
+    /// The axis.
+    pub axis: &'static Axis,
+    /// Values under [`Profile::Quick`], `Standard` and `Full`; empty for an axis of kind
+    /// [`Found`](AxisKind::Found).
+    pub sweeps: [&'static str; 3],
+}
+
+impl AxisUse {
+    /// `axis` with the same default values under every profile.
+    #[must_use]
+    pub const fn of(axis: &'static Axis, sweep: &'static str) -> Self {
+        Self { axis, sweeps: [sweep; 3] }
+    }
+
+    /// The default values under `profile`, or `None` if the kernel finds them during the run.
+    #[must_use]
+    pub fn sweep(&self, profile: Profile) -> Option<&'static str> {
+        Some(self.sweeps[profile as usize]).filter(|text| !text.is_empty())
+    }
+}

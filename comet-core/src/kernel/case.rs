@@ -1,0 +1,89 @@
+//! Cases: the points of a kernel's sweeps.
+
+use super::axis::Axis;
+use super::info::KernelInfo;
+
+/// The most axes that one kernel may declare.
+pub const MAX_AXES: usize = 8;
+
+/// One point of a kernel's sweeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// The kernel.
+    pub info: &'static KernelInfo,
+    values: [u64; MAX_AXES],
+}
+
+impl Case {
+    /// The case of `info` with `values` in the order of its axes; missing ones are 0.
+    ///
+    /// # Panics
+    /// If there are more values than axes.
+    #[must_use]
+    pub fn new(info: &'static KernelInfo, values: &[u64]) -> Self {
+        assert!(values.len() <= info.axes.len(), "{} has fewer axes", info.id());
+        let mut all = [0; MAX_AXES];
+        all[..values.len()].copy_from_slice(values);
+        Self { info, values: all }
+    }
+
+    /// Value on `axis`.
+    ///
+    /// # Panics
+    /// If the kernel does not declare `axis`.
+    #[must_use]
+    pub fn value(&self, axis: &Axis) -> u64 {
+        self.find(axis).unwrap_or_else(|| panic!("{} has no {}", self.info.id(), axis.name))
+    }
+
+    /// Value on `axis` as a length in memory.
+    ///
+    /// # Panics
+    /// If the kernel does not declare `axis`, or if memory cannot hold that much.
+    #[must_use]
+    pub fn length(&self, axis: &Axis) -> usize {
+        usize::try_from(self.value(axis)).expect("plans hold lengths that fit into memory")
+    }
+
+    /// Value on `axis`, if the kernel declares it.
+    #[must_use]
+    pub fn find(&self, axis: &Axis) -> Option<u64> {
+        let index = self.info.axes.iter().position(|used| used.axis == axis)?;
+        Some(self.values[index])
+    }
+
+    /// This case with another value on `axis`.
+    ///
+    /// # Panics
+    /// If the kernel does not declare `axis`.
+    #[must_use]
+    pub fn with(mut self, axis: &Axis, value: u64) -> Self {
+        let index = self.info.axes.iter().position(|used| used.axis == axis);
+        self.values[index.expect("a kernel sets only axes that it declares")] = value;
+        self
+    }
+
+    /// Axes and values, in the kernel's order.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Axis, u64)> {
+        self.info.axes.iter().map(|used| used.axis).zip(self.values)
+    }
+
+    /// The values alone, as they travel between ranks.
+    #[must_use]
+    pub(crate) fn raw_values(&self) -> &[u64; MAX_AXES] {
+        &self.values
+    }
+
+    /// `kernel axis=value axis=value`, for messages.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let mut label = self.info.id();
+        for (axis, value) in self.values() {
+            match axis.label(value) {
+                Some(name) => label += &format!(" {}={name}", axis.name),
+                None => label += &format!(" {}={value}", axis.name),
+            }
+        }
+        label
+    }
+}

@@ -1,0 +1,210 @@
+//! Descriptions of kernels, which need no running transport.
+
+use super::axis::{AxisUse, HOPS, LENGTH_BYTES};
+use super::case::Case;
+use super::class::Class;
+use super::world::World;
+use crate::definition::{Definition, Quantity};
+
+/// The most series that one kernel may measure.
+pub const MAX_SERIES: usize = 4;
+
+/// How operations follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// A repetition on the test node starts when the one before has ended on all ranks, so that
+    /// any number of them may lie between two clock reads.
+    Batched,
+    /// Another rank may be one repetition ahead of the test node: several lie between two clock
+    /// reads, or their phase would be measured rather than their time.
+    Pipelined,
+    /// Repetitions would run into each other: one operation between two clock reads, before which
+    /// all ranks start together.
+    Single,
+}
+
+impl Timing {
+    /// Whether the ranks start each sample together.
+    #[must_use]
+    pub fn starts_together(self) -> bool {
+        self == Self::Single
+    }
+}
+
+/// One quantity that a kernel measures at each case.
+#[derive(Debug)]
+pub struct Series {
+    /// Name, unique within its kernel (`echo`, `synchronous`).
+    pub name: &'static str,
+    /// Meaning of the number.
+    pub quantity: Quantity,
+    /// Rule by which samples of the ranks make one value, if the user asks for no other.
+    pub definition: Definition,
+    /// Whether the least value is reported, rather than the median.
+    pub quote_minimum: bool,
+    /// Bytes that one operation moves, for the bandwidth; `None` where there is none.
+    pub bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>,
+}
+
+impl Series {
+    /// A series whose median is reported, and that moves no bytes.
+    #[must_use]
+    pub const fn of(name: &'static str, quantity: Quantity, definition: Definition) -> Self {
+        Self { name, quantity, definition, quote_minimum: false, bytes_per_op: |_, _| None }
+    }
+}
+
+/// The ranks that take part in one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Participants {
+    /// Rank 0 alone.
+    One,
+    /// Two ranks.
+    Pair,
+    /// More than two ranks, but not all.
+    Group,
+    /// All ranks of the run.
+    All,
+}
+
+impl Participants {
+    /// Word in the record.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Pair => "pair",
+            Self::Group => "group",
+            Self::All => "all",
+        }
+    }
+}
+
+/// Everything about a kernel that needs no running transport.
+///
+/// A kernel takes the rest from the description of its family:
+///
+/// ```
+/// use comet_core::kernel::{AxisUse, KernelInfo, LENGTH_BYTES};
+/// static INFO: KernelInfo = KernelInfo {
+///     name: "echo",
+///     summary: "One-way time of a message, half of the round trip to a partner",
+///     axes: &[AxisUse::of(&LENGTH_BYTES, "8,1Mi")],
+///     ..KernelInfo::pair("comet")
+/// };
+/// assert_eq!(INFO.id(), "comet/echo");
+/// ```
+#[derive(Debug)]
+pub struct KernelInfo {
+    /// Name of the suite (`comet`).
+    pub suite: &'static str,
+    /// Name within the suite (`echo`); no command of `comet-run` has it.
+    pub name: &'static str,
+    /// One line of at most 72 characters, without a full stop.
+    pub summary: &'static str,
+    /// Origin of the kernel: publication and section.
+    pub source: &'static str,
+    /// Kind of communication. Kernels of classes in which all ranks take part use
+    /// [`Context::time_collective`](crate::context::Context::time_collective), and so can be
+    /// measured by other definitions than their own.
+    pub class: Class,
+    /// The ranks that take part in one operation.
+    pub participants: Participants,
+    /// Names in other suites (`IMB:PingPong`).
+    pub aliases: &'static [&'static str],
+    /// Axes, slowest first.
+    pub axes: &'static [AxisUse],
+    /// Quantities measured at each case.
+    pub series: &'static [Series],
+    /// Order of operations on different ranks.
+    pub timing: Timing,
+    /// Messages in flight in one operation; 1 where a message waits for the one before.
+    pub window: u32,
+    /// Whether a case can run on these ranks; if not, the reason as one sentence.
+    pub admits: fn(&Case, &World<'_>) -> Result<(), String>,
+    /// Memory that one rank needs for a case, in bytes.
+    pub bytes_per_rank: fn(&Case, &World<'_>) -> u64,
+    /// Ids of kernels whose results this one needs from the same run.
+    pub requires: &'static [&'static str],
+}
+
+impl KernelInfo {
+    /// Messages between rank 0 and one other rank, by [`HOPS`] if the kernel declares that axis;
+    /// two buffers of [`LENGTH_BYTES`].
+    #[must_use]
+    pub const fn pair(suite: &'static str) -> Self {
+        Self {
+            suite,
+            name: "",
+            summary: "",
+            source: "",
+            class: Class::PointToPoint,
+            participants: Participants::Pair,
+            aliases: &[],
+            axes: &[],
+            series: &[],
+            timing: Timing::Batched,
+            window: 1,
+            admits: |case, world| match case.find(&HOPS) {
+                Some(_) => world.require_hops(case.length(&HOPS)),
+                None => world.require_ranks(2),
+            },
+            bytes_per_rank: |case, _| 2 * case.find(&LENGTH_BYTES).unwrap_or(0),
+            requires: &[],
+        }
+    }
+
+    /// One operation of all ranks, any number of them; needs no memory.
+    #[must_use]
+    pub const fn collective(suite: &'static str) -> Self {
+        Self {
+            class: Class::Collective,
+            participants: Participants::All,
+            timing: Timing::Single,
+            admits: |_, _| Ok(()),
+            bytes_per_rank: |_, _| 0,
+            ..Self::pair(suite)
+        }
+    }
+
+    /// Arithmetic on rank 0 alone.
+    #[must_use]
+    pub const fn compute(suite: &'static str) -> Self {
+        Self {
+            class: Class::Compute,
+            participants: Participants::One,
+            timing: Timing::Batched,
+            ..Self::collective(suite)
+        }
+    }
+
+    /// `suite/name`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.suite, self.name)
+    }
+
+    /// Whether both describe one kernel.
+    #[must_use]
+    pub(crate) fn is_of_kernel(&self, other: &Self) -> bool {
+        (self.suite, self.name) == (other.suite, other.name)
+    }
+
+    /// The definition of a series if `wanted` is asked for.
+    #[must_use]
+    pub fn definition_under(&self, series: usize, wanted: Option<Definition>) -> Definition {
+        let own = self.series[series].definition;
+        wanted.filter(|definition| self.class.admits(*definition)).unwrap_or(own)
+    }
+
+    /// How operations follow each other if the definition `wanted` is asked for.
+    #[must_use]
+    pub fn timing_under(&self, wanted: Option<Definition>) -> Timing {
+        match wanted.filter(|definition| self.class.admits(*definition)) {
+            None => self.timing,
+            Some(definition) if definition.starts_together() => Timing::Single,
+            Some(Definition::ClosedByBarrier | Definition::BarrierSubtracted) => Timing::Batched,
+            Some(_) => Timing::Pipelined,
+        }
+    }
+}

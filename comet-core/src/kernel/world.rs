@@ -1,0 +1,70 @@
+//! The ranks of a run, as a description of a kernel sees them.
+
+use crate::topology::Topology;
+
+/// The ranks of a run: facts that a case needs beside its own values.
+#[derive(Clone, Copy, Debug)]
+pub struct World<'a> {
+    /// Number of ranks.
+    pub n_ranks: usize,
+    /// Mesh and distances.
+    pub topology: &'a Topology,
+}
+
+impl<'a> World<'a> {
+    /// The ranks of `topology`.
+    #[must_use]
+    pub fn of(topology: &'a Topology) -> Self {
+        Self { n_ranks: topology.n_ranks(), topology }
+    }
+
+    /// Refuses fewer than `n_needed` ranks.
+    ///
+    /// # Errors
+    /// A sentence with both numbers.
+    pub fn require_ranks(&self, n_needed: usize) -> Result<(), String> {
+        match self.n_ranks {
+            n_ranks if n_ranks >= n_needed => Ok(()),
+            1 => Err(format!("needs at least {n_needed} ranks, there is 1")),
+            n_ranks => Err(format!("needs at least {n_needed} ranks, there are {n_ranks}")),
+        }
+    }
+
+    /// Refuses a distance at which rank 0 has no partner.
+    ///
+    /// # Errors
+    /// A sentence with the distance and the largest one there is.
+    pub fn require_hops(&self, hops: usize) -> Result<(), String> {
+        if self.topology.hop_node(0, hops).is_some() {
+            return Ok(());
+        }
+        let (hops, reached) = (count(hops, "hop"), count(self.topology.max_hops(0), "hop"));
+        let ranks = count(self.n_ranks, "rank");
+        let verb = if self.n_ranks == 1 { "reaches" } else { "reach" };
+        Err(format!("no rank is {hops} from rank 0: {ranks} {verb} {reached}"))
+    }
+}
+
+/// `1 hop`, `2 hops`.
+fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_say_what_is_missing() {
+        let [one, three, four] = [1, 3, 4].map(Topology::hypercube);
+        let [one, three, four] = [&one, &three, &four].map(World::of);
+        let check = |found: Result<(), String>, expected: &str| {
+            assert_eq!(found.unwrap_err(), expected);
+        };
+        check(one.require_ranks(2), "needs at least 2 ranks, there is 1");
+        check(three.require_ranks(4), "needs at least 4 ranks, there are 3");
+        check(four.require_hops(3), "no rank is 3 hops from rank 0: 4 ranks reach 2 hops");
+        check(one.require_hops(1), "no rank is 1 hop from rank 0: 1 rank reaches 0 hops");
+        assert_eq!(four.require_hops(2), Ok(()));
+    }
+}
