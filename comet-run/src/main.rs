@@ -1,10 +1,10 @@
 //! `comet-run`: measures message passing from the command line.
 //!
 //! ```text
-//!   argv ──► cli ──► selection, plan ──► backend ──► session, on every rank
-//!           values    kernels, cases    starts or     driver, listeners
-//!            only                         joins
-//!                                       the ranks
+//!   argv ──► cli ──► command ──► prepare ───────► execute ───► session, on every rank
+//!           values    one file   selection, plan,  backend        driver, listeners
+//!            only     for each   world, settings   starts or
+//!                                                  joins ranks
 //! ```
 //!
 //! `list`, `plan` and `--help` end at the plan, and start and join no rank.
@@ -14,12 +14,13 @@ mod catalogue;
 mod cli;
 mod command;
 mod compat;
+mod execute;
 mod exit;
 mod gate;
 mod launcher;
 mod limit;
-mod method;
 mod plan;
+mod prepare;
 mod progress;
 mod result_file;
 mod results;
@@ -28,7 +29,6 @@ mod session;
 mod signals;
 mod terminal;
 mod this_build;
-mod values;
 mod world;
 
 use std::process::ExitCode;

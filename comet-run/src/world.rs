@@ -7,10 +7,10 @@ use comet_sim::machine::MachineFile;
 use comet_sim::route::Routes;
 
 use crate::cli::WorldArgs;
+use crate::cli::values::{Binding, RankCounts};
 use crate::exit;
 #[cfg(any(feature = "mpi", test))]
 use crate::launcher::Launcher;
-use crate::values::{Binding, RankCounts};
 
 /// The fewest ranks by default: contention needs four.
 const MIN_DEFAULT_RANKS: usize = 4;

@@ -115,6 +115,14 @@ fn only_transports_and_the_driver_read_clocks() {
 }
 
 #[test]
+fn the_command_line_holds_values_only() {
+    const ROOMS: &[&str] = &["crate::cli", "crate::exit", "crate::catalogue"];
+    for file in rust_files().filter(|file| file.path.starts_with("comet-run/src/cli/")) {
+        file.forbid(|line| line.contains("crate::") && !ROOMS.iter().any(|at| line.contains(at)));
+    }
+}
+
+#[test]
 fn files_are_short() {
     for file in rust_files() {
         let n_lines = file.code().lines().filter(|line| !line.trim().is_empty()).count();

@@ -19,12 +19,12 @@ use std::time::Duration;
 use comet_core::topology::Topology;
 use comet_core::transport::Rank;
 
-use crate::cli::WorldArgs;
+use crate::cli::values::Binding;
+use crate::cli::{OPTIONAL, WorldArgs};
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::session::Session;
 use crate::terminal;
-use crate::values::Binding;
 use crate::world::Origin;
 
 /// Every backend of this build; `auto` takes the first that fits.
@@ -34,10 +34,6 @@ pub(crate) const BACKENDS: &[&dyn Backend] = &[
     #[cfg(feature = "mpi")]
     &mpi::Mpi,
 ];
-
-/// Backends that a build may lack, each of them a feature of the same name. The first is the one
-/// for processes that a launcher started.
-pub(crate) const OPTIONAL: &[&str] = &["mpi"];
 
 /// A way to get ranks that can talk to each other.
 pub(crate) trait Backend: Sync {
@@ -239,7 +235,7 @@ fn admit_in(
         None => format!(
             "this comet-run was built without MPI, so each would measure alone \
              (build it with: {}; or start it without {launcher})",
-            build(OPTIONAL[0])
+            build(OPTIONAL)
         ),
     };
     let message = format!("{processes} were started by {launcher}, but {sentence}");
@@ -281,6 +277,8 @@ fn require_all(n_ranks: usize, launcher: &Launcher, library: &str) -> anyhow::Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
+    use clap::Parser as _;
 
     /// A backend that joins the ranks of a launcher. It is asked for nothing but its name and kind.
     struct Joining;
@@ -327,6 +325,14 @@ mod tests {
         check(WITH, Some(launcher(Some(1))), "mpi");
         check(WITH, Some(launcher(Some(4))), "mpi");
         check(WITH, Some(launcher(None)), "mpi");
+    }
+
+    #[test]
+    fn every_backend_is_a_word_of_the_command_line() {
+        for backend in BACKENDS {
+            let line = ["comet-run", "echo", "-t", backend.name()];
+            assert!(Cli::try_parse_from(line).is_ok(), "{}", backend.name());
+        }
     }
 
     #[test]

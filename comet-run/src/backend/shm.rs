@@ -5,10 +5,10 @@ use comet_shm::{Bind, JobFailure, LaunchConfig, LaunchError, Outcome};
 
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
+use crate::cli::values::Binding;
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::session::{self, Session};
-use crate::values::Binding;
 use crate::world::Origin;
 
 /// The shared-memory backend.

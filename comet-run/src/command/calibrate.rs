@@ -16,19 +16,20 @@ use comet_report::recorder::{RunDescription, new_run_id};
 use comet_studies::calibration::{self, Calibrated};
 use serde_json::json;
 
-use super::{Joined, Prepared};
 use crate::backend::{self, Backend, Job, Launch};
+use crate::cli::values::RankCounts;
 use crate::cli::{CalibrateArgs, ProgressArg, WorldArgs};
+use crate::execute::{self, Joined};
 use crate::exit;
 use crate::gate::Gate;
 use crate::launcher::Launcher;
+use crate::prepare::{self, Prepared};
 use crate::result_file::{ResultFile, create_new};
 use crate::results::Results;
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal;
 use crate::this_build;
-use crate::values::RankCounts;
 use crate::world::Origin;
 
 /// Launches, each of which measures all cases: what disturbs a machine comes and goes, and ranks
@@ -43,16 +44,23 @@ const N_LAUNCHES: usize = 3;
 pub(super) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let backend = backend::find(&args.world, launcher)?;
     let profile = args.profile.profile();
-    let Joined { job, origin, prepared } = super::join(backend, &args.world, launcher, |origin| {
-        super::plan_each(&["comet/echo".into()], &world(&args.world, origin), &[], profile, origin)
-    })?;
+    let Joined { job, origin, prepared } =
+        execute::join(backend, &args.world, launcher, |origin| {
+            prepare::plan_each(
+                &["comet/echo".into()],
+                &world(&args.world, origin),
+                &[],
+                profile,
+                origin,
+            )
+        })?;
     let [prepared] = <[Prepared; 1]>::try_from(prepared).map_err(|prepared| {
         let n_runs = prepared.len();
         exit::usage(format!("a machine has one number of ranks, -n names {n_runs} (write -n 2)"))
     })?;
     let cases = calibration::cases(&prepared.topology)?;
     let signals = Signals::catch().context("cannot catch signals")?;
-    let files = super::on_first(&*job, || Files::create(args).map(Some))?;
+    let files = execute::on_first(&*job, || Files::create(args).map(Some))?;
     let settings = settings(profile, &origin);
     let record = files.as_ref().map(|files| ResultFile::at(files.record.clone())).transpose()?;
     let (backend, job, signals) = (backend, &*job, &signals);
@@ -81,7 +89,7 @@ fn world(asked: &WorldArgs, origin: &Origin) -> WorldArgs {
 fn settings(profile: Profile, origin: &Origin) -> Settings {
     let mut settings = Settings::of(profile);
     settings.case_budget_ns /= N_LAUNCHES as u64;
-    super::sample_exactly(&mut settings, origin);
+    prepare::sample_exactly(&mut settings, origin);
     settings
 }
 
@@ -142,7 +150,7 @@ impl Measuring<'_> {
         let Prepared { topology, bind, n_cpus, .. } = prepared;
         let sharing = crate::world::oversubscription(topology.n_ranks(), n_cpus);
         sharing.iter().for_each(|note| terminal::note(note));
-        let launch = super::launch(&self.args.world, topology, bind, &self.settings);
+        let launch = execute::launch(&self.args.world, topology, bind, &self.settings);
         // On a machine without noise, one tells all.
         let n_launches = if self.settings.samples.is_some() { 1 } else { N_LAUNCHES };
         for _ in 0..n_launches {
@@ -175,7 +183,7 @@ impl Measuring<'_> {
         };
         // What is still in a buffer would be written once more by each rank.
         std::io::stdout().flush().context("cannot write to standard output")?;
-        self.job.launch(launch, &session, &super::say_how_it_ended)
+        self.job.launch(launch, &session, &execute::say_how_it_ended)
     }
 
     fn describe(&self, launch: &Launch) -> RunDescription {

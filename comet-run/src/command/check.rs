@@ -9,12 +9,13 @@ use comet_core::event::{CaseFailure, Event, Failure, Listener};
 use comet_core::kernel::{KernelInfo, Profile};
 use comet_report::placement::RankPlacement;
 
-use super::{Joined, Prepared};
 use crate::backend::{self, Backend, Ended, Job};
 use crate::cli::{CheckArgs, WorldArgs};
+use crate::execute::{self, Joined};
 use crate::exit;
 use crate::gate::Gate;
 use crate::launcher::Launcher;
+use crate::prepare::{self, Prepared};
 use crate::session::{Audience, Session};
 use crate::signals::Signals;
 use crate::terminal;
@@ -27,13 +28,13 @@ pub(super) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
     let backend = backend::find(&args.world, launcher)?;
     let mut settings = Settings::of(Profile::Quick);
     (settings.repetitions, settings.samples) = (Some(1), Some(1));
-    settings.corrupt = super::corrupt(args.inject.as_deref())?;
-    let Joined { job, prepared, .. } = super::join(backend, &args.world, launcher, |origin| {
-        super::plan_each(&args.select, &args.world, &[], Profile::Quick, origin)
+    settings.corrupt = prepare::corrupt(args.inject.as_deref())?;
+    let Joined { job, prepared, .. } = execute::join(backend, &args.world, launcher, |origin| {
+        prepare::plan_each(&args.select, &args.world, &[], Profile::Quick, origin)
     })?;
     let signals = Signals::catch().context("cannot catch signals")?;
     let common = Common { world: &args.world, backend, job: &*job, settings, signals };
-    super::for_each(prepared, |prepared| common.check(&prepared))
+    execute::for_each(prepared, |prepared| common.check(&prepared))
 }
 
 /// What checks with different numbers of ranks have in common.
@@ -68,9 +69,9 @@ impl Common<'_> {
     fn check_on(&self, job: &dyn Job, prepared: &Prepared, clause: &str) -> anyhow::Result<u8> {
         let (n_ranks, name) = (prepared.topology.n_ranks(), self.backend.name());
         let head = format!("{n_ranks} ranks over {name}{clause}\n");
-        super::on_first(self.job, || Ok(terminal::print(&head)?))?;
+        execute::on_first(self.job, || Ok(terminal::print(&head)?))?;
         std::io::stdout().flush().context("cannot write to standard output")?;
-        self.launch(job, prepared, &CheckAudience, &super::say_how_it_ended)
+        self.launch(job, prepared, &CheckAudience, &execute::say_how_it_ended)
     }
 
     /// What it depends on whether the checks come to their end.
@@ -89,7 +90,7 @@ impl Common<'_> {
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
         let (topology, bind) = (prepared.topology.clone(), prepared.bind.clone());
-        let launch = super::launch(self.world, topology, bind, &self.settings);
+        let launch = execute::launch(self.world, topology, bind, &self.settings);
         let session = Session {
             cases: prepared.plan.cases(),
             settings: self.settings.clone(),

@@ -3,64 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::builder::PossibleValuesParser;
-use comet_report::compare::{self, Change, Comparison, Options, RENDERERS};
+use comet_report::compare::{self, Change, Comparison, Options};
 use comet_report::runs::RunRecords;
 
+use crate::cli::{CompareArgs, JudgementArgs};
 use crate::command::files;
 use crate::exit;
 use crate::terminal;
-
-/// What `compare` takes.
-#[derive(Debug, Args)]
-// The base comes first: after --to, it would be taken for one more file that is judged.
-#[command(override_usage = "comet-run compare [OPTIONS] <BASE>... --to <NEW>...")]
-pub(crate) struct CompareArgs {
-    /// Result files of the base, each run in them one launch
-    #[arg(value_name = "BASE", required = true)]
-    pub(crate) base: Vec<PathBuf>,
-    /// Result files that are judged
-    #[arg(long, value_name = "NEW", required = true, num_args = 1..)]
-    pub(crate) to: Vec<PathBuf>,
-    /// More result files of the base: if more than 5 % of its points differ from themselves, slower points fail nothing
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub(crate) control: Vec<PathBuf>,
-    /// Take launches in pairs, in the order in which they were started, even if the sides did not take turns
-    #[arg(long)]
-    pub(crate) paired: bool,
-    /// Judge a single launch a side by its samples, which do not show what changes from launch to launch
-    #[arg(long)]
-    pub(crate) allow_single: bool,
-    /// Compare runs whose fingerprints differ
-    #[arg(long)]
-    pub(crate) allow_env_diff: bool,
-    #[command(flatten)]
-    pub(crate) judgement: JudgementArgs,
-}
-
-/// How a comparison is judged and told.
-#[derive(Debug, Args)]
-pub(crate) struct JudgementArgs {
-    /// Changes below this share do not count, nor below twice this share under 1 us, nor below 20 ns [default: 5%, and 0 where times are exact]
-    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
-    pub(crate) margin: Option<f64>,
-    /// End with code 11 if the launches do not tell for some points, or the new ones lack some
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// What is printed on standard output
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = renderers())]
-    pub(crate) format: String,
-    /// File for the comparison as Markdown
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-    /// File for the comparison as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// File for the comparison as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-}
 
 /// Prints what became slower or faster; returns the exit code.
 ///
@@ -180,34 +129,9 @@ fn code(comparison: &Comparison, is_strict: bool) -> u8 {
     }
 }
 
-/// Reads a share such as `5%` or `0.05`.
-fn parse_share(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.trim().strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
-    let share = number.trim().parse::<f64>().ok().map(|number| unit * number);
-    share
-        .filter(|share| (0.0..1.0).contains(share))
-        .ok_or_else(|| "a share is 0 to below 1 (write 5% or 0.05)".into())
-}
-
-fn renderers() -> PossibleValuesParser {
-    RENDERERS.iter().map(|renderer| renderer.name()).collect::<Vec<_>>().into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_share_is_a_number_or_a_percentage() {
-        let check =
-            |text, expected: Option<f64>| assert_eq!(parse_share(text).ok(), expected, "{text}");
-        check("5%", Some(0.05));
-        check("0.25", Some(0.25));
-        check("0", Some(0.0));
-        for wrong in ["5", "-1%", "100%", "NaN", "much"] {
-            check(wrong, None);
-        }
-    }
 
     #[test]
     fn conditions_that_differ_are_refused_by_name() {

@@ -3,28 +3,13 @@
 use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
-use clap::Args;
 use comet_report::format;
 use comet_report::record::Record;
 
-use crate::cli;
+use crate::cli::ExportArgs;
 use crate::command::files;
 use crate::exit;
 use crate::terminal;
-
-/// What `export` takes.
-#[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
-    /// What to make of them
-    #[arg(value_name = "FORMAT", value_parser = cli::formats())]
-    pub(crate) format: String,
-    /// Result files, read as if they were one
-    #[arg(value_name = "FILE", required = true)]
-    pub(crate) files: Vec<PathBuf>,
-    /// File to write, whether it is there or not [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-}
 
 /// Writes the runs of all files in one format.
 ///

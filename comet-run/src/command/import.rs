@@ -2,44 +2,16 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
-use comet_report::import::{Origin, RANKS, Surroundings, import as records_of, write};
+use comet_report::import::{Origin, Surroundings, import as records_of, write};
 
+use crate::cli::{Benchmark, ImportArgs};
 use crate::exit;
 use crate::result_file::create_new;
 use crate::terminal;
-
-/// What `import` takes.
-#[derive(Debug, Args)]
-pub(crate) struct ImportArgs {
-    /// Whose output it is
-    #[arg(value_name = "BENCHMARK")]
-    benchmark: Benchmark,
-    /// What it printed, or - for standard input
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// Result file to make, instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Number of ranks, where the text does not tell (OSU's does not for collectives)
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(RANKS))]
-    ranks: Option<u64>,
-}
-
-/// A benchmark whose output can be imported.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Benchmark {
-    /// OSU micro-benchmarks
-    Osu,
-    /// Intel MPI Benchmarks
-    Imb,
-    /// Whichever the titles in the text belong to
-    Auto,
-}
 
 /// Writes the records of a text.
 ///

@@ -9,9 +9,11 @@ use comet_core::topology::Topology;
 
 use crate::backend;
 use crate::cli::PlanArgs;
+use crate::execute;
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::plan::{self, KernelPlan, Plan};
+use crate::prepare;
 use crate::terminal;
 
 /// Prints the plan of a run, and starts and joins nothing.
@@ -21,13 +23,13 @@ use crate::terminal;
 pub(super) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let backend = backend::find(&args.world, launcher)?;
     let origin = backend.origin(&args.world, launcher)?;
-    let prepared = super::prepare(&args.select, &args.world, &args.cases, &origin)?;
+    let prepared = prepare::prepare(&args.select, &args.world, &args.cases, &origin)?;
     if let Err(error) = backend::admit(backend, launcher) {
         terminal::note(&format!("note: {error:#}"));
     }
-    let settings = super::settings(&args.cases, &args.effort, &args.method, &origin);
+    let settings = prepare::settings(&args.cases, &args.effort, &args.method, &origin);
     terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
-    super::for_each(prepared, |prepared| {
+    execute::for_each(prepared, |prepared| {
         prepared.notes.iter().for_each(|note| terminal::note(note));
         let text = text(&prepared.plan, &prepared.topology, args.cases.mem, &settings);
         terminal::print(&text)?;

@@ -1,13 +1,14 @@
 //! `plot`: single figures, or all of them in a folder.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::ValueEnum as _;
 use comet_report::figures::figures;
 use comet_report::plot::{self, Figure, Style};
 
+use crate::cli::{PlotArgs, PlotFormat};
 use crate::command::files;
 use crate::exit;
 use crate::selection::n_edits;
@@ -25,43 +26,6 @@ const OTHERS: [&str; 8] = ["pdf", "eps", "ps", "gif", "jpg", "jpeg", "html", "-"
 
 /// How many more edits away than the nearest one such a figure may be.
 const MAX_EDITS: usize = 2;
-
-/// What `plot` takes.
-#[derive(Debug, Args)]
-pub(crate) struct PlotArgs {
-    /// Result files; their runs are overlaid
-    #[arg(value_name = "FILE", required = true)]
-    pub(crate) files: Vec<PathBuf>,
-    /// Draw these figures, by the names that --list shows or by their numbers in the thesis (5.1)
-    #[arg(long, value_name = "FIGURE", value_delimiter = ',')]
-    pub(crate) figure: Vec<String>,
-    /// Folder for the figures, or, for a single one, a file that ends in .svg, .png, .csv or .gp
-    /// [default: comet-plots]
-    #[arg(short, long, value_name = "DIR|FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// What to write [default: svg, or what the end of the file's name says]
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<PlotFormat>,
-    /// Print names and titles of the figures, and write nothing
-    #[arg(long)]
-    pub(crate) list: bool,
-    /// Draw on a dark ground
-    #[arg(long)]
-    pub(crate) dark: bool,
-}
-
-/// What a figure is written as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlotFormat {
-    /// A picture that can be enlarged
-    Svg,
-    /// A picture of pixels
-    Png,
-    /// The values
-    Csv,
-    /// A script for gnuplot, with the values in it
-    Gnuplot,
-}
 
 impl PlotFormat {
     /// End of the names of its files.

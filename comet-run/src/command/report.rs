@@ -1,28 +1,12 @@
 //! `report`: a page of figures and tables.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use comet_report::report;
 use comet_report::runs::RunRecords;
 
+use crate::cli::ReportArgs;
 use crate::command::files;
 use crate::exit;
 use crate::terminal;
-
-/// What `report` takes.
-#[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
-    /// Result files; several are overlaid in one page
-    #[arg(value_name = "FILE", required = true)]
-    pub(crate) files: Vec<PathBuf>,
-    /// Where the page goes, or - for standard output; what is there is replaced
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    pub(crate) out: PathBuf,
-    /// Heading of the page [default: what was run]
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) title: Option<String>,
-}
 
 /// Writes a page about all runs of the files.
 ///

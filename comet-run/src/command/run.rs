@@ -19,12 +19,13 @@ use comet_report::recorder::{RunDescription, new_run_id};
 use comet_stats::refine;
 use serde_json::{Value, json};
 
-use super::{Joined, Prepared};
 use crate::backend::{self, Backend, Ended, Job, Launch};
 use crate::cli::{OutputArgs, ProgressArg, RunArgs};
+use crate::execute::{self, Joined};
 use crate::exit;
 use crate::gate::Gate;
 use crate::launcher::Launcher;
+use crate::prepare::{self, Prepared};
 use crate::result_file::ResultFile;
 use crate::results::Results;
 use crate::session::Session;
@@ -52,18 +53,19 @@ pub(super) fn measure(
 ) -> anyhow::Result<u8> {
     refuse_document(&args.output.format)?;
     let backend = backend::find(&args.world, launcher)?;
-    let corrupt = super::corrupt(args.inject.as_deref())?;
-    let Joined { job, origin, prepared } = super::join(backend, &args.world, launcher, |origin| {
-        super::prepare(&args.select, &args.world, &args.cases, origin)
-    })?;
-    let settings = super::settings(&args.cases, &args.effort, &args.method, &origin);
+    let corrupt = prepare::corrupt(args.inject.as_deref())?;
+    let Joined { job, origin, prepared } =
+        execute::join(backend, &args.world, launcher, |origin| {
+            prepare::prepare(&args.select, &args.world, &args.cases, origin)
+        })?;
+    let settings = prepare::settings(&args.cases, &args.effort, &args.method, &origin);
     let seed = args.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
     // Not before: a rank that waits for others to join has nothing to lose by a signal.
     let signals = Signals::catch().context("cannot catch signals")?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
-    let file = super::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
+    let file = execute::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
     let common = Common {
         args,
         launcher,
@@ -75,7 +77,7 @@ pub(super) fn measure(
         first_id: Cell::new(Some(run_id)),
         seed: origin.machine().map(|file| file.machine.noise.seed),
     };
-    let code = super::for_each(prepared, |prepared| common.run(prepared));
+    let code = execute::for_each(prepared, |prepared| common.run(prepared));
     let path = file.as_ref().and_then(ResultFile::kept);
     let code = code?;
     if let Some(path) = path.filter(|_| !args.output.quiet || code != exit::OK) {
@@ -124,7 +126,7 @@ impl Common<'_> {
         {
             notes.push(NO_WINDOW.into());
         }
-        let launch = super::launch(&self.args.world, topology, bind, self.settings);
+        let launch = execute::launch(&self.args.world, topology, bind, self.settings);
         let output = &self.args.output;
         if !output.quiet {
             notes.iter().for_each(|note| terminal::note(note));

@@ -8,46 +8,21 @@
 mod launch;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::Args;
 use comet_report::compare::{Comparison, Options, compare};
 use comet_report::runs::RunRecords;
 
 use self::launch::Launch;
-use super::compare::{JudgementArgs, conclude, refuse_twins};
+use super::compare::{conclude, refuse_twins};
+use crate::cli::AbArgs;
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::signals::Signals;
 use crate::terminal;
-use crate::values::parse_positive_time;
 
 /// Folder of results that the user does not name; a number follows.
 const FOLDER: &str = "comet-results/ab-";
-
-/// What `ab` takes.
-#[derive(Debug, Args)]
-#[command(override_usage = "comet-run ab [OPTIONS] -- COMMAND_A... -- COMMAND_B...")]
-pub(crate) struct AbArgs {
-    /// Launches of each command
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) launches: u32,
-    /// New folder for result files and logs [default: comet-results/ab-1, or the next number]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Time after which a launch is killed with all of its processes
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_positive_time)]
-    pub(crate) timeout: Duration,
-    /// Do not look again for changes in fresh launches
-    #[arg(long)]
-    pub(crate) no_confirm: bool,
-    #[command(flatten)]
-    pub(crate) judgement: JudgementArgs,
-    /// Two commands, with -- between them; each writes its results into the file that COMET_OUT names, as comet-run does, or that stands for the word {out}
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub(crate) commands: Vec<String>,
-}
 
 /// Runs both commands and compares them; returns the exit code.
 ///

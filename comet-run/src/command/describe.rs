@@ -1,11 +1,31 @@
-//! `man`: the man page, with every command, the examples and the exit codes.
+//! `schema`, `completions` and `man`: descriptions of result files and of the command line.
 
 use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
-use crate::cli::{self, Cli};
+use crate::cli::{self, Cli, CompletionsArgs};
 use crate::exit;
 use crate::terminal;
+
+/// Prints the JSON schema of result files.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub(super) fn schema() -> anyhow::Result<u8> {
+    terminal::print(comet_report::schema::COMMITTED)?;
+    Ok(exit::OK)
+}
+
+/// Prints completions for a shell.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub(super) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "comet-run", &mut text);
+    terminal::print(&String::from_utf8_lossy(&text))?;
+    Ok(exit::OK)
+}
 
 /// Prints the man page.
 ///

@@ -140,6 +140,21 @@ pub(crate) fn parse_injection(text: &str) -> Result<String, String> {
     kernel.map(str::to_owned).ok_or_else(|| "write corrupt:KERNEL, as in corrupt:echo".into())
 }
 
+/// A factor that a healthy part may be slower by.
+pub(crate) fn parse_factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 1.0);
+    factor.ok_or_else(|| "a ratio is a number above 1 (write 1.1)".to_owned())
+}
+
+/// Reads a share such as `5%` or `0.05`.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.trim().strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
+    let share = number.trim().parse::<f64>().ok().map(|number| unit * number);
+    share
+        .filter(|share| (0.0..1.0).contains(share))
+        .ok_or_else(|| "a share is 0 to below 1 (write 5% or 0.05)".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +212,26 @@ mod tests {
         assert_eq!(parse_ranks("8,2..4"), Ok(RankCounts(vec![2, 3, 4, 8])));
         for text in ["0", "-1", "1048577", "four"] {
             assert!(parse_ranks(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_above_one() {
+        assert_eq!(parse_factor("1.25"), Ok(1.25));
+        for text in ["1", "0.9", "-2", "10%", "inf", "NaN", ""] {
+            assert!(parse_factor(text).unwrap_err().contains("write 1.1"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_a_number_or_a_percentage() {
+        let check =
+            |text, expected: Option<f64>| assert_eq!(parse_share(text).ok(), expected, "{text}");
+        check("5%", Some(0.05));
+        check("0.25", Some(0.25));
+        check("0", Some(0.0));
+        for wrong in ["5", "-1%", "100%", "NaN", "much"] {
+            check(wrong, None);
         }
     }
 }

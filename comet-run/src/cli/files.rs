@@ -1,0 +1,267 @@
+//! Arguments of the commands that read files or print descriptions.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use comet_report::compare::RENDERERS;
+use comet_report::format::FORMATS;
+use comet_report::import::RANKS;
+
+use super::values::{parse_bytes, parse_positive_time, parse_share};
+
+/// What `list` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `machines` takes.
+#[derive(Debug, Args)]
+pub(crate) struct MachinesArgs {
+    /// The machine: a name, or a file
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) machine: Option<String>,
+}
+
+/// What `reproduce` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Whose results
+    #[arg(value_name = "STUDY")]
+    pub(crate) study: Study,
+    /// Another machine: a name of `comet-run machines`, or a file [default: ipsc860-fit, and ipsc860-marks for figures 5.1 and 5.2]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) machine: Option<String>,
+    /// Folder for the curves, one file for each figure (figure-5.1.csv)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+/// A study whose results can be regenerated.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Study {
+    /// Figures 4.1 and 5.1 to 5.16 of the thesis that CoMet is from, on the Intel iPSC/860
+    Thesis,
+}
+
+/// What `validate` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Result files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// What `show` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Result files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// How to print them
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    pub(crate) format: String,
+    /// Print their figures as well, in letters; several files are overlaid
+    #[arg(long)]
+    pub(crate) plots: bool,
+}
+
+/// What `fit` takes.
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// Result file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Sizes at which a new line starts, instead of those that the times show
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_bytes)]
+    pub(crate) breakpoints: Vec<u64>,
+    /// How to print the models
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "jsonl"])]
+    pub(crate) format: String,
+}
+
+/// What `report` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Result files; several are overlaid in one page
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where the page goes, or - for standard output; what is there is replaced
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) out: PathBuf,
+    /// Heading of the page [default: what was run]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+}
+
+/// What `plot` takes.
+#[derive(Debug, Args)]
+pub(crate) struct PlotArgs {
+    /// Result files; their runs are overlaid
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Draw these figures, by the names that --list shows or by their numbers in the thesis (5.1)
+    #[arg(long, value_name = "FIGURE", value_delimiter = ',')]
+    pub(crate) figure: Vec<String>,
+    /// Folder for the figures, or, for a single one, a file that ends in .svg, .png, .csv or .gp
+    /// [default: comet-plots]
+    #[arg(short, long, value_name = "DIR|FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// What to write [default: svg, or what the end of the file's name says]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<PlotFormat>,
+    /// Print names and titles of the figures, and write nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Draw on a dark ground
+    #[arg(long)]
+    pub(crate) dark: bool,
+}
+
+/// What a figure is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotFormat {
+    /// A picture that can be enlarged
+    Svg,
+    /// A picture of pixels
+    Png,
+    /// The values
+    Csv,
+    /// A script for gnuplot, with the values in it
+    Gnuplot,
+}
+
+/// What `compare` takes.
+#[derive(Debug, Args)]
+// The base comes first: after --to, it would be taken for one more file that is judged.
+#[command(override_usage = "comet-run compare [OPTIONS] <BASE>... --to <NEW>...")]
+pub(crate) struct CompareArgs {
+    /// Result files of the base, each run in them one launch
+    #[arg(value_name = "BASE", required = true)]
+    pub(crate) base: Vec<PathBuf>,
+    /// Result files that are judged
+    #[arg(long, value_name = "NEW", required = true, num_args = 1..)]
+    pub(crate) to: Vec<PathBuf>,
+    /// More result files of the base: if more than 5 % of its points differ from themselves, slower points fail nothing
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) control: Vec<PathBuf>,
+    /// Take launches in pairs, in the order in which they were started, even if the sides did not take turns
+    #[arg(long)]
+    pub(crate) paired: bool,
+    /// Judge a single launch a side by its samples, which do not show what changes from launch to launch
+    #[arg(long)]
+    pub(crate) allow_single: bool,
+    /// Compare runs whose fingerprints differ
+    #[arg(long)]
+    pub(crate) allow_env_diff: bool,
+    #[command(flatten)]
+    pub(crate) judgement: JudgementArgs,
+}
+
+/// How a comparison is judged and told.
+#[derive(Debug, Args)]
+pub(crate) struct JudgementArgs {
+    /// Changes below this share do not count, nor below twice this share under 1 us, nor below 20 ns [default: 5%, and 0 where times are exact]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    pub(crate) margin: Option<f64>,
+    /// End with code 11 if the launches do not tell for some points, or the new ones lack some
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// What is printed on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = renderers())]
+    pub(crate) format: String,
+    /// File for the comparison as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// File for the comparison as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// File for the comparison as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+/// What `ab` takes.
+#[derive(Debug, Args)]
+#[command(override_usage = "comet-run ab [OPTIONS] -- COMMAND_A... -- COMMAND_B...")]
+pub(crate) struct AbArgs {
+    /// Launches of each command
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) launches: u32,
+    /// New folder for result files and logs [default: comet-results/ab-1, or the next number]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Time after which a launch is killed with all of its processes
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_positive_time)]
+    pub(crate) timeout: Duration,
+    /// Do not look again for changes in fresh launches
+    #[arg(long)]
+    pub(crate) no_confirm: bool,
+    #[command(flatten)]
+    pub(crate) judgement: JudgementArgs,
+    /// Two commands, with -- between them; each writes its results into the file that COMET_OUT names, as comet-run does, or that stands for the word {out}
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) commands: Vec<String>,
+}
+
+/// What `export` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// What to make of them
+    #[arg(value_name = "FORMAT", value_parser = formats())]
+    pub(crate) format: String,
+    /// Result files, read as if they were one
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// File to write, whether it is there or not [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// What `import` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// Whose output it is
+    #[arg(value_name = "BENCHMARK")]
+    pub(crate) benchmark: Benchmark,
+    /// What it printed, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Result file to make, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Number of ranks, where the text does not tell (OSU's does not for collectives)
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(RANKS))]
+    pub(crate) ranks: Option<u64>,
+}
+
+/// A benchmark whose output can be imported.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Benchmark {
+    /// OSU micro-benchmarks
+    Osu,
+    /// Intel MPI Benchmarks
+    Imb,
+    /// Whichever the titles in the text belong to
+    Auto,
+}
+
+/// What `completions` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Names of all formats.
+fn formats() -> PossibleValuesParser {
+    FORMATS.iter().map(|format| format.name()).collect::<Vec<_>>().into()
+}
+
+fn renderers() -> PossibleValuesParser {
+    RENDERERS.iter().map(|renderer| renderer.name()).collect::<Vec<_>>().into()
+}

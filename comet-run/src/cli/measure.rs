@@ -1,0 +1,264 @@
+//! Arguments of the commands that measure.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args, ValueEnum};
+use comet_core::kernel::Profile;
+use comet_report::format::{FORMATS, Format};
+
+use super::MethodArgs;
+use super::values::{
+    Binding, MeshShape, RankCounts, parse_binding, parse_bytes, parse_factor, parse_injection,
+    parse_label, parse_mesh, parse_positive_time, parse_ranks, parse_time,
+};
+
+/// What `run` takes.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// What to measure: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
+    #[arg(value_name = "SELECT")]
+    pub(crate) select: Vec<String>,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+    #[command(flatten)]
+    pub(crate) cases: CaseArgs,
+    #[command(flatten)]
+    pub(crate) effort: EffortArgs,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Spoil what the check of a kernel sees, to show that it notices
+    #[arg(long, value_name = "corrupt:KERNEL", hide = true, value_parser = parse_injection)]
+    pub(crate) inject: Option<String>,
+}
+
+/// What `plan` takes.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// What to plan: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
+    #[arg(value_name = "SELECT", required = true)]
+    pub(crate) select: Vec<String>,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+    #[command(flatten)]
+    pub(crate) cases: CaseArgs,
+    #[command(flatten)]
+    pub(crate) effort: EffortArgs,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+}
+
+/// What `check` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Kernels to check
+    #[arg(value_name = "SELECT", default_value = "all")]
+    pub(crate) select: Vec<String>,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+    /// Spoil what the check of a kernel sees, to show that it notices
+    #[arg(long, value_name = "corrupt:KERNEL", hide = true, value_parser = parse_injection)]
+    pub(crate) inject: Option<String>,
+}
+
+/// Where kernels run.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Ranks")]
+pub(crate) struct WorldArgs {
+    /// Number of ranks, or several as in 2..16*2, one run each [default: usable CPUs, at least 4, or as many as mpirun or srun started]
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse_ranks)]
+    pub(crate) ranks: Option<RankCounts>,
+    /// What moves the messages
+    #[arg(short, long, value_name = "NAME", default_value = "auto", value_parser = transports())]
+    pub(crate) transport: String,
+    /// Machine to simulate: a name of `comet-run machines`, or a file [default: ipsc860, under -t sim]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) machine: Option<String>,
+    /// Seed of the order of the cases, and of the noise, the faults and the clocks of a simulated machine [default: 1, and that of its file]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Dimensions of the processor mesh, rows x columns [default: near-square]
+    #[arg(long, value_name = "RxC", value_parser = parse_mesh, conflicts_with = "topology")]
+    pub(crate) mesh: Option<MeshShape>,
+    /// Mesh and distances from a JSON file, a table each under the keys mesh and hops
+    #[arg(long, value_name = "FILE")]
+    pub(crate) topology: Option<PathBuf>,
+    /// CPUs of the ranks: core (one each, round robin), none, or a list like 0,2,4..7 [default: core, or as mpirun or srun put them]
+    #[arg(long, value_name = "WHERE", value_parser = parse_binding)]
+    pub(crate) bind: Option<Binding>,
+    /// Longest wait of a rank before the job is ended; 0 for no limit [default: 10s, --time, and 50ms a rank]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) watchdog: Option<Duration>,
+}
+
+/// Which cases of the kernels are measured.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Cases")]
+pub(crate) struct CaseArgs {
+    /// How thoroughly to measure: default sweeps and time per case
+    #[arg(long, value_name = "NAME", default_value = "standard")]
+    pub(crate) profile: ProfileArg,
+    /// Message lengths in bytes
+    #[arg(short, long, value_name = "SWEEP")]
+    pub(crate) sizes: Option<String>,
+    /// Vector lengths in doubles
+    #[arg(long, value_name = "SWEEP")]
+    pub(crate) vector_lengths: Option<String>,
+    /// Dimensions of the matrix block of one rank
+    #[arg(long, value_name = "SWEEP")]
+    pub(crate) local_n: Option<String>,
+    /// Distances between two ranks; max is the largest there is
+    #[arg(long, value_name = "SWEEP")]
+    pub(crate) hops: Option<String>,
+    /// Most memory that a case may take on one rank; others are skipped
+    #[arg(long, value_name = "SIZE", default_value = "1Gi", value_parser = parse_bytes)]
+    pub(crate) mem: u64,
+}
+
+/// How long and how often to measure.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Effort")]
+pub(crate) struct EffortArgs {
+    /// Operations per sample [default: by the clock]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) repetitions: Option<u32>,
+    /// Samples per case and series [default: until the interval of the median is narrow]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) samples: Option<u32>,
+    /// Time for the samples of one case [default: 20ms, 200ms or 2s, by profile]
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    pub(crate) time: Option<Duration>,
+    /// Time after which no further case is started
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    pub(crate) budget: Option<Duration>,
+}
+
+/// What is printed and kept.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Result file, or none [default: comet-results/HOST-TIME-ID.jsonl]
+    #[arg(short, long, env = "COMET_OUT", hide_env_values = true, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// What is printed on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats_or_none())]
+    pub(crate) format: String,
+    /// Label for the record; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
+    pub(crate) label: Vec<(String, String)>,
+    /// Progress on standard error: auto shows it on a terminal only, and not under mpirun or srun
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub(crate) progress: ProgressArg,
+    /// Print no notes and no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What `health` takes.
+#[derive(Debug, Args)]
+pub(crate) struct HealthArgs {
+    /// Result file of an earlier run, to be judged instead of measuring
+    #[arg(value_name = "FILE", conflicts_with_all = ["WorldArgs", "profile", "sizes", "budget", "out", "label"])]
+    pub(crate) file: Option<PathBuf>,
+    /// A time stands out that is more than so many times the median of its kind
+    #[arg(long, value_name = "RATIO", default_value = "1.1", value_parser = parse_factor)]
+    pub(crate) factor: f64,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+    /// How thoroughly to measure: time per case
+    #[arg(long, value_name = "NAME", default_value = "quick")]
+    pub(crate) profile: ProfileArg,
+    /// Message lengths in bytes [default: 8,1Mi]
+    #[arg(short, long, value_name = "SWEEP")]
+    pub(crate) sizes: Option<String>,
+    /// Time after which no further case is started
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    pub(crate) budget: Option<Duration>,
+    /// Result file [default: comet-results/HOST-TIME-ID.jsonl]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Label for the record; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
+    pub(crate) label: Vec<(String, String)>,
+    /// Print no notes and no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What `calibrate` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+    /// How thoroughly to measure: time per case
+    #[arg(long, value_name = "NAME", default_value = "standard")]
+    pub(crate) profile: ProfileArg,
+    /// Machine file to write; the samples go beside it, into a file that ends in .jsonl
+    #[arg(short, long, value_name = "FILE", default_value = "host.toml")]
+    pub(crate) out: PathBuf,
+    /// SimGrid platform file to write as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) simgrid: Option<PathBuf>,
+}
+
+/// A [`Profile`] by name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ProfileArg {
+    /// Everything once over, in seconds
+    Quick,
+    /// Minutes
+    Standard,
+    /// Dense sweeps and long samples
+    Full,
+}
+
+impl ProfileArg {
+    /// Name on the command line and in the record.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Standard => "standard",
+            Self::Full => "full",
+        }
+    }
+
+    /// The profile.
+    pub(crate) fn profile(self) -> Profile {
+        match self {
+            Self::Quick => Profile::Quick,
+            Self::Standard => Profile::Standard,
+            Self::Full => Profile::Full,
+        }
+    }
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressArg {
+    /// A line that is redrawn, if standard error is a terminal of the user's
+    Auto,
+    /// One plain line per kernel
+    Plain,
+    /// Nothing
+    None,
+}
+
+/// Names of all transports; help hides those that this build lacks.
+fn transports() -> PossibleValuesParser {
+    let is_absent = |name: &str| name == OPTIONAL && !cfg!(feature = "mpi");
+    let names = ["auto", "shm", "sim", OPTIONAL].into_iter();
+    names.map(|name| PossibleValue::new(name).hide(is_absent(name))).collect::<Vec<_>>().into()
+}
+
+/// The transport that a build may lack, a feature of the same name.
+pub(crate) const OPTIONAL: &str = "mpi";
+
+/// Names of all formats; help shows those that can be printed while a run goes on.
+fn formats_or_none() -> PossibleValuesParser {
+    let shown = |format: &&dyn Format| PossibleValue::new(format.name()).hide(format.is_document());
+    let none = [PossibleValue::new("none")];
+    FORMATS.iter().map(shown).chain(none).collect::<Vec<_>>().into()
+}

@@ -1,0 +1,128 @@
+//! From the command line to values: the selected cases on each number of ranks, and the settings by
+//! which they are measured. Nothing is started here.
+
+use std::time::Duration;
+
+use comet_core::driver::Settings;
+use comet_core::kernel::{HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, Profile, VECTOR_LENGTH};
+use comet_core::topology::Topology;
+
+use crate::catalogue;
+use crate::cli::values::Binding;
+use crate::cli::{CaseArgs, EffortArgs, MethodArgs, WorldArgs};
+use crate::plan::{self, Override, Plan};
+use crate::selection;
+use crate::world::{self, Origin};
+
+/// Selected kernels with their cases, and the ranks that they are for.
+pub(crate) struct Prepared {
+    pub(crate) topology: Topology,
+    pub(crate) bind: Binding,
+    /// How many CPUs the ranks have between them, where that is known.
+    pub(crate) n_cpus: Option<usize>,
+    pub(crate) plan: Plan,
+    /// Sentences for standard error.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What `select`, `world` and `cases` ask for on ranks from `origin`: one run for each number of
+/// ranks.
+pub(crate) fn prepare(
+    select: &[String],
+    world: &WorldArgs,
+    cases: &CaseArgs,
+    origin: &Origin,
+) -> anyhow::Result<Vec<Prepared>> {
+    let (overrides, profile) = (overrides(cases), cases.profile.profile());
+    let mut prepared = plan_each(select, world, &overrides, profile, origin)?;
+    for Prepared { topology, n_cpus, notes, .. } in &mut prepared {
+        notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
+        notes.extend(world::enlargement(topology.n_ranks(), origin));
+    }
+    Ok(prepared)
+}
+
+/// The cases of `select` for each number of ranks.
+pub(crate) fn plan_each(
+    select: &[String],
+    world: &WorldArgs,
+    overrides: &[Override],
+    profile: Profile,
+    origin: &Origin,
+) -> anyhow::Result<Vec<Prepared>> {
+    let selection = selection::select(select, &catalogue::infos())?;
+    let bind = origin.binding(world.bind.as_ref())?;
+    let prepared = world::rank_counts(world, origin)?.into_iter().map(|n_ranks| {
+        let topology = world::topology(world, n_ranks, origin)?;
+        let plan = plan::plan(&selection.kernels, overrides, profile, &topology)?;
+        let notes = selection.notes.iter().chain(&plan.notes).cloned().collect();
+        Ok(Prepared { topology, bind: bind.clone(), n_cpus: origin.n_cpus(&bind), plan, notes })
+    });
+    prepared.collect()
+}
+
+/// Axes that the user gives values for.
+fn overrides(cases: &CaseArgs) -> Vec<Override> {
+    let options = [
+        ("--sizes", &LENGTH_BYTES, &cases.sizes),
+        ("--vector-lengths", &VECTOR_LENGTH, &cases.vector_lengths),
+        ("--local-n", &LOCAL_N, &cases.local_n),
+        ("--hops", &HOPS, &cases.hops),
+    ];
+    let given = options.into_iter().filter_map(|(option, axis, values)| {
+        Some(Override { option, axis, values: values.clone()? })
+    });
+    given.collect()
+}
+
+/// Samples of a case, and repetitions in each, where all of them are the same: a machine without
+/// noise. An even number of repetitions, since ranks that exchange messages may lead in turn.
+const EXACT: (u32, u32) = (3, 10);
+
+/// The most slices of one case, however much time there is: all of them stay in memory, and an
+/// interval from more is narrower than the machine is steady.
+const MAX_SLICES: u32 = 1000;
+
+/// How long, how often and by which method to measure on ranks from `origin`.
+pub(crate) fn settings(
+    cases: &CaseArgs,
+    effort: &EffortArgs,
+    method: &MethodArgs,
+    origin: &Origin,
+) -> Settings {
+    let mut settings = Settings::of(cases.profile.profile());
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    if let Some(time) = effort.time {
+        settings.case_budget_ns = ns(time);
+        // Who gives more time wants more slices.
+        let in_time = settings.case_budget_ns / settings.slices.length_ns;
+        let in_time = u32::try_from(in_time).unwrap_or(u32::MAX).min(MAX_SLICES);
+        settings.slices.max = settings.slices.max.max(in_time);
+    }
+    settings.run_budget_ns = effort.budget.map(ns);
+    settings.repetitions = effort.repetitions;
+    settings.samples = effort.samples;
+    if effort.time.is_none() {
+        sample_exactly(&mut settings, origin);
+    }
+    method.apply(&mut settings, cases.profile.profile() == Profile::Full);
+    settings
+}
+
+/// Takes the samples that tell all on a machine without noise, unless other numbers are set.
+pub(crate) fn sample_exactly(settings: &mut Settings, origin: &Origin) {
+    if origin.machine().is_some_and(|file| file.machine.is_exact()) {
+        let (samples, repetitions) = EXACT;
+        settings.samples.get_or_insert(samples);
+        settings.repetitions.get_or_insert(repetitions);
+    }
+}
+
+/// The id of the kernel whose check is to be spoiled.
+///
+/// # Errors
+/// If there is no such kernel.
+pub(crate) fn corrupt(inject: Option<&str>) -> anyhow::Result<Option<String>> {
+    let infos = catalogue::infos();
+    inject.map(|name| selection::select_one(name, &infos).map(KernelInfo::id)).transpose()
+}
