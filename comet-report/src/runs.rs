@@ -63,6 +63,26 @@ pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
     runs
 }
 
+/// The number of each run's source, ascending: runs of one file over different numbers of ranks are
+/// one source.
+pub(crate) fn source_numbers(runs: &[RunRecords]) -> Vec<usize> {
+    let mut numbers: Vec<usize> = Vec::new();
+    for (index, run) in runs.iter().enumerate() {
+        let current = numbers.last().copied().unwrap_or(0);
+        let first = numbers.iter().position(|number| *number == current).unwrap_or(0);
+        let belongs = runs[first..index]
+            .iter()
+            .all(|other| other.path == run.path && n_ranks(other) != n_ranks(run));
+        numbers.push(if belongs { current } else { current + 1 });
+    }
+    numbers
+}
+
+fn n_ranks(run: &RunRecords) -> Option<u64> {
+    let of_points = run.points.first().and_then(|point| point.params.number("procs"));
+    run.run.as_ref().map(|run| run.world.size as u64).or(of_points)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,8 +6,6 @@ use crate::record::Param;
 
 /// Lengths in bytes of the binary units, the largest first.
 const SIZES: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-/// Factors of rates, the largest first.
-const FACTORS: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
 
 /// A length in bytes; in a larger unit where that takes no digits away.
 pub(crate) fn bytes(length: u64) -> String {
@@ -16,13 +14,6 @@ pub(crate) fn bytes(length: u64) -> String {
         Some((size, unit)) => format!("{} {unit}", length / size),
         None => format!("{length} B"),
     }
-}
-
-/// A rate in bytes per second, with three digits.
-pub(crate) fn bytes_per_s(rate: f64) -> String {
-    let (factor, prefix) =
-        FACTORS.into_iter().find(|(factor, _)| rate.abs() >= *factor).unwrap_or((1.0, ""));
-    format!("{} {prefix}B/s", digits(rate / factor))
 }
 
 /// `value` with three digits that count.
@@ -84,15 +75,6 @@ mod tests {
         check(4096, "4 KiB");
         check(4097, "4097 B");
         check(4 << 20, "4 MiB");
-    }
-
-    #[test]
-    fn rates_have_three_digits() {
-        let check = |rate, expected| assert_eq!(bytes_per_s(rate), expected);
-        check(8.312e9, "8.31 GB/s");
-        check(2.5e6, "2.50 MB/s");
-        check(12.0, "12.0 B/s");
-        check(0.0, "0 B/s");
     }
 
     #[test]

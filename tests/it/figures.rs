@@ -1,5 +1,12 @@
 //! Figures: `comet-run plot`, and `comet-run show --plots`.
 
+use comet_report::figures::figures;
+use comet_report::models::models;
+use comet_report::plot::{Body, Kind, Mark, Point, Quantity, Series};
+use comet_report::record::{Fit, Model};
+use comet_report::runs::read_runs;
+use comet_stats::fit::Growth;
+
 use crate::support::Folder;
 
 /// A run of the benchmark of the thesis on its machine, with few sizes, in the file `thesis.jsonl`.
@@ -77,4 +84,119 @@ fn figures_follow_the_tables_of_several_files() {
     let output = output.prints("# comet/echo, 4 ranks");
     output.prints("a 0 hops, a   b 1 hop, a   c 2 hops, a");
     folder.run("show a.jsonl --plots --format csv").code(2).notes("--plots goes with");
+}
+
+/// The value of the parameter `name` of `fit`, if it is published.
+fn value(fit: &Fit, name: &str) -> Option<f64> {
+    fit.parameters.iter().find(|parameter| parameter.name == name)?.value
+}
+
+fn is_near(found: f64, expected: f64, tolerance: f64) -> bool {
+    (found / expected - 1.0).abs() < tolerance
+}
+
+/// The value at `x` by `fit` of `model`, in the unit of a figure of rates or of times in ns. The
+/// last point of the drawn law gives what its axis does not: the bytes for each unit of `x`, or the
+/// length of the messages of all pairs.
+fn by_law(model: &Model, fit: &Fit, x: f64, last: &Point, is_rate: bool) -> Option<f64> {
+    let of = |name| value(fit, name);
+    let rate_or_time = |bytes: f64, us: f64| if is_rate { 1e6 * bytes / us } else { 1e3 * us };
+    match &*model.model {
+        "line" => {
+            let factor = fit.to / last.x;
+            let start = of("t0").or_else(|| of("intercept"))?;
+            Some(rate_or_time(x * factor, start + x * factor / of("r_inf")?))
+        }
+        "scaling" => {
+            let growth = Growth::ALL.into_iter().find(|growth| growth.name() == fit.name);
+            Some(1e3 * (of("a")? + of("b").zip(growth).map_or(0.0, |(b, growth)| b * growth.of(x))))
+        }
+        "max_rate" => {
+            let (pair, node) = (of("per_pair")?, of("per_node").unwrap_or(f64::INFINITY));
+            let us_per_byte = |pairs: f64| pairs / node.min(pairs * pair);
+            let length = of("t0")? / (1e6 * last.x / last.y - us_per_byte(last.x));
+            Some(1e6 * x * length / (of("t0")? + length * us_per_byte(x)))
+        }
+        "intensity" => Some(1e6 * of("r_hat")? / (1.0 + of("f_half")? / x)),
+        _ => None,
+    }
+}
+
+/// Whether `series` is the line n/t0 of one of `models`, or one of their laws.
+fn is_of_table(series: &Series, models: &[&Model], is_rate: bool) -> bool {
+    let fits = || models.iter().flat_map(|model| model.fits.iter().map(move |fit| (model, fit)));
+    if let Some(label) = series.name.strip_prefix("n/t0, t0 ") {
+        let t0: f64 = label.strip_suffix(" us").unwrap().parse().unwrap();
+        return fits().any(|(_, fit)| value(fit, "t0").is_some_and(|of| is_near(t0, of, 5e-4)));
+    }
+    fits().any(|(model, fit)| {
+        let last = &series.points[series.points.len() - 1];
+        series.points.iter().all(|point| {
+            let expected = by_law(model, fit, point.x, last, is_rate);
+            expected.is_some_and(|expected| is_near(point.y, expected, 1e-9))
+        })
+    })
+}
+
+/// Whether the number in the label of `mark` is a parameter of one of `models`.
+fn is_parameter(mark: &Mark, models: &[&Model]) -> bool {
+    let words: Vec<&str> = mark.label.split(' ').collect();
+    let number: f64 = words[1].parse().unwrap();
+    let fits = models.iter().flat_map(|model| &model.fits);
+    let mut values = fits.filter_map(|fit| value(fit, words[0]));
+    values.any(|value| is_near(number, value, 5e-4))
+}
+
+#[test]
+fn every_law_and_every_number_in_a_figure_stands_in_the_table() {
+    let folder = Folder::new();
+    let all = "all -t sim -n 2..5 --profile quick --format none -o all.jsonl";
+    folder.run(all).success();
+    let sizes = "-s 0,8,32,64,100,101,256,1Ki,16Ki,1Mi --format none -o sizes.jsonl";
+    folder.run(&format!("comms1 comms3 echo -t sim -n 2 {sizes}")).success();
+    let (mut n_laws, mut n_marks) = (0, 0);
+    for file in ["all.jsonl", "sizes.jsonl"] {
+        let runs = read_runs(&folder.path.join(file)).unwrap();
+        let models = models(&runs.iter().flat_map(|run| &run.points).collect::<Vec<_>>(), &[]);
+        for figure in figures(&runs) {
+            let Body::Chart(chart) = &figure.body else { continue };
+            let is_of_kernel = |model: &&Model| {
+                let name = format!("{}-{}-", model.suite, model.kernel).replace('_', "-");
+                figure.id.starts_with(&name) || figure.number.is_some()
+            };
+            let models: Vec<&Model> = models.iter().filter(is_of_kernel).collect();
+            let is_rate = chart.y.quantity == Quantity::BytesPerSecond;
+            for law in chart.series.iter().filter(|series| series.kind == Kind::Fit) {
+                assert!(is_of_table(law, &models, is_rate), "{}: {}", figure.id, law.name);
+                n_laws += 1;
+            }
+            for mark in chart.marks.iter().filter(|_| is_rate) {
+                assert!(is_parameter(mark, &models), "{}: {}", figure.id, mark.label);
+                n_marks += 1;
+            }
+        }
+    }
+    assert!(n_laws > 40 && n_marks > 10, "{n_laws} laws and {n_marks} marks are few");
+}
+
+#[test]
+fn the_known_machine_has_its_own_parameters_in_the_figure() {
+    let folder = Folder::new();
+    let sizes = "-s 0,8,32,64,100,101,256,1Ki,16Ki,1Mi --format none -o sizes.jsonl";
+    folder.run(&format!("comms1 -t sim -n 2 {sizes}")).success();
+    let all = figures(&read_runs(&folder.path.join("sizes.jsonl")).unwrap());
+    let figure = all.iter().find(|figure| figure.id == "parkbench-comms1-bandwidth").unwrap();
+    let Body::Chart(chart) = &figure.body else { panic!("{} is no chart", figure.id) };
+    let labels: Vec<&str> = chart.marks.iter().map(|mark| &*mark.label).collect();
+    assert_eq!(labels, ["r_inf 2.439 MB/s", "n_half 380.5 B"]);
+    assert!(chart.series.iter().any(|series| series.name == "n/t0, t0 79 us"));
+}
+
+#[test]
+fn the_barrier_is_found_by_the_name_of_its_figure() {
+    let folder = Folder::new();
+    folder.run("barrier -t sim -n 2..16*2 --format none -o a.jsonl").success();
+    folder.run("plot a.jsonl --figure figure-5.6 -o by-name.svg").success();
+    folder.run("plot a.jsonl --figure 5.6").success();
+    assert_eq!(folder.read("comet-plots/figure-5.6.svg"), folder.read("by-name.svg"));
 }

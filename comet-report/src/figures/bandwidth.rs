@@ -1,4 +1,4 @@
-//! Bandwidths over sizes, with the rate of endless messages and the length that reaches half of it.
+//! Bandwidths over sizes, with the asymptotes of their lines: r_inf, n_half and n/t0.
 
 use super::caption;
 use super::chart::{self, add_lines, axis, figure, level, place, series, size};
@@ -6,10 +6,15 @@ use super::curve::{Curve, curves};
 use super::law;
 use super::sources::{Kernel, Sources};
 use super::time::{is_plain, shown};
+use crate::format::number as digits;
+use crate::models::rates::asymptotic;
 use crate::models::sweep::number;
-use crate::plot::{Axis, Figure, Mark, Quantity, Scale};
-use crate::record::{Fit, Model, Verdict};
-use crate::words;
+use crate::models::{quoted, value};
+use crate::plot::{Axis, Chart, Figure, Mark, Point, Quantity, Scale, Series};
+use crate::record::{Fit, Model, Point as Record};
+
+/// Digits of a parameter, as in the tables.
+const DIGITS: usize = 4;
 
 /// A figure for each kernel whose operations move bytes.
 pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
@@ -17,22 +22,20 @@ pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
 }
 
 fn of_kernel(kernel: &Kernel<'_>) -> Option<Figure> {
-    // What a rank sends to itself has the rate of no link.
-    let kernel =
-        shown(kernel).only(|point| point.rate.is_some() && number(point, "hops") != Some(0));
+    // Messages of a rank to itself have the rate of no link.
+    let has_rate = |point: &Record| point.rate.is_some() && chart::bytes(point) > Some(0.0);
+    let kernel = shown(kernel).only(|point| has_rate(point) && number(point, "hops") != Some(0));
     let x = size(&kernel)?;
     let curves = curves(&kernel, x);
     let drawn = curves.iter().map(|curve| series(curve, x, chart::rate)).collect();
     let mut chart = chart::chart(axis(x, Scale::Log2), rates(), drawn);
     add_lines(&mut chart, &curves, x, chart::rate);
     chart.residuals.clear();
-    let first = curves.first().and_then(|curve| Some((law::model(curve)?, curve)));
-    chart.marks = first.map_or(Vec::new(), |(model, curve)| marks(&model, curve, x));
     let what = format!("Bandwidth of {} against {}", kernel.name, chart.x.label);
     let mut caption = caption::of(&what, &kernel);
-    if !chart.marks.is_empty() {
-        caption += " r_inf is the rate of endless messages by the fitted line, n_half the size at \
-                    which half of it is reached.";
+    let first = curves.first().and_then(|curve| Some((curve, curve.model("line", &[x])?)));
+    if let Some((curve, model)) = first {
+        caption += add_asymptotes(&mut chart, curve, model, x);
     }
     let title = format!("{}: bandwidth", kernel.name);
     Some(figure(format!("{}-bandwidth", kernel.id()), title, caption, chart))
@@ -44,27 +47,42 @@ pub(super) fn rates() -> Axis {
     Axis { label, quantity, scale: Scale::Linear }
 }
 
-/// The rate of endless messages, and the size at which half of it is reached: of one line, if that
-/// describes all points, and else of the last segment and of the points themselves.
-fn marks(model: &Model, curve: &Curve<'_>, x: &str) -> Vec<Mark> {
-    let is_one = model.fits.first().is_some_and(|fit| fit.quality.verdict != Verdict::Segment);
-    let of_name = |name: &str| model.fits.iter().rev().find(|fit| fit.name == name);
-    let fit = of_name(if is_one { "line" } else { "segment" });
-    let rate = fit.and_then(|fit| value(fit, "r_inf")).map(|rate| 1e6 * rate);
-    let of_points = model.marks.iter().find(|mark| mark.name == "n_half_measured");
-    let half = match is_one {
-        true => fit.and_then(|fit| value(fit, "n_half")),
-        false => of_points.and_then(|mark| mark.value),
-    };
-    let half = half.map(|size| size / law::sizes_per_unit(model, curve, x));
-    let rate =
-        rate.map(|rate| level(format!("r_inf {}", words::bytes_per_s(rate)), rate, curve.colour));
-    let unit = if x == "length_bytes" { " B" } else { "" };
-    let half =
-        half.map(|size| place(format!("n_half {}{unit}", words::digits(size)), size, curve.colour));
+/// Adds the asymptotes of `model`: for long messages r_inf with n_half, of the fit of the largest
+/// sizes, and for short ones n/t0, of the fit of the smallest. Returns their explanation.
+fn add_asymptotes(chart: &mut Chart, curve: &Curve<'_>, model: &Model, x: &str) -> &'static str {
+    let sizes_per_unit = law::sizes_per_unit(model, curve, x);
+    if model.x_unit != "B" {
+        return "";
+    }
+    if let Some(fit) = asymptotic(model) {
+        chart.marks = long_messages(fit, sizes_per_unit, curve.colour);
+    }
+    let Some(line) = short_messages(model, sizes_per_unit, curve) else { return "" };
+    chart.series.push(line);
+    " r_inf is the rate of endless messages and n_half the size at which half of it is reached, by \
+     the line through the largest sizes; n/t0 is the rate of short ones, whose time is the startup \
+     time."
+}
+
+fn long_messages(fit: &Fit, sizes_per_unit: f64, colour: usize) -> Vec<Mark> {
+    let of = |name| value(&fit.parameters, name);
+    let rate = of("r_inf")
+        .map(|rate| level(format!("r_inf {} MB/s", digits(rate, DIGITS)), 1e6 * rate, colour));
+    let half = of("n_half").map(|size| {
+        place(format!("n_half {} B", digits(size, DIGITS)), size / sizes_per_unit, colour)
+    });
     rate.into_iter().chain(half).collect()
 }
 
-fn value(fit: &Fit, name: &str) -> Option<f64> {
-    fit.parameters.iter().find(|parameter| parameter.name == name)?.value
+/// The line n/t0 over the drawn sizes, up to the best rate.
+fn short_messages(model: &Model, sizes_per_unit: f64, curve: &Curve<'_>) -> Option<Series> {
+    let t0_us = value(&quoted(model).first()?.parameters, "t0")?;
+    let best = value(&model.marks, "best_rate")?;
+    let first = curve.points.first()?;
+    let from = chart::bytes(first)? / sizes_per_unit;
+    let at = |x: f64| Point { x, y: 1e6 * x * sizes_per_unit / t0_us, ..Point::default() };
+    let extent = [from, best * t0_us / sizes_per_unit];
+    let points = (extent[0] < extent[1]).then(|| law::steps(extent).into_iter().map(at))?;
+    let name = format!("n/t0, t0 {} us", digits(t0_us, DIGITS));
+    Some(Series { name, ..law::fit(curve, points.collect()) })
 }

@@ -21,9 +21,10 @@ pub(super) fn time(_: Option<f64>, ns: f64) -> Option<f64> {
     Some(ns)
 }
 
-/// Bytes per second.
+/// Bytes per second; operations without bytes have no rate.
 pub(super) fn rate(bytes: Option<f64>, ns: f64) -> Option<f64> {
-    Some(bytes? / ns * 1e9).filter(|_| ns > 0.0)
+    let bytes = bytes.filter(|bytes| *bytes > 0.0)?;
+    (ns > 0.0).then(|| bytes / ns * 1e9)
 }
 
 /// The bytes that an operation of `point` moves.

@@ -2,9 +2,10 @@
 //! from each other.
 
 use super::sources::{Kernel, Measured};
-use crate::models::sweep::{self, number};
+use crate::models::Fitted;
+use crate::models::sweep::{self, number, without};
 use crate::plot;
-use crate::record::{Point, Quality, Quote};
+use crate::record::{Model, Point, Quality, Quote};
 use crate::words;
 
 /// The most curves of a figure, but for those of further runs: there are as many colours.
@@ -24,6 +25,24 @@ pub(super) struct Curve<'a> {
     pub(super) colour: usize,
     /// Its points, ascending.
     pub(super) points: Vec<&'a Point>,
+    /// The models of all runs.
+    pub(super) models: &'a [Fitted],
+}
+
+impl<'a> Curve<'a> {
+    /// The model `kind` of its sweep, over the parameters `free`.
+    pub(super) fn model(&self, kind: &str, free: &[&str]) -> Option<&'a Model> {
+        let point = self.points.first()?;
+        let params = without(&point.params, free);
+        let is_it = |fitted: &&Fitted| {
+            let Fitted { source, model, .. } = fitted;
+            (*source, &*model.model) == (self.source, kind)
+                && (&model.suite, &model.kernel) == (&point.suite, &point.kernel)
+                && (model.variant.is_none() || model.variant == point.variant)
+                && model.params == params
+        };
+        self.models.iter().find(is_it).map(|fitted| &fitted.model)
+    }
 }
 
 /// What a curve is, beside its source: the series and the parameters that are not swept, in words.
@@ -43,7 +62,8 @@ pub(super) fn curves<'a>(kernel: &Kernel<'a>, x: &str) -> Vec<Curve<'a>> {
             kernel.points.iter().filter(is_of_curve).map(|measured| measured.point).collect();
         points.sort_by_key(|point| number(point, x));
         let source_name = Some(&kernel.sources[source]).filter(|_| kernel.sources.len() > 1);
-        Curve { source, name: name(&kinds[colour], &kinds, source_name), colour, points }
+        let name = name(&kinds[colour], &kinds, source_name);
+        Curve { source, name, colour, points, models: kernel.models }
     };
     let all = (0..kernel.sources.len())
         .flat_map(|source| (0..kinds.len()).map(move |colour| (source, colour)));

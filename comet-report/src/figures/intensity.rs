@@ -1,6 +1,4 @@
-//! Rates over the work on each word: how much of it pays for moving the words.
-
-use comet_stats::fit::{Intensity, Weights};
+//! Rates over the work on each word, with the law of a rate that moving the words limits.
 
 use super::caption;
 use super::chart::{self, axis, figure, series_at};
@@ -8,6 +6,7 @@ use super::curve::{Curve, curves, plotted};
 use super::law;
 use super::sources::{Kernel, Sources};
 use crate::models::sweep::{number, real};
+use crate::models::value;
 use crate::plot::{Axis, Figure, Point, Quantity, Scale, Series};
 
 const ORDER: &str = "order";
@@ -22,16 +21,17 @@ fn of_kernel(kernel: &Kernel<'_>) -> Figure {
     let kernel = kernel.on_most_ranks();
     let curves = curves(&kernel, ORDER);
     let drawn: Vec<Series> = curves.iter().map(rates).collect();
-    let fits: Vec<Series> =
-        curves.iter().zip(&drawn).filter_map(|(curve, rates)| fit(curve, rates)).collect();
+    let fits: Vec<Series> = curves.iter().filter_map(fit).collect();
     let (label, quantity) = ("floating-point operations".into(), Quantity::PerSecond);
     let y_axis = Axis { label, quantity, scale: Scale::Linear };
     let mut chart = chart::chart(axis(ORDER, Scale::Log2), y_axis, drawn);
-    chart.series.extend(fits);
     let what = format!("Rate of {} against the operations for each word moved", kernel.name);
-    let caption = caption::of(&what, &kernel)
-        + " Lines without marks are r_hat / (1 + f_half / f), the law of a rate that moving words \
-           limits.";
+    let mut caption = caption::of(&what, &kernel);
+    if !fits.is_empty() {
+        caption += " Lines without marks are r_hat / (1 + f_half / f), the law of a rate that \
+                    moving words limits.";
+    }
+    chart.series.extend(fits);
     let title = format!("{}: rate", kernel.name);
     figure(format!("{}-rate", kernel.id()), title, caption, chart)
 }
@@ -48,10 +48,11 @@ fn rates(curve: &Curve<'_>) -> Series {
     series
 }
 
-fn fit(curve: &Curve<'_>, rates: &Series) -> Option<Series> {
-    let pairs: Vec<(f64, f64)> = rates.points.iter().map(|point| (point.x, point.y)).collect();
-    let law = Intensity::fit(&pairs, Weights::Relative).ok()?;
-    let extent = [pairs.first()?.0, pairs.last()?.0];
-    let at = |x: f64| Point { x, y: law.at(x), ..Point::default() };
-    Some(law::fit(curve, law::steps(extent).into_iter().map(at).collect()))
+/// The law of the model; kernels that move no words between ranks have none.
+fn fit(curve: &Curve<'_>) -> Option<Series> {
+    let fit = curve.model("intensity", &[ORDER])?.fits.first()?;
+    let [r_hat, f_half] = ["r_hat", "f_half"].map(|name| value(&fit.parameters, name));
+    let (r_hat, f_half) = (1e6 * r_hat?, f_half?);
+    let at = |x: f64| Point { x, y: r_hat / (1.0 + f_half / x), ..Point::default() };
+    Some(law::fit(curve, law::steps([fit.from, fit.to]).into_iter().map(at).collect()))
 }

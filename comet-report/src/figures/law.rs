@@ -1,40 +1,31 @@
-//! Laws over sizes: the lines of a sweep's model, as curves to draw and as errors of the points.
-//!
-//! A model publishes no startup time that is not positive, so its lines are put through the points
-//! once more, over the ranges that the model has.
-
-use comet_stats::fit::Line;
+//! Laws of models, as curves to draw and as errors of the points. Each is drawn from the published
+//! parameters of its model; a law that is not published has no line.
 
 use super::chart::{Y, bytes};
 use super::curve::Curve;
-use crate::models::models;
-use crate::models::sweep::{half_widths_us, number, quoted_ns, real, weights};
+use crate::models::sweep::{number, quoted_ns, real};
+use crate::models::{quoted, value};
 use crate::plot::{Kind, Point, Series};
-use crate::record::{Model, Point as Record};
+use crate::record::{Fit, Model, Point as Record};
 
 /// Steps in which a law is drawn.
 const N_STEPS: u32 = 32;
 
 /// A line over a range of sizes.
 #[derive(Clone, Debug)]
-pub(super) struct SizeLine<'a> {
-    /// The line; times in us.
-    line: Line,
-    /// The points that it was put through, ascending.
-    points: Vec<&'a Record>,
+pub(super) struct SizeLine {
+    /// Time at size 0, in ns.
+    start_ns: f64,
+    /// Time for each unit of size, in ns.
+    per_unit_ns: f64,
     /// The first and the last size.
     extent: [f64; 2],
     /// Bytes that an operation moves for each unit of size.
     bytes_per_unit: Option<f64>,
 }
 
-/// The model of the line through `curve` over the size `x`.
-pub(super) fn model(curve: &Curve<'_>) -> Option<Model> {
-    models(&curve.points, &[]).into_iter().find(|model| model.model == "line")
-}
-
 /// Bytes that an operation moves for each unit of the size `x`; `None` if it moves none.
-pub(super) fn bytes_per_unit(curve: &Curve<'_>, x: &str) -> Option<f64> {
+fn bytes_per_unit(curve: &Curve<'_>, x: &str) -> Option<f64> {
     let of = |point: &&Record| {
         let length = number(point, x).filter(|length| *length > 0)?;
         Some(bytes(point)? / real(length))
@@ -49,45 +40,55 @@ pub(super) fn sizes_per_unit(model: &Model, curve: &Curve<'_>, x: &str) -> f64 {
 }
 
 /// The lines of `curve` over the size `x`: its segments, or the one over all of it.
-pub(super) fn lines<'a>(curve: &Curve<'a>, x: &str) -> Vec<SizeLine<'a>> {
-    let Some(model) = model(curve) else { return Vec::new() };
-    let factor = sizes_per_unit(&model, curve, x);
-    let is_segmented = model.fits.iter().any(|fit| fit.name == "segment");
-    let name = if is_segmented { "segment" } else { "line" };
-    let line = |fit: &crate::record::Fit| {
-        let is_inside = |point: &&&Record| {
-            let size = number(point, x).map(|size| real(size) * factor);
-            size.is_some_and(|size| (fit.from..=fit.to).contains(&size))
-        };
-        let points: Vec<&Record> = curve.points.iter().filter(is_inside).copied().collect();
-        SizeLine::through(points, x, bytes_per_unit(curve, x))
-    };
-    model.fits.iter().filter(|fit| fit.name == name).filter_map(line).collect()
+pub(super) fn lines(curve: &Curve<'_>, x: &str) -> Vec<SizeLine> {
+    let Some(model) = curve.model("line", &[x]) else { return Vec::new() };
+    let factor = sizes_per_unit(model, curve, x);
+    let bytes_per_unit = bytes_per_unit(curve, x);
+    let first = curve.points.first().and_then(|point| number(point, x)).map_or(0.0, real);
+    let lines =
+        quoted(model).into_iter().filter_map(|fit| SizeLine::of(fit, factor, bytes_per_unit));
+    lines.map(|line| line.from(first)).filter(|line| line.extent[0] < line.extent[1]).collect()
 }
 
-impl<'a> SizeLine<'a> {
-    fn through(points: Vec<&'a Record>, x: &str, bytes_per_unit: Option<f64>) -> Option<Self> {
-        let pair = |point: &&Record| Some((real(number(point, x)?), quoted_ns(point)? / 1e3));
-        let pairs: Vec<(f64, f64)> = points.iter().map(pair).collect::<Option<_>>()?;
-        let widths = half_widths_us(&points);
-        let line = Line::fit_robust(&pairs, weights(widths.as_deref())).ok()?;
-        let extent = [pairs.first()?.0, pairs.last()?.0];
-        Some(Self { line, points, extent, bytes_per_unit })
+impl SizeLine {
+    /// The line of `fit`, whose sizes are `factor` for each unit of the axis.
+    fn of(fit: &Fit, factor: f64, bytes_per_unit: Option<f64>) -> Option<Self> {
+        let of = |name| value(&fit.parameters, name);
+        Some(Self {
+            start_ns: 1e3 * of("t0").or_else(|| of("intercept"))?,
+            per_unit_ns: 1e3 * factor / of("r_inf")?,
+            extent: [fit.from / factor, fit.to / factor],
+            bytes_per_unit,
+        })
+    }
+
+    /// The line from `first` on, the least size that is drawn.
+    fn from(mut self, first: f64) -> Self {
+        self.extent[0] = self.extent[0].max(first);
+        self
+    }
+
+    fn ns(&self, size: f64) -> f64 {
+        self.start_ns + size * self.per_unit_ns
     }
 
     /// The line as a curve: `y` of its times.
     pub(super) fn series(&self, curve: &Curve<'_>, y: Y) -> Series {
         let at = |x: f64| {
             let bytes = self.bytes_per_unit.map(|each| x * each);
-            Some(Point { x, y: y(bytes, 1e3 * self.line.at(x))?, ..Point::default() })
+            Some(Point { x, y: y(bytes, self.ns(x))?, ..Point::default() })
         };
-        let points: Vec<Point> = steps(self.extent).into_iter().filter_map(at).collect();
-        fit(curve, points)
+        fit(curve, steps(self.extent).into_iter().filter_map(at).collect())
     }
 
-    /// How far each point is from the line, in percent of it.
+    /// The errors of the points of `curve` in its range, in percent of the line.
     pub(super) fn residuals(&self, curve: &Curve<'_>, x: &str) -> Option<Series> {
-        residuals(curve, &self.points, x, |size| 1e3 * self.line.at(size))
+        let [from, to] = self.extent;
+        let is_inside = |point: &&&Record| {
+            number(point, x).is_some_and(|size| (from..=to).contains(&real(size)))
+        };
+        let points: Vec<&Record> = curve.points.iter().filter(is_inside).copied().collect();
+        residuals(curve, &points, x, |size| self.ns(size))
     }
 }
 
@@ -98,7 +99,7 @@ pub(super) fn fit(curve: &Curve<'_>, points: Vec<Point>) -> Series {
     Series { name, kind: Kind::Fit, colour, run, points }
 }
 
-/// How far the times of `points` are from those of a law in ns, in percent of it.
+/// The differences of the times of `points` from those of a law in ns, in percent of it.
 pub(super) fn residuals(
     curve: &Curve<'_>,
     points: &[&Record],
@@ -108,7 +109,7 @@ pub(super) fn residuals(
     let residual = |point: &&Record| {
         let size = real(number(point, x)?);
         let percent = 100.0 * (quoted_ns(point)? / law_ns(size) - 1.0);
-        // What rounding left behind is no error of the law.
+        // Rounding is no error of the law.
         let percent = (percent * 1e6).round() / 1e6;
         percent.is_finite().then(|| Point { x: size, y: percent, ..Point::default() })
     };

@@ -23,6 +23,7 @@ mod intensity;
 mod law;
 mod overlap;
 mod pairs;
+mod rates;
 mod run_order;
 mod samples;
 mod scaling;
@@ -30,6 +31,7 @@ mod sources;
 mod thesis;
 mod time;
 
+use crate::models::{self, Fitted};
 use crate::plot::{Body, Figure};
 use crate::runs::RunRecords;
 use sources::Sources;
@@ -48,6 +50,7 @@ const MAKERS: &[Maker] = &[
     injection::figures,
     pairs::figures,
     intensity::figures,
+    rates::figures,
     heat_map::figures,
     distribution::figures,
     run_order::figures,
@@ -59,7 +62,12 @@ const MAKERS: &[Maker] = &[
 /// in the same figures, and named by their labels `name` or `machine`, or by their files.
 #[must_use]
 pub fn figures(runs: &[RunRecords]) -> Vec<Figure> {
-    let sources = Sources::of(runs);
+    with_models(runs, &models::of_runs(runs))
+}
+
+/// The figures of `runs`, with the laws of `models`.
+pub(crate) fn with_models(runs: &[RunRecords], models: &[Fitted]) -> Vec<Figure> {
+    let sources = Sources::of(runs, models);
     let made = MAKERS.iter().flat_map(|make| make(&sources));
     let mut figures: Vec<Figure> = made.filter(shows_something).collect();
     figures.sort_by_key(place);

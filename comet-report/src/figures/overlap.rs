@@ -2,12 +2,11 @@
 
 use super::caption;
 use super::chart::{self, axis, figure, figure_value, series, values};
-use super::curve::{curves, evenly};
+use super::curve::{Curve, curves, evenly};
 use super::sources::{Kernel, Sources};
-use crate::models::models;
 use crate::models::sweep::number;
 use crate::plot::{Axis, Figure, Quantity, Scale, Series};
-use crate::record::{Model, Point};
+use crate::record::Point;
 use crate::words;
 
 const KERNEL: &str = "comet/overlap";
@@ -57,10 +56,7 @@ pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
 
 fn of_share(kernel: &Kernel<'_>, share: &Share) -> Figure {
     let with_share = kernel.only(|point| figure_value(point, share.figure.0).is_some());
-    let points: Vec<&Point> = kernel.points.iter().map(|measured| measured.point).collect();
-    let models = models(&points, &[]);
-    let drawn =
-        curves(&with_share, LENGTH).iter().map(|curve| share.series(curve, &models)).collect();
+    let drawn = curves(&with_share, LENGTH).iter().map(|curve| share.series(curve)).collect();
     let (label, quantity) = (share.label.into(), Quantity::Percent);
     let y_axis = Axis { label, quantity, scale: Scale::Linear };
     let chart = chart::chart(axis(LENGTH, Scale::Log2), y_axis, drawn);
@@ -71,25 +67,22 @@ fn of_share(kernel: &Kernel<'_>, share: &Share) -> Figure {
 }
 
 impl Share {
-    /// The share of each point of `curve`, with its interval by one of the `models`.
-    fn series(&self, curve: &super::curve::Curve<'_>, models: &[Model]) -> Series {
+    /// The share of each point of `curve`, with its interval by its model.
+    fn series(&self, curve: &Curve<'_>) -> Series {
         let (name, factor) = self.figure;
         let value = |point: &Point| Some(factor * figure_value(point, name)?);
         let mut series = values(curve, LENGTH, value);
         let with_value = curve.points.iter().filter(|point| value(point).is_some());
         for (plotted, point) in series.points.iter_mut().zip(with_value) {
-            plotted.interval = self.interval(point, models);
+            plotted.interval = self.interval(curve, point);
         }
         series
     }
 
-    fn interval(&self, point: &Point, models: &[Model]) -> Option<(f64, f64)> {
+    fn interval(&self, curve: &Curve<'_>, point: &Point) -> Option<(f64, f64)> {
         let (name, factor) = self.model;
-        let is_of_case = |model: &&Model| {
-            (&model.run_id, &*model.model) == (&point.run_id, "overlap")
-                && model.params == point.params
-        };
-        let mark = models.iter().find(is_of_case)?.marks.iter().find(|mark| mark.name == name)?;
+        let model = Curve { points: vec![point], ..curve.clone() }.model("overlap", &[])?;
+        let mark = model.marks.iter().find(|mark| mark.name == name)?;
         Some((factor * mark.low?, factor * mark.high?)).filter(|(low, high)| low < high)
     }
 }

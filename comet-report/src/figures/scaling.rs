@@ -1,6 +1,6 @@
 //! Times over numbers of ranks, with the law of growth that describes them best.
 
-use comet_stats::fit::Scaling;
+use comet_stats::fit::Growth;
 
 use super::caption;
 use super::chart::{self, axis, figure, series};
@@ -8,8 +8,11 @@ use super::curve::{Curve, curves, evenly};
 use super::law;
 use super::sources::{Kernel, Sources};
 use super::time::label;
-use crate::models::sweep::{number, quoted_ns, real};
+use crate::models::procs::FREE;
+use crate::models::sweep::number;
+use crate::models::value;
 use crate::plot::{Chart, Figure, Point, Scale};
+use crate::record::Fit;
 use crate::words;
 
 const RANKS: &str = "procs";
@@ -55,22 +58,27 @@ fn with_few_sizes<'a>(kernel: &Kernel<'a>) -> Kernel<'a> {
     kernel.only(|point| number(point, name).is_some_and(|size| chosen.contains(&size)))
 }
 
-/// Adds the law that describes `curve` best, if there are enough numbers of ranks to tell.
+/// Adds the law that describes `curve` best, if there are enough numbers of ranks for one.
 fn add_growth(chart: &mut Chart, curve: &Curve<'_>) {
-    let pair =
-        |point: &&crate::record::Point| Some((real(number(point, RANKS)?), quoted_ns(point)?));
-    let pairs: Vec<(f64, f64)> = curve.points.iter().filter_map(pair).collect();
-    let Ok(scaling) = Scaling::fit(&pairs) else { return };
-    let (first, last) = (pairs[0].0, pairs[pairs.len() - 1].0);
-    let at = |x: f64| Some(Point { x, y: scaling.at(x)?, ..Point::default() });
-    let mut fit = law::fit(curve, law::steps([first, last]).into_iter().filter_map(at).collect());
-    if let Some(best) = scaling.candidates.first() {
-        let weight = words::digits(best.weight);
-        fit.name = format!("{}: {}, weight {weight}", curve.name, best.growth.formula());
-    }
-    chart.series.push(fit);
-    let law_ns = |n_ranks| scaling.at(n_ranks).unwrap_or(f64::NAN);
-    chart.residuals.extend(law::residuals(curve, &curve.points, RANKS, law_ns));
+    let best = curve.model("scaling", FREE).and_then(|model| model.fits.first());
+    let Some((fit, law_us)) = best.and_then(|fit| Some((fit, growth_us(fit)?))) else { return };
+    let at = |x: f64| Point { x, y: 1e3 * law_us(x), ..Point::default() };
+    let mut drawn = law::fit(curve, law::steps([fit.from, fit.to]).into_iter().map(at).collect());
+    let weight = value(&fit.parameters, "weight");
+    let weight =
+        weight.map_or(String::new(), |weight| format!(", weight {}", words::digits(weight)));
+    drawn.name = format!("{}: {}{weight}", curve.name, fit.name);
+    chart.series.push(drawn);
+    chart.residuals.extend(law::residuals(curve, &curve.points, RANKS, |x| 1e3 * law_us(x)));
+}
+
+/// The law `a + b f(P)` of `fit`, in us.
+fn growth_us(fit: &Fit) -> Option<impl Fn(f64) -> f64> {
+    let growth = Growth::ALL.into_iter().find(|growth| growth.name() == fit.name);
+    let growth = growth.unwrap_or(Growth::None);
+    let [a, b] = ["a", "b"].map(|name| value(&fit.parameters, name));
+    let (a, b) = (a?, b.unwrap_or(0.0));
+    Some(move |n_ranks| a + b * growth.of(n_ranks))
 }
 
 /// `figure` with its number in the thesis, if it is one of those.
@@ -80,5 +88,5 @@ fn numbered(figure: Figure, kernel: &Kernel<'_>) -> Figure {
         return figure;
     }
     let title = format!("Figure {number} of the thesis: barrier time");
-    Figure { number: Some(number.into()), title, ..figure }
+    Figure { id: format!("figure-{number}"), number: Some(number.into()), title, ..figure }
 }

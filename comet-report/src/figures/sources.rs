@@ -1,8 +1,9 @@
 //! What is overlaid: runs as the sources of curves, and the points of each kernel in them.
 
+use crate::models::Fitted;
 use crate::models::sweep::number;
 use crate::record::{Point, PointStatus, Run};
-use crate::runs::RunRecords;
+use crate::runs::{RunRecords, source_numbers};
 
 /// Labels that name a run, the best one first.
 const NAMES: [&str; 2] = ["name", "machine"];
@@ -22,8 +23,9 @@ pub(super) struct Measured<'a> {
 pub(super) struct Sources<'a> {
     names: Vec<String>,
     points: Vec<Measured<'a>>,
-    /// What is known of each run, with the number of its source.
+    /// The description of each run, with the number of its source.
     runs: Vec<(usize, &'a Run)>,
+    models: &'a [Fitted],
 }
 
 /// The points of one kernel.
@@ -35,11 +37,13 @@ pub(super) struct Kernel<'a> {
     pub(super) points: Vec<Measured<'a>>,
     /// Names of the sources.
     pub(super) sources: &'a [String],
+    /// The models of all runs.
+    pub(super) models: &'a [Fitted],
 }
 
 impl<'a> Sources<'a> {
     /// The sources of `runs`: a file's runs over different numbers of ranks are one.
-    pub(super) fn of(runs: &'a [RunRecords]) -> Self {
+    pub(super) fn of(runs: &'a [RunRecords], models: &'a [Fitted]) -> Self {
         let numbers = source_numbers(runs);
         let points = numbers.iter().zip(runs).flat_map(|(source, run)| {
             let ok = run.points.iter().filter(|point| point.status == PointStatus::Ok);
@@ -50,6 +54,7 @@ impl<'a> Sources<'a> {
             names: names(runs, &numbers),
             points: points.collect(),
             runs: known.filter_map(|(source, run)| Some((*source, run.run.as_deref()?))).collect(),
+            models,
         }
     }
 
@@ -66,9 +71,12 @@ impl<'a> Sources<'a> {
             let name = format!("{}/{}", measured.point.suite, measured.point.kernel);
             match kernels.iter_mut().find(|kernel| kernel.name == name) {
                 Some(kernel) => kernel.points.push(*measured),
-                None => {
-                    kernels.push(Kernel { name, points: vec![*measured], sources: &self.names })
-                }
+                None => kernels.push(Kernel {
+                    name,
+                    points: vec![*measured],
+                    sources: &self.names,
+                    models: self.models,
+                }),
             }
         }
         kernels
@@ -149,25 +157,6 @@ impl Kernel<'_> {
         values.dedup();
         values
     }
-}
-
-/// The number of each run's source, ascending.
-fn source_numbers(runs: &[RunRecords]) -> Vec<usize> {
-    let mut numbers: Vec<usize> = Vec::new();
-    for (index, run) in runs.iter().enumerate() {
-        let current = numbers.last().copied().unwrap_or(0);
-        let first = numbers.iter().position(|number| *number == current).unwrap_or(0);
-        let belongs = runs[first..index]
-            .iter()
-            .all(|other| other.path == run.path && n_ranks(other) != n_ranks(run));
-        numbers.push(if belongs { current } else { current + 1 });
-    }
-    numbers
-}
-
-fn n_ranks(run: &RunRecords) -> Option<u64> {
-    let of_points = run.points.first().and_then(|point| number(point, "procs"));
-    run.run.as_ref().map(|run| run.world.size as u64).or(of_points)
 }
 
 /// Names of the sources: what the user calls their first runs, or, where that does not tell them

@@ -70,9 +70,50 @@ fn the_thesis_plots_round_trips_over_the_nearest_and_the_farthest_ranks() {
 fn a_bandwidth_has_the_rate_of_endless_messages_and_the_length_of_half_of_it() {
     let figures = figures(&[run("a.jsonl", thesis())]);
     let marks = &chart(&figures, "comet-echo-bandwidth").marks;
-    assert_eq!(marks[0].label, "r_inf 2.44 MB/s");
+    assert_eq!(marks[0].label, "r_inf 2.439 MB/s");
     assert!((marks[0].at / (1e6 / 0.41) - 1.0).abs() < 1e-6 && !marks[0].is_at_x);
-    assert!(marks[1].label.starts_with("n_half ") && marks[1].is_at_x);
+    assert_eq!((&*marks[1].label, marks[1].is_at_x), ("n_half 380.5 B", true));
+}
+
+#[test]
+fn a_bandwidth_has_the_line_of_short_messages_by_the_startup_time() {
+    let figures = figures(&[run("a.jsonl", thesis())]);
+    let series = &chart(&figures, "comet-echo-bandwidth").series;
+    let line = series.iter().find(|series| series.name == "n/t0, t0 79 us").unwrap();
+    assert!(line.points.iter().all(|point| (point.y / (1e6 * point.x / 79.0) - 1.0).abs() < 1e-6));
+    let last = line.points[line.points.len() - 1].y;
+    assert!((last / 2.384e6 - 1.0).abs() < 1e-3, "the line ends at the best rate, not at {last}");
+}
+
+#[test]
+fn a_bandwidth_without_a_startup_time_has_no_asymptotes() {
+    let mut points = thesis();
+    points.retain(|point| crate::models::sweep::number(point, "length_bytes") > Some(100));
+    for point in &mut points {
+        point.quoted_ns = point.quoted_ns.map(|ns| ns - 260_000.0);
+    }
+    points.retain(|point| point.quoted_ns > Some(0.0));
+    let figures = figures(&[run("a.jsonl", points)]);
+    let chart = chart(&figures, "comet-echo-bandwidth");
+    assert_eq!((chart.marks.len(), names(chart, Kind::Fit)), (0, vec![]));
+}
+
+#[test]
+fn numbers_of_ranks_have_the_rate_of_endless_messages() {
+    let on = |n_ranks: u64| {
+        let mut points = thesis();
+        for point in &mut points {
+            point.params.0.retain(|(name, _)| name != "procs");
+            point.params.0.push(("procs".into(), Param::Number(n_ranks)));
+        }
+        run("a.jsonl", points)
+    };
+    let figures = figures(&[on(4), on(8)]);
+    let chart = chart(&figures, "comet-echo-r-inf");
+    assert_eq!(names(chart, Kind::Curve).len(), 3);
+    for n_ranks in [4.0, 8.0] {
+        assert!((y_at(&chart.series[0], n_ranks).unwrap() / (1e6 / 0.41) - 1.0).abs() < 1e-6);
+    }
 }
 
 #[test]
@@ -81,7 +122,7 @@ fn numbers_of_ranks_are_the_scaling_of_one_file_with_the_law_of_its_growth() {
     let ns = |n_ranks: u64| 10.0 + 100.0 * f64::from(n_ranks.ilog2());
     let runs = [2, 4, 8, 16, 32].map(|n| run("a.jsonl", vec![barrier(point, n, ns(n))]));
     let figures = figures(&runs);
-    let scaling = chart(&figures, "comet-barrier-scaling");
+    let scaling = chart(&figures, "figure-5.6");
     assert_eq!(figures[0].number.as_deref(), Some("5.6"));
     assert_eq!(names(scaling, Kind::Curve), ["echo"]);
     assert_eq!(y_at(&scaling.series[0], 32.0), Some(510.0));

@@ -21,6 +21,8 @@ use crate::sink::RecordSink;
 const SIZE_DIGITS: usize = 10;
 /// Digits of a parameter, and of the ends of its interval.
 const DIGITS: usize = 4;
+/// A number that there is not.
+const NONE: &str = "-";
 /// Most digits behind the point.
 const MAX_DECIMALS: i64 = 12;
 /// Exponents of numbers that are written out; beyond them are ends of intervals that say nothing.
@@ -104,8 +106,9 @@ fn block(model: &Model) -> String {
     let mut text =
         format!("# {}/{}, {}: {}", model.suite, model.kernel, sweep.trim_start(), first.law);
     writeln!(text, ", weights: {}", model.weights).expect("a string takes any text");
-    let rows: Vec<Vec<String>> =
-        std::iter::once(head(model, first)).chain(model.fits.iter().map(row)).collect();
+    let columns = columns(model);
+    let rows = model.fits.iter().map(|fit| row(fit, &columns));
+    let rows: Vec<Vec<String>> = std::iter::once(head(model, &columns)).chain(rows).collect();
     for (index, row) in rows.iter().enumerate() {
         let mark = if index == 0 { '#' } else { ' ' };
         text += &format!("{mark}{}\n", aligned(row, &rows));
@@ -124,19 +127,30 @@ fn figures(model: &Model) -> String {
     format!("# {}/{},{params}:{marks}\n\n", model.suite, model.kernel)
 }
 
-fn head(model: &Model, fit: &Fit) -> Vec<String> {
+/// The parameters of all fits of `model`, in the order in which they first come.
+pub(crate) fn columns(model: &Model) -> Vec<&Parameter> {
+    let mut columns: Vec<&Parameter> = Vec::new();
+    for parameter in model.fits.iter().flat_map(|fit| &fit.parameters) {
+        if !columns.iter().any(|column| column.name == parameter.name) {
+            columns.push(parameter);
+        }
+    }
+    columns
+}
+
+fn head(model: &Model, columns: &[&Parameter]) -> Vec<String> {
     let with_unit = |name: &str, unit: &str| {
         if unit.is_empty() { name.to_owned() } else { format!("{name}_{unit}") }
     };
     let extent = ["from", "to"].map(|name| with_unit(name, &model.x_unit));
-    let parameters = fit.parameters.iter().map(|of| with_unit(&of.name, &of.unit));
+    let parameters = columns.iter().map(|of| with_unit(&of.name, &of.unit));
     let quality = ["rmse_%", "worst_%", "verdict"].map(str::to_owned);
     let name = ["fit".to_owned()];
     let points = ["points".to_owned()];
     name.into_iter().chain(extent).chain(points).chain(parameters).chain(quality).collect()
 }
 
-fn row(fit: &Fit) -> Vec<String> {
+fn row(fit: &Fit, columns: &[&Parameter]) -> Vec<String> {
     let quality = &fit.quality;
     let percent = |share: f64| format!("{:.2}", 100.0 * share);
     let mut cells = vec![
@@ -145,7 +159,10 @@ fn row(fit: &Fit) -> Vec<String> {
         number(fit.to, SIZE_DIGITS),
         quality.n_points.to_string(),
     ];
-    cells.extend(fit.parameters.iter().map(with_interval));
+    cells.extend(columns.iter().map(|column| {
+        let found = fit.parameters.iter().find(|parameter| parameter.name == column.name);
+        found.map_or(NONE.into(), with_interval)
+    }));
     cells.extend([percent(quality.relative_rmse), percent(quality.max_relative_residual)]);
     cells.push(quality.verdict.name().into());
     cells
@@ -172,11 +189,6 @@ fn notes(model: &Model) -> Vec<String> {
             "two of t0, r_inf, n_half and pi0 are independent: n_half = t0 r_inf, \
              pi0 = r_inf / n_half"
                 .to_owned(),
-        );
-    }
-    if model.fits.iter().flat_map(|fit| &fit.parameters).any(|of| of.name == "intercept") {
-        notes.push(
-            "t0 is a startup time where the smallest size is; elsewhere, an intercept".into(),
         );
     }
     notes.extend(breakpoints(model));
@@ -214,7 +226,7 @@ fn plain(parameter: &Parameter) -> String {
 /// A parameter in a cell.
 fn with_interval(parameter: &Parameter) -> String {
     let Parameter { value, low, high, .. } = *parameter;
-    let Some(value) = value else { return "-".into() };
+    let Some(value) = value else { return NONE.into() };
     number(value, DIGITS) + &interval(low, high, DIGITS)
 }
 

@@ -3,7 +3,7 @@
 use comet_stats::fit::{HopLine, Rules, StoreAndForward, segments};
 
 use super::sweep::{SIZES, groups, half_widths_us, number, real, time_us, weights};
-use super::wire::{blank, fit, parameter};
+use super::wire::{blank, fit, parameter, with_intercept};
 use crate::record::{Fit, Model, Parameter, Point};
 
 const LAW: &str = "t = t0 + n per_unit + (h - 1) per_hop";
@@ -42,7 +42,8 @@ fn model(points: &[&Point], x: [&str; 2], breakpoints: &[u64]) -> Option<Model> 
             size > above && size <= Some(*end)
         };
         let part: Vec<&Point> = points.iter().filter(is_inside).copied().collect();
-        model.fits.extend(law(&part, "segment", x, &mut model.warnings, 1));
+        let fit = law(&part, "segment", x, &mut model.warnings, 1);
+        model.fits.extend(fit.map(|fit| if above.is_none() { fit } else { with_intercept(fit) }));
         above = Some(*end);
     }
     Some(model)

@@ -4,7 +4,7 @@
 use comet_stats::fit::MaxRate;
 
 use super::sweep::{groups, half_widths_us, number, parts, real, time_us, weights};
-use super::wire::{blank, fit, parameter};
+use super::wire::{blank, fit, parameter, with_intercept};
 use crate::record::{Fit, Model, Parameter, Point};
 
 const SIZE: &str = "length_bytes";
@@ -38,7 +38,9 @@ fn model(points: &[&Point], breakpoints: &[u64]) -> Option<Model> {
         model.weights = "interval".into();
     }
     let segment = |points: &Vec<&Point>| Some(wire("segment", points, &law(points)?, 1));
-    model.fits.extend(parts.iter().filter_map(segment));
+    let first = parts.first().and_then(segment);
+    let others = parts.iter().skip(1).filter_map(segment).map(with_intercept);
+    model.fits.extend(first.into_iter().chain(others));
     Some(model)
 }
 

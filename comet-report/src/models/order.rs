@@ -8,13 +8,22 @@ use super::wire::{blank, fit, parameter, scaled};
 use crate::record::{Model, Parameter, Point};
 
 const AXIS: &str = "order";
-const LAW: &str = "r = r_hat / (1 + f_half / f)";
+/// The law, and the assumption behind the edges: a stencil of `2 d + 1` points has one operation for
+/// each, and each point of the surface of a region is a word sent and a word received.
+const LAW: &str = "r = r_hat / (1 + f_half / f); edge_2d and edge_3d for 5 and 7 operations a \
+                   point, two words a surface point";
+/// Class of kernels that move nothing between ranks.
+const LOCAL: &str = "compute";
 
-/// The models of all sweeps over orders.
+/// The models of all sweeps over orders by kernels that move words between ranks; without words that
+/// move, there is no intensity that pays for them.
 pub(super) fn models(points: &[&Point], _breakpoints: &[u64]) -> Vec<Model> {
-    let swept: Vec<&Point> =
-        points.iter().copied().filter(|point| number(point, AXIS).is_some()).collect();
+    let swept: Vec<&Point> = points.iter().copied().filter(|point| moves_words(point)).collect();
     groups(&swept, &[AXIS], true).into_iter().filter_map(model).collect()
+}
+
+fn moves_words(point: &Point) -> bool {
+    point.class != LOCAL && number(point, AXIS).is_some()
 }
 
 fn model(mut points: Vec<&Point>) -> Option<Model> {
@@ -44,8 +53,8 @@ fn rate(point: &Point) -> Option<(f64, f64)> {
     Some((order?, 2.0 * order? * n_words? / time_us(point)?))
 }
 
-/// The parameters, and what they ask of a program: an intensity of `4 f_half`, and, where regions
-/// exchange their surfaces, their edge. A stencil of `2 d + 1` points has one operation for each.
+/// The parameters, and the demands that follow: an intensity of `4 f_half`, and the edge of regions
+/// that exchange their surfaces.
 fn parameters(law: &Intensity) -> Vec<Parameter> {
     let required = law.required();
     let factor = required / law.f_half;

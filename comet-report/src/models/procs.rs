@@ -1,14 +1,14 @@
 //! Times over numbers of ranks: the laws of growth, each with its weight (SYNCH1 and COMMS3 of the
-//! PARKBENCH report are to be read so).
+//! PARKBENCH report are to be read so), or that there is no growth.
 
-use comet_stats::fit::{Candidate, Range, Scaling};
+use comet_stats::fit::{Candidate, Growth, Scaling};
 
 use super::sweep::{groups, number, real, time_us};
 use super::wire::{blank, fit, parameter};
 use crate::record::{Fit, Model, Point};
 
 /// The parameters that change with the number of ranks.
-const FREE: &[&str] = &["procs", "mesh_rows", "mesh_cols"];
+pub(crate) const FREE: &[&str] = &["procs", "n_ranks", "mesh_rows", "mesh_cols"];
 
 /// The models of all cases that were measured on at least four numbers of ranks, in whatever runs.
 pub(super) fn models(points: &[&Point], _breakpoints: &[u64]) -> Vec<Model> {
@@ -28,12 +28,11 @@ fn model(points: &[&Point]) -> Option<Model> {
 
 fn wire(candidate: &Candidate, extent: [f64; 2]) -> Fit {
     let Candidate { growth, line, weight } = candidate;
-    let slope = line.r_inf_range().map(|rate| Range { low: 1.0 / rate.high, high: 1.0 / rate.low });
-    let parameters = vec![
-        parameter("a", "us", Some(line.t0), line.t0_range()),
-        parameter("b", "us", Some(line.per_unit), slope),
-        parameter("weight", "", Some(*weight), None),
-    ];
+    let mut parameters = vec![parameter("a", "us", Some(line.t0), line.t0_range())];
+    if *growth != Growth::None {
+        parameters.push(parameter("b", "us", Some(line.per_unit), line.per_unit_range()));
+        parameters.push(parameter("weight", "", Some(*weight), None));
+    }
     let law = format!("t = {}", growth.formula());
-    fit([growth.formula(), &law], extent, parameters, &line.quality, 1)
+    fit([growth.name(), &law], extent, parameters, &line.quality, 1)
 }

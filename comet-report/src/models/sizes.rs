@@ -2,8 +2,9 @@
 //! fits them.
 //!
 //! Two of the four are independent: n½ = t0 r∞ and π₀ = r∞ / n½ (PARKBENCH report, COMMS1), so they
-//! always stand together. The size is what an operation moves, where the point says so: then r∞ is
-//! the rate of all bytes, as COMMS3 wants it, and n½ is also given for the length of one message.
+//! always stand together, and where t0 is not positive none of them is published. The size is the
+//! number of bytes that an operation moves, where the point has it: then r∞ is the rate of all bytes,
+//! as COMMS3 wants it, and n½ is also given for the length of one message.
 
 use comet_stats::fit::{Line, Marks, Rules, Segment, Weights, breaks, segments, segments_at};
 
@@ -15,6 +16,9 @@ const LAW: &str = "t = t0 + n / r_inf";
 
 /// Start of the random numbers that the intervals of breakpoints are drawn with.
 const SEED: u64 = 1993;
+
+/// The largest share of a time that two clock readings may take without a warning.
+const MAX_CLOCK_SHARE: f64 = 0.01;
 
 /// The models of all sweeps over sizes.
 pub(super) fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
@@ -58,7 +62,19 @@ fn model(
         model.weights = "interval".into();
     }
     sweep.describe(&given, &mut model)?;
+    model.warnings.extend(clock_share(&points, axis, unit));
     Some(model)
+}
+
+/// The warning that two clock readings are a notable share of a time: the batches were short.
+fn clock_share(points: &[&Point], axis: &str, unit: &str) -> Option<String> {
+    let share = |point: &&Point| {
+        let share = point.quality.as_ref()?.overhead_ns.clock / (1e3 * time_us(point)?);
+        Some((share, number(point, axis)?))
+    };
+    let worst = points.iter().filter_map(share).max_by(|a, b| a.0.total_cmp(&b.0));
+    let (share, size) = worst.filter(|(share, _)| *share > MAX_CLOCK_SHARE)?;
+    Some(format!("clock_share: up to {:.0} % of a time (at {size} {unit})", 100.0 * share))
 }
 
 /// What sizes are counted in.
@@ -172,17 +188,24 @@ impl Sweep<'_> {
         fit([name, LAW], extent, self.parameters(line, starts_first), &line.quality, n_segments)
     }
 
-    /// The four together, never one alone. Only the smallest sizes have a startup time; further up
-    /// it is the intercept of a segment.
+    /// The four together; none of them without a startup time. A segment of larger sizes has an
+    /// intercept, which is no startup time and has no inverse.
     fn parameters(&self, line: &Line, is_startup: bool) -> Vec<Parameter> {
         let Scale { unit, axis_unit, factor, .. } = self.scale;
-        let t0 = if is_startup { "t0" } else { "intercept" };
+        let start = match is_startup {
+            true => parameter("t0", "us", line.startup(), line.t0_range()),
+            false => parameter("intercept", "us", Some(line.t0), line.intercept_range()),
+        };
+        let r_inf = line.r_inf().filter(|_| start.value.is_some());
         let mut parameters = vec![
-            parameter(t0, "us", line.startup(), line.t0_range()),
-            parameter("r_inf", self.scale.rate_unit(), line.r_inf(), line.r_inf_range()),
+            start,
+            parameter("r_inf", self.scale.rate_unit(), r_inf, r_inf.and(line.r_inf_range())),
             parameter("n_half", unit, line.n_half(), line.n_half_range()),
-            parameter("pi0", "kHz", line.pi_0().map(|x| 1e3 * x), scaled(line.pi_0_range(), 1e3)),
         ];
+        if is_startup {
+            let pi_0 = line.pi_0().map(|per_us| 1e3 * per_us);
+            parameters.push(parameter("pi0", "kHz", pi_0, scaled(line.pi_0_range(), 1e3)));
+        }
         if factor != 1.0 {
             let length = line.n_half().map(|n| n / factor);
             let range = scaled(line.n_half_range(), 1.0 / factor);

@@ -30,7 +30,7 @@ pub(super) fn groups<'a>(
 }
 
 /// `params` without those in `free`.
-pub(super) fn without(params: &Params, free: &[&str]) -> Params {
+pub(crate) fn without(params: &Params, free: &[&str]) -> Params {
     let is_fixed = |(name, _): &&(String, Param)| !free.contains(&name.as_str());
     Params(params.0.iter().filter(is_fixed).cloned().collect())
 }

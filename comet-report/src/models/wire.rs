@@ -31,7 +31,7 @@ pub(super) fn blank(
     }
 }
 
-/// A number with its interval; what is not finite is not known.
+/// A number with its interval; a number that is not finite is not known.
 pub(super) fn parameter(
     name: &str,
     unit: &str,
@@ -77,6 +77,13 @@ pub(super) fn fit(
     let [from, to] = extent;
     let quality = wire_quality(quality, quality.verdict(n_segments));
     Fit { name: name.into(), law: law.into(), from, to, parameters, quality }
+}
+
+/// The fit of a segment of larger sizes, whose time at size 0 is an intercept and no startup time.
+pub(super) fn with_intercept(mut fit: Fit) -> Fit {
+    let start = fit.parameters.iter_mut().filter(|parameter| parameter.name == "t0");
+    start.for_each(|parameter| parameter.name = "intercept".into());
+    fit
 }
 
 fn wire_quality(quality: &fit::Quality, verdict: fit::Verdict) -> FitQuality {

@@ -317,7 +317,7 @@ fn rates(content: &Content<'_>) -> String {
 }
 
 fn models(content: &Content<'_>) -> String {
-    if content.models.iter().all(Vec::is_empty) {
+    if content.models.is_empty() {
         return String::new();
     }
     "Lines are fitted robustly to relative errors; points with intervals weigh by them. Good: the \

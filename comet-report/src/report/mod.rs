@@ -22,8 +22,9 @@ mod summary;
 
 use html::{Html, element, section, tag};
 
+use crate::models::{self, Fitted};
 use crate::plot::{self, Figure};
-use crate::record::{EndStatus, Model, Point, Run};
+use crate::record::{EndStatus, Point, Run};
 use crate::runs::RunRecords;
 
 /// How the page looks, beside its figures.
@@ -39,8 +40,8 @@ struct Content<'a> {
     runs: &'a [RunRecords],
     /// What the runs are called, in their order.
     names: Vec<String>,
-    /// The models of each run.
-    models: Vec<Vec<Model>>,
+    /// The models of all runs, which the figures share.
+    models: Vec<Fitted>,
     figures: Vec<Figure>,
 }
 
@@ -81,12 +82,9 @@ pub fn report(runs: &[RunRecords], title: Option<&str>) -> String {
 
 impl<'a> Content<'a> {
     fn of(runs: &'a [RunRecords]) -> Self {
-        Self {
-            runs,
-            names: names(runs),
-            models: runs.iter().map(models).collect(),
-            figures: crate::figures::figures(runs),
-        }
+        let models = models::of_runs(runs);
+        let figures = crate::figures::with_models(runs, &models);
+        Self { runs, names: names(runs), models, figures }
     }
 
     /// All points, each with the number of its run.
@@ -111,14 +109,6 @@ impl<'a> Content<'a> {
         let run = (self.runs.len() > 1).then(|| Html::from(&self.names[index]));
         run.into_iter().chain(cells).collect()
     }
-}
-
-/// The models that `run` holds or, if it was killed before it wrote any, those of its points.
-fn models(run: &RunRecords) -> Vec<Model> {
-    if run.models.is_empty() {
-        return crate::models::models(&run.points.iter().collect::<Vec<_>>(), &[]);
-    }
-    run.models.clone()
 }
 
 /// What each run is called: by a label or the name of its file, and by its number of

@@ -5,7 +5,8 @@ use super::html::{Html, details, element, row, table, tag};
 use super::number::{NONE, Unit, counted, or_none, time};
 use super::{Content, Section};
 use crate::format::number;
-use crate::record::{Fit, Model, Param, Parameter, Params, Point, Verdict};
+use crate::models::quoted;
+use crate::record::{Fit, Model, Param, Parameter, Params, Point};
 use crate::words::bytes;
 
 /// Digits of a parameter, and of the ends of its interval.
@@ -36,8 +37,15 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "scaling",
         title: "Growth with the number of ranks",
-        explanation: "The laws that may describe it, each with its Akaike weight; none is to be \
-                      used beyond twice the largest number of ranks.",
+        explanation: "The laws that may describe it, each with its Akaike weight, or a constant \
+                      where no growth is seen; none is to be used beyond twice the largest number \
+                      of ranks.",
+    },
+    Kind {
+        name: "rates",
+        title: "Asymptotic rates and the number of ranks",
+        explanation: "The line over the largest sizes on each number of ranks P: r∞ as a function \
+                      of P.",
     },
     Kind {
         name: "loggp",
@@ -52,7 +60,8 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "intensity",
         title: "Computational intensity",
-        explanation: "How much work on each word it takes to reach half of the highest rate.",
+        explanation: "The operations for each word that reach half of the highest rate (f half), \
+                      4 f half, and the edges of regions with that intensity.",
     },
     Kind {
         name: "overlap",
@@ -74,26 +83,15 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
 
 /// The models of one kind, each with the number of its run.
 fn models<'c>(content: &'c Content<'_>, kind: &str) -> impl Iterator<Item = (usize, &'c Model)> {
-    let runs = content.models.iter().enumerate();
-    let all = runs.flat_map(|(index, models)| models.iter().map(move |model| (index, model)));
+    let all = content.models.iter().map(|fitted| (fitted.run, &fitted.model));
     all.filter(move |(_, model)| model.model == kind)
-}
-
-/// The fits that say most about the points of `model`: its first, or its segments where one law
-/// does not describe them.
-fn shown(model: &Model) -> Vec<&Fit> {
-    let first = model.fits.first();
-    if first.is_some_and(|fit| fit.quality.verdict == Verdict::Segment) {
-        return model.fits.iter().filter(|fit| fit.name == "segment").collect();
-    }
-    first.into_iter().collect()
 }
 
 /// Hockney's four parameters, a row for each sweep or each of its segments.
 fn lines(content: &Content<'_>) -> Html {
     let rows: Vec<Html> = models(content, "line")
         .flat_map(|(index, model)| {
-            let fits = shown(model).into_iter().enumerate();
+            let fits = quoted(model).into_iter().enumerate();
             fits.map(move |(number, fit)| {
                 row("td", content.cells(index, line(content, model, number, fit)))
             })
@@ -107,6 +105,7 @@ fn lines(content: &Content<'_>) -> Html {
         "Range",
         "t₀",
         "π₀",
+        "Intercept",
         "r∞",
         "n½",
         "Best rate",
@@ -114,30 +113,37 @@ fn lines(content: &Content<'_>) -> Html {
         "Fit",
     ]);
     let explanation = "The line t = t₀ + n / r∞ over message or vector lengths, with 95 % \
-                       intervals (k, M and G are powers of 1000); n½ = t₀ r∞ and π₀ = r∞ / n½, so two of the four are \
-                       independent. A sweep that one line does not describe has a row for each \
-                       segment.";
+                       intervals (k, M and G are powers of 1000); n½ = t₀ r∞ and π₀ = r∞ / n½, so \
+                       two of the four are independent. A sweep that one line does not describe \
+                       has a row for each segment; only the first has a startup time.";
     tag("p", explanation).with(table("wide", &heads, rows))
 }
 
 /// The cells of fit `number` of a sweep, of which only the first says whose it is.
 fn line(content: &Content<'_>, model: &Model, number: usize, fit: &Fit) -> Vec<Html> {
-    let named = |names: &[&str]| {
-        let found = fit.parameters.iter().find(|of| names.contains(&of.name.as_str()));
+    let named = |name: &str| {
+        let found = fit.parameters.iter().find(|of| of.name == name);
         found.map_or(NONE.into(), with_interval)
     };
     let best = model.marks.iter().find(|mark| mark.name == "best_rate").filter(|_| number == 0);
     vec![
         if number == 0 { sweep(content, model) } else { Html::new() },
         extent(model, fit).into(),
-        named(&["t0", "intercept"]),
-        named(&["pi0"]),
-        named(&["r_inf"]),
-        named(&["n_half"]),
+        named("t0"),
+        named("pi0"),
+        named("intercept"),
+        named("r_inf"),
+        named("n_half"),
         best.map_or(Html::new(), with_interval),
         worst(model, fit).into(),
-        verdict(fit),
+        verdict(fit).with(if number == 0 { warnings(model) } else { Html::new() }),
     ]
+}
+
+/// The warnings of `model`, in small letters.
+fn warnings(model: &Model) -> Html {
+    let warning = |text: &String| Html::from(" ").with(tag("small", text.as_str()));
+    model.warnings.iter().map(warning).collect()
 }
 
 /// The table of one other kind; nothing if there is no such model.
@@ -186,9 +192,11 @@ fn parameter_names<'m>(models: &[(usize, &'m Model)]) -> Vec<&'m str> {
 
 /// A row for each law of `model` that is worth one: of rivals all, of others those that hold.
 fn laws(content: &Content<'_>, model: &Model, names: &[&str]) -> Vec<Vec<Html>> {
-    let fits = if model.model == "scaling" { model.fits.iter().collect() } else { shown(model) };
+    let all = ["scaling", "rates"].contains(&model.model.as_str());
+    let fits = if all { model.fits.iter().collect() } else { quoted(model) };
     let cells = |fit: &Fit| {
-        let mut cells = vec![sweep(content, model), fit.law.as_str().into()];
+        let law = if model.model == "rates" { &fit.name } else { &fit.law };
+        let mut cells = vec![sweep(content, model), law.as_str().into()];
         cells.extend(values(&fit.parameters, names));
         cells.extend([worst(model, fit).into(), verdict(fit)]);
         cells

@@ -61,6 +61,17 @@ impl Line {
         Ok(Self { t0, per_unit, covariance: None, quality })
     }
 
+    /// The time that does not depend on the size: `per_unit` is 0.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are no points, or if a number has no weight.
+    pub fn fit_constant(points: &[(f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
+        let rows = vec![[1.0]; points.len()];
+        let Solution { coefficients: [t0], covariance, quality } = solve(&rows, points, weights)?;
+        let covariance = covariance.map(|[[variance]]| [[variance, 0.0], [0.0, 0.0]]);
+        Ok(Self { t0, per_unit: 0.0, covariance, quality })
+    }
+
     /// The line of times against the binary logarithm of the numbers of ranks, `(P, t)`; trees of
     /// messages take a time for each level.
     ///
@@ -80,7 +91,7 @@ impl Line {
     }
 
     /// The startup time; `None` if `t0` is not positive (`t0_nonpositive`): then the points say
-    /// nothing about it, and r∞ alone may be published.
+    /// nothing about it, and none of the four parameters may be published as those of the points.
     #[must_use]
     pub fn startup(&self) -> Option<f64> {
         (self.t0 > 0.0).then_some(self.t0)
@@ -138,6 +149,18 @@ impl Line {
     #[must_use]
     pub fn t0_range(&self) -> Option<Range> {
         Range::around_positive(self.startup()?, self.t0_error()?, self.quality.dof)
+    }
+
+    /// The range of `t0` as an intercept, which may be negative.
+    #[must_use]
+    pub fn intercept_range(&self) -> Option<Range> {
+        Range::around(self.t0, self.t0_error()?, self.quality.dof)
+    }
+
+    /// The range of `per_unit`, which may hold 0.
+    #[must_use]
+    pub fn per_unit_range(&self) -> Option<Range> {
+        Range::around(self.per_unit, self.per_unit_error()?, self.quality.dof)
     }
 
     /// The range of r∞; `None` if the time does not grow.

@@ -1,17 +1,17 @@
-//! How the time of an operation grows with the number of ranks: five candidates, each with its
-//! weight.
+//! Growth of the time of an operation with the number of ranks: five candidates, each with its
+//! weight, or none of them where the time does not depend on that number.
 //!
 //! Akaike's weights (Burnham and Anderson, Model Selection and Multimodel Inference, 2002, section
-//! 2.9) say how likely each is to predict best, and two that are as good are both shown. What
-//! crosses the size of a node is better fitted in two parts.
+//! 2.9) are the probabilities that a candidate predicts best; two that are as good are both shown.
+//! Times that cross the size of a node are better fitted in two parts.
 
 use super::{FitError, Line, Weights};
 
 /// Fewest numbers of ranks for a choice.
 const MIN_NUMBERS: usize = 4;
 
-/// How far beyond the largest and below the smallest number of ranks a law still speaks.
-const MAX_EXTRAPOLATION: f64 = 2.0;
+/// Growth over all numbers of ranks that is rounding, relative to the time.
+const ROUNDING: f64 = 1e-9;
 
 /// Parameters of each candidate.
 const N_PARAMETERS: usize = 2;
@@ -19,6 +19,8 @@ const N_PARAMETERS: usize = 2;
 /// A law of growth with the number of ranks `P`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
+    /// Nothing: the time is the same on all numbers of ranks.
+    None,
     /// `log2 P`: a tree, or dissemination, cut off between powers of two.
     Log2,
     /// `⌈log2 P⌉`: whole rounds.
@@ -32,14 +34,15 @@ pub enum Growth {
 }
 
 impl Growth {
-    /// All of them, the simplest of equals first.
+    /// The candidates, the simplest of equals first.
     pub const ALL: [Self; 5] =
         [Self::Log2, Self::CeilLog2, Self::Linear, Self::LinearLog2, Self::Sqrt];
 
-    /// Its formula.
+    /// The formula.
     #[must_use]
     pub fn formula(self) -> &'static str {
         match self {
+            Self::None => "a",
             Self::Log2 => "a + b log2 P",
             Self::CeilLog2 => "a + b ceil(log2 P)",
             Self::Linear => "a + b P",
@@ -48,9 +51,17 @@ impl Growth {
         }
     }
 
-    /// What `b` is multiplied with.
-    fn of(self, n_ranks: f64) -> f64 {
+    /// The name of the fit: the formula, or that there is no growth.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        if self == Self::None { "no growth with P" } else { self.formula() }
+    }
+
+    /// The factor of `b` on `n_ranks` ranks.
+    #[must_use]
+    pub fn of(self, n_ranks: f64) -> f64 {
         match self {
+            Self::None => 0.0,
             Self::Log2 => n_ranks.log2(),
             Self::CeilLog2 => n_ranks.log2().ceil(),
             Self::Linear => n_ranks,
@@ -67,17 +78,15 @@ pub struct Candidate {
     pub growth: Growth,
     /// Its `a` (`t0`) and `b` (`per_unit`).
     pub line: Line,
-    /// How likely it is to predict best among the five; their sum is 1.
+    /// The probability that it predicts best among the candidates; their sum is 1.
     pub weight: f64,
 }
 
-/// All candidates for one operation.
+/// The laws of growth of one operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
-    /// They, the best one first.
+    /// The candidates, the best one first; [`Growth::None`] alone if the best one does not grow.
     pub candidates: Vec<Candidate>,
-    smallest: f64,
-    largest: f64,
 }
 
 impl Scaling {
@@ -87,28 +96,37 @@ impl Scaling {
     /// [`FitError`] if there are fewer than four different numbers of ranks, or if a number is not
     /// positive.
     pub fn fit(points: &[(f64, f64)]) -> Result<Self, FitError> {
-        let numbers = numbers_of_ranks(points)?;
-        let fits = Growth::ALL.map(|growth| {
-            let pairs: Vec<_> = points.iter().map(|(p, t)| (growth.of(*p), *t)).collect();
-            Ok((growth, Line::fit(&pairs, Weights::Relative)?))
-        });
-        let fits = fits.into_iter().collect::<Result<Vec<_>, FitError>>()?;
-        let (smallest, largest) = (numbers[0], numbers[numbers.len() - 1]);
-        Ok(Self { candidates: weighted(fits), smallest, largest })
-    }
-
-    /// The time on `n_ranks` ranks by the best candidate; `None` beyond twice the largest number
-    /// and below half of the smallest that was measured.
-    #[must_use]
-    pub fn at(&self, n_ranks: f64) -> Option<f64> {
-        let reach = self.smallest / MAX_EXTRAPOLATION..=self.largest * MAX_EXTRAPOLATION;
-        let best = self.candidates.first()?;
-        reach.contains(&n_ranks).then(|| best.line.at(best.growth.of(n_ranks)))
+        require_numbers(points)?;
+        let fits = Growth::ALL.map(|growth| Ok((growth, line(growth, points)?)));
+        let candidates = weighted(fits.into_iter().collect::<Result<Vec<_>, FitError>>()?);
+        if grows(&candidates[0], points) {
+            return Ok(Self { candidates });
+        }
+        let line = Line::fit_constant(points, Weights::Relative)?;
+        Ok(Self { candidates: vec![Candidate { growth: Growth::None, line, weight: 1.0 }] })
     }
 }
 
-/// The different numbers of ranks, in ascending order.
-fn numbers_of_ranks(points: &[(f64, f64)]) -> Result<Vec<f64>, FitError> {
+/// The line over `growth`; the largest error stands at its number of ranks.
+fn line(growth: Growth, points: &[(f64, f64)]) -> Result<Line, FitError> {
+    let pairs: Vec<_> = points.iter().map(|(p, t)| (growth.of(*p), *t)).collect();
+    let mut line = Line::fit(&pairs, Weights::Relative)?;
+    let worst = points.iter().find(|(p, _)| growth.of(*p) == line.quality.max_at);
+    line.quality.max_at = worst.map_or(line.quality.max_at, |(p, _)| *p);
+    Ok(line)
+}
+
+/// Whether the growth is more than rounding, and its interval excludes 0.
+fn grows(best: &Candidate, points: &[(f64, f64)]) -> bool {
+    let of = |(p, _): &(f64, f64)| best.growth.of(*p);
+    let (low, high) = (points.iter().map(of).fold(f64::INFINITY, f64::min), points.iter().map(of));
+    let growth = best.line.per_unit * (high.fold(0.0, f64::max) - low);
+    let may_be_zero = best.line.per_unit_range().is_some_and(|range| range.contains(0.0));
+    growth.abs() > ROUNDING * best.line.at(low).abs() && !may_be_zero
+}
+
+/// Refuses points on too few different numbers of ranks.
+fn require_numbers(points: &[(f64, f64)]) -> Result<(), FitError> {
     let mut numbers = points
         .iter()
         .map(|(p, _)| super::positive("number of ranks", *p))
@@ -116,7 +134,7 @@ fn numbers_of_ranks(points: &[(f64, f64)]) -> Result<Vec<f64>, FitError> {
     numbers.sort_by(f64::total_cmp);
     numbers.dedup();
     if numbers.len() >= MIN_NUMBERS {
-        return Ok(numbers);
+        return Ok(());
     }
     let what = "numbers of ranks";
     Err(FitError::TooFew { what, found: numbers.len(), expected: MIN_NUMBERS })
@@ -168,15 +186,25 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_beyond_twice_what_was_measured() {
-        let found = Scaling::fit(&planted(Growth::Linear, &NUMBERS)).unwrap();
-        let check = |n_ranks: f64, expected: Option<f64>| {
-            assert_eq!(found.at(n_ranks).map(f64::round), expected, "{n_ranks} ranks");
+    fn times_that_do_not_depend_on_the_number_of_ranks_have_no_growth() {
+        let check = |times: [f64; 5]| {
+            let points: Vec<_> = NUMBERS.into_iter().zip(times).collect();
+            let found = Scaling::fit(&points).unwrap().candidates;
+            assert_eq!((found.len(), found[0].growth), (1, Growth::None), "{times:?}");
+            assert!((found[0].line.t0 / 84.0 - 1.0).abs() < 0.02, "{found:?}");
+            assert_eq!(found[0].line.per_unit, 0.0);
         };
-        check(64.0, Some(5.0 + 79.0 * 64.0));
-        check(1.0, Some(84.0));
-        check(65.0, None);
-        check(0.5, None);
+        check([84.0; 5]);
+        check([84.0, 84.000_000_000_001, 84.0, 83.999_999_999_999, 84.0]);
+        check([83.0, 85.0, 84.0, 85.0, 83.0]);
+    }
+
+    #[test]
+    fn the_largest_error_stands_at_its_number_of_ranks() {
+        let mut points = planted(Growth::Log2, &NUMBERS);
+        points[4].1 *= 1.05;
+        let found = Scaling::fit(&points).unwrap();
+        assert_eq!(found.candidates[0].line.quality.max_at, NUMBERS[4]);
     }
 
     #[test]

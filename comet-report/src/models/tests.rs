@@ -1,0 +1,238 @@
+//! Tests of all models together.
+
+use super::*;
+use crate::fixture;
+use crate::points::PointMaker;
+use crate::record::{Param, Params};
+
+/// A point of the kernel `comet/echo` with these parameters, and a median of `time_us`.
+fn point(params: &[(&str, u64)], time_us: f64) -> Point {
+    let mut points = PointMaker::new("id", &fixture::topology()).measured(&fixture::echo(8));
+    let mut point = points.remove(0);
+    let param = |(name, value): &(&str, u64)| ((*name).to_owned(), Param::Number(*value));
+    point.params = Params(params.iter().map(param).collect());
+    point.quoted_ns = Some(time_us * 1e3);
+    let length = params.iter().find(|(name, _)| *name == "length_bytes");
+    point.value.as_mut().unwrap().bytes_per_op = length.map(|(_, length)| *length);
+    point
+}
+
+/// An echo on the iPSC/860 by the formulas of the thesis, section 5.1, over one to three hops.
+pub(crate) fn thesis() -> Vec<Point> {
+    let sizes = [0, 8, 16, 50, 100, 128, 256, 1024, 4096, 16_384];
+    let time_us = |n: f64, h: f64| {
+        let (t0, per_byte) = if n <= 100.0 { (79.0, 0.63) } else { (156.0, 0.41) };
+        t0 + per_byte * n + 25.0 * (h - 1.0)
+    };
+    let of_hops = |hops: u64| {
+        sizes.map(|n| {
+            let params = [("hops", hops), ("length_bytes", n), ("procs", 8)];
+            point(&params, time_us(sweep::real(n), sweep::real(hops)))
+        })
+    };
+    [1, 2, 3].into_iter().flat_map(of_hops).collect()
+}
+
+fn made(points: &[Point], breakpoints: &[u64]) -> Vec<Model> {
+    models(&points.iter().collect::<Vec<_>>(), breakpoints)
+}
+
+/// The values of those parameters of fit `index` that have one.
+fn values(model: &Model, index: usize) -> Vec<f64> {
+    model.fits[index].parameters.iter().filter_map(|parameter| parameter.value).collect()
+}
+
+#[track_caller]
+fn assert_near(found: &[f64], expected: &[f64]) {
+    let is_near = |(found, expected): (&f64, &f64)| (found / expected - 1.0).abs() < 1e-6;
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    assert!(found.iter().zip(expected).all(is_near), "{found:?} is not {expected:?}");
+}
+
+#[test]
+fn the_sizes_of_each_distance_make_a_line_with_its_segments() {
+    let models = made(&thesis(), &[]);
+    let kinds: Vec<_> = models.iter().map(|model| &*model.model).collect();
+    assert_eq!(kinds, ["line", "line", "line", "hops"]);
+    let names: Vec<_> = models[0].fits.iter().map(|fit| &*fit.name).collect();
+    assert_eq!(names, ["line", "segment", "segment", "parkbench_ols"]);
+    assert_eq!(models[0].breakpoints[0].at, 100.0);
+    assert_near(&values(&models[0], 1), &[79.0, 1.0 / 0.63, 79.0 / 0.63, 1e3 / 79.0]);
+    assert_near(&values(&models[0], 2), &[156.0, 1.0 / 0.41, 156.0 / 0.41]);
+}
+
+#[test]
+fn a_segment_of_larger_sizes_has_an_intercept_and_no_startup_time() {
+    let mut all = made(&thesis(), &[]);
+    all.extend(made(&of_pairs(&[1, 2, 4, 8], 2500.0), &[1000]));
+    let segments = all.iter().map(|model| &model.fits);
+    let segments = segments.flatten().filter(|fit| fit.name == "segment");
+    let n_outer = segments.filter(|fit| fit.from > 0.0).inspect(|fit| {
+        let names: Vec<_> = fit.parameters.iter().map(|of| &*of.name).collect();
+        assert_eq!(names[0], "intercept");
+        assert!(!names.iter().any(|name| ["t0", "pi0"].contains(name)), "{names:?}");
+    });
+    assert!(n_outer.count() >= 5);
+}
+
+#[test]
+fn without_a_startup_time_none_of_the_four_is_published() {
+    // From 8 B on, 0.001 us a byte less 0.005 us: the line meets 0 before size 0.
+    let of_size = |n: u64| point(&[("length_bytes", n)], 0.001 * sweep::real(n) - 0.005);
+    let model = &made(&[8, 16, 64, 256, 1024].map(of_size), &[])[0];
+    assert!(model.warnings.iter().any(|warning| warning == "t0_nonpositive"));
+    for (index, fit) in model.fits.iter().enumerate() {
+        let names: Vec<_> = fit.parameters.iter().map(|of| &*of.name).collect();
+        assert_eq!(names, ["t0", "r_inf", "n_half", "pi0"]);
+        assert_eq!(values(model, index), [0.0; 0]);
+        assert!(fit.parameters.iter().all(|of| (of.low, of.high) == (None, None)));
+    }
+}
+
+#[test]
+fn a_rate_of_endless_messages_has_a_row_for_each_number_of_ranks() {
+    let of_ranks = |n_ranks: u64| {
+        [0, 8, 64, 512, 4096].map(|n| {
+            let params = [("length_bytes", n), ("n_ranks", n_ranks), ("procs", n_ranks)];
+            point(&params, 10.0 + sweep::real(n) / sweep::real(n_ranks))
+        })
+    };
+    let models = made(&[8, 2, 4].map(of_ranks).concat(), &[]);
+    let rates = models.iter().find(|model| model.model == "rates").unwrap();
+    let rows = rates.fits.iter().map(|fit| (&*fit.name, value(&fit.parameters, "r_inf")));
+    let rows: Vec<_> = rows.map(|(name, rate)| (name, rate.unwrap().round())).collect();
+    assert_eq!(rows, [("P=2", 2.0), ("P=4", 4.0), ("P=8", 8.0)]);
+    assert_eq!(rates.params, Params(Vec::new()));
+    let alone = made(&of_ranks(2), &[]);
+    assert!(alone.iter().all(|model| model.model != "rates"));
+}
+
+#[test]
+fn times_that_do_not_depend_on_the_number_of_ranks_have_one_row() {
+    let of_ranks = |n_ranks| point(&[("procs", n_ranks)], 156.0);
+    let model = &made(&[2, 4, 8, 16, 32].map(of_ranks), &[])[0];
+    let fits: Vec<_> = model.fits.iter().map(|fit| (&*fit.name, &*fit.law)).collect();
+    assert_eq!(fits, [("no growth with P", "t = a")]);
+    assert_near(&values(model, 0), &[156.0]);
+}
+
+#[test]
+fn short_batches_are_a_warning() {
+    let of_size = |n: u64| {
+        let mut point = point(&[("length_bytes", n)], 1.0 + sweep::real(n));
+        point.quality.as_mut().unwrap().overhead_ns.clock = 30.0;
+        point
+    };
+    let warnings = |sizes: [u64; 4]| made(&sizes.map(of_size), &[])[0].warnings.clone();
+    assert_eq!(warnings([0, 8, 16, 32]), ["clock_share: up to 3 % of a time (at 0 B)"]);
+    assert_eq!(warnings([2, 8, 16, 32]), [""; 0]);
+}
+
+#[test]
+fn breakpoints_of_the_user_cut_where_they_are() {
+    let model = &made(&thesis(), &[100])[0];
+    let names: Vec<_> = model.fits.iter().map(|fit| (&*fit.name, fit.from, fit.to)).collect();
+    let expected = [
+        ("line", 0.0, 16_384.0),
+        ("segment", 0.0, 100.0),
+        ("segment", 128.0, 16_384.0),
+        ("parkbench_ols", 0.0, 100.0),
+        ("parkbench_ols", 128.0, 16_384.0),
+    ];
+    assert_eq!(names, expected);
+    assert_near(&values(model, 3), &[79.0, 1.0 / 0.63, 79.0 / 0.63, 1e3 / 79.0]);
+    assert_eq!(model.breakpoints[0].low, None);
+}
+
+#[test]
+fn three_distances_tell_what_a_hop_costs() {
+    let mut points = thesis();
+    let models = made(&points, &[]);
+    let hops = models.iter().find(|model| model.model == "hops").unwrap();
+    assert_eq!((hops.fits[1].to, hops.fits[2].from), (100.0, 128.0));
+    assert_near(&values(hops, 1)[..3], &[79.0, 0.63, 25.0]);
+    assert_near(&values(hops, 2)[..3], &[156.0, 0.41, 25.0]);
+    points.retain(|point| sweep::number(point, "hops").unwrap() < 3);
+    assert!(made(&points, &[]).iter().all(|model| model.model == "line"));
+}
+
+#[test]
+fn a_rate_is_that_of_all_bytes_that_an_operation_moves() {
+    let of_size = |n: u64| {
+        let mut point = point(&[("length_bytes", n)], 10.0 + 0.5 * sweep::real(n));
+        point.value.as_mut().unwrap().bytes_per_op = Some(12 * n);
+        point
+    };
+    let model = &made(&[0, 8, 16, 32, 64].map(of_size), &[])[0];
+    assert_eq!((&*model.x, &*model.x_unit), ("bytes_per_op", "B"));
+    assert_near(&values(model, 0), &[10.0, 24.0, 240.0, 100.0, 20.0]);
+}
+
+#[test]
+fn four_numbers_of_ranks_tell_how_a_time_grows() {
+    let of_ranks = |(run, n_ranks): (usize, u64)| {
+        let time_us = 3.0 + 2.0 * sweep::real(n_ranks).log2();
+        let run_id = run.to_string();
+        Point { run_id, ..point(&[("procs", n_ranks)], time_us) }
+    };
+    let points: Vec<_> = [2, 4, 6, 16, 24].into_iter().enumerate().map(of_ranks).collect();
+    let models = made(&points, &[]);
+    assert_eq!((models.len(), &*models[0].fits[0].law), (1, "t = a + b log2 P"));
+    assert_near(&values(&models[0], 0)[..2], &[3.0, 2.0]);
+    let sum: f64 = (0..5).map(|index| values(&models[0], index)[2]).sum();
+    assert_near(&[sum], &[1.0]);
+    assert_eq!(made(&points[..3], &[]), []);
+}
+
+#[test]
+fn orders_tell_the_intensity_that_a_link_needs() {
+    // 100 Mflop/s without communication, half of it at 20 operations for each word.
+    let of_order = |order: u64| {
+        let rate = 100.0 / (1.0 + 20.0 / sweep::real(order));
+        let params = [("vector_length", 1000), ("order", order)];
+        point(&params, 2.0 * sweep::real(order) * 1000.0 / rate)
+    };
+    let mut points = [1, 2, 4, 8, 10].map(of_order);
+    let models = made(&points, &[]);
+    assert_eq!((models.len(), &*models[0].model), (1, "intensity"));
+    assert!(models[0].fits[0].law.contains("5 and 7 operations a point, two words a surface"));
+    assert_near(&values(&models[0], 0), &[100.0, 20.0, 80.0, 128.0, 960.0 / 7.0]);
+    // Without words that move between ranks, there is no intensity that pays for them.
+    points.iter_mut().for_each(|point| point.class = "compute".into());
+    assert_eq!(made(&points, &[]), []);
+}
+
+/// Round trips of so many pairs, each of 4 us and at 1000 MB/s, and all at `per_node` MB/s.
+fn of_pairs(numbers: &[u64], per_node: f64) -> Vec<Point> {
+    let of = |pairs: u64, n: u64| {
+        let rate = per_node.min(1000.0 * sweep::real(pairs));
+        let time_us = 2.0 * (4.0 + sweep::real(pairs * n) / rate);
+        point(&[("pairs", pairs), ("length_bytes", n)], time_us)
+    };
+    numbers.iter().flat_map(|k| [0, 1000, 10_000, 100_000].map(|n| of(*k, n))).collect()
+}
+
+#[test]
+fn pairs_tell_the_rate_that_they_share() {
+    let check = |per_node, expected: &[f64], warnings: &[&str]| {
+        let models = made(&of_pairs(&[1, 2, 4, 8], per_node), &[1000]);
+        let model = models.iter().find(|model| model.model == "max_rate").unwrap();
+        assert_near(&values(model, 0)[..expected.len()], expected);
+        assert_eq!(model.warnings, warnings);
+        assert_eq!(model.params, Params(Vec::new()));
+        let parts: Vec<_> = model.fits.iter().map(|fit| (&*fit.name, fit.to)).collect();
+        assert_eq!(parts, [("max_rate", 1e5), ("segment", 1000.0), ("segment", 1e5)]);
+    };
+    check(2500.0, &[4.0, 1000.0, 2500.0, 4.0], &[]);
+    check(1e9, &[4.0, 1000.0], &["no_shared_rate"]);
+    let alone = made(&of_pairs(&[1], 2500.0), &[]);
+    assert!(alone.iter().all(|model| model.model == "line"));
+}
+
+#[test]
+fn few_or_failed_points_make_no_model() {
+    let mut points = thesis();
+    assert_eq!(made(&points[..3], &[]), []);
+    points.iter_mut().for_each(|point| point.status = crate::record::PointStatus::Failed);
+    assert_eq!(made(&points, &[]), []);
+}
