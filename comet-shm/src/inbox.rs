@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use comet_core::matching::Matcher;
 use comet_core::transport::{Rank, Source, Status, Tag};
+use slab::Slab;
 
 use crate::baton::BatonEnd;
 use crate::failure::{is_out, outlast, poisoned};
@@ -16,7 +17,6 @@ use crate::reach::{Place, Reach};
 use crate::rendezvous::{Pieces, TOGETHER_BYTES};
 use crate::ring::Consumer;
 use crate::segment::Segment;
-use crate::slab::Slab;
 use crate::sync::{Ordering, fence};
 
 use pending::PendingRecv;
@@ -122,7 +122,7 @@ impl Inbox {
             rank,
             reach,
             matcher: Matcher::default(),
-            recvs: Slab::default(),
+            recvs: Slab::new(),
             inbound: batons.iter().enumerate().map(inbound).collect(),
             senders: Vec::new(),
             known: vec![0; batons.len().div_ceil(64)],
@@ -224,7 +224,7 @@ impl Inbox {
 
     /// Whether all of the message for `id` has arrived.
     pub(crate) fn recv_is_done(&self, id: RecvId) -> bool {
-        self.recvs.get(id).arrived.is_some()
+        self.recvs[id].arrived.is_some()
     }
 
     /// Forgets the receive `id`; says what arrived, if all of it has. After a failure the sender may
@@ -251,7 +251,7 @@ impl Inbox {
             self.recv_lent(id, from, lent, message.length_bytes);
             return;
         }
-        let recv = self.recvs.get_mut(id);
+        let recv = &mut self.recvs[id];
         self.unexpected_bytes -= message.length_bytes + UNEXPECTED_BYTES;
         recv.write(0, &message.data);
         if message.data.len() == message.length_bytes {
@@ -269,7 +269,7 @@ impl Inbox {
     /// which may then have pieces to finish.
     fn recv_lent(&mut self, id: RecvId, from: Rank, lent: (Place, Ticket), length_bytes: usize) {
         let (place, ticket) = lent;
-        let recv = self.recvs.get_mut(id);
+        let recv = &mut self.recvs[id];
         let rendezvous = self.inbound[from].ring.rendezvous(ticket);
         let is_worth_it = (TOGETHER_BYTES..=recv.capacity_bytes).contains(&length_bytes);
         let destination = self.reach.place_of(recv.buffer, length_bytes);
@@ -303,7 +303,7 @@ impl Inbox {
         }
         self.inbound[from].ring.rendezvous(ticket).finish(ticket.number);
         self.wakes.push(from);
-        self.recvs.get_mut(id).finish(from, length_bytes);
+        self.recvs[id].finish(from, length_bytes);
     }
 
     /// Whether the job has failed, so that senders may have taken back what was read just now.
@@ -479,7 +479,7 @@ impl Inbox {
             message.data.extend_from_slice(data);
             return;
         };
-        let recv = self.recvs.get_mut(id);
+        let recv = &mut self.recvs[id];
         recv.write(at, data);
         if is_complete {
             recv.finish(from, incoming.length_bytes);

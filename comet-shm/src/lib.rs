@@ -42,7 +42,6 @@ mod rendezvous;
 mod ring;
 #[cfg(not(loom))]
 mod segment;
-mod slab;
 mod sync;
 mod transport;
 mod wait;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use comet_core::transport::{Rank, Tag};
 use comet_core::waiting::Waiting;
+use slab::Slab;
 
 use crate::baton::BatonEnd;
 use crate::head::Ticket;
@@ -13,7 +14,6 @@ use crate::reach::{Place, Reach};
 use crate::rendezvous::Pieces;
 use crate::ring::{Producer, run_lines};
 use crate::segment::Segment;
-use crate::slab::Slab;
 
 /// Number of a send in flight.
 pub(crate) type SendId = usize;
@@ -77,7 +77,7 @@ impl Outbox {
         };
         Self {
             reach,
-            sends: Slab::default(),
+            sends: Slab::new(),
             outbound: batons.iter().enumerate().map(outbound).collect(),
             n_queued: 0,
             wakes: Vec::new(),
@@ -136,7 +136,7 @@ impl Outbox {
 
     /// Whether the message of `id` may be changed again.
     pub(crate) fn send_is_done(&mut self, id: SendId) -> bool {
-        let send = self.sends.get_mut(id);
+        let send = &mut self.sends[id];
         if let SendState::Lent(ticket) | SendState::Helped(ticket) = send.state
             && self.outbound[send.destination].ring.rendezvous(ticket).is_copied(ticket.number)
         {
@@ -152,7 +152,7 @@ impl Outbox {
         if self.send_is_done(id) {
             return;
         }
-        let send = self.sends.get_mut(id);
+        let send = &mut self.sends[id];
         let SendState::Lent(ticket) = send.state else { return };
         let rendezvous = self.outbound[send.destination].ring.rendezvous(ticket);
         let Some(place) = rendezvous.opened(ticket.number) else { return };
@@ -174,7 +174,7 @@ impl Outbox {
 
     /// What a rank that waits for the send `id` waits for.
     pub(crate) fn send_waiting(&self, id: SendId) -> Waiting {
-        let PendingSend { destination, tag, length_bytes, .. } = *self.sends.get(id);
+        let PendingSend { destination, tag, length_bytes, .. } = self.sends[id];
         Waiting::Send(destination, tag, length_bytes)
     }
 
@@ -188,7 +188,7 @@ impl Outbox {
         let outbound = &mut self.outbound[to];
         let mut wrote = false;
         while let Some(id) = outbound.queue.front().copied() {
-            let send = self.sends.get_mut(id);
+            let send = &mut self.sends[id];
             let before = send.state;
             let left_queue = push_send(&mut outbound.ring, send, self.reach);
             wrote |= send.state != before;

@@ -58,6 +58,11 @@ const CLOCKS: &[(&str, &[&str])] = &[
     ),
     ("clock_gettime", &["comet-mpi/", "comet-shm/"]),
 ];
+/// Words that open a question. A doc line names the item instead.
+const QUESTIONS: &[&str] =
+    &["What", "How", "Whether", "Who", "Whose", "Whom", "Those", "Where", "Why", "Which", "When"];
+/// The most doc lines that may open with one, in percent.
+const MAX_QUESTIONS_PERCENT: usize = 15;
 /// The most lines of code in one file.
 const MAX_LINES: usize = 500;
 
@@ -135,6 +140,27 @@ fn every_file_says_what_it_is_for() {
     for file in rust_files() {
         assert!(file.text.starts_with("//! "), "{} does not open with a comment", file.path);
     }
+}
+
+#[test]
+fn doc_lines_begin_with_what_the_item_is() {
+    let (mut n_lines, mut questions) = (0, Vec::new());
+    for file in rust_files() {
+        for (index, line) in file.text.lines().enumerate() {
+            let Some(doc) = doc_of(line).filter(|doc| !doc.is_empty()) else { continue };
+            n_lines += 1;
+            if QUESTIONS.contains(&words(doc).next().unwrap_or_default()) {
+                questions.push(format!("{}:{}: {doc}", file.path, index + 1));
+            }
+        }
+    }
+    let budget = n_lines * MAX_QUESTIONS_PERCENT / 100;
+    assert!(
+        questions.len() <= budget,
+        "{} of {n_lines} doc lines open with a question word, {budget} may:\n{}",
+        questions.len(),
+        questions.join("\n")
+    );
 }
 
 #[test]
@@ -325,6 +351,12 @@ fn string_bytes(rest: &str) -> usize {
         is_escaped = c == '\\' && !is_escaped;
     }
     rest.len()
+}
+
+/// The text of a line of documentation, if it is one.
+fn doc_of(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim)
 }
 
 fn words(line: &str) -> impl Iterator<Item = &str> {

@@ -7,11 +7,11 @@ use anyhow::Context as _;
 use clap::ValueEnum as _;
 use comet_report::figures::figures;
 use comet_report::plot::{self, Figure, Style};
+use strsim::levenshtein;
 
 use crate::cli::{PlotArgs, PlotFormat};
 use crate::command::files;
 use crate::exit;
-use crate::selection::n_edits;
 use crate::terminal;
 
 /// Folder of the figures where none is named.
@@ -107,7 +107,7 @@ fn unknown(name: &str, figures: &[Figure]) -> anyhow::Error {
     let lower = name.to_lowercase();
     let distance = |figure: &&Figure| {
         let contains = figure.id.contains(&lower);
-        if contains { 0 } else { n_edits(&lower, &figure.id) }
+        if contains { 0 } else { levenshtein(&lower, &figure.id) }
     };
     let mut near: Vec<&Figure> = figures.iter().collect();
     near.sort_by_key(distance);
