@@ -249,7 +249,7 @@ pub enum KernelError {
 }
 
 impl KernelError {
-    /// The transport lacks `needs` (see [`capability`](crate::capability)).
+    /// The transport lacks `needs`; the case is skipped with that reason.
     #[must_use]
     pub fn unsupported(needs: &'static str) -> Self {
         Self::Unsupported { needs }

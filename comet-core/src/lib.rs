@@ -31,7 +31,6 @@
 #![forbid(unsafe_code)]
 
 pub mod calibration;
-pub mod capability;
 pub mod collective;
 pub mod conformance;
 pub mod context;

@@ -9,12 +9,11 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::capability::Never;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport, require_rank,
+    ClockInfo, Lease, Pending, Rank, RawTransport, Source, Status, Tag, Transport, require_rank,
     require_source,
 };
 
@@ -59,6 +58,10 @@ pub struct Local {
     delivered: RefCell<HashMap<RecvId, Message>>,
     next_id: Cell<RecvId>,
 }
+
+/// A send, which is over as soon as it was started.
+#[derive(Debug)]
+pub struct LocalSend;
 
 /// A receive in flight: its message is copied when it is finished.
 #[derive(Debug)]
@@ -169,13 +172,18 @@ impl Local {
         }
     }
 
-    /// Waits until the receive `id` has its message.
-    fn await_message(&self, id: RecvId) -> Option<Message> {
+    /// Waits until `look` finds something among the messages that were delivered; `None` if it has
+    /// not within [`PATIENCE`].
+    fn await_delivery<R>(
+        &self,
+        look: impl Fn(&mut HashMap<RecvId, Message>) -> Option<R>,
+    ) -> Option<R> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             self.progress();
-            if let Some(message) = self.delivered.borrow_mut().remove(&id) {
-                return Some(message);
+            let found = look(&mut self.delivered.borrow_mut());
+            if found.is_some() {
+                return found;
             }
             let inbox = self.lock_inbox(self.rank);
             let left = deadline.saturating_duration_since(Instant::now());
@@ -190,8 +198,56 @@ impl Local {
     }
 }
 
+impl Pending<Local> for LocalSend {
+    type Out = ();
+
+    fn poll(&mut self, _t: &Local) -> bool {
+        true
+    }
+
+    fn finish(self, _t: &Local) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<'env> Pending<Local> for LocalRecv<'env> {
+    type Out = (Status, &'env mut [u8]);
+
+    fn poll(&mut self, t: &Local) -> bool {
+        t.progress();
+        t.delivered.borrow().contains_key(&self.id)
+    }
+
+    fn finish(self, t: &Local) -> Result<Self::Out> {
+        let Self { id, source, tag, buffer } = self;
+        let message = t.await_delivery(|delivered| delivered.remove(&id)).ok_or_else(|| {
+            let text = format!("no message arrived within {} s", PATIENCE.as_secs());
+            let error = TransportError::new(TransportErrorKind::TimedOut, text);
+            error.on_rank(t.rank).with_peer(source, tag)
+        })?;
+        let (found_bytes, capacity_bytes) = (message.bytes.len(), buffer.len());
+        let n = found_bytes.min(capacity_bytes);
+        buffer[..n].copy_from_slice(&message.bytes[..n]);
+        if found_bytes > capacity_bytes {
+            let error = TransportError::truncated(message.source, tag, found_bytes, capacity_bytes);
+            return Err(error.on_rank(t.rank));
+        }
+        Ok((Status { source: message.source, tag, length_bytes: found_bytes }, buffer))
+    }
+
+    fn wait_any(t: &Local, ops: &mut [Option<Self>]) -> Option<usize> {
+        let first = ops.iter().position(Option::is_some)?;
+        let ended = t.await_delivery(|delivered| {
+            let is_there = |op: &LocalRecv<'_>| delivered.contains_key(&op.id);
+            ops.iter().position(|op| op.as_ref().is_some_and(is_there))
+        });
+        // After too long a wait `finish` returns the error.
+        ended.or(Some(first))
+    }
+}
+
 impl RawTransport for Local {
-    type SendOp<'env> = ();
+    type SendOp<'env> = LocalSend;
     type RecvOp<'env> = LocalRecv<'env>;
 
     fn start_send(
@@ -200,7 +256,7 @@ impl RawTransport for Local {
         destination: Rank,
         tag: Tag,
         message: &[u8],
-    ) -> Result<()> {
+    ) -> Result<LocalSend> {
         require_rank(self, destination)?;
         let mut bytes = message.to_vec();
         if self.shared.corrupt
@@ -211,7 +267,7 @@ impl RawTransport for Local {
         }
         self.lock_inbox(destination).push_back(Message { source: self.rank, tag, bytes });
         self.shared.inboxes[destination].arrived.notify_one();
-        Ok(())
+        Ok(LocalSend)
     }
 
     fn start_recv<'env>(
@@ -232,36 +288,6 @@ impl RawTransport for Local {
         Ok(LocalRecv { id, source, tag, buffer })
     }
 
-    fn poll_send(&self, _op: &mut ()) -> bool {
-        true
-    }
-
-    fn poll_recv(&self, op: &mut LocalRecv<'_>) -> bool {
-        self.progress();
-        self.delivered.borrow().contains_key(&op.id)
-    }
-
-    fn finish_send(&self, _op: ()) -> Result<()> {
-        Ok(())
-    }
-
-    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
-        let LocalRecv { id, source, tag, buffer } = op;
-        let Some(message) = self.await_message(id) else {
-            let text = format!("no message arrived within {} s", PATIENCE.as_secs());
-            let error = TransportError::new(TransportErrorKind::TimedOut, text);
-            return (Err(error.on_rank(self.rank).with_peer(source, tag)), buffer);
-        };
-        let (found_bytes, capacity_bytes) = (message.bytes.len(), buffer.len());
-        let n = found_bytes.min(capacity_bytes);
-        buffer[..n].copy_from_slice(&message.bytes[..n]);
-        if found_bytes > capacity_bytes {
-            let error = TransportError::truncated(message.source, tag, found_bytes, capacity_bytes);
-            return (Err(error.on_rank(self.rank)), buffer);
-        }
-        (Ok(Status { source: message.source, tag, length_bytes: found_bytes }), buffer)
-    }
-
     fn fail_job(&self, _reason: &str) -> ! {
         std::process::abort()
     }
@@ -269,10 +295,6 @@ impl RawTransport for Local {
 
 impl Transport for Local {
     type Buffer = LocalBuffer;
-    type OneSided = Never;
-    type ParallelFile = Never;
-    type Layouts = Never;
-    type Groups = Never;
 
     fn rank(&self) -> Rank {
         self.rank

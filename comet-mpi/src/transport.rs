@@ -1,16 +1,16 @@
 //! The transport of one rank: each call is one call of MPI.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use comet_core::capability::Never;
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
+    ClockInfo, Lease, Pending, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
     require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
@@ -21,7 +21,8 @@ use crate::domain;
 use crate::guard::{JobFailure, Vitals};
 use crate::job::Job;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, Outcome, Receiving, Sending,
+    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiStatus, Operation, Outcome, Receiving,
+    Request, Sending, Set, has_been_waited_for,
 };
 
 /// The clock of all ranks, as in the record.
@@ -34,6 +35,31 @@ const ALLOWANCE: u64 = 4;
 const AWAKE_FOR: Duration = Duration::from_micros(100);
 const NAP: Duration = Duration::from_millis(1);
 
+/// The methods of [`Pending`] for sets, each one call of the library.
+macro_rules! native_sets {
+    () => {
+        fn wait_all(t: &Mpi, ops: &mut [Option<Self>]) {
+            let Some(waiting) = ops.iter().flatten().map(Self::waiting).next() else { return };
+            t.waiting(waiting, || t.set.borrow_mut().wait_all(ops));
+        }
+
+        fn wait_any(t: &Mpi, ops: &mut [Option<Self>]) -> Option<usize> {
+            let waiting = ops.iter().flatten().map(Self::waiting).next()?;
+            t.waiting(waiting, || t.set.borrow_mut().wait_any(ops))
+        }
+
+        fn wait_some(t: &Mpi, ops: &mut [Option<Self>], mut ended: impl FnMut(usize, Self)) {
+            let Some(waiting) = ops.iter().flatten().map(Self::waiting).next() else { return };
+            t.waiting(waiting, || t.set.borrow_mut().wait_some(ops));
+            for (index, slot) in ops.iter_mut().enumerate() {
+                if has_been_waited_for(slot) {
+                    slot.take().into_iter().for_each(|op| ended(index, op));
+                }
+            }
+        }
+    };
+}
+
 /// One rank of the MPI transport; made by [`Job::run`].
 pub struct Mpi {
     comm: Rc<Comm>,
@@ -44,6 +70,8 @@ pub struct Mpi {
     clock_domain: u64,
     vitals: Arc<Vitals>,
     guard: Thread,
+    /// The arrays of calls that wait for sets of operations.
+    set: RefCell<Set>,
 }
 
 /// A send in flight.
@@ -89,6 +117,7 @@ impl Mpi {
             clock_domain: domain::of_clock(CLOCK, job.rank()),
             vitals: Arc::clone(vitals),
             guard: guard.clone(),
+            set: RefCell::default(),
         }
     }
 
@@ -154,6 +183,75 @@ impl Mpi {
     }
 }
 
+impl Operation for MpiSend<'_> {
+    fn request(&mut self) -> &mut Request {
+        self.sending.request()
+    }
+
+    fn keep(&mut self, status: MpiStatus) {
+        self.sending.keep(status);
+    }
+}
+
+impl Operation for MpiRecv<'_> {
+    fn request(&mut self) -> &mut Request {
+        self.receiving.request()
+    }
+
+    fn keep(&mut self, status: MpiStatus) {
+        self.receiving.keep(status);
+    }
+}
+
+impl Pending<Mpi> for MpiSend<'_> {
+    type Out = ();
+
+    #[inline]
+    fn poll(&mut self, _t: &Mpi) -> bool {
+        self.sending.has_ended()
+    }
+
+    #[inline]
+    fn finish(self, t: &Mpi) -> Result<()> {
+        let Self { sending, waiting } = self;
+        t.waiting(waiting, || sending.wait()).map_err(|failure| t.error(failure))
+    }
+
+    native_sets!();
+}
+
+impl<'env> Pending<Mpi> for MpiRecv<'env> {
+    type Out = (Status, &'env mut [u8]);
+
+    #[inline]
+    fn poll(&mut self, _t: &Mpi) -> bool {
+        self.receiving.has_ended()
+    }
+
+    #[inline]
+    fn finish(self, t: &Mpi) -> Result<Self::Out> {
+        let waiting = self.waiting();
+        let Self { receiving, source, .. } = self;
+        let (arrived, buffer) = t.waiting(waiting, || receiving.wait(&t.comm));
+        let status = t.received(arrived, source, buffer.len())?;
+        Ok((status, buffer))
+    }
+
+    native_sets!();
+}
+
+impl MpiSend<'_> {
+    fn waiting(&self) -> Waiting {
+        self.waiting
+    }
+}
+
+impl MpiRecv<'_> {
+    fn waiting(&self) -> Waiting {
+        Waiting::Recv(self.source, self.tag, self.receiving.capacity_bytes())
+    }
+}
+
 impl RawTransport for Mpi {
     type SendOp<'env> = MpiSend<'env>;
     type RecvOp<'env> = MpiRecv<'env>;
@@ -185,30 +283,6 @@ impl RawTransport for Mpi {
         Ok(MpiRecv { receiving: receiving.map_err(|failure| self.error(failure))?, source, tag })
     }
 
-    #[inline]
-    fn poll_send(&self, op: &mut MpiSend<'_>) -> bool {
-        op.sending.has_ended()
-    }
-
-    #[inline]
-    fn poll_recv(&self, op: &mut MpiRecv<'_>) -> bool {
-        op.receiving.has_ended()
-    }
-
-    #[inline]
-    fn finish_send(&self, op: MpiSend<'_>) -> Result<()> {
-        let MpiSend { sending, waiting } = op;
-        self.waiting(waiting, || sending.wait()).map_err(|failure| self.error(failure))
-    }
-
-    #[inline]
-    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
-        let MpiRecv { receiving, source, tag } = op;
-        let waiting = Waiting::Recv(source, tag, receiving.capacity_bytes());
-        let (arrived, buffer) = self.waiting(waiting, || receiving.wait(&self.comm));
-        (self.received(arrived, source, buffer.len()), buffer)
-    }
-
     fn fail_job(&self, reason: &str) -> ! {
         let (rank, n_ranks) = (self.rank, self.topology.n_ranks());
         let during = self.vitals.during();
@@ -220,10 +294,6 @@ impl RawTransport for Mpi {
 
 impl Transport for Mpi {
     type Buffer = MpiBuffer;
-    type OneSided = Never;
-    type ParallelFile = Never;
-    type Layouts = Never;
-    type Groups = Never;
 
     #[inline]
     fn rank(&self) -> Rank {

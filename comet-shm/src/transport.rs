@@ -6,12 +6,11 @@ use std::rc::Rc;
 use std::slice;
 use std::time::Duration;
 
-use comet_core::capability::Never;
 use comet_core::error::{Result, TransportError};
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport, Usage, require_rank,
-    require_source,
+    ClockInfo, Lease, Pending, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
+    require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -187,6 +186,83 @@ impl Shm {
     }
 }
 
+impl Pending<Shm> for ShmSend {
+    type Out = ();
+
+    fn poll(&mut self, t: &Shm) -> bool {
+        self.0.is_none_or(|id| t.poll(|endpoint| endpoint.outbox.send_is_done(id)))
+    }
+
+    fn finish(self, t: &Shm) -> Result<()> {
+        let Some(id) = self.0 else { return Ok(()) };
+        if t.engine.waiter.is_dead() {
+            return t.engine.waiter.check_job();
+        }
+        let endpoint = &t.engine.endpoint;
+        let waiting = || endpoint.borrow().outbox.send_waiting(id);
+        t.engine.until_sent(waiting, || {
+            let outbox = &mut endpoint.borrow_mut().outbox;
+            outbox.help(id);
+            outbox.send_is_done(id)
+        })?;
+        endpoint.borrow_mut().outbox.end_send(id);
+        Ok(())
+    }
+
+    fn wait_any(t: &Shm, ops: &mut [Option<Self>]) -> Option<usize> {
+        let endpoint = &t.engine.endpoint;
+        let some = |op: &Option<Self>| op.as_ref().map(|op| op.0);
+        let is_done = |id: Option<SendId>| {
+            let outbox = &mut endpoint.borrow_mut().outbox;
+            id.is_none_or(|id| {
+                outbox.help(id);
+                outbox.send_is_done(id)
+            })
+        };
+        let ended = || ops.iter().position(|op| some(op).is_some_and(is_done));
+        let first = ops.iter().position(Option::is_some)?;
+        let Some(id) = some(&ops[first]).flatten() else { return Some(first) };
+        if t.engine.waiter.is_dead() {
+            return Some(first);
+        }
+        let waiting = || endpoint.borrow().outbox.send_waiting(id);
+        // A failed job has ended every operation, and `finish` returns its error.
+        t.engine.until_sent(waiting, || ended().is_some()).ok();
+        ended().or(Some(first))
+    }
+}
+
+impl<'env> Pending<Shm> for ShmRecv<'env> {
+    type Out = (Status, &'env mut [u8]);
+
+    fn poll(&mut self, t: &Shm) -> bool {
+        t.poll(|endpoint| endpoint.inbox.recv_is_done(self.id))
+    }
+
+    fn finish(self, t: &Shm) -> Result<Self::Out> {
+        let status = t.await_recv(&self)?;
+        // SAFETY: pointer and length are those of the slice that `start_recv` took for 'env, and
+        // the operation, the only one to use them, is over.
+        let buffer = unsafe { slice::from_raw_parts_mut(self.buffer, self.capacity_bytes) };
+        Ok((status, buffer))
+    }
+
+    fn wait_any(t: &Shm, ops: &mut [Option<Self>]) -> Option<usize> {
+        let ended =
+            || ops.iter().position(|op| op.as_ref().is_some_and(|op| t.recv_is_done(op.id)));
+        let first = ops.iter().position(Option::is_some)?;
+        let Some(op) = &ops[first] else { return None };
+        if t.engine.waiter.is_dead() {
+            return Some(first);
+        }
+        // Any rank may end the wait, since the receives may be from several.
+        let waiting = || Waiting::Recv(Source::Any, op.tag, op.capacity_bytes);
+        // A failed job has ended every operation, and `finish` returns its error.
+        t.engine.until(waiting, || ended().is_some()).ok();
+        ended().or(Some(first))
+    }
+}
+
 impl RawTransport for Shm {
     type SendOp<'env> = ShmSend;
     type RecvOp<'env> = ShmRecv<'env>;
@@ -238,38 +314,6 @@ impl RawTransport for Shm {
         Ok(ShmRecv { id, source, tag, buffer: start, capacity_bytes, borrow })
     }
 
-    fn poll_send(&self, op: &mut ShmSend) -> bool {
-        op.0.is_none_or(|id| self.poll(|endpoint| endpoint.outbox.send_is_done(id)))
-    }
-
-    fn poll_recv(&self, op: &mut ShmRecv<'_>) -> bool {
-        self.poll(|endpoint| endpoint.inbox.recv_is_done(op.id))
-    }
-
-    fn finish_send(&self, op: ShmSend) -> Result<()> {
-        let Some(id) = op.0 else { return Ok(()) };
-        if self.engine.waiter.is_dead() {
-            return self.engine.waiter.check_job();
-        }
-        let endpoint = &self.engine.endpoint;
-        let waiting = || endpoint.borrow().outbox.send_waiting(id);
-        self.engine.until_sent(waiting, || {
-            let outbox = &mut endpoint.borrow_mut().outbox;
-            outbox.help(id);
-            outbox.send_is_done(id)
-        })?;
-        endpoint.borrow_mut().outbox.end_send(id);
-        Ok(())
-    }
-
-    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
-        let result = self.await_recv(&op);
-        // SAFETY: pointer and length are those of the slice that `start_recv` took for 'env, and
-        // the operation, the only one to use them, is over.
-        let buffer = unsafe { slice::from_raw_parts_mut(op.buffer, op.capacity_bytes) };
-        (result, buffer)
-    }
-
     fn fail_job(&self, reason: &str) -> ! {
         end_job(self.segment, self.rank, Cause::GaveUp, reason);
         // Without unwinding: no destructor may run on buffers that are still in use.
@@ -279,10 +323,6 @@ impl RawTransport for Shm {
 
 impl Transport for Shm {
     type Buffer = ShmBuffer;
-    type OneSided = Never;
-    type ParallelFile = Never;
-    type Layouts = Never;
-    type Groups = Never;
 
     #[inline]
     fn rank(&self) -> Rank {

@@ -5,13 +5,12 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use comet_core::capability::Never;
 use comet_core::collective;
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Work,
+    ClockInfo, Lease, Pending, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Work,
     require_rank, require_source,
 };
 
@@ -258,6 +257,46 @@ impl Sim {
     }
 }
 
+impl Pending<Sim> for SimSend {
+    type Out = ();
+
+    fn poll(&mut self, t: &Sim) -> bool {
+        t.note_site(Location::caller());
+        let Some(id) = self.send else { return true };
+        if !t.poll(Poll::Send(id)) {
+            return true;
+        }
+        let engine = t.engine.borrow();
+        engine.sends[id as usize].done_ps.is_some_and(|ps| ps <= engine.ranks[t.rank].clock_ps)
+    }
+
+    fn finish(self, t: &Sim) -> Result<()> {
+        t.note_site(Location::caller());
+        t.pay(|node| node.wait_ps);
+        t.finish(self.send)
+    }
+}
+
+impl<'env> Pending<Sim> for SimRecv<'env> {
+    type Out = (Status, &'env mut [u8]);
+
+    fn poll(&mut self, t: &Sim) -> bool {
+        t.note_site(Location::caller());
+        if !t.poll(Poll::Receive(self.id)) {
+            return true;
+        }
+        let engine = t.engine.borrow();
+        engine.arrival_ps(self.id).is_some_and(|ps| ps <= engine.ranks[t.rank].clock_ps)
+    }
+
+    fn finish(self, t: &Sim) -> Result<Self::Out> {
+        t.note_site(Location::caller());
+        t.pay(|node| node.wait_ps);
+        let status = t.take(self.id, self.buffer)?;
+        Ok((status, self.buffer))
+    }
+}
+
 impl RawTransport for Sim {
     type SendOp<'env> = SimSend;
     type RecvOp<'env> = SimRecv<'env>;
@@ -285,37 +324,6 @@ impl RawTransport for Sim {
         Ok(SimRecv { id: self.post(source, tag, buffer.len())?, buffer })
     }
 
-    fn poll_send(&self, op: &mut SimSend) -> bool {
-        self.note_site(Location::caller());
-        let Some(id) = op.send else { return true };
-        if !self.poll(Poll::Send(id)) {
-            return true;
-        }
-        let engine = self.engine.borrow();
-        engine.sends[id as usize].done_ps.is_some_and(|ps| ps <= engine.ranks[self.rank].clock_ps)
-    }
-
-    fn poll_recv(&self, op: &mut SimRecv<'_>) -> bool {
-        self.note_site(Location::caller());
-        if !self.poll(Poll::Receive(op.id)) {
-            return true;
-        }
-        let engine = self.engine.borrow();
-        engine.arrival_ps(op.id).is_some_and(|ps| ps <= engine.ranks[self.rank].clock_ps)
-    }
-
-    fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()> {
-        self.note_site(Location::caller());
-        self.pay(|node| node.wait_ps);
-        self.finish(op.send)
-    }
-
-    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
-        self.note_site(Location::caller());
-        self.pay(|node| node.wait_ps);
-        (self.take(op.id, op.buffer), op.buffer)
-    }
-
     fn fail_job(&self, reason: &str) -> ! {
         let mut engine = self.engine.borrow_mut();
         let message = stuck::gave_up(&engine, self.rank, reason);
@@ -327,10 +335,6 @@ impl RawTransport for Sim {
 
 impl Transport for Sim {
     type Buffer = LocalBuffer;
-    type OneSided = Never;
-    type ParallelFile = Never;
-    type Layouts = Never;
-    type Groups = Never;
 
     fn rank(&self) -> Rank {
         self.rank

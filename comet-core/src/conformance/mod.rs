@@ -6,6 +6,7 @@
 //!                               │       matching        tags, sources, unexpected messages, probe
 //!                               │       errors          truncation, arguments out of range
 //!                               │       unblocked       requests in flight
+//!                               │       sets            all, any and some of many requests
 //!                               │       collective      barrier, broadcast, global sum
 //!                               │       local_side      message buffers, clock, topology
 //!                               ▼
@@ -22,6 +23,7 @@ mod errors;
 mod local_side;
 mod matching;
 mod point_to_point;
+mod sets;
 mod toolkit;
 mod unblocked;
 
@@ -63,6 +65,7 @@ pub fn checks<T: Transport>() -> Vec<Check<T>> {
         matching::checks(),
         errors::checks(),
         unblocked::checks(),
+        sets::checks(),
         collective::checks(),
     ]
     .into_iter()

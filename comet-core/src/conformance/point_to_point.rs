@@ -6,7 +6,7 @@ use super::toolkit::{
     messages, next, post_receives, previous, receive, round_the_ring, start_sends, while_sending,
 };
 use crate::error::Result;
-use crate::transport::{SendRequest, Tag, Transport};
+use crate::transport::{Request, Tag, Transport};
 
 /// Longer than what any transport keeps between two ranks, in bytes.
 const LONG_BYTES: usize = 4 * 1024 * 1024 + 3;
@@ -145,7 +145,7 @@ fn a_rank_receives_from_itself_what_it_has_asked_for<T: Transport>(t: &T) -> Out
                 let receives = post_receives(s, &envelopes, &mut buffers)?;
                 let sends = start_sends(s, &envelopes, &messages)?;
                 receives.into_iter().try_for_each(|request| finish(found, &envelope, request))?;
-                sends.into_iter().try_for_each(SendRequest::wait)
+                sends.into_iter().try_for_each(Request::wait)
             })?;
         }
         Ok(())

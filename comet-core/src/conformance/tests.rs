@@ -57,11 +57,11 @@ impl Twist for Flaw {
         is_complete || self.has(Fault::TestsAreAlwaysTrue)
     }
 
-    fn received(&self, result: Result<Status>, buffer: &[u8]) -> Result<Status> {
+    fn received(&self, result: Result<Status>, capacity_bytes: usize) -> Result<Status> {
         match result {
             Err(error) if error.is_truncated() && self.has(Fault::TruncationGoesUnnoticed) => {
                 let tag = error.tag().unwrap();
-                Ok(Status { source: 0, tag, length_bytes: buffer.len() })
+                Ok(Status { source: 0, tag, length_bytes: capacity_bytes })
             }
             Ok(status) if self.has(Fault::ReceivesReportAWrongSource) => {
                 Ok(Status { source: status.source ^ 1, ..status })

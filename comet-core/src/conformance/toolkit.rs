@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 
 use crate::error::{Result, TransportError};
 use crate::pattern;
-use crate::transport::{Rank, RecvRequest, Scope, SendRequest, Source, Status, Tag, Transport};
+use crate::transport::{Rank, Request, Scope, Source, Status, Tag, Transport};
 
 /// What a check returns: its first problem in one sentence.
 pub(super) type Outcome = Result<(), String>;
@@ -251,7 +251,7 @@ pub(super) fn while_sending<T: Transport>(
     t.scope(|s| {
         let sends = start_sends(s, outgoing, &messages)?;
         meanwhile()?;
-        sends.into_iter().try_for_each(SendRequest::wait)
+        sends.into_iter().try_for_each(Request::wait)
     })
 }
 
@@ -282,7 +282,7 @@ pub(super) fn start_sends<'scope, 'env, T: Transport>(
     s: &'scope Scope<'scope, 'env, T>,
     outgoing: &[Envelope],
     messages: &'scope [Memory<T>],
-) -> Result<Vec<SendRequest<'scope, 'env, T>>> {
+) -> Result<Vec<Request<'scope, 'env, T, T::SendOp<'scope>>>> {
     let pairs = outgoing.iter().zip(messages);
     pairs.map(|(to, message)| s.unblocked_send(to.destination, to.tag, message)).collect()
 }
@@ -292,16 +292,16 @@ pub(super) fn post_receives<'scope, 'env, T: Transport>(
     s: &'scope Scope<'scope, 'env, T>,
     incoming: &[Envelope],
     buffers: &'scope mut [Memory<T>],
-) -> Result<Vec<RecvRequest<'scope, 'env, T>>> {
+) -> Result<Vec<Request<'scope, 'env, T, T::RecvOp<'scope>>>> {
     let pairs = incoming.iter().zip(buffers);
     pairs.map(|(from, buffer)| s.unblocked_recv(from.from(), from.tag, buffer)).collect()
 }
 
 /// Waits for the receive of `envelope`, and checks it.
-pub(super) fn finish<T: Transport>(
+pub(super) fn finish<'scope, T: Transport>(
     found: &mut Problems,
     envelope: &Envelope,
-    request: RecvRequest<'_, '_, T>,
+    request: Request<'scope, '_, T, T::RecvOp<'scope>>,
 ) -> Result<()> {
     match request.wait() {
         Ok((status, buffer)) => found.require_arrival(envelope, Ok(status), buffer),

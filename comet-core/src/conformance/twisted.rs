@@ -2,11 +2,12 @@
 
 use std::fmt::Debug;
 
-use crate::capability::Never;
 use crate::error::Result;
-use crate::local::{Local, LocalBuffer};
+use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend};
 use crate::topology::Topology;
-use crate::transport::{ClockInfo, Lease, Rank, RawTransport, Source, Status, Tag, Transport};
+use crate::transport::{
+    ClockInfo, Lease, Pending, Rank, RawTransport, Source, Status, Tag, Transport,
+};
 
 /// What differs from the local transport; the rest is that of `inner`.
 pub(crate) trait Twist: Debug {
@@ -14,7 +15,7 @@ pub(crate) trait Twist: Debug {
         is_complete
     }
 
-    fn received(&self, result: Result<Status>, _buffer: &[u8]) -> Result<Status> {
+    fn received(&self, result: Result<Status>, _capacity_bytes: usize) -> Result<Status> {
         result
     }
 
@@ -54,9 +55,46 @@ pub(crate) struct Twisted<'a, W> {
     pub(crate) twist: W,
 }
 
+/// A receive in flight on the transport with a twist.
+#[derive(Debug)]
+pub(crate) struct TwistedRecv<'env> {
+    inner: LocalRecv<'env>,
+    capacity_bytes: usize,
+}
+
+impl<W: Twist> Pending<Twisted<'_, W>> for LocalSend {
+    type Out = ();
+
+    fn poll(&mut self, t: &Twisted<'_, W>) -> bool {
+        Pending::<Local>::poll(self, t.inner)
+    }
+
+    fn finish(self, t: &Twisted<'_, W>) -> Result<()> {
+        Pending::<Local>::finish(self, t.inner)
+    }
+}
+
+impl<'env, W: Twist> Pending<Twisted<'_, W>> for TwistedRecv<'env> {
+    type Out = (Status, &'env mut [u8]);
+
+    fn poll(&mut self, t: &Twisted<'_, W>) -> bool {
+        t.twist.poll_recv(self.inner.poll(t.inner))
+    }
+
+    fn finish(self, t: &Twisted<'_, W>) -> Result<Self::Out> {
+        let result = self.inner.finish(t.inner);
+        let (result, buffer) = match result {
+            Ok((status, buffer)) => (Ok(status), buffer),
+            Err(error) => (Err(error), &mut [] as &mut [u8]),
+        };
+        let status = t.twist.received(result, self.capacity_bytes)?;
+        Ok((status, buffer))
+    }
+}
+
 impl<W: Twist> RawTransport for Twisted<'_, W> {
-    type SendOp<'env> = <Local as RawTransport>::SendOp<'env>;
-    type RecvOp<'env> = <Local as RawTransport>::RecvOp<'env>;
+    type SendOp<'env> = LocalSend;
+    type RecvOp<'env> = TwistedRecv<'env>;
 
     fn start_send<'env>(
         &self,
@@ -75,24 +113,9 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
         tag: Tag,
         buffer: &'env mut [u8],
     ) -> Result<Self::RecvOp<'env>> {
-        self.inner.start_recv(lease.of_wrapped(), source, tag, buffer)
-    }
-
-    fn poll_send(&self, op: &mut Self::SendOp<'_>) -> bool {
-        self.inner.poll_send(op)
-    }
-
-    fn poll_recv(&self, op: &mut Self::RecvOp<'_>) -> bool {
-        self.twist.poll_recv(self.inner.poll_recv(op))
-    }
-
-    fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()> {
-        self.inner.finish_send(op)
-    }
-
-    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]) {
-        let (result, buffer) = self.inner.finish_recv(op);
-        (self.twist.received(result, buffer), buffer)
+        let capacity_bytes = buffer.len();
+        let inner = self.inner.start_recv(lease.of_wrapped(), source, tag, buffer)?;
+        Ok(TwistedRecv { inner, capacity_bytes })
     }
 
     fn fail_job(&self, reason: &str) -> ! {
@@ -102,10 +125,6 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
 
 impl<W: Twist> Transport for Twisted<'_, W> {
     type Buffer = LocalBuffer;
-    type OneSided = Never;
-    type ParallelFile = Never;
-    type Layouts = Never;
-    type Groups = Never;
 
     fn rank(&self) -> Rank {
         self.inner.rank()

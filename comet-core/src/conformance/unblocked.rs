@@ -5,7 +5,7 @@ use super::toolkit::{
     Envelope, LENGTHS_BYTES, OTHER, Outcome, TAG, buffers, checks, collect, finish, messages,
     poll_until, post_receives, ready, receive, round_the_ring, start_sends, while_sending,
 };
-use crate::transport::{SendRequest, Source, Tag, Transport, Work};
+use crate::transport::{Request, Source, Tag, Transport, Work};
 
 /// Lengths that take different ways through a transport, in bytes.
 const MIXED_BYTES: [usize; 8] = [0, 48, 4097, 200_000, 8, 49, 70_000, 1];
@@ -36,7 +36,7 @@ fn requests_may_be_waited_for_in_reverse_order<T: Transport>(t: &T) -> Outcome {
             for (from, request) in incoming.iter().zip(receives).rev() {
                 finish(found, from, request)?;
             }
-            sends.into_iter().rev().try_for_each(SendRequest::wait)
+            sends.into_iter().rev().try_for_each(Request::wait)
         })
     })
 }
@@ -57,7 +57,7 @@ fn testing_alone_completes_what_waits_behind_many_others<T: Transport>(t: &T) ->
             for (from, request) in before.iter().zip(post_receives(s, before, others)?) {
                 finish(found, from, request)?;
             }
-            sends.into_iter().try_for_each(SendRequest::wait)
+            sends.into_iter().try_for_each(Request::wait)
         })
     })
 }
@@ -187,7 +187,7 @@ fn long_unblocked_sends_cross_while_both_ranks_compute<T: Transport>(t: &T) -> O
                 compute(t, 20_000);
                 let mut pairs = incoming.iter().zip(receives);
                 pairs.try_for_each(|(from, request)| finish(found, from, request))?;
-                sends.into_iter().try_for_each(SendRequest::wait)
+                sends.into_iter().try_for_each(Request::wait)
             })?;
         }
         Ok(())
@@ -222,7 +222,7 @@ fn blocked_calls_work_beside_open_requests<T: Transport>(t: &T) -> Outcome {
             // Any order of waiting will do: the odd ones first.
             pairs.sort_by_key(|(from, _)| (from.index.is_multiple_of(2), from.index));
             pairs.into_iter().try_for_each(|(from, request)| finish(found, from, request))?;
-            sends.into_iter().try_for_each(SendRequest::wait)
+            sends.into_iter().try_for_each(Request::wait)
         })
     })
 }

@@ -17,82 +17,21 @@
 //! that rank alone: methods take `&self`, because requests need the transport while others are
 //! open, and an implementation keeps its state in cells.
 
+mod raw;
+mod requests;
 mod scope;
 mod types;
 
-pub use scope::{Lease, RecvRequest, Scope, SendRequest};
+pub use raw::{Pending, RawTransport};
+pub use requests::{Requests, Room};
+pub use scope::{Lease, Request, Scope};
 pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Usage, Work};
 
 use std::ops::DerefMut;
 
-use crate::capability::{Groups, Layouts, OneSided, ParallelFile};
 use crate::collective;
 use crate::error::{Result, TransportError};
 use crate::topology::Topology;
-
-/// What a backend does for unblocked calls; kernels use [`Transport::scope`] instead.
-///
-/// The operations are typed, so a backend keeps in them what it needs (an `MPI_Request`, an index
-/// into its table) together with the borrow of the buffer.
-/// The [`Lease`] that a start takes is the promise, made by [`Scope`] alone, that the operation
-/// will be finished before the borrow ends, or that the process ends first.
-/// So a backend may keep a raw pointer to the buffer until then.
-pub trait RawTransport {
-    /// A send that was started.
-    type SendOp<'env>;
-    /// A receive that was started; it holds the borrow of its buffer.
-    type RecvOp<'env>;
-
-    /// Starts to send `message` to rank `destination`.
-    ///
-    /// # Errors
-    /// If there is no such rank, or if the job has failed; nothing was started then.
-    #[track_caller]
-    fn start_send<'env>(
-        &self,
-        lease: Lease<Self>,
-        destination: Rank,
-        tag: Tag,
-        message: &'env [u8],
-    ) -> Result<Self::SendOp<'env>>;
-
-    /// Starts to receive into `buffer`.
-    ///
-    /// # Errors
-    /// If there is no such rank, or if the job has failed; nothing was started then.
-    #[track_caller]
-    fn start_recv<'env>(
-        &self,
-        lease: Lease<Self>,
-        source: Source,
-        tag: Tag,
-        buffer: &'env mut [u8],
-    ) -> Result<Self::RecvOp<'env>>;
-
-    /// Makes progress and says whether the send has ended (also with an error).
-    #[track_caller]
-    fn poll_send(&self, op: &mut Self::SendOp<'_>) -> bool;
-
-    /// Makes progress and says whether the receive has ended (also with an error).
-    #[track_caller]
-    fn poll_recv(&self, op: &mut Self::RecvOp<'_>) -> bool;
-
-    /// Waits until the message may be changed again.
-    ///
-    /// # Errors
-    /// If the job has failed. The buffer is not read any more in either case.
-    #[track_caller]
-    fn finish_send(&self, op: Self::SendOp<'_>) -> Result<()>;
-
-    /// Waits until the message has arrived, and gives the buffer back.
-    /// The buffer is not written any more, whether the result is an error or not.
-    #[track_caller]
-    fn finish_recv<'env>(&self, op: Self::RecvOp<'env>) -> (Result<Status>, &'env mut [u8]);
-
-    /// Ends this process and the job, without unwinding, because a buffer that an unfinished
-    /// operation uses is about to be freed.
-    fn fail_job(&self, reason: &str) -> !;
-}
 
 /// A rank's view of the message-passing system: all that kernels and the driver call.
 ///
@@ -100,14 +39,6 @@ pub trait RawTransport {
 pub trait Transport: RawTransport + Sized {
     /// Memory that this transport moves fastest; aligned to at least 64 bytes.
     type Buffer: DerefMut<Target = [u8]>;
-    /// Remote memory access, or [`Never`](crate::capability::Never).
-    type OneSided: OneSided;
-    /// Parallel files, or [`Never`](crate::capability::Never).
-    type ParallelFile: ParallelFile;
-    /// Non-contiguous data, or [`Never`](crate::capability::Never).
-    type Layouts: Layouts;
-    /// Sub-communicators, or [`Never`](crate::capability::Never).
-    type Groups: Groups;
 
     /// This rank's number, `0..n_ranks` (`get_node_id`).
     fn rank(&self) -> Rank;
@@ -190,7 +121,7 @@ pub trait Transport: RawTransport + Sized {
     /// Runs `f` with a [`Scope`] for unblocked calls, and returns after all of them have ended.
     ///
     /// A buffer lent to an unblocked call stays borrowed until the scope ends, or until
-    /// [`RecvRequest::wait`] gives it back. A request that was leaked when `f` returns, and one in
+    /// [`Request::wait`] gives it back. A request that was leaked when `f` returns, and one in
     /// flight when `f` panics, end the job, because their buffers may be freed next.
     ///
     /// ```
@@ -368,26 +299,6 @@ pub trait Transport: RawTransport + Sized {
     /// expect to wait, in nanoseconds. Never called between two clock reads.
     fn annotate(&self, activity: &str, expected_ns: u64) {
         let _ = (activity, expected_ns);
-    }
-
-    /// Remote memory access, where the transport has it.
-    fn one_sided(&self) -> Option<&Self::OneSided> {
-        None
-    }
-
-    /// Parallel files, where the transport has them.
-    fn parallel_file(&self) -> Option<&Self::ParallelFile> {
-        None
-    }
-
-    /// Messages of non-contiguous data, where the transport has them.
-    fn layouts(&self) -> Option<&Self::Layouts> {
-        None
-    }
-
-    /// Sub-communicators, where the transport has them.
-    fn groups(&self) -> Option<&Self::Groups> {
-        None
     }
 }
 

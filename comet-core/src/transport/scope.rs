@@ -2,14 +2,14 @@
 //!
 //! A guard whose destructor must run is not enough, since `mem::forget` is safe and the peer would
 //! write into freed memory. A scope is the guard that cannot be forgotten: [`Transport::scope`]
-//! looks, after its closure has returned, whether every operation was finished, as
+//! counts the operations in flight, and checks the count after its closure has returned, as
 //! [`std::thread::scope`] does for threads.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::{Rank, RawTransport, Source, Status, Tag, Transport};
+use super::{Pending, Rank, Requests, Room, Source, Tag, Transport};
 use crate::error::{Result, TransportError};
 
 /// The promise, which only a [`Scope`] over `T` makes, that the operation started with it is
@@ -95,13 +95,13 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         destination: Rank,
         tag: Tag,
         message: &'scope [u8],
-    ) -> Result<SendRequest<'scope, 'env, T>> {
+    ) -> Result<Request<'scope, 'env, T, T::SendOp<'scope>>> {
         // Counted first, so that not even a panic in the start would go unnoticed.
         self.open();
         let start =
             self.outstanding.transport.start_send(Lease(PhantomData), destination, tag, message);
         let op = start.inspect_err(|_| self.close())?;
-        Ok(SendRequest { scope: self, op: Some(op) })
+        Ok(Request { scope: self, op: Some(op) })
     }
 
     /// Starts to receive a message with `tag` from `source` into `buffer`; the buffer stays lent.
@@ -115,12 +115,43 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         source: Source,
         tag: Tag,
         buffer: &'scope mut [u8],
-    ) -> Result<RecvRequest<'scope, 'env, T>> {
+    ) -> Result<Request<'scope, 'env, T, T::RecvOp<'scope>>> {
         // Counted first, as in `unblocked_send`.
         self.open();
         let start = self.outstanding.transport.start_recv(Lease(PhantomData), source, tag, buffer);
         let op = start.inspect_err(|_| self.close())?;
-        Ok(RecvRequest { scope: self, op: Some(op) })
+        Ok(Request { scope: self, op: Some(op) })
+    }
+
+    /// An empty set of requests, all of one kind.
+    #[inline]
+    pub fn requests<P: Pending<T>>(&'scope self) -> Requests<'scope, 'env, T, P> {
+        Requests::new(self, Vec::new())
+    }
+
+    /// An empty set of requests in the memory of `room`, which
+    /// [`Requests::into_room`] gives back; for a timed loop, which must not allocate.
+    #[inline]
+    pub fn requests_in<P: Pending<T>, Q>(
+        &'scope self,
+        room: Room<Q>,
+    ) -> Requests<'scope, 'env, T, P> {
+        Requests::new(self, room.into_slots())
+    }
+
+    /// The transport on which the operations of this scope run.
+    #[inline]
+    pub(super) fn transport(&self) -> &'env T {
+        self.outstanding.transport
+    }
+
+    /// Finishes an operation that this scope has counted.
+    #[inline]
+    #[track_caller]
+    pub(super) fn finish<P: Pending<T>>(&self, op: P) -> Result<P::Out> {
+        let result = op.finish(self.transport());
+        self.close();
+        result
     }
 
     #[inline]
@@ -133,115 +164,68 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         self.outstanding.n_open.set(self.outstanding.n_open.get() - 1);
     }
 
+    /// Keeps the error of a request that nobody waits for.
     #[cold]
-    fn note(&self, error: TransportError) {
+    pub(super) fn note(&self, error: TransportError) {
         self.outstanding.first_error.borrow_mut().get_or_insert(error);
     }
 }
 
-/// A send in flight (the id that the thesis's `unblocked_send` returns). Dropping it waits.
-#[must_use = "an unblocked send ends only when it is waited for"]
-pub struct SendRequest<'scope, 'env, T: Transport> {
+/// An operation in flight (the id that the thesis's unblocked calls return). Dropping it waits.
+#[must_use = "an unblocked operation ends only when it is waited for"]
+pub struct Request<'scope, 'env, T: Transport, P: Pending<T>> {
     scope: &'scope Scope<'scope, 'env, T>,
-    op: Option<<T as RawTransport>::SendOp<'scope>>,
+    op: Option<P>,
 }
 
-impl<T: Transport> fmt::Debug for SendRequest<'_, '_, T> {
+impl<T: Transport, P: Pending<T>> fmt::Debug for Request<'_, '_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendRequest").finish_non_exhaustive()
+        f.debug_struct("Request").finish_non_exhaustive()
     }
 }
 
-impl<T: Transport> SendRequest<'_, '_, T> {
-    /// Waits until the message may be changed again (`wait_for_send_to_complete`).
+impl<T: Transport, P: Pending<T>> Request<'_, '_, T, P> {
+    /// Waits for the end of the operation: until the message of a send may be changed again
+    /// (`wait_for_send_to_complete`), or until that of a receive has arrived
+    /// (`wait_for_recv_to_complete`), which gives status and buffer back.
     ///
     /// # Errors
-    /// If the job has failed.
+    /// [`Truncated`](crate::error::TransportErrorKind::Truncated) if a message was longer than its
+    /// buffer; other kinds if the job has failed.
+    ///
+    /// # Panics
+    /// Never: only `wait` and a set take the operation out, and the request with it.
     #[inline]
     #[track_caller]
-    pub fn wait(mut self) -> Result<()> {
-        self.finish()
+    pub fn wait(mut self) -> Result<P::Out> {
+        let op = self.op.take().expect("a request is waited for once");
+        self.scope.finish(op)
     }
 
-    /// Makes progress; whether [`wait`](Self::wait) would return at once.
+    /// Makes progress; `true` if [`wait`](Self::wait) would return at once.
     #[inline]
     #[track_caller]
     pub fn test(&mut self) -> bool {
-        self.op.as_mut().is_none_or(|op| self.scope.outstanding.transport.poll_send(op))
+        let Some(op) = &mut self.op else { return true };
+        op.poll(self.scope.transport())
     }
 
+    /// The operation, still counted, for a set of the same scope.
     #[inline]
-    #[track_caller]
-    fn finish(&mut self) -> Result<()> {
-        let Some(op) = self.op.take() else { return Ok(()) };
-        let result = self.scope.outstanding.transport.finish_send(op);
-        self.scope.close();
-        result
+    pub(super) fn into_op(mut self) -> Option<P> {
+        self.op.take()
     }
 }
 
-impl<T: Transport> Drop for SendRequest<'_, '_, T> {
+impl<T: Transport, P: Pending<T>> Drop for Request<'_, '_, T, P> {
     #[inline]
     fn drop(&mut self) {
         // During a panic the peer may never answer: the open count then ends the job.
-        if self.op.is_some()
-            && !std::thread::panicking()
-            && let Err(error) = self.finish()
-        {
-            self.scope.note(error);
-        }
-    }
-}
-
-/// A receive in flight (the id that the thesis's `unblocked_recv` returns). Dropping it waits.
-#[must_use = "an unblocked receive ends only when it is waited for"]
-pub struct RecvRequest<'scope, 'env, T: Transport> {
-    scope: &'scope Scope<'scope, 'env, T>,
-    op: Option<<T as RawTransport>::RecvOp<'scope>>,
-}
-
-impl<T: Transport> fmt::Debug for RecvRequest<'_, '_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecvRequest").finish_non_exhaustive()
-    }
-}
-
-impl<'scope, T: Transport> RecvRequest<'scope, '_, T> {
-    /// Waits until the message has arrived (`wait_for_recv_to_complete`); gives the buffer back.
-    ///
-    /// # Errors
-    /// [`Truncated`](crate::error::TransportErrorKind::Truncated) if the message was longer than
-    /// the buffer; other kinds if the job has failed.
-    ///
-    /// # Panics
-    /// Never: only `wait` takes the operation out, and it takes the request with it.
-    #[inline]
-    #[track_caller]
-    pub fn wait(mut self) -> Result<(Status, &'scope mut [u8])> {
-        let op = self.op.take().expect("a request is waited for once");
-        let (result, buffer) = self.scope.outstanding.transport.finish_recv(op);
-        self.scope.close();
-        Ok((result?, buffer))
-    }
-
-    /// Makes progress; whether [`wait`](Self::wait) would return at once.
-    #[inline]
-    #[track_caller]
-    pub fn test(&mut self) -> bool {
-        self.op.as_mut().is_none_or(|op| self.scope.outstanding.transport.poll_recv(op))
-    }
-}
-
-impl<T: Transport> Drop for RecvRequest<'_, '_, T> {
-    #[inline]
-    fn drop(&mut self) {
         if std::thread::panicking() {
             return;
         }
         let Some(op) = self.op.take() else { return };
-        let (result, _) = self.scope.outstanding.transport.finish_recv(op);
-        self.scope.close();
-        if let Err(error) = result {
+        if let Err(error) = self.scope.finish(op) {
             self.scope.note(error);
         }
     }

@@ -29,7 +29,7 @@ use comet_core::definition::{Definition, Quantity};
 use comet_core::error::{KernelError, Result};
 use comet_core::kernel::{AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Series};
 use comet_core::pattern;
-use comet_core::transport::{Rank, Scope, SendRequest, Source, Tag, Transport};
+use comet_core::transport::{Rank, Requests, Scope, Source, Tag, Transport};
 
 use crate::roles::{check_arrival, seed};
 
@@ -78,7 +78,7 @@ impl<T: Transport> Kernel<T> for Comms3 {
         pattern::fill(&mut message, seed(ALL, t.rank()));
         let mut found = Ok(());
         t.scope(|s| {
-            let mut sends = Vec::new();
+            let mut sends = s.requests();
             round(s, t, (&message, &mut sends), |source| {
                 let of_source = seed(ALL, source);
                 pattern::spoil(&mut buffer, of_source);
@@ -99,7 +99,7 @@ impl<T: Transport> Kernel<T> for Comms3 {
         let mut buffer = cx.message(message.len())?;
         // One scope around all rounds, so that the list of sends is not made while time runs.
         t.scope(|s| {
-            let mut sends = Vec::with_capacity(t.n_ranks());
+            let mut sends = s.requests();
             cx.time_collective(0, |t| {
                 round(s, t, (&message, &mut sends), |source| {
                     t.blocked_recv(Source::Rank(source), ALL, &mut buffer)?;
@@ -117,7 +117,7 @@ impl<T: Transport> Kernel<T> for Comms3 {
 fn round<'scope, 'env, T: Transport>(
     s: &'scope Scope<'scope, 'env, T>,
     t: &T,
-    (message, sends): (&'scope [u8], &mut Vec<SendRequest<'scope, 'env, T>>),
+    (message, sends): (&'scope [u8], &mut Requests<'scope, 'env, T, T::SendOp<'scope>>),
     mut receive: impl FnMut(Rank) -> Result<()>,
 ) -> Result<()> {
     let (rank, n_ranks) = (t.rank(), t.n_ranks());
@@ -127,7 +127,7 @@ fn round<'scope, 'env, T: Transport>(
     for distance in 1..n_ranks {
         receive((rank + n_ranks - distance) % n_ranks)?;
     }
-    sends.drain(..).try_for_each(SendRequest::wait)
+    sends.wait_all()
 }
 
 #[cfg(test)]

@@ -25,15 +25,19 @@ macro_rules! constant {
 mod comm;
 mod memory;
 mod request;
+mod set;
 
 pub(crate) use comm::{Arrived, Comm};
 pub use memory::MpiBuffer;
-pub(crate) use request::{Receiving, Sending};
+pub(crate) use request::{Receiving, Request, Sending};
+pub(crate) use set::{Operation, Set, has_been_waited_for};
 
 use std::ffi::{c_char, c_int};
 
 use mpi::environment::Universe;
 use mpi::{Threading, environment, ffi};
+
+pub(crate) use ffi::MPI_Status as MpiStatus;
 
 /// Code of a rank that panicked, as Rust programs have it.
 const PANICKED: u8 = 101;
@@ -60,6 +64,11 @@ impl Failure {
     /// Whether a message was longer than its buffer.
     pub(crate) fn is_truncation(self) -> bool {
         self.class() == ffi::MPI_ERR_TRUNCATE.cast_signed()
+    }
+
+    /// `true` if each operation of the call has a code of its own in its status.
+    fn is_in_status(self) -> bool {
+        self.class() == ffi::MPI_ERR_IN_STATUS.cast_signed()
     }
 
     /// The class of the code, which is one of the standard's (section 9.4).

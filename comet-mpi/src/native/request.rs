@@ -11,7 +11,7 @@ use comet_core::transport::{Lease, Rank, Source, Tag};
 use mpi::ffi;
 
 use super::comm::{Arrived, Comm, envelope, source_to_c, to_c};
-use super::{Outcome, abort, empty_status, outcome};
+use super::{Operation, Outcome, abort, empty_status, outcome};
 use crate::transport::Mpi;
 
 /// Code of a process that the library left with an operation that neither ended nor goes on.
@@ -26,6 +26,7 @@ pub(crate) struct Sending<'env> {
 /// A receive that was started.
 pub(crate) struct Receiving<'env> {
     request: Request,
+    status: ffi::MPI_Status,
     start: *mut u8,
     capacity_bytes: usize,
     buffer: PhantomData<&'env mut [u8]>,
@@ -56,7 +57,7 @@ impl<'env> Sending<'env> {
         self.request.has_ended()
     }
 
-    /// `MPI_Wait` (section 3.7.3).
+    /// `MPI_Wait` (section 3.7.3), unless a set has waited.
     #[inline]
     pub(crate) fn wait(mut self) -> Outcome {
         let ignored = constant!(RSMPI_STATUS_IGNORE);
@@ -80,7 +81,8 @@ impl<'env> Receiving<'env> {
             // SAFETY: by the lease the buffer stays borrowed until the receive has ended.
             unsafe { ffi::MPI_Irecv(start.cast(), count, kind, from, tag, comm.raw(), request) }
         })?;
-        Ok(Self { request, start, capacity_bytes, buffer: PhantomData })
+        let status = empty_status();
+        Ok(Self { request, status, start, capacity_bytes, buffer: PhantomData })
     }
 
     /// Length of the buffer in bytes.
@@ -95,21 +97,44 @@ impl<'env> Receiving<'env> {
         self.request.has_ended()
     }
 
-    /// `MPI_Wait` (section 3.7.3); gives the buffer back.
+    /// `MPI_Wait` (section 3.7.3), unless a set has waited; gives the buffer back.
     #[inline]
     pub(crate) fn wait(mut self, comm: &Comm) -> (Arrived, &'env mut [u8]) {
-        let mut status = empty_status();
-        let ended = self.request.wait(&raw mut status);
-        let arrived = ended.and_then(|()| comm.status(&status));
+        let ended = self.request.wait(&raw mut self.status);
+        let status = &self.status;
+        let arrived = ended.and_then(|()| comm.status(status));
         // SAFETY: pointer and length are those of the slice that `start` took for 'env, and the
         // operation, the only one to use them, is over.
         let buffer = unsafe { slice::from_raw_parts_mut(self.start, self.capacity_bytes) };
-        (arrived.map_err(|failure| (failure, envelope(&status))), buffer)
+        (arrived.map_err(|failure| (failure, envelope(status))), buffer)
     }
 }
 
-/// The handle of an operation that was started and not waited for.
-struct Request(ffi::MPI_Request);
+impl Operation for Sending<'_> {
+    fn request(&mut self) -> &mut Request {
+        &mut self.request
+    }
+
+    fn keep(&mut self, _status: ffi::MPI_Status) {}
+}
+
+impl Operation for Receiving<'_> {
+    fn request(&mut self) -> &mut Request {
+        &mut self.request
+    }
+
+    fn keep(&mut self, status: ffi::MPI_Status) {
+        self.status = status;
+    }
+}
+
+/// The handle of an operation that was started.
+pub(crate) struct Request {
+    /// `MPI_REQUEST_NULL` once a set has waited for it.
+    pub(super) raw: ffi::MPI_Request,
+    /// The code of the operation, once a set has waited for it.
+    pub(super) ended: Option<c_int>,
+}
 
 impl Request {
     /// Starts an operation on `length_bytes` bytes by `start`, which is the function `call`.
@@ -124,15 +149,20 @@ impl Request {
         let written = &raw mut request;
         let code = comm.with_type(length_bytes, |count, kind| start(count, kind, written))?;
         outcome(call, code)?;
-        Ok(Self(request))
+        Ok(Self { raw: request, ended: None })
     }
 
-    /// `MPI_Wait` (section 3.7.3), after which the operation is over, also if it failed.
+    /// `MPI_Wait` (section 3.7.3), after which the operation is over, also if it failed; no call if
+    /// a set has waited.
     #[inline]
     fn wait(&mut self, status: *mut ffi::MPI_Status) -> Outcome {
-        // SAFETY: the request was started, and has not been waited for: its owners do so once.
-        let ended = outcome("MPI_Wait", unsafe { ffi::MPI_Wait(&raw mut self.0, status) });
-        if ended.is_err() && self.0 != constant!(RSMPI_REQUEST_NULL) {
+        if let Some(code) = self.ended {
+            return outcome("MPI_Wait", code);
+        }
+        // SAFETY: the request was started, and neither a set has waited for it nor its owner, who
+        // does so once.
+        let ended = outcome("MPI_Wait", unsafe { ffi::MPI_Wait(&raw mut self.raw, status) });
+        if ended.is_err() && self.raw != constant!(RSMPI_REQUEST_NULL) {
             // The library has not let go of the buffer, so nobody else may have it again.
             abort(LOST)
         }
@@ -143,11 +173,14 @@ impl Request {
     /// leaves the request as it is. An operation that has failed has ended too.
     #[inline]
     fn has_ended(&self) -> bool {
+        if self.ended.is_some() {
+            return true;
+        }
         let (mut flag, mut status) = (0, empty_status());
         let (ended, ignored) = (&raw mut flag, &raw mut status);
         // SAFETY: the request was started and has not been waited for; the call writes the flag,
         // and the status if it is set.
-        let code = unsafe { ffi::MPI_Request_get_status(self.0, ended, ignored) };
+        let code = unsafe { ffi::MPI_Request_get_status(self.raw, ended, ignored) };
         flag != 0 || outcome("MPI_Request_get_status", code).is_err()
     }
 }

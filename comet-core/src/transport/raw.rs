@@ -1,0 +1,108 @@
+//! The part of a transport that backends write for unblocked calls, and kernels never call.
+
+use super::{Lease, Rank, Source, Status, Tag};
+use crate::error::Result;
+
+/// An operation in flight on a transport `T`: started, and not finished yet.
+///
+/// [`Request`](super::Request) and [`Requests`](super::Requests) call these methods; a finished
+/// operation leaves its buffer alone.
+pub trait Pending<T: ?Sized>: Sized {
+    /// The result of the operation.
+    type Out;
+
+    /// Makes progress; `true` once the operation has ended, also with an error.
+    #[track_caller]
+    fn poll(&mut self, t: &T) -> bool;
+
+    /// Waits for the end of the operation.
+    /// The buffer is in use no more, also if the result is an error.
+    ///
+    /// # Errors
+    /// The failure of this operation, or that of the job.
+    #[track_caller]
+    fn finish(self, t: &T) -> Result<Self::Out>;
+
+    /// Waits until all of `ops` have ended, so that [`finish`](Self::finish) returns at once.
+    /// By default it returns at once, and `finish` waits for each.
+    #[track_caller]
+    fn wait_all(t: &T, ops: &mut [Option<Self>]) {
+        let _ = (t, ops);
+    }
+
+    /// Waits until one of `ops` has ended, and returns its index; `None` if `ops` holds none.
+    /// By default it polls them in a circle.
+    #[track_caller]
+    fn wait_any(t: &T, ops: &mut [Option<Self>]) -> Option<usize> {
+        while ops.iter().any(Option::is_some) {
+            // Loops rather than closures, which would hide the caller's place in the source.
+            for (index, slot) in ops.iter_mut().enumerate() {
+                if let Some(op) = slot
+                    && op.poll(t)
+                {
+                    return Some(index);
+                }
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+
+    /// Waits until at least one of `ops` has ended; takes out all that have, and gives each to
+    /// `ended` with its index. By default it waits for the first and polls the others once.
+    #[track_caller]
+    fn wait_some(t: &T, ops: &mut [Option<Self>], mut ended: impl FnMut(usize, Self)) {
+        let first = Self::wait_any(t, ops);
+        for (index, slot) in ops.iter_mut().enumerate() {
+            if let Some(op) = slot
+                && (first == Some(index) || op.poll(t))
+            {
+                slot.take().into_iter().for_each(|op| ended(index, op));
+            }
+        }
+    }
+}
+
+/// The unblocked calls of a backend; kernels use [`Transport::scope`](super::Transport::scope).
+///
+/// The operations are typed, so a backend keeps in them what it needs (an `MPI_Request`, an index
+/// into its table) together with the borrow of the buffer.
+/// The [`Lease`] that a start takes is the promise, made by [`Scope`](super::Scope) alone, that the
+/// operation is finished before the borrow ends, or that the process ends first.
+/// So a backend may keep a raw pointer to the buffer until then.
+pub trait RawTransport {
+    /// A send that was started.
+    type SendOp<'env>: Pending<Self, Out = ()>;
+    /// A receive that was started; it holds the borrow of its buffer, and gives it back.
+    type RecvOp<'env>: Pending<Self, Out = (Status, &'env mut [u8])>;
+
+    /// Starts to send `message` to rank `destination`.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed; nothing was started then.
+    #[track_caller]
+    fn start_send<'env>(
+        &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: &'env [u8],
+    ) -> Result<Self::SendOp<'env>>;
+
+    /// Starts to receive into `buffer`.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed; nothing was started then.
+    #[track_caller]
+    fn start_recv<'env>(
+        &self,
+        lease: Lease<Self>,
+        source: Source,
+        tag: Tag,
+        buffer: &'env mut [u8],
+    ) -> Result<Self::RecvOp<'env>>;
+
+    /// Ends this process and the job, without unwinding, because a buffer that an unfinished
+    /// operation uses is about to be freed.
+    fn fail_job(&self, reason: &str) -> !;
+}
