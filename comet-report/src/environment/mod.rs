@@ -43,8 +43,9 @@ impl Environment {
     /// Reads the files below `root` (`/` on a real machine), and keeps those of `variables` that
     /// may be recorded (`std::env::vars()` of a real process).
     ///
-    /// Kept are names that tune message passing (`OMPI_`, `UCX_`, `SLURM_` …), except those with
-    /// `KEY`, `TOKEN`, `SECRET` or `PASS` in them, and those that name the user.
+    /// Kept are names that tune message passing (`OMPI_MCA_`, `UCX_` …), except those that may hold
+    /// a secret, a path, a command line or the name of the user, and of batch systems the size and
+    /// placement of the job.
     #[must_use]
     pub fn capture(root: &Path, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let files = Files(root);

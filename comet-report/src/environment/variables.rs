@@ -1,4 +1,8 @@
-//! Which environment variables are recorded: those that tune communication, and no others.
+//! The environment variables that are recorded: those that tune communication or describe the size
+//! and placement of the job, and no others.
+//!
+//! A prefix stands for a family that only tunes. A batch system also leaves names, folders and
+//! tokens, so of its variables only listed ones are recorded.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +23,6 @@ const PREFIXES: &[&str] = &[
     "UCX_",
     "PSM2_",
     "NCCL_",
-    "SLURM_",
-    "PBS_",
-    "LSB_",
     "OMP_",
     "GOMP_",
     "KMP_",
@@ -29,13 +30,68 @@ const PREFIXES: &[&str] = &[
 ];
 
 /// Whole names that are recorded.
-const NAMES: &[&str] = &["LD_PRELOAD", "LD_LIBRARY_PATH"];
+const NAMES: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_CPU_BIND",
+    "SLURM_CPU_BIND_TYPE",
+    "SLURM_CPU_FREQ_REQ",
+    "SLURM_CPUS_ON_NODE",
+    "SLURM_CPUS_PER_TASK",
+    "SLURM_DISTRIBUTION",
+    "SLURM_HINT",
+    "SLURM_JOB_CPUS_PER_NODE",
+    "SLURM_JOB_ID",
+    "SLURM_JOB_NODELIST",
+    "SLURM_JOB_NUM_NODES",
+    "SLURM_JOB_PARTITION",
+    "SLURM_MEM_BIND",
+    "SLURM_MEM_PER_CPU",
+    "SLURM_MEM_PER_NODE",
+    "SLURM_MPI_TYPE",
+    "SLURM_NNODES",
+    "SLURM_NODELIST",
+    "SLURM_NPROCS",
+    "SLURM_NTASKS",
+    "SLURM_NTASKS_PER_CORE",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_NTASKS_PER_SOCKET",
+    "SLURM_STEP_ID",
+    "SLURM_STEP_NODELIST",
+    "SLURM_STEP_NUM_NODES",
+    "SLURM_STEP_NUM_TASKS",
+    "SLURM_STEP_TASKS_PER_NODE",
+    "SLURM_TASKS_PER_NODE",
+    "SLURM_THREADS_PER_CORE",
+    "SLURM_TOPOLOGY_ADDR",
+    "PBS_JOBID",
+    "PBS_NCPUS",
+    "PBS_NODENUM",
+    "PBS_NP",
+    "PBS_NUM_NODES",
+    "PBS_NUM_PPN",
+    "PBS_QUEUE",
+    "LSB_AFFINITY_HOSTFILE",
+    "LSB_BIND_CPU_LIST",
+    "LSB_DJOB_NUMPROC",
+    "LSB_HOSTS",
+    "LSB_JOBID",
+    "LSB_MAX_NUM_PROCESSORS",
+    "LSB_MCPU_HOSTS",
+    "LSB_QUEUE",
+];
 
 /// Starts of names that launchers set anew for each job, and that tune nothing.
 const OF_ONE_JOB: &[&str] = &["OMPI_MCA_ess", "OMPI_MCA_initial_wdir", "OMPI_MCA_orte_"];
 
+/// Parts of names whose values are command lines or the values of other variables, in which anything
+/// may stand: `OMPI_MCA_plm_rsh_args` names a key, `OMPI_MCA_mca_base_env_list` holds variables.
+const OPEN: &[&str] = &["AGENT", "ARGS", "ENV", "_EXEC", "RSH"];
+
 /// Parts of names that may hold a secret; these are never recorded.
-const SECRETS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASS"];
+const SECRETS: &[&str] =
+    &["AUTH", "CERT", "COOKIE", "CRED", "JWT", "KEY", "PASS", "SECRET", "TICKET", "TOKEN"];
 
 /// Parts of names whose values tell who the user is.
 const PERSONS: &[&str] = &["USER", "LOGNAME", "HOME", "MAIL", "ACCOUNT", "UID", "GID"];
@@ -56,11 +112,16 @@ pub(super) fn allowed(
 }
 
 fn is_allowed(name: &str) -> bool {
-    let is_listed = NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    NAMES.contains(&name) || is_tuning(name)
+}
+
+/// True for a name of a family that tunes, and nothing else.
+fn is_tuning(name: &str) -> bool {
+    let starts_as = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     let upper = name.to_uppercase();
-    let is_of_one_job = OF_ONE_JOB.iter().any(|prefix| name.starts_with(prefix));
-    let is_private = SECRETS.iter().chain(PERSONS).any(|part| upper.contains(part));
-    is_listed && !is_of_one_job && !is_private
+    let is_private =
+        [SECRETS, PERSONS, OPEN].iter().any(|parts| parts.iter().any(|part| upper.contains(part)));
+    starts_as(PREFIXES) && !starts_as(OF_ONE_JOB) && !is_private
 }
 
 #[cfg(test)]
@@ -76,7 +137,29 @@ mod tests {
             ("LD_PRELOAD", true),
             ("HOME", false),
             ("SECRET_TOKEN", false),
-            ("SLURM_JWT_TOKEN", false),
+            ("SLURM_JWT", false),
+            ("SLURM_JOB_NAME", false),
+            ("SLURM_SUBMIT_DIR", false),
+            ("SLURM_WORKING_CLUSTER", false),
+            ("SLURM_NTASKS", true),
+            ("SLURM_CPUS_PER_TASK", true),
+            ("PBS_JOBCOOKIE", false),
+            ("PBS_NP", true),
+            ("LSB_MCPU_HOSTS", true),
+            ("LSB_JOBNAME", false),
+            ("OMPI_MCA_plm_rsh_args", false),
+            ("OMPI_MCA_plm_rsh_agent", false),
+            ("OMPI_MCA_mca_base_env_list", false),
+            ("OMPI_MCA_btl_tcp_if_include", true),
+            ("OMPI_MCA_coll_tuned_use_dynamic_rules", true),
+            ("I_MPI_PIN_DOMAIN", true),
+            ("I_MPI_HYDRA_ENV", false),
+            ("UCX_TLS", true),
+            ("FI_OPX_UUID", false),
+            ("NCCL_AUTH", false),
+            ("MPIEXEC_TIMEOUT", true),
+            ("COMET_JWT", false),
+            ("KMP_CREDENTIALS", false),
             ("UCX_api_key", false),
             ("SLURM_JOB_USER", false),
             ("PBS_O_LOGNAME", false),
