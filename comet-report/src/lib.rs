@@ -32,6 +32,7 @@ pub mod import;
 pub mod models;
 pub mod pairs;
 pub mod placement;
+mod plain;
 pub mod plot;
 mod points;
 mod quality;

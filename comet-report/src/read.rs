@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::plain;
 use crate::record::{EndStatus, PointCounts, PointStatus, Record, SCHEMA};
 
 /// The records of one file.
@@ -237,7 +238,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = Line> {
 }
 
 fn parse(line: &[u8]) -> Result<Record, String> {
-    let record = serde_json::from_slice(line).map_err(|error| describe(&error))?;
+    let record = serde_json::from_slice(&plain::json(line)).map_err(|error| describe(&error))?;
     match &record {
         Record::Run(run) if run.schema != SCHEMA => {
             Err(format!("the format is {}, expected {SCHEMA}", run.schema))
@@ -249,7 +250,7 @@ fn parse(line: &[u8]) -> Result<Record, String> {
 /// The words of `error` without its position, which counts from the start of the line.
 fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.split(" at line ").next().unwrap_or(&text).to_owned()
+    plain::text(text.split(" at line ").next().unwrap_or(&text))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ReadError> {
@@ -297,6 +298,19 @@ mod tests {
         let (_folder, _, text) = recorded();
         let foreign = text.replace(SCHEMA, "comet.record/9");
         check(&foreign, "line 1: the format is comet.record/9, expected comet.record/1");
+    }
+
+    #[test]
+    fn no_string_of_a_file_holds_a_control_character() {
+        let (_folder, path, text) = recorded();
+        let run_id =
+            crate::runs::parse_runs(text.as_bytes()).unwrap()[0].run.clone().unwrap().run_id;
+        std::fs::write(&path, text.replace(&run_id, r"\u001b[2J\nFAKE: complete")).unwrap();
+        let validation = validate(&path).unwrap();
+        let ids: Vec<_> = validation.runs.iter().map(|run| run.run_id.as_deref()).collect();
+        assert_eq!(ids, [Some(r"\u001b[2J\nFAKE: complete")]);
+        let error = parse_records(b"{\"type\":\"\\u001b[2J\"}\n").unwrap_err().to_string();
+        assert!(error.starts_with(r"line 1: unknown variant `\u001b[2J`"), "{error}");
     }
 
     #[test]
