@@ -3,7 +3,7 @@
 
 use comet_core::definition::{Definition, Quantity};
 
-use super::{Found, ImportError, Text, number, printed, version};
+use super::{Found, ImportError, Text, number, printed, require_measured, version};
 use crate::format::foreign::{RANKS_AVG_NS, RANKS_MIN_NS, REPETITIONS};
 use crate::format::imb::find;
 use crate::record::{CheckStatus, Figure, Param, PointStatus, Quote, RankStat, Value};
@@ -163,6 +163,7 @@ impl Block {
                 self.columns.len()
             ));
         }
+        require_measured(&words)?;
         let cell = |wanted: Column| {
             let mut cells = self.columns.iter().zip(&words);
             let (_, word) = cells.find(|((_, column), _)| *column == wanted)?;

@@ -262,6 +262,23 @@ fn printed(name: &str, title: &str, value: f64) -> Figure {
     Figure { name: name.into(), formula: format!("as printed under {title}"), value: Some(value) }
 }
 
+/// The largest number that a row may hold; times and rates in other units are below infinity then.
+const MAX_NUMBER: f64 = 1e18;
+
+/// Refuses a row with a number that cannot have been measured.
+///
+/// # Errors
+/// A sentence with the number, if one of `words` is negative or too large.
+fn require_measured(words: &[&str]) -> Result<(), String> {
+    let is_possible = |number: f64| number.is_nan() || (0.0..=MAX_NUMBER).contains(&number);
+    match words.iter().find(|word| word.parse().is_ok_and(|number| !is_possible(number))) {
+        None => Ok(()),
+        Some(word) => {
+            Err(format!("'{word}' was not measured, expected 0 to 1e18 (correct the row)"))
+        }
+    }
+}
+
 /// The number that `word` is; none if it is no number, or not a finite one, as some print where they
 /// divide by 0.
 fn number(word: &str) -> Option<f64> {
@@ -358,6 +375,22 @@ mod tests {
         assert_eq!(points(&records)[0].rate, None);
         let Record::Run(run) = &records[0] else { unreachable!() };
         assert_eq!(run.world.size, 2);
+    }
+
+    #[test]
+    fn a_number_that_cannot_have_been_measured_is_refused_with_its_line() {
+        let osu = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n2 ";
+        let imb = "# Benchmarking PingPong\n#processes = 2\n#bytes #repetitions t[usec] Mbytes/sec\n\
+                   2 1000 ";
+        let check = |origin, text: String, word: &str| {
+            let error = import(origin, &text, &around(None)).unwrap_err().to_string();
+            let expected = format!("line 4: '{word}' was not measured, expected 0 to 1e18 (");
+            assert!(error.starts_with(&expected), "{error}");
+        };
+        for word in ["1e308", "-1.50", "inf"] {
+            check(Origin::Osu, format!("{osu}{word}\n"), word);
+            check(Origin::Imb, format!("{imb}{word} 3.0\n"), word);
+        }
     }
 
     #[test]

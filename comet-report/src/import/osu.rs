@@ -3,7 +3,7 @@
 
 use comet_core::definition::{Definition, Quantity};
 
-use super::{Found, ImportError, Text, number, printed, version};
+use super::{Found, ImportError, Text, number, printed, require_measured, version};
 use crate::format::foreign::{RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
 use crate::format::osu::{Kind, PROGRAMS, Program};
 use crate::record::{CheckStatus, Param, PointStatus, Quote, RankStat, Value};
@@ -122,6 +122,7 @@ impl Test {
                 self.columns.len()
             ));
         }
+        require_measured(&words)?;
         let word = |wanted: Column| {
             let mut cells = self.columns.iter().zip(&words);
             cells.find(|((_, column), _)| *column == wanted).map(|(_, word)| *word)
