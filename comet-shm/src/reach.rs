@@ -10,9 +10,10 @@ use nix::errno::Errno;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
-use crate::failure::poisoned;
+use crate::failure::{Cause, is_out, poisoned};
 use crate::segment::Segment;
 use crate::sync::Ordering;
+use crate::wait::end_job;
 
 /// Where some memory of a rank is, as other ranks understand it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +52,14 @@ pub(crate) struct Gone;
 #[derive(Clone, Copy)]
 pub(crate) struct Reach {
     segment: &'static Segment,
+    rank: Rank,
     /// Whether the system lets ranks reach each other's private memory.
     has_private: bool,
 }
 
 impl Reach {
-    pub(crate) fn new(segment: &'static Segment, has_private: bool) -> Self {
-        Self { segment, has_private }
+    pub(crate) fn new(segment: &'static Segment, rank: Rank, has_private: bool) -> Self {
+        Self { segment, rank, has_private }
     }
 
     /// Where other ranks find `length_bytes` from `start` on; `None` if they cannot reach it.
@@ -139,6 +141,10 @@ impl Reach {
         let pid = Pid::from_raw(pid.cast_signed());
         let mut done = 0;
         while done < length_bytes {
+            // The number of a process that has ended may be that of another by now.
+            if is_out(self.segment, peer) {
+                return Err(Gone);
+            }
             match copy(pid, done) {
                 Ok(n) => done += n,
                 Err(Errno::EINTR) => (),
@@ -147,10 +153,23 @@ impl Reach {
                 Err(Errno::EFAULT | Errno::EPERM) if poisoned(self.segment).is_some() => {
                     return Err(Gone);
                 }
-                Err(errno) => panic!("rank {peer} could be reached at the start, not now: {errno}"),
+                Err(errno) => self.give_up(peer, errno),
             }
         }
         Ok(())
+    }
+
+    /// Ends the job, because the system no longer copies.
+    #[cold]
+    fn give_up(&self, peer: Rank, errno: Errno) -> ! {
+        let Self { segment, rank, .. } = *self;
+        let reason = format!(
+            "rank {rank} reached the memory of rank {peer} at the start, not now: {errno} (free \
+             some memory, or send shorter messages)"
+        );
+        end_job(segment, rank, Cause::GaveUp, &reason);
+        // Without unwinding: the buffers of this rank may be in use by others.
+        std::process::abort()
     }
 }
 
@@ -181,7 +200,7 @@ mod tests {
         let segment = Segment::create(Layout::new(1, 4096).unwrap()).unwrap();
         let segment: &'static Segment = Box::leak(Box::new(segment));
         segment.control(0).pid.store(getpid().as_raw().cast_unsigned(), Ordering::Relaxed);
-        let reach = Reach::new(segment, true);
+        let reach = Reach::new(segment, 0, true);
         let (source, mut copy) = (vec![7u8; 100_000], vec![0u8; 100_000]);
         let place = reach.place_of(source.as_ptr(), source.len()).unwrap();
         // SAFETY: two vectors of this test.
@@ -191,6 +210,21 @@ mod tests {
         // SAFETY: two vectors of this test.
         let written = unsafe { reach.write((0, place), 99_995, source.as_ptr(), 5) };
         assert_eq!((written, copy), (Ok(()), source));
-        assert_eq!(Reach::new(segment, false).place_of([0u8].as_ptr(), 1), None);
+        assert_eq!(Reach::new(segment, 0, false).place_of([0u8].as_ptr(), 1), None);
+    }
+
+    #[test]
+    fn nothing_is_copied_from_a_rank_that_has_ended() {
+        let segment = Segment::create(Layout::new(2, 4096).unwrap()).unwrap();
+        let segment: &'static Segment = Box::leak(Box::new(segment));
+        // Its number is that of a process that is still there: this one.
+        segment.control(1).pid.store(getpid().as_raw().cast_unsigned(), Ordering::Relaxed);
+        segment.control(1).ended.store(1, Ordering::Relaxed);
+        let reach = Reach::new(segment, 0, true);
+        let (source, mut copy) = (vec![7u8; 100], vec![0u8; 100]);
+        let place = reach.place_of(source.as_ptr(), source.len()).unwrap();
+        // SAFETY: two vectors of this test.
+        let read = unsafe { reach.read((1, place), 0, copy.as_mut_ptr(), 100) };
+        assert_eq!((read, copy), (Err(Gone), vec![0; 100]));
     }
 }

@@ -1,13 +1,14 @@
-//! What the system offers to ranks, found out once before they are forked, so that all use the same.
+//! Facilities of the system that ranks use, found out once before the fork, so that all use the same.
 
 use std::ptr;
 
 use nix::libc;
-use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill, raise};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid};
 
+use super::bond::die_with;
+use super::signals::Blocked;
 use crate::fence::Fences;
 use crate::reach::reread_private;
 
@@ -42,13 +43,17 @@ pub(super) fn admit_siblings(launcher: Pid) {
     };
 }
 
-/// Whether one child of this process can read and write the memory of another: security modules, containers
-/// and their filters decide that in more ways than one could ask for.
+/// True if one child of this process can read and write the memory of another: security modules,
+/// containers and their filters decide that in more ways than one could ask for.
 fn siblings_reach_each_other() -> nix::Result<bool> {
+    // No end of a child is missed, even if the parent of this process ignores SIGCHLD.
+    let _signals = Blocked::new()?;
     let secret = Box::new(getpid().as_raw());
     let launcher = getpid();
     let read = fork_child(|| {
-        let _ = set_pdeathsig(Signal::SIGKILL);
+        if die_with(launcher).is_err() {
+            return 1;
+        }
         admit_siblings(launcher);
         let _ = raise(Signal::SIGSTOP);
         0
@@ -57,6 +62,7 @@ fn siblings_reach_each_other() -> nix::Result<bool> {
     let stopped = waitpid(read, Some(WaitPidFlag::WUNTRACED));
     let found = stopped.and_then(|_| {
         let reader = fork_child(|| {
+            // It makes two calls and ends, with or without its parent.
             i32::from(reread_private(read, ptr::from_ref(&*secret)) != Some(*secret))
         })?;
         waitpid(reader, None)

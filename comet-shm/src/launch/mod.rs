@@ -6,6 +6,7 @@
 //! moment to end by themselves, and kills what is left. A rank whose launcher dies is killed by
 //! the kernel.
 
+mod bond;
 mod facilities;
 mod pin;
 mod rank;
@@ -24,6 +25,7 @@ use crate::transport::Shm;
 
 pub(crate) use facilities::Facilities;
 
+pub use bond::bind_to_this_process;
 pub use pin::usable_cpus;
 
 /// Heap of each rank; virtual until a buffer is used.
@@ -78,10 +80,13 @@ pub enum LaunchError {
         /// Those that may be used, as a list.
         usable: String,
     },
+    /// Ranks cannot be bound to cpus.
+    #[error("cannot bind ranks to cpus: {0} (leave them unbound: --bind none)")]
+    Bind(Errno),
     /// The system refused.
-    #[error("cannot {what}: {errno} (try fewer ranks)")]
+    #[error("cannot {what}: {errno} ({remedy})", remedy = remedy(*.errno))]
     System {
-        /// What was attempted.
+        /// The attempt.
         what: &'static str,
         /// The answer.
         errno: Errno,
@@ -152,6 +157,7 @@ pub fn launch(
     }
     assert_eq!(config.topology.n_ranks(), n_ranks, "the topology is that of the ranks");
     let cpus = pin::cpus_of_ranks(&config.bind, n_ranks)?;
+    pin::require_binding(&cpus)?;
     // Asked before a rank is bound, which would then see one cpu only.
     let usable = usable_cpus();
     require_one_thread()?;
@@ -206,6 +212,41 @@ fn require_one_thread() -> Result<(), LaunchError> {
     }
 }
 
+/// What may help against `errno`.
+fn remedy(errno: Errno) -> &'static str {
+    match errno {
+        Errno::EPERM | Errno::EACCES | Errno::ENOSYS => {
+            "this system or its container denies the call: allow it, or start elsewhere"
+        }
+        Errno::EFBIG => "raise the limit of file sizes: ulimit -f unlimited",
+        Errno::EMFILE => "raise the limit of open files: ulimit -n 1024",
+        _ => "try fewer ranks",
+    }
+}
+
 fn system(what: &'static str) -> impl Fn(Errno) -> LaunchError {
     move |errno| LaunchError::System { what, errno }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_the_system_comes_with_a_remedy_that_fits() {
+        let check = |errno, expected: &str| {
+            let text = system("map the shared segment")(errno).to_string();
+            assert!(text.starts_with("cannot map the shared segment: E"), "{text}");
+            assert!(text.ends_with(expected), "{text}");
+        };
+        check(
+            Errno::EPERM,
+            "(this system or its container denies the call: allow it, or start elsewhere)",
+        );
+        check(Errno::EFBIG, "(raise the limit of file sizes: ulimit -f unlimited)");
+        check(Errno::EMFILE, "(raise the limit of open files: ulimit -n 1024)");
+        check(Errno::ENOMEM, "(try fewer ranks)");
+        let text = LaunchError::Bind(Errno::EPERM).to_string();
+        assert!(text.ends_with("(leave them unbound: --bind none)"), "{text}");
+    }
 }

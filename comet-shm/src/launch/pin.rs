@@ -1,10 +1,10 @@
-//! Which rank runs on which cpu.
+//! The cpu of each rank.
 
 use std::fs;
 use std::num::NonZeroUsize;
 
 use comet_core::transport::Rank;
-use nix::sched::{CpuSet, sched_getaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use super::{Bind, LaunchError};
@@ -32,6 +32,19 @@ pub(super) fn cpus_of_ranks(bind: &Bind, n_ranks: usize) -> Result<Vec<usize>, L
         }
     };
     Ok(cpus.into_iter().cycle().take(n_ranks).collect())
+}
+
+/// Refuses to bind ranks to `cpus` where the system lets no process choose its own.
+///
+/// # Errors
+/// If there are any, and this process cannot be bound to those that it may use.
+pub(super) fn require_binding(cpus: &[usize]) -> Result<(), LaunchError> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let own = Pid::from_raw(0);
+    let same = sched_getaffinity(own).and_then(|set| sched_setaffinity(own, &set));
+    same.map_err(LaunchError::Bind)
 }
 
 /// What `rank` has to know of the cores, when ranks are bound to `cpus` or, if there are none, not.

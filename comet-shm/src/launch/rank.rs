@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use comet_core::transport::Rank;
 use nix::sched::{CpuSet, sched_setaffinity};
-use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
-use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
+use nix::unistd::{ForkResult, Pid, fork, getpid};
 
+use super::bond::die_with;
 use super::facilities::{Facilities, admit_siblings};
 use super::signals::Blocked;
 use super::{LaunchConfig, LaunchError, system};
@@ -87,12 +87,8 @@ fn prepare(rank: Rank, segment: &Segment, launcher: Pid, cpu: Option<usize>, sig
         end_job(segment, rank, Cause::GaveUp, &format!("rank {rank} could not {what}"));
         exit(1)
     };
-    if set_pdeathsig(Signal::SIGKILL).is_err() {
+    if die_with(launcher).is_err() {
         gave_up("bind its life to the launcher's");
-    }
-    // The launcher may have died before the line above.
-    if getppid() != launcher {
-        exit(1);
     }
     if let Some(cpu) = cpu {
         let mut set = CpuSet::new();
@@ -124,7 +120,7 @@ pub(super) fn run(
     // Leaked on purpose: buffers and rings keep pointers into it for the rest of the process.
     let segment: &'static Segment = Box::leak(Box::new(segment));
     let waiter = Waiter::new(segment, rank, cores, facilities.fences, config.watchdog);
-    let reach = Reach::new(segment, facilities.has_private);
+    let reach = Reach::new(segment, rank, facilities.has_private);
     let shm = Shm::new(segment, rank, config.topology.clone(), waiter, reach);
     let code = match catch_unwind(AssertUnwindSafe(|| rank_main(&shm))) {
         Ok(code) => code,

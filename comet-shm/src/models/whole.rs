@@ -61,7 +61,7 @@ pub(super) fn waiter(segment: &'static Segment, rank: Rank) -> Waiter {
 }
 
 fn shm(segment: &'static Segment, rank: Rank) -> Shm {
-    let (waiter, reach) = (waiter(segment, rank), Reach::new(segment, false));
+    let (waiter, reach) = (waiter(segment, rank), Reach::new(segment, rank, false));
     Shm::new(segment, rank, Topology::hypercube(segment.n_ranks()), waiter, reach)
 }
 
