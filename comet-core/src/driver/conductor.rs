@@ -80,27 +80,32 @@ impl<T: Transport> Conductor<'_, T> {
             if self.is_stopped() {
                 break;
             }
-            entries.push(self.begin(*planned)?);
+            entries.extend(self.begin(*planned)?);
         }
         Ok(entries)
     }
 
-    fn begin(&mut self, planned: Case) -> Result<Entry, DriverError> {
+    /// Checks a case, warms it up, and takes its first slice; `None` if the run is stopped before
+    /// there is a sample.
+    fn begin(&mut self, planned: Case) -> Result<Option<Entry>, DriverError> {
         self.listener.event(&Event::CaseStarted(&planned)).map_err(DriverError::Listener)?;
         let case = match self.resolve(planned) {
             Ok(case) => case,
             Err(refusal) => {
-                return Ok(Entry { case: planned, is_refined: false, state: Err(refusal) });
+                let state = Err(refusal);
+                return Ok(Some(Entry { case: planned, is_refined: false, state }));
             }
         };
         let steps = |conductor: &mut Self| {
+            let start_ns = conductor.stage.t.now_ns();
             conductor.order(&case, None)?;
-            let mut point = conductor.warm_up(&case)?;
+            let check_ns = conductor.stage.t.now_ns() - start_ns;
+            let Some(mut point) = conductor.warm_up(&case, check_ns)? else { return Ok(None) };
             conductor.take_slice(&mut point)?;
-            Ok(Box::new(point))
+            Ok((point.n_slices > 0).then(|| Box::new(point)))
         };
-        let state = unless_fatal(steps(self))?;
-        Ok(Entry { case, is_refined: false, state })
+        let state = unless_fatal(steps(self))?.transpose();
+        Ok(state.map(|state| Entry { case, is_refined: false, state }))
     }
 
     /// The later passes, until every case has what it needs.
@@ -142,7 +147,8 @@ impl<T: Transport> Conductor<'_, T> {
                 match wish {
                     Wish::Case(_) if self.is_stopped() => (),
                     Wish::Case(case) => {
-                        entries.push(Entry { is_refined: true, ..self.begin(case)? });
+                        let begun = self.begin(case)?;
+                        entries.extend(begun.map(|entry| Entry { is_refined: true, ..entry }));
                     }
                     Wish::Slice(index) => {
                         entries[index].state.iter_mut().for_each(|p| p.reopen(self.settings));
@@ -183,12 +189,39 @@ impl<T: Transport> Conductor<'_, T> {
         self.look_at_placement()?;
         let (case, pace) = (point.case, point.next_pace());
         let start_ns = self.stage.t.now_ns();
-        let gathered = self.order(&case, Some((pace, point.probe.round_ns(pace))))?;
+        let expected_ns = point.probe.round_ns(pace);
+        let (gathered, n_steps) = self.round(&case, pace, expected_ns, point.probe.is_long())?;
+        if n_steps == 0 {
+            return Ok(());
+        }
         let end_ns = self.stage.t.now_ns();
-        point.n_warmup = added(point.n_warmup, Pace { n_samples: 0, ..pace });
+        point.n_warmup = added(point.n_warmup, Pace { n_samples: 0, ..pace }, n_steps);
         point
             .add(gathered, end_ns, end_ns - start_ns, self.settings)
             .map_err(|message| Interruption::refuse(Failure::Failed, None, message))
+    }
+
+    /// Takes the samples of a round that is expected to take `expected_ns`: all at once, or one by
+    /// one where a sample `is_long`, because a run may be stopped between two. Returns them with the
+    /// number of steps, each of which begins with the operations before the first clock read.
+    pub(super) fn round(
+        &mut self,
+        case: &Case,
+        pace: Pace,
+        expected_ns: u64,
+        is_long: bool,
+    ) -> Result<(Gathered, u32), Interruption> {
+        let is_long = is_long && !self.stage.t.clock().is_virtual;
+        let n_steps = if is_long { pace.n_samples } else { 1 };
+        let (mut all, mut n_taken) = (Gathered::new(), 0);
+        while n_taken < n_steps && !(is_long && self.is_interrupted()) {
+            // The step is part of the number, since the skew is drawn from it.
+            let slice = pace.slice | n_taken << 16;
+            let step = Pace { n_samples: pace.n_samples / n_steps, slice, ..pace };
+            join(&mut all, self.order(case, Some((step, expected_ns)))?);
+            n_taken += 1;
+        }
+        Ok((all, n_taken))
     }
 
     /// Compares clocks that drift apart, from time to time.
@@ -268,18 +301,23 @@ impl<T: Transport> Conductor<'_, T> {
     /// Whether the run ends early. Once it does it stays so, and says so: the rounds that the last
     /// case lacks are missing from the plan too.
     fn is_stopped(&mut self) -> bool {
-        if self.end.stop.is_none() {
-            self.end.stop = self.stop();
+        if !self.is_interrupted() && self.end.stop.is_none() && self.is_budget_spent() {
+            self.end.stop = Some(Stop::BudgetSpent);
         }
         self.end.stop.is_some()
     }
 
-    fn stop(&self) -> Option<Stop> {
-        if let Some(why) = self.listener.interrupted() {
-            return Some(Stop::Interrupted(why));
+    /// True if the run ends early and in the middle of a case, which a spent budget is no reason for.
+    pub(super) fn is_interrupted(&mut self) -> bool {
+        if self.end.stop.is_none() {
+            self.end.stop = self.listener.interrupted().map(Stop::Interrupted);
         }
+        matches!(self.end.stop, Some(Stop::Interrupted(_)))
+    }
+
+    fn is_budget_spent(&self) -> bool {
         let spent = |budget_ns| self.since_start_ns() >= budget_ns;
-        self.settings.run_budget_ns.is_some_and(spent).then_some(Stop::BudgetSpent)
+        self.settings.run_budget_ns.is_some_and(spent)
     }
 
     fn kernel(&self, case: &Case) -> &dyn Kernel<T> {
@@ -335,10 +373,29 @@ fn unless_fatal<R>(result: Result<R, Interruption>) -> Result<Result<R, Refusal>
     }
 }
 
-/// Operations of each series, with those of a round at `pace`.
-pub(super) fn added(n_operations: [u32; MAX_SERIES], pace: Pace) -> [u32; MAX_SERIES] {
-    let of_round = |series: usize| pace.settle[series] + pace.n_samples * pace.repetitions;
+/// Operations of each series, with those of a round at `pace` in so many steps.
+pub(super) fn added(
+    n_operations: [u32; MAX_SERIES],
+    pace: Pace,
+    n_steps: u32,
+) -> [u32; MAX_SERIES] {
+    let of_round =
+        |series: usize| n_steps * pace.settle[series] + pace.n_samples * pace.repetitions;
     std::array::from_fn(|series| n_operations[series] + of_round(series))
+}
+
+/// Adds the samples of one step to those of the steps before, rank by rank.
+fn join(all: &mut Gathered, step: Gathered) {
+    if all.is_empty() {
+        *all = step;
+        return;
+    }
+    for ((_, taken), (_, more)) in all.iter_mut().zip(step) {
+        for (series, samples) in taken.series.iter_mut().zip(more.series) {
+            series.extend(samples);
+        }
+        taken.usage = taken.usage.zip(more.usage).map(|(sum, usage)| sum.plus(usage));
+    }
 }
 
 /// What the ranks took, or the worst trouble that one reported: wrong data before all else.

@@ -27,6 +27,9 @@ const MAX_WARM_UP_NS: f64 = 200e6;
 /// The most samples of a warm-up.
 const MAX_WARM_UP_SAMPLES: f64 = 2000.0;
 
+/// Nanoseconds from which a sample is long: a signal must not wait for several of them.
+const LONG_NS: f64 = 100e6;
+
 /// What a probe of a case found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
@@ -39,6 +42,11 @@ pub(super) struct Probe {
 }
 
 impl Probe {
+    /// True if a run may have to be stopped between two samples.
+    pub(super) fn is_long(&self) -> bool {
+        self.sample_ns > LONG_NS
+    }
+
     /// Time of one operation of the fastest series.
     pub(super) fn fastest_ns(&self) -> f64 {
         self.series_ns.into_iter().flatten().fold(f64::INFINITY, f64::min)

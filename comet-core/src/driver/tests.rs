@@ -13,7 +13,7 @@ use crate::kernel::{LENGTH_BYTES, Profile};
 use comet_stats::Summary;
 use fake::{
     FIRST, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify, brief, counts, drive,
-    drive_with, is_wrong_on_rank_1, overflows,
+    drive_with, is_wrong_on_rank_1, overflows, takes_long,
 };
 
 /// Checks that a kernel that is verified by `verify` fails so, and that the run then goes on.
@@ -261,6 +261,22 @@ fn an_interruption_stops_between_slices_and_cases_and_keeps_what_was_measured() 
     check_interruption(3, &[3]);
     check_interruption(4, &[4]);
     check_interruption(6, &[4, 2]);
+}
+
+#[test]
+fn an_interruption_stops_between_two_samples_of_a_case_that_takes_long() {
+    // The first question comes before the case, the second after its check, and the others after
+    // each sample of the first probe: two operations before it, and the sample.
+    for (interrupts_at, n_operations) in [(0, 0), (1, 0), (2, 3), (3, 6), (4, 9)] {
+        let fakes = [Fake::checked_by(&FIRST, takes_long), Fake::good(&SECOND)];
+        let trouble = Trouble { interrupts_at: Some(interrupts_at), ..Trouble::default() };
+        let outcome = drive_with(2, &fakes, &brief(), trouble);
+        let end = outcome.end();
+        assert_eq!(end.stop, Some(Stop::Interrupted("SIGINT".into())));
+        assert_eq!(counts(&end), [0; 4], "question {interrupts_at}");
+        let found = fakes[0].n_operations.load(Ordering::Relaxed);
+        assert_eq!(found, n_operations, "question {interrupts_at}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::conductor::{Conductor, Interruption, added};
 use super::pace::Pace;
-use super::point::{Point, Readings, by_series};
+use super::point::{Gathered, Point, Readings, by_series};
 use super::probe::{self, Probe};
 use super::rules::{self, Counts, Rules};
 use crate::definition::Definition;
@@ -15,26 +15,42 @@ use crate::transport::Transport;
 use comet_stats::real;
 use comet_stats::{median, steady_from};
 
+/// A check that takes longer than this, in nanoseconds, is of a case whose samples may be long.
+const LONG_CHECK_NS: u64 = 1_000_000_000;
+
 impl<T: Transport> Conductor<'_, T> {
-    /// Runs a case until it is steady and its time is known, and decides how to measure it.
-    pub(super) fn warm_up(&mut self, case: &Case) -> Result<Point, Interruption> {
+    /// Runs a case, whose check took `check_ns`, until it is steady and its time is known, and
+    /// decides how to measure it; `None` if the run is stopped meanwhile.
+    pub(super) fn warm_up(
+        &mut self,
+        case: &Case,
+        check_ns: u64,
+    ) -> Result<Option<Point>, Interruption> {
         let (sync, window_ns) = (self.starts.sync(), self.starts.window_ns());
         let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
-        let (first, _) = self.probe(case, first_pace, 0)?;
-        let mut pace = self.pace(case, first_pace, first, None);
-        pace.n_samples = probe::warm_up_samples(self.settings, first, pace.repetitions);
-        let (mut probe, mut is_steady) = self.probe(case, pace, first.round_ns(pace))?;
-        let mut n_warmup = added([0; MAX_SERIES], first_pace);
-        n_warmup = added(n_warmup, pace);
-        if !is_steady {
-            pace.n_samples *= 2;
-            (probe, is_steady) = self.probe(case, pace, probe.round_ns(pace))?;
-            n_warmup = added(n_warmup, pace);
+        let is_long = check_ns > LONG_CHECK_NS;
+        let (first, n_steps) = self.round(case, first_pace, check_ns, is_long)?;
+        if is_long && self.is_interrupted() {
+            return Ok(None);
+        }
+        let (mut probe, mut is_steady) = self.probe(case, first_pace, (first, n_steps));
+        let mut n_warmup = added([0; MAX_SERIES], first_pace, n_steps);
+        // Of long operations a second probe would find nothing new, for a long time.
+        if !(is_long && probe.is_long()) {
+            let mut pace = self.pace(case, first_pace, probe, None);
+            pace.n_samples = probe::warm_up_samples(self.settings, probe, pace.repetitions);
+            (probe, is_steady) = self.probe_again(case, pace, probe)?;
+            n_warmup = added(n_warmup, pace, 1);
+            if !is_steady {
+                pace.n_samples *= 2;
+                (probe, is_steady) = self.probe_again(case, pace, probe)?;
+                n_warmup = added(n_warmup, pace, 1);
+            }
         }
         let counts = self.counts(case, probe);
         let pace = self.pace(case, first_pace, probe, counts);
         let pace = Pace { skew_ns: self.skew_ns(probe), ..pace };
-        Ok(self.point(case, (probe, pace, counts), (n_warmup, is_steady)))
+        Ok(Some(self.point(case, (probe, pace, counts), (n_warmup, is_steady))))
     }
 
     /// A case that is warm.
@@ -118,15 +134,25 @@ impl<T: Transport> Conductor<'_, T> {
         }
     }
 
-    /// Takes a few samples to warm up and to see how long an operation takes, and whether it has
-    /// become steady.
-    fn probe(
+    /// Takes a few samples more, of a case that a probe has found `known` of.
+    fn probe_again(
         &mut self,
         case: &Case,
         pace: Pace,
-        expected_ns: u64,
+        known: Probe,
     ) -> Result<(Probe, bool), Interruption> {
-        let gathered = self.order(case, Some((pace, expected_ns)))?;
+        let gathered = self.order(case, Some((pace, known.round_ns(pace))))?;
+        Ok(self.probe(case, pace, (gathered, 1)))
+    }
+
+    /// The time of an operation by what the ranks took in so many steps, and true if it has become
+    /// steady.
+    fn probe(
+        &self,
+        case: &Case,
+        pace: Pace,
+        (gathered, n_steps): (Gathered, u32),
+    ) -> (Probe, bool) {
         let mut series_ns = [None; MAX_SERIES];
         let mut is_steady = true;
         let slice = by_series(gathered, case.info.series.len());
@@ -139,14 +165,15 @@ impl<T: Transport> Conductor<'_, T> {
         let probe = Probe { series_ns, sample_ns: 0.0, start_ns: 0.0 };
         let sample_ns: f64 = slice.iter().filter_map(|ranks| period_ns(ranks.first()?)).sum();
         let batch_ns = probe.batch_ns(pace.repetitions);
-        let sample_ns = sample_ns.max(batch_ns);
+        // Between two steps lies more than between two samples.
+        let sample_ns = if n_steps > 1 { batch_ns } else { sample_ns.max(batch_ns) };
         // Each operation that is not timed is started together as well.
         let start_ns =
             match case.info.timing_under(self.settings.definition(case.info)).starts_together() {
                 true => (sample_ns - batch_ns) / real(slice.len() as u64),
                 false => 0.0,
             };
-        Ok((Probe { sample_ns, start_ns, ..probe }, is_steady))
+        (Probe { sample_ns, start_ns, ..probe }, is_steady)
     }
 }
 

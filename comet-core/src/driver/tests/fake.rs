@@ -150,6 +150,12 @@ pub(super) fn is_wrong_on_rank_1(cx: &Context<'_, Local>, case: &Case) -> Result
     if cx.rank() == 1 { Err(KernelError::mismatch("the answer", 42, 6 * 9)) } else { Ok(()) }
 }
 
+/// Finds nothing wrong, after more than a second.
+pub(super) fn takes_long(cx: &Context<'_, Local>, case: &Case) -> Result<(), KernelError> {
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    arrives(cx, case)
+}
+
 /// Every rank sends itself a message that is longer than the buffer.
 pub(super) fn overflows(cx: &Context<'_, Local>, _case: &Case) -> Result<(), KernelError> {
     let t = cx.transport();
