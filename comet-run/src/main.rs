@@ -19,6 +19,7 @@ mod exit;
 mod gate;
 mod launcher;
 mod limit;
+mod paths;
 mod plan;
 mod prepare;
 mod progress;

@@ -14,8 +14,15 @@ use crate::limit;
 /// The most cases of one kernel.
 const MAX_CASES: usize = 100_000;
 
-/// What measuring a case takes beside its samples: two checks, two probes.
+/// Time of a case beside its samples, as a share of theirs: two checks, two probes.
 const OVERHEAD_SHARE: f64 = 0.25;
+/// Samples of the probe of a long operation.
+const N_PROBED: u32 = 3;
+/// Time of an operation for each byte of memory that a rank needs for it, in nanoseconds: about that
+/// of a machine with 4 GB/s.
+const OPERATION_NS_PER_BYTE: f64 = 0.25;
+/// Time to make and to look at one byte in two checks, in nanoseconds.
+const CHECKS_NS_PER_BYTE: f64 = 4.0;
 
 /// Values of the user's for an axis, instead of the profile's.
 #[derive(Debug)]
@@ -26,6 +33,17 @@ pub(crate) struct Override {
     pub(crate) axis: &'static Axis,
     /// The values, in the form of [`sweep`].
     pub(crate) values: String,
+}
+
+impl Override {
+    /// The values on ranks of `topology`, ascending.
+    ///
+    /// # Errors
+    /// One sentence with the option, if it holds no values.
+    fn parse(&self, topology: &Topology) -> anyhow::Result<Vec<u64>> {
+        let refuse = |error| exit::usage(format!("{}: {error}", self.option));
+        sweep::parse(&self.values, max(self.axis, topology)).map_err(refuse)
+    }
 }
 
 /// What will run.
@@ -60,11 +78,19 @@ impl KernelPlan {
         self.cases.iter().filter_map(refused).collect()
     }
 
+    /// Cases that run on these ranks.
+    pub(crate) fn running(
+        &self,
+        topology: &Topology,
+        cap_bytes: u64,
+    ) -> impl Iterator<Item = &Case> {
+        self.cases.iter().filter(move |case| refusal(case, topology, cap_bytes).is_none())
+    }
+
     /// The most memory that one rank needs for a case that runs, in bytes.
     pub(crate) fn bytes_per_rank(&self, topology: &Topology, cap_bytes: u64) -> u64 {
-        let runs = |case: &&Case| refusal(case, topology, cap_bytes).is_none();
         let bytes = |case| (self.info.bytes_per_rank)(case, &World::of(topology));
-        self.cases.iter().filter(runs).map(bytes).max().unwrap_or(0)
+        self.running(topology, cap_bytes).map(bytes).max().unwrap_or(0)
     }
 }
 
@@ -84,6 +110,10 @@ pub(crate) fn plan(
     profile: Profile,
     topology: &Topology,
 ) -> anyhow::Result<Plan> {
+    for change in overrides {
+        // Also one that no kernel varies along: a typing error is no value.
+        change.parse(topology)?;
+    }
     let planned = kernels
         .iter()
         .map(|info| Ok(KernelPlan { info, cases: cases(info, overrides, profile, topology)? }))
@@ -96,15 +126,29 @@ pub(crate) fn plan(
     Ok(Plan { kernels: planned, notes: notes.collect() })
 }
 
-/// About how long `n_cases` cases take, or `None` if the number of samples is fixed.
-pub(crate) fn time(n_cases: usize, settings: &Settings) -> Option<Duration> {
+/// About how long `cases` take, or `None` if the number of samples is fixed.
+pub(crate) fn time<'a>(
+    cases: impl Iterator<Item = &'a Case>,
+    topology: &Topology,
+    settings: &Settings,
+) -> Option<Duration> {
     if settings.samples.is_some() {
         return None;
     }
-    let case = Duration::from_nanos(settings.case_budget_ns).mul_f64(1.0 + OVERHEAD_SHARE);
-    let all = case.saturating_mul(u32::try_from(n_cases).unwrap_or(u32::MAX));
+    let budget = Duration::from_nanos(settings.case_budget_ns).mul_f64(1.0 + OVERHEAD_SHARE);
+    let all = cases.map(|case| budget.max(least_time(case, topology, settings))).sum();
     let budget = settings.run_budget_ns.map(Duration::from_nanos);
     Some(budget.map_or(all, |budget| all.min(budget)))
+}
+
+/// About how long `case` takes if its samples are as few as may be: long messages are checked twice,
+/// warmed up and sampled a few times whatever the budget.
+fn least_time(case: &Case, topology: &Topology, settings: &Settings) -> Duration {
+    // A sample follows two operations that are not timed.
+    let n_operations = 3 * (N_PROBED + settings.slices.min);
+    let ns_per_byte = f64::from(n_operations) * OPERATION_NS_PER_BYTE + CHECKS_NS_PER_BYTE;
+    Duration::from_secs((case.info.bytes_per_rank)(case, &World::of(topology)))
+        .mul_f64(ns_per_byte * 1e-9)
 }
 
 /// The cases of one kernel, in the order of its axes, slowest first.
@@ -137,14 +181,17 @@ fn values(
     profile: Profile,
     topology: &Topology,
 ) -> anyhow::Result<Vec<u64>> {
-    let max = used.axis.max.map(|max| max(topology));
     if let Some(change) = overrides.iter().find(|change| change.axis == used.axis) {
-        let refuse = |error| exit::usage(format!("{}: {error}", change.option));
-        return sweep::parse(&change.values, max).map_err(refuse);
+        return change.parse(topology);
     }
     let Some(default) = used.sweep(profile) else { return Ok(vec![0]) };
-    sweep::parse(default, max)
+    sweep::parse(default, max(used.axis, topology))
         .with_context(|| format!("the default of {} for {} is wrong", info.id(), used.axis.name))
+}
+
+/// The value of `max` on `axis`, where the word has a meaning.
+fn max(axis: &Axis, topology: &Topology) -> Option<u64> {
+    axis.max.map(|max| max(topology))
 }
 
 #[cfg(test)]
@@ -247,6 +294,14 @@ mod tests {
         );
     }
 
+    #[test]
+    fn values_without_effect_are_parsed_all_the_same() {
+        let overrides = [Override { option: "--elsewhere", axis: &ELSEWHERE, values: "x2".into() }];
+        let error = plan(&[&ECHO], &overrides, Profile::Quick, &Topology::hypercube(2));
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("--elsewhere: 'x2' has an unknown unit"), "{error}");
+    }
+
     static ELSEWHERE: Axis = Axis::count("elsewhere", "elsewhere", "s");
 
     #[test]
@@ -264,11 +319,26 @@ mod tests {
     #[test]
     fn time_is_bounded_by_the_budget_and_unknown_for_fixed_samples() {
         let mut settings = Settings::of(Profile::Quick);
-        assert_eq!(time(4, &settings), Some(Duration::from_millis(100)));
+        let cases = [Case::new(&ECHO, &[1, 8]); 4];
+        let topology = Topology::hypercube(2);
+        let time = |settings: &Settings| time(cases.iter(), &topology, settings);
+        assert_eq!(time(&settings), Some(Duration::from_millis(100)));
         settings.run_budget_ns = Some(1_000_000);
-        assert_eq!(time(4, &settings), Some(Duration::from_millis(1)));
+        assert_eq!(time(&settings), Some(Duration::from_millis(1)));
         settings.samples = Some(3);
-        assert_eq!(time(4, &settings), None);
+        assert_eq!(time(&settings), None);
+    }
+
+    #[test]
+    fn long_messages_are_planned_with_their_checks_and_fewest_samples() {
+        let settings = Settings { case_budget_ns: 2_000_000, ..Settings::of(Profile::Quick) };
+        let time = |length_bytes| {
+            let case = Case::new(&ECHO, &[1, length_bytes]);
+            time([case].iter(), &Topology::hypercube(2), &settings).unwrap().as_secs_f64()
+        };
+        // 18 operations at 4 GB/s, and 4 ns for each byte that is checked.
+        assert!((time(1 << 30) - 9.13).abs() < 0.01, "{}", time(1 << 30));
+        assert!((time(8) - 0.0025).abs() < 1e-9, "{}", time(8));
     }
 
     #[test]

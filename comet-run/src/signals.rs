@@ -2,38 +2,73 @@
 //! the rounds of a case.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use nix::sys::signal::{SigSet, Signal};
+use signal_hook::SigId;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::{flag, low_level};
 
 /// Signals and their names.
 const SIGNALS: [(i32, &str); 3] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")];
 
-/// Which signal has arrived, if one has. Clones look at the same flag.
+/// The signal that has arrived, if one has. Clones look at the same flag.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
     /// 0, or 1 and the index in [`SIGNALS`].
     flag: Arc<AtomicUsize>,
+    /// Handlers that end this process at the second signal.
+    impatient: Arc<Mutex<Vec<SigId>>>,
 }
 
 impl Signals {
-    /// Catches the signals from now on, but for those that are ignored (SIGHUP under `nohup`);
-    /// ranks that are started later inherit that.
+    /// Catches the signals from now on, but for those that are ignored (SIGHUP under `nohup`), also
+    /// where the parent blocks them; ranks that are started later inherit that.
     ///
     /// # Errors
     /// If the system refuses.
     pub(crate) fn catch() -> io::Result<Self> {
         let signals = Self::default();
-        let ignored = ignored_signals();
-        for (index, (signal, _)) in SIGNALS.iter().enumerate() {
-            if ignored >> (signal - 1) & 1 == 1 {
-                continue;
-            }
-            flag::register_usize(*signal, Arc::clone(&signals.flag), index + 1)?;
-        }
+        signals.raise_flag()?;
         Ok(signals)
+    }
+
+    /// Like [`catch`](Self::catch), and the second signal ends this process at once, as long as no
+    /// rank runs.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(crate) fn catch_before_ranks() -> io::Result<Self> {
+        let signals = Self::default();
+        let seen = Arc::new(AtomicBool::new(false));
+        for (_, signal) in caught() {
+            // A handler that finds the flag raised ends the process; the next one raises it.
+            let end = flag::register_conditional_shutdown(signal, 128 + signal, seen.clone())?;
+            signals.impatient().extend([end, flag::register(signal, seen.clone())?]);
+        }
+        signals.raise_flag()?;
+        Ok(signals)
+    }
+
+    /// From now on ranks run, and whoever watches over them sees to the second signal.
+    pub(crate) fn leave_to_ranks(&self) {
+        for id in self.impatient().drain(..) {
+            low_level::unregister(id);
+        }
+    }
+
+    fn raise_flag(&self) -> io::Result<()> {
+        let mut set = SigSet::empty();
+        for (index, signal) in caught() {
+            flag::register_usize(signal, Arc::clone(&self.flag), index + 1)?;
+            set.add(Signal::try_from(signal)?);
+        }
+        Ok(set.thread_unblock()?)
+    }
+
+    fn impatient(&self) -> MutexGuard<'_, Vec<SigId>> {
+        self.impatient.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Name of the signal that arrived last.
@@ -42,6 +77,22 @@ impl Signals {
         let index = self.flag.load(Ordering::Relaxed).checked_sub(1)?;
         SIGNALS.get(index).map(|(_, name)| *name)
     }
+}
+
+/// Lets a write beyond the limit of file sizes (`ulimit -f`) fail, where it would end this process.
+///
+/// # Errors
+/// If the system refuses.
+pub(crate) fn outlive_file_limits() -> io::Result<()> {
+    // Its handler raises a flag that nothing reads.
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
+/// The signals that are not ignored, each with its place in [`SIGNALS`].
+fn caught() -> impl Iterator<Item = (usize, i32)> {
+    let ignored = ignored_signals();
+    let all = SIGNALS.iter().enumerate().map(|(index, (signal, _))| (index, *signal));
+    all.filter(move |(_, signal)| ignored >> (signal - 1) & 1 == 0)
 }
 
 /// The signals that this process ignores, a bit each; none where the system does not say.

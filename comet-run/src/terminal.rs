@@ -1,8 +1,11 @@
-//! Standard output and standard error: the only place that this program speaks from.
+//! Standard output and standard error: the only place that this program prints from.
 //!
-//! Of several processes that a launcher started, one speaks and all others are silent: what is
-//! said stands there once, however many processes there are.
+//! Of several processes that a launcher started, one prints and all others are silent: a line
+//! stands there once, however many processes there are. Text from files and paths may hold control
+//! characters, which a terminal would obey; here they are escaped.
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,15 +23,30 @@ pub(crate) fn speaks() -> bool {
     SPEAKS.load(Ordering::Relaxed)
 }
 
-/// Writes `text` to standard output.
+/// Writes `text` to standard output, its control characters escaped but for newlines and tabs.
 ///
 /// # Errors
 /// If standard output cannot be written, except that nobody may be reading it.
 pub(crate) fn print(text: &str) -> io::Result<()> {
-    print_bytes(text.as_bytes())
+    print_bytes(escaped(text, &['\n', '\t']).as_bytes())
 }
 
-/// Writes `bytes` to standard output.
+/// `text` on one line, its control characters escaped.
+pub(crate) fn one_line(text: impl Display) -> String {
+    escaped(&text.to_string(), &[]).into_owned()
+}
+
+/// `text` with all control characters escaped but for those in `kept`.
+fn escaped<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
+    let is_escaped = |c: char| c.is_control() && !kept.contains(&c);
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |c: char| if is_escaped(c) { c.escape_default().to_string() } else { c.into() };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+/// Writes `bytes` to standard output as they are.
 ///
 /// # Errors
 /// If standard output cannot be written, except that nobody may be reading it.
@@ -38,9 +56,10 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes one line to standard error. There is nobody left to tell if that fails.
+/// Writes `text` to standard error as one paragraph: further lines are indented, and control
+/// characters escaped. A failure is passed over, because nothing is left to report it to.
 pub(crate) fn note(text: &str) {
-    write_stderr(&format!("{text}\n"));
+    write_stderr(&format!("{}\n", escaped(text, &['\n']).replace('\n', "\n  ")));
 }
 
 /// Writes `text` to standard error as it is. There is nobody left to tell if that fails.
@@ -51,12 +70,12 @@ pub(crate) fn write_stderr(text: &str) {
     }
 }
 
-/// Writes what clap has to say, help or an error, to where that belongs.
-pub(crate) fn explain(words: &clap::Error) {
-    if speaks() {
-        // There is nobody left to tell if that fails.
-        drop(words.print());
-    }
+/// Writes clap's help or error to standard output or standard error, whichever it belongs to.
+///
+/// # Errors
+/// If that cannot be written, except that nobody may be reading it.
+pub(crate) fn explain(words: &clap::Error) -> io::Result<()> {
+    if speaks() { forgive(words.print().and_then(|()| io::stdout().flush()), ()) } else { Ok(()) }
 }
 
 /// Standard output that takes no offence at a reader who has gone (`comet-run all | head`).
@@ -105,6 +124,15 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Err(self.0.into())
         }
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let check = |text, expected: &str| assert_eq!(one_line(text), expected);
+        check("\x1b]0;PWN\x07", "\\u{1b}]0;PWN\\u{7}");
+        check("a\nFAKE: complete\u{9b}", "a\\nFAKE: complete\\u{9b}");
+        check("µs, 1 %", "µs, 1 %");
+        assert_eq!(escaped("a\tb\n\x7f", &['\n', '\t']), "a\tb\n\\u{7f}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The ranks that a command line asks for: how many, on what mesh, how far apart, on which CPUs.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use comet_core::topology::{Mesh, Topology};
@@ -11,6 +12,7 @@ use crate::cli::values::{Binding, RankCounts};
 use crate::exit;
 #[cfg(any(feature = "mpi", test))]
 use crate::launcher::Launcher;
+use crate::paths;
 
 /// The fewest ranks by default: contention needs four.
 const MIN_DEFAULT_RANKS: usize = 4;
@@ -122,6 +124,7 @@ impl Origin {
 /// # Errors
 /// One sentence, if there is none or if its file cannot be understood.
 pub(crate) fn machine(name: &str) -> anyhow::Result<MachineFile> {
+    paths::refuse_device(Path::new(name))?;
     comet_sim::machine::find(name).map_err(exit::bad_input)
 }
 
@@ -163,6 +166,7 @@ pub(crate) fn topology(
         _ => Ok(()),
     };
     if let Some(path) = &world.topology {
+        paths::refuse_device(path)?;
         let topology = comet_report::topology_file::read_topology(path).map_err(exit::bad_input)?;
         require(topology.n_ranks(), &format!("the mesh in {}", path.display()))?;
         return connected(topology.mesh().clone(), topology, origin);

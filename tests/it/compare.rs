@@ -1,7 +1,5 @@
 //! `compare` and `ab`, over runs of simulated machines.
 
-use std::time::Duration;
-
 use crate::processes::{is_alive, send};
 use crate::support::{Folder, Output, Running, eventually};
 
@@ -271,7 +269,6 @@ fn a_signal_ends_the_commands_and_keeps_the_files() {
     let pid = || std::fs::read_to_string(&log).ok().and_then(|text| text.trim().parse().ok());
     eventually("the command", || pid().is_some_and(is_alive));
     send("INT", ab.pid());
-    let output = ab.wait_at_most(Duration::from_secs(10));
-    output.code(130).notes("error: ended by SIGINT; files are in ");
+    ab.wait().code(130).notes("error: ended by SIGINT; files are in ");
     assert!(pid().is_some_and(|pid| !is_alive(pid)), "the command goes on");
 }

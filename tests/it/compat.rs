@@ -137,7 +137,8 @@ fn ranks_without_a_part_wait_in_a_barrier() {
 
 #[test]
 fn a_file_shows_what_was_printed_live() {
-    let run = "run echo barrier broadcast osu/bw -n 2 --hops 1 --profile quick --samples 3";
+    // In virtual time, where no rate is so small that it is printed as 0.00.
+    let run = "run -t sim echo barrier broadcast osu/bw -n 2 --hops 1 --profile quick --samples 3";
     for format in ["osu", "imb", "imb-3.2"] {
         let folder = Folder::new();
         let live = folder.run(&format!("{run} --format {format} --out r.jsonl")).success();
@@ -149,7 +150,8 @@ fn a_file_shows_what_was_printed_live() {
 
 #[test]
 fn what_is_printed_can_be_imported_with_the_same_numbers() {
-    let run = "run echo barrier broadcast osu/bw -n 2 --hops 1 --profile quick --samples 3";
+    // In virtual time, where no rate is so small that it is printed as 0.00.
+    let run = "run -t sim echo barrier broadcast osu/bw -n 2 --hops 1 --profile quick --samples 3";
     for (format, suite) in [("osu", "osu"), ("imb", "imb"), ("imb-3.2", "imb")] {
         let folder = Folder::new();
         let line = format!("{run} --format {format} --out none");

@@ -231,9 +231,9 @@ pub(crate) struct ImportArgs {
     /// What it printed, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Result file to make, instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+    /// Result file to make, or - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) out: PathBuf,
     /// Number of ranks, where the text does not tell (OSU's does not for collectives)
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(RANKS))]
     pub(crate) ranks: Option<u64>,

@@ -1,7 +1,7 @@
 //! `compare`: two sets of runs held against each other.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use comet_report::compare::{self, Change, Comparison, Options};
 use comet_report::runs::RunRecords;
@@ -11,11 +11,28 @@ use crate::command::files;
 use crate::exit;
 use crate::terminal;
 
+impl JudgementArgs {
+    /// The files to write, each with the name of its form.
+    fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let files = [("markdown", &self.markdown), ("json", &self.json), ("junit", &self.junit)];
+        files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
+    }
+
+    /// Refuses to write over one of the result files `inputs`.
+    ///
+    /// # Errors
+    /// If a file to write is one of them.
+    pub(super) fn keep(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
+        self.files().try_for_each(|(_, path)| files::keep(inputs, path))
+    }
+}
+
 /// Prints what became slower or faster; returns the exit code.
 ///
 /// # Errors
 /// If a file cannot be read or written, or if the runs were taken under different conditions.
 pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
+    args.judgement.keep(&[&args.base[..], &args.to, &args.control].concat())?;
     let (base, new) = (read(&args.base)?, read(&args.to)?);
     let options = Options {
         margin: args.judgement.margin,
@@ -92,9 +109,7 @@ fn admit(environment: &[Change], is_allowed: bool) -> anyhow::Result<()> {
 /// # Errors
 /// If a file or standard output cannot be written.
 pub(super) fn conclude(comparison: &Comparison, args: &JudgementArgs) -> anyhow::Result<u8> {
-    let files =
-        [("markdown", &args.markdown), ("json", &args.json), ("junit", &args.junit)].into_iter();
-    for (name, path) in files.filter_map(|(name, path)| Some((name, path.as_deref()?))) {
+    for (name, path) in args.files() {
         files::write(path, render(comparison, name).as_bytes())?;
     }
     terminal::print(&render(comparison, &args.format))?;

@@ -1,6 +1,5 @@
 //! Result files that a command reads, and the files that it makes of them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -9,6 +8,7 @@ use comet_report::record::Record;
 use comet_report::runs::{RunRecords, split};
 
 use crate::exit;
+use crate::paths;
 use crate::terminal;
 
 /// The name that stands for standard output.
@@ -19,6 +19,7 @@ const STDOUT: &str = "-";
 /// # Errors
 /// If it cannot be read, or holds something else.
 pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
+    paths::refuse_device(path)?;
     let read = read::read_records(path).map_err(exit::bad_input)?;
     if let Some(line) = read.incomplete_line {
         let path = path.display();
@@ -58,14 +59,13 @@ pub(super) fn some_runs(path: &Path) -> anyhow::Result<Vec<RunRecords>> {
 /// Refuses an output that is one of the result files, as it is if `-o` precedes the wrong name.
 ///
 /// # Errors
-/// If both are names of one file that is there.
+/// If both lead to one file, be it through links.
 pub(super) fn keep(inputs: &[PathBuf], out: &Path) -> anyhow::Result<()> {
-    let is_out = |file: &PathBuf| matches!((file.canonicalize(), out.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    if !inputs.iter().any(is_out) {
+    if is_stdout(out) || !inputs.iter().any(|input| paths::is_same_file(input, out)) {
         return Ok(());
     }
     Err(exit::usage(format!(
-        "{} is one of the result files, and would be overwritten (name another file with --out)",
+        "{} is one of the result files, and would be overwritten (name another file)",
         out.display()
     )))
 }
@@ -73,13 +73,13 @@ pub(super) fn keep(inputs: &[PathBuf], out: &Path) -> anyhow::Result<()> {
 /// Writes `bytes` to `path`, or to standard output if it is `-`.
 ///
 /// # Errors
-/// If that cannot be written.
+/// If that cannot be written; a file that was there before is whole then.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     if is_stdout(path) {
         return Ok(terminal::print_bytes(bytes)?);
     }
-    let cannot = || format!("cannot write {} (name another file with --out)", path.display());
-    fs::write(path, bytes).with_context(cannot)
+    let cannot = || format!("cannot write {} (name another file)", path.display());
+    paths::replace(path, bytes).with_context(cannot)
 }
 
 /// Whether `path` stands for standard output.

@@ -1,17 +1,18 @@
 //! `import`: what another benchmark printed, as a result file.
 
 use std::fs::File;
-use std::io::{BufWriter, Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
 use comet_report::import::{Origin, Surroundings, import as records_of, write};
 
+use super::files;
 use crate::cli::{Benchmark, ImportArgs};
 use crate::exit;
+use crate::paths;
 use crate::result_file::create_new;
-use crate::terminal;
 
 /// Writes the records of a text.
 ///
@@ -35,23 +36,20 @@ pub(super) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     };
     let records = records_of(origin, &text, &around)
         .map_err(|error| exit::usage(format!("{name}: {error}")))?;
-    let Some(path) = &args.out else {
-        let mut out = BufWriter::new(terminal::stdout());
-        write(&records, &mut out)?;
-        out.flush()?;
-        return Ok(exit::OK);
-    };
-    create_new(path)?;
-    let cannot = || format!("cannot write {}", path.display());
-    let mut out = BufWriter::new(File::create(path).with_context(cannot)?);
-    write(&records, &mut out).and_then(|()| out.flush()).with_context(cannot)?;
+    let mut lines = Vec::new();
+    write(&records, &mut lines).context("cannot make records")?;
+    if !files::is_stdout(&args.out) {
+        create_new(&args.out)?;
+    }
+    files::write(&args.out, &lines)?;
     Ok(exit::OK)
 }
 
 /// Text of the file `path`, or of standard input; other bytes than UTF-8 are no obstacle.
 fn read(path: &Path) -> anyhow::Result<String> {
+    paths::refuse_device(path)?;
     let mut text = Vec::new();
-    let result = if path == Path::new("-") {
+    let result = if files::is_stdout(path) {
         std::io::stdin().read_to_end(&mut text)
     } else {
         File::open(path).and_then(|mut file| file.read_to_end(&mut text))

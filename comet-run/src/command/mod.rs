@@ -27,10 +27,14 @@ use crate::cli::{self, Cli, Command};
 use crate::compat;
 use crate::exit;
 use crate::launcher::Launcher;
+use crate::signals;
 use crate::terminal;
 
 /// Reads the command line, does what it says, and reports an error in one sentence.
 pub(crate) fn main() -> ExitCode {
+    if let Err(error) = signals::outlive_file_limits() {
+        terminal::note(&format!("note: a limit of file sizes will end this process: {error}"));
+    }
     let launcher = Launcher::of_this_process();
     let launcher = launcher.as_ref();
     terminal::speak(launcher.is_none_or(|launcher| launcher.rank == 0));
@@ -41,10 +45,14 @@ pub(crate) fn main() -> ExitCode {
             terminal::note(&format!("error: {error:#}"));
             exit::code_of(&error)
         }),
-        Err(words) => {
-            terminal::explain(&words);
-            if words.use_stderr() { exit::USAGE } else { exit::OK }
-        }
+        Err(words) => match terminal::explain(&words) {
+            _ if words.use_stderr() => exit::USAGE,
+            Ok(()) => exit::OK,
+            Err(error) => {
+                terminal::note(&format!("error: {error}"));
+                exit::INTERNAL
+            }
+        },
     };
     if code != exit::OK && !terminal::speaks() {
         std::thread::sleep(LAST_WORDS);

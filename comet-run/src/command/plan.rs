@@ -50,14 +50,14 @@ fn text(plan: &Plan, topology: &Topology, cap_bytes: u64, settings: &Settings) -
         "MiB per rank",
         "time"
     );
-    let (mut n_running, mut most_bytes) = (0, 0);
+    let (mut running, mut most_bytes) = (Vec::new(), 0);
     for kernel in &plan.kernels {
-        let n_kernel = kernel.cases.len() - kernel.refused(topology, cap_bytes).len();
-        n_running += n_kernel;
+        running.extend(kernel.running(topology, cap_bytes));
         most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, cap_bytes));
-        text += &kernel_text(kernel, topology, cap_bytes, plan::time(n_kernel, settings));
+        text += &kernel_text(kernel, topology, cap_bytes, settings);
     }
-    let time = time_text(plan::time(n_running, settings));
+    let n_running = running.len();
+    let time = time_text(plan::time(running.into_iter(), topology, settings));
     let (per_rank, in_all) = (mebibytes(most_bytes), mebibytes(most_bytes * n_ranks as u64));
     writeln!(text, "\nin all {n_running} cases, about {time}; {per_rank} MiB per rank, {in_all} MiB on all ranks")
         .expect("a string takes any text");
@@ -68,7 +68,7 @@ fn kernel_text(
     kernel: &KernelPlan,
     topology: &Topology,
     cap_bytes: u64,
-    time: Option<Duration>,
+    settings: &Settings,
 ) -> String {
     let refused = kernel.refused(topology, cap_bytes);
     let mut text = format!(
@@ -77,7 +77,7 @@ fn kernel_text(
         kernel.cases.len(),
         refused.len(),
         mebibytes(kernel.bytes_per_rank(topology, cap_bytes)),
-        time_text(time)
+        time_text(plan::time(kernel.running(topology, cap_bytes), topology, settings))
     );
     // Cases are skipped for few reasons; each is named once.
     let mut reasons = BTreeMap::<&str, usize>::new();

@@ -24,7 +24,8 @@ pub(super) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         return Ok(exit::OK);
     }
     let noun = if runs.len() == 1 { "run" } else { "runs" };
-    let (path, n_kilobytes) = (args.out.display(), page.len().div_ceil(1000));
+    let path = terminal::one_line(args.out.display());
+    let n_kilobytes = page.len().div_ceil(1000);
     terminal::print(&format!("report: {path} ({n_kilobytes} kB, {} {noun})\n", runs.len()))?;
     Ok(exit::OK)
 }

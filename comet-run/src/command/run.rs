@@ -62,7 +62,7 @@ pub(super) fn measure(
     let seed = args.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
     // Not before: a rank that waits for others to join has nothing to lose by a signal.
-    let signals = Signals::catch().context("cannot catch signals")?;
+    let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
     let file = execute::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
@@ -150,6 +150,7 @@ impl Common<'_> {
         };
         // What is still in a buffer would be written once more by each rank.
         std::io::stdout().flush().context("cannot write to standard output")?;
+        self.signals.leave_to_ranks();
         // Not all of `self` may be used by whichever thread notices that the job has failed.
         let file = self.file;
         self.job.launch(&launch, &session, &|ended| {

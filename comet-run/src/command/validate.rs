@@ -7,6 +7,7 @@ use comet_report::read::{self, RunSummary, Validation};
 
 use crate::cli::ValidateArgs;
 use crate::exit;
+use crate::paths;
 use crate::terminal;
 
 /// Prints what is in each file and what is wrong with it; returns the exit code.
@@ -16,6 +17,7 @@ use crate::terminal;
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
     let mut code = exit::OK;
     for path in &args.files {
+        paths::refuse_device(path)?;
         let validation = read::validate(path).map_err(exit::bad_input)?;
         terminal::print(&text(path, &validation))?;
         if !is_valid(&validation) {
@@ -31,7 +33,7 @@ fn is_valid(validation: &Validation) -> bool {
 }
 
 fn text(path: &Path, validation: &Validation) -> String {
-    let path = path.display();
+    let path = terminal::one_line(path.display());
     let mut text = String::new();
     for run in &validation.runs {
         writeln!(text, "{path}: {}", run_text(run)).expect("a string takes any text");

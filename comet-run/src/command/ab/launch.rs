@@ -70,6 +70,8 @@ impl Launch<'_> {
         let mut command = Command::new(&program);
         command.args(words).env("COMET_OUT", self.out).process_group(0);
         command.stdin(Stdio::null()).stdout(log.try_clone().with_context(cannot)?).stderr(log);
+        // Or a job would outlive an `ab` that is killed.
+        comet_shm::bind_to_this_process(&mut command);
         let child = command.spawn();
         let child = child.with_context(|| format!("cannot start '{program}' (is it in PATH?)"))?;
         Ok(Group(child))

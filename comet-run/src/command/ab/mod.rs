@@ -48,6 +48,7 @@ pub(super) fn ab(args: &AbArgs, launcher: Option<&Launcher>) -> anyhow::Result<u
         let again = bench.round("again: ", 1, Options { keys, ..Options::default() })?;
         comparison.confirm(&again);
     }
+    args.judgement.keep(&bench.files()?)?;
     let code = conclude(&comparison, &args.judgement)?;
     terminal::note(&format!("results: {}", folder.display()));
     Ok(code)
@@ -115,6 +116,12 @@ impl Bench<'_> {
         refuse_twins(base.iter().chain(new))?;
         let margin = self.args.judgement.margin;
         Ok(compare(base, new, &Options { margin, is_paired: true, ..options }))
+    }
+
+    /// The result files and logs so far.
+    fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let entries = self.folder.read_dir().context("cannot read the folder of the results")?;
+        Ok(entries.flatten().map(|entry| entry.path()).collect())
     }
 
     fn launch(&self, side: usize, name: &str) -> anyhow::Result<Vec<RunRecords>> {
