@@ -7,7 +7,6 @@ use comet_core::event::{Event, Pass};
 use comet_core::kernel::Case;
 
 use crate::cli::ProgressArg;
-use crate::terminal;
 
 /// Returns the cursor to the first column and clears the line.
 const ERASE: &str = "\r\x1b[K";
@@ -86,9 +85,9 @@ impl Progress {
         let left_s = per_case_ns.saturating_mul(n_left) / 1_000_000_000;
         format!("  {} left", humantime::format_duration(Duration::from_secs(left_s)))
     }
-    /// Shows `event`.
-    pub(crate) fn event(&mut self, event: &Event<'_>) {
-        let text = match event {
+    /// Text that shows `event`.
+    pub(crate) fn text(&mut self, event: &Event<'_>) -> String {
+        match event {
             Event::RunStarted(start) => {
                 self.n_cases = start.n_cases;
                 String::new()
@@ -98,9 +97,7 @@ impl Progress {
             Event::CaseFinished(measurement) => self.after(measurement.since_start_ns).into(),
             Event::CaseFailed(failure) => self.after(failure.since_start_ns).into(),
             Event::CoresMoved(_) | Event::RunFinished(_) => String::new(),
-        };
-        // A run is not ended because nobody can see how far it is.
-        terminal::write_stderr(&text);
+        }
     }
 }
 

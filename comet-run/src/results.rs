@@ -4,7 +4,7 @@ use std::error::Error;
 
 use comet_core::event::{Event, Listener};
 use comet_report::environment::warnings;
-use comet_report::format::{self, Table};
+use comet_report::format::{self, Format as _, Jsonl, Table};
 use comet_report::placement::RankPlacement;
 use comet_report::recorder::{Recorder, RunDescription};
 use comet_report::sink::RecordSink;
@@ -13,6 +13,7 @@ use crate::cli::ProgressArg;
 use crate::progress::Progress;
 use crate::result_file::ResultFile;
 use crate::session::Audience;
+use crate::spool::{Outlet, Spool};
 use crate::terminal;
 
 /// Outputs that `--out`, `--format` and `--progress` ask for.
@@ -34,27 +35,27 @@ pub(crate) struct Results<'a> {
 impl Audience for Results<'_> {
     fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
         let description = RunDescription { placements, ..self.description.clone() };
+        let terminal = Spool::new(vec![Box::new(terminal::stdout()), Box::new(terminal::Stderr)])?;
+        let stderr = terminal.outlet(1);
         if !self.is_quiet {
-            notes(&description, self.notes_sharing).iter().for_each(|note| terminal::note(note));
+            stderr.offer(notes(&description, self.notes_sharing).as_bytes());
         }
+        let file = self.file.map(|file| Spool::new(vec![Box::new(file.writer()?)])).transpose()?;
         // What cannot be printed has been kept before.
-        let mut sinks: Vec<Box<dyn RecordSink>> = Vec::new();
-        if let Some(file) = self.file {
-            sinks.push(file.sink()?);
-        }
-        sinks.extend(self.text());
+        let kept = file.iter().map(|file| Jsonl.writer(Box::new(file.outlet(0))));
+        let sinks: Vec<_> = kept.chain(self.text(terminal.outlet(0))).collect();
         let recorder = (!sinks.is_empty()).then(|| Recorder::new(description, sinks));
-        Ok(Box::new(Outputs { progress: Progress::new(self.progress), recorder }))
+        let progress = Progress::new(self.progress);
+        Ok(Box::new(Outputs { progress, stderr, recorder, file, terminal }))
     }
 }
 
 impl Results<'_> {
     /// Writer of the format on standard output.
-    fn text(&self) -> Option<Box<dyn RecordSink>> {
-        let out = Box::new(terminal::stdout());
+    fn text(&self, out: Outlet) -> Option<Box<dyn RecordSink>> {
         match &*self.format {
-            "table" => Some(Table::live(out)),
-            name => Some(format::find(name)?.writer(out)),
+            "table" => Some(Table::live(Box::new(out))),
+            name => Some(format::find(name)?.writer(Box::new(out))),
         }
     }
 }
@@ -62,26 +63,43 @@ impl Results<'_> {
 /// Listener for all outputs. Progress comes first, because it makes way for the row that follows.
 struct Outputs {
     progress: Option<Progress>,
+    stderr: Outlet,
     recorder: Option<Recorder>,
+    file: Option<Spool>,
+    terminal: Spool,
+}
+
+impl Outputs {
+    fn spools(&self) -> impl Iterator<Item = &Spool> {
+        self.file.iter().chain([&self.terminal])
+    }
 }
 
 impl Listener for Outputs {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         if let Some(progress) = &mut self.progress {
-            progress.event(event);
+            self.stderr.offer(progress.text(event).as_bytes());
         }
-        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.event(event))
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.event(event))?;
+        if matches!(event, Event::RunFinished(_)) {
+            self.spools().try_for_each(Spool::drain)?;
+        }
+        Ok(())
+    }
+
+    fn is_behind(&mut self, max_bytes: usize) -> bool {
+        self.spools().any(|spool| spool.is_behind(max_bytes))
     }
 }
 
-/// One sentence if ranks share CPUs where they run.
-fn notes(description: &RunDescription, with_sharing: bool) -> Vec<String> {
+/// A line if the machine is busy, and one if ranks share CPUs where they run.
+fn notes(description: &RunDescription, with_sharing: bool) -> String {
     // A simulated machine does not care.
     if description.placements.is_empty() {
-        return Vec::new();
+        return String::new();
     }
     let is_said = |code| code == "load" || with_sharing && code == "oversubscribed";
     let warnings = warnings(&description.environment, &description.placements).into_iter();
     let said = warnings.filter(|warning| is_said(warning.code));
-    said.map(|warning| format!("note: {} ({})", warning.message, warning.hint)).collect()
+    said.map(|warning| format!("note: {} ({})\n", warning.message, warning.hint)).collect()
 }

@@ -74,6 +74,10 @@ impl Listener for SessionListener<'_> {
     fn interrupted(&self) -> Option<String> {
         self.signals.arrived().map(str::to_owned)
     }
+
+    fn is_behind(&mut self, max_bytes: usize) -> bool {
+        self.listener.as_mut().is_ok_and(|listener| listener.is_behind(max_bytes))
+    }
 }
 
 /// The life of one rank; returns the exit code.

@@ -61,11 +61,12 @@ pub(super) fn measure(
     let settings = prepare::settings(&args.cases, &args.effort, &args.method, &origin);
     let seed = args.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
-    // Not before: a rank that waits for others to join has nothing to lose by a signal.
-    let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
     let file = execute::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
+    // Not before: a process that waits for others to join, or for the reader of a FIFO, has nothing
+    // to lose by a signal.
+    let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let common = Common {
         args,
         launcher,
