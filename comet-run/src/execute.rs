@@ -83,7 +83,7 @@ pub(crate) fn say_how_it_ended(ended: &Ended) -> u8 {
     ended.code()
 }
 
-/// How long a rank may wait by default, beyond the time of a case.
+/// Default time limit of a blocked call, beyond the time of a case.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The ranks for cases that take as long as `settings` says.

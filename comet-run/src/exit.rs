@@ -116,7 +116,7 @@ pub(crate) fn worse(a: u8, b: u8) -> u8 {
     FROM_BAD_TO_GOOD.into_iter().find(|code| [a, b].contains(code)).unwrap_or(INTERNAL)
 }
 
-/// Whether the runs that were still to come are given up after one that ended with `code`.
+/// True if a run that ended with `code` cancels the runs after it.
 pub(crate) fn gives_up(code: u8) -> bool {
     matches!(code, INTERNAL | TRANSPORT | SIGHUP | SIGINT | SIGTERM)
 }

@@ -21,7 +21,7 @@ pub(crate) struct Progress {
     kernel: String,
 }
 
-/// How progress looks.
+/// Form of progress reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     /// One line that is redrawn for each case.
@@ -41,7 +41,7 @@ impl Progress {
         Some(Self { style, n_cases: 0, n_done: 0, since_start_ns: 0, kernel: String::new() })
     }
 
-    /// What to write before `case` is measured.
+    /// Text before `case` is measured.
     fn before(&mut self, case: &Case) -> String {
         let is_new = std::mem::replace(&mut self.kernel, case.info.id()) != self.kernel;
         match self.style {
@@ -51,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// What to write before cases that were started get another slice.
+    /// Text before cases that were started get another slice.
     fn during(&self, pass: &Pass) -> String {
         let Pass { info, number, n_open } = pass;
         let cases = if *n_open == 1 { "case" } else { "cases" };
@@ -64,7 +64,7 @@ impl Progress {
         }
     }
 
-    /// What to write after a case.
+    /// Text after a case.
     fn after(&mut self, since_start_ns: u64) -> &'static str {
         self.n_done += 1;
         self.since_start_ns = since_start_ns;
@@ -76,7 +76,7 @@ impl Progress {
         format!("[{percent:>3}%]")
     }
 
-    /// How long the rest takes if it goes on as it went so far.
+    /// Estimate of the remaining time, at the pace so far.
     fn left(&self) -> String {
         let Some(per_case_ns) = self.since_start_ns.checked_div(self.n_done as u64) else {
             return String::new();

@@ -18,17 +18,18 @@ use crate::terminal;
 
 /// Outputs that `--out`, `--format` and `--progress` ask for.
 pub(crate) struct Results<'a> {
-    /// What the record says about the run; ranks add where they run.
+    /// Description of the run for the record; ranks add their placement.
     pub(crate) description: RunDescription,
     /// The result file, if one is written.
     pub(crate) file: Option<&'a ResultFile>,
     /// Name of the format on standard output, or `none`.
     pub(crate) format: String,
-    /// How progress is shown.
+    /// Form of progress reports.
     pub(crate) progress: ProgressArg,
-    /// Whether to say that ranks share CPUs, which nobody knew before they told where they run.
+    /// True if a note reports ranks that share CPUs, unknown before the ranks reported their
+    /// placement.
     pub(crate) notes_sharing: bool,
-    /// Whether to say nothing about the machine.
+    /// True if no note about the machine is printed.
     pub(crate) is_quiet: bool,
 }
 

@@ -17,10 +17,10 @@ use crate::paths;
 /// The fewest ranks by default: contention needs four.
 const MIN_DEFAULT_RANKS: usize = 4;
 
-/// How many ranks a simulated machine has by default, if its file does not say.
+/// Default number of ranks of a simulated machine whose file gives none.
 const DEFAULT_SIMULATED_RANKS: usize = 16;
 
-/// Where the ranks come from, and so who decides how many there are and where they run.
+/// Source of the ranks, which decides their number and their placement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Origin {
     /// This program starts them, on a machine with so many usable CPUs.
@@ -34,7 +34,7 @@ pub(crate) enum Origin {
     Outside {
         /// Name of the launcher that started them; `None` for a process that is alone.
         launcher: Option<&'static str>,
-        /// How many there are, where that is known before they are joined.
+        /// Their number, if known before they are joined.
         n_ranks: Option<usize>,
     },
 }
@@ -61,7 +61,7 @@ impl Origin {
         }
     }
 
-    /// How many CPUs ranks have that are bound by `bind`, where that is known.
+    /// Number of CPUs of ranks bound by `bind`, if known.
     pub(crate) fn n_cpus(&self, bind: &Binding) -> Option<usize> {
         match self {
             Self::Here { n_cpus } => Some(bind.n_cpus(*n_cpus)),
@@ -97,7 +97,7 @@ impl Origin {
         }
     }
 
-    /// How many ranks there are already, if that is known, and a clause that says so.
+    /// Number of ranks that exist already, if known, with a clause for a sentence.
     fn given(&self) -> Option<(usize, String)> {
         let Self::Outside { launcher, n_ranks } = self else { return None };
         let n_ranks = (*n_ranks)?;
@@ -108,7 +108,7 @@ impl Origin {
         Some((n_ranks, clause))
     }
 
-    /// How many ranks there are if nobody says it.
+    /// Default number of ranks.
     fn n_default(&self) -> usize {
         match self {
             Self::Here { n_cpus } => *n_cpus.max(&MIN_DEFAULT_RANKS),

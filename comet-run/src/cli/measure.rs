@@ -14,10 +14,10 @@ use super::values::{
     parse_label, parse_mesh, parse_positive_time, parse_ranks, parse_time,
 };
 
-/// What `run` takes.
+/// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What to measure: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
+    /// Kernels to measure: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
     #[command(flatten)]
@@ -35,10 +35,10 @@ pub(crate) struct RunArgs {
     pub(crate) inject: Option<String>,
 }
 
-/// What `plan` takes.
+/// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// What to plan: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
+    /// Kernels to plan: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
     #[arg(value_name = "SELECT", required = true)]
     pub(crate) select: Vec<String>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct PlanArgs {
     pub(crate) method: MethodArgs,
 }
 
-/// What `check` takes.
+/// Arguments of `check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Kernels to check
@@ -64,14 +64,14 @@ pub(crate) struct CheckArgs {
     pub(crate) inject: Option<String>,
 }
 
-/// Where kernels run.
+/// Ranks and the place where they run.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Ranks")]
 pub(crate) struct WorldArgs {
     /// Number of ranks, or several as in 2..16*2, one run each [default: usable CPUs, at least 4, or as many as mpirun or srun started]
     #[arg(short = 'n', long, value_name = "N", value_parser = parse_ranks)]
     pub(crate) ranks: Option<RankCounts>,
-    /// What moves the messages
+    /// Transport: shared memory, MPI or simulator
     #[arg(short, long, value_name = "NAME", default_value = "auto", value_parser = transports())]
     pub(crate) transport: String,
     /// Machine to simulate: a name of `comet-run machines`, or a file [default: ipsc860, under -t sim]
@@ -94,11 +94,11 @@ pub(crate) struct WorldArgs {
     pub(crate) watchdog: Option<Duration>,
 }
 
-/// Which cases of the kernels are measured.
+/// Cases of the selected kernels.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Cases")]
 pub(crate) struct CaseArgs {
-    /// How thoroughly to measure: default sweeps and time per case
+    /// Thoroughness: default sweeps and time per case
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) profile: ProfileArg,
     /// Message lengths in bytes
@@ -118,7 +118,7 @@ pub(crate) struct CaseArgs {
     pub(crate) mem: u64,
 }
 
-/// How long and how often to measure.
+/// Time and number of samples.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Effort")]
 pub(crate) struct EffortArgs {
@@ -136,14 +136,14 @@ pub(crate) struct EffortArgs {
     pub(crate) budget: Option<Duration>,
 }
 
-/// What is printed and kept.
+/// Outputs of a run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Result file, or none [default: comet-results/HOST-TIME-ID.jsonl]
     #[arg(short, long, env = "COMET_OUT", hide_env_values = true, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// What is printed on standard output
+    /// Format on standard output
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats_or_none())]
     pub(crate) format: String,
     /// Label for the record; may be given several times
@@ -157,7 +157,7 @@ pub(crate) struct OutputArgs {
     pub(crate) quiet: bool,
 }
 
-/// What `health` takes.
+/// Arguments of `health`.
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
     /// Result file of an earlier run, to be judged instead of measuring
@@ -168,7 +168,7 @@ pub(crate) struct HealthArgs {
     pub(crate) factor: f64,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
-    /// How thoroughly to measure: time per case
+    /// Thoroughness: time per case
     #[arg(long, value_name = "NAME", default_value = "quick")]
     pub(crate) profile: ProfileArg,
     /// Message lengths in bytes [default: 8,1Mi]
@@ -188,12 +188,12 @@ pub(crate) struct HealthArgs {
     pub(crate) quiet: bool,
 }
 
-/// What `calibrate` takes.
+/// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
     #[command(flatten)]
     pub(crate) world: WorldArgs,
-    /// How thoroughly to measure: time per case
+    /// Thoroughness: time per case
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) profile: ProfileArg,
     /// Machine file to write; the samples go beside it, into a file that ends in .jsonl
@@ -235,7 +235,7 @@ impl ProfileArg {
     }
 }
 
-/// How progress is shown.
+/// Form of progress reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressArg {
     /// A line that is redrawn, if standard error is a terminal of the user's

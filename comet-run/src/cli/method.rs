@@ -12,17 +12,16 @@ use comet_stats::refine;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
-    /// Whose rules decide how often to repeat and which figure is quoted: CoMet's own, or those of IMB 2021, OSU, SKaMPI 5 or the thesis
+    /// Repetition and reporting rules: comet, imb (2021), osu, skampi (5) or thesis
     #[arg(long, value_name = "NAME", default_value = "comet", value_parser = rules())]
     pub(crate) rules: String,
-    /// How samples of the ranks make one value, D1 to D9 or a name like max_local, where all ranks take part in an operation [default: that of the kernel, or of the rules]
+    /// How per-rank timings are combined into one value: D1 to D9, or a name such as max_local, for operations of all ranks [default: by kernel, or by the rules]
     #[arg(long, value_name = "ID", value_parser = parse_definition)]
     pub(crate) definition: Option<Definition>,
-    /// Whether the definition is meant for those kernels alone that admit it, which goes without a
-    /// note.
+    /// True if the definition is meant only for kernels that admit it; others get no note.
     #[arg(skip)]
     pub(crate) is_for_some: bool,
-    /// How ranks start a sample together: none, barrier, double-barrier, dissemination, window [default: window if each rank has a core, or else barrier]
+    /// Synchronisation before each sample: none, barrier, double-barrier, dissemination, window [default: window if each rank has a core, else barrier]
     #[arg(long, value_name = "HOW", value_parser = parse_sync)]
     pub(crate) sync: Option<Sync>,
     /// Half width of the 95 % interval at which a case is done, in percent of its median [default: 2.5, or 1 with --profile full]

@@ -52,15 +52,15 @@ powers of 1024, kB MB GB of 1000.
     after_long_help = format!("{EXAMPLES}\n{}", exit_codes())
 )]
 pub(crate) struct Cli {
-    /// What to do; `run` if none is given.
+    /// The subcommand; `run` if none is given.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// What `run` takes.
+    /// Arguments of `run`.
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
-/// What to do.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure kernels (the default command)

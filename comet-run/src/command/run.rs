@@ -45,7 +45,7 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
 /// the job, with the result file that is kept.
 ///
 /// # Errors
-/// Those of [`run`] and of `conclude`.
+/// The errors of [`run`] and of `conclude`.
 pub(super) fn measure(
     args: &RunArgs,
     launcher: Option<&Launcher>,
@@ -102,7 +102,7 @@ fn refuse_document(name: &str) -> anyhow::Result<()> {
 const NO_WINDOW: &str = "note: ranks that share cores cannot spin until a window opens: samples \
                          start at a barrier (use fewer ranks with -n)";
 
-/// What runs with different numbers of ranks have in common.
+/// Parts that runs with different numbers of ranks share.
 struct Common<'a> {
     args: &'a RunArgs,
     launcher: Option<&'a Launcher>,
@@ -175,14 +175,14 @@ impl Common<'_> {
         })
     }
 
-    /// How progress is shown. The terminals that launchers make for their processes are nobody's.
+    /// Form of progress reports; none on terminals that a launcher makes for its processes.
     fn progress(&self) -> ProgressArg {
         let OutputArgs { quiet, progress, .. } = &self.args.output;
         let is_hidden = *progress == ProgressArg::Auto && self.launcher.is_some();
         if *quiet || is_hidden { ProgressArg::None } else { *progress }
     }
 
-    /// What the record says about the run.
+    /// Description of the run for the record.
     fn describe(&self, launch: &Launch, n_cpus: Option<usize>) -> RunDescription {
         let Self { args, backend, .. } = *self;
         let started_at = SystemTime::now();
@@ -269,7 +269,7 @@ fn conclude(ended: &Ended, file: Option<&ResultFile>) -> u8 {
     ended.code()
 }
 
-/// What the file of a job says that ended so, if it did not end in order.
+/// The `end` record of a job that did not end in order.
 fn death(ended: &Ended) -> Option<Death> {
     let (code, message, rank, reason) = match ended {
         Ended::Finished(exit::INTERNAL) => {

@@ -31,7 +31,7 @@ pub struct Rules {
     pub min_points: usize,
     /// Most segments.
     pub max_segments: usize,
-    /// Whether neither an intercept nor a slope may be negative.
+    /// True if neither an intercept nor a slope may be negative.
     pub not_negative: bool,
 }
 
