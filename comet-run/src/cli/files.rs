@@ -65,7 +65,7 @@ pub(crate) struct ShowArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
     pub(crate) format: String,
-    /// Print their figures as well, in letters; several files are overlaid
+    /// Print figures in text form as well; several files are overlaid
     #[arg(long)]
     pub(crate) plots: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) struct FitArgs {
     /// Result file
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Sizes at which a new line starts, instead of those that the times show
+    /// Sizes at which a new line starts [default: detected]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_bytes)]
     pub(crate) breakpoints: Vec<u64>,
     /// Output format of the models
@@ -93,7 +93,7 @@ pub(crate) struct ReportArgs {
     /// Page to write, or - for standard output; an existing file is replaced
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
-    /// Heading of the page [default: what was run]
+    /// Heading of the page [default: kernels and host]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
 }
@@ -143,16 +143,16 @@ pub(crate) struct CompareArgs {
     /// Result files of the base, each run in them one launch
     #[arg(value_name = "BASE", required = true)]
     pub(crate) base: Vec<PathBuf>,
-    /// Result files that are judged
+    /// Result files to judge
     #[arg(long, value_name = "NEW", required = true, num_args = 1..)]
     pub(crate) to: Vec<PathBuf>,
     /// More result files of the base: if more than 5 % of its points differ from themselves, slower points fail nothing
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) control: Vec<PathBuf>,
-    /// Take launches in pairs, in the order in which they were started, even if the sides did not take turns
+    /// Pair launches in the order of their start, even if the sides did not alternate
     #[arg(long)]
     pub(crate) paired: bool,
-    /// Judge a single launch a side by its samples, which do not show what changes from launch to launch
+    /// Compare single launches by their samples, which do not show the variation between launches
     #[arg(long)]
     pub(crate) allow_single: bool,
     /// Compare runs whose fingerprints differ
@@ -165,10 +165,10 @@ pub(crate) struct CompareArgs {
 /// Criteria and outputs of a comparison.
 #[derive(Debug, Args)]
 pub(crate) struct JudgementArgs {
-    /// Changes below this share do not count, nor below twice this share under 1 us, nor below 20 ns [default: 5%, and 0 where times are exact]
+    /// Smallest change that counts; twice this share under 1 us, and never below 20 ns [default: 5%, and 0 where times are exact]
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) margin: Option<f64>,
-    /// End with code 11 if the launches do not tell for some points, or the new ones lack some
+    /// End with code 11 if points are inconclusive or missing
     #[arg(long)]
     pub(crate) strict: bool,
     /// Format on standard output
@@ -195,10 +195,10 @@ pub(crate) struct AbArgs {
     /// New folder for result files and logs [default: comet-results/ab-1, or the next number]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Time after which a launch is killed with all of its processes
+    /// Time limit of a launch; then all of its processes are killed
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_positive_time)]
     pub(crate) timeout: Duration,
-    /// Do not look again for changes in fresh launches
+    /// Do not confirm changes in fresh launches
     #[arg(long)]
     pub(crate) no_confirm: bool,
     #[command(flatten)]
@@ -217,7 +217,7 @@ pub(crate) struct ExportArgs {
     /// Result files, read as if they were one
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// File to write, whether it is there or not [default: standard output]
+    /// File to write; an existing one is replaced [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -231,10 +231,10 @@ pub(crate) struct ImportArgs {
     /// File with its output, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Result file to make, or - for standard output
+    /// Result file to write, or - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
-    /// Number of ranks, where the text does not tell (OSU's does not for collectives)
+    /// Number of ranks, if absent from the text (as in OSU's output of collectives)
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(RANKS))]
     pub(crate) ranks: Option<u64>,
 }
@@ -246,7 +246,7 @@ pub(crate) enum Benchmark {
     Osu,
     /// Intel MPI Benchmarks
     Imb,
-    /// Whichever the titles in the text belong to
+    /// Detected from the titles in the text
     Auto,
 }
 

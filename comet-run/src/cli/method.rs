@@ -1,5 +1,5 @@
-//! By which method to measure: the options for definitions, synchronisation, rules and refinement,
-//! and what they mean to the driver.
+//! Measurement method: definitions, synchronisation, rules and refinement, and their settings of the
+//! driver.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -8,7 +8,7 @@ use comet_core::driver::{Rules, Settings};
 use comet_core::sync::{Skew, Sync};
 use comet_stats::refine;
 
-/// By which method to measure.
+/// Measurement method.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
@@ -24,10 +24,10 @@ pub(crate) struct MethodArgs {
     /// Synchronisation before each sample: none, barrier, double-barrier, dissemination, window [default: window if each rank has a core, else barrier]
     #[arg(long, value_name = "HOW", value_parser = parse_sync)]
     pub(crate) sync: Option<Sync>,
-    /// Half width of the 95 % interval at which a case is done, in percent of its median [default: 2.5, or 1 with --profile full]
+    /// Half width of the 95 % confidence interval at which a case is done, in percent of its median [default: 2.5, or 1 with --profile full]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) target: Option<f64>,
-    /// In which order the cases of a kernel are visited after the first pass
+    /// Order of a kernel's cases after the first pass
     #[arg(long, value_name = "HOW", default_value = "shuffled", value_parser = ["shuffled", "asc"])]
     pub(crate) order: String,
     /// Start ranks late on purpose, by up to SCALE times a case's own time: uniform, last or linear, as in last:0.5
