@@ -15,7 +15,7 @@ use crate::guard::{Guard, JobFailure, Vitals};
 use crate::native::{Comm, Failure, Library};
 use crate::transport::Mpi;
 
-/// Why this process could not become a rank.
+/// Error of a process that could not become a rank.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -27,7 +27,7 @@ pub enum JoinError {
     Call {
         /// Name of the function.
         call: &'static str,
-        /// What the library says.
+        /// Message of the library.
         text: String,
     },
 }
@@ -54,11 +54,11 @@ impl std::fmt::Debug for Job {
     }
 }
 
-/// How to run a rank.
+/// Configuration of a rank.
 pub struct RunConfig<'a> {
     /// Mesh and distances of the ranks, the same on all.
     pub topology: Topology,
-    /// How long a rank may sit in one call; `None` for any time.
+    /// Time limit of a rank in one call; `None` for no limit.
     pub watchdog: Option<Duration>,
     /// Name of the signal that asks the job to end, once one has come. A rank that waits on after
     /// that is ended.
@@ -99,13 +99,13 @@ impl Job {
         self.rank
     }
 
-    /// How many ranks the job has.
+    /// Number of ranks of the job.
     #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.n_ranks
     }
 
-    /// What the record says about the library, units in the names.
+    /// Description of the library for the record, units in the names.
     #[must_use]
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let (version, subversion) = environment::version();
@@ -160,7 +160,7 @@ impl Job {
         &self.library
     }
 
-    /// Whether all ranks share one machine, and so one clock.
+    /// True if all ranks share one machine, and so one clock.
     pub(crate) fn is_one_node(&self) -> bool {
         self.n_ranks_here == self.n_ranks
     }

@@ -46,7 +46,7 @@ impl Override {
     }
 }
 
-/// What will run.
+/// Planned cases.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The kernels with their cases.

@@ -60,7 +60,7 @@ impl Spool {
         Outlet { queue: Arc::clone(&self.0), index, bytes: Vec::new() }
     }
 
-    /// Whether more than `max_bytes` are not written yet, even after a moment.
+    /// True if more than `max_bytes` are not written yet, even after a moment.
     pub(crate) fn is_behind(&self, max_bytes: usize) -> bool {
         self.0.settle(max_bytes, PATIENCE).n_bytes > max_bytes
     }

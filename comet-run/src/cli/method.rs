@@ -15,7 +15,7 @@ pub(crate) struct MethodArgs {
     /// Repetition and reporting rules: comet, imb (2021), osu, skampi (5) or thesis
     #[arg(long, value_name = "NAME", default_value = "comet", value_parser = rules())]
     pub(crate) rules: String,
-    /// How per-rank timings are combined into one value: D1 to D9, or a name such as max_local, for operations of all ranks [default: by kernel, or by the rules]
+    /// Combination of per-rank timings into one value: D1 to D9, or a name such as max_local, for operations of all ranks [default: by kernel, or by the rules]
     #[arg(long, value_name = "ID", value_parser = parse_definition)]
     pub(crate) definition: Option<Definition>,
     /// True if the definition is meant only for kernels that admit it; others get no note.

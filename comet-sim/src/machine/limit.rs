@@ -10,7 +10,7 @@ use super::{Machine, Protocol, Segment};
 /// Rule for buffered messages between two ranks, whose send does not wait for the receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffering {
-    /// Those of the machine file.
+    /// Buffering of the machine file.
     AsDescribed,
     /// All.
     All,

@@ -250,7 +250,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// Those of `points`.
+    /// Sums of `points`.
     fn of(points: &[(f64, f64)], weights: &[f64]) -> Self {
         let mut moments = Self::default();
         points.iter().zip(weights).for_each(|(point, weight)| moments.add(*point, *weight));

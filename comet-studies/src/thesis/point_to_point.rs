@@ -61,7 +61,7 @@ impl Echo {
         })
     }
 
-    /// What figures 5.1 and 5.2 say, by one of the laws.
+    /// Claims of figures 5.1 and 5.2, by one of the laws.
     pub(super) fn claims(&self, law: Law) -> Vec<Claim> {
         let mut claims = self.times(law);
         claims.push(jump("5.1", &self.near));
