@@ -165,8 +165,13 @@ pub(crate) fn record_run(folder: &Folder) -> PathBuf {
 
 /// A recorder of [`description`] into the new file `path`.
 pub(crate) fn recorder(path: &Path) -> Recorder {
+    recorder_of(path, description())
+}
+
+/// A recorder of `description` into the new file `path`.
+pub(crate) fn recorder_of(path: &Path, description: RunDescription) -> Recorder {
     let file = std::fs::File::create_new(path).unwrap();
-    Recorder::new(description(), vec![Jsonl.writer(Box::new(file))])
+    Recorder::new(description, vec![Jsonl.writer(Box::new(file))])
 }
 
 /// The points among `records`.

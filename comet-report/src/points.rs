@@ -15,7 +15,7 @@ use crate::canonical::sha256_hex;
 use crate::quality::{self, Clocks};
 use crate::record::{
     Check, CheckStatus, Figure, Param, Params, Plan, Point, PointStatus, Quote, RankStat, RanksNs,
-    Rate, Reps, SampleSync, Samples, Summary, Value,
+    Rate, Reps, SampleSync, Samples, Summary, Transport, Value,
 };
 
 /// Number of hex digits of a point's key.
@@ -27,6 +27,7 @@ pub(crate) struct PointMaker {
     run_id: String,
     n_ranks: usize,
     mesh: [(&'static str, usize); 2],
+    thread_level: Option<String>,
     clocks: Clocks,
     next_seq: u64,
 }
@@ -39,9 +40,15 @@ impl PointMaker {
             run_id: run_id.into(),
             n_ranks: topology.n_ranks(),
             mesh: [("mesh_rows", mesh.rows()), ("mesh_cols", mesh.cols())],
+            thread_level: None,
             clocks: Clocks::default(),
             next_seq: 0,
         }
+    }
+
+    /// The same over `transport`, whose thread level is part of each key.
+    pub(crate) fn over(self, transport: &Transport) -> Self {
+        Self { thread_level: transport.thread_level().map(str::to_owned), ..self }
     }
 
     /// Takes note of what the clocks are worth.
@@ -147,7 +154,7 @@ impl PointMaker {
             status: PointStatus::Skipped,
             message: None,
         };
-        point.key = key(&point);
+        point.key = key(&point, self.thread_level.as_deref());
         point
     }
 
@@ -211,9 +218,9 @@ pub(crate) fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// What the number of `point` is of, as its field `key` says.
-pub(crate) fn key(point: &Point) -> String {
-    let identity = json!({
+/// The key of `point`, as its field `key` says, in a run at `thread_level`.
+pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
+    let mut identity = json!({
         "suite": point.suite,
         "kernel": point.kernel,
         "variant": point.variant,
@@ -221,6 +228,10 @@ pub(crate) fn key(point: &Point) -> String {
         "params": point.params,
         "value": point.value,
     });
+    // Keys of transports without levels stay as they were.
+    if let Some(thread_level) = thread_level {
+        identity["thread_level"] = thread_level.into();
+    }
     let mut key = sha256_hex(&identity);
     key.truncate(KEY_DIGITS);
     key
@@ -374,6 +385,19 @@ mod tests {
         check(Definition::CallMean, RankStat::Mean);
         check(Definition::Release, RankStat::Median);
         check(Definition::TestNode, RankStat::Root);
+    }
+
+    #[test]
+    fn a_thread_level_is_part_of_the_key() {
+        let key = |backend: &str, level: Option<&str>| {
+            let details = level.map(|level| ("thread_level".to_owned(), level.into()));
+            let transport = Transport::new(backend, details.into_iter().collect());
+            let points = PointMaker::new("id", &fixture::topology()).over(&transport);
+            { points }.measured(&fixture::echo(8))[0].key.clone()
+        };
+        let [single, funneled] = ["single", "funneled"].map(|level| key("mpi", Some(level)));
+        assert!(single != funneled && single != key("mpi", None));
+        assert_eq!(key("mpi", None), key("shm", None), "keys without a level stay as they were");
     }
 
     #[test]

@@ -89,6 +89,7 @@ impl Recorder {
     #[must_use]
     pub fn new(description: RunDescription, sinks: Vec<Box<dyn RecordSink>>) -> Self {
         let maker = PointMaker::new(&description.run_id, &description.topology);
+        let maker = maker.over(&description.transport);
         let has_models = sinks.iter().any(|sink| sink.has_models());
         Self {
             sinks,

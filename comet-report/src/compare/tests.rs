@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::*;
 use crate::fixture::{self, Folder};
-use crate::record::{CheckStatus, Point, PointStatus};
+use crate::record::{CheckStatus, Point, PointStatus, Transport};
+use crate::recorder::RunDescription;
 use crate::runs::read_runs;
 
 /// Launches of one side.
@@ -109,6 +110,25 @@ fn a_point_of_which_more_is_better_is_judged_the_other_way_round() {
     let new = turned(later(|point| long(point, 1.3)));
     let found = compare(&turned(base()), &new, &Options::default());
     assert_eq!(row(&found, "length_bytes=65536").verdict, Verdict::Faster);
+}
+
+/// A run over MPI at the thread level `level`.
+fn at_level(level: &str) -> Vec<RunRecords> {
+    let (folder, details) = (Folder::new(), [("thread_level".into(), level.into())].into());
+    let transport = Transport::new("mpi", details);
+    let description = RunDescription { transport, ..fixture::description() };
+    let path = folder.path().join("run.jsonl");
+    fixture::tell(&mut fixture::recorder_of(&path, description));
+    read_runs(&path).unwrap()
+}
+
+#[test]
+fn points_of_two_thread_levels_are_no_pair() {
+    let single = at_level("single");
+    assert!(!compare(&single, &at_level("single"), &Options::default()).points.is_empty());
+    let found = compare(&single, &at_level("funneled"), &Options::default());
+    assert!(found.points.is_empty() && !found.missing.is_empty());
+    assert!(found.environment.iter().any(|change| change.what == "transport mpi thread level"));
 }
 
 #[test]

@@ -232,7 +232,7 @@ fn point(origin: Origin, found: Found, around: &Surroundings) -> Result<Point, I
         status: found.status,
         message: found.message,
     };
-    point.key = points::key(&point);
+    point.key = points::key(&point, None);
     Ok(point)
 }
 

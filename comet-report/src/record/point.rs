@@ -28,8 +28,8 @@ pub struct Point {
     pub aliases: Vec<String>,
     /// The kernel's axes, slowest first, then `procs` and, for matrices, the mesh.
     pub params: Params,
-    /// What the number is of: the first 16 hex digits of the SHA-256 of the canonical JSON of
-    /// suite, kernel, variant, class, params and value.
+    /// The identity of the number: the first 16 hex digits of the SHA-256 of the canonical JSON of
+    /// suite, kernel, variant, class, params and value, and of the thread level over MPI.
     pub key: String,
     /// What the number is.
     pub value: Option<Value>,

@@ -102,6 +102,12 @@ impl Transport {
         let details = Value::from_iter(details);
         Self { backend: backend.into(), facts: [(backend.into(), details)].into() }
     }
+
+    /// The level of threads at which the backend was started, if it has such levels (`single`).
+    #[must_use]
+    pub fn thread_level(&self) -> Option<&str> {
+        self.facts.get(&self.backend)?.get("thread_level")?.as_str()
+    }
 }
 
 /// What the ranks were started with.
