@@ -59,7 +59,9 @@ test_family() { # FAMILY
     step "$1: the launcher of another MPI is refused" refuses_launcher "mpirun.$(other_of "$1")" 'Hydra.*Open MPI|Open MPI.*MPICH'
     step "$1: a program without MPI is refused" refuses_plain
     step "$1: a killed rank ends the job" loses_rank KILL --watchdog 0
-    step "$1: a stopped rank is missed" misses_rank
+    step "$1: a stopped rank is missed, and named" misses_rank
+    step "$1: a rank that stops before it joins is missed" misses_rank_in_init
+    step "$1: thread levels are recorded, and one for other transports is refused" has_levels
 }
 
 # Each step is a job of its own, so that the first failing command ends it.
@@ -127,7 +129,7 @@ loses_rank() { # SIGNAL ARGUMENT...
     # Points are written kernel by kernel, which takes more than a minute here.
     eventually has_begun "$file"
     sleep 2
-    mapfile -t pids < <(ranks_of "$file")
+    mapfile -t pids < <(ranks_of "$file" | without_guards)
     kill "-$1" "${pids[-1]}"
     wait $job || code=$?
     cat "$scratch/output"
@@ -140,8 +142,32 @@ loses_rank() { # SIGNAL ARGUMENT...
 
 misses_rank() {
     loses_rank STOP --watchdog 2s
-    # Each rank that waits may say so.
+    # Each rank that waits may be reported.
     grep -qE 'rank [0-9]+ of 4 .*(comet|matrix)/' "$scratch/output"
+    grep -qE 'rank [0-9]+ of 4 is stopped by a signal' "$scratch/output"
+}
+
+# The second of two processes stops before it becomes comet-run.
+misses_rank_in_init() {
+    local file="$scratch/$mpirun-init.jsonl" code=0
+    local stop='[[ ${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}} = 0 ]] || kill -STOP $$; exec "$@"'
+    timeout -k 10 300 "$mpirun" -n 2 bash -c "$stop" - "$comet_run" all --watchdog 2s \
+        --out "$file" >"$scratch/output" 2>&1 || code=$?
+    cat "$scratch/output"
+    printf 'exit code %d\n' "$code"
+    [[ $code -ne 0 && $code -ne 124 ]]
+    grep -q 'rank 0 of 2 waits for the other ranks in MPI_Init' "$scratch/output"
+    eventually is_gone "$file"
+}
+
+has_levels() {
+    local file="$scratch/$mpirun-level"
+    launch 2 barrier --profile quick --format none --out "$file-1.jsonl"
+    launch 2 barrier --profile quick --format none --out "$file-2.jsonl" --thread-level funneled
+    grep -q '"thread_level":"single"' "$file-1.jsonl"
+    grep -q '"thread_level":"funneled"' "$file-2.jsonl"
+    ends_with 2 "$comet_run" barrier -t shm --thread-level single
+    prints 1 'is for -t mpi'
 }
 
 # Keeps what a command prints in a file.
@@ -182,13 +208,26 @@ has_begun() { # FILE
     [[ -f $1 ]] && grep -q '"type":"run"' "$1"
 }
 
+is_gone() { # FILE
+    ! pgrep -f "$1"
+}
+
 has_no_ranks() { # FILE
     [[ -z $(ranks_of "$1") ]]
 }
 
-# The file is named by this script alone; the launcher names it too, but not first.
+# The file is named by this script alone; the launcher names it too, but not first. The guards of
+# ranks have the same words.
 ranks_of() { # FILE
     pgrep -f "^target/.*/comet-run .*$1" || true
+}
+
+# Those of the processes on standard input that are ranks.
+without_guards() {
+    local pid
+    while read -r pid; do
+        [[ $(cat "/proc/$pid/comm" 2>/dev/null) == comet-guard ]] || printf '%s\n' "$pid"
+    done
 }
 
 clean_up() {

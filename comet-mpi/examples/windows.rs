@@ -12,23 +12,23 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use comet_core::topology::Topology;
-use comet_mpi::{JobFailure, Mpi, RunConfig, join};
+use comet_mpi::{JoinConfig, Mpi, RunConfig, ThreadLevel, join};
 use loops::Plan;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let plan = Plan::parse(&arguments)?;
-    let job = join()?;
-    let on_failure = |failure: &JobFailure| {
-        eprintln!("{}", failure.message);
-        1
-    };
-    let config = RunConfig {
-        topology: Topology::hypercube(job.n_ranks()),
+    let job = join(&JoinConfig {
+        level: ThreadLevel::Single,
         watchdog: None,
-        signal: &|| None,
-        on_failure: &on_failure,
-    };
+        number: None,
+        on_failure: |failure, _| {
+            eprintln!("{}", failure.message);
+            1
+        },
+    })?;
+    let topology = Topology::hypercube(job.n_ranks());
+    let config = RunConfig { topology, watchdog: None, results: None };
     Ok(ExitCode::from(job.run(&config, |t| rank_main(t, &plan))))
 }
 

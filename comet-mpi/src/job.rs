@@ -1,33 +1,50 @@
 //! An MPI job from inside: joining it, running a rank, agreeing on how it ends.
 
 use std::any::Any;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use comet_core::topology::Topology;
-use comet_core::transport::{Rank, RawTransport as _};
+use comet_core::transport::{Rank, RawTransport as _, Source};
+use comet_core::waiting::Waiting;
 use mpi::environment;
 
-use crate::guard::{Guard, JobFailure, Vitals};
-use crate::native::{Comm, Failure, Library};
+use crate::guard::{Guard, OnFailure};
+use crate::level::ThreadLevel;
+use crate::native::{self, Comm, Failure, Library};
 use crate::transport::Mpi;
+use crate::vitals::{Phase, Vitals};
 
-/// Error of a process that could not become a rank.
+/// A process that could not become a rank.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
     /// MPI is initialised once in the life of a process.
     #[error("MPI was initialised before in this process")]
     Again,
+    /// The system refuses the guard process or its signals.
+    #[error("the guard process could not be started")]
+    Guard(#[from] io::Error),
+    /// The library grants less than what was asked for.
+    #[error(
+        "the MPI library grants the thread level {granted}, not {asked} (ask for \
+         --thread-level {granted}, or take a library that was built for threads)"
+    )]
+    Level {
+        /// The level that was asked for.
+        asked: ThreadLevel,
+        /// The level that there is.
+        granted: ThreadLevel,
+    },
     /// A call failed.
     #[error("{call} failed: {text}")]
     Call {
         /// Name of the function.
         call: &'static str,
-        /// Message of the library.
+        /// What the library says.
         text: String,
     },
 }
@@ -43,6 +60,8 @@ impl From<Failure> for JoinError {
 pub struct Job {
     comm: Rc<Comm>,
     library: Rc<Library>,
+    vitals: &'static Vitals,
+    on_failure: OnFailure,
     rank: Rank,
     n_ranks: usize,
     n_ranks_here: usize,
@@ -54,42 +73,68 @@ impl std::fmt::Debug for Job {
     }
 }
 
-/// Configuration of a rank.
+/// Settings for joining a job.
+#[derive(Clone, Debug)]
+pub struct JoinConfig {
+    /// The thread level to ask for.
+    pub level: ThreadLevel,
+    /// Longest wait in one call; `None` for any time. `MPI_Init` and `MPI_Finalize` may take four
+    /// times as long, and 30 s at least.
+    pub watchdog: Option<Duration>,
+    /// Number of this rank and of all ranks, where the launcher gives them before MPI does.
+    pub number: Option<(Rank, usize)>,
+    /// Takes note of a failure that ends the job. A guard calls it in a copy of this process made
+    /// by `join`, where nothing is known that happened since.
+    pub on_failure: OnFailure,
+}
+
+/// Settings for running a rank.
+#[derive(Debug)]
 pub struct RunConfig<'a> {
     /// Mesh and distances of the ranks, the same on all.
     pub topology: Topology,
-    /// Time limit of a rank in one call; `None` for no limit.
+    /// Longest wait in one call; `None` for any time.
     pub watchdog: Option<Duration>,
-    /// Name of the signal that asks the job to end, once one has come. A rank that waits on after
-    /// that is ended.
-    pub signal: &'a (dyn Fn() -> Option<&'static str> + Sync),
-    /// Takes note of a failure that ends the job, from another thread; the process ends with the
-    /// code that it returns.
-    pub on_failure: &'a (dyn Fn(&JobFailure) -> u8 + Sync),
-}
-
-impl std::fmt::Debug for RunConfig<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RunConfig").field("watchdog", &self.watchdog).finish_non_exhaustive()
-    }
+    /// Path of the result file on a rank that keeps one, for [`JoinConfig::on_failure`].
+    pub results: Option<&'a Path>,
 }
 
 /// Makes this process a rank of the job that it was started in, or of a job of one.
 ///
-/// All processes of the job call it, each from its main thread.
+/// All processes of the job call it, each from its main thread and before any other thread is
+/// started. It forks a guard, which ends this process if that does not move: if it waits or is
+/// stopped for longer than the watchdog allows, or waits on after SIGINT, SIGTERM or SIGHUP where
+/// the program catches these.
 ///
 /// # Errors
-/// If MPI was initialised before in this process, or if the library fails.
-pub fn join() -> Result<Job, JoinError> {
-    let library = Library::initialise().ok_or(JoinError::Again)?;
+/// If MPI was initialised before in this process, if the library fails or grants less than the
+/// thread level, or if the system refuses the guard.
+pub fn join(config: &JoinConfig) -> Result<Job, JoinError> {
+    let vitals = native::shared_vitals().map_err(io::Error::from)?;
+    if let Some((rank, n_ranks)) = config.number {
+        vitals.number(rank, n_ranks);
+    }
+    vitals.limit(config.watchdog);
+    native::obey(vitals)?;
+    let guard = Guard { vitals, on_failure: config.on_failure };
+    let guard = native::fork(|rank| guard.watch(rank)).map_err(io::Error::from)?;
+    let library = Library::initialise(config.level, vitals, guard).ok_or(JoinError::Again)?;
+    if library.level < config.level {
+        return Err(JoinError::Level { asked: config.level, granted: library.level });
+    }
     let comm = Comm::duplicate_world()?;
-    Ok(Job {
+    let job = Job {
         rank: comm.rank()?,
         n_ranks: comm.n_ranks()?,
         n_ranks_here: comm.n_ranks_here()?,
         comm: Rc::new(comm),
         library: Rc::new(library),
-    })
+        vitals,
+        on_failure: config.on_failure,
+    };
+    vitals.number(job.rank, job.n_ranks);
+    vitals.begin(Phase::Running);
+    Ok(job)
 }
 
 impl Job {
@@ -99,20 +144,20 @@ impl Job {
         self.rank
     }
 
-    /// Number of ranks of the job.
+    /// How many ranks the job has.
     #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.n_ranks
     }
 
-    /// Description of the library for the record, units in the names.
+    /// Facts about the library for the record, units in the names.
     #[must_use]
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let (version, subversion) = environment::version();
         vec![
             ("library", library_version()),
             ("standard", format!("MPI {version}.{subversion}")),
-            ("thread_level", format!("{:?}", environment::threading_support()).to_lowercase()),
+            ("thread_level", self.library.level.to_string()),
             ("is_one_node", (self.n_ranks_here == self.n_ranks).to_string()),
         ]
     }
@@ -122,12 +167,14 @@ impl Job {
     #[must_use]
     pub fn agree(&self, code: u8) -> u8 {
         let mut of_rank_0 = [code];
+        self.vitals.enter(Waiting::Collective(Source::Any));
         let outcome = self.comm.broadcast(&mut of_rank_0, 0);
+        self.vitals.leave();
         outcome.map_or(code, |()| of_rank_0[0])
     }
 
-    /// Runs `rank_main` on this rank, under a guard; returns rank 0's code, or if that is 0 the
-    /// largest of all ranks. All ranks call it.
+    /// Runs `rank_main` on this rank; returns rank 0's code, or if that is 0 the largest of all
+    /// ranks. All ranks call it.
     ///
     /// A panic in `rank_main` ends the job.
     ///
@@ -135,21 +182,18 @@ impl Job {
     /// If the topology is not one of the job's number of ranks.
     pub fn run(&self, config: &RunConfig<'_>, rank_main: impl FnOnce(&Mpi) -> u8) -> u8 {
         assert_eq!(config.topology.n_ranks(), self.n_ranks, "ranks of the topology");
-        let vitals = Arc::new(Vitals::default());
-        let guard = Guard { vitals: &vitals, config, rank: self.rank };
-        thread::scope(|threads| {
-            let guard = threads.spawn(move || guard.watch());
-            let mpi = Mpi::new(self, config.topology.clone(), &vitals, guard.thread());
-            let code = catch_unwind(AssertUnwindSafe(|| rank_main(&mpi)));
-            let code = code.unwrap_or_else(|payload| mpi.fail_job(&panic_text(payload)));
-            let code = match mpi.agree(code) {
-                0 => mpi.largest(code),
-                of_rank_0 => of_rank_0,
-            };
-            vitals.end();
-            guard.thread().unpark();
-            code
-        })
+        self.vitals.limit(config.watchdog);
+        self.vitals.keep(config.results);
+        let mpi = Mpi::new(self, config.topology.clone());
+        if let Err(error) = native::listen(self.vitals) {
+            mpi.fail_job(&format!("it cannot listen to signals: {error}"));
+        }
+        let code = catch_unwind(AssertUnwindSafe(|| rank_main(&mpi)));
+        let code = code.unwrap_or_else(|payload| mpi.fail_job(&panic_text(payload)));
+        match self.agree(code) {
+            0 => mpi.largest(code),
+            of_rank_0 => of_rank_0,
+        }
     }
 
     pub(crate) fn comm(&self) -> &Rc<Comm> {
@@ -160,7 +204,15 @@ impl Job {
         &self.library
     }
 
-    /// True if all ranks share one machine, and so one clock.
+    pub(crate) fn vitals(&self) -> &'static Vitals {
+        self.vitals
+    }
+
+    pub(crate) fn on_failure(&self) -> OnFailure {
+        self.on_failure
+    }
+
+    /// Whether all ranks share one machine, and so one clock.
     pub(crate) fn is_one_node(&self) -> bool {
         self.n_ranks_here == self.n_ranks
     }

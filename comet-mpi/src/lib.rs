@@ -2,25 +2,28 @@
 //!
 //! ```text
 //!   join ──► Job ──run──► Mpi (the Transport of this rank) ──► native ──► MPI library
-//!                  └────► guard, a thread that ends a job that does not move
+//!     └────► guard, a process that ends a rank that does not move
 //! ```
 //!
 //! Processes are started by `mpirun`, `mpiexec` or `srun`; `join` makes this one a rank.
 //! The crate is empty without its feature `link`, so that everything builds where there is no MPI.
 //!
 //! Blocked calls are the blocked calls of MPI, collectives its collectives, and nothing is added
-//! on the way but the test of the return code and a note for the guard of what this rank waits for.
+//! on the way but the test of the return code and a note for the guard of the wait at hand.
 //! All unsafe code is in the module `native`.
 #![cfg(feature = "link")]
 
 mod domain;
 mod guard;
 mod job;
+mod level;
 #[expect(unsafe_code, reason = "MPI is called through its C interface")]
 mod native;
 mod transport;
+mod vitals;
 
-pub use guard::JobFailure;
-pub use job::{Job, JoinError, RunConfig, join, library_version};
+pub use guard::{JobFailure, OnFailure};
+pub use job::{Job, JoinConfig, JoinError, RunConfig, join, library_version};
+pub use level::ThreadLevel;
 pub use native::MpiBuffer;
 pub use transport::{Mpi, MpiRecv, MpiSend};

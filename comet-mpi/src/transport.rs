@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
@@ -18,12 +17,13 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::domain;
-use crate::guard::{JobFailure, Vitals};
+use crate::guard::{JobFailure, OnFailure};
 use crate::job::Job;
 use crate::native::{
     self, Arrived, Comm, Failure, Library, MpiBuffer, MpiStatus, Operation, Outcome, Receiving,
     Request, Sending, Set, has_been_waited_for,
 };
+use crate::vitals::{Phase, Vitals};
 
 /// The clock of all ranks, as in the record.
 const CLOCK: &str = "CLOCK_MONOTONIC";
@@ -68,8 +68,8 @@ pub struct Mpi {
     topology: Topology,
     is_one_node: bool,
     clock_domain: u64,
-    vitals: Arc<Vitals>,
-    guard: Thread,
+    vitals: &'static Vitals,
+    on_failure: OnFailure,
     /// The arrays of calls that wait for sets of operations.
     set: RefCell<Set>,
 }
@@ -107,7 +107,7 @@ impl fmt::Debug for MpiRecv<'_> {
 }
 
 impl Mpi {
-    pub(crate) fn new(job: &Job, topology: Topology, vitals: &Arc<Vitals>, guard: &Thread) -> Self {
+    pub(crate) fn new(job: &Job, topology: Topology) -> Self {
         Self {
             comm: Rc::clone(job.comm()),
             library: Rc::clone(job.library()),
@@ -115,16 +115,10 @@ impl Mpi {
             topology,
             is_one_node: job.is_one_node(),
             clock_domain: domain::of_clock(CLOCK, job.rank()),
-            vitals: Arc::clone(vitals),
-            guard: guard.clone(),
+            vitals: job.vitals(),
+            on_failure: job.on_failure(),
             set: RefCell::default(),
         }
-    }
-
-    /// Rank 0's code, or this rank's own if rank 0 cannot be reached.
-    pub(crate) fn agree(&self, code: u8) -> u8 {
-        let mut of_rank_0 = [code];
-        self.blocked_broadcast(0, &mut of_rank_0).map_or(code, |()| of_rank_0[0])
     }
 
     /// The largest code of all ranks, or this rank's own if the others cannot be reached.
@@ -133,7 +127,7 @@ impl Mpi {
         all.ok().and_then(|largest| u8::try_from(largest).ok()).unwrap_or(code)
     }
 
-    /// Makes `call`, and lets the guard know of it.
+    /// Makes `call`, with a note for the guard.
     #[inline]
     fn waiting<R>(&self, waiting: Waiting, call: impl FnOnce() -> R) -> R {
         self.vitals.enter(waiting);
@@ -288,7 +282,8 @@ impl RawTransport for Mpi {
         let during = self.vitals.during();
         let message = format!("rank {rank} of {n_ranks} gave up{during}: {reason}");
         let failure = JobFailure { rank: Some(rank), code: "rank_gave_up", signal: None, message };
-        native::abort(self.vitals.give_up(failure, &self.guard))
+        self.vitals.begin(Phase::GivingUp);
+        native::abort((self.on_failure)(&failure, self.vitals.results().as_deref()))
     }
 }
 

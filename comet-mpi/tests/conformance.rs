@@ -1,14 +1,15 @@
 //! The conformance suite over MPI, on as many ranks as this program was started with.
 //!
 //! Without libtest's harness: one process is one rank, and only its main thread calls MPI.
-#![expect(clippy::print_stdout, reason = "this is a test runner")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a test runner")]
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use comet_core::conformance;
 use comet_core::topology::Topology;
 use comet_core::transport::Transport;
-use comet_mpi::{JobFailure, Mpi, RunConfig, join};
+use comet_mpi::{JoinConfig, Mpi, RunConfig, ThreadLevel, join};
 
 fn rank_main(t: &Mpi) -> u8 {
     let mut report = |name: &str, result: &Result<(), String>| {
@@ -20,16 +21,18 @@ fn rank_main(t: &Mpi) -> u8 {
 }
 
 fn main() -> ExitCode {
-    let job = join().expect("MPI can be initialised");
-    let on_failure = |failure: &JobFailure| {
-        println!("{}", failure.message);
-        1
-    };
-    let config = RunConfig {
-        topology: Topology::hypercube(job.n_ranks()),
-        watchdog: Some(std::time::Duration::from_secs(120)),
-        signal: &|| None,
-        on_failure: &on_failure,
-    };
+    let watchdog = Some(Duration::from_secs(120));
+    let job = join(&JoinConfig {
+        level: ThreadLevel::Single,
+        watchdog,
+        number: None,
+        on_failure: |failure, _| {
+            eprintln!("{}", failure.message);
+            1
+        },
+    });
+    let job = job.expect("MPI can be initialised");
+    let topology = Topology::hypercube(job.n_ranks());
+    let config = RunConfig { topology, watchdog, results: None };
     ExitCode::from(job.run(&config, rank_main))
 }

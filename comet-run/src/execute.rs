@@ -12,7 +12,7 @@ use crate::exit;
 use crate::launcher::Launcher;
 use crate::prepare::Prepared;
 use crate::terminal;
-use crate::world::Origin;
+use crate::world::{self, Origin};
 
 /// Joins the ranks that `world` asks for, with what `prepare` makes of the command line for them.
 ///
@@ -28,7 +28,7 @@ pub(crate) fn join(
     let told = backend.origin(world, launcher)?;
     // What cannot be done is refused before anything is joined.
     let prepared = prepare(&told)?;
-    let job = backend::join(backend, &told, launcher)?;
+    let job = backend::join(backend, world, &told, launcher)?;
     let origin = told.joined(job.n_ranks());
     // Not every launcher tells how many processes it starts.
     let prepared = if origin == told { prepared } else { prepare(&origin)? };
@@ -83,9 +83,6 @@ pub(crate) fn say_how_it_ended(ended: &Ended) -> u8 {
     ended.code()
 }
 
-/// Default time limit of a blocked call, beyond the time of a case.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// The ranks for cases that take as long as `settings` says.
 pub(crate) fn launch(
     world: &WorldArgs,
@@ -93,12 +90,8 @@ pub(crate) fn launch(
     bind: Binding,
     settings: &Settings,
 ) -> Launch {
-    // Ranks without a part in a case wait until the others have measured it.
     let case = Duration::from_nanos(settings.case_budget_ns);
-    // Many ranks take their time, on few CPUs above all.
-    let ranks = Duration::from_millis(50) * u32::try_from(topology.n_ranks()).unwrap_or(u32::MAX);
-    let watchdog = world.watchdog.unwrap_or(PATIENCE.saturating_add(case).saturating_add(ranks));
-    let watchdog = Some(watchdog).filter(|time| !time.is_zero());
+    let watchdog = world::watchdog(world, topology.n_ranks(), case);
     Launch { topology, bind, watchdog }
 }
 
@@ -135,7 +128,12 @@ mod tests {
             Ok(Origin::outside(launcher))
         }
 
-        fn join(&self, _origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
+        fn join(
+            &self,
+            _: &WorldArgs,
+            _: &Origin,
+            _: Option<&Launcher>,
+        ) -> anyhow::Result<Box<dyn Job>> {
             Ok(Box::new(*self))
         }
     }

@@ -7,6 +7,7 @@ use comet_core::event::{Event, Pass};
 use comet_core::kernel::Case;
 
 use crate::cli::ProgressArg;
+use crate::terminal;
 
 /// Returns the cursor to the first column and clears the line.
 const ERASE: &str = "\r\x1b[K";
@@ -21,7 +22,7 @@ pub(crate) struct Progress {
     kernel: String,
 }
 
-/// Form of progress reports.
+/// How progress looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     /// One line that is redrawn for each case.
@@ -41,7 +42,7 @@ impl Progress {
         Some(Self { style, n_cases: 0, n_done: 0, since_start_ns: 0, kernel: String::new() })
     }
 
-    /// Text before `case` is measured.
+    /// What to write before `case` is measured.
     fn before(&mut self, case: &Case) -> String {
         let is_new = std::mem::replace(&mut self.kernel, case.info.id()) != self.kernel;
         match self.style {
@@ -51,7 +52,7 @@ impl Progress {
         }
     }
 
-    /// Text before cases that were started get another slice.
+    /// What to write before cases that were started get another slice.
     fn during(&self, pass: &Pass) -> String {
         let Pass { info, number, n_open } = pass;
         let cases = if *n_open == 1 { "case" } else { "cases" };
@@ -64,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// Text after a case.
+    /// What to write after a case.
     fn after(&mut self, since_start_ns: u64) -> &'static str {
         self.n_done += 1;
         self.since_start_ns = since_start_ns;
@@ -76,7 +77,7 @@ impl Progress {
         format!("[{percent:>3}%]")
     }
 
-    /// Estimate of the remaining time, at the pace so far.
+    /// How long the rest takes if it goes on as it went so far.
     fn left(&self) -> String {
         let Some(per_case_ns) = self.since_start_ns.checked_div(self.n_done as u64) else {
             return String::new();
@@ -85,9 +86,9 @@ impl Progress {
         let left_s = per_case_ns.saturating_mul(n_left) / 1_000_000_000;
         format!("  {} left", humantime::format_duration(Duration::from_secs(left_s)))
     }
-    /// Text that shows `event`.
-    pub(crate) fn text(&mut self, event: &Event<'_>) -> String {
-        match event {
+    /// Shows `event`.
+    pub(crate) fn event(&mut self, event: &Event<'_>) {
+        let text = match event {
             Event::RunStarted(start) => {
                 self.n_cases = start.n_cases;
                 String::new()
@@ -97,7 +98,9 @@ impl Progress {
             Event::CaseFinished(measurement) => self.after(measurement.since_start_ns).into(),
             Event::CaseFailed(failure) => self.after(failure.since_start_ns).into(),
             Event::CoresMoved(_) | Event::RunFinished(_) => String::new(),
-        }
+        };
+        // A run is not ended because nobody can see how far it is.
+        terminal::write_stderr(&text);
     }
 }
 

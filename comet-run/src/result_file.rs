@@ -13,6 +13,8 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 use comet_report::abandoned::{CloseError, Death, close_abandoned};
+use comet_report::format::{Format as _, Jsonl};
+use comet_report::sink::RecordSink;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
 use nix::unistd::linkat;
@@ -57,13 +59,26 @@ impl ResultFile {
         Ok(Self { path, file })
     }
 
-    /// Writer into the file, which gets its name with the first flush.
+    /// Opens the file `path` once more, if another process has made it and it holds a record.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn of_rank(path: &Path) -> Option<Self> {
+        let file = path.is_file().then(|| File::options().read(true).append(true).open(path));
+        Some(Self { path: path.into(), file: file?.ok()? })
+    }
+
+    /// The path that the file gets with its first record.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writer of records into the file.
     ///
     /// # Errors
     /// If the descriptor cannot be copied.
-    pub(crate) fn writer(&self) -> io::Result<impl Write + Send + use<>> {
+    pub(crate) fn sink(&self) -> io::Result<Box<dyn RecordSink>> {
         let (file, path) = (self.file.try_clone()?, self.path.clone());
-        Ok(Visible { file, path, is_new: true })
+        Ok(Jsonl.writer(Box::new(Visible { file, path, is_new: true })))
     }
 
     /// Ends the records of a run that died.

@@ -1,106 +1,129 @@
 //! Outputs of a run: standard output, progress, and the result file.
 
 use std::error::Error;
+#[cfg(feature = "mpi")]
+use std::path::Path;
+use std::time::SystemTime;
 
 use comet_core::event::{Event, Listener};
+use comet_report::abandoned::Death;
 use comet_report::environment::warnings;
-use comet_report::format::{self, Format as _, Jsonl, Table};
+use comet_report::format::{self, Table};
 use comet_report::placement::RankPlacement;
 use comet_report::recorder::{Recorder, RunDescription};
 use comet_report::sink::RecordSink;
 
+use crate::backend::Ended;
 use crate::cli::ProgressArg;
+use crate::exit;
 use crate::progress::Progress;
 use crate::result_file::ResultFile;
 use crate::session::Audience;
-use crate::spool::{Outlet, Spool};
 use crate::terminal;
 
 /// Outputs that `--out`, `--format` and `--progress` ask for.
 pub(crate) struct Results<'a> {
-    /// Description of the run for the record; ranks add their placement.
+    /// What the record says about the run; ranks add where they run.
     pub(crate) description: RunDescription,
     /// The result file, if one is written.
     pub(crate) file: Option<&'a ResultFile>,
     /// Name of the format on standard output, or `none`.
     pub(crate) format: String,
-    /// Form of progress reports.
+    /// How progress is shown.
     pub(crate) progress: ProgressArg,
-    /// True if a note reports ranks that share CPUs, unknown before the ranks reported their
-    /// placement.
+    /// Whether to say that ranks share CPUs, which nobody knew before they told where they run.
     pub(crate) notes_sharing: bool,
-    /// True if no note about the machine is printed.
+    /// Whether to say nothing about the machine.
     pub(crate) is_quiet: bool,
 }
 
 impl Audience for Results<'_> {
+    #[cfg(feature = "mpi")]
+    fn results(&self) -> Option<&Path> {
+        self.file.map(ResultFile::path)
+    }
+
     fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
         let description = RunDescription { placements, ..self.description.clone() };
-        let terminal = Spool::new(vec![Box::new(terminal::stdout()), Box::new(terminal::Stderr)])?;
-        let stderr = terminal.outlet(1);
         if !self.is_quiet {
-            stderr.offer(notes(&description, self.notes_sharing).as_bytes());
+            notes(&description, self.notes_sharing).iter().for_each(|note| terminal::note(note));
         }
-        let file = self.file.map(|file| Spool::new(vec![Box::new(file.writer()?)])).transpose()?;
         // What cannot be printed has been kept before.
-        let kept = file.iter().map(|file| Jsonl.writer(Box::new(file.outlet(0))));
-        let sinks: Vec<_> = kept.chain(self.text(terminal.outlet(0))).collect();
+        let mut sinks: Vec<Box<dyn RecordSink>> = Vec::new();
+        if let Some(file) = self.file {
+            sinks.push(file.sink()?);
+        }
+        sinks.extend(self.text());
         let recorder = (!sinks.is_empty()).then(|| Recorder::new(description, sinks));
-        let progress = Progress::new(self.progress);
-        Ok(Box::new(Outputs { progress, stderr, recorder, file, terminal }))
+        Ok(Box::new(Outputs { progress: Progress::new(self.progress), recorder }))
     }
 }
 
 impl Results<'_> {
     /// Writer of the format on standard output.
-    fn text(&self, out: Outlet) -> Option<Box<dyn RecordSink>> {
+    fn text(&self) -> Option<Box<dyn RecordSink>> {
+        let out = Box::new(terminal::stdout());
         match &*self.format {
-            "table" => Some(Table::live(Box::new(out))),
-            name => Some(format::find(name)?.writer(Box::new(out))),
+            "table" => Some(Table::live(out)),
+            name => Some(format::find(name)?.writer(out)),
         }
     }
+}
+
+/// Puts an end under the file of a job that died, and prints how that happened; returns the exit
+/// code.
+pub(crate) fn conclude(ended: &Ended, file: Option<&ResultFile>) -> u8 {
+    let Some(death) = death(ended) else { return ended.code() };
+    let closed = file.map_or(Ok(()), |file| file.close(&death));
+    // Rank 0 has printed what could not be kept.
+    if !matches!(ended, Ended::Finished(_)) {
+        terminal::note(&format!("error: {}", death.message));
+    }
+    if let Err(error) = closed {
+        terminal::note(&format!("error: {:#}", anyhow::Error::new(error)));
+        return exit::INTERNAL;
+    }
+    ended.code()
+}
+
+/// The end of the file of a job that did not end in order.
+fn death(ended: &Ended) -> Option<Death> {
+    let (code, message, rank, reason) = match ended {
+        Ended::Finished(exit::INTERNAL) => {
+            let message = "the results could not be kept or printed";
+            ("output_failed", message.to_owned(), None, "error")
+        }
+        Ended::Finished(_) => return None,
+        Ended::Failed { rank, code, message } => (*code, message.clone(), *rank, "error"),
+        Ended::Interrupted { signal, message } => ("interrupted", message.clone(), None, *signal),
+    };
+    let (code, reason) = (code.into(), reason.into());
+    Some(Death { code, message, rank, reason, noticed_at: SystemTime::now() })
 }
 
 /// Listener for all outputs. Progress comes first, because it makes way for the row that follows.
 struct Outputs {
     progress: Option<Progress>,
-    stderr: Outlet,
     recorder: Option<Recorder>,
-    file: Option<Spool>,
-    terminal: Spool,
-}
-
-impl Outputs {
-    fn spools(&self) -> impl Iterator<Item = &Spool> {
-        self.file.iter().chain([&self.terminal])
-    }
 }
 
 impl Listener for Outputs {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         if let Some(progress) = &mut self.progress {
-            self.stderr.offer(progress.text(event).as_bytes());
+            progress.event(event);
         }
-        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.event(event))?;
-        if matches!(event, Event::RunFinished(_)) {
-            self.spools().try_for_each(Spool::drain)?;
-        }
-        Ok(())
-    }
-
-    fn is_behind(&mut self, max_bytes: usize) -> bool {
-        self.spools().any(|spool| spool.is_behind(max_bytes))
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.event(event))
     }
 }
 
-/// A line if the machine is busy, and one if ranks share CPUs where they run.
-fn notes(description: &RunDescription, with_sharing: bool) -> String {
+/// One sentence if ranks share CPUs where they run.
+fn notes(description: &RunDescription, with_sharing: bool) -> Vec<String> {
     // A simulated machine does not care.
     if description.placements.is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let is_said = |code| code == "load" || with_sharing && code == "oversubscribed";
     let warnings = warnings(&description.environment, &description.placements).into_iter();
     let said = warnings.filter(|warning| is_said(warning.code));
-    said.map(|warning| format!("note: {} ({})\n", warning.message, warning.hint)).collect()
+    said.map(|warning| format!("note: {} ({})", warning.message, warning.hint)).collect()
 }

@@ -18,7 +18,7 @@ pub(crate) fn speak(speaks: bool) {
     SPEAKS.store(speaks, Ordering::Relaxed);
 }
 
-/// True if this process prints.
+/// Whether this process says anything.
 pub(crate) fn speaks() -> bool {
     SPEAKS.load(Ordering::Relaxed)
 }
@@ -67,21 +67,6 @@ pub(crate) fn write_stderr(text: &str) {
     if speaks() {
         let mut stderr = io::stderr();
         drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
-    }
-}
-
-/// Standard error as a writer that never fails.
-#[derive(Debug)]
-pub(crate) struct Stderr;
-
-impl Write for Stderr {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        write_stderr(&String::from_utf8_lossy(bytes));
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
 use comet_core::topology::{Mesh, Topology};
 use comet_sim::machine::MachineFile;
@@ -17,10 +18,15 @@ use crate::paths;
 /// The fewest ranks by default: contention needs four.
 const MIN_DEFAULT_RANKS: usize = 4;
 
-/// Default number of ranks of a simulated machine whose file gives none.
+/// Longest wait of a rank by default, beyond the time of a case.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Additional time for each rank: many ranks are slow, on few CPUs above all.
+const PATIENCE_PER_RANK: Duration = Duration::from_millis(50);
+
+/// How many ranks a simulated machine has by default, if its file does not say.
 const DEFAULT_SIMULATED_RANKS: usize = 16;
 
-/// Source of the ranks, which decides their number and their placement.
+/// Where the ranks come from, and so who decides how many there are and where they run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Origin {
     /// This program starts them, on a machine with so many usable CPUs.
@@ -34,7 +40,7 @@ pub(crate) enum Origin {
     Outside {
         /// Name of the launcher that started them; `None` for a process that is alone.
         launcher: Option<&'static str>,
-        /// Their number, if known before they are joined.
+        /// How many there are, where that is known before they are joined.
         n_ranks: Option<usize>,
     },
 }
@@ -61,7 +67,7 @@ impl Origin {
         }
     }
 
-    /// Number of CPUs of ranks bound by `bind`, if known.
+    /// How many CPUs ranks have that are bound by `bind`, where that is known.
     pub(crate) fn n_cpus(&self, bind: &Binding) -> Option<usize> {
         match self {
             Self::Here { n_cpus } => Some(bind.n_cpus(*n_cpus)),
@@ -97,7 +103,7 @@ impl Origin {
         }
     }
 
-    /// Number of ranks that exist already, if known, with a clause for a sentence.
+    /// How many ranks there are already, if that is known, and a clause that says so.
     fn given(&self) -> Option<(usize, String)> {
         let Self::Outside { launcher, n_ranks } = self else { return None };
         let n_ranks = (*n_ranks)?;
@@ -108,7 +114,7 @@ impl Origin {
         Some((n_ranks, clause))
     }
 
-    /// Default number of ranks.
+    /// How many ranks there are if nobody says it.
     fn n_default(&self) -> usize {
         match self {
             Self::Here { n_cpus } => *n_cpus.max(&MIN_DEFAULT_RANKS),
@@ -148,6 +154,14 @@ pub(crate) fn rank_counts(
         }
         (Some(asked), _) => Ok(asked.iter().copied().map(Some).collect()),
     }
+}
+
+/// Longest wait of one of `n_ranks` ranks where a case takes as long as `case`; `None` for any time.
+pub(crate) fn watchdog(world: &WorldArgs, n_ranks: usize, case: Duration) -> Option<Duration> {
+    let ranks = PATIENCE_PER_RANK * u32::try_from(n_ranks).unwrap_or(u32::MAX);
+    // Ranks without a part in a case wait until the others have measured it.
+    let by_default = || PATIENCE.saturating_add(case).saturating_add(ranks);
+    Some(world.watchdog.unwrap_or_else(by_default)).filter(|time| !time.is_zero())
 }
 
 /// The mesh and the distances that `world` describes, for `n_ranks` ranks from `origin`, or as many

@@ -3,7 +3,7 @@
 //! [`Comm`] makes the calls, [`Sending`] and [`Receiving`] those that
 //! go on in the background, [`MpiBuffer`] is memory of
 //! the library, [`Library`] its life from initialisation to its end. Calls return their code as a
-//! [`Failure`]: what it means is for the transport to say.
+//! [`Failure`]: what it means is for the transport to say. The module `process` forks the guard.
 //!
 //! Two things are taken for granted that no binding of MPI can check for free. A message is not
 //! longer than the buffer that receives it, and collectives have the same length on all ranks;
@@ -24,18 +24,23 @@ macro_rules! constant {
 
 mod comm;
 mod memory;
+mod process;
 mod request;
 mod set;
 
 pub(crate) use comm::{Arrived, Comm};
 pub use memory::MpiBuffer;
+pub(crate) use process::{GuardProcess, RankProcess, fork, listen, obey, shared_vitals};
 pub(crate) use request::{Receiving, Request, Sending};
 pub(crate) use set::{Operation, Set, has_been_waited_for};
 
 use std::ffi::{c_char, c_int};
 
 use mpi::environment::Universe;
-use mpi::{Threading, environment, ffi};
+use mpi::{environment, ffi};
+
+use crate::level::ThreadLevel;
+use crate::vitals::{Phase, Vitals};
 
 pub(crate) use ffi::MPI_Status as MpiStatus;
 
@@ -94,22 +99,32 @@ impl Failure {
 
 /// The library, from its initialisation until this is dropped; communicators and memory hold it.
 pub(crate) struct Library {
+    /// The thread level that the library grants.
+    pub(crate) level: ThreadLevel,
+    vitals: &'static Vitals,
     /// Finalises MPI when it is dropped.
     _universe: Universe,
+    /// Ends after the library.
+    _guard: GuardProcess,
 }
 
 impl Library {
-    /// Initialises MPI for a process whose main thread alone makes calls (section 11.6), and has
-    /// errors returned; `None` if it was initialised before.
-    pub(crate) fn initialise() -> Option<Self> {
-        let (universe, _level) = environment::initialize_with_threading(Threading::Funneled)?;
+    /// Initialises MPI at the thread level `asked` (section 11.6) under `guard`, and has errors
+    /// returned; `None` if it was initialised before.
+    pub(crate) fn initialise(
+        asked: ThreadLevel,
+        vitals: &'static Vitals,
+        guard: GuardProcess,
+    ) -> Option<Self> {
+        let (universe, granted) = environment::initialize_with_threading(asked.to_mpi())?;
         let returned = constant!(RSMPI_ERRORS_RETURN);
         for comm in [constant!(RSMPI_COMM_WORLD), constant!(RSMPI_COMM_SELF)] {
             // SAFETY: both communicators exist from initialisation on (section 9.3.1). Errors that
             // belong to no communicator are raised on one of them.
             unsafe { ffi::MPI_Comm_set_errhandler(comm, returned) };
         }
-        Some(Self { _universe: universe })
+        let level = ThreadLevel::of_mpi(granted);
+        Some(Self { level, vitals, _universe: universe, _guard: guard })
     }
 }
 
@@ -119,6 +134,7 @@ impl Drop for Library {
         if std::thread::panicking() {
             abort(PANICKED);
         }
+        self.vitals.begin(Phase::Leaving);
     }
 }
 

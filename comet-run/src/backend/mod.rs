@@ -1,4 +1,4 @@
-//! Transports: one line per backend, and the contract that each keeps.
+//! What moves the messages: one line per backend, and what each must be able to do.
 //!
 //! A backend either starts its ranks itself, or joins those that a launcher outside (mpirun, srun)
 //! has started, of which this process is one. The command line is the same for both:
@@ -40,43 +40,48 @@ pub(crate) trait Backend: Sync {
     /// Name on the command line and in the record.
     fn name(&self) -> &'static str;
 
-    /// One line of description.
+    /// What it is, in one line.
     fn summary(&self) -> &'static str;
 
-    /// True if its ranks are processes that a launcher outside starts.
+    /// Whether its ranks are processes that a launcher outside starts.
     fn is_launched(&self) -> bool {
         false
     }
 
-    /// Source of its ranks, for `world` and under `launcher`.
+    /// Where its ranks come from, for `world` and under `launcher`.
     ///
     /// # Errors
     /// If they are to be on a machine that is not known.
     fn origin(&self, world: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin>;
 
-    /// Becomes part of a job of ranks from `origin`, once per process; waits for the other
-    /// processes, if there are any.
+    /// Becomes part of a job of ranks from `origin`, as `world` asks for it and as `launcher`
+    /// started it, once per process; waits for the other processes, if there are any.
     ///
     /// # Errors
     /// If that is not possible.
-    fn join(&self, origin: &Origin) -> anyhow::Result<Box<dyn Job>>;
+    fn join(
+        &self,
+        world: &WorldArgs,
+        origin: &Origin,
+        launcher: Option<&Launcher>,
+    ) -> anyhow::Result<Box<dyn Job>>;
 }
 
 /// The part of this process in a job. Dropped, it leaves the job.
 pub(crate) trait Job {
-    /// Number of this process among those that joined; 0 if the ranks are still to be started.
+    /// Which of the processes that joined this one is; 0 if the ranks have still to be started.
     fn rank(&self) -> Rank;
 
-    /// Name and version of the library that moves its messages (`Open MPI v4.1.4`).
+    /// What moves its messages, as that calls itself (`Open MPI v4.1.4`).
     fn library(&self) -> String;
 
-    /// Number of ranks; `None` if as many are started as are asked for.
+    /// How many ranks there are; `None` if as many are started as are asked for.
     fn n_ranks(&self) -> Option<usize>;
 
     /// The `code` of the first process, on every process that joined.
     fn agree(&self, code: u8) -> u8;
 
-    /// Description of the transport for the record, units in the names.
+    /// What the record says about it for a run, units in the names.
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)>;
 
     /// Jobs on which the same has to work, each with a clause that says what is different there.
@@ -84,7 +89,7 @@ pub(crate) trait Job {
         Vec::new()
     }
 
-    /// The condition under which `completes` holds, if it does not hold on all variants.
+    /// What it depends on whether `completes` holds, which does not hold on all variants.
     fn verdict(&self, completes: &mut dyn FnMut(&dyn Job) -> bool) -> Option<String> {
         let _ = completes;
         None
@@ -104,27 +109,27 @@ pub(crate) trait Job {
     ) -> anyhow::Result<u8>;
 }
 
-/// The ranks of one job.
+/// Which ranks take part.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    /// Number of ranks and their connections.
+    /// How many ranks, and how they are connected.
     pub(crate) topology: Topology,
-    /// CPUs of the ranks.
+    /// Where they run.
     pub(crate) bind: Binding,
     /// Time without progress after which the job is ended; `None` for never.
     pub(crate) watchdog: Option<Duration>,
 }
 
-/// Outcome of a job.
+/// How a job ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// All ranks returned; the exit code.
     Finished(u8),
     /// A rank died or hung.
     Failed {
-        /// The rank, if known.
+        /// Which, where known.
         rank: Option<Rank>,
-        /// Kind of failure, as in the record: `rank_died`, `rank_stalled` …
+        /// Which kind of failure, as in the record: `rank_died`, `rank_stalled` …
         code: &'static str,
         /// One paragraph that says which, and in what.
         message: String,
@@ -133,7 +138,7 @@ pub(crate) enum Ended {
     Interrupted {
         /// Its name.
         signal: &'static str,
-        /// The event, in a sentence.
+        /// What happened, in a sentence.
         message: String,
     },
 }
@@ -154,19 +159,32 @@ impl Ended {
 /// that are there, if this build has one.
 ///
 /// # Errors
-/// If this build has no such backend, or if there is a machine that it has no use for.
+/// If this build has no such backend, or if there is a machine or a thread level that it has no use
+/// for.
 pub(crate) fn find(
     world: &WorldArgs,
     launcher: Option<&Launcher>,
 ) -> anyhow::Result<&'static dyn Backend> {
     let simulation = sim::Simulation.name();
-    match (&*world.transport, &world.machine) {
+    let found = match (&*world.transport, &world.machine) {
         ("auto", Some(_)) => find_in(BACKENDS, simulation, launcher),
         (name, Some(machine)) if name != simulation => Err(exit::usage(format!(
             "--machine {machine} is for simulated ranks, not for -t {name} (leave one of them out)"
         ))),
         (name, _) => find_in(BACKENDS, name, launcher),
-    }
+    }?;
+    require_threads(found, world.thread_level.as_deref())?;
+    Ok(found)
+}
+
+/// Refuses a thread level where no library would take notice of it.
+fn require_threads(backend: &dyn Backend, level: Option<&str>) -> anyhow::Result<()> {
+    let Some(level) = level.filter(|_| backend.name() != OPTIONAL) else { return Ok(()) };
+    Err(exit::usage(format!(
+        "--thread-level {level} is for -t {}, not for -t {} (leave it out)",
+        OPTIONAL,
+        backend.name()
+    )))
 }
 
 /// Refuses a backend that starts its ranks itself, if a launcher started this program several
@@ -178,16 +196,18 @@ pub(crate) fn admit(backend: &dyn Backend, launcher: Option<&Launcher>) -> anyho
     admit_in(BACKENDS, backend, launcher)
 }
 
-/// Joins the ranks of `backend`, which come from `origin` and must be all that `launcher` started.
+/// Joins the ranks of `backend`, which come from `origin` and must be all that `launcher` started,
+/// as `world` asks for them.
 ///
 /// # Errors
 /// If the ranks cannot be joined, or are fewer.
 pub(crate) fn join(
     backend: &dyn Backend,
+    world: &WorldArgs,
     origin: &Origin,
     launcher: Option<&Launcher>,
 ) -> anyhow::Result<Box<dyn Job>> {
-    let job = backend.join(origin)?;
+    let job = backend.join(world, origin, launcher)?;
     if let Some((n_ranks, launcher)) = job.n_ranks().zip(launcher) {
         require_all(n_ranks, launcher, &job.library())?;
     }
@@ -247,7 +267,7 @@ fn joining(backends: &[&'static dyn Backend]) -> Option<&'static dyn Backend> {
     backends.iter().copied().find(|backend| backend.is_launched())
 }
 
-/// Command that builds this program with the backend `name`.
+/// What builds this program with the backend `name`.
 fn build(name: &str) -> String {
     format!("cargo build --release --features {name}")
 }
@@ -300,7 +320,12 @@ mod tests {
             Ok(Origin::outside(launcher))
         }
 
-        fn join(&self, _origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
+        fn join(
+            &self,
+            _: &WorldArgs,
+            _: &Origin,
+            _: Option<&Launcher>,
+        ) -> anyhow::Result<Box<dyn Job>> {
             anyhow::bail!("there is nothing to join")
         }
     }
@@ -346,6 +371,15 @@ mod tests {
 
     fn check_refused(error: &anyhow::Error, sentence: &str) {
         assert_eq!((error.to_string().as_str(), exit::code_of(error)), (sentence, exit::TRANSPORT));
+    }
+
+    #[test]
+    fn a_thread_level_is_for_mpi() {
+        let error = require_threads(&shm::SharedMemory, Some("multiple")).unwrap_err();
+        let sentence = "--thread-level multiple is for -t mpi, not for -t shm (leave it out)";
+        assert_eq!((error.to_string().as_str(), exit::code_of(&error)), (sentence, exit::USAGE));
+        require_threads(&shm::SharedMemory, None).unwrap();
+        require_threads(&Joining, Some("multiple")).unwrap();
     }
 
     #[test]

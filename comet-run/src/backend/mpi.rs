@@ -1,17 +1,22 @@
 //! Ranks of an MPI job, started by mpirun, mpiexec or srun.
 
+use std::path::Path;
+use std::time::Duration;
+
 use comet_core::transport::Rank;
-use comet_mpi::{JobFailure, RunConfig};
+use comet_mpi::{JobFailure, JoinConfig, JoinError, RunConfig, ThreadLevel};
 
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
 use crate::exit;
 use crate::launcher::Launcher;
+use crate::result_file::ResultFile;
+use crate::results;
 use crate::session::{self, Session};
 use crate::terminal;
-use crate::world::Origin;
+use crate::world::{self, Origin};
 
-/// Of so many ranks, each says what it did when the job had to end; the first tell the story.
+/// Number of ranks whose reports are printed when a job has to end; one line each is enough.
 const N_TOLD: Rank = 16;
 
 /// The MPI backend.
@@ -34,9 +39,28 @@ impl Backend for Mpi {
         Ok(Origin::outside(launcher))
     }
 
-    fn join(&self, _origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
-        let job = comet_mpi::join().map_err(|error| {
-            exit::refuse(exit::TRANSPORT, format!("cannot join an MPI job: {error}"))
+    fn join(
+        &self,
+        world: &WorldArgs,
+        _: &Origin,
+        launcher: Option<&Launcher>,
+    ) -> anyhow::Result<Box<dyn Job>> {
+        let level = world.thread_level.as_deref().and_then(ThreadLevel::find).unwrap_or_default();
+        let number = launcher.and_then(|launcher| Some((launcher.rank, launcher.size?)));
+        let n_ranks = number.map_or(1, |(_, n_ranks)| n_ranks);
+        let config = JoinConfig {
+            level,
+            watchdog: world::watchdog(world, n_ranks, Duration::ZERO),
+            number,
+            on_failure: conclude_failure,
+        };
+        let job = comet_mpi::join(&config).map_err(|error| {
+            let code = match error {
+                JoinError::Level { .. } => exit::USAGE,
+                _ => exit::TRANSPORT,
+            };
+            let error = anyhow::Error::new(error);
+            exit::refuse(code, format!("cannot join an MPI job: {error:#}"))
         })?;
         Ok(Box::new(job))
     }
@@ -69,25 +93,24 @@ impl Job for comet_mpi::Job {
         session: &Session<'_>,
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
-        let signals = session.signals;
         let config = RunConfig {
             topology: launch.topology.clone(),
             watchdog: launch.watchdog,
-            signal: &|| signals.arrived(),
-            on_failure: &|failure| conclude_failure(failure, conclude),
+            results: session.audience.results(),
         };
         let code = self.run(&config, |t| session::rank_main(t, session));
         Ok(conclude(&Ended::Finished(code)))
     }
 }
 
-/// Tells of a failure that this rank noticed. A rank that gives up is the only one to know why; that
-/// it waits for too long, many say.
-fn conclude_failure(failure: &JobFailure, conclude: &dyn Fn(&Ended) -> u8) -> u8 {
+/// Reports a failure that this rank noticed, and puts an end under the results. A rank that gives up
+/// is the only one with the cause; a wait that is too long is reported by many.
+fn conclude_failure(failure: &JobFailure, results: Option<&Path>) -> u8 {
     let JobFailure { rank, code, signal, message } = failure.clone();
     terminal::speak(code == "rank_gave_up" || rank.is_none_or(|rank| rank < N_TOLD));
-    conclude(&match signal {
+    let ended = match signal {
         Some(signal) => Ended::Interrupted { signal, message },
         None => Ended::Failed { rank, code, message },
-    })
+    };
+    results::conclude(&ended, results.and_then(ResultFile::of_rank).as_ref())
 }

@@ -27,7 +27,12 @@ impl Backend for SharedMemory {
         Ok(Origin::Here { n_cpus: comet_shm::usable_cpus() })
     }
 
-    fn join(&self, _origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
+    fn join(
+        &self,
+        _: &WorldArgs,
+        _: &Origin,
+        _: Option<&Launcher>,
+    ) -> anyhow::Result<Box<dyn Job>> {
         Ok(Box::new(Forked))
     }
 }

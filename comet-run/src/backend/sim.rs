@@ -37,7 +37,12 @@ impl Backend for Simulation {
         Ok(Origin::Simulated(Rc::new(file)))
     }
 
-    fn join(&self, origin: &Origin) -> anyhow::Result<Box<dyn Job>> {
+    fn join(
+        &self,
+        _: &WorldArgs,
+        origin: &Origin,
+        _: Option<&Launcher>,
+    ) -> anyhow::Result<Box<dyn Job>> {
         let Origin::Simulated(file) = origin else { anyhow::bail!("there is nothing to simulate") };
         Ok(Box::new(Simulated(Rc::clone(file))))
     }

@@ -11,7 +11,6 @@ use comet_core::definition::Definition;
 use comet_core::driver::Settings;
 use comet_core::kernel::KernelInfo;
 use comet_core::sync::Sync;
-use comet_report::abandoned::Death;
 use comet_report::environment::{Environment, noise};
 use comet_report::format;
 use comet_report::record::Transport;
@@ -19,7 +18,7 @@ use comet_report::recorder::{RunDescription, new_run_id};
 use comet_stats::refine;
 use serde_json::{Value, json};
 
-use crate::backend::{self, Backend, Ended, Job, Launch};
+use crate::backend::{self, Backend, Job, Launch};
 use crate::cli::{OutputArgs, ProgressArg, RunArgs};
 use crate::execute::{self, Joined};
 use crate::exit;
@@ -27,7 +26,7 @@ use crate::gate::Gate;
 use crate::launcher::Launcher;
 use crate::prepare::{self, Prepared};
 use crate::result_file::ResultFile;
-use crate::results::Results;
+use crate::results::{self, Results};
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal;
@@ -45,7 +44,7 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
 /// the job, with the result file that is kept.
 ///
 /// # Errors
-/// The errors of [`run`] and of `conclude`.
+/// Those of [`run`] and of `conclude`.
 pub(super) fn measure(
     args: &RunArgs,
     launcher: Option<&Launcher>,
@@ -61,12 +60,11 @@ pub(super) fn measure(
     let settings = prepare::settings(&args.cases, &args.effort, &args.method, &origin);
     let seed = args.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
+    // Not before: a rank that waits for others to join has nothing to lose by a signal.
+    let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
     let file = execute::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
-    // Not before: a process that waits for others to join, or for the reader of a FIFO, has nothing
-    // to lose by a signal.
-    let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let common = Common {
         args,
         launcher,
@@ -102,7 +100,7 @@ fn refuse_document(name: &str) -> anyhow::Result<()> {
 const NO_WINDOW: &str = "note: ranks that share cores cannot spin until a window opens: samples \
                          start at a barrier (use fewer ranks with -n)";
 
-/// Parts that runs with different numbers of ranks share.
+/// What runs with different numbers of ranks have in common.
 struct Common<'a> {
     args: &'a RunArgs,
     launcher: Option<&'a Launcher>,
@@ -156,7 +154,7 @@ impl Common<'_> {
         let file = self.file;
         self.job.launch(&launch, &session, &|ended| {
             gate.close();
-            conclude(ended, file)
+            results::conclude(ended, file)
         })
     }
 
@@ -175,14 +173,14 @@ impl Common<'_> {
         })
     }
 
-    /// Form of progress reports; none on terminals that a launcher makes for its processes.
+    /// How progress is shown. The terminals that launchers make for their processes are nobody's.
     fn progress(&self) -> ProgressArg {
         let OutputArgs { quiet, progress, .. } = &self.args.output;
         let is_hidden = *progress == ProgressArg::Auto && self.launcher.is_some();
         if *quiet || is_hidden { ProgressArg::None } else { *progress }
     }
 
-    /// Description of the run for the record.
+    /// What the record says about the run.
     fn describe(&self, launch: &Launch, n_cpus: Option<usize>) -> RunDescription {
         let Self { args, backend, .. } = *self;
         let started_at = SystemTime::now();
@@ -251,37 +249,6 @@ impl Common<'_> {
         ];
         entries.map(|(name, value)| (name.to_owned(), value)).into()
     }
-}
-
-/// Puts an end under the file of a job that died, and says how that happened; returns the exit
-/// code.
-fn conclude(ended: &Ended, file: Option<&ResultFile>) -> u8 {
-    let Some(death) = death(ended) else { return ended.code() };
-    let closed = file.map_or(Ok(()), |file| file.close(&death));
-    // What could not be kept has been told by rank 0.
-    if !matches!(ended, Ended::Finished(_)) {
-        terminal::note(&format!("error: {}", death.message));
-    }
-    if let Err(error) = closed {
-        terminal::note(&format!("error: {:#}", anyhow::Error::new(error)));
-        return exit::INTERNAL;
-    }
-    ended.code()
-}
-
-/// The `end` record of a job that did not end in order.
-fn death(ended: &Ended) -> Option<Death> {
-    let (code, message, rank, reason) = match ended {
-        Ended::Finished(exit::INTERNAL) => {
-            let message = "the results could not be kept or printed";
-            ("output_failed", message.to_owned(), None, "error")
-        }
-        Ended::Finished(_) => return None,
-        Ended::Failed { rank, code, message } => (*code, message.clone(), *rank, "error"),
-        Ended::Interrupted { signal, message } => ("interrupted", message.clone(), None, *signal),
-    };
-    let (code, reason) = (code.into(), reason.into());
-    Some(Death { code, message, rank, reason, noticed_at: SystemTime::now() })
 }
 
 /// The environment, without names or values that are no text.

@@ -13,7 +13,7 @@ const SECONDS: f64 = 10.0;
 /// Bytes of a GB of IMB.
 const GB: f64 = 1_073_741_824.0;
 
-/// Data of a benchmark.
+/// What a benchmark sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Messages between two ranks.
@@ -53,7 +53,7 @@ pub(super) fn benchmarks() -> impl Iterator<Item = &'static str> {
     BENCHMARKS.iter().map(|(name, _)| *name)
 }
 
-/// Options of a command line.
+/// What a command line asks for.
 #[derive(Debug)]
 struct Asked {
     benchmarks: Vec<(&'static str, Kind)>,

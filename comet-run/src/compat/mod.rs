@@ -25,12 +25,12 @@ use crate::terminal;
 /// Variable that names the result file where the command line of a harness cannot.
 const OUT_VARIABLE: &str = "COMET_OUT";
 
-/// Facts from outside that a command line depends on.
+/// What the surroundings of a command line add to it.
 #[derive(Clone, Debug, Default)]
 struct Surroundings {
-    /// True if a launcher decides the number of ranks.
+    /// Whether a launcher decides how many ranks there are.
     is_launched: bool,
-    /// Number of processes that the launcher started, if it reports it.
+    /// How many it started, where it says so.
     n_ranks: Option<u64>,
     /// The result file, if [`OUT_VARIABLE`] names one.
     out: Option<String>,
@@ -41,11 +41,11 @@ struct Surroundings {
 struct Translation {
     /// The words after the name of the program.
     words: Vec<String>,
-    /// Options without effect, one sentence each.
+    /// What of the other one has no effect, one sentence each.
     notes: Vec<String>,
 }
 
-/// Reason that there is no translation.
+/// Why there is no translation.
 #[derive(Debug, PartialEq, Eq)]
 enum Stop {
     /// The user asks what is understood: the answer.
@@ -117,9 +117,9 @@ fn translate(foreign: &[String], around: &Surroundings) -> Result<Translation, S
 struct Flag {
     /// With its dash.
     name: &'static str,
-    /// Placeholder of its value; empty if it has none.
+    /// What its value is called, or nothing if it has none.
     value: &'static str,
-    /// Effect of the option, for help.
+    /// What becomes of it, for help.
     meaning: &'static str,
 }
 
@@ -188,7 +188,7 @@ fn unknown(program: &str, word: &str, flags: &[Flag]) -> Stop {
     ))
 }
 
-/// Help text of a program.
+/// What is understood.
 fn help(program: &str, flags: &[Flag]) -> String {
     let line = |flag: &Flag| {
         let option = format!("{} {}", flag.name, flag.value);
@@ -265,7 +265,7 @@ mod tests {
         translate(&split(line), &Surroundings::default()).unwrap()
     }
 
-    /// Translation of `line` without a launcher.
+    /// What `line` becomes without a launcher.
     fn check(line: &str, expected: &str) {
         let Translation { words, notes } = translated(line);
         assert_eq!((words.join(" ").as_str(), notes), (expected, vec![]), "{line}");

@@ -15,7 +15,7 @@ const WINDOW: &str = "64";
 const SAMPLES: u64 = 1000;
 const WINDOW_SAMPLES: u64 = 100;
 
-/// Quantity that a program measures.
+/// What a program measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Latency,
@@ -94,7 +94,7 @@ fn not_here(program: &str) -> Stop {
     ))
 }
 
-/// Behaviour that replaces the option `name`.
+/// What is done instead of what the option `name` asks for.
 fn instead(name: &str) -> &'static str {
     match name {
         "-d" => "buffers are in host memory",
@@ -104,7 +104,7 @@ fn instead(name: &str) -> &'static str {
     }
 }
 
-/// Options of a command line.
+/// What a command line asks for.
 #[derive(Debug)]
 struct Asked {
     kind: Kind,
@@ -121,7 +121,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// OSU's defaults.
+    /// What OSU does without options.
     fn of(kind: Kind) -> Self {
         let is_of_two = matches!(kind, Kind::Latency | Kind::Bandwidth);
         Self {

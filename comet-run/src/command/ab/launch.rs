@@ -16,11 +16,11 @@ use nix::unistd::Pid;
 use crate::exit;
 use crate::signals::Signals;
 
-/// Time between two checks.
+/// How long to wait before another look.
 const STEP: Duration = Duration::from_millis(20);
-/// Time from a signal to the kill, for processes that do not end.
+/// How long processes have to end after a signal, before they are killed.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Number of last output lines quoted in an error about a command.
+/// How many lines of what a command said go into a sentence about its end.
 const N_LAST_LINES: usize = 3;
 
 /// A command that is to be launched once.
@@ -29,9 +29,9 @@ pub(super) struct Launch<'a> {
     pub(super) words: &'a [String],
     /// The result file.
     pub(super) out: &'a Path,
-    /// File for all output of the command.
+    /// Where all goes that it says.
     pub(super) log: &'a Path,
-    /// Time limit of the launch.
+    /// How long it may take.
     pub(super) timeout: Duration,
     /// Signals that end it early.
     pub(super) signals: &'a Signals,
@@ -77,7 +77,7 @@ impl Launch<'_> {
         Ok(Group(child))
     }
 
-    /// Succeeds if the command measured anything. Cases that failed or were not reached are in its
+    /// Whether the command measured anything. Cases that failed, or were not reached, are in its
     /// results, and matter to the comparison.
     fn check(&self, status: ExitStatus) -> anyhow::Result<()> {
         let of_cases = [exit::CHECK_FAILED, exit::PARTIAL].map(i32::from);
@@ -110,7 +110,7 @@ impl Launch<'_> {
     }
 }
 
-/// Outcome of a launch.
+/// How a launch ended.
 enum Ended {
     /// By itself.
     Alone(ExitStatus),
@@ -167,7 +167,7 @@ impl Drop for Group {
     }
 }
 
-/// Number of checks within `time`. No clock is read here: only transports do that.
+/// How many looks a time is worth. No clock is read here: only transports do that.
 fn n_steps(time: Duration) -> u128 {
     time.as_nanos().div_ceil(STEP.as_nanos())
 }

@@ -1,0 +1,291 @@
+//! The page that a rank shares with its guard: what the rank waits for, and in what.
+//!
+//! The rank writes and the guard, another process, reads. There are no locks in it, since either
+//! of the two may be killed at any time, and no pointers.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
+use std::time::Duration;
+
+use comet_core::transport::Rank;
+use comet_core::waiting::Waiting;
+
+/// Bits of a length in its word; the others number the wait.
+const LENGTH_BITS: u32 = 40;
+/// Marks an end whose code is below it.
+const ENDS: u32 = 1 << 8;
+/// Readings of a text that changes meanwhile.
+const N_TRIES: usize = 3;
+
+/// The part of its life that a rank is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    /// `MPI_Init`, and the first calls in which all ranks take part.
+    Joining,
+    /// Kernels and what is between them; each wait is noted.
+    Running,
+    /// `MPI_Finalize`.
+    Leaving,
+    /// The end after an error of its own.
+    GivingUp,
+}
+
+/// The notes of a rank for its guard. Zeroed memory is one without a note.
+// Relaxed throughout: the guard compares and quotes what it finds, and nothing else follows.
+#[derive(Debug, Default)]
+pub(crate) struct Vitals {
+    /// The wait at hand (see [`Waiting::pack`]), or 0.
+    what: AtomicU64,
+    /// Length of the message, and the number of the wait.
+    length: AtomicU64,
+    /// Time that waits may last in addition to the watchdog's.
+    allowance_ns: AtomicU64,
+    /// The longest wait; 0 for any.
+    watchdog_ns: AtomicU64,
+    /// Number of the rank.
+    rank: AtomicUsize,
+    /// Number of ranks; 0 where nobody knows it yet.
+    n_ranks: AtomicUsize,
+    /// Number of the signal that asked the job to end, or 0.
+    signal: AtomicI32,
+    /// [`ENDS`] and the exit code, once the guard has decided on the end.
+    end: AtomicU32,
+    phase: AtomicU8,
+    /// Whether the rank holds still for its end.
+    is_held: AtomicBool,
+    /// The kernel and case at hand.
+    activity: Text<512>,
+    /// Path of the result file.
+    results: Text<3072>,
+}
+
+const _: () = assert!(size_of::<Vitals>() <= 4096, "the notes fit into one page");
+
+impl Vitals {
+    /// Notes that the rank waits. Between [`enter`](Self::enter) and [`leave`](Self::leave) lies
+    /// one MPI call.
+    #[inline]
+    pub(crate) fn enter(&self, waiting: Waiting) {
+        let [what, length] = Waiting::pack(Some(waiting));
+        let number = (self.length.load(Ordering::Relaxed) >> LENGTH_BITS) + 1;
+        let length = length & ((1 << LENGTH_BITS) - 1);
+        self.length.store(number << LENGTH_BITS | length, Ordering::Relaxed);
+        self.what.store(what, Ordering::Relaxed);
+    }
+
+    /// Notes that the rank goes on.
+    #[inline]
+    pub(crate) fn leave(&self) {
+        self.what.store(0, Ordering::Relaxed);
+    }
+
+    /// Notes what the rank does next, and how long waits may last in it beyond the watchdog's time.
+    pub(crate) fn annotate(&self, activity: &str, allowance_ns: u64) {
+        self.allowance_ns.store(allowance_ns, Ordering::Relaxed);
+        self.activity.set(activity.as_bytes());
+    }
+
+    /// Notes which rank of how many this is.
+    pub(crate) fn number(&self, rank: Rank, n_ranks: usize) {
+        self.rank.store(rank, Ordering::Relaxed);
+        self.n_ranks.store(n_ranks, Ordering::Relaxed);
+    }
+
+    /// Notes how long a wait may last; `None` for any time.
+    pub(crate) fn limit(&self, watchdog: Option<Duration>) {
+        let ns = watchdog.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        self.watchdog_ns.store(ns, Ordering::Relaxed);
+    }
+
+    /// Notes where the results are kept; a path that is too long is none.
+    pub(crate) fn keep(&self, results: Option<&Path>) {
+        self.results.set(results.map_or(&[], |path| path.as_os_str().as_bytes()));
+    }
+
+    /// Notes the part of its life that the rank enters.
+    pub(crate) fn begin(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    /// Notes the signal `number`, which asks the job to end.
+    pub(crate) fn hear(&self, number: i32) {
+        self.signal.store(number, Ordering::Relaxed);
+    }
+
+    /// Notes that the rank holds still for its end.
+    pub(crate) fn hold(&self) {
+        self.is_held.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the rank holds still for its end.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Relaxed)
+    }
+
+    /// Decides that the rank ends with `code`.
+    pub(crate) fn end(&self, code: u8) {
+        self.end.store(ENDS | u32::from(code), Ordering::Relaxed);
+    }
+
+    /// The exit code, once the guard has decided on the end.
+    pub(crate) fn end_code(&self) -> Option<u8> {
+        let end = self.end.load(Ordering::Relaxed);
+        (end & ENDS != 0).then(|| end.to_le_bytes()[0])
+    }
+
+    /// The words that describe phase and wait; equal words are one wait.
+    pub(crate) fn words(&self) -> [u64; 3] {
+        let phase = self.phase.load(Ordering::Relaxed);
+        [phase.into(), self.what.load(Ordering::Relaxed), self.length.load(Ordering::Relaxed)]
+    }
+
+    /// The phase and the wait that `words` describe.
+    pub(crate) fn unpack([phase, what, length]: [u64; 3]) -> (Phase, Option<Waiting>) {
+        const PHASES: [Phase; 3] = [Phase::Joining, Phase::Running, Phase::Leaving];
+        let phase = PHASES.into_iter().find(|known| *known as u64 == phase);
+        let waiting = Waiting::unpack([what, length & ((1 << LENGTH_BITS) - 1)]);
+        (phase.unwrap_or(Phase::GivingUp), waiting)
+    }
+
+    /// What waits may last in addition to the watchdog's time.
+    pub(crate) fn allowance(&self) -> Duration {
+        Duration::from_nanos(self.allowance_ns.load(Ordering::Relaxed))
+    }
+
+    /// The longest wait.
+    pub(crate) fn watchdog(&self) -> Option<Duration> {
+        let ns = self.watchdog_ns.load(Ordering::Relaxed);
+        (ns > 0).then(|| Duration::from_nanos(ns))
+    }
+
+    /// Number of the rank; 0 where nobody knows it yet.
+    pub(crate) fn rank(&self) -> Rank {
+        self.rank.load(Ordering::Relaxed)
+    }
+
+    /// Number of ranks, where it is known.
+    pub(crate) fn n_ranks(&self) -> Option<usize> {
+        Some(self.n_ranks.load(Ordering::Relaxed)).filter(|n_ranks| *n_ranks > 0)
+    }
+
+    /// Number of the signal that asked the job to end, once one has come.
+    pub(crate) fn signal(&self) -> Option<i32> {
+        Some(self.signal.load(Ordering::Relaxed)).filter(|number| *number > 0)
+    }
+
+    /// ` during ACTIVITY`, or nothing.
+    pub(crate) fn during(&self) -> String {
+        let activity = self.activity.get();
+        let activity = String::from_utf8_lossy(&activity);
+        if activity.is_empty() { String::new() } else { format!(" during {activity}") }
+    }
+
+    /// Path of the result file, if there is one.
+    pub(crate) fn results(&self) -> Option<PathBuf> {
+        let path = self.results.get();
+        (!path.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(&path)))
+    }
+}
+
+/// A text of at most `N` bytes that one process writes and another reads.
+#[derive(Debug)]
+struct Text<const N: usize> {
+    /// Odd while the text changes.
+    version: AtomicU32,
+    length: AtomicU32,
+    bytes: [AtomicU8; N],
+}
+
+impl<const N: usize> Default for Text<N> {
+    fn default() -> Self {
+        let (version, length) = (AtomicU32::new(0), AtomicU32::new(0));
+        Self { version, length, bytes: [const { AtomicU8::new(0) }; N] }
+    }
+}
+
+impl<const N: usize> Text<N> {
+    /// Writes `text`, or nothing if it is too long.
+    fn set(&self, text: &[u8]) {
+        let text = if text.len() > N { &[] } else { text };
+        self.version.fetch_add(1, Ordering::Relaxed);
+        // Pairs with the fence in `get`: a reader of new bytes finds the version odd or changed.
+        fence(Ordering::Release);
+        for (byte, value) in self.bytes.iter().zip(text) {
+            byte.store(*value, Ordering::Relaxed);
+        }
+        self.length.store(u32::try_from(text.len()).unwrap_or(0), Ordering::Relaxed);
+        // Release pairs with the Acquire in `get`: an even version comes after its bytes.
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// The text; one that changes again and again is read in part.
+    fn get(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        for _ in 0..N_TRIES {
+            let before = self.version.load(Ordering::Acquire);
+            let length = (self.length.load(Ordering::Relaxed) as usize).min(N);
+            text = self.bytes[..length].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
+            fence(Ordering::Acquire);
+            if before.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == before {
+                break;
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use comet_core::transport::{Source, Tag};
+
+    #[test]
+    fn equal_waits_one_after_the_other_have_other_words() {
+        let (vitals, waiting) = (Vitals::default(), Waiting::Recv(Source::Rank(1), Tag::new(7), 8));
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            vitals.enter(waiting);
+            seen.push(vitals.words());
+            assert_eq!(Vitals::unpack(vitals.words()), (Phase::Joining, Some(waiting)));
+            vitals.leave();
+            assert_eq!(Vitals::unpack(vitals.words()), (Phase::Joining, None));
+        }
+        assert!(seen[0] != seen[1] && seen[1] != seen[2], "{seen:?}");
+    }
+
+    #[test]
+    fn phases_survive_a_word() {
+        let vitals = Vitals::default();
+        for phase in [Phase::Joining, Phase::Running, Phase::Leaving, Phase::GivingUp] {
+            vitals.begin(phase);
+            assert_eq!(Vitals::unpack(vitals.words()).0, phase);
+        }
+    }
+
+    #[test]
+    fn a_text_is_read_as_it_was_written_and_one_that_is_too_long_is_none() {
+        let vitals = Vitals::default();
+        assert_eq!((vitals.during(), vitals.results()), (String::new(), None));
+        for path in ["a longer path.jsonl", "short"] {
+            vitals.keep(Some(Path::new(path)));
+            assert_eq!(vitals.results().as_deref(), Some(Path::new(path)));
+        }
+        vitals.keep(Some(Path::new(&"x".repeat(4000))));
+        assert_eq!(vitals.results(), None);
+    }
+
+    #[test]
+    fn an_end_has_a_code_even_if_that_is_0() {
+        let vitals = Vitals::default();
+        assert_eq!(vitals.end_code(), None);
+        for code in [0, 1, 255] {
+            vitals.end(code);
+            assert_eq!(vitals.end_code(), Some(code));
+        }
+    }
+}
