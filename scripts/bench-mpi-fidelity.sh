@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# What CoMet adds to MPI: the kernels of comet-run beside plain C over the same library.
+# The time that CoMet adds to MPI: the kernels of comet-run beside plain C over the same library,
+# and beside the programs of IMB and OSU where COMET_PEERS names a folder with them.
 # Usage: scripts/bench-mpi-fidelity.sh [openmpi|mpich|...] [--pairs N] [--control]
 #   openmpi ...  the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi (default: openmpi);
 #                where there are no such commands, mpicc and mpiexec are taken
 #   --pairs N    pairs of launches, even and at least 10 (default: 20)
-#   --control    hold the C program against itself, to see the noise of the machine
+#   --control    hold the C program, and each of the others, against itself: the noise of the machine
+# COMET_PEERS=DIR: IMB-MPI1, osu_latency and osu_barrier of this MPI, anywhere below DIR
 # Needs a C compiler, python3 and two cores with nothing else to do: look at the load in the head.
 # It is a benchmark and no test: it fails only if something could not run.
 set -euo pipefail
@@ -17,13 +19,17 @@ WARM_UP=broadcast
 KERNELS=(broadcast reduction barrier exchange echo)
 SIZES=(0 8 64 1024 4096 65536 1048576)
 VECTOR_LENGTHS=(1 8 128 512 8192 131072)
+# Benchmarks and lengths for the programs of COMET_PEERS.
+IMB=(PingPong PingPing Barrier -msglog 3:20)
+OSU_LENGTHS=8:1048576
+PEERS=()
 SAMPLES=100
 REPETITIONS=20
 # Documented by Open MPI for containers, where everything runs as root.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 usage() {
-    sed -n '3,7s/^# //p' "${BASH_SOURCE[0]}" >&2
+    sed -n '4,9s/^# //p' "${BASH_SOURCE[0]}" >&2
     exit 2
 }
 
@@ -71,13 +77,55 @@ launch_comet() {
     "$target/release/comet-run" show "$record" --format csv
 }
 
-# Launches C R R C again and again, so that no drift of the machine favours a side.
-launch_all() {
+# Prints what each program of COMET_PEERS prints, below a line with its name.
+launch_peers() {
+    launch_each peer_of
+}
+
+# The same from comet-run under their names.
+launch_namesakes() {
+    launch_each namesake_of
+}
+
+launch_each() { # COMMAND_OF
+    local name
+    for name in "${PEERS[@]}"; do
+        printf '#program %s\n' "$name"
+        case $name in
+            IMB-MPI1) launch $("$1" "$name") "${IMB[@]}" ;;
+            osu_barrier) launch $("$1" "$name") ;;
+            *) launch $("$1" "$name") -m "$OSU_LENGTHS" ;;
+        esac
+    done
+}
+
+peer_of() { # PROGRAM
+    find -L "${COMET_PEERS:-/nonexistent}" -name "$1" -type f -perm -u+x 2>/dev/null | head -n 1
+}
+
+namesake_of() { # PROGRAM
+    printf '%s %s --transport=mpi --quiet --out=none\n' "$target/release/comet-run" "$1"
+}
+
+find_peers() {
+    local name
+    for name in IMB-MPI1 osu_latency osu_barrier; do
+        [[ -z $(peer_of "$name") ]] || PEERS+=("$name")
+    done
+    [[ -z ${COMET_PEERS:-} || ${#PEERS[@]} -gt 0 ]] || {
+        printf 'found no IMB-MPI1, osu_latency or osu_barrier below %s (build them there)\n' "$COMET_PEERS" >&2
+        return 1
+    }
+}
+
+# Launches A B B A again and again, so that no drift of the machine favours a side.
+launch_all() { # A B ENDING
     local n=100 side
     while [[ $n -lt $((100 + 2 * pairs)) ]]; do
-        for side in c comet comet c; do
+        for side in "$1" "$2" "$2" "$1"; do
             progress $((n - 99))
-            "launch_${control:-$side}" >"$scratch/$n-$side.csv"
+            [[ -z $control ]] || side=$1
+            "launch_$side" >"$scratch/$n-$side.$3"
             n=$((n + 1))
         done
     done
@@ -120,7 +168,12 @@ mapfile -t CASES < <(cases)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+find_peers
 build
 head_of_report
-launch_all
+launch_all c comet csv
 python3 scripts/mpi_fidelity.py "$scratch"/*.csv
+[[ ${#PEERS[@]} -eq 0 ]] || {
+    launch_all peers namesakes txt
+    python3 scripts/mpi_fidelity.py "$scratch"/*.txt
+}

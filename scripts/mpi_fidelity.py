@@ -1,10 +1,13 @@
-"""The table of scripts/bench-mpi-fidelity.sh: comet-run over MPI against plain C over MPI.
+"""The tables of scripts/bench-mpi-fidelity.sh: comet-run over MPI against plain C over MPI, and
+against the programs of IMB and OSU.
 
-Usage: mpi_fidelity.py NNN-c.csv NNN-comet.csv ... in the order of launching, C R R C.
+Usage: mpi_fidelity.py NNN-c.csv NNN-comet.csv ... in the order of launching, C R R C, or
+       mpi_fidelity.py NNN-peers.txt NNN-namesakes.txt ... with what programs of both sides print.
 
 What differs from launch to launch is larger than what differs within one, so the unit of evidence
-is a pair of neighbouring launches: its ratio of the medians, comet-run over C. The estimate is the
-median over the pairs, its interval comes from their order statistics.
+is a pair of neighbouring launches: its ratio of the medians, comet-run over C, or of the means that
+both programs print. The estimate is the median over the pairs, its interval comes from their order
+statistics.
 """
 
 import csv
@@ -18,6 +21,8 @@ LONG_BYTES = 4096
 LONG_TOLERANCE = 0.03
 SHORT_TOLERANCE = 0.02
 SHORT_TOLERANCE_NS = 10
+# Columns of IMB with the mean of a benchmark.
+MEANS = ("t[usec]", "t_avg[usec]")
 
 
 def main(paths):
@@ -27,7 +32,7 @@ def main(paths):
     controls = [
         in_order(*c_launches[i : i + 2], i % 4 == 0) for i in range(0, len(c_launches) - 1, 2)
     ]
-    print(HEAD)
+    print(head("peer" if paths[0].endswith(".txt") else "C"))
     verdicts = [print_row(case, pairs, controls) for case in pairs[0][0]]
     print_foot(verdicts, pairs, controls)
 
@@ -46,8 +51,11 @@ def read(path):
     What is there twice counts the second time: the first was to warm up.
     """
     with open(path, encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        times = dict(time_of(row) for row in rows)
+        if path.endswith(".txt"):
+            times = dict(times_of_text(lines))
+        else:
+            rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+            times = dict(time_of(row) for row in rows)
     if not times:
         sys.exit(f"{path} holds no times")
     return times
@@ -66,6 +74,29 @@ def time_of(row):
         "median": float(row["t_median_ns"]),
         "p25": float(row["t_p25_ns"]),
     }
+
+
+def times_of_text(lines):
+    """Cases and times of what IMB-MPI1 and programs of OSU print, and comet-run under their names."""
+    kernel, columns = None, []
+    for line in lines:
+        words = line.split()
+        if line.startswith("#program "):
+            kernel, columns = words[1], []
+        elif line.startswith("# Benchmarking "):
+            kernel = words[2]
+        elif line.lstrip().startswith(("#bytes", "#repetitions")):
+            columns = words
+        elif words and all(is_number(word) for word in words):
+            length = 0 if len(words) == 1 or columns[:1] == ["#repetitions"] else int(words[0])
+            # OSU: the length and the mean; a barrier has the mean alone.
+            column = columns.index(next(c for c in columns if c in MEANS)) if columns else -1
+            ns = 1000 * float(words[column])
+            yield (kernel, length), {"median": ns, "p25": ns}
+
+
+def is_number(word):
+    return word.replace(".", "", 1).isdigit()
 
 
 # ---- statistics ----
@@ -109,10 +140,13 @@ def spread(pairs):
 
 # ---- the table ----
 
-HEAD = (
-    "\nkernel      length        C us    comet us   ratio    95% interval     p25"
-    "   diff ns    C/C    95% interval  verdict"
-)
+
+def head(base):
+    of_two = f"{base}/{base}" if len(base) == 1 else "base"
+    return (
+        f"\n{'kernel':<12}   length {base + ' us':>11}    comet us   ratio    95% interval     p25"
+        f"   diff ns  {of_two:<6} 95% interval  verdict"
+    )
 
 
 def print_row(case, pairs, controls):
@@ -123,7 +157,7 @@ def print_row(case, pairs, controls):
     estimate, control = Estimate(case, pairs), Estimate(case, controls)
     verdict = verdict_of(estimate, tolerance(kernel, length, c_ns))
     print(
-        f"{kernel:<9}  {length:>7} {c_ns / 1000:>11.3f} {comet_ns / 1000:>11.3f}"
+        f"{kernel:<12}  {length:>7} {c_ns / 1000:>11.3f} {comet_ns / 1000:>11.3f}"
         f"  {estimate.ratio:>6.3f}  {estimate.interval():>14}"
         f"  {Estimate(case, pairs, 'p25').ratio:>6.3f}  {diff_ns:>8.0f}"
         f"  {control.ratio:.3f}  {control.interval():>14}  {verdict}"
@@ -157,7 +191,7 @@ def print_foot(verdicts, pairs, controls):
         f"ok: the interval is within {LONG_TOLERANCE:.0%} of 1 from {LONG_BYTES} bytes on, below"
         f" within {SHORT_TOLERANCE:.0%} or {SHORT_TOLERANCE_NS} ns; over, under: it is outside;"
         " unclear: it is too wide (four times the pairs halve it)\n"
-        f"launches of a pair differ by {spread(pairs):.1%}, two of C by {spread(controls):.1%}"
+        f"launches of a pair differ by {spread(pairs):.1%}, two of the base by {spread(controls):.1%}"
         " (standard deviations); C/C has half as many pairs"
     )
 

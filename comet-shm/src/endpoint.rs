@@ -1,4 +1,4 @@
-//! Operations in flight of one rank.
+//! What one rank has in flight.
 //!
 //! All of it is private memory of the rank; the segment holds only rings and heaps. Every wait
 //! loop calls [`Endpoint::progress`], so a rank that waits for room in one ring still empties its

@@ -10,7 +10,7 @@ use nix::libc;
 
 use crate::sync::{Ordering, fence};
 
-/// Kind of fence; the same on all ranks.
+/// How the ranks of a job fence; all have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fences {
     /// The sleeper makes all cpus fence.
@@ -20,7 +20,7 @@ pub(crate) enum Fences {
 }
 
 impl Fences {
-    /// The fences that the system supports.
+    /// What the system has.
     pub(crate) fn available() -> Self {
         let supported = membarrier(libc::MEMBARRIER_CMD_QUERY);
         let wanted =
@@ -29,7 +29,7 @@ impl Fences {
         if has_all { Self::Asymmetric } else { Self::Symmetric }
     }
 
-    /// Name of the fences, in words.
+    /// How they fence, in words.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Asymmetric => "membarrier by the sleeper",

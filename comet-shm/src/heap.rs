@@ -13,7 +13,7 @@ use comet_core::error::{Result, TransportError, TransportErrorKind};
 /// Alignment of every buffer: two cache lines, as the hardware fetches them.
 const ALIGN_BYTES: usize = 128;
 
-/// Free parts of a region: ascending, separate, never adjacent.
+/// Which parts of a region are free: ascending, separate, never adjacent.
 #[derive(Debug)]
 pub(crate) struct FreeList {
     holes: Vec<(usize, usize)>,
@@ -72,7 +72,7 @@ impl Heap {
     }
 }
 
-/// Source of a buffer's memory.
+/// Where the memory of a buffer came from.
 enum Owner {
     /// The shared heap: offset and length.
     Shared(Rc<Heap>, (usize, usize)),

@@ -12,16 +12,16 @@ pub(crate) const DRIFT: u64 = u64::MAX - 1;
 /// Stream of the losses of messages.
 pub(crate) const LOST: u64 = u64::MAX - 2;
 
-/// Coordinates of one random number.
+/// What a draw is for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draw {
     /// Seed of the machine.
     pub(crate) seed: u64,
-    /// The rank that draws.
+    /// Who draws.
     pub(crate) rank: usize,
     /// Number of the operation among those of the rank.
     pub(crate) operation: u64,
-    /// Number of the draw within one operation: see the constants above, and twice its index for a
+    /// Which of several draws for one operation: see the constants above, and twice its index for a
     /// source of noise.
     pub(crate) stream: u64,
 }
@@ -62,7 +62,7 @@ impl Draw {
         ((self.bits() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
-    /// True with this probability.
+    /// Whether something of this probability happens.
     pub(crate) fn happens(self, probability: f64) -> bool {
         self.uniform() < probability
     }

@@ -15,7 +15,6 @@ mod launchers;
 mod method;
 mod outputs;
 mod processes;
-mod readers;
 mod records;
 mod report;
 mod reproduce;

@@ -41,7 +41,7 @@ const LINE_VALUES: usize = 8;
 pub(crate) struct Vectors {
     segment: &'static Segment,
     rank: Rank,
-    /// Number of pieces so far; they use the cells in turn.
+    /// How many pieces there were; they use the cells in turn.
     n_pieces: Cell<usize>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Vectors {
 struct Own {
     start: *mut f64,
     length: usize,
-    /// Offset in the heaps, if it lies there.
+    /// Where it lies in the heaps, if it does.
     offset: Option<usize>,
 }
 

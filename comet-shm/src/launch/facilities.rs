@@ -12,12 +12,12 @@ use super::signals::Blocked;
 use crate::fence::Fences;
 use crate::reach::reread_private;
 
-/// Facilities that ranks may rely on.
+/// What ranks may rely on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facilities {
-    /// Order between publishing and falling asleep.
+    /// How publishing and falling asleep are kept in order.
     pub(crate) fences: Fences,
-    /// True if a rank reaches the private memory of another.
+    /// Whether a rank reaches the private memory of another.
     pub(crate) has_private: bool,
 }
 
@@ -28,7 +28,7 @@ impl Facilities {
         Self { fences: Fences::available(), has_private }
     }
 
-    /// Copy method for messages in private memory, in words.
+    /// How long messages leave private memory, in words.
     pub(crate) fn private_memory(&self) -> &'static str {
         if self.has_private { "process_vm_readv" } else { "payload ring" }
     }

@@ -31,7 +31,7 @@ pub use pin::usable_cpus;
 /// Heap of each rank; virtual until a buffer is used.
 const HEAP_BYTES: usize = 256 << 20;
 
-/// CPUs of the ranks.
+/// Which cpus the ranks run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bind {
     /// Rank r on the r-th cpu that this process may use, physical cores first, round robin.
@@ -42,24 +42,24 @@ pub enum Bind {
     List(Vec<usize>),
 }
 
-/// Configuration of a launch.
+/// What to start.
 #[derive(Clone, Debug)]
 pub struct LaunchConfig {
-    /// Number of ranks; as many as the topology has.
+    /// How many ranks; as many as the topology has.
     pub n_ranks: usize,
     /// Mesh and hops of the ranks.
     pub topology: Topology,
-    /// CPUs of the ranks.
+    /// Which cpus they run on.
     pub bind: Bind,
-    /// Time limit of a wait in one call; `None` for no limit.
+    /// How long a rank may wait in one call before the job is ended; `None` for ever.
     pub watchdog: Option<Duration>,
-    /// True if long messages in private memory are copied once, by the kernel, if the system lets
+    /// Whether long messages in private memory are copied once, by the kernel, where the system lets
     /// one rank reach the memory of another (`process_vm_readv`); otherwise they are copied twice,
     /// through the rings.
     pub single_copy: bool,
 }
 
-/// Error of a launch that started no ranks.
+/// Why no ranks were started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -77,7 +77,7 @@ pub enum LaunchError {
     Cpu {
         /// The cpu.
         cpu: usize,
-        /// List of the usable CPUs.
+        /// Those that may be used, as a list.
         usable: String,
     },
     /// Ranks cannot be bound to cpus.
@@ -96,7 +96,7 @@ pub enum LaunchError {
 /// The most ranks of one job.
 pub const MAX_RANKS: usize = 1024;
 
-/// Outcome of a job.
+/// How a job ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Every rank ended by itself; the largest code that one returned.
@@ -113,12 +113,12 @@ pub enum Outcome {
     },
 }
 
-/// Failure that ended a job.
+/// What ended a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFailure {
     /// The rank that failed, if one did.
     pub rank: Option<Rank>,
-    /// Kind of failure: `rank_died`, `rank_gave_up` or `rank_stalled`.
+    /// Which kind of failure: `rank_died`, `rank_gave_up` or `rank_stalled`.
     pub code: &'static str,
     /// Says which rank, how, and what it and the others were doing.
     pub message: String,

@@ -98,7 +98,7 @@ impl Segment {
     }
 }
 
-/// Equivalent of zeroed memory.
+/// What zeroed memory is elsewhere.
 pub(crate) trait Fresh {
     fn fresh() -> Self;
 }

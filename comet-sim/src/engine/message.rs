@@ -19,13 +19,14 @@ pub(crate) type SendId = u32;
 pub(crate) struct Message {
     pub(crate) way: Way,
     pub(crate) body: Box<[u8]>,
-    /// Time of the send, for reports.
+    /// When it was sent, for reports.
     pub(crate) sent_ps: u64,
-    /// Time from which its receiver can match it and probe for it; [`UNKNOWN_PS`] until known.
+    /// When its receiver learns of it, and so can match it and probe for it; [`UNKNOWN_PS`] until
+    /// that is known.
     pub(crate) known_ps: u64,
-    /// Arrival time of its last byte; [`UNKNOWN_PS`] until known.
+    /// When its last byte is there; [`UNKNOWN_PS`] until that is known.
     pub(crate) arrival_ps: u64,
-    /// Time that noise adds to its way; may be negative.
+    /// What noise adds to its way, which may be less than nothing.
     pub(crate) extra_ps: i64,
     /// The send that waits for the network to take it.
     pub(crate) send: Option<SendId>,
@@ -33,15 +34,15 @@ pub(crate) struct Message {
     pub(crate) receive: Option<ReceiveId>,
     /// The next message that waits for the link that this one waits for.
     pub(crate) next: Option<MessageId>,
-    /// Number of links that its header has taken.
+    /// How many links its header has taken.
     pub(crate) n_taken: u16,
-    /// Number of links between the interfaces.
+    /// How many links lie between the interfaces.
     pub(crate) n_hops: u16,
-    /// True once it has been given to the network, or is about to be.
+    /// Whether it has been given to the network, or is about to be.
     pub(crate) is_started: bool,
-    /// True if it is matched when it arrives rather than when it is sent.
+    /// Whether it is matched when it arrives rather than when it is sent.
     pub(crate) is_coming: bool,
-    /// True if it has arrived and only waits for an earlier one of its sender.
+    /// Whether it has arrived and only waits for an earlier one of its sender.
     pub(crate) is_here: bool,
 }
 
@@ -69,7 +70,7 @@ impl Way {
         self.destination as Rank
     }
 
-    /// True if the rank sends to itself.
+    /// Whether the rank sends to itself.
     pub(crate) fn is_local(self) -> bool {
         self.source == self.destination
     }
@@ -91,7 +92,7 @@ pub(crate) struct Receive {
 pub(crate) struct Sending {
     pub(crate) way: Way,
     pub(crate) length_bytes: usize,
-    /// Completion time; `None` until known.
+    /// When that is; `None` until it is known.
     pub(crate) done_ps: Option<u64>,
 }
 

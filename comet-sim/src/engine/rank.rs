@@ -1,4 +1,4 @@
-//! The engine's state of one rank.
+//! What the engine keeps of one rank.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use comet_core::transport::{Rank, Source, Status, Tag};
 
 use super::{MessageId, ReceiveId, SendId, short};
 
-/// Reason for which a rank waits.
+/// What a rank has to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Block {
     /// That no other rank can do anything earlier.
@@ -24,7 +24,7 @@ pub(crate) enum Block {
 pub(crate) struct Collective {
     /// Name of the call.
     pub(crate) name: &'static str,
-    /// Number of the rank's collective, from 1.
+    /// Which of the rank's collectives it is, from 1.
     pub(crate) number: u32,
 }
 
@@ -47,7 +47,7 @@ impl From<ShortSource> for Source {
     }
 }
 
-/// Object of a poll, which does not wait.
+/// What a rank looks for without waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Poll {
     /// A message that a receive would take.
@@ -61,13 +61,13 @@ pub(crate) enum Poll {
 /// A message that was longer than the buffer of its receive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Truncation {
-    /// Source, tag and length of the message.
+    /// Who sent it, with which tag, and how long it was.
     pub(crate) status: Status,
     /// Length of the buffer.
     pub(crate) capacity_bytes: usize,
-    /// Time of the receive.
+    /// When it was received.
     pub(crate) at_ps: u64,
-    /// Place in the kernel.
+    /// Where in the kernel.
     pub(crate) site: Option<&'static Location<'static>>,
 }
 
@@ -76,8 +76,7 @@ pub(crate) struct Truncation {
 pub(crate) struct RankState {
     /// Its own virtual time.
     pub(crate) clock_ps: u64,
-    /// Time from which its network interface can take the next message; unused if messages take
-    /// links, which have times of their own.
+    /// When its network interface can take the next message; where messages take links, they tell.
     pub(crate) interface_free_ps: u64,
     /// Posted receives, and messages that none of them has taken.
     pub(crate) matcher: Matcher<ReceiveId, MessageId>,
@@ -88,27 +87,27 @@ pub(crate) struct RankState {
     pub(crate) n_any: u32,
     /// Messages of this rank that are to start at a time of the queue, or of their receive.
     pub(crate) n_starting: u32,
-    /// Reason for which it waits.
+    /// What it waits for.
     pub(crate) block: Option<Block>,
-    /// End of its stack when it began to wait.
+    /// Where its stack ended when it began to wait.
     pub(crate) stack_end: usize,
-    /// Place in the kernel.
+    /// Where in the kernel it is.
     pub(crate) site: Option<&'static Location<'static>>,
     /// The collective that it entered last; number 0 if it has entered none.
     pub(crate) last_collective: Collective,
-    /// True if it is in that collective.
+    /// Whether it is in that collective.
     pub(crate) is_in_collective: bool,
-    /// Number of operations begun, for noise and faults.
+    /// How many operations it has begun, for noise and faults.
     pub(crate) n_operations: u64,
-    /// Object of its polls, if it has done nothing else since.
+    /// What it looks for, if it has done nothing else since.
     pub(crate) poll: Option<Poll>,
     /// The last message that did not fit.
     pub(crate) truncation: Option<Box<Truncation>>,
-    /// Current activity, as reported by the driver.
+    /// What it is about, as the driver says.
     pub(crate) activity: Option<Rc<str>>,
-    /// True if its main function has returned.
+    /// Whether its main function has returned.
     pub(crate) is_finished: bool,
-    /// True if it died by an injected fault.
+    /// Whether it died by an injected fault.
     pub(crate) is_dead: bool,
 }
 

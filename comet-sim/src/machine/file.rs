@@ -19,23 +19,23 @@ use super::{Clock, Machine, Node, Shape, TorusDims, disturbance, network, units}
 pub struct MachineFile {
     /// Name, which a user chooses it by.
     pub name: String,
-    /// One line of description; empty if the file has none.
+    /// What it is, in one line; empty if the file does not say.
     pub summary: String,
     /// The documents that its published values are from.
     pub cite: Vec<String>,
-    /// Default number of ranks.
+    /// How many ranks it has unless a user says otherwise.
     pub ranks: Option<usize>,
-    /// Largest number of ranks.
+    /// How many ranks it has at most.
     pub max_ranks: Option<usize>,
     /// The machine.
     pub machine: Machine,
-    /// Number of its values by source.
+    /// How many of its values come from where.
     pub sources: SourceCounts,
     /// SHA-256 of the text, in hex.
     pub hash: String,
 }
 
-/// Number of a machine's values by source; reports of simulated runs repeat this.
+/// How many values of a machine come from where; a report of a simulated run repeats this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceCounts {
     /// In a document that the file cites.
@@ -59,7 +59,7 @@ pub enum MachineError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Error of the system.
+        /// What the system said.
         source: io::Error,
     },
     /// No machine of this name is listed.
@@ -67,7 +67,7 @@ pub enum MachineError {
         "there is no machine {name:?} (choose {known}, or give the path of a file such as ./my.toml)"
     )]
     Unknown {
-        /// Name that was asked for.
+        /// What was asked for.
         name: String,
         /// The names that are listed.
         known: String,
@@ -79,7 +79,7 @@ pub enum MachineError {
         origin: String,
         /// Number of the line, from 1.
         line: usize,
-        /// The error, and its remedy.
+        /// What is wrong there, and what to write.
         message: String,
     },
 }

@@ -33,24 +33,24 @@ use comet_core::transport::Work;
 pub struct Machine {
     /// Name, as in its file.
     pub name: String,
-    /// Connections of the ranks.
+    /// What the ranks are connected by.
     pub network: Network,
-    /// Costs of messages by length: ascending, the last without a bound.
+    /// What messages cost, by length: ascending, the last without a bound.
     pub segments: Vec<Segment>,
-    /// Other operations of a rank, and their times.
+    /// What else a rank does, and how long it takes.
     pub node: Node,
-    /// Clocks of the ranks.
+    /// What the ranks' clocks show.
     pub clock: Clock,
-    /// Disturbances of the ranks.
+    /// What disturbs the ranks.
     pub noise: Noise,
-    /// Injected faults.
+    /// What goes wrong.
     pub faults: Faults,
     /// Bytes that travel with each message beside its own (SMPI sends 16); they count for the
     /// choice of the segment and for the time.
     pub envelope_bytes: u64,
 }
 
-/// Time of one byte, in units of 2^-20 ps.
+/// What one byte takes, in units of 2^-20 ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerByte(pub u64);
 
@@ -64,18 +64,18 @@ impl PerByte {
     }
 }
 
-/// Connections of the ranks, and waiting of messages for links.
+/// What connects the ranks, and whether messages wait for links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// Arrangement of the links.
+    /// How the links lie.
     pub shape: Shape,
-    /// Occupation of the links by a message; `None` if it never waits for one.
+    /// Whether and how a message occupies the links on its way; `None` if it never waits for one.
     pub switching: Option<Switching>,
-    /// Time of a byte on a link that is not the first or the last (cut-through).
+    /// What a byte takes on a link that is not the first or the last (cut-through).
     pub link_per_byte: PerByte,
 }
 
-/// Arrangement of links.
+/// How the links lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A crossbar: one hop between any two ranks.
@@ -103,7 +103,7 @@ pub enum TorusDims {
     Given(Vec<usize>),
 }
 
-/// Occupation of links by a message.
+/// How a message occupies links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switching {
     /// The header takes one link after the other and keeps them while it waits; all are free when
@@ -113,12 +113,12 @@ pub enum Switching {
     CutThrough,
 }
 
-/// Costs of messages of a range of lengths.
+/// What messages of a range of lengths cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The longest message of the segment, in bytes; `None` in the last.
     pub up_to_bytes: Option<u64>,
-    /// Waiting of sender and receiver for each other.
+    /// Who waits for whom.
     pub protocol: Protocol,
     /// CPU time of the sender, in picoseconds.
     pub o_send_ps: u64,
@@ -134,15 +134,16 @@ pub struct Segment {
     pub gap_ps: u64,
     /// CPU time of the sender for a byte.
     pub send: PerByte,
-    /// Time of a byte in the network.
+    /// What a byte takes in the network.
     pub wire: PerByte,
     /// CPU time of the receiver for a byte.
     pub recv: PerByte,
-    /// Additional time of a byte in a message whose request came before its receive was posted.
+    /// What a byte of a message takes in addition whose request came before its receive was
+    /// posted.
     pub unexpected: PerByte,
 }
 
-/// Waiting of sender and receiver for each other.
+/// Who waits for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// The message goes at once; the send returns when the sender's CPU is done with it.
@@ -154,7 +155,7 @@ pub enum Protocol {
     Rendezvous,
 }
 
-/// Operations of a rank other than sending and receiving, in picoseconds.
+/// What a rank does beside sending and receiving, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// Start of an unblocked send, beyond what a blocked one takes.
@@ -175,12 +176,12 @@ pub struct Node {
     pub reduce_ps: u64,
 }
 
-/// Clocks of the ranks: `(1 + drift) t + offset`, in whole steps.
+/// What the ranks' clocks show: `(1 + drift) t + offset`, in whole steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
     /// Step, in picoseconds; at least 1000, since readings are whole nanoseconds.
     pub resolution_ps: u64,
-    /// Time of a reading.
+    /// What a reading takes.
     pub call_cost_ps: u64,
     /// Offsets are spread evenly over `0..offset_spread_ps`, by rank and seed.
     pub offset_spread_ps: u64,
@@ -188,7 +189,7 @@ pub struct Clock {
     pub drift_ppm: f64,
 }
 
-/// Disturbances of the ranks; each draw is a function of seed, rank and operation alone.
+/// What disturbs the ranks; each draw is a function of seed, rank and operation alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Seed of all draws, those of the clocks too.
@@ -249,7 +250,7 @@ pub enum NoiseSource {
     },
 }
 
-/// Injected faults.
+/// What goes wrong.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
     /// Ranks whose computation and CPU time is multiplied by a factor.
@@ -280,7 +281,7 @@ impl Segment {
         self.o_send_ps + self.handshake_ps + self.latency_ps + self.o_recv_ps
     }
 
-    /// Time of a byte in all, in picoseconds.
+    /// What a byte takes in all, in picoseconds.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "no byte takes 2^33 ps")]
     pub fn per_byte_ps(&self) -> f64 {
@@ -289,7 +290,7 @@ impl Segment {
 }
 
 impl Node {
-    /// Time of `work`, in picoseconds.
+    /// How long `work` takes, in picoseconds.
     #[must_use]
     pub fn work_ps(&self, work: Work) -> u64 {
         match work {
@@ -315,13 +316,13 @@ impl Faults {
 }
 
 impl Machine {
-    /// True if every message is taken without its receive.
+    /// Whether every message is taken without its receive.
     #[must_use]
     pub fn buffers_sends(&self) -> bool {
         self.segments.iter().all(|segment| segment.protocol != Protocol::Rendezvous)
     }
 
-    /// True if an operation takes the same time whenever it is done, and clocks show it.
+    /// Whether an operation takes the same time whenever it is done, and clocks tell it.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         let Clock { resolution_ps, drift_ppm, .. } = self.clock;

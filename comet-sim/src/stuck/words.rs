@@ -37,12 +37,12 @@ fn run(numbers: &[usize]) -> String {
     }
 }
 
-/// Label of a message's tag.
+/// What a message is labelled with.
 pub(super) fn tag(tag: Tag) -> String {
     if is_reserved(tag) { "of a collective".into() } else { format!("tag {tag}") }
 }
 
-/// True if messages with this tag belong to collectives and to the driver.
+/// Whether messages with this tag belong to collectives and to the driver.
 pub(super) fn is_reserved(tag: Tag) -> bool {
     tag.value() > Tag::MAX
 }

@@ -1,4 +1,4 @@
-//! Difference of two sides: the logarithm of their ratio, its interval, and its p-value.
+//! How two sides differ: the logarithm of their ratio, its interval, and how likely chance is.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -9,7 +9,7 @@ const LEVEL: f64 = 0.95;
 /// Share of changes of the smallest detectable size that are found.
 const POWER: f64 = 0.80;
 
-/// Difference of two sides. All but `p` and `dof` are natural logarithms of a ratio, new over base.
+/// How two sides differ. All but `p` and `dof` are natural logarithms of a ratio, new over base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The difference.
@@ -24,11 +24,11 @@ pub struct Difference {
     pub high: f64,
     /// Probability of a difference as large as this by chance, two-sided.
     pub p: f64,
-    /// Method by which it was found.
+    /// How it was found.
     pub method: Method,
 }
 
-/// Method of a difference.
+/// How a difference was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Launches of both sides are independent (Welch, Biometrika 34, 1947).

@@ -10,7 +10,7 @@ pub struct Parabola {
     pub coefficients: [f64; 3],
     /// Their standard errors; `None` for three points.
     pub errors: Option<[f64; 3]>,
-    /// Quality of the fit.
+    /// How well it describes the points.
     pub quality: Quality,
 }
 

@@ -27,7 +27,7 @@ use curve::{Curve, Segment};
 pub use paper::start_grid;
 use verified::Verified;
 
-/// Reading of one size.
+/// What is known of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// The size, usually in bytes.
@@ -40,7 +40,7 @@ pub struct Reading {
     pub n_slices: u32,
 }
 
-/// Next step of a refinement.
+/// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Measure this size.
@@ -51,7 +51,7 @@ pub enum Step {
     Done,
 }
 
-/// Limits of a refinement.
+/// How far a refinement goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Relative error that straight lines between measured sizes may make.
@@ -75,7 +75,7 @@ impl Default for Limits {
     }
 }
 
-/// Rule that chooses the next size.
+/// How the next size is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
     /// By the errors that lines through neighbouring sizes predict, as in the paper; it searches
@@ -102,7 +102,7 @@ impl Rule {
         }
     }
 
-    /// True if the paper's key alone decides on this segment; a test overrides it.
+    /// Whether the paper's key alone decides on this segment; where a test has, it is believed.
     fn is_papers(self, segment: &Segment, verified: &Verified, curve: &Curve<'_>) -> bool {
         let is_quiet = || segment.readings().all(|reading| curve.is_quiet(&reading));
         match self {
@@ -159,7 +159,7 @@ impl Refiner {
         }
     }
 
-    /// Next step, given one reading of each size measured so far.
+    /// What to do next, given one reading of each size measured so far.
     ///
     /// It ends whatever the readings are: a step that was not taken is not asked for again.
     #[must_use]

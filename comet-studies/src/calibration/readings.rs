@@ -20,15 +20,15 @@ const N_OCTAVES: u32 = 20;
 /// One number of a calibration: what was measured, and how long it took.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
-    /// Kernel, series and sizes.
+    /// What it is of.
     pub(super) key: Key,
     /// Median time of one operation, in nanoseconds.
     pub(super) median_ns: f64,
-    /// Number of samples.
+    /// How many samples it is the median of.
     pub(super) n_samples: usize,
 }
 
-/// Kernel, series and sizes of a reading.
+/// What a number is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     /// Id of the kernel.
@@ -47,12 +47,12 @@ pub(super) struct Key {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Readings {
     pub(super) all: Vec<Reading>,
-    /// Cost of a clock reading, in nanoseconds.
+    /// What reading the clock takes, in nanoseconds.
     pub(super) clock_ns: Option<f64>,
 }
 
 impl Readings {
-    /// Readings of a result file. Each case counts by the median over the launches.
+    /// Those of a result file. Each case counts by the median over the launches.
     ///
     /// # Errors
     /// If the file cannot be read, or if nothing was measured.
@@ -74,7 +74,7 @@ impl Readings {
         Ok(Self { all, clock_ns })
     }
 
-    /// Readings of the series `series` of the kernel `kernel`.
+    /// Those of the series `series` of the kernel `kernel`.
     pub(super) fn of<'a>(
         &'a self,
         kernel: &'a str,
@@ -137,7 +137,7 @@ fn echo_lengths() -> String {
     format!("0,{}", lengths.join(","))
 }
 
-/// Readings of several launches, combined by case.
+/// What several launches found of the same case, taken together.
 fn joined(of_launches: impl Iterator<Item = Reading>) -> Vec<Reading> {
     let mut cases: Vec<(Key, Vec<Reading>)> = Vec::new();
     for reading in of_launches {

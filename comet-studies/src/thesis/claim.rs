@@ -2,7 +2,8 @@
 
 use comet_stats::fit::{Line, Parabola, Weights};
 
-/// Weights of the thesis's fits: least squares, in which all points count the same (section 5.1).
+/// How the thesis fitted its lines: least squares, in which all points count the same (section
+/// 5.1).
 pub(super) const WEIGHTS: Weights<'_> = Weights::Equal;
 
 /// One published value or statement, beside the regenerated one.
@@ -10,15 +11,15 @@ pub(super) const WEIGHTS: Weights<'_> = Weights::Equal;
 pub(super) struct Claim {
     /// Number of the figure (`5.1`).
     pub(super) figure: &'static str,
-    /// Quantity, unit included.
+    /// What it is about, unit included.
     pub(super) quantity: String,
     /// The value of the thesis, or what it says.
     pub(super) published: String,
-    /// Regenerated value.
+    /// What was found.
     pub(super) regenerated: String,
-    /// Largest accepted deviation.
+    /// How far apart the two may be.
     pub(super) tolerance: String,
-    /// True if the deviation is accepted.
+    /// Whether they are not.
     pub(super) holds: bool,
 }
 
@@ -83,17 +84,17 @@ impl Claim {
     }
 }
 
-/// Share of the variance that a straight line explains.
+/// How much of the variance a straight line explains.
 pub(super) fn linear(points: &[(f64, f64)]) -> Option<f64> {
     Line::fit(points, WEIGHTS).ok()?.quality.r_squared
 }
 
-/// Share of the variance that a straight line over log2 P explains.
+/// How much of the variance a straight line over log2 P explains.
 pub(super) fn linear_in_log2(points: &[(f64, f64)]) -> Option<f64> {
     Line::fit_log2(points, WEIGHTS).ok()?.quality.r_squared
 }
 
-/// Share of the variance that a parabola explains.
+/// How much of the variance a parabola explains.
 pub(super) fn quadratic(points: &[(f64, f64)]) -> Option<f64> {
     Parabola::fit(points, WEIGHTS).ok()?.quality.r_squared
 }
