@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::exit;
 
-/// Whether both paths lead to one file, be it through links.
+/// True if both paths lead to one file, be it through links.
 pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     let id = |path: &Path| path.metadata().ok().map(|data| (data.dev(), data.ino()));
     id(a).is_some_and(|found| id(b) == Some(found))

@@ -46,7 +46,7 @@ impl Override {
     }
 }
 
-/// What will run.
+/// Kernels and cases of a run.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The kernels with their cases.
@@ -94,7 +94,7 @@ impl KernelPlan {
     }
 }
 
-/// Why `case` will be skipped, if it will be.
+/// Reason for which `case` will be skipped, if it will be.
 fn refusal(case: &Case, topology: &Topology, cap_bytes: u64) -> Option<String> {
     let world = &World::of(topology);
     (case.info.admits)(case, world).and_then(|()| limit::fits(case, world, cap_bytes)).err()

@@ -18,7 +18,7 @@ pub(crate) fn speak(speaks: bool) {
     SPEAKS.store(speaks, Ordering::Relaxed);
 }
 
-/// Whether this process says anything.
+/// True if this process prints.
 pub(crate) fn speaks() -> bool {
     SPEAKS.load(Ordering::Relaxed)
 }

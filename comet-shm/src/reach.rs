@@ -15,7 +15,7 @@ use crate::segment::Segment;
 use crate::sync::Ordering;
 use crate::wait::end_job;
 
-/// Where some memory of a rank is, as other ranks understand it.
+/// Place of some memory of a rank, as other ranks address it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// At this offset from the start of the segment, in one of the heaps.
@@ -53,7 +53,7 @@ pub(crate) struct Gone;
 pub(crate) struct Reach {
     segment: &'static Segment,
     rank: Rank,
-    /// Whether the system lets ranks reach each other's private memory.
+    /// True if the system lets ranks reach each other's private memory.
     has_private: bool,
 }
 
@@ -62,7 +62,7 @@ impl Reach {
         Self { segment, rank, has_private }
     }
 
-    /// Where other ranks find `length_bytes` from `start` on; `None` if they cannot reach it.
+    /// Place at which other ranks find `length_bytes` from `start` on; `None` if they cannot reach it.
     pub(crate) fn place_of(&self, start: *const u8, length_bytes: usize) -> Option<Place> {
         match self.segment.heap_offset(start, length_bytes) {
             Some(offset) => Some(Place::Heap(offset)),

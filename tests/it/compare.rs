@@ -1,7 +1,7 @@
 //! `compare` and `ab`, over runs of simulated machines.
 
 use crate::processes::{is_alive, send};
-use crate::support::{Folder, Output, Running, eventually};
+use crate::support::{Folder, OBEYS, Output, Running, eventually, through_env};
 
 /// The cases of all runs.
 const CASES: &str = "echo -n 2 -s 8,1Ki,64Ki --hops 1 --format none --quiet";
@@ -264,7 +264,8 @@ fn a_launcher_stands_in_the_commands_and_not_before_ab() {
 fn a_signal_ends_the_commands_and_keeps_the_files() {
     let folder = folder();
     folder.write("wait.sh", "echo $$\nsleep 100\n");
-    let ab = folder.start("ab --out d -- sh wait.sh -- true");
+    let ab = folder.command("ab --out d -- sh wait.sh -- true");
+    let ab = Running::new(through_env(&ab, OBEYS));
     let log = folder.path.join("d/01-a.log");
     let pid = || std::fs::read_to_string(&log).ok().and_then(|text| text.trim().parse().ok());
     eventually("the command", || pid().is_some_and(is_alive));

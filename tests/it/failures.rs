@@ -7,9 +7,9 @@ use std::process::Command;
 
 use crate::processes::{Process, send, send_to_group, stop, stop_in_computation};
 use crate::records::Records;
-use crate::support::{Folder, Output, Running, eventually};
+use crate::support::{Folder, OBEYS, Output, Running, eventually, through_env};
 
-/// How often a test may come too early or too late for what it wants to meet.
+/// Tries of a test that may come too early or too late for what it wants to meet.
 const N_TRIES: usize = 20;
 
 /// One case per kernel, and more samples of it than any test waits for. No watchdog ends the run.
@@ -31,13 +31,20 @@ struct Job {
 impl Job {
     /// Starts `line` and waits until rank 0 begins the first case of `kernel`.
     fn start(line: &str, kernel: &str) -> Self {
-        Self::start_with(line, kernel, |_| ())
+        Self::start_with(line, kernel, OBEYS, |_| ())
     }
 
-    /// Like [`start`](Self::start), of a process that is `prepared`.
-    fn start_with(line: &str, kernel: &str, prepare: impl FnOnce(&mut Command)) -> Self {
+    /// Like [`start`](Self::start), of a process that `env` starts with `option` and that `prepare`
+    /// changes.
+    fn start_with(
+        line: &str,
+        kernel: &str,
+        option: &str,
+        prepare: impl FnOnce(&mut Command),
+    ) -> Self {
         let folder = Folder::new();
-        let mut command = folder.command(&format!("{line} --progress plain --out r.jsonl"));
+        let command = folder.command(&format!("{line} --progress plain --out r.jsonl"));
+        let mut command = through_env(&command, option);
         prepare(&mut command);
         let mut running = Running::new(command);
         let mark = format!("%] {kernel}");
@@ -228,13 +235,8 @@ fn a_signal_ends_the_run_in_order() {
 #[test]
 fn a_signal_that_the_parent_blocks_ends_the_run_all_the_same() {
     until("a sample before the signal", || {
-        let in_env = |command: &mut Command| {
-            let mut env = Command::new("env");
-            env.args(["--block-signal=TERM,INT,HUP", env!("CARGO_BIN_EXE_comet-run")]);
-            env.args(command.get_args()).current_dir(command.get_current_dir().expect("a folder"));
-            *command = env;
-        };
-        let job = Job::start_with(&format!("echo {LONG}"), "comet/echo", in_env);
+        let line = format!("echo {LONG}");
+        let job = Job::start_with(&line, "comet/echo", "--block-signal=TERM", |_| ());
         send("TERM", job.running.pid());
         is_interrupted(job, "SIGTERM", 143)
     });
@@ -258,7 +260,8 @@ fn a_second_signal_before_there_are_ranks_ends_the_run_at_once() {
     const SIGTERM: u32 = 15;
     let folder = Folder::new();
     until("a run before its ranks", || {
-        let running = folder.start("barrier -n 2 --out none");
+        let command = through_env(&folder.command("barrier -n 2 --out none"), OBEYS);
+        let running = Running::new(command);
         let launcher = Process::find(running.pid()).expect("nobody has waited for it");
         eventually("a handler", || launcher.catches(SIGTERM) || !launcher.is_alive());
         stop(running.pid());
@@ -277,7 +280,8 @@ fn a_key_on_the_terminal_reaches_launcher_and_ranks_at_once() {
         command.process_group(0);
     };
     until("a sample before the signal", || {
-        let job = Job::start_with(&format!("reduction {LONG}"), "comet/reduction", own_group);
+        let line = format!("reduction {LONG}");
+        let job = Job::start_with(&line, "comet/reduction", OBEYS, own_group);
         send_to_group("INT", job.running.pid());
         is_interrupted(job, "SIGINT", 130)
     });

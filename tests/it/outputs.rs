@@ -16,7 +16,7 @@ fn two_runs() -> Folder {
     folder
 }
 
-/// What `script` says when a shell runs it in `folder`, with the program as `$0`.
+/// Output of `script` in a shell in `folder`, with the program as `$0`.
 fn shell(folder: &Folder, script: &str) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_comet-run")]).current_dir(&folder.path);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::records::Records;
 
-/// How long a program may take, and an event may be waited for. Only a program that hangs takes as
+/// Time limit of a program and of a wait for an event. Only a program that hangs takes as
 /// long: tests run beside builds, on machines that are slow already.
 const TIME_LIMIT: Duration = Duration::from_secs(300);
 /// Variables from which the program learns that a launcher started it.
@@ -33,12 +33,12 @@ const LAUNCHER_VARIABLES: [&str; 16] = [
     "SLURM_STEP_ID",
     "PMIX_RANK",
 ];
-/// How long to wait before another look.
+/// Time from one look to the next.
 const STEP: Duration = Duration::from_millis(5);
 
 /// A folder of one test, removed with everything in it when the test ends.
 pub(crate) struct Folder {
-    /// Where it is.
+    /// Path of the folder.
     pub(crate) path: PathBuf,
 }
 
@@ -113,6 +113,21 @@ pub(crate) fn forget_launcher(command: &mut Command) {
     }
 }
 
+/// An option of `env` with which a program obeys signals, also if the tests run in the background of
+/// a script, where SIGINT is ignored.
+pub(crate) const OBEYS: &str = "--default-signal=HUP,INT,TERM";
+
+/// `command` as `env` starts it with `option`, in a process of the same number.
+pub(crate) fn through_env(command: &Command, option: &str) -> Command {
+    let mut env = Command::new("env");
+    env.arg(option).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    forget_launcher(&mut env);
+    if let Some(folder) = command.get_current_dir() {
+        env.current_dir(folder);
+    }
+    env
+}
+
 /// A program that was started, with its output being collected; killed if it is dropped before its
 /// end, so that a test that fails leaves nothing behind.
 pub(crate) struct Running {
@@ -146,7 +161,7 @@ impl Running {
         self.stderr.text()
     }
 
-    /// How it ended, if it has.
+    /// Status of its end, if it has ended.
     pub(crate) fn status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("it is a child of this process")
     }
@@ -194,7 +209,7 @@ impl Tap {
         String::from_utf8_lossy(&self.bytes.lock().expect("no reader panics")).into_owned()
     }
 
-    /// Whether nobody can write any more, and all that was written has arrived.
+    /// True if nobody can write any more, and all that was written has arrived.
     fn is_closed(&self) -> bool {
         self.reader.is_finished()
     }
@@ -210,7 +225,7 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// What a program left behind.
+/// Exit code and output of a program.
 #[derive(Debug)]
 pub(crate) struct Output {
     /// Exit code, or `None` if a signal ended it.

@@ -22,7 +22,7 @@ use comet_stats::refine::Rule;
 /// Clocks are compared again after so many nanoseconds.
 const MAX_CLOCK_AGE_NS: u64 = 500_000_000;
 
-/// Why a case ends without numbers.
+/// Reason for which a case ends without numbers.
 pub(super) struct Refusal {
     failure: Failure,
     rank: Option<Rank>,
@@ -42,7 +42,7 @@ pub(super) struct Conductor<'a, T: Transport> {
     pub(super) settings: &'a Settings,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) clock: ClockCalibration,
-    /// How the samples of a case begin, as far as is known before it.
+    /// Starts of the samples of a case, as far as they are known before it.
     pub(super) starts: Starts,
     pub(super) clocks_compared_ns: u64,
     pub(super) placement: Placement,
@@ -175,7 +175,7 @@ impl<T: Transport> Conductor<'_, T> {
         Ok(())
     }
 
-    /// Whether the ranks admit the case, and what it lacks from earlier results.
+    /// The case with the values that it takes from earlier results, if the ranks admit it.
     fn resolve(&self, case: Case) -> Result<Case, Refusal> {
         let skip = |message| Refusal { failure: Failure::Skipped, rank: None, message };
         let world = World::of(self.stage.t.topology());
@@ -298,7 +298,7 @@ impl<T: Transport> Conductor<'_, T> {
         gather(own.gather(t)?)
     }
 
-    /// Whether the run ends early. Once it does it stays so, and says so: the rounds that the last
+    /// True if the run ends early. Once it does it stays so, and says so: the rounds that the last
     /// case lacks are missing from the plan too.
     fn is_stopped(&mut self) -> bool {
         if !self.is_interrupted() && self.end.stop.is_none() && self.is_budget_spent() {
@@ -346,7 +346,7 @@ impl<T: Transport> Conductor<'_, T> {
     }
 }
 
-/// Why the steps of a case do not go on.
+/// Reason for which the steps of a case do not go on.
 pub(super) enum Interruption {
     Refused(Refusal),
     Fatal(DriverError),
@@ -398,7 +398,7 @@ fn join(all: &mut Gathered, step: Gathered) {
     }
 }
 
-/// What the ranks took, or the worst trouble that one reported: wrong data before all else.
+/// Samples of all ranks, or the worst trouble that one reported: wrong data before all else.
 fn gather(reports: Vec<Report>) -> Result<Gathered, Interruption> {
     let (mut gathered, mut troubles) = (Gathered::new(), Vec::new());
     for (rank, report) in reports.into_iter().enumerate() {

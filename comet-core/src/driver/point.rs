@@ -17,7 +17,7 @@ use comet_stats::{Diagnosis, Interval, MIN_SLICES, Summary, Trimmed, median};
 /// Seed of resampling: a summary of the same samples is always the same.
 const SEED: u64 = 1;
 
-/// What the ranks took in one round, by rank.
+/// Samples of one round, by rank.
 pub(super) type Gathered = Vec<(Rank, Taken)>;
 
 /// A case under measurement.
@@ -34,9 +34,9 @@ pub(super) struct Point {
     pub(super) n_warmup: [u32; MAX_SERIES],
     pub(super) is_steady: bool,
     pub(super) n_slices: u32,
-    /// Those of them that count.
+    /// Number of slices that count.
     pub(super) n_counted: u32,
-    /// How its samples begin.
+    /// Starts of its samples.
     pub(super) starts: Starts,
     /// Time of its slices so far, and the clock at the end of the last, in nanoseconds.
     pub(super) spent_ns: u64,
@@ -186,7 +186,7 @@ impl Point {
         self.is_done = false;
     }
 
-    /// What a refinement of its sweep needs to know, by the first series.
+    /// Reading for a refinement of its sweep, by the first series.
     pub(super) fn reading(&self) -> Option<Reading> {
         let medians_ns = &self.series[0].medians_ns;
         let of_all = Summary::of(medians_ns)?;
@@ -203,7 +203,7 @@ impl Point {
         })
     }
 
-    /// Whether no further slice is needed.
+    /// True if no further slice is needed.
     fn suffices(&self, settings: &Settings) -> bool {
         if let Some(n_left) = self.n_left {
             return n_left == 0;
@@ -216,7 +216,7 @@ impl Point {
         is_spent || self.is_narrow(settings.rules, self.slices) != Some(false)
     }
 
-    /// Whether the spread of every series is as small as the rules want it; `None` without a target.
+    /// True if the spread of every series is as small as the rules want it; `None` without a target.
     fn is_narrow(&self, rules: Rules, slices: Slices) -> Option<bool> {
         let of_each = |is_narrow: &dyn Fn(&Readings) -> bool| self.series.iter().all(is_narrow);
         if rules == Rules::Skampi {
@@ -236,7 +236,7 @@ impl Point {
         }))
     }
 
-    /// Whether the target was met; `None` if there is none, or too few slices for an interval.
+    /// True if the target was met; `None` if there is none, or too few slices for an interval.
     pub(super) fn converged(&self, rules: Rules) -> Option<bool> {
         let has_interval = self.n_counted as usize >= MIN_SLICES || rules == Rules::Skampi;
         self.is_narrow(rules, self.slices).filter(|_| has_interval)

@@ -1,4 +1,4 @@
-//! How often to repeat: long enough intervals for the clock, as many as the budget allows.
+//! Numbers of repetitions and samples: long enough intervals for the clock, as many as the budget allows.
 
 use super::pace::Pace;
 use super::settings::{Settings, Slices};
@@ -9,7 +9,7 @@ use comet_stats::real;
 /// An interval holds at least this many clock costs and clock steps, so that both distort it by
 /// one percent at most.
 const CLOCK_SHARES: f64 = 100.0;
-/// How long operations run before the first clock read of a round.
+/// Time for which operations run before the first clock read of a round.
 const SETTLE_NS: f64 = 500_000.0;
 /// The fewest operations before the first clock read of a round.
 pub(super) const MIN_SETTLE: u32 = 2;
@@ -30,14 +30,14 @@ const MAX_WARM_UP_SAMPLES: f64 = 2000.0;
 /// Nanoseconds from which a sample is long: a signal must not wait for several of them.
 const LONG_NS: f64 = 100e6;
 
-/// What a probe of a case found.
+/// Times that a probe of a case found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     /// Time of one operation of each series, in nanoseconds, where a rank sampled it.
     pub(super) series_ns: [Option<f64>; MAX_SERIES],
     /// Time of one sample of all series together, with all that surrounds it.
     pub(super) sample_ns: f64,
-    /// What a common start adds to each operation, where there is one before each.
+    /// Time that a common start adds to each operation, where there is one before each.
     pub(super) start_ns: f64,
 }
 
@@ -68,7 +68,7 @@ impl Probe {
         pace.settle.into_iter().zip(self.series_ns).filter_map(of_series).sum()
     }
 
-    /// How long a round at `pace` is expected to take.
+    /// Expected time of a round at `pace`.
     pub(super) fn round_ns(&self, pace: Pace) -> u64 {
         // The probe's own repetitions may have been fewer than those of the pace.
         let sample_ns = self.sample_ns.max(self.batch_ns(pace.repetitions));
@@ -86,7 +86,7 @@ pub(super) fn whole(ns: f64) -> u64 {
     ns as u64
 }
 
-/// How many operations make an interval that suits the clock.
+/// Number of operations of an interval that suits the clock.
 pub(super) fn repetitions(
     settings: &Settings,
     timing: Timing,
@@ -108,7 +108,7 @@ pub(super) fn repetitions(
     to_u32(needed.min(affordable).clamp(at_least, MAX_REPETITIONS))
 }
 
-/// How many samples make a warm-up: at least 100 operations and 2 ms, as far as a part of the
+/// Number of samples of a warm-up: at least 100 operations and 2 ms, as far as a part of the
 /// budget goes; a few, where the user counts samples.
 pub(super) fn warm_up_samples(settings: &Settings, probe: Probe, repetitions: u32) -> u32 {
     if settings.samples.is_some() {
@@ -121,7 +121,7 @@ pub(super) fn warm_up_samples(settings: &Settings, probe: Probe, repetitions: u3
     to_u32(wanted.min(affordable).ceil().clamp(f64::from(N_PROBE_SAMPLES), MAX_WARM_UP_SAMPLES))
 }
 
-/// How many samples make a slice of `slices`, so that the fewest of them fit into the budget.
+/// Number of samples in a slice of `slices`, so that the fewest of them fit into the budget.
 pub(super) fn slice_samples(
     settings: &Settings,
     slices: Slices,

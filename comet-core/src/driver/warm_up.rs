@@ -95,7 +95,7 @@ impl<T: Transport> Conductor<'_, T> {
         }
     }
 
-    /// What the rules say of `case`, if they are not CoMet's own. Where each operation is started
+    /// Counts of the rules for `case`, if they are not CoMet's own. Where each operation is started
     /// together, those of a loop are taken one by one, or they would not be by their definition.
     fn counts(&self, case: &Case, probe: Probe) -> Option<Counts> {
         let settings = self.settings;

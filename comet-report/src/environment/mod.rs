@@ -24,12 +24,12 @@ use std::path::Path;
 use crate::record::{Machine, Noise, Os, Settings};
 use files::Files;
 
-/// What one node tells about itself.
+/// Description of one node by its own files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Environment {
     /// The machine; `nodes` is its own name, if it has one.
     pub machine: Machine,
-    /// How busy it is.
+    /// Load of the node.
     pub noise: Option<Noise>,
     /// Environment variables that tune communication.
     pub variables: BTreeMap<String, String>,

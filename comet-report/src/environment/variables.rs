@@ -96,7 +96,7 @@ const SECRETS: &[&str] =
 /// Parts of names whose values tell who the user is.
 const PERSONS: &[&str] = &["USER", "LOGNAME", "HOME", "MAIL", "ACCOUNT", "UID", "GID"];
 
-/// Those of `variables` that may be recorded, with `~` for the folder of the user, whose name it
+/// Variables that may be recorded, with `~` for the folder of the user, whose name it
 /// holds.
 pub(super) fn allowed(
     variables: impl IntoIterator<Item = (String, String)>,

@@ -1,4 +1,4 @@
-//! What other benchmarks printed, as records: so that their results can be shown, fitted and
+//! Output of other benchmarks as records, so that their results can be shown, fitted and
 //! compared like our own.
 //!
 //! ```text
@@ -59,10 +59,10 @@ impl Origin {
     }
 }
 
-/// How many processes a text may be of.
+/// Numbers of processes that a text may be of.
 pub const RANKS: RangeInclusive<u64> = 1..=1 << 20;
 
-/// What surrounds a text.
+/// Surroundings of a text.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// Number of processes, one of [`RANKS`], where the text does not tell.
@@ -88,13 +88,13 @@ pub enum ImportError {
     Line {
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it, what was expected, and a remedy.
+        /// Fault, expectation and remedy.
         message: String,
     },
     /// The number of processes is not in the text.
     #[error("the text does not say on how many ranks {kernel} ran (add --ranks N)")]
     Ranks {
-        /// What ran.
+        /// Name of the test.
         kernel: String,
     },
 }
@@ -118,7 +118,7 @@ struct Found {
     message: Option<String>,
 }
 
-/// What a text holds.
+/// Contents of a text.
 #[derive(Debug, Default)]
 struct Text {
     /// Version of the benchmark; empty if it does not say.

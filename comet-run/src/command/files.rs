@@ -82,7 +82,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     paths::replace(path, bytes).with_context(cannot)
 }
 
-/// Whether `path` stands for standard output.
+/// True if `path` stands for standard output.
 pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new(STDOUT)
 }

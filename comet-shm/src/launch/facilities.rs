@@ -12,12 +12,12 @@ use super::signals::Blocked;
 use crate::fence::Fences;
 use crate::reach::reread_private;
 
-/// What ranks may rely on.
+/// Facilities that all ranks share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facilities {
-    /// How publishing and falling asleep are kept in order.
+    /// Fences that keep publishing and falling asleep in order.
     pub(crate) fences: Fences,
-    /// Whether a rank reaches the private memory of another.
+    /// True if a rank reaches the private memory of another.
     pub(crate) has_private: bool,
 }
 
@@ -28,7 +28,7 @@ impl Facilities {
         Self { fences: Fences::available(), has_private }
     }
 
-    /// How long messages leave private memory, in words.
+    /// Name of the way that long messages take out of private memory.
     pub(crate) fn private_memory(&self) -> &'static str {
         if self.has_private { "process_vm_readv" } else { "payload ring" }
     }

@@ -31,7 +31,7 @@ pub use pin::usable_cpus;
 /// Heap of each rank; virtual until a buffer is used.
 const HEAP_BYTES: usize = 256 << 20;
 
-/// Which cpus the ranks run on.
+/// Cpus of the ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bind {
     /// Rank r on the r-th cpu that this process may use, physical cores first, round robin.
@@ -42,24 +42,24 @@ pub enum Bind {
     List(Vec<usize>),
 }
 
-/// What to start.
+/// Description of a job.
 #[derive(Clone, Debug)]
 pub struct LaunchConfig {
-    /// How many ranks; as many as the topology has.
+    /// Number of ranks; as many as the topology has.
     pub n_ranks: usize,
     /// Mesh and hops of the ranks.
     pub topology: Topology,
-    /// Which cpus they run on.
+    /// Cpus that they run on.
     pub bind: Bind,
-    /// How long a rank may wait in one call before the job is ended; `None` for ever.
+    /// Longest wait of a rank in one call before the job is ended; `None` for no limit.
     pub watchdog: Option<Duration>,
-    /// Whether long messages in private memory are copied once, by the kernel, where the system lets
+    /// True to have long messages in private memory copied once, by the kernel, where the system lets
     /// one rank reach the memory of another (`process_vm_readv`); otherwise they are copied twice,
     /// through the rings.
     pub single_copy: bool,
 }
 
-/// Why no ranks were started.
+/// Reason for which no rank was started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -77,7 +77,7 @@ pub enum LaunchError {
     Cpu {
         /// The cpu.
         cpu: usize,
-        /// Those that may be used, as a list.
+        /// Usable cpus, as a list.
         usable: String,
     },
     /// Ranks cannot be bound to cpus.
@@ -96,7 +96,7 @@ pub enum LaunchError {
 /// The most ranks of one job.
 pub const MAX_RANKS: usize = 1024;
 
-/// How a job ended.
+/// End of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Every rank ended by itself; the largest code that one returned.
@@ -113,12 +113,12 @@ pub enum Outcome {
     },
 }
 
-/// What ended a job.
+/// Failure that ended a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFailure {
     /// The rank that failed, if one did.
     pub rank: Option<Rank>,
-    /// Which kind of failure: `rank_died`, `rank_gave_up` or `rank_stalled`.
+    /// Kind of failure: `rank_died`, `rank_gave_up` or `rank_stalled`.
     pub code: &'static str,
     /// Says which rank, how, and what it and the others were doing.
     pub message: String,
@@ -212,7 +212,7 @@ fn require_one_thread() -> Result<(), LaunchError> {
     }
 }
 
-/// What may help against `errno`.
+/// Remedy for `errno`.
 fn remedy(errno: Errno) -> &'static str {
     match errno {
         Errno::EPERM | Errno::EACCES | Errno::ENOSYS => {

@@ -24,17 +24,17 @@ use crate::wait::{Cores, Waiter, end_job};
 /// Code of a rank that panicked, as Rust programs have it.
 const PANICKED: u8 = 101;
 
-/// Whether this process is a rank. It must not launch ranks of its own: they would write to its
+/// True in a rank. It must not launch ranks of its own: they would write to its
 /// rings and buffers as if they were it.
 static IS_RANK: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process is a rank of a job.
+/// True if this process is a rank of a job.
 pub(super) fn is_rank() -> bool {
     // Relaxed: set and read by one thread.
     IS_RANK.load(Ordering::Relaxed)
 }
 
-/// Which process this is after the fork.
+/// Role of this process after the fork.
 pub(super) enum Forked {
     /// The launcher, with the processes of the ranks.
     Launcher(Vec<Pid>),

@@ -18,10 +18,10 @@ use crate::segment::Segment;
 use crate::sync::Ordering;
 use crate::wait::{end_job, ring_all};
 
-/// How long the others may take to end after one has failed.
+/// Time that the others have to end after one has failed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What the launcher knows of its ranks.
+/// State of the ranks, as the launcher knows it.
 struct Watch<'a> {
     segment: &'a Segment,
     /// Process of each rank that has not ended.
@@ -30,9 +30,9 @@ struct Watch<'a> {
     stopped: Vec<Rank>,
     /// Largest code that a rank has ended with.
     code: u8,
-    /// When to kill what is left.
+    /// Time at which the rest is killed.
     deadline: Option<Instant>,
-    /// What all ranks were doing when the job failed, and which of them did not wait.
+    /// Activities of all ranks when the job failed, and the ranks that did not wait.
     scene: Option<(String, Vec<Rank>)>,
     /// The first signal that was passed on, and the second, which ends the job.
     first_signal: Option<Signal>,
@@ -86,7 +86,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// How long to sleep at most.
+    /// Longest time to sleep.
     fn patience(&self) -> PollTimeout {
         let Some(deadline) = self.deadline else { return PollTimeout::NONE };
         let left = deadline.saturating_duration_since(Instant::now());

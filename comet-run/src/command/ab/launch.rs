@@ -16,11 +16,11 @@ use nix::unistd::Pid;
 use crate::exit;
 use crate::signals::Signals;
 
-/// How long to wait before another look.
+/// Time from one look to the next.
 const STEP: Duration = Duration::from_millis(20);
-/// How long processes have to end after a signal, before they are killed.
+/// Time that processes have to end after a signal, before they are killed.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How many lines of what a command said go into a sentence about its end.
+/// Lines of a command's output in a sentence about its end.
 const N_LAST_LINES: usize = 3;
 
 /// A command that is to be launched once.
@@ -29,9 +29,9 @@ pub(super) struct Launch<'a> {
     pub(super) words: &'a [String],
     /// The result file.
     pub(super) out: &'a Path,
-    /// Where all goes that it says.
+    /// File for its output.
     pub(super) log: &'a Path,
-    /// How long it may take.
+    /// Longest time that it may take.
     pub(super) timeout: Duration,
     /// Signals that end it early.
     pub(super) signals: &'a Signals,
@@ -77,7 +77,7 @@ impl Launch<'_> {
         Ok(Group(child))
     }
 
-    /// Whether the command measured anything. Cases that failed, or were not reached, are in its
+    /// Refuses a command that measured nothing. Cases that failed, or were not reached, are in its
     /// results, and matter to the comparison.
     fn check(&self, status: ExitStatus) -> anyhow::Result<()> {
         let of_cases = [exit::CHECK_FAILED, exit::PARTIAL].map(i32::from);
@@ -110,7 +110,7 @@ impl Launch<'_> {
     }
 }
 
-/// How a launch ended.
+/// End of a launch.
 enum Ended {
     /// By itself.
     Alone(ExitStatus),
@@ -167,7 +167,7 @@ impl Drop for Group {
     }
 }
 
-/// How many looks a time is worth. No clock is read here: only transports do that.
+/// Number of looks in a time. No clock is read here: only transports do that.
 fn n_steps(time: Duration) -> u128 {
     time.as_nanos().div_ceil(STEP.as_nanos())
 }
