@@ -5,6 +5,7 @@ use super::pace::Pace;
 use super::passes;
 use super::placement::Placement;
 use super::point::{Gathered, Point};
+use super::probe;
 use super::refinement::{self, Wish};
 use super::report::Report;
 use super::stage::Stage;
@@ -190,7 +191,8 @@ impl<T: Transport> Conductor<'_, T> {
         let (case, pace) = (point.case, point.next_pace());
         let start_ns = self.stage.t.now_ns();
         let expected_ns = point.probe.round_ns(pace);
-        let (gathered, n_steps) = self.round(&case, pace, expected_ns, point.probe.is_long())?;
+        let sample_ns = point.probe.sample_ns;
+        let (gathered, n_steps) = self.round(&case, pace, expected_ns, sample_ns)?;
         if n_steps == 0 {
             return Ok(());
         }
@@ -201,27 +203,32 @@ impl<T: Transport> Conductor<'_, T> {
             .map_err(|message| Interruption::refuse(Failure::Failed, None, message))
     }
 
-    /// Takes the samples of a round that is expected to take `expected_ns`: all at once, or one by
-    /// one where a sample `is_long`, because a run may be stopped between two. Returns them with the
-    /// number of steps, each of which begins with the operations before the first clock read.
+    /// Takes the samples of a round that is expected to take `expected_ns`, `sample_ns` for each: all
+    /// at once or, if that takes long, in steps, because a run may be stopped between two. Returns
+    /// them with the number of steps, each of which begins with the operations before the first
+    /// clock read.
     pub(super) fn round(
         &mut self,
         case: &Case,
         pace: Pace,
         expected_ns: u64,
-        is_long: bool,
+        sample_ns: f64,
     ) -> Result<(Gathered, u32), Interruption> {
-        let is_long = is_long && !self.stage.t.clock().is_virtual;
-        let n_steps = if is_long { pace.n_samples } else { 1 };
-        let (mut all, mut n_taken) = (Gathered::new(), 0);
-        while n_taken < n_steps && !(is_long && self.is_interrupted()) {
+        // Simulated ranks take their time in no time.
+        let is_virtual = self.stage.t.clock().is_virtual;
+        let most =
+            if is_virtual { u32::MAX } else { probe::step_samples(pace.n_samples, sample_ns) };
+        let is_whole = most >= pace.n_samples;
+        let (mut all, mut n_steps, mut n_left) = (Gathered::new(), 0, pace.n_samples);
+        while n_left > 0 && (is_whole || !self.is_interrupted()) {
             // The step is part of the number, since the skew is drawn from it.
-            let slice = pace.slice | n_taken << 16;
-            let step = Pace { n_samples: pace.n_samples / n_steps, slice, ..pace };
+            let slice = pace.slice | n_steps << 16;
+            let step = Pace { n_samples: n_left.min(most), slice, ..pace };
             join(&mut all, self.order(case, Some((step, expected_ns)))?);
-            n_taken += 1;
+            n_left -= step.n_samples;
+            n_steps += 1;
         }
-        Ok((all, n_taken))
+        Ok((all, n_steps))
     }
 
     /// Compares clocks that drift apart, from time to time.

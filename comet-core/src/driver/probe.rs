@@ -27,8 +27,9 @@ const MAX_WARM_UP_NS: f64 = 200e6;
 /// The most samples of a warm-up.
 const MAX_WARM_UP_SAMPLES: f64 = 2000.0;
 
-/// Nanoseconds from which a sample is long: a signal must not wait for several of them.
+/// Nanoseconds from which a sample is long, and a round: a signal must not wait for the whole.
 const LONG_NS: f64 = 100e6;
+const LONG_ROUND_NS: f64 = 1e9;
 
 /// Times that a probe of a case found.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +139,15 @@ pub(super) fn slice_samples(
     to_u32(wanted.clamp(1.0, f64::from(slices.max_samples)))
 }
 
+/// Number of samples of one step of a round of `n_samples`, `sample_ns` each: all of them, unless
+/// they take long.
+pub(super) fn step_samples(n_samples: u32, sample_ns: f64) -> u32 {
+    match f64::from(n_samples) * sample_ns > LONG_ROUND_NS {
+        true => to_u32((LONG_NS / sample_ns).clamp(1.0, f64::from(n_samples))),
+        false => n_samples,
+    }
+}
+
 /// Operations to run before the first clock read of a round: for as long as ranks that have no
 /// part in the case need to fall asleep, and caches to warm up.
 pub(super) fn settle(probe: Probe) -> [u32; MAX_SERIES] {
@@ -217,6 +227,18 @@ mod tests {
         check(&settings, 1e9, 1, 3);
         settings.samples = Some(50);
         check(&settings, 1000.0, 1, 3);
+    }
+
+    #[test]
+    fn a_round_that_takes_long_is_taken_in_steps() {
+        let check = |n_samples, sample_ns, expected| {
+            assert_eq!(step_samples(n_samples, sample_ns), expected, "{n_samples} of {sample_ns}");
+        };
+        check(100, 1e6, 100);
+        check(100_000, 1e6, 100);
+        check(3, 0.0, 3);
+        check(3, 2e9, 1);
+        check(1, 2e9, 1);
     }
 
     #[test]
