@@ -44,6 +44,7 @@ mod run_record;
 pub mod runs;
 pub mod schema;
 pub mod sink;
+pub mod suite;
 pub mod topology_file;
 mod words;
 mod xml;

@@ -101,6 +101,7 @@ pub(crate) fn settings(
     }
     settings.run_budget_ns = effort.budget.map(ns);
     settings.repetitions = effort.repetitions;
+    settings.warm_up = effort.warm_up;
     settings.samples = effort.samples;
     if effort.time.is_none() {
         sample_exactly(&mut settings, origin);

@@ -23,6 +23,9 @@ pub struct Settings {
     /// Operations per sample, at most so many by IMB's rules, or `None` to choose by the clock's
     /// resolution.
     pub repetitions: Option<u32>,
+    /// Operations before the timed ones of each slice, or `None` to choose by their time, or by the
+    /// rules.
+    pub warm_up: Option<u32>,
     /// Samples per case and series, or `None` to choose by the target and the budget.
     pub samples: Option<u32>,
     /// How slices make a result.
@@ -92,6 +95,7 @@ impl Settings {
             case_budget_ns,
             run_budget_ns: None,
             repetitions: None,
+            warm_up: None,
             samples: None,
             slices,
             is_shuffled: true,

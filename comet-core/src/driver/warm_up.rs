@@ -119,8 +119,9 @@ impl<T: Transport> Conductor<'_, T> {
             }
             _ => probe::repetitions(settings, timing, self.clock, probe),
         };
-        let settle = match counts {
-            Some(counts) => [counts.settle; MAX_SERIES],
+        let chosen = settings.warm_up.or(counts.map(|counts| counts.settle));
+        let settle = match chosen {
+            Some(n) => [n; MAX_SERIES],
             // Nothing there falls asleep or warms up, but ranks get into step.
             None if self.stage.t.clock().is_virtual => [probe::MIN_SETTLE; MAX_SERIES],
             None => probe::settle(probe),

@@ -1,65 +1,85 @@
-//! What the layouts of other benchmarks have in common: blocks of points that the other one would
-//! have measured by one of its tests, and the means of the ranks, which they print.
+//! Parts that the layouts of foreign suites share: blocks of points that are one benchmark there,
+//! and the means of the ranks, which the suites print.
 
 use std::io::{self, Write};
 
-use serde_json::Value;
-
 use crate::record::{EndStatus, Param, Point, PointStatus, Record, Run};
 use crate::sink::RecordSink;
+use crate::suite::{Benchmark, Suite};
 
 /// Length of an element of our vectors.
 const DOUBLE_BYTES: u64 = 8;
 
-/// How another benchmark prints its tests.
+/// The text of a foreign suite.
 pub(super) trait Layout {
-    /// What its names start with among the aliases of kernels (`OSU:`).
-    const PREFIX: &'static str;
+    /// Columns of a benchmark, and what else its suite knows of it.
+    type Kind: 'static;
 
-    /// Whether it prints a test of this name.
-    fn knows(&self, name: &str) -> bool;
+    /// The benchmarks.
+    const SUITE: Suite<Self::Kind>;
 
-    /// What comes before the blocks of a run.
+    /// Whether the benchmarks of a kind have a layout.
+    fn prints(_kind: &Self::Kind) -> bool {
+        true
+    }
+
+    /// Writes the text before the blocks of a run.
     fn start(&self, run: &Run, out: &mut dyn Write) -> io::Result<()>;
 
-    /// What comes before the rows of a block.
-    fn head(&self, block: &Block<'_>, out: &mut dyn Write) -> io::Result<()>;
+    /// Writes the text before the rows of a block.
+    fn head(&self, block: &Block<'_, Self::Kind>, out: &mut dyn Write) -> io::Result<()>;
 
-    /// The row of a point with numbers.
-    fn row(&self, block: &Block<'_>, point: &Point, out: &mut dyn Write) -> io::Result<()>;
+    /// Writes the row of a point with numbers.
+    fn row(
+        &self,
+        block: &Block<'_, Self::Kind>,
+        point: &Point,
+        out: &mut dyn Write,
+    ) -> io::Result<()>;
 
-    /// The row of a point whose data arrived wrong, if there is such a row.
-    fn wrong(&self, block: &Block<'_>, point: &Point, out: &mut dyn Write) -> io::Result<()>;
+    /// Writes the row of a point whose data arrived wrong, if there is such a row.
+    fn wrong(
+        &self,
+        _block: &Block<'_, Self::Kind>,
+        _point: &Point,
+        _out: &mut dyn Write,
+    ) -> io::Result<()> {
+        Ok(())
+    }
 
-    /// What comes after the last block of a run.
-    fn end(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// Writes the text after the last block of a run.
+    fn end(&self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
 }
 
-/// Points that are one test of the other benchmark.
-pub(super) struct Block<'a> {
+/// Points that are one benchmark of the suite.
+pub(super) struct Block<'a, K: 'static> {
     /// The run, where there is a record of it.
     pub(super) run: Option<&'a Run>,
-    /// What the other one calls the test.
-    pub(super) name: &'a str,
+    /// The benchmark.
+    pub(super) benchmark: &'static Benchmark<K>,
     /// The first point.
     pub(super) first: &'a Point,
 }
 
-impl Block<'_> {
-    /// Whether `point` goes on with the block under the name `name`.
-    fn holds(&self, name: &str, point: &Point) -> bool {
+impl<K> Block<'_, K> {
+    /// Whether `point` goes on with the block as `benchmark`.
+    fn holds(&self, benchmark: &Benchmark<K>, point: &Point) -> bool {
         let of = |point: &Point| (point.suite.clone(), point.kernel.clone(), procs(point));
-        self.name == name && of(self.first) == of(point)
+        self.benchmark.name == benchmark.name && of(self.first) == of(point)
     }
 
-    /// What was measured in truth, for a note beside the other one's title.
+    /// The kernel, program and definition of the points, for a note beside the foreign title.
     pub(super) fn origin(&self) -> String {
         let Point { suite, kernel, value, .. } = self.first;
         let program = self.run.map_or(String::new(), |run| {
             format!(" of {} {}", run.suite.name, run.suite.version).trim_end().to_owned()
         });
         let by = value.as_ref().map_or(String::new(), |value| format!(", {}", value.definition));
-        format!("{suite}/{kernel}{program}{by}")
+        let rules = self.run.and_then(|run| run.config.get("rules")?.as_str());
+        let rules = rules.map_or(String::new(), |rules| format!(", by the rules of {rules}"));
+        format!("{suite}/{kernel}{program}{by}{rules}")
     }
 }
 
@@ -71,14 +91,14 @@ pub(super) fn writer<'a, L: Layout + 'a>(
     Box::new(Blocks { layout, out, run: None, open: None, last_reason: None })
 }
 
-/// Writer of blocks, which knows the run and the block at hand.
-struct Blocks<'a, L> {
+/// Writer of blocks, with the run and the block at hand.
+struct Blocks<'a, L: Layout> {
     layout: L,
     out: Box<dyn Write + 'a>,
     run: Option<Box<Run>>,
-    /// Name of the block, and its first point.
-    open: Option<(String, Point)>,
-    /// Why the last point was left out, if it was.
+    /// Benchmark of the block, and its first point.
+    open: Option<(&'static Benchmark<L::Kind>, Point)>,
+    /// Reason why the last point was left out, if it was.
     last_reason: Option<String>,
 }
 
@@ -110,8 +130,8 @@ impl<L: Layout> Blocks<'_, L> {
     fn point(&mut self, point: &Point) -> io::Result<()> {
         let Self { layout, out, run, open, last_reason } = self;
         let run = run.as_deref();
-        let name = match name_of(layout, run, point) {
-            Ok(name) => name,
+        let benchmark = match benchmark_of(&L::SUITE, point, L::prints) {
+            Ok(benchmark) => benchmark,
             Err(reason) if last_reason.as_ref() == Some(&reason) => return Ok(()),
             Err(reason) => {
                 writeln!(out, "# note: {reason}")?;
@@ -119,21 +139,21 @@ impl<L: Layout> Blocks<'_, L> {
                 return Ok(());
             }
         };
-        let goes_on = open
-            .as_ref()
-            .is_some_and(|(open, first)| Block { run, name: open, first }.holds(name, point));
-        if !goes_on {
-            layout.head(&Block { run, name, first: point }, out)?;
-            *open = Some((name.to_owned(), point.without_samples()));
+        let goes_on = |(open, first): &(_, Point)| {
+            Block { run, benchmark: *open, first }.holds(benchmark, point)
+        };
+        if !open.as_ref().is_some_and(goes_on) {
+            layout.head(&Block { run, benchmark, first: point }, out)?;
+            *open = Some((benchmark, point.without_samples()));
         }
         let first = open.as_ref().map_or(point, |(_, first)| first);
-        write_point(layout, &Block { run, name, first }, point, out)
+        write_point(layout, &Block { run, benchmark, first }, point, out)
     }
 }
 
-fn write_point(
-    layout: &impl Layout,
-    block: &Block<'_>,
+fn write_point<L: Layout>(
+    layout: &L,
+    block: &Block<'_, L::Kind>,
     point: &Point,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -147,35 +167,40 @@ fn write_point(
     writeln!(out, "# {}:{size} {message}", point.status.name())
 }
 
-/// What the other benchmark calls the test that `point` is of: the name that the user asked for, or
-/// the first that it has; or else a sentence that says why there is none.
-fn name_of<'a, L: Layout>(
-    layout: &L,
-    run: Option<&Run>,
-    point: &'a Point,
-) -> Result<&'a str, String> {
-    let (id, suite) =
-        (format!("{}/{}", point.suite, point.kernel), L::PREFIX.trim_end_matches(':'));
-    let names = point.aliases.iter().filter_map(|alias| alias.strip_prefix(L::PREFIX));
-    let known: Vec<&str> = names.filter(|name| layout.knows(name)).collect();
-    let selected = known.iter().find(|name| is_selected(run, &format!("{}{name}", L::PREFIX)));
-    let Some(name) = selected.or(known.first()) else {
-        return Err(format!("{id} is left out: {suite} has no layout for it"));
+/// The benchmark of `suite` that `point` is of, by its kernel and definition, or by its name where
+/// it was imported; or else a sentence with the reason why there is none.
+fn benchmark_of<K>(
+    suite: &Suite<K>,
+    point: &Point,
+    is_printed: impl Fn(&K) -> bool,
+) -> Result<&'static Benchmark<K>, String> {
+    let id = format!("{}/{}", point.suite, point.kernel);
+    let of_kernel = suite.of_kernel(&id).map(|(benchmark, wanted)| (benchmark, Some(wanted)));
+    let of_import = || Some((suite.find(&point.kernel)?, None));
+    let found = of_kernel.or_else(|| of_import().filter(|_| point.suite == suite.id));
+    let Some((benchmark, wanted)) = found.filter(|(benchmark, _)| is_printed(&benchmark.kind))
+    else {
+        return Err(format!("{id} is left out: {} has no layout for it", suite.name));
     };
+    if let (Some(wanted), Some(value)) = (wanted, &point.value)
+        && value.definition != wanted.name()
+    {
+        return Err(format!(
+            "{id} by {} is left out: {} of {} is by {} (add --rules {})",
+            value.definition,
+            benchmark.name,
+            suite.name,
+            wanted.name(),
+            suite.id
+        ));
+    }
     match stray(point) {
-        None => Ok(name),
-        Some(stray) => Err(format!("{id} at {stray} is left out: {suite} has no such case")),
+        None => Ok(benchmark),
+        Some(stray) => Err(format!("{id} at {stray} is left out: {} has no such case", suite.name)),
     }
 }
 
-/// Whether the user selected a kernel by `alias`.
-fn is_selected(run: Option<&Run>, alias: &str) -> bool {
-    let names = run.and_then(|run| run.config.get("select")?.as_array());
-    let is_alias = |name: &Value| name.as_str().is_some_and(|n| n.eq_ignore_ascii_case(alias));
-    names.is_some_and(|names| names.iter().any(is_alias))
-}
-
-/// The first parameter that other benchmarks do not vary; they know the neighbour alone.
+/// The first parameter that foreign suites do not vary; their partner is the neighbour.
 fn stray(point: &Point) -> Option<String> {
     let is_known = |name: &str, value: &Param| match name {
         "length_bytes" | "vector_length" | "procs" => true,
@@ -197,7 +222,7 @@ pub(super) fn size_bytes(point: &Point) -> Option<u64> {
     point.params.number("length_bytes").or_else(of_vector)
 }
 
-/// How many operations were timed on a rank, where that is known.
+/// Number of operations that were timed on a rank, where it is known.
 pub(super) fn repetitions(point: &Point) -> Option<u64> {
     let of_reps = point.reps.as_ref().map(|reps| reps.n as u64 * u64::from(reps.inner));
     of_reps.or_else(|| Some(whole(figure(point, REPETITIONS)?)))
@@ -283,30 +308,29 @@ pub(crate) mod tests {
     use crate::format::Format;
     use crate::read::read_records;
     use crate::record::Params;
+    use comet_core::definition::Definition;
 
-    /// The records of a small run whose kernels other suites have too: an echo with a case that is
-    /// skipped and one whose data arrived wrong, a barrier of two ranks, and a reduction.
-    pub(crate) fn records() -> Vec<Record> {
+    /// The records of a small run by the definitions of `suite`: an echo with a case that is skipped
+    /// and one whose data arrived wrong, a barrier of two ranks, and a broadcast.
+    pub(crate) fn records(suite: &str) -> Vec<Record> {
         let folder = Folder::new();
         let mut records = read_records(&fixture::record_run(&folder)).unwrap().records;
-        for record in &mut records {
-            let Record::Point(point) = record else { continue };
-            point.aliases = match &*point.kernel {
-                "echo" => vec!["IMB:PingPong".into(), "OSU:osu_latency".into()],
-                "barrier" => vec!["IMB:Barrier".into(), "OSU:osu_barrier".into()],
-                _ => Vec::new(),
-            };
-        }
         let is_barrier =
             |r: &Record| matches!(r, Record::Point(point) if point.kernel == "barrier");
         let at = records.iter().position(is_barrier).unwrap();
-        let Record::Point(mut reduction) = records[at].clone() else { unreachable!() };
-        reduction.kernel = "reduction".into();
-        reduction.aliases = vec!["IMB:Allreduce".into(), "OSU:osu_allreduce".into()];
-        let params = [("vector_length", 128), ("procs", 2)];
+        let Record::Point(barrier) = &mut records[at] else { unreachable!() };
+        let define = |point: &mut Point, definition: Definition| {
+            point.value.as_mut().unwrap().definition = definition.name().into();
+        };
+        let mut broadcast = barrier.clone();
+        let of_barrier = if suite == "osu" { Definition::CallMean } else { Definition::LoopMean };
+        define(barrier, of_barrier);
+        define(&mut broadcast, Definition::CallMean);
+        broadcast.kernel = "broadcast".into();
+        let params = [("length_bytes", 1024), ("procs", 2)];
         let param = |(name, value): (&str, u64)| (name.to_owned(), Param::Number(value));
-        reduction.params = Params(params.map(param).into());
-        records.insert(at + 1, Record::Point(reduction));
+        broadcast.params = Params(params.map(param).into());
+        records.insert(at + 1, Record::Point(broadcast));
         records
     }
 
@@ -325,8 +349,8 @@ pub(crate) mod tests {
 
     #[test]
     fn text_only_grows_as_records_are_added() {
-        let records = records();
         for name in ["osu", "imb", "imb-3.2"] {
+            let records = records(name);
             let format = crate::format::find(name).unwrap();
             let mut before = String::new();
             for n in 0..=records.len() {
@@ -340,7 +364,7 @@ pub(crate) mod tests {
     #[test]
     fn the_means_are_those_of_the_ranks() {
         // Two ranks, ten operations in each of three samples.
-        let point = records().into_iter().find_map(|record| match record {
+        let point = records("imb").into_iter().find_map(|record| match record {
             Record::Point(point) if point.kernel == "barrier" => Some(point),
             _ => None,
         });
@@ -357,17 +381,25 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_kernel_is_called_as_the_user_called_it() {
-        let mut records = records();
-        let Record::Run(run) = &mut records[0] else { unreachable!() };
-        run.config.insert("select".into(), serde_json::json!(["imb:sendrecv"]));
+    fn a_name_is_printed_over_its_kernel_by_its_definition_alone() {
+        let mut records = records("imb");
         for record in &mut records {
-            if let Record::Point(point) = record {
-                point.aliases = vec!["IMB:PingPing".into(), "IMB:Sendrecv".into()];
+            let Record::Point(point) = record else { continue };
+            match &*point.kernel {
+                "barrier" => point.value.as_mut().unwrap().definition = "D3 test_node".into(),
+                "echo" => point.kernel = "exchange".into(),
+                _ => (),
             }
         }
         let text = render(crate::format::find("imb").unwrap(), &records);
-        assert!(text.contains("# Benchmarking Sendrecv \n"), "{text}");
-        assert!(!text.contains("PingPing"), "{text}");
+        assert!(!text.contains("# Benchmarking P"), "{text}");
+        assert!(!text.contains("# Benchmarking Barrier"), "{text}");
+        for note in [
+            "# note: comet/exchange is left out: IMB has no layout for it\n",
+            "# note: comet/barrier by D3 test_node is left out: Barrier of IMB is by D5 loop_mean \
+             (add --rules imb)\n",
+        ] {
+            assert!(text.contains(note), "{text}");
+        }
     }
 }

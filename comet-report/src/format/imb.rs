@@ -1,4 +1,4 @@
-//! The layouts of the Intel MPI Benchmarks, for programs that read theirs: of today, with MB of
+//! The layouts of the Intel MPI Benchmarks, for programs that read them: of version 2021, with MB of
 //! 10^6 bytes, and of version 3.2, with MB of 2^20.
 //!
 //! ```text
@@ -11,109 +11,35 @@
 //!               8         1000         0.51        15.69
 //! ```
 //!
-//! Columns are 13 characters wide. Times are the mean of each rank over its repetitions: the least,
-//! the largest, and their mean, over the ranks that sampled. Rates follow from the largest.
+//! Times are the mean of each rank over its repetitions: the least, the largest, and their mean, over
+//! the ranks that sampled. Rates follow from the largest.
 
 use std::io::{self, Write};
+
+use comet_core::sweep;
 
 use super::Format;
 use super::foreign::{
     self, Block, Layout, Means, or_dash, procs, repetitions, size_bytes, two_digits,
 };
-use crate::record::{Point, Run};
+use crate::record::{Machine, Point, Run};
 use crate::sink::RecordSink;
-
-/// Width of every column.
-const WIDTH: usize = 13;
-
-/// Which columns a benchmark of IMB has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    /// Two processes: one time, and a rate.
-    SingleTransfer,
-    /// All processes at once: times over the processes, and a rate.
-    ParallelTransfer,
-    /// Times over the processes.
-    Collective,
-    /// Times over the processes, and no length.
-    Synchronisation,
-}
-
-impl Class {
-    /// Titles of its columns.
-    fn columns(self) -> &'static [&'static str] {
-        match self {
-            Self::SingleTransfer => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"],
-            Self::ParallelTransfer => &[
-                "#bytes",
-                "#repetitions",
-                "t_min[usec]",
-                "t_max[usec]",
-                "t_avg[usec]",
-                "Mbytes/sec",
-            ],
-            Self::Collective => {
-                &["#bytes", "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]"]
-            }
-            Self::Synchronisation => &["#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]"],
-        }
-    }
-}
-
-/// A benchmark of IMB.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Test {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// Its columns.
-    pub(crate) class: Class,
-    /// How many messages a process sends and receives in one operation, for the rate; 0 without one.
-    pub(crate) n_messages: u64,
-}
-
-const fn test(name: &'static str, class: Class, n_messages: u64) -> Test {
-    Test { name, class, n_messages }
-}
-
-/// The benchmarks of IMB-MPI1 that have blocks of these kinds.
-pub(crate) const TESTS: &[Test] = &[
-    test("PingPong", Class::SingleTransfer, 1),
-    test("PingPing", Class::SingleTransfer, 1),
-    test("Sendrecv", Class::ParallelTransfer, 2),
-    test("Exchange", Class::ParallelTransfer, 4),
-    test("Bcast", Class::Collective, 0),
-    test("Allgather", Class::Collective, 0),
-    test("Allgatherv", Class::Collective, 0),
-    test("Gather", Class::Collective, 0),
-    test("Gatherv", Class::Collective, 0),
-    test("Scatter", Class::Collective, 0),
-    test("Scatterv", Class::Collective, 0),
-    test("Alltoall", Class::Collective, 0),
-    test("Alltoallv", Class::Collective, 0),
-    test("Reduce", Class::Collective, 0),
-    test("Reduce_scatter", Class::Collective, 0),
-    test("Allreduce", Class::Collective, 0),
-    test("Barrier", Class::Synchronisation, 0),
-];
-
-/// The benchmark called `name`, in any case of letters.
-pub(crate) fn find(name: &str) -> Option<&'static Test> {
-    TESTS.iter().find(|test| test.name.eq_ignore_ascii_case(name))
-}
+use crate::suite::Suite;
+use crate::suite::imb::{Columns, Kind, SUITE, WIDTH};
 
 /// The layout of the Intel MPI Benchmarks.
 #[derive(Clone, Copy, Debug)]
 pub struct Imb {
     name: &'static str,
     summary: &'static str,
-    /// What the first line says of the layout.
+    /// Version and MB, for the first line.
     version: &'static str,
-    /// What a MB is.
+    /// Bytes of a MB.
     bytes_per_mb: f64,
 }
 
 impl Imb {
-    /// That of the versions since 2017.
+    /// The layout of the versions since 2017.
     pub const NEW: Self = Self {
         name: "imb",
         summary: "the layout of IMB 2021, MB of 10^6 bytes",
@@ -121,7 +47,7 @@ impl Imb {
         bytes_per_mb: 1e6,
     };
 
-    /// That of version 3.2.
+    /// The layout of version 3.2.
     pub const V3_2: Self = Self {
         name: "imb-3.2",
         summary: "the layout of IMB 3.2, MB of 2^20 bytes",
@@ -129,8 +55,8 @@ impl Imb {
         bytes_per_mb: 1_048_576.0,
     };
 
-    /// The rate of `n_messages` of `size` bytes in `time_us`, in its MB a second; 0 without bytes
-    /// or time, as IMB has it.
+    /// The rate of `n_messages` of `size` bytes in `time_us`, in MB of the version a second; 0
+    /// without bytes or time, as IMB prints it.
     #[expect(clippy::cast_precision_loss, reason = "messages are far shorter than 2^53 bytes")]
     fn rate(&self, n_messages: u64, size: u64, time_us: f64) -> f64 {
         if time_us > 0.0 {
@@ -156,69 +82,58 @@ impl Format for Imb {
 }
 
 impl Layout for Imb {
-    const PREFIX: &'static str = "IMB:";
+    type Kind = Kind;
 
-    fn knows(&self, name: &str) -> bool {
-        find(name).is_some()
-    }
+    const SUITE: Suite<Kind> = SUITE;
 
     fn start(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let rule = rule(4);
+        let rule = rule(5);
         let program = format!("{} {}", run.suite.name, run.suite.version);
-        writeln!(
-            out,
-            "{rule}\n#    {}, in the layout of {}\n{rule}",
-            program.trim_end(),
-            self.version
-        )?;
+        let program = program.trim_end();
+        writeln!(out, "{rule}\n#    {program}, in the layout of {}\n{rule}", self.version)?;
         writeln!(out, "# Date                  : {}", run.started_at)?;
-        let arch = run.machines.first().map(|machine| &machine.cpu.arch);
-        if let Some(arch) = arch.filter(|arch| !arch.is_empty()) {
-            writeln!(out, "# Machine               : {arch}")?;
-        }
+        write_system(run, out)?;
         writeln!(out, "\n\n# Calling sequence was: \n\n# {}\n", run.argv.join(" "))?;
-        writeln!(out, "# MPI_Datatype                   :   MPI_BYTE ")?;
-        writeln!(out, "# MPI_Datatype for reductions    :   MPI_DOUBLE")?;
-        writeln!(out, "# MPI_Op                         :   MPI_SUM  \n#")
+        if let Some((min, max)) = lengths(run) {
+            writeln!(out, "# Minimum message length in bytes:   {min}")?;
+            writeln!(out, "# Maximum message length in bytes:   {max}\n#")?;
+        }
+        writeln!(out, "# MPI_Datatype                   :   MPI_BYTE \n#")?;
+        let names = selected(run);
+        if !names.is_empty() {
+            writeln!(out, "\n# List of Benchmarks to run:\n\n# {}", names.join("\n# "))?;
+        }
+        Ok(())
     }
 
-    fn head(&self, block: &Block<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let Some(test) = find(block.name) else { return Ok(()) };
-        let columns = test.class.columns();
-        let rule = rule(columns.len());
-        writeln!(out, "\n# note: {}\n\n{rule}\n# Benchmarking {} ", block.origin(), test.name)?;
-        write_procs(block.first, out)?;
-        let head: String = columns.iter().map(|title| format!("{title:>WIDTH$}")).collect();
+    fn head(&self, block: &Block<'_, Kind>, out: &mut dyn Write) -> io::Result<()> {
+        let titles = block.benchmark.kind.columns.titles();
+        let (rule, name) = (rule(titles.len()), block.benchmark.name);
+        writeln!(out, "\n# note: {}\n\n{rule}\n# Benchmarking {name} ", block.origin())?;
+        write_procs(block, out)?;
+        let head: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
         writeln!(out, "{rule}\n{head}")
     }
 
-    fn row(&self, block: &Block<'_>, point: &Point, out: &mut dyn Write) -> io::Result<()> {
-        let (Some(test), Some(means)) = (find(block.name), Means::of(point)) else {
-            return Ok(());
-        };
-        let Means { min_us, max_us, avg_us } = means;
-        let size = size_bytes(point);
+    fn row(&self, block: &Block<'_, Kind>, point: &Point, out: &mut dyn Write) -> io::Result<()> {
+        let Some(Means { min_us, max_us, avg_us }) = Means::of(point) else { return Ok(()) };
+        let Kind { columns, n_messages, .. } = block.benchmark.kind;
+        let size = size_bytes(point).filter(|_| columns != Columns::Synchronisation);
         let of_import = point.rate.as_ref().filter(|_| point.samples.is_none());
         let rate = match of_import {
             Some(rate) => Some(rate.bytes_per_s / self.bytes_per_mb),
-            None => size.map(|size| self.rate(test.n_messages, size, max_us)),
+            None => size.map(|size| self.rate(n_messages, size, max_us)),
         };
-        let numbers = match test.class {
-            Class::SingleTransfer => vec![Some(max_us), rate],
-            Class::ParallelTransfer => vec![Some(min_us), Some(max_us), Some(avg_us), rate],
-            Class::Collective | Class::Synchronisation => {
-                vec![Some(min_us), Some(max_us), Some(avg_us)]
-            }
+        let times = [min_us, max_us, avg_us].map(Some);
+        let numbers = match columns {
+            Columns::SingleTransfer => vec![Some(max_us), rate],
+            Columns::ParallelTransfer => times.into_iter().chain([rate]).collect(),
+            Columns::Collective | Columns::Synchronisation => times.into(),
         };
-        let size = size.filter(|_| test.class != Class::Synchronisation);
         let size = size.map_or(String::new(), |size| format!("{size:>WIDTH$}"));
         let numbers: String =
             numbers.into_iter().map(|n| format!("{:>WIDTH$}", two_digits(n))).collect();
         writeln!(out, "{size}{:>WIDTH$}{numbers}", or_dash(repetitions(point)))
-    }
-
-    fn wrong(&self, _: &Block<'_>, _: &Point, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
     }
 
     fn end(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -226,10 +141,50 @@ impl Layout for Imb {
     }
 }
 
-/// How many processes take part, and how many others there are.
-fn write_procs(point: &Point, out: &mut dyn Write) -> io::Result<()> {
-    let world = procs(point);
-    let active = if matches!(&*point.class, "p2p" | "exchange") { Some(2) } else { world };
+/// Writes the facts of the system and of MPI that the record holds, under the titles of IMB.
+fn write_system(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let machine = run.machines.first();
+    let of_machine = |fact: fn(&Machine) -> Option<&String>| fact(machine?).map(String::as_str);
+    let of_mpi = |name: &str| run.transport.facts.get("mpi")?.get(name)?.as_str();
+    let level = of_mpi("thread_level").map(|level| format!("MPI_THREAD_{}", level.to_uppercase()));
+    let facts = [
+        ("Machine               ", of_machine(|m| Some(&m.cpu.arch))),
+        ("System                ", of_machine(|m| m.os.kernel.as_ref()).map(|_| "Linux")),
+        ("Release               ", of_machine(|m| m.os.kernel.as_ref())),
+        ("Version               ", of_machine(|m| m.kernel.build.as_ref())),
+        ("MPI Version           ", of_mpi("standard").map(|name| name.trim_start_matches("MPI "))),
+        ("MPI Thread Environment", level.as_deref()),
+    ];
+    for (title, fact) in facts {
+        if let Some(fact) = fact.filter(|fact| !fact.is_empty()) {
+            writeln!(out, "# {title}: {fact}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The least and the largest length in bytes, where the user chose lengths.
+fn lengths(run: &Run) -> Option<(u64, u64)> {
+    let values = sweep::parse(run.config.get("sizes")?.as_str()?, None).ok()?;
+    Some((*values.first()?, *values.last()?))
+}
+
+/// Names of the benchmarks that the user selected by the names of IMB.
+fn selected(run: &Run) -> Vec<&'static str> {
+    let words = run.config.get("select").and_then(|words| words.as_array());
+    let name = |word: &serde_json::Value| {
+        let (suite, name) = word.as_str()?.split_once(':')?;
+        let benchmark = SUITE.find(name).filter(|_| suite.eq_ignore_ascii_case(SUITE.name))?;
+        Some(benchmark.name)
+    };
+    words.into_iter().flatten().filter_map(name).collect()
+}
+
+/// Writes the number of processes that take part, and of the others.
+fn write_procs(block: &Block<'_, Kind>, out: &mut dyn Write) -> io::Result<()> {
+    let world = procs(block.first);
+    let is_of_two = block.benchmark.kind.columns == Columns::SingleTransfer;
+    let active = if is_of_two { Some(2) } else { world };
     let Some(active) = active else { return Ok(()) };
     writeln!(out, "# #processes = {active} ")?;
     match world.unwrap_or(active).saturating_sub(active) {
@@ -239,7 +194,7 @@ fn write_procs(point: &Point, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// A line of as many characters as so many columns.
+/// A line as long as so many columns.
 fn rule(n_columns: usize) -> String {
     format!("#{}", "-".repeat(n_columns * WIDTH - 1))
 }
@@ -251,8 +206,8 @@ mod tests {
 
     #[test]
     fn it_looks_as_it_did() {
-        check_golden("format-imb.txt", &render(&Imb::NEW, &records()));
-        check_golden("format-imb-3.2.txt", &render(&Imb::V3_2, &records()));
+        check_golden("format-imb.txt", &render(&Imb::NEW, &records("imb")));
+        check_golden("format-imb-3.2.txt", &render(&Imb::V3_2, &records("imb")));
     }
 
     #[test]

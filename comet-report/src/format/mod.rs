@@ -6,12 +6,12 @@ mod csv;
 mod extrap;
 mod fom;
 pub(crate) mod foreign;
-pub(crate) mod imb;
+mod imb;
 mod jsonl;
 mod junit;
 mod models;
 mod openmetrics;
-pub(crate) mod osu;
+mod osu;
 mod table;
 
 pub use bmf::Bmf;
@@ -25,7 +25,7 @@ pub use junit::Junit;
 pub use models::ModelTable;
 pub(crate) use models::number;
 pub use openmetrics::OpenMetrics;
-pub use osu::{COLUMNS_LABEL, Osu, percentiles};
+pub use osu::{COLUMNS_LABEL, Osu, is_percentile};
 pub use table::Table;
 pub(crate) use table::{digits, is_unsteady, misses_target};
 

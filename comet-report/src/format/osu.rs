@@ -1,4 +1,4 @@
-//! The layout of the OSU micro-benchmarks 7.4, for programs that read theirs.
+//! The layout of the OSU micro-benchmarks 7.4, for programs that read it.
 //!
 //! ```text
 //!
@@ -21,8 +21,10 @@ use comet_stats::quantile;
 
 use super::Format;
 use super::foreign::{self, Block, Layout, Means, or_dash, repetitions, size_bytes, two_digits};
-use crate::record::{CheckStatus, Point, Run, Summary};
+use crate::record::{CheckStatus, Point, Run};
 use crate::sink::RecordSink;
+use crate::suite::Suite;
+use crate::suite::osu::{Kind, Numbers, SUITE};
 
 /// Width of the column with the length.
 const SIZE_WIDTH: usize = 10;
@@ -35,58 +37,6 @@ const ALONE_WIDTH: usize = 17;
 
 /// Name of the label that asks for further columns.
 pub const COLUMNS_LABEL: &str = "osu_columns";
-
-/// What a program of OSU prints beside the length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Half of a round trip between two ranks.
-    Latency,
-    /// The time of one call, the mean over all ranks.
-    Collective,
-    /// A rate.
-    Bandwidth,
-    /// A rate, and messages per second.
-    MessageRate,
-}
-
-/// A program of OSU.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Program {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// Its title, without what all titles have.
-    pub(crate) title: &'static str,
-    /// What it prints.
-    pub(crate) kind: Kind,
-}
-
-const fn program(name: &'static str, title: &'static str, kind: Kind) -> Program {
-    Program { name, title, kind }
-}
-
-/// Programs whose titles are known.
-pub(crate) const PROGRAMS: &[Program] = &[
-    program("osu_latency", "Latency Test", Kind::Latency),
-    program("osu_multi_lat", "Multi Latency Test", Kind::Latency),
-    program("osu_bw", "Bandwidth Test", Kind::Bandwidth),
-    program("osu_bibw", "Bi-Directional Bandwidth Test", Kind::Bandwidth),
-    program("osu_mbw_mr", "Multiple Bandwidth / Message Rate Test", Kind::MessageRate),
-    program("osu_allgather", "Allgather Latency Test", Kind::Collective),
-    program("osu_allgatherv", "Allgatherv Latency Test", Kind::Collective),
-    program("osu_allreduce", "Allreduce Latency Test", Kind::Collective),
-    program("osu_alltoall", "All-to-All Personalized Exchange Latency Test", Kind::Collective),
-    program("osu_barrier", "Barrier Latency Test", Kind::Collective),
-    program("osu_bcast", "Broadcast Latency Test", Kind::Collective),
-    program("osu_gather", "Gather Latency Test", Kind::Collective),
-    program("osu_reduce", "Reduce Latency Test", Kind::Collective),
-    program("osu_reduce_scatter", "Reduce_scatter Latency Test", Kind::Collective),
-    program("osu_scatter", "Scatter Latency Test", Kind::Collective),
-];
-
-/// The program called `name`.
-pub(crate) fn find(name: &str) -> Option<&'static Program> {
-    PROGRAMS.iter().find(|program| program.name == name)
-}
 
 /// The layout of the OSU micro-benchmarks.
 #[derive(Clone, Copy, Debug)]
@@ -107,51 +57,47 @@ impl Format for Osu {
 }
 
 impl Layout for Osu {
-    const PREFIX: &'static str = "OSU:";
+    type Kind = Kind;
 
-    fn knows(&self, name: &str) -> bool {
-        find(name).is_some_and(|program| program.kind != Kind::MessageRate)
+    const SUITE: Suite<Kind> = SUITE;
+
+    fn prints(kind: &Kind) -> bool {
+        kind.numbers != Numbers::MessageRate
     }
 
     fn start(&self, _run: &Run, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
 
-    fn head(&self, block: &Block<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let Some(program) = find(block.name) else { return Ok(()) };
+    fn head(&self, block: &Block<'_, Kind>, out: &mut dyn Write) -> io::Result<()> {
+        let Kind { title, numbers } = block.benchmark.kind;
         let has_size = size_bytes(block.first).is_some();
-        writeln!(out, "\n# OSU MPI {} v7.4", program.title)?;
+        writeln!(out, "\n# OSU MPI {title} v7.4")?;
         if has_size {
-            let is_vector = block.first.params.get("vector_length").is_some();
-            let datatype = if is_vector { "MPI_DOUBLE" } else { "MPI_CHAR" };
-            writeln!(out, "# Datatype: {datatype}.")?;
+            writeln!(out, "# Datatype: MPI_CHAR.")?;
         }
         writeln!(out, "# note: {}", block.origin())?;
         let mut line = if has_size { format!("{:<SIZE_WIDTH$}", "# Size") } else { "# ".into() };
         let title =
-            if program.kind == Kind::Bandwidth { "Bandwidth (MB/s)" } else { "Avg Latency(us)" };
+            if numbers == Numbers::Bandwidth { "Bandwidth (MB/s)" } else { "Avg Latency(us)" };
         line += &if has_size { format!("{title:>WIDTH$}") } else { title.to_owned() };
         line += &Columns::of(block).head();
         writeln!(out, "{line}")
     }
 
-    fn row(&self, block: &Block<'_>, point: &Point, out: &mut dyn Write) -> io::Result<()> {
+    fn row(&self, block: &Block<'_, Kind>, point: &Point, out: &mut dyn Write) -> io::Result<()> {
         let means = Means::of(point);
         let value =
             if is_rate(block) { megabytes_per_s(point, means) } else { means.map(|m| m.avg_us) };
         writeln!(out, "{}{}", start(point, value), Columns::of(block).cells(point, means))
     }
 
-    fn wrong(&self, block: &Block<'_>, point: &Point, out: &mut dyn Write) -> io::Result<()> {
+    fn wrong(&self, block: &Block<'_, Kind>, point: &Point, out: &mut dyn Write) -> io::Result<()> {
         let columns = Columns::of(block);
         if !columns.validation {
             return Ok(());
         }
         writeln!(out, "{}{}", start(point, None), columns.cells(point, None))
-    }
-
-    fn end(&self, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -171,38 +117,36 @@ fn megabytes_per_s(point: &Point, means: Option<Means>) -> Option<f64> {
     Some(bytes as f64 / means?.avg_us)
 }
 
-/// The percentile `number` of the rates of single samples, in MB a second: that of their times from
-/// the other end.
+/// The percentile `number` over single operations: of their times in us, each the mean of the ranks,
+/// or of their rates in MB a second, which is that of the times from the other end.
 #[expect(clippy::cast_precision_loss, reason = "intervals are far shorter than 2^53 ns")]
-fn rate_percentile(point: &Point, number: u8) -> Option<f64> {
-    let (samples, inner) = (point.samples.as_ref()?, point.reps.as_ref()?.inner);
-    let mut sorted: Vec<f64> = samples.data.iter().map(|ns| *ns as f64).collect();
-    sorted.sort_by(f64::total_cmp);
-    let time_ns = quantile(&sorted, 1.0 - f64::from(number) / 100.0) / f64::from(inner);
-    Some(point.value.as_ref()?.bytes_per_op? as f64 * 1e3 / time_ns)
+fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
+    let (samples, value) = (point.samples.as_ref()?, point.value.as_ref()?);
+    let [n_ranks, n_samples] = samples.shape;
+    let divisor = f64::from(point.reps.as_ref()?.inner) * f64::from(value.divisor) * n_ranks as f64;
+    let of_ranks = |sample: usize| samples.data.iter().skip(sample).step_by(n_samples.max(1));
+    let time_us = |sample| of_ranks(sample).map(|ns| *ns as f64).sum::<f64>() / divisor / 1e3;
+    let mut times_us: Vec<f64> = (0..n_samples).map(time_us).collect();
+    times_us.sort_by(f64::total_cmp);
+    let share = f64::from(number) / 100.0;
+    if times_us.is_empty() {
+        None
+    } else if is_rate {
+        Some(value.bytes_per_op? as f64 / quantile(&times_us, 1.0 - share))
+    } else {
+        Some(quantile(&times_us, share))
+    }
 }
 
 /// Whether the program of `block` prints rates.
-fn is_rate(block: &Block<'_>) -> bool {
-    find(block.name).is_some_and(|program| program.kind == Kind::Bandwidth)
+fn is_rate(block: &Block<'_, Kind>) -> bool {
+    block.benchmark.kind.numbers == Numbers::Bandwidth
 }
 
-/// Number of a percentile, and where it stands in a summary.
-type Percentile = (u8, fn(&Summary) -> f64);
-
-/// The percentiles that a summary has.
-const PERCENTILES: &[Percentile] = &[
-    (25, |time| time.p25),
-    (50, |time| time.median),
-    (75, |time| time.p75),
-    (90, |time| time.p90),
-    (95, |time| time.p95),
-    (99, |time| time.p99),
-];
-
-/// Numbers of the percentiles that can be printed.
-pub fn percentiles() -> impl Iterator<Item = u8> {
-    PERCENTILES.iter().map(|(number, _)| *number)
+/// Whether `number` is a percentile that OSU can print.
+#[must_use]
+pub fn is_percentile(number: &u8) -> bool {
+    (1..=99).contains(number)
 }
 
 /// The columns that OSU prints on request, in its order.
@@ -212,20 +156,20 @@ struct Columns {
     is_rate: bool,
     full: bool,
     validation: bool,
-    percentiles: Vec<Percentile>,
+    percentiles: Vec<u8>,
 }
 
 impl Columns {
-    /// Those that the label of the run asks for.
-    fn of(block: &Block<'_>) -> Self {
+    /// The columns that the label of the run asks for.
+    fn of(block: &Block<'_, Kind>) -> Self {
         let label = block.run.and_then(|run| run.labels.get(COLUMNS_LABEL));
         let words: Vec<&str> = label.map_or(Vec::new(), |label| label.split(',').collect());
-        let is_named = |(number, _): &&Percentile| words.contains(&&*format!("p{number}"));
+        let percentile = |word: &&str| word.strip_prefix('p')?.parse().ok().filter(is_percentile);
         Self {
             is_rate: is_rate(block),
             full: words.contains(&"full"),
             validation: words.contains(&"validation"),
-            percentiles: PERCENTILES.iter().filter(is_named).copied().collect(),
+            percentiles: words.iter().filter_map(percentile).collect(),
         }
     }
 
@@ -238,7 +182,7 @@ impl Columns {
         if self.validation {
             line += &format!("{:>WIDTH$}", "Validation");
         }
-        for (number, _) in &self.percentiles {
+        for number in &self.percentiles {
             let of = if self.is_rate { "BW(MB/s)" } else { "Lat(us)" };
             line += &format!("{:>WIDTH$}", format!("P{number} Tail {of}"));
         }
@@ -260,11 +204,8 @@ impl Columns {
             };
             line += &format!("{outcome:>WIDTH$}");
         }
-        for (number, percentile) in &self.percentiles {
-            let value = match &point.time_ns {
-                Some(_) if self.is_rate => rate_percentile(point, *number),
-                time => time.as_ref().map(|time| percentile(time) / 1e3),
-            };
+        for number in &self.percentiles {
+            let value = percentile(point, *number, self.is_rate);
             line += &format!("{:>WIDTH$}", two_digits(value));
         }
         line
@@ -279,7 +220,7 @@ mod tests {
 
     /// The text of the small run with these columns beside the least.
     fn text(columns: &str) -> String {
-        let mut records = records();
+        let mut records = records("osu");
         let Record::Run(run) = &mut records[0] else { unreachable!() };
         run.labels.insert(COLUMNS_LABEL.into(), columns.into());
         render(&Osu, &records)
@@ -305,26 +246,19 @@ mod tests {
 
     #[test]
     fn percentiles_of_rates_are_those_of_the_fastest_windows() {
-        let point = records().into_iter().find_map(|record| match record {
+        let point = records("osu").into_iter().find_map(|record| match record {
             Record::Point(point) if point.samples.is_some() => Some(point),
             _ => None,
         });
         let mut point = point.unwrap();
-        point.value.as_mut().unwrap().bytes_per_op = Some(1000);
+        let value = point.value.as_mut().unwrap();
+        (value.bytes_per_op, value.divisor) = (Some(1000), 1);
         // Ten operations in 10.0, 10.2 and 10.6 us.
         let check = |number, expected: f64| {
-            let found = rate_percentile(&point, number).unwrap();
+            let found = percentile(&point, number, true).unwrap();
             assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
         };
         check(50, 1000.0 / 1.02);
         check(99, 1000.0 / 1.0004);
-    }
-
-    #[test]
-    fn names_and_titles_are_unique() {
-        for program in PROGRAMS {
-            let same = |p: &&Program| p.name == program.name || p.title == program.title;
-            assert_eq!(PROGRAMS.iter().filter(same).count(), 1, "{}", program.name);
-        }
     }
 }

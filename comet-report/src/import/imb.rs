@@ -1,28 +1,13 @@
-//! Reads what the Intel MPI Benchmarks print, of versions 2.3 to 2021: every kind of table, groups,
-//! modes, and the words that stand where numbers are missing.
+//! Output of the Intel MPI Benchmarks of versions 2.3 to 2021: every kind of table, groups, modes,
+//! and the words that stand where numbers are missing.
 
 use comet_core::definition::{Definition, Quantity};
 
-use super::{Found, ImportError, Text, number, printed, require_measured, version};
+use super::table::{Column, Head};
+use super::{Found, ImportError, Text, quoted, require_measured, version};
 use crate::format::foreign::{RANKS_AVG_NS, RANKS_MIN_NS, REPETITIONS};
-use crate::format::imb::find;
-use crate::record::{CheckStatus, Figure, Param, PointStatus, Quote, RankStat, Value};
-
-/// A column by its title.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Column {
-    Group,
-    Size,
-    /// The time to quote, in us: the largest of the processes where there are several.
-    Time,
-    /// The rate, in MB of the version.
-    Rate,
-    /// Messages per second.
-    MessageRate,
-    Defects,
-    /// Something else, with the name of its figure and how many of its units make one printed.
-    Figure(&'static str, f64),
-}
+use crate::record::{CheckStatus, Figure, Param, PointStatus, RankStat, Value};
+use crate::suite::imb::{Columns, SUITE};
 
 /// Starts of the titles of columns.
 const COLUMNS: &[(&str, Column)] = &[
@@ -57,7 +42,7 @@ struct Block {
     n_ranks: Option<u64>,
     groups: Option<u64>,
     mode: Option<&'static str>,
-    columns: Vec<(String, Column)>,
+    head: Head,
     rows: Vec<Row>,
 }
 
@@ -96,7 +81,7 @@ pub(super) fn parse(text: &str) -> Result<Text, ImportError> {
                 found.rows.extend(std::mem::replace(&mut block, next).found());
             }
             block.comment(line);
-        } else if line.starts_with(|c: char| c.is_ascii_digit()) && !block.columns.is_empty() {
+        } else if line.starts_with(|c: char| c.is_ascii_digit()) && !block.head.0.is_empty() {
             let refuse = |message| ImportError::Line { line: index + 1, message };
             let row = block.row(line).map_err(refuse)?;
             block.rows.push(row);
@@ -144,7 +129,7 @@ impl Block {
         };
         let columns: Option<Vec<_>> = head.split_whitespace().map(column).collect();
         if let Some(columns) = columns.filter(|columns| columns.len() > 2) {
-            self.columns = columns;
+            self.head = Head(columns);
         }
     }
 
@@ -155,25 +140,17 @@ impl Block {
             Some((at, (*status, line[at..].to_owned())))
         });
         let n_bytes = failure.as_ref().map_or(line.len(), |(at, _)| *at);
-        let words: Vec<&str> = line[..n_bytes].split_whitespace().collect();
-        if failure.is_none() && words.len() != self.columns.len() {
-            return Err(format!(
-                "the row has {} columns, the head of its table {} (is it cut off?)",
-                words.len(),
-                self.columns.len()
-            ));
-        }
+        let words = match self.head.words(&line[..n_bytes]) {
+            Err(_) if failure.is_some() => line[..n_bytes].split_whitespace().collect(),
+            words => words?,
+        };
         require_measured(&words)?;
-        let cell = |wanted: Column| {
-            let mut cells = self.columns.iter().zip(&words);
-            let (_, word) = cells.find(|((_, column), _)| *column == wanted)?;
+        let cell = |wanted| {
+            let word = self.head.word(&words, wanted)?;
             Some(word.parse::<f64>().map_err(|_| format!("'{word}' is no number (is it cut off?)")))
         };
         let finite = |wanted| cell(wanted).transpose().map(|n| n.filter(|n| n.is_finite()));
-        let count = |wanted| {
-            let word = self.columns.iter().zip(&words).find(|((_, column), _)| *column == wanted);
-            word.and_then(|(_, word)| word.parse().ok())
-        };
+        let count = |wanted| self.head.word(&words, wanted)?.parse().ok();
         Ok(Row {
             group: count(Column::Group),
             size: count(Column::Size),
@@ -181,20 +158,12 @@ impl Block {
             rate: finite(Column::Rate)?,
             message_rate: finite(Column::MessageRate)?,
             defects: finite(Column::Defects)?,
-            figures: self.figures(&words),
+            figures: self.head.figures(&words),
             failure: failure.map(|(_, failure)| failure),
         })
     }
 
-    fn figures(&self, words: &[&str]) -> Vec<Figure> {
-        let figure = |((title, column), word): (&(String, Column), &&str)| {
-            let Column::Figure(name, factor) = column else { return None };
-            Some(printed(name, title, number(word)? * factor))
-        };
-        self.columns.iter().zip(words).filter_map(figure).collect()
-    }
-
-    /// What the rows tell.
+    /// The rows, with the units of their numbers.
     fn found(self) -> Vec<Found> {
         let unit = unit(&self.rows);
         self.rows.iter().map(|row| self.found_row(row, unit)).collect()
@@ -221,7 +190,6 @@ impl Block {
         let bytes = row.size.map(|size| size.saturating_mul(n_messages));
         Found {
             kernel: self.name.clone(),
-            alias: find(&self.name).map(|test| format!("IMB:{}", test.name)),
             class: self.class(),
             n_ranks: self.n_ranks,
             params: self.params(row),
@@ -244,42 +212,32 @@ impl Block {
         mode.into_iter().chain(numbers.into_iter().filter_map(number)).collect()
     }
 
-    fn has(&self, wanted: Column) -> bool {
-        self.columns.iter().any(|(_, column)| *column == wanted)
-    }
-
+    /// The class, by the columns that the benchmark has by the table, or else in the text.
     fn class(&self) -> &'static str {
-        match &*self.name {
-            name if name.starts_with("PingPong") => "p2p",
-            name if name.starts_with("PingPing") => "exchange",
-            _ if !self.has(Column::Size) => "sync",
-            _ if self.has(Column::Rate) => "parallel",
+        let columns = SUITE.find(&self.name).map(|benchmark| benchmark.kind.columns);
+        match columns {
+            Some(Columns::SingleTransfer) if self.name.starts_with("PingPong") => "p2p",
+            Some(Columns::SingleTransfer) => "exchange",
+            _ if !self.head.has(Column::Size) => "sync",
+            _ if self.head.has(Column::Rate) => "parallel",
             _ => "collective",
         }
     }
 
-    /// What the numbers are, by the definitions of IMB; where no rate is printed, an operation counts
-    /// for its length.
+    /// Meaning of the numbers by the definitions of IMB; where no rate is printed, an operation
+    /// counts for its length.
     fn value(&self, bytes_per_op: Option<u64>) -> Value {
         let (definition, quantity) = if self.class() == "p2p" {
             (Definition::HalfRoundTrip, Quantity::OneWayTime)
         } else {
             (Definition::LoopMean, Quantity::OpTime)
         };
-        Value {
-            quantity: quantity.name().into(),
-            definition: definition.name().into(),
-            divisor: definition.divisor(),
-            rank_stat: RankStat::Max,
-            bytes_per_op,
-            better: "lower".into(),
-            quote: Quote::Mean,
-        }
+        quoted(definition, quantity, RankStat::Max, bytes_per_op)
     }
 }
 
-/// How many messages of an operation the rates of `rows` count, and what their MB are: whatever
-/// fits the row with the highest rate best. IMB changed its MB without changing its heads.
+/// The number of messages of an operation that the rates of `rows` count, and the bytes of their
+/// MB: those that fit the row with the highest rate best. IMB changed its MB, but not its heads.
 fn unit(rows: &[Row]) -> (u64, f64) {
     const MEGABYTES: [f64; 2] = [1e6, 1_048_576.0];
     let rated = |row: &Row| Some((row.rate?, row.size?, time_us(row)?));
@@ -334,7 +292,7 @@ mod tests {
         assert_eq!((found[1].time_ns, found[1].bytes_per_s), (Some(250_000.0), Some(4e9)));
         assert_eq!(found[1].value.bytes_per_op, Some(1_000_000));
         assert_eq!(figures(&found[1]), [(REPETITIONS, Some(40.0))]);
-        assert_eq!((found[1].alias.as_deref(), found[1].n_ranks), (Some("IMB:PingPong"), Some(2)));
+        assert_eq!((&*found[1].kernel, found[1].n_ranks), ("PingPong", Some(2)));
     }
 
     #[test]

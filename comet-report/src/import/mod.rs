@@ -1,34 +1,35 @@
-//! Output of other benchmarks as records, so that their results can be shown, fitted and
-//! compared like our own.
+//! Output of foreign suites as records, which can be shown, fitted and compared like those of CoMet.
 //!
 //! ```text
 //!   text ──► osu, imb ──► Found (one row of a table) ──► run, points, end
 //! ```
 //!
-//! A point is one row. Its suite is `osu` or `imb`, its kernel is called as there, and it has the
-//! one time that was printed, which is a mean, without samples. What a text does not tell is
-//! `null` or empty: machines, placement, clock, number of nodes. Whether data was checked is
-//! `skipped` where the text does not say so. When a row was measured is not told either: its
-//! `t_rel_s` is that of the start, and the start is the time of the import.
+//! A point is one row. Its suite is `osu` or `imb`, its kernel has the foreign name, and its only
+//! time is the printed one, which is a mean, without samples. Facts that a text lacks are `null` or
+//! empty: machines, placement, clock, number of nodes. A check that the text does not mention is
+//! `skipped`. The time of the import stands for the start, and for that of each row.
 
 mod imb;
 mod osu;
 mod run;
+mod table;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
+use comet_core::definition::{Definition, Quantity};
+
 use crate::format::write_line;
 use crate::points;
 use crate::record::{
     Check, CheckStatus, End, EndStatus, Figure, Param, Params, Point, PointCounts, PointStatus,
-    Quote, Rate, Record, Summary, Value,
+    Quote, RankStat, Rate, Record, Summary, Value,
 };
 use crate::recorder::new_run_id;
 
-/// Whose output a text is.
+/// The foreign suite that printed a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The OSU micro-benchmarks, of any version.
@@ -38,7 +39,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whose output `text` is, by the titles in it.
+    /// The suite that printed `text`, by the titles in it.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let is_title = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
@@ -53,8 +54,8 @@ impl Origin {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Osu => "osu",
-            Self::Imb => "imb",
+            Self::Osu => crate::suite::osu::SUITE.id,
+            Self::Imb => crate::suite::imb::SUITE.id,
         }
     }
 }
@@ -62,7 +63,7 @@ impl Origin {
 /// Numbers of processes that a text may be of.
 pub const RANKS: RangeInclusive<u64> = 1..=1 << 20;
 
-/// Surroundings of a text.
+/// Facts about a text that it does not hold.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// Number of processes, one of [`RANKS`], where the text does not tell.
@@ -103,8 +104,6 @@ pub enum ImportError {
 #[derive(Debug)]
 struct Found {
     kernel: String,
-    /// Its name among the aliases of our kernels, where a layout prints it.
-    alias: Option<String>,
     class: &'static str,
     n_ranks: Option<u64>,
     /// Beside the number of ranks.
@@ -118,7 +117,7 @@ struct Found {
     message: Option<String>,
 }
 
-/// Contents of a text.
+/// The tables of a text.
 #[derive(Debug, Default)]
 struct Text {
     /// Version of the benchmark; empty if it does not say.
@@ -126,7 +125,7 @@ struct Text {
     rows: Vec<Found>,
 }
 
-/// The records of what `origin` printed: a run with its points and its end, and another run
+/// The records of the output of `origin`: a run with its points and its end, and another run
 /// wherever a test is there once more.
 ///
 /// # Errors
@@ -212,7 +211,7 @@ fn point(origin: Origin, found: Found, around: &Surroundings) -> Result<Point, I
         variant: has_numbers.then(|| kernel.clone()),
         kernel,
         class: found.class.into(),
-        aliases: found.alias.into_iter().collect(),
+        aliases: Vec::new(),
         params: Params(params),
         key: String::new(),
         value: has_numbers.then_some(found.value),
@@ -254,6 +253,24 @@ fn single(ns: f64) -> Summary {
         stddev: None,
         mad: 0.0,
         ci95: None,
+    }
+}
+
+/// The meaning of a printed time, which is a mean.
+fn quoted(
+    definition: Definition,
+    quantity: Quantity,
+    rank_stat: RankStat,
+    bytes_per_op: Option<u64>,
+) -> Value {
+    Value {
+        quantity: quantity.name().into(),
+        definition: definition.name().into(),
+        divisor: definition.divisor(),
+        rank_stat,
+        bytes_per_op,
+        better: "lower".into(),
+        quote: Quote::Mean,
     }
 }
 
@@ -324,7 +341,7 @@ mod tests {
         for (name, origin) in [("osu", Origin::Osu), ("imb", Origin::Imb), ("imb-3.2", Origin::Imb)]
         {
             let layout = format::find(name).unwrap();
-            let text = foreign::render(layout, &foreign::records());
+            let text = foreign::render(layout, &foreign::records(name));
             assert_eq!(Origin::of(&text), Some(origin));
             let again = foreign::render(layout, &imported(origin, &text));
             assert_eq!(rows(&again), rows(&text), "{name}");

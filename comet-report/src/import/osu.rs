@@ -1,27 +1,14 @@
-//! Reads what the OSU micro-benchmarks print: between two ranks and collectives, of versions before
-//! and after 7, with and without the columns that `-f`, `-c` and `-z` add.
+//! Output of the OSU micro-benchmarks: between two ranks and collectives, of versions before and
+//! after 7, with and without the columns that `-f`, `-c` and `-z` add.
 
 use comet_core::definition::{Definition, Quantity};
 
-use super::{Found, ImportError, Text, number, printed, require_measured, version};
+use super::table::{Column, Head};
+use super::{Found, ImportError, Text, number, quoted, require_measured, version};
 use crate::format::foreign::{RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
-use crate::format::osu::{Kind, PROGRAMS, Program};
-use crate::record::{CheckStatus, Param, PointStatus, Quote, RankStat, Value};
-
-/// A column by its title.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Column {
-    Size,
-    /// The time to quote, in us.
-    Time,
-    /// The rate, in 10^6 bytes a second.
-    Rate,
-    Validation,
-    /// Something else, with the name of its figure and how many of its units make one printed.
-    Figure(&'static str, f64),
-    /// A percentile or another number that nothing is made of.
-    Other,
-}
+use crate::record::{CheckStatus, Param, PointStatus, RankStat, Value};
+use crate::suite::Benchmark;
+use crate::suite::osu::{Kind, Numbers, SUITE};
 
 /// Titles of columns, in the order in which they are tried.
 const COLUMNS: &[(&str, Column)] = &[
@@ -51,10 +38,10 @@ const COLUMNS: &[(&str, Column)] = &[
 #[derive(Debug, Default)]
 struct Test {
     title: String,
-    program: Option<&'static Program>,
-    /// What distinguishes it from others of the same title.
+    program: Option<&'static Benchmark<Kind>>,
+    /// Parameters that distinguish it from others of the same title.
     params: Vec<(String, Param)>,
-    columns: Vec<(String, Column)>,
+    head: Head,
 }
 
 /// Reads `text`.
@@ -72,7 +59,7 @@ pub(super) fn parse(text: &str) -> Result<Text, ImportError> {
             test = Test::of_title(title);
         } else if let Some(comment) = line.strip_prefix('#') {
             test.comment(comment.trim());
-        } else if line.starts_with(|c: char| c.is_ascii_digit()) && !test.columns.is_empty() {
+        } else if line.starts_with(|c: char| c.is_ascii_digit()) && !test.head.0.is_empty() {
             let row =
                 test.row(line).map_err(|message| ImportError::Line { line: index + 1, message })?;
             found.rows.push(row);
@@ -85,7 +72,7 @@ impl Test {
     /// The test with this title, which starts with the programming model (`MPI`, `MPI-CUDA`).
     fn of_title(title: &str) -> Self {
         let (_, title) = title.split_once(' ').unwrap_or(("", title));
-        let program = PROGRAMS.iter().find(|program| program.title == title);
+        let program = SUITE.benchmarks.iter().find(|program| program.kind.title == title);
         Self { title: title.to_owned(), program, ..Self::default() }
     }
 
@@ -93,7 +80,7 @@ impl Test {
     fn comment(&mut self, line: &str) {
         let first = columns(line);
         if matches!(first.first(), Some((_, Column::Size | Column::Time | Column::Rate))) {
-            self.columns = first;
+            self.head = Head(first);
         }
         let mut param = |name: &str, value: Param| self.params.push((name.to_owned(), value));
         for (title, name) in [("pairs: ", "pairs"), ("window size: ", "window")] {
@@ -114,19 +101,9 @@ impl Test {
 
     /// One row, or a sentence that says why it is none.
     fn row(&self, line: &str) -> Result<Found, String> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        if words.len() != self.columns.len() {
-            return Err(format!(
-                "the row has {} columns, the head of its table {} (is it cut off?)",
-                words.len(),
-                self.columns.len()
-            ));
-        }
+        let words = self.head.words(line)?;
         require_measured(&words)?;
-        let word = |wanted: Column| {
-            let mut cells = self.columns.iter().zip(&words);
-            cells.find(|((_, column), _)| *column == wanted).map(|(_, word)| *word)
-        };
+        let word = |wanted| self.head.word(&words, wanted);
         let printed_number = |wanted| word(wanted).and_then(number);
         let size = word(Column::Size).map(|word| word.parse().map_err(|_| not_a_size(word)));
         let size: Option<u64> = size.transpose()?;
@@ -146,14 +123,13 @@ impl Test {
         let numbers = |value: Option<f64>| value.filter(|_| status == PointStatus::Ok);
         Ok(Found {
             kernel: self.kernel(),
-            alias: self.program.map(|program| format!("OSU:{}", program.name)),
             class: self.class(),
-            n_ranks: self.is_of_two().then_some(2),
+            n_ranks: self.numbers().is_some_and(Numbers::is_of_two).then_some(2),
             params,
             value: self.value(size),
             time_ns: numbers(time_ns),
             bytes_per_s: numbers(bytes_per_s),
-            figures: self.figures(&words),
+            figures: self.head.figures(&words),
             check,
             status,
             message,
@@ -165,51 +141,34 @@ impl Test {
         self.program.map_or_else(|| self.title.clone(), |program| program.name.to_owned())
     }
 
-    fn is_of_two(&self) -> bool {
-        let name = self.program.map(|program| program.name);
-        matches!(name, Some("osu_latency" | "osu_bw" | "osu_bibw"))
+    fn numbers(&self) -> Option<Numbers> {
+        self.program.map(|program| program.kind.numbers)
     }
 
     fn class(&self) -> &'static str {
-        match self.program {
-            Some(program) if program.name == "osu_barrier" => "sync",
-            Some(program) if program.kind == Kind::Collective => "collective",
+        match self.numbers() {
+            Some(Numbers::Barrier) => "sync",
+            Some(Numbers::Collective) => "collective",
             Some(_) => "p2p",
             None => "other",
         }
     }
 
-    /// What the numbers are, by the definitions of OSU; an operation counts for its length.
+    /// Meaning of the numbers by the definitions of OSU; an operation counts for its length.
     fn value(&self, bytes_per_op: Option<u64>) -> Value {
-        let kind = self.program.map(|program| program.kind);
-        let (definition, quantity) = match kind {
-            Some(Kind::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),
-            Some(Kind::Bandwidth | Kind::MessageRate) => (Definition::TestNode, Quantity::OpTime),
-            Some(Kind::Collective) | None => (Definition::CallMean, Quantity::OpTime),
+        let (definition, quantity) = match self.numbers() {
+            Some(Numbers::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),
+            Some(Numbers::Bandwidth | Numbers::MessageRate) => {
+                (Definition::TestNode, Quantity::OpTime)
+            }
+            _ => (Definition::CallMean, Quantity::OpTime),
         };
         let rank_stat = if definition.is_of_one_rank() { RankStat::Root } else { RankStat::Mean };
-        Value {
-            quantity: quantity.name().into(),
-            definition: definition.name().into(),
-            divisor: definition.divisor(),
-            rank_stat,
-            bytes_per_op,
-            better: "lower".into(),
-            quote: Quote::Mean,
-        }
-    }
-
-    fn figures(&self, words: &[&str]) -> Vec<crate::record::Figure> {
-        let cells = self.columns.iter().zip(words);
-        let figure = |((title, column), word): (&(String, Column), &&str)| {
-            let Column::Figure(name, factor) = column else { return None };
-            Some(printed(name, title, number(word)? * factor))
-        };
-        cells.filter_map(figure).collect()
+        quoted(definition, quantity, rank_stat, bytes_per_op)
     }
 }
 
-/// What became of a row: wrong data has no numbers, and a row without any could not be measured.
+/// Outcome of a row: wrong data has no numbers, and a row without any could not be measured.
 fn outcome(check: CheckStatus, has_numbers: bool) -> (PointStatus, Option<String>) {
     match (check, has_numbers) {
         (CheckStatus::Fail, _) => {

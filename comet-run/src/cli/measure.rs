@@ -121,8 +121,8 @@ pub(crate) struct CaseArgs {
     pub(crate) mem: u64,
 }
 
-/// How long and how often to measure.
-#[derive(Debug, Args)]
+/// Time and numbers of samples.
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Effort")]
 pub(crate) struct EffortArgs {
     /// Operations per sample [default: by the clock]
@@ -131,6 +131,9 @@ pub(crate) struct EffortArgs {
     /// Samples per case and series [default: until the interval of the median is narrow]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) samples: Option<u32>,
+    /// Operations before the timed ones [default: by their time, or by the rules]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(crate) warm_up: Option<u32>,
     /// Time for the samples of one case [default: 20ms, 200ms or 2s, by profile]
     #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
     pub(crate) time: Option<Duration>,

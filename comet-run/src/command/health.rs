@@ -84,7 +84,7 @@ fn run_args(args: &HealthArgs) -> RunArgs {
             hops: None,
             mem: MEM_BYTES,
         },
-        effort: EffortArgs { repetitions: None, samples: None, time: None, budget: args.budget },
+        effort: EffortArgs { budget: args.budget, ..EffortArgs::default() },
         method: MethodArgs {
             rules: "comet".into(),
             definition: Some(Definition::Release),

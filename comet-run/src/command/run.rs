@@ -232,6 +232,7 @@ impl Common<'_> {
             ("case_budget_ns", json!(settings.case_budget_ns)),
             ("run_budget_ns", json!(settings.run_budget_ns)),
             ("repetitions", json!(settings.repetitions)),
+            ("warm_up", json!(settings.warm_up)),
             ("samples", json!(settings.samples)),
             ("slices", json!([settings.slices.min, settings.slices.max])),
             ("samples_per_slice", json!(settings.slices.max_samples)),

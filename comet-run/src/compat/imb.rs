@@ -1,6 +1,11 @@
 //! Command lines of the Intel MPI Benchmarks.
 
-use super::{Flag, Stop, Surroundings, Translation, Word, Words, count, doubling, flag, read};
+use comet_core::sweep::parse_count;
+use comet_report::suite::Benchmark;
+use comet_report::suite::imb::{Columns, Kind, OFF, ON, SUITE};
+
+use super::{Options, Reading, Stop, Surroundings, Translation, Word, Words};
+use super::{count, doubling, not_here};
 
 /// The only program of IMB that has kernels here.
 const PROGRAM: &str = "IMB-MPI1";
@@ -8,65 +13,25 @@ const PROGRAM: &str = "IMB-MPI1";
 const MAX_LOG: u32 = 22;
 /// Operations for each length by the rules of IMB.
 const OPERATIONS: u64 = 1000;
-/// Seconds for each length by the rules of IMB.
-const SECONDS: f64 = 10.0;
 /// Bytes of a GB of IMB.
 const GB: f64 = 1_073_741_824.0;
 
-/// What a benchmark sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Messages between two ranks.
-    Pair,
-    /// Messages among all ranks.
-    Messages,
-    /// Nothing.
-    Barrier,
-}
-
-/// The benchmarks of IMB that have a kernel here.
-const BENCHMARKS: &[(&str, Kind)] =
-    &[("PingPong", Kind::Pair), ("Bcast", Kind::Messages), ("Barrier", Kind::Barrier)];
-
-/// The benchmarks of IMB that a kernel here resembles without being the same, and the difference.
-const SIMILAR: &[(&str, &str)] = &[
-    ("PingPing", "comet-run exchange is MPI_Sendrecv of two ranks, not MPI_Isend around MPI_Recv"),
-    ("Sendrecv", "comet-run exchange is MPI_Sendrecv of two ranks, not of a ring of all"),
-    ("Allreduce", "comet-run reduction sums doubles in place, not floats into another buffer"),
-];
-
-const FLAGS: &[Flag] = &[
-    flag(
-        "-npmin",
-        "P",
-        "as many as there are ranks, which are so many where no launcher decides it",
-    ),
-    flag("-msglog", "[MIN:]MAX", "lengths in bytes: 0, and powers of two from 2^MIN to 2^MAX"),
-    flag("-iter", "N[,VOL[,M]]", "timed operations; 1000 are fewer for long messages"),
-    flag("-time", "S", "most seconds for one length: 10"),
-    flag("-mem", "GB", "most memory of a rank"),
-];
-
-/// Names of the benchmarks that are here.
-#[cfg(test)]
-pub(super) fn benchmarks() -> impl Iterator<Item = &'static str> {
-    BENCHMARKS.iter().map(|(name, _)| *name)
-}
-
-/// What a command line asks for.
+/// A command line of IMB.
 #[derive(Debug)]
 struct Asked {
-    benchmarks: Vec<(&'static str, Kind)>,
+    benchmarks: Vec<&'static Benchmark<Kind>>,
+    excluded: Vec<&'static str>,
     n_ranks: Option<u64>,
-    min: u64,
-    max: u64,
+    /// Lengths in bytes, without 0.
+    lengths: String,
+    has_zero: bool,
+    has_warm_up: bool,
     n_operations: u64,
     mem_bytes: Option<String>,
     notes: Vec<String>,
-    ours: Vec<String>,
 }
 
-/// The command line `program words` in ours.
+/// The command line `program words` as one of comet-run.
 pub(super) fn translate(
     program: &str,
     words: &[String],
@@ -76,69 +41,85 @@ pub(super) fn translate(
         let sentence = format!("{program} is not here, but {PROGRAM} is (write {PROGRAM})");
         return Err(Stop::Wrong(sentence));
     }
+    let Reading { words, notes } = Options::of(program, SUITE.flags, ' ').read(words)?;
     let mut asked = Asked {
         benchmarks: Vec::new(),
+        excluded: Vec::new(),
         n_ranks: None,
-        min: 1,
-        max: 1 << MAX_LOG,
+        lengths: doubling(1, 1 << MAX_LOG),
+        has_zero: true,
+        has_warm_up: true,
         n_operations: OPERATIONS,
         mem_bytes: None,
-        notes: Vec::new(),
-        ours: Vec::new(),
+        notes,
     };
-    for word in read(program, words, FLAGS)? {
+    let mut ours = Vec::new();
+    for word in words {
         match word {
             Word::Option(name, value) => asked.option(name, &value)?,
-            Word::Ours(word) => asked.ours.push(word),
-            Word::Plain(word) => asked.benchmarks.push(benchmark(&word)?),
+            Word::Ours(word) => ours.push(word),
+            Word::Plain(word) => asked.include(&word)?,
         }
     }
-    if asked.benchmarks.is_empty() {
-        asked.benchmarks = BENCHMARKS.to_vec();
-    }
-    asked.translate(around)
+    asked.complete();
+    asked.translate(ours, around)
 }
 
-fn benchmark(word: &str) -> Result<(&'static str, Kind), Stop> {
-    let known = BENCHMARKS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
-    let similar = SIMILAR.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
-    if let Some((name, difference)) = similar {
-        return Err(Stop::Wrong(format!("{PROGRAM}: {name} is not here ({difference})")));
-    }
-    known.copied().ok_or_else(|| {
-        let names: Vec<&str> = BENCHMARKS.iter().map(|(name, _)| *name).collect();
-        let (last, others) = names.split_last().expect("some benchmarks are here");
-        Stop::Wrong(format!(
-            "{PROGRAM}: {word} is not here, but {} and {last} are (comet-run list shows all \
-             kernels)",
-            others.join(", ")
-        ))
-    })
+/// The benchmark `word`, which a kernel stands for.
+fn benchmark(word: &str) -> Result<&'static Benchmark<Kind>, Stop> {
+    let found = SUITE.find(word).filter(|benchmark| benchmark.kernel().is_some());
+    found.ok_or_else(|| not_here(&SUITE, &format!("{PROGRAM}: "), word))
 }
 
 fn wrong(option: &str, value: &str, expected: &str) -> Stop {
     Stop::Wrong(format!("{PROGRAM}: '{value}' for {option}: {expected}"))
 }
 
+/// The meaning of a switch of IMB.
+fn is_on(option: &str, value: &str) -> Result<bool, Stop> {
+    match value {
+        _ if ON.contains(&value) => Ok(true),
+        _ if OFF.contains(&value) => Ok(false),
+        _ => Err(wrong(option, value, "it is a switch (write on or off)")),
+    }
+}
+
+/// A length of IMB in bytes: a number, with a k or M behind it.
+fn length(word: &str) -> Option<u64> {
+    let word = word.replace(' ', "").to_uppercase();
+    let binary = word.strip_suffix(['K', 'M']).map(|_| format!("{word}i"));
+    parse_count(&binary.unwrap_or(word)).ok()
+}
+
 impl Asked {
     /// Takes in one option.
-    fn option(&mut self, name: &str, value: &str) -> Result<(), Stop> {
+    fn option(&mut self, name: &'static str, value: &str) -> Result<(), Stop> {
         match name {
             "-npmin" => self.n_ranks = Some(count(PROGRAM, name, value)?),
             "-msglog" => {
                 let (min, max) = value.split_once(':').unwrap_or(("0", value));
-                let log = |text: &str| text.parse().ok().filter(|log: &u32| *log < 40);
+                let log = |text: &str| text.parse().ok().filter(|log: &u32| *log < 31);
                 let logs = log(min).zip(log(max)).filter(|(min, max)| min <= max);
                 let (min, max) = logs.ok_or_else(|| {
-                    wrong(name, value, "powers of two are [MIN:]MAX below 40 (write 0:22)")
+                    wrong(name, value, "powers of two are [MIN:]MAX below 31 (write 0:22)")
                 })?;
-                (self.min, self.max) = (1 << min, 1 << max);
+                self.lengths = doubling(1 << min, 1 << max);
             }
+            "-msglen" => {
+                let text = std::fs::read_to_string(value)
+                    .map_err(|error| wrong(name, value, &format!("{error} (does it exist?)")))?;
+                self.list(name, value, text.lines().filter(|line| !line.starts_with('#')))?;
+            }
+            "-msgsize" => self.list(name, value, value.split(','))?,
+            "-zero_size" => self.has_zero = is_on(name, value)?,
+            "-warm_up" => self.has_warm_up = is_on(name, value)?,
             "-iter" => {
                 let n = value.split(',').next().unwrap_or(value);
                 self.n_operations = count(PROGRAM, name, n)?;
                 if n != value {
-                    self.note(name, value, "volume and other counts are those of IMB 3.2");
+                    let note =
+                        format!("{name} {value}: a loop moves at most 40 MiB, as by default");
+                    self.notes.push(note);
                 }
             }
             "-mem" => {
@@ -146,35 +127,86 @@ impl Asked {
                 let gb = gb.ok_or_else(|| wrong(name, value, "it is a number of GB (write 1)"))?;
                 self.mem_bytes = Some(format!("{:.0}", gb * GB));
             }
-            _ if value.parse() == Ok(SECONDS) => (),
-            _ => self.note(name, value, "one length takes at most 10 s, as IMB has it by default"),
+            "-exclude" => {
+                for word in value.split(',') {
+                    self.excluded.push(benchmark(word)?.name);
+                }
+            }
+            "-list" => {
+                let names = SUITE.here().map(|benchmark| format!("{}\n", benchmark.name));
+                return Err(Stop::Help(names.collect()));
+            }
+            _ => self.include(value)?,
         }
         Ok(())
     }
 
-    fn note(&mut self, name: &str, value: &str, why: &str) {
-        self.notes.push(format!("{name} {value} is not taken over: {why}"));
+    /// Adds the benchmarks `words`, which have commas between them, each once.
+    fn include(&mut self, words: &str) -> Result<(), Stop> {
+        for word in words.split(',') {
+            let benchmark = benchmark(word)?;
+            if self.benchmarks.iter().all(|other| other.name != benchmark.name) {
+                self.benchmarks.push(benchmark);
+            }
+        }
+        Ok(())
     }
 
-    fn has(&self, kinds: &[Kind]) -> bool {
-        self.benchmarks.iter().any(|(_, kind)| kinds.contains(kind))
+    /// Takes the lengths `words` in the value of `option`.
+    fn list<'a>(
+        &mut self,
+        option: &str,
+        value: &str,
+        words: impl Iterator<Item = &'a str>,
+    ) -> Result<(), Stop> {
+        let words = words.map(str::trim).filter(|word| !word.is_empty());
+        let lengths: Option<Vec<String>> =
+            words.map(|word| length(word).map(|length| length.to_string())).collect();
+        let lengths = lengths.filter(|lengths| !lengths.is_empty());
+        let expected = "lengths are numbers of bytes, with k or M behind (write 8 or 64k)";
+        self.lengths = lengths.ok_or_else(|| wrong(option, value, expected))?.join(",");
+        self.has_zero = false;
+        Ok(())
     }
 
-    fn translate(mut self, around: &Surroundings) -> Result<Translation, Stop> {
-        let names: Vec<String> =
-            self.benchmarks.iter().map(|(name, _)| format!("IMB:{name}")).collect();
-        let mut words = Words::new(names, std::mem::take(&mut self.ours));
+    /// Takes all benchmarks if none is named, with a note on those without a kernel.
+    fn complete(&mut self) {
+        if self.benchmarks.is_empty() {
+            self.benchmarks = SUITE.here().collect();
+            let missing: Vec<&str> = SUITE
+                .benchmarks
+                .iter()
+                .filter(|benchmark| benchmark.kernel().is_none() && benchmark.kind.is_default)
+                .map(|benchmark| benchmark.name)
+                .collect();
+            let note = format!("benchmarks without a kernel are left out: {}", missing.join(" "));
+            self.notes.push(note);
+        }
+        self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
+    }
+
+    fn has(&self, columns: Columns) -> bool {
+        self.benchmarks.iter().any(|benchmark| benchmark.kind.columns == columns)
+    }
+
+    fn translate(mut self, ours: Vec<String>, around: &Surroundings) -> Result<Translation, Stop> {
+        let names = self.benchmarks.iter().map(|benchmark| format!("IMB:{}", benchmark.name));
+        let mut words = Words::new(names.collect(), ours);
         words.add("--rules", "imb");
         words.add("--format", "imb");
-        if self.has(&[Kind::Pair]) {
+        if self.has(Columns::SingleTransfer) {
             words.add("--hops", 1);
         }
-        if self.has(&[Kind::Pair, Kind::Messages]) {
-            words.add("--sizes", format!("0,{}", doubling(self.min, self.max)));
+        if self.has(Columns::SingleTransfer) || self.has(Columns::Collective) {
+            let zero = if self.has_zero { "0," } else { "" };
+            words.add("--sizes", format!("{zero}{}", self.lengths));
         }
         self.add_ranks(&mut words, around)?;
         if self.n_operations != OPERATIONS {
             words.add("--repetitions", self.n_operations);
+        }
+        if !self.has_warm_up {
+            words.add("--warm-up", 0);
         }
         if let Some(mem_bytes) = self.mem_bytes.take() {
             words.add("--mem", mem_bytes);
@@ -185,7 +217,7 @@ impl Asked {
     /// Decides the number of ranks. IMB runs on NPMIN ranks, twice as many, and so on up to all;
     /// all are the only number here.
     fn add_ranks(&mut self, words: &mut Words, around: &Surroundings) -> Result<(), Stop> {
-        let is_of_two = !self.has(&[Kind::Messages, Kind::Barrier]);
+        let is_of_two = !self.has(Columns::Collective) && !self.has(Columns::Synchronisation);
         let all = around.n_ranks.or_else(|| words.value("--ranks")?.parse().ok());
         if let (Some(min), Some(all)) = (self.n_ranks, all)
             && min < all

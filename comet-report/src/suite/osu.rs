@@ -1,0 +1,121 @@
+//! The OSU micro-benchmarks 7.4, those over MPI.
+
+use comet_core::definition::Definition;
+
+use super::Counterpart::{Missing, Same, Similar};
+use super::Effect::{Noted, Obeyed, Only};
+use super::FlagValue::{Attached, Needed, No};
+use super::{Benchmark, Counterpart, Effect, Flag, FlagValue, REFUSED, Suite};
+
+/// What a program of OSU prints.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Its title, without what all titles have.
+    pub title: &'static str,
+    /// Its numbers.
+    pub numbers: Numbers,
+}
+
+/// The numbers of a program beside the length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Half of a round trip between two ranks.
+    Latency,
+    /// The time of one call, the mean over all ranks.
+    Collective,
+    /// The same of a barrier, which has no length.
+    Barrier,
+    /// A rate.
+    Bandwidth,
+    /// A rate, and messages per second.
+    MessageRate,
+}
+
+impl Numbers {
+    /// The letter of such programs in the table of options.
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Self::Latency => 'l',
+            Self::Collective => 'c',
+            Self::Barrier => 'b',
+            Self::Bandwidth | Self::MessageRate => 'w',
+        }
+    }
+
+    /// Whether the program runs between two ranks.
+    #[must_use]
+    pub fn is_of_two(self) -> bool {
+        matches!(self, Self::Latency | Self::Bandwidth)
+    }
+}
+
+/// The suite.
+pub const SUITE: Suite<Kind> = Suite { id: "osu", name: "OSU", benchmarks: PROGRAMS, flags: FLAGS };
+
+const fn row(
+    name: &'static str,
+    title: &'static str,
+    numbers: Numbers,
+    counterpart: Counterpart,
+) -> Benchmark<Kind> {
+    Benchmark { name, kind: Kind { title, numbers }, counterpart }
+}
+
+use Numbers::{Bandwidth, Barrier, Collective, Latency, MessageRate};
+
+#[rustfmt::skip] // One program a line.
+const PROGRAMS: &[Benchmark<Kind>] = &[
+    row("osu_latency", "Latency Test", Latency, Same("comet/echo", Definition::HalfRoundTrip)),
+    row("osu_multi_lat", "Multi Latency Test", Latency, Missing),
+    row("osu_bw", "Bandwidth Test", Bandwidth, Same("osu/bw", Definition::TestNode)),
+    row("osu_bibw", "Bi-Directional Bandwidth Test", Bandwidth, Missing),
+    row("osu_mbw_mr", "Multiple Bandwidth / Message Rate Test", MessageRate, Missing),
+    row("osu_allgather", "Allgather Latency Test", Collective, Missing),
+    row("osu_allgatherv", "Allgatherv Latency Test", Collective, Missing),
+    row("osu_allreduce", "Allreduce Latency Test", Collective,
+        Similar("comet-run reduction sums doubles in place, not chars into another buffer")),
+    row("osu_alltoall", "All-to-All Personalized Exchange Latency Test", Collective, Missing),
+    row("osu_bcast", "Broadcast Latency Test", Collective,
+        Same("comet/broadcast", Definition::CallMean)),
+    row("osu_barrier", "Barrier Latency Test", Barrier,
+        Same("comet/barrier", Definition::CallMean)),
+    row("osu_gather", "Gather Latency Test", Collective, Missing),
+    row("osu_reduce", "Reduce Latency Test", Collective, Missing),
+    row("osu_reduce_scatter", "Reduce_scatter Latency Test", Collective, Missing),
+    row("osu_scatter", "Scatter Latency Test", Collective, Missing),
+];
+
+/// An option of the kinds of `programs`.
+const fn of(
+    programs: &'static str,
+    names: &'static [&'static str],
+    value: FlagValue,
+    effect: Effect,
+    meaning: &'static str,
+) -> Flag {
+    Flag { names, programs, value, effect, meaning }
+}
+
+#[rustfmt::skip] // One option a line, as far as it goes.
+const FLAGS: &[Flag] = &[
+    of("", &["-m", "--message-size"], Needed("[MIN:][MAX]"), Obeyed, "lengths in bytes, doubling"),
+    of("", &["-i", "--iterations"], Needed("N"), Obeyed, "timed operations"),
+    of("", &["-x", "--warmup"], Needed("N"), Obeyed, "operations before the timed ones"),
+    of("lwc", &["-c", "--validation"], Attached(""), Obeyed, "a column with the outcome of the check, which is always made"),
+    of("cb", &["-f", "--full"], No, Obeyed, "columns with the least and the largest time, and the operations"),
+    of("", &["-z", "--tail-lat"], Attached("[LIST]"), Obeyed, "columns with percentiles, 50, 90 and 99 or as in -z50,95"),
+    of("cb", &["-M", "--mem-limit"], Needed("BYTES"), Obeyed, "most memory of a rank"),
+    of("w", &["-W", "--window-size"], Needed("N"), Only(&["64"]), "windows have 64 messages"),
+    of("lw", &["-b", "--buffer-num"], Needed("HOW"), Only(&["single"]), "all messages of a length have one buffer"),
+    of("lwc", &["-T", "--type"], Needed("TYPE"), Only(&["mpi_char", "MPI_CHAR"]), "messages are MPI_CHAR"),
+    of("", &["-u", "--validation-warmup"], Needed("N"), Noted(&[]), "data is checked before and after the timed operations"),
+    of("", &["-d", "--accelerator"], Needed("DEVICE"), Noted(&[]), "buffers are in host memory"),
+    of("cb", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
+    of("w", &["-t", "--num-test-calls"], Needed("N"), Noted(&[]), "nothing calls MPI_Test"),
+    of("", &["-G", "--graph"], Needed("WHERE"), REFUSED, "comet-run plot draws a result file, which --out names"),
+    of("lwc", &["-D", "--ddt"], Needed("TYPE"), REFUSED, "messages are contiguous"),
+    of("", &["-P", "--papi"], Needed("EVENTS"), REFUSED, "perf stat counts events of a whole run"),
+    of("", &["-I", "--session"], No, REFUSED, "MPI_Init starts MPI"),
+    of("", &["-v", "--version"], No, REFUSED, "comet-run --version is the version of this program"),
+];
