@@ -11,7 +11,7 @@ use comet_core::event::{
     Quote, RankSamples, RunEnd, RunStart, SeriesResult,
 };
 use comet_core::kernel::{
-    Axis, AxisUse, Case, Class, Derived, HOPS, KernelInfo, LENGTH_BYTES, Series,
+    Axis, AxisUse, Case, Class, Derived, HOPS, KernelInfo, LENGTH_BYTES, Series, World,
 };
 use comet_core::sample::Sample;
 use comet_core::topology::Topology;
@@ -365,7 +365,13 @@ fn cores_moved() -> CoresMoved {
 /// A measurement with ten operations per sample, from the elapsed times of series and rank.
 fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, derived: Vec<Derived>) -> Measurement {
     let pace = Pace::new(10, 3, 2);
-    let results = case.info.series.iter().zip(&elapsed_ns);
+    let topology = topology();
+    let world = World::of(&topology);
+    let result = |(series, ranks): (&'static Series, &Vec<&[u64]>)| SeriesResult {
+        bytes_per_op: (series.bytes_per_op)(&case, &world),
+        ..series_result(series, ranks, pace)
+    };
+    let series = case.info.series.iter().zip(&elapsed_ns).map(result).collect();
     Measurement {
         case,
         is_refined: false,
@@ -376,7 +382,7 @@ fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, derived: Vec<Derived>) 
         usage: None,
         n_disturbed: 0,
         line_times: Some(LineTimes { readings_ns: vec![112.0, 110.5] }),
-        series: results.map(|(series, ranks)| series_result(series, ranks, pace)).collect(),
+        series,
         derived,
         since_start_ns: 1_500_000_000,
     }

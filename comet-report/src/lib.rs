@@ -46,6 +46,7 @@ pub mod schema;
 pub mod sink;
 pub mod suite;
 pub mod topology_file;
+mod units;
 mod words;
 mod xml;
 

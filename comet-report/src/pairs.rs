@@ -4,7 +4,7 @@ use comet_core::rounds;
 
 use crate::plot::Quantity;
 use crate::record::{Point, PointStatus};
-use crate::words::bytes;
+use crate::units::bytes;
 
 /// A round trip is two messages.
 const WAYS: f64 = 2.0;

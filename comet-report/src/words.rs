@@ -1,30 +1,9 @@
-//! Words for values, in figures, pages and tables: with units, as short as they can be.
+//! Words of figures, pages and tables: names of parameters with their values, counts and lists.
 
 use std::fmt::Display;
 
 use crate::record::Param;
-
-/// Lengths in bytes of the binary units, the largest first.
-const SIZES: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-
-/// A length in bytes; in a larger unit where that takes no digits away.
-pub(crate) fn bytes(length: u64) -> String {
-    let fits = |(size, _): &&(u64, &str)| length > 0 && length.is_multiple_of(*size);
-    match SIZES.iter().find(fits) {
-        Some((size, unit)) => format!("{} {unit}", length / size),
-        None => format!("{length} B"),
-    }
-}
-
-/// `value` with three digits that count.
-pub(crate) fn digits(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 100.0 || size == 0.0 => 0,
-        size if size >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$}")
-}
+use crate::units::bytes;
 
 /// A number of things: `1 rank`, `2 ranks`.
 pub(crate) fn count<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
@@ -65,17 +44,6 @@ pub(crate) fn list(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lengths_keep_all_of_their_digits() {
-        let check = |length, expected| assert_eq!(bytes(length), expected);
-        check(0, "0 B");
-        check(1000, "1000 B");
-        check(2048, "2 KiB");
-        check(4096, "4 KiB");
-        check(4097, "4097 B");
-        check(4 << 20, "4 MiB");
-    }
 
     #[test]
     fn parameters_are_told_in_words() {

@@ -7,6 +7,7 @@ if (strlen(out) > 4 && out[strlen(out)-3:] eq '.png') \
 else \
     set terminal svg noenhanced size 720,560 font 'Arial,12'
 set output out
+set encoding utf8
 set title 'Time of a message against its length'
 set grid lt 1 lc rgb '#dddddd'
 set tics nomirror
@@ -97,7 +98,7 @@ set xlabel ''
 set logscale y 10
 set yrange [292.373:187975]
 set ytics ('1' 1000, '10' 10000, '100' 100000)
-set ylabel 'one-way time (us)'
+set ylabel 'one-way time (µs)'
 set arrow from 3417, graph 0 to 3417, graph 1 nohead dt 2 lc rgb '#0072b2'
 set label 'n_half 3.4 kB' at 3417, graph 0.96 left offset 0.5,0 tc rgb '#0072b2'
 set arrow from graph 0, first 410 to graph 1, first 410 nohead dt 2 lc rgb '#0072b2'

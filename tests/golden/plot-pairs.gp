@@ -7,6 +7,7 @@ if (strlen(out) > 4 && out[strlen(out)-3:] eq '.png') \
 else \
     set terminal svg noenhanced size 720,560 font 'Arial,12'
 set output out
+set encoding utf8
 set title 'Time of 8 bytes between each two ranks'
 $pairs << EOD
 NaN 284.2352219040622 242.7356835982064 266.7809295707848 2041.9056716120394 2072.22481155899 2137.8485088998423 1962.9003107857532

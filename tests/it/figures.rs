@@ -126,7 +126,7 @@ fn by_law(model: &Model, fit: &Fit, x: f64, last: &Point, is_rate: bool) -> Opti
 fn is_of_table(series: &Series, models: &[&Model], is_rate: bool) -> bool {
     let fits = || models.iter().flat_map(|model| model.fits.iter().map(move |fit| (model, fit)));
     if let Some(label) = series.name.strip_prefix("n/t0, t0 ") {
-        let t0: f64 = label.strip_suffix(" us").unwrap().parse().unwrap();
+        let t0: f64 = label.strip_suffix(" µs").unwrap().parse().unwrap();
         return fits().any(|(_, fit)| value(fit, "t0").is_some_and(|of| is_near(t0, of, 5e-4)));
     }
     fits().any(|(model, fit)| {
@@ -189,7 +189,7 @@ fn the_known_machine_has_its_own_parameters_in_the_figure() {
     let Body::Chart(chart) = &figure.body else { panic!("{} is no chart", figure.id) };
     let labels: Vec<&str> = chart.marks.iter().map(|mark| &*mark.label).collect();
     assert_eq!(labels, ["r_inf 2.439 MB/s", "n_half 380.5 B"]);
-    assert!(chart.series.iter().any(|series| series.name == "n/t0, t0 79 us"));
+    assert!(chart.series.iter().any(|series| series.name == "n/t0, t0 79 µs"));
 }
 
 #[test]

@@ -6,15 +6,12 @@ use super::curve::{Curve, curves};
 use super::law;
 use super::sources::{Kernel, Sources};
 use super::time::{is_plain, shown};
-use crate::format::number as digits;
 use crate::models::rates::asymptotic;
 use crate::models::sweep::number;
 use crate::models::{quoted, value};
 use crate::plot::{Axis, Chart, Figure, Mark, Point, Quantity, Scale, Series};
 use crate::record::{Fit, Model, Point as Record};
-
-/// Digits of a parameter, as in the tables.
-const DIGITS: usize = 4;
+use crate::units::{DIGITS, significant};
 
 /// A figure for each kernel whose operations move bytes.
 pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
@@ -67,9 +64,9 @@ fn add_asymptotes(chart: &mut Chart, curve: &Curve<'_>, model: &Model, x: &str) 
 fn long_messages(fit: &Fit, sizes_per_unit: f64, colour: usize) -> Vec<Mark> {
     let of = |name| value(&fit.parameters, name);
     let rate = of("r_inf")
-        .map(|rate| level(format!("r_inf {} MB/s", digits(rate, DIGITS)), 1e6 * rate, colour));
+        .map(|rate| level(format!("r_inf {} MB/s", significant(rate, DIGITS)), 1e6 * rate, colour));
     let half = of("n_half").map(|size| {
-        place(format!("n_half {} B", digits(size, DIGITS)), size / sizes_per_unit, colour)
+        place(format!("n_half {} B", significant(size, DIGITS)), size / sizes_per_unit, colour)
     });
     rate.into_iter().chain(half).collect()
 }
@@ -83,6 +80,6 @@ fn short_messages(model: &Model, sizes_per_unit: f64, curve: &Curve<'_>) -> Opti
     let at = |x: f64| Point { x, y: 1e6 * x * sizes_per_unit / t0_us, ..Point::default() };
     let extent = [from, best * t0_us / sizes_per_unit];
     let points = (extent[0] < extent[1]).then(|| law::steps(extent).into_iter().map(at))?;
-    let name = format!("n/t0, t0 {} us", digits(t0_us, DIGITS));
+    let name = format!("n/t0, t0 {} µs", significant(t0_us, DIGITS));
     Some(Series { name, ..law::fit(curve, points.collect()) })
 }

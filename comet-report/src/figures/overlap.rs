@@ -7,7 +7,7 @@ use super::sources::{Kernel, Sources};
 use crate::models::sweep::number;
 use crate::plot::{Axis, Figure, Quantity, Scale, Series};
 use crate::record::Point;
-use crate::words;
+use crate::units::bytes;
 
 const KERNEL: &str = "comet/overlap";
 const LENGTH: &str = "length_bytes";
@@ -94,7 +94,7 @@ fn of_length(kernel: &Kernel<'_>, length: u64) -> Figure {
         curves(&kernel, WORK).iter().map(|curve| series(curve, WORK, chart::time)).collect();
     let y_axis = chart::times("time of an operation", Scale::Log10);
     let chart = chart::chart(axis(WORK, Scale::Log2), y_axis, drawn);
-    let messages = words::bytes(length);
+    let messages = bytes(length);
     let what = format!(
         "Times of an exchange of {messages}, of a DAXPY, and of both, one after the other \
          (synchronous) and overlapped (asynchronous), against vector length"

@@ -13,6 +13,7 @@ use crate::models::sweep::number;
 use crate::models::value;
 use crate::plot::{Chart, Figure, Point, Scale};
 use crate::record::Fit;
+use crate::units::significant;
 use crate::words;
 
 const RANKS: &str = "procs";
@@ -66,7 +67,7 @@ fn add_growth(chart: &mut Chart, curve: &Curve<'_>) {
     let mut drawn = law::fit(curve, law::steps([fit.from, fit.to]).into_iter().map(at).collect());
     let weight = value(&fit.parameters, "weight");
     let weight =
-        weight.map_or(String::new(), |weight| format!(", weight {}", words::digits(weight)));
+        weight.map_or(String::new(), |weight| format!(", weight {}", significant(weight, 3)));
     drawn.name = format!("{}: {}{weight}", curve.name, fit.name);
     chart.series.push(drawn);
     chart.residuals.extend(law::residuals(curve, &curve.points, RANKS, |x| 1e3 * law_us(x)));

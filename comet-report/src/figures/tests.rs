@@ -79,7 +79,7 @@ fn a_bandwidth_has_the_rate_of_endless_messages_and_the_length_of_half_of_it() {
 fn a_bandwidth_has_the_line_of_short_messages_by_the_startup_time() {
     let figures = figures(&[run("a.jsonl", thesis())]);
     let series = &chart(&figures, "comet-echo-bandwidth").series;
-    let line = series.iter().find(|series| series.name == "n/t0, t0 79 us").unwrap();
+    let line = series.iter().find(|series| series.name == "n/t0, t0 79 µs").unwrap();
     assert!(line.points.iter().all(|point| (point.y / (1e6 * point.x / 79.0) - 1.0).abs() < 1e-6));
     let last = line.points[line.points.len() - 1].y;
     assert!((last / 2.384e6 - 1.0).abs() < 1e-3, "the line ends at the best rate, not at {last}");

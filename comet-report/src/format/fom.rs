@@ -15,10 +15,10 @@
 
 use std::io::{self, Write};
 
-use super::models::number;
 use super::{Format, cases};
 use crate::record::{End, EndStatus, Model, Param, Parameter, Point, PointCounts, Record};
 use crate::sink::RecordSink;
+use crate::units::significant;
 
 /// The message lengths, in bytes, that have lines if they were measured.
 const LENGTHS_BYTES: [u64; 4] = [8, 4 << 10, 64 << 10, 4 << 20];
@@ -140,7 +140,7 @@ fn write_line(
     value: f64,
     unit_and_better: &str,
 ) -> io::Result<()> {
-    let value = number(value, DIGITS);
+    let value = significant(value, DIGITS);
     writeln!(out, "comet.fom {case} {metric} {value} {unit_and_better}")
 }
 

@@ -23,11 +23,10 @@ pub use jsonl::Jsonl;
 pub(crate) use jsonl::write_line;
 pub use junit::Junit;
 pub use models::ModelTable;
-pub(crate) use models::number;
 pub use openmetrics::OpenMetrics;
 pub use osu::{COLUMNS_LABEL, Osu, is_percentile};
 pub use table::Table;
-pub(crate) use table::{digits, is_unsteady, misses_target};
+pub(crate) use table::{is_unsteady, misses_target};
 
 use std::io::{self, Write};
 

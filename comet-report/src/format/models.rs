@@ -16,17 +16,10 @@ use std::io::{self, Write};
 use super::Format;
 use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Record, Verdict};
 use crate::sink::RecordSink;
+use crate::units::{DIGITS, SIZE_DIGITS, significant};
 
-/// Digits of a size, enough for whole bytes.
-const SIZE_DIGITS: usize = 10;
-/// Digits of a parameter, and of the ends of its interval.
-const DIGITS: usize = 4;
 /// A number that there is not.
 const NONE: &str = "-";
-/// Most digits behind the point.
-const MAX_DECIMALS: i64 = 12;
-/// Exponents of numbers that are written out; beyond them are ends of intervals that say nothing.
-const PLAIN_EXPONENTS: std::ops::RangeInclusive<i64> = -9..=14;
 
 /// A table of all models; other records are passed over.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +64,7 @@ pub(super) fn summary(model: &Model) -> String {
     let Some(fit) = model.fits.first() else { return "none".into() };
     let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
     let worst = 100.0 * fit.quality.max_relative_residual;
-    let at = number(fit.quality.max_at, SIZE_DIGITS) + " " + &unit(model);
+    let at = significant(fit.quality.max_at, SIZE_DIGITS) + " " + &unit(model);
     let (at, verdict) = (at.trim_end(), fit.quality.verdict.name());
     let breaks = breakpoints(model).map_or(String::new(), |text| format!("; {text}"));
     let parameters = parameters.join(", ");
@@ -86,7 +79,7 @@ pub(super) fn segments(model: &Model) -> Vec<String> {
     let is_segmented = model.fits.first().map(|fit| fit.quality.verdict) == Some(Verdict::Segment);
     let segments = model.fits.iter().filter(|fit| is_segmented && fit.name == "segment");
     let line = |fit: &Fit| {
-        let [from, to] = [fit.from, fit.to].map(|size| number(size, SIZE_DIGITS));
+        let [from, to] = [fit.from, fit.to].map(|size| significant(size, SIZE_DIGITS));
         let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
         let verdict = fit.quality.verdict.name();
         format!("  {from} to {to} {}: {}; {verdict}", unit(model), parameters.join(", "))
@@ -155,8 +148,8 @@ fn row(fit: &Fit, columns: &[&Parameter]) -> Vec<String> {
     let percent = |share: f64| format!("{:.2}", 100.0 * share);
     let mut cells = vec![
         fit.name.clone(),
-        number(fit.from, SIZE_DIGITS),
-        number(fit.to, SIZE_DIGITS),
+        significant(fit.from, SIZE_DIGITS),
+        significant(fit.to, SIZE_DIGITS),
         quality.n_points.to_string(),
     ];
     cells.extend(columns.iter().map(|column| {
@@ -204,7 +197,7 @@ fn notes(model: &Model) -> Vec<String> {
 fn breakpoints(model: &Model) -> Option<String> {
     let unit = &unit(model);
     let text = |breakpoint: &Breakpoint| {
-        let at = number(breakpoint.at, SIZE_DIGITS);
+        let at = significant(breakpoint.at, SIZE_DIGITS);
         let how = match breakpoint.how {
             BreakpointSource::Given => ", given".into(),
             BreakpointSource::Searched => interval(breakpoint.low, breakpoint.high, SIZE_DIGITS),
@@ -219,55 +212,22 @@ fn breakpoints(model: &Model) -> Option<String> {
 /// A parameter in a sentence.
 fn plain(parameter: &Parameter) -> String {
     let Parameter { name, unit, value, .. } = parameter;
-    let value = value.map_or("-".into(), |value| number(value, DIGITS));
-    format!("{name} {value} {unit}").trim_end().to_owned()
+    let value = value.map_or(NONE.into(), |value| significant(value, DIGITS));
+    format!("{name} {value} {}", unit).trim_end().to_owned()
 }
 
 /// A parameter in a cell.
 fn with_interval(parameter: &Parameter) -> String {
     let Parameter { value, low, high, .. } = *parameter;
     let Some(value) = value else { return NONE.into() };
-    number(value, DIGITS) + &interval(low, high, DIGITS)
+    significant(value, DIGITS) + &interval(low, high, DIGITS)
 }
 
 fn interval(low: Option<f64>, high: Option<f64>, n_digits: usize) -> String {
     if low.is_none() && high.is_none() {
         return String::new();
     }
-    let [low, high] = [low, high].map(|end| end.map_or("-".into(), |end| number(end, n_digits)));
+    let [low, high] =
+        [low, high].map(|end| end.map_or("-".into(), |end| significant(end, n_digits)));
     format!(" [{low}, {high}]")
-}
-
-/// `value` with at least so many digits, but without zeros behind the point that say nothing.
-pub(crate) fn number(value: f64, n_digits: usize) -> String {
-    let exponent =
-        format!("{value:e}").rsplit('e').next().and_then(|text| text.parse::<i64>().ok());
-    if exponent.is_some_and(|exponent| !PLAIN_EXPONENTS.contains(&exponent)) {
-        return format!("{value:.2e}");
-    }
-    let n_digits = i64::try_from(n_digits).unwrap_or(i64::MAX);
-    let n_decimals = (n_digits - 1 - exponent.unwrap_or(0)).clamp(0, MAX_DECIMALS);
-    let text = format!("{value:.0$}", usize::try_from(n_decimals).unwrap_or(0));
-    if !text.contains('.') {
-        return text;
-    }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_as_many_digits_as_they_need() {
-        let check = |value, n_digits, expected: &str| assert_eq!(number(value, n_digits), expected);
-        check(79.0, 4, "79");
-        check(1.587_301, 4, "1.587");
-        check(0.000_123_456, 4, "0.0001235");
-        check(4_194_304.0, 10, "4194304");
-        check(4_194_304.7, 3, "4194305");
-        check(0.0, 4, "0");
-        check(3.811e71, 4, "3.81e71");
-        check(-2e-30, 4, "-2.00e-30");
-    }
 }

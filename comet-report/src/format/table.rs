@@ -22,6 +22,7 @@ use crate::record::{
     Record, Run, Summary, Value,
 };
 use crate::sink::RecordSink;
+use crate::units::{fixed, fixed_us};
 
 /// Parameters that are equal for all points of a run, and so no columns.
 const COMMON_PARAMS: &[&str] = &["procs", "mesh_rows", "mesh_cols"];
@@ -335,13 +336,13 @@ impl<W: Write> TableWriter<W> {
         let [n, inner] = [reps.map(|reps| reps.n.to_string()), reps.map(|r| r.inner.to_string())]
             .map(|count| count.unwrap_or_else(|| "-".into()));
         line += &format!(" {n:>COUNT_WIDTH$} {inner:>COUNT_WIDTH$}");
-        let quoted_us = point.quoted_ns.map(|ns| digits(ns / 1e3));
+        let quoted_us = point.quoted_ns.map(fixed_us);
         line += &format!(" {:>TIME_WIDTH$}", quoted_us.as_deref().unwrap_or("-"));
         line += &format!(" {:>SPREAD_WIDTH$}", spread(point, time));
         for (_, time_ns) in times(layout.quote) {
-            line += &format!(" {:>TIME_WIDTH$}", digits(time_ns(time) / 1e3));
+            line += &format!(" {:>TIME_WIDTH$}", fixed_us(time_ns(time)));
         }
-        let rate = point.rate.as_ref().map(|rate| digits(rate.bytes_per_s / 1e6));
+        let rate = point.rate.as_ref().map(|rate| fixed(rate.bytes_per_s / 1e6));
         line += &format!(" {:>TIME_WIDTH$}", rate.as_deref().unwrap_or("-"));
         writeln!(self.out, " {line}")
     }
@@ -463,30 +464,9 @@ fn figure_digits(value: f64) -> String {
     if value.abs() < 1e5 { format!("{value:.4}") } else { format!("{value:.4e}") }
 }
 
-/// `value` with five digits, as far as they are behind the point.
-pub(crate) fn digits(value: f64) -> String {
-    let n_decimals = match value {
-        _ if value < 10.0 => 4,
-        _ if value < 100.0 => 3,
-        _ if value < 1000.0 => 2,
-        _ => 1,
-    };
-    format!("{value:.n_decimals$}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_five_digits() {
-        let check = |value, expected| assert_eq!(digits(value), expected);
-        check(0.05123, "0.0512");
-        check(9.87654, "9.8765");
-        check(51.17444, "51.174");
-        check(517.444, "517.44");
-        check(18_230.44, "18230.4");
-    }
 
     #[test]
     fn the_time_to_quote_is_the_first() {

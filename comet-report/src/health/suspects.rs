@@ -11,7 +11,7 @@ use std::fmt;
 use super::links::{OfLength, Pair};
 use super::places::Places;
 use super::work::Work;
-use crate::words::bytes;
+use crate::units::bytes;
 
 /// Something that stands out, and by what.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use comet_core::rounds;
 use comet_stats::Summary;
 
 use super::{Barrier, Health, OfClass, OfLength, Suspect, Work};
-use crate::format::digits;
-use crate::words::{bytes, count};
+use crate::units::{bytes, fixed};
+use crate::words::count;
 
 /// Messages of at least this length tell a bandwidth, shorter ones a latency.
 const LONG_BYTES: u64 = 64 * 1024;
@@ -114,7 +114,7 @@ fn row(
     unit: &str,
     note: &str,
 ) -> fmt::Result {
-    let [min, median, max] = values.map(digits);
+    let [min, median, max] = values.map(fixed);
     let line = format!(
         "{quantity:<13} {of:<9} {among:<12} {min:>10} {median:>10} {max:>10}  {unit:<10}  {note}"
     );

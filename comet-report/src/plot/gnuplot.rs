@@ -7,7 +7,8 @@ use super::grid::Grid;
 use super::heat_map::STOPS;
 use super::panel::Side;
 use super::style::{N_RUNS, colour};
-use super::text::{number, one_line, significant, slug};
+use super::text::{number, one_line, slug};
+use crate::units::significant;
 
 /// How far left of the other values 0 is drawn on a logarithmic axis, in shares of its length.
 const ZERO_SHARE: f64 = 0.06;
@@ -45,6 +46,7 @@ fn around(figure: &Figure, data: &str) -> String {
          else \\\n    \
          set terminal svg noenhanced size 720,{height} font 'Arial,12'\n\
          set output out\n\
+         set encoding utf8\n\
          set title {quoted}\n",
         title = one_line(&figure.title).trim_end_matches('\\'),
         png_height = 2 * height,

@@ -7,8 +7,9 @@ use super::grid::{Grid, MOST_ROWS, first_word};
 use super::panel::Area;
 use super::scale::Ruler;
 use super::svg::{Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, short_text};
-use super::text::{cut, decimals, px, significant, width_px};
+use super::text::{cut, decimals, px, width_px};
 use super::tick::{ticks, unit};
+use crate::units::significant;
 use crate::xml::escape;
 
 /// Up to this many rows, values are written into their cells.

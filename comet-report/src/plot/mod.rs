@@ -31,7 +31,6 @@ mod svg;
 mod terminal;
 mod text;
 mod tick;
-mod unit;
 
 #[cfg(test)]
 mod example;

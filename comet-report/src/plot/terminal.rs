@@ -66,8 +66,12 @@ impl Letters {
 
     /// `text` in these letters, without those that a terminal would obey.
     fn write(self, text: &str) -> String {
-        let is_known = |c: char| !c.is_control() && (self == Self::Unicode || c.is_ascii());
-        text.chars().map(|c| if is_known(c) { c } else { '?' }).collect()
+        let letter = |c: char| match c {
+            c if !c.is_control() && (self == Self::Unicode || c.is_ascii()) => c,
+            'µ' => 'u',
+            _ => '?',
+        };
+        text.chars().map(letter).collect()
     }
 
     /// The label of a tick in these letters.

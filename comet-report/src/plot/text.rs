@@ -34,17 +34,6 @@ pub(super) fn number(value: f64) -> String {
     if is_common { value.to_string() } else { format!("{value:e}") }
 }
 
-/// `value` with at least `n_digits` significant digits where it has them.
-#[expect(clippy::cast_possible_truncation, reason = "the logarithm of a number is small")]
-pub(super) fn significant(value: f64, n_digits: i32) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let exponent = value.abs().log10().floor() as i32;
-    let n_decimals = usize::try_from(n_digits - 1 - exponent).unwrap_or(0);
-    decimals(value, n_decimals)
-}
-
 /// How wide `text` is in a common font without serifs of `size_px`; rather too wide than not.
 pub(super) fn width_px(text: &str, size_px: f64) -> f64 {
     let em = |c: char| match c {
@@ -94,11 +83,6 @@ mod tests {
         check(1.255, "1.3");
         check(-0.01, "0");
         check(-12.3, "-12.3");
-        let check = |value: f64, expected: &str| assert_eq!(significant(value, 4), expected);
-        check(8.3149, "8.315");
-        check(0.001234, "0.001234");
-        check(123_456.7, "123457");
-        check(0.0, "0");
         let check = |value: f64, expected: &str| assert_eq!(number(value), expected);
         check(65_536.0, "65536");
         check(1e300, "1e300");

@@ -4,8 +4,8 @@
 
 use super::figure::{Quantity, Scale};
 use super::scale::{Ruler, round_step};
-use super::text::{decimals, significant};
-use super::unit::Unit;
+use super::text::decimals;
+use crate::units::{Unit, significant};
 
 /// Powers that are a digit each, from 10^0.
 const SUPERSCRIPTS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];

@@ -6,10 +6,11 @@
 use serde_json::Value;
 
 use super::html::{Html, element, table, tag};
-use super::number::{NONE, bytes};
+use super::number::NONE;
 use super::{Content, Section, placement};
 use crate::record::Run;
 use crate::runs::RunRecords;
+use crate::units::memory;
 
 /// Fields with a place of their own elsewhere on the page, or that only programs care for.
 const ELSEWHERE: &[&str] = &["world.ranks", "world.mesh.map", "world.hops.table"];
@@ -207,7 +208,7 @@ fn words(name: &str, value: &Value) -> String {
         Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.into(),
         Value::Number(number) => {
             let binary = number.as_u64().filter(|n| name.ends_with("bytes") && *n >= 1024);
-            binary.map_or(number.to_string(), |n| format!("{n} ({})", bytes(n)))
+            binary.map_or(number.to_string(), |n| format!("{n} ({})", memory(n)))
         }
         Value::String(text) => text.clone(),
         Value::Array(values) => {

@@ -6,9 +6,10 @@ use comet_core::definition::Definition;
 use serde_json::Value;
 
 use super::html::{Html, details, element, row, table, tag};
-use super::number::{counted, or_none, range, time};
+use super::number::{counted, or_none, range};
 use super::{Content, Section, rules};
 use crate::record::{CheckStatus, Clock, Plan, Point, PointStatus, Quality, Quote, Run};
+use crate::units::time;
 
 /// A step of measuring, and what is said about it.
 type Step = (&'static str, fn(&Content<'_>) -> String);

@@ -4,11 +4,9 @@ use super::html::{Html, details, element, row, table, tag};
 use super::number::{NONE, counted, or_none};
 use super::summary::params;
 use super::{Content, Section};
-use crate::format::{digits, is_unsteady, misses_target, number};
+use crate::format::{is_unsteady, misses_target};
 use crate::record::{Param, Params, Point, PointStatus, Summary};
-
-/// Digits of a figure that follows from several series.
-const FIGURE_DIGITS: usize = 4;
+use crate::units::{DIGITS, fixed, fixed_us, significant};
 
 /// The points with numbers, and those without.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
@@ -55,7 +53,7 @@ fn cells(point: &Point) -> Vec<Html> {
     let of = |value: fn(&Summary) -> f64| us(time.map(value));
     let ranks = point.params.get("procs").map(ToString::to_string);
     let reps = point.reps.as_ref().map(|reps| format!("{} × {}", reps.n, reps.inner));
-    let rate = point.rate.as_ref().map(|rate| digits(rate.bytes_per_s / 1e6));
+    let rate = point.rate.as_ref().map(|rate| fixed(rate.bytes_per_s / 1e6));
     vec![
         kernel(point).into(),
         params(&axes(&point.params)).into(),
@@ -85,7 +83,7 @@ fn axes(params: &Params) -> Params {
 }
 
 fn us(ns: Option<f64>) -> Html {
-    or_none(ns.map(|ns| digits(ns / 1e3))).into()
+    or_none(ns.map(fixed_us)).into()
 }
 
 /// Half of the 95 % interval of the median, in percent of what is quoted; nothing where something
@@ -146,7 +144,7 @@ fn figures_of(content: &Content<'_>, kernel: &str) -> Html {
 /// The figure `name` of the case of `point`.
 fn figure(point: &Point, name: &str) -> String {
     let found = point.figures.iter().find(|figure| figure.name == name);
-    or_none(found.and_then(|figure| figure.value).map(|value| number(value, FIGURE_DIGITS)))
+    or_none(found.and_then(|figure| figure.value).map(|value| significant(value, DIGITS)))
 }
 
 /// The points without numbers.

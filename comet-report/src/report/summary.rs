@@ -2,17 +2,11 @@
 //! their own.
 
 use super::html::{Html, details, element, row, table, tag};
-use super::number::{NONE, Unit, counted, or_none, time};
+use super::number::{NONE, counted, or_none};
 use super::{Content, Section};
-use crate::format::number;
 use crate::models::quoted;
 use crate::record::{Fit, Model, Param, Parameter, Params, Point};
-use crate::words::bytes;
-
-/// Digits of a parameter, and of the ends of its interval.
-const DIGITS: usize = 4;
-/// Digits of a size, enough for whole bytes.
-const SIZE_DIGITS: usize = 10;
+use crate::units::{DIGITS, SIZE_DIGITS, Scaled, bytes, significant, time};
 
 /// Errors below so many percent are all the same.
 const LEAST_PERCENT: f64 = 0.01;
@@ -236,7 +230,7 @@ fn barriers(content: &Content<'_>) -> Html {
 
 fn barrier(point: &Point) -> Vec<Html> {
     let ranks = point.params.get("procs").map(ToString::to_string);
-    let per_second = point.quoted_ns.filter(|ns| *ns > 0.0).map(|ns| number(1e9 / ns, DIGITS));
+    let per_second = point.quoted_ns.filter(|ns| *ns > 0.0).map(|ns| significant(1e9 / ns, DIGITS));
     vec![
         format!("{}/{}", point.suite, point.kernel).into(),
         or_none(ranks).into(),
@@ -282,7 +276,7 @@ fn size(value: f64, unit: &str) -> String {
     if unit == "B" && value >= 0.0 && value.fract() == 0.0 {
         return bytes(value as u64);
     }
-    number(value, SIZE_DIGITS)
+    significant(value, SIZE_DIGITS)
 }
 
 fn worst(model: &Model, fit: &Fit) -> String {
@@ -292,7 +286,7 @@ fn worst(model: &Model, fit: &Fit) -> String {
     if percent < LEAST_PERCENT {
         return format!("below {LEAST_PERCENT} %");
     }
-    let percent = number(percent, 2);
+    let percent = significant(percent, 2);
     let unit = if model.x_unit == "B" { "" } else { &model.x_unit };
     format!("{percent} % at {at} {unit}").trim_end().to_owned()
 }
@@ -307,7 +301,7 @@ fn with_interval(parameter: &Parameter) -> Html {
     let Parameter { value: Some(value), low, high, unit, .. } = parameter else {
         return NONE.into();
     };
-    let unit = Unit::fitting(*value, unit);
+    let unit = Scaled::fitting(*value, unit);
     let digits = unit.digits(*value);
     let html = Html::from(format!("{digits} {}", unit.name()).trim_end());
     if low.is_none() && high.is_none() {

@@ -7,6 +7,8 @@ use crate::compare::{
     Change, Comparison, FailureRow, KernelRow, MissingRow, ParameterRow, PointRow, Spread,
 };
 
+use crate::units::{DIGITS, fixed_us, significant};
+
 /// Most rows or sentences of a kind; JSON has all of them.
 const MAX_ROWS: usize = 20;
 
@@ -39,7 +41,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
 
 /// How much longer or shorter a point takes, in one sentence.
 pub(super) fn change(row: &PointRow) -> String {
-    let (base, new) = (us(row.base_ns), us(row.new_ns));
+    let (base, new) = (fixed_us(row.base_ns), fixed_us(row.new_ns));
     let interval = interval(row.low, row.high);
     format!("{:.3} times the base ({interval}), {base} us before and {new} us now", row.ratio)
 }
@@ -81,8 +83,8 @@ fn point(row: &PointRow) -> Vec<String> {
         row.verdict.name().to_owned(),
         format!("{:.3}", row.ratio),
         interval(row.low, row.high),
-        us(row.base_ns),
-        us(row.new_ns),
+        fixed_us(row.base_ns),
+        fixed_us(row.new_ns),
         row.q.map_or("-".into(), |q| format!("{q:.2e}")),
         format!("{} {}", row.kernel, row.params),
         note,
@@ -124,8 +126,8 @@ fn parameters(comparison: &Comparison) -> Section {
 
 fn parameter(row: &ParameterRow) -> Vec<String> {
     let spread = |of: Spread| {
-        let [value, low, high] =
-            [of.value, of.low, of.high].map(|number| number.map_or("-".into(), digits));
+        let [value, low, high] = [of.value, of.low, of.high]
+            .map(|number| number.map_or("-".into(), |number| significant(number, DIGITS)));
         format!("{value} [{low}, {high}]")
     };
     vec![
@@ -220,17 +222,4 @@ fn interval(low: Option<f64>, high: Option<f64>) -> String {
         (Some(low), Some(high)) => format!("{low:.3}-{high:.3}"),
         _ => "-".into(),
     }
-}
-
-fn us(ns: f64) -> String {
-    digits(ns / 1e3)
-}
-
-/// `value` with four digits that say something.
-fn digits(value: f64) -> String {
-    let whole = value.abs().max(f64::MIN_POSITIVE).log10().floor();
-    let n_decimals = if whole >= 3.0 { 0.0 } else { (3.0 - whole).min(9.0) };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is 0 to 9")]
-    let n_decimals = n_decimals as usize;
-    format!("{value:.n_decimals$}")
 }
