@@ -281,4 +281,11 @@ pub trait Listener {
     fn interrupted(&self) -> Option<String> {
         None
     }
+
+    /// Whether more than `max_bytes` of results are not written yet. Before it returns true, the
+    /// listener gives its outputs a moment; the driver asks again while all ranks idle.
+    fn is_behind(&mut self, max_bytes: usize) -> bool {
+        let _ = max_bytes;
+        false
+    }
 }

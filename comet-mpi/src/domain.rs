@@ -1,4 +1,4 @@
-//! Which clock the ranks of a machine read: the kernel that keeps it, and what it is shifted by.
+//! Clock of the ranks of a machine: the kernel that keeps it, and its offset.
 //!
 //! A kernel has one monotonic clock, and shifts it for the processes of a time namespace, so that
 //! equal boots and equal namespaces are equal clocks, whatever the machines and containers are

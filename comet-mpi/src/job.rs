@@ -18,7 +18,7 @@ use crate::native::{self, Comm, Failure, Library};
 use crate::transport::Mpi;
 use crate::vitals::{Phase, Vitals};
 
-/// A process that could not become a rank.
+/// Error of a process that could not become a rank.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -44,7 +44,7 @@ pub enum JoinError {
     Call {
         /// Name of the function.
         call: &'static str,
-        /// What the library says.
+        /// Message of the library.
         text: String,
     },
 }
@@ -73,12 +73,12 @@ impl std::fmt::Debug for Job {
     }
 }
 
-/// Settings for joining a job.
+/// Configuration of a rank before it joins a job.
 #[derive(Clone, Debug)]
 pub struct JoinConfig {
     /// The thread level to ask for.
     pub level: ThreadLevel,
-    /// Longest wait in one call; `None` for any time. `MPI_Init` and `MPI_Finalize` may take four
+    /// Time limit of a rank in one call; `None` for no limit. `MPI_Init` and `MPI_Finalize` may take four
     /// times as long, and 30 s at least.
     pub watchdog: Option<Duration>,
     /// Number of this rank and of all ranks, where the launcher gives them before MPI does.
@@ -88,12 +88,12 @@ pub struct JoinConfig {
     pub on_failure: OnFailure,
 }
 
-/// Settings for running a rank.
+/// Configuration of a rank.
 #[derive(Debug)]
 pub struct RunConfig<'a> {
     /// Mesh and distances of the ranks, the same on all.
     pub topology: Topology,
-    /// Longest wait in one call; `None` for any time.
+    /// Time limit of a rank in one call; `None` for no limit.
     pub watchdog: Option<Duration>,
     /// Path of the result file on a rank that keeps one, for [`JoinConfig::on_failure`].
     pub results: Option<&'a Path>,
@@ -144,13 +144,13 @@ impl Job {
         self.rank
     }
 
-    /// How many ranks the job has.
+    /// Number of ranks of the job.
     #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.n_ranks
     }
 
-    /// Facts about the library for the record, units in the names.
+    /// Description of the library for the record, units in the names.
     #[must_use]
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let (version, subversion) = environment::version();
@@ -212,7 +212,7 @@ impl Job {
         self.on_failure
     }
 
-    /// Whether all ranks share one machine, and so one clock.
+    /// True if all ranks share one machine, and so one clock.
     pub(crate) fn is_one_node(&self) -> bool {
         self.n_ranks_here == self.n_ranks
     }

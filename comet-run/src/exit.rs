@@ -18,9 +18,9 @@ pub(crate) const PARTIAL: u8 = 4;
 pub(crate) const TRANSPORT: u8 = 5;
 /// Nothing was selected, or nothing could be measured.
 pub(crate) const NOTHING: u8 = 6;
-/// A value is off: a reproduction or comparison does not hold.
+/// Regression, failed reproduction, or unhealthy machine.
 pub(crate) const OFF: u8 = 10;
-/// A comparison is strict, and some of its points are inconclusive.
+/// Inconclusive comparison under `--strict`.
 pub(crate) const INCONCLUSIVE: u8 = 11;
 /// 128 and the number of SIGHUP.
 pub(crate) const SIGHUP: u8 = 129;
@@ -38,8 +38,8 @@ pub(crate) const TABLE: &[(u8, &str)] = &[
     (PARTIAL, "finished partly: the budget was spent, or a case could not be run"),
     (TRANSPORT, "the transport could not start its ranks, or the wrong launcher did"),
     (NOTHING, "nothing was selected, or nothing could be measured on these ranks"),
-    (OFF, "a value is off: a reproduction or comparison does not hold"),
-    (INCONCLUSIVE, "the launches of a strict comparison do not tell"),
+    (OFF, "regression, failed reproduction, or unhealthy machine"),
+    (INCONCLUSIVE, "inconclusive comparison under --strict"),
     (SIGHUP, "ended early by SIGHUP"),
     (SIGINT, "ended early by SIGINT"),
     (SIGTERM, "ended early by SIGTERM"),
@@ -116,7 +116,7 @@ pub(crate) fn worse(a: u8, b: u8) -> u8 {
     FROM_BAD_TO_GOOD.into_iter().find(|code| [a, b].contains(code)).unwrap_or(INTERNAL)
 }
 
-/// Whether the runs that were still to come are given up after one that ended with `code`.
+/// True if a run that ended with `code` cancels the runs after it.
 pub(crate) fn gives_up(code: u8) -> bool {
     matches!(code, INTERNAL | TRANSPORT | SIGHUP | SIGINT | SIGTERM)
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long an event that is under way may take to pass: standard output may be stuck.
+/// Time limit of an event that is under way: standard output may be stuck.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Open until somebody closes it.
@@ -21,7 +21,7 @@ impl Gate {
     /// Lets `event` pass, if the gate is open.
     ///
     /// # Errors
-    /// Those of `event`, and one if the gate is closed.
+    /// The errors of `event`, and one if the gate is closed.
     pub(crate) fn pass(
         &self,
         event: impl FnOnce() -> Result<(), Box<dyn Error + Send + Sync>>,

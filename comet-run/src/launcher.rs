@@ -1,5 +1,5 @@
-//! Which program outside started this process as one of several (mpirun, srun), as the environment
-//! tells before anything is joined.
+//! Detection of the program outside that started this process as one of several (mpirun, srun),
+//! from the environment, before anything is joined.
 //!
 //! It decides who speaks and which backend fits; the ranks and their number are those that the
 //! backend finds when it joins them.
@@ -7,11 +7,11 @@
 /// The launcher of this process, and which of its processes this one is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Launcher {
-    /// What people call it.
+    /// Common name.
     pub(crate) name: &'static str,
     /// Number of this process among those that it started.
     pub(crate) rank: usize,
-    /// How many it started, where it tells.
+    /// Number of processes that it started, if it reports it.
     pub(crate) size: Option<usize>,
 }
 
@@ -28,8 +28,7 @@ struct Traces {
 /// Slurm's own launcher.
 const SRUN: &str = "Slurm's srun";
 
-/// What each launcher leaves in the environment of the processes that it starts; the first that
-/// fits counts.
+/// Environment variables of each launcher; the first match counts.
 ///
 /// Launchers nest: Open MPI's mpirun and Hydra have Slurm start a daemon on each node, whose
 /// variables their processes inherit, so theirs come before those of batch systems. What stands
@@ -73,12 +72,12 @@ impl Launcher {
         found.filter(|launcher| launcher.name != SRUN || launcher.may_have_started_several())
     }
 
-    /// Whether it started others beside this process, or does not say that it did not.
+    /// True unless the launcher reports that it started this process alone.
     pub(crate) fn may_have_started_several(&self) -> bool {
         self.size != Some(1)
     }
 
-    /// What it started, for a sentence: `4 processes`, or `processes` where it does not tell.
+    /// Noun for the started processes: `4 processes`, or `processes` if their number is unknown.
     pub(crate) fn processes(&self) -> String {
         self.size.map_or_else(|| "processes".into(), |size| format!("{size} processes"))
     }
@@ -104,7 +103,7 @@ impl Traces {
 mod tests {
     use super::*;
 
-    /// What is found in an environment of `NAME=VALUE` words.
+    /// Launcher found in an environment of `NAME=VALUE` words.
     fn find(environment: &str) -> Option<Launcher> {
         let value = |name: &str| {
             let variables = environment.split_whitespace().filter_map(|word| word.split_once('='));

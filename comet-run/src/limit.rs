@@ -38,7 +38,7 @@ impl<T: Transport + 'static> Kernel<T> for Limited<T> {
     }
 }
 
-/// Whether a case keeps within `cap_bytes` of memory on each rank; if not, why, as one sentence.
+/// Accepts a case that keeps within `cap_bytes` of memory on each rank; otherwise one sentence.
 pub(crate) fn fits(case: &Case, world: &World<'_>, cap_bytes: u64) -> Result<(), String> {
     let bytes = (case.info.bytes_per_rank)(case, world);
     if bytes <= cap_bytes {

@@ -28,6 +28,7 @@ mod results;
 mod selection;
 mod session;
 mod signals;
+mod spool;
 mod terminal;
 mod this_build;
 mod world;

@@ -46,7 +46,7 @@ impl Override {
     }
 }
 
-/// Kernels and cases of a run.
+/// Planned cases.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The kernels with their cases.

@@ -18,15 +18,14 @@ use crate::world::{self, Origin};
 pub(crate) struct Prepared {
     pub(crate) topology: Topology,
     pub(crate) bind: Binding,
-    /// How many CPUs the ranks have between them, where that is known.
+    /// Number of CPUs that the ranks share, if known.
     pub(crate) n_cpus: Option<usize>,
     pub(crate) plan: Plan,
     /// Sentences for standard error.
     pub(crate) notes: Vec<String>,
 }
 
-/// What `select`, `world` and `cases` ask for on ranks from `origin`: one run for each number of
-/// ranks.
+/// Plans `select` on ranks from `origin`, one run for each number of ranks that `world` asks for.
 pub(crate) fn prepare(
     select: &[String],
     world: &WorldArgs,
@@ -83,7 +82,7 @@ const EXACT: (u32, u32) = (3, 10);
 /// interval from more is narrower than the machine is steady.
 const MAX_SLICES: u32 = 1000;
 
-/// How long, how often and by which method to measure on ranks from `origin`.
+/// Settings of the driver for ranks from `origin`.
 pub(crate) fn settings(
     cases: &CaseArgs,
     effort: &EffortArgs,

@@ -7,7 +7,6 @@ use comet_core::event::{Event, Pass};
 use comet_core::kernel::Case;
 
 use crate::cli::ProgressArg;
-use crate::terminal;
 
 /// Returns the cursor to the first column and clears the line.
 const ERASE: &str = "\r\x1b[K";
@@ -22,7 +21,7 @@ pub(crate) struct Progress {
     kernel: String,
 }
 
-/// How progress looks.
+/// Form of progress reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     /// One line that is redrawn for each case.
@@ -42,7 +41,7 @@ impl Progress {
         Some(Self { style, n_cases: 0, n_done: 0, since_start_ns: 0, kernel: String::new() })
     }
 
-    /// What to write before `case` is measured.
+    /// Text before `case` is measured.
     fn before(&mut self, case: &Case) -> String {
         let is_new = std::mem::replace(&mut self.kernel, case.info.id()) != self.kernel;
         match self.style {
@@ -52,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// What to write before cases that were started get another slice.
+    /// Text before cases that were started get another slice.
     fn during(&self, pass: &Pass) -> String {
         let Pass { info, number, n_open } = pass;
         let cases = if *n_open == 1 { "case" } else { "cases" };
@@ -65,7 +64,7 @@ impl Progress {
         }
     }
 
-    /// What to write after a case.
+    /// Text after a case.
     fn after(&mut self, since_start_ns: u64) -> &'static str {
         self.n_done += 1;
         self.since_start_ns = since_start_ns;
@@ -77,7 +76,7 @@ impl Progress {
         format!("[{percent:>3}%]")
     }
 
-    /// How long the rest takes if it goes on as it went so far.
+    /// Estimate of the remaining time, at the pace so far.
     fn left(&self) -> String {
         let Some(per_case_ns) = self.since_start_ns.checked_div(self.n_done as u64) else {
             return String::new();
@@ -86,9 +85,9 @@ impl Progress {
         let left_s = per_case_ns.saturating_mul(n_left) / 1_000_000_000;
         format!("  {} left", humantime::format_duration(Duration::from_secs(left_s)))
     }
-    /// Shows `event`.
-    pub(crate) fn event(&mut self, event: &Event<'_>) {
-        let text = match event {
+    /// Text that shows `event`.
+    pub(crate) fn text(&mut self, event: &Event<'_>) -> String {
+        match event {
             Event::RunStarted(start) => {
                 self.n_cases = start.n_cases;
                 String::new()
@@ -98,9 +97,7 @@ impl Progress {
             Event::CaseFinished(measurement) => self.after(measurement.since_start_ns).into(),
             Event::CaseFailed(failure) => self.after(failure.since_start_ns).into(),
             Event::CoresMoved(_) | Event::RunFinished(_) => String::new(),
-        };
-        // A run is not ended because nobody can see how far it is.
-        terminal::write_stderr(&text);
+        }
     }
 }
 

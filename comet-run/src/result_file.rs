@@ -13,8 +13,6 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 use comet_report::abandoned::{CloseError, Death, close_abandoned};
-use comet_report::format::{Format as _, Jsonl};
-use comet_report::sink::RecordSink;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
 use nix::unistd::linkat;
@@ -72,13 +70,13 @@ impl ResultFile {
         &self.path
     }
 
-    /// Writer of records into the file.
+    /// Writer into the file, which gets its name with the first flush.
     ///
     /// # Errors
     /// If the descriptor cannot be copied.
-    pub(crate) fn sink(&self) -> io::Result<Box<dyn RecordSink>> {
+    pub(crate) fn writer(&self) -> io::Result<impl Write + Send + use<>> {
         let (file, path) = (self.file.try_clone()?, self.path.clone());
-        Ok(Jsonl.writer(Box::new(Visible { file, path, is_new: true })))
+        Ok(Visible { file, path, is_new: true })
     }
 
     /// Ends the records of a run that died.

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use comet_core::event::{Event, Listener};
 use comet_report::abandoned::Death;
 use comet_report::environment::warnings;
-use comet_report::format::{self, Table};
+use comet_report::format::{self, Format as _, Jsonl, Table};
 use comet_report::placement::RankPlacement;
 use comet_report::recorder::{Recorder, RunDescription};
 use comet_report::sink::RecordSink;
@@ -19,21 +19,23 @@ use crate::exit;
 use crate::progress::Progress;
 use crate::result_file::ResultFile;
 use crate::session::Audience;
+use crate::spool::{Outlet, Spool};
 use crate::terminal;
 
 /// Outputs that `--out`, `--format` and `--progress` ask for.
 pub(crate) struct Results<'a> {
-    /// What the record says about the run; ranks add where they run.
+    /// Description of the run for the record; ranks add their placement.
     pub(crate) description: RunDescription,
     /// The result file, if one is written.
     pub(crate) file: Option<&'a ResultFile>,
     /// Name of the format on standard output, or `none`.
     pub(crate) format: String,
-    /// How progress is shown.
+    /// Form of progress reports.
     pub(crate) progress: ProgressArg,
-    /// Whether to say that ranks share CPUs, which nobody knew before they told where they run.
+    /// True if a note reports ranks that share CPUs, unknown before the ranks reported their
+    /// placement.
     pub(crate) notes_sharing: bool,
-    /// Whether to say nothing about the machine.
+    /// True if no note about the machine is printed.
     pub(crate) is_quiet: bool,
 }
 
@@ -45,27 +47,27 @@ impl Audience for Results<'_> {
 
     fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
         let description = RunDescription { placements, ..self.description.clone() };
+        let terminal = Spool::new(vec![Box::new(terminal::stdout()), Box::new(terminal::Stderr)])?;
+        let stderr = terminal.outlet(1);
         if !self.is_quiet {
-            notes(&description, self.notes_sharing).iter().for_each(|note| terminal::note(note));
+            stderr.offer(notes(&description, self.notes_sharing).as_bytes());
         }
+        let file = self.file.map(|file| Spool::new(vec![Box::new(file.writer()?)])).transpose()?;
         // What cannot be printed has been kept before.
-        let mut sinks: Vec<Box<dyn RecordSink>> = Vec::new();
-        if let Some(file) = self.file {
-            sinks.push(file.sink()?);
-        }
-        sinks.extend(self.text());
+        let kept = file.iter().map(|file| Jsonl.writer(Box::new(file.outlet(0))));
+        let sinks: Vec<_> = kept.chain(self.text(terminal.outlet(0))).collect();
         let recorder = (!sinks.is_empty()).then(|| Recorder::new(description, sinks));
-        Ok(Box::new(Outputs { progress: Progress::new(self.progress), recorder }))
+        let progress = Progress::new(self.progress);
+        Ok(Box::new(Outputs { progress, stderr, recorder, file, terminal }))
     }
 }
 
 impl Results<'_> {
     /// Writer of the format on standard output.
-    fn text(&self) -> Option<Box<dyn RecordSink>> {
-        let out = Box::new(terminal::stdout());
+    fn text(&self, out: Outlet) -> Option<Box<dyn RecordSink>> {
         match &*self.format {
-            "table" => Some(Table::live(out)),
-            name => Some(format::find(name)?.writer(out)),
+            "table" => Some(Table::live(Box::new(out))),
+            name => Some(format::find(name)?.writer(Box::new(out))),
         }
     }
 }
@@ -86,7 +88,7 @@ pub(crate) fn conclude(ended: &Ended, file: Option<&ResultFile>) -> u8 {
     ended.code()
 }
 
-/// The end of the file of a job that did not end in order.
+/// The `end` record of a job that did not end in order.
 fn death(ended: &Ended) -> Option<Death> {
     let (code, message, rank, reason) = match ended {
         Ended::Finished(exit::INTERNAL) => {
@@ -104,26 +106,43 @@ fn death(ended: &Ended) -> Option<Death> {
 /// Listener for all outputs. Progress comes first, because it makes way for the row that follows.
 struct Outputs {
     progress: Option<Progress>,
+    stderr: Outlet,
     recorder: Option<Recorder>,
+    file: Option<Spool>,
+    terminal: Spool,
+}
+
+impl Outputs {
+    fn spools(&self) -> impl Iterator<Item = &Spool> {
+        self.file.iter().chain([&self.terminal])
+    }
 }
 
 impl Listener for Outputs {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         if let Some(progress) = &mut self.progress {
-            progress.event(event);
+            self.stderr.offer(progress.text(event).as_bytes());
         }
-        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.event(event))
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.event(event))?;
+        if matches!(event, Event::RunFinished(_)) {
+            self.spools().try_for_each(Spool::drain)?;
+        }
+        Ok(())
+    }
+
+    fn is_behind(&mut self, max_bytes: usize) -> bool {
+        self.spools().any(|spool| spool.is_behind(max_bytes))
     }
 }
 
-/// One sentence if ranks share CPUs where they run.
-fn notes(description: &RunDescription, with_sharing: bool) -> Vec<String> {
+/// A line if the machine is busy, and one if ranks share CPUs where they run.
+fn notes(description: &RunDescription, with_sharing: bool) -> String {
     // A simulated machine does not care.
     if description.placements.is_empty() {
-        return Vec::new();
+        return String::new();
     }
     let is_said = |code| code == "load" || with_sharing && code == "oversubscribed";
     let warnings = warnings(&description.environment, &description.placements).into_iter();
     let said = warnings.filter(|warning| is_said(warning.code));
-    said.map(|warning| format!("note: {} ({})", warning.message, warning.hint)).collect()
+    said.map(|warning| format!("note: {} ({})\n", warning.message, warning.hint)).collect()
 }

@@ -163,12 +163,12 @@ fn nearest(name: &str, catalogue: &[&'static KernelInfo]) -> Vec<String> {
     ranked.into_iter().take(3).map(|(_, other)| other).collect()
 }
 
-/// Whether a pattern accepts the kernel's name, or its id.
+/// True if a pattern matches the kernel's name or id.
 fn glob_accepts(pattern: &str, info: &KernelInfo) -> bool {
     glob(pattern, info.name) || glob(pattern, &info.id())
 }
 
-/// Whether `text` is `pattern`, in which each `*` stands for any text.
+/// True if `text` matches `pattern`, in which each `*` stands for any text.
 fn glob(pattern: &str, text: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
     let Some(rest) = text.strip_prefix(head) else { return false };

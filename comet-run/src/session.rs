@@ -1,4 +1,4 @@
-//! What each rank does: it says where it runs, takes part in the driver, and returns a code.
+//! The life of one rank: it reports its placement, takes part in the driver, and returns a code.
 
 use std::error::Error;
 use std::path::Path;
@@ -20,15 +20,15 @@ use crate::limit::Limited;
 use crate::signals::Signals;
 use crate::terminal;
 
-/// What the ranks do together; made before they are started, so that all of them have it.
+/// Work of the ranks; made before they are started, so that all of them have it.
 pub(crate) struct Session<'a> {
     /// The cases, for rank 0.
     pub(crate) cases: Vec<Case>,
-    /// How long and how often to measure.
+    /// Settings of the driver.
     pub(crate) settings: Settings,
     /// The most memory of one rank for one case, in bytes.
     pub(crate) cap_bytes: u64,
-    /// Who listens on rank 0.
+    /// Observer on rank 0.
     pub(crate) audience: &'a dyn Audience,
     /// Signals that end the run.
     pub(crate) signals: &'a Signals,
@@ -36,9 +36,9 @@ pub(crate) struct Session<'a> {
     pub(crate) gate: &'a Gate,
 }
 
-/// Who listens to a session, on rank 0.
+/// Observer of a session, on rank 0.
 pub(crate) trait Audience {
-    /// Whether the transport is to be tested before the kernels run.
+    /// True if the transport is tested before the kernels run.
     fn wants_conformance(&self) -> bool {
         false
     }
@@ -80,6 +80,10 @@ impl Listener for SessionListener<'_> {
     fn interrupted(&self) -> Option<String> {
         self.signals.arrived().map(str::to_owned)
     }
+
+    fn is_behind(&mut self, max_bytes: usize) -> bool {
+        self.listener.as_mut().is_ok_and(|listener| listener.is_behind(max_bytes))
+    }
 }
 
 /// The life of one rank; returns the exit code.
@@ -106,7 +110,7 @@ fn take_part<T: Transport + 'static>(t: &T, session: &Session<'_>) -> Result<u8,
     })
 }
 
-/// Where all ranks run, on rank 0; simulated ranks run nowhere.
+/// Placements of all ranks, on rank 0; simulated ranks have none.
 fn placements<T: Transport>(t: &T) -> Result<Vec<RankPlacement>, TransportError> {
     if t.clock().is_virtual {
         return Ok(Vec::new());
@@ -118,7 +122,7 @@ fn placements<T: Transport>(t: &T) -> Result<Vec<RankPlacement>, TransportError>
     Ok(collective::gather(t, own.encode())?.into_iter().map(decode).collect())
 }
 
-/// Whether each rank has a core to itself, by what rank 0 knows; the same on all ranks.
+/// True if each rank has a core to itself, as rank 0 finds; the same on all ranks.
 fn has_core_each<T: Transport>(
     t: &T,
     placements: &[RankPlacement],

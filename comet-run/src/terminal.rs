@@ -70,6 +70,21 @@ pub(crate) fn write_stderr(text: &str) {
     }
 }
 
+/// Standard error as a writer that never fails.
+#[derive(Debug)]
+pub(crate) struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        write_stderr(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Writes clap's help or error to standard output or standard error, whichever it belongs to.
 ///
 /// # Errors

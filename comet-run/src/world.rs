@@ -18,15 +18,15 @@ use crate::paths;
 /// The fewest ranks by default: contention needs four.
 const MIN_DEFAULT_RANKS: usize = 4;
 
-/// Longest wait of a rank by default, beyond the time of a case.
+/// Default time limit of a blocked call, beyond the time of a case.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Additional time for each rank: many ranks are slow, on few CPUs above all.
 const PATIENCE_PER_RANK: Duration = Duration::from_millis(50);
 
-/// How many ranks a simulated machine has by default, if its file does not say.
+/// Default number of ranks of a simulated machine whose file gives none.
 const DEFAULT_SIMULATED_RANKS: usize = 16;
 
-/// Where the ranks come from, and so who decides how many there are and where they run.
+/// Source of the ranks, which decides their number and their placement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Origin {
     /// This program starts them, on a machine with so many usable CPUs.
@@ -40,7 +40,7 @@ pub(crate) enum Origin {
     Outside {
         /// Name of the launcher that started them; `None` for a process that is alone.
         launcher: Option<&'static str>,
-        /// How many there are, where that is known before they are joined.
+        /// Their number, if known before they are joined.
         n_ranks: Option<usize>,
     },
 }
@@ -67,7 +67,7 @@ impl Origin {
         }
     }
 
-    /// How many CPUs ranks have that are bound by `bind`, where that is known.
+    /// Number of CPUs of ranks bound by `bind`, if known.
     pub(crate) fn n_cpus(&self, bind: &Binding) -> Option<usize> {
         match self {
             Self::Here { n_cpus } => Some(bind.n_cpus(*n_cpus)),
@@ -103,7 +103,7 @@ impl Origin {
         }
     }
 
-    /// How many ranks there are already, if that is known, and a clause that says so.
+    /// Number of ranks that exist already, if known, with a clause for a sentence.
     fn given(&self) -> Option<(usize, String)> {
         let Self::Outside { launcher, n_ranks } = self else { return None };
         let n_ranks = (*n_ranks)?;
@@ -114,7 +114,7 @@ impl Origin {
         Some((n_ranks, clause))
     }
 
-    /// How many ranks there are if nobody says it.
+    /// Default number of ranks.
     fn n_default(&self) -> usize {
         match self {
             Self::Here { n_cpus } => *n_cpus.max(&MIN_DEFAULT_RANKS),

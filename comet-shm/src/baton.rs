@@ -38,9 +38,9 @@ fn demote(data: *const u8, length_bytes: usize) {
 /// One rank's end of a baton.
 pub(crate) struct BatonEnd {
     baton: &'static Baton,
-    /// Whether this rank holds it at first; its messages have the odd numbers then.
+    /// True if this rank holds it at first; its messages have the odd numbers then.
     is_first: bool,
-    /// How often this rank has passed and received it, modulo 2^32.
+    /// Numbers of passes and receipts of this rank, modulo 2^32.
     n_sent: Cell<u32>,
     n_received: Cell<u32>,
 }
@@ -64,20 +64,20 @@ impl BatonEnd {
         Self { baton, is_first, n_sent: Cell::new(n), n_received: Cell::new(n) }
     }
 
-    /// Whether this rank holds the baton. (A rank never holds one to itself.)
+    /// True if this rank holds the baton. (A rank never holds one to itself.)
     #[inline]
     pub(crate) fn is_mine(&self) -> bool {
         let n_before = u32::from(!self.is_first);
         self.n_received.get() == self.n_sent.get().wrapping_add(n_before)
     }
 
-    /// How often this rank has passed it, modulo 2^32.
+    /// Number of passes of this rank, modulo 2^32.
     #[inline]
     pub(crate) fn n_sent(&self) -> u32 {
         self.n_sent.get()
     }
 
-    /// How often this rank has received it, modulo 2^32.
+    /// Number of receipts of this rank, modulo 2^32.
     #[inline]
     pub(crate) fn n_received(&self) -> u32 {
         self.n_received.get()
@@ -118,7 +118,7 @@ impl BatonEnd {
         self.baton.head.seq.store(number, Ordering::Release);
     }
 
-    /// Whether the peer has passed it to this rank.
+    /// True if the peer has passed it to this rank.
     #[inline]
     pub(crate) fn has_arrived(&self) -> bool {
         let n_before = u32::from(self.is_first);
@@ -127,7 +127,7 @@ impl BatonEnd {
         self.baton.head.seq.load(Ordering::Acquire) == number
     }
 
-    /// What came with it, beyond the first line. It has arrived, and is not yet taken.
+    /// Data beyond the first line. It has arrived, and is not yet taken.
     #[inline]
     pub(crate) fn data(&self, length_bytes: usize) -> &[u8] {
         // SAFETY: the peer does not touch it until it is passed back, for which it must be taken.

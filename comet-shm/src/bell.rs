@@ -14,13 +14,13 @@ use std::time::Duration;
 use crate::fence::Fences;
 use crate::sync::{AtomicU32, Ordering, futex_wait, futex_wake};
 
-/// What one rank sleeps on, in the segment.
+/// Words in the segment on which one rank sleeps.
 pub(crate) struct Bell<'a> {
     /// Others add 1 to wake the rank.
     pub(crate) word: &'a AtomicU32,
-    /// Whether the rank sleeps, or is about to.
+    /// True if the rank sleeps, or is about to.
     pub(crate) sleeping: &'a AtomicU32,
-    /// How many ranks do.
+    /// Number of sleeping ranks.
     pub(crate) n_sleepers: &'a AtomicU32,
 }
 
@@ -51,8 +51,8 @@ impl Bell<'_> {
         found
     }
 
-    /// Whether the caller has to wake the rank: it seems to sleep, and nobody else is about to wake
-    /// it. To be asked after the publisher's fence.
+    /// True if the caller has to wake the rank: it seems to sleep, and no other rank is about to
+    /// wake it. To be asked after the publisher's fence.
     #[inline]
     pub(crate) fn is_needed(&self) -> bool {
         // Relaxed: the fence orders them after what was published. One waker is enough: whoever

@@ -1,4 +1,4 @@
-//! What one rank has in flight.
+//! Operations in flight of one rank.
 //!
 //! All of it is private memory of the rank; the segment holds only rings and heaps. Every wait
 //! loop calls [`Endpoint::progress`], so a rank that waits for room in one ring still empties its

@@ -1,4 +1,4 @@
-//! How the end of a job travels: what each rank waits for, and who noticed what went wrong first.
+//! End of a job: the waits of each rank, and the first rank that noticed the failure.
 
 #[cfg(not(loom))]
 use std::thread;
@@ -39,12 +39,12 @@ impl<const N_WORDS: usize> Text<N_WORDS> {
 /// In `RankControl::ended`: the rank did not end by itself.
 pub(crate) const KILLED: u32 = u32::MAX;
 
-/// How long a rank waits for others to take their hands off its memory; copying a piece takes them
+/// Time that a rank waits for others to stop copying from its memory; copying a piece takes them
 /// microseconds.
 #[cfg(not(loom))]
 const OUTLAST_FOR: Duration = Duration::from_secs(1);
 
-/// What ended the job.
+/// Cause of the end of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The launcher saw the rank end: killed by a signal, or with an exit code.
@@ -80,7 +80,7 @@ pub(crate) fn poison(segment: &Segment, rank: Rank, cause: Cause, reason: &str) 
     }
 }
 
-/// Which rank ended the job and how, if the job has ended.
+/// The rank that ended the job, and the cause, if the job has ended.
 #[inline]
 pub(crate) fn poisoned(segment: &Segment) -> Option<(Rank, Cause)> {
     // Relaxed: the word says everything.
@@ -97,7 +97,7 @@ fn decode(word: u64) -> (Rank, Cause) {
     (rank, *cause.unwrap_or(&Cause::GaveUp))
 }
 
-/// Whether `rank` is out of the job: it has ended, or has noticed the failure.
+/// True if `rank` is out of the job: it has ended, or has noticed the failure.
 pub(crate) fn is_out(segment: &Segment, rank: Rank) -> bool {
     let control = segment.control(rank);
     // Acquire: pairs with the Release stores in `Waiter::leave` and the launcher's `ended` and
@@ -131,7 +131,7 @@ pub(crate) fn publish(waiting: Option<Waiting>, line: &WaitingLine) {
     line.what.store(what, Ordering::Relaxed);
 }
 
-/// What the rank of `line` waits for, if it waits.
+/// Wait of the rank of `line`, if it waits.
 pub(crate) fn published(line: &WaitingLine) -> Option<Waiting> {
     // Relaxed: see `publish`.
     let word = |word: &AtomicU64| word.load(Ordering::Relaxed);

@@ -10,7 +10,7 @@ use nix::libc;
 
 use crate::sync::{Ordering, fence};
 
-/// How the ranks of a job fence; all have the same.
+/// Kind of fence; the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fences {
     /// The sleeper makes all cpus fence.
@@ -20,7 +20,7 @@ pub(crate) enum Fences {
 }
 
 impl Fences {
-    /// What the system has.
+    /// The fences that the system supports.
     pub(crate) fn available() -> Self {
         let supported = membarrier(libc::MEMBARRIER_CMD_QUERY);
         let wanted =
@@ -29,7 +29,7 @@ impl Fences {
         if has_all { Self::Asymmetric } else { Self::Symmetric }
     }
 
-    /// How they fence, in words.
+    /// Name of the fences, in words.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Asymmetric => "membarrier by the sleeper",

@@ -17,7 +17,7 @@ use crate::reach::Place;
 /// Bytes of a header after the sequence word.
 const HEADER_BYTES: usize = 12;
 
-/// What the first line of a message says.
+/// Contents of the first line of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) tag: Tag,
@@ -26,14 +26,14 @@ pub(crate) struct Head {
     pub(crate) lane: Lane,
 }
 
-/// Which way a first line has come.
+/// Lane by which a first line has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     Ring,
     Baton,
 }
 
-/// How the data of a message travels.
+/// Way of the data of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     /// In this line and those that follow it (up to 4 KiB), or all on the baton.

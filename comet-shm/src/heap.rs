@@ -13,7 +13,7 @@ use comet_core::error::{Result, TransportError, TransportErrorKind};
 /// Alignment of every buffer: two cache lines, as the hardware fetches them.
 const ALIGN_BYTES: usize = 128;
 
-/// Which parts of a region are free: ascending, separate, never adjacent.
+/// Free parts of a region: ascending, separate, never adjacent.
 #[derive(Debug)]
 pub(crate) struct FreeList {
     holes: Vec<(usize, usize)>,
@@ -72,7 +72,7 @@ impl Heap {
     }
 }
 
-/// Where the memory of a buffer came from.
+/// Source of a buffer's memory.
 enum Owner {
     /// The shared heap: offset and length.
     Shared(Rc<Heap>, (usize, usize)),

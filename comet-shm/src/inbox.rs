@@ -28,14 +28,14 @@ pub(crate) type RecvId = usize;
 /// ring, and their senders with them, unless this rank finds nothing else to do for a while: then
 /// what it waits for may be behind them.
 const MAX_UNEXPECTED_BYTES: usize = 1 << 28;
-/// What an unexpected message costs beside its data, in bytes.
+/// Cost of an unexpected message beside its data, in bytes.
 const UNEXPECTED_BYTES: usize = 128;
 
-/// How many vectors of unexpected messages are kept for the next ones, and up to which length.
+/// Number of kept vectors for unexpected messages, and their largest length.
 const MAX_SPARE: usize = 4;
 const MAX_SPARE_BYTES: usize = 16 << 20;
 
-/// What a look for one message finds.
+/// Result of a look for one message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// It was there, and is received.
@@ -51,9 +51,9 @@ pub(crate) enum Arrival {
 /// A message that came before its receive.
 struct Unexpected {
     length_bytes: usize,
-    /// What was pulled out of the ring so far.
+    /// Data pulled out of the ring so far.
     data: Vec<u8>,
-    /// Where the data still lies, if it was not pulled.
+    /// Place of data that was not pulled.
     lent: Option<(Place, Ticket)>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Inbox {
     known: Vec<u64>,
     /// Messages that wait for their senders' pieces.
     helped: Vec<Helped>,
-    /// How many unexpected messages still lie in their senders' memory.
+    /// Number of unexpected messages that still lie in their senders' memory.
     n_unpulled: usize,
     unexpected_bytes: usize,
     /// Memory of unexpected messages that were taken, for the next ones: two ranks that send to
@@ -222,7 +222,7 @@ impl Inbox {
         id
     }
 
-    /// Whether all of the message for `id` has arrived.
+    /// True if all of the message for `id` has arrived.
     pub(crate) fn recv_is_done(&self, id: RecvId) -> bool {
         self.recvs[id].arrived.is_some()
     }
@@ -306,7 +306,7 @@ impl Inbox {
         self.recvs[id].finish(from, length_bytes);
     }
 
-    /// Whether the job has failed, so that senders may have taken back what was read just now.
+    /// True if the job has failed, so that senders may have taken back the data that was just read.
     fn is_torn(&self) -> bool {
         // Acquire: keeps the look after the reading.
         fence(Ordering::Acquire);
@@ -511,7 +511,7 @@ fn memory_for(spare: &mut Vec<Vec<u8>>, length_bytes: usize) -> Vec<u8> {
     memory
 }
 
-/// Whether the next line comes within `patience` looks.
+/// True if the next line comes within `patience` looks.
 #[inline]
 fn arrives(ring: &Consumer, patience: u32) -> bool {
     for _ in 0..patience {

@@ -1,4 +1,4 @@
-//! What lies where in the shared segment.
+//! Layout of the shared segment.
 //!
 //! ```text
 //!   offset 0      Header                      magic, poison, failure text, count of sleepers
@@ -74,9 +74,9 @@ pub(crate) struct Header {
     pub(crate) magic: AtomicU64,
     /// 0, or what ended the job (see `failure`). Written once, by whoever noticed first.
     pub(crate) poison: CachePadded<AtomicU64>,
-    /// How many ranks sleep or are about to; spares the others a look at each flag.
+    /// Number of ranks that sleep or are about to; spares the others a look at each flag.
     pub(crate) n_sleepers: CachePadded<AtomicU32>,
-    /// Why the job failed, by whoever set `poison`.
+    /// Reason of the failure, by the rank that set `poison`.
     pub(crate) reason: Text<{ REASON_BYTES / 8 }>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Header {
 pub(crate) struct RankControl {
     /// Futex word: others add 1 to wake this rank.
     pub(crate) bell: CachePadded<AtomicU32>,
-    /// Whether this rank sleeps on its bell, or is about to.
+    /// Nonzero if this rank sleeps on its bell, or is about to.
     pub(crate) sleeping: CachePadded<AtomicU32>,
     /// The ranks whose rings this one has to look at, as a set of bits. Written by them: once, or
     /// where there are many ranks with each message, and then cleared by this one.
@@ -95,19 +95,20 @@ pub(crate) struct RankControl {
     pub(crate) pid: AtomicU32,
     /// Meetings of all ranks, by parity of their number.
     pub(crate) collective: [CachePadded<CollectiveLine>; 2],
-    /// How far this rank is in the stream of broadcasts.
+    /// Position of this rank in the stream of broadcasts.
     pub(crate) broadcast: CachePadded<BroadcastCredit>,
-    /// Where this rank and the root of a long broadcast meet; the root is the producer.
+    /// Rendezvous of this rank with the root of a long broadcast; the root is the producer.
     pub(crate) rendezvous: Rendezvous,
     /// 0, or 1 and the code with which this rank has ended, or `KILLED`. Written by the launcher.
     pub(crate) ended: CachePadded<AtomicU32>,
-    /// Whether this rank has noticed that the job failed: it writes to no other's memory any more.
+    /// Nonzero once this rank has noticed that the job failed: it writes to no other rank's memory
+    /// any more.
     pub(crate) left: AtomicU32,
     /// Number of the latest round trip of `placement`.
     pub(crate) ping: CachePadded<AtomicU64>,
-    /// What this rank waits for, for failure reports.
+    /// Wait of this rank, for failure reports.
     pub(crate) waiting: CachePadded<WaitingLine>,
-    /// What this rank is doing: kernel and parameters.
+    /// Activity of this rank: kernel and parameters.
     pub(crate) activity: Text<{ ACTIVITY_BYTES / 8 }>,
 }
 
@@ -116,14 +117,14 @@ pub(crate) struct RankControl {
 pub(crate) struct CollectiveLine {
     /// Number of the latest meeting that this rank has come to.
     pub(crate) reached: AtomicU64,
-    /// What it brought along: the value of a scalar sum as the bits of an f64, or where a vector
-    /// lies in the heaps, or 0.
+    /// Its contribution: the value of a scalar sum as the bits of an f64, or the offset of a vector
+    /// in the heaps, or 0.
     pub(crate) word: AtomicU64,
     /// Length of the vector that it brought along.
     pub(crate) length_bytes: AtomicU64,
 }
 
-/// How far a rank is in the stream of broadcasts, as it tells now and then.
+/// Position of a rank in the stream of broadcasts, as last published.
 #[repr(C)]
 pub(crate) struct BroadcastCredit {
     /// Lines finished.
@@ -132,7 +133,7 @@ pub(crate) struct BroadcastCredit {
     pub(crate) bytes: AtomicU64,
 }
 
-/// What a rank waits for.
+/// Wait of a rank.
 #[repr(C)]
 pub(crate) struct WaitingLine {
     /// Operation, peer and tag (see `Waiting::pack`), or 0 when it does not wait.
@@ -180,7 +181,7 @@ pub(crate) struct Cells {
 /// One direction between two ranks.
 #[repr(C, align(4096))]
 pub(crate) struct Pair {
-    /// What the consumer has consumed.
+    /// Position of the consumer.
     pub(crate) credit: CachePadded<Credit>,
     /// Headers and short messages.
     pub(crate) lines: [Line; N_LINES as usize],
@@ -188,8 +189,8 @@ pub(crate) struct Pair {
     pub(crate) chunks: [Chunk; N_CHUNKS as usize],
     /// Messages that are copied from where they lie.
     pub(crate) rendezvous: [Rendezvous; N_RENDEZVOUS],
-    /// What both ranks of the pair write in turn; used in one of its two directions only, that from
-    /// the lower rank.
+    /// Line that both ranks of the pair write in turn; used in one of its two directions only, that
+    /// from the lower rank.
     pub(crate) baton: CachePadded<Baton>,
 }
 
@@ -202,13 +203,13 @@ pub(crate) struct Baton {
     pub(crate) data: SharedCell<[u8; RUN_BYTES]>,
 }
 
-/// Where sender and receiver of a lent message meet. A place serves one message after the other,
-/// each under the next number.
+/// Meeting place of sender and receiver of a message passed by reference. A place serves one
+/// message after the other, each under the next number.
 #[repr(C)]
 pub(crate) struct Rendezvous {
     /// The consumer's: number of the last message that is wholly copied.
     pub(crate) copied: CachePadded<AtomicU64>,
-    /// What both copy from together.
+    /// State of a copy by both.
     pub(crate) shared: CachePadded<SharedCopy>,
     /// The producer's: number of the last message of which it has copied its part.
     pub(crate) helped: CachePadded<AtomicU64>,
@@ -219,7 +220,7 @@ pub(crate) struct Rendezvous {
 pub(crate) struct SharedCopy {
     /// Number of the message that the sender may help with. Written by the consumer.
     pub(crate) opened: AtomicU64,
-    /// Where the message goes (see `reach::Place`). Written by the consumer.
+    /// Destination of the message (see `reach::Place`). Written by the consumer.
     pub(crate) destination: AtomicU64,
     /// Pieces taken: from the front in the lower half, from the back in the upper half.
     pub(crate) taken: AtomicU64,

@@ -57,7 +57,7 @@ pub(crate) struct Outbox {
     reach: Reach,
     sends: Slab<PendingSend>,
     outbound: Vec<Outbound>,
-    /// How many sends wait in queues.
+    /// Number of sends in queues.
     n_queued: usize,
     /// Ranks for which something was published since they were last woken.
     pub(crate) wakes: Vec<Rank>,
@@ -134,7 +134,7 @@ impl Outbox {
         id
     }
 
-    /// Whether the message of `id` may be changed again.
+    /// True if the message of `id` may be changed again.
     pub(crate) fn send_is_done(&mut self, id: SendId) -> bool {
         let send = &mut self.sends[id];
         if let SendState::Lent(ticket) | SendState::Helped(ticket) = send.state
@@ -172,7 +172,7 @@ impl Outbox {
         self.wakes.push(send.destination);
     }
 
-    /// What a rank that waits for the send `id` waits for.
+    /// Wait of a rank that waits for the send `id`.
     pub(crate) fn send_waiting(&self, id: SendId) -> Waiting {
         let PendingSend { destination, tag, length_bytes, .. } = self.sends[id];
         Waiting::Send(destination, tag, length_bytes)
@@ -244,7 +244,7 @@ fn push_send(ring: &mut Producer, send: &mut PendingSend, reach: Reach) -> bool 
     is_done
 }
 
-/// Where the receiver can copy the message from, if that is better than chunks.
+/// Place from which the receiver can copy the message, if that is better than chunks.
 fn lent_place(send: &PendingSend, reach: Reach) -> Option<Place> {
     match reach.place_of(send.message, send.length_bytes)? {
         Place::Private(_) if send.length_bytes < LENT_BYTES => None,

@@ -1,4 +1,4 @@
-//! How far apart ranks 0 and 1 run: the time of one cache line from one to the other.
+//! Distance of ranks 0 and 1: the time of one cache line from one to the other.
 //!
 //! ```text
 //!   rank 0   writes 1 ┐                  ┌ sees 1, writes 2 ┐                  ┌ sees 2, writes 3

@@ -15,7 +15,7 @@ use crate::segment::Segment;
 use crate::sync::Ordering;
 use crate::wait::end_job;
 
-/// Place of some memory of a rank, as other ranks address it.
+/// Place of some memory of a rank, valid on other ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// At this offset from the start of the segment, in one of the heaps.
@@ -62,7 +62,7 @@ impl Reach {
         Self { segment, rank, has_private }
     }
 
-    /// Place at which other ranks find `length_bytes` from `start` on; `None` if they cannot reach it.
+    /// Place of `length_bytes` from `start` on for other ranks; `None` if they cannot reach it.
     pub(crate) fn place_of(&self, start: *const u8, length_bytes: usize) -> Option<Place> {
         match self.segment.heap_offset(start, length_bytes) {
             Some(offset) => Some(Place::Heap(offset)),

@@ -1,4 +1,4 @@
-//! How sender and receiver of a lent message copy it together.
+//! Copy of a message passed by reference, by sender and receiver together.
 //!
 //! The sender announces a message and where it lies. The receiver copies it from there; a long one
 //! it opens to the sender, which waits anyway: then the receiver takes pieces from the front and
@@ -36,7 +36,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Those of a message of `length_bytes` that goes from one place to the other.
+    /// The split of a message of `length_bytes` that goes from one place to the other.
     pub(crate) fn of(length_bytes: usize, ends: [Place; 2]) -> Self {
         let is_private = ends.iter().any(|end| matches!(end, Place::Private(_)));
         let n_wanted = if is_private { N_PRIVATE_PIECES } else { N_PIECES };
@@ -51,7 +51,7 @@ impl Pieces {
         self.count
     }
 
-    /// Where piece `index` begins, and its length.
+    /// Start of piece `index`, and its length.
     fn range(&self, index: u64) -> (usize, usize) {
         let at = usize::try_from(index).expect("pieces lie in memory") * self.piece_bytes;
         (at, self.piece_bytes.min(self.length_bytes - at))

@@ -34,12 +34,12 @@ pub(crate) struct Producer {
     pair: &'static Pair,
     /// The other lane, which both directions share.
     baton: Rc<BatonEnd>,
-    /// Where the producer enters itself as a sender, until it has.
+    /// Place where the producer enters itself as a sender, until it has.
     entry: Option<Entry>,
     /// Lines and chunks written so far, modulo 2^32.
     lines: u32,
     chunks: u32,
-    /// What the consumer was last seen to have consumed.
+    /// Last seen position of the consumer.
     lines_consumed: u32,
     chunks_consumed: u32,
     /// Number of the latest lent message of each rendezvous.
@@ -80,7 +80,7 @@ impl Producer {
         }
     }
 
-    /// Whether a message can go on the baton: this end holds it, and is known to the consumer.
+    /// True if a message can go on the baton: this end holds it, and is known to the consumer.
     #[inline]
     pub(crate) fn has_baton(&self) -> bool {
         self.baton.is_mine() && self.entry.is_none()
@@ -104,7 +104,7 @@ impl Producer {
         self.baton.pass();
     }
 
-    /// Whether `n_lines` lines can be written now; to be asked before each message in the ring.
+    /// True if `n_lines` lines can be written now; to be asked before each message in the ring.
     #[inline]
     pub(crate) fn has_lines(&mut self, n_lines: u32) -> bool {
         self.n_used() + n_lines <= N_LINES || self.look_for_lines(n_lines)
@@ -128,7 +128,7 @@ impl Producer {
         self.lines.wrapping_sub(self.lines_consumed)
     }
 
-    /// Whether a chunk can be written now, with the line that announces it.
+    /// True if a chunk can be written now, with the line that announces it.
     pub(crate) fn has_chunk(&mut self) -> bool {
         if self.chunks.wrapping_sub(self.chunks_consumed) == N_CHUNKS {
             // Acquire: pairs with the Release store in Consumer::consume_chunk; the consumer has
@@ -237,7 +237,7 @@ impl Producer {
         Some(Ticket { slot, number })
     }
 
-    /// Where this end meets the consumer over `ticket`.
+    /// Rendezvous of this end with the consumer over `ticket`.
     pub(crate) fn rendezvous(&self, ticket: Ticket) -> &'static Rendezvous {
         &self.pair.rendezvous[ticket.slot]
     }
@@ -263,8 +263,8 @@ impl Producer {
     }
 }
 
-/// How far ahead of itself a consumer fetches lines: one takes as long to come as several messages
-/// to be received.
+/// Number of lines that a consumer fetches ahead: one takes as long to come as several messages to
+/// be received.
 const AHEAD: u32 = 8;
 
 #[inline]
@@ -292,7 +292,7 @@ pub(crate) struct Consumer {
     /// Lines and chunks consumed so far, modulo 2^32.
     lines: u32,
     chunks: u32,
-    /// What of it the producer was told.
+    /// Position that was published to the producer.
     lines_published: u32,
     chunks_published: u32,
 }
@@ -302,7 +302,7 @@ impl Consumer {
         Self { pair, baton, lines: 0, chunks: 0, lines_published: 0, chunks_published: 0 }
     }
 
-    /// What the first line of the next message says, if that has arrived on either lane.
+    /// Contents of the first line of the next message, if that has arrived on either lane.
     #[inline]
     pub(crate) fn next_message(&self) -> Option<Head> {
         if self.ready() {
@@ -342,7 +342,7 @@ impl Consumer {
         }
     }
 
-    /// Whether a line has arrived.
+    /// True if a line has arrived.
     #[inline]
     pub(crate) fn ready(&self) -> bool {
         // Acquire: pairs with the Release store in `publish`; makes the line's data visible.
@@ -410,7 +410,7 @@ impl Consumer {
         self.consume_line() || due
     }
 
-    /// Where this end meets the producer over `ticket`.
+    /// Rendezvous of this end with the producer over `ticket`.
     pub(crate) fn rendezvous(&self, ticket: Ticket) -> &'static Rendezvous {
         &self.pair.rendezvous[ticket.slot]
     }

@@ -45,7 +45,7 @@ impl Segment {
         self.layout.n_ranks
     }
 
-    /// Whether there are too many ranks for each to look at all rings.
+    /// True if there are too many ranks for each to look at all rings.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
         self.layout.n_ranks > MAX_SCANNED

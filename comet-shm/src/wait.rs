@@ -1,4 +1,5 @@
-//! How a rank waits: it polls, then yields its core, then sleeps until somebody rings its bell.
+//! Waiting of a rank: it polls, then yields its core, then sleeps until another rank rings its
+//! bell.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use crate::sync::Ordering;
 const N_SPINS: u32 = if cfg!(loom) { 1 } else { 1000 };
 /// Yields before a wait for a rank on the same core counts as one.
 const N_BARE_YIELDS: u32 = 4;
-/// How long a rank yields before it sleeps, where every rank has a core, and where ranks share.
+/// Time that a rank yields before it sleeps, with a core for each rank, and with shared cores.
 const YIELD_FOR: Duration = Duration::from_millis(if cfg!(loom) { 0 } else { 1 });
 const YIELD_FOR_SHARED: Duration = Duration::from_micros(200);
 /// A pause between two looks that no sleep explains: the whole job was suspended (Ctrl-Z), which is
@@ -27,10 +28,10 @@ const SUSPENDED: Duration = Duration::from_secs(1);
 /// The longest sleep, but in a crowd, so that a lost wake-up could only delay.
 const SLEEP_FOR: Duration = Duration::from_millis(50);
 
-/// What a rank has to know of the cores to wait well.
+/// Facts about the cores that good waiting depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores {
-    /// How many there are for all ranks.
+    /// Number of usable cores for all ranks.
     pub(crate) n_usable: usize,
     /// The other ranks that are bound to this rank's core.
     pub(crate) mates: Vec<Rank>,
@@ -43,7 +44,7 @@ pub(crate) struct Waiter {
     cores: Cores,
     fences: Fences,
     watchdog: Option<Duration>,
-    /// How long waits may last at present without anything being wrong.
+    /// Present time limit of waits.
     allowance: Cell<Duration>,
     /// Set when the job has failed, so that no operation touches a buffer again.
     dead: Cell<bool>,
@@ -67,19 +68,19 @@ impl Waiter {
         self.allowance.set(expected.saturating_mul(4));
     }
 
-    /// Whether the job has failed; buffers must not be touched then.
+    /// True if the job has failed; buffers must not be touched then.
     #[inline]
     pub(crate) fn is_dead(&self) -> bool {
         self.dead.get()
     }
 
-    /// Whether there is a core for each rank; all ranks say the same.
+    /// True if there is a core for each rank; the same on all ranks.
     pub(crate) fn has_core_each(&self) -> bool {
         self.segment.n_ranks() <= self.cores.n_usable
     }
 
-    /// How often to poll before it is time to let others run: at length only where no rank that is
-    /// awake can need this core.
+    /// Number of polls before other ranks should run: large only if no awake rank can need this
+    /// core.
     #[inline]
     pub(crate) fn n_spins(&self) -> u32 {
         let (n_ranks, n_usable) = (self.segment.n_ranks(), self.cores.n_usable);
@@ -92,8 +93,8 @@ impl Waiter {
         &self.cores.mates
     }
 
-    /// Yields the core a few times, and does nothing else, until `condition` holds; whether it does.
-    /// Where a mate is all that is missing, one pass of the scheduler is likely to bring it, and the
+    /// Yields the core a few times, and does nothing else, until `condition` holds; returns true if
+    /// it does. If only a mate is missing, one pass of the scheduler is likely to bring it, and the
     /// care of a longer wait costs a fifth of that.
     #[inline]
     pub(crate) fn yields_until(&self, condition: impl Fn() -> bool) -> bool {
@@ -114,7 +115,7 @@ impl Waiter {
         if self.cores.mates.is_empty() { self.n_spins() } else { N_SPINS }
     }
 
-    /// Whether so many ranks sleep that the others have a core each.
+    /// True if so many ranks sleep that the others have a core each.
     #[inline]
     fn others_sleep(&self, n_ranks: usize, n_usable: usize) -> bool {
         // Relaxed: a hint, which may be late.
@@ -199,7 +200,7 @@ impl Waiter {
         bell(self.segment, self.rank).sleep(self.fences, self.sleep_for(), look).flatten()
     }
 
-    /// How long to sleep at most: longer in a crowd, whose falling asleep disturbs all cpus.
+    /// Longest sleep: longer in a crowd, whose falling asleep disturbs all CPUs.
     fn sleep_for(&self) -> Duration {
         let n_times = u32::try_from(self.segment.n_ranks() / 16).unwrap_or(u32::MAX);
         SLEEP_FOR.saturating_mul(n_times.clamp(1, 10))
@@ -330,7 +331,7 @@ pub(crate) fn ring_all(segment: &Segment) {
     (0..segment.n_ranks()).for_each(|rank| bell(segment, rank).ring());
 }
 
-/// What `rank` sleeps on.
+/// Bell of `rank`.
 fn bell(segment: &Segment, rank: Rank) -> Bell<'_> {
     let (header, control) = (segment.header(), segment.control(rank));
     Bell { word: &control.bell, sleeping: &control.sleeping, n_sleepers: &header.n_sleepers }

@@ -80,7 +80,7 @@ fn peak_bytes() -> std::result::Result<u64, Box<dyn Error>> {
     Ok(1024 * peak.trim_end_matches("kB").trim().parse::<u64>()?)
 }
 
-/// Whether the sum is right.
+/// True if the sum is right.
 #[expect(clippy::cast_precision_loss, reason = "numbers of ranks and their sums are small")]
 fn barrier_and_sum<T: Transport>(t: &T) -> Result<bool> {
     let mut values = t.message_buffer(LENGTH_BYTES)?;

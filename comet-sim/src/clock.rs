@@ -1,4 +1,4 @@
-//! What a rank's clock shows: its own offset and drift, in whole steps.
+//! The clock of a rank: its own offset and drift, in whole steps.
 //!
 //! The arithmetic is whole, so that a reading is exact at any time that the engine reaches, and so
 //! that a clock without faults shows the virtual time.
@@ -49,7 +49,7 @@ fn faults(clock: &Clock, seed: u64, rank: usize) -> (u128, u128) {
     (offset_ps.into(), rate(clock.drift_ppm, draw(DRIFT)).into())
 }
 
-/// How fast the clock goes, in units of 1 / ONE: evenly spread around [`ONE`].
+/// Rate of the clock, in units of 1 / ONE: evenly spread around [`ONE`].
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -12,16 +12,16 @@ pub(crate) const DRIFT: u64 = u64::MAX - 1;
 /// Stream of the losses of messages.
 pub(crate) const LOST: u64 = u64::MAX - 2;
 
-/// What a draw is for.
+/// Coordinates of one random number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draw {
     /// Seed of the machine.
     pub(crate) seed: u64,
-    /// Who draws.
+    /// The rank that draws.
     pub(crate) rank: usize,
     /// Number of the operation among those of the rank.
     pub(crate) operation: u64,
-    /// Which of several draws for one operation: see the constants above, and twice its index for a
+    /// Number of the draw within one operation: see the constants above, and twice its index for a
     /// source of noise.
     pub(crate) stream: u64,
 }
@@ -62,7 +62,7 @@ impl Draw {
         ((self.bits() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
-    /// Whether something of this probability happens.
+    /// True with this probability.
     pub(crate) fn happens(self, probability: f64) -> bool {
         self.uniform() < probability
     }

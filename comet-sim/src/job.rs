@@ -21,10 +21,10 @@ use crate::transport::Sim;
 const FIRST_STACK_BYTES: usize = 4 << 20;
 /// Stack of each other rank, in bytes. Only pages that are touched take memory.
 const STACK_BYTES: usize = if cfg!(debug_assertions) { 256 << 10 } else { 64 << 10 };
-/// How long a job may go on after a signal.
+/// Time that a job may go on after a signal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What to run.
+/// Configuration of a run.
 pub struct RunConfig<'a> {
     /// The machine.
     pub machine: Machine,
@@ -49,31 +49,31 @@ impl RunConfig<'_> {
     }
 }
 
-/// How a job ended.
+/// Outcome of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All ranks returned.
     Finished {
         /// The largest of their codes.
         code: u8,
-        /// What it took.
+        /// Statistics of the job.
         statistics: Statistics,
     },
     /// The job could not go on.
     Failed(JobFailure),
 }
 
-/// Why a job could not go on.
+/// Failure of a job that could not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFailure {
     /// The rank that is to blame, where it is one.
     pub rank: Option<Rank>,
-    /// Which kind of failure, as in the record: `deadlock`, `livelock`, `rank_died`,
-    /// `rank_panicked`, `rank_gave_up`, `interrupted`.
+    /// Kind of failure, as in the record: `deadlock`, `livelock`, `rank_died`, `rank_panicked`,
+    /// `rank_gave_up`, `interrupted`.
     pub code: &'static str,
     /// Name of the signal that ended the job, where it was one.
     pub signal: Option<&'static str>,
-    /// Who waits for whom, in what.
+    /// The ranks that wait for each other, and their calls.
     pub message: String,
 }
 
@@ -84,7 +84,7 @@ impl JobFailure {
     }
 }
 
-/// What a job has done.
+/// Statistics of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// Virtual time at which the last rank returned, in picoseconds.
@@ -93,11 +93,11 @@ pub struct Statistics {
     pub n_messages: u64,
     /// Events of the queue.
     pub n_events: u64,
-    /// How often a rank was resumed.
+    /// Number of times that a rank was resumed.
     pub n_switches: u64,
 }
 
-/// Why a job could not be started.
+/// Error of a job that could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
@@ -110,9 +110,9 @@ pub enum SimError {
          two for each rank, or use Linux 6.13, which needs no mapping for each)"
     )]
     Stacks {
-        /// How many ranks there were to be.
+        /// Number of ranks asked for.
         n_ranks: usize,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -145,7 +145,7 @@ pub fn run(config: &RunConfig<'_>, rank_main: impl Fn(&Sim) -> u8) -> Result<Out
     })
 }
 
-/// What the record says about a simulation of `file`, units in the names.
+/// Description of a simulation of `file` for the record, units in the names.
 #[must_use]
 pub fn describe(file: &MachineFile) -> Vec<(&'static str, String)> {
     let SourceCounts { published, measured, derived, assumed, unstated } = file.sources;

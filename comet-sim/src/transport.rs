@@ -221,8 +221,8 @@ impl Sim {
         engine.spend(self.rank, busy_ps);
     }
 
-    /// What this rank learns by a look costs time, and is right only when it is its turn. Whether
-    /// it may look; not after the job has failed.
+    /// True if this rank may poll now: the result costs time, and is right only when it is its
+    /// turn. False after the job has failed.
     fn poll(&self, poll: Poll) -> bool {
         let mut engine = self.engine.borrow_mut();
         let poll_ps = engine.machine.node.poll_ps.max(1);
@@ -235,7 +235,7 @@ impl Sim {
         self.require_job().is_ok() && self.await_turn().is_ok()
     }
 
-    /// Whether all messages that a rank sends are taken without their receive.
+    /// True if all messages that a rank sends are taken without their receive.
     fn buffers_sends(&self) -> bool {
         self.engine.borrow().machine.buffers_sends()
     }

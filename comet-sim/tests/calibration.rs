@@ -24,7 +24,7 @@ impl Listener for Start {
     }
 }
 
-/// What a run finds out about clocks of this resolution, which take so long to read.
+/// The start record of a run whose clocks have this resolution and cost of a reading.
 fn start(resolution_ps: u64, call_cost_ps: u64) -> RunStart {
     let mut machine = find("ipsc860").expect("it comes with the program").machine;
     machine.clock.resolution_ps = resolution_ps;

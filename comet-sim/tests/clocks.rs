@@ -52,13 +52,13 @@ fn apart(t0_ns: u64, seed: u64) -> Machine {
     machine(t0_ns, seed, "offset_spread = \"10 s\"\ndrift = \"50 ppm\"", QUEUES)
 }
 
-/// How many seeds to try, if the environment does not say.
+/// Number of seeds; `usual` unless the environment gives one.
 fn n_seeds(usual: u64) -> u64 {
     let said = std::env::var("COMET_TRUTH_SEEDS").ok();
     said.map_or(usual, |text| text.parse().expect("COMET_TRUTH_SEEDS is a number"))
 }
 
-/// What `rank_main` returns on each rank.
+/// Values that `rank_main` returns on each rank.
 fn of_ranks<R>(machine: &Machine, n_ranks: usize, rank_main: impl Fn(&Sim) -> R) -> Vec<R> {
     let results: RefCell<Vec<Option<R>>> = RefCell::new((0..n_ranks).map(|_| None).collect());
     let config = RunConfig::new(machine.clone(), Topology::hypercube(n_ranks));
@@ -71,7 +71,7 @@ fn of_ranks<R>(machine: &Machine, n_ranks: usize, rank_main: impl Fn(&Sim) -> R)
     results.into_inner().into_iter().map(|result| result.expect("all ranks return")).collect()
 }
 
-/// What the clocks of a machine show.
+/// True parameters of a machine's clocks.
 struct Truth(Vec<[u64; 2]>);
 
 impl Truth {
@@ -89,13 +89,13 @@ impl Truth {
         }))
     }
 
-    /// How much the clock of `rank` shows for each nanosecond.
+    /// Rate of the clock of `rank`.
     fn rate(&self, rank: Rank) -> f64 {
         let [start_ns, end_ns] = self.0[rank];
         (end_ns - start_ns) as f64 / Self::SPAN_NS
     }
 
-    /// What the clock of rank 0 shows when that of `rank` shows `local_ns`.
+    /// Reading of rank 0's clock at the moment when that of `rank` shows `local_ns`.
     fn global_ns(&self, rank: Rank, local_ns: i64) -> f64 {
         let since_start_ns = (local_ns - self.0[rank][0].cast_signed()) as f64;
         self.0[0][0] as f64 + since_start_ns / self.rate(rank) * self.rate(0)

@@ -1,4 +1,4 @@
-//! What is said of jobs that cannot go on, and of what they would need.
+//! Messages about jobs that cannot go on, and about their requirements.
 
 use std::cell::Cell;
 use std::os::unix::process::ExitStatusExt;

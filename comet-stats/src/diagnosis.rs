@@ -26,7 +26,7 @@ const MAX_LAGS: usize = 1000;
 /// Tukey's fences for mild and for severe outliers, in interquartile ranges from the quartiles.
 const FENCES: (f64, f64) = (1.5, 3.0);
 
-/// What the slices of one point look like.
+/// Diagnosis of the slices of one point.
 ///
 /// Its verdicts are calibrated by simulation: how often they were given in 2000 runs each of 10
 /// slices of 100 samples with 2 % log-normal noise. The last column says how often the interval of
@@ -57,7 +57,7 @@ pub struct Diagnosis {
     pub regime_ratio: Option<f64>,
     /// Correlation of each slice median with the next; `None` if all are equal.
     pub lag1: Option<f64>,
-    /// Whether slice medians fall into two groups, at least 5 % apart. Noise of 30 % has such gaps
+    /// True if slice medians fall into two groups, at least 5 % apart. Noise of 30 % has such gaps
     /// by chance.
     pub is_bimodal: bool,
     /// Samples more than 1.5, and at most 3, interquartile ranges outside the quartiles.
@@ -89,14 +89,14 @@ impl Diagnosis {
         }
     }
 
-    /// Whether the slices met the machine at different speeds: their medians scatter far more
+    /// True if the slices met the machine at different speeds: their medians scatter far more
     /// widely than their samples explain. Without a ratio, two groups of medians decide.
     #[must_use]
     pub fn has_regimes(&self) -> bool {
         self.regime_ratio.map_or(self.is_bimodal, |ratio| ratio > MAX_RATIO)
     }
 
-    /// Whether slice medians follow each other more closely than chance would let them.
+    /// True if slice medians follow each other more closely than chance would let them.
     #[must_use]
     pub fn drifts(&self) -> bool {
         let bound = MAX_LAG1_DEVIATIONS / (self.n_slices as f64).sqrt();

@@ -28,11 +28,11 @@ pub struct Interval {
     /// Share of intervals that are to hold the true value, 0 to 1; those of order statistics hold
     /// it more often.
     pub level: f64,
-    /// How it was found.
+    /// Method by which it was found.
     pub method: Method,
 }
 
-/// How an interval was found.
+/// Method of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Between two of the ordered slice medians; it supposes no distribution.
@@ -106,7 +106,7 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Whether `value` lies in it or on a bound.
+    /// True if `value` lies in it or on a bound.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
@@ -143,7 +143,7 @@ fn descending(slices: &[&[f64]]) -> Vec<(f64, usize)> {
     all
 }
 
-/// How often each of so many slices is drawn, if as many are drawn with replacement.
+/// Number of draws of each of `n_slices`, if as many are drawn with replacement.
 fn resample(n_slices: usize, random: &mut Rand64) -> Vec<usize> {
     let mut weights = vec![0; n_slices];
     for _ in 0..n_slices {

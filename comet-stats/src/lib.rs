@@ -39,7 +39,7 @@ pub const MIN_SLICES: usize = 5;
 /// Fewest values that have a 99.9th percentile: ten of them are beyond it.
 const MIN_FOR_P999: usize = 10_000;
 
-/// What a list of values looks like. All are in the unit of the values.
+/// Summary of a list of values, all in the unit of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Number of values.

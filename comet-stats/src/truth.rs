@@ -175,7 +175,7 @@ fn share_of_runs(mut is_so: impl FnMut(&mut Noise) -> bool) -> f64 {
     n_so as f64 / f64::from(n_trials)
 }
 
-/// How many trials a test makes: as many as asked for, or as usual.
+/// Number of trials of a test: `usual`, unless the environment gives another.
 pub(crate) fn n_trials(usual: u32) -> u32 {
     let asked = env::var("COMET_TRUTH_SEEDS").ok();
     asked.map_or(usual, |n| n.parse().expect("COMET_TRUTH_SEEDS is a number of trials"))

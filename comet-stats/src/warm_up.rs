@@ -1,4 +1,4 @@
-//! Where a series becomes steady: what of it is warm-up, and dropped.
+//! Steady part of a series: the values before it are warm-up, and dropped.
 //!
 //! The marginal standard error rule (White, Simulation 69, 1997) drops as much from the front as
 //! makes the rest known best. Its input is medians of blocks here, since one preempted operation
@@ -13,16 +13,16 @@ const MIN_LEFT: usize = 3;
 /// Least part of the blocks that is left, as a divisor, for the same reason in long series.
 const LEFT_DIVISOR: usize = 4;
 
-/// What the start of a series is.
+/// Warm-up at the start of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmUp {
     /// Values to drop from the front, whole blocks of 20.
     pub n_dropped: usize,
-    /// Whether at most half is dropped; otherwise it may never have become steady.
+    /// True if at most half is dropped; otherwise it may never have become steady.
     pub is_steady: bool,
 }
 
-/// Which of the first `values` are warm-up.
+/// Length of the warm-up at the head of `values`.
 ///
 /// With medians m of complete blocks, it is the prefix d for which `variance(m[d..]) / (len - d)`
 /// is least, where three blocks and a quarter of all are left at least. In less than seven blocks

@@ -62,7 +62,7 @@ const CLOCKS: &[(&str, &[&str])] = &[
 const QUESTIONS: &[&str] =
     &["What", "How", "Whether", "Who", "Whose", "Whom", "Those", "Where", "Why", "Which", "When"];
 /// The most doc lines that may open with one, in percent.
-const MAX_QUESTIONS_PERCENT: usize = 15;
+const MAX_QUESTIONS_PERCENT: usize = 10;
 /// The most lines of code in one file.
 const MAX_LINES: usize = 500;
 

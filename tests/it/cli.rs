@@ -222,5 +222,10 @@ fn files_that_are_missing_or_hold_something_else_are_refused() {
     folder.run("show poem.txt").code(2).notes("line 1");
     folder.run("validate poem.txt").code(3).prints("poem.txt: line 1: ");
     folder.write("empty.jsonl", "");
-    folder.run("validate empty.jsonl").code(3).prints("there is no run in this file");
+    for command in ["show", "plot", "report", "validate"] {
+        folder
+            .run(&format!("{command} empty.jsonl"))
+            .code(2)
+            .notes("there is no run in empty.jsonl");
+    }
 }

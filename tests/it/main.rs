@@ -15,6 +15,7 @@ mod launchers;
 mod method;
 mod outputs;
 mod processes;
+mod readers;
 mod records;
 mod report;
 mod reproduce;

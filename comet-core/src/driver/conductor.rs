@@ -20,6 +20,8 @@ use crate::transport::{Rank, Transport};
 use comet_stats::Summary;
 use comet_stats::refine::Rule;
 
+/// Bytes of results that may wait for their outputs while the run goes on.
+const MAX_BACKLOG_BYTES: usize = 4 << 20;
 /// Clocks are compared again after so many nanoseconds.
 const MAX_CLOCK_AGE_NS: u64 = 500_000_000;
 
@@ -337,7 +339,7 @@ impl<T: Transport> Conductor<'_, T> {
         self.end.n_ok += 1;
         let summaries = measurement.series.iter().map(SeriesResult::told).collect();
         self.history.push(measurement.case, summaries);
-        self.listener.event(&Event::CaseFinished(&measurement)).map_err(DriverError::Listener)
+        self.tell(&Event::CaseFinished(&measurement))
     }
 
     fn failed(&mut self, case: Case, refusal: Refusal) -> Result<(), DriverError> {
@@ -349,7 +351,25 @@ impl<T: Transport> Conductor<'_, T> {
         }
         let since_start_ns = self.since_start_ns();
         let failure = CaseFailure { case, failure, rank, message, since_start_ns };
-        self.listener.event(&Event::CaseFailed(&failure)).map_err(DriverError::Listener)
+        self.tell(&Event::CaseFailed(&failure))
+    }
+
+    /// Passes results to the listener, and waits if too many bytes of them are not written yet.
+    fn tell(&mut self, event: &Event<'_>) -> Result<(), DriverError> {
+        self.listener.event(event).map_err(DriverError::Listener)?;
+        self.await_outputs(MAX_BACKLOG_BYTES)
+    }
+
+    /// Idles on all ranks while more than `max_bytes` of results are not written yet, so that a slow
+    /// reader or disk stops the run and no watchdog ends it.
+    pub(super) fn await_outputs(&mut self, max_bytes: usize) -> Result<(), DriverError> {
+        while self.listener.is_behind(max_bytes) && self.listener.interrupted().is_none() {
+            // Simulated ranks wait for nobody in the time of this machine.
+            if !self.stage.t.clock().is_virtual {
+                Decision::Pause.announce(self.stage.t, &self.trail)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) enum Decision {
     CompareClocks,
     /// Time a cache line between ranks 0 and 1.
     TimeLine,
+    /// Do nothing, until the next decision.
+    Pause,
     /// The run is over.
     Finish(RunEnd),
 }
@@ -123,6 +125,7 @@ impl Decision {
             }
             Self::CompareClocks => words[0] = 2,
             Self::TimeLine => words[0] = 3,
+            Self::Pause => words[0] = 5,
             Self::Finish(end) => {
                 let stop = match end.stop {
                     None => 0,
@@ -162,6 +165,7 @@ impl Decision {
             }
             2 => Self::CompareClocks,
             3 => Self::TimeLine,
+            5 => Self::Pause,
             _ => Self::Finish(RunEnd {
                 n_ok: words[2] as usize,
                 n_check_failed: words[3] as usize,
@@ -208,6 +212,7 @@ mod tests {
             Decision::Measure(target, pace, 7),
             Decision::CompareClocks,
             Decision::TimeLine,
+            Decision::Pause,
             Decision::Finish(end),
         ] {
             assert_eq!(Decision::from_words(&decision.to_words()), decision);

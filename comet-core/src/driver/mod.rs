@@ -111,10 +111,12 @@ pub fn conduct<T: Transport>(
     };
     let started = conductor.listener.event(&Event::RunStarted(&start));
     let result = started.map_err(DriverError::Listener).and_then(|()| conductor.run(cases));
+    conductor.end.wall_ns = conductor.since_start_ns();
+    // The other ranks may not wait for an output behind their last decision.
+    let result = result.and_then(|()| conductor.await_outputs(0));
     if let Err(DriverError::Transport(error)) = result {
         return Err(DriverError::Transport(error));
     }
-    conductor.end.wall_ns = conductor.since_start_ns();
     Decision::Finish(conductor.end.clone()).announce(t, &conductor.trail)?;
     result?;
     let Conductor { listener, end, .. } = conductor;
@@ -155,6 +157,7 @@ pub fn follow<T: Transport>(
                 t.line_time_ns()?;
                 continue;
             }
+            Decision::Pause => continue,
             Decision::Finish(end) => return Ok(end),
         };
         report.gather(t)?;

@@ -293,6 +293,21 @@ fn a_listener_that_fails_ends_the_run_on_all_ranks() {
 }
 
 #[test]
+fn outputs_that_are_behind_stop_the_run_until_they_have_caught_up() {
+    let trouble = Trouble { n_behind: 7, ..Trouble::default() };
+    let outcome = drive_with(3, &[Fake::good(&FIRST), Fake::good(&SECOND)], &brief(), trouble);
+    assert_eq!(counts(&outcome.end()), [2, 0, 0, 0]);
+    assert_eq!(outcome.heard.trouble.n_behind, 0, "all ranks idle while there is a backlog");
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_outputs() {
+    let trouble = Trouble { n_behind: usize::MAX, interrupts_at: Some(20), ..Trouble::default() };
+    let outcome = drive_with(2, &[Fake::good(&FIRST)], &brief(), trouble);
+    assert_eq!(counts(&outcome.end()), [1, 0, 0, 0]);
+}
+
+#[test]
 fn a_transport_that_fails_on_all_ranks_ends_the_run_with_its_error() {
     let verify: Verify =
         |_, _| Err(TransportError::new(TransportErrorKind::PeerFailed, "rank 9 died").into());

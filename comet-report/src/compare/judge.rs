@@ -174,14 +174,14 @@ impl PointRow {
     /// The verdict of the interval alone.
     fn judge(&mut self, found: Option<Difference>) {
         let Some(found) = found else {
-            let why = "one launch tells nothing about launches (measure more, or --allow-single)";
+            let why = "cannot compare single launches (measure more, or --allow-single)";
             return self.doubt(why.into());
         };
         let verdict = found.verdict(self.margin);
         self.verdict = if self.higher_is_better { verdict.reversed() } else { verdict };
         if self.verdict == Verdict::Inconclusive {
             let percent = 100.0 * found.smallest_detectable(self.margin);
-            self.why = Some(format!("such launches show changes from {percent:.0} % on"));
+            self.why = Some(format!("smallest detectable change: {percent:.0} %"));
         }
     }
 

@@ -83,7 +83,7 @@ pub(crate) fn disturbed(n_slices: u64, n_disturbed: u64, n_page_faults: u64) -> 
     });
     let faulted = (n_page_faults > 0).then(|| Warning {
         code: "page_faults",
-        message: format!("memory was missing {n_page_faults} times while samples were taken"),
+        message: format!("{n_page_faults} page faults during measurement"),
         hint: "leave more memory free, and compare with a second run",
     });
     preempted.into_iter().chain(faulted).collect()
@@ -184,7 +184,7 @@ fn busy(environment: &Environment) -> Option<Warning> {
     let idle_load = IDLE_LOAD * threads as f64;
     (load > idle_load).then(|| Warning {
         code: "load",
-        message: format!("{load} tasks were runnable on {threads} CPUs before the run"),
+        message: format!("load average {load:.1} on {threads} CPUs before the run"),
         hint: "measure on an idle machine",
     })
 }

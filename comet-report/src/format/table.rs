@@ -197,8 +197,7 @@ impl<W: Write> TableWriter<W> {
         let wall = wall_s.map_or("of unknown length".into(), |wall_s| format!("{wall_s:.1} s"));
         writeln!(
             self.out,
-            "done: {ok} points ok, {skipped} skipped, {check_failed} failed checks, {failed} \
-             failed, {wall}"
+            "done: {ok} ok, {skipped} skipped, {check_failed} wrong results, {failed} errors, {wall}"
         )
     }
 

@@ -1,4 +1,4 @@
-//! What moves the messages: one line per backend, and what each must be able to do.
+//! Transports: one line per backend, and the contract that each keeps.
 //!
 //! A backend either starts its ranks itself, or joins those that a launcher outside (mpirun, srun)
 //! has started, of which this process is one. The command line is the same for both:
@@ -40,15 +40,15 @@ pub(crate) trait Backend: Sync {
     /// Name on the command line and in the record.
     fn name(&self) -> &'static str;
 
-    /// What it is, in one line.
+    /// One line of description.
     fn summary(&self) -> &'static str;
 
-    /// Whether its ranks are processes that a launcher outside starts.
+    /// True if its ranks are processes that a launcher outside starts.
     fn is_launched(&self) -> bool {
         false
     }
 
-    /// Where its ranks come from, for `world` and under `launcher`.
+    /// Source of its ranks, for `world` and under `launcher`.
     ///
     /// # Errors
     /// If they are to be on a machine that is not known.
@@ -69,19 +69,19 @@ pub(crate) trait Backend: Sync {
 
 /// The part of this process in a job. Dropped, it leaves the job.
 pub(crate) trait Job {
-    /// Which of the processes that joined this one is; 0 if the ranks have still to be started.
+    /// Number of this process among those that joined; 0 if the ranks are still to be started.
     fn rank(&self) -> Rank;
 
-    /// What moves its messages, as that calls itself (`Open MPI v4.1.4`).
+    /// Name and version of the library that moves its messages (`Open MPI v4.1.4`).
     fn library(&self) -> String;
 
-    /// How many ranks there are; `None` if as many are started as are asked for.
+    /// Number of ranks; `None` if as many are started as are asked for.
     fn n_ranks(&self) -> Option<usize>;
 
     /// The `code` of the first process, on every process that joined.
     fn agree(&self, code: u8) -> u8;
 
-    /// What the record says about it for a run, units in the names.
+    /// Description of the transport for the record, units in the names.
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)>;
 
     /// Jobs on which the same has to work, each with a clause that says what is different there.
@@ -89,7 +89,7 @@ pub(crate) trait Job {
         Vec::new()
     }
 
-    /// What it depends on whether `completes` holds, which does not hold on all variants.
+    /// The condition under which `completes` holds, if it does not hold on all variants.
     fn verdict(&self, completes: &mut dyn FnMut(&dyn Job) -> bool) -> Option<String> {
         let _ = completes;
         None
@@ -109,27 +109,27 @@ pub(crate) trait Job {
     ) -> anyhow::Result<u8>;
 }
 
-/// Which ranks take part.
+/// The ranks of one job.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    /// How many ranks, and how they are connected.
+    /// Number of ranks and their connections.
     pub(crate) topology: Topology,
-    /// Where they run.
+    /// CPUs of the ranks.
     pub(crate) bind: Binding,
     /// Time without progress after which the job is ended; `None` for never.
     pub(crate) watchdog: Option<Duration>,
 }
 
-/// How a job ended.
+/// Outcome of a job.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// All ranks returned; the exit code.
     Finished(u8),
     /// A rank died or hung.
     Failed {
-        /// Which, where known.
+        /// The rank, if known.
         rank: Option<Rank>,
-        /// Which kind of failure, as in the record: `rank_died`, `rank_stalled` …
+        /// Kind of failure, as in the record: `rank_died`, `rank_stalled` …
         code: &'static str,
         /// One paragraph that says which, and in what.
         message: String,
@@ -138,7 +138,7 @@ pub(crate) enum Ended {
     Interrupted {
         /// Its name.
         signal: &'static str,
-        /// What happened, in a sentence.
+        /// The event, in a sentence.
         message: String,
     },
 }
@@ -267,7 +267,7 @@ fn joining(backends: &[&'static dyn Backend]) -> Option<&'static dyn Backend> {
     backends.iter().copied().find(|backend| backend.is_launched())
 }
 
-/// What builds this program with the backend `name`.
+/// Command that builds this program with the backend `name`.
 fn build(name: &str) -> String {
     format!("cargo build --release --features {name}")
 }

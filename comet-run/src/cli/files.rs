@@ -11,7 +11,7 @@ use comet_report::import::RANKS;
 
 use super::values::{parse_bytes, parse_positive_time, parse_share};
 
-/// What `list` takes.
+/// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Print JSON
@@ -19,7 +19,7 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
 }
 
-/// What `machines` takes.
+/// Arguments of `machines`.
 #[derive(Debug, Args)]
 pub(crate) struct MachinesArgs {
     /// The machine: a name, or a file
@@ -27,10 +27,10 @@ pub(crate) struct MachinesArgs {
     pub(crate) machine: Option<String>,
 }
 
-/// What `reproduce` takes.
+/// Arguments of `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Whose results
+    /// Study to reproduce
     #[arg(value_name = "STUDY")]
     pub(crate) study: Study,
     /// Another machine: a name of `comet-run machines`, or a file [default: ipsc860-fit, and ipsc860-marks for figures 5.1 and 5.2]
@@ -48,7 +48,7 @@ pub(crate) enum Study {
     Thesis,
 }
 
-/// What `validate` takes.
+/// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
     /// Result files
@@ -56,49 +56,49 @@ pub(crate) struct ValidateArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// What `show` takes.
+/// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// Result files
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// How to print them
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
     pub(crate) format: String,
-    /// Print their figures as well, in letters; several files are overlaid
+    /// Print figures in text form as well; several files are overlaid
     #[arg(long)]
     pub(crate) plots: bool,
 }
 
-/// What `fit` takes.
+/// Arguments of `fit`.
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
     /// Result file
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Sizes at which a new line starts, instead of those that the times show
+    /// Sizes at which a new line starts [default: detected]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_bytes)]
     pub(crate) breakpoints: Vec<u64>,
-    /// How to print the models
+    /// Output format of the models
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "jsonl"])]
     pub(crate) format: String,
 }
 
-/// What `report` takes.
+/// Arguments of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// Result files; several are overlaid in one page
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Where the page goes, or - for standard output; what is there is replaced
+    /// Page to write, or - for standard output; an existing file is replaced
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
-    /// Heading of the page [default: what was run]
+    /// Heading of the page [default: kernels and host]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
 }
 
-/// What `plot` takes.
+/// Arguments of `plot`.
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
     /// Result files; their runs are overlaid
@@ -111,7 +111,7 @@ pub(crate) struct PlotArgs {
     /// [default: comet-plots]
     #[arg(short, long, value_name = "DIR|FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// What to write [default: svg, or what the end of the file's name says]
+    /// File format [default: svg, or by the extension of the file]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<PlotFormat>,
     /// Print names and titles of the figures, and write nothing
@@ -122,7 +122,7 @@ pub(crate) struct PlotArgs {
     pub(crate) dark: bool,
 }
 
-/// What a figure is written as.
+/// File format of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlotFormat {
     /// A picture that can be enlarged
@@ -135,7 +135,7 @@ pub(crate) enum PlotFormat {
     Gnuplot,
 }
 
-/// What `compare` takes.
+/// Arguments of `compare`.
 #[derive(Debug, Args)]
 // The base comes first: after --to, it would be taken for one more file that is judged.
 #[command(override_usage = "comet-run compare [OPTIONS] <BASE>... --to <NEW>...")]
@@ -143,16 +143,16 @@ pub(crate) struct CompareArgs {
     /// Result files of the base, each run in them one launch
     #[arg(value_name = "BASE", required = true)]
     pub(crate) base: Vec<PathBuf>,
-    /// Result files that are judged
+    /// Result files to judge
     #[arg(long, value_name = "NEW", required = true, num_args = 1..)]
     pub(crate) to: Vec<PathBuf>,
     /// More result files of the base: if more than 5 % of its points differ from themselves, slower points fail nothing
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) control: Vec<PathBuf>,
-    /// Take launches in pairs, in the order in which they were started, even if the sides did not take turns
+    /// Pair launches in the order of their start, even if the sides did not alternate
     #[arg(long)]
     pub(crate) paired: bool,
-    /// Judge a single launch a side by its samples, which do not show what changes from launch to launch
+    /// Compare single launches by their samples, which do not show the variation between launches
     #[arg(long)]
     pub(crate) allow_single: bool,
     /// Compare runs whose fingerprints differ
@@ -162,16 +162,16 @@ pub(crate) struct CompareArgs {
     pub(crate) judgement: JudgementArgs,
 }
 
-/// How a comparison is judged and told.
+/// Criteria and outputs of a comparison.
 #[derive(Debug, Args)]
 pub(crate) struct JudgementArgs {
-    /// Changes below this share do not count, nor below twice this share under 1 us, nor below 20 ns [default: 5%, and 0 where times are exact]
+    /// Smallest change that counts; twice this share under 1 us, and never below 20 ns [default: 5%, and 0 where times are exact]
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) margin: Option<f64>,
-    /// End with code 11 if the launches do not tell for some points, or the new ones lack some
+    /// End with code 11 if points are inconclusive or missing
     #[arg(long)]
     pub(crate) strict: bool,
-    /// What is printed on standard output
+    /// Format on standard output
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = renderers())]
     pub(crate) format: String,
     /// File for the comparison as Markdown
@@ -185,7 +185,7 @@ pub(crate) struct JudgementArgs {
     pub(crate) junit: Option<PathBuf>,
 }
 
-/// What `ab` takes.
+/// Arguments of `ab`.
 #[derive(Debug, Args)]
 #[command(override_usage = "comet-run ab [OPTIONS] -- COMMAND_A... -- COMMAND_B...")]
 pub(crate) struct AbArgs {
@@ -195,10 +195,10 @@ pub(crate) struct AbArgs {
     /// New folder for result files and logs [default: comet-results/ab-1, or the next number]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Time after which a launch is killed with all of its processes
+    /// Time limit of a launch; then all of its processes are killed
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_positive_time)]
     pub(crate) timeout: Duration,
-    /// Do not look again for changes in fresh launches
+    /// Do not confirm changes in fresh launches
     #[arg(long)]
     pub(crate) no_confirm: bool,
     #[command(flatten)]
@@ -208,33 +208,33 @@ pub(crate) struct AbArgs {
     pub(crate) commands: Vec<String>,
 }
 
-/// What `export` takes.
+/// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// What to make of them
+    /// Format to convert to
     #[arg(value_name = "FORMAT", value_parser = formats())]
     pub(crate) format: String,
     /// Result files, read as if they were one
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// File to write, whether it is there or not [default: standard output]
+    /// File to write; an existing one is replaced [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
 
-/// What `import` takes.
+/// Arguments of `import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// Whose output it is
+    /// Benchmark that printed the text
     #[arg(value_name = "BENCHMARK")]
     pub(crate) benchmark: Benchmark,
-    /// What it printed, or - for standard input
+    /// File with its output, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Result file to make, or - for standard output
+    /// Result file to write, or - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
-    /// Number of ranks, where the text does not tell (OSU's does not for collectives)
+    /// Number of ranks, if absent from the text (as in OSU's output of collectives)
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(RANKS))]
     pub(crate) ranks: Option<u64>,
 }
@@ -246,11 +246,11 @@ pub(crate) enum Benchmark {
     Osu,
     /// Intel MPI Benchmarks
     Imb,
-    /// Whichever the titles in the text belong to
+    /// Detected from the titles in the text
     Auto,
 }
 
-/// What `completions` takes.
+/// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell

@@ -14,10 +14,10 @@ use super::values::{
     parse_label, parse_mesh, parse_positive_time, parse_ranks, parse_time,
 };
 
-/// What `run` takes.
+/// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What to measure: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
+    /// Kernels to measure: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
     #[command(flatten)]
@@ -30,15 +30,15 @@ pub(crate) struct RunArgs {
     pub(crate) method: MethodArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Spoil what the check of a kernel sees, to show that it notices
+    /// Corrupt the data that the check of a kernel sees, to test the check
     #[arg(long, value_name = "corrupt:KERNEL", hide = true, value_parser = parse_injection)]
     pub(crate) inject: Option<String>,
 }
 
-/// What `plan` takes.
+/// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// What to plan: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
+    /// Kernels to plan: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
     #[arg(value_name = "SELECT", required = true)]
     pub(crate) select: Vec<String>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct PlanArgs {
     pub(crate) method: MethodArgs,
 }
 
-/// What `check` takes.
+/// Arguments of `check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Kernels to check
@@ -59,49 +59,49 @@ pub(crate) struct CheckArgs {
     pub(crate) select: Vec<String>,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
-    /// Spoil what the check of a kernel sees, to show that it notices
+    /// Corrupt the data that the check of a kernel sees, to test the check
     #[arg(long, value_name = "corrupt:KERNEL", hide = true, value_parser = parse_injection)]
     pub(crate) inject: Option<String>,
 }
 
-/// Where kernels run.
+/// Ranks and the place where they run.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Ranks")]
 pub(crate) struct WorldArgs {
-    /// Number of ranks, or several as in 2..16*2, one run each [default: usable CPUs, at least 4, or as many as mpirun or srun started]
+    /// Number of ranks, or several as in 2..16*2, one run each [default: usable CPUs, at least 4; all processes under mpirun or srun]
     #[arg(short = 'n', long, value_name = "N", value_parser = parse_ranks)]
     pub(crate) ranks: Option<RankCounts>,
-    /// What moves the messages
+    /// Transport: shared memory, MPI or simulator
     #[arg(short, long, value_name = "NAME", default_value = "auto", value_parser = transports())]
     pub(crate) transport: String,
     /// Machine to simulate: a name of `comet-run machines`, or a file [default: ipsc860, under -t sim]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) machine: Option<String>,
-    /// Seed of the order of the cases, and of the noise, the faults and the clocks of a simulated machine [default: 1, and that of its file]
+    /// Seed of the case order and of simulated noise, faults and clocks [default: 1, and that of the machine file]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Dimensions of the processor mesh, rows x columns [default: near-square]
     #[arg(long, value_name = "RxC", value_parser = parse_mesh, conflicts_with = "topology")]
     pub(crate) mesh: Option<MeshShape>,
-    /// Mesh and distances from a JSON file, a table each under the keys mesh and hops
+    /// JSON file with the mesh and the distances, one table each under the keys mesh and hops
     #[arg(long, value_name = "FILE")]
     pub(crate) topology: Option<PathBuf>,
     /// Threads that may call MPI, for -t mpi: single as with MPI_Init, or a level that many libraries take locks for [default: single]
     #[arg(long, value_name = "LEVEL", value_parser = ["single", "funneled", "serialized", "multiple"])]
     pub(crate) thread_level: Option<String>,
-    /// CPUs of the ranks: core (one each, round robin), none, or a list like 0,2,4..7 [default: core, or as mpirun or srun put them]
+    /// CPUs of the ranks: core (one each, round robin), none, or a list like 0,2,4..7 [default: core; the launcher's binding under mpirun or srun]
     #[arg(long, value_name = "WHERE", value_parser = parse_binding)]
     pub(crate) bind: Option<Binding>,
-    /// Longest wait of a rank before the job is ended; 0 for no limit [default: 10s, --time, and 50ms a rank]
+    /// Abort if a rank blocks in one call for longer than this; 0 disables [default: 10s + --time + 50ms per rank]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) watchdog: Option<Duration>,
 }
 
-/// Which cases of the kernels are measured.
+/// Cases of the selected kernels.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Cases")]
 pub(crate) struct CaseArgs {
-    /// How thoroughly to measure: default sweeps and time per case
+    /// Thoroughness: default sweeps and time per case
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) profile: ProfileArg,
     /// Message lengths in bytes
@@ -113,22 +113,22 @@ pub(crate) struct CaseArgs {
     /// Dimensions of the matrix block of one rank
     #[arg(long, value_name = "SWEEP")]
     pub(crate) local_n: Option<String>,
-    /// Distances between two ranks; max is the largest there is
+    /// Distances between two ranks; max is the largest one
     #[arg(long, value_name = "SWEEP")]
     pub(crate) hops: Option<String>,
-    /// Most memory that a case may take on one rank; others are skipped
+    /// Memory limit of a case on one rank; larger cases are skipped
     #[arg(long, value_name = "SIZE", default_value = "1Gi", value_parser = parse_bytes)]
     pub(crate) mem: u64,
 }
 
-/// Time and numbers of samples.
+/// Time and number of samples.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Effort")]
 pub(crate) struct EffortArgs {
-    /// Operations per sample [default: by the clock]
+    /// Operations per sample [default: by the resolution of the clock]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) repetitions: Option<u32>,
-    /// Samples per case and series [default: until the interval of the median is narrow]
+    /// Samples per case and series [default: until the confidence interval of the median is narrow]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) samples: Option<u32>,
     /// Operations before the timed ones [default: by their time, or by the rules]
@@ -142,20 +142,20 @@ pub(crate) struct EffortArgs {
     pub(crate) budget: Option<Duration>,
 }
 
-/// What is printed and kept.
+/// Outputs of a run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Result file, or none [default: comet-results/HOST-TIME-ID.jsonl]
     #[arg(short, long, env = "COMET_OUT", hide_env_values = true, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// What is printed on standard output
+    /// Format on standard output
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats_or_none())]
     pub(crate) format: String,
-    /// Label for the record; may be given several times
+    /// Label for the record; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
     pub(crate) label: Vec<(String, String)>,
-    /// Progress on standard error: auto shows it on a terminal only, and not under mpirun or srun
+    /// Progress on standard error; auto: on a terminal only, and not under mpirun or srun
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) progress: ProgressArg,
     /// Print no notes and no progress
@@ -163,18 +163,18 @@ pub(crate) struct OutputArgs {
     pub(crate) quiet: bool,
 }
 
-/// What `health` takes.
+/// Arguments of `health`.
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
-    /// Result file of an earlier run, to be judged instead of measuring
+    /// Result file of an earlier run, judged instead of a new one
     #[arg(value_name = "FILE", conflicts_with_all = ["WorldArgs", "profile", "sizes", "budget", "out", "label"])]
     pub(crate) file: Option<PathBuf>,
-    /// A time stands out that is more than so many times the median of its kind
+    /// Outlier threshold: ratio to the median of comparable times
     #[arg(long, value_name = "RATIO", default_value = "1.1", value_parser = parse_factor)]
     pub(crate) factor: f64,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
-    /// How thoroughly to measure: time per case
+    /// Thoroughness: time per case
     #[arg(long, value_name = "NAME", default_value = "quick")]
     pub(crate) profile: ProfileArg,
     /// Message lengths in bytes [default: 8,1Mi]
@@ -186,7 +186,7 @@ pub(crate) struct HealthArgs {
     /// Result file [default: comet-results/HOST-TIME-ID.jsonl]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Label for the record; may be given several times
+    /// Label for the record; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
     pub(crate) label: Vec<(String, String)>,
     /// Print no notes and no progress
@@ -194,15 +194,15 @@ pub(crate) struct HealthArgs {
     pub(crate) quiet: bool,
 }
 
-/// What `calibrate` takes.
+/// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
     #[command(flatten)]
     pub(crate) world: WorldArgs,
-    /// How thoroughly to measure: time per case
+    /// Thoroughness: time per case
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) profile: ProfileArg,
-    /// Machine file to write; the samples go beside it, into a file that ends in .jsonl
+    /// Machine file to write; the samples go to a file of the same name ending in .jsonl
     #[arg(short, long, value_name = "FILE", default_value = "host.toml")]
     pub(crate) out: PathBuf,
     /// SimGrid platform file to write as well
@@ -241,7 +241,7 @@ impl ProfileArg {
     }
 }
 
-/// How progress is shown.
+/// Form of progress reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressArg {
     /// A line that is redrawn, if standard error is a terminal of the user's

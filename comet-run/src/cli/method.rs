@@ -1,5 +1,5 @@
-//! By which method to measure: the options for definitions, synchronisation, rules and refinement,
-//! and what they mean to the driver.
+//! Measurement method: definitions, synchronisation, rules and refinement, and their settings of the
+//! driver.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -8,27 +8,26 @@ use comet_core::driver::{Rules, Settings};
 use comet_core::sync::{Skew, Sync};
 use comet_stats::refine;
 
-/// By which method to measure.
+/// Measurement method.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
-    /// Whose rules decide how often to repeat and which figure is quoted: CoMet's own, or those of IMB 2021, OSU, SKaMPI 5 or the thesis
+    /// Repetition and reporting rules: comet, imb (2021), osu, skampi (5) or thesis
     #[arg(long, value_name = "NAME", default_value = "comet", value_parser = rules())]
     pub(crate) rules: String,
-    /// How samples of the ranks make one value, D1 to D9 or a name like max_local, where all ranks take part in an operation [default: that of the kernel, or of the rules]
+    /// Combination of per-rank timings into one value: D1 to D9, or a name such as max_local, for operations of all ranks [default: by kernel, or by the rules]
     #[arg(long, value_name = "ID", value_parser = parse_definition)]
     pub(crate) definition: Option<Definition>,
-    /// Whether the definition is meant for those kernels alone that admit it, which goes without a
-    /// note.
+    /// True if the definition is meant only for kernels that admit it; others get no note.
     #[arg(skip)]
     pub(crate) is_for_some: bool,
-    /// How ranks start a sample together: none, barrier, double-barrier, dissemination, window [default: window if each rank has a core, or else barrier]
+    /// Synchronisation before each sample: none, barrier, double-barrier, dissemination, window [default: window if each rank has a core, else barrier]
     #[arg(long, value_name = "HOW", value_parser = parse_sync)]
     pub(crate) sync: Option<Sync>,
-    /// Half width of the 95 % interval at which a case is done, in percent of its median [default: 2.5, or 1 with --profile full]
+    /// Half width of the 95 % confidence interval at which a case is done, in percent of its median [default: 2.5, or 1 with --profile full]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) target: Option<f64>,
-    /// In which order the cases of a kernel are visited after the first pass
+    /// Order of a kernel's cases after the first pass
     #[arg(long, value_name = "HOW", default_value = "shuffled", value_parser = ["shuffled", "asc"])]
     pub(crate) order: String,
     /// Start ranks late on purpose, by up to SCALE times a case's own time: uniform, last or linear, as in last:0.5

@@ -31,8 +31,8 @@ Examples:
   comet-run barrier -n 2..16*2                 a kernel on 2, 4, 8 and 16 ranks, in one file
   comet-run 'matrix/*' -n 6 --mesh 2x3         all matrix kernels on a mesh of your choice
   comet-run echo -s 0,1..4Mi*2 --hops 1        0, 1, 2, 4 ... bytes to a neighbour
-  comet-run plan all -n 8                      what would run, how long, in how much memory
-  comet-run check -n 8                         does message passing work here?
+  comet-run plan all -n 8                      cases, time and memory of a run
+  comet-run check -n 8                         test message passing on this machine
   comet-run all --machine ipsc860 -n 16        the same on a simulated iPSC/860
   comet-run show comet-results/X.jsonl --format csv
 
@@ -52,50 +52,50 @@ powers of 1024, kB MB GB of 1000.
     after_long_help = format!("{EXAMPLES}\n{}", exit_codes())
 )]
 pub(crate) struct Cli {
-    /// What to do; `run` if none is given.
+    /// The subcommand; `run` if none is given.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// What `run` takes.
+    /// Arguments of `run`.
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
-/// What to do.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure kernels (the default command)
     Run(RunArgs),
     /// List kernels, suites, aliases, axes and their default sweeps
     List(ListArgs),
-    /// List the machines that can be simulated, or say what is known of one
+    /// List the machines that can be simulated, or describe one
     Machines(MachinesArgs),
-    /// Show what would run, how long it would take and how much memory it needs
+    /// Show the cases, time and memory of a run without running it
     Plan(PlanArgs),
     /// Test message passing and the checks of all kernels on this machine
     Check(CheckArgs),
-    /// Regenerate published results on a simulated machine, and say which values are off
+    /// Regenerate published results on a simulated machine, and report values beyond their tolerance
     Reproduce(ReproduceArgs),
     /// Measure this machine, and write a machine file for the simulator
     Calibrate(CalibrateArgs),
-    /// Check that result files are whole and well formed
+    /// Check that result files are complete and well formed
     Validate(ValidateArgs),
     /// Print a result file as a table, CSV or JSON lines
     Show(ShowArgs),
     /// Fit models to the sweeps of a result file: startup time, bandwidth, cost of a hop, scaling
     Fit(FitArgs),
-    /// Make a page of figures and tables from result files
+    /// Write a page of figures and tables
     Report(ReportArgs),
     /// Draw single figures of result files as SVG or PNG
     Plot(PlotArgs),
-    /// Compare two sets of result files, and say what became slower or faster
+    /// Compare two sets of result files, and report slower and faster points
     Compare(CompareArgs),
-    /// Run two commands in turn, several launches each, and compare what they measured
+    /// Run two commands alternately, several launches each, and compare their results
     Ab(AbArgs),
-    /// Measure all pairs of ranks, the barrier and the noise, and name what stands out
+    /// Measure all pairs of ranks, the barrier and the noise, and report outliers
     Health(HealthArgs),
     /// Convert result files for another program
     Export(ExportArgs),
-    /// Make a result file from what another benchmark printed
+    /// Convert the output of another benchmark into a result file
     Import(ImportArgs),
     /// Print the JSON schema of result files
     Schema,

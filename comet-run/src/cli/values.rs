@@ -23,21 +23,21 @@ impl fmt::Display for MeshShape {
     }
 }
 
-/// Where ranks run.
+/// CPUs of the ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Binding {
     /// Each rank on one CPU, round robin.
     Core,
     /// Wherever the system puts them.
     None,
-    /// Where the launcher put them that started them before this program; cannot be asked for.
+    /// The CPUs that the launcher chose before this program started; cannot be asked for.
     Launcher,
     /// On these CPUs, round robin.
     List(Vec<usize>),
 }
 
 impl Binding {
-    /// How many CPUs ranks have between them, of the `n_cpus` that they may use.
+    /// Number of CPUs that the ranks share, of the `n_cpus` that they may use.
     pub(crate) fn n_cpus(&self, n_cpus: usize) -> usize {
         let Self::List(cpus) = self else { return n_cpus };
         cpus.iter().collect::<BTreeSet<_>>().len().min(n_cpus)

@@ -72,8 +72,8 @@ pub(super) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
     }
 }
 
-/// Where the ranks run: by default as many as have a CPU each, because ranks that share one
-/// measure the scheduler.
+/// The ranks of the calibration: by default one for each CPU, because ranks that share one measure
+/// the scheduler.
 fn world(asked: &WorldArgs, origin: &Origin) -> WorldArgs {
     let mut world = asked.clone();
     let is_open = world.ranks.is_none() && world.mesh.is_none() && world.topology.is_none();
@@ -85,7 +85,7 @@ fn world(asked: &WorldArgs, origin: &Origin) -> WorldArgs {
     world
 }
 
-/// How long to measure: the time of a case is for all launches together.
+/// Settings of one launch: the time of a case is shared by all launches.
 fn settings(profile: Profile, origin: &Origin) -> Settings {
     let mut settings = Settings::of(profile);
     settings.case_budget_ns /= N_LAUNCHES as u64;
@@ -93,7 +93,7 @@ fn settings(profile: Profile, origin: &Origin) -> Settings {
     settings
 }
 
-/// What is written. Dropped, it removes what is still empty.
+/// Output files. Dropped, it removes those that are still empty.
 #[derive(Debug)]
 struct Files {
     machine: PathBuf,
@@ -132,7 +132,7 @@ impl Drop for Files {
     }
 }
 
-/// What measuring takes.
+/// State of the measurement.
 struct Measuring<'a> {
     args: &'a CalibrateArgs,
     backend: &'a dyn Backend,

@@ -37,7 +37,7 @@ pub(super) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
     execute::for_each(prepared, |prepared| common.check(&prepared))
 }
 
-/// What checks with different numbers of ranks have in common.
+/// Parts that checks with different numbers of ranks share.
 struct Common<'a> {
     world: &'a WorldArgs,
     backend: &'a dyn Backend,
@@ -74,7 +74,7 @@ impl Common<'_> {
         self.launch(job, prepared, &CheckAudience, &execute::say_how_it_ended)
     }
 
-    /// What it depends on whether the checks come to their end.
+    /// The condition under which the checks complete.
     fn verdict(&self, prepared: &Prepared) -> Option<String> {
         self.job.verdict(&mut |job| {
             let code = self.launch(job, prepared, &Silent, &Ended::code);
@@ -150,12 +150,12 @@ struct KernelChecks {
     tally: Tally,
 }
 
-/// What became of the cases of one kernel.
+/// Outcomes of the cases of one kernel.
 #[derive(Debug, Default)]
 struct Tally {
     n_ok: usize,
     n_failed: usize,
-    /// Why cases were skipped.
+    /// Reasons of skipped cases.
     skipped: Vec<String>,
 }
 

@@ -51,7 +51,7 @@ pub(super) fn man() -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
-/// What a command does, how it is called, and what it takes.
+/// Description, synopsis and options of a command.
 fn command_section(command: &Command) -> std::io::Result<String> {
     let man = Man::new(command.clone());
     let mut section = Vec::new();

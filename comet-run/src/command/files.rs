@@ -14,10 +14,10 @@ use crate::terminal;
 /// The name that stands for standard output.
 const STDOUT: &str = "-";
 
-/// The records of the result file `path`; says so if a killed run left a piece of a line.
+/// The records of the result file `path`, with a note if a killed run left a piece of a line.
 ///
 /// # Errors
-/// If it cannot be read, or holds something else.
+/// If it cannot be read, or holds something else or no record.
 pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
     paths::refuse_device(path)?;
     let read = read::read_records(path).map_err(exit::bad_input)?;
@@ -25,7 +25,16 @@ pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
         let path = path.display();
         terminal::note(&format!("note: line {line} of {path} is incomplete and left out"));
     }
+    if read.records.is_empty() {
+        return Err(without_run(path));
+    }
     Ok(read.records)
+}
+
+/// The refusal of a file that holds no run.
+pub(super) fn without_run(path: &Path) -> anyhow::Error {
+    let path = path.display();
+    exit::usage(format!("there is no run in {path} (name a file that comet-run wrote)"))
 }
 
 /// The runs in `records` of the file `path`.
@@ -47,13 +56,7 @@ pub(super) fn runs(path: &Path) -> anyhow::Result<Vec<RunRecords>> {
 /// If it cannot be read, holds something else, or no run.
 pub(super) fn some_runs(path: &Path) -> anyhow::Result<Vec<RunRecords>> {
     let runs = runs(path)?;
-    if runs.is_empty() {
-        let path = path.display();
-        return Err(exit::usage(format!(
-            "there is no run in {path} (name a file that comet-run wrote)"
-        )));
-    }
-    Ok(runs)
+    if runs.is_empty() { Err(without_run(path)) } else { Ok(runs) }
 }
 
 /// Refuses an output that is one of the result files, as it is if `-o` precedes the wrong name.

@@ -17,7 +17,7 @@ use crate::exit;
 use crate::launcher::Launcher;
 use crate::terminal;
 
-/// What is measured.
+/// Kernels of a health check.
 const SELECT: [&str; 3] = ["health/pairs", "comet/barrier", "health/noise"];
 /// Most memory of a case on one rank, as of other runs.
 const MEM_BYTES: u64 = 1 << 30;

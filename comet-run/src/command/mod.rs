@@ -60,8 +60,8 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// How long a silent process stays that has failed. Launchers end a job as soon as one process
-/// fails, and the first one may not have said yet what is wrong.
+/// Time that a failed silent process stays alive. Launchers end a job as soon as one process fails,
+/// and the first one may not have printed its error yet.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Does what the command line says, in a process that `launcher` started; returns the exit code.

@@ -24,7 +24,7 @@ const MAX_GUESSES: usize = 5;
 /// Ends of names of pictures and pages that are not written; folders hardly have such names.
 const OTHERS: [&str; 8] = ["pdf", "eps", "ps", "gif", "jpg", "jpeg", "html", "-"];
 
-/// How many more edits away than the nearest one such a figure may be.
+/// Largest distance of a suggested figure beyond that of the nearest, in edits.
 const MAX_EDITS: usize = 2;
 
 impl PlotFormat {

@@ -44,7 +44,7 @@ pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result
 /// the job, with the result file that is kept.
 ///
 /// # Errors
-/// Those of [`run`] and of `conclude`.
+/// The errors of [`run`] and of `conclude`.
 pub(super) fn measure(
     args: &RunArgs,
     launcher: Option<&Launcher>,
@@ -60,11 +60,12 @@ pub(super) fn measure(
     let settings = prepare::settings(&args.cases, &args.effort, &args.method, &origin);
     let seed = args.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
-    // Not before: a rank that waits for others to join has nothing to lose by a signal.
-    let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
     let file = execute::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
+    // Not before: a process that waits for others to join, or for the reader of a FIFO, has nothing
+    // to lose by a signal.
+    let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let common = Common {
         args,
         launcher,
@@ -100,7 +101,7 @@ fn refuse_document(name: &str) -> anyhow::Result<()> {
 const NO_WINDOW: &str = "note: ranks that share cores cannot spin until a window opens: samples \
                          start at a barrier (use fewer ranks with -n)";
 
-/// What runs with different numbers of ranks have in common.
+/// Parts that runs with different numbers of ranks share.
 struct Common<'a> {
     args: &'a RunArgs,
     launcher: Option<&'a Launcher>,
@@ -173,14 +174,14 @@ impl Common<'_> {
         })
     }
 
-    /// How progress is shown. The terminals that launchers make for their processes are nobody's.
+    /// Form of progress reports; none on terminals that a launcher makes for its processes.
     fn progress(&self) -> ProgressArg {
         let OutputArgs { quiet, progress, .. } = &self.args.output;
         let is_hidden = *progress == ProgressArg::Auto && self.launcher.is_some();
         if *quiet || is_hidden { ProgressArg::None } else { *progress }
     }
 
-    /// What the record says about the run.
+    /// Description of the run for the record.
     fn describe(&self, launch: &Launch, n_cpus: Option<usize>) -> RunDescription {
         let Self { args, backend, .. } = *self;
         let started_at = SystemTime::now();

@@ -1,5 +1,5 @@
-//! What is measured: the operations of a window, and what the memory holds after them.
-//! `scripts/bench-shm/loops.c` has the same operations in plain C.
+//! Operations of a window, and the contents of the memory after them. `scripts/bench-shm/loops.c`
+//! has the same operations in plain C.
 
 use comet_core::error::Result;
 use comet_core::transport::{Rank, Source, Tag, Transport};
@@ -9,7 +9,7 @@ const ACKNOWLEDGEMENT: Tag = Tag::new(2);
 /// Messages of a stream that one acknowledgement is for.
 const STREAM_MESSAGES: u32 = 1000;
 
-/// What is measured.
+/// Measured operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Figure {
     /// Ranks 0 and 1 echo; what they send stays as it is.
@@ -26,7 +26,7 @@ pub(crate) enum Figure {
     BroadcastAndBarrier,
 }
 
-/// What the operations work on; only a latency needs the second message, only a sum the values.
+/// Buffers of the operations; only a latency needs the second message, only a sum the values.
 pub(crate) struct Buffers<'a> {
     pub(crate) first: &'a mut [u8],
     pub(crate) second: &'a mut [u8],
@@ -60,12 +60,12 @@ impl Figure {
         }
     }
 
-    /// Whether ranks 0 and 1 do it alone.
+    /// True if ranks 0 and 1 do it alone.
     pub(crate) fn is_echo(self) -> bool {
         matches!(self, Self::Latency | Self::LatencyInPlace | Self::Stream)
     }
 
-    /// How many values one operation has.
+    /// Number of values of one operation.
     pub(crate) fn divisor(self) -> f64 {
         match self {
             Self::Latency | Self::LatencyInPlace => 2.0,
@@ -74,7 +74,7 @@ impl Figure {
         }
     }
 
-    /// How many operations a window has if it may take any time.
+    /// Number of operations of a window without a time limit.
     pub(crate) fn fixed_operations(self, length_bytes: usize) -> usize {
         match length_bytes {
             _ if self == Self::Stream => 1,
@@ -102,7 +102,7 @@ impl Figure {
         }
     }
 
-    /// Whether the memory of `rank` holds what one operation leaves there.
+    /// True if the memory of `rank` holds the result of one operation.
     pub(crate) fn is_right(self, b: &Buffers<'_>, rank: Rank, n_ranks: usize) -> bool {
         match self {
             Self::Barrier => true,

@@ -19,29 +19,29 @@ use line::Line;
 const MIN_WINDOWS: u64 = 40;
 const MAX_WINDOWS: u64 = 200;
 const MAX_OPERATIONS: usize = 1 << 20;
-/// How often a case is measured at most.
+/// Largest number of measurements of a case.
 const MAX_TRIES: usize = 3;
-/// How far the line may be from its usual time, as a factor: a guest's processors are moved now and
-/// then, mostly soon after they begin to work.
+/// Largest deviation of the line from its usual time, as a factor: a guest's processors are moved
+/// now and then, mostly soon after they begin to work.
 const LINE_TOLERANCE: f64 = 1.2;
-/// How long a launch waits in all for the line to take its usual time.
+/// Total time that a launch waits for the line to take its usual time.
 const PATIENCE_NS: u64 = 2_000_000_000;
 
-/// What can also go wrong beside the transport.
+/// Results with errors of the transport or of the example.
 type AnyResult<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What the command line asks for.
+/// Options of the command line.
 pub(crate) struct Plan {
     /// A fresh file of 4096 zeros for the line, if there is to be one.
     line_file: Option<String>,
-    /// How long the line usually takes: where it takes another time, ranks wait for some time until
-    /// it does, and measure again.
+    /// Usual time of the line: if it takes another time, ranks wait for some time until it does,
+    /// and measure again.
     line_ns: f64,
     /// The least length of a window; 0 for the same number of operations whatever they take.
     window_ns: u64,
     /// The time for the windows of a case.
     case_ns: u64,
-    /// Whether messages are in the program's own memory rather than in that of the transport.
+    /// True if messages are in the program's own memory rather than in that of the transport.
     is_private: bool,
     /// Figures and lengths in bytes.
     cases: Vec<(Figure, usize)>,
@@ -89,7 +89,7 @@ fn parse_case(case: &str) -> AnyResult<(Figure, usize)> {
     Ok((Figure::named(name).ok_or_else(unknown)?, bytes.parse()?))
 }
 
-/// What a rank measures with.
+/// State of a rank's measurements.
 struct Bench<'a, T> {
     t: &'a T,
     plan: &'a Plan,
@@ -162,7 +162,7 @@ impl<T: Transport> Bench<'_, T> {
         }
     }
 
-    /// What the line takes one way; 0 without one.
+    /// One-way time of the line; 0 without one.
     fn line_ns(&mut self) -> f64 {
         self.line.as_mut().map_or(0.0, Line::one_way_ns)
     }
@@ -199,7 +199,7 @@ impl<T: Transport> Bench<'_, T> {
         Ok(n)
     }
 
-    /// What one window takes. All ranks begin together where more than two have a part in it, and
+    /// Time of one window. All ranks begin together if more than two have a part in it, and
     /// broadcasts have ended when all ranks have the last.
     fn window_ns(&self, figure: Figure, b: &mut Buffers<'_>, n: usize) -> Result<u64> {
         if !figure.is_echo() || self.t.n_ranks() > 2 {

@@ -236,7 +236,7 @@ impl Broadcasts {
         Ok(n_copied == pieces.count())
     }
 
-    /// Where `rank` meets the root of a long message.
+    /// Rendezvous of `rank` with the root of a long message.
     fn rendezvous(&self, rank: Rank) -> &'static Rendezvous {
         &self.segment.control(rank).rendezvous
     }

@@ -124,21 +124,21 @@ impl CollectiveLine {
         self.reached.store(number, Ordering::Release);
     }
 
-    /// Whether the owner is at meeting `number`, or has been.
+    /// True if the owner is at meeting `number`, or has been.
     #[inline]
     pub(crate) fn has_reached(&self, number: u64) -> bool {
         // Acquire: pairs with the Release store in `reach`.
         self.reached.load(Ordering::Acquire) >= number
     }
 
-    /// What the owner brought to a meeting that it has reached.
+    /// Word of the owner at a meeting that it has reached.
     #[inline]
     pub(crate) fn brought(&self) -> u64 {
         // Relaxed: `has_reached` has acquired it.
         self.word.load(Ordering::Relaxed)
     }
 
-    /// How long the vector is that the owner brought to a meeting that it has reached.
+    /// Length of the owner's vector at a meeting that it has reached.
     pub(crate) fn brought_length(&self) -> u64 {
         // Relaxed: `has_reached` has acquired it.
         self.length_bytes.load(Ordering::Relaxed)

@@ -36,7 +36,7 @@ pub(crate) struct Position {
 impl Position {
     const START: Self = Self { lines: 0, bytes: 0 };
 
-    /// Where in the stream of bytes a piece of `n` begins: it does not go over the ring's end.
+    /// Start of a piece of `n` in the stream of bytes: it does not go over the ring's end.
     fn start_of(self, n: u64) -> u64 {
         let left = RING_BYTES - self.bytes % RING_BYTES;
         if n <= left { self.bytes } else { self.bytes + left }
@@ -49,7 +49,7 @@ impl Position {
         Self { lines: self.lines + 1, bytes: end }
     }
 
-    /// How far all have to be before what ends here may be written.
+    /// Position that all ranks must have reached before a piece that ends here may be written.
     fn needs(self) -> Self {
         let lines = self.lines.saturating_sub(RING_LINES);
         Self { lines, bytes: self.bytes.saturating_sub(RING_BYTES) }
@@ -59,7 +59,7 @@ impl Position {
         self.lines >= other.lines && self.bytes >= other.bytes
     }
 
-    /// Which quarters of the lines and of the ring it is in.
+    /// Quarters of the lines and of the ring at this position.
     fn quarters(self) -> (u64, u64) {
         (self.lines / RING_LINES.div_ceil(4), self.bytes / (RING_BYTES / 4))
     }
@@ -80,7 +80,7 @@ impl Stream {
         Self { segment, rank, position, all_done }
     }
 
-    /// Where this rank is.
+    /// Position of this rank.
     #[inline]
     pub(crate) fn position(&self) -> Position {
         self.position.get()
@@ -93,7 +93,7 @@ impl Stream {
         &self.segment.broadcasts().lines[usize::try_from(index).expect("there are few lines")]
     }
 
-    /// Where in the ring a piece of `n` bytes from `at` on lies.
+    /// Address in the ring of a piece of `n` bytes at `at`.
     pub(crate) fn place(&self, at: Position, n: usize) -> *mut u8 {
         let start = at.start_of(n as u64) % RING_BYTES;
         let start = usize::try_from(start).expect("the ring lies in memory");

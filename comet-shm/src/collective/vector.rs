@@ -41,7 +41,7 @@ const LINE_VALUES: usize = 8;
 pub(crate) struct Vectors {
     segment: &'static Segment,
     rank: Rank,
-    /// How many pieces there were; they use the cells in turn.
+    /// Number of pieces so far; they use the cells in turn.
     n_pieces: Cell<usize>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Vectors {
 struct Own {
     start: *mut f64,
     length: usize,
-    /// Where it lies in the heaps, if it does.
+    /// Offset in the heaps, if it lies there.
     offset: Option<usize>,
 }
 

@@ -11,7 +11,7 @@ pub(super) struct PendingRecv {
     pub(super) tag: Tag,
     pub(super) buffer: *mut u8,
     pub(super) capacity_bytes: usize,
-    /// What arrived, once all of it has.
+    /// Status of the arrived message, once all of it has arrived.
     pub(super) arrived: Option<Status>,
 }
 

@@ -12,10 +12,10 @@ use super::signals::Blocked;
 use crate::fence::Fences;
 use crate::reach::reread_private;
 
-/// Facilities that all ranks share.
+/// Facilities that ranks may rely on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facilities {
-    /// Fences that keep publishing and falling asleep in order.
+    /// Order between publishing and falling asleep.
     pub(crate) fences: Fences,
     /// True if a rank reaches the private memory of another.
     pub(crate) has_private: bool,
@@ -28,7 +28,7 @@ impl Facilities {
         Self { fences: Fences::available(), has_private }
     }
 
-    /// Name of the way that long messages take out of private memory.
+    /// Copy method for messages in private memory, in words.
     pub(crate) fn private_memory(&self) -> &'static str {
         if self.has_private { "process_vm_readv" } else { "payload ring" }
     }

@@ -31,7 +31,7 @@ pub use pin::usable_cpus;
 /// Heap of each rank; virtual until a buffer is used.
 const HEAP_BYTES: usize = 256 << 20;
 
-/// Cpus of the ranks.
+/// CPUs of the ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bind {
     /// Rank r on the r-th cpu that this process may use, physical cores first, round robin.
@@ -42,24 +42,24 @@ pub enum Bind {
     List(Vec<usize>),
 }
 
-/// Description of a job.
+/// Configuration of a launch.
 #[derive(Clone, Debug)]
 pub struct LaunchConfig {
     /// Number of ranks; as many as the topology has.
     pub n_ranks: usize,
     /// Mesh and hops of the ranks.
     pub topology: Topology,
-    /// Cpus that they run on.
+    /// CPUs of the ranks.
     pub bind: Bind,
-    /// Longest wait of a rank in one call before the job is ended; `None` for no limit.
+    /// Time limit of a wait in one call; `None` for no limit.
     pub watchdog: Option<Duration>,
-    /// True to have long messages in private memory copied once, by the kernel, where the system lets
+    /// True if long messages in private memory are copied once, by the kernel, if the system lets
     /// one rank reach the memory of another (`process_vm_readv`); otherwise they are copied twice,
     /// through the rings.
     pub single_copy: bool,
 }
 
-/// Reason for which no rank was started.
+/// Error of a launch that started no ranks.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -77,7 +77,7 @@ pub enum LaunchError {
     Cpu {
         /// The cpu.
         cpu: usize,
-        /// Usable cpus, as a list.
+        /// List of the usable CPUs.
         usable: String,
     },
     /// Ranks cannot be bound to cpus.
@@ -96,7 +96,7 @@ pub enum LaunchError {
 /// The most ranks of one job.
 pub const MAX_RANKS: usize = 1024;
 
-/// End of a job.
+/// Outcome of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Every rank ended by itself; the largest code that one returned.

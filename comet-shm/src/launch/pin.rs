@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use super::{Bind, LaunchError};
 use crate::wait::Cores;
 
-/// Number of cpus that the ranks can really use: those that the process may run on, or fewer if its
+/// Number of CPUs that the ranks can really use: those that the process may run on, or fewer if its
 /// control group has a smaller quota.
 #[must_use]
 pub fn usable_cpus() -> usize {
@@ -47,14 +47,14 @@ pub(super) fn require_binding(cpus: &[usize]) -> Result<(), LaunchError> {
     same.map_err(LaunchError::Bind)
 }
 
-/// Cores as `rank` needs to know them, when ranks are bound to `cpus` or, if there are none, not.
+/// Facts about the cores for `rank`, if ranks are bound to `cpus` or, if there are none, unbound.
 pub(super) fn cores_of(rank: Rank, n_ranks: usize, cpus: &[usize], usable: usize) -> Cores {
     let is_mate = |other: &Rank| *other != rank && cpus.get(*other) == cpus.get(rank);
     let mates = if cpus.is_empty() { Vec::new() } else { (0..n_ranks).filter(is_mate).collect() };
     Cores { n_usable: cores_for(cpus, usable), mates }
 }
 
-/// Number of cores that ranks bound to `cpus` (or unbound, if there are none) have between them.
+/// Number of cores of ranks bound to `cpus` (or unbound, if there are none).
 fn cores_for(cpus: &[usize], usable: usize) -> usize {
     let mut distinct = cpus.to_vec();
     distinct.sort_unstable();
@@ -85,7 +85,7 @@ fn cores_first(cpus: &[usize], siblings_before: impl Fn(usize) -> usize) -> Vec<
     ordered
 }
 
-/// Number of hardware threads of its core before `cpu`; 0 where the system does not say.
+/// Number of hardware threads of its core before `cpu`; 0 if the system does not report it.
 fn siblings_before(cpu: usize) -> usize {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     let Ok(text) = fs::read_to_string(path) else { return 0 };

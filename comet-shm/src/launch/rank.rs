@@ -24,8 +24,8 @@ use crate::wait::{Cores, Waiter, end_job};
 /// Code of a rank that panicked, as Rust programs have it.
 const PANICKED: u8 = 101;
 
-/// True in a rank. It must not launch ranks of its own: they would write to its
-/// rings and buffers as if they were it.
+/// True in a rank. A rank must not launch ranks of its own: they would write to its rings and
+/// buffers as if they were it.
 static IS_RANK: AtomicBool = AtomicBool::new(false);
 
 /// True if this process is a rank of a job.

@@ -48,7 +48,7 @@ impl Drop for Blocked {
     }
 }
 
-/// True if this process ignores `signal`; false where the system does not say.
+/// True if this process ignores `signal`; false if the system does not report it.
 fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -21,7 +21,7 @@ use crate::wait::{end_job, ring_all};
 /// Time that the others have to end after one has failed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// State of the ranks, as the launcher knows it.
+/// The launcher's view of its ranks.
 struct Watch<'a> {
     segment: &'a Segment,
     /// Process of each rank that has not ended.
@@ -30,7 +30,7 @@ struct Watch<'a> {
     stopped: Vec<Rank>,
     /// Largest code that a rank has ended with.
     code: u8,
-    /// Time at which the rest is killed.
+    /// Time of the kill of all remaining ranks.
     deadline: Option<Instant>,
     /// Activities of all ranks when the job failed, and the ranks that did not wait.
     scene: Option<(String, Vec<Rank>)>,
@@ -86,7 +86,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Longest time to sleep.
+    /// Longest sleep.
     fn patience(&self) -> PollTimeout {
         let Some(deadline) = self.deadline else { return PollTimeout::NONE };
         let left = deadline.saturating_duration_since(Instant::now());

@@ -18,7 +18,7 @@ use crate::sync::SharedCell;
 /// Bytes of a piece: it fills the ring.
 const PIECE_BYTES: usize = BROADCAST_RING_BYTES;
 
-/// Where a piece lies: a cell of a vector sum.
+/// Place of a piece: a cell of a vector sum.
 type Piece = SharedCell<[f64; CELL_VALUES]>;
 
 pub(super) fn what_a_rank_brings_to_a_meeting_is_there_once_it_has_come() {

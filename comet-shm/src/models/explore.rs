@@ -1,4 +1,4 @@
-//! What models are made of, and how it is found out which orderings they need.
+//! Parts of the models, and the search for the orderings that they need.
 
 use std::panic::{catch_unwind, set_hook, take_hook};
 

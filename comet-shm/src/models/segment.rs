@@ -98,7 +98,7 @@ impl Segment {
     }
 }
 
-/// What zeroed memory is elsewhere.
+/// Equivalent of zeroed memory.
 pub(crate) trait Fresh {
     fn fresh() -> Self;
 }

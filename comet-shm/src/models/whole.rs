@@ -54,7 +54,7 @@ fn run(segment: &'static Segment, rank: Rank, main: impl Fn(&'static Segment, Ra
     ring_all(segment);
 }
 
-/// How `rank` waits.
+/// Waiter of `rank`.
 pub(super) fn waiter(segment: &'static Segment, rank: Rank) -> Waiter {
     let cores = Cores { n_usable: segment.n_ranks(), mates: Vec::new() };
     Waiter::new(segment, rank, cores, Fences::Symmetric, None)

@@ -14,7 +14,7 @@ struct Side {
     n_received: usize,
 }
 
-/// What a rank does next, if it can.
+/// Next step of a rank, if it can take it.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// It sends on the baton.

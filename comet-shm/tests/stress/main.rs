@@ -26,7 +26,7 @@ use schedule::Round;
 /// with and without single copies.
 const N_SEEDS: usize = 4 * N_RANKS.len();
 const N_RANKS: [usize; 8] = [2, 3, 4, 5, 7, 8, 12, 16];
-/// How often a seed that was asked for is run: what fails depends on the timing too.
+/// Number of runs of a requested seed: failures depend on the timing too.
 const N_REPEATS: usize = 20;
 /// Rounds of a job.
 const N_ROUNDS: usize = 12;

@@ -14,7 +14,7 @@ use crate::schedule::{Collective, Message, Part, Receive, Round, Step, below};
 
 /// Bytes around each message in its memory, which nobody may touch.
 const MARGIN_BYTES: usize = 64;
-/// What lies there, and where nothing arrived; and what a sender makes of a message that was sent.
+/// Initial contents of memory, where nothing arrived; and the contents after a sent message.
 const UNTOUCHED: u8 = 0xa5;
 const SENT: u8 = 0x5a;
 /// Looks before a receive goes ahead without a probe that found something.
@@ -22,13 +22,13 @@ const N_PROBES: usize = 100;
 /// Long enough for all other ranks to fall asleep.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// What a receive reported, and whether as an error, since its buffer was too small.
+/// Report of a receive, with true for an error, since its buffer was too small.
 type Arrival = (Status, bool);
 
 /// Does all calls of this rank, and checks what came of them.
 ///
 /// # Errors
-/// What was wrong first.
+/// The first error, if any.
 pub(crate) fn play(t: &Shm, round: &Round) -> Result<(), String> {
     let Part { sends, receives, steps, mut random } = round.part(t.rank());
     let describe = |error: TransportError| error.to_string();
@@ -254,13 +254,13 @@ fn arrival_of(result: Result<Status>) -> Result<Arrival> {
     }
 }
 
-/// What `rank` adds to element `index` of a sum; sums of these are exact.
+/// Contribution of `rank` to element `index` of a sum; sums of these are exact.
 fn term(rank: Rank, index: usize) -> f64 {
     let value = (rank + 1) * (index % 1000 + 1);
     f64::from(u32::try_from(value).expect("ranks and indices are small"))
 }
 
-/// What is used once.
+/// Takes a value that is used once.
 fn take<V>(place: &mut Option<V>) -> V {
     place.take().expect("each step is done once")
 }

@@ -1,4 +1,4 @@
-//! What happens in a round, and in what order one rank does its part of it.
+//! Operations of a round, and their order on each rank.
 //!
 //! The messages of a round are numbered, and collectives happen between two numbers. A rank calls
 //! what belongs to it in the order of these numbers, but sends may come earlier, receives may be
@@ -30,7 +30,7 @@ pub(crate) struct Message {
     pub(crate) pattern: u64,
 }
 
-/// What all ranks do together.
+/// Operations of all ranks together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Collective {
     Barrier,
@@ -39,7 +39,7 @@ pub(crate) enum Collective {
     Broadcast { root: Rank, length_bytes: usize, pattern: u64 },
 }
 
-/// What all ranks know of a round.
+/// The common facts of a round.
 #[derive(Debug)]
 pub(crate) struct Round {
     pub(crate) messages: Vec<Message>,
@@ -72,7 +72,7 @@ pub(crate) enum Step {
     Pause,
 }
 
-/// What one rank does in a round.
+/// Operations of one rank in a round.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) sends: Vec<Message>,
@@ -101,7 +101,7 @@ impl Round {
         Self { messages, collectives, seed }
     }
 
-    /// What `rank` does.
+    /// Operations of `rank`.
     pub(crate) fn part(&self, rank: Rank) -> Part {
         let mut random = Rand64::new(self.seed ^ ((rank as u128 + 1) << 96));
         let mut calls: Vec<(usize, Step)> = self

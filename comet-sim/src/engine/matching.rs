@@ -91,7 +91,7 @@ impl Engine {
         probability > 0.0 && noise::lost(self.machine.noise.seed, source, operation, probability)
     }
 
-    /// What noise adds to a message that takes as long as the law says.
+    /// Time that noise adds to a message, beyond what the law gives.
     fn extra_ps(&self, way: Way, operation: u64, sent_ps: u64, length_bytes: usize) -> i64 {
         if self.machine.noise.sources.is_empty() {
             return 0;
@@ -176,7 +176,7 @@ impl Engine {
         receive
     }
 
-    /// Whether a receive or a probe has to wait for its turn, because messages of several ranks
+    /// True if a receive or a probe has to wait for its turn, because messages of several ranks
     /// could match, or a receive from any rank could take them.
     #[inline]
     pub(crate) fn depends_on_others(&self, rank: Rank, source: Source, tag: Tag) -> bool {
@@ -289,7 +289,7 @@ impl Engine {
         }
     }
 
-    /// When a receive will have its message, if that is known.
+    /// Arrival time of the message of a receive, if known.
     pub(crate) fn arrival_ps(&self, receive: ReceiveId) -> Option<u64> {
         let message = self.receives[receive as usize].message?;
         Some(self.message(message).arrival_ps).filter(|ps| *ps != UNKNOWN_PS)

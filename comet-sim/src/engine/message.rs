@@ -19,14 +19,13 @@ pub(crate) type SendId = u32;
 pub(crate) struct Message {
     pub(crate) way: Way,
     pub(crate) body: Box<[u8]>,
-    /// When it was sent, for reports.
+    /// Time of the send, for reports.
     pub(crate) sent_ps: u64,
-    /// When its receiver learns of it, and so can match it and probe for it; [`UNKNOWN_PS`] until
-    /// that is known.
+    /// Time from which its receiver can match it and probe for it; [`UNKNOWN_PS`] until known.
     pub(crate) known_ps: u64,
-    /// When its last byte is there; [`UNKNOWN_PS`] until that is known.
+    /// Arrival time of its last byte; [`UNKNOWN_PS`] until known.
     pub(crate) arrival_ps: u64,
-    /// What noise adds to its way, which may be less than nothing.
+    /// Time that noise adds to its way; may be negative.
     pub(crate) extra_ps: i64,
     /// The send that waits for the network to take it.
     pub(crate) send: Option<SendId>,
@@ -34,15 +33,15 @@ pub(crate) struct Message {
     pub(crate) receive: Option<ReceiveId>,
     /// The next message that waits for the link that this one waits for.
     pub(crate) next: Option<MessageId>,
-    /// How many links its header has taken.
+    /// Number of links that its header has taken.
     pub(crate) n_taken: u16,
-    /// How many links lie between the interfaces.
+    /// Number of links between the interfaces.
     pub(crate) n_hops: u16,
-    /// Whether it has been given to the network, or is about to be.
+    /// True once it has been given to the network, or is about to be.
     pub(crate) is_started: bool,
-    /// Whether it is matched when it arrives rather than when it is sent.
+    /// True if it is matched when it arrives rather than when it is sent.
     pub(crate) is_coming: bool,
-    /// Whether it has arrived and only waits for an earlier one of its sender.
+    /// True if it has arrived and only waits for an earlier one of its sender.
     pub(crate) is_here: bool,
 }
 
@@ -70,7 +69,7 @@ impl Way {
         self.destination as Rank
     }
 
-    /// Whether the rank sends to itself.
+    /// True if the rank sends to itself.
     pub(crate) fn is_local(self) -> bool {
         self.source == self.destination
     }
@@ -92,7 +91,7 @@ pub(crate) struct Receive {
 pub(crate) struct Sending {
     pub(crate) way: Way,
     pub(crate) length_bytes: usize,
-    /// When that is; `None` until it is known.
+    /// Completion time; `None` until known.
     pub(crate) done_ps: Option<u64>,
 }
 

@@ -10,12 +10,12 @@
 //!   no event either: all ranks have returned, or those that have not wait for each other
 //! ```
 //!
-//! Why this is exact: an event happens only while no rank is ready. Every other rank then waits for
-//! a message, or has its turn later, so that nothing that is still to be done can happen before the
-//! event. And what a rank does at once depends on its own past and on the order of the messages
-//! from one rank to another alone. So the result is a function of program and machine, and no rank
-//! is ever rolled back. Where two messages want one link, or one receive, at the same picosecond,
-//! the first is the one whose event was added first; that too is the same in every run.
+//! This is exact, because an event happens only while no rank is ready. Every other rank then waits
+//! for a message, or has its turn later, so that nothing that is still to be done can happen before
+//! the event. An immediate action of a rank depends only on its own past and on the order of the
+//! messages from one rank to another. So the result is a function of program and machine, and no
+//! rank is ever rolled back. Ties for a link or a receive at the same picosecond are broken by
+//! event order, deterministically.
 
 mod matching;
 mod message;
@@ -51,7 +51,7 @@ const RANK_LINES: usize = size_of::<RankState>().div_ceil(64);
 /// Lines of the cache that hold a message without its body.
 const MESSAGE_LINES: usize = size_of::<Message>().div_ceil(64);
 
-/// What happens at a time of the queue. Small, since there may be one for each of a million ranks.
+/// An event at a time of the queue. Small, since there may be one for each of a million ranks.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// No rank does anything earlier any more, so this one may do what depends on others.
@@ -91,9 +91,9 @@ pub(crate) struct Engine {
     queue: Queue<Event>,
     routes: Routes,
     links: Links,
-    /// How many probes and tests in a row found nothing, on all ranks.
+    /// Number of consecutive probes and tests without a result, on all ranks.
     n_vain_polls: u64,
-    /// What a rank was about last, shared by all ranks that are.
+    /// The last activity of a rank, shared by all ranks with the same one.
     activity: Rc<str>,
     n_messages: u64,
     n_switches: u64,
@@ -122,7 +122,7 @@ impl Engine {
         }
     }
 
-    /// What the job has done.
+    /// Statistics of the job.
     pub(crate) fn statistics(&self) -> Statistics {
         Statistics {
             end_ps: self.ranks.iter().map(|rank| rank.clock_ps).max().unwrap_or(0),
@@ -153,7 +153,7 @@ impl Engine {
         }
     }
 
-    /// Whether `rank` may do now what depends on others; if not, it has to wait until it is woken.
+    /// True if `rank` may now do what depends on others; if not, it has to wait until it is woken.
     pub(crate) fn takes_turn(&mut self, rank: Rank) -> bool {
         let clock_ps = self.ranks[rank].clock_ps;
         if self.ready.is_empty() && self.queue.next_ps().is_none_or(|next_ps| clock_ps < next_ps) {
@@ -209,7 +209,7 @@ impl Engine {
         }
     }
 
-    /// Whether `rank` can do no more: the job has failed, or an injected fault has ended the rank.
+    /// True if `rank` can do no more: the job has failed, or an injected fault has ended the rank.
     pub(crate) fn is_over_for(&mut self, rank: Rank) -> bool {
         let clock_ps = self.ranks[rank].clock_ps;
         let dead_ranks = &self.machine.faults.dead_ranks;
@@ -219,7 +219,7 @@ impl Engine {
         self.failure.is_some() || self.ranks[rank].is_dead
     }
 
-    /// Why no rank can go on though some have not returned.
+    /// The failure of a job in which no rank can go on though some have not returned.
     fn impasse(&self) -> JobFailure {
         let dead_ranks = &self.machine.faults.dead_ranks;
         // One that waits for ever dies while it does.

@@ -21,7 +21,7 @@ use crate::route::Routes;
 pub(super) enum Links {
     /// Messages never wait for links, only for the interface of their sender.
     Free,
-    /// Who leaves each link when, and who waits for it.
+    /// Holder of each link, release time, and queue of waiting messages.
     Circuit(Circuits),
     /// Until when each link is busy.
     CutThrough(Vec<u64>),
@@ -30,7 +30,7 @@ pub(super) enum Links {
 /// The links of a circuit-switched network; there may be millions.
 #[derive(Debug)]
 pub(super) struct Circuits {
-    /// When the message that has a link leaves it; [`UNKNOWN_PS`] while that still waits for others.
+    /// Release time of each link; [`UNKNOWN_PS`] while its message still waits for others.
     free_ps: Vec<u64>,
     /// The messages that wait for a link: the first and the last of a list. Only a link that is left
     /// at an unknown time has any.
@@ -148,7 +148,7 @@ impl Engine {
         }
     }
 
-    /// What the header needs from the link that it takes now to the next: nothing from and to the
+    /// Time that the header needs from the link that it takes now to the next: 0 from and to the
     /// interfaces, which are at the ends of the first and the last link.
     fn hop_ps(&self, id: MessageId) -> u64 {
         let Message { n_taken, n_hops, ref body, .. } = *self.message(id);
@@ -156,8 +156,8 @@ impl Engine {
         if is_between { self.machine.segment(body.len() as u64).hop_ps } else { 0 }
     }
 
-    /// When the header takes `link` that wants it at `now_ps`; `None` if it has to wait until it is
-    /// told.
+    /// Time at which the header takes `link`, wanted from `now_ps` on; `None` if it has to wait
+    /// until it is woken.
     fn take(&mut self, id: MessageId, link: usize, now_ps: u64) -> Option<u64> {
         let (segment, length_bytes) = self.law(id);
         match &mut self.links {

@@ -30,7 +30,7 @@ impl Engine {
         self.n_vain_polls = 0;
     }
 
-    /// Whether anything will happen after `now_ps` that is not a look.
+    /// True if anything other than a poll will happen after `now_ps`.
     fn is_under_way(&self, now_ps: u64) -> bool {
         let is_later = |at_ps: u64| at_ps != UNKNOWN_PS && at_ps > now_ps;
         // One that waits for a message goes on only when something else has happened.

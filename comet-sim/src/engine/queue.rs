@@ -1,5 +1,4 @@
-//! What is to happen at which time: a queue of events, earliest first, and first come first served
-//! at equal times.
+//! Queue of events: earliest first, and first come first served at equal times.
 //!
 //! ```text
 //!   bucket 0        events at the time of the last one taken
@@ -55,7 +54,7 @@ impl<E> Queue<E> {
         self.buckets[0].events.pop_front()
     }
 
-    /// When the next event happens.
+    /// Time of the next event.
     pub(crate) fn next_ps(&self) -> Option<u64> {
         Some(self.buckets[self.lowest()?].first_ps)
     }
@@ -70,7 +69,7 @@ impl<E> Queue<E> {
         self.buckets.iter().flat_map(|bucket| &bucket.events).map(|(_, event)| event)
     }
 
-    /// How many events have been added so far.
+    /// Number of events added so far.
     pub(crate) fn n_pushed(&self) -> u64 {
         self.n_pushed
     }

@@ -1,4 +1,4 @@
-//! What the engine keeps of one rank.
+//! The engine's state of one rank.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use comet_core::transport::{Rank, Source, Status, Tag};
 
 use super::{MessageId, ReceiveId, SendId, short};
 
-/// What a rank has to wait for.
+/// Reason for which a rank waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Block {
     /// That no other rank can do anything earlier.
@@ -24,7 +24,7 @@ pub(crate) enum Block {
 pub(crate) struct Collective {
     /// Name of the call.
     pub(crate) name: &'static str,
-    /// Which of the rank's collectives it is, from 1.
+    /// Number of the rank's collective, from 1.
     pub(crate) number: u32,
 }
 
@@ -47,7 +47,7 @@ impl From<ShortSource> for Source {
     }
 }
 
-/// What a rank looks for without waiting.
+/// Object of a poll, which does not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Poll {
     /// A message that a receive would take.
@@ -61,13 +61,13 @@ pub(crate) enum Poll {
 /// A message that was longer than the buffer of its receive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Truncation {
-    /// Who sent it, with which tag, and how long it was.
+    /// Source, tag and length of the message.
     pub(crate) status: Status,
     /// Length of the buffer.
     pub(crate) capacity_bytes: usize,
-    /// When it was received.
+    /// Time of the receive.
     pub(crate) at_ps: u64,
-    /// Where in the kernel.
+    /// Place in the kernel.
     pub(crate) site: Option<&'static Location<'static>>,
 }
 
@@ -76,7 +76,8 @@ pub(crate) struct Truncation {
 pub(crate) struct RankState {
     /// Its own virtual time.
     pub(crate) clock_ps: u64,
-    /// When its network interface can take the next message; where messages take links, they tell.
+    /// Time from which its network interface can take the next message; unused if messages take
+    /// links, which have times of their own.
     pub(crate) interface_free_ps: u64,
     /// Posted receives, and messages that none of them has taken.
     pub(crate) matcher: Matcher<ReceiveId, MessageId>,
@@ -87,27 +88,27 @@ pub(crate) struct RankState {
     pub(crate) n_any: u32,
     /// Messages of this rank that are to start at a time of the queue, or of their receive.
     pub(crate) n_starting: u32,
-    /// What it waits for.
+    /// Reason for which it waits.
     pub(crate) block: Option<Block>,
-    /// Where its stack ended when it began to wait.
+    /// End of its stack when it began to wait.
     pub(crate) stack_end: usize,
-    /// Where in the kernel it is.
+    /// Place in the kernel.
     pub(crate) site: Option<&'static Location<'static>>,
     /// The collective that it entered last; number 0 if it has entered none.
     pub(crate) last_collective: Collective,
-    /// Whether it is in that collective.
+    /// True if it is in that collective.
     pub(crate) is_in_collective: bool,
-    /// How many operations it has begun, for noise and faults.
+    /// Number of operations begun, for noise and faults.
     pub(crate) n_operations: u64,
-    /// What it looks for, if it has done nothing else since.
+    /// Object of its polls, if it has done nothing else since.
     pub(crate) poll: Option<Poll>,
     /// The last message that did not fit.
     pub(crate) truncation: Option<Box<Truncation>>,
-    /// What it is about, as the driver says.
+    /// Current activity, as reported by the driver.
     pub(crate) activity: Option<Rc<str>>,
-    /// Whether its main function has returned.
+    /// True if its main function has returned.
     pub(crate) is_finished: bool,
-    /// Whether it died by an injected fault.
+    /// True if it died by an injected fault.
     pub(crate) is_dead: bool,
 }
 

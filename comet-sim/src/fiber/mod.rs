@@ -119,7 +119,7 @@ unsafe impl Stack for RankStack {
     }
 }
 
-/// How large the stacks are, in bytes; multiples of a page.
+/// Sizes of the stacks in bytes; multiples of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StackSizes {
     /// Of rank 0, which formats and keeps results beside its part in the kernels.
@@ -129,7 +129,7 @@ pub(crate) struct StackSizes {
 }
 
 impl StackSizes {
-    /// Where the stack of `rank` begins, from the start of the slab.
+    /// Start of the stack of `rank`, from the start of the slab.
     fn offset_bytes(self, rank: usize) -> usize {
         match rank {
             0 => 0,
@@ -151,8 +151,8 @@ impl fmt::Debug for Fibers {
     }
 }
 
-/// How the code of a rank gives control back; handed to its main function, which must neither keep
-/// it after it has returned nor let another rank use it.
+/// Handle by which the code of a rank gives control back; passed to its main function, which must
+/// neither keep it after it has returned nor let another rank use it.
 pub(crate) struct Suspender(*const Yielder<(), ()>);
 
 impl fmt::Debug for Suspender {
@@ -239,8 +239,8 @@ impl Drop for Fibers {
     }
 }
 
-/// How far below its end a stack begins: were all ends a multiple of a page, the busiest lines of
-/// all stacks would share the same few sets of the cache.
+/// Distance from its end at which a stack begins: were all ends a multiple of a page, the busiest
+/// lines of all stacks would share the same few sets of the cache.
 fn colour_bytes(rank: usize) -> usize {
     rank * 5 % 32 * 64
 }

@@ -6,7 +6,7 @@
 //!     any other                                           to whoever handled it before
 //! ```
 //!
-//! What happens in a signal handler may neither allocate nor wait for a lock.
+//! Code in a signal handler may neither allocate nor wait for a lock.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -24,7 +24,7 @@ use super::{PAGE_BYTES, StackSizes};
 /// Stack of the handler, in bytes: also for one that was there before, and prints.
 const HANDLER_STACK_BYTES: usize = 64 << 10;
 
-/// Where the stacks of a job are.
+/// Address range of the stacks of a job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stacks {
     /// The lowest address.
@@ -55,7 +55,7 @@ thread_local! {
 /// The handler of this process, which the jobs of all its threads share.
 struct Installed {
     n_users: usize,
-    /// What was there before the first of them.
+    /// Handler that was installed before the first of them.
     before: Option<SigAction>,
 }
 

@@ -19,23 +19,23 @@ use super::{Clock, Machine, Node, Shape, TorusDims, disturbance, network, units}
 pub struct MachineFile {
     /// Name, which a user chooses it by.
     pub name: String,
-    /// What it is, in one line; empty if the file does not say.
+    /// One line of description; empty if the file has none.
     pub summary: String,
     /// The documents that its published values are from.
     pub cite: Vec<String>,
-    /// How many ranks it has unless a user says otherwise.
+    /// Default number of ranks.
     pub ranks: Option<usize>,
-    /// How many ranks it has at most.
+    /// Largest number of ranks.
     pub max_ranks: Option<usize>,
     /// The machine.
     pub machine: Machine,
-    /// How many of its values come from where.
+    /// Number of its values by source.
     pub sources: SourceCounts,
     /// SHA-256 of the text, in hex.
     pub hash: String,
 }
 
-/// How many values of a machine come from where; a report of a simulated run repeats this.
+/// Number of a machine's values by source; reports of simulated runs repeat this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceCounts {
     /// In a document that the file cites.
@@ -59,7 +59,7 @@ pub enum MachineError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// No machine of this name is listed.
@@ -67,7 +67,7 @@ pub enum MachineError {
         "there is no machine {name:?} (choose {known}, or give the path of a file such as ./my.toml)"
     )]
     Unknown {
-        /// What was asked for.
+        /// Name that was asked for.
         name: String,
         /// The names that are listed.
         known: String,
@@ -79,7 +79,7 @@ pub enum MachineError {
         origin: String,
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong there, and what to write.
+        /// The error, and its remedy.
         message: String,
     },
 }

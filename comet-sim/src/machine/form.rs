@@ -140,7 +140,7 @@ pub(super) struct ClockForm {
     _note: Option<String>,
 }
 
-/// What each kind of `[[noise.source]]` needs, its reader knows.
+/// Values that each kind of `[[noise.source]]` needs are checked by its reader.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoiseForm {
@@ -190,7 +190,7 @@ pub(super) struct Value {
     pub(super) source: Option<Source>,
 }
 
-/// Where a value comes from.
+/// Source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Source {

@@ -7,10 +7,10 @@ use std::fmt;
 
 use super::{Machine, Protocol, Segment};
 
-/// Which messages between two ranks are buffered, so that their send does not wait for the receive.
+/// Rule for buffered messages between two ranks, whose send does not wait for the receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffering {
-    /// Those that the machine file says.
+    /// Buffering of the machine file.
     AsDescribed,
     /// All.
     All,
@@ -18,7 +18,7 @@ pub enum Buffering {
     Nothing,
 }
 
-/// Whether a program completes depending on what is buffered.
+/// Effect of buffering on the completion of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It completes whatever is buffered.
@@ -72,8 +72,8 @@ impl Machine {
         self.map_segments(within.chain(nothing.segments.iter().filter(is_beyond).copied()))
     }
 
-    /// What a program needs: `completes` runs it on the machine that it is given and says whether
-    /// it came to its end.
+    /// Buffering that a program needs: `completes` runs it on the given machine, and returns true
+    /// if it came to its end.
     pub fn buffering_needed(&self, mut completes: impl FnMut(&Self) -> bool) -> Verdict {
         if !completes(&self.buffering(Buffering::All)) {
             return Verdict::Deadlocks;

@@ -33,24 +33,24 @@ use comet_core::transport::Work;
 pub struct Machine {
     /// Name, as in its file.
     pub name: String,
-    /// What the ranks are connected by.
+    /// Connections of the ranks.
     pub network: Network,
-    /// What messages cost, by length: ascending, the last without a bound.
+    /// Costs of messages by length: ascending, the last without a bound.
     pub segments: Vec<Segment>,
-    /// What else a rank does, and how long it takes.
+    /// Other operations of a rank, and their times.
     pub node: Node,
-    /// What the ranks' clocks show.
+    /// Clocks of the ranks.
     pub clock: Clock,
-    /// What disturbs the ranks.
+    /// Disturbances of the ranks.
     pub noise: Noise,
-    /// What goes wrong.
+    /// Injected faults.
     pub faults: Faults,
     /// Bytes that travel with each message beside its own (SMPI sends 16); they count for the
     /// choice of the segment and for the time.
     pub envelope_bytes: u64,
 }
 
-/// What one byte takes, in units of 2^-20 ps.
+/// Time of one byte, in units of 2^-20 ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerByte(pub u64);
 
@@ -64,18 +64,18 @@ impl PerByte {
     }
 }
 
-/// What connects the ranks, and whether messages wait for links.
+/// Connections of the ranks, and waiting of messages for links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// How the links lie.
+    /// Arrangement of the links.
     pub shape: Shape,
-    /// Whether and how a message occupies the links on its way; `None` if it never waits for one.
+    /// Occupation of the links by a message; `None` if it never waits for one.
     pub switching: Option<Switching>,
-    /// What a byte takes on a link that is not the first or the last (cut-through).
+    /// Time of a byte on a link that is not the first or the last (cut-through).
     pub link_per_byte: PerByte,
 }
 
-/// How the links lie.
+/// Arrangement of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A crossbar: one hop between any two ranks.
@@ -103,7 +103,7 @@ pub enum TorusDims {
     Given(Vec<usize>),
 }
 
-/// How a message occupies links.
+/// Occupation of links by a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switching {
     /// The header takes one link after the other and keeps them while it waits; all are free when
@@ -113,12 +113,12 @@ pub enum Switching {
     CutThrough,
 }
 
-/// What messages of a range of lengths cost.
+/// Costs of messages of a range of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The longest message of the segment, in bytes; `None` in the last.
     pub up_to_bytes: Option<u64>,
-    /// Who waits for whom.
+    /// Waiting of sender and receiver for each other.
     pub protocol: Protocol,
     /// CPU time of the sender, in picoseconds.
     pub o_send_ps: u64,
@@ -134,16 +134,15 @@ pub struct Segment {
     pub gap_ps: u64,
     /// CPU time of the sender for a byte.
     pub send: PerByte,
-    /// What a byte takes in the network.
+    /// Time of a byte in the network.
     pub wire: PerByte,
     /// CPU time of the receiver for a byte.
     pub recv: PerByte,
-    /// What a byte of a message takes in addition whose request came before its receive was
-    /// posted.
+    /// Additional time of a byte in a message whose request came before its receive was posted.
     pub unexpected: PerByte,
 }
 
-/// Who waits for whom.
+/// Waiting of sender and receiver for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// The message goes at once; the send returns when the sender's CPU is done with it.
@@ -155,7 +154,7 @@ pub enum Protocol {
     Rendezvous,
 }
 
-/// What a rank does beside sending and receiving, in picoseconds.
+/// Operations of a rank other than sending and receiving, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// Start of an unblocked send, beyond what a blocked one takes.
@@ -176,12 +175,12 @@ pub struct Node {
     pub reduce_ps: u64,
 }
 
-/// What the ranks' clocks show: `(1 + drift) t + offset`, in whole steps.
+/// Clocks of the ranks: `(1 + drift) t + offset`, in whole steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
     /// Step, in picoseconds; at least 1000, since readings are whole nanoseconds.
     pub resolution_ps: u64,
-    /// What a reading takes.
+    /// Time of a reading.
     pub call_cost_ps: u64,
     /// Offsets are spread evenly over `0..offset_spread_ps`, by rank and seed.
     pub offset_spread_ps: u64,
@@ -189,7 +188,7 @@ pub struct Clock {
     pub drift_ppm: f64,
 }
 
-/// What disturbs the ranks; each draw is a function of seed, rank and operation alone.
+/// Disturbances of the ranks; each draw is a function of seed, rank and operation alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Seed of all draws, those of the clocks too.
@@ -250,7 +249,7 @@ pub enum NoiseSource {
     },
 }
 
-/// What goes wrong.
+/// Injected faults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
     /// Ranks whose computation and CPU time is multiplied by a factor.
@@ -281,7 +280,7 @@ impl Segment {
         self.o_send_ps + self.handshake_ps + self.latency_ps + self.o_recv_ps
     }
 
-    /// What a byte takes in all, in picoseconds.
+    /// Time of a byte in all, in picoseconds.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "no byte takes 2^33 ps")]
     pub fn per_byte_ps(&self) -> f64 {
@@ -290,7 +289,7 @@ impl Segment {
 }
 
 impl Node {
-    /// How long `work` takes, in picoseconds.
+    /// Time of `work`, in picoseconds.
     #[must_use]
     pub fn work_ps(&self, work: Work) -> u64 {
         match work {
@@ -316,13 +315,13 @@ impl Faults {
 }
 
 impl Machine {
-    /// Whether every message is taken without its receive.
+    /// True if every message is taken without its receive.
     #[must_use]
     pub fn buffers_sends(&self) -> bool {
         self.segments.iter().all(|segment| segment.protocol != Protocol::Rendezvous)
     }
 
-    /// Whether an operation takes the same time whenever it is done, and clocks tell it.
+    /// True if an operation takes the same time whenever it is done, and clocks show it.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         let Clock { resolution_ps, drift_ppm, .. } = self.clock;

@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How a text becomes a number; the error ends a sentence that begins with key and value.
+/// Conversion of a text to a number; the error ends a sentence that begins with key and value.
 pub(super) type Convert<T> = fn(&str) -> Result<T, String>;
 
 /// A table whose entries are being read.

@@ -66,7 +66,7 @@ pub(super) fn size_bytes(text: &str) -> Result<u64, String> {
     quantity.rounded(quantity.worth(SIZES)?, 1)
 }
 
-/// What a byte takes, as a time for a byte or as its inverse, a rate.
+/// Time of a byte, written as a time for a byte or as its inverse, a rate.
 pub(super) fn per_byte(text: &str) -> Result<PerByte, String> {
     let quantity = Quantity::read(text, "\"0.63 us/B\" or \"2.8 MB/s\"")?;
     match worth(RATES, quantity.unit) {

@@ -15,11 +15,11 @@ use crate::machine::{Noise, NoiseSource};
 /// Weight below which what an earlier operation adds to an AR(1) draw is left out.
 const LEAST_WEIGHT: f64 = 1e-3;
 
-/// What `noise` adds to the `busy_ps` that operation number `operation` of `rank` takes without it,
-/// if it starts at `start_ps`: negative, but not below `-busy_ps`, where a log-normal factor is
-/// below 1.
+/// Time that `noise` adds to the `busy_ps` that operation number `operation` of `rank` takes
+/// without it, if it starts at `start_ps`: negative, but not below `-busy_ps`, if a log-normal
+/// factor is below 1.
 ///
-/// What the sources add is added up. Detours come last, one source after the other: the operation
+/// Times of all sources are added up. Detours come last, one source after the other: the operation
 /// does not run inside them, and one without a duration does not wait for them.
 ///
 /// # Panics
@@ -46,13 +46,13 @@ pub(crate) fn extra_ps(
     took_ps.wrapping_sub(busy_ps).cast_signed()
 }
 
-/// Whether the message that operation number `operation` of `rank` sends is lost.
+/// True if the message that operation number `operation` of `rank` sends is lost.
 #[inline]
 pub(crate) fn lost(seed: u64, rank: usize, operation: u64, probability: f64) -> bool {
     Draw { seed, rank, operation, stream: LOST }.happens(probability)
 }
 
-/// What one source adds to `busy_ps`, without its detours.
+/// Time that one source adds to `busy_ps`, without its detours.
 fn added_ps(source: NoiseSource, draw: Draw, busy_ps: f64) -> f64 {
     let factor = match source {
         NoiseSource::LogNormal { sigma } => libm::exp(sigma * draw.normal()),
@@ -86,7 +86,7 @@ fn autoregressive(phi: f64, draw: Draw) -> f64 {
     sum / variance.sqrt()
 }
 
-/// Whether the rank is in its slow regime.
+/// True if the rank is in its slow regime.
 ///
 /// The operations are cut into blocks of `sojourn`, each with one change at a place of its own, so
 /// that the number of changes follows from the block. Sojourns are `sojourn` operations long on
@@ -102,7 +102,7 @@ fn is_slow(sojourn: f64, draw: Draw) -> bool {
     n_changes % 2 == 1
 }
 
-/// What the detours of one source add to `busy_ps`; 0 for any other source.
+/// Time that the detours of one source add to `busy_ps`; 0 for any other source.
 fn paused_ps(source: NoiseSource, draw: Draw, start_ps: u64, busy_ps: u64) -> u64 {
     let NoiseSource::Detour { period_ps, length_ps } = source else { return 0 };
     let Some(last_ps) = busy_ps.checked_sub(1) else { return 0 };

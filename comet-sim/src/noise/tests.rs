@@ -4,7 +4,7 @@ use super::*;
 
 const BUSY_PS: u64 = 1_000_000;
 
-/// How long an operation takes.
+/// Time of an operation.
 fn disturbed_ps(noise: &Noise, rank: usize, operation: u64, start_ps: u64, busy_ps: u64) -> u64 {
     let extra_ps = extra_ps(noise, rank, operation, start_ps, busy_ps);
     busy_ps.checked_add_signed(extra_ps).expect("no operation takes less than nothing")

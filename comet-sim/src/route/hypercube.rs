@@ -1,7 +1,7 @@
 //! E-cube routes on a hypercube: the lowest dimension in which the ranks differ comes first.
 //!
-//! Where the number of ranks is no power of two, a route may pass a corner that is no rank; it is
-//! a switch like the others.
+//! If the number of ranks is no power of two, a route may pass a corner that is no rank; it is a
+//! switch like the others.
 //!
 //! Source: Sullivan and Bashkow, A large scale, homogeneous, fully distributed parallel machine,
 //! ISCA 1977; thesis section 3.1.5.

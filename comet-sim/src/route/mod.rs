@@ -32,7 +32,7 @@ pub struct Routes {
     way: Way,
 }
 
-/// How the next link is found.
+/// Search for the next link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Way {
     /// The only link is that from the crossbar to the receiver, and has its number.
@@ -64,7 +64,7 @@ impl Routes {
         }
     }
 
-    /// How far apart the ranks are: what [`Topology::with_metric`] takes.
+    /// Distances between the ranks, for [`Topology::with_metric`].
     ///
     /// [`Topology::with_metric`]: comet_core::topology::Topology::with_metric
     #[must_use]
@@ -72,7 +72,7 @@ impl Routes {
         &self.metric
     }
 
-    /// How many links there are; each has a number below that.
+    /// Number of links; each has a number below that.
     #[must_use]
     pub fn n_links(&self) -> usize {
         self.n_links

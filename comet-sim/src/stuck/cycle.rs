@@ -84,7 +84,7 @@ impl<'s, 'e> Cycle<'s, 'e> {
         self.stands[0]
     }
 
-    /// Who waits for whom.
+    /// Sentence about the ranks that wait for each other.
     pub(super) fn sentence(&self) -> String {
         let mut ranks: Vec<_> = self.stands.iter().map(|stand| stand.rank).collect();
         ranks.sort_unstable();
@@ -129,7 +129,7 @@ impl<'s, 'e> Cycle<'s, 'e> {
         format!("{links}{}", self.first().rank)
     }
 
-    /// How many ranks there are, if they are not all shown.
+    /// Number of ranks, if they are not all shown.
     fn size(&self) -> String {
         let n_ranks = self.stands.len();
         if n_ranks > MAX_SHOWN { format!(" ({n_ranks} ranks)") } else { String::new() }
@@ -142,13 +142,13 @@ impl<'s, 'e> Cycle<'s, 'e> {
     }
 }
 
-/// What the ranks of a cycle may have in common.
+/// Key of equal ranks in a cycle.
 fn like(stand: &Stand<'_>) -> impl PartialEq {
     let want = stand.want.map(|want| (want.kind, want.tag, want.length_bytes));
     (want, peer(stand).is_none(), stand.collective)
 }
 
-/// What a rank wants of the next, on the arrow between them.
+/// Label of the arrow to the next rank: the wanted operation.
 fn label(stand: &Stand<'_>) -> String {
     let Some(want) = stand.want else { return String::new() };
     if let Some(collective) = stand.collective {

@@ -14,8 +14,8 @@ const MAX_LINES: usize = 24;
 const FEW: usize = 4;
 /// So many kinds of waits at one line of the kernel are told apart.
 const MAX_PARTS: usize = 12;
-/// What a rank and its peer may have in common with other pairs, the plainest first: the peer, how
-/// far it is above the rank, and in which bits they differ.
+/// Relations that a rank and its peer may share with other pairs, the plainest first: the peer, its
+/// distance above the rank, and the bits in which they differ.
 const RELATIONS: [fn(Rank, Rank, usize) -> usize; 3] = [
     |_, peer, _| peer,
     |rank, peer, n_ranks| (peer + n_ranks - rank) % n_ranks,
@@ -31,7 +31,7 @@ pub(super) fn lines(stands: &[Stand<'_>], n_ranks: usize, activity: &str) -> Vec
     words::capped(lines, MAX_LINES, "groups of ranks")
 }
 
-/// What ranks of one group have in common.
+/// Key of the ranks of one group.
 fn place<'e>(stand: &&Stand<'e>) -> impl Hash + Eq + use<'e> {
     let want = stand.want.map(|want| (want.kind, want.peer == Source::Any));
     (stand.site, stand.collective, stand.activity, want)
@@ -135,7 +135,7 @@ fn span(values: impl Iterator<Item = u64> + Clone, text: fn(u64) -> String) -> S
     }
 }
 
-/// Those with equal keys together, in the order in which the first of each comes.
+/// Groups with equal keys, in the order in which the first of each comes.
 pub(super) fn grouped<T: Copy, K: Hash + Eq>(
     items: impl Iterator<Item = T>,
     key: impl Fn(&T) -> K,

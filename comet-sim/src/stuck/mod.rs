@@ -1,4 +1,4 @@
-//! Why a job cannot go on, in words: one sentence, and below it, a line each, what explains it.
+//! Explanation of a job that cannot go on: one sentence, and below it one line for each fact.
 //!
 //! ```text
 //!   stand      what each rank waits for
@@ -102,7 +102,7 @@ fn dead_end<'e>(engine: &Engine, stands: &[Stand<'e>]) -> (&'e str, String) {
     (stand.activity, format!("rank {} waits for ever for {whom}", stand.rank))
 }
 
-/// Why a cycle may be none on another machine.
+/// Sentence about a cycle that may be none on another machine.
 fn unbuffered(engine: &Engine, cycle: &Cycle<'_, '_>) -> Option<String> {
     let (length_bytes, name) = (cycle.unbuffered_bytes()?, &engine.machine.name);
     Some(format!(

@@ -1,4 +1,4 @@
-//! What each rank is in, and what it waits for.
+//! State of each rank: its call, and the operation that it waits for.
 
 use std::panic::Location;
 
@@ -7,7 +7,7 @@ use comet_core::transport::{Rank, Source, Tag};
 use super::words;
 use crate::engine::{Block, Collective, Engine, Poll};
 
-/// How a rank wants something.
+/// Kind of wanted operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// It waits for a message.
@@ -22,7 +22,7 @@ pub(super) enum Kind {
     TestSend,
 }
 
-/// What a rank wants.
+/// Operation that a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Want {
     pub(super) kind: Kind,
@@ -32,11 +32,11 @@ pub(super) struct Want {
     pub(super) length_bytes: usize,
 }
 
-/// Where a rank is.
+/// State of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stand<'e> {
     pub(super) rank: Rank,
-    /// What it waits for, if it waits.
+    /// Operation that it waits for, if any.
     pub(super) want: Option<Want>,
     pub(super) collective: Option<Collective>,
     pub(super) site: Option<&'static Location<'static>>,
@@ -89,7 +89,7 @@ fn want(engine: &Engine, rank: Rank) -> Option<Want> {
 }
 
 impl Stand<'_> {
-    /// What the rank does, after its name: `waits for up to 8 bytes from rank 1 (tag 3)`.
+    /// Predicate of a sentence about the rank: `waits for up to 8 bytes from rank 1 (tag 3)`.
     pub(super) fn sentence(&self) -> String {
         let Some(want) = self.want else { return self.phrase(false, "", "", "") };
         let peer = match want.peer {
@@ -99,7 +99,8 @@ impl Stand<'_> {
         self.phrase(false, &want.length_bytes.to_string(), &peer, &words::tag(want.tag))
     }
 
-    /// What ranks do that do the same, one or several, with these `lengths`, `peers` and `tags`.
+    /// Predicate of a sentence about one rank, or several in the same state, with these `lengths`,
+    /// `peers` and `tags`.
     pub(super) fn phrase(&self, many: bool, lengths: &str, peers: &str, tags: &str) -> String {
         let (s, its) = if many { ("", "their") } else { ("s", "its") };
         let within = self.collective.map_or(String::new(), |Collective { name, number }| {

@@ -1,5 +1,5 @@
-//! What may be wrong in a job that is stuck: collectives in different order, messages that were
-//! lost, ranks that have returned, messages that almost match, messages that did not fit.
+//! Suspected causes of a stuck job: collectives in different order, messages that were lost, ranks
+//! that have returned, messages that almost match, messages that did not fit.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ struct Ask {
     rank: Rank,
     source: Source,
     tag: Tag,
-    /// Whether the rank can do nothing else before.
+    /// True if the rank can do nothing else before.
     is_awaited: bool,
 }
 
@@ -112,7 +112,7 @@ fn near_misses(engine: &Engine) -> Vec<String> {
     few.filter_map(|ask| near_miss(ask, held_by(ask.rank))).collect()
 }
 
-/// What all ranks want, rank by rank, what is awaited first.
+/// Wanted operations of all ranks, rank by rank, the awaited ones first.
 fn asks(engine: &Engine) -> Vec<Ask> {
     let open = engine.receives.iter().filter(|(_, receive)| receive.message.is_none());
     let receives = open.map(|(id, receive)| {

@@ -37,12 +37,12 @@ fn run(numbers: &[usize]) -> String {
     }
 }
 
-/// What a message is labelled with.
+/// Label of a message's tag.
 pub(super) fn tag(tag: Tag) -> String {
     if is_reserved(tag) { "of a collective".into() } else { format!("tag {tag}") }
 }
 
-/// Whether messages with this tag belong to collectives and to the driver.
+/// True if messages with this tag belong to collectives and to the driver.
 pub(super) fn is_reserved(tag: Tag) -> bool {
     tag.value() > Tag::MAX
 }

@@ -6,7 +6,7 @@ use super::difference::student_quantile;
 use super::{Launches, Verdict};
 use crate::{mean, median, variance};
 
-/// How often launches are drawn anew.
+/// Number of times that launches are resampled.
 const N_RESAMPLES: usize = 1000;
 /// The generator starts here, so that the same launches have the same interval.
 const SEED: u128 = 0x5EED;
@@ -40,8 +40,7 @@ impl Combined {
         })
     }
 
-    /// What it says, if a change of `margin`, a share, is of no interest, and larger values are
-    /// worse.
+    /// Verdict, if a change of `margin`, a share, is of no interest, and larger values are worse.
     #[must_use]
     pub fn verdict(&self, margin: f64) -> Verdict {
         self.interval.map_or(Verdict::Inconclusive, |(low, high)| Verdict::of(low, high, margin))
@@ -51,7 +50,7 @@ impl Combined {
 /// Numbers of launches, of the base and of the new side.
 type Drawn = [Vec<usize>; 2];
 
-/// How many launches there are to draw from.
+/// Numbers of launches to draw from.
 struct Design {
     n_base: usize,
     n_new: usize,

@@ -1,4 +1,4 @@
-//! How two sides differ: the logarithm of their ratio, its interval, and how likely chance is.
+//! Difference of two sides: the logarithm of their ratio, its interval, and its p-value.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -9,7 +9,7 @@ const LEVEL: f64 = 0.95;
 /// Share of changes of the smallest detectable size that are found.
 const POWER: f64 = 0.80;
 
-/// How two sides differ. All but `p` and `dof` are natural logarithms of a ratio, new over base.
+/// Difference of two sides. All but `p` and `dof` are natural logarithms of a ratio, new over base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The difference.
@@ -24,11 +24,11 @@ pub struct Difference {
     pub high: f64,
     /// Probability of a difference as large as this by chance, two-sided.
     pub p: f64,
-    /// How it was found.
+    /// Method by which it was found.
     pub method: Method,
 }
 
-/// How a difference was found.
+/// Method of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Launches of both sides are independent (Welch, Biometrika 34, 1947).

@@ -1,4 +1,4 @@
-//! How small a change is of no interest, and what a difference says in view of that.
+//! Smallest change of interest, and the verdict on a difference in view of it.
 
 use super::Difference;
 
@@ -9,12 +9,12 @@ const SHORT_NS: f64 = 1000.0;
 /// Changes below this time are of no interest, however large their share is.
 const LEAST_NS: f64 = 20.0;
 
-/// What the margin of a point depends on.
+/// Facts that the margin of a point depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// The time of one operation, in nanoseconds; above 0.
     pub time_ns: f64,
-    /// What one reading of the clock costs, in nanoseconds.
+    /// Cost of one clock reading, in nanoseconds.
     pub clock_ns: f64,
     /// Operations between two readings; at least 1.
     pub repetitions: u32,
@@ -30,7 +30,7 @@ pub fn margin(share: f64, scale: Scale) -> f64 {
     share.max(LEAST_NS / time_ns).max(clock / time_ns)
 }
 
-/// What a difference says.
+/// Verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Worse by more than the margin.
@@ -71,7 +71,7 @@ impl Verdict {
         }
     }
 
-    /// What the opposite difference says.
+    /// Verdict on the opposite difference.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -81,7 +81,7 @@ impl Verdict {
         }
     }
 
-    /// Whether it tells of a change.
+    /// True if it is a change.
     #[must_use]
     pub const fn is_change(self) -> bool {
         matches!(self, Self::Slower | Self::Faster)
@@ -89,8 +89,7 @@ impl Verdict {
 }
 
 impl Difference {
-    /// What it says, if a change of `margin`, a share, is of no interest, and a larger value is
-    /// worse.
+    /// Verdict, if a change of `margin`, a share, is of no interest, and a larger value is worse.
     #[must_use]
     pub fn verdict(&self, margin: f64) -> Verdict {
         Verdict::of(self.low, self.high, margin)

@@ -31,21 +31,21 @@ pub use signed_rank::signed_rank_p;
 
 use crate::{mean, variance};
 
-/// What the launches say of one point: natural logarithms of their values, in the order in which
-/// they were launched.
+/// Values of one point by launch: natural logarithms, in the order of the launches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launches {
-    /// Those that the others are held against.
+    /// Values of the base.
     pub base: Vec<f64>,
-    /// Those that are judged.
+    /// Values to be judged.
     pub new: Vec<f64>,
-    /// Whether launches of the same place in both lists followed each other, so that what slowly
-    /// changes on the machine is the same for both.
+    /// True if launches of the same place in both lists followed each other, so that slow changes
+    /// of the machine are the same for both.
     pub is_paired: bool,
 }
 
 impl Launches {
-    /// How the sides differ: by their pairs, if they are as many; `None` below two launches a side.
+    /// Difference of the sides: by their pairs, if they are as many; `None` below two launches a
+    /// side.
     #[must_use]
     pub fn difference(&self) -> Option<Difference> {
         let differences = self.differences();

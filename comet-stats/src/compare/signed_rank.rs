@@ -30,7 +30,7 @@ fn doubled_ranks(sizes: &[f64]) -> Vec<usize> {
     sizes.iter().map(rank).collect()
 }
 
-/// How likely each sum is, from 0 on, if each of `ranks` is in it with probability 1/2.
+/// Probability of each sum, from 0 on, if each of `ranks` is in it with probability 1/2.
 fn shares_of_sums(ranks: &[usize]) -> Vec<f64> {
     let mut shares = vec![0.0; ranks.iter().sum::<usize>() + 1];
     shares[0] = 1.0;

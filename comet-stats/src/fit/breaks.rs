@@ -1,5 +1,5 @@
-//! Where one segment ends and the next one starts: how sure that is, or the sizes that a user
-//! gives (PARKBENCH lets a breakpoint be read in, with one fit below and one above).
+//! Boundaries between segments and their uncertainty, or the sizes that a user gives (PARKBENCH
+//! lets a breakpoint be read in, with one fit below and one above).
 
 use std::ops::Range as Indices;
 
@@ -10,7 +10,7 @@ use super::resampling::{middle, normal};
 use super::segments::cuts;
 use super::{FitError, Line, Range, Rules, Segment, Weights};
 
-/// How often the sweep is drawn anew from its lines and cut again.
+/// Number of sweeps that are drawn from the lines and cut again.
 const N_REFITS: usize = 200;
 
 /// A break between two segments.
@@ -64,7 +64,7 @@ pub fn breaks(
 /// (`parkbench_ols`).
 ///
 /// # Errors
-/// Those of `fit`, for any part, and if there is not one weight for each point.
+/// The errors of `fit`, for any part, and if there is not one weight for each point.
 pub fn segments_at(
     points: &[(f64, f64)],
     breaks: &[f64],

@@ -19,7 +19,7 @@ pub struct HopLine {
     pub per_hop: f64,
     /// Standard errors of the three; `None` for three points.
     pub errors: Option<[f64; 3]>,
-    /// How well it describes the points.
+    /// Quality of the fit.
     pub quality: Quality,
 }
 
@@ -64,8 +64,8 @@ impl HopLine {
     }
 }
 
-/// What speaks for a message that is stored in each node on its way and sent on as a whole:
-/// a further term `d n (h - 1)`, which a message that is only routed through does not have.
+/// Evidence for store and forward, by which each node on the way takes the whole message before it
+/// sends it on: a further term `d n (h - 1)`, absent if messages are only routed through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StoreAndForward {
     /// Time for each unit of size on each link beyond the first (`d`).
@@ -98,7 +98,7 @@ impl StoreAndForward {
         Ok(Self { per_unit_and_hop: value, range, bic_drop })
     }
 
-    /// Whether the points speak for it clearly.
+    /// True if the points are clear evidence for it.
     #[must_use]
     pub fn is_likely(&self) -> bool {
         self.per_unit_and_hop > 0.0 && self.bic_drop >= MIN_BIC_DROP

@@ -23,7 +23,7 @@ pub struct Intensity {
     pub f_half: f64,
     /// Its range; `None` if `r_hat` may be infinite.
     pub f_half_range: Option<Range>,
-    /// How well the line describes the inverse rates, over `1/f`.
+    /// Quality of the line through the inverse rates, over `1/f`.
     pub quality: Quality,
 }
 
@@ -48,7 +48,7 @@ impl Intensity {
         Self::of(&line)
     }
 
-    /// What a line of inverse rates says.
+    /// Parameters from a line of inverse rates.
     fn of(line: &Line) -> Result<Self, FitError> {
         let intercept = super::positive("time for one operation", line.t0)?;
         let ratio = line.covariance.map(|[[var_a, cov], [_, var_b]]| Ratio {

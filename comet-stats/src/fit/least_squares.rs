@@ -18,7 +18,7 @@ pub(super) struct Solution<const K: usize> {
     pub(super) coefficients: [f64; K],
     /// Their covariances; `None` without a point more than there are columns.
     pub(super) covariance: Option<[[f64; K]; K]>,
-    /// How well it describes the points.
+    /// Quality of the fit.
     pub(super) quality: Quality,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Nearest<const K: usize> {
     pub(super) coefficients: [f64; K],
     /// Their covariances if a point of weight 1 has the variance 1.
     pub(super) spread: [[f64; K]; K],
-    /// What is left of each time.
+    /// Residual of each time.
     pub(super) residuals: Vec<f64>,
 }
 

@@ -16,7 +16,7 @@ pub struct Line {
     pub per_unit: f64,
     /// Covariances of `t0` and `per_unit`; `None` for two points, and where a sign was forced.
     pub covariance: Option<[[f64; 2]; 2]>,
-    /// How well it describes the points.
+    /// Quality of the fit.
     pub quality: Quality,
 }
 
@@ -43,7 +43,7 @@ impl Line {
     /// The best line of which neither `t0` nor `per_unit` is negative.
     ///
     /// # Errors
-    /// Those of [`fit`](Self::fit).
+    /// The errors of [`fit`](Self::fit).
     pub fn fit_not_negative(points: &[(f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
         let free = Self::fit(points, weights)?;
         if free.t0 >= 0.0 && free.per_unit >= 0.0 {
@@ -76,7 +76,7 @@ impl Line {
     /// messages take a time for each level.
     ///
     /// # Errors
-    /// Those of [`fit`](Self::fit), and if a number of ranks is not positive.
+    /// The errors of [`fit`](Self::fit), and if a number of ranks is not positive.
     pub fn fit_log2(points: &[(f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
         let log2 = |(n_ranks, t): &(f64, f64)| {
             Ok((super::positive("number of ranks", *n_ranks)?.log2(), *t))

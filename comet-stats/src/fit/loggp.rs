@@ -18,7 +18,7 @@
 use super::resampling::{Estimate, median};
 use super::{FitError, Line, Weights, positive};
 
-/// What one slice took; the mean of its repetitions each.
+/// Times of one slice; the mean of its repetitions each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrainTimes {
     /// One message and its answer: `PRTT(1,0,s)`.
@@ -42,7 +42,7 @@ pub struct Train {
     pub slices: Vec<TrainTimes>,
 }
 
-/// What one size costs: a row of the table of PLogP (Kielmann, Bal and Verstoep, 2000).
+/// Costs of one size: a row of the table of PLogP (Kielmann, Bal and Verstoep, 2000).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overheads {
     /// Size of a message in bytes.
@@ -64,7 +64,7 @@ pub struct LogGp {
     pub gap: Estimate,
     /// Time for each byte more (`G`).
     pub gap_per_byte: Estimate,
-    /// What each size costs; the first row has the `o_s` and `o_r` that are named beside `L`.
+    /// Costs of each size; the first row has the `o_s` and `o_r` that are named beside `L`.
     pub overheads: Vec<Overheads>,
     /// `PRTT(1,0,s) / 2` of the smallest size: what netgauge calls `L`, overheads included.
     pub latency_netgauge: Estimate,
@@ -97,8 +97,8 @@ impl LogGp {
         })
     }
 
-    /// Whether the times tell `L` from the overheads: its range does not hold 0. `None` without a
-    /// range.
+    /// True if the times separate `L` from the overheads: its range does not hold 0. `None` without
+    /// a range.
     ///
     /// On shared memory they usually do not, as the overheads hold the copies and the polling.
     #[must_use]

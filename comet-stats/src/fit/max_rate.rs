@@ -28,7 +28,7 @@ pub struct MaxRate {
     pub per_node_range: Option<Range>,
     /// The least measured number of pairs that share it.
     pub shared_from: f64,
-    /// How well the law describes the points.
+    /// Quality of the fit.
     pub quality: Quality,
     /// By how much the Bayesian criterion falls from the line `a + n / R_C` for all numbers.
     pub bic_drop: f64,
@@ -82,7 +82,7 @@ impl MaxRate {
         })
     }
 
-    /// Whether the points clearly speak for a rate that the pairs share.
+    /// True if the points are clear evidence for a rate that the pairs share.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.bic_drop >= MIN_BIC_DROP

@@ -55,7 +55,7 @@ pub use resampling::Estimate;
 pub use scaling::{Candidate, Growth, Scaling};
 pub use segments::{Rules, Segment, segments};
 
-/// What each point counts.
+/// Weight of each point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Weights<'a> {
     /// `1 / t²`: relative errors count.
@@ -70,7 +70,7 @@ pub enum Weights<'a> {
     HalfWidths(&'a [f64]),
 }
 
-/// How many standard errors a 95 % interval of a normal value reaches to each side.
+/// Half width of a 95 % interval of a normal value, in standard errors.
 const NORMAL_QUANTILE: f64 = 1.96;
 
 /// The standard error that no time falls below, relative to it.
@@ -99,7 +99,7 @@ impl Weights<'_> {
         }
     }
 
-    /// Those of the points with these indices.
+    /// Weights of the points with these indices.
     fn part(self, indices: std::ops::Range<usize>) -> Self {
         match self {
             Self::Given(weights) => Self::Given(&weights[indices]),
@@ -108,13 +108,13 @@ impl Weights<'_> {
         }
     }
 
-    /// Whether they come from intervals, so that the scatter can be held against them.
+    /// True if they come from intervals, so that the scatter can be compared with them.
     fn are_known(self) -> bool {
         matches!(self, Self::HalfWidths(_))
     }
 }
 
-/// Why there is no fit.
+/// Reason that there is no fit.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
@@ -134,7 +134,7 @@ pub enum FitError {
         "a {what} of {value} is no positive number (leave that point out, or weight all points equally)"
     )]
     NotPositive {
-        /// What it is.
+        /// The quantity.
         what: &'static str,
         /// The number.
         value: f64,
@@ -182,11 +182,11 @@ pub enum FitError {
     /// There are not as many values as there should be.
     #[error("{found} {what} are too few (measure at least {expected})")]
     TooFew {
-        /// What there are too few of.
+        /// The quantity that is too small in number.
         what: &'static str,
-        /// How many there are.
+        /// Number found.
         found: usize,
-        /// How many there should be.
+        /// Number needed.
         expected: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! How much of a transfer is hidden behind work: four shares, as four sources define it.
+//! Share of a transfer that is hidden behind work: four shares, by the definitions of four sources.
 //!
 //! ```text
 //!   imb_min      (t_c + t_w - t_o) / min(t_c, t_w)   Intel MPI Benchmarks 3.2, and IMB-IO
@@ -17,7 +17,7 @@ pub struct OverlapTimes {
     pub communication: f64,
     /// The work alone (`t_w`), with the calls for progress in it.
     pub work: f64,
-    /// Those calls alone (`t_test`); 0 without them.
+    /// Time of the test calls alone (`t_test`); 0 without them.
     pub test: f64,
     /// The transfer started, the work, the transfer waited for (`t_o`).
     pub overlapped: f64,

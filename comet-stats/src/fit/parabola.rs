@@ -10,7 +10,7 @@ pub struct Parabola {
     pub coefficients: [f64; 3],
     /// Their standard errors; `None` for three points.
     pub errors: Option<[f64; 3]>,
-    /// How well it describes the points.
+    /// Quality of the fit.
     pub quality: Quality,
 }
 

@@ -1,4 +1,4 @@
-//! How well a law describes the points that it was fitted to, and what may be said of it then.
+//! Quality of a fit, and the use that it permits.
 
 use statrs::function::factorial::ln_binomial;
 
@@ -12,7 +12,7 @@ pub(super) const NOISE_FLOOR: f64 = 0.002;
 /// to 1 (Kass and Raftery, Journal of the American Statistical Association 90, 1995).
 pub(super) const MIN_BIC_DROP: f64 = 6.0;
 
-/// How well a law describes the points that it was fitted to.
+/// Quality of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
     /// Number of points.
@@ -41,7 +41,7 @@ pub struct Quality {
     pub bic: f64,
 }
 
-/// What a fit may be used for.
+/// Use that a fit permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No point is more than 10 % off, they are 5 % off in the mean, and they do not bend.

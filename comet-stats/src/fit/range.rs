@@ -36,7 +36,7 @@ impl Range {
         Self { low: 1.0 / self.high, high }
     }
 
-    /// Whether `value` is in it.
+    /// True if `value` is in it.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
@@ -46,7 +46,7 @@ impl Range {
 /// A ratio of two values with a common covariance, both positive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ratio {
-    /// What is divided, and by what.
+    /// Numerator and denominator.
     pub(super) values: [f64; 2],
     /// Their covariances.
     pub(super) covariance: [[f64; 2]; 2],

@@ -1,4 +1,4 @@
-//! Where a measured rate reaches its peak, and half and nine tenths of it.
+//! Points of a curve of rates: its peak, and half and nine tenths of it.
 //!
 //! These marks need no law, so they stand beside the fitted n½ (thesis section 5.1, which gives
 //! both, and they differ).

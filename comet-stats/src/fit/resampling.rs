@@ -1,6 +1,6 @@
 //! Ranges by resampling whole slices, for quantities that are no parameter of a fit.
 //!
-//! What was measured in one slice stays together, so that what disturbed all of it does not widen
+//! Measurements of one slice stay together, so that a disturbance of the whole slice does not widen
 //! a difference (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13).
 
 use oorandom::Rand64;
@@ -9,7 +9,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::Range;
 use crate::{MIN_SLICES, quantile, sorted};
 
-/// How often slices are drawn anew.
+/// Number of times that slices are resampled.
 const N_RESAMPLES: usize = 1000;
 
 /// The generator of this module starts here, so that equal slices have equal ranges.
@@ -25,7 +25,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// What `statistic` makes of `slices`, and of slices drawn from them with replacement.
+    /// Estimate of `statistic` from `slices`, and from slices drawn from them with replacement.
     pub(super) fn of<S: Copy>(slices: &[S], statistic: impl Fn(&[S]) -> f64) -> Self {
         let mut random = Rand64::new(SEED);
         let mut again =

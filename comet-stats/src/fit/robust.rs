@@ -12,7 +12,7 @@ use super::{FitError, Line, Quality, Weights};
 /// Beyond so many standard deviations a point counts less; 95 % efficient where none is disturbed.
 const TUNING: f64 = 1.345;
 
-/// What makes a standard deviation of a median of distances, for normal values.
+/// Factor from a median of distances to a standard deviation, for normal values.
 const MAD_TO_SIGMA: f64 = 1.4826;
 
 /// Most repetitions; a few are enough where the points follow a line.
@@ -111,7 +111,7 @@ fn share(deviation: f64) -> f64 {
     (TUNING / deviation.abs()).min(1.0)
 }
 
-/// Whether a step has left the line where it was.
+/// True if a step has left the line unchanged.
 fn stands(line: &Nearest<2>, next: &Nearest<2>) -> bool {
     let mut pairs = line.coefficients.iter().zip(&next.coefficients);
     pairs.all(|(old, new)| (new - old).abs() <= TOLERANCE * old.abs())

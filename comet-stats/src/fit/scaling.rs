@@ -116,7 +116,7 @@ fn line(growth: Growth, points: &[(f64, f64)]) -> Result<Line, FitError> {
     Ok(line)
 }
 
-/// Whether the growth is more than rounding, and its interval excludes 0.
+/// True if the growth is more than rounding, and its interval excludes 0.
 fn grows(best: &Candidate, points: &[(f64, f64)]) -> bool {
     let of = |(p, _): &(f64, f64)| best.growth.of(*p);
     let (low, high) = (points.iter().map(of).fold(f64::INFINITY, f64::min), points.iter().map(of));

@@ -5,6 +5,10 @@
 //! (`(4 m - 2) ln n`, against `3 m ln n` of the plain Bayesian criterion, which finds breaks that
 //! are not there), and lines that agree within 2 % are one.
 //! The errors are relative; with absolute ones, the noise of the longest messages makes breaks.
+//!
+//! A sweep of more than [`MAX_BLOCKS`] sizes is cut between blocks of equal length first; each cut
+//! is then moved to the best size of the two blocks around it. Time and memory grow with the number
+//! of points, and not with its square.
 
 use super::quality::NOISE_FLOOR;
 use super::{FitError, Line, Weights};
@@ -15,14 +19,19 @@ const MIN_SCORE_DROP: f64 = 10.0;
 /// The least relative jump or change of slope between two segments.
 const MIN_CHANGE: f64 = 0.02;
 
-/// What segments may look like.
+/// Blocks that a sweep is cut into: every sweep of up to so many sizes is searched exactly.
+const MAX_BLOCKS: usize = 128;
+/// Passes over the cuts of a longer sweep, of which each moves every cut once.
+const N_MOVES: usize = 2;
+
+/// Limits on segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Fewest points of a segment, at least 2.
     pub min_points: usize,
     /// Most segments.
     pub max_segments: usize,
-    /// Whether neither an intercept nor a slope may be negative.
+    /// True if neither an intercept nor a slope may be negative.
     pub not_negative: bool,
 }
 
@@ -51,16 +60,16 @@ pub struct Segment {
 /// positive.
 pub fn segments(points: &[(f64, f64)], rules: &Rules) -> Result<Vec<Segment>, FitError> {
     let min_points = rules.min_points.max(2);
-    let weights = Weights::Relative.of(points)?;
-    let table = Table::of(points, &weights, rules);
+    let search = Search::of(points, rules)?;
     let mut best: Option<(f64, Vec<Segment>)> = None;
     for n_segments in 1..=rules.max_segments.min(points.len() / min_points) {
-        let score = table.score(n_segments);
+        let Some(cuts) = search.cuts(n_segments) else { continue };
+        let score = search.score(&cuts);
         let pays = best.as_ref().is_none_or(|(least, _)| score <= least - MIN_SCORE_DROP);
-        if !score.is_finite() || !pays {
+        if !pays {
             continue;
         }
-        let found = lines(points, &table.cuts(n_segments), rules)?;
+        let found = lines(points, &cuts, rules)?;
         if found.windows(2).all(|pair| differ(&pair[0], &pair[1])) {
             best = Some((score, found));
         }
@@ -76,77 +85,157 @@ pub(super) fn cuts(
     rules: &Rules,
 ) -> Result<Vec<usize>, FitError> {
     let rules = Rules { max_segments: n_segments, ..*rules };
-    let table = Table::of(points, &Weights::Relative.of(points)?, &rules);
-    if table.score(n_segments).is_finite() {
-        return Ok(table.cuts(n_segments));
-    }
     let n_parameters = n_segments * rules.min_points.max(2);
-    Err(FitError::Undetermined { n_points: points.len(), n_parameters })
+    let undetermined = FitError::Undetermined { n_points: points.len(), n_parameters };
+    Search::of(points, &rules)?.cuts(n_segments).ok_or(undetermined)
 }
 
-/// The least error of the first points in so many segments, and where the last of them starts.
-struct Table {
-    n_points: usize,
-    /// `[segments - 1][end]`: the error, and the first point of the last segment.
+/// The search for the best cuts of a sweep.
+struct Search<'a> {
+    points: &'a [(f64, f64)],
+    weights: Vec<f64>,
+    rules: &'a Rules,
+    /// Indices of the points at which a block begins, and the number of points.
+    places: Vec<usize>,
+    /// Moments of each block.
+    blocks: Vec<Moments>,
+    /// `[segments - 1][end]`: the least error of the first blocks in so many segments, and the first
+    /// block of the last of them.
     best: Vec<Vec<(f64, usize)>>,
 }
 
-impl Table {
-    /// All of them, up to the most segments that `rules` allow.
-    fn of(points: &[(f64, f64)], weights: &[f64], rules: &Rules) -> Self {
-        let n_points = points.len();
-        let costs = costs(points, weights, rules);
-        let first = (0..=n_points).map(|end| (costs[0][end], 0)).collect();
-        let mut best: Vec<Vec<(f64, usize)>> = vec![first];
-        for _ in 1..rules.max_segments {
-            let shorter = &best[best.len() - 1];
+impl<'a> Search<'a> {
+    fn of(points: &'a [(f64, f64)], rules: &'a Rules) -> Result<Self, FitError> {
+        let weights = Weights::Relative.of(points)?;
+        let places = places(points);
+        let block =
+            |pair: &[usize]| Moments::of(&points[pair[0]..pair[1]], &weights[pair[0]..pair[1]]);
+        let blocks = places.windows(2).map(block).collect();
+        let mut search = Self { points, weights, rules, places, blocks, best: Vec::new() };
+        search.fill();
+        Ok(search)
+    }
+
+    /// Fills the table, up to the most segments that the rules allow.
+    fn fill(&mut self) {
+        let costs = self.costs();
+        let n_places = self.places.len();
+        self.best.push((0..n_places).map(|end| (costs[0][end], 0)).collect());
+        for _ in 1..self.rules.max_segments {
+            let shorter = &self.best[self.best.len() - 1];
             let at_end = |end: usize| {
                 let sums = (0..end).map(|cut| (shorter[cut].0 + costs[cut][end], cut));
                 sums.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 0))
             };
-            let longer = (0..=n_points).map(at_end).collect();
-            best.push(longer);
+            let longer = (0..n_places).map(at_end).collect();
+            self.best.push(longer);
         }
-        Self { n_points, best }
     }
 
-    /// What so many segments are worth; less is better.
+    /// `[from][end]`: the error of one line through the blocks `from..end`; infinite where no
+    /// segment may be.
+    fn costs(&self) -> Vec<Vec<f64>> {
+        let n_places = self.places.len();
+        let mut costs = vec![vec![f64::INFINITY; n_places]; n_places];
+        for (from, row) in costs.iter_mut().enumerate() {
+            let mut moments = Moments::default();
+            for (index, block) in self.blocks.iter().enumerate().skip(from) {
+                moments.merge(block);
+                let n_points = self.places[index + 1] - self.places[from];
+                row[index + 1] = self.error(&moments, n_points);
+            }
+        }
+        costs
+    }
+
+    /// The error of one line through points with these moments; infinite if they are too few.
+    fn error(&self, moments: &Moments, n_points: usize) -> f64 {
+        let is_long = n_points >= self.rules.min_points.max(2);
+        if is_long { moments.error_of_line(self.rules.not_negative) } else { f64::INFINITY }
+    }
+
+    /// The error of one line through the points `from..end`.
+    fn error_between(&self, from: usize, end: usize) -> f64 {
+        self.error(&self.moments(from, end), end - from)
+    }
+
+    /// Moments of the points `from..end`, from whole blocks as far as there are any.
+    fn moments(&self, from: usize, end: usize) -> Moments {
+        let first = self.places.partition_point(|place| *place < from);
+        let last = self.places.partition_point(|place| *place <= end) - 1;
+        let of = |from: usize, end: usize| {
+            Moments::of(&self.points[from..end], &self.weights[from..end])
+        };
+        if first > last {
+            return of(from, end);
+        }
+        let mut moments = of(from, self.places[first]);
+        self.blocks[first..last].iter().for_each(|block| moments.merge(block));
+        moments.merge(&of(self.places[last], end));
+        moments
+    }
+
+    /// The score of the segments between `cuts`; less is better.
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 points")]
-    fn score(&self, n_segments: usize) -> f64 {
-        let (n, m) = (self.n_points as f64, n_segments as f64);
-        let error = self.best[n_segments - 1][self.n_points].0;
+    fn score(&self, cuts: &[usize]) -> f64 {
+        let (n, m) = (self.points.len() as f64, (cuts.len() - 1) as f64);
+        let error: f64 = cuts.windows(2).map(|pair| self.error_between(pair[0], pair[1])).sum();
         n * (error / n).max(NOISE_FLOOR.powi(2)).ln() + (4.0 * m - 2.0) * n.ln()
     }
 
-    /// The first point of each of so many segments, and the end.
-    fn cuts(&self, n_segments: usize) -> Vec<usize> {
-        let mut cuts = vec![self.n_points];
-        for row in self.best[..n_segments].iter().rev() {
-            cuts.push(row[cuts[cuts.len() - 1]].1);
+    /// The first point of each of so many segments, and the end; `None` if there are not so many.
+    fn cuts(&self, n_segments: usize) -> Option<Vec<usize>> {
+        let mut blocks = vec![self.places.len() - 1];
+        if !self.best[n_segments - 1][blocks[0]].0.is_finite() {
+            return None;
         }
-        cuts.reverse();
-        cuts
+        for row in self.best[..n_segments].iter().rev() {
+            blocks.push(row[blocks[blocks.len() - 1]].1);
+        }
+        let mut cuts: Vec<usize> =
+            blocks.into_iter().rev().map(|block| self.places[block]).collect();
+        if self.blocks.len() == MAX_BLOCKS {
+            for index in (0..N_MOVES).flat_map(|_| 1..n_segments) {
+                cuts[index] = self.moved(cuts[index - 1], cuts[index], cuts[index + 1]);
+            }
+        }
+        Some(cuts)
+    }
+
+    /// The best point for `cut` among those of the two blocks around it, between the cuts beside it.
+    fn moved(&self, before: usize, cut: usize, after: usize) -> usize {
+        let place = self.places.partition_point(|place| *place <= cut) - 1;
+        let low = self.places[place.saturating_sub(1)].max(before + 1);
+        let high = self.places[(place + 2).min(self.places.len() - 1)].min(after);
+        let mut below = self.moments(before, low);
+        // Above a cut, moments grow downwards.
+        let mut above = vec![self.moments(high, after)];
+        for index in (low..high).rev() {
+            let mut moments = above[above.len() - 1];
+            moments.add(self.points[index], self.weights[index]);
+            above.push(moments);
+        }
+        let mut least = (f64::INFINITY, cut);
+        for index in low..high {
+            let above = &above[high - index];
+            let error = self.error(&below, index - before) + self.error(above, after - index);
+            // Equal sizes stay together.
+            if self.points[index - 1].0 < self.points[index].0 && error < least.0 {
+                least = (error, index);
+            }
+            below.add(self.points[index], self.weights[index]);
+        }
+        least.1
     }
 }
 
-/// `[from][end]`: the error of one line through the points `from..end`; infinite where no segment
-/// may be.
-fn costs(points: &[(f64, f64)], weights: &[f64], rules: &Rules) -> Vec<Vec<f64>> {
-    let n_points = points.len();
-    let mut costs = vec![vec![f64::INFINITY; n_points + 1]; n_points + 1];
-    for (from, row) in costs.iter_mut().enumerate() {
-        let mut moments = Moments::default();
-        for (index, (point, weight)) in points.iter().zip(weights).enumerate().skip(from) {
-            moments.add(*point, *weight);
-            let is_long = index + 1 - from >= rules.min_points.max(2);
-            // Equal sizes stay together.
-            let ends_here = points.get(index + 1).is_none_or(|next| next.0 > point.0);
-            if is_long && ends_here {
-                row[index + 1] = moments.error_of_line(rules.not_negative);
-            }
-        }
-    }
-    costs
+/// Indices of the points at which blocks begin, and the number of points. Equal sizes stay together.
+fn places(points: &[(f64, f64)]) -> Vec<usize> {
+    let is_first = |index: &usize| *index == 0 || points[index - 1].0 < points[*index].0;
+    let sizes: Vec<usize> = (0..points.len()).filter(is_first).collect();
+    let n_blocks = sizes.len().min(MAX_BLOCKS);
+    let begin = |block: usize| sizes[block * sizes.len() / n_blocks];
+    (0..n_blocks).map(begin).chain([points.len()]).collect()
 }
 
 /// Weighted moments about the mean, which grow point by point, so that nothing cancels.
@@ -161,6 +250,30 @@ struct Moments {
 }
 
 impl Moments {
+    /// Sums of `points`.
+    fn of(points: &[(f64, f64)], weights: &[f64]) -> Self {
+        let mut moments = Self::default();
+        points.iter().zip(weights).for_each(|(point, weight)| moments.add(*point, *weight));
+        moments
+    }
+
+    /// Adds those of further points (Chan, Golub and LeVeque, The American Statistician 37, 1983).
+    fn merge(&mut self, other: &Self) {
+        let weight = self.weight + other.weight;
+        if other.weight <= 0.0 {
+            return;
+        }
+        let (dx, dy) = (other.mean_x - self.mean_x, other.mean_y - self.mean_y);
+        let share = other.weight / weight;
+        let between = self.weight * share;
+        self.mean_x += dx * share;
+        self.mean_y += dy * share;
+        self.xx += other.xx + between * dx * dx;
+        self.xy += other.xy + between * dx * dy;
+        self.yy += other.yy + between * dy * dy;
+        self.weight = weight;
+    }
+
     /// Adds a point (West, Communications of the ACM 22, 1979).
     fn add(&mut self, (x, y): (f64, f64), weight: f64) {
         self.weight += weight;
@@ -203,7 +316,7 @@ fn lines(points: &[(f64, f64)], cuts: &[usize], rules: &Rules) -> Result<Vec<Seg
     cuts.windows(2).map(between).collect()
 }
 
-/// Whether there is a jump from `a` to `b`, or a change of slope.
+/// True for a jump from `a` to `b`, or a change of slope.
 fn differ(a: &Segment, b: &Segment) -> bool {
     let change = |old: f64, new: f64| (new - old).abs() >= MIN_CHANGE * old.abs().max(new.abs());
     let is_jump = change(a.line.at(b.from), b.line.at(b.from));
@@ -287,6 +400,28 @@ mod tests {
         let nearly = |n: f64| if n < 150.0 { 100.0 + n } else { 101.0 + n };
         let found = segments(&law(&sizes, nearly), &Rules::default()).unwrap();
         assert_eq!(found.len(), 1, "a jump of half a percent");
+    }
+
+    #[test]
+    fn a_long_sweep_is_cut_to_the_byte() {
+        for step in [50.0, 3.0] {
+            let sizes: Vec<f64> = (0..2001).map(|i| f64::from(i) * step).collect();
+            let bend = 917.0 * step;
+            let bent = |n: f64| if n <= bend { 79.0 + 0.63 * n } else { 156.0 + 0.41 * n };
+            let found = segments(&law(&sizes, bent), &Rules::default()).unwrap();
+            assert_eq!(found.len(), 2, "{found:?}");
+            assert_eq!((found[0].to, found[1].from), (bend, bend + step));
+        }
+    }
+
+    #[test]
+    fn memory_for_a_sweep_does_not_grow_with_the_square_of_its_points() {
+        let sizes: Vec<f64> = (0..50_000).map(f64::from).collect();
+        let points = law(&sizes, ipsc860);
+        let rules = Rules::default();
+        let search = Search::of(&points, &rules).unwrap();
+        assert_eq!((search.blocks.len(), search.best[0].len()), (MAX_BLOCKS, MAX_BLOCKS + 1));
+        assert_eq!(search.cuts(2), Some(vec![0, 101, 50_000]));
     }
 
     #[test]

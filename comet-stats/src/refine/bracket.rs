@@ -9,7 +9,8 @@
 //!     └──────┴ below ─────────── size
 //! ```
 //!
-//! Where a size is not clearly of one line even after further slices, the bracket stays as it is.
+//! A size that belongs clearly to neither line even after further slices leaves the bracket as it
+//! is.
 
 use super::curve::{Curve, Segment};
 use super::verified::Z;
@@ -23,7 +24,7 @@ const MIN_JUMP: f64 = 0.05;
 const N_ALLOWANCES: f64 = 4.0;
 /// The logarithm of the odds at which a size is taken to be of one line: 99 to 1.
 const MIN_LOG_ODDS: f64 = 4.595_119_850_134_59;
-/// How often one size is looked at.
+/// Largest number of readings of one size.
 const MAX_LOOKS: u32 = 5;
 /// The relative standard error below which no line is trusted, as in the weights of fits.
 const NOISE_FLOOR: f64 = 0.005;
@@ -44,7 +45,7 @@ pub struct Bracket {
 /// The search for all switches of a curve.
 #[derive(Debug, Default)]
 pub(super) struct Switches {
-    /// Those still to be searched, the last first.
+    /// Open searches, the last first.
     open: Vec<Search>,
     found: Vec<Bracket>,
     /// Sizes still to be measured about the switch that was found last.
@@ -161,8 +162,8 @@ impl Lines {
         self.right.at(real(size)) / self.left.at(real(size)) - 1.0
     }
 
-    /// Whether the lines stay apart by at least `min_jump` between two sizes; where they meet, the
-    /// slope alone changes.
+    /// True if the lines stay apart by at least `min_jump` between two sizes; at a crossing only
+    /// the slope changes.
     fn are_apart(&self, below: u64, above: u64, min_jump: f64) -> bool {
         let [first, last] = [self.jump(below), self.jump(above)];
         first.abs().min(last.abs()) >= min_jump && first.signum() == last.signum()
@@ -240,14 +241,14 @@ fn is_narrow(segment: &Segment, curve: &Curve<'_>) -> bool {
     segment.relative_width() < curve.limits.eps || curve.middle(segment).is_none()
 }
 
-/// Whether the upper end of a segment is off the line of the readings below it.
+/// True if the upper end of a segment is off the line of the readings below it.
 fn leaves(below: &[Reading], Segment { b, c, .. }: &Segment, curve: &Curve<'_>) -> bool {
     let Some(line) = line(&local(below.iter().rev())) else { return false };
     let jump = (c.time_ns - line.at(real(c.size))).abs() / c.time_ns;
     jump >= MIN_JUMP.max(N_ALLOWANCES * noise_allowance(b, c, curve))
 }
 
-/// What two readings may differ by from noise alone, relative to their times.
+/// Difference of two readings that noise alone explains, relative to their times.
 fn noise_allowance(b: &Reading, c: &Reading, curve: &Curve<'_>) -> f64 {
     Z * curve.relative_error(b).hypot(curve.relative_error(c))
 }

@@ -8,7 +8,7 @@ use crate::real;
 /// Half widths of a 95 % interval in one standard error.
 const QUANTILE: f64 = 1.96;
 
-/// What is known, and what may be asked for.
+/// Readings so far, and limits on further ones.
 pub(super) struct Curve<'a> {
     /// Ascending sizes with positive times.
     pub(super) readings: Vec<Reading>,
@@ -66,7 +66,7 @@ impl Curve<'_> {
         known.unwrap_or(self.limits.eps / 2.0)
     }
 
-    /// Whether the paper's rule, which takes noise for shape, may trust a reading.
+    /// True if the paper's rule, which takes noise for shape, may trust a reading.
     pub(super) fn is_quiet(&self, reading: &Reading) -> bool {
         self.relative_error(reading) < self.limits.eps / 2.0
     }

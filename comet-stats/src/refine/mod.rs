@@ -27,7 +27,7 @@ use curve::{Curve, Segment};
 pub use paper::start_grid;
 use verified::Verified;
 
-/// What is known of one size.
+/// Reading of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// The size, usually in bytes.
@@ -40,7 +40,7 @@ pub struct Reading {
     pub n_slices: u32,
 }
 
-/// What to do next.
+/// Next step of a refinement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Measure this size.
@@ -51,7 +51,7 @@ pub enum Step {
     Done,
 }
 
-/// How far a refinement goes.
+/// Limits of a refinement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Relative error that straight lines between measured sizes may make.
@@ -75,7 +75,7 @@ impl Default for Limits {
     }
 }
 
-/// How the next size is chosen.
+/// Rule that chooses the next size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
     /// By the errors that lines through neighbouring sizes predict, as in the paper; it searches
@@ -102,7 +102,7 @@ impl Rule {
         }
     }
 
-    /// Whether the paper's key alone decides on this segment; where a test has, it is believed.
+    /// True if the paper's key alone decides on this segment; a test overrides it.
     fn is_papers(self, segment: &Segment, verified: &Verified, curve: &Curve<'_>) -> bool {
         let is_quiet = || segment.readings().all(|reading| curve.is_quiet(&reading));
         match self {
@@ -159,7 +159,7 @@ impl Refiner {
         }
     }
 
-    /// What to do next, given one reading of each size measured so far.
+    /// Next step, given one reading of each size measured so far.
     ///
     /// It ends whatever the readings are: a step that was not taken is not asked for again.
     #[must_use]

@@ -71,8 +71,8 @@ impl Trial {
         reading.half_width_ns = Some(1.96 * error * reading.time_ns);
     }
 
-    /// Whether lines between the readings meet the curve to within eps, or three times what noise
-    /// allows, wherever no bracket is.
+    /// True if lines between the readings meet the curve to within eps, or three times the noise,
+    /// outside of brackets.
     fn errors_stay_within_noise(&self, brackets: &[Bracket]) -> bool {
         let mut readings = self.readings.clone();
         readings.sort_by_key(|reading| reading.size);
@@ -92,7 +92,8 @@ fn error_between(b: &Reading, c: &Reading) -> f64 {
     sizes.map(|size| (on_line(b, c, size) / truth_ns(size) - 1.0).abs()).fold(0.0, f64::max)
 }
 
-/// What the middle of a line between two readings may be off, where it is as noisy as they are.
+/// Error of the middle of a line between two readings that noise explains, if it is as noisy as
+/// they are.
 fn noise_allowance(b: &Reading, c: &Reading) -> f64 {
     let error = |r: &Reading| r.half_width_ns.map_or(0.0, |half_ns| half_ns / 1.96 / r.time_ns);
     2.0 * 1.5_f64.sqrt() * error(b).max(error(c))

@@ -17,7 +17,7 @@ pub(super) const Z: f64 = 2.0;
 /// The tests made so far.
 #[derive(Debug, Default)]
 pub(super) struct Verified {
-    /// What the test of their parent says of the segments between two sizes.
+    /// Verdicts of parent tests on the segments between two sizes.
     verdicts: BTreeMap<(u64, u64), Verdict>,
     /// The sizes of the test under way: both ends, and between them the middle.
     test: Option<[u64; 3]>,
@@ -44,7 +44,7 @@ impl Verified {
         }
     }
 
-    /// Whether a test has said of a segment what it needs.
+    /// True if a test has given its verdict on a segment.
     pub(super) fn has_tested(&self, segment: &Segment) -> bool {
         self.verdicts.contains_key(&(segment.b.size, segment.c.size))
     }
@@ -83,7 +83,8 @@ struct Triple {
 }
 
 impl Triple {
-    /// What the middle may differ from the straight line by noise alone, relative to its time.
+    /// Distance of the middle from the straight line that noise alone explains, relative to its
+    /// time.
     fn noise_allowance(&self, curve: &Curve<'_>) -> f64 {
         let Self { b, m, c } = self;
         let share = real(m.size - b.size) / real(c.size - b.size);
@@ -124,7 +125,7 @@ mod tests {
         Reading { size, time_ns, half_width_ns: Some(1.96 * error * time_ns), n_slices }
     }
 
-    /// What follows once 128 is measured in the middle of 64 and 256.
+    /// Step that follows once 128 is measured in the middle of 64 and 256.
     fn after_test(ends: [Reading; 2], middle: Reading) -> Step {
         let limits = Limits { max_points: 4, ..Limits::default() };
         let mut refiner = Refiner::new(Rule::Verified, limits, &[]);

@@ -12,7 +12,7 @@ const RULES: Rules = Rules { min_points: 3, max_segments: 8, not_negative: true 
 /// A machine as far as it was measured; times in nanoseconds.
 #[derive(Debug)]
 pub(super) struct Calibration {
-    /// What messages cost, by length: ascending, the last without a bound.
+    /// Costs of messages by length: ascending, the last without a bound.
     pub(super) protocols: Vec<Protocol>,
     /// The share of a message's time that passes beside a computation, 0 to 1; `None` if no
     /// computation was about as long as a message.
@@ -25,7 +25,7 @@ pub(super) struct Calibration {
     pub(super) clock_ns: Option<f64>,
 }
 
-/// What messages of a range of lengths cost.
+/// Costs of messages of a range of lengths.
 #[derive(Debug)]
 pub(super) struct Protocol {
     /// The longest message; `None` in the last.
@@ -34,7 +34,7 @@ pub(super) struct Protocol {
     pub(super) line: Line,
     /// A byte in addition, if its receiver is sending when it comes.
     pub(super) late_per_byte_ns: Option<f64>,
-    /// How many samples the line rests on.
+    /// Number of samples of the line.
     pub(super) n_samples: usize,
 }
 
@@ -66,7 +66,7 @@ impl Calibration {
     }
 }
 
-/// Whether the reading of that number, of all echoes or of all exchanges, is left out of the fits,
+/// True if the reading of that number, of all echoes or of all exchanges, is left out of the fits,
 /// so that it can be predicted: every fourth echo, and every second exchange.
 pub(super) fn is_left_out(key: &Key, index: usize) -> bool {
     match key.kernel.as_str() {
@@ -101,14 +101,14 @@ fn protocols(readings: &Readings) -> anyhow::Result<Vec<Protocol>> {
     Ok(found.iter().enumerate().map(protocol).collect())
 }
 
-/// Those of `readings` whose messages have at least `from` bytes, and fewer than `next`.
+/// The `readings` whose messages have at least `from` bytes, and fewer than `next`.
 fn within<'a>(readings: &[&'a Reading], from: f64, next: Option<f64>) -> Vec<&'a Reading> {
     let is_within = |n: f64| n >= from && next.is_none_or(|next| n < next);
     readings.iter().copied().filter(|reading| is_within(length(reading))).collect()
 }
 
-/// Where a segment ends that holds for `to` bytes, if the next holds for `from` bytes: at a power
-/// of two, if there is one, because libraries change their protocols there, or else in the middle.
+/// Last byte of a segment that holds for `to` bytes, if the next holds for `from` bytes: a power of
+/// two, if there is one, because libraries change their protocols there, or else the middle.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -120,9 +120,9 @@ fn last_byte(to: f64, from: f64) -> u64 {
     (if power >= to { power } else { middle }) as u64
 }
 
-/// What a byte takes in addition if its receiver is sending when it comes: in an exchange both
-/// ranks send first and receive then, while in an echo one has nothing to do but to receive. The
-/// median over `exchanges`, lengths and times, or `None` if they take no longer than one way.
+/// Additional time of a byte whose receiver is sending when it arrives: in an exchange both ranks
+/// send first and receive then, while in an echo one only receives. The median over `exchanges`,
+/// lengths and times, or `None` if they take no longer than one way.
 fn late_per_byte_ns(line: &Line, exchanges: &[(f64, f64)]) -> Option<f64> {
     let has_bytes = |(n, _): &&(f64, f64)| *n > 0.0;
     let excess_ns = |(n, ns): &(f64, f64)| (ns - line.at(*n)) / n;
@@ -131,8 +131,8 @@ fn late_per_byte_ns(line: &Line, exchanges: &[(f64, f64)]) -> Option<f64> {
     Some(quantile(&excesses_ns, 0.5)).filter(|excess_ns| *excess_ns > 0.0)
 }
 
-/// What part of an exchange a DAXPY hides that takes longer than it, but not so much longer that
-/// its own scatter counts: (t_c + t_w - t_o) / t_c, in the words of `comet/overlap`.
+/// Share of an exchange that a DAXPY hides, if the DAXPY takes longer, but not so much longer that
+/// its own scatter counts: (t_c + t_w - t_o) / t_c, with the names of `comet/overlap`.
 fn hidden_share(readings: &Readings) -> Option<f64> {
     let share = |exchange: &Reading| {
         let beside = |series| {
@@ -191,7 +191,7 @@ pub(super) mod tests {
         Reading { key, median_ns, n_samples: 10 }
     }
 
-    /// What that machine measures, on which each byte of an exchange takes `late_per_byte_ns` more,
+    /// Readings of that machine, on which each byte of an exchange takes `late_per_byte_ns` more,
     /// and which hides a quarter of an exchange.
     pub(in super::super) fn readings(late_per_byte_ns: f64) -> Readings {
         let mut all = Vec::new();

@@ -20,15 +20,15 @@ const N_OCTAVES: u32 = 20;
 /// One number of a calibration: what was measured, and how long it took.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
-    /// What it is of.
+    /// Kernel, series and sizes.
     pub(super) key: Key,
     /// Median time of one operation, in nanoseconds.
     pub(super) median_ns: f64,
-    /// How many samples it is the median of.
+    /// Number of samples.
     pub(super) n_samples: usize,
 }
 
-/// What a number is of.
+/// Kernel, series and sizes of a reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     /// Id of the kernel.
@@ -47,12 +47,12 @@ pub(super) struct Key {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Readings {
     pub(super) all: Vec<Reading>,
-    /// What reading the clock takes, in nanoseconds.
+    /// Cost of a clock reading, in nanoseconds.
     pub(super) clock_ns: Option<f64>,
 }
 
 impl Readings {
-    /// Those of a result file. Each case counts by the median over the launches.
+    /// Readings of a result file. Each case counts by the median over the launches.
     ///
     /// # Errors
     /// If the file cannot be read, or if nothing was measured.
@@ -74,7 +74,7 @@ impl Readings {
         Ok(Self { all, clock_ns })
     }
 
-    /// Those of the series `series` of the kernel `kernel`.
+    /// Readings of the series `series` of the kernel `kernel`.
     pub(super) fn of<'a>(
         &'a self,
         kernel: &'a str,
@@ -137,7 +137,7 @@ fn echo_lengths() -> String {
     format!("0,{}", lengths.join(","))
 }
 
-/// What several launches found of the same case, taken together.
+/// Readings of several launches, combined by case.
 fn joined(of_launches: impl Iterator<Item = Reading>) -> Vec<Reading> {
     let mut cases: Vec<(Key, Vec<Reading>)> = Vec::new();
     for reading in of_launches {

@@ -4,7 +4,7 @@
 //!   one way in SMPI:  os + L · lat-factor + (n + 16) / (bandwidth · bw-factor) + or
 //! ```
 //!
-//! What has to be known for that:
+//! Facts about SMPI behind this:
 //! - SMPI sends 16 bytes with each message (`src/smpi/mpi/smpi_request.cpp`). They count for the
 //!   factors too, so these change 15 bytes later than the first length of a range, while `os` and
 //!   `or` change at it; and all bounds are the last length before the change.
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(bounds("smpi/os"), ["0", "100"], "more than 100 bytes");
     }
 
-    /// What SMPI makes of the platform for `n` bytes, in microseconds.
+    /// Time of `n` bytes on the platform in SMPI, in microseconds.
     fn one_way_us(platform: &str, n: f64) -> f64 {
         let attribute = |name: &str| -> f64 {
             let (_, rest) = platform.split_once(&format!(" {name}=\"")).expect(name);

@@ -2,8 +2,7 @@
 
 use comet_stats::fit::{Line, Parabola, Weights};
 
-/// How the thesis fitted its lines: least squares, in which all points count the same (section
-/// 5.1).
+/// Weights of the thesis's fits: least squares, in which all points count the same (section 5.1).
 pub(super) const WEIGHTS: Weights<'_> = Weights::Equal;
 
 /// One published value or statement, beside the regenerated one.
@@ -11,15 +10,15 @@ pub(super) const WEIGHTS: Weights<'_> = Weights::Equal;
 pub(super) struct Claim {
     /// Number of the figure (`5.1`).
     pub(super) figure: &'static str,
-    /// What it is about, unit included.
+    /// Quantity, unit included.
     pub(super) quantity: String,
     /// The value of the thesis, or what it says.
     pub(super) published: String,
-    /// What was found.
+    /// Regenerated value.
     pub(super) regenerated: String,
-    /// How far apart the two may be.
+    /// Largest accepted deviation.
     pub(super) tolerance: String,
-    /// Whether they are not.
+    /// True if the deviation is accepted.
     pub(super) holds: bool,
 }
 
@@ -84,17 +83,17 @@ impl Claim {
     }
 }
 
-/// How much of the variance a straight line explains.
+/// Share of the variance that a straight line explains.
 pub(super) fn linear(points: &[(f64, f64)]) -> Option<f64> {
     Line::fit(points, WEIGHTS).ok()?.quality.r_squared
 }
 
-/// How much of the variance a straight line over log2 P explains.
+/// Share of the variance that a straight line over log2 P explains.
 pub(super) fn linear_in_log2(points: &[(f64, f64)]) -> Option<f64> {
     Line::fit_log2(points, WEIGHTS).ok()?.quality.r_squared
 }
 
-/// How much of the variance a parabola explains.
+/// Share of the variance that a parabola explains.
 pub(super) fn quadratic(points: &[(f64, f64)]) -> Option<f64> {
     Parabola::fit(points, WEIGHTS).ok()?.quality.r_squared
 }

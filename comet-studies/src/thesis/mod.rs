@@ -31,13 +31,13 @@ const FIT: &str = "ipsc860-fit";
 /// The machine with its marks on the bandwidth curve.
 const MARKS: &str = "ipsc860-marks";
 
-/// What a reader has to know about some of the figures.
+/// Remarks on some of the figures.
 const NOTES: &str = "\
 5.1: the jumps at 2048 and 4096 B, for which the thesis gives no values, are not modelled.
 5.5: the loads are those of the thesis; times vary by a tenth, or echo and load fall into step.
 ";
 
-/// What was found out about a group of figures.
+/// Findings on a group of figures.
 #[derive(Default)]
 struct Findings {
     claims: Vec<Claim>,

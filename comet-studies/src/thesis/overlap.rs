@@ -45,7 +45,7 @@ fn daxpy(bench: &Bench) -> anyhow::Result<Findings> {
     Ok(Findings { claims, curves })
 }
 
-/// What is said about the improvements with messages of 0, 2536 and 85000 bytes.
+/// Claims about the improvements with messages of 0, 2536 and 85000 bytes.
 fn claims(gains: &[Vec<(f64, f64)>; 3]) -> Vec<Claim> {
     let [empty, medium, large] = gains;
     let without_work = gains.each_ref().map(|curve| curve[0].1);

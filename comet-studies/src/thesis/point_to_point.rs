@@ -20,7 +20,7 @@ pub(super) const LONG_BYTES: RangeFrom<f64> = 101.0..;
 /// The peak of the echo bandwidth between adjacent nodes, in MB/s (section 5.1).
 const PEAK_MB_PER_S: f64 = 2.5;
 
-/// Which of two laws above 100 bytes, which contradict each other, the machine has.
+/// Law of the machine above 100 bytes: the thesis gives two, which contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Law {
     /// The line that the thesis fitted.
@@ -61,7 +61,7 @@ impl Echo {
         })
     }
 
-    /// What figures 5.1 and 5.2 say, by one of the laws.
+    /// Claims of figures 5.1 and 5.2, by one of the laws.
     pub(super) fn claims(&self, law: Law) -> Vec<Claim> {
         let mut claims = self.times(law);
         claims.push(jump("5.1", &self.near));

@@ -180,12 +180,14 @@ pub(super) struct Trouble {
     pub(super) interrupts_at: Option<usize>,
     /// The event, counted from 0, that cannot be kept.
     pub(super) fails_at: Option<usize>,
+    /// How many questions for its backlog the listener answers with yes.
+    pub(super) n_behind: usize,
 }
 
 /// Keeps all that it hears.
 #[derive(Default)]
 pub(super) struct Collector {
-    trouble: Trouble,
+    pub(super) trouble: Trouble,
     n_questions: Cell<usize>,
     /// Names of the events, in the order of their arrival.
     pub(super) log: Vec<String>,
@@ -221,6 +223,12 @@ impl Listener for Collector {
             Event::RunFinished(end) => self.end = Some((*end).clone()),
         }
         Ok(())
+    }
+
+    fn is_behind(&mut self, _max_bytes: usize) -> bool {
+        let n_left = self.trouble.n_behind;
+        self.trouble.n_behind = n_left.saturating_sub(1);
+        n_left > 0
     }
 
     fn interrupted(&self) -> Option<String> {

@@ -16,11 +16,11 @@ use nix::unistd::Pid;
 use crate::exit;
 use crate::signals::Signals;
 
-/// Time from one look to the next.
+/// Time between two checks.
 const STEP: Duration = Duration::from_millis(20);
-/// Time that processes have to end after a signal, before they are killed.
+/// Time from a signal to the kill, for processes that do not end.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Lines of a command's output in a sentence about its end.
+/// Number of last output lines quoted in an error about a command.
 const N_LAST_LINES: usize = 3;
 
 /// A command that is to be launched once.
@@ -29,9 +29,9 @@ pub(super) struct Launch<'a> {
     pub(super) words: &'a [String],
     /// The result file.
     pub(super) out: &'a Path,
-    /// File for its output.
+    /// File for all output of the command.
     pub(super) log: &'a Path,
-    /// Longest time that it may take.
+    /// Time limit of the launch.
     pub(super) timeout: Duration,
     /// Signals that end it early.
     pub(super) signals: &'a Signals,
@@ -77,7 +77,7 @@ impl Launch<'_> {
         Ok(Group(child))
     }
 
-    /// Refuses a command that measured nothing. Cases that failed, or were not reached, are in its
+    /// Succeeds if the command measured anything. Cases that failed or were not reached are in its
     /// results, and matter to the comparison.
     fn check(&self, status: ExitStatus) -> anyhow::Result<()> {
         let of_cases = [exit::CHECK_FAILED, exit::PARTIAL].map(i32::from);
@@ -110,7 +110,7 @@ impl Launch<'_> {
     }
 }
 
-/// End of a launch.
+/// Outcome of a launch.
 enum Ended {
     /// By itself.
     Alone(ExitStatus),
@@ -167,7 +167,7 @@ impl Drop for Group {
     }
 }
 
-/// Number of looks in a time. No clock is read here: only transports do that.
+/// Number of checks within `time`. No clock is read here: only transports do that.
 fn n_steps(time: Duration) -> u128 {
     time.as_nanos().div_ceil(STEP.as_nanos())
 }

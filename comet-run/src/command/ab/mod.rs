@@ -137,7 +137,7 @@ impl Bench<'_> {
     }
 }
 
-/// Whose turn it is, as in A B B A A B B A: that of the base (0), or of the other (1).
+/// Side of launch `index`, as in A B B A A B B A: the base (0) or the other (1).
 fn side(index: u32) -> usize {
     usize::from(index % 4 == 1 || index % 4 == 2)
 }

@@ -1,0 +1,224 @@
+//! Outputs that are written in the background, so that a reader who pauses, or a disk that stalls,
+//! never keeps rank 0 from serving the job.
+//!
+//! ```text
+//!   rank 0:  write ──► flush ──► queue ──► writer thread ──► file, terminal, pipe
+//!               waits a moment, until all is written        may block for as long as it likes
+//! ```
+//!
+//! In a run whose outputs are read, rank 0 goes on once its bytes are written, so that the thread
+//! sleeps while samples are taken. A thread that is blocked in a call takes no processor time.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// The longest wait for bytes that have just been queued.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// The longest wait for the rest when a run is given up.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A writer thread and its queue.
+pub(crate) struct Spool(Arc<Queue>);
+
+/// Outputs of one thread.
+type Targets = Vec<Box<dyn Write + Send>>;
+
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Indices of targets, and what each is to get.
+    waiting: VecDeque<(usize, Vec<u8>)>,
+    /// Bytes that are not written yet.
+    n_bytes: usize,
+    /// The first error of a target, until it is reported.
+    error: Option<io::Error>,
+    is_closed: bool,
+}
+
+impl Spool {
+    /// A thread that writes to `targets`, in the order in which bytes are queued.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub(crate) fn new(targets: Targets) -> io::Result<Self> {
+        let queue = Arc::<Queue>::default();
+        let own = Arc::clone(&queue);
+        thread::Builder::new().name("comet-writer".into()).spawn(move || own.serve(targets))?;
+        Ok(Self(queue))
+    }
+
+    /// A writer to the target `index`.
+    pub(crate) fn outlet(&self, index: usize) -> Outlet {
+        Outlet { queue: Arc::clone(&self.0), index, bytes: Vec::new() }
+    }
+
+    /// True if more than `max_bytes` are not written yet, even after a moment.
+    pub(crate) fn is_behind(&self, max_bytes: usize) -> bool {
+        self.0.settle(max_bytes, PATIENCE).n_bytes > max_bytes
+    }
+
+    /// Waits until all is written, for as long as that takes.
+    ///
+    /// # Errors
+    /// If a target cannot be written.
+    pub(crate) fn drain(&self) -> io::Result<()> {
+        loop {
+            let mut state = self.0.settle(0, PATIENCE);
+            if let Some(error) = state.error.take() {
+                return Err(error);
+            }
+            if state.n_bytes == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        self.0.settle(0, LAST_PATIENCE).is_closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until at most `max_bytes` are left to write or a target has failed, but no longer than
+    /// `patience`.
+    fn settle(&self, max_bytes: usize, patience: Duration) -> MutexGuard<'_, State> {
+        let is_unsettled = |state: &mut State| state.n_bytes > max_bytes && state.error.is_none();
+        let waited = self.changed.wait_timeout_while(self.lock(), patience, is_unsettled);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Adds `bytes` for the target `index`, and gives the thread a moment to write them. Bytes
+    /// behind others that are stuck wait in the queue.
+    fn push(&self, index: usize, bytes: Vec<u8>) -> io::Result<()> {
+        let mut state = self.lock();
+        let is_stuck = state.n_bytes > 0;
+        state.n_bytes += bytes.len();
+        state.waiting.push_back((index, bytes));
+        self.changed.notify_all();
+        drop(state);
+        let mut state = if is_stuck { self.lock() } else { self.settle(0, PATIENCE) };
+        state.error.take().map_or(Ok(()), Err)
+    }
+
+    /// Writes what is queued until the queue is closed.
+    fn serve(&self, mut targets: Targets) {
+        let mut state = self.lock();
+        loop {
+            if let Some((index, bytes)) = state.waiting.pop_front() {
+                drop(state);
+                let target = &mut targets[index];
+                let result = target.write_all(&bytes).and_then(|()| target.flush());
+                state = self.lock();
+                state.n_bytes -= bytes.len();
+                state.error = state.error.take().or(result.err());
+                self.changed.notify_all();
+            } else if state.is_closed {
+                return;
+            } else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+/// Writer that queues its bytes with each flush.
+pub(crate) struct Outlet {
+    queue: Arc<Queue>,
+    index: usize,
+    bytes: Vec<u8>,
+}
+
+impl Outlet {
+    /// Queues `bytes` unless others are stuck before them, in which case nobody needs them.
+    pub(crate) fn offer(&self, bytes: &[u8]) {
+        if !bytes.is_empty() && self.queue.lock().n_bytes == 0 {
+            // A run does not end because nobody sees how far it is.
+            drop(self.queue.push(self.index, bytes.to_vec()));
+        }
+    }
+}
+
+impl Write for Outlet {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let bytes = std::mem::take(&mut self.bytes);
+        if bytes.is_empty() { Ok(()) } else { self.queue.push(self.index, bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    /// Writer that takes bytes once it is let go.
+    struct Held(mpsc::Receiver<()>, Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Held {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // It fails once the other end is gone.
+            let _ = self.0.recv();
+            self.1.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_writer_that_is_stuck_keeps_nobody_waiting_and_loses_nothing() {
+        let (let_go, held) = mpsc::channel();
+        let written = Arc::<Mutex<Vec<u8>>>::default();
+        let spool = Spool::new(vec![Box::new(Held(held, Arc::clone(&written)))]).unwrap();
+        let mut outlet = spool.outlet(0);
+        for row in ["one ", "two ", "three"] {
+            outlet.write_all(row.as_bytes()).unwrap();
+            outlet.flush().unwrap();
+        }
+        outlet.offer(b"progress");
+        assert!(spool.is_behind(12) && !spool.is_behind(13));
+        drop(let_go);
+        spool.drain().unwrap();
+        assert_eq!(*written.lock().unwrap(), b"one two three");
+        assert!(!spool.is_behind(0));
+    }
+
+    #[test]
+    fn an_error_is_reported_with_the_flush_that_met_it() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let spool = Spool::new(vec![Box::new(Full)]).unwrap();
+        let mut outlet = spool.outlet(0);
+        outlet.write_all(b"row").unwrap();
+        assert_eq!(outlet.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+}
