@@ -88,8 +88,8 @@ impl<T: Transport> Conductor<'_, T> {
         Ok(entries)
     }
 
-    /// Checks a case, warms it up, and takes its first slice; `None` if the run is stopped before
-    /// there is a sample.
+    /// Checks a case, warms it up, and takes its first slice; `None` if the run is stopped in a long
+    /// warm-up.
     fn begin(&mut self, planned: Case) -> Result<Option<Entry>, DriverError> {
         self.listener.event(&Event::CaseStarted(&planned)).map_err(DriverError::Listener)?;
         let case = match self.resolve(planned) {
@@ -105,7 +105,7 @@ impl<T: Transport> Conductor<'_, T> {
             let check_ns = conductor.stage.t.now_ns() - start_ns;
             let Some(mut point) = conductor.warm_up(&case, check_ns)? else { return Ok(None) };
             conductor.take_slice(&mut point)?;
-            Ok((point.n_slices > 0).then(|| Box::new(point)))
+            Ok(Some(Box::new(point)))
         };
         let state = unless_fatal(steps(self))?.transpose();
         Ok(state.map(|state| Entry { case, is_refined: false, state }))
@@ -195,9 +195,6 @@ impl<T: Transport> Conductor<'_, T> {
         let expected_ns = point.probe.round_ns(pace);
         let sample_ns = point.probe.sample_ns;
         let (gathered, n_steps) = self.round(&case, pace, expected_ns, sample_ns)?;
-        if n_steps == 0 {
-            return Ok(());
-        }
         let end_ns = self.stage.t.now_ns();
         point.n_warmup = added(point.n_warmup, Pace { n_samples: 0, ..pace }, n_steps);
         point
@@ -220,9 +217,8 @@ impl<T: Transport> Conductor<'_, T> {
         let is_virtual = self.stage.t.clock().is_virtual;
         let most =
             if is_virtual { u32::MAX } else { probe::step_samples(pace.n_samples, sample_ns) };
-        let is_whole = most >= pace.n_samples;
         let (mut all, mut n_steps, mut n_left) = (Gathered::new(), 0, pace.n_samples);
-        while n_left > 0 && (is_whole || !self.is_interrupted()) {
+        while n_left > 0 && (n_steps == 0 || !self.is_interrupted()) {
             // The step is part of the number, since the skew is drawn from it.
             let slice = pace.slice | n_steps << 16;
             let step = Pace { n_samples: n_left.min(most), slice, ..pace };

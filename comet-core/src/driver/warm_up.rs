@@ -30,6 +30,9 @@ impl<T: Transport> Conductor<'_, T> {
         let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
         // Simulated ranks take their time in no time.
         let is_long = check_ns > LONG_CHECK_NS && !self.stage.t.clock().is_virtual;
+        if is_long && self.is_interrupted() {
+            return Ok(None);
+        }
         let sample_ns = if is_long { real(check_ns) } else { 0.0 };
         let (first, n_steps) = self.round(case, first_pace, check_ns, sample_ns)?;
         if is_long && self.is_interrupted() {
