@@ -203,11 +203,41 @@ fn rule(n_columns: usize) -> String {
 mod tests {
     use super::super::foreign::tests::{check_golden, records, render};
     use super::*;
+    use crate::record::Record;
 
     #[test]
     fn it_looks_as_it_did() {
         check_golden("format-imb.txt", &render(&Imb::NEW, &records("imb")));
         check_golden("format-imb-3.2.txt", &render(&Imb::V3_2, &records("imb")));
+    }
+
+    #[test]
+    fn the_head_has_the_lines_of_the_real_program() {
+        let mut records = records("imb");
+        let Record::Run(run) = &mut records[0] else { unreachable!() };
+        let mut machine = Machine::default();
+        machine.cpu.arch = "x86_64".into();
+        machine.os.kernel = Some("6.18.44-fc-v595".into());
+        machine.kernel.build = Some("#1 SMP PREEMPT_DYNAMIC @0".into());
+        run.machines = vec![machine];
+        let facts = serde_json::json!({"standard": "MPI 3.1", "thread_level": "funneled"});
+        run.transport.facts = [("mpi".to_owned(), facts)].into();
+        run.config.insert("sizes".into(), "0,1..4194304*2".into());
+        run.config.insert("select".into(), serde_json::json!(["imb:pingpong", "IMB:Barrier"]));
+        let text = render(&Imb::NEW, &records);
+        // From the output of IMB-MPI1 2021.11, but for the level, which it names on request.
+        for lines in [
+            "# Machine               : x86_64\n# System                : Linux\n\
+             # Release               : 6.18.44-fc-v595\n\
+             # Version               : #1 SMP PREEMPT_DYNAMIC @0\n\
+             # MPI Version           : 3.1\n# MPI Thread Environment: MPI_THREAD_FUNNELED\n\n\n",
+            "# Minimum message length in bytes:   0\n\
+             # Maximum message length in bytes:   4194304\n#\n\
+             # MPI_Datatype                   :   MPI_BYTE \n",
+            "\n# List of Benchmarks to run:\n\n# PingPong\n# Barrier\n",
+        ] {
+            assert!(text.contains(lines), "{text}");
+        }
     }
 
     #[test]

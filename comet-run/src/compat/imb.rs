@@ -28,6 +28,7 @@ struct Asked {
     has_warm_up: bool,
     n_operations: u64,
     mem_bytes: Option<String>,
+    thread_level: Option<String>,
     notes: Vec<String>,
 }
 
@@ -51,6 +52,7 @@ pub(super) fn translate(
         has_warm_up: true,
         n_operations: OPERATIONS,
         mem_bytes: None,
+        thread_level: None,
         notes,
     };
     let mut ours = Vec::new();
@@ -127,6 +129,8 @@ impl Asked {
                 let gb = gb.ok_or_else(|| wrong(name, value, "it is a number of GB (write 1)"))?;
                 self.mem_bytes = Some(format!("{:.0}", gb * GB));
             }
+            "-thread_level" if value == "single" => (),
+            "-thread_level" => self.thread_level = Some(value.to_owned()),
             "-exclude" => {
                 for word in value.split(',') {
                     self.excluded.push(benchmark(word)?.name);
@@ -210,6 +214,9 @@ impl Asked {
         }
         if let Some(mem_bytes) = self.mem_bytes.take() {
             words.add("--mem", mem_bytes);
+        }
+        if let Some(thread_level) = self.thread_level.take() {
+            words.add("--thread-level", thread_level);
         }
         Ok(Translation { words: words.all(), notes: self.notes })
     }

@@ -162,6 +162,17 @@ fn lengths_of_imb_come_in_three_ways() {
 }
 
 #[test]
+fn a_thread_level_is_that_of_mpi() {
+    let run = "run IMB:Barrier --rules imb --format imb --ranks 2";
+    let check_level = |level: &str, word: &str| {
+        let line = format!("IMB-MPI1 Barrier -npmin 2 -thread_level {level}");
+        check(&line, &format!("{run}{word} --out none"));
+    };
+    check_level("single", "");
+    check_level("multiple", " --thread-level multiple");
+}
+
+#[test]
 fn benchmarks_can_be_left_out_and_added() {
     let stop = translate(&split("IMB-MPI1 -list"), &Surroundings::default());
     assert_eq!(stop, Err(Stop::Help("PingPong\nBcast\nBarrier\n".into())));
