@@ -34,6 +34,8 @@ pub struct RunStart {
     pub line_ns: Option<f64>,
     /// How many cases are planned.
     pub n_cases: usize,
+    /// Kernels of the planned cases, each once.
+    pub kernels: Vec<&'static KernelInfo>,
 }
 
 /// Samples that one rank took of one series.

@@ -20,8 +20,7 @@ use comet_stats::{Diagnosis, Summary};
 
 use crate::environment::Environment;
 use crate::format::{Format as _, Jsonl};
-use crate::placement::RankPlacement;
-use crate::record::{Point, Record, Suite, Transport};
+use crate::record::{Point, RankEntry, Record, Suite, Transport};
 use crate::recorder::{Recorder, RunDescription};
 
 /// A folder that is removed with its value.
@@ -210,12 +209,12 @@ pub(crate) fn tell(listener: &mut impl Listener) {
 }
 
 pub(crate) fn description() -> RunDescription {
-    let placement = |rank| RankPlacement {
+    let placement = |rank| RankEntry {
         rank,
         node: Some("host".into()),
         pid: 100,
         cpus: Some("0-1".into()),
-        ..RankPlacement::default()
+        ..RankEntry::default()
     };
     RunDescription {
         run_id: "00000000-0000-7000-8000-000000000001".into(),
@@ -271,6 +270,7 @@ pub(crate) fn start() -> RunStart {
         clock_bound_ns: Some(0),
         line_ns: Some(112.0),
         n_cases: 6,
+        kernels: vec![&ECHO, &BARRIER, &OVERLAP],
     }
 }
 

@@ -30,6 +30,7 @@ pub mod format;
 pub mod health;
 pub mod import;
 pub mod models;
+mod older;
 pub mod pairs;
 pub mod placement;
 mod plain;

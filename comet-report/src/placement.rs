@@ -1,40 +1,14 @@
-//! Where one rank runs, as that rank itself sees it, in a form that travels to rank 0.
+//! The placement of a rank, as that rank itself sees it, in a form that travels to rank 0.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use crate::environment::files::{Files, parse_list};
 use crate::environment::noise::{process_stat, stat_field};
+use crate::record::RankEntry;
 
 /// Position, from 1, of the current CPU in `/proc/self/stat` as proc(5) counts.
 const PROCESSOR: usize = 39;
-
-/// Where one rank runs; what the system does not tell is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RankPlacement {
-    /// The rank.
-    pub rank: usize,
-    /// Host name.
-    pub node: Option<String>,
-    /// Number of its process.
-    pub pid: u32,
-    /// CPUs that it may run on (`0-3`).
-    pub cpus: Option<String>,
-    /// Hardware threads of its core (`0,4`), if it may run on one CPU only.
-    pub core: Option<String>,
-    /// CPUs that share its level-3 cache, if it may run on one CPU only.
-    pub l3: Option<String>,
-    /// Its NUMA node, if it may run on one CPU only.
-    pub numa: Option<usize>,
-    /// Its socket, if it may run on one CPU only.
-    pub socket: Option<usize>,
-    /// NUMA nodes whose memory it may use (`0-1`).
-    pub mems: Option<String>,
-    /// CPU that it runs on now.
-    pub cpu: Option<usize>,
-}
 
 /// A placement that did not arrive whole.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +19,7 @@ pub struct PlacementError {
     source: serde_json::Error,
 }
 
-impl RankPlacement {
+impl RankEntry {
     /// Placement of this process, which is `rank`; reads `/proc` and `/sys` below `root` (`/` on a
     /// real machine).
     #[must_use]
@@ -125,7 +99,7 @@ mod tests {
         folder.write("sys/devices/system/cpu/cpu2/cache/index0/level", "3\n");
         folder.write("sys/devices/system/cpu/cpu2/cache/index0/shared_cpu_list", "0-3\n");
         folder.write("sys/devices/system/cpu/cpu2/node1/cpulist", "0-3\n");
-        let placement = RankPlacement::of_this_process(1, folder.path());
+        let placement = RankEntry::of_this_process(1, folder.path());
         assert_eq!((placement.rank, placement.pid), (1, std::process::id()));
         assert_eq!(
             (placement.node.as_deref(), placement.cpus.as_deref()),
@@ -142,18 +116,18 @@ mod tests {
     fn a_floating_rank_has_no_core_and_an_unknown_system_no_values() {
         let folder = Folder::new();
         machine_files(&folder);
-        let placement = RankPlacement::of_this_process(0, folder.path());
+        let placement = RankEntry::of_this_process(0, folder.path());
         assert_eq!((placement.cpus.as_deref(), placement.core), (Some("0-3"), None));
         assert_eq!((placement.mems.as_deref(), placement.cpu), (Some("0"), Some(2)));
-        let unknown = RankPlacement::of_this_process(0, Folder::new().path());
+        let unknown = RankEntry::of_this_process(0, Folder::new().path());
         assert_eq!((unknown.node, unknown.cpus), (None, None));
     }
 
     #[test]
     fn a_placement_survives_the_journey_to_rank_0() {
-        let sent = RankPlacement { rank: 3, node: Some("a".into()), ..RankPlacement::default() };
-        assert_eq!(RankPlacement::decode(&sent.encode()).unwrap(), sent);
-        let text = RankPlacement::decode(b"{").unwrap_err().to_string();
+        let sent = RankEntry { rank: 3, node: Some("a".into()), ..RankEntry::default() };
+        assert_eq!(RankEntry::decode(&sent.encode()).unwrap(), sent);
+        let text = RankEntry::decode(b"{").unwrap_err().to_string();
         assert_eq!(text, "the placement of a rank cannot be read (1 bytes arrived)");
     }
 }

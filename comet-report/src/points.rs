@@ -1,11 +1,13 @@
 //! Measurements and failures of the driver, turned into points of the record.
 
+use std::sync::Arc;
+
 use comet_core::definition::Definition;
 use comet_core::driver::Pace;
 use comet_core::event::{
     self, CaseFailure, Failure, Measurement, RankSamples, RunStart, SeriesResult,
 };
-use comet_core::kernel::{AxisKind, Case, Class};
+use comet_core::kernel::{AxisKind, Case, Class, KernelInfo};
 use comet_core::sample::Sample;
 use comet_core::sync::Sync;
 use comet_core::topology::Topology;
@@ -14,8 +16,8 @@ use serde_json::json;
 use crate::canonical::sha256_hex;
 use crate::quality::{self, Clocks};
 use crate::record::{
-    Check, CheckStatus, Figure, Param, Params, Plan, Point, PointStatus, Quote, RankStat, RanksNs,
-    Rate, Reps, SampleSync, Samples, Summary, Transport, Value,
+    Check, CheckStatus, Figure, KernelFacts, Param, Params, Plan, Point, PointStatus, Quote,
+    RankStat, RanksNs, Rate, Reps, SampleSync, Samples, Summary, Transport, Value,
 };
 
 /// Number of hex digits of a point's key.
@@ -30,6 +32,8 @@ pub(crate) struct PointMaker {
     thread_level: Option<String>,
     clocks: Clocks,
     next_seq: u64,
+    /// The last kernel and its description.
+    kernel: Option<(&'static KernelInfo, Arc<KernelFacts>)>,
 }
 
 impl PointMaker {
@@ -43,6 +47,7 @@ impl PointMaker {
             thread_level: None,
             clocks: Clocks::default(),
             next_seq: 0,
+            kernel: None,
         }
     }
 
@@ -153,9 +158,16 @@ impl PointMaker {
             figures: Vec::new(),
             status: PointStatus::Skipped,
             message: None,
+            facts: self.facts(info),
         };
         point.key = key(&point, self.thread_level.as_deref());
         point
+    }
+
+    fn facts(&mut self, info: &'static KernelInfo) -> Arc<KernelFacts> {
+        let known = self.kernel.take().filter(|(known, _)| std::ptr::eq(*known, info));
+        let make = || (info, Arc::new(KernelFacts::from(info)));
+        Arc::clone(&self.kernel.insert(known.unwrap_or_else(make)).1)
     }
 
     fn params(&self, case: &Case) -> Params {

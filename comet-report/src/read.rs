@@ -1,12 +1,14 @@
 //! Reads result files: tolerant of what a killed run leaves behind, strict about everything else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::older;
 use crate::plain;
-use crate::record::{EndStatus, PointCounts, PointStatus, Record, SCHEMA};
+use crate::record::{EndStatus, KernelFacts, PointCounts, PointStatus, Record, SCHEMA};
 
 /// The records of one file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,10 +70,13 @@ pub fn read_records(path: &Path) -> Result<Records, ReadError> {
 /// # Errors
 /// If a line is no record of `comet.record/1`, unless it is the last and lacks its newline.
 pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
-    let mut found = Records::default();
+    let (mut found, mut kernels) = (Records::default(), Kernels::default());
     for line in lines(text) {
         match line.record {
-            Ok(record) => found.records.push(record),
+            Ok(mut record) => {
+                kernels.describe(&mut record);
+                found.records.push(record);
+            }
             Err(_) if line.lacks_newline => found.incomplete_line = Some(line.number),
             Err(message) => {
                 return Err(ReadError::Line { path: None, line: line.number, message });
@@ -79,6 +84,27 @@ pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
         }
     }
     Ok(found)
+}
+
+/// Descriptions of the kernels of the run at hand, by id.
+#[derive(Default)]
+struct Kernels(BTreeMap<String, Arc<KernelFacts>>);
+
+impl Kernels {
+    /// Takes the descriptions of a run, and gives each point that of its kernel.
+    fn describe(&mut self, record: &mut Record) {
+        match record {
+            Record::Run(run) => {
+                let known = run.kernels.iter().map(|facts| (facts.id.clone(), facts.clone()));
+                self.0 = known.map(|(id, facts)| (id, Arc::new(facts))).collect();
+            }
+            Record::Point(point) => {
+                let known = self.0.get(&format!("{}/{}", point.suite, point.kernel));
+                point.facts = known.cloned().unwrap_or_else(|| Arc::new(older::facts(point)));
+            }
+            Record::Model(_) | Record::Event(_) | Record::End(_) => (),
+        }
+    }
 }
 
 /// What is right and wrong with a result file.

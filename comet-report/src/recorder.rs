@@ -12,10 +12,10 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::environment::{Environment, Warning, disturbed, moved, stolen, warnings};
 use crate::models::models;
-use crate::placement::RankPlacement;
 use crate::points::{PointMaker, seconds};
 use crate::record::{
-    self, End, EndStatus, Level, Noise, Point, PointCounts, Record, Suite, Transport, timestamp,
+    self, End, EndStatus, Level, Noise, Point, PointCounts, RankEntry, Record, Suite, Transport,
+    timestamp,
 };
 use crate::run_record::run;
 use crate::sink::RecordSink;
@@ -47,7 +47,7 @@ pub struct RunDescription {
     /// The program outside that started the ranks, if one did.
     pub launcher: Option<String>,
     /// Where the ranks run, in rank order.
-    pub placements: Vec<RankPlacement>,
+    pub placements: Vec<RankEntry>,
     /// Mesh and hops.
     pub topology: Topology,
     /// The machine of rank 0.

@@ -6,10 +6,9 @@ use serde_json::json;
 
 use crate::canonical::sha256_hex;
 use crate::fingerprint::fingerprint;
-use crate::placement::RankPlacement;
 use crate::record::{
-    self, Clock, ClockGaps, Hops, Launcher, Machine, RankEntry, Run, SCHEMA, SCHEMA_MINOR, Suite,
-    World, timestamp,
+    self, Clock, ClockGaps, Hops, KernelFacts, Launcher, Machine, RankEntry, Run, SCHEMA,
+    SCHEMA_MINOR, Suite, World, timestamp,
 };
 use crate::recorder::RunDescription;
 
@@ -39,6 +38,7 @@ pub(crate) fn run(description: &RunDescription, start: &RunStart) -> Run {
         line_ns: start.line_ns,
         noise: environment.noise.clone(),
         n_cases: start.n_cases,
+        kernels: start.kernels.iter().map(|info| KernelFacts::from(*info)).collect(),
     };
     run.fingerprint = fingerprint(&run);
     run
@@ -74,7 +74,7 @@ fn launcher(description: &RunDescription) -> Launcher {
     Launcher { name: description.launcher.clone(), env, parent }
 }
 
-fn world(placements: &[RankPlacement], topology: &Topology) -> World {
+fn world(placements: &[RankEntry], topology: &Topology) -> World {
     let mut nodes: Vec<(&Option<String>, usize)> = Vec::new();
     let mut ranks = Vec::new();
     for placement in placements {
@@ -83,7 +83,7 @@ fn world(placements: &[RankPlacement], topology: &Topology) -> World {
             nodes.push((&placement.node, 0));
             nodes.len() - 1
         });
-        ranks.push(rank_entry(placement, nodes[index].1));
+        ranks.push(RankEntry { local_rank: nodes[index].1, ..placement.clone() });
         nodes[index].1 += 1;
     }
     World {
@@ -106,12 +106,6 @@ fn hops(topology: &Topology) -> Hops {
     let is_small = topology.metric() == "table" || topology.n_ranks() <= MAX_TABLE_RANKS;
     let table = (!is_told_by_name && is_small).then(|| ranks().map(row).collect());
     Hops { metric: topology.metric().into(), diameter: diameter(topology), table }
-}
-
-fn rank_entry(placement: &RankPlacement, local_rank: usize) -> RankEntry {
-    let RankPlacement { rank, node, pid, cpus, core, l3, numa, socket, mems, cpu } =
-        placement.clone();
-    RankEntry { rank, node, local_rank, pid, cpus, core, l3, numa, socket, mems, cpu }
 }
 
 fn mesh(mesh: &Mesh) -> record::Mesh {

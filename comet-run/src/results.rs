@@ -9,7 +9,7 @@ use comet_core::event::{Event, Listener};
 use comet_report::abandoned::Death;
 use comet_report::environment::warnings;
 use comet_report::format::{self, Format as _, Jsonl, Table};
-use comet_report::placement::RankPlacement;
+use comet_report::record::RankEntry;
 use comet_report::recorder::{Recorder, RunDescription};
 use comet_report::sink::RecordSink;
 
@@ -45,7 +45,7 @@ impl Audience for Results<'_> {
         self.file.map(ResultFile::path)
     }
 
-    fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
+    fn listener(&self, placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>> {
         let description = RunDescription { placements, ..self.description.clone() };
         let terminal = Spool::new(vec![Box::new(terminal::stdout()), Box::new(terminal::Stderr)])?;
         let stderr = terminal.outlet(1);

@@ -11,7 +11,7 @@ use comet_core::event::{Event, Listener, RunEnd};
 use comet_core::kernel::{Case, Kernel};
 use comet_core::transport::Transport;
 use comet_report::environment::have_cpu_each;
-use comet_report::placement::RankPlacement;
+use comet_report::record::RankEntry;
 
 use crate::catalogue;
 use crate::exit;
@@ -58,7 +58,7 @@ pub(crate) trait Audience {
     ///
     /// # Errors
     /// If the results cannot be kept.
-    fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>>;
+    fn listener(&self, placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>>;
 }
 
 /// Listener of a session, which a signal or the closing of its gate ends. One that could not be made
@@ -111,22 +111,19 @@ fn take_part<T: Transport + 'static>(t: &T, session: &Session<'_>) -> Result<u8,
 }
 
 /// Placements of all ranks, on rank 0; simulated ranks have none.
-fn placements<T: Transport>(t: &T) -> Result<Vec<RankPlacement>, TransportError> {
+fn placements<T: Transport>(t: &T) -> Result<Vec<RankEntry>, TransportError> {
     if t.clock().is_virtual {
         return Ok(Vec::new());
     }
-    let own = RankPlacement::of_this_process(t.rank(), Path::new("/"));
+    let own = RankEntry::of_this_process(t.rank(), Path::new("/"));
     let decode = |bytes: Vec<u8>| {
-        RankPlacement::decode(&bytes).expect("a rank of this program describes itself well")
+        RankEntry::decode(&bytes).expect("a rank of this program describes itself well")
     };
     Ok(collective::gather(t, own.encode())?.into_iter().map(decode).collect())
 }
 
 /// True if each rank has a core to itself, as rank 0 finds; the same on all ranks.
-fn has_core_each<T: Transport>(
-    t: &T,
-    placements: &[RankPlacement],
-) -> Result<bool, TransportError> {
+fn has_core_each<T: Transport>(t: &T, placements: &[RankEntry]) -> Result<bool, TransportError> {
     if t.clock().is_virtual {
         return Ok(true);
     }
@@ -139,7 +136,7 @@ fn drive<T: Transport + 'static>(
     t: &T,
     session: &Session<'_>,
     settings: &Settings,
-    placements: Vec<RankPlacement>,
+    placements: Vec<RankEntry>,
 ) -> Result<RunEnd, DriverError> {
     let cap_bytes = session.cap_bytes;
     let limited: Vec<Limited<T>> =
@@ -185,7 +182,7 @@ mod tests {
     }
 
     impl Audience for Nobody {
-        fn listener(&self, placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
+        fn listener(&self, placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>> {
             let ranks: Vec<usize> = placements.iter().map(|placement| placement.rank).collect();
             assert_eq!(ranks, [0, 1], "rank 0 knows where all ranks run");
             anyhow::ensure!(!self.is_broken, "disk full");

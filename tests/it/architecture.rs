@@ -17,6 +17,29 @@ const UNSAFE: &[&str] = &["comet-shm/", "comet-mpi/", "comet-sim/src/fiber/"];
 /// so that nothing hides in braces.
 const IO: &[&str] =
     &["std::fs", "std::io", "std::net", "std::process", "std::{", "print!", "println!", "dbg!"];
+/// Axes of kernels, which the record describes.
+const AXES: &[&str] =
+    &["vector_length", "local_n", "pairs", "direction", "load_50_bytes", "load_90_bytes"];
+/// Files of comet-report that may name them: layouts of other benchmarks, the thesis, readers of
+/// older records, tests, and the laws and figures of single kernels.
+const NAMES_AXES: &[&str] = &[
+    "/figures/intensity.rs",
+    "/figures/overlap.rs",
+    "/figures/pairs.rs",
+    "/figures/thesis.rs",
+    "/format/foreign.rs",
+    "/format/osu.rs",
+    "/import/",
+    "/models/",
+    "/older.rs",
+    "/pairs.rs",
+    "/report/figures.rs",
+    "/plot/",
+    "/suite",
+    "fixture.rs",
+    "tests.rs",
+    "words.rs",
+];
 /// Ways to read a clock, and where they may be written. The date in a record is no measurement,
 /// and the barrier's check asks who left before whom.
 const CLOCKS: &[(&str, &[&str])] = &[
@@ -74,6 +97,16 @@ fn kernels_know_no_backend_and_backends_no_kernel() {
     };
     KERNELS.iter().for_each(|package| check(package, BACKENDS));
     BACKENDS.iter().for_each(|package| check(package, KERNELS));
+}
+
+#[test]
+fn the_report_names_axes_in_few_files() {
+    for file in rust_files().filter(|file| file.path.starts_with("comet-report/src/")) {
+        let text = file.text.split("#[cfg(test)]").next().unwrap_or_default();
+        let named = AXES.iter().find(|name| text.contains(&format!("\"{name}\"")));
+        let may = NAMES_AXES.iter().any(|path| file.path.contains(path));
+        assert!(named.is_none() || may, "{} names the axis {named:?}", file.path);
+    }
 }
 
 #[test]

@@ -35,7 +35,7 @@ use std::error::Error;
 
 use crate::error::TransportError;
 use crate::event::{Event, Listener, RunEnd, RunStart};
-use crate::kernel::{Case, History, Kernel};
+use crate::kernel::{Case, History, Kernel, KernelInfo};
 use crate::transport::Transport;
 
 use conductor::Conductor;
@@ -108,6 +108,7 @@ pub fn conduct<T: Transport>(
         clock_bound_ns,
         line_ns,
         n_cases: cases.len(),
+        kernels: kernels_of(cases),
     };
     let started = conductor.listener.event(&Event::RunStarted(&start));
     let result = started.map_err(DriverError::Listener).and_then(|()| conductor.run(cases));
@@ -122,6 +123,18 @@ pub fn conduct<T: Transport>(
     let Conductor { listener, end, .. } = conductor;
     listener.event(&Event::RunFinished(&end)).map_err(DriverError::Listener)?;
     Ok(end)
+}
+
+/// The kernels of `cases`, each once.
+fn kernels_of(cases: &[Case]) -> Vec<&'static KernelInfo> {
+    let groups = cases.chunk_by(|a, b| a.info.is_of_kernel(b.info));
+    let mut infos: Vec<&'static KernelInfo> = Vec::new();
+    for info in groups.map(|group| group[0].info) {
+        if !infos.iter().any(|known| known.is_of_kernel(info)) {
+            infos.push(info);
+        }
+    }
+    infos
 }
 
 /// Does what rank 0 decides until it says that the run is over; returns how the run ended.

@@ -26,6 +26,18 @@ pub enum Class {
 }
 
 impl Class {
+    /// Every class.
+    pub const ALL: [Self; 8] = [
+        Self::PointToPoint,
+        Self::Exchange,
+        Self::Contention,
+        Self::Overlap,
+        Self::Compute,
+        Self::Collective,
+        Self::Synchronisation,
+        Self::Matrix,
+    ];
+
     /// Word in the record.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

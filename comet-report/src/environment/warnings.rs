@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use comet_core::event::CoresMoved;
 
 use super::Environment;
-use crate::placement::RankPlacement;
-use crate::record::{Event, Level, Noise};
+use crate::record::{Event, Level, Noise, RankEntry};
 
 /// Clock sources that a program reads without entering the kernel.
 const FAST_CLOCKS: &[&str] = &["tsc", "arch_sys_counter"];
@@ -45,7 +44,7 @@ impl Warning {
 ///
 /// The environment is that of one node; the placements are those of all ranks.
 #[must_use]
-pub fn warnings(environment: &Environment, placements: &[RankPlacement]) -> Vec<Warning> {
+pub fn warnings(environment: &Environment, placements: &[RankEntry]) -> Vec<Warning> {
     let found = [
         oversubscribed(placements),
         unbound(placements),
@@ -100,13 +99,13 @@ pub(crate) fn moved(moved: &CoresMoved) -> Warning {
 
 /// Whether each rank can have a CPU of its own; `None` where CPUs are not known.
 #[must_use]
-pub fn have_cpu_each(placements: &[RankPlacement]) -> Option<bool> {
+pub fn have_cpu_each(placements: &[RankEntry]) -> Option<bool> {
     let nodes = ranks_and_cpus(placements)?;
     (!nodes.is_empty()).then(|| nodes.iter().all(|(n_ranks, n_cpus)| n_ranks <= n_cpus))
 }
 
 /// Numbers of ranks and of CPUs of each node.
-fn ranks_and_cpus(placements: &[RankPlacement]) -> Option<Vec<(usize, usize)>> {
+fn ranks_and_cpus(placements: &[RankEntry]) -> Option<Vec<(usize, usize)>> {
     let mut nodes: BTreeMap<_, (usize, BTreeSet<usize>)> = BTreeMap::new();
     for placement in placements {
         let (n_ranks, cpus) = nodes.entry(&placement.node).or_default();
@@ -116,7 +115,7 @@ fn ranks_and_cpus(placements: &[RankPlacement]) -> Option<Vec<(usize, usize)>> {
     Some(nodes.into_values().map(|(n_ranks, cpus)| (n_ranks, cpus.len())).collect())
 }
 
-fn oversubscribed(placements: &[RankPlacement]) -> Option<Warning> {
+fn oversubscribed(placements: &[RankEntry]) -> Option<Warning> {
     let nodes = ranks_and_cpus(placements)?;
     let (n_ranks, n_cpus) = nodes.into_iter().find(|(n_ranks, n_cpus)| n_ranks > n_cpus)?;
     let noun = if n_cpus == 1 { "CPU" } else { "CPUs" };
@@ -127,9 +126,9 @@ fn oversubscribed(placements: &[RankPlacement]) -> Option<Warning> {
     })
 }
 
-fn unbound(placements: &[RankPlacement]) -> Option<Warning> {
+fn unbound(placements: &[RankEntry]) -> Option<Warning> {
     let floats =
-        |placement: &&RankPlacement| placement.allowed_cpus().is_some_and(|cpus| cpus.len() > 1);
+        |placement: &&RankEntry| placement.allowed_cpus().is_some_and(|cpus| cpus.len() > 1);
     let n_floating = placements.iter().filter(floats).count();
     (n_floating > 0).then(|| Warning {
         code: "unbound",
@@ -138,7 +137,7 @@ fn unbound(placements: &[RankPlacement]) -> Option<Warning> {
     })
 }
 
-fn smt_shared(placements: &[RankPlacement]) -> Option<Warning> {
+fn smt_shared(placements: &[RankEntry]) -> Option<Warning> {
     let mut cores: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for placement in placements.iter().filter(|placement| placement.core.is_some()) {
         cores.entry((&placement.node, &placement.core)).or_default().insert(&placement.cpus);
@@ -194,18 +193,18 @@ mod tests {
     use super::*;
     use crate::record::{Cpu, Machine, Settings};
 
-    fn placement(rank: usize, cpus: &str, core: Option<&str>) -> RankPlacement {
-        RankPlacement {
+    fn placement(rank: usize, cpus: &str, core: Option<&str>) -> RankEntry {
+        RankEntry {
             rank,
             node: Some("host".into()),
             pid: 1,
             cpus: Some(cpus.into()),
             core: core.map(Into::into),
-            ..RankPlacement::default()
+            ..RankEntry::default()
         }
     }
 
-    fn check(environment: &Environment, placements: &[RankPlacement], expected: &[&str]) {
+    fn check(environment: &Environment, placements: &[RankEntry], expected: &[&str]) {
         let codes: Vec<_> =
             warnings(environment, placements).iter().map(|warning| warning.code).collect();
         assert_eq!(codes, expected);
@@ -213,7 +212,7 @@ mod tests {
 
     #[test]
     fn nothing_known_is_nothing_to_warn_of() {
-        check(&Environment::default(), &[RankPlacement::default()], &[]);
+        check(&Environment::default(), &[RankEntry::default()], &[]);
     }
 
     #[test]

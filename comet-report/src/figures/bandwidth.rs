@@ -25,7 +25,7 @@ fn of_kernel(kernel: &Kernel<'_>) -> Option<Figure> {
     let x = size(&kernel)?;
     let curves = curves(&kernel, x);
     let drawn = curves.iter().map(|curve| series(curve, x, chart::rate)).collect();
-    let mut chart = chart::chart(axis(x, Scale::Log2), rates(), drawn);
+    let mut chart = chart::chart(axis(&kernel, x, Scale::Log2), rates(), drawn);
     add_lines(&mut chart, &curves, x, chart::rate);
     chart.residuals.clear();
     let what = format!("Bandwidth of {} against {}", kernel.name, chart.x.label);

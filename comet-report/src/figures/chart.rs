@@ -5,10 +5,7 @@ use super::law;
 use super::sources::Kernel;
 use crate::models::sweep::{number, real};
 use crate::plot::{self, Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Series};
-use crate::record::Point;
-
-/// Parameters that a sweep may be over, the first of them first.
-const SIZES: [&str; 3] = ["length_bytes", "vector_length", "local_n"];
+use crate::record::{AxisFacts, Point};
 
 /// The most curves that get their lines drawn, or nobody could follow them.
 const MAX_FITTED: usize = 4;
@@ -33,22 +30,24 @@ pub(super) fn bytes(point: &Point) -> Option<f64> {
 }
 
 /// The parameter of sizes over which `kernel` was swept.
-pub(super) fn size(kernel: &Kernel<'_>) -> Option<&'static str> {
-    SIZES.into_iter().find(|name| kernel.values(name).len() > 1)
+pub(super) fn size<'a>(kernel: &Kernel<'a>) -> Option<&'a str> {
+    kernel.facts()?.sizes().find(|name| kernel.values(name).len() > 1)
 }
 
-/// The axis of the parameter `name`.
-pub(super) fn axis(name: &str, scale: Scale) -> Axis {
-    let (label, quantity) = match name {
-        "length_bytes" => ("message length", Quantity::Bytes),
-        "vector_length" => ("vector length in doubles", Quantity::Count),
-        "local_n" => ("dimension of the block of a rank", Quantity::Count),
-        "procs" => ("number of ranks P", Quantity::Count),
-        "pairs" => ("pairs of ranks at once", Quantity::Count),
-        "order" => ("operations for each word moved", Quantity::Count),
-        other => (other, Quantity::Count),
-    };
-    Axis { label: label.into(), quantity, scale }
+/// The axis of the parameter `name` of `kernel`.
+pub(super) fn axis(kernel: &Kernel<'_>, name: &str, scale: Scale) -> Axis {
+    match kernel.facts().and_then(|facts| facts.axis(name)) {
+        Some(AxisFacts { title, unit, .. }) => {
+            let quantity = if unit == "B" { Quantity::Bytes } else { Quantity::Count };
+            Axis { label: title.clone(), quantity, scale }
+        }
+        None => ranks(scale),
+    }
+}
+
+/// An axis of numbers of ranks.
+pub(super) fn ranks(scale: Scale) -> Axis {
+    Axis { label: "number of ranks P".into(), quantity: Quantity::Count, scale }
 }
 
 /// An axis of times.

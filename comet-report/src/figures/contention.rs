@@ -36,7 +36,7 @@ fn times(kernel: &Kernel<'_>) -> Figure {
         }
     }
     let y_axis = chart::times(label(kernel), Scale::Log10);
-    let chart = chart::chart(axis(LENGTH, Scale::Log2), y_axis, drawn);
+    let chart = chart::chart(axis(kernel, LENGTH, Scale::Log2), y_axis, drawn);
     let what = "One-way time of an echo against message length, without load, and while two other \
                 ranks load the links with messages that reach 50 % and 90 % of the best bandwidth";
     let title = format!("{KERNEL}: one-way time under load");
@@ -57,7 +57,7 @@ fn slowdowns(kernel: &Kernel<'_>) -> Figure {
     }
     let (label, quantity) = ("time under load over time without".into(), Quantity::Ratio);
     let y_axis = Axis { label, quantity, scale: Scale::Linear };
-    let mut chart = chart::chart(axis(LENGTH, Scale::Log2), y_axis, drawn);
+    let mut chart = chart::chart(axis(kernel, LENGTH, Scale::Log2), y_axis, drawn);
     chart.marks.push(chart::level("no slowdown".into(), 1.0, 0));
     let what = "Ratio of the median times of an echo with and without load, against message length";
     let title = format!("{KERNEL}: slowdown");

@@ -5,14 +5,14 @@ use super::sources::{Kernel, Measured};
 use crate::models::Fitted;
 use crate::models::sweep::{self, number, without};
 use crate::plot;
-use crate::record::{Model, Point, Quality, Quote};
+use crate::record::{AxisKind, Model, Point, Quality, Quote};
 use crate::words;
 
 /// The most curves of a figure, but for those of further runs: there are as many colours.
 const MAX_CURVES: usize = 8;
 
-/// Parameters that follow from others, or from what was measured before.
-const FOLLOWING: &[&str] = &["mesh_rows", "mesh_cols", "n_ranks", "load_50_bytes", "load_90_bytes"];
+/// The parameter with the number of ranks, which is no axis of a kernel.
+const RANKS: &str = "procs";
 
 /// The points of one sweep in one source.
 #[derive(Clone, Debug)]
@@ -87,8 +87,9 @@ fn kinds(kernel: &Kernel<'_>, traits: impl Fn(&Point) -> Option<Traits>) -> Vec<
 fn traits(point: &Point, x: &str, with_ranks: bool) -> Option<Traits> {
     number(point, x)?;
     let series = point.variant.clone().unwrap_or_default().replace('_', " ");
-    let is_trait =
-        |name: &str| name != x && !FOLLOWING.contains(&name) && (with_ranks || name != "procs");
+    let is_asked =
+        |name: &str| point.facts.axis(name).is_some_and(|axis| axis.kind != AxisKind::Found);
+    let is_trait = |name: &str| name != x && (is_asked(name) || with_ranks && name == RANKS);
     let kept = point.params.0.iter().filter(|(name, _)| is_trait(name));
     let words = kept.map(|(name, value)| (name.clone(), words::parameter(name, value)));
     Some(std::iter::once(("series".to_owned(), series)).chain(words).collect())

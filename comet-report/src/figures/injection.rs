@@ -22,7 +22,7 @@ pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
     let kernel = kernel.on_most_ranks();
     let drawn = (0..kernel.sources.len()).flat_map(|source| of_source(&kernel, source)).collect();
     let y_axis = chart::times("time of one message", Scale::Log10);
-    let chart = chart::chart(axis(LENGTH, Scale::Log2), y_axis, drawn);
+    let chart = chart::chart(axis(&kernel, LENGTH, Scale::Log2), y_axis, drawn);
     let what = "Gap between the messages of a train, and what each costs the CPUs of sender and \
                 receiver, against message length";
     let caption = caption::of_ratio(what, &kernel);

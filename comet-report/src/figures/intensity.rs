@@ -24,7 +24,7 @@ fn of_kernel(kernel: &Kernel<'_>) -> Figure {
     let fits: Vec<Series> = curves.iter().filter_map(fit).collect();
     let (label, quantity) = ("floating-point operations".into(), Quantity::PerSecond);
     let y_axis = Axis { label, quantity, scale: Scale::Linear };
-    let mut chart = chart::chart(axis(ORDER, Scale::Log2), y_axis, drawn);
+    let mut chart = chart::chart(axis(&kernel, ORDER, Scale::Log2), y_axis, drawn);
     let what = format!("Rate of {} against the operations for each word moved", kernel.name);
     let mut caption = caption::of(&what, &kernel);
     if !fits.is_empty() {

@@ -59,7 +59,7 @@ fn of_share(kernel: &Kernel<'_>, share: &Share) -> Figure {
     let drawn = curves(&with_share, LENGTH).iter().map(|curve| share.series(curve)).collect();
     let (label, quantity) = (share.label.into(), Quantity::Percent);
     let y_axis = Axis { label, quantity, scale: Scale::Linear };
-    let chart = chart::chart(axis(LENGTH, Scale::Log2), y_axis, drawn);
+    let chart = chart::chart(axis(kernel, LENGTH, Scale::Log2), y_axis, drawn);
     let what = format!("{}, against message length", share.meaning);
     let caption = caption::of_ratio(&what, &with_share);
     let title = format!("{KERNEL}: {}", share.label);
@@ -93,7 +93,7 @@ fn of_length(kernel: &Kernel<'_>, length: u64) -> Figure {
     let drawn =
         curves(&kernel, WORK).iter().map(|curve| series(curve, WORK, chart::time)).collect();
     let y_axis = chart::times("time of an operation", Scale::Log10);
-    let chart = chart::chart(axis(WORK, Scale::Log2), y_axis, drawn);
+    let chart = chart::chart(axis(&kernel, WORK, Scale::Log2), y_axis, drawn);
     let messages = bytes(length);
     let what = format!(
         "Times of an exchange of {messages}, of a DAXPY, and of both, one after the other \

@@ -30,7 +30,7 @@ pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
     let kernel = all.only(|point| number(point, LENGTH).is_some_and(|n| lengths.contains(&n)));
     let curves = curves(&kernel, PAIRS);
     let drawn = curves.iter().map(|curve| series(curve, PAIRS, chart::rate)).collect();
-    let mut chart = chart::chart(axis(PAIRS, Scale::Log2), rates(), drawn);
+    let mut chart = chart::chart(axis(&kernel, PAIRS, Scale::Log2), rates(), drawn);
     chart.series.extend(curves.iter().filter_map(drawn_law));
     let what = "Bandwidth of all pairs together against the number of pairs";
     let caption = caption::of(what, &kernel)

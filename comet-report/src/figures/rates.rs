@@ -1,7 +1,7 @@
 //! Asymptotic rates over numbers of ranks: r_inf of each sweep that was fitted on several of them.
 
 use super::bandwidth;
-use super::chart::{axis, chart, figure};
+use super::chart::{chart, figure, ranks};
 use super::sources::{Kernel, Sources};
 use crate::models::procs::FREE;
 use crate::models::rates::{asymptotic, groups};
@@ -21,7 +21,7 @@ fn of_kernel(kernel: &Kernel<'_>) -> Option<Figure> {
     if drawn.is_empty() {
         return None;
     }
-    let chart = chart(axis("procs", Scale::Log2), bandwidth::rates(), drawn);
+    let chart = chart(ranks(Scale::Log2), bandwidth::rates(), drawn);
     let caption = format!(
         "r_inf of {} against the number of ranks: the rate of endless messages by the line that \
          was fitted on each number. Bars are 95 % intervals.",

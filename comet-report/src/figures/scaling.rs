@@ -3,7 +3,7 @@
 use comet_stats::fit::Growth;
 
 use super::caption;
-use super::chart::{self, axis, figure, series};
+use super::chart::{self, figure, series};
 use super::curve::{Curve, curves, evenly};
 use super::law;
 use super::sources::{Kernel, Sources};
@@ -38,7 +38,7 @@ fn of_kernel(kernel: &Kernel<'_>) -> Figure {
     let is_one = curves.iter().all(|curve| curve.colour == 0);
     let y_axis = chart::times(label(&kernel), if is_one { Scale::Linear } else { Scale::Log10 });
     let drawn = curves.iter().map(|curve| series(curve, RANKS, chart::time)).collect();
-    let mut chart = chart::chart(axis(RANKS, Scale::Log2), y_axis, drawn);
+    let mut chart = chart::chart(chart::ranks(Scale::Log2), y_axis, drawn);
     for curve in &curves {
         add_growth(&mut chart, curve);
     }

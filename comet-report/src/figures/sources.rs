@@ -1,15 +1,14 @@
 //! What is overlaid: runs as the sources of curves, and the points of each kernel in them.
 
+use comet_core::kernel::Class;
+
 use crate::models::Fitted;
 use crate::models::sweep::number;
-use crate::record::{Point, PointStatus, Run};
+use crate::record::{KernelFacts, Point, PointStatus, Run};
 use crate::runs::{RunRecords, source_numbers};
 
 /// Labels that name a run, the best one first.
 const NAMES: [&str; 2] = ["name", "machine"];
-
-/// Classes of kernels between a few ranks, whatever number of others there is.
-const BETWEEN_FEW: [&str; 5] = ["p2p", "exchange", "contention", "overlap", "compute"];
 
 /// A point with numbers, and the number of its source.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +87,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-impl Kernel<'_> {
+impl<'a> Kernel<'a> {
     /// Its name as the beginning of figures' ids.
     pub(super) fn id(&self) -> String {
         let is_kept = |c: char| c.is_ascii_alphanumeric() || c == '.';
@@ -96,14 +95,19 @@ impl Kernel<'_> {
         letters.chars().map(|c| if is_kept(c) { c } else { '-' }).collect()
     }
 
-    /// Class of its points (`p2p`).
-    pub(super) fn class(&self) -> &str {
-        self.points.first().map_or("", |measured| &measured.point.class)
+    /// Description of the kernel.
+    pub(super) fn facts(&self) -> Option<&'a KernelFacts> {
+        self.points.first().map(|measured| &*measured.point.facts)
+    }
+
+    /// Class of the kernel, if it is one of CoMet.
+    pub(super) fn class(&self) -> Option<Class> {
+        self.facts()?.class()
     }
 
     /// Whether all ranks take part in it, so that its times depend on their number.
     pub(super) fn is_of_all_ranks(&self) -> bool {
-        !BETWEEN_FEW.contains(&self.class())
+        self.class().is_none_or(Class::takes_all_ranks)
     }
 
     /// Whether it takes each two ranks in rounds, so that no point speaks for the others.

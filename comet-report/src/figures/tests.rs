@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::fixture::{self, Folder};
 use crate::models::tests::thesis;
+use crate::older::described;
 use crate::pairs::PairMatrix;
 use crate::plot::{Chart, Kind, Quantity, Series};
 use crate::record::{Param, Params, Point, PointStatus};
@@ -17,13 +18,13 @@ fn run(name: &str, points: Vec<Point>) -> RunRecords {
 
 /// `point` as one of the barrier on so many ranks.
 fn barrier(point: &Point, n_ranks: u64, ns: f64) -> Point {
-    Point {
+    described(Point {
         kernel: "barrier".into(),
         class: "sync".into(),
         params: Params(vec![("procs".into(), Param::Number(n_ranks))]),
         quoted_ns: Some(ns),
         ..point.clone()
-    }
+    })
 }
 
 #[track_caller]

@@ -212,7 +212,7 @@ impl Entry {
         let drawn =
             curves.iter().map(|curve| series_at(curve, |point| self.place(point), self.shows.y()));
         let drawn: Vec<Series> = drawn.collect();
-        let chart = chart::chart(self.x_axis(), self.shows.axis(), drawn);
+        let chart = chart::chart(self.x_axis(&kernel), self.shows.axis(), drawn);
         let what = format!("{}, against {}", words::capital(self.title), chart.x.label);
         let id = format!("figure-{}{}", self.number, self.part);
         let title = format!("Figure {} of the thesis: {}", self.number, self.title);
@@ -245,14 +245,14 @@ impl Entry {
         Some(value * (rows? * cols?).sqrt())
     }
 
-    fn x_axis(&self) -> Axis {
+    fn x_axis(&self, kernel: &Kernel<'_>) -> Axis {
         match self.x {
             "local_n" => {
                 let (label, quantity) = ("dimension of the matrix".into(), Quantity::Count);
                 Axis { label, quantity, scale: Scale::Linear }
             }
-            "procs" => axis(self.x, Scale::Log2),
-            _ => axis(self.x, Scale::Linear),
+            "procs" => chart::ranks(Scale::Log2),
+            _ => axis(kernel, self.x, Scale::Linear),
         }
     }
 }

@@ -1,14 +1,13 @@
 //! Times over sizes: one figure for each kernel, with the lines that the times follow.
 
+use comet_core::kernel::Class;
+
 use super::caption;
 use super::chart::{self, add_lines, axis, figure, series, size};
 use super::curve::curves;
 use super::sources::{Kernel, Sources};
 use crate::plot::{Figure, Scale};
 use crate::words;
-
-/// Classes with figures of their own.
-const ELSEWHERE: [&str; 3] = ["overlap", "contention", "compute"];
 
 /// A figure for each kernel that was swept over sizes.
 pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
@@ -19,7 +18,10 @@ pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
 /// pairs.
 pub(super) fn is_plain(kernel: &Kernel<'_>) -> bool {
     let is_of_work = !kernel.values("order").is_empty();
-    !(ELSEWHERE.contains(&kernel.class()) || is_of_work || kernel.is_of_pairs_in_rounds())
+    // These classes have figures of their own.
+    let is_elsewhere =
+        matches!(kernel.class(), Some(Class::Overlap | Class::Contention | Class::Compute));
+    !(is_elsewhere || is_of_work || kernel.is_of_pairs_in_rounds())
 }
 
 /// The points of `kernel` that a figure over sizes shows: where few ranks take part, those among the
@@ -32,7 +34,8 @@ fn of_kernel(kernel: &Kernel<'_>) -> Option<Figure> {
     let kernel = shown(kernel);
     let x = size(&kernel)?;
     let curves = curves(&kernel, x);
-    let (x_axis, y_axis) = (axis(x, Scale::Log2), chart::times(label(&kernel), Scale::Log10));
+    let (x_axis, y_axis) =
+        (axis(&kernel, x, Scale::Log2), chart::times(label(&kernel), Scale::Log10));
     let drawn = curves.iter().map(|curve| series(curve, x, chart::time)).collect();
     let mut chart = chart::chart(x_axis, y_axis, drawn);
     add_lines(&mut chart, &curves, x, chart::time);

@@ -5,25 +5,26 @@ use std::collections::BTreeMap;
 
 use comet_stats::median;
 
-use crate::record::{Param, Params, Point, PointStatus, Quote, Record};
+use crate::record::{Param, Point, PointStatus, Quote, Record};
 
-/// Parameters that are found during a run, and so may differ between two runs of a command.
-const FOUND: &[&str] = &["load_50_bytes", "load_90_bytes"];
-
-/// The parameters of a case that every run of the command has.
-pub(super) fn settled(params: &Params) -> impl Iterator<Item = (&str, &Param)> {
-    let entries = params.0.iter().map(|(name, value)| (name.as_str(), value));
-    entries.filter(|(name, _)| !FOUND.contains(name))
+/// The parameters of a case that every run of the command has: none that is found during a run.
+pub(super) fn settled(point: &Point) -> impl Iterator<Item = (&str, &Param)> {
+    let entries = point.params.0.iter().map(|(name, value)| (name.as_str(), value));
+    entries.filter(|(name, _)| !point.facts.is_found(name))
 }
 
 /// Suite, kernel, the series where it is not called like the kernel, and the parameters:
 /// `comet/echo/hops=1/length_bytes=8/procs=2`. It holds `[A-Za-z0-9_/=.-]` alone.
-pub(super) fn name([suite, kernel]: [&str; 2], variant: Option<&str>, params: &Params) -> String {
+pub(super) fn name<'a>(
+    [suite, kernel]: [&str; 2],
+    variant: Option<&str>,
+    params: impl Iterator<Item = (&'a str, &'a Param)>,
+) -> String {
     let mut name = format!("{suite}/{kernel}");
     if let Some(series) = variant.filter(|series| *series != kernel) {
         name += &format!("/{series}");
     }
-    for (param, value) in settled(params) {
+    for (param, value) in params {
         name += &format!("/{param}={value}");
     }
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_/=.-".contains(c);
@@ -32,7 +33,7 @@ pub(super) fn name([suite, kernel]: [&str; 2], variant: Option<&str>, params: &P
 
 /// [`name`] of a point.
 pub(super) fn name_of(point: &Point) -> String {
-    name([&point.suite, &point.kernel], point.variant.as_deref(), &point.params)
+    name([&point.suite, &point.kernel], point.variant.as_deref(), settled(point))
 }
 
 /// Whether a run of the same command has the case too: it has numbers, and the plan asked for it.
@@ -105,10 +106,11 @@ mod tests {
         let number = |name: &str, value| (name.to_owned(), Param::Number(value));
         let label = ("direction".to_owned(), Param::Label("to the\nnorth".into()));
         let check = |variant, params: &[(String, Param)], expected: &str| {
-            assert_eq!(name(["s", "k"], variant, &Params(params.to_vec())), expected);
+            let params = params.iter().map(|(name, value)| (name.as_str(), value));
+            assert_eq!(name(["s", "k"], variant, params), expected);
         };
         check(Some("k"), &[number("procs", 4)], "s/k/procs=4");
-        check(Some("half"), &[number("load_50_bytes", 301), number("a", 1)], "s/k/half/a=1");
+        check(Some("half"), &[number("a", 1)], "s/k/half/a=1");
         check(None, &[label], "s/k/direction=to_the_north");
     }
 }

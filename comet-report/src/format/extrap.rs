@@ -102,7 +102,7 @@ fn sweeps<'a>(points: &[&'a Point], param: &str) -> Vec<(String, Vec<&'a Point>)
 fn callpath(point: &Point, param: &str) -> String {
     let mut path = vec![point.suite.clone(), point.kernel.clone()];
     path.extend(point.variant.clone().filter(|series| *series != point.kernel));
-    let others = cases::settled(&point.params).filter(|(name, _)| *name != param);
+    let others = cases::settled(point).filter(|(name, _)| *name != param);
     path.extend(others.map(|(name, value)| format!("{name}={value}")));
     path.join("->")
 }

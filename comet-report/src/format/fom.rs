@@ -121,7 +121,8 @@ fn has_fixed_length(point: &Point) -> bool {
 fn write_model(model: &Model, out: &mut dyn Write) -> io::Result<()> {
     let Some(fit) = model.fits.first().filter(|_| model.model == "line") else { return Ok(()) };
     let id = [model.suite.as_str(), &model.kernel];
-    let case = cases::name(id, model.variant.as_deref(), &model.params) + "/fit";
+    let params = model.params.0.iter().map(|(name, value)| (name.as_str(), value));
+    let case = cases::name(id, model.variant.as_deref(), params) + "/fit";
     for (name, better) in FITTED {
         let found = fit.parameters.iter().find(|parameter| parameter.name == name);
         if let Some(Parameter { value: Some(value), unit, .. }) = found {

@@ -95,7 +95,7 @@ fn labels(case: &Launches<'_>) -> String {
         ("kernel", point.kernel.clone()),
         ("series", point.variant.clone().unwrap_or_default()),
     ];
-    let params = settled(&point.params).map(|(name, value)| (name, value.to_string()));
+    let params = settled(point).map(|(name, value)| (name, value.to_string()));
     let transport = [("transport", case.transport.unwrap_or_default().to_owned())];
     let all = own.into_iter().chain(params).chain(transport);
     let texts = all.map(|(name, value)| format!("{}=\"{}\"", label_name(name), escaped(&value)));

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use comet_core::rounds;
 
 use crate::fixture;
+use crate::older::described;
 use crate::record::{Param, Params, Point, RankEntry, Reps, Run, Samples};
 use crate::runs::{RunRecords, read_runs};
 
@@ -94,12 +95,12 @@ fn point(id: &str, params: &[(&str, u64)], times_ns: Vec<(usize, [u64; N_SAMPLES
     });
     let reps = template.reps.clone().map(|reps| Reps { inner: 1, ..reps });
     let param = |(name, value): &(&str, u64)| ((*name).to_owned(), Param::Number(*value));
-    Point {
+    described(Point {
         suite: suite.into(),
         kernel: kernel.into(),
         params: Params(params.iter().map(param).collect()),
         samples,
         reps,
         ..template
-    }
+    })
 }

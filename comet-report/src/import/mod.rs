@@ -17,11 +17,13 @@ mod table;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use comet_core::definition::{Definition, Quantity};
 
 use crate::format::write_line;
+use crate::older;
 use crate::points;
 use crate::record::{
     Check, CheckStatus, End, EndStatus, Figure, Param, Params, Point, PointCounts, PointStatus,
@@ -230,8 +232,10 @@ fn point(origin: Origin, found: Found, around: &Surroundings) -> Result<Point, I
         figures: found.figures,
         status: found.status,
         message: found.message,
+        facts: Arc::default(),
     };
     point.key = points::key(&point, None);
+    point.facts = Arc::new(older::facts(&point));
     Ok(point)
 }
 

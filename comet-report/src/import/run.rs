@@ -38,6 +38,7 @@ pub(super) fn run(
         line_ns: None,
         noise: None,
         n_cases: points.len(),
+        kernels: Vec::new(),
     };
     run.fingerprint = fingerprint(&run);
     run

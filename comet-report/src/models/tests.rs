@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixture;
+use crate::older::described;
 use crate::points::PointMaker;
 use crate::record::{Param, Params};
 
@@ -14,7 +15,7 @@ fn point(params: &[(&str, u64)], time_us: f64) -> Point {
     point.quoted_ns = Some(time_us * 1e3);
     let length = params.iter().find(|(name, _)| *name == "length_bytes");
     point.value.as_mut().unwrap().bytes_per_op = length.map(|(_, length)| *length);
-    point
+    described(point)
 }
 
 /// An echo on the iPSC/860 by the formulas of the thesis, section 5.1, over one to three hops.

@@ -5,6 +5,7 @@
 //! Times, lengths and rates carry their unit in their name, or in that of the object around them.
 //! What was not measured is `null`. Readers ignore fields that they do not know.
 
+mod kernel;
 mod machine;
 mod model;
 mod params;
@@ -12,6 +13,7 @@ mod point;
 mod quality;
 mod run;
 
+pub use kernel::{AxisFacts, AxisKind, KernelFacts, Participants, SeriesFacts};
 pub use machine::{
     Cache, Clocks, Container, Cpu, Frequency, IdleState, InfinibandPort, Interface, Kernel,
     Machine, Memory, NumaNode, Os, Settings,
@@ -32,7 +34,7 @@ use serde::{Deserialize, Serialize};
 /// Name and major version of the format; a changed meaning raises the number.
 pub const SCHEMA: &str = "comet.record/1";
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 4;
+pub const SCHEMA_MINOR: u32 = 5;
 
 /// One line of a result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

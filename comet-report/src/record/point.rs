@@ -1,8 +1,10 @@
 //! Wire types of a `point` line: one series of one case.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Params, Quality};
+use super::{KernelFacts, Params, Quality};
 
 /// One series of one case; or a case without numbers, whose `variant` is `null` because it stands
 /// for all series.
@@ -72,6 +74,9 @@ pub struct Point {
     pub status: PointStatus,
     /// One sentence that says why there are no numbers.
     pub message: Option<String>,
+    /// Description of the kernel: of the run, or made from the point where that has none.
+    #[serde(skip)]
+    pub facts: Arc<KernelFacts>,
 }
 
 impl Point {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Machine;
+use super::{KernelFacts, Machine};
 
 /// What is needed to understand and to repeat a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,9 @@ pub struct Run {
     pub noise: Option<Noise>,
     /// How many cases were planned.
     pub n_cases: usize,
+    /// The kernels of the plan. Since minor version 5.
+    #[serde(default)]
+    pub kernels: Vec<KernelFacts>,
 }
 
 /// The program that measured.
@@ -141,8 +144,8 @@ pub struct World {
     pub hops: Hops,
 }
 
-/// Where one rank runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Placement of one rank; what the system does not tell is `null`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RankEntry {
     /// The rank.

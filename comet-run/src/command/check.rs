@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::event::{CaseFailure, Event, Failure, Listener};
 use comet_core::kernel::{KernelInfo, Profile};
-use comet_report::placement::RankPlacement;
+use comet_report::record::RankEntry;
 
 use crate::backend::{self, Backend, Ended, Job};
 use crate::cli::{CheckArgs, WorldArgs};
@@ -120,7 +120,7 @@ impl Audience for CheckAudience {
         drop(terminal::print(&line));
     }
 
-    fn listener(&self, _placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
+    fn listener(&self, _placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>> {
         Ok(Box::new(KernelChecks { kernel: None, tally: Tally::default() }))
     }
 }
@@ -133,7 +133,7 @@ impl Audience for Silent {
         true
     }
 
-    fn listener(&self, _placements: Vec<RankPlacement>) -> anyhow::Result<Box<dyn Listener>> {
+    fn listener(&self, _placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>> {
         Ok(Box::new(Self))
     }
 }
