@@ -57,20 +57,26 @@ const fn row(
     (columns, n_messages): (Columns, u64),
     counterpart: Counterpart,
 ) -> Benchmark<Kind> {
-    Benchmark { name, kind: Kind { columns, is_default: true, n_messages }, counterpart }
+    Benchmark {
+        name,
+        kind: Kind { columns, is_default: true, n_messages },
+        counterpart,
+        caution: "",
+    }
 }
 
 /// A pair that runs only when it is named.
 const fn optional(name: &'static str) -> Benchmark<Kind> {
     let kind = Kind { columns: Columns::SingleTransfer, is_default: false, n_messages: 1 };
-    Benchmark { name, kind, counterpart: Missing }
+    Benchmark { name, kind, counterpart: Missing, caution: "" }
 }
 
 const PAIR: (Columns, u64) = (Columns::SingleTransfer, 1);
 const COLLECTIVE: (Columns, u64) = (Columns::Collective, 0);
 
 const BENCHMARKS: &[Benchmark<Kind>] = &[
-    row("PingPong", PAIR, Same("comet/echo", Definition::HalfRoundTrip)),
+    row("PingPong", PAIR, Same("comet/echo", Definition::HalfRoundTrip))
+        .cautious("messages that arrived are sent back, which takes longer above 4 KiB"),
     optional("PingPongSpecificSource"),
     optional("PingPongAnySource"),
     row(

@@ -28,6 +28,8 @@ pub struct Benchmark<K> {
     pub kind: K,
     /// The kernel that stands for it.
     pub counterpart: Counterpart,
+    /// A difference of the kernel that changes times, for the note in its block; empty without one.
+    pub caution: &'static str,
 }
 
 /// The kernel that stands for a foreign benchmark.
@@ -60,6 +62,12 @@ impl<K> Suite<K> {
             Counterpart::Same(kernel, definition) if kernel == id => Some((benchmark, definition)),
             _ => None,
         })
+    }
+}
+
+impl<K: Copy> Benchmark<K> {
+    const fn cautious(self, caution: &'static str) -> Self {
+        Self { caution, ..self }
     }
 }
 
