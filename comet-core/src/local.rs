@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,8 +14,8 @@ use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Lease, Pending, Rank, RawTransport, Source, Status, Tag, Transport, require_rank,
-    require_source,
+    ClockInfo, Group, Lease, Pending, Rank, RawTransport, Source, Status, Tag, Transport,
+    require_rank, require_source,
 };
 
 /// How long a rank waits for a message before it gives up.
@@ -39,7 +40,6 @@ struct Inbox {
 #[derive(Debug)]
 struct Shared {
     inboxes: Vec<Inbox>,
-    topology: Topology,
     start: Instant,
     /// Whether the last byte of every message is flipped on the way.
     corrupt: bool,
@@ -48,11 +48,19 @@ struct Shared {
 /// Name of a posted receive.
 type RecvId = u64;
 
-/// One rank of the local transport; made by [`run`].
-#[derive(Debug)]
+/// One rank of the local transport, or of a part of it; made by [`run`].
+#[derive(Clone, Debug)]
 pub struct Local {
-    rank: Rank,
+    group: Group,
+    topology: Topology,
     shared: Arc<Shared>,
+    own: Rc<Own>,
+}
+
+/// The state of one rank in the whole job.
+#[derive(Debug, Default)]
+struct Own {
+    rank: Rank,
     matcher: RefCell<Matcher<RecvId, Message>>,
     /// Messages that have found their receive, which has not looked yet.
     delivered: RefCell<HashMap<RecvId, Message>>,
@@ -129,14 +137,13 @@ pub fn run_with<R: Send>(
 ) -> Vec<R> {
     let n_ranks = topology.n_ranks();
     let inboxes = (0..n_ranks).map(|_| Inbox::default()).collect();
-    let shared = Arc::new(Shared { inboxes, topology, start: Instant::now(), corrupt });
+    let shared = Arc::new(Shared { inboxes, start: Instant::now(), corrupt });
     let rank_main = |rank| {
         f(&Local {
-            rank,
+            group: Group::whole(rank, n_ranks),
+            topology: topology.clone(),
             shared: Arc::clone(&shared),
-            matcher: RefCell::default(),
-            delivered: RefCell::default(),
-            next_id: Cell::new(0),
+            own: Rc::new(Own { rank, ..Own::default() }),
         })
     };
     std::thread::scope(|threads| {
@@ -163,10 +170,10 @@ impl Local {
 
     /// Hands every message that has arrived to its receive, or keeps it.
     fn progress(&self) {
-        let mut matcher = self.matcher.borrow_mut();
-        for message in self.lock_inbox(self.rank).drain(..) {
+        let mut matcher = self.own.matcher.borrow_mut();
+        for message in self.lock_inbox(self.own.rank).drain(..) {
             match matcher.claim(message.source, message.tag) {
-                Some(id) => drop(self.delivered.borrow_mut().insert(id, message)),
+                Some(id) => drop(self.own.delivered.borrow_mut().insert(id, message)),
                 None => matcher.keep(message.source, message.tag, message),
             }
         }
@@ -181,11 +188,11 @@ impl Local {
         let deadline = Instant::now() + PATIENCE;
         loop {
             self.progress();
-            let found = look(&mut self.delivered.borrow_mut());
+            let found = look(&mut self.own.delivered.borrow_mut());
             if found.is_some() {
                 return found;
             }
-            let inbox = self.lock_inbox(self.rank);
+            let inbox = self.lock_inbox(self.own.rank);
             let left = deadline.saturating_duration_since(Instant::now());
             if !inbox.is_empty() {
                 continue;
@@ -193,7 +200,7 @@ impl Local {
             if left.is_zero() {
                 return None;
             }
-            drop(self.shared.inboxes[self.rank].arrived.wait_timeout(inbox, left));
+            drop(self.shared.inboxes[self.own.rank].arrived.wait_timeout(inbox, left));
         }
     }
 }
@@ -215,7 +222,7 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
 
     fn poll(&mut self, t: &Local) -> bool {
         t.progress();
-        t.delivered.borrow().contains_key(&self.id)
+        t.own.delivered.borrow().contains_key(&self.id)
     }
 
     fn finish(self, t: &Local) -> Result<Self::Out> {
@@ -223,16 +230,18 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
         let message = t.await_delivery(|delivered| delivered.remove(&id)).ok_or_else(|| {
             let text = format!("no message arrived within {} s", PATIENCE.as_secs());
             let error = TransportError::new(TransportErrorKind::TimedOut, text);
-            error.on_rank(t.rank).with_peer(source, tag)
+            error.on_rank(t.rank()).with_peer(source, tag)
         })?;
         let (found_bytes, capacity_bytes) = (message.bytes.len(), buffer.len());
+        let status = Status { source: message.source, tag, length_bytes: found_bytes };
+        let status = t.group.status(source, status);
         let n = found_bytes.min(capacity_bytes);
         buffer[..n].copy_from_slice(&message.bytes[..n]);
         if found_bytes > capacity_bytes {
-            let error = TransportError::truncated(message.source, tag, found_bytes, capacity_bytes);
-            return Err(error.on_rank(t.rank));
+            let error = TransportError::truncated(status.source, tag, found_bytes, capacity_bytes);
+            return Err(error.on_rank(t.rank()));
         }
-        Ok((Status { source: message.source, tag, length_bytes: found_bytes }, buffer))
+        Ok((status, buffer))
     }
 
     fn wait_any(t: &Local, ops: &mut [Option<Self>]) -> Option<usize> {
@@ -265,7 +274,9 @@ impl RawTransport for Local {
         {
             *byte ^= 1;
         }
-        self.lock_inbox(destination).push_back(Message { source: self.rank, tag, bytes });
+        let (source, destination) = (self.own.rank, self.group.global(destination));
+        let tag = self.group.tag(tag);
+        self.lock_inbox(destination).push_back(Message { source, tag, bytes });
         self.shared.inboxes[destination].arrived.notify_one();
         Ok(LocalSend)
     }
@@ -279,11 +290,12 @@ impl RawTransport for Local {
     ) -> Result<LocalRecv<'env>> {
         require_source(self, source)?;
         self.progress();
-        let id = self.next_id.replace(self.next_id.get() + 1);
-        let mut matcher = self.matcher.borrow_mut();
-        match matcher.take(source, tag) {
-            Some((_, message)) => drop(self.delivered.borrow_mut().insert(id, message)),
-            None => matcher.post(source, tag, id),
+        let id = self.own.next_id.replace(self.own.next_id.get() + 1);
+        let mut matcher = self.own.matcher.borrow_mut();
+        let (from, label) = (self.group.source(source), self.group.tag(tag));
+        match matcher.take(from, label) {
+            Some((_, message)) => drop(self.own.delivered.borrow_mut().insert(id, message)),
+            None => matcher.post(from, label, id),
         }
         Ok(LocalRecv { id, source, tag, buffer })
     }
@@ -297,11 +309,23 @@ impl Transport for Local {
     type Buffer = LocalBuffer;
 
     fn rank(&self) -> Rank {
-        self.rank
+        self.group.rank()
     }
 
     fn n_ranks(&self) -> usize {
-        self.shared.inboxes.len()
+        self.group.n_ranks()
+    }
+
+    fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
+        let part = self.group.split(self, colour, key)?;
+        Ok(part.map(|group| {
+            let (topology, shared) = (group.topology(&self.topology), Arc::clone(&self.shared));
+            Self { group, topology, shared, own: Rc::clone(&self.own) }
+        }))
+    }
+
+    fn global_rank(&self, rank: Rank) -> Rank {
+        self.group.global(rank)
     }
 
     fn now_ns(&self) -> u64 {
@@ -319,24 +343,24 @@ impl Transport for Local {
     }
 
     fn topology(&self) -> &Topology {
-        &self.shared.topology
+        &self.topology
     }
 
     fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
         LocalBuffer::new(length_bytes).ok_or_else(|| {
             let text = format!("there is no memory for a message buffer of {length_bytes} bytes");
-            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank)
+            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank())
         })
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
         require_source(self, source)?;
         self.progress();
-        let matcher = self.matcher.borrow();
-        Ok(matcher.peek(source, tag).map(|(source, message)| Status {
-            source,
-            tag,
-            length_bytes: message.bytes.len(),
+        let matcher = self.own.matcher.borrow();
+        let found = matcher.peek(self.group.source(source), self.group.tag(tag));
+        Ok(found.map(|(from, message)| {
+            let length_bytes = message.bytes.len();
+            self.group.status(source, Status { source: from, tag, length_bytes })
         }))
     }
 }

@@ -48,7 +48,7 @@ impl Waiting {
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
     pub fn unpack([what, length]: [u64; 2]) -> Option<Self> {
-        let tag = Tag::from_wire((what >> 32) as u16 & 0x7fff);
+        let tag = Tag::from_wire((what >> 32) as u32 & 0x7fff);
         let (rank, length_bytes) = ((what & ANY) as Rank, length as usize);
         let source = if what & ANY == ANY { Source::Any } else { Source::Rank(rank) };
         match what >> 56 {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Pending, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
-    require_rank, require_source,
+    ClockInfo, Group, Lease, Pending, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
+    Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -60,13 +60,14 @@ macro_rules! native_sets {
     };
 }
 
-/// One rank of the MPI transport; made by [`Job::run`].
+/// One rank of the MPI transport, or of a part of it; made by [`Job::run`].
 pub struct Mpi {
     comm: Rc<Comm>,
     library: Rc<Library>,
-    rank: Rank,
+    group: Group,
     topology: Topology,
     is_one_node: bool,
+    n_ranks_of_job: usize,
     clock_domain: u64,
     vitals: &'static Vitals,
     on_failure: OnFailure,
@@ -84,13 +85,13 @@ pub struct MpiSend<'env> {
 pub struct MpiRecv<'env> {
     receiving: Receiving<'env>,
     source: Source,
-    tag: Tag,
+    waiting: Waiting,
 }
 
 impl fmt::Debug for Mpi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let n_ranks = self.topology.n_ranks();
-        f.debug_struct("Mpi").field("rank", &self.rank).field("n_ranks", &n_ranks).finish()
+        let (rank, n_ranks) = (self.group.rank(), self.group.n_ranks());
+        f.debug_struct("Mpi").field("rank", &rank).field("n_ranks", &n_ranks).finish()
     }
 }
 
@@ -111,9 +112,10 @@ impl Mpi {
         Self {
             comm: Rc::clone(job.comm()),
             library: Rc::clone(job.library()),
-            rank: job.rank(),
+            group: Group::whole(job.rank(), job.n_ranks()),
             topology,
             is_one_node: job.is_one_node(),
+            n_ranks_of_job: job.n_ranks(),
             clock_domain: domain::of_clock(CLOCK, job.rank()),
             vitals: job.vitals(),
             on_failure: job.on_failure(),
@@ -146,7 +148,7 @@ impl Mpi {
     #[cold]
     fn error(&self, failure: Failure) -> TransportError {
         let text = format!("{} failed: {}", failure.call, failure.text());
-        TransportError::new(TransportErrorKind::Backend, text).on_rank(self.rank)
+        TransportError::new(TransportErrorKind::Backend, text).on_rank(self.group.rank())
     }
 
     /// What came of a receive from `source` into `capacity_bytes` bytes.
@@ -173,7 +175,7 @@ impl Mpi {
         TransportError::new(TransportErrorKind::Truncated, "the message is too long")
             .with_capacity(capacity_bytes)
             .with_peer(peer, tag)
-            .on_rank(self.rank)
+            .on_rank(self.group.rank())
     }
 }
 
@@ -224,8 +226,7 @@ impl<'env> Pending<Mpi> for MpiRecv<'env> {
 
     #[inline]
     fn finish(self, t: &Mpi) -> Result<Self::Out> {
-        let waiting = self.waiting();
-        let Self { receiving, source, .. } = self;
+        let Self { receiving, source, waiting } = self;
         let (arrived, buffer) = t.waiting(waiting, || receiving.wait(&t.comm));
         let status = t.received(arrived, source, buffer.len())?;
         Ok((status, buffer))
@@ -242,7 +243,7 @@ impl MpiSend<'_> {
 
 impl MpiRecv<'_> {
     fn waiting(&self) -> Waiting {
-        Waiting::Recv(self.source, self.tag, self.receiving.capacity_bytes())
+        self.waiting
     }
 }
 
@@ -259,7 +260,7 @@ impl RawTransport for Mpi {
         message: &'env [u8],
     ) -> Result<MpiSend<'env>> {
         require_rank(self, destination)?;
-        let waiting = Waiting::Send(destination, tag, message.len());
+        let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         let sending = Sending::start(lease, &self.comm, message, destination, tag);
         Ok(MpiSend { sending: sending.map_err(|failure| self.error(failure))?, waiting })
     }
@@ -273,12 +274,14 @@ impl RawTransport for Mpi {
         buffer: &'env mut [u8],
     ) -> Result<MpiRecv<'env>> {
         require_source(self, source)?;
+        let waiting = Waiting::Recv(self.group.source(source), tag, buffer.len());
         let receiving = Receiving::start(lease, &self.comm, buffer, source, tag);
-        Ok(MpiRecv { receiving: receiving.map_err(|failure| self.error(failure))?, source, tag })
+        let receiving = receiving.map_err(|failure| self.error(failure))?;
+        Ok(MpiRecv { receiving, source, waiting })
     }
 
     fn fail_job(&self, reason: &str) -> ! {
-        let (rank, n_ranks) = (self.rank, self.topology.n_ranks());
+        let (rank, n_ranks) = (self.global_rank(self.rank()), self.n_ranks_of_job);
         let during = self.vitals.during();
         let message = format!("rank {rank} of {n_ranks} gave up{during}: {reason}");
         let failure = JobFailure { rank: Some(rank), code: "rank_gave_up", signal: None, message };
@@ -292,12 +295,36 @@ impl Transport for Mpi {
 
     #[inline]
     fn rank(&self) -> Rank {
-        self.rank
+        self.group.rank()
     }
 
     #[inline]
     fn n_ranks(&self) -> usize {
-        self.topology.n_ranks()
+        self.group.n_ranks()
+    }
+
+    /// `MPI_Comm_split`, after the ranks have told each other which of them take part where.
+    fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
+        let part = self.group.split(self, colour, key)?;
+        // Parts are told apart by their first ranks, and have the order of the group already.
+        let place = part.as_ref().map(|group| (group.global(0), group.rank()));
+        let split = || self.comm.split(place);
+        let comm = self.waiting(Waiting::Collective(Source::Any), split);
+        let comm = comm.map_err(|failure| self.error(failure))?;
+        Ok(part.zip(comm).map(|(group, comm)| Self {
+            comm: Rc::new(comm),
+            library: Rc::clone(&self.library),
+            topology: group.topology(&self.topology),
+            group,
+            vitals: Arc::clone(&self.vitals),
+            guard: self.guard.clone(),
+            set: RefCell::default(),
+            ..*self
+        }))
+    }
+
+    fn global_rank(&self, rank: Rank) -> Rank {
+        self.group.global(rank)
     }
 
     /// `CLOCK_MONOTONIC`, which is one clock for all processes of a machine.
@@ -337,7 +364,7 @@ impl Transport for Mpi {
     fn message_buffer(&self, length_bytes: usize) -> Result<MpiBuffer> {
         MpiBuffer::new(&self.library, length_bytes).ok_or_else(|| {
             let text = format!("there is no memory for a message buffer of {length_bytes} bytes");
-            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank)
+            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.group.rank())
         })
     }
 
@@ -350,7 +377,7 @@ impl Transport for Mpi {
     /// those on the same core.
     fn rest_until(&self, source: Source, tag: Tag) -> Result<()> {
         require_source(self, source)?;
-        let waiting = Waiting::Rest(source);
+        let waiting = Waiting::Rest(self.group.source(source));
         let start = Instant::now();
         let rest = || {
             while self.comm.probe(source, tag)?.is_none() {
@@ -367,7 +394,7 @@ impl Transport for Mpi {
     #[inline]
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
         require_rank(self, destination)?;
-        let waiting = Waiting::Send(destination, tag, message.len());
+        let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         self.waiting(waiting, || self.comm.send(message, destination, tag))
             .map_err(|failure| self.error(failure).with_peer(Source::Rank(destination), tag))
     }
@@ -375,7 +402,7 @@ impl Transport for Mpi {
     #[inline]
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
         require_source(self, source)?;
-        let waiting = Waiting::Recv(source, tag, buffer.len());
+        let waiting = Waiting::Recv(self.group.source(source), tag, buffer.len());
         let arrived = self.waiting(waiting, || self.comm.recv(buffer, source, tag));
         self.received(arrived, source, buffer.len())
     }
@@ -392,7 +419,7 @@ impl Transport for Mpi {
         require_rank(self, destination)?;
         require_source(self, source)?;
         let capacity_bytes = buffer.len();
-        let waiting = Waiting::Recv(source, tag, capacity_bytes);
+        let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
         let exchange = || self.comm.exchange((message, destination), (buffer, source), tag);
         let arrived = self.waiting(waiting, exchange);
         self.received(arrived, source, capacity_bytes)

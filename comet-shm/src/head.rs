@@ -1,7 +1,7 @@
 //! The first line of a message: what it says, and how that is written and read.
 //!
 //! ```text
-//!   kind u8 │ 0 │ tag u16 │ order u32 │ length u32 │ 48 B of data      (after the sequence word)
+//!   kind 3 bits, context 14, tag 15 │ order u32 │ length u32 │ 48 B of data      (after the sequence word)
 //! ```
 //!
 //! Messages of one direction come in two lanes, the ring and the baton. `order` keeps them in the
@@ -16,6 +16,8 @@ use crate::reach::Place;
 
 /// Bytes of a header after the sequence word.
 const HEADER_BYTES: usize = 12;
+/// Bits of the kind of a line, below the tag with its context.
+const KIND_BITS: u32 = 3;
 
 /// Contents of the first line of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub(crate) struct Ticket {
 
 /// The kinds of lines that have a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[repr(u32)]
 pub(crate) enum Kind {
     Run = 1,
     Chunks = 2,
@@ -78,8 +80,7 @@ pub(crate) unsafe fn write_head(
     debug_assert!(n <= INLINE_BYTES);
     let length = u32::try_from(length).expect("longer messages say their length in the data");
     let mut header = [0u8; HEADER_BYTES];
-    header[0] = kind as u8;
-    header[2..4].copy_from_slice(&tag.value().to_le_bytes());
+    header[..4].copy_from_slice(&(tag.to_wire() << KIND_BITS | kind as u32).to_le_bytes());
     header[4..8].copy_from_slice(&order.to_le_bytes());
     header[8..12].copy_from_slice(&length.to_le_bytes());
     line.bytes.with_mut(|bytes| {
@@ -96,18 +97,25 @@ pub(crate) unsafe fn write_head(
 /// Reads the header of a first line: what it says, and its `order`.
 #[inline]
 pub(crate) fn read_head(bytes: &[u8; RUN_LINE_BYTES], lane: Lane) -> (Head, u32) {
-    let tag = Tag::from_wire(u16::from_le_bytes([bytes[2], bytes[3]]));
+    let label = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    let tag = Tag::from_wire(label >> KIND_BITS);
     let order = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
-    let (length_bytes, body) = match bytes[0] {
-        kind if kind == Kind::Run as u8 => (length(bytes), Body::Run),
-        kind if kind == Kind::Chunks as u8 => (word(bytes, 0), Body::Chunks),
-        kind if kind == Kind::Lent as u8 => {
+    let (length_bytes, body) = match kind(bytes) {
+        kind if kind == Kind::Run as u32 => (length(bytes), Body::Run),
+        kind if kind == Kind::Chunks as u32 => (word(bytes, 0), Body::Chunks),
+        kind if kind == Kind::Lent as u32 => {
             let ticket = Ticket { slot: word(bytes, 2), number: word(bytes, 3) as u64 };
             (word(bytes, 0), Body::Lent(Place::unpack(word(bytes, 1) as u64), ticket))
         }
         kind => unreachable!("no message starts with a line of kind {kind}"),
     };
     (Head { tag, length_bytes, body, lane }, order)
+}
+
+/// The kind of a line, as a number.
+#[inline]
+pub(crate) fn kind(bytes: &[u8; RUN_LINE_BYTES]) -> u32 {
+    u32::from(bytes[0]) & ((1 << KIND_BITS) - 1)
 }
 
 /// The length that a header says.

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use comet_core::transport::{Rank, Tag};
 
 use crate::baton::BatonEnd;
-use crate::head::{Head, Kind, Lane, Ticket, inline_data, length, read_head, write_head};
+use crate::head::{Head, Kind, Lane, Ticket, inline_data, kind, length, read_head, write_head};
 use crate::layout::{
     CHUNK_BYTES, INLINE_BYTES, Line, N_CHUNKS, N_LINES, N_RENDEZVOUS, Pair, RUN_BYTES,
     RUN_LINE_BYTES, Rendezvous,
@@ -376,7 +376,7 @@ impl Consumer {
     /// Data of the chunk that the line which has arrived announces.
     pub(crate) fn chunk_data(&self) -> &[u8] {
         let bytes = self.bytes();
-        debug_assert_eq!(bytes[0], Kind::Chunk as u8);
+        debug_assert_eq!(kind(bytes), Kind::Chunk as u32);
         let chunk = &self.pair.chunks[(self.chunks % N_CHUNKS) as usize];
         // SAFETY: the chunk was published with its line, and the producer leaves it alone until it
         // is told that it was consumed, for which it takes `&mut self`.

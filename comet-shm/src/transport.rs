@@ -1,15 +1,17 @@
 //! The transport of one rank: rings for messages, lines for collectives, one clock for all.
 
+mod request;
+
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
-use std::slice;
 use std::time::Duration;
 
+use comet_core::collective;
 use comet_core::error::{Result, TransportError};
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Pending, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
+    ClockInfo, Group, Lease, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
     require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
@@ -23,11 +25,12 @@ use crate::failure::Cause;
 use crate::heap::{Heap, ShmBuffer};
 use crate::inbox::{Arrival, RecvId};
 use crate::layout::RUN_BYTES;
-use crate::outbox::SendId;
 use crate::placement;
 use crate::reach::Reach;
 use crate::segment::Segment;
 use crate::wait::{Waiter, end_job};
+
+pub use request::{ShmRecv, ShmSend};
 
 /// Pauses between two looks for a message: each look at a line that the sender is about to write
 /// takes the line from it once more.
@@ -35,36 +38,27 @@ const LOOK_PAUSES: u32 = 8;
 /// Fruitless looks (probes, tests) after which a rank lets others run.
 const N_LOOKS: u32 = 64;
 
-/// One rank of the shared-memory transport; made by [`launch`](crate::launch).
+/// One rank of the shared-memory transport, or of a part of it; made by [`launch`](crate::launch).
 pub struct Shm {
+    group: Group,
+    topology: Topology,
+    own: Rc<Own>,
+}
+
+/// The state of one rank in the whole job.
+struct Own {
     segment: &'static Segment,
     rank: Rank,
-    topology: Topology,
     engine: Engine,
     collectives: Collectives,
     heap: Rc<Heap>,
     n_fruitless: Cell<u32>,
 }
 
-/// A send in flight, or one that was over at once.
-#[derive(Debug)]
-pub struct ShmSend(Option<SendId>);
-
-/// A receive in flight; it stands for the borrow of its buffer.
-#[derive(Debug)]
-pub struct ShmRecv<'env> {
-    id: RecvId,
-    source: Source,
-    tag: Tag,
-    buffer: *mut u8,
-    capacity_bytes: usize,
-    borrow: std::marker::PhantomData<&'env mut [u8]>,
-}
-
 impl fmt::Debug for Shm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let n_ranks = self.segment.n_ranks();
-        f.debug_struct("Shm").field("rank", &self.rank).field("n_ranks", &n_ranks).finish()
+        let (rank, n_ranks) = (self.group.rank(), self.group.n_ranks());
+        f.debug_struct("Shm").field("rank", &rank).field("n_ranks", &n_ranks).finish()
     }
 }
 
@@ -80,24 +74,24 @@ impl Shm {
         // SAFETY: the segment is never unmapped, heaps are page-aligned, and this rank alone
         // writes its own, but for ranks that it receives from or adds up vectors with.
         let heap = unsafe { Heap::new(segment.heap(rank), segment.layout().heap_bytes) };
-        Self {
+        let own = Own {
             segment,
             rank,
-            topology,
             engine: Engine::new(waiter, Endpoint::new(segment, reach, rank)),
             collectives: Collectives::new(segment, reach, rank),
             heap: Rc::new(heap),
             n_fruitless: Cell::new(0),
-        }
+        };
+        Self { group: Group::whole(rank, segment.n_ranks()), topology, own: Rc::new(own) }
     }
 
     /// Notes whether a look found something; many in a row that did not are a long wait, which
     /// makes room for senders and lets other ranks run.
     fn looked(&self, found: bool) {
-        let n_fruitless = if found { 0 } else { self.n_fruitless.get() + 1 };
-        self.n_fruitless.set(n_fruitless % N_LOOKS);
-        if !found && self.n_fruitless.get() == 0 {
-            self.engine.progress(true);
+        let n_fruitless = if found { 0 } else { self.own.n_fruitless.get() + 1 };
+        self.own.n_fruitless.set(n_fruitless % N_LOOKS);
+        if !found && self.own.n_fruitless.get() == 0 {
+            self.own.engine.progress(true);
             // A refusal would only mean that this rank looks on.
             let _ = nix::sched::sched_yield();
         }
@@ -105,11 +99,11 @@ impl Shm {
 
     /// One look at an operation; a failed job ends every operation.
     fn poll(&self, is_done: impl Fn(&mut Endpoint) -> bool) -> bool {
-        if self.engine.waiter.is_dead() || self.engine.waiter.check_job().is_err() {
+        if self.own.engine.waiter.is_dead() || self.own.engine.waiter.check_job().is_err() {
             return true;
         }
-        self.engine.progress(false);
-        let found = is_done(&mut self.engine.endpoint.borrow_mut());
+        self.own.engine.progress(false);
+        let found = is_done(&mut self.own.engine.endpoint.borrow_mut());
         self.looked(found);
         found
     }
@@ -117,11 +111,12 @@ impl Shm {
     /// Sends a short message, if nothing is in its way.
     #[inline]
     fn try_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> bool {
-        let outbox = &mut self.engine.endpoint.borrow_mut().outbox;
+        let (destination, tag) = (self.group.global(destination), self.group.tag(tag));
+        let outbox = &mut self.own.engine.endpoint.borrow_mut().outbox;
         // SAFETY: `message` is borrowed for the whole call.
         let sent = unsafe { outbox.try_send(destination, tag, message.as_ptr(), message.len()) };
         if sent {
-            self.engine.waiter.wake(destination);
+            self.own.engine.waiter.wake(destination);
         }
         sent
     }
@@ -129,15 +124,16 @@ impl Shm {
     /// Looks for a short message for a while, as long as nothing is in its way.
     #[inline]
     fn try_recv(&self, from: Rank, tag: Tag, buffer: &mut [u8]) -> Arrival {
-        let patience = self.engine.waiter.n_spins();
+        let (from, tag) = (self.group.global(from), self.group.tag(tag));
+        let patience = self.own.engine.waiter.n_spins();
         let room = (buffer.as_mut_ptr(), buffer.len());
-        let mut endpoint = self.engine.endpoint.borrow_mut();
+        let mut endpoint = self.own.engine.endpoint.borrow_mut();
         for _ in 0..patience {
             // SAFETY: `buffer` is borrowed for the whole call, and by the caller until a receive
             // that has begun is over.
             let arrival = unsafe { endpoint.inbox.try_recv(from, tag, room, patience) };
             if arrival != Arrival::Nothing {
-                endpoint.wake(&self.engine.waiter);
+                endpoint.wake(&self.own.engine.waiter);
                 return arrival;
             }
             (0..LOOK_PAUSES).for_each(|_| std::hint::spin_loop());
@@ -160,106 +156,30 @@ impl Shm {
     }
 
     fn recv_is_done(&self, id: RecvId) -> bool {
-        self.engine.endpoint.borrow().inbox.recv_is_done(id)
+        self.own.engine.endpoint.borrow().inbox.recv_is_done(id)
     }
 
     /// Waits for a receive to end; says what arrived.
     fn await_recv(&self, op: &ShmRecv<'_>) -> Result<Status> {
         let (id, capacity_bytes) = (op.id, op.capacity_bytes);
-        let waiting = || Waiting::Recv(op.source, op.tag, capacity_bytes);
-        let waited = if self.engine.waiter.is_dead() {
-            self.engine.waiter.check_job()
+        let waiting = || Waiting::Recv(self.group.source(op.source), op.tag, capacity_bytes);
+        let waited = if self.own.engine.waiter.is_dead() {
+            self.own.engine.waiter.check_job()
         } else {
-            self.engine.until(waiting, || self.recv_is_done(id))
+            self.own.engine.until(waiting, || self.recv_is_done(id))
         };
-        let arrived = self.engine.endpoint.borrow_mut().inbox.end_recv(id);
+        let arrived = self.own.engine.endpoint.borrow_mut().inbox.end_recv(id);
         let describe =
-            |error: TransportError| error.with_peer(op.source, op.tag).on_rank(self.rank);
+            |error: TransportError| error.with_peer(op.source, op.tag).on_rank(self.group.rank());
         waited.map_err(describe)?;
         let status = arrived.expect("a receive that is done has a status");
+        let status = self.group.status(op.source, status);
         if status.length_bytes > capacity_bytes {
             let Status { source, tag, length_bytes } = status;
             let error = TransportError::truncated(source, tag, length_bytes, capacity_bytes);
-            return Err(error.on_rank(self.rank));
+            return Err(error.on_rank(self.group.rank()));
         }
         Ok(status)
-    }
-}
-
-impl Pending<Shm> for ShmSend {
-    type Out = ();
-
-    fn poll(&mut self, t: &Shm) -> bool {
-        self.0.is_none_or(|id| t.poll(|endpoint| endpoint.outbox.send_is_done(id)))
-    }
-
-    fn finish(self, t: &Shm) -> Result<()> {
-        let Some(id) = self.0 else { return Ok(()) };
-        if t.engine.waiter.is_dead() {
-            return t.engine.waiter.check_job();
-        }
-        let endpoint = &t.engine.endpoint;
-        let waiting = || endpoint.borrow().outbox.send_waiting(id);
-        t.engine.until_sent(waiting, || {
-            let outbox = &mut endpoint.borrow_mut().outbox;
-            outbox.help(id);
-            outbox.send_is_done(id)
-        })?;
-        endpoint.borrow_mut().outbox.end_send(id);
-        Ok(())
-    }
-
-    fn wait_any(t: &Shm, ops: &mut [Option<Self>]) -> Option<usize> {
-        let endpoint = &t.engine.endpoint;
-        let some = |op: &Option<Self>| op.as_ref().map(|op| op.0);
-        let is_done = |id: Option<SendId>| {
-            let outbox = &mut endpoint.borrow_mut().outbox;
-            id.is_none_or(|id| {
-                outbox.help(id);
-                outbox.send_is_done(id)
-            })
-        };
-        let ended = || ops.iter().position(|op| some(op).is_some_and(is_done));
-        let first = ops.iter().position(Option::is_some)?;
-        let Some(id) = some(&ops[first]).flatten() else { return Some(first) };
-        if t.engine.waiter.is_dead() {
-            return Some(first);
-        }
-        let waiting = || endpoint.borrow().outbox.send_waiting(id);
-        // A failed job has ended every operation, and `finish` returns its error.
-        t.engine.until_sent(waiting, || ended().is_some()).ok();
-        ended().or(Some(first))
-    }
-}
-
-impl<'env> Pending<Shm> for ShmRecv<'env> {
-    type Out = (Status, &'env mut [u8]);
-
-    fn poll(&mut self, t: &Shm) -> bool {
-        t.poll(|endpoint| endpoint.inbox.recv_is_done(self.id))
-    }
-
-    fn finish(self, t: &Shm) -> Result<Self::Out> {
-        let status = t.await_recv(&self)?;
-        // SAFETY: pointer and length are those of the slice that `start_recv` took for 'env, and
-        // the operation, the only one to use them, is over.
-        let buffer = unsafe { slice::from_raw_parts_mut(self.buffer, self.capacity_bytes) };
-        Ok((status, buffer))
-    }
-
-    fn wait_any(t: &Shm, ops: &mut [Option<Self>]) -> Option<usize> {
-        let ended =
-            || ops.iter().position(|op| op.as_ref().is_some_and(|op| t.recv_is_done(op.id)));
-        let first = ops.iter().position(Option::is_some)?;
-        let Some(op) = &ops[first] else { return None };
-        if t.engine.waiter.is_dead() {
-            return Some(first);
-        }
-        // Any rank may end the wait, since the receives may be from several.
-        let waiting = || Waiting::Recv(Source::Any, op.tag, op.capacity_bytes);
-        // A failed job has ended every operation, and `finish` returns its error.
-        t.engine.until(waiting, || ended().is_some()).ok();
-        ended().or(Some(first))
     }
 }
 
@@ -275,17 +195,18 @@ impl RawTransport for Shm {
         message: &[u8],
     ) -> Result<ShmSend> {
         require_rank(self, destination)?;
-        self.engine.waiter.check_job()?;
+        self.own.engine.waiter.check_job()?;
         if self.try_send(destination, tag, message) {
             return Ok(ShmSend(None));
         }
-        let mut endpoint = self.engine.endpoint.borrow_mut();
+        let (destination, tag) = (self.group.global(destination), self.group.tag(tag));
+        let mut endpoint = self.own.engine.endpoint.borrow_mut();
         // SAFETY: by the lease the message stays borrowed until the send is finished, unless the
         // job fails, after which this endpoint does nothing more.
         let id = unsafe {
             endpoint.outbox.start_send(destination, tag, message.as_ptr(), message.len())
         };
-        endpoint.wake(&self.engine.waiter);
+        endpoint.wake(&self.own.engine.waiter);
         if endpoint.outbox.send_is_done(id) {
             endpoint.outbox.end_send(id);
             return Ok(ShmSend(None));
@@ -301,21 +222,22 @@ impl RawTransport for Shm {
         buffer: &'env mut [u8],
     ) -> Result<ShmRecv<'env>> {
         require_source(self, source)?;
-        self.engine.waiter.check_job()?;
+        self.own.engine.waiter.check_job()?;
         // What lies in the rings is younger than what is unexpected, and finds this receive when it
         // is pulled: nothing has to be pulled now.
         let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
-        let mut endpoint = self.engine.endpoint.borrow_mut();
+        let (from, label) = (self.group.source(source), self.group.tag(tag));
+        let mut endpoint = self.own.engine.endpoint.borrow_mut();
         // SAFETY: by the lease the buffer stays borrowed until the receive is finished, unless the
         // job fails, after which this endpoint does nothing more.
-        let id = unsafe { endpoint.inbox.start_recv(source, tag, start, capacity_bytes) };
-        endpoint.wake(&self.engine.waiter);
+        let id = unsafe { endpoint.inbox.start_recv(from, label, start, capacity_bytes) };
+        endpoint.wake(&self.own.engine.waiter);
         let borrow = std::marker::PhantomData;
         Ok(ShmRecv { id, source, tag, buffer: start, capacity_bytes, borrow })
     }
 
     fn fail_job(&self, reason: &str) -> ! {
-        end_job(self.segment, self.rank, Cause::GaveUp, reason);
+        end_job(self.own.segment, self.own.rank, Cause::GaveUp, reason);
         // Without unwinding: no destructor may run on buffers that are still in use.
         std::process::abort()
     }
@@ -326,12 +248,24 @@ impl Transport for Shm {
 
     #[inline]
     fn rank(&self) -> Rank {
-        self.rank
+        self.group.rank()
     }
 
     #[inline]
     fn n_ranks(&self) -> usize {
-        self.segment.n_ranks()
+        self.group.n_ranks()
+    }
+
+    fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
+        let part = self.group.split(self, colour, key)?;
+        Ok(part.map(|group| {
+            let topology = group.topology(&self.topology);
+            Self { group, topology, own: Rc::clone(&self.own) }
+        }))
+    }
+
+    fn global_rank(&self, rank: Rank) -> Rank {
+        self.group.global(rank)
     }
 
     /// `CLOCK_MONOTONIC`, which is one clock for all processes of a machine.
@@ -360,13 +294,14 @@ impl Transport for Shm {
         }
     }
 
-    /// Only where each rank has a core; ranks that take turns on one would time the scheduler.
+    /// Only in the whole job, and where each rank has a core; ranks that take turns on one would time the scheduler.
     fn line_time_ns(&self) -> Result<Option<f64>> {
-        if self.n_ranks() < 2 || self.rank > 1 || !self.engine.waiter.has_core_each() {
+        let is_pair = self.group.is_whole() && self.n_ranks() > 1 && self.rank() < 2;
+        if !is_pair || !self.own.engine.waiter.has_core_each() {
             return Ok(None);
         }
         let now_ns = || self.now_ns();
-        placement::line_time_ns(self.segment, &self.engine, self.rank, now_ns).map(Some)
+        placement::line_time_ns(self.own.segment, &self.own.engine, self.own.rank, now_ns).map(Some)
     }
 
     fn topology(&self) -> &Topology {
@@ -374,14 +309,16 @@ impl Transport for Shm {
     }
 
     fn message_buffer(&self, length_bytes: usize) -> Result<ShmBuffer> {
-        ShmBuffer::new(&self.heap, length_bytes)
+        ShmBuffer::new(&self.own.heap, length_bytes)
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
         require_source(self, source)?;
-        self.engine.waiter.check_job()?;
-        self.engine.progress(false);
-        let found = self.engine.endpoint.borrow().inbox.peek(source, tag);
+        self.own.engine.waiter.check_job()?;
+        self.own.engine.progress(false);
+        let (from, label) = (self.group.source(source), self.group.tag(tag));
+        let found = self.own.engine.endpoint.borrow().inbox.peek(from, label);
+        let found = found.map(|status| self.group.status(source, status));
         self.looked(found.is_some());
         Ok(found)
     }
@@ -400,7 +337,7 @@ impl Transport for Shm {
         require_source(self, source)?;
         if let Source::Rank(from) = source {
             match self.try_recv(from, tag, buffer) {
-                Arrival::Whole(status) => return Ok(status),
+                Arrival::Whole(status) => return Ok(self.group.status(source, status)),
                 Arrival::Begun(id) => return self.finish_begun(id, source, tag, buffer),
                 Arrival::Other | Arrival::Nothing => (),
             }
@@ -422,7 +359,7 @@ impl Transport for Shm {
     ) -> Result<Status> {
         require_rank(self, destination)?;
         require_source(self, source)?;
-        if destination != self.rank && message.len() <= RUN_BYTES {
+        if destination != self.rank() && message.len() <= RUN_BYTES {
             self.blocked_send(destination, tag, message)?;
             return self.blocked_recv(source, tag, buffer);
         }
@@ -435,26 +372,40 @@ impl Transport for Shm {
 
     #[inline]
     fn barrier(&self) -> Result<()> {
-        self.collectives.barrier(&self.engine)
+        if !self.group.is_whole() {
+            return collective::barrier(self);
+        }
+        self.own.collectives.barrier(&self.own.engine)
     }
 
     #[inline]
     fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
         require_rank(self, root)?;
-        self.collectives.broadcast(root, message, &self.engine)
+        if !self.group.is_whole() {
+            return collective::broadcast(self, root, message);
+        }
+        self.own.collectives.broadcast(root, message, &self.own.engine)
     }
 
     #[inline]
     fn global_sum(&self, value: f64) -> Result<f64> {
-        self.collectives.sum(value, &self.engine)
+        if !self.group.is_whole() {
+            let mut values = [value];
+            collective::global_sum_vector(self, &mut values)?;
+            return Ok(values[0]);
+        }
+        self.own.collectives.sum(value, &self.own.engine)
     }
 
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
-        self.collectives.sum_vector(values, &self.engine)
+        if !self.group.is_whole() {
+            return collective::global_sum_vector(self, values);
+        }
+        self.own.collectives.sum_vector(values, &self.own.engine)
     }
 
     fn annotate(&self, activity: &str, expected_ns: u64) {
-        self.engine.waiter.expect(Duration::from_nanos(expected_ns));
-        self.segment.control(self.rank).activity.set(activity);
+        self.own.engine.waiter.expect(Duration::from_nanos(expected_ns));
+        self.own.segment.control(self.own.rank).activity.set(activity);
     }
 }

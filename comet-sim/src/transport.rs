@@ -1,6 +1,8 @@
 //! A rank's view of the simulated machine.
 
-use std::cell::RefCell;
+mod request;
+
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
@@ -10,22 +12,30 @@ use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Pending, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Work,
+    ClockInfo, Group, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Work,
     require_rank, require_source,
 };
 
 use crate::JobFailure;
 use crate::clock;
-use crate::engine::{Block, Engine, Poll, ReceiveId, Received, SendId, Truncation};
+use crate::engine::{
+    Asked, Block, Engine, Poll, ReceiveId, Received, SendId, SplitName, Truncation,
+};
 use crate::fiber::Suspender;
 use crate::machine::Node;
 use crate::stuck;
 
-/// One rank of a simulated job; made by [`run`](crate::run).
+pub use request::{SimRecv, SimSend};
+
+/// One rank of a simulated job, or of a part of it; made by [`run`](crate::run).
 pub struct Sim {
     engine: Rc<RefCell<Engine>>,
     topology: Rc<Topology>,
+    /// The number of this rank in the whole job.
     rank: Rank,
+    group: Group,
+    /// How many splits of this group there were.
+    n_splits: Cell<u32>,
     suspender: Suspender,
 }
 
@@ -35,20 +45,6 @@ impl fmt::Debug for Sim {
     }
 }
 
-/// A send in flight.
-#[derive(Debug)]
-pub struct SimSend {
-    /// The send to wait for, unless it has ended.
-    send: Option<SendId>,
-}
-
-/// A receive in flight.
-#[derive(Debug)]
-pub struct SimRecv<'env> {
-    id: ReceiveId,
-    buffer: &'env mut [u8],
-}
-
 impl Sim {
     pub(crate) fn new(
         engine: Rc<RefCell<Engine>>,
@@ -56,7 +52,8 @@ impl Sim {
         rank: Rank,
         suspender: Suspender,
     ) -> Self {
-        Self { engine, topology, rank, suspender }
+        let group = Group::whole(rank, topology.n_ranks());
+        Self { engine, topology, rank, group, n_splits: Cell::new(0), suspender }
     }
 
     /// The job ends because this rank panicked.
@@ -97,7 +94,8 @@ impl Sim {
         if self.engine.borrow().ranks[self.rank].is_dead {
             self.stand_still();
         }
-        TransportError::new(TransportErrorKind::PeerFailed, "the job has failed").on_rank(self.rank)
+        TransportError::new(TransportErrorKind::PeerFailed, "the job has failed")
+            .on_rank(self.group.rank())
     }
 
     /// Is not resumed any more.
@@ -131,6 +129,7 @@ impl Sim {
             return Err(self.job_failed());
         }
         engine.ranks[self.rank].note_site(site);
+        let (destination, tag) = (self.group.global(destination), self.group.tag(tag));
         Ok(engine.send(self.rank, destination, tag, message))
     }
 
@@ -139,6 +138,7 @@ impl Sim {
     fn post(&self, source: Source, tag: Tag, capacity_bytes: usize) -> Result<ReceiveId> {
         require_source(self, source)?;
         self.require_job()?;
+        let (source, tag) = (self.group.source(source), self.group.tag(tag));
         if self.engine.borrow().depends_on_others(self.rank, source, tag) {
             self.await_turn()?;
         }
@@ -158,13 +158,13 @@ impl Sim {
 
     /// Waits until a receive has ended.
     #[inline]
-    fn take(&self, id: ReceiveId, buffer: &mut [u8]) -> Result<Status> {
+    fn take(&self, id: ReceiveId, source: Source, buffer: &mut [u8]) -> Result<Status> {
         self.require_job()?;
         if self.engine.borrow().arrival_ps(id).is_none() {
             self.wait(Block::Receive(id))?;
         }
         let received = self.engine.borrow_mut().finish_receive(id);
-        self.deliver(&received, buffer)
+        self.deliver(&received, source, buffer)
     }
 
     /// Posts a receive and waits for it, from a call at `site`.
@@ -177,32 +177,35 @@ impl Sim {
         buffer: &mut [u8],
     ) -> Result<Status> {
         require_source(self, source)?;
+        let (from, label) = (self.group.source(source), self.group.tag(tag));
         let mut engine = self.engine.borrow_mut();
         engine.ranks[self.rank].note_site(site);
         if !engine.is_over_for(self.rank)
-            && !engine.depends_on_others(self.rank, source, tag)
-            && let Some(received) = engine.receive_at_once(self.rank, source, tag)
+            && !engine.depends_on_others(self.rank, from, label)
+            && let Some(received) = engine.receive_at_once(self.rank, from, label)
         {
             drop(engine);
-            return self.deliver(&received, buffer);
+            return self.deliver(&received, source, buffer);
         }
         drop(engine);
         let id = self.post(source, tag, buffer.len())?;
-        self.take(id, buffer)
+        self.take(id, source, buffer)
     }
 
-    /// Copies what was received to `buffer`.
+    /// Copies the message that a receive from `source` has found to `buffer`.
     #[inline]
-    fn deliver(&self, received: &Received, buffer: &mut [u8]) -> Result<Status> {
+    fn deliver(&self, received: &Received, source: Source, buffer: &mut [u8]) -> Result<Status> {
         let (length_bytes, capacity_bytes) = (received.body.len(), buffer.len());
         let n_copied = length_bytes.min(capacity_bytes);
         buffer[..n_copied].copy_from_slice(&received.body[..n_copied]);
+        let status = self.group.status(source, received.status);
         if length_bytes <= capacity_bytes {
-            return Ok(received.status);
+            return Ok(status);
         }
         self.note_truncation(received.status, capacity_bytes);
-        let Status { source, tag, .. } = received.status;
-        Err(TransportError::truncated(source, tag, length_bytes, capacity_bytes).on_rank(self.rank))
+        let Status { source, tag, .. } = status;
+        Err(TransportError::truncated(source, tag, length_bytes, capacity_bytes)
+            .on_rank(self.group.rank()))
     }
 
     /// Keeps what reports tell of a message that did not fit.
@@ -257,46 +260,6 @@ impl Sim {
     }
 }
 
-impl Pending<Sim> for SimSend {
-    type Out = ();
-
-    fn poll(&mut self, t: &Sim) -> bool {
-        t.note_site(Location::caller());
-        let Some(id) = self.send else { return true };
-        if !t.poll(Poll::Send(id)) {
-            return true;
-        }
-        let engine = t.engine.borrow();
-        engine.sends[id as usize].done_ps.is_some_and(|ps| ps <= engine.ranks[t.rank].clock_ps)
-    }
-
-    fn finish(self, t: &Sim) -> Result<()> {
-        t.note_site(Location::caller());
-        t.pay(|node| node.wait_ps);
-        t.finish(self.send)
-    }
-}
-
-impl<'env> Pending<Sim> for SimRecv<'env> {
-    type Out = (Status, &'env mut [u8]);
-
-    fn poll(&mut self, t: &Sim) -> bool {
-        t.note_site(Location::caller());
-        if !t.poll(Poll::Receive(self.id)) {
-            return true;
-        }
-        let engine = t.engine.borrow();
-        engine.arrival_ps(self.id).is_some_and(|ps| ps <= engine.ranks[t.rank].clock_ps)
-    }
-
-    fn finish(self, t: &Sim) -> Result<Self::Out> {
-        t.note_site(Location::caller());
-        t.pay(|node| node.wait_ps);
-        let status = t.take(self.id, self.buffer)?;
-        Ok((status, self.buffer))
-    }
-}
-
 impl RawTransport for Sim {
     type SendOp<'env> = SimSend;
     type RecvOp<'env> = SimRecv<'env>;
@@ -321,7 +284,7 @@ impl RawTransport for Sim {
     ) -> Result<SimRecv<'env>> {
         self.note_site(Location::caller());
         self.pay(|node| node.irecv_ps);
-        Ok(SimRecv { id: self.post(source, tag, buffer.len())?, buffer })
+        Ok(SimRecv { id: self.post(source, tag, buffer.len())?, source, buffer })
     }
 
     fn fail_job(&self, reason: &str) -> ! {
@@ -337,11 +300,37 @@ impl Transport for Sim {
     type Buffer = LocalBuffer;
 
     fn rank(&self) -> Rank {
-        self.rank
+        self.group.rank()
     }
 
     fn n_ranks(&self) -> usize {
-        self.topology.n_ranks()
+        self.group.n_ranks()
+    }
+
+    /// Without messages, but for those of a barrier.
+    fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
+        let number = self.n_splits.replace(self.n_splits.get() + 1);
+        let name = SplitName { context: self.group.context(), first: self.group.global(0), number };
+        let asked = Asked { colour, key, order: self.group.rank(), rank: self.rank };
+        self.engine.borrow_mut().splits.ask(name, asked);
+        self.barrier()?;
+        let found = self.engine.borrow_mut().splits.part(name, colour, self.group.n_ranks());
+        let Some(context) = found.context else {
+            let text = format!("a job has at most {} splits", Tag::MAX_CONTEXT);
+            let error = TransportError::new(TransportErrorKind::OutOfResources, text);
+            return Err(error.on_rank(self.group.rank()));
+        };
+        let Some(members) = found.members else { return Ok(None) };
+        let rank = members.iter().position(|member| *member == self.rank).unwrap_or(0);
+        let group = self.group.part(rank, members, context);
+        let topology = Rc::new(group.topology(&self.topology));
+        let (engine, suspender) = (Rc::clone(&self.engine), self.suspender.clone());
+        let n_splits = Cell::new(0);
+        Ok(Some(Self { engine, topology, rank: self.rank, group, n_splits, suspender }))
+    }
+
+    fn global_rank(&self, rank: Rank) -> Rank {
+        self.group.global(rank)
     }
 
     fn now_ns(&self) -> u64 {
@@ -389,21 +378,23 @@ impl Transport for Sim {
     fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
         LocalBuffer::new(length_bytes).ok_or_else(|| {
             let text = format!("there is no memory for a buffer of {length_bytes} bytes");
-            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank)
+            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.group.rank())
         })
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
         self.note_site(Location::caller());
         require_source(self, source)?;
-        if !self.poll(Poll::Probe(source.into(), tag)) {
+        let (wanted, label) = (self.group.source(source), self.group.tag(tag));
+        if !self.poll(Poll::Probe(wanted.into(), label)) {
             return Err(self.job_failed());
         }
         let mut engine = self.engine.borrow_mut();
-        let Some((from, id)) = engine.earliest(self.rank, source, tag) else { return Ok(None) };
+        let Some((from, id)) = engine.earliest(self.rank, wanted, label) else { return Ok(None) };
         engine.note_found(self.rank);
         let length_bytes = engine.message(id).body.len();
-        Ok(Some(Status { source: from, tag, length_bytes }))
+        let found = Status { source: from, tag, length_bytes };
+        Ok(Some(self.group.status(source, found)))
     }
 
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
@@ -437,7 +428,7 @@ impl Transport for Sim {
         let id = self.post(source, tag, buffer.len())?;
         let send = self.start(site, destination, tag, message)?;
         self.finish(send)?;
-        self.take(id, buffer)
+        self.take(id, source, buffer)
     }
 
     fn barrier(&self) -> Result<()> {

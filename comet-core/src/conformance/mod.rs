@@ -7,6 +7,7 @@
 //!                               │       errors          truncation, arguments out of range
 //!                               │       unblocked       requests in flight
 //!                               │       sets            all, any and some of many requests
+//!                               │       groups          parts of the ranks
 //!                               │       collective      barrier, broadcast, global sum
 //!                               │       local_side      message buffers, clock, topology
 //!                               ▼
@@ -20,6 +21,7 @@
 
 mod collective;
 mod errors;
+mod groups;
 mod local_side;
 mod matching;
 mod point_to_point;
@@ -66,6 +68,7 @@ pub fn checks<T: Transport>() -> Vec<Check<T>> {
         errors::checks(),
         unblocked::checks(),
         sets::checks(),
+        groups::checks(),
         collective::checks(),
     ]
     .into_iter()

@@ -1,5 +1,6 @@
 //! The suite passes on the local transport, and notices one that is broken.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Mutex;
 
@@ -34,7 +35,7 @@ enum Fault {
 type Broken<'a> = Twisted<'a, Flaw>;
 
 /// One fault, and what it needs to know.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Flaw {
     fault: Fault,
     n_readings: Cell<u64>,
@@ -42,7 +43,7 @@ struct Flaw {
 
 impl<'a> Broken<'a> {
     fn new(inner: &'a Local, fault: Fault) -> Self {
-        Self { inner, twist: Flaw { fault, n_readings: Cell::new(0) } }
+        Self { inner: Cow::Borrowed(inner), twist: Flaw { fault, n_readings: Cell::new(0) } }
     }
 }
 

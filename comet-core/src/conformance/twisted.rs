@@ -1,5 +1,6 @@
 //! The local transport with a twist, for tests that need one that misbehaves or tells a story.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use crate::error::Result;
@@ -10,7 +11,7 @@ use crate::transport::{
 };
 
 /// What differs from the local transport; the rest is that of `inner`.
-pub(crate) trait Twist: Debug {
+pub(crate) trait Twist: Clone + Debug {
     fn poll_recv(&self, is_complete: bool) -> bool {
         is_complete
     }
@@ -51,7 +52,7 @@ pub(crate) trait Twist: Debug {
 /// One rank of the local transport with a twist.
 #[derive(Debug)]
 pub(crate) struct Twisted<'a, W> {
-    pub(crate) inner: &'a Local,
+    pub(crate) inner: Cow<'a, Local>,
     pub(crate) twist: W,
 }
 
@@ -66,11 +67,11 @@ impl<W: Twist> Pending<Twisted<'_, W>> for LocalSend {
     type Out = ();
 
     fn poll(&mut self, t: &Twisted<'_, W>) -> bool {
-        Pending::<Local>::poll(self, t.inner)
+        Pending::<Local>::poll(self, &t.inner)
     }
 
     fn finish(self, t: &Twisted<'_, W>) -> Result<()> {
-        Pending::<Local>::finish(self, t.inner)
+        Pending::<Local>::finish(self, &t.inner)
     }
 }
 
@@ -78,11 +79,11 @@ impl<'env, W: Twist> Pending<Twisted<'_, W>> for TwistedRecv<'env> {
     type Out = (Status, &'env mut [u8]);
 
     fn poll(&mut self, t: &Twisted<'_, W>) -> bool {
-        t.twist.poll_recv(self.inner.poll(t.inner))
+        t.twist.poll_recv(self.inner.poll(&t.inner))
     }
 
     fn finish(self, t: &Twisted<'_, W>) -> Result<Self::Out> {
-        let result = self.inner.finish(t.inner);
+        let result = self.inner.finish(&t.inner);
         let (result, buffer) = match result {
             Ok((status, buffer)) => (Ok(status), buffer),
             Err(error) => (Err(error), &mut [] as &mut [u8]),
@@ -134,8 +135,17 @@ impl<W: Twist> Transport for Twisted<'_, W> {
         self.inner.n_ranks()
     }
 
+    fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
+        let part = self.inner.split(colour, key)?;
+        Ok(part.map(|part| Self { inner: Cow::Owned(part), twist: self.twist.clone() }))
+    }
+
+    fn global_rank(&self, rank: Rank) -> Rank {
+        self.inner.global_rank(rank)
+    }
+
     fn now_ns(&self) -> u64 {
-        self.twist.now_ns(self.inner)
+        self.twist.now_ns(&self.inner)
     }
 
     fn clock(&self) -> ClockInfo {
@@ -143,7 +153,7 @@ impl<W: Twist> Transport for Twisted<'_, W> {
     }
 
     fn line_time_ns(&self) -> Result<Option<f64>> {
-        self.twist.line_time_ns(self.inner)
+        self.twist.line_time_ns(&self.inner)
     }
 
     fn topology(&self) -> &Topology {
@@ -159,18 +169,18 @@ impl<W: Twist> Transport for Twisted<'_, W> {
     }
 
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
-        self.twist.blocked_send(self.inner, destination, tag, message)
+        self.twist.blocked_send(&self.inner, destination, tag, message)
     }
 
     fn barrier(&self) -> Result<()> {
-        self.twist.barrier(self.inner)
+        self.twist.barrier(&self.inner)
     }
 
     fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
-        self.twist.blocked_broadcast(self.inner, root, message)
+        self.twist.blocked_broadcast(&self.inner, root, message)
     }
 
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
-        self.twist.global_sum_vector(self.inner, values)
+        self.twist.global_sum_vector(&self.inner, values)
     }
 }

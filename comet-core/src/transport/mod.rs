@@ -17,11 +17,13 @@
 //! that rank alone: methods take `&self`, because requests need the transport while others are
 //! open, and an implementation keeps its state in cells.
 
+mod group;
 mod raw;
 mod requests;
 mod scope;
 mod types;
 
+pub use group::Group;
 pub use raw::{Pending, RawTransport};
 pub use requests::{Requests, Room};
 pub use scope::{Lease, Request, Scope};
@@ -45,6 +47,20 @@ pub trait Transport: RawTransport + Sized {
 
     /// How many ranks there are (`get_num_nodes`).
     fn n_ranks(&self) -> usize;
+
+    /// The transport of the ranks that name the same `colour`, numbered by `key` and then by their
+    /// rank here; `None` on ranks that name none (MPI-4.1 section 7.4.2). All ranks call it.
+    ///
+    /// Messages and collectives of two transports never meet, though ranks be in both. A failure
+    /// ends the job in all of them. The parts are dropped on all of their ranks at one place.
+    ///
+    /// # Errors
+    /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) after 16,383 splits of
+    /// a job; other kinds if the job has failed.
+    fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>>;
+
+    /// Number of `rank`, which is one of this transport, in the whole job.
+    fn global_rank(&self, rank: Rank) -> Rank;
 
     /// What the system has done to this rank so far, if it tells (`getrusage`).
     fn usage(&self) -> Option<Usage> {

@@ -9,8 +9,14 @@ pub type Rank = usize;
 ///
 /// Users have `0..=Tag::MAX`; the values above, up to MPI's guaranteed bound of 32 767
 /// (MPI-4.1 section 9.1.2), are kept for the collectives and the driver.
+///
+/// On its way a tag carries the context of its [`Group`](super::Group) above its 15 bits, so that
+/// one comparison keeps groups apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Tag(u16);
+pub struct Tag(u32);
+
+/// Bits of the number of a tag.
+const TAG_BITS: u32 = 15;
 
 impl Tag {
     /// The largest tag that a kernel may use.
@@ -23,35 +29,57 @@ impl Tag {
     #[must_use]
     pub const fn new(value: u16) -> Self {
         assert!(value <= Self::MAX, "tags above Tag::MAX are reserved");
-        Self(value)
+        Self(value as u32)
     }
 
     /// The `index`-th reserved tag.
     pub(crate) const fn reserved(index: u16) -> Self {
         assert!(index < 32_767 - Self::MAX, "there is no such reserved tag");
-        Self(Self::MAX + 1 + index)
+        Self((Self::MAX + 1 + index) as u32)
     }
+
+    /// The largest context that fits beside a tag.
+    pub const MAX_CONTEXT: u32 = (1 << 14) - 1;
 
     /// The number of this tag, `0..=32_767`.
     #[must_use]
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "15 bits fit into 16")]
     pub const fn value(self) -> u16 {
+        (self.0 & ((1 << TAG_BITS) - 1)) as u16
+    }
+
+    /// The context that the tag carries; 0 for the whole job.
+    #[must_use]
+    pub const fn context(self) -> u32 {
+        self.0 >> TAG_BITS
+    }
+
+    /// This tag in `context`, `0..=MAX_CONTEXT`, instead of its own.
+    #[must_use]
+    #[inline]
+    pub const fn within(self, context: u32) -> Self {
+        Self(self.value() as u32 | context << TAG_BITS)
+    }
+
+    /// Tag and context in 29 bits, as a message header carries them.
+    #[must_use]
+    #[inline]
+    pub const fn to_wire(self) -> u32 {
         self.0
     }
 
-    /// The tag whose [`value`](Self::value) was carried in a message header; backends use this.
-    ///
-    /// # Panics
-    /// If `value` is above 32 767.
+    /// The tag whose [`to_wire`](Self::to_wire) was carried in a message header.
     #[must_use]
-    pub const fn from_wire(value: u16) -> Self {
-        assert!(value <= 32_767, "no transport sends such a tag");
-        Self(value)
+    #[inline]
+    pub const fn from_wire(word: u32) -> Self {
+        Self(word & ((1 << 29) - 1))
     }
 }
 
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.value().fmt(f)
     }
 }
 

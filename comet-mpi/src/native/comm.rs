@@ -14,13 +14,15 @@ const LONG_ELEMENT_BYTES: c_int = 1 << 30;
 /// The most elements of one call of a collective.
 const MAX_COUNT: usize = c_int::MAX as usize;
 
-/// A duplicate of the world, on which errors are returned.
+/// A duplicate of the world or a part of it, on which errors are returned.
 ///
 /// Every method makes one MPI call, unless it says more; ranks are those of the job, and have been
 /// checked by the caller.
 pub(crate) struct Comm {
     raw: ffi::MPI_Comm,
     byte: ffi::MPI_Datatype,
+    /// `true` if it ends before the library does.
+    is_part: bool,
 }
 
 impl Comm {
@@ -37,7 +39,28 @@ impl Comm {
         // SAFETY: the communicator has just been made.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, returned) };
         outcome("MPI_Comm_set_errhandler", code)?;
-        Ok(Self { raw, byte: constant!(RSMPI_UINT8_T) })
+        Ok(Self { raw, byte: constant!(RSMPI_UINT8_T), is_part: false })
+    }
+
+    /// The communicator of the ranks with the same number in `place`, in the order of the other
+    /// (section 7.4.2, `MPI_Comm_split`); none on ranks without a place. All ranks call it.
+    pub(crate) fn split(&self, place: Option<(Rank, Rank)>) -> Outcome<Option<Self>> {
+        let undefined = (ffi::MPI_UNDEFINED, 0);
+        let (colour, key) = place.map_or(undefined, |(colour, key)| (to_c(colour), to_c(key)));
+        let null = constant!(RSMPI_COMM_NULL);
+        let split = |comm| {
+            // SAFETY: the communicator is alive; the call writes the handle of a new one, or null.
+            unsafe { ffi::MPI_Comm_split(self.raw, colour, key, comm) }
+        };
+        let raw = written("MPI_Comm_split", null, split)?;
+        if raw == null {
+            return Ok(None);
+        }
+        let returned = constant!(RSMPI_ERRORS_RETURN);
+        // SAFETY: the communicator has just been made.
+        let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, returned) };
+        outcome("MPI_Comm_set_errhandler", code)?;
+        Ok(Some(Self { raw, byte: self.byte, is_part: true }))
     }
 
     /// The handle.
@@ -272,6 +295,18 @@ impl Comm {
     }
 }
 
+impl Drop for Comm {
+    fn drop(&mut self) {
+        // During a panic the job is about to be ended, and the others may not come to this call.
+        if self.is_part && !std::thread::panicking() {
+            // SAFETY: the communicator was made by `split`, and its owner holds the library, which
+            // therefore lives. Requests end before the transport that started them is dropped. An
+            // error leaves a handle behind, which nothing uses.
+            unsafe { ffi::MPI_Comm_free(&raw mut self.raw) };
+        }
+    }
+}
+
 /// What came of a receive: the message, or what failed and whose message it was.
 pub(crate) type Arrived = Result<Status, (Failure, (Rank, Tag))>;
 
@@ -279,7 +314,7 @@ pub(crate) type Arrived = Result<Status, (Failure, (Rank, Tag))>;
 #[inline]
 pub(super) fn envelope(status: &ffi::MPI_Status) -> (Rank, Tag) {
     let tag = u16::try_from(status.MPI_TAG).unwrap_or(0);
-    (from_c(status.MPI_SOURCE), Tag::from_wire(tag & 0x7fff))
+    (from_c(status.MPI_SOURCE), Tag::from_wire(u32::from(tag & 0x7fff)))
 }
 
 /// A type of `n` elements of `kind`, one behind the other.

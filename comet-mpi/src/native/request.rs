@@ -85,12 +85,6 @@ impl<'env> Receiving<'env> {
         Ok(Self { request, status, start, capacity_bytes, buffer: PhantomData })
     }
 
-    /// Length of the buffer in bytes.
-    #[inline]
-    pub(crate) fn capacity_bytes(&self) -> usize {
-        self.capacity_bytes
-    }
-
     /// Whether [`wait`](Self::wait) would return at once; makes progress.
     #[inline]
     pub(crate) fn has_ended(&self) -> bool {

@@ -23,6 +23,7 @@ mod network;
 mod poll;
 mod queue;
 mod rank;
+mod splits;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -42,6 +43,7 @@ pub(crate) use message::{Lost, Message, MessageId, Receive, ReceiveId, SendId, S
 use network::Links;
 use queue::Queue;
 pub(crate) use rank::{Block, Collective, Poll, RankState, Truncation};
+pub(crate) use splits::{Asked, SplitName, Splits};
 
 /// Lines of the cache that hold the innermost calls of a rank that waits.
 const STACK_LINES: usize = 10;
@@ -85,6 +87,7 @@ pub(crate) struct Engine {
     pub(crate) sends: Slab<Sending>,
     pub(crate) lost: Vec<Lost>,
     pub(crate) failure: Option<JobFailure>,
+    pub(crate) splits: Splits,
     /// Ranks that can go on. The one that was woken last goes first, since it needs what the cache
     /// holds; but for ties the order does not matter.
     ready: Vec<Rank>,
@@ -110,6 +113,7 @@ impl Engine {
             sends: Slab::new(),
             lost: Vec::new(),
             failure: None,
+            splits: Splits::default(),
             ready: (0..n_ranks).rev().collect(),
             queue: Queue::default(),
             routes,

@@ -14,11 +14,13 @@
 
 mod overflow;
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
+use std::rc::Rc;
 
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -143,6 +145,8 @@ pub(crate) struct Fibers {
     fibers: Vec<Coroutine<(), (), u8, RankStack>>,
     /// The memory of their stacks; dropped after them.
     slab: Slab,
+    /// The rank that runs.
+    running: Rc<Cell<usize>>,
 }
 
 impl fmt::Debug for Fibers {
@@ -151,9 +155,17 @@ impl fmt::Debug for Fibers {
     }
 }
 
-/// Handle by which the code of a rank gives control back; passed to its main function, which must
-/// neither keep it after it has returned nor let another rank use it.
-pub(crate) struct Suspender(*const Yielder<(), ()>);
+/// No rank: its stack is not the one that runs.
+const NOBODY: usize = usize::MAX;
+
+/// Handle by which the code of a rank gives control back; passed to its main function.
+#[derive(Clone)]
+pub(crate) struct Suspender {
+    yielder: *const Yielder<(), ()>,
+    rank: usize,
+    /// The rank that runs.
+    running: Rc<Cell<usize>>,
+}
 
 impl fmt::Debug for Suspender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,14 +173,33 @@ impl fmt::Debug for Suspender {
     }
 }
 
+/// The time in which a rank runs; it ends also if the rank panics.
+struct Running<'a>(&'a Cell<usize>);
+
+impl<'a> Running<'a> {
+    fn new(running: &'a Cell<usize>, rank: usize) -> Self {
+        running.set(rank);
+        Self(running)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.set(NOBODY);
+    }
+}
+
 impl Suspender {
     /// Returns from [`Fibers::resume`] of this rank, and goes on when it is resumed next.
+    ///
+    /// # Panics
+    /// If the rank does not run: its transport has got into other hands.
     pub(crate) fn suspend(&self) {
-        // SAFETY: the yielder lives as long as the main function of the rank runs. `Sim`, the only
-        // owner of a suspender outside the tests, lives on the stack of that function, and is lent
-        // to the code of the rank for a lifetime of the call's own, so that it can be kept nowhere
-        // and no other rank can reach it: it is this rank that runs.
-        unsafe { (*self.0).suspend(()) };
+        assert_eq!(self.running.get(), self.rank, "a rank uses the transport of another");
+        // SAFETY: the yielder lives as long as the main function of the rank runs. `resume` alone
+        // sets `running`, to this rank only while it runs that function, and the cell is of this
+        // job alone: so the function is on the stack that runs now.
+        unsafe { (*self.yielder).suspend(()) };
     }
 }
 
@@ -204,10 +235,15 @@ impl Fibers {
         let _watch = Watch::new(Stacks { start, n_ranks, sizes })?;
         let main = &main;
         // Declared after `main`, so that it is dropped before.
-        let mut fibers = Self { fibers: Vec::with_capacity(n_ranks), slab };
+        let running = Rc::new(Cell::new(NOBODY));
+        let fibers = Vec::with_capacity(n_ranks);
+        let mut fibers = Self { fibers, slab, running: Rc::clone(&running) };
         for rank in 0..n_ranks {
             let stack = fibers.slab.stack(rank, sizes);
-            let body = move |yielder: &Yielder<(), ()>, ()| main(rank, Suspender(yielder));
+            let running = Rc::clone(&running);
+            let body = move |yielder: &Yielder<(), ()>, ()| {
+                main(rank, Suspender { yielder, rank, running })
+            };
             // SAFETY: the coroutine borrows `main`, which outlives it (see above), and it is reset
             // before it is dropped, so that no code of it runs any more after `act`.
             let fiber = unsafe { Coroutine::with_stack_unchecked(stack, body) };
@@ -221,6 +257,7 @@ impl Fibers {
     /// # Panics
     /// If it has returned before, or if it panics.
     pub(crate) fn resume(&mut self, rank: usize) -> Option<u8> {
+        let _running = Running::new(&self.running, rank);
         match self.fibers[rank].resume(()) {
             CoroutineResult::Yield(()) => None,
             CoroutineResult::Return(code) => Some(code),

@@ -37,9 +37,13 @@ fn run(numbers: &[usize]) -> String {
     }
 }
 
-/// Label of a message's tag.
+/// The label of a message; groups are numbered in the order of the splits that made them.
 pub(super) fn tag(tag: Tag) -> String {
-    if is_reserved(tag) { "of a collective".into() } else { format!("tag {tag}") }
+    match (is_reserved(tag), tag.context()) {
+        (true, _) => "of a collective".into(),
+        (false, 0) => format!("tag {tag}"),
+        (false, context) => format!("tag {tag}, group {context}"),
+    }
 }
 
 /// True if messages with this tag belong to collectives and to the driver.

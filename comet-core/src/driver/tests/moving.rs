@@ -1,5 +1,6 @@
 //! Runs over a transport whose ranks 0 and 1 move between cores, as a script has it.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use super::fake::{Collector, FIRST, SECOND, brief};
@@ -17,7 +18,7 @@ use crate::transport::Transport;
 type Moving<'a> = Twisted<'a, Script<'a>>;
 
 /// What the transport tells.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Script<'a> {
     /// The times to come, in nanoseconds; the last one stays.
     script_ns: &'a [f64],
@@ -74,7 +75,7 @@ fn hear(script_ns: &[f64], clock_factor: u64) -> Collector {
     let cases = kernels.each_ref().map(|kernel| Case::new(kernel.0, &[]));
     let heard = local::run(3, |inner| {
         let twist = Script { script_ns, clock_factor, n_readings: Cell::new(0) };
-        let t = Moving { inner, twist };
+        let t = Moving { inner: Cow::Borrowed(inner), twist };
         let kernels = kernels.each_ref().map(|kernel| kernel as &dyn Kernel<Moving<'_>>);
         let mut heard = Collector::default();
         let end = if t.rank() == 0 {

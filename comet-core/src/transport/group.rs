@@ -1,0 +1,161 @@
+//! Groups: the ranks of one transport, and the context that keeps its messages apart.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::{Rank, Source, Status, Tag, Transport};
+use crate::collective;
+use crate::error::{Result, TransportError, TransportErrorKind};
+use crate::topology::Topology;
+
+/// Bytes with which a rank takes part in a split: colour, key, first free context.
+const ENTRY_BYTES: usize = 24;
+
+/// The ranks of one transport, numbered anew, for backends that do their own matching.
+///
+/// A message carries the context of its group beside its tag, so that groups with common ranks
+/// never take each other's messages.
+#[derive(Clone, Debug)]
+pub struct Group {
+    rank: Rank,
+    n_ranks: usize,
+    context: u32,
+    /// The ranks of the job by their numbers here; `None` for the whole job.
+    members: Option<Rc<[Rank]>>,
+    /// The least context that this rank has not seen in use, in all of its groups.
+    free_context: Rc<Cell<u32>>,
+}
+
+impl Group {
+    /// All `n_ranks` ranks of a job, as `rank` sees them.
+    #[must_use]
+    pub fn whole(rank: Rank, n_ranks: usize) -> Self {
+        Self { rank, n_ranks, context: 0, members: None, free_context: Rc::new(Cell::new(1)) }
+    }
+
+    /// The part with `members` in `context`, in which this rank has number `rank`.
+    #[must_use]
+    pub fn part(&self, rank: Rank, members: Rc<[Rank]>, context: u32) -> Self {
+        let (n_ranks, free_context) = (members.len(), Rc::clone(&self.free_context));
+        Self { rank, n_ranks, context, members: Some(members), free_context }
+    }
+
+    /// Number of this rank.
+    #[must_use]
+    #[inline]
+    pub fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    #[inline]
+    pub fn n_ranks(&self) -> usize {
+        self.n_ranks
+    }
+
+    /// `true` for the whole job.
+    #[must_use]
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.members.is_none()
+    }
+
+    /// The context of the messages of this group.
+    #[must_use]
+    pub fn context(&self) -> u32 {
+        self.context
+    }
+
+    /// Number of `rank` in the whole job.
+    #[must_use]
+    #[inline]
+    pub fn global(&self, rank: Rank) -> Rank {
+        self.members.as_ref().map_or(rank, |members| members[rank])
+    }
+
+    /// `source` in numbers of the whole job.
+    #[must_use]
+    #[inline]
+    pub fn source(&self, source: Source) -> Source {
+        match source {
+            Source::Rank(rank) => Source::Rank(self.global(rank)),
+            Source::Any => Source::Any,
+        }
+    }
+
+    /// `tag` in the context of this group.
+    #[must_use]
+    #[inline]
+    pub fn tag(&self, tag: Tag) -> Tag {
+        tag.within(self.context)
+    }
+
+    /// `status`, which a receive from `source` found in the whole job, in numbers of this group.
+    #[must_use]
+    #[inline]
+    pub fn status(&self, source: Source, status: Status) -> Status {
+        let found = match (source, &self.members) {
+            (Source::Rank(rank), _) => rank,
+            (Source::Any, None) => status.source,
+            (Source::Any, Some(members)) => {
+                members.iter().position(|rank| *rank == status.source).unwrap_or(status.source)
+            }
+        };
+        Status { source: found, tag: status.tag.within(0), ..status }
+    }
+
+    /// The topology of this group in a job on `topology`: that of the job if all ranks take part in
+    /// their order, else a hypercube.
+    #[must_use]
+    pub fn topology(&self, topology: &Topology) -> Topology {
+        let all = self.n_ranks == topology.n_ranks();
+        if all && (0..self.n_ranks).all(|rank| self.global(rank) == rank) {
+            return topology.clone();
+        }
+        Topology::hypercube(self.n_ranks)
+    }
+
+    /// The part of this group whose ranks name `colour`, by `key` and then by rank; `None` on ranks
+    /// that name none. All ranks of `t`, whose group this is, call it.
+    ///
+    /// # Errors
+    /// If no context is left, or if the job has failed.
+    pub fn split<T: Transport>(
+        &self,
+        t: &T,
+        colour: Option<u32>,
+        key: u64,
+    ) -> Result<Option<Self>> {
+        let colour = colour.map_or(0, |colour| u64::from(colour) + 1);
+        let own = [colour, key, u64::from(self.free_context.get())].map(u64::to_le_bytes);
+        let mut table = collective::gather(t, own.as_flattened().to_vec())?.concat();
+        table.resize(ENTRY_BYTES * self.n_ranks, 0);
+        collective::broadcast(t, 0, &mut table)?;
+        let entries: Vec<[u64; 3]> = table
+            .as_chunks::<8>()
+            .0
+            .as_chunks::<3>()
+            .0
+            .iter()
+            .map(|entry| entry.map(u64::from_le_bytes))
+            .collect();
+        let context = entries.iter().map(|[_, _, free]| *free).max().unwrap_or(0);
+        let context = u32::try_from(context).unwrap_or(u32::MAX);
+        if context > Tag::MAX_CONTEXT {
+            let text = format!("a job has at most {} splits", Tag::MAX_CONTEXT);
+            let error = TransportError::new(TransportErrorKind::OutOfResources, text);
+            return Err(error.on_rank(self.rank));
+        }
+        self.free_context.set(context + 1);
+        if colour == 0 {
+            return Ok(None);
+        }
+        let chosen = entries.iter().enumerate().filter(|(_, entry)| entry[0] == colour);
+        let mut chosen: Vec<_> = chosen.map(|(rank, entry)| (entry[1], rank)).collect();
+        chosen.sort_unstable();
+        let rank = chosen.iter().position(|(_, rank)| *rank == self.rank).unwrap_or(0);
+        let members = chosen.into_iter().map(|(_, rank)| self.global(rank)).collect();
+        Ok(Some(self.part(rank, members, context)))
+    }
+}
