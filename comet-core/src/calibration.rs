@@ -1,7 +1,7 @@
-//! What was found out about the clocks before anything was measured with them, and what of it is
-//! worth a warning.
+//! Calibration of the clocks before anything is measured with them, and warnings that follow from
+//! it.
 
-/// What the start-up calibration found out about a rank's clock, in nanoseconds.
+/// Calibration of a rank's clock at start-up, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockCalibration {
     /// Cost of one reading: least mean of 11 batches.
@@ -14,14 +14,14 @@ pub struct ClockCalibration {
     pub pair_bias_ns: f64,
     /// Time of an empty loop, for each repetition: least mean of 11 batches.
     pub loop_ns: f64,
-    /// What a row of readings shows; `None` of a simulated clock, which nothing interrupts.
+    /// Gaps in a row of readings; `None` of a simulated clock, which nothing interrupts.
     pub gaps: Option<ClockGaps>,
 }
 
-/// What lies between consecutive readings of a clock.
+/// Gaps between consecutive readings of a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockGaps {
-    /// How many gaps there are.
+    /// Number of gaps.
     pub n: u64,
     /// Gaps in which the clock stood still.
     pub n_zero: u64,
@@ -41,7 +41,7 @@ const MAX_COST_RATIO: f64 = 2.0;
 const MAX_COARSENESS_NS: f64 = 1000.0;
 
 impl ClockCalibration {
-    /// What about the clocks of the ranks makes times doubtful, a sentence each.
+    /// Reasons to doubt times of these clocks, one sentence each.
     #[must_use]
     pub fn warnings(of_ranks: &[Self]) -> Vec<String> {
         let all = [unequal_costs(of_ranks), coarse_clock(of_ranks), backward_clock(of_ranks)];

@@ -64,7 +64,7 @@ pub fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<
 /// that those that are still busy have the CPUs.
 ///
 /// # Errors
-/// Those of [`broadcast`].
+/// The errors of [`broadcast`].
 pub fn broadcast_to_resting<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
     broadcast_after(t, root, message, |parent| t.rest_until(Source::Rank(parent), BROADCAST))
 }

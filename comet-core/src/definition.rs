@@ -1,4 +1,4 @@
-//! What a number is: its quantity, and how the samples of the ranks make one value.
+//! Meaning of a number: its quantity, and the combination of the ranks' samples into one value.
 //!
 //! One operation measured by two definitions gives numbers that differ several times over, so
 //! every figure names its definition. The ids D1 to D9 are those of `METHODOLOGY.md`.
@@ -6,7 +6,7 @@
 use crate::sample::Sample;
 use comet_stats::real;
 
-/// What a value is the time of.
+/// Quantity that a value is the time of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// One message from one rank to another; half of what was timed.
@@ -26,14 +26,14 @@ impl Quantity {
     }
 }
 
-/// How the samples of the ranks make one value.
+/// Combination of the ranks' samples into one value.
 ///
 /// `s` and `e` are the clock readings of a rank around its operations, `n` the repetitions between
 /// them, and `st` is when all were to start: at the opening of a window, or else the first `s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Definition {
     /// D1: last `e` minus `st`, on a common clock; with a skew of the starts, minus the last `s`.
-    /// Where clocks are not comparable, D2 takes its place.
+    /// D2 takes its place if clocks are not comparable.
     Completion,
     /// D2: the longest `e - s` of any rank (SKaMPI 5).
     MaxLocal,
@@ -54,7 +54,7 @@ pub enum Definition {
     Release,
 }
 
-/// What surrounds one definition.
+/// Properties of one definition.
 struct Facts {
     definition: Definition,
     name: &'static str,
@@ -138,7 +138,7 @@ impl Definition {
         &FACTS[self as usize]
     }
 
-    /// Whether the test node alone samples.
+    /// True if the test node alone samples.
     #[must_use]
     pub fn is_of_one_rank(self) -> bool {
         matches!(
@@ -147,13 +147,13 @@ impl Definition {
         )
     }
 
-    /// Whether each sample is one operation, before which all ranks start together.
+    /// True if each sample is one operation, before which all ranks start together.
     #[must_use]
     pub fn starts_together(self) -> bool {
         matches!(self, Self::Completion | Self::MaxLocal | Self::CallMean | Self::Release)
     }
 
-    /// What the measured interval is divided by to give the value.
+    /// Divisor of the measured interval that gives the value.
     #[must_use]
     pub fn divisor(self) -> u32 {
         if self == Self::HalfRoundTrip { 2 } else { 1 }
@@ -204,10 +204,10 @@ impl Definition {
     }
 }
 
-/// What every sample has, or it would be none.
+/// Property of every sample.
 const ONE_RANK: &str = "at least one rank samples each series";
 
-/// When all were to start.
+/// Common start of all ranks.
 fn common_start_ns(of_ranks: &[Sample]) -> u64 {
     let first_ns = of_ranks.iter().map(|s| s.start_ns).min();
     let due_ns = of_ranks.iter().filter_map(|s| s.due_ns).min();

@@ -1,4 +1,4 @@
-//! What can go wrong between two ranks, in one machine word.
+//! Errors between two ranks, in one machine word.
 //!
 //! A [`TransportError`] boxes its details, so that the hot `Result` of a send or a
 //! receive stays one word wide and the happy path tests one register.
@@ -130,25 +130,25 @@ impl TransportError {
         self
     }
 
-    /// What kind of error this is.
+    /// Kind of the error.
     #[must_use]
     pub fn kind(&self) -> TransportErrorKind {
         self.0.kind
     }
 
-    /// Whether a message was longer than its buffer; the transport stays usable.
+    /// True if a message was longer than its buffer; the transport stays usable.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.0.kind == TransportErrorKind::Truncated
     }
 
-    /// Whether the transport lacks what was asked; the transport stays usable.
+    /// True if the transport lacks what was asked; the transport stays usable.
     #[must_use]
     pub fn is_unsupported(&self) -> bool {
         self.0.kind == TransportErrorKind::Unsupported
     }
 
-    /// Whether the transport cannot be used after this error.
+    /// True if the transport cannot be used after this error.
     #[must_use]
     pub fn ends_job(&self) -> bool {
         use TransportErrorKind::{Backend, Disagreement, PeerFailed, TimedOut};
@@ -233,17 +233,17 @@ pub enum KernelError {
     /// The data that arrived is not the data that was sent.
     #[error("{what}: expected {expected}, found {found}")]
     Mismatch {
-        /// What was looked at (`byte 17 of the echo from rank 1`).
+        /// Object of the check (`byte 17 of the echo from rank 1`).
         what: String,
-        /// What it should have been.
+        /// Expected value.
         expected: String,
-        /// What it was.
+        /// Found value.
         found: String,
     },
     /// The transport lacks something that the kernel needs; its cases are skipped.
     #[error("needs {needs}, which this transport lacks")]
     Unsupported {
-        /// What is missing.
+        /// Missing requirement.
         needs: &'static str,
     },
 }

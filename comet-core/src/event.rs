@@ -1,4 +1,4 @@
-//! What a run tells its listener, and what it remembers of itself.
+//! Events of a run, and its memory of earlier results.
 
 use std::error::Error;
 
@@ -15,7 +15,7 @@ pub use crate::placement::LineTimes;
 /// Facts about a run that are known when it starts.
 #[derive(Clone, Debug)]
 pub struct RunStart {
-    /// How many ranks there are.
+    /// Number of ranks.
     pub n_ranks: usize,
     /// The clock.
     pub clock: ClockInfo,
@@ -24,15 +24,15 @@ pub struct RunStart {
     /// The calibrations of all ranks, in rank order; of rank 0 alone where the clock is simulated,
     /// and so the same for all.
     pub calibrations: Vec<ClockCalibration>,
-    /// How many clocks the ranks read that share none.
+    /// Number of unshared clocks that the ranks read.
     pub n_clock_domains: usize,
-    /// How far a reading may be off on the clock that all ranks share, in nanoseconds: guaranteed;
+    /// Error bound of a reading on the clock that all ranks share, in nanoseconds: guaranteed;
     /// `None` if there is no such clock.
     pub clock_bound_ns: Option<u64>,
-    /// How long a cache line takes from rank 0 to rank 1, in nanoseconds; `None` where the
-    /// transport does not tell.
+    /// Time of a cache line from rank 0 to rank 1, in nanoseconds; `None` if the transport does not
+    /// report it.
     pub line_ns: Option<f64>,
-    /// How many cases are planned.
+    /// Number of planned cases.
     pub n_cases: usize,
     /// Kernels of the planned cases, each once.
     pub kernels: Vec<&'static KernelInfo>,
@@ -62,7 +62,7 @@ pub struct SeriesResult {
     pub ranks: Vec<RankSamples>,
     /// Number of samples in each slice, of which each is one visit of the case.
     pub slice_lengths: Vec<usize>,
-    /// Which samples started late in their window; they make no value.
+    /// Indices of samples that started late in their window; they have no value.
     pub invalid: Vec<usize>,
     /// Value of each valid sample by the definition, in nanoseconds for one operation.
     pub values_ns: Vec<f64>,
@@ -70,15 +70,15 @@ pub struct SeriesResult {
     pub slice_medians_ns: Vec<f64>,
     /// Summary of the values.
     pub summary: Summary,
-    /// Where the median lies, from the slice medians, within this launch; `None` below 5 slices.
+    /// Interval of the median, from the slice medians, within this launch; `None` below 5 slices.
     pub interval: Option<Interval>,
-    /// Where the 90th and the 99th percentile lie, likewise.
+    /// Intervals of the 90th and the 99th percentile, likewise.
     pub p90_interval: Option<Interval>,
     /// See [`p90_interval`](Self::p90_interval).
     pub p99_interval: Option<Interval>,
-    /// What the values look like beyond their summary.
+    /// Diagnosis of the values beyond their summary.
     pub diagnosis: Diagnosis,
-    /// Which figure is quoted.
+    /// Reported statistic.
     pub quote: Quote,
     /// The figure to quote, in nanoseconds; `None` where a correction leaves nothing.
     pub quoted_ns: Option<f64>,
@@ -120,7 +120,7 @@ impl SeriesResult {
     }
 }
 
-/// Which figure of a series is quoted.
+/// Reported statistic of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quote {
     /// The median.
@@ -140,33 +140,33 @@ pub enum Quote {
 pub struct Measurement {
     /// The case.
     pub case: Case,
-    /// Whether refinement asked for the case, and not the plan.
+    /// True if refinement asked for the case, and not the plan.
     pub is_refined: bool,
     /// Repetitions per sample, and how samples started; `n_samples` of a whole slice.
     pub pace: Pace,
-    /// How many slices were taken; the last may be shorter than `pace.n_samples`.
+    /// Number of slices; the last may be shorter than `pace.n_samples`.
     pub n_slices: u32,
-    /// Whether the interval of every series is as narrow as it was to be; `None` without a target,
-    /// or with too few slices for an interval.
+    /// True if the interval of every series met its target; `None` without a target, or with too
+    /// few slices for an interval.
     pub converged: Option<bool>,
-    /// Whether the warm-up ended in a steady state.
+    /// True if the warm-up ended in a steady state.
     pub is_steady: bool,
-    /// What the system did to the ranks while samples were taken, where it tells.
+    /// Resources used by the ranks while samples were taken, if the system reports them.
     pub usage: Option<Usage>,
-    /// How many slices had a rank's processor taken away; 0 where the system does not tell.
+    /// Number of slices in which a rank lost its processor; 0 if the system does not report it.
     pub n_disturbed: u32,
-    /// How long a cache line took from rank 0 to rank 1 before, during and after the measurement;
-    /// `None` where the transport does not tell.
+    /// Times of a cache line from rank 0 to rank 1 before, during and after the measurement; `None`
+    /// if the transport does not report them.
     pub line_times: Option<LineTimes>,
     /// The series, in the kernel's order.
     pub series: Vec<SeriesResult>,
-    /// What follows from the series together.
+    /// Figures derived from the series together.
     pub derived: Vec<Derived>,
     /// From the start of the run to the end of the case, in nanoseconds.
     pub since_start_ns: u64,
 }
 
-/// Why a case has no numbers.
+/// Reason that a case has no numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The ranks, the results so far or the transport do not admit the case.
@@ -194,9 +194,9 @@ impl Failure {
 pub struct CaseFailure {
     /// The case.
     pub case: Case,
-    /// What happened.
+    /// Kind of failure.
     pub failure: Failure,
-    /// Which rank reported it, if one did.
+    /// The rank that reported it, if one did.
     pub rank: Option<Rank>,
     /// One sentence that says why.
     pub message: String,
@@ -204,7 +204,7 @@ pub struct CaseFailure {
     pub since_start_ns: u64,
 }
 
-/// Why a run ended before its plan did.
+/// Reason that a run ended before its plan did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The listener asked for it; its words (`SIGINT`).
@@ -213,7 +213,7 @@ pub enum Stop {
     BudgetSpent,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunEnd {
     /// Cases measured.
@@ -224,7 +224,7 @@ pub struct RunEnd {
     pub n_failed: usize,
     /// Cases skipped with a reason.
     pub n_skipped: usize,
-    /// Why the plan was not finished, if it was not.
+    /// Reason that the plan was not finished, if it was not.
     pub stop: Option<Stop>,
     /// Length of the run in nanoseconds.
     pub wall_ns: u64,
@@ -237,7 +237,7 @@ pub struct Pass {
     pub info: &'static KernelInfo,
     /// Number of the pass, from 2: the first is that in which the cases are started.
     pub number: u32,
-    /// How many cases get a slice.
+    /// Number of cases that get a slice.
     pub n_open: usize,
 }
 
@@ -246,13 +246,13 @@ pub struct Pass {
 pub struct CoresMoved {
     /// The kernel.
     pub info: &'static KernelInfo,
-    /// What shows it.
+    /// Evidence.
     pub line_times: LineTimes,
     /// From the start of the run to the end of the cases, in nanoseconds.
     pub since_start_ns: u64,
 }
 
-/// What happens during a run, in this order; rank 0 tells its listener.
+/// Events of a run, in this order; rank 0 passes them to its listener.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The ranks are up and the clock is calibrated.
@@ -271,7 +271,7 @@ pub enum Event<'a> {
     RunFinished(&'a RunEnd),
 }
 
-/// Who listens to a run; called on rank 0, never between two clock reads.
+/// Listener of a run; called on rank 0, never between two clock reads.
 pub trait Listener {
     /// Takes note of `event`.
     ///
@@ -279,12 +279,12 @@ pub trait Listener {
     /// If the event cannot be kept (a full disk, say); the run then ends on all ranks.
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>>;
 
-    /// Whether the run should end early, and why; asked between the rounds of a case.
+    /// Reason to end the run early, if any; asked between the rounds of a case.
     fn interrupted(&self) -> Option<String> {
         None
     }
 
-    /// Whether more than `max_bytes` of results are not written yet. Before it returns true, the
+    /// True if more than `max_bytes` of results are not written yet. Before it returns true, the
     /// listener gives its outputs a moment; the driver asks again while all ranks idle.
     fn is_behind(&mut self, max_bytes: usize) -> bool {
         let _ = max_bytes;

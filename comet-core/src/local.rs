@@ -18,7 +18,7 @@ use crate::transport::{
     require_rank, require_source,
 };
 
-/// How long a rank waits for a message before it gives up.
+/// Time that a rank waits for a message before it gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One message in flight.
@@ -36,12 +36,12 @@ struct Inbox {
     arrived: Condvar,
 }
 
-/// What the ranks share.
+/// Shared state of the ranks.
 #[derive(Debug)]
 struct Shared {
     inboxes: Vec<Inbox>,
     start: Instant,
-    /// Whether the last byte of every message is flipped on the way.
+    /// True if the last byte of every message is flipped on the way.
     corrupt: bool,
 }
 

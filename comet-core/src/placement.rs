@@ -1,9 +1,8 @@
-//! Whether the cores of ranks 0 and 1 stayed where they were, by the time of a cache line between
-//! them.
+//! Stability of the cores of ranks 0 and 1, by the time of a cache line between them.
 //!
 //! The CPUs of a virtual machine change their places on the host within minutes, and two ranks on
-//! hardware threads of one core exchange a line several times as fast as two on different cores.
-//! What was measured partly in one place and partly in another belongs to neither.
+//! hardware threads of one core exchange a line several times as fast as two on different cores. A
+//! measurement partly in one place and partly in another belongs to neither.
 
 /// Factor between two times of a line above which cores have moved. Readings in one place differ by
 /// 15 % to each side, which makes a factor of 1.35 at most. Places that guests were seen to change
@@ -11,7 +10,7 @@
 /// two cores, and 140 ns to 210 ns and 500 ns to 570 ns on another.
 const MAX_RATIO: f64 = 1.5;
 
-/// How long a cache line took from rank 0 to rank 1 around a measurement, in nanoseconds.
+/// Times of a cache line from rank 0 to rank 1 around a measurement, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineTimes {
     /// In time order: the first before the measurement, the last after it.
@@ -19,7 +18,7 @@ pub struct LineTimes {
 }
 
 impl LineTimes {
-    /// Whether cores have moved meanwhile.
+    /// True if cores have moved meanwhile.
     #[must_use]
     pub fn differ(&self) -> bool {
         are_apart(&self.readings_ns)
@@ -41,7 +40,7 @@ impl LineTimes {
     }
 }
 
-/// Whether times of a line are of different places.
+/// True if times of a line are of different places.
 fn are_apart(readings_ns: &[f64]) -> bool {
     let [least_ns, most_ns] = range(readings_ns);
     most_ns > MAX_RATIO * least_ns

@@ -19,7 +19,7 @@ pub fn count(n_ranks: usize) -> usize {
     if n_ranks < 2 { 0 } else { n_places(n_ranks) - 1 }
 }
 
-/// Whom `rank` of `n_ranks` ranks meets in `round`, from 1 to [`count`]; `None` if it rests.
+/// Partner of `rank` of `n_ranks` ranks in `round`, from 1 to [`count`]; `None` if it rests.
 ///
 /// # Panics
 /// If there is no such rank or no such round.

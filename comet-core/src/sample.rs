@@ -8,11 +8,11 @@ pub struct Sample {
     pub start_ns: u64,
     /// Clock after the last operation, likewise.
     pub end_ns: u64,
-    /// When all ranks were to start, on the shared clock; `None` without a window.
+    /// Agreed start of all ranks, on the shared clock; `None` without a window.
     pub due_ns: Option<u64>,
-    /// What the same loop took without the operation, where it was measured too (D8).
+    /// Time of the same loop without the operation, if it was measured too (D8).
     pub reference_ns: Option<u64>,
-    /// Whether the ranks were made to start at different times.
+    /// True if the ranks were made to start at different times.
     pub is_skewed: bool,
 }
 

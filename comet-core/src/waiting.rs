@@ -1,12 +1,12 @@
-//! What a rank waits for, in words for people and packed into two machine words, so that another
-//! process or thread can read it while the rank waits.
+//! Wait of a rank, in words for people and packed into two machine words, so that another process
+//! or thread can read it while the rank waits.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::transport::{Rank, Source, Tag};
 
-/// What a rank waits for.
+/// Wait of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// To hand over a message of so many bytes.
@@ -43,8 +43,8 @@ impl Waiting {
         }
     }
 
-    /// What [`pack`](Self::pack) made the words of. Words that were read while they changed give
-    /// a mixture, which is good enough to be quoted.
+    /// Wait that [`pack`](Self::pack) packed. Words that were read while they changed give a
+    /// mixture, which is good enough to be quoted.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
     pub fn unpack([what, length]: [u64; 2]) -> Option<Self> {

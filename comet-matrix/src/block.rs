@@ -126,7 +126,7 @@ pub(crate) enum Line {
 }
 
 impl Line {
-    /// What it costs to copy this line of a block of dimension `local_n`.
+    /// Cost of copying this line of a block of dimension `local_n`.
     pub(crate) fn copy_work(self, local_n: usize) -> Work {
         let bytes = local_n * ELEMENT_BYTES;
         let (piece_bytes, stride_bytes) = match self {

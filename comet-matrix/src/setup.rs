@@ -22,7 +22,7 @@ use comet_core::transport::Rank;
 
 use crate::block::{Block, Memory};
 
-/// Where a block lies in the global matrix.
+/// Place of a block in the global matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Row of the block, counted in blocks.
@@ -45,7 +45,7 @@ impl Place {
         Self { block_row, block_col, mesh_rows, mesh_cols, local_n }
     }
 
-    /// Whether row `row`, column `col` of the block, counted with the ring, lies in the ring.
+    /// True if row `row`, column `col` of the block, counted with the ring, lies in the ring.
     pub(crate) fn is_guard(self, row: usize, col: usize) -> bool {
         let inside = 1..=self.local_n;
         !(inside.contains(&row) && inside.contains(&col))

@@ -40,7 +40,7 @@ fn cases(kernel: &dyn Kernel<Local>, local_n: u64, topology: &Topology) -> Vec<C
     cases.filter(|case| (info.admits)(case, &World::of(topology)).is_ok()).collect()
 }
 
-/// What each rank finds when it verifies `case`.
+/// Outcome of each rank's verification of `case`.
 fn verify(
     kernel: &dyn Kernel<Local>,
     case: &Case,
@@ -54,7 +54,7 @@ fn verify(
     })
 }
 
-/// What is made wrong on purpose.
+/// Injected errors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spoil {
     Nothing,
@@ -68,7 +68,7 @@ fn is_mismatch(result: &Result<(), KernelError>) -> bool {
     matches!(result, Err(KernelError::Mismatch { .. }))
 }
 
-/// Whether every block stays on its rank when the matrix on `mesh` is transposed.
+/// True if every block stays on its rank when the matrix on `mesh` is transposed.
 fn transpose_is_local(mesh: &Mesh) -> bool {
     let transposed = mesh.transposed();
     let stays = |rank: &usize| {

@@ -18,7 +18,7 @@ pub struct Death {
     pub message: String,
     /// The rank that died first, where known.
     pub rank: Option<usize>,
-    /// Why the run ended, for the `end` record (`error`, `signal`).
+    /// Reason for the `end` record (`error`, `signal`).
     pub reason: String,
     /// The wall clock when the launcher noticed.
     pub noticed_at: SystemTime,
@@ -33,7 +33,7 @@ pub enum CloseError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file is no result file.

@@ -356,7 +356,7 @@ pub(crate) fn overlap() -> Measurement {
     measurement(Case::new(&OVERLAP, &[1, 8]), vec![vec![synchronous], vec![overlapped]], derived)
 }
 
-/// What the driver tells of cores that moved around [`barrier`].
+/// Event of the driver about cores that moved around [`barrier`].
 fn cores_moved() -> CoresMoved {
     let line_times = LineTimes { readings_ns: vec![112.0, 24.0] };
     CoresMoved { info: &BARRIER, line_times, since_start_ns: 1_600_000_000 }

@@ -1,4 +1,4 @@
-//! What each two ranks took for a message, from the rounds of `health/pairs`.
+//! Times of each two ranks for a message, from the rounds of `health/pairs`.
 
 use comet_core::rounds;
 
@@ -12,20 +12,20 @@ const WAYS: f64 = 2.0;
 /// A value for each two ranks, at one message length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairMatrix {
-    /// What it shows (`one-way time of 8 B between two ranks`).
+    /// Title (`one-way time of 8 B between two ranks`).
     pub title: String,
     /// Number of ranks.
     pub n_ranks: usize,
     /// Length of the messages.
     pub length_bytes: u64,
-    /// What the values are: one-way times in ns.
+    /// Quantity: one-way times in ns.
     pub quantity: Quantity,
     /// Row by row: by the clock of the rank of the row, with the rank of the column; `None` where
     /// nothing was measured, as between a rank and itself.
     pub values: Vec<Option<f64>>,
 }
 
-/// What one rank found of its messages to and from another one.
+/// Reading of one rank for its messages to and from another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) rank: usize,
@@ -73,7 +73,7 @@ pub(crate) fn world(point: &Point) -> Option<(usize, u64)> {
     n_ranks.zip(point.params.number("length_bytes")).filter(|_| has_numbers)
 }
 
-/// What the ranks of a point of `health/pairs` found; nothing if the point is none, or is not whole.
+/// Readings of the ranks of a point of `health/pairs`; none if the point is another, or is not whole.
 pub(crate) fn readings(point: &Point) -> Vec<Reading> {
     let round = point.params.number("round").and_then(|round| usize::try_from(round).ok());
     let Some(((n_ranks, _), round)) = world(point).zip(round) else { return Vec::new() };

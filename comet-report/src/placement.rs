@@ -14,7 +14,7 @@ const PROCESSOR: usize = 39;
 #[derive(Debug, thiserror::Error)]
 #[error("the placement of a rank cannot be read ({length_bytes} bytes arrived)")]
 pub struct PlacementError {
-    /// How much arrived.
+    /// Bytes that arrived.
     length_bytes: usize,
     source: serde_json::Error,
 }

@@ -126,7 +126,7 @@ impl PointMaker {
         }
     }
 
-    /// What all points of a case have in common.
+    /// Common fields of all points of a case.
     fn blank(&mut self, case: &Case, result: Option<&SeriesResult>, since_start_ns: u64) -> Point {
         let info = case.info;
         let seq = self.next_seq;

@@ -1,4 +1,4 @@
-//! How good a measurement is, turned into its part of the record.
+//! Quality of a measurement, as its part of the record.
 
 use comet_core::event::{ClockCalibration, LineTimes, Measurement, SeriesResult};
 use comet_core::sample::Sample;
@@ -6,16 +6,16 @@ use comet_core::sample::Sample;
 use crate::points::summary;
 use crate::record::{Interval, Overhead, Quality, Summary};
 
-/// What the clocks of the ranks are worth.
+/// Quality of the ranks' clocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clocks {
-    /// What that of rank 0 costs, once it is known.
+    /// Calibration of rank 0's clock, once known.
     pub(crate) calibration: Option<ClockCalibration>,
-    /// Whether readings of two ranks can be compared.
+    /// True if readings of two ranks can be compared.
     pub(crate) are_comparable: bool,
 }
 
-/// How good `result` is, a series of `measurement`.
+/// Quality of `result`, a series of `measurement`.
 pub(crate) fn quality(measurement: &Measurement, result: &SeriesResult, clocks: Clocks) -> Quality {
     let diagnosis = &result.diagnosis;
     let usage = measurement.usage;

@@ -29,7 +29,7 @@ pub enum ReadError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A line is no record.
@@ -39,7 +39,7 @@ pub enum ReadError {
         path: Option<PathBuf>,
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The error.
         message: String,
     },
 }
@@ -112,7 +112,7 @@ impl Kernels {
 pub struct Validation {
     /// The runs in the file.
     pub runs: Vec<RunSummary>,
-    /// What is wrong, in the order of the lines; nothing, if the file is valid.
+    /// Errors, in the order of the lines; none, if the file is valid.
     pub problems: Vec<Problem>,
 }
 
@@ -123,11 +123,11 @@ pub struct RunSummary {
     pub run_id: Option<String>,
     /// Its points.
     pub points: PointCounts,
-    /// How it ended.
+    /// Ending of the run.
     pub ending: Ending,
 }
 
-/// How a run in a file ended; displays as a few words.
+/// Ending of a run in a file; displays as a few words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// As its `end` says.
@@ -150,7 +150,7 @@ impl fmt::Display for Ending {
 pub struct Problem {
     /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub message: String,
 }
 

@@ -40,9 +40,9 @@ pub struct RunDescription {
     pub config: BTreeMap<String, Value>,
     /// Seed of the random numbers, if the run draws any.
     pub seed: Option<u64>,
-    /// What the user says about the run.
+    /// The user's labels of the run.
     pub labels: BTreeMap<String, String>,
-    /// What moves the messages.
+    /// Transport of the messages.
     pub transport: Transport,
     /// The program outside that started the ranks, if one did.
     pub launcher: Option<String>,
@@ -211,12 +211,12 @@ impl Listener for Recorder {
     }
 }
 
-/// How a run ended that stopped as `end` says; single points that failed do not make it partial.
+/// Status of a run that stopped as in `end`; single points that failed do not make it partial.
 fn end_status(end: &RunEnd) -> EndStatus {
     if end.stop.is_some() { EndStatus::Partial } else { EndStatus::Complete }
 }
 
-/// Why a run stopped early, as in the record.
+/// Reason of an early stop, as in the record.
 fn reason(stop: &Stop) -> String {
     match stop {
         Stop::Interrupted(words) => words.clone(),

@@ -11,15 +11,15 @@ use crate::record::{End, Event, Model, Point, Record, Run};
 pub struct RunRecords {
     /// The file, where there is one.
     pub path: Option<PathBuf>,
-    /// What is needed to understand the run; `None` if its file lacks it.
+    /// Facts needed to understand the run; `None` if its file lacks them.
     pub run: Option<Box<Run>>,
     /// Its points, in the order of the file.
     pub points: Vec<Point>,
     /// Its models.
     pub models: Vec<Model>,
-    /// What else happened.
+    /// Other events.
     pub events: Vec<Event>,
-    /// How it ended; `None` if it was killed or is still running.
+    /// End of the run; `None` if it was killed or is still running.
     pub end: Option<End>,
 }
 

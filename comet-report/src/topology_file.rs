@@ -22,7 +22,7 @@ pub enum TopologyFileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The text has another form.
@@ -35,7 +35,7 @@ pub enum TopologyFileError {
         path: PathBuf,
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong there.
+        /// The error.
         message: String,
     },
     /// The tables do not describe a topology.
@@ -43,7 +43,7 @@ pub enum TopologyFileError {
     Tables {
         /// The file.
         path: PathBuf,
-        /// What is wrong with them.
+        /// The error.
         message: String,
     },
 }

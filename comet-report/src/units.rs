@@ -136,7 +136,7 @@ impl Scaled {
 pub(crate) struct Unit {
     /// As it is written; empty for plain numbers.
     pub(crate) name: &'static str,
-    /// What one of it is in the base unit.
+    /// Size of one in the base unit.
     pub(crate) size: f64,
 }
 
@@ -180,7 +180,7 @@ impl Quantity {
         *units.iter().rev().find(|unit| unit.size <= magnitude).unwrap_or(&units[0])
     }
 
-    /// What the base unit adds to the name of a column.
+    /// Suffix of a column's name for the base unit.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
             Self::TimeNs => "_ns",

@@ -13,8 +13,8 @@ const KERNELS: &[&str] = &["comet-kernels", "comet-matrix"];
 const BACKENDS: &[&str] = &["comet-shm", "comet-mpi", "comet-sim"];
 /// Crates, and a module of one, in which `unsafe` may be written.
 const UNSAFE: &[&str] = &["comet-shm/", "comet-mpi/", "comet-sim/src/fiber/"];
-/// What a crate without files, terminals and processes does not name. Imports are one to a line,
-/// so that nothing hides in braces.
+/// Names absent from a crate without files, terminals and processes. Imports are one to a line, so
+/// that nothing hides in braces.
 const IO: &[&str] =
     &["std::fs", "std::io", "std::net", "std::process", "std::{", "print!", "println!", "dbg!"];
 /// Axes of kernels, which the record describes.
@@ -85,7 +85,7 @@ const CLOCKS: &[(&str, &[&str])] = &[
 const QUESTIONS: &[&str] =
     &["What", "How", "Whether", "Who", "Whose", "Whom", "Those", "Where", "Why", "Which", "When"];
 /// The most doc lines that may open with one, in percent.
-const MAX_QUESTIONS_PERCENT: usize = 10;
+const MAX_QUESTIONS_PERCENT: usize = 2;
 /// The most lines of code in one file.
 const MAX_LINES: usize = 500;
 
@@ -396,7 +396,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
-/// What stands in `text` between each `open` and the `close` after it, on one line.
+/// Texts between each `open` and the `close` after it, on one line.
 fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
     let in_line = |line: &'a str| {
         let mut found = Vec::new();
@@ -411,7 +411,7 @@ fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
     text.lines().flat_map(in_line).collect()
 }
 
-/// Whether what stands in backticks is a path below the root, rather than a kernel or a command.
+/// True if the text in backticks is a path below the root, rather than a kernel or a command.
 fn is_path(name: &str) -> bool {
     const FOLDERS: [&str; 4] = ["comet-", "tests/", "scripts/", ".ci/"];
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
@@ -435,7 +435,7 @@ fn manifest(package: &str) -> Option<String> {
     fs::read_to_string(root().join(package).join("Cargo.toml")).ok()
 }
 
-/// What `package` depends on, for tests and builds too; nothing if there is no such package.
+/// Dependencies of `package`, for tests and builds too; none if there is no such package.
 fn dependencies(package: &str) -> Vec<String> {
     let manifest = manifest(package).unwrap_or_default();
     let name = |line: &str| line.split(['.', ' ', '=']).next().unwrap_or_default().to_owned();

@@ -23,7 +23,7 @@ fn extracted(output: &Output, size: &str) -> Option<f64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// Whether a line starts with `size` and has `Pass` after it, as `^SIZE.*Pass` asks.
+/// True if a line starts with `size` and has `Pass` after it, as `^SIZE.*Pass` asks.
 fn passes(output: &Output, size: &str) -> bool {
     let after = output.stdout.lines().filter_map(|line| line.strip_prefix(size));
     after.into_iter().any(|rest| rest.contains("Pass"))

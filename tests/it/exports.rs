@@ -1,5 +1,5 @@
-//! What other programs read: figures of merit, Bencher's JSON, OpenMetrics, JUnit and Extra-P, from
-//! one launch and from several.
+//! Exports for other programs: figures of merit, Bencher's JSON, OpenMetrics, JUnit and Extra-P,
+//! from one launch and from several.
 
 use std::collections::BTreeSet;
 

@@ -122,7 +122,7 @@ fn by_law(model: &Model, fit: &Fit, x: f64, last: &Point, is_rate: bool) -> Opti
     }
 }
 
-/// Whether `series` is the line n/t0 of one of `models`, or one of their laws.
+/// True if `series` is the line n/t0 of one of `models`, or one of their laws.
 fn is_of_table(series: &Series, models: &[&Model], is_rate: bool) -> bool {
     let fits = || models.iter().flat_map(|model| model.fits.iter().map(move |fit| (model, fit)));
     if let Some(label) = series.name.strip_prefix("n/t0, t0 ") {
@@ -138,7 +138,7 @@ fn is_of_table(series: &Series, models: &[&Model], is_rate: bool) -> bool {
     })
 }
 
-/// Whether the number in the label of `mark` is a parameter of one of `models`.
+/// True if the number in the label of `mark` is a parameter of one of `models`.
 fn is_parameter(mark: &Mark, models: &[&Model]) -> bool {
     let words: Vec<&str> = mark.label.split(' ').collect();
     let number: f64 = words[1].parse().unwrap();

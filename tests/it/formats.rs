@@ -1,4 +1,5 @@
-//! What is printed: every format live, from a file, into a pipe, and to a reader who goes away.
+//! Formats of standard output: every one live, from a file, into a pipe, and to a reader who goes
+//! away.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +17,7 @@ fn print(folder: &Folder, format: &str) -> String {
     folder.run(&format!("{RUN} --format {format} --out r.jsonl")).success().stdout
 }
 
-/// What `show` makes of it.
+/// Output of `show`.
 fn show(folder: &Folder, format: &str) -> String {
     folder.run(&format!("show r.jsonl --format {format}")).success().stdout
 }

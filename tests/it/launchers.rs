@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Folder, Output, Running};
 
-/// What Open MPI's mpirun leaves in the environment of process `rank` of `size`.
+/// Environment of process `rank` of `size` under Open MPI's mpirun.
 fn mpirun(rank: usize, size: usize) -> Vec<(&'static str, String)> {
     vec![("OMPI_COMM_WORLD_RANK", rank.to_string()), ("OMPI_COMM_WORLD_SIZE", size.to_string())]
 }
@@ -40,7 +40,7 @@ fn run_once(line: &str, code: i32) -> Output {
     output
 }
 
-/// Whether this build can join the ranks of a launcher.
+/// True if this build can join the ranks of a launcher.
 fn has_mpi() -> bool {
     let help = Folder::new().run("run -h").success().stdout;
     let (_, transports) = help.split_once("[possible values: auto, ").expect("help names them");

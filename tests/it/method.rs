@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::records::Records;
 use crate::support::{Folder, Output};
 
-/// What `line` prints and records.
+/// Output and records of `line`.
 #[track_caller]
 fn run(line: &str) -> (Output, Records) {
     let folder = Folder::new();

@@ -176,7 +176,7 @@ fn require_vector_sum<T: Transport>(
     Ok(())
 }
 
-/// What `rank` adds to element `index`: an integer, so that no sum is rounded.
+/// Contribution of `rank` to element `index`: an integer, so that no sum is rounded.
 fn term(rank: Rank, index: usize) -> f64 {
     (rank * 3 + index + 1) as f64
 }

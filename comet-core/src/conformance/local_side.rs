@@ -1,4 +1,4 @@
-//! What a rank has to itself: its number, its place, its message buffers and its clock.
+//! Properties of a single rank: its number, its place, its message buffers and its clock.
 
 use super::Check;
 use super::toolkit::{Outcome, Problems, TAG, checks, collect, next, poll_until, previous};
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::pattern;
 use crate::transport::{Source, Transport, Work};
 
-/// What message buffers start at a multiple of, in bytes.
+/// Alignment of message buffers, in bytes.
 const ALIGNMENT_BYTES: usize = 64;
 
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {

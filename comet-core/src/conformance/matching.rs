@@ -1,4 +1,4 @@
-//! Which message a receive takes, and what a probe says about it.
+//! Matching: the message that a receive takes, and the result of a probe.
 
 use super::Check;
 use super::toolkit::{
@@ -8,7 +8,7 @@ use super::toolkit::{
 use crate::error::Result;
 use crate::transport::{Source, Status, Tag, Transport};
 
-/// How many messages each rank sends to each in the checks with many senders.
+/// Number of messages from each rank to each in the checks with many senders.
 const N_PER_PAIR: usize = 5;
 
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {

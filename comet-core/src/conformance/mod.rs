@@ -15,9 +15,9 @@
 //! ```
 //!
 //! All ranks call a check together, with any number of ranks from 1 up: a rank that is alone sends
-//! to itself. A check notes the first thing that it finds wrong and goes on to end its
-//! communication, so that a failure is a sentence and not a job that hangs.
-//! What only some transports promise is checked where it is promised (see [`promised_checks`]).
+//! to itself. A check keeps the first error that it finds and goes on to end its communication, so
+//! that a failure is a sentence and not a job that hangs. Guarantees of some transports only are
+//! checked on those (see [`promised_checks`]).
 
 mod collective;
 mod errors;
@@ -45,7 +45,7 @@ const VERDICT: Tag = Tag::reserved(32);
 /// The most bytes of a rank's sentence that travel to rank 0.
 const MAX_SENTENCE_BYTES: usize = 1024;
 
-/// How many ranks' sentences a failure quotes.
+/// Number of ranks whose sentences a failure quotes.
 const MAX_SENTENCES: usize = 3;
 
 /// One thing that a transport must do.

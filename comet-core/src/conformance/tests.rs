@@ -14,7 +14,7 @@ use crate::transport::{Promises, Rank, Status, Tag, Transport};
 
 const ALL: Promises = Promises { buffers_sends: true, survives_truncation: true };
 
-/// What is wrong with a [`Broken`] transport.
+/// Fault of a [`Broken`] transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     BarrierReturnsAtOnce,
@@ -138,7 +138,7 @@ fn failures(n_ranks: usize, corrupt: bool) -> (Vec<(String, String)>, Vec<usize>
     (failed.into_inner().unwrap(), counts)
 }
 
-/// What each rank says of the check called `name` on three ranks with `fault`.
+/// Outcomes of the check called `name` on three ranks with `fault`.
 fn outcomes(name: &str, fault: Fault) -> Vec<Outcome> {
     local::run(3, |t| {
         let t = Broken::new(t, fault);

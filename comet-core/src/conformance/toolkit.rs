@@ -1,4 +1,4 @@
-//! What the checks share: messages that know what they contain, and the list of problems.
+//! Common parts of the checks: messages that know their contents, and the list of problems.
 //!
 //! Most checks let messages travel once round the ring of all ranks: each rank sends to the next
 //! and receives from the one before, which works from one rank up.
@@ -10,7 +10,7 @@ use crate::error::{Result, TransportError};
 use crate::pattern;
 use crate::transport::{Rank, Request, Scope, Source, Status, Tag, Transport};
 
-/// What a check returns: its first problem in one sentence.
+/// Outcome of a check: its first problem in one sentence.
 pub(super) type Outcome = Result<(), String>;
 
 /// The tag of most messages.
@@ -26,7 +26,7 @@ pub(super) const LENGTHS_BYTES: [usize; 20] = [
     131_073, 1_048_577,
 ];
 
-/// How often [`poll_until`] looks before it gives up: several seconds at the least.
+/// Number of polls by [`poll_until`] before it gives up: several seconds at the least.
 const MAX_POLLS: u32 = 10_000_000;
 
 /// Lists checks, each by the name of its function.
@@ -48,7 +48,7 @@ pub(super) fn collect(body: impl FnOnce(&mut Problems) -> Result<()>) -> Outcome
     }
 }
 
-/// What a check has found wrong; only the first of it is kept.
+/// Problems found by a check; only the first of them is kept.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     first: Option<String>,
@@ -158,7 +158,7 @@ impl Envelope {
         Ok(buffer)
     }
 
-    /// What a receive of this message reports.
+    /// Status of a receive of this message.
     pub(super) fn status(&self) -> Status {
         Status { source: self.source, tag: self.tag, length_bytes: self.length_bytes }
     }

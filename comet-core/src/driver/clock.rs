@@ -1,4 +1,4 @@
-//! What clocks cost and how fine they are, measured before anything else is.
+//! Cost and resolution of clocks, measured before anything else.
 
 use std::hint::black_box;
 
@@ -74,7 +74,7 @@ fn readings<T: Transport>(t: &T) -> Vec<u64> {
     readings_ns
 }
 
-/// What lies between `readings_ns`, and the smallest positive gap, if there is one.
+/// Gaps between `readings_ns`, and the smallest positive gap, if there is one.
 fn gaps(readings_ns: &[u64]) -> (ClockGaps, Option<u64>) {
     let pairs = || readings_ns.windows(2).map(|pair| (pair[0], pair[1]));
     let gaps_ns = || pairs().filter_map(|(a, b)| b.checked_sub(a));

@@ -1,4 +1,4 @@
-//! What rank 0 decides and every rank then does: one broadcast record of fixed size.
+//! Decision of rank 0 that every rank carries out: one broadcast record of fixed size.
 
 use std::cell::Cell;
 

@@ -49,7 +49,7 @@ pub use report::SAMPLE_BYTES;
 pub use rules::Rules;
 pub use settings::{Settings, Slices};
 
-/// Why a run could not go on.
+/// Error that ends a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {

@@ -12,7 +12,7 @@ pub struct Pace {
     pub n_samples: u32,
     /// Operations before the first clock read, by series.
     pub settle: [u32; MAX_SERIES],
-    /// How the ranks start a sample together, where they do.
+    /// Synchronisation before a sample, if the ranks start together.
     pub sync: Sync,
     /// Length of a window, from its announcement to its opening, in nanoseconds.
     pub window_ns: u64,

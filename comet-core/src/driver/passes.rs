@@ -49,7 +49,7 @@ pub(super) fn groups<'a>(
     groups
 }
 
-/// Whether two cases differ in nothing but the message length.
+/// True if two cases differ in nothing but the message length.
 pub(super) fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
     let same_values = || a.values().zip(b.values()).all(|(a, b)| *a.0 == LENGTH_BYTES || a == b);
     a.info.is_of_kernel(b.info) && same_values()

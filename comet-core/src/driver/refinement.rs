@@ -18,7 +18,7 @@ pub(super) struct Sweep {
     refiner: Refiner,
 }
 
-/// What a sweep wants.
+/// Next request of a sweep.
 pub(super) enum Wish {
     /// A case that is not measured yet.
     Case(Case),
@@ -39,7 +39,7 @@ pub(super) fn sweeps(entries: &[Entry], rule: Rule, settings: &Settings) -> Vec<
 }
 
 impl Sweep {
-    /// What comes next, given all cases of the group; `None` if the sweep is done.
+    /// Next request, given all cases of the group; `None` if the sweep is done.
     pub(super) fn next(&mut self, entries: &[Entry]) -> Option<Wish> {
         let is_own = |entry: &Entry| passes::are_of_one_sweep(&entry.case, &self.first);
         let own: Vec<(usize, Reading)> = entries

@@ -1,4 +1,4 @@
-//! What a rank reports to rank 0 after it has done what was decided.
+//! Report of a rank to rank 0 after each decision.
 
 use crate::collective;
 use crate::error::KernelError;
@@ -6,16 +6,16 @@ use crate::error::Result;
 use crate::sample::Sample;
 use crate::transport::{Transport, Usage};
 
-/// What a rank has taken.
+/// Samples of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
     /// The samples by series; empty after a verification.
     pub(super) series: Vec<Vec<Sample>>,
-    /// What the system did to the rank meanwhile, if it tells.
+    /// Resources used by the rank meanwhile, if the system reports them.
     pub(super) usage: Option<Usage>,
 }
 
-/// How a rank fared.
+/// Outcome of a rank's step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Report {
     /// All went well.

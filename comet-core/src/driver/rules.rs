@@ -1,5 +1,5 @@
-//! Whose rules decide how often to repeat, how much to run before, and which figure is quoted:
-//! CoMet's own, or those of a benchmark whose numbers are to be met.
+//! Rules of repetition, warm-up and reporting: CoMet's own, or those of a benchmark whose numbers
+//! are to be met.
 //!
 //! The rules are those that its documents and sources state; see `METHODOLOGY.md`.
 
@@ -11,7 +11,7 @@ use crate::kernel::{Case, Class, KernelInfo, LENGTH_BYTES, Series};
 use crate::sync::Sync;
 use comet_stats::real;
 
-/// Whose rules.
+/// Origin of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// Slices spread over the run, until the interval of the median is narrow.
@@ -27,7 +27,8 @@ pub enum Rules {
     Thesis,
 }
 
-/// What rules say of one case: one loop, or slices of single operations.
+/// Numbers of operations and samples of one case under rules: one loop, or slices of single
+/// operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counts {
     /// Operations between two clock reads.
@@ -54,7 +55,7 @@ pub(super) const SKAMPI_ERROR: f64 = 0.10;
 const SKAMPI_BATCH: u32 = 4;
 
 impl Counts {
-    /// How slices make a result under these counts.
+    /// Slices of a result under these counts.
     pub(super) fn slices_of(self, of_settings: Slices) -> Slices {
         let (min, max) = self.slices;
         Slices { min, max, max_samples: self.n_samples, target: None, ..of_settings }
@@ -90,7 +91,7 @@ impl Rules {
         }
     }
 
-    /// How samples start under these rules, if they say so.
+    /// Synchronisation under these rules, if they fix it.
     #[must_use]
     pub fn sync(self) -> Option<Sync> {
         matches!(self, Self::Imb | Self::Osu).then_some(Sync::Barrier)

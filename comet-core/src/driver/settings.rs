@@ -1,4 +1,4 @@
-//! How long, how often and by which rules to measure: what holds for all cases of a run.
+//! Settings for all cases of a run: time, numbers and rules.
 //!
 //! All ranks have the same settings; what follows from them for a case, rank 0 decides.
 
@@ -8,10 +8,10 @@ use crate::kernel::{KernelInfo, Profile};
 use crate::sync::{Skew, Sync};
 use comet_stats::refine;
 
-/// How long and how often to measure.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Whose rules decide how often to repeat, and which figure is quoted.
+    /// Rules of repetition and reporting.
     pub rules: Rules,
     /// The definition of the times, in place of that of the kernels which admit it.
     pub definition: Option<Definition>,
@@ -28,29 +28,29 @@ pub struct Settings {
     pub warm_up: Option<u32>,
     /// Samples per case and series, or `None` to choose by the target and the budget.
     pub samples: Option<u32>,
-    /// How slices make a result.
+    /// Slices of a result.
     pub slices: Slices,
-    /// Whether the cases of a kernel are visited in a shuffled order after the first pass, rather
+    /// True if the cases of a kernel are visited in a shuffled order after the first pass, rather
     /// than in ascending order.
     pub is_shuffled: bool,
     /// Seed of the order and of the skew.
     pub seed: u64,
-    /// How ranks start a sample together, or `None` for a window where each rank has a core and
-    /// clocks can be compared, and a barrier elsewhere.
+    /// Synchronisation before a sample, or `None` for a window if each rank has a core and clocks
+    /// can be compared, and a barrier otherwise.
     pub sync: Option<Sync>,
-    /// Whether each rank has a core of its own to wait on; a window spins.
+    /// True if each rank has a core of its own to wait on; a window spins.
     pub has_core_each: bool,
-    /// Which ranks start late.
+    /// Ranks that start late.
     pub skew: Skew,
     /// Scale of that skew, in medians of the case without it.
     pub skew_scale: f64,
-    /// How further message lengths are chosen between those of the sweep, if at all.
+    /// Rule for further message lengths between those of the sweep, if any.
     pub refine: Option<refine::Rule>,
     /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
     pub corrupt: Option<String>,
 }
 
-/// How slices, each of which is one visit of a case, make a result.
+/// Slices of a result, each of which is one visit of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slices {
     /// The fewest.

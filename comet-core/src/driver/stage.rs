@@ -12,7 +12,7 @@ use crate::sample::Sample;
 use crate::sync::{GlobalClock, Sync};
 use crate::transport::Transport;
 
-/// What it may take to make and to check one byte of test data, in nanoseconds.
+/// Time to make and to check one byte of test data, in nanoseconds, at most.
 const NS_PER_BYTE: u64 = 10;
 
 /// The kernels of a run on one rank.
@@ -25,8 +25,7 @@ pub(super) struct Stage<'a, T: Transport> {
 }
 
 impl<T: Transport> Stage<'_, T> {
-    /// What all ranks do together before the first case: agree on a clock, and find out how windows
-    /// are to begin.
+    /// Sets up all ranks before the first case: they agree on a clock, and on the start of windows.
     ///
     /// # Errors
     /// If the transport fails.
@@ -53,18 +52,18 @@ impl<T: Transport> Stage<'_, T> {
         if is_better { Sync::Window } else { Sync::Barrier }
     }
 
-    /// Whether ranks can spin until the clock that they share shows when to start.
+    /// True if ranks can spin until the clock that they share shows the start.
     fn can_have_windows(&self) -> bool {
         let can_spin = self.settings.has_core_each || self.t.clock().is_virtual;
         can_spin && self.has_common_clock()
     }
 
-    /// Whether readings of two ranks can be compared, as they are or by their differences.
+    /// True if readings of two ranks can be compared, as they are or by their differences.
     pub(super) fn has_common_clock(&self) -> bool {
         self.clock.is_some() || self.t.clock().is_global
     }
 
-    /// How many clocks the ranks read, and how far off a reading may be on the one they share.
+    /// Number of clocks that the ranks read, and the error bound of a reading on the shared one.
     pub(super) fn clock_domains(&self) -> (usize, Option<u64>) {
         match &self.clock {
             Some(clock) => (clock.n_domains(), Some(clock.bound_ns())),
@@ -73,7 +72,7 @@ impl<T: Transport> Stage<'_, T> {
         }
     }
 
-    /// Where `case` is, for the wire; `None` if its kernel is not on this stage.
+    /// Address of `case` on the wire; `None` if its kernel is not on this stage.
     pub(super) fn target(&self, case: &Case) -> Option<Target> {
         let kernel_idx = self.kernels.iter().position(|k| k.info().is_of_kernel(case.info))?;
         Some(Target { kernel_idx, values: *case.raw_values() })

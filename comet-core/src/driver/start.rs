@@ -1,11 +1,11 @@
-//! How the samples of a case begin, and which of them count.
+//! Start of the samples of a case, and selection of those that count.
 
 use crate::error::Result;
 use crate::sample::Sample;
 use crate::sync::{self, GlobalClock, Sync, WindowRule};
 use crate::transport::Transport;
 
-/// How the samples of one case begin: rank 0 keeps it, and tells the others with each slice.
+/// Start of the samples of one case: rank 0 keeps it, and sends it to the others with each slice.
 #[derive(Clone, Debug)]
 pub(super) struct Starts {
     sync: Sync,
@@ -28,7 +28,7 @@ impl Starts {
         Ok(Self { sync, rule: WindowRule::new(window_ns), bound_ns })
     }
 
-    /// How the next slice begins its samples.
+    /// Synchronisation of the next slice.
     pub(super) fn sync(&self) -> Sync {
         let is_window = self.sync == Sync::Window;
         if is_window && self.rule.is_given_up() { Sync::Barrier } else { self.sync }
@@ -39,8 +39,8 @@ impl Starts {
         self.rule.window_ns
     }
 
-    /// Whether a sample counts: no rank was late, beyond what the clocks can tell and what matters
-    /// to an operation of `median_ns`, if that is known yet.
+    /// True if a sample counts: no rank was late by more than the error of the clocks and what
+    /// matters to an operation of `median_ns`, if that is known yet.
     pub(super) fn is_valid(&self, of_ranks: &[Sample], median_ns: Option<f64>) -> bool {
         let Some(due_ns) = of_ranks.iter().find_map(|sample| sample.due_ns) else { return true };
         if of_ranks.iter().any(|sample| sample.is_skewed) {

@@ -1,5 +1,5 @@
-//! Which message goes to which receive: a pure data structure, shared by the backends that do
-//! their own matching.
+//! Matching of messages and receives: a pure data structure, shared by the backends that do their
+//! own matching.
 //!
 //! ```text
 //!   a message arrives ──► posted receives, in posting order ──► no match ──► unexpected messages
@@ -40,7 +40,7 @@ impl<R, M> Default for Matcher<R, M> {
 }
 
 impl<R, M> Matcher<R, M> {
-    /// Whether nothing is posted and nothing is unexpected.
+    /// True if nothing is posted and nothing is unexpected.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -76,7 +76,7 @@ impl<R, M> Matcher<R, M> {
         self.posted.push(Posted { source, tag, receive });
     }
 
-    /// Whether a receive of messages with `tag` from any rank is posted.
+    /// True if a receive of messages with `tag` from any rank is posted.
     #[must_use]
     pub fn awaits_any(&self, tag: Tag) -> bool {
         self.posted.iter().any(|p| p.tag == tag && p.source == Source::Any)

@@ -13,11 +13,11 @@
 /// The stamps of one exchange, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exchange {
-    /// When the child sent, by its clock.
+    /// Time of the child's message, by its clock.
     pub(super) sent_ns: i64,
-    /// When the parent answered, by global time.
+    /// Time of the parent's answer, by global time.
     pub(super) answered_ns: i64,
-    /// When the child had the answer, by its clock.
+    /// Time at which the child had the answer, by its clock.
     pub(super) back_ns: i64,
 }
 
@@ -30,10 +30,10 @@ pub(super) struct Exchanges {
     pub(super) parent_bound_ns: i64,
 }
 
-/// What a burst says of the offset of a clock from global time: local less global nanoseconds.
+/// Estimate of the offset of a clock from global time by one burst: local less global nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// When it was, by the local clock: the middle of the burst.
+    /// Time of the burst, by the local clock: its middle.
     pub local_ns: i64,
     /// The least offset that is possible.
     pub low_ns: i64,
@@ -45,8 +45,8 @@ impl Burst {
     /// Words of a burst on the wire.
     pub(super) const N_WORDS: usize = 3;
 
-    /// What `exchanges` say if the local clock drifts by `drift` against global time; `None` if no
-    /// offset agrees with all of them, because a clock was set meanwhile.
+    /// Estimate from `exchanges` if the local clock drifts by `drift` against global time; `None`
+    /// if no offset agrees with all of them, because a clock was set meanwhile.
     pub(super) fn of(exchanges: &Exchanges, drift: f64) -> Option<Self> {
         let Exchanges { stamps, parent_bound_ns } = exchanges;
         let (first, last) = (stamps.first()?, stamps.last()?);
@@ -72,7 +72,7 @@ impl Burst {
         self.low_ns.midpoint(self.high_ns)
     }
 
-    /// How wrong the estimate can be at most.
+    /// Error bound of the estimate.
     #[must_use]
     pub fn bound_ns(&self) -> i64 {
         (self.high_ns - self.offset_ns()).max(self.offset_ns() - self.low_ns)

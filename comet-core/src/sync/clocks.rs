@@ -38,14 +38,14 @@ const MODEL: Tag = Tag::reserved(9);
 #[derive(Clone, Debug)]
 pub struct GlobalClock {
     domains: Domains,
-    /// What this rank does as a leader.
+    /// Levels of this rank as a leader.
     levels: Vec<Level>,
-    /// What is known of this rank's clock; `None` if it is that of rank 0.
+    /// Model of this rank's clock; `None` if it is that of rank 0.
     model: Option<Model>,
     bound_ns: i64,
 }
 
-/// Why a clock has no place in global time.
+/// Reason that a clock has no place in global time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Trouble {
     /// It was set meanwhile, or the clock that it was compared with.
@@ -108,41 +108,41 @@ impl GlobalClock {
         model.global_ns(local_ns.cast_signed()).max(0).cast_unsigned()
     }
 
-    /// What this rank's clock shows at the global time `global_ns`, which is still to come.
+    /// Reading of this rank's clock at the global time `global_ns`, which is still to come.
     #[must_use]
     pub fn to_local_ns(&self, global_ns: u64) -> u64 {
         let Some(model) = &self.model else { return global_ns };
         model.local_ns(global_ns.cast_signed()).max(0).cast_unsigned()
     }
 
-    /// How wrong the global time of a rank can have been at most when clocks were compared, in
-    /// nanoseconds: half of the widest interval that exchanges left, and that of the parents; 0 if
-    /// all ranks read one clock.
+    /// Error bound of the global time of a rank when clocks were compared, in nanoseconds: half of
+    /// the widest interval that exchanges left, and that of the parents; 0 if all ranks read one
+    /// clock.
     #[must_use]
     pub fn bound_ns(&self) -> u64 {
         self.bound_ns.cast_unsigned()
     }
 
-    /// How many different clocks the ranks read.
+    /// Number of different clocks that the ranks read.
     #[must_use]
     pub fn n_domains(&self) -> usize {
         self.domains.leaders.len()
     }
 
-    /// Whether exchanges have shown that no two ranks that say so read different clocks; not asked
-    /// for where clocks are simulated.
+    /// True if exchanges have confirmed the reported clock domains; not asked for if clocks are
+    /// simulated.
     #[must_use]
     pub fn is_verified(&self) -> bool {
         self.domains.is_verified
     }
 
-    /// What the comparisons of this rank's clock have found; nothing if it is that of rank 0.
+    /// Bursts of the comparisons of this rank's clock; empty if it is that of rank 0.
     #[must_use]
     pub fn bursts(&self) -> &[Burst] {
         self.model.as_ref().map_or(&[], Model::bursts)
     }
 
-    /// How fast this rank's clock gains on that of rank 0, in nanoseconds for each nanosecond.
+    /// Drift of this rank's clock against that of rank 0, in nanoseconds for each nanosecond.
     #[must_use]
     pub fn drift(&self) -> f64 {
         self.model.as_ref().map_or(0.0, Model::drift)
@@ -249,7 +249,8 @@ impl GlobalClock {
     }
 }
 
-/// How a comparison went: by how many nanoseconds its result can be wrong, or why there is none.
+/// Outcome of a comparison: the error bound of its result in nanoseconds, or the reason that there
+/// is none.
 type Outcome = Result<i64, Trouble>;
 
 /// The model of the first bursts: once for the drift, and once more without it.

@@ -1,4 +1,5 @@
-//! Which ranks read one clock: those that say so, unless an exchange shows that they do not.
+//! Clock domains: ranks that report the same clock, unless an exchange shows that they do not read
+//! one.
 
 use std::collections::HashMap;
 
@@ -21,7 +22,7 @@ pub(super) struct Domains {
     pub(super) members: Vec<Rank>,
     /// The leaders of all domains, rank 0 first.
     pub(super) leaders: Vec<Rank>,
-    /// Whether exchanges have shown that domains are what ranks say.
+    /// True if exchanges have confirmed the reported domains.
     pub(super) is_verified: bool,
 }
 
@@ -59,7 +60,8 @@ impl Domains {
     }
 }
 
-/// Whether all ranks say the same; so that all hear it, the sum of those that do not is known.
+/// True if all ranks report the same; so that all receive it, the sum of those that do not is
+/// known.
 fn is_single<T: Transport>(t: &T, domain: u64) -> Result<bool> {
     let mut of_rank_0 = domain.to_le_bytes();
     t.blocked_broadcast(0, &mut of_rank_0)?;

@@ -14,7 +14,7 @@ const EXCHANGE: Tag = Tag::reserved(6);
 const ANSWERS: Tag = Tag::reserved(7);
 const VERDICT: Tag = Tag::reserved(8);
 
-/// What a rank teaches with.
+/// State of a rank that teaches.
 pub(super) struct Teacher<'a> {
     /// Its clock.
     pub(super) now_ns: &'a dyn Fn() -> i64,

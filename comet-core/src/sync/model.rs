@@ -5,7 +5,7 @@ use super::burst::{Burst, distance, whole};
 /// Bursts from which offset and drift are estimated first.
 pub(super) const N_FIRST: usize = 10;
 
-/// What is known of a clock.
+/// Model of a clock.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     /// In time order, at least [`N_FIRST`].

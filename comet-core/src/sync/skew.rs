@@ -4,7 +4,7 @@ use oorandom::Rand64;
 
 use crate::transport::Rank;
 
-/// Which ranks start late, and by how much of a scale `S`.
+/// Ranks that start late, and their delays in units of a scale `S`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Skew {
     /// None is late.

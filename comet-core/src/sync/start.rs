@@ -1,4 +1,4 @@
-//! How the ranks begin a sample together.
+//! Start of a sample on all ranks.
 
 use crate::collective;
 use crate::error::Result;
@@ -14,7 +14,7 @@ const N_BROADCASTS: f64 = 4.0;
 /// Broadcasts by which their time is found out.
 const N_TRIALS: usize = 11;
 
-/// How the ranks start together.
+/// Synchronisation of the ranks before a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
     /// Not at all: each when it is ready.
@@ -56,7 +56,7 @@ impl Sync {
 /// Has the ranks start together, before each sample anew; the same on all ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Starter<'a> {
-    /// How.
+    /// Synchronisation.
     pub sync: Sync,
     /// From the moment at which rank 0 names a start to the start, in nanoseconds; for windows.
     pub window_ns: u64,

@@ -1,16 +1,16 @@
-//! Who learns the global time from whom: all from the first leader, or along a binomial tree.
+//! Order in which ranks learn the global time: all from the first leader, or along a binomial tree.
 
 use crate::transport::Rank;
 
 /// The most leaders that all learn from the first one, one after the other.
 const MAX_STAR: usize = 8;
 
-/// What a leader does in one level, in which no leader has two parents.
+/// Part of a leader in one level, in which no leader has two parents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Level {
     /// From whom it learns.
     pub(super) parent: Option<Rank>,
-    /// Who learn from it, in this order.
+    /// Leaders that learn from it, in this order.
     pub(super) children: Vec<Rank>,
 }
 

@@ -1,4 +1,4 @@
-//! Which starts in a window count, how long the window is, and when it is given up.
+//! Validity of starts in a window, length of the window, and the decision to give it up.
 
 use comet_stats::real;
 
@@ -32,9 +32,9 @@ impl WindowRule {
         Self { window_ns, first_ns: window_ns, n_hopeless: 0 }
     }
 
-    /// Whether a sample counts, whose ranks started at the global times `starts_ns` though `due_ns`
-    /// was agreed: if none was late by more than twice what the clocks may be wrong by, 5 % of the
-    /// median of what is measured (if one is known) or 100 ns, whichever is most.
+    /// True if a sample counts, whose ranks started at the global times `starts_ns` though `due_ns`
+    /// was agreed: if none was late by more than twice the error of the clocks, 5 % of the median
+    /// of the measurement (if one is known) or 100 ns, whichever is most.
     #[must_use]
     pub fn judge(starts_ns: &[u64], due_ns: u64, median_ns: Option<f64>, bound_ns: u64) -> bool {
         let latest_ns = starts_ns.iter().max().copied().unwrap_or(due_ns);
@@ -53,7 +53,7 @@ impl WindowRule {
         self.n_hopeless += u32::from(exceeds(HOPELESS_SHARE));
     }
 
-    /// Whether windows do not work here, so that samples are to start at a barrier: more than half
+    /// True if windows do not work here, so that samples are to start at a barrier: more than half
     /// of the starts were late in three slices, or more than a quarter in seven.
     #[must_use]
     pub fn is_given_up(&self) -> bool {

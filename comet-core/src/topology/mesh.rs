@@ -61,9 +61,9 @@ impl Mesh {
     ///                                    2
     /// ```
     ///
-    /// Where both dimensions are powers of two, neighbours differ in one bit, across the edges
-    /// too. For other counts the codes that are no rank are left out, so that neighbours may
-    /// differ in several bits.
+    /// If both dimensions are powers of two, neighbours differ in one bit, across the edges too.
+    /// For other counts the codes that are no rank are left out, so that neighbours may differ in
+    /// several bits.
     #[must_use]
     pub fn gray_with(rows: usize, cols: usize) -> Self {
         let n_ranks = rows * cols;

@@ -1,4 +1,4 @@
-//! How far apart two ranks are: by the shape of a network, or by a user's table.
+//! Distance of two ranks: by the shape of a network, or by a user's table.
 //!
 //! A shape needs no table, whose square would not fit where there are 65,536 ranks.
 
@@ -7,8 +7,8 @@ use crate::transport::Rank;
 /// The largest distance that a table may hold.
 const MAX_HOPS: usize = 1000;
 
-/// How the distance between two ranks is counted: in links on the way, of which the one from a
-/// rank up to its switch counts as none.
+/// Rule of the distance between two ranks: links on the way, of which the one from a rank up to its
+/// switch counts as none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// The number of bits in which the two ranks differ (thesis section 3.1.5).
@@ -41,7 +41,7 @@ impl Metric {
         }
     }
 
-    /// Whether it tells the distances between `n_ranks` ranks.
+    /// Accepts a metric that has the distances between `n_ranks` ranks.
     ///
     /// # Errors
     /// A sentence that says what is wrong, if a torus has another number of places, if a switch
@@ -137,7 +137,7 @@ fn torus_hops(dims: &[usize], mut from: Rank, mut to: Rank) -> usize {
     hops
 }
 
-/// How many levels of switches lie between the ranks and the lowest that both are below.
+/// Number of levels of switches between the ranks and the lowest that both are below.
 fn tree_levels(radix: usize, mut from: Rank, mut to: Rank) -> usize {
     let mut levels = 0;
     while from != to {

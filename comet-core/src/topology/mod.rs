@@ -53,13 +53,13 @@ impl Topology {
         &self.mesh
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.mesh.ranks().len()
     }
 
-    /// Where the distances come from, as in the record (see [`Metric::name`]).
+    /// Source of the distances, as in the record (see [`Metric::name`]).
     #[must_use]
     pub fn metric(&self) -> &'static str {
         self.metric.name()

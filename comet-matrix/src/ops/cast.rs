@@ -16,7 +16,7 @@ use comet_core::transport::{Rank, Source, Tag, Transport};
 /// Tag of the acknowledgements (figure 4.4).
 pub(super) const GOTIT: Tag = Tag::new(2);
 
-/// Who sends to whom.
+/// Senders and receivers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cast {
     owner: Rank,
@@ -34,7 +34,7 @@ impl Cast {
         Self { owner, receivers: line, tag }
     }
 
-    /// Whether `rank` has the piece that is broadcast.
+    /// True if `rank` has the piece that is broadcast.
     #[inline]
     pub(super) fn is_owner(&self, rank: Rank) -> bool {
         rank == self.owner
@@ -74,8 +74,8 @@ pub(super) fn two_or_more_lines(mesh: &Mesh) -> Option<(usize, usize)> {
     Some((n_lines, n_ranks / n_lines))
 }
 
-/// Why a broadcast with one receiver at least cannot run on `mesh`; `lines` are rows or columns,
-/// and `shape` is a mesh on which it could, if there is one.
+/// Reason that a broadcast with at least one receiver cannot run on `mesh`; `lines` are rows or
+/// columns, and `shape` is a mesh on which it could, if there is one.
 pub(super) fn too_few(
     operation: &str,
     lines: &str,

@@ -41,7 +41,7 @@ const fn series(name: &'static str, bytes_per_op: fn(&Case, &World<'_>) -> Optio
     Series { bytes_per_op, ..Series::of(name, Quantity::OpTime, Definition::Completion) }
 }
 
-/// Whether the global matrix of `case` exists on `topology`, and its values are exact.
+/// Admits `case` if its global matrix exists on `topology`, and its values are exact.
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     let local_n = case.value(&LOCAL_N);
     if local_n == 0 {
@@ -85,7 +85,7 @@ fn initial_block<T: Transport>(
     Ok(block)
 }
 
-/// Where the block of this rank lies in a matrix on `mesh`.
+/// Place of this rank's block in a matrix on `mesh`.
 fn place<T: Transport>(cx: &Context<'_, T>, mesh: &Mesh, case: &Case) -> Place {
     Place::of(cx.rank(), mesh, case.length(&LOCAL_N))
 }

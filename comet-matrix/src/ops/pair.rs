@@ -14,7 +14,7 @@ use comet_core::transport::{Rank, Source, Tag, Transport};
 use super::{initial_block, new_block};
 use crate::block::{Block, Memory};
 
-/// Where the block of a rank goes, and where its next one comes from.
+/// Destination of a rank's block, and source of its next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route {
     /// The rank that receives this rank's block.

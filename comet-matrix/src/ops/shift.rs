@@ -39,7 +39,7 @@ const SHIFT: Tag = Tag::new(20);
 const NORTH: u64 = 0;
 const EAST: u64 = 1;
 
-/// Where the matrix is shifted to.
+/// Direction of the shift.
 static DIRECTION: Axis =
     Axis::choice("direction", "side towards which the matrix is shifted", &["north", "east"]);
 

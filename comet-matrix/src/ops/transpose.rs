@@ -84,7 +84,7 @@ impl<T: Transport> Kernel<T> for Transpose {
     }
 }
 
-/// Where blocks go when a matrix that lies on `mesh` is transposed onto `mesh.transposed()`.
+/// Route of blocks when a matrix that lies on `mesh` is transposed onto `mesh.transposed()`.
 fn route(mesh: &Mesh, rank: Rank) -> Route {
     let transposed = mesh.transposed();
     let (row, col) = mesh.position(rank);

@@ -28,10 +28,9 @@
 //! the edges of the global matrix, in the ring; unchanged elements and corners.
 //!
 //! **Caution** The corners of the ring are not updated; a nine-point stencil needs more.
-//! Where `top` and `bottom` are one rank, or this rank, messages are told apart by the direction
-//! in which they travel, which is their tag.
-//! Figure 4.3 posts "receive from bottom to fill north guard wrapper"; section 3.3.8 and figure
-//! 3.10 put the values of `top` there, as is done here.
+//! If `top` and `bottom` are one rank, or this rank, messages are told apart by the direction in
+//! which they travel, which is their tag. Figure 4.3 posts "receive from bottom to fill north guard
+//! wrapper"; section 3.3.8 and figure 3.10 put the values of `top` there, as is done here.
 
 use comet_core::context::Context;
 use comet_core::error::{KernelError, Result};

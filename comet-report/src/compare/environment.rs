@@ -15,11 +15,11 @@ const MAX_LENGTH: usize = 48;
 /// One condition in which a run differs from the first with as many ranks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Change {
-    /// What it is, in words (`machines 0 cpu governor`).
+    /// Name of the condition, in words (`machines 0 cpu governor`).
     pub what: String,
-    /// What it is in the first run; `null` if that does not tell.
+    /// Value in the first run; `null` if unknown.
     pub from: Option<String>,
-    /// What it is in another run.
+    /// Value in another run.
     pub to: Option<String>,
 }
 

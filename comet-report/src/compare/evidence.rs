@@ -11,14 +11,14 @@ use crate::runs::RunRecords;
 /// Times that differ by less than this share differ by rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// What all launches say of one point.
+/// Values of all launches for one point.
 pub(super) struct Evidence<'a> {
     pub(super) base: Vec<Launch<'a>>,
     pub(super) new: Vec<Launch<'a>>,
     is_paired: bool,
 }
 
-/// What one launch says of a point.
+/// Value of one launch for a point.
 #[derive(Clone, Copy)]
 pub(super) struct Launch<'a> {
     pub(super) point: &'a Point,
@@ -84,8 +84,8 @@ pub(super) fn keys_in_order(runs: &[RunRecords]) -> Vec<&str> {
     keys.filter(|key| seen.insert(*key)).collect()
 }
 
-/// Whether launches of both sides took turns, as in A B B A A B: then what slowly changes on a
-/// machine is the same for the two of each pair.
+/// True if launches of both sides took turns, as in A B B A A B: then slow changes of a machine are
+/// the same for the two of each pair.
 fn alternate(base: &[Launch<'_>], new: &[Launch<'_>]) -> bool {
     let started = |launch: &Launch<'_>| launch.run.map_or("", |run| &run.started_at).to_owned();
     let of_base = base.iter().map(|launch| (started(launch), false));
@@ -168,7 +168,7 @@ impl<'a> Launch<'a> {
         self.run.map(|run| &run.clock)
     }
 
-    /// Whether it was simulated, and all of its samples are the same.
+    /// True if it was simulated, and all of its samples are the same.
     fn is_exact(&self) -> bool {
         let is_virtual = self.clock().is_some_and(|clock| clock.is_virtual);
         is_virtual && self.point.time_ns.as_ref().is_some_and(|time_ns| time_ns.min == time_ns.max)

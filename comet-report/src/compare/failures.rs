@@ -1,4 +1,4 @@
-//! What cannot be compared: cases that fail, and points that one side alone has.
+//! Incomparable points: cases that fail, and points that only one side has.
 //!
 //! A case that fails is one point that stands for all series of the kernel, and so has a key of its
 //! own; it is found by kernel and parameters.
@@ -19,18 +19,18 @@ pub struct FailureRow {
     pub kernel: String,
     /// Its parameters.
     pub params: Params,
-    /// What became of it (`check_failed`, `failed`).
+    /// Outcome of the case (`check_failed`, `failed`).
     pub status: &'static str,
     /// One sentence that says why.
     pub message: Option<String>,
-    /// Whether every run of the base that has the case measured it.
+    /// True if every run of the base that has the case measured it.
     pub is_regression: bool,
 }
 
 /// A point that one side alone has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MissingRow {
-    /// What the point is of.
+    /// Key of the point.
     pub key: String,
     /// Suite, kernel and series.
     pub kernel: String,
@@ -38,11 +38,11 @@ pub struct MissingRow {
     pub params: Params,
     /// The side that lacks it: `base` or `new`.
     pub missing_in: &'static str,
-    /// Why, where that side says so.
+    /// Reason, if that side gives one.
     pub message: Option<String>,
 }
 
-/// What a case is called, in all of its series.
+/// Name of a case, in all of its series.
 pub(super) fn case(point: &Point) -> String {
     format!("{}/{} {}", point.suite, point.kernel, point.params)
 }
@@ -105,7 +105,7 @@ fn measured_keys(runs: &[RunRecords]) -> BTreeSet<&str> {
     points(runs).filter(|point| quoted_ns(point).is_some()).map(|point| &*point.key).collect()
 }
 
-/// Why cases have no numbers.
+/// Reasons of cases without numbers.
 fn reasons(runs: &[RunRecords]) -> BTreeMap<String, String> {
     let reason = |point: &Point| {
         let message = point.message.as_ref().filter(|_| point.status != PointStatus::Ok)?;

@@ -14,16 +14,16 @@ use crate::record::Params;
 /// Of what is called a change, this share is chance at most.
 const FALSE_SHARE: f64 = 0.05;
 
-/// What the launches say of one point.
+/// Comparison of one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointRow {
-    /// What the point is of.
+    /// Key of the point.
     pub key: String,
     /// Suite, kernel and series.
     pub kernel: String,
     /// Its parameters.
     pub params: Params,
-    /// Whether a larger value is a better one.
+    /// True if a larger value is a better one.
     pub higher_is_better: bool,
     /// Launches of the base that measured it.
     pub n_base: usize,
@@ -39,7 +39,7 @@ pub struct PointRow {
     pub low: Option<f64>,
     /// Upper end of that interval.
     pub high: Option<f64>,
-    /// How it was found: `welch`, `paired`, `exact`, or `samples`.
+    /// Method of the difference: `welch`, `paired`, `exact`, or `samples`.
     pub method: Option<&'static str>,
     /// Probability of such a difference by chance.
     pub p: Option<f64>,
@@ -55,21 +55,21 @@ pub struct PointRow {
     pub margin: f64,
     /// The smallest change, as a share, that such launches show in four of five comparisons.
     pub smallest_detectable: Option<f64>,
-    /// What all of it says.
+    /// Verdict on the point.
     #[serde(serialize_with = "super::name")]
     pub verdict: Verdict,
-    /// Why it says no more.
+    /// Reason of an inconclusive verdict.
     pub why: Option<String>,
-    /// What other launches said about the change.
+    /// Verdict of fresh launches on the change.
     pub confirmation: Option<Confirmation>,
 }
 
-/// What other launches said about a change.
+/// Verdict of fresh launches on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Confirmation {
     /// New over base.
     pub ratio: f64,
-    /// What they say.
+    /// Their verdict.
     #[serde(serialize_with = "super::name")]
     pub verdict: Verdict,
 }
@@ -121,7 +121,7 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
     row
 }
 
-/// How the sides differ; `None` if there are too few launches to tell.
+/// Difference of the sides; `None` if there are too few launches.
 fn difference(
     evidence: &Evidence<'_>,
     launches: &Launches,

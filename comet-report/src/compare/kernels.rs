@@ -19,7 +19,7 @@ pub struct KernelRow {
     pub low: Option<f64>,
     /// Upper end of that interval.
     pub high: Option<f64>,
-    /// What it says of the kernel as a whole.
+    /// Verdict on the kernel as a whole.
     #[serde(serialize_with = "super::name")]
     pub verdict: Verdict,
     /// The ratio of the point that lost most.

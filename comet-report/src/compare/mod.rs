@@ -43,14 +43,14 @@ pub const SCHEMA: &str = "comet.comparison/1";
 /// comparison on that machine is no more than a hint.
 const MAX_CONTROL_SHARE: f64 = 0.05;
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Changes below this share are of no interest; `None`: 5 %, and nothing where times are exact.
     pub margin: Option<f64>,
-    /// Whether launches are pairs, in the order of their files, even if they did not alternate.
+    /// True if launches are pairs, in the order of their files, even if they did not alternate.
     pub is_paired: bool,
-    /// Whether a single launch a side is judged by its samples.
+    /// True if a single launch a side is judged by its samples.
     pub allows_single: bool,
     /// Keys of the points to look at; `None`: all.
     pub keys: Option<BTreeSet<String>>,
@@ -79,13 +79,13 @@ pub struct Comparison {
     pub missing: Vec<MissingRow>,
     /// Parameters of models that both sides have.
     pub parameters: Vec<ParameterRow>,
-    /// What a comparison of the base with itself said, where there was one.
+    /// Comparison of the base with itself, if there was one.
     pub control: Option<Control>,
-    /// Whether changes were looked for a second time, in launches of their own.
+    /// True if changes were looked for a second time, in launches of their own.
     pub is_confirmed: bool,
 }
 
-/// What a comparison of the base with itself said.
+/// Comparison of the base with itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Control {
     /// Number of runs of the base that were held against it.
@@ -94,7 +94,7 @@ pub struct Control {
     pub n_points: usize,
     /// Number of points that seem to have changed, though nothing has.
     pub n_changed: usize,
-    /// Whether they are so many that verdicts on this machine are hints, and fail nothing.
+    /// True if they are so many that verdicts on this machine are advisory, and fail nothing.
     pub is_advisory: bool,
 }
 
@@ -143,7 +143,7 @@ impl Comparison {
         self.control = Some(Control { n_runs, n_points, n_changed, is_advisory });
     }
 
-    /// Whether verdicts are hints only.
+    /// True if verdicts are advisory only.
     #[must_use]
     pub fn is_advisory(&self) -> bool {
         self.control.as_ref().is_some_and(|control| control.is_advisory)
@@ -155,26 +155,26 @@ impl Comparison {
         self.points.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// Whether a point is slower, or fails though it was measured before.
+    /// True if a point is slower, or fails though it was measured before.
     #[must_use]
     pub fn is_worse(&self) -> bool {
         self.count(Verdict::Slower) > 0 || self.fails_anew()
     }
 
-    /// Whether a case fails though it was measured before, which no unsteady machine excuses.
+    /// True if a case fails though it was measured before, which no unsteady machine excuses.
     #[must_use]
     pub fn fails_anew(&self) -> bool {
         self.failures.iter().any(|row| row.is_regression)
     }
 
-    /// Whether the launches leave points open: they do not tell, or new ones lack the point.
+    /// True if points are inconclusive, or missing in the new launches.
     #[must_use]
     pub fn is_open(&self) -> bool {
         let is_lost = self.missing.iter().any(|row| row.missing_in == "new");
         is_lost || self.count(Verdict::Inconclusive) > 0
     }
 
-    /// Whether there is nothing that both sides have.
+    /// True if the sides have no point in common.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.points.is_empty() && !self.fails_anew()
@@ -186,7 +186,7 @@ fn name<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Err
     serializer.serialize_str(verdict.name())
 }
 
-/// What people call a kernel and one of its series: `comet/echo`, `matrix/shift column`.
+/// Common name of a kernel and one of its series: `comet/echo`, `matrix/shift column`.
 fn kernel_name(suite: &str, kernel: &str, variant: Option<&str>) -> String {
     match variant.filter(|variant| *variant != kernel) {
         Some(variant) => format!("{suite}/{kernel} {variant}"),

@@ -19,7 +19,7 @@ const NAMES: [&str; 3] = ["t0", "r_inf", "n_half"];
 pub struct ParameterRow {
     /// Suite, kernel and series.
     pub kernel: String,
-    /// What all points of the sweep have in common.
+    /// Common parameters of all points of the sweep.
     pub params: Params,
     /// Its name (`t0`).
     pub name: String,
@@ -31,7 +31,7 @@ pub struct ParameterRow {
     pub new: Spread,
     /// New over base.
     pub ratio: Option<f64>,
-    /// Whether the intervals have values in common; `null` where one has no ends.
+    /// True if the intervals have values in common; `null` if one has no ends.
     pub overlap: Option<bool>,
 }
 
@@ -46,7 +46,7 @@ pub struct Spread {
     pub high: Option<f64>,
 }
 
-/// What stands for a parameter of the models of a sweep.
+/// Key of a parameter of the models of a sweep.
 type Key = (String, String, String);
 /// Models with one parameter each.
 type Found<'a> = BTreeMap<Key, Vec<(&'a Model, &'a Parameter)>>;

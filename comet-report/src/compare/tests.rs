@@ -10,7 +10,7 @@ use crate::runs::read_runs;
 
 /// Launches of one side.
 const N_LAUNCHES: usize = 5;
-/// How single launches differ from their mean, which is 0.
+/// Differences of single launches from their mean, which is 0.
 const JITTER: [f64; N_LAUNCHES] = [0.004, -0.006, 0.001, 0.006, -0.005];
 
 /// The run of the fixture, with times of some ten microseconds.

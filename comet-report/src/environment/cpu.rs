@@ -1,4 +1,4 @@
-//! What `/proc` and `/sys` say about the processor and its caches.
+//! Facts of `/proc` and `/sys` about the processor and its caches.
 
 use std::collections::BTreeSet;
 
@@ -53,13 +53,13 @@ pub(super) fn caches(files: Files<'_>) -> Vec<Cache> {
     files.numbered(&folder, "index").into_iter().filter_map(cache).collect()
 }
 
-/// Whether the processor has `flag`; `None` where there are no flags.
+/// True if the processor has `flag`; `None` if there are no flags.
 pub(super) fn has_flag(files: Files<'_>, flag: &str) -> Option<bool> {
     let flags = files.field(CPUINFO, "flags", ':')?;
     Some(flags.split_whitespace().any(|name| name == flag))
 }
 
-/// How many of each there are.
+/// Numbers of sockets, cores and threads.
 struct Topology {
     sockets: usize,
     cores: usize,

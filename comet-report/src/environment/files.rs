@@ -47,13 +47,13 @@ impl Files<'_> {
         numbers.into_iter().collect()
     }
 
-    /// What the link `path` leads to.
+    /// Target of the link `path`.
     pub(crate) fn target(self, path: &str) -> Option<String> {
         let target = std::fs::read_link(self.0.join(path)).ok()?;
         Some(target.to_str()?.to_owned())
     }
 
-    /// Whether there is anything at `path`.
+    /// True if there is anything at `path`.
     pub(crate) fn exists(self, path: &str) -> bool {
         self.0.join(path).exists()
     }

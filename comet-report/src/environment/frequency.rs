@@ -1,4 +1,4 @@
-//! What decides about the frequency of the processor, and where it rests.
+//! Frequency control of the processor, and its idle states.
 
 use super::files::Files;
 use crate::record::{Frequency, IdleState};

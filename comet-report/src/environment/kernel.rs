@@ -1,4 +1,4 @@
-//! How the kernel was built and started, and what it keeps programs from.
+//! Build and boot options of the kernel, and its restrictions on programs.
 
 use std::collections::BTreeMap;
 

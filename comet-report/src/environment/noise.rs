@@ -1,5 +1,5 @@
-//! How busy the machine and this process have been: counters whose difference over a run says what
-//! disturbed it.
+//! Load of the machine and of this process: counters whose difference over a run shows
+//! disturbances.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ const MAJFLT: usize = 12;
 const IDLE: usize = 3;
 const STEAL: usize = 7;
 
-/// What `/proc` and `/sys` below `root` (`/` on a real machine) count for the machine and for this
-/// process; `None` where there is not even a load average.
+/// Counters of `/proc` and `/sys` below `root` (`/` on a real machine) for the machine and for this
+/// process; `None` if there is not even a load average.
 #[must_use]
 pub fn noise(root: &Path) -> Option<Noise> {
     let files = Files(root);

@@ -1,4 +1,5 @@
-//! What about the machine or the placement makes times worse or less repeatable than they could be.
+//! Conditions of the machine or the placement that make times worse or less repeatable than they
+//! could be.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ pub struct Warning {
     pub code: &'static str,
     /// One sentence.
     pub message: String,
-    /// What to do about it.
+    /// Remedy.
     pub hint: &'static str,
 }
 
@@ -57,7 +58,7 @@ pub fn warnings(environment: &Environment, placements: &[RankEntry]) -> Vec<Warn
     found.into_iter().flatten().collect()
 }
 
-/// Whether a hypervisor gave too much processor time to others between `before` and `after`.
+/// Warns if a hypervisor gave too much processor time to others between `before` and `after`.
 pub(crate) fn stolen(before: &Noise, after: &Noise) -> Option<Warning> {
     let between = |ticks: fn(&Noise) -> Option<u64>| {
         let ticks = ticks(after)?.checked_sub(ticks(before)?)?;
@@ -73,7 +74,7 @@ pub(crate) fn stolen(before: &Noise, after: &Noise) -> Option<Warning> {
     })
 }
 
-/// What the system did to ranks while samples were taken, in so many slices.
+/// Warnings about preempted ranks and page faults in this number of slices.
 pub(crate) fn disturbed(n_slices: u64, n_disturbed: u64, n_page_faults: u64) -> Vec<Warning> {
     let preempted = (10 * n_disturbed > n_slices).then(|| Warning {
         code: "preempted",
@@ -97,7 +98,7 @@ pub(crate) fn moved(moved: &CoresMoved) -> Warning {
     }
 }
 
-/// Whether each rank can have a CPU of its own; `None` where CPUs are not known.
+/// True if each rank can have a CPU of its own; `None` if CPUs are not known.
 #[must_use]
 pub fn have_cpu_each(placements: &[RankEntry]) -> Option<bool> {
     let nodes = ranks_and_cpus(placements)?;

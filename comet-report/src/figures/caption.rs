@@ -53,7 +53,7 @@ fn on_ranks(kernel: &Kernel<'_>) -> String {
     format!(", on {} rank{}", words::list(&numbers), if numbers == ["1"] { "" } else { "s" })
 }
 
-/// What was timed, for each definition that the points have.
+/// Timed operation, for each definition that the points have.
 fn definitions(points: &[&Point]) -> String {
     let named = |name: &str| match Definition::find(name) {
         Some(definition) => format!("{name}: {}.", definition.summary()),
@@ -63,7 +63,7 @@ fn definitions(points: &[&Point]) -> String {
     distinct(names).into_iter().map(named).collect::<Vec<_>>().join(" ")
 }
 
-/// What a mark is.
+/// Meaning of a mark.
 fn marks(points: &[&Point]) -> String {
     let quotes = points.iter().filter_map(|point| quote(point));
     let names: Vec<String> = distinct(quotes).into_iter().map(|q| plural(q).into()).collect();
@@ -89,7 +89,7 @@ fn plural(quote: Quote) -> &'static str {
     }
 }
 
-/// What bars, bands and hollow marks mean, where there are any.
+/// Meaning of bars, bands and hollow marks, if there are any.
 fn ranges(points: &[&Point]) -> Vec<String> {
     let plotted: Vec<_> = points.iter().filter_map(|point| plotted(point, 0.0, Some)).collect();
     let sentences = [

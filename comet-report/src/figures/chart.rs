@@ -10,7 +10,7 @@ use crate::record::{AxisFacts, Point};
 /// The most curves that get their lines drawn, or nobody could follow them.
 const MAX_FITTED: usize = 4;
 
-/// What is plotted: a value from the bytes that an operation moves, if it does, and its time in ns.
+/// Plotted value: from the bytes that an operation moves, if it does, and its time in ns.
 pub(super) type Y = fn(Option<f64>, f64) -> Option<f64>;
 
 /// The time itself.

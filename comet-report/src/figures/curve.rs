@@ -19,7 +19,7 @@ const RANKS: &str = "procs";
 pub(super) struct Curve<'a> {
     /// Number of its source.
     pub(super) source: usize,
-    /// What tells it from the others.
+    /// Name of the curve.
     pub(super) name: String,
     /// Number of its colour, which is the same in all sources.
     pub(super) colour: usize,
@@ -45,7 +45,8 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// What a curve is, beside its source: the series and the parameters that are not swept, in words.
+/// Distinguishing traits of a curve, beside its source: the series and the parameters that are not
+/// swept, in words.
 type Traits = Vec<(String, String)>;
 
 /// The curves of `kernel` over the parameter `x`, source by source; at most [`MAX_CURVES`] of each,
@@ -150,7 +151,7 @@ pub(super) fn plotted(
     })
 }
 
-/// What speaks against a number, in words.
+/// Reasons to doubt a number, in words.
 fn doubts(quality: Option<&Quality>) -> Vec<&'static str> {
     let Some(quality) = quality else { return Vec::new() };
     let has_changed =

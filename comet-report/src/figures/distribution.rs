@@ -1,4 +1,4 @@
-//! How samples are distributed: which share of them is below each time.
+//! Distribution of samples: the share of them below each time.
 
 use comet_stats::{quantile, sorted};
 

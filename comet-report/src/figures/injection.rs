@@ -1,4 +1,4 @@
-//! What one message of a train costs: gap and overheads over message lengths.
+//! Costs of one message of a train: gap and overheads over message lengths.
 
 use super::caption;
 use super::chart::{self, axis, figure, figure_value};

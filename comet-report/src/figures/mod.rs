@@ -74,14 +74,14 @@ pub(crate) fn with_models(runs: &[RunRecords], models: &[Fitted]) -> Vec<Figure>
     figures
 }
 
-/// Whether `figure` is none of the thesis, and else its number there.
+/// Order of a figure: figures of the thesis first, by their numbers.
 fn place(figure: &Figure) -> (bool, Vec<u32>) {
     let number = figure.number.as_deref().unwrap_or_default();
     let parts = number.split('.').map(|part| part.parse().unwrap_or(u32::MAX));
     (figure.number.is_none(), parts.collect())
 }
 
-/// Whether there is at least one mark to see.
+/// True if there is at least one mark to see.
 fn shows_something(figure: &Figure) -> bool {
     match &figure.body {
         Body::Chart(chart) => chart.series.iter().any(|series| !series.points.is_empty()),

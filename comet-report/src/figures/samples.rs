@@ -20,7 +20,7 @@ const MAX_POINTS: usize = 4;
 pub(super) struct Sampled<'a> {
     /// Number of its source.
     pub(super) source: usize,
-    /// What tells it from the others.
+    /// Name of the series.
     pub(super) name: String,
     /// Number of its colour, which is the same in all sources.
     pub(super) colour: usize,
@@ -56,7 +56,7 @@ pub(super) fn representative<'a>(kernel: &Kernel<'a>) -> Vec<Sampled<'a>> {
     sampled.collect()
 }
 
-/// Whether `point` has samples enough, and not all the same.
+/// True if `point` has samples enough, and not all the same.
 fn varies(point: &Point) -> bool {
     let differ = point.time_ns.as_ref().is_some_and(|time| time.min < time.max);
     differ && point.reps.as_ref().is_some_and(|reps| reps.n >= MIN_SAMPLES)
@@ -84,7 +84,7 @@ pub(super) fn values_ns(point: &Point) -> Option<Vec<f64>> {
 /// The sample number `index` in the layout of the record; its clock starts with the first sample,
 /// but not before the window that this was due in.
 fn sample(point: &Point, index: usize) -> Option<Sample> {
-    /// Where the clock stands at the first sample.
+    /// Reading of the clock at the first sample.
     const ORIGIN_NS: u64 = 1 << 52;
     let at = |list: &Option<Vec<u64>>| list.as_ref().and_then(|list| list.get(index).copied());
     let elapsed_ns = *point.samples.as_ref()?.data.get(index)?;

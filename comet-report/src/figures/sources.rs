@@ -1,4 +1,4 @@
-//! What is overlaid: runs as the sources of curves, and the points of each kernel in them.
+//! Sources of curves: overlaid runs, and the points of each kernel in them.
 
 use comet_core::kernel::Class;
 
@@ -57,7 +57,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// What is known of the run of `source` over `n_ranks` ranks.
+    /// The run of `source` over `n_ranks` ranks.
     pub(super) fn run(&self, source: usize, n_ranks: usize) -> Option<&'a Run> {
         let is_it = |(of, run): &&(usize, &Run)| *of == source && run.world.size == n_ranks;
         self.runs.iter().find(is_it).map(|(_, run)| *run)
@@ -105,12 +105,12 @@ impl<'a> Kernel<'a> {
         self.facts()?.class()
     }
 
-    /// Whether all ranks take part in it, so that its times depend on their number.
+    /// True if all ranks take part in it, so that its times depend on their number.
     pub(super) fn is_of_all_ranks(&self) -> bool {
         self.class().is_none_or(Class::takes_all_ranks)
     }
 
-    /// Whether it takes each two ranks in rounds, so that no point speaks for the others.
+    /// True if it takes each two ranks in rounds, so that no point stands for the others.
     pub(super) fn is_of_pairs_in_rounds(&self) -> bool {
         !self.values("round").is_empty()
     }
@@ -143,8 +143,8 @@ impl<'a> Kernel<'a> {
         self.on(u64::MAX)
     }
 
-    /// Whether a source has points on several numbers of ranks; else the number says no more than
-    /// the name of the source.
+    /// True if a source has points on several numbers of ranks; else the number adds nothing to the
+    /// name of the source.
     pub(super) fn is_on_several_numbers_of_ranks(&self) -> bool {
         let of = |source: usize| Self {
             points: self.points.iter().copied().filter(|m| m.source == source).collect(),
@@ -174,7 +174,7 @@ fn names(runs: &[RunRecords], numbers: &[usize]) -> Vec<String> {
     distinct.unwrap_or_else(|| unique(first.iter().map(|run| file(run)).collect()))
 }
 
-/// What the user calls `run`.
+/// The user's name of `run`.
 fn label(run: &RunRecords) -> Option<String> {
     let labels = &run.run.as_ref()?.labels;
     NAMES.iter().find_map(|name| labels.get(*name).cloned())

@@ -23,7 +23,7 @@ const LONGEST_SUM: u64 = 1024;
 /// The longest vectors of figure 5.11, the beginning of figure 5.10.
 const ZOOMED: u64 = 10_000;
 
-/// Which ranks a figure is of.
+/// Ranks of a figure.
 enum Ranks {
     /// All numbers that were measured.
     All,
@@ -31,7 +31,7 @@ enum Ranks {
     Number(u64),
 }
 
-/// What a figure shows of its points.
+/// Quantity of a figure.
 #[derive(Clone, Copy)]
 enum Shows {
     /// The time, as it is quoted.
@@ -65,7 +65,7 @@ impl Shows {
 /// One figure of the thesis.
 struct Entry {
     number: &'static str,
-    /// What follows the number in its id, where there are two of one number.
+    /// Suffix of its id, if there are two of one number.
     part: &'static str,
     title: &'static str,
     /// Kernels with their points in one figure.
@@ -192,7 +192,7 @@ fn is_of_messages(point: &Point, length: u64) -> bool {
     number(point, LENGTH) == Some(length)
 }
 
-/// Whether `point` is of an exchange and a DAXPY, with or without overlap.
+/// True if `point` is of an exchange and a DAXPY, with or without overlap.
 fn is_together(point: &Point) -> bool {
     ["synchronous", "asynchronous"].map(Some).contains(&point.variant.as_deref())
 }
@@ -234,7 +234,7 @@ impl Entry {
         }))
     }
 
-    /// Where `point` stands on the horizontal axis: by the dimension of all of the matrix, or of a
+    /// Place of `point` on the horizontal axis: by the dimension of all of the matrix, or of a
     /// square one of its size.
     fn place(&self, point: &Point) -> Option<f64> {
         let value = real(number(point, self.x)?);

@@ -14,7 +14,7 @@ pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
     sources.kernels().iter().filter(|kernel| is_plain(kernel)).filter_map(of_kernel).collect()
 }
 
-/// Whether the times of `kernel` are those of sizes, and not of the work on each word or of single
+/// True if the times of `kernel` are those of sizes, and not of the work on each word or of single
 /// pairs.
 pub(super) fn is_plain(kernel: &Kernel<'_>) -> bool {
     let is_of_work = !kernel.values("order").is_empty();
@@ -46,7 +46,7 @@ fn of_kernel(kernel: &Kernel<'_>) -> Option<Figure> {
     Some(figure(format!("{}-time", kernel.id()), title, caption, chart))
 }
 
-/// What the times of `kernel` are.
+/// Label of the times of `kernel`.
 pub(super) fn label(kernel: &Kernel<'_>) -> &'static str {
     let quantity = |measured: &super::sources::Measured<'_>| {
         Some(measured.point.value.as_ref()?.quantity == "one_way_time")

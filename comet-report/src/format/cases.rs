@@ -1,5 +1,5 @@
-//! What exports have in common: names of cases that are the same in every run of a command, and
-//! what several launches of a case say together.
+//! Common parts of exports: names of cases that are the same in every run of a command, and the
+//! combination of several launches of a case.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) fn name_of(point: &Point) -> String {
     name([&point.suite, &point.kernel], point.variant.as_deref(), settled(point))
 }
 
-/// Whether a run of the same command has the case too: it has numbers, and the plan asked for it.
+/// True if a run of the same command has the case too: it has numbers, and the plan asked for it.
 pub(super) fn is_lasting(point: &Point) -> bool {
     let is_refined = point.plan.as_ref().is_some_and(|plan| plan.is_refined);
     point.status == PointStatus::Ok && !is_refined
@@ -44,7 +44,7 @@ pub(super) fn is_lasting(point: &Point) -> bool {
 
 /// One case and series, measured by one launch or by several.
 pub(super) struct Launches<'a> {
-    /// What moved the messages; `None` if the file does not say.
+    /// Transport; `None` if the file has none.
     pub(super) transport: Option<&'a str>,
     /// A point of each launch.
     pub(super) points: Vec<&'a Point>,

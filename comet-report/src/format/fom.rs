@@ -74,7 +74,7 @@ impl RecordSink for Lines<'_> {
     }
 }
 
-/// What is known of all runs so far.
+/// Verdict on all runs so far.
 #[derive(Default)]
 struct Verdict {
     counts: PointCounts,
@@ -109,7 +109,7 @@ fn write_point(point: &Point, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether `point` is about messages of a length that has lines, or not about messages at all.
+/// True if `point` is about messages of a length that has lines, or not about messages at all.
 fn has_fixed_length(point: &Point) -> bool {
     match point.params.get("length_bytes") {
         Some(Param::Number(length_bytes)) => LENGTHS_BYTES.contains(length_bytes),

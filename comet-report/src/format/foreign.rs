@@ -18,7 +18,7 @@ pub(super) trait Layout {
     /// The benchmarks.
     const SUITE: Suite<Self::Kind>;
 
-    /// Whether the benchmarks of a kind have a layout.
+    /// True if the benchmarks of a kind have a layout.
     fn prints(_kind: &Self::Kind) -> bool {
         true
     }
@@ -64,7 +64,7 @@ pub(super) struct Block<'a, K: 'static> {
 }
 
 impl<K> Block<'_, K> {
-    /// Whether `point` goes on with the block as `benchmark`.
+    /// True if `point` goes on with the block as `benchmark`.
     fn holds(&self, benchmark: &Benchmark<K>, point: &Point) -> bool {
         let of = |point: &Point| (point.suite.clone(), point.kernel.clone(), procs(point));
         self.benchmark.name == benchmark.name && of(self.first) == of(point)
@@ -337,7 +337,7 @@ pub(crate) mod tests {
         records
     }
 
-    /// What `format` makes of `records`.
+    /// Text of `records` in `format`.
     pub(crate) fn render(format: &dyn Format, records: &[Record]) -> String {
         let mut text = Vec::new();
         format.write(records, &mut text).unwrap();

@@ -55,11 +55,11 @@ struct Suite {
 struct Test {
     attributes: String,
     outcome: Outcome,
-    /// What was skipped beside cases with numbers, a line each.
+    /// Skipped cases beside cases with numbers, a line each.
     output: String,
 }
 
-/// What became of a test; all but the first with what happened, a line each.
+/// Outcome of a test; all but the first with the events, a line each.
 enum Outcome {
     Passed,
     Failure(Vec<String>),
@@ -163,7 +163,7 @@ impl Test {
     }
 }
 
-/// Where a run ran, as part of names: names are how a CI system knows a test again.
+/// Place of a run, as part of names: a CI system recognises a test by its name.
 fn place(run: Option<&Run>) -> String {
     match run {
         Some(run) => format!("on {} ranks over {}", run.world.size, run.transport.backend),

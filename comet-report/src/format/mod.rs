@@ -38,7 +38,7 @@ pub trait Format {
     /// Name on the command line, and ending of a file in this format.
     fn name(&self) -> &'static str;
 
-    /// What it is, in one line without a full stop.
+    /// One line of description without a full stop.
     fn summary(&self) -> &'static str;
 
     /// True for one text of all runs together, which is made once no record follows.

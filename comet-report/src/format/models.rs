@@ -174,7 +174,7 @@ fn aligned(row: &[String], rows: &[Vec<String>]) -> String {
     line
 }
 
-/// What stands below the rows of `model`.
+/// Notes below the rows of `model`.
 fn notes(model: &Model) -> Vec<String> {
     let mut notes = Vec::new();
     if model.model == "line" {
@@ -193,7 +193,7 @@ fn notes(model: &Model) -> Vec<String> {
     notes
 }
 
-/// Where `model` is cut, if it is.
+/// Breakpoints of `model`, if any.
 fn breakpoints(model: &Model) -> Option<String> {
     let unit = &unit(model);
     let text = |breakpoint: &Breakpoint| {

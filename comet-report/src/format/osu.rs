@@ -110,7 +110,7 @@ fn start(point: &Point, value: Option<f64>) -> String {
     }
 }
 
-/// What one operation moves, over its mean time.
+/// Rate of one operation, over its mean time.
 #[expect(clippy::cast_precision_loss, reason = "messages are far shorter than 2^53 bytes")]
 fn megabytes_per_s(point: &Point, means: Option<Means>) -> Option<f64> {
     let bytes = point.value.as_ref()?.bytes_per_op?;
@@ -138,12 +138,12 @@ fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
     }
 }
 
-/// Whether the program of `block` prints rates.
+/// True if the program of `block` prints rates.
 fn is_rate(block: &Block<'_, Kind>) -> bool {
     block.benchmark.kind.numbers == Numbers::Bandwidth
 }
 
-/// Whether `number` is a percentile that OSU can print.
+/// True if `number` is a percentile that OSU can print.
 #[must_use]
 pub fn is_percentile(number: &u8) -> bool {
     (1..=99).contains(number)
@@ -152,7 +152,7 @@ pub fn is_percentile(number: &u8) -> bool {
 /// The columns that OSU prints on request, in its order.
 #[derive(Debug, Default)]
 struct Columns {
-    /// Whether percentiles are those of rates.
+    /// True if percentiles are those of rates.
     is_rate: bool,
     full: bool,
     validation: bool,

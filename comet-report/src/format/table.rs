@@ -420,14 +420,13 @@ fn spread(point: &Point, time: &Summary) -> String {
     if is_of_median { format!("{:.1}{mark}", 50.0 * (high - low) / quoted_ns) } else { "-".into() }
 }
 
-/// Whether the interval of `point` is wider than it was to be.
+/// True if the interval of `point` missed its target.
 pub(crate) fn misses_target(point: &Point) -> bool {
     point.quality.as_ref().is_some_and(|quality| quality.converged == Some(false))
 }
 
-/// Whether the machine changed its speed for good while `point` was measured, went to and fro
-/// between two speeds, or moved the ranks' cores. Smaller changes, from slice to slice, are in the
-/// interval.
+/// True if the machine changed its speed for good while `point` was measured, switched between two
+/// speeds, or moved the ranks' cores. Smaller changes, from slice to slice, are in the interval.
 pub(crate) fn is_unsteady(point: &Point) -> bool {
     let has_changed = |quality: &Quality| {
         quality.is_bimodal || [quality.drifts, quality.cores_moved].contains(&Some(true))
@@ -435,7 +434,7 @@ pub(crate) fn is_unsteady(point: &Point) -> bool {
     point.quality.as_ref().is_some_and(has_changed)
 }
 
-/// What decides whether two series need the same explanation.
+/// Key of the explanation of a series.
 fn meaning(point: &Point) -> Option<(&String, Quote)> {
     point.value.as_ref().map(|value| (&value.definition, value.quote))
 }

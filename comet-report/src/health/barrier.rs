@@ -5,7 +5,7 @@ use comet_stats::{self, Summary};
 use crate::pairs::times_ns;
 use crate::record::{Point, PointStatus};
 
-/// What the barrier takes.
+/// Times of the barrier.
 #[derive(Clone, Debug)]
 pub struct Barrier {
     /// The medians of the ranks that took times, in nanoseconds.

@@ -9,7 +9,7 @@ use super::places::{Class, Places};
 use crate::pairs::{Reading, readings, world};
 use crate::record::Point;
 
-/// What the pairs of ranks take at one message length.
+/// Times of the pairs of ranks at one message length.
 #[derive(Clone, Debug)]
 pub struct OfLength {
     /// Length of the messages.
@@ -20,14 +20,14 @@ pub struct OfLength {
     pub(super) pairs: Vec<Pair>,
 }
 
-/// What the pairs of one class take.
+/// Times of the pairs of one class.
 #[derive(Clone, Debug)]
 pub struct OfClass {
-    /// How far apart they are.
+    /// Class of their distance.
     pub class: Class,
     /// Their one-way times in nanoseconds.
     pub one_way_ns: Summary,
-    /// How many of them stand out; `None` if they are too few to compare.
+    /// Number of outliers; `None` if the pairs are too few to compare.
     pub n_slow: Option<usize>,
 }
 
@@ -35,7 +35,7 @@ pub struct OfClass {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) ranks: [usize; 2],
-    /// How many times the median of its class it takes, if it stands out.
+    /// Ratio to the median of its class, if it is an outlier.
     pub(super) slowness: Option<f64>,
 }
 

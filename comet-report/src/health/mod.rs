@@ -35,7 +35,7 @@ use self::suspects::Suspects;
 use crate::pairs::world;
 use crate::runs::RunRecords;
 
-/// What a run of the suite `health` tells about its machine. Displays as a table, a line for each
+/// Health of a machine, from a run of the suite `health`. Displays as a table, a line for each
 /// suspect, and a verdict.
 #[derive(Clone, Debug)]
 pub struct Health {
@@ -49,18 +49,18 @@ pub struct Health {
     pub barrier: Option<Barrier>,
     /// The work of the ranks, if it was measured.
     pub work: Option<Work>,
-    /// What stands out, from the largest part to the smallest.
+    /// Outliers, from the largest part to the smallest.
     pub suspects: Vec<Suspect>,
     /// Pairs that are slow at some message lengths only: they may have shared a link with another
     /// pair of their round.
     pub noticed: Vec<Suspect>,
-    /// Why nobody is to be blamed by these times; `None` if they are good for that.
+    /// Reason that these times blame no part; `None` if they may.
     pub advisory: Option<String>,
 }
 
 impl Health {
-    /// What stands out in a run: what takes more than `factor` times (above 1) the median of its
-    /// kind, and lies apart from the others.
+    /// Outliers of a run: times above `factor` (above 1) times the median of their kind, that lie
+    /// apart from the others.
     ///
     /// `None` if the run holds no verified point of `health/pairs` or `health/noise`.
     #[must_use]
@@ -90,20 +90,20 @@ impl Health {
         })
     }
 
-    /// Whether something stands out, by times that are good for that.
+    /// True if there is an outlier, by times that may blame a part.
     #[must_use]
     pub fn is_suspicious(&self) -> bool {
         !self.suspects.is_empty() && self.advisory.is_none()
     }
 
-    /// Whether there is something to compare: of two ranks there is one pair.
+    /// True if there is something to compare: of two ranks there is one pair.
     #[must_use]
     pub fn is_comparison(&self) -> bool {
         self.n_ranks >= MIN_VALUES || self.lengths.iter().any(|length| !length.pairs.is_empty())
     }
 }
 
-/// Why times say more about the scheduler than about parts of the machine, if they do.
+/// Reason that times describe the scheduler rather than parts of the machine, if they do.
 fn advisory(records: &RunRecords) -> Option<String> {
     let told = records.events.iter().find(|event| event.code == "oversubscribed");
     let settings = records.run.as_ref().map(|run| &run.config);

@@ -1,4 +1,4 @@
-//! Which of some values stand out, by how they lie among the others.
+//! Outliers among values, by their distances from the others.
 
 use comet_stats::Summary;
 
@@ -7,10 +7,11 @@ pub(super) const MIN_VALUES: usize = 5;
 /// Modified z-score above which a value lies apart from the others (Iglewicz and Hoaglin, 1993,
 /// take 3.5).
 const MAX_Z: f64 = 5.0;
-/// What makes the median of the distances from the median a standard deviation of normal values.
+/// Factor from the median of the distances from the median to a standard deviation of normal
+/// values.
 const NORMAL: f64 = 0.6745;
 
-/// What is usual among values of one kind.
+/// Usual range of values of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Usual {
     median: f64,
@@ -19,16 +20,16 @@ pub(super) struct Usual {
 }
 
 impl Usual {
-    /// What is usual among `values`, where `factor` times the median is too much; `None` if they
-    /// are too few.
+    /// Usual range of `values`, with `factor` times the median as its limit; `None` if they are too
+    /// few.
     pub(super) fn of(values: &[f64], factor: f64) -> Option<Self> {
         let Summary { median, mad, .. } = Summary::of(values)?;
         (values.len() >= MIN_VALUES).then_some(Self { median, mad, factor })
     }
 
-    /// How many times the median `value` is, if that stands out: if it is above the factor, and
-    /// far from the median by how far apart the values are. `least` is what the value is in all but
-    /// a few of its samples, and has to be above the factor too.
+    /// Ratio of `value` to the median, if it is an outlier: above the factor, and far from the
+    /// median in units of the spread. `least` is exceeded by all but a few of its samples, and has
+    /// to be above the factor too.
     pub(super) fn excess(&self, value: f64, least: f64) -> Option<f64> {
         let is_apart = NORMAL * (value - self.median) > MAX_Z * self.mad;
         let is_above = least.min(value) > self.factor * self.median;

@@ -1,4 +1,4 @@
-//! Where ranks are, and which pairs of them can be compared: those that are equally far apart.
+//! Places of ranks, and comparable pairs of them: those at equal distances.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,21 +6,21 @@ use std::fmt;
 use crate::record::{RankEntry, Run};
 use crate::words::count;
 
-/// Where the ranks of a run are.
+/// Places of the ranks of a run.
 #[derive(Debug)]
 pub(super) struct Places<'a> {
     run: Option<&'a Run>,
     n_hosts: usize,
 }
 
-/// How far apart two ranks are. Times of pairs of one class can be compared.
+/// Distance of two ranks. Times of pairs of one class can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Class {
     nearness: Nearness,
     hops: Option<usize>,
 }
 
-/// What two ranks share.
+/// Parts that two ranks share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Nearness {
     Core,
@@ -76,7 +76,7 @@ impl<'a> Places<'a> {
         on_host.map(|entry| entry.rank).collect()
     }
 
-    /// How far apart two ranks are.
+    /// Distance of two ranks.
     pub(super) fn class(&self, a: usize, b: usize) -> Class {
         let entries = self.entry(a).zip(self.entry(b));
         let nearness = entries.map_or(Nearness::Unknown, |(a, b)| nearness(a, b));

@@ -1,5 +1,5 @@
-//! Who is to blame: ranks are slow if most of their pairs are, hosts if most of their ranks are, and
-//! links if nobody at their ends is.
+//! Attribution: ranks are slow if most of their pairs are, hosts if most of their ranks are, and
+//! links if neither of their ends is.
 //!
 //! The pairs of a round are measured together, and a healthy pair is slow that shares a link with
 //! another one. At other lengths it rarely is, so that a pair alone is blamed only if it is slow at
@@ -16,7 +16,7 @@ use crate::units::bytes;
 /// Something that stands out, and by what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspect {
-    /// What it is.
+    /// The part.
     pub part: Part,
     /// One clause for each reason.
     pub reasons: Vec<String>,
@@ -29,9 +29,9 @@ pub enum Part {
     Host(String),
     /// A rank, on the host that is named where there are several.
     Rank(usize, Option<String>),
-    /// What lies between two hosts.
+    /// Link between two hosts.
     Link([String; 2]),
-    /// What lies between two ranks, on the hosts that are named where there are several.
+    /// Link between two ranks, with their hosts if there are several.
     Pair([usize; 2], Option<[String; 2]>),
 }
 
@@ -64,8 +64,8 @@ impl<'a> Suspects<'a> {
         Self { places, factor, found: BTreeMap::new() }
     }
 
-    /// What stands out, from the largest to the smallest; then what does so only at some of the
-    /// `n_lengths` message lengths, and may have shared a link.
+    /// Outliers, from the largest to the smallest; then outliers only at some of the `n_lengths`
+    /// message lengths, which may have shared a link.
     pub(super) fn into_parts(self, n_lengths: usize) -> [Vec<Suspect>; 2] {
         let found = self.found.into_iter().map(|(part, reasons)| Suspect { part, reasons });
         let is_certain = |suspect: &Suspect| match suspect.part {

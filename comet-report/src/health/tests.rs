@@ -1,4 +1,4 @@
-//! What stands out in runs whose times are known.
+//! Outliers in runs whose times are known.
 
 use super::*;
 use crate::record::{Event, Level};

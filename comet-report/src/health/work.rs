@@ -11,7 +11,7 @@ use crate::record::{Point, PointStatus};
 /// A rank is noisy whose tail is so many times that of the middle rank.
 const MAX_TAIL: f64 = 3.0;
 
-/// What a fixed piece of work takes on the ranks.
+/// Times of a fixed piece of work on the ranks.
 #[derive(Clone, Debug)]
 pub struct Work {
     /// The medians of the ranks, in nanoseconds.
@@ -49,7 +49,7 @@ pub(super) fn of(points: &[Point], factor: f64) -> Option<Work> {
     })
 }
 
-/// What each rank took in all points of `health/noise` together, in ascending order.
+/// Times of each rank in all points of `health/noise` together, in ascending order.
 fn sorted_times_ns(points: &[Point]) -> BTreeMap<usize, Vec<f64>> {
     let is_ours = |point: &&Point| point.suite == "health" && point.kernel == "noise";
     let is_ok = |point: &&Point| point.status == PointStatus::Ok;

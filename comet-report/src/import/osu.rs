@@ -205,7 +205,7 @@ fn columns(line: &str) -> Vec<(String, Column)> {
     columns
 }
 
-/// Whether `rest` starts with the title of a percentile (`P50 Tail Lat(us)`).
+/// True if `rest` starts with the title of a percentile (`P50 Tail Lat(us)`).
 fn is_percentile(rest: &str) -> bool {
     let after =
         rest.strip_prefix('P').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));

@@ -77,7 +77,7 @@ fn trains(first: &[&Point], of_kernel: &[&Point]) -> (Vec<Train>, usize) {
 /// The times of one case.
 struct Times<'a> {
     size: u64,
-    /// What one delay takes; 0 without one.
+    /// Time of one delay; 0 without one.
     delay_us: f64,
     round_trip_us: f64,
     /// Medians of the slices of each series, in nanoseconds.
@@ -110,15 +110,15 @@ impl<'a> Times<'a> {
         self.slices.iter().map(|slices| slices.len()).min().unwrap_or(0)
     }
 
-    /// Whether the next message is there after a delay.
+    /// True if the next message is there after a delay.
     fn is_late(&self) -> bool {
         self.delay_us >= self.round_trip_us
     }
 
     /// The train of this case without delays, and of `delayed`.
     ///
-    /// What a delay adds is the difference within a slice of `delayed`, from which a disturbance of
-    /// all of the slice falls out.
+    /// Train of `delayed`: the cost of a delay is the difference within a slice, from which a
+    /// disturbance of all of the slice falls out.
     fn train(&self, delayed: &Self, n_slices: usize) -> Train {
         let delay = delayed.delay_us;
         let slice = |index: usize| {

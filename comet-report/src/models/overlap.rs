@@ -1,5 +1,5 @@
-//! What is hidden behind work, from the points of `comet/overlap`: four shares, as four sources
-//! define them, with intervals from the slices of the four times together.
+//! Share hidden behind work, from the points of `comet/overlap`: four shares, by the definitions of
+//! four sources, with intervals from the slices of the four times together.
 
 use comet_stats::fit::{Estimate, Overlap, OverlapTimes};
 

@@ -31,8 +31,8 @@ pub(super) fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
     SIZES.iter().flat_map(of_axis).collect()
 }
 
-/// Whether the time of `point` is one of its value on `axis`: of a message, if it moves bytes. In an
-/// overlap the exchange alone is one of the message, and the DAXPY one of the vector.
+/// True if the time of `point` is one of its value on `axis`: of a message, if it moves bytes. In
+/// an overlap the exchange alone is one of the message, and the DAXPY one of the vector.
 fn follows(point: &Point, axis: &str) -> bool {
     let moves_bytes = point.value.as_ref().is_some_and(|value| value.bytes_per_op.is_some());
     let depends = match (point.class.as_str(), point.variant.as_deref()) {
@@ -77,7 +77,7 @@ fn clock_share(points: &[&Point], axis: &str, unit: &str) -> Option<String> {
     Some(format!("clock_share: up to {:.0} % of a time (at {size} {unit})", 100.0 * share))
 }
 
-/// What sizes are counted in.
+/// Unit of sizes.
 #[derive(Clone, Copy)]
 struct Scale {
     x: &'static str,
@@ -167,7 +167,7 @@ impl Sweep<'_> {
         breaks.into_iter().map(wire).collect()
     }
 
-    /// Those of the user that lie within the sweep.
+    /// The user's breakpoints that lie within the sweep.
     fn given(&self, sizes: &[f64]) -> Vec<Breakpoint> {
         let (first, last) = (self.pairs[0].0, self.pairs[self.pairs.len() - 1].0);
         let mut inside: Vec<f64> =

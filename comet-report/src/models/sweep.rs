@@ -74,7 +74,7 @@ pub(crate) fn weights(half_widths: Option<&[f64]>) -> Weights<'_> {
     half_widths.map_or(Weights::Relative, Weights::HalfWidths)
 }
 
-/// Which statistic of `point` is the one to quote.
+/// Reported statistic of `point`.
 pub(crate) fn quote(point: &Point) -> Option<Quote> {
     Some(point.value.as_ref()?.quote)
 }

@@ -49,8 +49,8 @@ pub(super) fn parameter(
     }
 }
 
-/// Whether an interval says anything: within a factor of a thousand, or, of what may be nothing, on
-/// both sides of it. Rates, sizes and numbers of points are positive.
+/// True if an interval is informative: within a factor of a thousand, or, for a value that may be
+/// 0, on both sides of it. Rates, sizes and numbers of points are positive.
 fn tells_something(range: Range, unit: &str) -> bool {
     let may_be_negative = unit.starts_with("us") || unit.is_empty();
     let spans_zero = range.low <= 0.0 && range.high >= 0.0;

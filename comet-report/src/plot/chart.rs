@@ -10,7 +10,7 @@ use super::text::px;
 
 /// Height of the plot area, and of the strip with residuals.
 const HEIGHT_PX: [f64; 2] = [320.0, 84.0];
-/// What is between these two.
+/// Space between these two.
 const BETWEEN_PX: f64 = 16.0;
 /// Room for ticks and names of the horizontal axis.
 const X_LABELS_PX: f64 = 40.0;

@@ -34,7 +34,7 @@ fn run(series: &Series) -> usize {
     (series.run + series.colour / N_COLOURS) % N_RUNS
 }
 
-/// Where the points that can be drawn lie.
+/// Places of the points that can be drawn.
 pub(super) fn places<'a>(points: &'a [Point], x: &Ruler, y: &Ruler) -> Vec<Place<'a>> {
     let place =
         |(index, point): (usize, &'a Point)| Some((index, point, [x.px(point.x)?, y.px(point.y)?]));
@@ -103,7 +103,7 @@ impl Curve<'_> {
             }
     }
 
-    /// Where a range at a point ends, below and above.
+    /// Ends of a range at a point, below and above.
     fn range_px(&self, range: Option<(f64, f64)>) -> Option<[f64; 2]> {
         let (low, high) = range?;
         Some([self.y.ruler.lower_px(low)?, self.y.ruler.px(high)?])
@@ -143,7 +143,7 @@ impl Curve<'_> {
         mark(self.series, *at, point.is_hollow, &words)
     }
 
-    /// What is said of a point when it is pointed at.
+    /// Tooltip of a point.
     fn words(&self, point: &Point) -> String {
         let [x, y] = [self.x.axis.quantity, self.y.axis.quantity];
         let mut words = format!("{}: {}", x.write(point.x), y.write(point.y));

@@ -1,4 +1,4 @@
-//! What a figure shows.
+//! A figure.
 
 /// A figure: what is shown, under which name.
 #[derive(Clone, Debug, PartialEq)]
@@ -7,9 +7,9 @@ pub struct Figure {
     pub id: String,
     /// Its number in the thesis (`5.1`), if it is one of those.
     pub number: Option<String>,
-    /// What it shows, in a few words.
+    /// Title, in a few words.
     pub title: String,
-    /// What is plotted against what, by which definition, and what bands and bars mean.
+    /// Both axes, the definition, and the meaning of bands and bars.
     pub caption: String,
     /// The values.
     pub body: Body,
@@ -43,15 +43,15 @@ pub struct Chart {
 /// One axis of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it measures, without the unit (`message length`).
+    /// Quantity, without the unit (`message length`).
     pub label: String,
-    /// What its values are; ticks are written in a fitting unit.
+    /// Quantity of its values; ticks are written in a fitting unit.
     pub quantity: Quantity,
-    /// How values are laid out.
+    /// Scale of the values.
     pub scale: Scale,
 }
 
-/// What values are.
+/// Quantity of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Times in ns; ticks in ns, us, ms or s.
@@ -70,7 +70,7 @@ pub enum Quantity {
     Ratio,
 }
 
-/// How values are laid out along an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// In proportion.
@@ -86,7 +86,7 @@ pub enum Scale {
 pub struct Series {
     /// Its name in the legend.
     pub name: String,
-    /// How it is drawn.
+    /// Kind of curve.
     pub kind: Kind,
     /// Number of its colour, from 0; a fit has that of its points.
     pub colour: usize,
@@ -96,7 +96,7 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// How a curve is drawn.
+/// Kind of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Marks joined by lines, with a band or bars where points have intervals.
@@ -120,20 +120,20 @@ pub struct Point {
     pub interval: Option<(f64, f64)>,
     /// The range of the middle half of the samples, where there is one.
     pub middle_half: Option<(f64, f64)>,
-    /// Whether it is drawn hollow: measured in addition to the sweep, or not what was asked for.
+    /// True if it is drawn hollow: measured in addition to the sweep, or short of its target.
     pub is_hollow: bool,
-    /// What is said of it beside its values, in a few words; may be empty.
+    /// Remark beside its values, in a few words; may be empty.
     pub note: String,
 }
 
 /// A line through a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// What it is (`r_inf 8.3 GB/s`).
+    /// Label (`r_inf 8.3 GB/s`).
     pub label: String,
-    /// Whether it crosses the horizontal axis, at an x; else it is at a y.
+    /// True if it crosses the horizontal axis, at an x; else it is at a y.
     pub is_at_x: bool,
-    /// Where.
+    /// Position.
     pub at: f64,
     /// Number of its colour.
     pub colour: usize,
@@ -144,12 +144,12 @@ pub struct Mark {
 pub struct HeatMap {
     /// Names of rows and columns: the ranks, with their hosts.
     pub names: Vec<String>,
-    /// What the values are.
+    /// Quantity of the values.
     pub quantity: Quantity,
     /// Row by row; `None` where nothing was measured.
     pub values: Vec<Option<f64>>,
     /// Indices before which a line is drawn: the first ranks of further nodes.
     pub borders: Vec<usize>,
-    /// What rows and columns are (`from rank`, `to rank`).
+    /// Labels of rows and columns (`from rank`, `to rank`).
     pub axes: [String; 2],
 }

@@ -10,7 +10,7 @@ use super::style::{N_RUNS, colour};
 use super::text::{number, one_line, slug};
 use crate::units::significant;
 
-/// How far left of the other values 0 is drawn on a logarithmic axis, in shares of its length.
+/// Distance of 0 from the other values on a logarithmic axis, in shares of its length.
 const ZERO_SHARE: f64 = 0.06;
 /// The line before the values of a chart; the script of the page looks for it.
 const DATA: &str = "$data << EOD\n";
@@ -97,7 +97,7 @@ fn chart_script(chart: &Chart, data: &str) -> String {
     script
 }
 
-/// Where gnuplot draws `value`: 0 has a place below the others on a logarithmic axis.
+/// Position of `value` in gnuplot: 0 has a place below the others on a logarithmic axis.
 fn drawn(side: &Side<'_>, value: f64) -> Option<f64> {
     side.ruler.px(value)?;
     let is_zero = value == 0.0 && side.ruler.zero_px.is_some();
@@ -136,7 +136,7 @@ fn axis(name: char, side: &Side<'_>, has_labels: bool) -> String {
     )
 }
 
-/// What gnuplot computes from `column` for an axis; see [`axis`] for the place of 0.
+/// Expression of gnuplot for `column` on an axis; see [`axis`] for the place of 0.
 fn value_of(column: usize, name: char, side: &Side<'_>) -> String {
     if side.ruler.zero_px.is_some() { format!("{name}(${column})") } else { format!("${column}") }
 }
@@ -177,7 +177,7 @@ fn plot(rows: &Rows<'_>) -> String {
     format!("plot {}\n", parts.join(", \\\n     "))
 }
 
-/// What is drawn of one series, from the back to the front.
+/// Elements of one series, from the back to the front.
 fn elements(data: &str, [x, y]: &[String; 2], series: &Series, title: &str) -> Vec<String> {
     let run = series.run % N_RUNS;
     let colour = format!("lc rgb '{}'", colour(series.colour));

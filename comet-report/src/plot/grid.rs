@@ -12,7 +12,7 @@ pub(super) struct Grid {
     pub(super) names: Vec<String>,
     /// Row by row.
     pub(super) values: Vec<Option<f64>>,
-    /// How many ranks each row stands for.
+    /// Number of ranks of each row.
     pub(super) n_together: usize,
 }
 
@@ -35,7 +35,7 @@ impl Grid {
         Self { names: groups.iter().map(name).collect(), values, n_together }
     }
 
-    /// How many rows and columns there are.
+    /// Number of rows and columns.
     pub(super) fn n_rows(&self) -> usize {
         self.names.len()
     }

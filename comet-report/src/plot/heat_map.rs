@@ -62,7 +62,7 @@ pub(super) fn draw(id: &str, map: &HeatMap, top_px: f64) -> Drawing {
     Drawing { svg, bottom_px: view.area.bottom() + NAMES_PX }
 }
 
-/// Where everything stands.
+/// Positions of all parts.
 struct View<'a> {
     map: &'a HeatMap,
     grid: Grid,
@@ -91,7 +91,7 @@ impl<'a> View<'a> {
         self.area.width / self.grid.n_rows().max(1) as f64
     }
 
-    /// What stands above a map whose cells are medians.
+    /// Note above a map whose cells are medians.
     fn note(&self) -> String {
         let n = self.grid.n_together;
         if n == 1 {
@@ -102,7 +102,7 @@ impl<'a> View<'a> {
         format!("<text class=\"quiet\" x=\"{}\" y=\"{y}\">{text}</text>\n", px(MARGIN_PX))
     }
 
-    /// What the script needs to know.
+    /// Attributes for the script.
     fn attributes(&self) -> String {
         let unit = unit(&self.ruler, self.map.quantity);
         let text = |value: &Option<f64>| {
@@ -208,7 +208,7 @@ impl<'a> View<'a> {
         self.shown(TEXT_PX + 2.0).map(text).collect()
     }
 
-    /// What rows and columns are.
+    /// Labels of rows and columns.
     fn labels(&self) -> String {
         let Area { left, top, width, height } = self.area;
         let [rows, columns] = self.map.axes.each_ref().map(|label| escape(label));
@@ -264,7 +264,7 @@ impl<'a> View<'a> {
         )
     }
 
-    /// What hatched cells mean, if there are any.
+    /// Explanation of hatched cells, if there are any.
     fn missing(&self, id: &str) -> String {
         if self.grid.cells().count() == self.grid.n_rows().pow(2) && self.grid.n_rows() > 0 {
             return String::new();

@@ -7,15 +7,15 @@ use super::text::{number, px, width_px};
 use super::tick::{Ticks, ticks, unit};
 use crate::xml::escape;
 
-/// What labels of a horizontal axis keep from each other; the script of the page has the same.
+/// Distance between labels of a horizontal axis; the script of the page has the same.
 const X_SPACING_PX: [f64; 2] = [72.0, 44.0];
-/// What labels of a vertical axis keep from each other.
+/// Distance between labels of a vertical axis.
 const Y_SPACING_PX: [f64; 2] = [32.0, 26.0];
-/// What labels of a low vertical axis keep from each other.
+/// Distance between labels of a low vertical axis.
 const LOW_SPACING_PX: [f64; 2] = [21.0, 21.0];
 /// Length of a tick, and of a small one.
 const TICK_PX: [f64; 2] = [5.0, 3.0];
-/// What marks at the edge may stand out of the area.
+/// Overhang of marks at the edge of the area.
 const OVERHANG_PX: f64 = 5.0;
 
 /// A rectangle of the picture.
@@ -97,13 +97,13 @@ impl<'a> Side<'a> {
         Self { axis, ruler, ticks: ticks(&ruler, axis.quantity, spacing_px) }
     }
 
-    /// How wide its widest label is.
+    /// Width of its widest label.
     pub(super) fn tick_width_px(&self) -> f64 {
         let labels = self.ticks.major.iter();
         labels.map(|(_, label)| width_px(label, TEXT_PX)).fold(0.0, f64::max)
     }
 
-    /// What stands beside the axis: what it measures, and the unit.
+    /// Label beside the axis: quantity and unit.
     pub(super) fn label(&self) -> String {
         let unit = unit(&self.ruler, self.axis.quantity).name;
         if unit.is_empty() {
@@ -112,7 +112,7 @@ impl<'a> Side<'a> {
         format!("{} ({unit})", self.axis.label)
     }
 
-    /// What the script needs to know about the axis `name`.
+    /// Attributes of the axis `name` for the script.
     fn attributes(&self, name: char) -> String {
         let Ruler { scale, range: [from, to], ends_px: [first, last], zero_px, start_px } =
             self.ruler;
@@ -164,7 +164,7 @@ pub(super) struct Panel<'a> {
     pub(super) area: Area,
     pub(super) x: &'a Side<'a>,
     pub(super) y: &'a Side<'a>,
-    /// Whether the labels of the horizontal axis stand below it.
+    /// True if the labels of the horizontal axis stand below it.
     pub(super) has_x_labels: bool,
 }
 

@@ -7,7 +7,7 @@ use super::style::Style;
 #[cfg(feature = "png")]
 const WIDTHS_PX: std::ops::RangeInclusive<u32> = 16..=8192;
 
-/// Why there is no picture.
+/// Reason that there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PngError {

@@ -9,7 +9,7 @@ use super::svg::TEXT_PX;
 use super::text::{cut, px, width_px};
 use crate::xml::escape;
 
-/// How many lines of names there may be at the top before they are put over each other.
+/// Largest number of lines of names at the top before they are put over each other.
 const N_LINES: u32 = 8;
 
 /// A rectangle that a name takes: left, top, right, bottom.
@@ -44,7 +44,7 @@ fn dots_of(is_at_x: bool, at: f64, area: &Area) -> impl Iterator<Item = [f64; 2]
     })
 }
 
-/// Where the letters of a name begin.
+/// Start of the letters of a name.
 fn begin_of([left, _, _, bottom]: Box) -> String {
     format!("transform=\"translate({} {})\"", px(left), px(bottom - 4.0))
 }

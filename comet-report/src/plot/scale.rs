@@ -1,10 +1,10 @@
-//! Where values lie along an axis.
+//! Positions of values along an axis.
 
 use super::figure::{Axis, Scale};
 
 /// Room for 0 on a logarithmic axis.
 const ZERO_SLOT_PX: f64 = 34.0;
-/// What the outermost values of a logarithmic axis keep from its ends, in shares of its length.
+/// Distance of the outermost values of a logarithmic axis from its ends, in shares of its length.
 const MARGIN: f64 = 0.03;
 /// Sizes of values that are drawn: with others, a difference or a share might be no number.
 const SIZES: std::ops::Range<f64> = 1e-250..1e250;
@@ -12,15 +12,15 @@ const SIZES: std::ops::Range<f64> = 1e-250..1e250;
 /// An axis laid along a line of pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ruler {
-    /// How values are laid out.
+    /// Scale of the values.
     pub(super) scale: Scale,
     /// The values at both ends, the smaller one first.
     pub(super) range: [f64; 2],
-    /// Where these values lie; a vertical axis runs from a larger to a smaller number.
+    /// Positions of these values; a vertical axis runs from a larger to a smaller number.
     pub(super) ends_px: [f64; 2],
-    /// Where 0 lies on a logarithmic axis, if it is among the values.
+    /// Position of 0 on a logarithmic axis, if it is among the values.
     pub(super) zero_px: Option<f64>,
-    /// Where the axis begins: before the place of 0, or at the first value.
+    /// Start of the axis: before the place of 0, or at the first value.
     pub(super) start_px: f64,
 }
 
@@ -39,7 +39,7 @@ impl Ruler {
         Self { scale: axis.scale, range, ends_px: [first_px, end_px], zero_px, start_px }
     }
 
-    /// Where `value` lies; nothing if it has no place on this axis.
+    /// Position of `value`; `None` if it has no place on this axis.
     pub(super) fn px(&self, value: f64) -> Option<f64> {
         if !is_drawable(value) || (value <= 0.0 && self.scale != Scale::Linear) {
             return if value == 0.0 { self.zero_px } else { None };
@@ -52,12 +52,12 @@ impl Ruler {
         Some(first_px + share * (last_px - first_px))
     }
 
-    /// Where the lower end of an interval lies, which ends at the axis if it has no place on it.
+    /// Position of the lower end of an interval, which ends at the axis if it has no place on it.
     pub(super) fn lower_px(&self, value: f64) -> Option<f64> {
         self.px(value).or_else(|| is_drawable(value).then_some(self.start_px))
     }
 
-    /// Where the axis is broken, between 0 and the other values.
+    /// Position of the break of the axis, between 0 and the other values.
     pub(super) fn gap_px(&self) -> Option<f64> {
         self.zero_px.map(|zero_px| (zero_px + self.ends_px[0]) / 2.0)
     }

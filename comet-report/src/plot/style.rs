@@ -1,13 +1,13 @@
 //! Colours: of the page, which may change between light and dark, or of one file.
 
-/// What draws lines, marks and texts, with colours as variables.
+/// Styles of lines, marks and texts, with colours as variables.
 const RULES: &str = include_str!("style.css");
-/// What only a page needs: tools, tooltips, boxes around figures.
+/// Styles that only a page needs: tools, tooltips, boxes around figures.
 const PAGE_RULES: &str = include_str!("page.css");
 
-/// How many colours there are for series.
+/// Number of colours for series.
 pub(super) const N_COLOURS: usize = 8;
-/// How many kinds of dashes and marks there are for runs.
+/// Number of kinds of dashes and marks for runs.
 pub(super) const N_RUNS: usize = 4;
 
 /// Names of variables, and their values in light and in dark.
@@ -29,7 +29,7 @@ const VARIABLES: [(&str, [&str; 2]); 4 + N_COLOURS] = [
     ("--c7", ["#a89600", "#f0e442"]),
 ];
 
-/// Where the colours of a picture come from.
+/// Source of the colours of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// From the page around it, which brings [`css`].

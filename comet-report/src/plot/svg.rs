@@ -8,19 +8,19 @@ use crate::xml::escape;
 
 /// Width of every picture.
 pub(super) const WIDTH_PX: f64 = 720.0;
-/// What a picture keeps free around what it shows.
+/// Margin of a picture.
 pub(super) const MARGIN_PX: f64 = 16.0;
 /// Size of the letters of ticks and legends.
 pub(super) const TEXT_PX: f64 = 12.0;
-/// Where what is below the title begins.
+/// Start of the parts below the title.
 const TITLE_PX: f64 = 34.0;
 /// Size of the letters of titles.
 const TITLE_TEXT_PX: f64 = 15.0;
 
-/// What is drawn below the title.
+/// Parts below the title.
 pub(super) struct Drawing {
     pub(super) svg: String,
-    /// Where it ends, from the top of the picture.
+    /// Its end, from the top of the picture.
     pub(super) bottom_px: f64,
 }
 

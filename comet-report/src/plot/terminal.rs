@@ -21,7 +21,7 @@ use super::tick;
 const CELL_PX: [f64; 2] = [8.0, 16.0];
 /// Dots of a cell, across and down.
 const DOTS: [usize; 2] = [2, 4];
-/// What ticks keep from each other in pixels, across and down.
+/// Distance between ticks in pixels, across and down.
 const SPACING_PX: [f64; 2] = [64.0, 44.0];
 /// Steps of a distribution between two letters of it.
 const STEPS_PER_LETTER: usize = 25;
@@ -258,7 +258,7 @@ fn bottom_axis(
     [format!("{:margin$}{corner}{axis}", ""), labels.into_iter().collect()]
 }
 
-/// What is plotted against what, with units.
+/// Names of both axes, with units.
 fn names_of_axes(chart: &Chart, [across, down]: [&Ruler; 2]) -> String {
     let with_unit = |label: &str, ruler: &Ruler, quantity: Quantity| {
         let unit = tick::unit(ruler, quantity).name;

@@ -34,7 +34,7 @@ pub(super) fn number(value: f64) -> String {
     if is_common { value.to_string() } else { format!("{value:e}") }
 }
 
-/// How wide `text` is in a common font without serifs of `size_px`; rather too wide than not.
+/// Width of `text` in a common font without serifs of `size_px`; rather too wide than not.
 pub(super) fn width_px(text: &str, size_px: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | '|' | '\'' => 0.25,

@@ -1,4 +1,4 @@
-//! Which values of an axis get a tick, and what is written there.
+//! Ticks of an axis: their values and labels.
 //!
 //! The script of the page chooses ticks in the same way when a figure is zoomed.
 

@@ -24,13 +24,13 @@ pub struct Machine {
     pub os: Os,
     /// Settings of the system that change times.
     pub settings: Settings,
-    /// What decides about the frequency, and where the processor rests. Since minor version 2.
+    /// Frequency control and idle states. Since minor version 2.
     #[serde(default)]
     pub frequency: Frequency,
     /// Memory, and how it is given out. Since minor version 2.
     #[serde(default)]
     pub memory: Memory,
-    /// How the kernel was built and started. Since minor version 2.
+    /// Build and boot options of the kernel. Since minor version 2.
     #[serde(default)]
     pub kernel: Kernel,
     /// The kernel's clocks. Since minor version 2.
@@ -71,19 +71,19 @@ pub struct Cpu {
     pub cores: Option<usize>,
     /// Number of hardware threads that are online.
     pub threads: Option<usize>,
-    /// Whether cores run several threads at once.
+    /// True if cores run several threads at once.
     pub smt: Option<bool>,
     /// Highest frequency in MHz.
     pub mhz_max: Option<f64>,
-    /// What decides about the frequency (`performance`, `powersave`).
+    /// Frequency governor (`performance`, `powersave`).
     pub governor: Option<String>,
-    /// Whether the frequency may rise above the nominal one.
+    /// True if the frequency may rise above the nominal one.
     pub turbo: Option<bool>,
-    /// Whether the time stamp counter runs at one rate in all states.
+    /// True if the time stamp counter runs at one rate in all states.
     pub invariant_tsc: Option<bool>,
     /// Hardware threads that are online (`0-7`). Since minor version 2.
     pub online: Option<String>,
-    /// Whether sibling threads may be used (`on`, `off`, `notsupported`). Since minor version 2.
+    /// Use of sibling threads (`on`, `off`, `notsupported`). Since minor version 2.
     pub smt_control: Option<String>,
 }
 
@@ -124,7 +124,7 @@ pub struct Settings {
     pub thp: Option<String>,
     /// Address space randomisation (0, 1 or 2).
     pub aslr: Option<u64>,
-    /// Whether pages move between NUMA nodes by themselves (0 or 1).
+    /// Movement of pages between NUMA nodes by the system (0 or 1).
     pub numa_balancing: Option<u64>,
     /// CPUs kept free of other tasks.
     pub isolcpus: Option<String>,
@@ -134,11 +134,11 @@ pub struct Settings {
     pub clocksource: Option<String>,
     /// Processor time that the control group grants: `max` or microseconds, and the period.
     pub cgroup_cpu_max: Option<String>,
-    /// Whether the system runs in a virtual machine.
+    /// True if the system runs in a virtual machine.
     pub virt: Option<bool>,
 }
 
-/// What decides about the frequency of CPU 0, and where it rests.
+/// Frequency control and idle states of CPU 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Frequency {
@@ -148,7 +148,7 @@ pub struct Frequency {
     pub mhz_min: Option<f64>,
     /// Highest frequency that the governor may choose, in MHz.
     pub mhz_max: Option<f64>,
-    /// What the hardware is to prefer (`performance`, `balance_power`).
+    /// Preference of the hardware (`performance`, `balance_power`).
     pub energy_preference: Option<String>,
     /// Mode of the driver `intel_pstate` (`active`, `passive`, `off`).
     pub pstate: Option<String>,
@@ -164,7 +164,7 @@ pub struct Frequency {
 pub struct IdleState {
     /// Its name (`C1E`).
     pub name: String,
-    /// Whether it is switched off.
+    /// True if it is switched off.
     pub is_disabled: Option<bool>,
 }
 
@@ -172,7 +172,7 @@ pub struct IdleState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Memory {
-    /// What programs could have had before the run, in bytes.
+    /// Memory available to programs before the run, in bytes.
     pub available_bytes: Option<u64>,
     /// Size of a page in bytes.
     pub page_bytes: Option<u64>,
@@ -200,27 +200,28 @@ pub struct NumaNode {
     pub distances: Option<String>,
 }
 
-/// How the kernel was built and started.
+/// Build and boot options of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Kernel {
     /// Its build (`#1 SMP PREEMPT_DYNAMIC …`).
     pub build: Option<String>,
-    /// How it preempts itself, by its build (`PREEMPT_RT`, `PREEMPT_DYNAMIC`, `PREEMPT`, `none`).
+    /// Preemption model, by its build (`PREEMPT_RT`, `PREEMPT_DYNAMIC`, `PREEMPT`, `none`).
     pub preemption: Option<String>,
-    /// Whether it is a real-time kernel (1).
+    /// 1 if it is a real-time kernel.
     pub realtime: Option<u64>,
-    /// Those options of its command line that change times; no others are ever written.
+    /// Options of its command line that change times; no others are ever written.
     pub options: Option<String>,
-    /// Whether it groups tasks by session (1).
+    /// 1 if it groups tasks by session.
     pub sched_autogroup: Option<u64>,
     /// Time in microseconds of each period that real-time tasks may take; -1: all of it.
     pub sched_rt_runtime_us: Option<i64>,
     /// Flaws of the processor, and what is done about them.
     pub vulnerabilities: BTreeMap<String, String>,
-    /// Who may read the memory of another process; above 0, messages cannot be copied at once.
+    /// Restriction on reading the memory of another process; above 0, messages cannot be copied at
+    /// once.
     pub ptrace_scope: Option<i64>,
-    /// Who may use the performance counters.
+    /// Restriction on the performance counters.
     pub perf_event_paranoid: Option<i64>,
 }
 
@@ -232,7 +233,7 @@ pub struct Clocks {
     pub available: Option<String>,
     /// The time namespace (`time:[4026531834]`).
     pub time_namespace: Option<String>,
-    /// What that namespace adds to the clocks, in seconds and nanoseconds.
+    /// Offsets of that namespace's clocks, in seconds and nanoseconds.
     pub namespace_offsets: Option<String>,
 }
 
@@ -244,9 +245,9 @@ pub struct Container {
     pub cpuset: Option<String>,
     /// Memory that the control group grants, in bytes; `null` without a limit.
     pub mem_max_bytes: Option<u64>,
-    /// Who made the machine, or its hypervisor.
+    /// Vendor of the machine, or of its hypervisor.
     pub vendor: Option<String>,
-    /// What they call it.
+    /// Product name.
     pub product: Option<String>,
 }
 
@@ -260,7 +261,7 @@ pub struct Interface {
     pub mbit_per_s: Option<u64>,
     /// Largest packet in bytes.
     pub mtu_bytes: Option<u64>,
-    /// Whether it is `up`.
+    /// State (`up`).
     pub state: Option<String>,
     /// Name of its driver.
     pub driver: Option<String>,

@@ -41,7 +41,7 @@ pub const SCHEMA_MINOR: u32 = 5;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Record {
-    /// What is needed to understand and to repeat the run.
+    /// Facts needed to understand and to repeat the run.
     Run(Box<Run>),
     /// One series of one case.
     Point(Box<Point>),
@@ -49,7 +49,7 @@ pub enum Record {
     Model(Box<Model>),
     /// Something worth knowing that is no measurement.
     Event(Event),
-    /// How the run ended.
+    /// End of the run.
     End(End),
 }
 
@@ -61,19 +61,19 @@ pub struct Event {
     pub run_id: Option<String>,
     /// Seconds since the start of the run, where known.
     pub t_rel_s: Option<f64>,
-    /// How bad it is.
+    /// Severity.
     pub level: Level,
-    /// What it is, in one word that programs can look for (`governor`, `rank_died`).
+    /// Kind, in one word that programs can look for (`governor`, `rank_died`).
     pub code: String,
     /// The rank that it happened to, if it is about one.
     pub rank: Option<usize>,
     /// One sentence.
     pub message: String,
-    /// What to do about it, if anything helps.
+    /// Remedy, if there is one.
     pub hint: Option<String>,
 }
 
-/// How bad an event is.
+/// Severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -104,21 +104,21 @@ impl Level {
 pub struct End {
     /// Id of the run, or `null` if it died before it wrote one.
     pub run_id: Option<String>,
-    /// How it ended.
+    /// Status of the run.
     pub status: EndStatus,
-    /// When it ended: RFC 3339, UTC, milliseconds.
+    /// End of the run: RFC 3339, UTC, milliseconds.
     pub ended_at: String,
-    /// How many points the file holds for this run.
+    /// Numbers of points in the file for this run.
     pub points: PointCounts,
     /// Length of the run in seconds, where its start is known.
     pub wall_s: Option<f64>,
-    /// Why it ended early (`time_limit`, the name of a signal, an error); `null` if it did not.
+    /// Reason of an early end (`time_limit`, the name of a signal, an error); `null` otherwise.
     pub reason: Option<String>,
-    /// How busy the machine has been until the end; `null` if the run died. Since minor version 2.
+    /// Load of the machine until the end; `null` if the run died. Since minor version 2.
     pub noise: Option<Noise>,
 }
 
-/// How a run ended.
+/// Status of a run at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -143,7 +143,7 @@ impl EndStatus {
     }
 }
 
-/// How many points of each kind a run wrote.
+/// Numbers of points of each kind that a run wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointCounts {

@@ -20,23 +20,22 @@ pub struct Model {
     pub variant: Option<String>,
     /// The parameters that all points have in common.
     pub params: Params,
-    /// What kind of law it is: `line`, `hops`, `scaling`, `intensity`, `loggp` or
-    /// `max_rate`.
+    /// Kind of law: `line`, `hops`, `scaling`, `intensity`, `loggp` or `max_rate`.
     pub model: String,
-    /// What varies from point to point: a parameter, or `bytes_per_op`.
+    /// Quantity that varies from point to point: a parameter, or `bytes_per_op`.
     pub x: String,
     /// Unit of `x`; also that of all sizes below.
     pub x_unit: String,
-    /// What each point counted: `interval` (by its confidence interval), or `relative` (all have
+    /// Weights of the points: `interval` (by their confidence intervals), or `relative` (all have
     /// the same relative error).
     pub weights: String,
     /// The fits, the one to quote first.
     pub fits: Vec<Fit>,
-    /// Where one segment ends and the next one starts.
+    /// Boundaries between segments.
     pub breakpoints: Vec<Breakpoint>,
     /// Figures of the points themselves, which need no law.
     pub marks: Vec<Parameter>,
-    /// What is to be kept in mind, in words that programs can look for (`t0_nonpositive`).
+    /// Warnings, in words that programs can look for (`t0_nonpositive`).
     pub warnings: Vec<String>,
 }
 
@@ -55,7 +54,7 @@ pub struct Fit {
     pub to: f64,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// How well it describes the points.
+    /// Quality of the fit.
     pub quality: FitQuality,
 }
 
@@ -75,7 +74,7 @@ pub struct Parameter {
     pub high: Option<f64>,
 }
 
-/// How well a law describes its points; errors are relative to the times.
+/// Quality of a fit; errors are relative to the times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FitQuality {
@@ -95,11 +94,11 @@ pub struct FitQuality {
     pub runs_p: Option<f64>,
     /// Bayesian information criterion; only differences for the same points mean anything.
     pub bic: f64,
-    /// What the fit may be used for.
+    /// Use that the fit permits.
     pub verdict: Verdict,
 }
 
-/// What a fit may be used for.
+/// Use that a fit permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -124,13 +123,13 @@ impl Verdict {
     }
 }
 
-/// Where one segment ends and the next one starts.
+/// Boundary between two segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Breakpoint {
     /// The largest size of the lower segment.
     pub at: f64,
-    /// Who found it.
+    /// Origin.
     pub how: BreakpointSource,
     /// Lower end of the 95 % interval of its place; `null` if it was given.
     pub low: Option<f64>,
@@ -138,7 +137,7 @@ pub struct Breakpoint {
     pub high: Option<f64>,
 }
 
-/// Who found a breakpoint.
+/// Origin of a breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

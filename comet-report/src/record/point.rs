@@ -25,7 +25,7 @@ pub struct Point {
     pub variant: Option<String>,
     /// Kind of communication (`p2p`, `exchange`, `collective`, `sync` …).
     pub class: String,
-    /// What other suites call the kernel.
+    /// Names of the kernel in other suites.
     #[serde(default)]
     pub aliases: Vec<String>,
     /// The kernel's axes, slowest first, then `procs` and, for matrices, the mesh.
@@ -33,11 +33,11 @@ pub struct Point {
     /// The identity of the number: the first 16 hex digits of the SHA-256 of the canonical JSON of
     /// suite, kernel, variant, class, params and value, and of the thread level over MPI.
     pub key: String,
-    /// What the number is.
+    /// Meaning of the number.
     pub value: Option<Value>,
-    /// How it was to be measured.
+    /// Plan of the measurement.
     pub plan: Option<Plan>,
-    /// How often it was measured.
+    /// Numbers of samples and operations.
     pub reps: Option<Reps>,
     /// Summary over the samples, for one operation, by the definition.
     pub time_ns: Option<Summary>,
@@ -45,7 +45,7 @@ pub struct Point {
     /// version 2.
     #[serde(default)]
     pub quoted_ns: Option<f64>,
-    /// How good the numbers are. Since minor version 2.
+    /// Quality of the numbers. Since minor version 2.
     #[serde(default)]
     pub quality: Option<Quality>,
     /// Medians of the ranks, for one operation, where several ranks sampled.
@@ -60,17 +60,17 @@ pub struct Point {
     /// `null` without windows. Since minor version 2.
     #[serde(default)]
     pub late_ns: Option<Vec<u64>>,
-    /// What the same loop took without the operation (D8), in the layout of `samples`; `null` where
-    /// it was not measured. Since minor version 2.
+    /// Times of the same loop without the operation (D8), in the layout of `samples`; `null` if not
+    /// measured. Since minor version 2.
     #[serde(default)]
     pub reference_ns: Option<Vec<u64>>,
-    /// Whether the data arrived.
+    /// Result of the check.
     pub check: Check,
-    /// What follows from all series of the case together; on the last series alone, because only
-    /// with that one does the file hold what they follow from.
+    /// Figures derived from all series of the case together; on the last series alone, because only
+    /// with that one does the file hold all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
-    /// What became of the point.
+    /// Status of the point.
     pub status: PointStatus,
     /// One sentence that says why there are no numbers.
     pub message: Option<String>,
@@ -89,27 +89,27 @@ impl Point {
     }
 }
 
-/// What a number is.
+/// Meaning of a number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Value {
-    /// What it is the time of (`one_way_time`, `op_time`).
+    /// Quantity that it is the time of (`one_way_time`, `op_time`).
     pub quantity: String,
-    /// How samples of the ranks make one value (`D4 half_round_trip`).
+    /// Combination of the ranks' samples into one value (`D4 half_round_trip`).
     pub definition: String,
-    /// What the measured interval was divided by, beside the operations in it.
+    /// Divisor of the measured interval, beside the operations in it.
     pub divisor: u32,
-    /// Which ranks it stands for.
+    /// Ranks that it stands for.
     pub rank_stat: RankStat,
     /// Bytes that one operation moves; `null` where there are none.
     pub bytes_per_op: Option<u64>,
     /// `lower` or `higher`.
     pub better: String,
-    /// Which statistic is the figure to quote.
+    /// Reported statistic.
     pub quote: Quote,
 }
 
-/// Which ranks a value stands for.
+/// Ranks that a value stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -137,7 +137,7 @@ impl RankStat {
     }
 }
 
-/// Which statistic is the figure to quote.
+/// Reported statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -168,7 +168,7 @@ impl Quote {
     }
 }
 
-/// How a point was to be measured.
+/// Plan of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Plan {
@@ -178,7 +178,7 @@ pub struct Plan {
     pub inner: u32,
     /// Operations before the first clock read of a slice.
     pub warmup: u32,
-    /// What comes before each sample.
+    /// Synchronisation before each sample.
     pub sync: SampleSync,
     /// From the announcement of a window to its opening; `null` without windows. Since minor
     /// version 2.
@@ -188,16 +188,16 @@ pub struct Plan {
     /// Since minor version 2.
     #[serde(default)]
     pub skew_ns: Option<u64>,
-    /// Whether refinement asked for the case, and not the plan. Since minor version 4.
+    /// True if refinement asked for the case, and not the plan. Since minor version 4.
     #[serde(default)]
     pub is_refined: bool,
-    /// What was done about outliers; `none`: every sample counts.
+    /// Treatment of outliers; `none`: every sample counts.
     pub outliers: String,
-    /// What was subtracted from the samples; nothing if empty.
+    /// Corrections subtracted from the samples; none if empty.
     pub correct: Vec<String>,
 }
 
-/// What comes before each sample.
+/// Synchronisation before each sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -215,7 +215,7 @@ pub enum SampleSync {
 }
 
 impl SampleSync {
-    /// What it means for the ranks, in table heads.
+    /// Meaning for the ranks, in table heads.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::None => "ranks start when they are ready",
@@ -227,7 +227,7 @@ impl SampleSync {
     }
 }
 
-/// How often a point was measured.
+/// Numbers of samples and operations of a point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reps {
@@ -325,7 +325,7 @@ pub struct Samples {
     pub data: Vec<u64>,
 }
 
-/// Whether the data arrived.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Check {
@@ -364,13 +364,13 @@ impl CheckStatus {
 pub struct Figure {
     /// Name with unit.
     pub name: String,
-    /// How it follows.
+    /// Formula.
     pub formula: String,
     /// The number; `null` where it cannot be formed.
     pub value: Option<f64>,
 }
 
-/// What became of a point.
+/// Status of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

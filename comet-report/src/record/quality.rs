@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Summary;
 
-/// How good a point is. All times are in nanoseconds for one operation.
+/// Quality of a point. All times are in nanoseconds for one operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Quality {
@@ -12,15 +12,15 @@ pub struct Quality {
     pub slice_medians_ns: Vec<f64>,
     /// Number of samples of each slice.
     pub slice_lengths: Vec<usize>,
-    /// Where the median lies within this launch; `null` below 5 slices.
+    /// Interval of the median within this launch; `null` below 5 slices.
     pub interval_ns: Option<Interval>,
-    /// Where the 90th percentile lies, by resampling of slices; `null` below 5 slices.
+    /// Interval of the 90th percentile, by resampling of slices; `null` below 5 slices.
     pub p90_interval_ns: Option<Interval>,
-    /// Where the 99th percentile lies, likewise.
+    /// Interval of the 99th percentile, likewise.
     pub p99_interval_ns: Option<Interval>,
-    /// Whether the interval is as narrow as it was to be; `null` where there was no target.
+    /// True if the interval met its target; `null` if there was no target.
     pub converged: Option<bool>,
-    /// Whether the warm-up ended in a steady state.
+    /// True if the warm-up ended in a steady state.
     pub is_steady: bool,
     /// Numbers of the samples that started too late in their window, and make no value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,38 +35,38 @@ pub struct Quality {
     pub regime_ratio: Option<f64>,
     /// Correlation of each slice median with the next.
     pub lag1_correlation: Option<f64>,
-    /// Whether the machine changed between a few states, by that ratio.
+    /// True if the machine changed between a few states, by that ratio.
     pub has_regimes: Option<bool>,
-    /// Whether the times drifted, by that correlation.
+    /// True if the times drifted, by that correlation.
     pub drifts: Option<bool>,
-    /// Whether the slice medians fall into two groups.
+    /// True if the slice medians fall into two groups.
     pub is_bimodal: bool,
     /// Values beyond 1.5 times the distance of the quartiles, but not beyond 3 times.
     pub n_mild_outliers: usize,
     /// Values beyond 3 times the distance of the quartiles.
     pub n_severe_outliers: usize,
-    /// How often the system took a processor from a rank during the slices; `null` where it does
-    /// not tell.
+    /// Number of times that the system took a processor from a rank during the slices; `null` if it
+    /// does not report it.
     pub involuntary_switches: Option<u64>,
     /// In how many slices the system took a processor from a rank; `null` where it does not tell.
     pub disturbed_slices: Option<u32>,
-    /// How often memory of a rank was missing during the slices, likewise.
+    /// Number of page faults of the ranks during the slices, likewise.
     pub page_faults: Option<u64>,
-    /// How long a cache line took from rank 0 to rank 1, in time order: the first before the
-    /// slices, the last after them; `null` where the transport does not tell. Since minor version 3.
+    /// Times of a cache line from rank 0 to rank 1, in time order: the first before the slices, the
+    /// last after them; `null` if the transport does not report them. Since minor version 3.
     #[serde(default)]
     pub line_ns: Option<Vec<f64>>,
-    /// Whether the cores of ranks 0 and 1 moved meanwhile, by these times. Since minor version 3.
+    /// True if the cores of ranks 0 and 1 moved meanwhile, by these times. Since minor version 3.
     #[serde(default)]
     pub cores_moved: Option<bool>,
-    /// What the two clock readings and the loop add to one operation, where nothing waits. It is
+    /// Overhead of the two clock readings and the loop on one operation, if nothing waits. It is
     /// not subtracted.
     pub overhead_ns: Overhead,
     /// Summary over the intervals of all ranks, not over those of the slowest or of their mean.
     pub rank_samples_ns: Option<Summary>,
 }
 
-/// What measuring adds to one operation, in nanoseconds.
+/// Overhead of measuring on one operation, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Overhead {
@@ -86,6 +86,6 @@ pub struct Interval {
     pub high: f64,
     /// Share of repeated measurements whose interval holds the true value (`0.95`).
     pub level: f64,
-    /// How it was found (`order_statistics`, `student_t`, `bootstrap`).
+    /// Method (`order_statistics`, `student_t`, `bootstrap`).
     pub method: String,
 }

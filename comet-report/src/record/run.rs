@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{KernelFacts, Machine};
 
-/// What is needed to understand and to repeat a run.
+/// Facts needed to understand and to repeat a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
@@ -29,13 +29,13 @@ pub struct Run {
     pub config_sha256: String,
     /// Seed of the random numbers; `null` if the run draws none.
     pub seed: Option<u64>,
-    /// What the user says about the run; CoMet reserves `machine`, `node`, `network`, `mpi`,
-    /// `user`, `site`, `contact` and `note`.
+    /// The user's labels of the run; CoMet reserves `machine`, `node`, `network`, `mpi`, `user`,
+    /// `site`, `contact` and `note`.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// What moves the messages.
+    /// Transport of the messages.
     pub transport: Transport,
-    /// What the ranks were started with.
+    /// Launcher of the ranks.
     pub launcher: Launcher,
     /// The ranks and how they are connected.
     pub world: World,
@@ -46,14 +46,13 @@ pub struct Run {
     pub fingerprint: String,
     /// The clock that all times come from.
     pub clock: Clock,
-    /// How long a cache line takes from rank 0 to rank 1 before the first case, in nanoseconds: the
-    /// least that a message can cost; `null` where the transport does not tell. Since minor
-    /// version 3.
+    /// Time of a cache line from rank 0 to rank 1 before the first case, in nanoseconds: the least
+    /// cost of a message; `null` if the transport does not report it. Since minor version 3.
     #[serde(default)]
     pub line_ns: Option<f64>,
-    /// How busy the machine was before the run; `end` has the same for afterwards.
+    /// Load of the machine before the run; `end` has the same for afterwards.
     pub noise: Option<Noise>,
-    /// How many cases were planned.
+    /// Number of planned cases.
     pub n_cases: usize,
     /// The kernels of the plan. Since minor version 5.
     #[serde(default)]
@@ -87,7 +86,7 @@ pub struct Suite {
     pub binary_sha256: Option<String>,
 }
 
-/// What moves the messages.
+/// Transport of the messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transport {
@@ -113,7 +112,7 @@ impl Transport {
     }
 }
 
-/// What the ranks were started with.
+/// Launcher of the ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Launcher {
@@ -136,7 +135,7 @@ pub struct World {
     pub nodes: Option<usize>,
     /// Ranks on each node, in the order in which nodes are first named.
     pub ppn: Vec<usize>,
-    /// Where each rank runs.
+    /// Placement of each rank.
     pub ranks: Vec<RankEntry>,
     /// The processor mesh.
     pub mesh: Mesh,
@@ -180,7 +179,7 @@ pub struct Mesh {
     pub rows: usize,
     /// Number of columns.
     pub cols: usize,
-    /// How it is filled: `gray`, `row` or `file` (a table of the user's).
+    /// Order of filling: `gray`, `row` or `file` (a table of the user's).
     pub order: String,
     /// The ranks, row by row.
     pub map: Vec<usize>,
@@ -190,7 +189,7 @@ pub struct Mesh {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hops {
-    /// Where they come from: `hypercube`, `flat`, `torus`, `fattree` or `table`.
+    /// Source of the distances: `hypercube`, `flat`, `torus`, `fattree` or `table`.
     pub metric: String,
     /// The largest one.
     pub diameter: usize,
@@ -210,21 +209,21 @@ pub struct Clock {
     pub resolution_ns: Option<u64>,
     /// Cost of one reading; `null` of a run that was imported. May be `null` since minor version 4.
     pub overhead_ns: Option<f64>,
-    /// What an empty interval reads; likewise.
+    /// Reading of an empty interval; likewise.
     pub pair_bias_ns: Option<f64>,
-    /// Whether it never goes backwards.
+    /// True if it never goes backwards.
     pub monotonic: bool,
-    /// Whether readings of two ranks may be compared.
+    /// True if readings of two ranks may be compared.
     pub is_global: bool,
-    /// Whether it counts simulated time.
+    /// True if it counts simulated time.
     pub is_virtual: bool,
-    /// Whether the time stamp counter below it runs at one rate; `null` where there is none.
+    /// True if the time stamp counter below it runs at one rate; `null` if there is none.
     pub invariant_tsc: Option<bool>,
-    /// How many clocks the ranks read that share none. Since minor version 2, as all that follows.
+    /// Number of unshared clocks that the ranks read. Since minor version 2, as all that follows.
     #[serde(default)]
     pub domains: Option<usize>,
-    /// How far off the time of a rank may be on the clock that all share: guaranteed; `null` where
-    /// they share none.
+    /// Error bound of the time of a rank on the shared clock: guaranteed; `null` if they share
+    /// none.
     #[serde(default)]
     pub bound_ns: Option<u64>,
     /// Median cost of one reading.
@@ -233,16 +232,16 @@ pub struct Clock {
     /// One turn of an empty loop.
     #[serde(default)]
     pub empty_loop_ns: Option<f64>,
-    /// What consecutive readings show; `null` of a simulated clock.
+    /// Gaps between consecutive readings; `null` of a simulated clock.
     #[serde(default)]
     pub gaps: Option<ClockGaps>,
 }
 
-/// What lies between consecutive readings of a clock: how quiet the system is.
+/// Gaps between consecutive readings of a clock, a measure of the quiet of the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClockGaps {
-    /// How many gaps there are.
+    /// Number of gaps.
     pub n: u64,
     /// Gaps in which the clock stood still.
     pub n_zero: u64,
@@ -256,16 +255,17 @@ pub struct ClockGaps {
     pub longest_ns: u64,
 }
 
-/// How busy the machine and the first rank's process have been until now; what a run did is the
+/// Load of the machine and of the first rank's process until now; the load of a run is the
 /// difference of two.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Noise {
     /// Average number of runnable tasks over 1, 5 and 15 minutes.
     pub loadavg: [f64; 3],
-    /// How often the process gave its CPU away. Since minor version 2, as all that follows.
+    /// Number of times that the process gave its CPU away. Since minor version 2, as all that
+    /// follows.
     pub voluntary_switches: Option<u64>,
-    /// How often its CPU was taken away.
+    /// Number of times that its CPU was taken away.
     pub involuntary_switches: Option<u64>,
     /// Pages that it touched first.
     pub minor_faults: Option<u64>,
@@ -279,7 +279,7 @@ pub struct Noise {
     pub steal_ticks: Option<u64>,
     /// Time in which some task of the machine waited for a CPU, in microseconds.
     pub cpu_pressure_us: Option<u64>,
-    /// How often heat has slowed a core.
+    /// Number of times that heat has slowed a core.
     pub throttles: Option<u64>,
     /// Frequency of CPU 0 at this moment, in MHz.
     pub mhz: Option<f64>,

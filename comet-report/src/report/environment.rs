@@ -31,7 +31,7 @@ const GROUPS: &[(&str, &str)] = &[
 
 /// One fact about a run.
 struct Fact {
-    /// What it is about (`clock`); empty for the run itself.
+    /// Group (`clock`); empty for the run itself.
     group: String,
     name: String,
     value: Option<String>,
@@ -41,7 +41,7 @@ struct Fact {
 struct Line {
     group: String,
     name: String,
-    /// What it is in each run.
+    /// Value in each run.
     values: Vec<Option<String>>,
 }
 
@@ -86,7 +86,7 @@ fn title(name: &str) -> String {
     if rest.is_empty() { title.into() } else { format!("{title}: {rest}") }
 }
 
-/// What is known in a table, and the names of what is not in one line.
+/// Known facts in a table, and the names of unknown ones in one line.
 fn group(content: &Content<'_>, title: &str, lines: &[&Line]) -> Html {
     let is_known = |line: &&&Line| line.values.iter().any(Option::is_some);
     let rows: Html = lines.iter().filter(is_known).map(|line| known(line)).collect();

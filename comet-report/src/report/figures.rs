@@ -15,7 +15,7 @@ const MAX_SCATTERED: usize = 32;
 const MAX_OF_LAW: usize = 12;
 /// Digits of a value that is not whole.
 const DIGITS: usize = 5;
-/// What stands below figures of samples.
+/// Note below figures of samples.
 const ALL_SAMPLES: &str = " The record has all samples, and comet-run plot shows more of them.";
 
 /// A group of figures: the name and the title of its section, and which figures it takes.
@@ -63,7 +63,7 @@ fn place(figure: &Figure) -> usize {
     GROUPS.iter().rposition(|group| (group.takes)(figure)).unwrap_or(0)
 }
 
-/// Whether `figure` shows single samples.
+/// True if `figure` shows single samples.
 fn is_of_samples(figure: &Figure) -> bool {
     ["-distribution", "-samples"].iter().any(|kind| figure.id.ends_with(kind))
 }
@@ -80,7 +80,7 @@ fn figure(figure: &Figure) -> Html {
     element("figure", &[("class", "plot"), ("id", &figure.id)], body).with(Html::trusted("\n"))
 }
 
-/// What the script hands out as files: the values once, and the rest of a script for gnuplot.
+/// Numbers that the script offers as files: the values once, and the rest of a script for gnuplot.
 fn numbers(figure: &Figure) -> Html {
     let hidden =
         |class: &str, text: String| element("pre", &[("class", class), ("hidden", "")], text);

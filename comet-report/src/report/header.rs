@@ -35,7 +35,7 @@ fn about_one(run: &RunRecords) -> Html {
     element("p", &[("class", "facts")], facts).with(verdict(run))
 }
 
-/// What a reader wants to know first about a run, in a few words each.
+/// First facts about a run, in a few words each.
 fn facts(run: &Run) -> Vec<String> {
     let ranks = counted(run.world.size, "rank", "ranks");
     // Simulated ranks are on none.
@@ -90,7 +90,8 @@ fn verdict(run: &RunRecords) -> Html {
     element("p", &[("class", &class)], text)
 }
 
-/// How the points of `run` went, counted here, because a killed run has no end that says so.
+/// Numbers of points of `run` by status, counted here, because a killed run has no end that holds
+/// them.
 fn counts(run: &RunRecords) -> PointCounts {
     let mut counts = PointCounts::default();
     run.points.iter().for_each(|point| counts.add(point.status));
@@ -107,7 +108,7 @@ fn ending(run: &RunRecords) -> String {
     format!("The run ended {}{length}{reason}.", end.status.name())
 }
 
-/// How bad it is: the name of a class.
+/// Severity of a run: the name of a class.
 fn level(run: &RunRecords) -> &'static str {
     let has = |status| run.points.iter().any(|point| point.status == status);
     if has(PointStatus::CheckFailed) || has(PointStatus::Failed) {
@@ -163,7 +164,7 @@ fn about(run: &RunRecords, name: &str) -> Html {
     )
 }
 
-/// What the runs warn of, each sentence once.
+/// Warnings of the runs, each sentence once.
 fn warnings(content: &Content<'_>) -> Html {
     let mut sentences: Vec<Html> = Vec::new();
     for (index, run) in content.runs.iter().enumerate() {

@@ -23,7 +23,7 @@ impl Html {
         self
     }
 
-    /// Whether there is nothing.
+    /// True if there is no text.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -103,12 +103,12 @@ pub(super) fn section(id: &str, title: &str, content: impl Into<Html>) -> Html {
     element("section", &[("id", id)], tag("h2", title).with(content)).with(Html::trusted("\n"))
 }
 
-/// What opens under `summary`.
+/// A part that opens under `summary`.
 pub(super) fn details(summary: &str, content: impl Into<Html>) -> Html {
     tag("details", tag("summary", summary).with(content))
 }
 
-/// Where text stands.
+/// Context of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// In an element.
@@ -130,7 +130,7 @@ fn escape(text: &str, place: Place, html: &mut String) {
     }
 }
 
-/// Whether `c` has no place in a page: it controls a terminal, or the order in which text is read.
+/// True if `c` has no place in a page: it controls a terminal, or the order in which text is read.
 fn is_unseen(c: char) -> bool {
     let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     reorders || (c.is_control() && c != '\n' && c != '\t')

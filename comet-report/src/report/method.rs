@@ -1,4 +1,4 @@
-//! How the numbers of the page were made, in words that follow from the records.
+//! Method of the numbers of the page, in words that follow from the records.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ const STEPS: &[Step] = &[
     ("Models", models),
 ];
 
-/// Where numbers are defined: what is looked for, and the section of `METHODOLOGY.md`.
+/// Sections of `METHODOLOGY.md` that define numbers, by the text looked for.
 const DEFINED: &[(&str, &str)] = &[
     ("Definitions D1 to D9, quoted values", "What a number is"),
     ("Bandwidths, bytes of one operation", "Rates"),
@@ -63,7 +63,7 @@ pub(super) fn measured<'a>(content: &Content<'a>) -> Vec<&'a Point> {
     points.filter(|point| point.status == PointStatus::Ok).collect()
 }
 
-/// What each number is: a row for each definition that is in use.
+/// Definitions in use, one row each.
 fn definitions(content: &Content<'_>) -> Html {
     let points = measured(content);
     let names: BTreeSet<&str> =
@@ -100,7 +100,7 @@ fn definition(name: &str, points: &[&Point]) -> Html {
     )
 }
 
-/// What is quoted, in words.
+/// Reported statistic, in words.
 fn quote(quote: Quote) -> &'static str {
     match quote {
         Quote::Median => "the median of the medians of slices",
@@ -342,7 +342,7 @@ fn plans<'a>(points: &[&'a Point]) -> impl Iterator<Item = &'a Plan> {
     points.iter().filter_map(|point| point.plan.as_ref())
 }
 
-/// How good the points are that say so.
+/// Qualities of the points that have them.
 pub(super) fn qualities<'a>(points: &[&'a Point]) -> impl Iterator<Item = &'a Quality> {
     points.iter().filter_map(|point| point.quality.as_ref())
 }

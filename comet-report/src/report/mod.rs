@@ -27,18 +27,18 @@ use crate::plot::{self, Figure};
 use crate::record::{EndStatus, Point, Run};
 use crate::runs::RunRecords;
 
-/// How the page looks, beside its figures.
+/// Styles of the page, beside its figures.
 const STYLE: &str = include_str!("page.css");
-/// What sorts tables, and switches between light and dark.
+/// Script that sorts tables, and switches between light and dark.
 const SCRIPT: &str = include_str!("page.js");
 
 /// Labels that name a run, the best one first.
 const NAMES: [&str; 2] = ["name", "machine"];
 
-/// What the sections of the page are made of.
+/// Contents of the sections of the page.
 struct Content<'a> {
     runs: &'a [RunRecords],
-    /// What the runs are called, in their order.
+    /// Names of the runs, in their order.
     names: Vec<String>,
     /// The models of all runs, which the figures share.
     models: Vec<Fitted>,
@@ -93,7 +93,7 @@ impl<'a> Content<'a> {
         runs.flat_map(|(index, run)| run.points.iter().map(move |point| (index, point)))
     }
 
-    /// What was written at the start of the runs, where it was.
+    /// Start records of the runs that have one.
     fn starts(&self) -> impl Iterator<Item = &'a Run> {
         self.runs.iter().filter_map(|run| run.run.as_deref())
     }
@@ -111,8 +111,8 @@ impl<'a> Content<'a> {
     }
 }
 
-/// What each run is called: by a label or the name of its file, and by its number of
-/// ranks and its number where that is needed to tell it from others.
+/// Names of the runs: a label or the name of the file, with the number of ranks and the number of
+/// the run if needed to tell it from others.
 fn names(runs: &[RunRecords]) -> Vec<String> {
     let mut names: Vec<String> = runs.iter().map(name).collect();
     let is_shared =
@@ -137,7 +137,7 @@ fn name(run: &RunRecords) -> String {
     label.cloned().or_else(stem).unwrap_or_else(|| "run".into())
 }
 
-/// Whether `run` went through its whole plan.
+/// True if `run` went through its whole plan.
 fn is_complete(run: &RunRecords) -> bool {
     run.end.as_ref().is_some_and(|end| end.status == EndStatus::Complete)
 }

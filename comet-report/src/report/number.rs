@@ -1,7 +1,7 @@
 //! Numbers for people: with their unit, with as many digits as they are worth, and a dash where
 //! there is none.
 
-/// What stands where there is no number.
+/// Mark of a missing number.
 pub(super) const NONE: &str = "—";
 
 /// `text`, or a dash.

@@ -1,4 +1,4 @@
-//! Where the ranks ran: the CPUs of each node with the ranks that were bound to them.
+//! Placement of the ranks: the CPUs of each node with the ranks that were bound to them.
 
 use super::Content;
 use super::html::{Html, element, row, table, tag};
@@ -82,7 +82,7 @@ fn seat(seat: &Seat<'_>) -> Html {
     element("li", &[("class", class)], body)
 }
 
-/// What surrounds the CPU of a rank, as far as the system told.
+/// Surroundings of the CPU of a rank, as far as the system reported them.
 fn around(entry: &RankEntry) -> String {
     let parts = [
         entry.core.as_ref().map(|threads| format!("core {threads}")),
@@ -114,7 +114,7 @@ fn mesh(run: &Run) -> Html {
     tag("p", text).with(table("mesh", &[], rows))
 }
 
-/// How a mesh was filled, in words.
+/// Order of filling of a mesh, in words.
 fn filled(order: &str) -> String {
     match order {
         "gray" => "filled in Gray code, so that neighbours are one link apart".into(),

@@ -41,7 +41,7 @@ fn measured(content: &Content<'_>) -> Option<Section> {
     Some(Section { id: "points".into(), title: "Points".into(), body })
 }
 
-/// What the columns hold.
+/// Explanation of the columns.
 const EXPLANATION: &str = "Times are those of one operation. The quoted time is the one that the \
      kernel is known by, for most the median; beside it stands half of its 95 % interval in \
      percent. MB are 10^6 bytes. Samples are intervals between two clock readings, times the \
@@ -95,7 +95,7 @@ fn spread(point: &Point) -> Option<String> {
     Some(format!("{:.1}", 50.0 * (high - low) / quoted_ns))
 }
 
-/// What speaks against the number.
+/// Reasons to doubt the number.
 fn flags(point: &Point) -> String {
     let is_warming = point.quality.as_ref().is_some_and(|quality| !quality.is_steady);
     let flags =
@@ -104,7 +104,7 @@ fn flags(point: &Point) -> String {
     raised.collect::<Vec<_>>().join(", ")
 }
 
-/// What follows from the series of each case together: a table for each kernel that has such.
+/// Figures derived from the series of each case together: a table for each kernel that has such.
 fn figures(content: &Content<'_>) -> Html {
     let mut kernels: Vec<String> = Vec::new();
     for (_, point) in content.points().filter(|(_, point)| !point.figures.is_empty()) {

@@ -1,4 +1,4 @@
-//! What the page may do: run its own script and use its own styles, and load nothing.
+//! Content policy of the page: it runs its own script and uses its own styles, and loads nothing.
 //!
 //! Styles and scripts are allowed by their SHA-256 alone (Content Security Policy, level 2), so
 //! that whatever a record may hold is never run.

@@ -1,4 +1,4 @@
-//! How the page stands to the twelve rules for reporting results of parallel computing.
+//! The page and the twelve rules for reporting results of parallel computing.
 //!
 //! The rules: Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems, SC 2015;
 //! they are told here in other words.
@@ -9,7 +9,7 @@ use super::method::{measured, qualities};
 use super::number::counted;
 use crate::record::PointStatus;
 
-/// What a rule asks for, and how this page answers.
+/// A rule, and the answer of this page.
 type Rule = (&'static str, fn(&Content<'_>) -> String);
 
 /// The rules, from the first to the twelfth.

@@ -1,5 +1,4 @@
-//! What the points say together: the parameters of each sweep, and the other models in tables of
-//! their own.
+//! Models of the points: the parameters of each sweep, and the other models in tables of their own.
 
 use super::html::{Html, details, element, row, table, tag};
 use super::number::{NONE, counted, or_none};

@@ -1,4 +1,4 @@
-//! What a page holds, and what it must not.
+//! Contents of a page, and texts that it must not hold.
 
 use super::*;
 use crate::fixture::{self, Folder};

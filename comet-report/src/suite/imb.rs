@@ -37,7 +37,7 @@ impl Columns {
     }
 }
 
-/// What a benchmark of IMB prints.
+/// Columns of a benchmark of IMB.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its columns.

@@ -91,7 +91,7 @@ pub struct Flag {
     pub programs: &'static str,
     /// Its value.
     pub value: FlagValue,
-    /// What becomes of it.
+    /// Effect.
     pub effect: Effect,
     /// The meaning of an option that is obeyed, or the reason why it is not.
     pub meaning: &'static str,
@@ -108,7 +108,7 @@ pub enum FlagValue {
     Attached(&'static str),
 }
 
-/// What becomes of an option.
+/// Effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It means what it means there.

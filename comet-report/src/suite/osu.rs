@@ -7,7 +7,7 @@ use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Attached, Needed, No};
 use super::{Benchmark, Counterpart, Effect, Flag, FlagValue, REFUSED, Suite};
 
-/// What a program of OSU prints.
+/// Columns of a program of OSU.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its title, without what all titles have.
@@ -43,7 +43,7 @@ impl Numbers {
         }
     }
 
-    /// Whether the program runs between two ranks.
+    /// True if the program runs between two ranks.
     #[must_use]
     pub fn is_of_two(self) -> bool {
         matches!(self, Self::Latency | Self::Bandwidth)

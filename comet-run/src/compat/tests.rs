@@ -14,7 +14,7 @@ fn translated(line: &str) -> Translation {
     translate(&split(line), &Surroundings::default()).unwrap()
 }
 
-/// What `line` becomes without a launcher.
+/// Translation of `line` without a launcher.
 fn check(line: &str, expected: &str) {
     let Translation { words, notes } = translated(line);
     assert_eq!((words.join(" ").as_str(), notes), (expected, vec![]), "{line}");

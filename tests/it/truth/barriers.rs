@@ -14,8 +14,8 @@ use super::machines;
 
 const N_ROUNDS: usize = 20;
 
-/// How many rounds a rank left before the last one was in, of which each rank is late by a time of
-/// its own, drawn from `seed`.
+/// Number of rounds that a rank left before the last one was in; each rank is late by a time of its
+/// own, drawn from `seed`.
 fn n_broken(bench: &Bench, seed: u64, barrier: fn(&Sim) -> Result<()>) -> usize {
     let rounds = RefCell::new(vec![Vec::new(); N_ROUNDS]);
     bench.run(|t| {

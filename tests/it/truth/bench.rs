@@ -1,5 +1,5 @@
-//! What is simulated for the truth tests: machines of whole nanoseconds, and runs of the driver on
-//! them, whose measurements are kept.
+//! Simulations of the truth tests: machines of whole nanoseconds, and runs of the driver on them,
+//! whose measurements are kept.
 
 use std::cell::RefCell;
 use std::error::Error;

@@ -13,7 +13,7 @@ const SIGMA: f64 = 0.07;
 const N_LAUNCHES: u64 = 5;
 /// Lengths of echoes: six of each protocol.
 const LENGTHS: [u64; 12] = [0, 1, 8, 64, 128, 256, 1024, 2048, 4096, 8192, 16_384, 65_536];
-/// How many of them belong to the protocol of short messages.
+/// Number of them that belong to the protocol of short messages.
 const N_SHORT: usize = 6;
 
 /// A machine whose long messages take `change` times as long.

@@ -28,7 +28,7 @@ fn cast(n_ranks: usize) -> [Rank; 4] {
     if n_ranks < 8 { [0, 3, 1, 2] } else { [0, 7, 1, 3] }
 }
 
-/// What a rank does for one series of a case.
+/// Steps of a rank for one series of a case.
 pub(crate) fn series(script: &mut Script<'_>, case: &Case, pace: Pace, series: usize) {
     let [source, sink, tester, partner] = cast(script.n_ranks());
     let n_bytes = case.value(&LENGTH_BYTES);
@@ -114,7 +114,7 @@ fn samples(n_bytes: u64) -> ([Vec<f64>; 3], [u64; 3]) {
     ([0, 1, 2].map(samples), [0, 1, 2].map(load_bytes))
 }
 
-/// How long one message of the load has the link that it shares with the echo, in nanoseconds.
+/// Time that one message of the load has the link that it shares with the echo, in nanoseconds.
 fn link_ns(load_bytes: u64) -> f64 {
     let machine = machines::ipsc860();
     let law = law(&machine, load_bytes);

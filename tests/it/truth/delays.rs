@@ -87,7 +87,7 @@ fn by_sample(of_ranks: &[Vec<Sample>]) -> Vec<Vec<Sample>> {
     (0..of_ranks[0].len()).map(|i| of_ranks.iter().map(|of_rank| of_rank[i]).collect()).collect()
 }
 
-/// What one rank does from its start on.
+/// Steps of one rank from its start on.
 fn program(bench: &Bench, operation: &Operation, rank: Rank) -> Vec<Step> {
     let (mut script, mut one) = (Script::new(bench, rank), Script::new(bench, rank));
     (operation.write)(&mut one);

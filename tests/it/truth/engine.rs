@@ -14,7 +14,7 @@ use super::bench::{Bench, settings};
 use super::draws::Draws;
 use super::machines;
 
-/// How many random schedules are tried; `COMET_TRUTH_SEEDS` asks for more.
+/// Number of random schedules; `COMET_TRUTH_SEEDS` asks for more.
 fn n_seeds() -> u64 {
     std::env::var("COMET_TRUTH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
 }
@@ -43,7 +43,7 @@ fn noisy(sources: &[NoiseSource]) -> Machine {
     machine
 }
 
-/// Whether the case ended by one of the reasons that it may end for.
+/// Checks that the case ended by one of the permitted reasons.
 #[track_caller]
 fn check_end(measurement: &Measurement, settings: &Settings) {
     let (slices, n_slices) = (settings.slices, measurement.n_slices);

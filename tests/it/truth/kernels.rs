@@ -1,4 +1,4 @@
-//! What the kernels do, by their descriptions: one operation of each, in steps of the oracle.
+//! Operations of the kernels, by their descriptions: one of each, in steps of the oracle.
 //!
 //! The pictures are those of the thesis, sections 3.3.1 to 3.3.11, as the files of the kernels draw
 //! them, and those of PARKBENCH; contention, whose ranks do not repeat one operation, is in
@@ -24,7 +24,7 @@ const SOUTHWARD: Label = 13;
 const EASTWARD: Label = 14;
 const WESTWARD: Label = 15;
 
-/// What a rank does in one round of a case: it hears the decision, takes its samples of each
+/// Steps of a rank in one round of a case: it receives the decision, takes its samples of each
 /// series, and reports them.
 pub(crate) fn round(script: &mut Script<'_>, case: &Case, pace: Pace) {
     script.decision();
@@ -38,7 +38,7 @@ pub(crate) fn round(script: &mut Script<'_>, case: &Case, pace: Pace) {
     script.report(samples.into_iter());
 }
 
-/// What a rank does for one series of a case.
+/// Steps of a rank for one series of a case.
 fn measure(script: &mut Script<'_>, case: &Case, (pace, series): (Pace, usize)) {
     let of_series = &case.info.series[series];
     if case.info.name == "contention" {

@@ -5,7 +5,7 @@ use comet_sim::machine::{self, Machine};
 
 use super::bench::machine;
 
-/// What computations and unblocked calls cost, on all of them.
+/// Costs of computations and unblocked calls, on all of them.
 const NODE: &str = r#"
 [node]
 isend = "300 ns"

@@ -63,7 +63,7 @@ fn the_same_run_gives_the_same_bits_and_another_seed_gives_others() {
     }
 }
 
-/// When rank 0 has its hundredth echo from rank 1, while the other ranks do what they do.
+/// Time at which rank 0 has its hundredth echo from rank 1, beside the steps of the other ranks.
 fn end_of_echoes_ns(n_ranks: usize, others: impl Fn(&comet_sim::Sim)) -> u64 {
     let end_ns = Cell::new(0);
     Bench::new(&stormy(machines::flat(), 7), n_ranks).run(|t| {

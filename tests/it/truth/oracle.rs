@@ -57,7 +57,7 @@ struct Message {
     label: Label,
     n_bytes: u64,
     law: Segment,
-    /// Whether its send ends when the sender's CPU is done with it.
+    /// True if its send ends when the sender's CPU is done with it.
     is_eager: bool,
     known_ps: Option<u64>,
     taken_ps: Option<u64>,
@@ -65,7 +65,7 @@ struct Message {
     /// Its way, and how many links of it its header has taken.
     way: Vec<Link>,
     n_taken: usize,
-    /// When its header wants the next link.
+    /// Time at which its header wants the next link.
     wants_ps: u64,
 }
 
@@ -96,7 +96,7 @@ struct RankState {
     readings_ps: Vec<u64>,
 }
 
-/// What may happen next; at equal times links get free before they are taken.
+/// Next event; at equal times links get free before they are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Free(usize),
@@ -122,7 +122,7 @@ struct World<'a> {
     open: Vec<(usize, Label)>,
 }
 
-/// What each rank reads from a true clock, in picoseconds, as it follows its program.
+/// Readings of each rank from a true clock, in picoseconds, as it follows its program.
 ///
 /// # Panics
 /// If the ranks wait for each other.
@@ -300,7 +300,7 @@ impl World<'_> {
         Some(())
     }
 
-    /// Whether there is a message, which a rank can tell when it has its turn.
+    /// True if there is a message, which a rank can tell when it has its turn.
     fn is_here(&mut self, rank: Rank, from: Rank, label: Label) -> Option<bool> {
         let own = &mut self.ranks[rank];
         if !std::mem::take(&mut own.has_turn) {
@@ -311,7 +311,7 @@ impl World<'_> {
         Some(known_ps.is_some_and(|known_ps| known_ps <= own.clock_ps))
     }
 
-    /// What happens next while all ranks wait.
+    /// Next event while all ranks wait.
     fn next_event(&self) -> Option<(u64, Event)> {
         let frees = self.holding.iter().map(|(at_ps, id)| (*at_ps, Event::Free(*id)));
         let moves = self.moving.iter().filter_map(|id| {
@@ -366,7 +366,7 @@ impl World<'_> {
             .min()
     }
 
-    /// When the header of a message can take its next link, if that is known.
+    /// Time at which the header of a message can take its next link, if known.
     fn takes_ps(&self, id: usize) -> Option<u64> {
         let message = &self.messages[id];
         if self.machine.network.switching.is_none() {
@@ -434,13 +434,13 @@ impl World<'_> {
     }
 }
 
-/// How many operations those steps are, of which faults and noise count the number.
+/// Number of operations in those steps, as faults and noise count them.
 pub(crate) fn n_operations(steps: &[Step]) -> u64 {
     let is_one = |step: &&Step| matches!(step, Step::Start { .. } | Step::EndRecv | Step::Work(_));
     steps.iter().filter(is_one).count() as u64
 }
 
-/// What a message of `n_bytes` bytes costs.
+/// Cost of a message of `n_bytes` bytes.
 pub(crate) fn law(machine: &Machine, n_bytes: u64) -> Segment {
     let n_bytes = n_bytes + machine.envelope_bytes;
     let ends_before = |segment: &&Segment| segment.up_to_bytes.is_some_and(|n| n < n_bytes);

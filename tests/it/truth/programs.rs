@@ -22,7 +22,7 @@ const CAPACITY: usize = 5000;
 const LABEL: Label = 1;
 const TAG: Tag = Tag::new(LABEL);
 
-/// What a rank does next.
+/// Next act of a rank.
 #[derive(Clone, Debug)]
 enum Act {
     Compute {
@@ -56,7 +56,7 @@ enum Act {
     },
 }
 
-/// What each of `n_ranks` ranks does. One act after the other could be done by itself, so that no
+/// Acts of each of `n_ranks` ranks. One act after the other could be done by itself, so that no
 /// rank waits for ever.
 fn random_acts(draws: &mut Draws, n_ranks: usize) -> Vec<Vec<Act>> {
     let mut acts = vec![Vec::new(); n_ranks];
@@ -172,7 +172,7 @@ fn write(script: &mut Script<'_>, act: &Act) {
     }
 }
 
-/// What all ranks read from their clocks after each act.
+/// Readings of all ranks' clocks after each act.
 fn measured_ns(bench: &Bench, acts: &[Vec<Act>]) -> Vec<Vec<u64>> {
     let readings_ns = RefCell::new(vec![Vec::new(); acts.len()]);
     bench.run(|t| {

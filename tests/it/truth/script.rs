@@ -1,5 +1,4 @@
-//! What a rank does, in steps of the oracle: the calls of the transport, its collectives, and the
-//! timed loop.
+//! Steps of a rank in the oracle: the calls of the transport, its collectives, and the timed loop.
 
 use comet_core::topology::Mesh;
 use comet_core::transport::Rank;

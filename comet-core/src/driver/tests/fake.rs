@@ -24,7 +24,7 @@ const fn series(name: &'static str, definition: Definition) -> Series {
     Series::of(name, Quantity::OpTime, definition)
 }
 
-/// What every kernel here measures, and one series that none does.
+/// Series of every kernel here, and one that none measures.
 static SERIES: [Series; 3] = [
     series("node", Definition::TestNode),
     series("all", Definition::Completion),
@@ -60,7 +60,7 @@ static BUILDS_ON_FIRST: KernelInfo = KernelInfo {
     ..info("builds_on_first")
 };
 
-/// What a kernel does to prove that its data arrives.
+/// Proof of a kernel that its data arrives.
 pub(super) type Verify = fn(&Context<'_, Local>, &Case) -> Result<(), KernelError>;
 
 /// A kernel of barriers that behaves as told.
@@ -173,14 +173,14 @@ fn length_of_first(case: Case, history: &History) -> Result<Case, String> {
     Ok(case.with(&LENGTH_BYTES, summaries[0].n as u64))
 }
 
-/// When the listener makes trouble.
+/// Errors of the listener.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Trouble {
     /// The question, counted from 0, from which on the listener asks to stop.
     pub(super) interrupts_at: Option<usize>,
     /// The event, counted from 0, that cannot be kept.
     pub(super) fails_at: Option<usize>,
-    /// How many questions for its backlog the listener answers with yes.
+    /// Number of backlog questions that the listener answers with yes.
     pub(super) n_behind: usize,
 }
 
@@ -191,7 +191,7 @@ pub(super) struct Collector {
     n_questions: Cell<usize>,
     /// Names of the events, in the order of their arrival.
     pub(super) log: Vec<String>,
-    /// What it was told, by event.
+    /// Events that it received.
     pub(super) start: Option<RunStart>,
     pub(super) measurements: Vec<Measurement>,
     pub(super) failures: Vec<CaseFailure>,
@@ -237,16 +237,16 @@ impl Listener for Collector {
     }
 }
 
-/// How a run went.
+/// Outcome of a run.
 pub(super) struct Outcome {
-    /// What each rank returned.
+    /// Results of each rank.
     pub(super) results: Vec<Result<RunEnd, DriverError>>,
-    /// What rank 0's listener heard.
+    /// Events that rank 0's listener received.
     pub(super) heard: Collector,
 }
 
 impl Outcome {
-    /// How the run ended, by rank 0; the other ranks must say the same.
+    /// End of the run, by rank 0; the other ranks must return the same.
     pub(super) fn end(&self) -> RunEnd {
         let ends: Vec<&RunEnd> =
             self.results.iter().map(|result| result.as_ref().expect("the run ended")).collect();

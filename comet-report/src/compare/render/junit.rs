@@ -40,7 +40,7 @@ struct Test {
     outcome: Outcome,
 }
 
-/// What became of it.
+/// Outcome of a test.
 enum Outcome {
     Passed,
     /// Kind and sentence.

@@ -1,5 +1,5 @@
-//! What people are told about a comparison, in the order of its weight: tables and sentences that
-//! text and Markdown set in their own ways.
+//! Sections of a comparison, in the order of their weight: tables and sentences that text and
+//! Markdown set in their own ways.
 
 use comet_stats::compare::Verdict;
 
@@ -14,7 +14,7 @@ const MAX_ROWS: usize = 20;
 
 /// A table below a title, with sentences below it.
 pub(super) struct Section {
-    /// What it is about; nothing for the first.
+    /// Title; empty for the first.
     pub(super) title: String,
     /// Rows of cells, first the names of the columns; nothing without a table.
     pub(super) table: Vec<Vec<String>>,
@@ -39,7 +39,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
         .collect()
 }
 
-/// How much longer or shorter a point takes, in one sentence.
+/// Change of a point's time, in one sentence.
 pub(super) fn change(row: &PointRow) -> String {
     let (base, new) = (fixed_us(row.base_ns), fixed_us(row.new_ns));
     let interval = interval(row.low, row.high);
@@ -139,7 +139,7 @@ fn parameter(row: &ParameterRow) -> Vec<String> {
     ]
 }
 
-/// How everything was compared, and how it ends.
+/// Method and result of the comparison.
 fn conclusion(comparison: &Comparison) -> Section {
     let mut lines = vec![how(comparison)];
     if let Some(control) = &comparison.control {
