@@ -20,7 +20,7 @@ KERNELS=(broadcast reduction barrier exchange echo)
 SIZES=(0 8 64 1024 4096 65536 1048576)
 VECTOR_LENGTHS=(1 8 128 512 8192 131072)
 # Benchmarks and lengths for the programs of COMET_PEERS.
-IMB=(PingPong PingPing Barrier -msglog 3:20)
+IMB=(PingPong Barrier -msglog 3:20)
 OSU_LENGTHS=8:1048576
 PEERS=()
 SAMPLES=100
