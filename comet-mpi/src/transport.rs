@@ -316,8 +316,6 @@ impl Transport for Mpi {
             library: Rc::clone(&self.library),
             topology: group.topology(&self.topology),
             group,
-            vitals: Arc::clone(&self.vitals),
-            guard: self.guard.clone(),
             set: RefCell::default(),
             ..*self
         }))
