@@ -77,6 +77,7 @@ const CLOCKS: &[(&str, &[&str])] = &[
             "comet-run/src/command/calibrate.rs",
             "comet-run/src/command/import.rs",
             "comet-run/src/command/run.rs",
+            "comet-run/src/results.rs",
         ],
     ),
     ("clock_gettime", &["comet-mpi/", "comet-shm/"]),
