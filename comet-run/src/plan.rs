@@ -1,10 +1,11 @@
 //! From kernels and sweeps to cases, and what they need: memory, time, and ranks that admit them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use comet_core::driver::Settings;
-use comet_core::kernel::{Axis, AxisUse, Case, KernelInfo, Profile, World};
+use comet_core::kernel::{Axis, AxisKind, AxisUse, Case, KernelInfo, Profile, World};
 use comet_core::sweep;
 use comet_core::topology::Topology;
 
@@ -24,26 +25,64 @@ const OPERATION_NS_PER_BYTE: f64 = 0.25;
 /// Time to make and to look at one byte in two checks, in nanoseconds.
 const CHECKS_NS_PER_BYTE: f64 = 4.0;
 
-/// Values of the user's for an axis, instead of the profile's.
+/// Values from the command line for an axis, instead of those of the profile.
 #[derive(Debug)]
 pub(crate) struct Override {
-    /// The option that they come from (`--sizes`).
-    pub(crate) option: &'static str,
+    /// The option that holds them (`--sizes`, `--axis hops`).
+    pub(crate) option: String,
     /// The axis.
     pub(crate) axis: &'static Axis,
-    /// The values, in the form of [`sweep`].
+    /// The values, in the form of [`sweep`], or labels of the axis.
     pub(crate) values: String,
+    /// Refuses what a shorthand such as `--hops` leaves to the kernels: an axis that none of them
+    /// has, and values above its range.
+    pub(crate) is_strict: bool,
 }
 
 impl Override {
     /// The values on ranks of `topology`, ascending.
     ///
     /// # Errors
-    /// One sentence with the option, if it holds no values.
+    /// One sentence with the option, if it holds no values of the axis.
     fn parse(&self, topology: &Topology) -> anyhow::Result<Vec<u64>> {
         let refuse = |error| exit::usage(format!("{}: {error}", self.option));
-        sweep::parse(&self.values, max(self.axis, topology)).map_err(refuse)
+        match self.axis.kind {
+            AxisKind::Choice => labelled(&self.values, self.axis.labels),
+            AxisKind::Found if self.is_strict => {
+                Err("the kernels find its values during the run (leave it out)".into())
+            }
+            _ => self.numbers(max(self.axis, topology)),
+        }
+        .map_err(refuse)
     }
+
+    /// The numbers, at most `max`.
+    fn numbers(&self, max: Option<u64>) -> Result<Vec<u64>, String> {
+        let values = sweep::parse(&self.values, max).map_err(|error| error.to_string())?;
+        // Values up to the word `max` follow the ranks, and the kernels refuse what is left.
+        let bound = max.filter(|_| self.is_strict && !self.values.contains("max"));
+        match (values.last(), bound) {
+            (Some(value), Some(max)) if *value > max => {
+                Err(format!("{value} is above the largest value here, {max} (write 0..max)"))
+            }
+            _ => Ok(values),
+        }
+    }
+}
+
+/// The values with the names in `text`, ascending.
+fn labelled(text: &str, labels: &[&str]) -> Result<Vec<u64>, String> {
+    let mut values = Vec::new();
+    for word in text.split(',').map(str::trim) {
+        let value = labels.iter().position(|label| *label == word);
+        let value = value.ok_or_else(|| {
+            format!("'{word}' is not one of {} (write some of these)", labels.join(", "))
+        })?;
+        values.push(value as u64);
+    }
+    values.sort_unstable();
+    values.dedup();
+    Ok(values)
 }
 
 /// Planned cases.
@@ -113,6 +152,7 @@ pub(crate) fn plan(
     for change in overrides {
         // Also one that no kernel varies along: a typing error is no value.
         change.parse(topology)?;
+        require_axis(change, kernels, overrides)?;
     }
     let planned = kernels
         .iter()
@@ -149,6 +189,27 @@ fn least_time(case: &Case, topology: &Topology, settings: &Settings) -> Duration
     let ns_per_byte = f64::from(n_operations) * OPERATION_NS_PER_BYTE + CHECKS_NS_PER_BYTE;
     Duration::from_secs((case.info.bytes_per_rank)(case, &World::of(topology)))
         .mul_f64(ns_per_byte * 1e-9)
+}
+
+/// Refuses a named axis that none of `kernels` varies, and one with values from two options.
+fn require_axis(
+    change: &Override,
+    kernels: &[&'static KernelInfo],
+    overrides: &[Override],
+) -> anyhow::Result<()> {
+    let Override { option, axis, .. } = change;
+    let is_other = |other: &&Override| other.axis == *axis && !std::ptr::eq(*other, change);
+    if let Some(other) = overrides.iter().find(is_other) {
+        let text = format!("{option}: {} has other values for it (give one)", other.option);
+        return Err(exit::usage(text));
+    }
+    let axes = kernels.iter().flat_map(|info| info.axes).map(|used| used.axis.name);
+    let axes: BTreeSet<_> = axes.collect();
+    if axes.contains(axis.name) || !change.is_strict {
+        return Ok(());
+    }
+    let varied = Vec::from_iter(axes).join(", ");
+    Err(exit::usage(format!("{option}: no selected kernel varies it (they vary {varied})")))
 }
 
 /// The cases of one kernel, in the order of its axes, slowest first.
@@ -218,7 +279,11 @@ mod tests {
     };
 
     fn sizes(values: &str) -> Vec<Override> {
-        vec![Override { option: "--sizes", axis: &LENGTH_BYTES, values: values.into() }]
+        vec![change("--sizes", &LENGTH_BYTES, values)]
+    }
+
+    fn change(option: &str, axis: &'static Axis, values: &str) -> Override {
+        Override { option: option.into(), axis, values: values.into(), is_strict: false }
     }
 
     fn check(n_ranks: usize, overrides: &[Override], profile: Profile, expected: &[[u64; 2]]) {
@@ -279,14 +344,14 @@ mod tests {
         };
         assert_eq!(refused(&sizes("8..4")), "--sizes: '8..4' runs backwards (write 4..8)");
         assert_eq!(refused(&sizes("max")), "--sizes: 'max' has no meaning on this axis");
-        let many = |axis| Override { option: "-x", axis, values: "1..9999".into() };
+        let many = |axis| change("-x", axis, "1..9999");
         let error = refused(&[many(&HOPS), many(&LENGTH_BYTES)]);
         assert!(error.starts_with("test/echo has more than 100000 cases"), "{error}");
     }
 
     #[test]
     fn an_option_without_effect_is_noted() {
-        let overrides = [Override { option: "--elsewhere", axis: &ELSEWHERE, values: "1".into() }];
+        let overrides = [change("--elsewhere", &ELSEWHERE, "1")];
         let plan = plan(&[&ECHO], &overrides, Profile::Quick, &Topology::hypercube(2)).unwrap();
         assert_eq!(
             plan.notes,
@@ -296,10 +361,43 @@ mod tests {
 
     #[test]
     fn values_without_effect_are_parsed_all_the_same() {
-        let overrides = [Override { option: "--elsewhere", axis: &ELSEWHERE, values: "x2".into() }];
+        let overrides = [change("--elsewhere", &ELSEWHERE, "x2")];
         let error = plan(&[&ECHO], &overrides, Profile::Quick, &Topology::hypercube(2));
         let error = error.unwrap_err().to_string();
         assert!(error.starts_with("--elsewhere: 'x2' has an unknown unit"), "{error}");
+    }
+
+    #[test]
+    fn a_named_axis_takes_values_in_its_range_and_labels() {
+        let named = |axis: &'static Axis, values: &str| {
+            let option = format!("--axis {}", axis.name);
+            Override { option, axis, values: values.into(), is_strict: true }
+        };
+        let of_four = |overrides: &[Override]| {
+            plan(&[&ECHO], overrides, Profile::Quick, &Topology::hypercube(4))
+        };
+        let check = |overrides: &[Override], expected: &str| {
+            assert_eq!(of_four(overrides).unwrap_err().to_string(), expected);
+        };
+        check(
+            &[named(&ELSEWHERE, "1")],
+            "--axis elsewhere: no selected kernel varies it (they vary hops, length_bytes, local_n)",
+        );
+        check(
+            &[named(&HOPS, "1,3")],
+            "--axis hops: 3 is above the largest value here, 2 (write 0..max)",
+        );
+        check(&[named(&HOPS, "2..1")], "--axis hops: '2..1' runs backwards (write 1..2)");
+        check(
+            &[change("--sizes", &LENGTH_BYTES, "8"), named(&LENGTH_BYTES, "16")],
+            "--sizes: --axis length_bytes has other values for it (give one)",
+        );
+        let plan = of_four(&[named(&HOPS, "1..max")]).unwrap();
+        let found: Vec<_> = plan.cases().iter().map(|case| case.value(&HOPS)).collect();
+        assert_eq!(found, [1, 1, 2, 2]);
+        assert_eq!(labelled("b, a", &["a", "b"]), Ok(vec![0, 1]));
+        let error = "'c' is not one of a, b (write some of these)";
+        assert_eq!(labelled("a,c", &["a", "b"]), Err(error.into()));
     }
 
     static ELSEWHERE: Axis = Axis::count("elsewhere", "elsewhere", "s");

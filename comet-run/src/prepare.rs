@@ -1,15 +1,17 @@
 //! From the command line to values: the selected cases on each number of ranks, and the settings by
 //! which they are measured. Nothing is started here.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use comet_core::driver::Settings;
-use comet_core::kernel::{HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, Profile, VECTOR_LENGTH};
+use comet_core::kernel::{Axis, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, Profile, VECTOR_LENGTH};
 use comet_core::topology::Topology;
 
 use crate::catalogue;
 use crate::cli::values::Binding;
 use crate::cli::{CaseArgs, EffortArgs, MethodArgs, WorldArgs};
+use crate::exit;
 use crate::plan::{self, Override, Plan};
 use crate::selection;
 use crate::world::{self, Origin};
@@ -32,7 +34,7 @@ pub(crate) fn prepare(
     cases: &CaseArgs,
     origin: &Origin,
 ) -> anyhow::Result<Vec<Prepared>> {
-    let (overrides, profile) = (overrides(cases), cases.profile.profile());
+    let (overrides, profile) = (overrides(cases)?, cases.profile.profile());
     let mut prepared = plan_each(select, world, &overrides, profile, origin)?;
     for Prepared { topology, n_cpus, notes, .. } in &mut prepared {
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
@@ -60,18 +62,33 @@ pub(crate) fn plan_each(
     prepared.collect()
 }
 
-/// Axes that the user gives values for.
-fn overrides(cases: &CaseArgs) -> Vec<Override> {
+/// The axes with values from the command line.
+fn overrides(cases: &CaseArgs) -> anyhow::Result<Vec<Override>> {
     let options = [
         ("--sizes", &LENGTH_BYTES, &cases.sizes),
         ("--vector-lengths", &VECTOR_LENGTH, &cases.vector_lengths),
         ("--local-n", &LOCAL_N, &cases.local_n),
         ("--hops", &HOPS, &cases.hops),
     ];
-    let given = options.into_iter().filter_map(|(option, axis, values)| {
-        Some(Override { option, axis, values: values.clone()? })
+    let shorthands = options.into_iter().filter_map(|(option, axis, values)| {
+        let (option, values) = (option.into(), values.clone()?);
+        Some(Ok(Override { option, axis, values, is_strict: false }))
     });
-    given.collect()
+    let named = cases.axis.iter().map(|(name, values)| {
+        let (option, values) = (format!("--axis {name}"), values.clone());
+        Ok(Override { option, axis: axis(name)?, values, is_strict: true })
+    });
+    shorthands.chain(named).collect()
+}
+
+/// The axis of any kernel with this name.
+fn axis(name: &str) -> anyhow::Result<&'static Axis> {
+    let axes = catalogue::infos().into_iter().flat_map(|info| info.axes).map(|used| used.axis);
+    let axes: BTreeMap<_, _> = axes.map(|axis| (axis.name, axis)).collect();
+    axes.get(name).copied().ok_or_else(|| {
+        let names = Vec::from_iter(axes.into_keys()).join(", ");
+        exit::usage(format!("--axis {name}: no kernel varies it (they vary {names})"))
+    })
 }
 
 /// Samples of a case, and repetitions in each, where all of them are the same: a machine without

@@ -146,6 +146,25 @@ fn sweeps_that_mean_nothing_are_refused_with_their_option() {
 }
 
 #[test]
+fn every_axis_of_a_kernel_takes_values() {
+    let folder = Folder::new();
+    let output = folder.run("plan shift -n 4 --axis direction=east --axis local_n=8,16").success();
+    output.prints("2 cases");
+    check_refused(
+        "plan shift -n 4 --axis direction=up",
+        2,
+        "--axis direction: 'up' is not one of north, east (write some of these)",
+    );
+    check_refused("plan echo -n 4 --axis hops=9", 2, "9 is above the largest value here, 2");
+    check_refused(
+        "plan echo -n 2 --axis stride=2",
+        2,
+        "--axis stride: no kernel varies it (they vary ",
+    );
+    check_refused("plan echo -n 2 --axis hops", 2, "write hops=1..max");
+}
+
+#[test]
 fn a_mesh_must_hold_the_ranks() {
     check_sentence(
         "echo -n 4 --mesh 2x3",

@@ -10,8 +10,8 @@ use comet_report::format::{FORMATS, Format};
 
 use super::MethodArgs;
 use super::values::{
-    Binding, MeshShape, RankCounts, parse_binding, parse_bytes, parse_factor, parse_injection,
-    parse_label, parse_mesh, parse_positive_time, parse_ranks, parse_time,
+    Binding, MeshShape, RankCounts, parse_axis, parse_binding, parse_bytes, parse_factor,
+    parse_injection, parse_label, parse_mesh, parse_positive_time, parse_ranks, parse_time,
 };
 
 /// Arguments of `run`.
@@ -116,6 +116,9 @@ pub(crate) struct CaseArgs {
     /// Distances between two ranks; max is the largest one
     #[arg(long, value_name = "SWEEP")]
     pub(crate) hops: Option<String>,
+    /// Values of an axis of the kernels, as in local_n=8..64*2 or direction=north; may be given several times
+    #[arg(long, value_name = "NAME=VALUES", value_parser = parse_axis)]
+    pub(crate) axis: Vec<(String, String)>,
     /// Memory limit of a case on one rank; larger cases are skipped
     #[arg(long, value_name = "SIZE", default_value = "1Gi", value_parser = parse_bytes)]
     pub(crate) mem: u64,

@@ -110,9 +110,18 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
 
 /// Reads a label, `KEY=VALUE`.
 pub(crate) fn parse_label(text: &str) -> Result<(String, String), String> {
+    parse_pair(text, "a label is a key and a value (write machine=tiger)")
+}
+
+/// Reads an axis with its values, `NAME=VALUES`.
+pub(crate) fn parse_axis(text: &str) -> Result<(String, String), String> {
+    parse_pair(text, "an axis has a name and values (write hops=1..max)")
+}
+
+fn parse_pair(text: &str, remedy: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("a label is a key and a value (write machine=tiger)".into()),
+        _ => Err(remedy.into()),
     }
 }
 

@@ -82,6 +82,7 @@ fn run_args(args: &HealthArgs) -> RunArgs {
             vector_lengths: None,
             local_n: None,
             hops: None,
+            axis: Vec::new(),
             mem: MEM_BYTES,
         },
         effort: EffortArgs { budget: args.budget, ..EffortArgs::default() },
