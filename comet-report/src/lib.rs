@@ -29,6 +29,7 @@ mod fingerprint;
 pub mod format;
 pub mod health;
 pub mod import;
+mod junit;
 pub mod models;
 mod older;
 pub mod pairs;

@@ -45,8 +45,6 @@ pub struct PointRow {
     pub p: Option<f64>,
     /// That among all points: adjusted by Benjamini and Hochberg.
     pub q: Option<f64>,
-    /// That of the pairs by rank, as a check (Wilcoxon).
-    pub signed_rank_p: Option<f64>,
     /// The difference in standard deviations from launch to launch.
     pub effect: Option<f64>,
     /// Ratio of the least times.
@@ -108,7 +106,6 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         method: found.map(|found| found.method.name()),
         p: found.map(|found| found.p),
         q: None,
-        signed_rank_p: launches.signed_rank_p(),
         effect: found.zip(deviation).map(|(found, deviation)| found.log_ratio / deviation),
         minimum_ratio: minima.map(f64::exp),
         margin,

@@ -6,7 +6,6 @@
 //!   margin         how small a change is of no interest
 //!   Verdict        what difference and margin say together
 //!   adjusted       p of many points at once
-//!   signed_rank_p  a check of pairs that supposes no distribution
 //!   Combined       one number for many points of the same launches
 //! ```
 //!
@@ -19,7 +18,6 @@ mod combined;
 mod difference;
 mod discovery;
 mod margin;
-mod signed_rank;
 #[cfg(test)]
 mod truth;
 
@@ -27,7 +25,6 @@ pub use combined::Combined;
 pub use difference::{Difference, Method};
 pub use discovery::adjusted;
 pub use margin::{MARGIN, Scale, Verdict, margin};
-pub use signed_rank::signed_rank_p;
 
 use crate::{mean, variance};
 
@@ -54,12 +51,6 @@ impl Launches {
         } else {
             Difference::paired(&differences)
         }
-    }
-
-    /// The p of their pairs by rank, as a check; `None` if they are no pairs, or all are equal.
-    #[must_use]
-    pub fn signed_rank_p(&self) -> Option<f64> {
-        signed_rank_p(&self.differences())
     }
 
     /// Standard deviation of the launches of one side around their mean, pooled over both sides;
