@@ -109,7 +109,7 @@ const FLAGS: &[Flag] = &[
     of("", &["-z", "--tail-lat"], Attached("[LIST]"), Obeyed, "columns with percentiles, 50, 90 and 99 or as in -z50,95"),
     of("cb", &["-M", "--mem-limit"], Needed("BYTES"), Obeyed, "most memory of a rank"),
     of("w", &["-W", "--window-size"], Needed("N"), Only(&["64"]), "windows have 64 messages"),
-    of("lw", &["-b", "--buffer-num"], Needed("HOW"), Only(&["single"]), "all messages of a length have one buffer"),
+    of("lw", &["-b", "--buffer-num"], Needed("HOW"), Only(&["single"]), "messages are sent from one buffer"),
     of("lwc", &["-T", "--type"], Needed("TYPE"), Only(&["mpi_char", "MPI_CHAR"]), "messages are MPI_CHAR"),
     of("", &["-u", "--validation-warmup"], Needed("N"), Noted(&[]), "data is checked before and after the timed operations"),
     of("", &["-d", "--accelerator"], Needed("DEVICE"), Noted(&[]), "buffers are in host memory"),

@@ -114,7 +114,7 @@ fn an_option_that_would_change_the_operation_is_refused() {
         assert!(sentence.contains(words), "{sentence}");
     };
     check("osu_latency -T mpi_int", "-T mpi_int is not supported: messages are MPI_CHAR");
-    check("osu_bw -b multiple", "-b multiple is not supported: all messages of a length");
+    check("osu_bw -b multiple", "-b multiple is not supported: messages are sent from one buffer");
     check("osu_bcast --ddt=cont", "-D cont is not supported: messages are contiguous");
     check("IMB-MPI1 Bcast -sync off", "-sync off is not supported: a barrier is behind");
     check("IMB-MPI1 PingPong -off_cache 2.5", "one buffer is sent again and again");
