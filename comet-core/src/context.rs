@@ -2,13 +2,12 @@
 
 use crate::definition::Definition;
 use crate::driver::Pace;
-use crate::error::{KernelError, Result};
-use crate::kernel::{KernelInfo, World};
-use crate::pattern;
+use crate::error::Result;
+use crate::kernel::{Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew, Starter};
 use crate::topology::Topology;
-use crate::transport::{Rank, Transport, Usage};
+use crate::transport::{Rank, Tag, Transport, Usage};
 
 /// The rank whose times count where those of one rank do.
 const TEST_NODE: Rank = 0;
@@ -24,6 +23,11 @@ pub struct Method<'a> {
     pub skew: Skew,
     /// Seed of the skew.
     pub seed: u64,
+    /// Whether messages are sent from buffers into which nothing is received, as IMB and OSU do;
+    /// otherwise what arrived is sent next.
+    pub untouched: bool,
+    /// The user's ranks of a load and of an echo beside it.
+    pub cast: Option<Cast>,
 }
 
 /// One rank's view of the case at hand.
@@ -81,7 +85,53 @@ impl<'a, T: Transport> Context<'a, T> {
     /// The ranks of the run, as descriptions of kernels see them.
     #[must_use]
     pub fn world(&self) -> World<'a> {
-        World::of(self.topology())
+        World::of(self.topology()).with_cast(self.method.cast)
+    }
+
+    /// The root of operations that have one.
+    #[must_use]
+    pub fn root(&self) -> Rank {
+        TEST_NODE
+    }
+
+    /// Tag number `index` of the case.
+    ///
+    /// # Panics
+    /// If a case has more than 1000 tags.
+    #[must_use]
+    pub fn tag(&self, index: u16) -> Tag {
+        assert!(index < 1000, "a case has tags 0 to 999");
+        Tag::new(1 + index)
+    }
+
+    /// The ranks before and after this one in a ring of all ranks.
+    #[must_use]
+    pub fn ring(&self) -> (Rank, Rank) {
+        let (rank, n_ranks) = (self.rank(), self.transport.n_ranks());
+        ((rank + n_ranks - 1) % n_ranks, (rank + 1) % n_ranks)
+    }
+
+    /// The side of this rank in `pairing`; `None` if it is in no pair.
+    #[must_use]
+    pub fn side(&self, pairing: Pairing) -> Option<Side> {
+        pairing.side(self.rank(), self.topology())
+    }
+
+    /// Whether what arrived is sent next, rather than a buffer into which nothing is received.
+    #[must_use]
+    pub fn resends(&self) -> bool {
+        !self.method.untouched
+    }
+
+    /// Checks after `n_runs` runs of an operation.
+    pub(crate) fn checker(&self, n_runs: u64) -> Checker {
+        Checker::new(n_runs, self.corrupt)
+    }
+
+    /// Runs of the operation of `series` in one measurement.
+    pub(crate) fn n_runs(&self, series: usize) -> u64 {
+        let Pace { repetitions, n_samples, settle, .. } = self.pace;
+        u64::from(settle[series]) + u64::from(repetitions) * u64::from(n_samples)
     }
 
     /// A message buffer of the transport's fastest memory, zeroed.
@@ -209,48 +259,6 @@ impl<'a, T: Transport> Context<'a, T> {
         self.info.definition_under(series, self.method.definition)
     }
 
-    /// Checks that `message` is the pattern `seed` (see [`pattern`]); `what` names it.
-    ///
-    /// # Errors
-    /// [`KernelError::Mismatch`] with the first wrong byte.
-    pub fn check_message(
-        &self,
-        message: &mut [u8],
-        seed: u64,
-        what: &str,
-    ) -> std::result::Result<(), KernelError> {
-        if self.corrupt
-            && let Some(byte) = message.last_mut()
-        {
-            *byte ^= 1;
-        }
-        pattern::check(message, seed, what)
-    }
-
-    /// Checks that `values` are `expected`, to the last bit; `what` names them.
-    ///
-    /// # Errors
-    /// [`KernelError::Mismatch`] with the first wrong value.
-    pub fn check_values(
-        &self,
-        values: &mut [f64],
-        expected: impl Fn(usize) -> f64,
-        what: &str,
-    ) -> std::result::Result<(), KernelError> {
-        if self.corrupt
-            && let Some(value) = values.last_mut()
-        {
-            *value += 1.0;
-        }
-        let wrong = values
-            .iter()
-            .enumerate()
-            .find(|(index, value)| value.to_bits() != expected(*index).to_bits());
-        let Some((index, value)) = wrong else { return Ok(()) };
-        let what = format!("element {index} of {} of {what}", values.len());
-        Err(KernelError::mismatch(what, expected(index), value))
-    }
-
     /// What the system did to this rank while samples were taken, if it tells.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
@@ -285,7 +293,7 @@ impl<'a, T: Transport> Context<'a, T> {
         Ok(())
     }
 
-    fn starts_together(&self, series: usize) -> bool {
+    pub(crate) fn starts_together(&self, series: usize) -> bool {
         self.info.timing_under(self.method.definition).starts_together()
             && self.definition(series).starts_together()
     }

@@ -4,7 +4,7 @@
 //! under a mutex: do not quote times measured with it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -36,13 +36,27 @@ struct Inbox {
     arrived: Condvar,
 }
 
+/// Messages whose last byte arrives changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Corrupt {
+    /// None.
+    Nothing,
+    /// Those with a user's tag.
+    Users,
+    /// All.
+    All,
+    /// All but the first to each rank with each tag.
+    Repeated,
+    /// Those that are sent from memory into which a message was received.
+    InPlace,
+}
+
 /// Shared state of the ranks.
 #[derive(Debug)]
 struct Shared {
     inboxes: Vec<Inbox>,
     start: Instant,
-    /// True if the last byte of every message is flipped on the way.
-    corrupt: bool,
+    corrupt: Corrupt,
 }
 
 /// Name of a posted receive.
@@ -61,6 +75,10 @@ pub struct Local {
 #[derive(Debug, Default)]
 struct Own {
     rank: Rank,
+    /// Ranks and tags to which messages went.
+    sent: RefCell<HashSet<(Rank, Tag)>>,
+    /// Addresses at which messages were received.
+    received_at: RefCell<HashSet<usize>>,
     matcher: RefCell<Matcher<RecvId, Message>>,
     /// Messages that have found their receive, which has not looked yet.
     delivered: RefCell<HashMap<RecvId, Message>>,
@@ -133,6 +151,18 @@ pub fn run<R: Send>(n_ranks: usize, f: impl Fn(&Local) -> R + Sync) -> Vec<R> {
 pub fn run_with<R: Send>(
     topology: Topology,
     corrupt: bool,
+    f: impl Fn(&Local) -> R + Sync,
+) -> Vec<R> {
+    run_corrupting(topology, if corrupt { Corrupt::Users } else { Corrupt::Nothing }, f)
+}
+
+/// [`run_with`], with the choice of the messages that arrive wrong.
+///
+/// # Panics
+/// If a rank panics.
+pub fn run_corrupting<R: Send>(
+    topology: Topology,
+    corrupt: Corrupt,
     f: impl Fn(&Local) -> R + Sync,
 ) -> Vec<R> {
     let n_ranks = topology.n_ranks();
@@ -237,6 +267,9 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
         let status = t.group.status(source, status);
         let n = found_bytes.min(capacity_bytes);
         buffer[..n].copy_from_slice(&message.bytes[..n]);
+        if t.shared.corrupt == Corrupt::InPlace {
+            t.own.received_at.borrow_mut().insert(buffer.as_ptr().addr());
+        }
         if found_bytes > capacity_bytes {
             let error = TransportError::truncated(status.source, tag, found_bytes, capacity_bytes);
             return Err(error.on_rank(t.rank()));
@@ -255,6 +288,20 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
     }
 }
 
+impl Local {
+    /// True if `message` arrives wrong.
+    fn is_corrupted(&self, destination: Rank, tag: Tag, message: &[u8]) -> bool {
+        let Own { sent, received_at, .. } = &*self.own;
+        match self.shared.corrupt {
+            Corrupt::Nothing => false,
+            Corrupt::Users => tag.value() <= Tag::MAX,
+            Corrupt::All => true,
+            Corrupt::Repeated => !sent.borrow_mut().insert((destination, tag)),
+            Corrupt::InPlace => received_at.borrow().contains(&message.as_ptr().addr()),
+        }
+    }
+}
+
 impl RawTransport for Local {
     type SendOp<'env> = LocalSend;
     type RecvOp<'env> = LocalRecv<'env>;
@@ -268,11 +315,10 @@ impl RawTransport for Local {
     ) -> Result<LocalSend> {
         require_rank(self, destination)?;
         let mut bytes = message.to_vec();
-        if self.shared.corrupt
-            && tag.value() <= Tag::MAX
+        if self.is_corrupted(destination, tag, message)
             && let Some(byte) = bytes.last_mut()
         {
-            *byte ^= 1;
+            *byte = byte.wrapping_add(1);
         }
         let (source, destination) = (self.own.rank, self.group.global(destination));
         let tag = self.group.tag(tag);

@@ -3,18 +3,21 @@
 use crate::error::KernelError;
 use crate::transport::{Rank, Status};
 
+/// Bytes of one word of the pattern.
+const WORD: usize = size_of::<u64>();
+
 /// Fills `message` with bytes that depend on `seed` and on their place.
 pub fn fill(message: &mut [u8], seed: u64) {
-    for (index, byte) in message.iter_mut().enumerate() {
-        *byte = byte_at(seed, index);
+    for (index, bytes) in message.chunks_mut(WORD).enumerate() {
+        bytes.copy_from_slice(&word(seed, index)[..bytes.len()]);
     }
 }
 
 /// Fills `buffer` with bytes that differ, each one, from what [`fill`] puts there, so that data
 /// that never arrived is noticed.
 pub fn spoil(buffer: &mut [u8], seed: u64) {
-    for (index, byte) in buffer.iter_mut().enumerate() {
-        *byte = !byte_at(seed, index);
+    for (index, bytes) in buffer.chunks_mut(WORD).enumerate() {
+        bytes.copy_from_slice(&word(seed, index).map(|byte| !byte)[..bytes.len()]);
     }
 }
 
@@ -23,13 +26,16 @@ pub fn spoil(buffer: &mut [u8], seed: u64) {
 /// # Errors
 /// [`KernelError::Mismatch`] with the first wrong byte.
 pub fn check(message: &[u8], seed: u64, what: &str) -> Result<(), KernelError> {
-    let wrong = message.iter().enumerate().find(|(index, byte)| **byte != byte_at(seed, *index));
-    let Some((index, byte)) = wrong else { return Ok(()) };
-    let expected = byte_at(seed, index);
+    let is_wrong = |(index, bytes): &(usize, &[u8])| word(seed, *index)[..bytes.len()] != **bytes;
+    let Some((word_index, bytes)) = message.chunks(WORD).enumerate().find(is_wrong) else {
+        return Ok(());
+    };
+    let expected = word(seed, word_index);
+    let index = bytes.iter().zip(expected).take_while(|(byte, expected)| *byte == expected).count();
     Err(KernelError::mismatch(
-        format!("byte {index} of {} of {what}", message.len()),
-        format_args!("{expected:#04x}"),
-        format_args!("{byte:#04x}"),
+        format!("byte {} of {} of {what}", word_index * WORD + index, message.len()),
+        format_args!("{:#04x}", expected[index]),
+        format_args!("{:#04x}", bytes[index]),
     ))
 }
 
@@ -55,12 +61,12 @@ pub fn check_status(
     Ok(())
 }
 
-/// The byte at `index` of the pattern `seed`: the top bits of a multiplicative hash, so that
-/// neither a shift nor another seed gives the same bytes.
-fn byte_at(seed: u64, index: usize) -> u8 {
-    let x = (seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(index as u64);
+/// Word number `index` of the pattern `seed`: a multiplicative hash, so that neither a shift nor
+/// another seed gives the same bytes.
+fn word(seed: u64, index: usize) -> [u8; WORD] {
+    let x = (seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_add((index as u64) << 8);
     let x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (x >> 56).to_le_bytes()[0]
+    (x ^ (x >> 32)).wrapping_mul(0x94d0_49bb_1331_11eb).to_le_bytes()
 }
 
 #[cfg(test)]
@@ -85,6 +91,8 @@ mod tests {
         message.rotate_left(1);
         assert!(check(&message, 7, "x").is_err());
         spoil(&mut message, 7);
-        assert!(message.iter().enumerate().all(|(i, byte)| *byte != byte_at(7, i)));
+        let mut filled = vec![0; message.len()];
+        fill(&mut filled, 7);
+        assert!(message.iter().zip(&filled).all(|(spoiled, filled)| spoiled != filled));
     }
 }

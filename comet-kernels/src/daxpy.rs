@@ -3,16 +3,19 @@
 
 use std::hint::black_box;
 
+use comet_core::error::Result;
+use comet_core::kernel::{Checker, Operation, Seeds};
 use comet_core::transport::{Transport, Work};
 
 /// The factor `a`: small, so that `y` grows slowly, and a power of two, so that it grows exactly.
 const A: f64 = 1.0 / 1024.0;
 
-/// The two vectors of a DAXPY.
+/// A DAXPY of two vectors, as an operation without messages.
 #[derive(Debug)]
-pub(crate) struct Daxpy {
+pub struct Daxpy {
     x: Vec<f64>,
     y: Vec<f64>,
+    n_runs: usize,
 }
 
 impl Daxpy {
@@ -21,21 +24,20 @@ impl Daxpy {
     /// All elements start at 1, and those of `y` grow by [`A`] at each run until they are so large
     /// that rounding takes it away, so that no number of runs makes them overflow.
     pub(crate) fn new(n: usize) -> Self {
-        Self { x: vec![1.0; n], y: vec![1.0; n] }
+        Self::in_one_piece(n, 1)
     }
 
-    /// Computes `y = a x + y` once, as work that `t` knows of.
-    #[inline]
-    pub(crate) fn run<T: Transport>(&mut self, t: &T) {
-        self.run_often(t, 1);
+    /// Vectors of `n` doubles, and `n_runs` sums of them as one piece of work.
+    pub(crate) fn in_one_piece(n: usize, n_runs: usize) -> Self {
+        Self { x: vec![1.0; n], y: vec![1.0; n], n_runs }
     }
 
-    /// Computes `y = a x + y` so many times, as one piece of work that `t` knows of.
+    /// Computes `y = a x + y` as work that `t` knows of.
     #[inline]
-    pub(crate) fn run_often<T: Transport>(&mut self, t: &T, n_runs: usize) {
-        let work = Work::Daxpy { n: n_runs * self.x.len() };
+    pub(crate) fn compute<T: Transport>(&mut self, t: &T) {
+        let work = Work::Daxpy { n: self.n_runs * self.x.len() };
         t.compute(work, || {
-            for _ in 0..n_runs {
+            for _ in 0..self.n_runs {
                 // The black boxes hide the factor and make the sum needed, so that no run is left
                 // out.
                 daxpy(black_box(A), &self.x, &mut self.y);
@@ -44,15 +46,32 @@ impl Daxpy {
         });
     }
 
-    /// What every element of `y` is after so many runs, while that is exact.
-    #[expect(clippy::cast_precision_loss, reason = "a number of runs is far below 2^53")]
-    pub(crate) fn value_after(n_runs: usize) -> f64 {
-        1.0 + A * n_runs as f64
+    /// Gives all elements their values at the start.
+    pub(crate) fn reset(&mut self) {
+        self.y.fill(1.0);
     }
 
-    /// The vector `y`.
-    pub(crate) fn into_sum(self) -> Vec<f64> {
-        self.y
+    /// Checks `y` after so many pieces of work.
+    pub(crate) fn check_after(&mut self, n_pieces: u64, check: &mut Checker) {
+        #[expect(clippy::cast_precision_loss, reason = "a number of runs is far below 2^53")]
+        let expected = 1.0 + A * (n_pieces * self.n_runs as u64) as f64;
+        check.values(&mut self.y, |_| expected, |_| true, "the piece of work");
+    }
+}
+
+impl<T: Transport> Operation<T> for Daxpy {
+    fn fill(&mut self, _seeds: Seeds) {
+        self.reset();
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.compute(t);
+        Ok(())
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        self.check_after(check.n_runs(), check);
     }
 }
 
@@ -77,13 +96,10 @@ mod tests {
     #[test]
     fn each_run_adds_the_factor_once() {
         comet_core::local::run_alone(|t| {
-            let mut daxpy = Daxpy::new(3);
-            for _ in 0..24 {
-                daxpy.run(t);
-            }
-            daxpy.run_often(t, 1000);
-            assert_eq!(Daxpy::value_after(1024), 2.0);
-            assert_eq!(daxpy.into_sum(), [2.0; 3]);
+            let mut daxpy = Daxpy::in_one_piece(3, 512);
+            daxpy.compute(t);
+            daxpy.compute(t);
+            assert_eq!(daxpy.y, [2.0; 3]);
         });
     }
 

@@ -5,9 +5,9 @@ use comet_core::definition::Definition;
 use comet_core::driver::Pace;
 use comet_core::error::KernelError;
 use comet_core::kernel::{
-    Case, HOPS, History, Kernel, KernelInfo, LENGTH_BYTES, MAX_AXES, Profile, World,
+    Case, Class, HOPS, History, Kernel, KernelInfo, LENGTH_BYTES, MAX_AXES, Profile, World,
 };
-use comet_core::local::{self, Local};
+use comet_core::local::{self, Corrupt, Local};
 use comet_core::sweep;
 use comet_core::topology::Topology;
 use comet_core::transport::{Source, Tag, Transport};
@@ -18,37 +18,11 @@ use crate::model::pairs::PAIRS;
 
 const PACE: Pace = Pace::new(3, 2, 1);
 
+/// Numbers of ranks: alone, a pair, odd ones, and those of the thesis' contention.
+const N_RANKS: [usize; 5] = [1, 2, 3, 5, 8];
+
 /// Tags that kernels may use; none may be left on its way.
 const TAGS: std::ops::RangeInclusive<u16> = 0..=100;
-
-/// Verifies, measures and verifies again each quick case of `kernel` on 1 to 9 ranks, and sees that
-/// samples are where the definition says, that no message is left over, and that a spoiled check
-/// fails.
-pub(crate) fn check_kernel(kernel: &dyn Kernel<Local>) {
-    for n_ranks in 1..=9 {
-        for case in admitted_cases(kernel, n_ranks) {
-            let samples = local::run(n_ranks, |t| run_case(kernel, t, &case));
-            check_samples(&case, &samples);
-        }
-        let ends_with_bytes = |case: &Case| case.find(&LENGTH_BYTES) != Some(0);
-        let last = admitted_cases(kernel, n_ranks).into_iter().rfind(ends_with_bytes);
-        if let Some(case) = last {
-            assert_mismatch(kernel, &case, (n_ranks, false), true);
-        }
-    }
-}
-
-/// Sees that `kernel` reports a mismatch in each quick case that carries bytes when the transport
-/// spoils them, and ends on all ranks.
-pub(crate) fn check_corrupt_transport(kernel: &dyn Kernel<Local>) {
-    for n_ranks in 1..=9 {
-        for case in admitted_cases(kernel, n_ranks) {
-            if case.value(&LENGTH_BYTES) > 0 {
-                assert_mismatch(kernel, &case, (n_ranks, true), false);
-            }
-        }
-    }
-}
 
 /// A context for one run of a kernel on `t`.
 pub(crate) fn context<'a>(
@@ -87,6 +61,12 @@ fn admitted_cases(kernel: &dyn Kernel<Local>, n_ranks: usize) -> Vec<Case> {
         .collect()
 }
 
+/// The first and the last of these cases.
+fn smoke_cases(kernel: &dyn Kernel<Local>, n_ranks: usize) -> Vec<Case> {
+    let cases = admitted_cases(kernel, n_ranks);
+    [cases.first(), cases.last()].into_iter().flatten().copied().collect()
+}
+
 /// Verifies, measures and verifies; how many samples this rank took of each series.
 fn run_case(kernel: &dyn Kernel<Local>, t: &Local, case: &Case) -> Vec<usize> {
     let mut cx = context(t, case.info, false);
@@ -121,21 +101,88 @@ fn check_samples(case: &Case, of_ranks: &[Vec<usize>]) {
     }
 }
 
-/// Some rank must report a mismatch, and none anything else.
-fn assert_mismatch(
+/// A step of a kernel.
+type Step = fn(&dyn Kernel<Local>, &mut Context<'_, Local>, &Case) -> Result<(), KernelError>;
+
+/// Whether some rank reports a mismatch in `step`; none may report anything else.
+fn is_noticed(
     kernel: &dyn Kernel<Local>,
     case: &Case,
-    (n_ranks, corrupt_transport): (usize, bool),
-    corrupt_check: bool,
-) {
-    let topology = Topology::hypercube(n_ranks);
-    let results = local::run_with(topology, corrupt_transport, |t| {
-        kernel.verify(&mut context(t, case.info, corrupt_check), case)
+    (n_ranks, corrupt): (usize, Corrupt),
+    (step, corrupt_check): (Step, bool),
+) -> bool {
+    let results = local::run_corrupting(Topology::hypercube(n_ranks), corrupt, |t| {
+        step(kernel, &mut context(t, case.info, corrupt_check), case)
     });
     let is_mismatch = |error: &KernelError| matches!(error, KernelError::Mismatch { .. });
     let errors: Vec<KernelError> = results.into_iter().filter_map(Result::err).collect();
-    let label = format!("{} on {n_ranks} ranks: {errors:?}", case.label());
-    assert!(!errors.is_empty() && errors.iter().all(is_mismatch), "{label}");
+    assert!(errors.iter().all(is_mismatch), "{} on {n_ranks} ranks: {errors:?}", case.label());
+    !errors.is_empty()
+}
+
+/// The last quick case of each kernel that moves data, on each number of ranks that admits it.
+fn moving_cases() -> Vec<(&'static dyn Kernel<Local>, Case, usize)> {
+    let on = |n_ranks| all_kernels().into_iter().map(move |kernel| (kernel, n_ranks));
+    let last = |(kernel, n_ranks): (&'static dyn Kernel<Local>, usize)| {
+        Some((kernel, admitted_cases(kernel, n_ranks).pop()?, n_ranks))
+    };
+    let moves = |(_, case, _): &(_, Case, usize)| {
+        case.info.class.moves_messages() && case.info.class != Class::Synchronisation
+    };
+    N_RANKS.into_iter().flat_map(on).filter_map(last).filter(moves).collect()
+}
+
+#[test]
+fn every_kernel_verifies_and_is_sampled_where_its_definition_says() {
+    for kernel in all_kernels() {
+        for n_ranks in N_RANKS {
+            for case in smoke_cases(kernel, n_ranks) {
+                let samples = local::run(n_ranks, |t| run_case(kernel, t, &case));
+                check_samples(&case, &samples);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kernel_that_moves_data_notices_messages_that_arrive_wrong() {
+    for (kernel, case, n_ranks) in moving_cases() {
+        let steps: [(Step, Corrupt); 3] = [
+            (|kernel, cx, case| kernel.verify(cx, case), Corrupt::All),
+            (|kernel, cx, case| kernel.measure(cx, case), Corrupt::All),
+            (|kernel, cx, case| kernel.measure(cx, case), Corrupt::Repeated),
+        ];
+        for (step, corrupt) in steps {
+            let noticed = is_noticed(kernel, &case, (n_ranks, corrupt), (step, false));
+            assert!(noticed, "{} on {n_ranks} ranks, {corrupt:?}", case.label());
+        }
+    }
+}
+
+#[test]
+fn every_kernel_that_sends_what_arrived_notices_wrong_messages_from_there() {
+    let mut n_noticed = 0;
+    for (kernel, case, n_ranks) in moving_cases() {
+        let (step, corrupt): (Step, _) =
+            (|kernel, cx, case| kernel.measure(cx, case), Corrupt::InPlace);
+        let noticed = is_noticed(kernel, &case, (n_ranks, corrupt), (step, false));
+        let resends = !["bw", "comms3", "reduction", "broadcast"].contains(&case.info.name);
+        assert!(noticed || !resends, "{} on {n_ranks} ranks", case.label());
+        n_noticed += usize::from(noticed);
+    }
+    assert!(n_noticed > 0);
+}
+
+#[test]
+fn every_kernel_notices_a_spoiled_check() {
+    for kernel in all_kernels() {
+        for n_ranks in N_RANKS {
+            let Some(case) = admitted_cases(kernel, n_ranks).pop() else { continue };
+            let step: Step = |kernel, cx, case| kernel.verify(cx, case);
+            let noticed = is_noticed(kernel, &case, (n_ranks, Corrupt::Nothing), (step, true));
+            assert!(noticed, "{} on {n_ranks} ranks", case.label());
+        }
+    }
 }
 
 fn all_kernels() -> Vec<&'static dyn Kernel<Local>> {
@@ -151,16 +198,8 @@ fn all_kernels() -> Vec<&'static dyn Kernel<Local>> {
 }
 
 #[test]
-fn ids_are_unique_and_name_their_suite() {
+fn ids_are_unique() {
     let mut ids: Vec<String> = all_kernels().iter().map(|kernel| kernel.info().id()).collect();
-    for id in &ids {
-        let (suite, name) = id.split_once('/').expect("an id is suite/name");
-        assert!(
-            ["comet", "naive", "parkbench", "model", "health", "osu"].contains(&suite)
-                && !name.contains('/'),
-            "{id}"
-        );
-    }
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), all_kernels().len());
@@ -171,14 +210,8 @@ fn the_comet_suite_is_in_the_order_of_the_thesis() {
     let names: Vec<&str> = crate::comet::<Local>().iter().map(|k| k.info().name).collect();
     assert_eq!(
         names,
-        ["echo", "exchange", "broadcast", "reduction", "barrier", "contention", "overlap",]
+        ["echo", "exchange", "broadcast", "reduction", "barrier", "contention", "overlap"]
     );
-}
-
-#[test]
-fn the_parkbench_suite_has_the_kernels_of_its_report() {
-    let names: Vec<&str> = crate::parkbench::<Local>().iter().map(|k| k.info().name).collect();
-    assert_eq!(names, ["comms1", "comms2", "comms3", "poly1", "poly3", "synch1"]);
 }
 
 #[test]

@@ -23,7 +23,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod algorithm;
 mod axes;
 pub mod comet;
 mod daxpy;
@@ -33,13 +32,12 @@ pub mod health;
 pub mod model;
 pub mod osu;
 pub mod parkbench;
+mod pattern;
 mod polynomial;
-mod roles;
 
-use comet_core::kernel::Kernel;
+use comet_core::kernel::{Kernel, Timed};
 use comet_core::transport::Transport;
 
-use crate::algorithm::{Native, PointToPoint};
 use crate::comet::barrier::Barrier;
 use crate::comet::broadcast::Broadcast;
 use crate::comet::contention::Contention;
@@ -64,13 +62,13 @@ use crate::parkbench::synch1::Synch1;
 pub fn comet<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
     const {
         &[
-            &Echo,
-            &Exchange,
-            &Broadcast::<Native>::NEW,
-            &Reduction::<Native>::NEW,
-            &Barrier::<Native>::NEW,
-            &Contention,
-            &Overlap,
+            &Timed(Echo),
+            &Timed(Exchange),
+            &Timed(Broadcast::<false>),
+            &Timed(Reduction::<false>),
+            &Timed(Barrier::<false>),
+            &Timed(Contention),
+            &Timed(Overlap),
         ]
     }
 }
@@ -79,36 +77,39 @@ pub fn comet<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
 /// transport's own can be held against them.
 #[must_use]
 pub fn naive<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
-    const {
-        &[
-            &Broadcast::<PointToPoint>::NEW,
-            &Reduction::<PointToPoint>::NEW,
-            &Barrier::<PointToPoint>::NEW,
-        ]
-    }
+    const { &[&Timed(Broadcast::<true>), &Timed(Reduction::<true>), &Timed(Barrier::<true>)] }
 }
 
 /// The suite `parkbench`: the low-level communication kernels of PARKBENCH, each beside what it is
 /// held against.
 #[must_use]
 pub fn parkbench<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
-    const { &[&Comms1, &Comms2, &Comms3, &Poly1, &Poly3, &Synch1] }
+    const {
+        &[
+            &Timed(Comms1),
+            &Timed(Comms2),
+            &Timed(Comms3),
+            &Timed(Poly1),
+            &Timed(Poly3),
+            &Timed(Synch1),
+        ]
+    }
 }
 
 /// The suite `model`: patterns from which the parameters of a model of the machine follow.
 #[must_use]
 pub fn model<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
-    const { &[&Injection, &Pairs] }
+    const { &[&Timed(Injection), &Timed(Pairs)] }
 }
 
 /// The suite `health`: what tells ranks, hosts and links that stand out from the others.
 #[must_use]
 pub fn health<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
-    const { &[&AllPairs, &Noise] }
+    const { &[&Timed(AllPairs), &Timed(Noise)] }
 }
 
 /// The suite `osu`: what the OSU micro-benchmarks measure and no other suite does.
 #[must_use]
 pub fn osu<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
-    const { &[&Bw] }
+    const { &[&Timed(Bw)] }
 }

@@ -78,6 +78,22 @@ impl Polynomial {
         let with_power = |(c, power): (&f64, i32)| c * x.powi(power);
         COEFFICIENTS[..=self.order].iter().zip(0..).map(with_power).sum()
     }
+
+    /// The four values that the four arguments have become after so many evaluations, each of the
+    /// values of the one before.
+    pub(crate) fn values_after(self, n_evaluations: u64) -> [f64; 4] {
+        let mut x = [0; 4 * WORD];
+        fill_arguments(&mut x);
+        for _ in 0..n_evaluations {
+            let mut y = [0; 4 * WORD];
+            (self.evaluate)(&x, &mut y);
+            if x == y {
+                break;
+            }
+            x = y;
+        }
+        std::array::from_fn(|index| doubles(&x)[index])
+    }
 }
 
 /// Fills `message` with the arguments [`argument`].

@@ -5,27 +5,25 @@
 //! The whole block with its guard ring is looked at, so what must not change is looked at too.
 //! No operation is used here (thesis section 3.2.2; see `setup.rs`).
 
-use comet_core::context::Context;
-use comet_core::error::KernelError;
-use comet_core::transport::Transport;
+use comet_core::kernel::Checker;
+use comet_core::topology::Mesh;
 
 use crate::block::{Block, Memory};
 use crate::setup::Place;
 
-/// Checks that each value of `block`, by row and column counted with the ring, is as `expected`;
-/// `what` names the operation.
-///
-/// # Errors
-/// [`KernelError::Mismatch`] with the first wrong value.
-pub(crate) fn block<T: Transport, B: Memory>(
-    cx: &Context<'_, T>,
-    block: &mut Block<B>,
+/// Checks that each value of a block, by row and column counted with the ring, is as `expected`;
+/// `start` is the place whose initial values the block had, and `what` names the operation.
+pub(crate) fn block<B: Memory>(
+    check: &mut Checker,
+    (block, start): (&mut Block<B>, Place),
     expected: impl Fn(usize, usize) -> f64,
     what: &str,
-) -> Result<(), KernelError> {
+) {
     let side = block.local_n() + 2;
     let what = format!("the block with its guard ring after {what}");
-    cx.check_values(block.values_mut(), |index| expected(index / side, index % side), &what)
+    let of = |index: usize| expected(index / side, index % side);
+    let is_new = |index: usize| of(index) != start.initial(index / side, index % side);
+    check.values(block.values_mut(), of, is_new, &what);
 }
 
 /// Row `row`, column `col` after the guard was updated: the ring, except its corners, holds the
@@ -41,25 +39,37 @@ pub(crate) fn after_update_guard(at: Place, row: usize, col: usize) -> f64 {
     at.element(global_row, global_col)
 }
 
-/// Row `row`, column `col` after all blocks with their rings moved `up` rows of blocks to the
-/// north and `on` columns of blocks to the east, around the edges.
-pub(crate) fn after_shift(at: Place, [up, on]: [usize; 2], row: usize, col: usize) -> f64 {
+/// Row `row`, column `col` after `n` moves of all blocks with their rings by `up` rows of blocks to
+/// the north and `on` columns of blocks to the east, around the edges.
+pub(crate) fn after_shifts(at: Place, by: [usize; 2], n: u64, row: usize, col: usize) -> f64 {
+    let steps = |by: usize, size: usize| (n % size as u64) as usize * by % size;
+    let [up, on] = [steps(by[0], at.mesh_rows), steps(by[1], at.mesh_cols)];
     let block_row = (at.block_row + up) % at.mesh_rows;
     let block_col = (at.block_col + at.mesh_cols - on) % at.mesh_cols;
     Place { block_row, block_col, ..at }.initial(row, col)
 }
 
-/// Row `row`, column `col` after the matrix was transposed; `at` is the place of the block in
-/// the transposed matrix.
-pub(crate) fn after_transpose(at: Place, row: usize, col: usize) -> f64 {
-    let origin = Place {
-        block_row: at.block_col,
-        block_col: at.block_row,
+/// Place at which the block started that lies `at` a place of the transposed matrix after `n`
+/// moves along the same ways.
+pub(crate) fn origin_after_transposes(at: Place, mesh: &Mesh, n: u64) -> Place {
+    let transposed = mesh.transposed();
+    let origin_of = |block_row, block_col| Place {
+        block_row: block_col,
+        block_col: block_row,
         mesh_rows: at.mesh_cols,
         mesh_cols: at.mesh_rows,
         local_n: at.local_n,
     };
-    origin.initial(col, row)
+    (1..n).fold(origin_of(at.block_row, at.block_col), |origin, _| {
+        let rank = mesh.rank_at(origin.block_row, origin.block_col);
+        let (row, col) = transposed.position(rank);
+        origin_of(row, col)
+    })
+}
+
+/// Row `row`, column `col` after the block that started at `origin` was transposed `n` times.
+pub(crate) fn after_transposes(origin: Place, n: u64, row: usize, col: usize) -> f64 {
+    if n.is_multiple_of(2) { origin.initial(row, col) } else { origin.initial(col, row) }
 }
 
 /// Row `row`, column `col` after row `global_row` was broadcast: every block holds its piece of
@@ -107,10 +117,12 @@ mod tests {
 
     #[test]
     fn a_shift_north_brings_the_block_below_and_a_shift_east_the_block_before() {
-        assert_eq!(after_shift(AT, [1, 0], 1, 1), 13.0);
-        assert_eq!(after_shift(AT, [1, 0], 0, 0), -49.0);
-        assert_eq!(after_shift(AT, [0, 1], 1, 1), 5.0);
-        assert_eq!(after_shift(AT, [0, 1], 3, 3), -48.0);
+        assert_eq!(after_shifts(AT, [1, 0], 1, 1, 1), 13.0);
+        assert_eq!(after_shifts(AT, [1, 0], 1, 0, 0), -49.0);
+        assert_eq!(after_shifts(AT, [0, 1], 1, 1, 1), 5.0);
+        assert_eq!(after_shifts(AT, [0, 1], 1, 3, 3), -48.0);
+        assert_eq!(after_shifts(AT, [1, 0], 2, 1, 1), 1.0);
+        assert_eq!(after_shifts(AT, [0, 1], 4, 1, 1), 5.0);
     }
 
     #[test]
@@ -118,7 +130,10 @@ mod tests {
         let at = Place { block_row: 1, mesh_rows: 3, mesh_cols: 2, ..AT };
         let [a, b, c, d] = [3.0, 9.0, 4.0, 10.0];
         check(
-            |row, col| after_transpose(at, row, col),
+            |row, col| {
+                let origin = origin_after_transposes(at, &Mesh::gray_with(2, 3), 1);
+                after_transposes(origin, 1, row, col)
+            },
             [
                 [-17.0, -21.0, -25.0, -29.0],
                 [-18.0, a, b, -30.0],

@@ -30,13 +30,21 @@ mod check;
 mod ops;
 mod setup;
 
-use comet_core::kernel::Kernel;
+use comet_core::kernel::{Kernel, Timed};
 use comet_core::transport::Transport;
 
 /// The kernels of the suite `matrix`, in the order of the thesis.
 #[must_use]
 pub fn matrix<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
-    &[&ops::UpdateGuard, &ops::Shift, &ops::Transpose, &ops::RowBroadcast, &ops::ColBroadcast]
+    const {
+        &[
+            &Timed(ops::UpdateGuard),
+            &Timed(ops::Shift),
+            &Timed(ops::Transpose),
+            &Timed(ops::RowBroadcast),
+            &Timed(ops::ColBroadcast),
+        ]
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd,
     SeriesResult, Stop,
 };
-use crate::kernel::{Case, History, Kernel, MAX_SERIES, World};
+use crate::kernel::{Case, History, Kernel, MAX_SERIES};
 use crate::transport::{Rank, Transport};
 use comet_stats::Summary;
 use comet_stats::refine::Rule;
@@ -181,7 +181,7 @@ impl<T: Transport> Conductor<'_, T> {
     /// The case with the values that it takes from earlier results, if the ranks admit it.
     fn resolve(&self, case: Case) -> Result<Case, Refusal> {
         let skip = |message| Refusal { failure: Failure::Skipped, rank: None, message };
-        let world = World::of(self.stage.t.topology());
+        let world = self.stage.world();
         (case.info.admits)(&case, &world).map_err(skip)?;
         self.kernel(&case).resolve(case, &world, &self.history).map_err(skip)
     }
@@ -261,7 +261,7 @@ impl<T: Transport> Conductor<'_, T> {
         let converged = point.converged(rules);
         let pace = Pace { slice: 0, n_samples: point.pace.n_samples, ..point.next_pace() };
         let series = point
-            .results(rules, self.clock, &World::of(self.stage.t.topology()))
+            .results(rules, self.clock, &self.stage.world())
             .map_err(|message| Refusal { failure: Failure::Failed, rank: None, message })?;
         let summaries: Vec<Summary> = series.iter().map(SeriesResult::told).collect();
         let derived = self.kernel(&case).derived(&case, &summaries);

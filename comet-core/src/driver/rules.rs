@@ -63,6 +63,11 @@ impl Counts {
 }
 
 impl Rules {
+    /// Whether messages are sent from buffers into which nothing is received.
+    pub(super) fn are_untouched(self) -> bool {
+        matches!(self, Self::Imb | Self::Osu)
+    }
+
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Comet, Self::Imb, Self::Osu, Self::Skampi, Self::Thesis];
 

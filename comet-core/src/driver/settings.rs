@@ -4,7 +4,7 @@
 
 use super::rules::Rules;
 use crate::definition::Definition;
-use crate::kernel::{KernelInfo, Profile};
+use crate::kernel::{Cast, KernelInfo, Profile};
 use crate::sync::{Skew, Sync};
 use comet_stats::refine;
 
@@ -46,6 +46,8 @@ pub struct Settings {
     pub skew_scale: f64,
     /// Rule for further message lengths between those of the sweep, if any.
     pub refine: Option<refine::Rule>,
+    /// The user's ranks of a load and of an echo beside it.
+    pub cast: Option<Cast>,
     /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
     pub corrupt: Option<String>,
 }
@@ -105,6 +107,7 @@ impl Settings {
             skew: Skew::None,
             skew_scale: 1.0,
             refine: None,
+            cast: None,
             corrupt: None,
         }
     }

@@ -122,19 +122,24 @@ impl<T: Transport> Stage<'_, T> {
         let info = kernel.info();
         let case = Case::new(info, &target.values[..info.axes.len()]);
         // Test data is made and looked at byte by byte, and the first probe knows nothing yet.
-        let expected_ns = expected_ns.max(
-            (info.bytes_per_rank)(&case, &World::of(self.t.topology())).saturating_mul(NS_PER_BYTE),
-        );
+        let expected_ns = expected_ns
+            .max((info.bytes_per_rank)(&case, &self.world()).saturating_mul(NS_PER_BYTE));
         self.t.annotate(&case.label(), expected_ns);
         (kernel, case)
     }
 
+    /// The ranks of the run, as descriptions of kernels see them.
+    pub(super) fn world(&self) -> World<'_> {
+        World::of(self.t.topology()).with_cast(self.settings.cast)
+    }
+
     fn context(&self, kernel: &dyn Kernel<T>, pace: Pace) -> Context<'_, T> {
-        let Settings { skew, seed, .. } = *self.settings;
+        let Settings { skew, seed, cast, .. } = *self.settings;
         let info = kernel.info();
         let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == info.id());
         let definition = self.settings.definition(info);
-        let method = Method { definition, clock: self.clock.as_ref(), skew, seed };
+        let untouched = self.settings.rules.are_untouched();
+        let method = Method { definition, clock: self.clock.as_ref(), skew, seed, untouched, cast };
         Context::new(self.t, info, pace, method, corrupt)
     }
 }

@@ -129,8 +129,8 @@ pub struct KernelInfo {
 }
 
 impl KernelInfo {
-    /// Messages between rank 0 and one other rank, by [`HOPS`] if the kernel declares that axis;
-    /// two buffers of [`LENGTH_BYTES`].
+    /// Messages between rank 0 and one other rank, by [`HOPS`] if the kernel declares that axis and
+    /// at one hop otherwise; two buffers of [`LENGTH_BYTES`].
     #[must_use]
     pub const fn pair(suite: &'static str) -> Self {
         Self {
@@ -147,7 +147,7 @@ impl KernelInfo {
             window: 1,
             admits: |case, world| match case.find(&HOPS) {
                 Some(_) => world.require_hops(case.length(&HOPS)),
-                None => world.require_ranks(2),
+                None => world.require_ranks(2).and_then(|()| world.require_hops(1)),
             },
             bytes_per_rank: |case, _| 2 * case.find(&LENGTH_BYTES).unwrap_or(0),
             requires: &[],

@@ -2,16 +2,24 @@
 
 mod axis;
 mod case;
+mod cast;
+mod check;
 mod class;
 mod history;
 mod info;
+mod operation;
+mod pairing;
 mod world;
 
 pub use axis::{Axis, AxisKind, AxisUse, HOPS, LENGTH_BYTES, LOCAL_N, Profile, VECTOR_LENGTH};
 pub use case::{Case, MAX_AXES};
+pub use cast::Cast;
+pub use check::{Checker, Seeds};
 pub use class::Class;
 pub use history::{Derived, History};
 pub use info::{KernelInfo, MAX_SERIES, Participants, Series, Timing};
+pub use operation::{Duty, Operation, Pattern, Timed};
+pub use pairing::{Pairing, Side};
 pub use world::World;
 
 use crate::context::Context;

@@ -1,5 +1,6 @@
 //! The ranks of a run, as a description of a kernel sees them.
 
+use super::cast::Cast;
 use crate::topology::Topology;
 
 /// The ranks of a run: facts that a case needs beside its own values.
@@ -9,13 +10,38 @@ pub struct World<'a> {
     pub n_ranks: usize,
     /// Mesh and distances.
     pub topology: &'a Topology,
+    given_cast: Option<Cast>,
 }
 
 impl<'a> World<'a> {
     /// The ranks of `topology`.
     #[must_use]
     pub fn of(topology: &'a Topology) -> Self {
-        Self { n_ranks: topology.n_ranks(), topology }
+        Self { n_ranks: topology.n_ranks(), topology, given_cast: None }
+    }
+
+    /// These ranks with the user's cast.
+    #[must_use]
+    pub fn with_cast(self, given_cast: Option<Cast>) -> Self {
+        Self { given_cast, ..self }
+    }
+
+    /// The ranks of a load and of an echo beside it: the user's, or four whose routes share a link.
+    ///
+    /// # Errors
+    /// A sentence with the reason, if there are none.
+    pub fn cast(&self) -> Result<Cast, String> {
+        if let Some(cast) = self.given_cast {
+            return cast.require(self.n_ranks).map(|()| cast);
+        }
+        Cast::on(self.topology).ok_or_else(|| {
+            format!(
+                "no load between two of {} shares a link with an echo between two others on the \
+                 {} (use at least 8 ranks, or --cast SOURCE,SINK,RANK,RANK)",
+                count(self.n_ranks, "rank"),
+                self.topology.metric()
+            )
+        })
     }
 
     /// Refuses fewer than `n_needed` ranks.

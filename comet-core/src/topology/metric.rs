@@ -71,6 +71,15 @@ impl Metric {
         }
     }
 
+    /// The node after `from` on the way to another node, where routes are known.
+    pub(super) fn next(&self, from: usize, to: usize) -> Option<usize> {
+        match self {
+            Self::Hypercube => Some(from ^ (1 << (from ^ to).trailing_zeros())),
+            Self::Torus(dims) => torus_next(dims, from, to),
+            Self::Flat | Self::FatTree { .. } | Self::Table(_) => None,
+        }
+    }
+
     /// The largest distance from `rank` to one of `n_ranks` ranks: without looking at each of
     /// them, because every rank of a large machine asks.
     pub(super) fn max_hops(&self, rank: Rank, n_ranks: usize) -> usize {
@@ -96,6 +105,20 @@ fn check_torus(dims: &[usize], n_ranks: usize) -> Result<(), String> {
         "a torus of {shape} does not hold {n_ranks} ranks exactly (give dimensions whose product \
          is {n_ranks})"
     ))
+}
+
+fn torus_next(dims: &[usize], from: usize, to: usize) -> Option<usize> {
+    let mut stride = 1;
+    for dim in dims {
+        let (at, goal) = (from / stride % dim, to / stride % dim);
+        let up = (goal + dim - at) % dim;
+        if up > 0 {
+            let after = if 2 * up <= *dim { (at + 1) % dim } else { (at + dim - 1) % dim };
+            return Some(from - at * stride + after * stride);
+        }
+        stride *= dim;
+    }
+    None
 }
 
 fn check_radix(radix: usize) -> Result<(), String> {

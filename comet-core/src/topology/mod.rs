@@ -95,6 +95,18 @@ impl Topology {
         (0..n_ranks).find(|to| self.hops(rank, *to) == hop)
     }
 
+    /// The nodes on the way of a message, with both ends: on a hypercube the lowest dimension
+    /// first, on a torus the first, by the shorter way, and upwards where both are as long. `None`
+    /// where the metric tells no routes.
+    #[must_use]
+    pub fn route(&self, from: Rank, to: Rank) -> Option<Vec<usize>> {
+        let mut route = vec![from];
+        while let Some(node) = route.last().copied().filter(|node| *node != to) {
+            route.push(self.metric.next(node, to)?);
+        }
+        Some(route)
+    }
+
     /// The largest distance from `rank` for which there is a [`hop_node`](Self::hop_node).
     ///
     /// # Panics
@@ -131,6 +143,17 @@ mod tests {
         assert_eq!(topology.hop_node(5, 2), Some(6));
         assert_eq!(topology.hop_node(0, 5), None);
         assert_eq!(topology.max_hops(0), 4);
+    }
+
+    #[test]
+    fn routes_go_dimension_by_dimension() {
+        assert_eq!(Topology::hypercube(8).route(0, 7), Some(vec![0, 1, 3, 7]));
+        let torus = Topology::with_metric(Mesh::gray(12), Metric::Torus(vec![4, 3])).unwrap();
+        assert_eq!(torus.route(0, 10), Some(vec![0, 1, 2, 10]));
+        assert_eq!(torus.route(0, 3), Some(vec![0, 3]));
+        for to in 0..12 {
+            assert_eq!(torus.route(5, to).unwrap().len(), torus.hops(5, to) + 1);
+        }
     }
 
     #[test]

@@ -25,18 +25,16 @@
 //! **Caution**: without a common clock, a rank that leaves early by less than the time of one
 //! message is not noticed.
 
-use std::marker::PhantomData;
-
+use comet_core::collective;
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{Case, Class, Kernel, KernelInfo, Series, Timing};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Case, Checker, Class, Duty, KernelInfo, Operation, Pattern, Seeds, Series, Timing,
+};
 use comet_core::transport::{Rank, Source, Tag, Transport};
 
-use crate::algorithm::Algorithm;
 use crate::daxpy::Daxpy;
-
-const AFTER: Tag = Tag::new(4);
 
 /// The most ranks that are late in turn: one round costs a message from every other rank.
 const MAX_LATE_RANKS: usize = 16;
@@ -48,15 +46,16 @@ const LINGER_VECTOR_LENGTH: usize = 2000;
 
 /// The kernels `comet/barrier` and `naive/barrier`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
-pub struct Barrier<A>(PhantomData<A>);
+pub struct Barrier<const NAIVE: bool>;
 
-impl<A: Algorithm> Barrier<A> {
-    /// The kernel.
-    pub const NEW: Self = Self(PhantomData);
-
+impl<const NAIVE: bool> Barrier<NAIVE> {
     pub(crate) const INFO: KernelInfo = KernelInfo {
         name: "barrier",
-        summary: A::BARRIER_SUMMARY,
+        summary: if NAIVE {
+            "Global synchronisation by point-to-point messages"
+        } else {
+            "Least time of a global synchronisation"
+        },
         source: "thesis section 3.3.5",
         class: Class::Synchronisation,
         aliases: &["IMB:Barrier", "OSU:osu_barrier"],
@@ -67,30 +66,54 @@ impl<A: Algorithm> Barrier<A> {
         timing: Timing::Pipelined,
         admits: |_, world| world.require_ranks(2),
         bytes_per_rank: |_, _| 16 * LINGER_VECTOR_LENGTH as u64,
-        ..KernelInfo::collective(A::SUITE)
+        ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
     };
 }
 
-impl<A: Algorithm, T: Transport> Kernel<T> for Barrier<A> {
-    fn info(&self) -> &'static KernelInfo {
-        const { &Self::INFO }
+/// One rank's part of a barrier.
+#[derive(Debug)]
+pub struct Meeting<const NAIVE: bool> {
+    after: Tag,
+}
+
+impl<const NAIVE: bool, T: Transport> Operation<T> for Meeting<NAIVE> {
+    fn fill(&mut self, _seeds: Seeds) {}
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        if NAIVE { collective::barrier(t) } else { t.barrier() }
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, _case: &Case) -> Result<(), KernelError> {
-        let t = cx.transport();
+    fn check(&mut self, _check: &mut Checker) {}
+
+    /// In each round another rank is late; none may leave before it has entered.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
         let mut n_broken = 0.0;
         for late in late_ranks(t.n_ranks()) {
-            if is_broken::<A, T>(t, late)? {
+            if is_broken(t, late, self.after, || self.run(t))? {
                 n_broken += 1.0;
             }
         }
         let what = "the rounds in which a rank left the barrier before this one entered it";
-        cx.check_values(&mut [n_broken], |_| 0.0, what)
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, _case: &Case) -> Result<(), KernelError> {
-        cx.time_collective(0, |t| A::barrier(t))?;
+        check.values(&mut [n_broken], |_| 0.0, |_| true, what);
         Ok(())
+    }
+}
+
+impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
+    const INFO: KernelInfo = Self::INFO;
+    type Part<'a>
+        = Meeting<NAIVE>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        _case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        Ok(Some((Duty::Together, Meeting { after: cx.tag(0) })))
     }
 }
 
@@ -100,37 +123,46 @@ fn late_ranks(n_ranks: usize) -> impl Iterator<Item = Rank> {
 }
 
 /// One round: whether this rank is `late`, and another left the barrier before it entered.
-fn is_broken<A: Algorithm, T: Transport>(t: &T, late: Rank) -> Result<bool> {
+fn is_broken<T: Transport>(
+    t: &T,
+    late: Rank,
+    after: Tag,
+    barrier: impl FnOnce() -> Result<()>,
+) -> Result<bool> {
     if t.rank() == late {
-        return enter_late::<A, T>(t);
+        return enter_late(t, after, barrier);
     }
-    A::barrier(t)?;
+    barrier()?;
     let exit_ns = t.now_ns();
-    t.blocked_send(late, AFTER, &exit_ns.to_ne_bytes())?;
+    t.blocked_send(late, after, &exit_ns.to_ne_bytes())?;
     Ok(false)
 }
 
 /// The late rank's part of a round.
-fn enter_late<A: Algorithm, T: Transport>(t: &T) -> Result<bool> {
-    let mut is_broken = linger(t)?;
+fn enter_late<T: Transport>(
+    t: &T,
+    after: Tag,
+    barrier: impl FnOnce() -> Result<()>,
+) -> Result<bool> {
+    let mut is_broken = linger(t, after)?;
     let entry_ns = t.now_ns();
-    A::barrier(t)?;
+    barrier()?;
     for rank in (0..t.n_ranks()).filter(|rank| *rank != t.rank()) {
         let mut exit_ns = [0; size_of::<u64>()];
-        t.blocked_recv(Source::Rank(rank), AFTER, &mut exit_ns)?;
+        t.blocked_recv(Source::Rank(rank), after, &mut exit_ns)?;
         is_broken |= t.clock().is_global && u64::from_ne_bytes(exit_ns) < entry_ns;
     }
     Ok(is_broken)
 }
 
 /// Spends time outside the barrier; whether a message came that is sent only inside or after it.
-fn linger<T: Transport>(t: &T) -> Result<bool> {
+fn linger<T: Transport>(t: &T, after: Tag) -> Result<bool> {
     let mut daxpy = Daxpy::new(LINGER_VECTOR_LENGTH);
     for _ in 0..LINGER_PROBES {
-        if t.probe(Source::Any, AFTER)?.is_some() {
+        if t.probe(Source::Any, after)?.is_some() {
             return Ok(true);
         }
-        daxpy.run(t);
+        daxpy.compute(t);
     }
     Ok(false)
 }
@@ -138,42 +170,14 @@ fn linger<T: Transport>(t: &T) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::{Native, PointToPoint};
-    use crate::harness;
-
-    /// An algorithm whose barrier is none.
-    struct Broken;
-
-    impl Algorithm for Broken {
-        const SUITE: &'static str = "broken";
-        const BROADCAST_SUMMARY: &'static str = "";
-        const REDUCTION_SUMMARY: &'static str = "";
-        const BARRIER_SUMMARY: &'static str = "";
-
-        fn barrier<T: Transport>(_t: &T) -> Result<()> {
-            Ok(())
-        }
-
-        fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
-            Native::broadcast(t, root, message)
-        }
-
-        fn global_sum_vector<T: Transport>(t: &T, values: &mut [f64]) -> Result<()> {
-            Native::global_sum_vector(t, values)
-        }
-    }
-
-    #[test]
-    fn barrier_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Barrier::<Native>::NEW);
-        harness::check_kernel(&Barrier::<PointToPoint>::NEW);
-    }
 
     #[test]
     fn a_barrier_that_does_not_wait_is_found_out() {
         // One round may miss it, where the other rank gets no processor while this one lingers.
         let of_ranks = comet_core::local::run(2, |t| {
-            (0..100).filter(|round| is_broken::<Broken, _>(t, round % 2).unwrap()).count()
+            (0..100)
+                .filter(|round| is_broken(t, round % 2, Tag::new(1), || Ok(())).unwrap())
+                .count()
         });
         assert_ne!(of_ranks, [0, 0]);
     }

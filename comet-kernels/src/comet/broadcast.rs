@@ -19,33 +19,30 @@
 //! **Caution**: the time contains one barrier; `comet/barrier` tells how much that is.
 //! The suite `naive` replaces the broadcast alone; the barrier is the transport's own in both.
 
-use std::marker::PhantomData;
-
+use comet_core::collective;
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{Case, Kernel, KernelInfo, LENGTH_BYTES, Series, Timing};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Case, Checker, Duty, KernelInfo, LENGTH_BYTES, Operation, Pattern, Seeds, Series, Timing,
+};
 use comet_core::pattern;
-use comet_core::transport::Transport;
+use comet_core::transport::{Rank, Transport};
 
-use crate::algorithm::Algorithm;
 use crate::axes;
-use crate::roles::TEST_NODE;
-
-/// Seed of the test data; the test node is the only one that sends.
-const SEED: u64 = 4;
 
 /// The kernels `comet/broadcast` and `naive/broadcast`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
-pub struct Broadcast<A>(PhantomData<A>);
+pub struct Broadcast<const NAIVE: bool>;
 
-impl<A: Algorithm> Broadcast<A> {
-    /// The kernel.
-    pub const NEW: Self = Self(PhantomData);
-
+impl<const NAIVE: bool> Broadcast<NAIVE> {
     const INFO: KernelInfo = KernelInfo {
         name: "broadcast",
-        summary: A::BROADCAST_SUMMARY,
+        summary: if NAIVE {
+            "Broadcast along a tree of point-to-point messages"
+        } else {
+            "Broadcast from the test node, closed by a barrier"
+        },
         source: "thesis section 3.3.3, figure 3.4",
         aliases: &["IMB:Bcast", "OSU:osu_bcast"],
         axes: &[axes::MESSAGE_LENGTHS],
@@ -56,42 +53,57 @@ impl<A: Algorithm> Broadcast<A> {
         timing: Timing::Batched,
         admits: |_, world| world.require_ranks(2),
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
-        ..KernelInfo::collective(A::SUITE)
+        ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
     };
 }
 
-impl<A: Algorithm, T: Transport> Kernel<T> for Broadcast<A> {
-    fn info(&self) -> &'static KernelInfo {
-        const { &Self::INFO }
-    }
+/// One rank's copy of the message.
+#[derive(Debug)]
+pub struct Copy<const NAIVE: bool, B> {
+    rank: Rank,
+    root: Rank,
+    message: B,
+}
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        if cx.rank() == TEST_NODE {
-            pattern::fill(&mut message, SEED);
+impl<const NAIVE: bool, T: Transport> Operation<T> for Copy<NAIVE, T::Buffer> {
+    fn fill(&mut self, seeds: Seeds) {
+        let seed = seeds.of(0, self.root);
+        if self.rank == self.root {
+            pattern::fill(&mut self.message, seed);
         } else {
-            pattern::spoil(&mut message, SEED);
+            pattern::spoil(&mut self.message, seed);
         }
-        A::broadcast(cx.transport(), TEST_NODE, &mut message)?;
-        cx.check_message(&mut message, SEED, "the broadcast")
     }
 
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        cx.time_collective(0, |t| A::broadcast(t, TEST_NODE, &mut message))?;
-        Ok(())
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        if NAIVE {
+            collective::broadcast(t, self.root, &mut self.message)
+        } else {
+            t.blocked_broadcast(self.root, &mut self.message)
+        }
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let seed = check.seeds().of(0, self.root);
+        check.message(&mut self.message, seed, "the broadcast");
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::algorithm::{Native, PointToPoint};
-    use crate::harness;
+impl<const NAIVE: bool, T: Transport> Pattern<T> for Broadcast<NAIVE> {
+    const INFO: KernelInfo = Self::INFO;
+    type Part<'a>
+        = Copy<NAIVE, T::Buffer>
+    where
+        T: 'a;
 
-    #[test]
-    fn broadcast_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Broadcast::<Native>::NEW);
-        harness::check_kernel(&Broadcast::<PointToPoint>::NEW);
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let message = cx.message(case.length(&LENGTH_BYTES))?;
+        Ok(Some((Duty::Together, Copy { rank: cx.rank(), root: cx.root(), message })))
     }
 }

@@ -4,9 +4,8 @@
 //!
 //! **Pattern**
 //! ```text
-//!   at least 8 ranks, routes of the thesis:   0 ──LOAD──► (1) ──► (3) ──► 7
-//!                                                          1 ◄──echo──► 3
-//!   4 to 7 ranks:                             0 ──LOAD──► 3      1 ◄──echo──► 2
+//!   8 ranks, routes of the thesis:   0 ──LOAD──► (1) ──► (3) ──► 7
+//!                                                 1 ◄──echo──► 3
 //!
 //!   tester ──START──► source            the load begins
 //!   source ══LOAD═══► sink              bursts without end, at most two on their way
@@ -27,29 +26,22 @@
 //! **Verified by**: contents, source and length of the echoes in both directions, and of every
 //! message of the load.
 //!
-//! **Caution**: the routes are those of a hypercube. Where all ranks share one memory, the load
-//! contends for caches and memory instead, and for cores where there are fewer than four.
+//! **Caution**: source, sink and pair are ranks whose routes share a link by the topology, or those
+//! of `--cast`; a run whose routes share none is skipped. Where all ranks share one memory, the
+//! load contends for caches and memory instead, and for cores where there are fewer than four.
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
+use comet_core::error::Result;
 use comet_core::kernel::{
-    Axis, AxisUse, Case, Class, Derived, HOPS, History, Kernel, KernelInfo, LENGTH_BYTES,
-    Participants, Series, World,
+    Axis, AxisUse, Case, Cast, Checker, Class, Derived, Duty, HOPS, History, KernelInfo,
+    LENGTH_BYTES, Operation, Participants, Pattern, Seeds, Series, Side, World,
 };
 use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Status, Tag, Transport};
+use comet_core::transport::{Rank, Source, Tag, Transport};
 use comet_stats::Summary;
 
-use crate::comet::echo;
-use crate::roles::{check_arrival, seed};
-
-const LOAD: Tag = Tag::new(5);
-const START: Tag = Tag::new(6);
-const RUNNING: Tag = Tag::new(7);
-const STOP: Tag = Tag::new(8);
-const DRAINED: Tag = Tag::new(9);
-const CREDIT: Tag = Tag::new(10);
+use crate::pattern::Bounce;
 
 /// Messages of one burst. Two bursts may be on their way, so that the source never waits for a
 /// sink that keeps up, and a sink that does not is not flooded.
@@ -70,7 +62,7 @@ pub static LOAD_90_BYTES: Axis = Axis::found_bytes(
 #[derive(Clone, Copy, Debug)]
 pub struct Contention;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "contention",
     summary: "Echo between two ranks while two others load the links",
     source: "thesis section 3.3.6, figures 3.6 and 3.7",
@@ -89,7 +81,7 @@ static INFO: KernelInfo = KernelInfo {
         AxisUse::of(&LOAD_90_BYTES, ""),
     ],
     series: &[one_way("idle"), one_way("half_load"), one_way("ninety_load")],
-    admits: |_, world| world.require_ranks(4),
+    admits: |_, world| world.cast().map(drop),
     bytes_per_rank: |case, _| {
         let load_bytes = case.value(&LOAD_50_BYTES).max(case.value(&LOAD_90_BYTES));
         load_bytes.max(2 * case.value(&LENGTH_BYTES))
@@ -108,9 +100,217 @@ const fn one_way(name: &'static str) -> Series {
     }
 }
 
-impl<T: Transport> Kernel<T> for Contention {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+/// One rank's part.
+#[derive(Debug)]
+pub enum Part<B> {
+    /// The test node, which starts the load and stops it.
+    Tester {
+        /// Its side of the echo.
+        echo: Bounce<B>,
+        /// The other ranks.
+        signals: Signals,
+        /// Whether the series has a load.
+        is_loaded: bool,
+    },
+    /// Its partner.
+    Partner(Bounce<B>),
+    /// The sender of the load.
+    Source {
+        /// The message that it repeats.
+        message: B,
+        /// This rank.
+        rank: Rank,
+        /// The other ranks.
+        signals: Signals,
+    },
+    /// The receiver of the load.
+    Sink {
+        /// Room for a message.
+        buffer: B,
+        /// The other ranks.
+        signals: Signals,
+        /// Messages whose contents or length were wrong.
+        n_wrong: usize,
+        /// Seed of the messages, if each is looked at.
+        seed: Option<u64>,
+    },
+}
+
+/// The four ranks, and the tags by which they start and stop the load.
+#[derive(Clone, Copy, Debug)]
+pub struct Signals {
+    cast: Cast,
+    load: Tag,
+    start: Tag,
+    running: Tag,
+    stop: Tag,
+    drained: Tag,
+    credit: Tag,
+}
+
+impl Signals {
+    fn of<T: Transport>(cx: &Context<'_, T>, cast: Cast) -> Self {
+        let [load, start, running, stop, drained, credit] = [2, 3, 4, 5, 6, 7].map(|i| cx.tag(i));
+        Self { cast, load, start, running, stop, drained, credit }
+    }
+
+    /// The source's part: sends `message` from START to STOP, and then an empty message as the end.
+    fn send_load<T: Transport>(&self, t: &T, message: &[u8]) -> Result<()> {
+        let tester = Source::Rank(self.cast.tester);
+        t.blocked_recv(tester, self.start, &mut [])?;
+        self.send_burst(t, message)?;
+        while t.probe(tester, self.stop)?.is_none() {
+            self.beside_credit(t, || self.send_burst(t, message))?;
+        }
+        t.blocked_recv(tester, self.stop, &mut [])?;
+        self.beside_credit(t, || t.blocked_send(self.cast.sink, self.load, &[]))
+    }
+
+    /// Does `send` and receives the credit for the burst before the last. The sink may be about to
+    /// send it, and receives no more until it is taken, where sends wait for their receives.
+    fn beside_credit<T: Transport>(&self, t: &T, send: impl FnOnce() -> Result<()>) -> Result<()> {
+        t.scope(|s| {
+            let sink = Source::Rank(self.cast.sink);
+            let credit = s.unblocked_recv(sink, self.credit, &mut [])?;
+            send()?;
+            credit.wait().map(drop)
+        })
+    }
+
+    fn send_burst<T: Transport>(&self, t: &T, message: &[u8]) -> Result<()> {
+        for _ in 0..BURST {
+            t.blocked_send(self.cast.sink, self.load, message)?;
+        }
+        Ok(())
+    }
+
+    /// The sink's part: receives into `buffer` until the empty message, and shows each other
+    /// message with its length to `look`.
+    fn take_load<T: Transport>(
+        &self,
+        t: &T,
+        buffer: &mut [u8],
+        mut look: impl FnMut(&mut [u8], usize),
+    ) -> Result<()> {
+        let mut n_received: usize = 0;
+        loop {
+            let status = t.blocked_recv(Source::Rank(self.cast.source), self.load, buffer)?;
+            if status.length_bytes == 0 {
+                return t.blocked_send(self.cast.tester, self.drained, &[]);
+            }
+            n_received += 1;
+            if n_received == 1 {
+                t.blocked_send(self.cast.tester, self.running, &[])?;
+            }
+            if n_received.is_multiple_of(BURST) {
+                t.blocked_send(self.cast.source, self.credit, &[])?;
+            }
+            look(buffer, status.length_bytes);
+        }
+    }
+}
+
+impl<T: Transport> Operation<T> for Part<T::Buffer> {
+    fn fill(&mut self, seeds: Seeds) {
+        match self {
+            Self::Tester { echo, .. } | Self::Partner(echo) => Operation::<T>::fill(echo, seeds),
+            Self::Source { message, rank, .. } => pattern::fill(message, seeds.of(2, *rank)),
+            Self::Sink { buffer, .. } => buffer.fill(0),
+        }
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        match self {
+            Self::Tester { echo, .. } | Self::Partner(echo) => echo.run(t),
+            Self::Source { message, signals, .. } => signals.send_load(t, message),
+            Self::Sink { buffer, signals, n_wrong, seed } => {
+                let capacity = buffer.len();
+                signals.take_load(t, buffer, |message, n| {
+                    let Some(seed) = *seed else { return };
+                    let is_right = n == capacity && pattern::check(message, seed, "").is_ok();
+                    *n_wrong += usize::from(!is_right);
+                    pattern::spoil(message, seed);
+                })
+            }
+        }
+    }
+
+    fn begin(&mut self, t: &T) -> Result<()> {
+        let Self::Tester { signals, is_loaded: true, .. } = self else { return Ok(()) };
+        t.blocked_send(signals.cast.source, signals.start, &[])?;
+        t.blocked_recv(Source::Rank(signals.cast.sink), signals.running, &mut []).map(drop)
+    }
+
+    fn end(&mut self, t: &T) -> Result<()> {
+        let Self::Tester { signals, is_loaded: true, .. } = self else { return Ok(()) };
+        t.blocked_send(signals.cast.source, signals.stop, &[])?;
+        t.blocked_recv(Source::Rank(signals.cast.sink), signals.drained, &mut []).map(drop)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        match self {
+            Self::Tester { echo, .. } | Self::Partner(echo) => Operation::<T>::check(echo, check),
+            Self::Source { .. } => (),
+            Self::Sink { seed: Some(_), n_wrong, .. } => {
+                #[expect(clippy::cast_precision_loss, reason = "a count of messages")]
+                let n_wrong = *n_wrong as f64;
+                check.values(&mut [n_wrong], |_| 0.0, |_| true, "the wrong messages of the load");
+            }
+            Self::Sink { buffer, signals, .. } => {
+                let seed = check.seeds().of(2, signals.cast.source);
+                check.message(buffer, seed, "the last message of the load");
+            }
+        }
+    }
+
+    /// The operation, in which the sink looks at every message.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        Operation::<T>::fill(self, check.seeds());
+        match self {
+            Self::Tester { echo, .. } | Self::Partner(echo) => return echo.verify(t, check),
+            Self::Sink { seed, signals, .. } => {
+                *seed = Some(check.seeds().of(2, signals.cast.source));
+            }
+            Self::Source { .. } => (),
+        }
+        self.run(t)?;
+        Operation::<T>::check(self, check);
+        Ok(())
+    }
+}
+
+impl<T: Transport> Pattern<T> for Contention {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Part<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let Ok(cast) = cx.world().cast() else { return Ok(None) };
+        let (rank, load_bytes) = (cx.rank(), loads(case)[series]);
+        let (signals, is_loaded) = (Signals::of(cx, cast), load_bytes > 0);
+        let echo = |peer, leads| Bounce::new(cx, Side { peer, leads }, case.length(&LENGTH_BYTES));
+        Ok(if rank == cast.tester {
+            let echo = echo(cast.partner, true)?;
+            Some((Duty::Times, Part::Tester { echo, signals, is_loaded }))
+        } else if rank == cast.partner {
+            Some((Duty::Follows, Part::Partner(echo(cast.tester, false)?)))
+        } else if rank == cast.source && is_loaded {
+            let message = cx.message(load_bytes)?;
+            Some((Duty::Serves, Part::Source { message, rank, signals }))
+        } else if rank == cast.sink && is_loaded {
+            let buffer = cx.message(load_bytes)?;
+            Some((Duty::Serves, Part::Sink { buffer, signals, n_wrong: 0, seed: None }))
+        } else {
+            None
+        })
     }
 
     fn resolve(&self, case: Case, _: &World<'_>, history: &History) -> Result<Case, String> {
@@ -124,21 +324,6 @@ impl<T: Transport> Kernel<T> for Contention {
         }
         let case = case.with(&LOAD_50_BYTES, length_reaching(&curve, 0.5));
         Ok(case.with(&LOAD_90_BYTES, length_reaching(&curve, 0.9)))
-    }
-
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let cast = Cast::of(cx.topology().n_ranks());
-        // All series run to their end before the first mismatch is reported.
-        let results = loads(case).map(|load_bytes| verify_series(cx, cast, case, load_bytes));
-        results.into_iter().collect()
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let cast = Cast::of(cx.topology().n_ranks());
-        for (series, load_bytes) in loads(case).into_iter().enumerate() {
-            measure_series(cx, cast, case, (series, load_bytes))?;
-        }
-        Ok(())
     }
 
     fn derived(&self, _case: &Case, summaries: &[Summary]) -> Vec<Derived> {
@@ -159,175 +344,9 @@ impl<T: Transport> Kernel<T> for Contention {
     }
 }
 
-/// Which rank plays which part (nodes 1, 4, 2 and 3 of figure 3.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cast {
-    source: Rank,
-    sink: Rank,
-    tester: Rank,
-    partner: Rank,
-}
-
-impl Cast {
-    fn of(n_ranks: usize) -> Self {
-        if n_ranks >= 8 {
-            Self { source: 0, sink: 7, tester: 1, partner: 3 }
-        } else {
-            Self { source: 0, sink: 3, tester: 1, partner: 2 }
-        }
-    }
-}
-
 /// Length of the load messages of each series, in bytes; 0 for no load.
 fn loads(case: &Case) -> [usize; 3] {
     [0, case.length(&LOAD_50_BYTES), case.length(&LOAD_90_BYTES)]
-}
-
-fn measure_series<T: Transport>(
-    cx: &mut Context<'_, T>,
-    cast: Cast,
-    case: &Case,
-    (series, load_bytes): (usize, usize),
-) -> Result<(), KernelError> {
-    let (t, rank, length_bytes) = (cx.transport(), cx.rank(), case.length(&LENGTH_BYTES));
-    if rank == cast.source {
-        send_load(t, cast, &cx.message(load_bytes)?)?;
-    } else if rank == cast.sink {
-        take_load(t, cast, &mut cx.message(load_bytes)?, |_, _| ())?;
-    } else if rank == cast.partner {
-        let mut buffer = cx.message(length_bytes)?;
-        cx.follow(series, |t| echo::send_back(t, cast.tester, &mut buffer))?;
-    } else if rank == cast.tester {
-        let mut message = cx.message(length_bytes)?;
-        under_load(t, cast, load_bytes, || {
-            Ok(cx.time(series, |t| echo::bounce(t, cast.partner, &mut message))?)
-        })?;
-    }
-    Ok(())
-}
-
-fn verify_series<T: Transport>(
-    cx: &Context<'_, T>,
-    cast: Cast,
-    case: &Case,
-    load_bytes: usize,
-) -> Result<(), KernelError> {
-    let (t, rank, length_bytes) = (cx.transport(), cx.rank(), case.length(&LENGTH_BYTES));
-    if rank == cast.source {
-        let mut message = cx.message(load_bytes)?;
-        pattern::fill(&mut message, seed(LOAD, rank));
-        send_load(t, cast, &message)?;
-    } else if rank == cast.sink {
-        verify_load(cx, cast, load_bytes)?;
-    } else if rank == cast.partner {
-        echo::verify_partner(cx, cast.tester, length_bytes)?;
-    } else if rank == cast.tester {
-        under_load(t, cast, load_bytes, || echo::verify_tester(cx, cast.partner, length_bytes))?;
-    }
-    Ok(())
-}
-
-/// Runs the tester's `echoes` while the load runs; it is over and drained when this returns.
-fn under_load<T: Transport>(
-    t: &T,
-    cast: Cast,
-    load_bytes: usize,
-    echoes: impl FnOnce() -> Result<(), KernelError>,
-) -> Result<(), KernelError> {
-    if load_bytes == 0 {
-        return echoes();
-    }
-    t.blocked_send(cast.source, START, &[])?;
-    t.blocked_recv(Source::Rank(cast.sink), RUNNING, &mut [])?;
-    let result = echoes();
-    t.blocked_send(cast.source, STOP, &[])?;
-    t.blocked_recv(Source::Rank(cast.sink), DRAINED, &mut [])?;
-    result
-}
-
-/// The source's part: sends `message` from START to STOP, and then an empty message as the end.
-fn send_load<T: Transport>(t: &T, cast: Cast, message: &[u8]) -> Result<()> {
-    if message.is_empty() {
-        return Ok(());
-    }
-    let (tester, sink) = (Source::Rank(cast.tester), Source::Rank(cast.sink));
-    t.blocked_recv(tester, START, &mut [])?;
-    send_burst(t, cast, message)?;
-    while t.probe(tester, STOP)?.is_none() {
-        beside_credit(t, sink, || send_burst(t, cast, message))?;
-    }
-    t.blocked_recv(tester, STOP, &mut [])?;
-    beside_credit(t, sink, || t.blocked_send(cast.sink, LOAD, &[]))
-}
-
-/// Does `send` and receives the credit for the burst before the last. The sink may be about to send
-/// it, and receives no more until it is taken, where sends wait for their receives.
-fn beside_credit<T: Transport>(
-    t: &T,
-    sink: Source,
-    send: impl FnOnce() -> Result<()>,
-) -> Result<()> {
-    t.scope(|s| {
-        let credit = s.unblocked_recv(sink, CREDIT, &mut [])?;
-        send()?;
-        credit.wait().map(drop)
-    })
-}
-
-fn send_burst<T: Transport>(t: &T, cast: Cast, message: &[u8]) -> Result<()> {
-    for _ in 0..BURST {
-        t.blocked_send(cast.sink, LOAD, message)?;
-    }
-    Ok(())
-}
-
-/// The sink's part: receives into `buffer` until the empty message, and shows each other message
-/// to `look`.
-fn take_load<T: Transport>(
-    t: &T,
-    cast: Cast,
-    buffer: &mut [u8],
-    mut look: impl FnMut(&mut [u8], Status),
-) -> Result<()> {
-    if buffer.is_empty() {
-        return Ok(());
-    }
-    let mut n_received: usize = 0;
-    loop {
-        let status = t.blocked_recv(Source::Rank(cast.source), LOAD, buffer)?;
-        if status.length_bytes == 0 {
-            return t.blocked_send(cast.tester, DRAINED, &[]);
-        }
-        n_received += 1;
-        if n_received == 1 {
-            t.blocked_send(cast.tester, RUNNING, &[])?;
-        }
-        if n_received.is_multiple_of(BURST) {
-            t.blocked_send(cast.source, CREDIT, &[])?;
-        }
-        look(buffer, status);
-    }
-}
-
-/// The sink's part, with a check of each message; all are received before one is reported.
-fn verify_load<T: Transport>(
-    cx: &Context<'_, T>,
-    cast: Cast,
-    load_bytes: usize,
-) -> Result<(), KernelError> {
-    let mut buffer = cx.message(load_bytes)?;
-    let seed = seed(LOAD, cast.source);
-    let mut result = Ok(());
-    pattern::spoil(&mut buffer, seed);
-    take_load(cx.transport(), cast, &mut buffer, |buffer, status| {
-        let arrival = (status, cast.source);
-        let checked = check_arrival(cx, arrival, (&mut *buffer, seed), "the load");
-        if result.is_ok() {
-            result = checked;
-        }
-        pattern::spoil(buffer, seed);
-    })?;
-    result
 }
 
 /// Lengths above 0 and bandwidths (bytes per nanosecond) of the echo at one hop, by length.
@@ -375,37 +394,28 @@ fn length_reaching(curve: &[(f64, f64)], share: f64) -> u64 {
 mod tests {
     use super::*;
     use crate::harness;
-
-    #[test]
-    fn contention_verifies_and_is_sampled_on_the_tester() {
-        harness::check_kernel(&Contention);
-    }
-
-    #[test]
-    fn contention_notices_a_corrupting_transport() {
-        harness::check_corrupt_transport(&Contention);
-    }
+    use comet_core::kernel::{Kernel, Timed};
+    use comet_core::local::{self, Local};
+    use comet_core::topology::Topology;
 
     #[test]
     fn a_load_that_is_corrupted_alone_is_found_by_the_sink() {
-        let topology = comet_core::topology::Topology::hypercube(4);
         let case = Case::new(&INFO, &[0, 100, 1000]);
-        let results = comet_core::local::run_with(topology, true, |t| {
-            Contention.verify(&mut harness::context(t, &INFO, false), &case).is_ok()
+        let results = local::run_with(Topology::hypercube(8), true, |t| {
+            Timed(Contention).verify(&mut harness::context(t, &INFO, false), &case).is_ok()
         });
-        assert_eq!(results, [true, true, true, false]);
+        let wrong: Vec<Rank> = (0..8).filter(|rank| !results[*rank]).collect();
+        assert_eq!(wrong, [7]);
     }
 
     #[test]
-    fn the_parts_are_those_of_the_thesis_from_eight_ranks_on() {
-        let check = |n_ranks, ranks: [Rank; 4]| {
-            let [source, sink, tester, partner] = ranks;
-            assert_eq!(Cast::of(n_ranks), Cast { source, sink, tester, partner });
-        };
-        check(4, [0, 3, 1, 2]);
-        check(7, [0, 3, 1, 2]);
-        check(8, [0, 7, 1, 3]);
-        check(9, [0, 7, 1, 3]);
+    fn four_ranks_are_refused_since_no_routes_share_a_link() {
+        let topology = Topology::hypercube(4);
+        let world = World::of(&topology);
+        let refusal = (INFO.admits)(&Case::new(&INFO, &[8]), &world).unwrap_err();
+        assert!(refusal.starts_with("no load between two of 4 ranks shares a link"), "{refusal}");
+        let given = world.with_cast(Some("0,3,1,2".parse().unwrap()));
+        assert_eq!((INFO.admits)(&Case::new(&INFO, &[8]), &given), Ok(()));
     }
 
     #[test]
@@ -425,8 +435,8 @@ mod tests {
     fn without_an_echo_curve_the_case_is_skipped_with_a_reason() {
         let case = Case::new(&INFO, &[8]);
         let resolve = |history: &History| {
-            let kernel: &dyn Kernel<comet_core::local::Local> = &Contention;
-            kernel.resolve(case, &World::of(&comet_core::topology::Topology::hypercube(4)), history)
+            let topology = Topology::hypercube(8);
+            Pattern::<Local>::resolve(&Contention, case, &World::of(&topology), history)
         };
         let refusal = resolve(&History::default()).unwrap_err();
         assert!(refusal.starts_with("the load follows from comet/echo at 1 hop"), "{refusal}");
@@ -438,8 +448,7 @@ mod tests {
     #[test]
     fn slowdowns_are_ratios_of_medians() {
         let summaries = [2.0, 3.0, 5.0].map(|time| Summary::of(&[time]).unwrap());
-        let kernel: &dyn Kernel<comet_core::local::Local> = &Contention;
-        let figures = kernel.derived(&Case::new(&INFO, &[8]), &summaries);
+        let figures = Pattern::<Local>::derived(&Contention, &Case::new(&INFO, &[8]), &summaries);
         let values: Vec<_> = figures.iter().map(|figure| figure.value).collect();
         assert_eq!(values, [Some(1.5), Some(2.5)]);
     }

@@ -25,23 +25,20 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
+use comet_core::error::Result;
 use comet_core::kernel::{
-    Case, Class, HOPS, Kernel, KernelInfo, LENGTH_BYTES, Series, Timing, World,
+    Case, Class, Duty, HOPS, KernelInfo, LENGTH_BYTES, Pairing, Pattern, Series, Timing, World,
 };
-use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Status, Tag, Transport};
+use comet_core::transport::Transport;
 
 use crate::axes;
-use crate::roles::{TEST_NODE, check_arrival, peer, seed};
-
-const EXCHANGE: Tag = Tag::new(3);
+use crate::pattern::Crossing;
 
 /// The kernel `comet/exchange`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "exchange",
     summary: "Pairwise exchange: two ranks send to each other at the same time",
     source: "thesis section 3.3.2, figure 3.3",
@@ -64,99 +61,30 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     }
 }
 
-impl<T: Transport> Kernel<T> for Exchange {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+impl<T: Transport> Pattern<T> for Exchange {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Crossing<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let side = cx.side(Pairing::ByHops(case.length(&HOPS)));
+        let Some(side) = side else { return Ok(None) };
+        let duty = if side.leads { Duty::Times } else { Duty::Follows };
+        Ok(Some((duty, Crossing::new(cx, side, case.length(&LENGTH_BYTES))?)))
     }
-
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let peer = peer(cx.rank(), cx.topology(), case.length(&HOPS));
-        let Some(peer) = peer else { return Ok(()) };
-        let length_bytes = case.length(&LENGTH_BYTES);
-        verify_exchange(cx, peer, length_bytes, |t, message, buffer| {
-            blocked(t, peer, message, buffer)
-        })
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let peer = peer(cx.rank(), cx.topology(), case.length(&HOPS));
-        let Some(peer) = peer else { return Ok(()) };
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        let mut buffer = cx.message(message.len())?;
-        cx.time_on(TEST_NODE, 0, |t| {
-            blocked(t, peer, &message, &mut buffer)?;
-            // What came is sent next, so that every message is freshly written.
-            std::mem::swap(&mut message, &mut buffer);
-            Ok(())
-        })?;
-        Ok(())
-    }
-}
-
-/// One exchange by blocked calls, the same on both ranks.
-#[inline]
-pub(crate) fn blocked<T: Transport>(
-    t: &T,
-    peer: Rank,
-    message: &[u8],
-    buffer: &mut [u8],
-) -> Result<Status> {
-    t.blocked_exchange(peer, message, Source::Rank(peer), buffer, EXCHANGE)
-}
-
-/// One exchange by unblocked calls around `work`: send and receive are posted before it, and
-/// waited for after it.
-#[inline]
-pub(crate) fn unblocked<T: Transport>(
-    t: &T,
-    peer: Rank,
-    message: &[u8],
-    buffer: &mut [u8],
-    work: impl FnOnce(),
-) -> Result<Status> {
-    t.scope(|s| {
-        let send = s.unblocked_send(peer, EXCHANGE, message)?;
-        let receive = s.unblocked_recv(Source::Rank(peer), EXCHANGE, buffer)?;
-        work();
-        send.wait()?;
-        Ok(receive.wait()?.0)
-    })
-}
-
-/// Runs one exchange `op(t, message, buffer)` with test data, and checks what arrived from `peer`.
-///
-/// # Errors
-/// [`KernelError::Mismatch`] if it is not what the peer sent.
-pub(crate) fn verify_exchange<T: Transport>(
-    cx: &Context<'_, T>,
-    peer: Rank,
-    length_bytes: usize,
-    op: impl FnOnce(&T, &[u8], &mut [u8]) -> Result<Status>,
-) -> Result<(), KernelError> {
-    let (mut message, mut buffer) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
-    pattern::fill(&mut message, seed(EXCHANGE, cx.rank()));
-    let from_peer = seed(EXCHANGE, peer);
-    pattern::spoil(&mut buffer, from_peer);
-    let status = op(cx.transport(), &message, &mut buffer)?;
-    let what = format!("the message from rank {peer}");
-    check_arrival(cx, (status, peer), (&mut buffer, from_peer), &what)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
     use comet_core::topology::Topology;
-
-    #[test]
-    fn exchange_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Exchange);
-    }
-
-    #[test]
-    fn exchange_notices_a_corrupting_transport() {
-        harness::check_corrupt_transport(&Exchange);
-    }
 
     #[test]
     fn an_exchange_needs_a_partner() {

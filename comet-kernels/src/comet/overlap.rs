@@ -27,37 +27,30 @@
 //! blocked ones, as in the thesis. Both send before they receive (see `comet/exchange`).
 //! A transport that makes progress only inside its calls hides little.
 
-use std::mem::swap;
-
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
+use comet_core::error::Result;
 use comet_core::kernel::{
-    AxisUse, Case, Class, Derived, Kernel, KernelInfo, LENGTH_BYTES, Series, Timing, VECTOR_LENGTH,
-    World,
+    AxisUse, Case, Checker, Class, Derived, Duty, KernelInfo, LENGTH_BYTES, Operation, Pairing,
+    Pattern, Seeds, Series, Timing, VECTOR_LENGTH, World,
 };
 use comet_core::transport::Transport;
 use comet_stats::Summary;
 use comet_stats::fit::{self, OverlapTimes};
 
-use crate::comet::exchange::{blocked, unblocked, verify_exchange};
 use crate::daxpy::Daxpy;
-use crate::roles::{TEST_NODE, peer};
-
-/// Distance of the partner.
-const HOPS: usize = 1;
+use crate::pattern::Crossing;
 
 /// Numbers of the series.
 const EXCHANGE: usize = 0;
 const DAXPY: usize = 1;
 const SYNCHRONOUS: usize = 2;
-const ASYNCHRONOUS: usize = 3;
 
 /// The kernel `comet/overlap`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct Overlap;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "overlap",
     summary: "Exchange beside a DAXPY: one after the other, and overlapped",
     source: "thesis section 3.3.7, figures 3.8 and 3.9",
@@ -87,7 +80,6 @@ static INFO: KernelInfo = KernelInfo {
         on_test_node("asynchronous", |_, _| None),
     ],
     timing: Timing::Pipelined,
-    admits,
     bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
     ..KernelInfo::pair("comet")
 };
@@ -109,62 +101,62 @@ fn exchanged_bytes(case: &Case) -> Option<u64> {
     Some(2 * case.value(&LENGTH_BYTES))
 }
 
-fn admits(_case: &Case, world: &World<'_>) -> Result<(), String> {
-    world.require_ranks(2)?;
-    world.require_hops(HOPS)
+/// One side of one series.
+#[derive(Debug)]
+pub struct Overlapped<B> {
+    series: usize,
+    crossing: Crossing<B>,
+    daxpy: Daxpy,
 }
 
-impl<T: Transport> Kernel<T> for Overlap {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+impl<T: Transport> Operation<T> for Overlapped<T::Buffer> {
+    fn fill(&mut self, seeds: Seeds) {
+        Operation::<T>::fill(&mut self.crossing, seeds);
+        self.daxpy.reset();
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let Some(peer) = peer(cx.rank(), cx.topology(), HOPS) else { return Ok(()) };
-        let mut daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
-        let n = case.length(&LENGTH_BYTES);
-        // All three run to their end before the first mismatch is reported.
-        let exchange = verify_exchange(cx, peer, n, |t, message, buffer| {
-            unblocked(t, peer, message, buffer, || ())
-        });
-        let synchronous = verify_exchange(cx, peer, n, |t, message, buffer| {
-            let status = blocked(t, peer, message, buffer)?;
-            daxpy.run(t);
-            Ok(status)
-        });
-        let asynchronous = verify_exchange(cx, peer, n, |t, message, buffer| {
-            unblocked(t, peer, message, buffer, || daxpy.run(t))
-        });
-        exchange.and(synchronous).and(asynchronous)
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let Self { series, crossing, daxpy } = self;
+        match *series {
+            EXCHANGE => crossing.unblocked(t, || ()),
+            DAXPY => daxpy.run(t),
+            SYNCHRONOUS => {
+                crossing.blocked(t)?;
+                daxpy.run(t)
+            }
+            _ => crossing.unblocked(t, || daxpy.compute(t)),
+        }
     }
 
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let Some(peer) = peer(cx.rank(), cx.topology(), HOPS) else { return Ok(()) };
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        let mut buffer = cx.message(message.len())?;
-        let mut daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
-        cx.time_on(TEST_NODE, EXCHANGE, |t| {
-            unblocked(t, peer, &message, &mut buffer, || ())?;
-            // What came is sent next, so that every message is freshly written.
-            swap(&mut message, &mut buffer);
-            Ok(())
-        })?;
-        cx.time_on(TEST_NODE, DAXPY, |t| {
-            daxpy.run(t);
-            Ok(())
-        })?;
-        cx.time_on(TEST_NODE, SYNCHRONOUS, |t| {
-            blocked(t, peer, &message, &mut buffer)?;
-            swap(&mut message, &mut buffer);
-            daxpy.run(t);
-            Ok(())
-        })?;
-        cx.time_on(TEST_NODE, ASYNCHRONOUS, |t| {
-            unblocked(t, peer, &message, &mut buffer, || daxpy.run(t))?;
-            swap(&mut message, &mut buffer);
-            Ok(())
-        })?;
-        Ok(())
+    fn check(&mut self, check: &mut Checker) {
+        if self.series != DAXPY {
+            Operation::<T>::check(&mut self.crossing, check);
+        }
+        if self.series != EXCHANGE {
+            self.daxpy.check_after(check.n_runs(), check);
+        }
+    }
+}
+
+impl<T: Transport> Pattern<T> for Overlap {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Overlapped<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
+        let duty = if side.leads { Duty::Times } else { Duty::Follows };
+        let crossing = Crossing::new(cx, side, case.length(&LENGTH_BYTES))?;
+        let daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
+        Ok(Some((duty, Overlapped { series, crossing, daxpy })))
     }
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
@@ -211,25 +203,17 @@ impl<T: Transport> Kernel<T> for Overlap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn overlap_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Overlap);
-    }
-
-    #[test]
-    fn overlap_notices_a_corrupting_transport() {
-        harness::check_corrupt_transport(&Overlap);
-    }
+    use comet_core::local::Local;
 
     #[test]
     fn figures_agree_with_a_hand_computation() {
         let check = |vector_length, times: [f64; 4], expected: [Option<f64>; 4]| {
             let summaries = times.map(|time| Summary::of(&[time]).unwrap());
-            let kernel: &dyn Kernel<comet_core::local::Local> = &Overlap;
-            let figures = kernel.derived(&Case::new(&INFO, &[8, vector_length]), &summaries);
+            let figures = Pattern::<Local>::derived(
+                &Overlap,
+                &Case::new(&INFO, &[8, vector_length]),
+                &summaries,
+            );
             let found: Vec<_> = figures.iter().map(|figure| figure.value).collect();
             assert_eq!(found, expected, "{times:?}");
         };
@@ -241,12 +225,5 @@ mod tests {
         check(100, [100.0, 400.0, 500.0, 550.0], all([-10.0, -0.5, 0.0, 0.0]));
         check(0, [100.0, 1.0, 100.0, 100.0], [Some(0.0), None, None, None]);
         check(100, [0.0, 100.0, 0.0, 100.0], [None; 4]);
-    }
-
-    #[test]
-    fn a_rank_alone_has_nobody_to_exchange_with() {
-        let case = Case::new(&INFO, &[8, 8]);
-        let refusal = admits(&case, &World::of(&Topology::hypercube(1))).unwrap_err();
-        assert_eq!(refusal, "needs at least 2 ranks, there is 1");
     }
 }

@@ -21,38 +21,38 @@
 //! same bits. Each rank has other ones.
 //!
 //! **Caution**: an in-place sum makes its own next input, which grows by the factor P each time and
-//! would be infinite after some 1024 / log2 P repetitions. The timed vector is therefore all
-//! zeros: its sum is itself, no copy or reset has to be timed, and an addition of zeros takes as
-//! long as any other of normal numbers.
+//! would be infinite after some 1024 / log2 P repetitions. The timed vectors of all ranks therefore
+//! add up to 0: from the second repetition on a sum of zeros is itself, no copy or reset has to be
+//! timed, and an addition of zeros takes as long as any other of normal numbers.
 
-use std::marker::PhantomData;
-
+use comet_core::collective;
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{AxisUse, Case, Kernel, KernelInfo, Series, VECTOR_LENGTH};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    AxisUse, Case, Checker, Duty, KernelInfo, Operation, Pattern, Seeds, Series, VECTOR_LENGTH,
+};
 use comet_core::transport::{Rank, Transport};
-
-use crate::algorithm::Algorithm;
 
 /// The kernels `comet/reduction` and `naive/reduction`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
-pub struct Reduction<A>(PhantomData<A>);
+pub struct Reduction<const NAIVE: bool>;
 
-impl<A: Algorithm> Reduction<A> {
-    /// The kernel.
-    pub const NEW: Self = Self(PhantomData);
-
+impl<const NAIVE: bool> Reduction<NAIVE> {
     const INFO: KernelInfo = KernelInfo {
         name: "reduction",
-        summary: A::REDUCTION_SUMMARY,
+        summary: if NAIVE {
+            "Global sum along a tree of point-to-point messages"
+        } else {
+            "Global sum of a vector, element by element"
+        },
         source: "thesis section 3.3.4, figure 3.5",
         axes: &[VECTOR_LENGTHS],
         series: &[Series::of("reduction", Quantity::OpTime, Definition::Completion)],
         admits: |_, world| world.require_ranks(2),
         // The vector, and as much again for what comes in from another rank.
         bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
-        ..KernelInfo::collective(A::SUITE)
+        ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
     };
 }
 
@@ -65,32 +65,61 @@ const VECTOR_LENGTHS: AxisUse = AxisUse {
     ],
 };
 
-impl<A: Algorithm, T: Transport> Kernel<T> for Reduction<A> {
-    fn info(&self) -> &'static KernelInfo {
-        const { &Self::INFO }
-    }
+/// One rank's vector.
+#[derive(Debug)]
+pub struct Vector<const NAIVE: bool, B> {
+    rank: Rank,
+    n_ranks: usize,
+    buffer: B,
+}
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let t = cx.transport();
-        let n = case.length(&VECTOR_LENGTH);
-        let mut buffer = cx.message(n * size_of::<f64>())?;
-        let values: &mut [f64] = bytemuck::cast_slice_mut(&mut buffer);
+impl<const NAIVE: bool, T: Transport> Operation<T> for Vector<NAIVE, T::Buffer> {
+    /// Integers, other ones on each rank. Where sums are added up again, the last rank's are such
+    /// that all sums are 0, which every further sum leaves as they are.
+    fn fill(&mut self, seeds: Seeds) {
+        let Self { rank, n_ranks, .. } = *self;
+        let is_balance = seeds.n_runs > 1 && rank == n_ranks - 1;
+        let factor = if is_balance { -sum_of(n_ranks - 1) } else { element(rank, 0) };
+        let values: &mut [f64] = bytemuck::cast_slice_mut(&mut self.buffer);
         for (index, value) in values.iter_mut().enumerate() {
-            *value = element(t.rank(), index);
+            *value = factor * element(0, index);
         }
-        A::global_sum_vector(t, values)?;
-        // A product (see `element`), so that very many ranks are added up only once.
-        let of_ranks: f64 = (0..t.n_ranks()).map(|rank| element(rank, 0)).sum();
-        let sum = |index| of_ranks * element(0, index);
-        cx.check_values(values, sum, "the global sum")
     }
 
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        // Zeroed by the transport.
-        let mut buffer = cx.message(case.length(&VECTOR_LENGTH) * size_of::<f64>())?;
-        let values: &mut [f64] = bytemuck::cast_slice_mut(&mut buffer);
-        cx.time_collective(0, |t| A::global_sum_vector(t, values))?;
-        Ok(())
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let values: &mut [f64] = bytemuck::cast_slice_mut(&mut self.buffer);
+        if NAIVE { collective::global_sum_vector(t, values) } else { t.global_sum_vector(values) }
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let sum = if check.n_runs() > 1 { 0.0 } else { sum_of(self.n_ranks) };
+        let values: &mut [f64] = bytemuck::cast_slice_mut(&mut self.buffer);
+        check.values(values, |index| sum * element(0, index), |_| true, "the global sum");
+    }
+}
+
+/// Sum over the first `n_ranks` ranks at place 0.
+fn sum_of(n_ranks: usize) -> f64 {
+    (0..n_ranks).map(|rank| element(rank, 0)).sum()
+}
+
+impl<const NAIVE: bool, T: Transport> Pattern<T> for Reduction<NAIVE> {
+    const INFO: KernelInfo = Self::INFO;
+    type Part<'a>
+        = Vector<NAIVE, T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let buffer = cx.message(case.length(&VECTOR_LENGTH) * size_of::<f64>())?;
+        let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
+        Ok(Some((Duty::Together, Vector { rank, n_ranks, buffer })))
     }
 }
 
@@ -99,29 +128,4 @@ impl<A: Algorithm, T: Transport> Kernel<T> for Reduction<A> {
 #[expect(clippy::cast_precision_loss, reason = "the value is below 2^13")]
 fn element(rank: Rank, index: usize) -> f64 {
     ((rank % 64 + 1) * (index % 127 + 1)) as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::algorithm::{Native, PointToPoint};
-    use crate::harness;
-
-    #[test]
-    fn reduction_verifies_and_is_sampled_on_all_ranks() {
-        harness::check_kernel(&Reduction::<Native>::NEW);
-        harness::check_kernel(&Reduction::<PointToPoint>::NEW);
-    }
-
-    #[test]
-    fn the_timed_vector_stays_as_it_is() {
-        let sums = comet_core::local::run(3, |t| {
-            let mut values = vec![0.0; 4];
-            for _ in 0..1000 {
-                t.global_sum_vector(&mut values).unwrap();
-            }
-            values
-        });
-        assert_eq!(sums, [[0.0; 4]; 3]);
-    }
 }

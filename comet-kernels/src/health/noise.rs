@@ -23,8 +23,8 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::KernelError;
-use comet_core::kernel::{Axis, AxisUse, Case, Kernel, KernelInfo, Series, Timing};
+use comet_core::error::Result;
+use comet_core::kernel::{Axis, AxisUse, Case, Duty, KernelInfo, Pattern, Series, Timing};
 use comet_core::transport::Transport;
 
 use crate::daxpy::Daxpy;
@@ -41,7 +41,7 @@ const N_RUNS: usize = 400;
 #[derive(Clone, Copy, Debug)]
 pub struct Noise;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "noise",
     summary: "A fixed piece of work on each rank, without communication",
     source: "Petrini et al. 2003, The Case of the Missing Supercomputer Performance",
@@ -53,35 +53,19 @@ static INFO: KernelInfo = KernelInfo {
     ..KernelInfo::compute("health")
 };
 
-impl<T: Transport> Kernel<T> for Noise {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
-    }
+impl<T: Transport> Pattern<T> for Noise {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Daxpy
+    where
+        T: 'a;
 
-    fn verify(&self, cx: &mut Context<'_, T>, _case: &Case) -> Result<(), KernelError> {
-        let mut daxpy = Daxpy::new(VECTOR_LENGTH);
-        daxpy.run_often(cx.transport(), N_RUNS);
-        let expected = Daxpy::value_after(N_RUNS);
-        cx.check_values(&mut daxpy.into_sum(), |_| expected, "the piece of work")
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, _case: &Case) -> Result<(), KernelError> {
-        let mut daxpy = Daxpy::new(VECTOR_LENGTH);
-        cx.time(0, |t| {
-            daxpy.run_often(t, N_RUNS);
-            Ok(())
-        })?;
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::harness;
-
-    #[test]
-    fn noise_verifies_and_is_sampled_on_all_ranks() {
-        harness::check_kernel(&Noise);
+    fn part<'a>(
+        &self,
+        _cx: &Context<'a, T>,
+        _case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        Ok(Some((Duty::Times, Daxpy::in_one_piece(VECTOR_LENGTH, N_RUNS))))
     }
 }

@@ -26,15 +26,15 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::KernelError;
+use comet_core::error::Result;
 use comet_core::kernel::{
-    Axis, AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Participants, Series, World,
+    Axis, AxisUse, Case, Duty, KernelInfo, LENGTH_BYTES, Pairing, Participants, Pattern, Series,
+    World,
 };
 use comet_core::rounds;
-use comet_core::transport::{Rank, Transport};
+use comet_core::transport::Transport;
 
-use crate::comet::echo::{bounce, send_back, verify_partner, verify_tester};
-use crate::roles::Role;
+use crate::pattern::Bounce;
 
 /// Number of the round; `max` in its sweeps is the last one of the ranks.
 pub static ROUND: Axis =
@@ -45,7 +45,7 @@ pub static ROUND: Axis =
 #[derive(Clone, Copy, Debug)]
 pub struct AllPairs;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "pairs",
     participants: Participants::All,
     summary: "Echoes between all pairs of ranks, in rounds of disjoint pairs",
@@ -70,63 +70,29 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     Err(format!("{n_ranks} ranks have no round {round} (use 1 to {n_rounds})"))
 }
 
-impl<T: Transport> Kernel<T> for AllPairs {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
-    }
+impl<T: Transport> Pattern<T> for AllPairs {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Bounce<T::Buffer>
+    where
+        T: 'a;
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let length_bytes = case.length(&LENGTH_BYTES);
-        match role(cx.rank(), cx.topology().n_ranks(), case.length(&ROUND)) {
-            Some(Role::Tester(peer)) => verify_tester(cx, peer, length_bytes),
-            Some(Role::Partner(peer)) => verify_partner(cx, peer, length_bytes),
-            Some(Role::Alone) | None => Ok(()),
-        }
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let pairing = Pairing::Round(case.length(&ROUND));
+        let part = Bounce::part(cx, pairing, case.length(&LENGTH_BYTES))?;
+        Ok(part.map(|(_, part)| (Duty::Times, part)))
     }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        match role(cx.rank(), cx.topology().n_ranks(), case.length(&ROUND)) {
-            Some(Role::Tester(peer)) => cx.time(0, |t| bounce(t, peer, &mut message))?,
-            Some(Role::Partner(peer)) => cx.time(0, |t| send_back(t, peer, &mut message))?,
-            Some(Role::Alone) | None => (),
-        }
-        Ok(())
-    }
-}
-
-/// The role of `rank` in `round`: the lower one of a pair begins; `None` for one that rests.
-fn role(rank: Rank, n_ranks: usize, round: usize) -> Option<Role> {
-    let peer = rounds::partner(rank, n_ranks, round)?;
-    Some(if rank < peer { Role::Tester(peer) } else { Role::Partner(peer) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
     use comet_core::topology::Topology;
-
-    #[test]
-    fn all_pairs_verify_and_are_sampled_on_their_ranks() {
-        harness::check_kernel(&AllPairs);
-    }
-
-    #[test]
-    fn all_pairs_notice_a_corrupting_transport() {
-        harness::check_corrupt_transport(&AllPairs);
-    }
-
-    #[test]
-    fn one_rank_of_an_odd_number_rests() {
-        let (tester, partner) = (|peer| Some(Role::Tester(peer)), |peer| Some(Role::Partner(peer)));
-        let check = |round, expected: [Option<Role>; 3]| {
-            assert_eq!([0, 1, 2].map(|rank| role(rank, 3, round)), expected, "round {round}");
-        };
-        check(1, [tester(1), partner(0), None]);
-        check(2, [tester(2), None, partner(0)]);
-        check(3, [None, tester(2), partner(1)]);
-    }
 
     #[test]
     fn rounds_that_the_ranks_do_not_have_are_refused() {

@@ -28,22 +28,18 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
+use comet_core::error::Result;
 use comet_core::kernel::{
-    AxisUse, Case, Derived, Kernel, KernelInfo, LENGTH_BYTES, Series, VECTOR_LENGTH, World,
+    AxisUse, Case, Checker, Derived, Duty, KernelInfo, LENGTH_BYTES, Operation, Pairing, Pattern,
+    Seeds, Series, VECTOR_LENGTH, World,
 };
 use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_core::transport::Transport;
 use comet_stats::Summary;
 
 use crate::daxpy::Daxpy;
-use crate::roles::{Role, check_arrival, seed};
+use crate::pattern::Bounce;
 
-const OUT: Tag = Tag::new(11);
-const BACK: Tag = Tag::new(12);
-
-/// Distance of the partner.
-const HOPS: usize = 1;
 /// Messages of a train.
 const N_MESSAGES: usize = 16;
 /// The most bytes of a train.
@@ -57,7 +53,7 @@ const WORK: usize = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct Injection;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "injection",
     summary: "Trains of messages to a partner, back to back and with delays",
     source: "Hoefler et al. 2007, Low-Overhead LogGP Parameter Assessment",
@@ -92,7 +88,7 @@ const fn on_test_node(name: &'static str) -> Series {
 
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
-    world.require_hops(HOPS)?;
+    world.require_hops(1)?;
     let (length_bytes, longest) = (case.length(&LENGTH_BYTES), MAX_TRAIN_BYTES / N_MESSAGES);
     if length_bytes <= longest {
         return Ok(());
@@ -103,36 +99,140 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     ))
 }
 
-impl<T: Transport> Kernel<T> for Injection {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
-    }
+/// One side of the trains of one series, or the work alone.
+#[derive(Debug)]
+pub struct Train<B> {
+    series: usize,
+    bounce: Bounce<B>,
+    daxpy: Daxpy,
+}
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let Some(role) = Role::of(cx.rank(), cx.topology(), HOPS) else { return Ok(()) };
-        let length_bytes = case.length(&LENGTH_BYTES);
-        // All trains run to their end before the first mismatch is reported.
-        let results = TRAINS.map(|train| verify_trains(cx, role, train, length_bytes));
-        results.into_iter().collect()
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let role = Role::of(cx.rank(), cx.topology(), HOPS);
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        match role {
-            Some(Role::Tester(peer)) => {
-                let mut daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
-                measure_tester(cx, peer, &mut message, &mut daxpy)?;
+impl<B: std::ops::DerefMut<Target = [u8]>> Train<B> {
+    /// The rank that leads: all messages out, and then those that come back, with a delay between
+    /// any two in the same direction; each of the latter is shown to `look`.
+    #[inline]
+    fn send_and_receive<T: Transport<Buffer = B>>(
+        &mut self,
+        t: &T,
+        (n_out, n_back): (usize, usize),
+        mut look: impl FnMut(&mut Bounce<B>, usize),
+    ) -> Result<()> {
+        let Self { bounce, daxpy, .. } = self;
+        bounce.send(t)?;
+        for _ in 1..n_out {
+            daxpy.compute(t);
+            bounce.send(t)?;
+        }
+        look(bounce, 0);
+        for number in 1..=n_back {
+            if number > 1 {
+                daxpy.compute(t);
             }
-            Some(Role::Partner(peer)) => {
-                let mut daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
-                for (series, train) in TRAINS.into_iter().enumerate() {
-                    cx.follow(series, |t| answer(t, peer, train, &mut message, || daxpy.run(t)))?;
-                }
-            }
-            Some(Role::Alone) | None => (),
+            bounce.receive(t)?;
+            look(bounce, number);
         }
         Ok(())
+    }
+
+    /// The other rank: all messages, and then those back, with a delay between all but the first
+    /// two: each is there a delay before it is received, and the rank does not sleep meanwhile.
+    #[inline]
+    fn answer<T: Transport<Buffer = B>>(
+        &mut self,
+        t: &T,
+        (n_out, n_back): (usize, usize),
+        mut look: impl FnMut(&mut Bounce<B>, usize),
+    ) -> Result<()> {
+        let Self { bounce, daxpy, .. } = self;
+        for number in 1..=n_out {
+            bounce.receive(t)?;
+            look(bounce, number);
+        }
+        for number in 0..n_back {
+            if number > 1 {
+                daxpy.compute(t);
+            }
+            bounce.send(t)?;
+        }
+        Ok(())
+    }
+
+    /// The operation, with each message that arrives shown to `look`.
+    #[inline]
+    fn run_looking<T: Transport<Buffer = B>>(
+        &mut self,
+        t: &T,
+        look: impl FnMut(&mut Bounce<B>, usize),
+    ) -> Result<()> {
+        match TRAINS.get(self.series) {
+            Some(train) if self.bounce.side().leads => self.send_and_receive(t, *train, look),
+            Some(train) => self.answer(t, *train, look),
+            None => {
+                (1..N_MESSAGES).for_each(|_| self.daxpy.compute(t));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<T: Transport> Operation<T> for Train<T::Buffer> {
+    fn fill(&mut self, seeds: Seeds) {
+        Operation::<T>::fill(&mut self.bounce, seeds);
+        self.daxpy.reset();
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.run_looking(t, |_, _| ())
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        if self.series < TRAINS.len() {
+            Operation::<T>::check(&mut self.bounce, check);
+        }
+    }
+
+    /// [`run`](Operation::run), with a check of each message that arrives. The buffer is spoiled
+    /// before the next one, but for the last, which the rank that answers sends on.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        Operation::<T>::fill(self, check.seeds());
+        let (n_out, n_back) = TRAINS.get(self.series).copied().unwrap_or_default();
+        let n_arriving = if self.bounce.side().leads { n_back } else { n_out };
+        self.run_looking(t, |bounce, number| {
+            if number > 0 {
+                Operation::<T>::check(bounce, check);
+            }
+            if number < n_arriving {
+                let seed = bounce.arriving(check.seeds());
+                pattern::spoil(bounce.incoming(), seed);
+            }
+        })
+    }
+}
+
+impl<T: Transport> Pattern<T> for Injection {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Train<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let Some((duty, bounce)) =
+            Bounce::part(cx, Pairing::ByHops(1), case.length(&LENGTH_BYTES))?
+        else {
+            return Ok(None);
+        };
+        if series == WORK && duty == Duty::Follows {
+            return Ok(None);
+        }
+        let daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
+        Ok(Some((duty, Train { series, bounce, daxpy })))
     }
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
@@ -164,141 +264,11 @@ impl<T: Transport> Kernel<T> for Injection {
     }
 }
 
-fn measure_tester<T: Transport>(
-    cx: &mut Context<'_, T>,
-    peer: Rank,
-    message: &mut [u8],
-    daxpy: &mut Daxpy,
-) -> Result<()> {
-    for (series, train) in TRAINS.into_iter().enumerate() {
-        cx.time(series, |t| send_and_receive(t, peer, train, message, || daxpy.run(t)))?;
-    }
-    cx.time(WORK, |t| {
-        (1..N_MESSAGES).for_each(|_| daxpy.run(t));
-        Ok(())
-    })
-}
-
-/// The test node's part: `n_out` messages to `peer`, and `n_back` from it, with `delay` between
-/// any two in the same direction. What comes back is sent next, so that messages are freshly
-/// written.
-#[inline]
-fn send_and_receive<T: Transport>(
-    t: &T,
-    peer: Rank,
-    (n_out, n_back): (usize, usize),
-    message: &mut [u8],
-    mut delay: impl FnMut(),
-) -> Result<()> {
-    t.blocked_send(peer, OUT, message)?;
-    for _ in 1..n_out {
-        delay();
-        t.blocked_send(peer, OUT, message)?;
-    }
-    t.blocked_recv(Source::Rank(peer), BACK, message)?;
-    for _ in 1..n_back {
-        delay();
-        t.blocked_recv(Source::Rank(peer), BACK, message)?;
-    }
-    Ok(())
-}
-
-/// The partner's part: all `n_out` messages of `peer`, and then `n_back` to it, with `delay` between
-/// all but the first two: each is there a delay before it is received, and the partner does not go
-/// to sleep meanwhile.
-#[inline]
-fn answer<T: Transport>(
-    t: &T,
-    peer: Rank,
-    (n_out, n_back): (usize, usize),
-    message: &mut [u8],
-    mut delay: impl FnMut(),
-) -> Result<()> {
-    for _ in 0..n_out {
-        t.blocked_recv(Source::Rank(peer), OUT, message)?;
-    }
-    for number in 0..n_back {
-        if number > 1 {
-            delay();
-        }
-        t.blocked_send(peer, BACK, message)?;
-    }
-    Ok(())
-}
-
-fn verify_trains<T: Transport>(
-    cx: &Context<'_, T>,
-    role: Role,
-    (n_out, n_back): (usize, usize),
-    length_bytes: usize,
-) -> Result<(), KernelError> {
-    match role {
-        Role::Tester(peer) => {
-            send_train(cx, (peer, OUT), n_out, length_bytes)?;
-            receive_train(cx, (peer, BACK), n_back, length_bytes)
-        }
-        Role::Partner(peer) => {
-            let received = receive_train(cx, (peer, OUT), n_out, length_bytes);
-            send_train(cx, (peer, BACK), n_back, length_bytes)?;
-            received
-        }
-        Role::Alone => Ok(()),
-    }
-}
-
-fn send_train<T: Transport>(
-    cx: &Context<'_, T>,
-    (peer, tag): (Rank, Tag),
-    n_messages: usize,
-    length_bytes: usize,
-) -> Result<(), KernelError> {
-    let mut message = cx.message(length_bytes)?;
-    for number in 0..n_messages {
-        pattern::fill(&mut message, numbered_seed(tag, cx.rank(), number));
-        cx.transport().blocked_send(peer, tag, &message)?;
-    }
-    Ok(())
-}
-
-/// Receives all messages of a train before it reports the first mismatch.
-fn receive_train<T: Transport>(
-    cx: &Context<'_, T>,
-    (peer, tag): (Rank, Tag),
-    n_messages: usize,
-    length_bytes: usize,
-) -> Result<(), KernelError> {
-    let mut buffer = cx.message(length_bytes)?;
-    let mut found = Ok(());
-    for number in 0..n_messages {
-        let seed = numbered_seed(tag, peer, number);
-        pattern::spoil(&mut buffer, seed);
-        let status = cx.transport().blocked_recv(Source::Rank(peer), tag, &mut buffer)?;
-        let what = format!("message {number} of {n_messages} from rank {peer}");
-        found = found.and(check_arrival(cx, (status, peer), (&mut buffer, seed), &what));
-    }
-    found
-}
-
-/// Seed of the test data of one message of a train, above the bits that tag and rank take.
-fn numbered_seed(tag: Tag, sender: Rank, number: usize) -> u64 {
-    seed(tag, sender) | (number as u64) << 48
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
+    use comet_core::local::Local;
     use comet_core::topology::Topology;
-
-    #[test]
-    fn injection_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Injection);
-    }
-
-    #[test]
-    fn injection_notices_a_corrupting_transport() {
-        harness::check_corrupt_transport(&Injection);
-    }
 
     #[test]
     fn trains_that_fill_buffers_are_refused() {
@@ -318,8 +288,11 @@ mod tests {
     fn the_parameters_agree_with_a_hand_computation() {
         let check = |vector_length, times: [f64; 4], expected: [Option<f64>; 3]| {
             let summaries = times.map(|time| Summary::of(&[time]).unwrap());
-            let kernel: &dyn Kernel<comet_core::local::Local> = &Injection;
-            let figures = kernel.derived(&Case::new(&INFO, &[8, vector_length]), &summaries);
+            let figures = Pattern::<Local>::derived(
+                &Injection,
+                &Case::new(&INFO, &[8, vector_length]),
+                &summaries,
+            );
             let found: Vec<_> = figures.iter().map(|figure| figure.value).collect();
             assert_eq!(found, expected, "{times:?}");
         };

@@ -30,14 +30,14 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
+use comet_core::error::Result;
 use comet_core::kernel::{
-    Axis, AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Participants, Series, Timing, World,
+    Axis, AxisUse, Case, Duty, KernelInfo, LENGTH_BYTES, Pairing, Participants, Pattern, Series,
+    Timing, World,
 };
-use comet_core::transport::{Rank, Transport};
+use comet_core::transport::Transport;
 
-use crate::comet::echo::{bounce, send_back, verify_partner, verify_tester};
-use crate::roles::Role;
+use crate::pattern::Bounce;
 
 /// Number of pairs that communicate at the same time; `max` in its sweeps is half of the ranks.
 pub static PAIRS: Axis = Axis::count(
@@ -51,7 +51,7 @@ pub static PAIRS: Axis = Axis::count(
 #[derive(Clone, Copy, Debug)]
 pub struct Pairs;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "pairs",
     participants: Participants::Group,
     summary: "Echoes of several pairs of ranks at the same time",
@@ -83,69 +83,29 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     }
 }
 
-impl<T: Transport> Kernel<T> for Pairs {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
-    }
+impl<T: Transport> Pattern<T> for Pairs {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Bounce<T::Buffer>
+    where
+        T: 'a;
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let length_bytes = case.length(&LENGTH_BYTES);
-        match role(cx.rank(), cx.topology().n_ranks(), case.length(&PAIRS)) {
-            Some(Role::Tester(peer)) => verify_tester(cx, peer, length_bytes),
-            Some(Role::Partner(peer)) => verify_partner(cx, peer, length_bytes),
-            Some(Role::Alone) | None => Ok(()),
-        }
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let pairing = Pairing::Halves(case.length(&PAIRS));
+        let part = Bounce::part(cx, pairing, case.length(&LENGTH_BYTES))?;
+        Ok(part.map(|(_, part)| (Duty::Times, part)))
     }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        match role(cx.rank(), cx.topology().n_ranks(), case.length(&PAIRS)) {
-            Some(Role::Tester(peer)) => cx.time(0, |t| bounce(t, peer, &mut message))?,
-            Some(Role::Partner(peer)) => cx.time(0, |t| send_back(t, peer, &mut message))?,
-            // A common start is one of all ranks.
-            Some(Role::Alone) | None => cx.follow(0, |_| Ok(()))?,
-        }
-        Ok(())
-    }
-}
-
-/// The role of `rank` where `n_pairs` of `n_ranks` communicate: each rank of the first half with
-/// the one that is half of the ranks further; `None` for the other ranks.
-fn role(rank: Rank, n_ranks: usize, n_pairs: usize) -> Option<Role> {
-    let half = n_ranks / 2;
-    if rank < n_pairs {
-        return Some(Role::Tester(rank + half));
-    }
-    (half..half + n_pairs).contains(&rank).then(|| Role::Partner(rank - half))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
     use comet_core::topology::Topology;
-
-    #[test]
-    fn pairs_verify_and_are_sampled_on_their_ranks() {
-        harness::check_kernel(&Pairs);
-    }
-
-    #[test]
-    fn pairs_notice_a_corrupting_transport() {
-        harness::check_corrupt_transport(&Pairs);
-    }
-
-    #[test]
-    fn pairs_are_between_the_halves_and_leave_the_others_idle() {
-        let check = |n_ranks: usize, n_pairs, expected: &[Option<Role>]| {
-            let roles: Vec<_> = (0..n_ranks).map(|rank| role(rank, n_ranks, n_pairs)).collect();
-            assert_eq!(roles, expected, "{n_pairs} pairs of {n_ranks}");
-        };
-        let (tester, partner) = (|peer| Some(Role::Tester(peer)), |peer| Some(Role::Partner(peer)));
-        check(4, 1, &[tester(2), None, partner(0), None]);
-        check(4, 2, &[tester(2), tester(3), partner(0), partner(1)]);
-        check(5, 2, &[tester(2), tester(3), partner(0), partner(1), None]);
-    }
 
     #[test]
     fn more_pairs_than_ranks_for_them_are_refused() {

@@ -24,18 +24,14 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Series};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    AxisUse, Case, Checker, Duty, KernelInfo, LENGTH_BYTES, Operation, Pairing, Pattern, Seeds,
+    Series,
+};
 use comet_core::pattern;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
 
-use crate::roles::{Role, check_arrival, seed};
-
-const OUT: Tag = Tag::new(15);
-const BACK: Tag = Tag::new(16);
-
-/// Distance of the receiver.
-const HOPS: usize = 1;
 /// Messages of a window; that of OSU.
 const WINDOW: usize = 64;
 /// Length of the answer in bytes.
@@ -45,7 +41,7 @@ const ANSWER_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Bw;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "bw",
     summary: "Windows of 64 messages in one direction, each with a short answer",
     source: "OSU micro-benchmarks 7.4, osu_bw",
@@ -63,167 +59,127 @@ static INFO: KernelInfo = KernelInfo {
     ..KernelInfo::pair("osu")
 };
 
-impl<T: Transport> Kernel<T> for Bw {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+/// One side of a window.
+#[derive(Debug)]
+pub struct Window<B> {
+    rank: Rank,
+    peer: Rank,
+    sends: bool,
+    tags: [Tag; 2],
+    length_bytes: usize,
+    /// The message that is sent, or one slot for each that is received.
+    buffer: B,
+    answer: [u8; ANSWER_BYTES],
+    statuses: [Option<Status>; WINDOW],
+    answered: Option<Status>,
+}
+
+impl<B: std::ops::DerefMut<Target = [u8]>> Window<B> {
+    /// Sends the message so often at once, and waits until it may be changed again.
+    #[inline]
+    fn send<T: Transport>(&self, t: &T) -> Result<()> {
+        t.scope(|s| {
+            let mut sends = [const { None }; WINDOW];
+            for send in &mut sends {
+                *send = Some(s.unblocked_send(self.peer, self.tags[0], &self.buffer)?);
+            }
+            sends.into_iter().flatten().try_for_each(|send| send.wait())
+        })
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> std::result::Result<(), KernelError> {
-        let length_bytes = case.length(&LENGTH_BYTES);
-        match Role::of(cx.rank(), cx.topology(), HOPS) {
-            Some(Role::Tester(peer)) => verify_sender(cx, peer, length_bytes),
-            Some(Role::Partner(peer)) => verify_receiver(cx, peer, length_bytes),
-            Some(Role::Alone) | None => Ok(()),
+    /// Receives a window, one message after the other.
+    #[inline]
+    fn receive<T: Transport>(&mut self, t: &T) -> Result<()> {
+        let Self { peer, tags: [out, _], length_bytes, buffer, statuses, .. } = self;
+        let mut rest = &mut **buffer;
+        t.scope(|s| {
+            let mut receives = [const { None }; WINDOW];
+            for receive in &mut receives {
+                let (slot, after) = std::mem::take(&mut rest).split_at_mut(*length_bytes);
+                rest = after;
+                *receive = Some(s.unblocked_recv(Source::Rank(*peer), *out, slot)?);
+            }
+            for (status, receive) in statuses.iter_mut().zip(receives.into_iter().flatten()) {
+                *status = Some(receive.wait()?.0);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl<T: Transport> Operation<T> for Window<T::Buffer> {
+    fn fill(&mut self, seeds: Seeds) {
+        if self.sends {
+            pattern::fill(&mut self.buffer, seeds.of(0, self.rank));
+            pattern::spoil(&mut self.answer, seeds.of(1, self.peer));
+        } else {
+            self.buffer.fill(0);
+            pattern::fill(&mut self.answer, seeds.of(1, self.rank));
         }
     }
 
-    fn measure(
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let (peer, back) = (self.peer, self.tags[1]);
+        if self.sends {
+            self.send(t)?;
+            self.answered = Some(t.blocked_recv(Source::Rank(peer), back, &mut self.answer)?);
+            return Ok(());
+        }
+        self.receive(t)?;
+        t.blocked_send(peer, back, &self.answer)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let (peer, seeds) = (self.peer, check.seeds());
+        if self.sends {
+            let what = format!("the answer of rank {peer}");
+            check.arrival((self.answered, peer), (&mut self.answer, seeds.of(1, peer)), &what);
+            return;
+        }
+        for (number, status) in self.statuses.into_iter().enumerate() {
+            let what = format!("message {number} of {WINDOW} from rank {peer}");
+            let slot = &mut self.buffer[number * self.length_bytes..][..self.length_bytes];
+            check.arrival((status, peer), (slot, seeds.of(0, peer)), &what);
+        }
+    }
+}
+
+impl<T: Transport> Pattern<T> for Bw {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Window<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
         &self,
-        cx: &mut Context<'_, T>,
+        cx: &Context<'a, T>,
         case: &Case,
-    ) -> std::result::Result<(), KernelError> {
-        let length_bytes = case.length(&LENGTH_BYTES);
-        let mut answer = [0; ANSWER_BYTES];
-        match Role::of(cx.rank(), cx.topology(), HOPS) {
-            Some(Role::Tester(peer)) => {
-                let message = cx.message(length_bytes)?;
-                cx.time(0, |t| {
-                    send_window(t, peer, [&message; WINDOW])?;
-                    t.blocked_recv(Source::Rank(peer), BACK, &mut answer)?;
-                    Ok(())
-                })?;
-            }
-            Some(Role::Partner(peer)) => {
-                let mut buffer = cx.message(WINDOW * length_bytes)?;
-                cx.follow(0, |t| {
-                    receive_window(t, peer, length_bytes, &mut buffer)?;
-                    t.blocked_send(peer, BACK, &answer)
-                })?;
-            }
-            Some(Role::Alone) | None => (),
-        }
-        Ok(())
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
+        let (length_bytes, sends) = (case.length(&LENGTH_BYTES), side.leads);
+        let window = Window {
+            rank: cx.rank(),
+            peer: side.peer,
+            sends,
+            tags: [cx.tag(0), cx.tag(1)],
+            length_bytes,
+            buffer: cx.message(if sends { length_bytes } else { WINDOW * length_bytes })?,
+            answer: [0; ANSWER_BYTES],
+            statuses: [None; WINDOW],
+            answered: None,
+        };
+        Ok(Some((if sends { Duty::Times } else { Duty::Follows }, window)))
     }
-}
-
-/// Sends all `messages` at once, and waits until they may be changed again.
-#[inline]
-fn send_window<T: Transport>(t: &T, peer: Rank, messages: [&[u8]; WINDOW]) -> Result<()> {
-    t.scope(|s| {
-        let mut sends = [const { None }; WINDOW];
-        for (send, message) in sends.iter_mut().zip(messages) {
-            *send = Some(s.unblocked_send(peer, OUT, message)?);
-        }
-        sends.into_iter().flatten().try_for_each(|send| send.wait())
-    })
-}
-
-/// Receives a window into `buffer`, one message of `length_bytes` after the other.
-#[inline]
-fn receive_window<T: Transport>(
-    t: &T,
-    peer: Rank,
-    length_bytes: usize,
-    buffer: &mut [u8],
-) -> Result<[Option<Status>; WINDOW]> {
-    let mut rest = buffer;
-    t.scope(|s| {
-        let mut receives = [const { None }; WINDOW];
-        for receive in &mut receives {
-            let (slot, after) = std::mem::take(&mut rest).split_at_mut(length_bytes);
-            rest = after;
-            *receive = Some(s.unblocked_recv(Source::Rank(peer), OUT, slot)?);
-        }
-        let mut statuses = [None; WINDOW];
-        for (status, receive) in statuses.iter_mut().zip(receives.into_iter().flatten()) {
-            *status = Some(receive.wait()?.0);
-        }
-        Ok(statuses)
-    })
-}
-
-/// The sender's part of one window, with a check of the answer.
-fn verify_sender<T: Transport>(
-    cx: &Context<'_, T>,
-    peer: Rank,
-    length_bytes: usize,
-) -> std::result::Result<(), KernelError> {
-    let t = cx.transport();
-    let mut buffer = cx.message(WINDOW * length_bytes)?;
-    for number in 0..WINDOW {
-        pattern::fill(slot(&mut buffer, number, length_bytes), numbered_seed(t.rank(), number));
-    }
-    let messages = std::array::from_fn(|number| {
-        let start = number * length_bytes;
-        &buffer[start..start + length_bytes]
-    });
-    send_window(t, peer, messages)?;
-    let from_peer = seed(BACK, peer);
-    let mut answer = [0; ANSWER_BYTES];
-    pattern::spoil(&mut answer, from_peer);
-    let status = t.blocked_recv(Source::Rank(peer), BACK, &mut answer)?;
-    let what = format!("the answer of rank {peer}");
-    check_arrival(cx, (status, peer), (&mut answer, from_peer), &what)
-}
-
-/// The receiver's part of one window; the answer is sent before a mismatch is reported.
-fn verify_receiver<T: Transport>(
-    cx: &Context<'_, T>,
-    peer: Rank,
-    length_bytes: usize,
-) -> std::result::Result<(), KernelError> {
-    let t = cx.transport();
-    let mut buffer = cx.message(WINDOW * length_bytes)?;
-    for number in 0..WINDOW {
-        pattern::spoil(slot(&mut buffer, number, length_bytes), numbered_seed(peer, number));
-    }
-    let statuses = receive_window(t, peer, length_bytes, &mut buffer)?;
-    let mut answer = [0; ANSWER_BYTES];
-    pattern::fill(&mut answer, seed(BACK, t.rank()));
-    t.blocked_send(peer, BACK, &answer)?;
-    for (number, status) in statuses.into_iter().flatten().enumerate() {
-        let what = format!("message {number} of {WINDOW} from rank {peer}");
-        let arrived = slot(&mut buffer, number, length_bytes);
-        check_arrival(cx, (status, peer), (arrived, numbered_seed(peer, number)), &what)?;
-    }
-    Ok(())
-}
-
-/// Place of message `number` of a window.
-fn slot(buffer: &mut [u8], number: usize, length_bytes: usize) -> &mut [u8] {
-    &mut buffer[number * length_bytes..][..length_bytes]
-}
-
-/// Seed of the test data of one message of a window, above the bits that tag and rank take.
-fn numbered_seed(sender: Rank, number: usize) -> u64 {
-    seed(OUT, sender) | (number as u64) << 48
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
     use comet_core::kernel::World;
     use comet_core::topology::Topology;
-
-    #[test]
-    fn bw_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Bw);
-    }
-
-    #[test]
-    fn bw_notices_a_corrupting_transport() {
-        harness::check_corrupt_transport(&Bw);
-    }
-
-    #[test]
-    fn a_window_of_empty_messages_arrives() {
-        let found = comet_core::local::run(2, |t| match t.rank() {
-            0 => send_window(t, 1, [&[]; WINDOW]).map(|()| WINDOW),
-            _ => receive_window(t, 0, 0, &mut []).map(|all| all.iter().flatten().count()),
-        });
-        assert!(found.into_iter().all(|n| n.unwrap() == WINDOW));
-    }
 
     #[test]
     fn a_sender_needs_a_receiver() {

@@ -21,15 +21,11 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::KernelError;
-use comet_core::kernel::{AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Series, World};
+use comet_core::error::Result;
+use comet_core::kernel::{AxisUse, Case, Duty, KernelInfo, LENGTH_BYTES, Pairing, Pattern, Series};
 use comet_core::transport::Transport;
 
-use crate::comet::echo;
-use crate::roles::Role;
-
-/// Distance of the slave.
-const HOPS: usize = 1;
+use crate::pattern::Bounce;
 
 /// Message lengths of both kernels of two ranks. PARKBENCH fits a straight line, so that steps by
 /// factors do; 100 and 101 bytes lie at the break of its example, the iPSC/860.
@@ -46,7 +42,7 @@ pub(super) const LENGTHS: AxisUse = AxisUse {
 #[derive(Clone, Copy, Debug)]
 pub struct Comms1;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "comms1",
     summary: "Ping-pong: half of the time of a message that is returned at once",
     source: "PARKBENCH low-level benchmarks, COMMS1",
@@ -56,63 +52,22 @@ static INFO: KernelInfo = KernelInfo {
         bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
         ..Series::of("comms1", Quantity::OneWayTime, Definition::HalfRoundTrip)
     }],
-    admits: admits_pair,
     ..KernelInfo::pair("parkbench")
 };
 
-/// Refuses a rank alone.
-pub(super) fn admits_pair(_case: &Case, world: &World<'_>) -> Result<(), String> {
-    world.require_ranks(2)?;
-    world.require_hops(HOPS)
-}
+impl<T: Transport> Pattern<T> for Comms1 {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Bounce<T::Buffer>
+    where
+        T: 'a;
 
-impl<T: Transport> Kernel<T> for Comms1 {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
-    }
-
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let length_bytes = case.length(&LENGTH_BYTES);
-        match Role::of(cx.rank(), cx.topology(), HOPS) {
-            Some(Role::Tester(slave)) => echo::verify_tester(cx, slave, length_bytes),
-            Some(Role::Partner(master)) => echo::verify_partner(cx, master, length_bytes),
-            Some(Role::Alone) | None => Ok(()),
-        }
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        match Role::of(cx.rank(), cx.topology(), HOPS) {
-            Some(Role::Tester(slave)) => cx.time(0, |t| echo::bounce(t, slave, &mut message))?,
-            Some(Role::Partner(master)) => {
-                cx.follow(0, |t| echo::send_back(t, master, &mut message))?;
-            }
-            Some(Role::Alone) | None => (),
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::harness;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn comms1_verifies_and_is_sampled_on_the_master() {
-        harness::check_kernel(&Comms1);
-    }
-
-    #[test]
-    fn comms1_notices_a_corrupting_transport() {
-        harness::check_corrupt_transport(&Comms1);
-    }
-
-    #[test]
-    fn a_master_needs_a_slave() {
-        let refusal =
-            admits_pair(&Case::new(&INFO, &[8]), &World::of(&Topology::hypercube(1))).unwrap_err();
-        assert_eq!(refusal, "needs at least 2 ranks, there is 1");
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        Bounce::part(cx, Pairing::ByHops(1), case.length(&LENGTH_BYTES))
     }
 }

@@ -25,25 +25,23 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{Case, Class, Derived, Kernel, KernelInfo, LENGTH_BYTES, Series, Timing};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Case, Checker, Class, Derived, Duty, KernelInfo, LENGTH_BYTES, Operation, Pairing, Pattern,
+    Seeds, Series, Timing,
+};
 use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Status, Tag, Transport};
+use comet_core::transport::Transport;
 use comet_stats::Summary;
 
-use crate::parkbench::comms1::{LENGTHS, admits_pair};
-use crate::roles::{TEST_NODE, check_arrival, peer, seed};
-
-const CROSSING: Tag = Tag::new(13);
-
-/// Distance of the other rank.
-const HOPS: usize = 1;
+use crate::parkbench::comms1::LENGTHS;
+use crate::pattern::Crossing;
 
 /// The kernel `parkbench/comms2`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct Comms2;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "comms2",
     summary: "Exchange: half of the time of two messages that cross and are returned",
     source: "PARKBENCH low-level benchmarks, COMMS2",
@@ -55,42 +53,57 @@ static INFO: KernelInfo = KernelInfo {
         ..Series::of("comms2", Quantity::OneWayTime, Definition::HalfRoundTrip)
     }],
     timing: Timing::Pipelined,
-    admits: admits_pair,
     ..KernelInfo::pair("parkbench")
 };
 
-impl<T: Transport> Kernel<T> for Comms2 {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+/// One side: the crossing, and the return of what came.
+#[derive(Debug)]
+pub struct Returned<B>(Crossing<B>);
+
+impl<T: Transport> Operation<T> for Returned<T::Buffer> {
+    fn fill(&mut self, seeds: Seeds) {
+        Operation::<T>::fill(&mut self.0, seeds);
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let (t, rank) = (cx.transport(), cx.rank());
-        let Some(peer) = peer(rank, cx.topology(), HOPS) else { return Ok(()) };
-        let (own, other) = (seed(CROSSING, rank), seed(CROSSING, peer));
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        let mut buffer = cx.message(message.len())?;
-        pattern::fill(&mut message, own);
-        pattern::spoil(&mut buffer, other);
-        let came = cross(t, peer, &message, &mut buffer)?;
-        pattern::spoil(&mut message, own);
-        let came_back = cross(t, peer, &buffer, &mut message)?;
-        let what = format!("the message from rank {peer}");
-        check_arrival(cx, (came, peer), (&mut buffer, other), &what)?;
-        let what = format!("the message that rank {peer} returned");
-        check_arrival(cx, (came_back, peer), (&mut message, own), &what)
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.0.cross(t)?;
+        self.0.cross_back(t)
     }
 
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let Some(peer) = peer(cx.rank(), cx.topology(), HOPS) else { return Ok(()) };
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        let mut buffer = cx.message(message.len())?;
-        cx.time_on(TEST_NODE, 0, |t| {
-            cross(t, peer, &message, &mut buffer)?;
-            cross(t, peer, &buffer, &mut message)?;
-            Ok(())
-        })?;
+    fn check(&mut self, check: &mut Checker) {
+        self.0.check_returned(check);
+    }
+
+    /// The two halves of [`run`](Operation::run), with the message spoiled before it returns.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        Operation::<T>::fill(&mut self.0, check.seeds());
+        self.0.cross(t)?;
+        let [own, _] = self.0.seeds(check.seeds());
+        pattern::spoil(&mut self.0.message, own);
+        self.0.cross_back(t)?;
+        self.0.check_returned(check);
         Ok(())
+    }
+}
+
+impl<T: Transport> Pattern<T> for Comms2 {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Returned<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
+        let duty = if side.leads { Duty::Times } else { Duty::Follows };
+        let crossing = Crossing::new(cx, side, case.length(&LENGTH_BYTES))?;
+        Ok(Some((duty, Returned(crossing))))
     }
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
@@ -114,33 +127,17 @@ impl<T: Transport> Kernel<T> for Comms2 {
     }
 }
 
-/// Sends `message` to `peer` while its message comes into `buffer`.
-#[inline]
-fn cross<T: Transport>(t: &T, peer: Rank, message: &[u8], buffer: &mut [u8]) -> Result<Status> {
-    t.blocked_exchange(peer, message, Source::Rank(peer), buffer, CROSSING)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
-
-    #[test]
-    fn comms2_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Comms2);
-    }
-
-    #[test]
-    fn comms2_notices_a_corrupting_transport() {
-        harness::check_corrupt_transport(&Comms2);
-    }
+    use comet_core::local::Local;
 
     #[test]
     fn rates_are_of_one_direction_and_of_both() {
         let check = |length_bytes, time_ns, expected: [Option<f64>; 2]| {
             let summaries = [Summary::of(&[time_ns]).unwrap()];
-            let kernel: &dyn Kernel<comet_core::local::Local> = &Comms2;
-            let figures = kernel.derived(&Case::new(&INFO, &[length_bytes]), &summaries);
+            let figures =
+                Pattern::<Local>::derived(&Comms2, &Case::new(&INFO, &[length_bytes]), &summaries);
             assert_eq!([figures[0].value, figures[1].value], expected);
         };
         check(1000, 500.0, [Some(2e9), Some(4e9)]);

@@ -26,14 +26,12 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{AxisUse, Case, Kernel, KernelInfo, LENGTH_BYTES, Series};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    AxisUse, Case, Checker, Duty, KernelInfo, LENGTH_BYTES, Operation, Pattern, Seeds, Series,
+};
 use comet_core::pattern;
-use comet_core::transport::{Rank, Requests, Scope, Source, Tag, Transport};
-
-use crate::roles::{check_arrival, seed};
-
-const ALL: Tag = Tag::new(14);
+use comet_core::transport::{Rank, Room, Source, Status, Tag, Transport};
 
 const LENGTHS: AxisUse = AxisUse {
     axis: &LENGTH_BYTES,
@@ -48,7 +46,7 @@ const LENGTHS: AxisUse = AxisUse {
 #[derive(Clone, Copy, Debug)]
 pub struct Comms3;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "comms3",
     summary: "Saturation: every rank sends a message to every other",
     source: "PARKBENCH low-level benchmarks, COMMS3",
@@ -66,86 +64,102 @@ static INFO: KernelInfo = KernelInfo {
     ..KernelInfo::collective("parkbench")
 };
 
-impl<T: Transport> Kernel<T> for Comms3 {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
-    }
+/// One rank's message, and room for those of the others.
+#[derive(Debug)]
+pub struct Saturation<'a, T: Transport> {
+    rank: Rank,
+    n_ranks: usize,
+    tag: Tag,
+    message: T::Buffer,
+    buffer: T::Buffer,
+    arrived: Option<Status>,
+    /// Memory of the set of sends between two rounds.
+    sends: Room<T::SendOp<'a>>,
+}
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let t = cx.transport();
-        let mut message = cx.message(case.length(&LENGTH_BYTES))?;
-        let mut buffer = cx.message(message.len())?;
-        pattern::fill(&mut message, seed(ALL, t.rank()));
-        let mut found = Ok(());
+impl<T: Transport> Saturation<'_, T> {
+    /// One round: sends the message to all others, shows the message of each to `look`, and waits
+    /// for the sends.
+    #[inline]
+    fn round(&mut self, t: &T, mut look: impl FnMut(&mut T::Buffer, Status)) -> Result<()> {
+        let Self { rank, n_ranks, tag, message, buffer, arrived, sends } = self;
+        let (rank, n_ranks) = (*rank, *n_ranks);
         t.scope(|s| {
-            let mut sends = s.requests();
-            round(s, t, (&message, &mut sends), |source| {
-                let of_source = seed(ALL, source);
-                pattern::spoil(&mut buffer, of_source);
-                let status = t.blocked_recv(Source::Rank(source), ALL, &mut buffer)?;
-                let what = format!("the message from rank {source}");
-                let arrived = check_arrival(cx, (status, source), (&mut buffer, of_source), &what);
-                // All messages are received before the first mismatch is reported.
-                found = std::mem::replace(&mut found, Ok(())).and(arrived);
-                Ok(())
-            })
-        })?;
-        found
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let t = cx.transport();
-        let message = cx.message(case.length(&LENGTH_BYTES))?;
-        let mut buffer = cx.message(message.len())?;
-        // One scope around all rounds, so that the list of sends is not made while time runs.
-        t.scope(|s| {
-            let mut sends = s.requests();
-            cx.time_collective(0, |t| {
-                round(s, t, (&message, &mut sends), |source| {
-                    t.blocked_recv(Source::Rank(source), ALL, &mut buffer)?;
-                    Ok(())
-                })
-            })
-        })?;
-        Ok(())
+            let mut pending = s.requests_in(std::mem::take(sends));
+            for distance in 1..n_ranks {
+                pending.push(s.unblocked_send((rank + distance) % n_ranks, *tag, message)?);
+            }
+            for distance in 1..n_ranks {
+                let source = Source::Rank((rank + n_ranks - distance) % n_ranks);
+                let status = t.blocked_recv(source, *tag, buffer)?;
+                *arrived = Some(status);
+                look(buffer, status);
+            }
+            *sends = pending.into_room()?;
+            Ok(())
+        })
     }
 }
 
-/// This rank's part of one round: sends `message` to all others, has `receive` take the message of
-/// each, and waits for its `sends`.
-#[inline]
-fn round<'scope, 'env, T: Transport>(
-    s: &'scope Scope<'scope, 'env, T>,
-    t: &T,
-    (message, sends): (&'scope [u8], &mut Requests<'scope, 'env, T, T::SendOp<'scope>>),
-    mut receive: impl FnMut(Rank) -> Result<()>,
-) -> Result<()> {
-    let (rank, n_ranks) = (t.rank(), t.n_ranks());
-    for distance in 1..n_ranks {
-        sends.push(s.unblocked_send((rank + distance) % n_ranks, ALL, message)?);
+impl<T: Transport> Operation<T> for Saturation<'_, T> {
+    fn fill(&mut self, seeds: Seeds) {
+        pattern::fill(&mut self.message, seeds.of(0, self.rank));
+        self.buffer.fill(0);
     }
-    for distance in 1..n_ranks {
-        receive((rank + n_ranks - distance) % n_ranks)?;
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.round(t, |_, _| ())
     }
-    sends.wait_all()
+
+    fn check(&mut self, check: &mut Checker) {
+        // The one at distance P - 1 comes last.
+        let source = (self.rank + 1) % self.n_ranks;
+        let seed = check.seeds().of(0, source);
+        let what = format!("the message from rank {source}");
+        check.arrival((self.arrived, source), (&mut self.buffer, seed), &what);
+    }
+
+    /// The round with a check of every message.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        let seeds = check.seeds();
+        self.fill(seeds);
+        self.round(t, |buffer, status| {
+            let (source, what) =
+                (status.source, format!("the message from rank {}", status.source));
+            check.arrival((Some(status), source), (buffer, seeds.of(0, source)), &what);
+            pattern::spoil(buffer, seeds.of(0, source));
+        })
+    }
+}
+
+impl<T: Transport> Pattern<T> for Comms3 {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Saturation<'a, T>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let length_bytes = case.length(&LENGTH_BYTES);
+        let (message, buffer) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
+        let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
+        let (tag, sends) = (cx.tag(0), Room::default());
+        let part = Saturation { rank, n_ranks, tag, message, buffer, arrived: None, sends };
+        Ok(Some((Duty::Together, part)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
     use comet_core::kernel::World;
     use comet_core::topology::Topology;
-
-    #[test]
-    fn comms3_verifies_and_is_sampled_on_all_ranks() {
-        harness::check_kernel(&Comms3);
-    }
-
-    #[test]
-    fn comms3_notices_a_corrupting_transport() {
-        harness::check_corrupt_transport(&Comms3);
-    }
 
     #[test]
     fn a_round_moves_a_message_between_any_two_ranks() {

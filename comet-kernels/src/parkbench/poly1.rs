@@ -21,13 +21,15 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::KernelError;
-use comet_core::kernel::{Axis, AxisUse, Case, Derived, Kernel, KernelInfo, Series, VECTOR_LENGTH};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Axis, AxisUse, Case, Checker, Derived, Duty, KernelInfo, Operation, Pattern, Seeds, Series,
+    VECTOR_LENGTH,
+};
 use comet_core::transport::Transport;
 use comet_stats::Summary;
 
 use crate::polynomial::{self, MAX_ORDER, Polynomial};
-use crate::roles::TEST_NODE;
 
 /// Order of a polynomial.
 pub static ORDER: Axis =
@@ -43,7 +45,7 @@ pub(super) const VECTOR_LENGTHS: AxisUse =
 #[derive(Clone, Copy, Debug)]
 pub struct Poly1;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "poly1",
     summary: "Polynomial over a vector in the memory of the rank",
     source: "PARKBENCH low-level benchmarks, POLY1",
@@ -90,31 +92,53 @@ pub(super) fn rate(case: &Case, summaries: &[Summary]) -> Vec<Derived> {
     }]
 }
 
-impl<T: Transport> Kernel<T> for Poly1 {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+/// A polynomial, its arguments, and room for its values.
+#[derive(Debug)]
+pub struct Local<B> {
+    polynomial: Polynomial,
+    arguments: B,
+    values: B,
+}
+
+impl<T: Transport> Operation<T> for Local<T::Buffer> {
+    fn fill(&mut self, _seeds: Seeds) {
+        polynomial::fill_arguments(&mut self.arguments);
+        self.values.fill(u8::MAX);
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        if cx.rank() != TEST_NODE {
-            return Ok(());
-        }
-        let (polynomial, arguments, mut values) = prepare(cx, case)?;
-        polynomial.run(cx.transport(), &arguments, &mut values);
-        let expected = |index| polynomial.value(index);
-        cx.check_values(&mut polynomial::doubles(&values), expected, "the polynomial")
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        if cx.rank() != TEST_NODE {
-            return Ok(());
-        }
-        let (polynomial, arguments, mut values) = prepare(cx, case)?;
-        cx.time(0, |t| {
-            polynomial.run(t, &arguments, &mut values);
-            Ok(())
-        })?;
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.polynomial.run(t, &self.arguments, &mut self.values);
         Ok(())
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let expected = |index| self.polynomial.value(index);
+        let values = &mut polynomial::doubles(&self.values);
+        check.values(values, expected, |_| true, "the polynomial");
+    }
+}
+
+impl<T: Transport> Pattern<T> for Poly1 {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Local<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        if cx.rank() != cx.root() {
+            return Ok(None);
+        }
+        let length_bytes = polynomial::length_bytes(case.length(&VECTOR_LENGTH));
+        let (arguments, values) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
+        let polynomial = Polynomial::new(case.length(&ORDER));
+        Ok(Some((Duty::Times, Local { polynomial, arguments, values })))
     }
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
@@ -122,26 +146,9 @@ impl<T: Transport> Kernel<T> for Poly1 {
     }
 }
 
-/// The polynomial, its arguments, and room for its values.
-fn prepare<T: Transport>(
-    cx: &Context<'_, T>,
-    case: &Case,
-) -> Result<(Polynomial, T::Buffer, T::Buffer), KernelError> {
-    let length_bytes = polynomial::length_bytes(case.length(&VECTOR_LENGTH));
-    let (mut arguments, values) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
-    polynomial::fill_arguments(&mut arguments);
-    Ok((Polynomial::new(case.length(&ORDER)), arguments, values))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
-
-    #[test]
-    fn poly1_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Poly1);
-    }
 
     #[test]
     fn orders_without_code_are_refused() {

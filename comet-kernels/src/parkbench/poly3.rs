@@ -25,26 +25,23 @@
 //! between 0 and 1. See `parkbench/poly1` for the arithmetic, which runs through the same code.
 
 use comet_core::context::Context;
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{Case, Derived, Kernel, KernelInfo, VECTOR_LENGTH, World};
-use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Status, Transport};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Case, Checker, Derived, Duty, KernelInfo, Operation, Pairing, Pattern, Seeds, VECTOR_LENGTH,
+    World,
+};
+use comet_core::transport::Transport;
 use comet_stats::Summary;
 
-use crate::comet::echo::{self, BACK, OUT};
-use crate::parkbench::comms1::admits_pair;
 use crate::parkbench::poly1::{ORDER, ORDERS, VECTOR_LENGTHS, evaluation, rate, require_order};
+use crate::pattern::Bounce;
 use crate::polynomial::{self, Polynomial};
-use crate::roles::Role;
-
-/// Distance of the rank that evaluates.
-const HOPS: usize = 1;
 
 /// The kernel `parkbench/poly3`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct Poly3;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "poly3",
     summary: "Polynomial over a vector that lies on the neighbouring rank",
     source: "PARKBENCH low-level benchmarks, POLY3",
@@ -57,36 +54,84 @@ static INFO: KernelInfo = KernelInfo {
 };
 
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
-    admits_pair(case, world)?;
+    world.require_ranks(2)?;
+    world.require_hops(1)?;
     require_order(case)
 }
 
-impl<T: Transport> Kernel<T> for Poly3 {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
-    }
+/// One side: the data, and where it is evaluated also room for the values.
+#[derive(Debug)]
+pub struct Remote<B> {
+    polynomial: Polynomial,
+    x: Bounce<B>,
+    y: Option<B>,
+    /// Whether values become arguments, since what arrived is sent next.
+    resends: bool,
+}
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let (polynomial, length_bytes) = of_case(case);
-        match Role::of(cx.rank(), cx.topology(), HOPS) {
-            Some(Role::Tester(peer)) => verify_owner(cx, peer, polynomial, length_bytes),
-            Some(Role::Partner(peer)) => verify_evaluator(cx, peer, polynomial, length_bytes),
-            Some(Role::Alone) | None => Ok(()),
+impl<T: Transport> Operation<T> for Remote<T::Buffer> {
+    fn fill(&mut self, _seeds: Seeds) {
+        self.x.incoming().fill(u8::MAX);
+        if self.y.is_none() {
+            polynomial::fill_arguments(self.x.outgoing());
         }
     }
 
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let (polynomial, length_bytes) = of_case(case);
-        let mut x = cx.message(length_bytes)?;
-        match Role::of(cx.rank(), cx.topology(), HOPS) {
-            Some(Role::Tester(peer)) => cx.time(0, |t| echo::bounce(t, peer, &mut x))?,
-            Some(Role::Partner(peer)) => {
-                let mut y = cx.message(length_bytes)?;
-                cx.follow(0, |t| evaluate(t, peer, polynomial, (&mut x, &mut y)).map(|_| ()))?;
-            }
-            Some(Role::Alone) | None => (),
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let Some(y) = &mut self.y else { return self.x.run(t) };
+        self.x.receive(t)?;
+        self.polynomial.run(t, self.x.incoming(), y);
+        self.x.send_from(t, y)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let (peer, is_owner) = (self.x.side().peer, self.y.is_none());
+        let n_runs = if self.resends { check.n_runs() } else { 1 };
+        let what =
+            format!("the {} from rank {peer}", if is_owner { "values" } else { "arguments" });
+        let arrived = self.x.arrived();
+        let x = self.x.incoming();
+        check.status(arrived, (peer, x.len()), &what);
+        let expected = self.polynomial.values_after(if is_owner { n_runs } else { n_runs - 1 });
+        check.values(&mut polynomial::doubles(x), |index| expected[index % 4], |_| true, &what);
+    }
+
+    /// The two halves of [`run`](Operation::run), with the data spoiled before it returns.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        Operation::<T>::fill(self, check.seeds());
+        if self.y.is_none() {
+            self.x.send(t)?;
+            self.x.incoming().fill(u8::MAX);
+            self.x.receive(t)?;
+        } else {
+            self.run(t)?;
         }
+        Operation::<T>::check(self, check);
         Ok(())
+    }
+}
+
+impl<T: Transport> Pattern<T> for Poly3 {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Remote<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let length_bytes = polynomial::length_bytes(case.length(&VECTOR_LENGTH));
+        let Some((duty, x)) = Bounce::part(cx, Pairing::ByHops(1), length_bytes)? else {
+            return Ok(None);
+        };
+        let y = if x.side().leads { None } else { Some(cx.message(length_bytes)?) };
+        let (polynomial, resends) = (Polynomial::new(case.length(&ORDER)), cx.resends());
+        Ok(Some((duty, Remote { polynomial, x, y, resends })))
     }
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
@@ -94,77 +139,10 @@ impl<T: Transport> Kernel<T> for Poly3 {
     }
 }
 
-/// The polynomial of a case, and the length of both messages.
-fn of_case(case: &Case) -> (Polynomial, usize) {
-    let length_bytes = polynomial::length_bytes(case.length(&VECTOR_LENGTH));
-    (Polynomial::new(case.length(&ORDER)), length_bytes)
-}
-
-/// The evaluating rank's part: receives the arguments of `peer`, and returns their values.
-#[inline]
-fn evaluate<T: Transport>(
-    t: &T,
-    peer: Rank,
-    polynomial: Polynomial,
-    (x, y): (&mut [u8], &mut [u8]),
-) -> Result<Status> {
-    let status = t.blocked_recv(Source::Rank(peer), OUT, x)?;
-    polynomial.run(t, x, y);
-    t.blocked_send(peer, BACK, y)?;
-    Ok(status)
-}
-
-fn verify_owner<T: Transport>(
-    cx: &Context<'_, T>,
-    peer: Rank,
-    polynomial: Polynomial,
-    length_bytes: usize,
-) -> Result<(), KernelError> {
-    let t = cx.transport();
-    let (mut x, mut y) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
-    polynomial::fill_arguments(&mut x);
-    y.fill(u8::MAX);
-    t.blocked_send(peer, OUT, &x)?;
-    let status = t.blocked_recv(Source::Rank(peer), BACK, &mut y)?;
-    let what = format!("the values from rank {peer}");
-    pattern::check_status(status, peer, length_bytes, &what)?;
-    cx.check_values(&mut polynomial::doubles(&y), |index| polynomial.value(index), &what)
-}
-
-fn verify_evaluator<T: Transport>(
-    cx: &Context<'_, T>,
-    peer: Rank,
-    polynomial: Polynomial,
-    length_bytes: usize,
-) -> Result<(), KernelError> {
-    let (mut x, mut y) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
-    x.fill(u8::MAX);
-    let status = evaluate(cx.transport(), peer, polynomial, (&mut x, &mut y))?;
-    let what = format!("the arguments from rank {peer}");
-    pattern::check_status(status, peer, length_bytes, &what)?;
-    cx.check_values(&mut polynomial::doubles(&x), polynomial::argument, &what)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
     use comet_core::topology::Topology;
-
-    #[test]
-    fn poly3_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Poly3);
-    }
-
-    #[test]
-    fn poly3_notices_a_corrupting_transport_on_both_ranks() {
-        let case = Case::new(&INFO, &[100, 3]);
-        let results = comet_core::local::run_with(Topology::hypercube(2), true, |t| {
-            Poly3.verify(&mut harness::context(t, &INFO, false), &case)
-        });
-        let is_mismatch = |result| matches!(result, Err(KernelError::Mismatch { .. }));
-        assert_eq!(results.into_iter().map(is_mismatch).collect::<Vec<_>>(), [true; 2]);
-    }
 
     #[test]
     fn a_neighbour_and_an_order_are_needed() {

@@ -20,39 +20,41 @@
 
 use comet_core::context::Context;
 use comet_core::definition::{Definition, Quantity};
-use comet_core::error::KernelError;
-use comet_core::kernel::{Case, Derived, Kernel, KernelInfo, Series};
+use comet_core::error::Result;
+use comet_core::kernel::{Case, Derived, Duty, KernelInfo, Pattern, Series};
 use comet_core::transport::Transport;
 use comet_stats::Summary;
 
-use crate::algorithm::Native;
-use crate::comet::barrier::Barrier;
+use crate::comet::barrier::{Barrier, Meeting};
 
 /// The kernel `parkbench/synch1`; see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct Synch1;
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     suite: "parkbench",
     name: "synch1",
     summary: "Barrier: time of a synchronisation, and how many there are in a second",
     source: "PARKBENCH low-level benchmarks, SYNCH1",
     aliases: &["PARKBENCH:SYNCH1"],
     series: &[Series::of("synch1", Quantity::OpTime, Definition::TestNode)],
-    ..Barrier::<Native>::INFO
+    ..Barrier::<false>::INFO
 };
 
-impl<T: Transport> Kernel<T> for Synch1 {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
-    }
+impl<T: Transport> Pattern<T> for Synch1 {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Meeting<false>
+    where
+        T: 'a;
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        Barrier::<Native>::NEW.verify(cx, case)
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        Barrier::<Native>::NEW.measure(cx, case)
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        Barrier::<false>.part(cx, case, series)
     }
 
     fn derived(&self, _case: &Case, summaries: &[Summary]) -> Vec<Derived> {
@@ -68,19 +70,16 @@ impl<T: Transport> Kernel<T> for Synch1 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
-
-    #[test]
-    fn synch1_verifies_and_is_sampled_on_the_test_node() {
-        harness::check_kernel(&Synch1);
-    }
+    use comet_core::local::Local;
 
     #[test]
     fn barriers_per_second_are_the_inverse_of_their_time() {
         let check = |time_ns, expected| {
-            let kernel: &dyn Kernel<comet_core::local::Local> = &Synch1;
             let summaries = [Summary::of(&[time_ns]).unwrap()];
-            assert_eq!(kernel.derived(&Case::new(&INFO, &[]), &summaries)[0].value, expected);
+            assert_eq!(
+                Pattern::<Local>::derived(&Synch1, &Case::new(&INFO, &[]), &summaries)[0].value,
+                expected
+            );
         };
         check(2000.0, Some(5e5));
         check(0.0, None);

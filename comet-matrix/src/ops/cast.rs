@@ -13,25 +13,23 @@ use comet_core::error::Result;
 use comet_core::topology::Mesh;
 use comet_core::transport::{Rank, Source, Tag, Transport};
 
-/// Tag of the acknowledgements (figure 4.4).
-pub(super) const GOTIT: Tag = Tag::new(2);
-
 /// Senders and receivers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cast {
     owner: Rank,
     receivers: Vec<Rank>,
-    tag: Tag,
+    /// Tags of the piece and of GOTIT (figure 4.4).
+    tags: [Tag; 2],
 }
 
 impl Cast {
-    /// From the `owner_idx`-th rank of `line` to all the others, with messages of `tag`.
+    /// From the `owner_idx`-th rank of `line` to all the others, with messages of the first of `tags`.
     ///
     /// # Panics
     /// If `line` has no such rank.
-    pub(super) fn new(mut line: Vec<Rank>, owner_idx: usize, tag: Tag) -> Self {
+    pub(super) fn new(mut line: Vec<Rank>, owner_idx: usize, tags: [Tag; 2]) -> Self {
         let owner = line.remove(owner_idx);
-        Self { owner, receivers: line, tag }
+        Self { owner, receivers: line, tags }
     }
 
     /// True if `rank` has the piece that is broadcast.
@@ -44,10 +42,10 @@ impl Cast {
     #[inline]
     pub(super) fn send<T: Transport>(&self, t: &T, piece: &[u8]) -> Result<()> {
         for receiver in &self.receivers {
-            t.blocked_send(*receiver, self.tag, piece)?;
+            t.blocked_send(*receiver, self.tags[0], piece)?;
         }
         for _ in &self.receivers {
-            t.blocked_recv(Source::Any, GOTIT, &mut [])?;
+            t.blocked_recv(Source::Any, self.tags[1], &mut [])?;
         }
         Ok(())
     }
@@ -55,14 +53,14 @@ impl Cast {
     /// On a receiver: receives the owner's piece into `piece`.
     #[inline]
     pub(super) fn receive<T: Transport>(&self, t: &T, piece: &mut [u8]) -> Result<()> {
-        t.blocked_recv(Source::Rank(self.owner), self.tag, piece)?;
+        t.blocked_recv(Source::Rank(self.owner), self.tags[0], piece)?;
         Ok(())
     }
 
     /// On a receiver: tells the owner that the piece is in its place.
     #[inline]
     pub(super) fn acknowledge<T: Transport>(&self, t: &T) -> Result<()> {
-        t.blocked_send(self.owner, GOTIT, &[])
+        t.blocked_send(self.owner, self.tags[1], &[])
     }
 }
 

@@ -26,19 +26,20 @@
 //! table. A mesh of one column has no receivers and is not admitted.
 
 use comet_core::context::Context;
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{Case, Class, Kernel, KernelInfo, LOCAL_N, World};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Case, Checker, Class, Duty, KernelInfo, LOCAL_N, Operation, Pattern, Seeds, World,
+};
 use comet_core::topology::Mesh;
-use comet_core::transport::{Tag, Transport};
+use comet_core::transport::Transport;
 
 use super::cast::{Cast, too_few, two_or_more_lines};
 use super::{SIZES, admits, block_bytes, initial_block, line_bytes, pack, place, series, unpack};
 use crate::block::{Block, ELEMENT_BYTES, Line};
 use crate::check;
+use crate::setup::{self, Place};
 
-const COL_CAST: Tag = Tag::new(41);
-
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "col_broadcast",
     summary: "Send a column of the matrix to all ranks of each mesh row, acknowledged",
     source: "CoMet thesis (1993), sections 3.3.11 and 4.3, figures 3.14 and 4.4",
@@ -54,25 +55,49 @@ static INFO: KernelInfo = KernelInfo {
 #[derive(Debug)]
 pub(crate) struct ColBroadcast;
 
-impl<T: Transport> Kernel<T> for ColBroadcast {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+/// The column and the block of one rank.
+#[derive(Debug)]
+pub(crate) struct ColPart<B> {
+    at: Place,
+    global_col: usize,
+    col: Col<B>,
+    block: Block<B>,
+}
+
+impl<T: Transport> Operation<T> for ColPart<T::Buffer> {
+    fn fill(&mut self, _seeds: Seeds) {
+        setup::fill(&mut self.block, self.at);
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        broadcast(t, &mut self.col, &mut self.block)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let (at, global_col) = (self.at, self.global_col);
+        let expected = |row, col| check::after_col_broadcast(at, global_col, row, col);
+        check::block(check, (&mut self.block, at), expected, "col_broadcast");
+    }
+}
+
+impl<T: Transport> Pattern<T> for ColBroadcast {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = ColPart<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
         let mesh = cx.topology().mesh();
-        let mut block = initial_block(cx, case)?;
-        broadcast(cx.transport(), &mut Col::new(cx, case)?, &mut block)?;
-        let (at, col_cast) = (place(cx, mesh, case), global_col(mesh, case));
-        let expected = |row, col| check::after_col_broadcast(at, col_cast, row, col);
-        check::block(cx, &mut block, expected, "col_broadcast")
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut col = Col::new(cx, case)?;
-        let mut block = initial_block(cx, case)?;
-        cx.time_collective(0, |t| broadcast(t, &mut col, &mut block))?;
-        Ok(())
+        let (at, global_col) = (place(cx, mesh, case), global_col(mesh, case));
+        let (col, block) = (Col::new(cx, case)?, initial_block(cx, case)?);
+        Ok(Some((Duty::Together, ColPart { at, global_col, col, block })))
     }
 }
 
@@ -92,7 +117,7 @@ impl<B> Col<B> {
         let (local_n, global_col) = (case.length(&LOCAL_N), global_col(mesh, case));
         let (row, _) = mesh.position(cx.rank());
         let ranks = (0..mesh.cols()).map(|col| mesh.rank_at(row, col)).collect();
-        let cast = Cast::new(ranks, global_col / local_n, COL_CAST);
+        let cast = Cast::new(ranks, global_col / local_n, [cx.tag(0), cx.tag(1)]);
         let line = Line::Col(global_col % local_n + 1);
         Ok(Self { cast, line, message: cx.message(local_n * ELEMENT_BYTES)? })
     }

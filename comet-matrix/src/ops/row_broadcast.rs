@@ -29,8 +29,10 @@
 //! a column is not (see `col_broadcast`). A mesh of one row has no receivers and is not admitted.
 
 use comet_core::context::Context;
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{Case, Class, Kernel, KernelInfo, LOCAL_N, World};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Case, Checker, Class, Duty, KernelInfo, LOCAL_N, Operation, Pattern, Seeds, World,
+};
 use comet_core::topology::Mesh;
 use comet_core::transport::{Rank, Tag, Transport};
 
@@ -38,10 +40,9 @@ use super::cast::{Cast, too_few, two_or_more_lines};
 use super::{SIZES, admits, block_bytes, initial_block, place, series};
 use crate::block::Block;
 use crate::check;
+use crate::setup::{self, Place};
 
-const ROW_CAST: Tag = Tag::new(40);
-
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "row_broadcast",
     summary: "Send a row of the matrix to all ranks of each mesh column, acknowledged",
     source: "CoMet thesis (1993), sections 3.3.11 and 4.3, figures 3.14 and 4.4",
@@ -57,25 +58,49 @@ static INFO: KernelInfo = KernelInfo {
 #[derive(Debug)]
 pub(crate) struct RowBroadcast;
 
-impl<T: Transport> Kernel<T> for RowBroadcast {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+/// The row and the block of one rank.
+#[derive(Debug)]
+pub(crate) struct RowPart<B> {
+    at: Place,
+    global_row: usize,
+    row: Row,
+    block: Block<B>,
+}
+
+impl<T: Transport> Operation<T> for RowPart<T::Buffer> {
+    fn fill(&mut self, _seeds: Seeds) {
+        setup::fill(&mut self.block, self.at);
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        broadcast(t, &self.row, &mut self.block)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let (at, global_row) = (self.at, self.global_row);
+        let expected = |row, col| check::after_row_broadcast(at, global_row, row, col);
+        check::block(check, (&mut self.block, at), expected, "row_broadcast");
+    }
+}
+
+impl<T: Transport> Pattern<T> for RowBroadcast {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = RowPart<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
         let mesh = cx.topology().mesh();
-        let mut block = initial_block(cx, case)?;
-        broadcast(cx.transport(), &Row::new(mesh, cx.rank(), case), &mut block)?;
-        let (at, row_cast) = (place(cx, mesh, case), global_row(mesh, case));
-        let expected = |row, col| check::after_row_broadcast(at, row_cast, row, col);
-        check::block(cx, &mut block, expected, "row_broadcast")
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let row = Row::new(cx.topology().mesh(), cx.rank(), case);
-        let mut block = initial_block(cx, case)?;
-        cx.time_collective(0, |t| broadcast(t, &row, &mut block))?;
-        Ok(())
+        let (at, global_row) = (place(cx, mesh, case), global_row(mesh, case));
+        let (row, block) = (Row::new(cx, case), initial_block(cx, case)?);
+        Ok(Some((Duty::Together, RowPart { at, global_row, row, block })))
     }
 }
 
@@ -88,11 +113,15 @@ struct Row {
 }
 
 impl Row {
-    fn new(mesh: &Mesh, rank: Rank, case: &Case) -> Self {
+    fn new<T: Transport>(cx: &Context<'_, T>, case: &Case) -> Self {
+        Self::of(cx.topology().mesh(), cx.rank(), case, [cx.tag(0), cx.tag(1)])
+    }
+
+    fn of(mesh: &Mesh, rank: Rank, case: &Case, tags: [Tag; 2]) -> Self {
         let (local_n, global_row) = (case.length(&LOCAL_N), global_row(mesh, case));
         let (_, col) = mesh.position(rank);
         let line = (0..mesh.rows()).map(|row| mesh.rank_at(row, col)).collect();
-        let cast = Cast::new(line, global_row / local_n, ROW_CAST);
+        let cast = Cast::new(line, global_row / local_n, tags);
         Self { cast, local_row: global_row % local_n + 1 }
     }
 }
@@ -142,9 +171,14 @@ mod tests {
     #[test]
     fn the_owner_and_the_receivers_come_from_the_mesh_table() {
         let mesh = Mesh::gray_with(3, 2);
-        let row = Row::new(&mesh, mesh.rank_at(0, 1), &Case::new(&INFO, &[5]));
+        let row =
+            Row::of(&mesh, mesh.rank_at(0, 1), &Case::new(&INFO, &[5]), [Tag::new(1), Tag::new(2)]);
         let line = [0, 1, 2].map(|row| mesh.rank_at(row, 1)).to_vec();
-        assert_eq!(row.cast, Cast::new(line, 1, ROW_CAST), "row 7 of 15 lies in mesh row 1");
+        assert_eq!(
+            row.cast,
+            Cast::new(line, 1, [Tag::new(1), Tag::new(2)]),
+            "row 7 of 15 lies in mesh row 1"
+        );
         assert_eq!(row.local_row, 3, "row 7 is row 2 of its block, counted from 0");
     }
 }

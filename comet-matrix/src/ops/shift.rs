@@ -24,8 +24,10 @@
 //! itself.
 
 use comet_core::context::Context;
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{Axis, AxisUse, Case, Class, Kernel, KernelInfo, World};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Axis, AxisUse, Case, Checker, Class, Duty, KernelInfo, Operation, Pattern, Seeds, World,
+};
 use comet_core::topology::Neighbours;
 use comet_core::transport::{Tag, Transport};
 
@@ -33,8 +35,8 @@ use super::cast::{too_few, two_or_more_lines};
 use super::pair::{Pair, Route};
 use super::{SIZES, admits, block_bytes, place, series};
 use crate::check;
+use crate::setup::{self, Place};
 
-const SHIFT: Tag = Tag::new(20);
 /// Values of [`DIRECTION`], with the thesis's names.
 const NORTH: u64 = 0;
 const EAST: u64 = 1;
@@ -43,7 +45,7 @@ const EAST: u64 = 1;
 static DIRECTION: Axis =
     Axis::choice("direction", "side towards which the matrix is shifted", &["north", "east"]);
 
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "shift",
     summary: "Move every block with its guard ring to the next rank north or east",
     source: "CoMet thesis (1993), sections 3.3.9 and 4.3, figure 3.12",
@@ -59,33 +61,54 @@ static INFO: KernelInfo = KernelInfo {
 #[derive(Debug)]
 pub(crate) struct Shift;
 
-impl<T: Transport> Kernel<T> for Shift {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+/// The blocks of one rank on their way.
+#[derive(Debug)]
+pub(crate) struct Shifting<B> {
+    at: Place,
+    /// Rows of blocks to the north and columns of blocks to the east.
+    by: [usize; 2],
+    pair: Pair<B>,
+    route: Route,
+    tag: Tag,
+}
+
+impl<T: Transport> Operation<T> for Shifting<T::Buffer> {
+    fn fill(&mut self, _seeds: Seeds) {
+        setup::fill(&mut self.pair.current, self.at);
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut pair = Pair::new(cx, case)?;
-        shift(cx.transport(), route(cx, case), &mut pair)?;
-        let at = place(cx, cx.topology().mesh(), case);
-        let by = if case.value(&DIRECTION) == NORTH { [1, 0] } else { [0, 1] };
-        let expected = |row, col| check::after_shift(at, by, row, col);
-        check::block(cx, &mut pair.current, expected, "shift")
-    }
-
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut pair = Pair::new(cx, case)?;
-        let route = route(cx, case);
-        cx.time_collective(0, |t| shift(t, route, &mut pair))?;
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.pair.exchange(t, self.route, self.tag)?;
+        self.pair.swap();
         Ok(())
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let (at, by, n_runs) = (self.at, self.by, check.n_runs());
+        let expected = |row, col| check::after_shifts(at, by, n_runs, row, col);
+        check::block(check, (&mut self.pair.current, at), expected, "shift");
     }
 }
 
-#[inline]
-fn shift<T: Transport>(t: &T, route: Route, pair: &mut Pair<T::Buffer>) -> Result<()> {
-    pair.exchange(t, route, SHIFT)?;
-    pair.swap();
-    Ok(())
+impl<T: Transport> Pattern<T> for Shift {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Shifting<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        let at = place(cx, cx.topology().mesh(), case);
+        let by = if case.value(&DIRECTION) == NORTH { [1, 0] } else { [0, 1] };
+        let (pair, route, tag) = (Pair::new(cx, case)?, route(cx, case), cx.tag(0));
+        Ok(Some((Duty::Together, Shifting { at, by, pair, route, tag })))
+    }
 }
 
 fn route<T: Transport>(cx: &Context<'_, T>, case: &Case) -> Route {

@@ -28,32 +28,34 @@
 //! matrix gives.
 //!
 //! **Caution** A block that stays on its rank is transposed there without a message: those on the
-//! diagonal of a square mesh, and all of them in a mesh of one row or one column, and in a table
-//! of the user's that is not square, since [`Mesh::transposed`] only turns that one around.
+//! diagonal of a square mesh. A mesh on which all blocks stay is refused: one row, one column, and
+//! a table of the user's that is not square, since [`Mesh::transposed`] only turns that one around.
 //! Repetitions move blocks along the same ways again, which on a mesh that is not square is the
 //! same work, but transposes the matrix the first time only.
 
 use comet_core::context::Context;
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{Case, Class, Kernel, KernelInfo};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Case, Checker, Class, Duty, KernelInfo, Operation, Pattern, Seeds, World,
+};
 use comet_core::topology::Mesh;
 use comet_core::transport::{Rank, Tag, Transport, Work};
 
+use super::cast::two_or_more_lines;
 use super::pair::{Pair, Route};
 use super::{SIZES, admits, block_bytes, place, series};
 use crate::block::ELEMENT_BYTES;
 use crate::check;
+use crate::setup::{self, Place};
 
-const TRANSPOSE: Tag = Tag::new(30);
-
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "transpose",
     summary: "Transpose the matrix: blocks trade places, then each is transposed",
     source: "CoMet thesis (1993), sections 3.3.10 and 4.3, figure 3.13",
     class: Class::Matrix,
     axes: &[SIZES],
     series: &[series("transpose", |_, _| None)],
-    admits,
+    admits: admits_transpose,
     bytes_per_rank: |case, _| block_bytes(case).saturating_mul(2),
     ..KernelInfo::collective("matrix")
 };
@@ -62,26 +64,72 @@ static INFO: KernelInfo = KernelInfo {
 #[derive(Debug)]
 pub(crate) struct Transpose;
 
-impl<T: Transport> Kernel<T> for Transpose {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+/// The blocks of one rank on their way.
+#[derive(Debug)]
+pub(crate) struct Transposing<B> {
+    mesh: Mesh,
+    start: Place,
+    /// Place in the transposed matrix.
+    at: Place,
+    pair: Pair<B>,
+    route: Route,
+    tag: Tag,
+}
+
+impl<T: Transport> Operation<T> for Transposing<T::Buffer> {
+    fn fill(&mut self, _seeds: Seeds) {
+        setup::fill(&mut self.pair.current, self.start);
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        transpose(t, self.route, &mut self.pair, self.tag)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let (at, mesh, n_runs) = (self.at, &self.mesh, check.n_runs());
+        let origin = check::origin_after_transposes(at, mesh, n_runs);
+        let expected = |row, col| check::after_transposes(origin, n_runs, row, col);
+        check::block(check, (&mut self.pair.current, self.start), expected, "transpose");
+    }
+}
+
+impl<T: Transport> Pattern<T> for Transpose {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Transposing<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
         let mesh = cx.topology().mesh();
-        let mut pair = Pair::new(cx, case)?;
-        transpose(cx.transport(), route(mesh, cx.rank()), &mut pair)?;
-        let at = place(cx, &mesh.transposed(), case);
-        let expected = |row, col| check::after_transpose(at, row, col);
-        check::block(cx, &mut pair.current, expected, "transpose")
+        let (start, at) = (place(cx, mesh, case), place(cx, &mesh.transposed(), case));
+        let (pair, route, tag) = (Pair::new(cx, case)?, route(mesh, cx.rank()), cx.tag(0));
+        let mesh = mesh.clone();
+        Ok(Some((Duty::Together, Transposing { mesh, start, at, pair, route, tag })))
     }
+}
 
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut pair = Pair::new(cx, case)?;
-        let route = route(cx.topology().mesh(), cx.rank());
-        cx.time_collective(0, |t| transpose(t, route, &mut pair))?;
-        Ok(())
+/// Refuses a mesh on which no block leaves its rank.
+fn admits_transpose(case: &Case, world: &World<'_>) -> Result<(), String> {
+    let mesh = world.topology.mesh();
+    if mesh.ranks().iter().all(|rank| route(mesh, *rank).to == *rank) {
+        let (rows, cols) = (mesh.rows(), mesh.cols());
+        let shape = two_or_more_lines(mesh).filter(|(_, n_cols)| *n_cols > 1);
+        let remedy = match shape {
+            Some((rows, cols)) => format!("try --mesh {rows}x{cols}"),
+            None => "start 4 or 6 ranks".into(),
+        };
+        return Err(format!(
+            "transpose moves no block between the ranks of a {rows}x{cols} mesh ({remedy})"
+        ));
     }
+    admits(case, world)
 }
 
 /// Route of blocks when a matrix that lies on `mesh` is transposed onto `mesh.transposed()`.
@@ -93,11 +141,16 @@ fn route(mesh: &Mesh, rank: Rank) -> Route {
 }
 
 #[inline]
-fn transpose<T: Transport>(t: &T, route: Route, pair: &mut Pair<T::Buffer>) -> Result<()> {
+fn transpose<T: Transport>(
+    t: &T,
+    route: Route,
+    pair: &mut Pair<T::Buffer>,
+    tag: Tag,
+) -> Result<()> {
     if route.to == t.rank() {
         pair.swap();
     } else {
-        pair.exchange(t, route, TRANSPOSE)?;
+        pair.exchange(t, route, tag)?;
     }
     transpose_incoming(t, pair);
     Ok(())
@@ -131,10 +184,12 @@ mod tests {
             let case = Case::new(&INFO, &[3]);
             let mesh = t.topology().mesh();
             let mut pair = Pair::new(&cx, &case).unwrap();
-            transpose(t, route(mesh, t.rank()), &mut pair).unwrap();
-            transpose(t, route(&mesh.transposed(), t.rank()), &mut pair).unwrap();
+            setup::fill(&mut pair.current, Place::of(t.rank(), mesh, 3));
+            transpose(t, route(mesh, t.rank()), &mut pair, cx.tag(0)).unwrap();
+            transpose(t, route(&mesh.transposed(), t.rank()), &mut pair, cx.tag(0)).unwrap();
             let at = Place::of(t.rank(), mesh, 3);
-            check::block(&cx, &mut pair.current, |row, col| at.initial(row, col), "two").unwrap();
+            let values = pair.current.view();
+            assert!(values.indexed_iter().all(|((row, col), v)| *v == at.initial(row, col)));
         });
     }
 
@@ -167,8 +222,19 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_of_one_row_or_one_column_sends_nothing() {
+    fn a_mesh_of_one_row_or_one_column_sends_nothing_and_is_refused() {
         for mesh in [Mesh::gray_with(1, 5), Mesh::gray_with(5, 1)] {
+            let topology = Topology::new(mesh.clone(), None).unwrap();
+            let refusal =
+                admits_transpose(&Case::new(&INFO, &[4]), &World::of(&topology)).unwrap_err();
+            let (rows, cols) = (mesh.rows(), mesh.cols());
+            assert_eq!(
+                refusal,
+                format!(
+                    "transpose moves no block between the ranks of a {rows}x{cols} mesh (start 4 \
+                     or 6 ranks)"
+                )
+            );
             for rank in 0..5 {
                 assert_eq!(route(&mesh, rank), Route { to: rank, from: rank });
             }

@@ -19,8 +19,9 @@
 //!
 //! **Timed** Steps 1 to 6, after a barrier, on every rank.
 //!
-//! **Reports** Completion time of one operation (D1), and the bandwidth of the four edges that
-//! one rank sends: 4 `local_n` doubles. Linear in `local_n`.
+//! **Reports** Completion time of one operation (D1), and the bandwidth of the edges that leave
+//! one rank: 4 `local_n` doubles, 2 `local_n` on a mesh of one row or one column. Linear in
+//! `local_n`.
 //!
 //! **Parameters** `local_n`.
 //!
@@ -33,52 +34,72 @@
 //! wrapper"; section 3.3.8 and figure 3.10 put the values of `top` there, as is done here.
 
 use comet_core::context::Context;
-use comet_core::error::{KernelError, Result};
-use comet_core::kernel::{Case, Class, Kernel, KernelInfo, LOCAL_N};
+use comet_core::error::Result;
+use comet_core::kernel::{
+    Case, Checker, Class, Duty, KernelInfo, LOCAL_N, Operation, Pattern, Seeds, World,
+};
 use comet_core::transport::{Rank, Source, Tag, Transport};
 
 use super::{SIZES, admits, block_bytes, initial_block, line_bytes, pack, place, series, unpack};
 use crate::block::{Block, ELEMENT_BYTES, Line, Memory};
 use crate::check;
+use crate::setup::{self, Place};
 
-const NORTHWARD: Tag = Tag::new(10);
-const SOUTHWARD: Tag = Tag::new(11);
-const EASTWARD: Tag = Tag::new(12);
-const WESTWARD: Tag = Tag::new(13);
-
-static INFO: KernelInfo = KernelInfo {
+const INFO: KernelInfo = KernelInfo {
     name: "update_guard",
     summary: "Fill the guard ring with the edge elements of the four neighbours",
     source: "CoMet thesis (1993), sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3",
     class: Class::Matrix,
     axes: &[SIZES],
-    series: &[series("update_guard", |case, _| Some(line_bytes(case).saturating_mul(4)))],
+    series: &[series("update_guard", |case, world| {
+        Some(line_bytes(case).saturating_mul(leaving(world)))
+    })],
     admits,
     bytes_per_rank: |case, _| block_bytes(case).saturating_add(line_bytes(case).saturating_mul(8)),
     ..KernelInfo::collective("matrix")
 };
 
+/// Edges of a block that leave its rank: two for each direction in which the mesh has neighbours.
+fn leaving(world: &World<'_>) -> u64 {
+    let mesh = world.topology.mesh();
+    2 * (u64::from(mesh.rows() > 1) + u64::from(mesh.cols() > 1))
+}
+
 /// The kernel.
 #[derive(Debug)]
 pub(crate) struct UpdateGuard;
 
-impl<T: Transport> Kernel<T> for UpdateGuard {
-    fn info(&self) -> &'static KernelInfo {
-        &INFO
+impl<T: Transport> Operation<T> for Guarded<T::Buffer> {
+    fn fill(&mut self, _seeds: Seeds) {
+        setup::fill(&mut self.block, self.at);
     }
 
-    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut guarded = Guarded::new(cx, case)?;
-        guarded.update(cx.transport())?;
-        let at = place(cx, cx.topology().mesh(), case);
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.update(t)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let at = self.at;
         let expected = |row, col| check::after_update_guard(at, row, col);
-        check::block(cx, &mut guarded.block, expected, "update_guard")
+        check::block(check, (&mut self.block, at), expected, "update_guard");
     }
+}
 
-    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let mut guarded = Guarded::new(cx, case)?;
-        cx.time_collective(0, |t| guarded.update(t))?;
-        Ok(())
+impl<T: Transport> Pattern<T> for UpdateGuard {
+    const INFO: KernelInfo = INFO;
+    type Part<'a>
+        = Guarded<T::Buffer>
+    where
+        T: 'a;
+
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        _series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+        Ok(Some((Duty::Together, Guarded::new(cx, case)?)))
     }
 }
 
@@ -93,7 +114,8 @@ struct Edge<B> {
 
 /// A block with the messages that leave over its four sides, and those that arrive.
 #[derive(Debug)]
-struct Guarded<B> {
+pub(crate) struct Guarded<B> {
+    at: Place,
     block: Block<B>,
     leaving: [Edge<B>; 4],
     arriving: [Edge<B>; 4],
@@ -102,28 +124,30 @@ struct Guarded<B> {
 impl<B: Memory> Guarded<B> {
     fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, case: &Case) -> Result<Self> {
         let n = case.length(&LOCAL_N);
+        let [northward, southward, eastward, westward] = [0, 1, 2, 3].map(|index| cx.tag(index));
         let near = cx.topology().mesh().neighbours(cx.rank());
         let edge = |line, neighbour, tag| -> Result<_> {
             Ok(Edge { line, neighbour, tag, message: cx.message(n * ELEMENT_BYTES)? })
         };
         let leaving = [
-            edge(Line::Row(1), near.top, NORTHWARD)?,
-            edge(Line::Row(n), near.bottom, SOUTHWARD)?,
-            edge(Line::Col(n), near.succ, EASTWARD)?,
-            edge(Line::Col(1), near.pred, WESTWARD)?,
+            edge(Line::Row(1), near.top, northward)?,
+            edge(Line::Row(n), near.bottom, southward)?,
+            edge(Line::Col(n), near.succ, eastward)?,
+            edge(Line::Col(1), near.pred, westward)?,
         ];
         let arriving = [
-            edge(Line::Row(0), near.top, SOUTHWARD)?,
-            edge(Line::Row(n + 1), near.bottom, NORTHWARD)?,
-            edge(Line::Col(n + 1), near.succ, WESTWARD)?,
-            edge(Line::Col(0), near.pred, EASTWARD)?,
+            edge(Line::Row(0), near.top, southward)?,
+            edge(Line::Row(n + 1), near.bottom, northward)?,
+            edge(Line::Col(n + 1), near.succ, westward)?,
+            edge(Line::Col(0), near.pred, eastward)?,
         ];
-        Ok(Self { block: initial_block(cx, case)?, leaving, arriving })
+        let at = place(cx, cx.topology().mesh(), case);
+        Ok(Self { at, block: initial_block(cx, case)?, leaving, arriving })
     }
 
     #[inline]
     fn update<T: Transport>(&mut self, t: &T) -> Result<()> {
-        let Self { block, leaving, arriving } = self;
+        let Self { block, leaving, arriving, .. } = self;
         t.scope(|s| {
             let sends = leaving.each_mut().map(|edge| {
                 pack(t, block, edge.line, &mut edge.message);

@@ -141,7 +141,9 @@ fn arrives(cx: &Context<'_, Local>, _case: &Case) -> Result<(), KernelError> {
         pattern::fill(&mut message, SEED);
     }
     cx.transport().blocked_broadcast(0, &mut message)?;
-    cx.check_message(&mut message, SEED, "the broadcast")
+    let mut check = cx.checker(1);
+    check.message(&mut message, SEED, "the broadcast");
+    check.result()
 }
 
 /// Finds wrong data on rank 1 alone.

@@ -1,0 +1,153 @@
+//! Casts: the four ranks of a kernel that loads the links of an echo.
+
+use std::str::FromStr;
+
+use crate::topology::Topology;
+use crate::transport::Rank;
+
+/// The most ranks among which all casts are tried.
+const MAX_TRIED: usize = 8;
+
+/// Ranks of a load and of an echo beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cast {
+    /// Sender of the load.
+    pub source: Rank,
+    /// Receiver of the load.
+    pub sink: Rank,
+    /// Rank that begins the echo and takes times.
+    pub tester: Rank,
+    /// Rank that answers it.
+    pub partner: Rank,
+}
+
+impl Cast {
+    /// A cast whose load and echo share a link of `topology`: a load from rank 0 to one of the
+    /// farthest ranks and an echo over an inner link of that route, or else the first of all casts
+    /// of few ranks; `None` where there is none, or where routes are not known.
+    #[must_use]
+    pub fn on(topology: &Topology) -> Option<Self> {
+        let n_ranks = topology.n_ranks();
+        let sinks = (1..n_ranks).rev().filter(|sink| topology.hops(0, *sink) >= 3);
+        let inner = |sink: Rank| {
+            let route = topology.route(0, sink)?;
+            let (tester, partner) = (route[1], route[2]);
+            (tester.max(partner) < n_ranks).then_some(Self { source: 0, sink, tester, partner })
+        };
+        sinks.take(n_ranks).find_map(inner).or_else(|| Self::tried_on(topology))
+    }
+
+    fn tried_on(topology: &Topology) -> Option<Self> {
+        let n_ranks = topology.n_ranks();
+        let all = || 0..if n_ranks <= MAX_TRIED { n_ranks } else { 0 };
+        all()
+            .flat_map(|source| all().map(move |sink| (source, sink)))
+            .flat_map(|(source, sink)| {
+                let echoes = all().flat_map(|tester| all().map(move |partner| (tester, partner)));
+                echoes.map(move |(tester, partner)| Self { source, sink, tester, partner })
+            })
+            .find(|cast| cast.is_of_four() && cast.shares_a_link(topology))
+    }
+
+    /// Whether load and echo share a link of `topology`.
+    #[must_use]
+    pub fn shares_a_link(&self, topology: &Topology) -> bool {
+        let links = |from, to| {
+            let route = topology.route(from, to).unwrap_or_default();
+            route.windows(2).map(|link| (link[0], link[1])).collect::<Vec<_>>()
+        };
+        let load = links(self.source, self.sink);
+        let echo = [links(self.tester, self.partner), links(self.partner, self.tester)].concat();
+        load.iter().any(|link| echo.contains(link))
+    }
+
+    fn is_of_four(&self) -> bool {
+        let ranks = [self.source, self.sink, self.tester, self.partner];
+        (1..4).all(|i| !ranks[..i].contains(&ranks[i]))
+    }
+
+    /// Refuses a rank that is not among `n_ranks`.
+    ///
+    /// # Errors
+    /// A sentence with the rank.
+    pub fn require(self, n_ranks: usize) -> Result<(), String> {
+        let last = [self.source, self.sink, self.tester, self.partner].into_iter().max();
+        match last {
+            Some(rank) if rank >= n_ranks => {
+                Err(format!("the cast names rank {rank}, there are {n_ranks} ranks"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Cast {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ranks: Option<Vec<Rank>> =
+            text.split(',').map(|rank| rank.trim().parse().ok()).collect();
+        let refuse = || format!("'{text}' names no four different ranks (write 0,7,1,3)");
+        match ranks.as_deref() {
+            Some(&[source, sink, tester, partner]) => {
+                let cast = Self { source, sink, tester, partner };
+                if cast.is_of_four() { Ok(cast) } else { Err(refuse()) }
+            }
+            _ => Err(refuse()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Mesh, Metric};
+
+    fn cast([source, sink, tester, partner]: [Rank; 4]) -> Cast {
+        Cast { source, sink, tester, partner }
+    }
+
+    #[test]
+    fn eight_ranks_of_a_hypercube_have_the_parts_of_the_thesis() {
+        assert_eq!(Cast::on(&Topology::hypercube(8)), Some(cast([0, 7, 1, 3])));
+    }
+
+    #[test]
+    fn no_two_routes_of_four_ranks_share_a_link() {
+        for n_ranks in 1..=4 {
+            assert_eq!(Cast::on(&Topology::hypercube(n_ranks)), None, "{n_ranks} ranks");
+        }
+        assert!(!cast([0, 3, 1, 2]).shares_a_link(&Topology::hypercube(4)));
+    }
+
+    #[test]
+    fn every_cast_that_is_found_shares_a_link() {
+        for n_ranks in 5..=40 {
+            let torus = Topology::with_metric(Mesh::gray(n_ranks), Metric::Torus(vec![n_ranks]));
+            for topology in [Topology::hypercube(n_ranks), torus.unwrap()] {
+                if let Some(cast) = Cast::on(&topology) {
+                    assert!(cast.is_of_four() && cast.shares_a_link(&topology), "{cast:?}");
+                    assert_eq!(cast.require(n_ranks), Ok(()));
+                }
+                assert!(n_ranks < 8 || Cast::on(&topology).is_some(), "{n_ranks} ranks");
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_of_a_crossbar_share_no_link() {
+        let flat = Topology::with_metric(Mesh::gray(16), Metric::Flat).unwrap();
+        assert_eq!(Cast::on(&flat), None);
+    }
+
+    #[test]
+    fn a_users_cast_is_read_and_refused_with_a_reason() {
+        assert_eq!("2, 3,0,1".parse(), Ok(cast([2, 3, 0, 1])));
+        for text in ["0,1,2", "0,1,2,2", "a,b,c,d"] {
+            let refusal = text.parse::<Cast>().unwrap_err();
+            assert_eq!(refusal, format!("'{text}' names no four different ranks (write 0,7,1,3)"));
+        }
+        let refusal = cast([0, 7, 1, 3]).require(4).unwrap_err();
+        assert_eq!(refusal, "the cast names rank 7, there are 4 ranks");
+    }
+}

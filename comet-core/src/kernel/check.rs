@@ -1,0 +1,141 @@
+//! Test data of one proof, and the checks that compare what arrived with it.
+
+use crate::error::KernelError;
+use crate::pattern;
+use crate::transport::{Rank, Status};
+
+/// Seeds of the test data of one series: other data for every rank and stream of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// Runs of the operation between fill and check, at least 1.
+    pub n_runs: u64,
+}
+
+impl Seeds {
+    /// Seed of what `sender` sends as number `stream` of its streams.
+    #[must_use]
+    pub fn of(self, stream: u16, sender: Rank) -> u64 {
+        self.n_runs << 48 ^ u64::from(stream) << 32 ^ sender as u64
+    }
+}
+
+/// Checks of one rank after the last run of an operation; holds the first mismatch.
+#[derive(Debug)]
+pub struct Checker {
+    seeds: Seeds,
+    corrupt: bool,
+    found: Option<KernelError>,
+}
+
+impl Checker {
+    /// Checks after `n_runs` runs; with `corrupt`, each check spoils its data first.
+    #[must_use]
+    pub(crate) fn new(n_runs: u64, corrupt: bool) -> Self {
+        Self { seeds: Seeds { n_runs }, corrupt, found: None }
+    }
+
+    /// The seeds with which the buffers were filled.
+    #[must_use]
+    pub fn seeds(&self) -> Seeds {
+        self.seeds
+    }
+
+    /// Runs of the operation since its buffers were filled.
+    #[must_use]
+    pub fn n_runs(&self) -> u64 {
+        self.seeds.n_runs
+    }
+
+    /// Checks that `message` is the pattern `seed`; `what` names it in the error.
+    pub fn message(&mut self, message: &mut [u8], seed: u64, what: &str) {
+        if self.corrupt
+            && let Some(byte) = message.last_mut()
+        {
+            *byte ^= 1;
+        }
+        self.note(pattern::check(message, seed, what));
+    }
+
+    /// Checks source, length and contents of a message that fills `buffer` with the pattern `seed`.
+    pub fn arrival(
+        &mut self,
+        (status, source): (Option<Status>, Rank),
+        (buffer, seed): (&mut [u8], u64),
+        what: &str,
+    ) {
+        self.status(status, (source, buffer.len()), what);
+        self.message(buffer, seed, what);
+    }
+
+    /// Checks source and length in bytes of what arrived last.
+    pub fn status(&mut self, status: Option<Status>, (source, n): (Rank, usize), what: &str) {
+        self.note(match status {
+            Some(status) => pattern::check_status(status, source, n, what),
+            None => Err(KernelError::mismatch(what, format_args!("{n} bytes"), "no message")),
+        });
+    }
+
+    /// Checks that `values` are `expected`, to the last bit; `what` names them in the error.
+    /// The last of the values that the operation `wrote` is the one that is spoiled on purpose.
+    pub fn values(
+        &mut self,
+        values: &mut [f64],
+        expected: impl Fn(usize) -> f64,
+        wrote: impl Fn(usize) -> bool,
+        what: &str,
+    ) {
+        if self.corrupt && !values.is_empty() {
+            let last = values.len() - 1;
+            let index = (0..=last).rev().find(|index| wrote(*index)).unwrap_or(last);
+            values[index] += 1.0;
+        }
+        let differs =
+            |(index, value): &(usize, &f64)| value.to_bits() != expected(*index).to_bits();
+        if let Some((index, value)) = values.iter().enumerate().find(differs) {
+            let what = format!("element {index} of {} of {what}", values.len());
+            self.note(Err(KernelError::mismatch(what, expected(index), value)));
+        }
+    }
+
+    fn note(&mut self, result: Result<(), KernelError>) {
+        if let (None, Err(error)) = (&self.found, result) {
+            self.found = Some(error);
+        }
+    }
+
+    /// # Errors
+    /// The first mismatch.
+    pub(crate) fn result(self) -> Result<(), KernelError> {
+        self.found.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stream_sender_and_number_of_runs_has_its_own_seed() {
+        let of = |n_runs, stream, sender| Seeds { n_runs }.of(stream, sender);
+        assert_ne!(of(1, 1, 2), of(1, 2, 1));
+        assert_ne!(of(1, 1, 0), of(1, 1, 1));
+        assert_ne!(of(1, 1, 0), of(2, 1, 0));
+    }
+
+    #[test]
+    fn a_spoiled_value_is_the_last_that_the_operation_wrote() {
+        let mut checker = Checker::new(1, true);
+        checker.values(&mut [1.0, 2.0, 3.0], |index| [1.0, 2.0, 3.0][index], |i| i == 1, "x");
+        let text = checker.result().unwrap_err().to_string();
+        assert_eq!(text, "element 1 of 3 of x: expected 2, found 3");
+    }
+
+    #[test]
+    fn the_first_mismatch_is_kept() {
+        let mut checker = Checker::new(1, false);
+        checker.status(None, (3, 8), "the first");
+        checker.message(&mut [0], 7, "the second");
+        let text = checker.result().unwrap_err().to_string();
+        assert_eq!(text, "the first: expected 8 bytes, found no message");
+    }
+}

@@ -1,0 +1,173 @@
+//! Operations and patterns: a kernel author writes one operation, and the same operation on the
+//! same buffers is verified and timed.
+
+use super::Kernel;
+use super::case::Case;
+use super::check::{Checker, Seeds};
+use super::history::{Derived, History};
+use super::info::KernelInfo;
+use super::world::World;
+use crate::context::Context;
+use crate::error::{KernelError, Result};
+use crate::transport::Transport;
+use comet_stats::Summary;
+
+/// One rank's part of an operation, with its buffers.
+pub trait Operation<T: Transport> {
+    /// Puts test data into all buffers: where this rank sends, the pattern of its seed; where it
+    /// receives, anything else.
+    fn fill(&mut self, seeds: Seeds);
+
+    /// The operation once: all that lies between two clock reads. Allocates nothing.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn run(&mut self, t: &T) -> Result<()>;
+
+    /// Compares all buffers with what they hold after `check.n_runs()` runs.
+    fn check(&mut self, check: &mut Checker);
+
+    /// Communication before the first run of a series, outside of the clock.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn begin(&mut self, _t: &T) -> Result<()> {
+        Ok(())
+    }
+
+    /// Communication after the last run of a series, outside of the clock.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn end(&mut self, _t: &T) -> Result<()> {
+        Ok(())
+    }
+
+    /// Runs the operation once and checks it. Replaced where one look at the buffers afterwards
+    /// does not show every message; [`run`](Self::run) stays the code that is proved.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        self.fill(check.seeds());
+        self.run(t)?;
+        self.check(check);
+        Ok(())
+    }
+}
+
+/// The way in which a rank repeats its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duty {
+    /// Repeats and takes times.
+    Times,
+    /// Repeats without a clock.
+    Follows,
+    /// Repeats with all ranks, and takes times as the definition in effect wants it.
+    Together,
+    /// Runs once for the whole series, beside ranks that repeat.
+    Serves,
+}
+
+/// The parts of all ranks in one operation.
+pub trait Pattern<T: Transport>: Sync {
+    /// Description of the kernel.
+    const INFO: KernelInfo;
+    /// Part of one rank.
+    type Part<'a>: Operation<T>
+    where
+        T: 'a;
+
+    /// The part of this rank in series number `series` of `case`, with its buffers; `None` for a
+    /// rank without one.
+    ///
+    /// # Errors
+    /// If there is no memory for the buffers.
+    fn part<'a>(
+        &self,
+        cx: &Context<'a, T>,
+        case: &Case,
+        series: usize,
+    ) -> Result<Option<(Duty, Self::Part<'a>)>>;
+
+    /// See [`Kernel::resolve`].
+    ///
+    /// # Errors
+    /// One sentence with the reason to skip the case.
+    fn resolve(&self, case: Case, world: &World<'_>, history: &History) -> Result<Case, String> {
+        let _ = (world, history);
+        Ok(case)
+    }
+
+    /// See [`Kernel::derived`].
+    fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
+        let _ = (case, summaries);
+        Vec::new()
+    }
+}
+
+/// The kernel of a pattern.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed<P>(pub P);
+
+impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
+    fn info(&self) -> &'static KernelInfo {
+        const { &P::INFO }
+    }
+
+    fn resolve(&self, case: Case, world: &World<'_>, history: &History) -> Result<Case, String> {
+        self.0.resolve(case, world, history)
+    }
+
+    fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let t = cx.transport();
+        let mut check = cx.checker(1);
+        for series in 0..P::INFO.series.len() {
+            let Some((_, mut part)) = self.0.part(cx, case, series)? else { continue };
+            part.begin(t)?;
+            part.verify(t, &mut check)?;
+            part.end(t)?;
+        }
+        check.result()
+    }
+
+    fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
+        let mut found = Ok(());
+        for series in 0..P::INFO.series.len() {
+            match self.0.part(cx, case, series)? {
+                Some((duty, part)) => found = found.and(measure(cx, series, duty, part)?),
+                // A common start is one of all ranks.
+                None if cx.starts_together(series) => cx.follow(series, |_| Ok(()))?,
+                None => (),
+            }
+        }
+        found
+    }
+
+    fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
+        self.0.derived(case, summaries)
+    }
+}
+
+/// Times one part, and checks what its last run delivered; the mismatch is the inner error.
+fn measure<T: Transport>(
+    cx: &mut Context<'_, T>,
+    series: usize,
+    duty: Duty,
+    mut part: impl Operation<T>,
+) -> Result<Result<(), KernelError>> {
+    let t = cx.transport();
+    let n_runs = if duty == Duty::Serves { 1 } else { cx.n_runs(series) };
+    let mut check = cx.checker(n_runs);
+    part.fill(check.seeds());
+    part.begin(t)?;
+    match duty {
+        Duty::Times => cx.time(series, |t| part.run(t))?,
+        Duty::Follows => cx.follow(series, |t| part.run(t))?,
+        Duty::Together => cx.time_collective(series, |t| part.run(t))?,
+        Duty::Serves => part.run(t)?,
+    }
+    part.end(t)?;
+    part.check(&mut check);
+    Ok(check.result())
+}
