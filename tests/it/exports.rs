@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::Folder;
 
 /// A run in virtual time, in which every number is the same each time.
-const RUN: &str = "echo barrier contention --machine ipsc860 -n 4 --profile quick";
+const RUN: &str = "echo barrier contention --machine ipsc860 -n 8 --profile quick";
 
 /// Keeps [`RUN`] in `r.jsonl`, and returns what `export` makes of it.
 fn export(folder: &Folder, format: &str) -> String {
@@ -40,8 +40,8 @@ fn figures_of_merit_are_printed_live_and_their_last_line_is_the_verdict() {
     }
     let names: BTreeSet<_> = figures.iter().map(|words| (words[1], words[2])).collect();
     assert_eq!(names.len(), figures.len(), "each name is there once");
-    assert!(names.contains(&("comet/echo/hops=1/length_bytes=4096/procs=4", "bandwidth")));
-    assert!(names.contains(&("comet/echo/hops=1/procs=4/fit", "t0")));
+    assert!(names.contains(&("comet/echo/hops=1/length_bytes=4096/procs=8", "bandwidth")));
+    assert!(names.contains(&("comet/echo/hops=1/procs=8/fit", "t0")));
 }
 
 #[test]

@@ -144,6 +144,7 @@ fn a_single_rank_measures_what_needs_no_other() {
             "matrix/col_broadcast",
             "matrix/row_broadcast",
             "matrix/shift",
+            "matrix/transpose",
         ],
     );
 }
@@ -151,16 +152,17 @@ fn a_single_rank_measures_what_needs_no_other() {
 #[test]
 fn all_kernels_run_where_the_mesh_admits_them() {
     for n_ranks in [2, 3] {
-        check_all(n_ranks, &["comet/contention", "matrix/row_broadcast"]);
+        check_all(n_ranks, &["comet/contention", "matrix/row_broadcast", "matrix/transpose"]);
     }
     for n_ranks in [5, 7] {
-        check_all(n_ranks, &["matrix/row_broadcast"]);
+        check_all(n_ranks, &["matrix/row_broadcast", "matrix/transpose"]);
     }
 }
 
 #[test]
 fn all_kernels_run_on_any_mesh_of_rows_and_columns() {
-    for n_ranks in [4, 8, 9, 16] {
+    check_all(4, &["comet/contention"]);
+    for n_ranks in [8, 9, 16] {
         check_all(n_ranks, &[]);
     }
 }
@@ -205,8 +207,8 @@ fn matrix_kernels_follow_the_mesh() {
         assert!(left_out.iter().eq(skipped), "{mesh}: {left_out:?}");
     };
     check("2x2", 2, 2, &[]);
-    check("1x4", 1, 4, &["matrix/row_broadcast", "matrix/shift"]);
-    check("4x1", 4, 1, &["matrix/col_broadcast", "matrix/shift"]);
+    check("1x4", 1, 4, &["matrix/row_broadcast", "matrix/shift", "matrix/transpose"]);
+    check("4x1", 4, 1, &["matrix/col_broadcast", "matrix/shift", "matrix/transpose"]);
 }
 
 #[test]
@@ -311,7 +313,7 @@ fn cases_beyond_the_memory_are_skipped_with_both_numbers() {
 
 #[test]
 fn contention_alone_measures_the_echo_that_it_needs() {
-    let records = run("contention -n 4 --profile quick -s 100,5000 --samples 3", 0);
+    let records = run("contention -n 4 --cast 0,3,1,2 --profile quick -s 100,5000 --samples 3", 0);
     assert!(records.kernels().iter().eq(["comet/contention", "comet/echo"]));
     for point in records.points_of("comet/contention") {
         assert_eq!(point["status"], "ok", "{point}");

@@ -64,7 +64,8 @@ impl Counts {
 
 impl Rules {
     /// Whether messages are sent from buffers into which nothing is received.
-    pub(super) fn are_untouched(self) -> bool {
+    #[must_use]
+    pub fn are_untouched(self) -> bool {
         matches!(self, Self::Imb | Self::Osu)
     }
 

@@ -61,8 +61,14 @@ impl Cast {
         load.iter().any(|link| echo.contains(link))
     }
 
+    /// The four ranks, in the order of the fields.
+    #[must_use]
+    pub fn ranks(&self) -> [Rank; 4] {
+        [self.source, self.sink, self.tester, self.partner]
+    }
+
     fn is_of_four(&self) -> bool {
-        let ranks = [self.source, self.sink, self.tester, self.partner];
+        let ranks = self.ranks();
         (1..4).all(|i| !ranks[..i].contains(&ranks[i]))
     }
 
@@ -71,12 +77,9 @@ impl Cast {
     /// # Errors
     /// A sentence with the rank.
     pub fn require(self, n_ranks: usize) -> Result<(), String> {
-        let last = [self.source, self.sink, self.tester, self.partner].into_iter().max();
-        match last {
-            Some(rank) if rank >= n_ranks => {
-                Err(format!("the cast names rank {rank}, there are {n_ranks} ranks"))
-            }
-            _ => Ok(()),
+        match self.ranks().into_iter().find(|rank| *rank >= n_ranks) {
+            Some(rank) => Err(format!("the cast names rank {rank}, there are {n_ranks} ranks")),
+            None => Ok(()),
         }
     }
 }

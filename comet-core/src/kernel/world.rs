@@ -31,6 +31,7 @@ impl<'a> World<'a> {
     /// # Errors
     /// A sentence with the reason, if there are none.
     pub fn cast(&self) -> Result<Cast, String> {
+        self.require_ranks(4)?;
         if let Some(cast) = self.given_cast {
             return cast.require(self.n_ranks).map(|()| cast);
         }

@@ -5,6 +5,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
+use comet_core::kernel::Cast;
 use comet_core::sync::{Skew, Sync};
 use comet_stats::refine;
 
@@ -33,6 +34,9 @@ pub(crate) struct MethodArgs {
     /// Start ranks late on purpose, by up to SCALE times a case's own time: uniform, last or linear, as in last:0.5
     #[arg(long, value_name = "WHO[:SCALE]", value_parser = parse_skew)]
     pub(crate) skew: Option<(Skew, f64)>,
+    /// Ranks of the load and of the echo in comet/contention: source, sink, and the two that echo [default: four whose routes share a link]
+    #[arg(long, value_name = "S,K,A,B")]
+    pub(crate) cast: Option<Cast>,
     /// Measure further message lengths where the times of a sweep bend or jump: verified, skampi, auto, or none [default: verified with --profile full, or else none]
     #[arg(long, value_name = "RULE", value_parser = parse_refinement)]
     pub(crate) refine: Option<Refinement>,
@@ -49,6 +53,7 @@ impl MethodArgs {
         settings.rules = Rules::ALL.into_iter().find(of_name).unwrap_or(Rules::Comet);
         settings.definition = self.definition;
         settings.sync = self.sync;
+        settings.cast = self.cast;
         settings.is_shuffled = self.order == "shuffled";
         if let Some(percent) = self.target {
             settings.slices.target = Some(percent / 100.0);

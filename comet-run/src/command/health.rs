@@ -94,6 +94,7 @@ fn run_args(args: &HealthArgs) -> RunArgs {
             target: None,
             order: "shuffled".into(),
             skew: None,
+            cast: None,
             refine: None,
         },
         output: OutputArgs {

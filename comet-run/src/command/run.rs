@@ -246,6 +246,8 @@ impl Common<'_> {
             ("order", json!(args.method.order)),
             ("order_seed", json!(settings.seed)),
             ("skew", json!(args.method.skew.map(|(skew, scale)| (format!("{skew:?}"), scale)))),
+            ("cast", json!(settings.cast.map(|cast| cast.ranks()))),
+            ("buffers", json!(if settings.rules.are_untouched() { "untouched" } else { "resent" })),
             ("refine", json!(settings.refine.map(refine::Rule::name))),
             ("corrupt", json!(settings.corrupt)),
         ];
