@@ -2,7 +2,7 @@
 
 use comet_core::driver::Pace;
 use comet_core::event::Measurement;
-use comet_core::kernel::{Case, LENGTH_BYTES};
+use comet_core::kernel::{Case, LENGTH_BYTES, World};
 use comet_core::transport::Rank;
 
 use super::bench::{Bench, settings};
@@ -22,15 +22,10 @@ const CREDIT: Label = 26;
 /// Messages of one burst of the load.
 const BURST: usize = 8;
 
-/// Source and sink of the load, and tester and partner of the echo (nodes 1, 4, 2 and 3 of figure
-/// 3.6).
-fn cast(n_ranks: usize) -> [Rank; 4] {
-    if n_ranks < 8 { [0, 3, 1, 2] } else { [0, 7, 1, 3] }
-}
-
 /// Steps of a rank for one series of a case.
 pub(crate) fn series(script: &mut Script<'_>, case: &Case, pace: Pace, series: usize) {
-    let [source, sink, tester, partner] = cast(script.n_ranks());
+    let cast = World::of(&script.bench.topology).cast().expect("the ranks admit the case");
+    let [source, sink, tester, partner] = cast.ranks();
     let n_bytes = case.value(&LENGTH_BYTES);
     let load_bytes = match series {
         0 => 0,
