@@ -42,7 +42,8 @@ pub(crate) fn after_update_guard(at: Place, row: usize, col: usize) -> f64 {
 /// Row `row`, column `col` after `n` moves of all blocks with their rings by `up` rows of blocks to
 /// the north and `on` columns of blocks to the east, around the edges.
 pub(crate) fn after_shifts(at: Place, by: [usize; 2], n: u64, row: usize, col: usize) -> f64 {
-    let steps = |by: usize, size: usize| (n % size as u64) as usize * by % size;
+    let n = usize::try_from(n).expect("the number of moves fits into a word");
+    let steps = |by: usize, size: usize| n % size * by % size;
     let [up, on] = [steps(by[0], at.mesh_rows), steps(by[1], at.mesh_cols)];
     let block_row = (at.block_row + up) % at.mesh_rows;
     let block_col = (at.block_col + at.mesh_cols - on) % at.mesh_cols;

@@ -142,7 +142,7 @@ impl PointMaker {
             aliases: info.aliases.iter().map(|alias| (*alias).into()).collect(),
             params: self.params(case),
             key: String::new(),
-            value: result.map(|result| value(result)),
+            value: result.map(value),
             plan: None,
             reps: None,
             time_ns: None,

@@ -138,7 +138,7 @@ fn open(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> anyhow::Result
 /// A new file in `folder` that has no name.
 fn nameless(folder: &Path) -> io::Result<File> {
     let flags = OFlag::O_TMPFILE.bits();
-    File::options().read(true).write(true).append(true).custom_flags(flags).open(folder)
+    File::options().read(true).append(true).custom_flags(flags).open(folder)
 }
 
 fn is_nameless(file: &File) -> bool {

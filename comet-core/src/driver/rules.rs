@@ -131,7 +131,8 @@ impl Rules {
             Self::Comet => None,
             Self::Imb => {
                 let most = repetitions.unwrap_or(IMB_OPERATIONS).max(1);
-                let by_length = (IMB_BYTES / length_bytes.max(1)).clamp(1, u64::from(most)) as u32;
+                let by_length = u32::try_from(IMB_BYTES / length_bytes.max(1));
+                let by_length = by_length.unwrap_or(most).clamp(1, most);
                 let by_time = to_u32((IMB_NS / probe.slowest_ns().max(1.0)).max(1.0));
                 let n = by_length.min(by_time);
                 Some(one_loop(n, (n / 10).max(10).min(n)))

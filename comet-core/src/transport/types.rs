@@ -44,7 +44,6 @@ impl Tag {
     /// The number of this tag, `0..=32_767`.
     #[must_use]
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "15 bits fit into 16")]
     pub const fn value(self) -> u16 {
         (self.0 & ((1 << TAG_BITS) - 1)) as u16
     }

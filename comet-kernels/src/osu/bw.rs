@@ -33,7 +33,8 @@ use comet_core::pattern;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
 
 /// Messages of a window; that of OSU.
-const WINDOW: usize = 64;
+const N_IN_FLIGHT: u32 = 64;
+const WINDOW: usize = N_IN_FLIGHT as usize;
 /// Length of the answer in bytes.
 const ANSWER_BYTES: usize = 4;
 
@@ -54,7 +55,7 @@ const INFO: KernelInfo = KernelInfo {
         bytes_per_op: |case, _| Some(WINDOW as u64 * case.value(&LENGTH_BYTES)),
         ..Series::of("window_64", Quantity::OpTime, Definition::TestNode)
     }],
-    window: WINDOW as u32,
+    window: N_IN_FLIGHT,
     bytes_per_rank: |case, _| WINDOW as u64 * case.value(&LENGTH_BYTES),
     ..KernelInfo::pair("osu")
 };

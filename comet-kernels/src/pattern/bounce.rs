@@ -109,7 +109,7 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Bounce<B> {
 
     /// Two messages of a rank to itself, there and back.
     #[inline]
-    fn to_itself<T: Transport>(&mut self, t: &T) -> Result<()> {
+    fn around_itself<T: Transport>(&mut self, t: &T) -> Result<()> {
         let (rank, [out, back]) = (self.rank, self.tags);
         let Self { message, reply: Some(reply), .. } = self else { return Ok(()) };
         t.blocked_exchange(rank, message, Source::Rank(rank), reply, out)?;
@@ -135,7 +135,7 @@ impl<T: Transport> Operation<T> for Bounce<T::Buffer> {
             return self.send(t);
         }
         if self.side.peer == self.rank {
-            return self.to_itself(t);
+            return self.around_itself(t);
         }
         self.send(t)?;
         self.receive(t)

@@ -72,7 +72,7 @@ pub(crate) fn of_runs(runs: &[RunRecords]) -> Vec<Fitted> {
             let is_of_run = |index: &usize| {
                 runs[*index].points.iter().any(|point| point.run_id == model.run_id)
             };
-            Some(Fitted { run: indices().filter(is_of_run).last()?, source, model })
+            Some(Fitted { run: indices().rfind(is_of_run)?, source, model })
         };
         models(&points, &[]).into_iter().filter_map(fitted).collect::<Vec<_>>()
     };
