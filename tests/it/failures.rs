@@ -18,7 +18,7 @@ const LONG: &str = "-n 4 -s 8 --hops 1 --vector-lengths 100 --local-n 8 --sample
 
 /// Like [`LONG`] for contention, whose echoes before it must be short.
 const LONG_CONTENTION: &str =
-    "-n 4 -s 64Ki,256Ki --hops 1 --samples 3000 --repetitions 1 --watchdog 0";
+    "-n 8 -s 64Ki,256Ki --hops 1 --samples 3000 --repetitions 1 --watchdog 0";
 
 /// A job in the middle of a case.
 struct Job {
