@@ -43,8 +43,10 @@ fn run_once(line: &str, code: i32) -> Output {
 /// True if this build can join the ranks of a launcher.
 fn has_mpi() -> bool {
     let help = Folder::new().run("run -h").success().stdout;
-    let (_, transports) = help.split_once("[possible values: auto, ").expect("help names them");
-    // The list may go over two lines.
+    // A list of values may go over two lines.
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, option) = help.split_once("--transport <NAME>").expect("help names the option");
+    let (_, transports) = option.split_once("[possible values: auto, ").expect("it has values");
     transports.split(']').next().expect("a list has an end").contains("mpi")
 }
 
