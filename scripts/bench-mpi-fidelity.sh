@@ -87,14 +87,16 @@ launch_namesakes() {
     launch_each namesake_of
 }
 
+# COMMAND_OF prints the words of a command, one a line.
 launch_each() { # COMMAND_OF
-    local name
+    local name command
     for name in "${PEERS[@]}"; do
         printf '#program %s\n' "$name"
+        mapfile -t command < <("$1" "$name")
         case $name in
-            IMB-MPI1) launch $("$1" "$name") "${IMB[@]}" ;;
-            osu_barrier) launch $("$1" "$name") ;;
-            *) launch $("$1" "$name") -m "$OSU_LENGTHS" ;;
+            IMB-MPI1) launch "${command[@]}" "${IMB[@]}" ;;
+            osu_barrier) launch "${command[@]}" ;;
+            *) launch "${command[@]}" -m "$OSU_LENGTHS" ;;
         esac
     done
 }
@@ -104,7 +106,7 @@ peer_of() { # PROGRAM
 }
 
 namesake_of() { # PROGRAM
-    printf '%s %s --transport=mpi --quiet --out=none\n' "$target/release/comet-run" "$1"
+    printf '%s\n' "$target/release/comet-run" "$1" --transport=mpi --quiet --out=none
 }
 
 find_peers() {

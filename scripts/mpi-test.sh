@@ -150,6 +150,7 @@ misses_rank() {
 # The second of two processes stops before it becomes comet-run.
 misses_rank_in_init() {
     local file="$scratch/$mpirun-init.jsonl" code=0
+    # shellcheck disable=SC2016 # the shell of each rank expands them
     local stop='[[ ${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}} = 0 ]] || kill -STOP $$; exec "$@"'
     timeout -k 10 300 "$mpirun" -n 2 bash -c "$stop" - "$comet_run" all --watchdog 2s \
         --out "$file" >"$scratch/output" 2>&1 || code=$?
