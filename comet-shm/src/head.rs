@@ -94,12 +94,9 @@ pub(crate) unsafe fn write_head(
     });
 }
 
-/// Reads the header of a first line: what it says, and its `order`.
-#[inline]
-pub(crate) fn read_head(bytes: &[u8; RUN_LINE_BYTES], lane: Lane) -> (Head, u32) {
-    let label = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-    let tag = Tag::from_wire(label >> KIND_BITS);
-    let order = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
+/// Contents of a first line that came by `lane`.
+pub(crate) fn read_head(bytes: &[u8; RUN_LINE_BYTES], lane: Lane) -> Head {
+    let tag = Tag::from_wire(label(bytes) >> KIND_BITS);
     let (length_bytes, body) = match kind(bytes) {
         kind if kind == Kind::Run as u32 => (length(bytes), Body::Run),
         kind if kind == Kind::Chunks as u32 => (word(bytes, 0), Body::Chunks),
@@ -109,13 +106,31 @@ pub(crate) fn read_head(bytes: &[u8; RUN_LINE_BYTES], lane: Lane) -> (Head, u32)
         }
         kind => unreachable!("no message starts with a line of kind {kind}"),
     };
-    (Head { tag, length_bytes, body, lane }, order)
+    Head { tag, length_bytes, body, lane }
+}
+
+/// Kind and tag of a line as one word.
+#[inline]
+fn label(bytes: &[u8; RUN_LINE_BYTES]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+/// True if a first line begins a run with `tag`.
+#[inline]
+pub(crate) fn is_run(bytes: &[u8; RUN_LINE_BYTES], tag: Tag) -> bool {
+    label(bytes) == tag.to_wire() << KIND_BITS | Kind::Run as u32
+}
+
+/// Number of messages on the other lane before this one.
+#[inline]
+pub(crate) fn order(bytes: &[u8; RUN_LINE_BYTES]) -> u32 {
+    u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]])
 }
 
 /// The kind of a line, as a number.
 #[inline]
 pub(crate) fn kind(bytes: &[u8; RUN_LINE_BYTES]) -> u32 {
-    u32::from(bytes[0]) & ((1 << KIND_BITS) - 1)
+    label(bytes) & ((1 << KIND_BITS) - 1)
 }
 
 /// The length that a header says.

@@ -11,7 +11,7 @@ use slab::Slab;
 
 use crate::baton::BatonEnd;
 use crate::failure::{is_out, outlast, poisoned};
-use crate::head::{Body, Head, Ticket};
+use crate::head::{Body, Head, Ticket, is_run, length};
 use crate::layout::{INLINE_BYTES, N_LINES};
 use crate::reach::{Place, Reach};
 use crate::rendezvous::{Pieces, TOGETHER_BYTES};
@@ -152,22 +152,26 @@ impl Inbox {
         if !self.matcher.is_empty() || inbound.incoming.is_some() {
             return Arrival::Other;
         }
-        let Some(head) = inbound.ring.next_message() else { return Arrival::Nothing };
-        if head.tag != tag || head.body != Body::Run || head.length_bytes > capacity_bytes {
+        let Some(lane) = inbound.ring.next_lane() else { return Arrival::Nothing };
+        let line = inbound.ring.first_line(lane);
+        let length_bytes = length(line);
+        if !is_run(line, tag) || length_bytes > capacity_bytes {
             return Arrival::Other;
         }
-        let data = inbound.ring.first_data(&head);
+        let data = inbound.ring.first_data(lane, length_bytes);
         let received_bytes = data.len();
         // SAFETY: the data fits, and comes from the segment's lanes, which no buffer overlaps.
         unsafe { ptr::copy_nonoverlapping(data.as_ptr(), buffer, received_bytes) };
-        if inbound.ring.consume_head(head.lane) {
+        if inbound.ring.consume_head(lane) {
             self.wakes.push(from);
         }
-        if received_bytes < head.length_bytes {
+        if received_bytes < length_bytes {
             // SAFETY: the caller's word.
-            return unsafe { self.recv_run(from, head, (buffer, capacity_bytes), patience) };
+            return unsafe {
+                self.recv_run(from, (tag, length_bytes), (buffer, capacity_bytes), patience)
+            };
         }
-        Arrival::Whole(Status { source: from, tag, length_bytes: head.length_bytes })
+        Arrival::Whole(Status { source: from, tag, length_bytes })
     }
 
     /// Receives the rest of a run, of which the first line was consumed.
@@ -178,7 +182,7 @@ impl Inbox {
     unsafe fn recv_run(
         &mut self,
         from: Rank,
-        Head { tag, length_bytes, .. }: Head,
+        (tag, length_bytes): (Tag, usize),
         (buffer, capacity_bytes): (*mut u8, usize),
         patience: u32,
     ) -> Arrival {
@@ -435,7 +439,8 @@ impl Inbox {
         let Head { length_bytes, body, lane, .. } = head;
         let mut incoming = Incoming { length_bytes, received_bytes: 0, body, recv };
         match (body, recv) {
-            (Body::Run, _) => self.pull_data(from, &mut incoming, |ring, _| ring.first_data(&head)),
+            (Body::Run, _) => self
+                .pull_data(from, &mut incoming, |ring, _| ring.first_data(lane, head.length_bytes)),
             (Body::Lent(place, ticket), Some(id)) => {
                 self.recv_lent(id, from, (place, ticket), length_bytes);
             }

@@ -13,7 +13,9 @@ use std::rc::Rc;
 use comet_core::transport::{Rank, Tag};
 
 use crate::baton::BatonEnd;
-use crate::head::{Head, Kind, Lane, Ticket, inline_data, kind, length, read_head, write_head};
+use crate::head::{
+    Head, Kind, Lane, Ticket, inline_data, kind, length, order, read_head, write_head,
+};
 use crate::layout::{
     CHUNK_BYTES, INLINE_BYTES, Line, N_CHUNKS, N_LINES, N_RENDEZVOUS, Pair, RUN_BYTES,
     RUN_LINE_BYTES, Rendezvous,
@@ -302,31 +304,39 @@ impl Consumer {
         Self { pair, baton, lines: 0, chunks: 0, lines_published: 0, chunks_published: 0 }
     }
 
-    /// Contents of the first line of the next message, if that has arrived on either lane.
+    /// Lane of the next message, if its first line has arrived.
     #[inline]
-    pub(crate) fn next_message(&self) -> Option<Head> {
-        if self.ready() {
-            let (head, n_passed) = read_head(self.bytes(), Lane::Ring);
-            if n_passed == self.baton.n_received() {
-                return Some(head);
-            }
-            // One on the baton was sent before it.
+    pub(crate) fn next_lane(&self) -> Option<Lane> {
+        // A message on the ring may have been sent after one on the baton, and the reverse.
+        if self.ready() && order(self.bytes()) == self.baton.n_received() {
+            return Some(Lane::Ring);
         }
-        if !self.baton.has_arrived() {
-            return None;
-        }
-        let (head, n_lines) = read_head(self.baton_bytes(), Lane::Baton);
-        (n_lines == self.lines).then_some(head)
+        let is_next = self.baton.has_arrived() && order(self.baton_bytes()) == self.lines;
+        is_next.then_some(Lane::Baton)
     }
 
-    /// The data that has come with the first line of a run: all of it on the baton.
+    /// Contents of the first line of the next message, if that has arrived on either lane.
+    pub(crate) fn next_message(&self) -> Option<Head> {
+        let lane = self.next_lane()?;
+        Some(read_head(self.first_line(lane), lane))
+    }
+
+    /// The first line of a message, which has arrived on `lane`.
     #[inline]
-    pub(crate) fn first_data(&self, head: &Head) -> &[u8] {
-        let n = head.length_bytes.min(INLINE_BYTES);
-        match head.lane {
-            Lane::Ring => inline_data(self.bytes(), n),
-            Lane::Baton if head.length_bytes > INLINE_BYTES => self.baton.data(head.length_bytes),
-            Lane::Baton => inline_data(self.baton_bytes(), n),
+    pub(crate) fn first_line(&self, lane: Lane) -> &[u8; RUN_LINE_BYTES] {
+        match lane {
+            Lane::Ring => self.bytes(),
+            Lane::Baton => self.baton_bytes(),
+        }
+    }
+
+    /// The data that has come with the first line of a run of `length_bytes`: all of it on the
+    /// baton.
+    #[inline]
+    pub(crate) fn first_data(&self, lane: Lane, length_bytes: usize) -> &[u8] {
+        match lane {
+            Lane::Baton if length_bytes > INLINE_BYTES => self.baton.data(length_bytes),
+            lane => inline_data(self.first_line(lane), length_bytes.min(INLINE_BYTES)),
         }
     }
 

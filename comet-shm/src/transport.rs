@@ -32,9 +32,6 @@ use crate::wait::{Waiter, end_job};
 
 pub use request::{ShmRecv, ShmSend};
 
-/// Pauses between two looks for a message: each look at a line that the sender is about to write
-/// takes the line from it once more.
-const LOOK_PAUSES: u32 = 8;
 /// Fruitless looks (probes, tests) after which a rank lets others run.
 const N_LOOKS: u32 = 64;
 
@@ -136,7 +133,7 @@ impl Shm {
                 endpoint.wake(&self.own.engine.waiter);
                 return arrival;
             }
-            (0..LOOK_PAUSES).for_each(|_| std::hint::spin_loop());
+            self.own.engine.waiter.pause();
         }
         Arrival::Nothing
     }

@@ -28,6 +28,28 @@ const SUSPENDED: Duration = Duration::from_secs(1);
 /// The longest sleep, but in a crowd, so that a lost wake-up could only delay.
 const SLEEP_FOR: Duration = Duration::from_millis(50);
 
+/// Time between two looks for a message: each look at a line that the sender is about to write
+/// takes the line from it once more.
+const LOOK_EVERY: Duration = Duration::from_nanos(35);
+
+/// Number of pauses of the processor between two looks for a message. One pause takes 4 to 50 ns,
+/// by processor.
+pub(crate) fn look_pauses() -> u32 {
+    const N: u32 = 100;
+    let pauses = |_| {
+        let start = Instant::now();
+        (0..N).for_each(|_| std::hint::spin_loop());
+        start.elapsed()
+    };
+    // The fastest of a few: a preemption only makes a pause longer.
+    let fastest = (0..5).map(pauses).min().unwrap_or_default();
+    let n = (LOOK_EVERY * N).as_nanos() / fastest.as_nanos().max(1);
+    u32::try_from(n).unwrap_or(u32::MAX).clamp(1, MAX_LOOK_PAUSES)
+}
+
+/// Most pauses between two looks, where a pause takes next to no time.
+const MAX_LOOK_PAUSES: u32 = 16;
+
 /// Facts about the cores that good waiting depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores {
@@ -35,6 +57,8 @@ pub(crate) struct Cores {
     pub(crate) n_usable: usize,
     /// The other ranks that are bound to this rank's core.
     pub(crate) mates: Vec<Rank>,
+    /// Pauses between two looks for a message; see [`look_pauses`].
+    pub(crate) look_pauses: u32,
 }
 
 /// The waiting policy of one rank.
@@ -85,6 +109,12 @@ impl Waiter {
     pub(crate) fn n_spins(&self) -> u32 {
         let (n_ranks, n_usable) = (self.segment.n_ranks(), self.cores.n_usable);
         if n_ranks <= n_usable || self.others_sleep(n_ranks, n_usable) { N_SPINS } else { 1 }
+    }
+
+    /// The time between two looks for a message.
+    #[inline]
+    pub(crate) fn pause(&self) {
+        (0..self.cores.look_pauses).for_each(|_| std::hint::spin_loop());
     }
 
     /// The other ranks that are bound to this rank's core.

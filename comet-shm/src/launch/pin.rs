@@ -8,7 +8,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use super::{Bind, LaunchError};
-use crate::wait::Cores;
+use crate::wait::{Cores, look_pauses};
 
 /// Number of CPUs that the ranks can really use: those that the process may run on, or fewer if its
 /// control group has a smaller quota.
@@ -49,9 +49,10 @@ pub(super) fn require_binding(cpus: &[usize]) -> Result<(), LaunchError> {
 
 /// Facts about the cores for `rank`, if ranks are bound to `cpus` or, if there are none, unbound.
 pub(super) fn cores_of(rank: Rank, n_ranks: usize, cpus: &[usize], usable: usize) -> Cores {
+    let look_pauses = look_pauses();
     let is_mate = |other: &Rank| *other != rank && cpus.get(*other) == cpus.get(rank);
     let mates = if cpus.is_empty() { Vec::new() } else { (0..n_ranks).filter(is_mate).collect() };
-    Cores { n_usable: cores_for(cpus, usable), mates }
+    Cores { n_usable: cores_for(cpus, usable), mates, look_pauses }
 }
 
 /// Number of cores of ranks bound to `cpus` (or unbound, if there are none).

@@ -60,7 +60,7 @@ pub(super) fn next_head(consumer: &Consumer) -> Head {
 fn recv(consumer: &mut Consumer) -> Vec<u8> {
     let head = next_head(consumer);
     assert_eq!((head.tag, head.body), (TAG, Body::Run));
-    let mut message = consumer.first_data(&head).to_vec();
+    let mut message = consumer.first_data(head.lane, head.length_bytes).to_vec();
     consumer.consume_head(head.lane);
     while message.len() < head.length_bytes {
         until(|| consumer.ready());

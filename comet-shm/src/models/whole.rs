@@ -56,7 +56,7 @@ fn run(segment: &'static Segment, rank: Rank, main: impl Fn(&'static Segment, Ra
 
 /// Waiter of `rank`.
 pub(super) fn waiter(segment: &'static Segment, rank: Rank) -> Waiter {
-    let cores = Cores { n_usable: segment.n_ranks(), mates: Vec::new() };
+    let cores = Cores { n_usable: segment.n_ranks(), mates: Vec::new(), look_pauses: 1 };
     Waiter::new(segment, rank, cores, Fences::Symmetric, None)
 }
 

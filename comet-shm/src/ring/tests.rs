@@ -43,7 +43,7 @@ pub(super) fn push_run(producer: &mut Producer, message: &[u8]) -> bool {
 pub(super) fn pop_run(consumer: &mut Consumer) -> Vec<u8> {
     let head = consumer.next_message().unwrap();
     assert_eq!((head.tag, head.body), (TAG, Body::Run));
-    let mut message = consumer.first_data(&head).to_vec();
+    let mut message = consumer.first_data(head.lane, head.length_bytes).to_vec();
     consumer.consume_head(head.lane);
     while message.len() < head.length_bytes {
         assert!(consumer.ready());
