@@ -1,7 +1,6 @@
 //! Test data that tells messages apart, and checks that say what is wrong.
 
 use crate::error::KernelError;
-use crate::transport::{Rank, Status};
 
 /// Bytes of one word of the pattern.
 const WORD: usize = size_of::<u64>();
@@ -37,28 +36,6 @@ pub fn check(message: &[u8], seed: u64, what: &str) -> Result<(), KernelError> {
         format_args!("{:#04x}", expected[index]),
         format_args!("{:#04x}", bytes[index]),
     ))
-}
-
-/// Checks source and length of what arrived; `what` names it in the error.
-///
-/// # Errors
-/// [`KernelError::Mismatch`] if either differs.
-pub fn check_status(
-    status: Status,
-    source: Rank,
-    length_bytes: usize,
-    what: &str,
-) -> Result<(), KernelError> {
-    if status.source != source {
-        let (expected, found) = (format!("rank {source}"), format!("rank {}", status.source));
-        return Err(KernelError::mismatch(format!("source of {what}"), expected, found));
-    }
-    if status.length_bytes != length_bytes {
-        let (expected, found) =
-            (format!("{length_bytes} bytes"), format!("{} bytes", status.length_bytes));
-        return Err(KernelError::mismatch(format!("length of {what}"), expected, found));
-    }
-    Ok(())
 }
 
 /// Word number `index` of the pattern `seed`: a multiplicative hash, so that neither a shift nor

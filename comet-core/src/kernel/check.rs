@@ -2,7 +2,7 @@
 
 use crate::error::KernelError;
 use crate::pattern;
-use crate::transport::{Rank, Status};
+use crate::transport::Rank;
 
 /// Seeds of the test data of one series: other data for every rank and stream of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,23 +56,26 @@ impl Checker {
         self.note(pattern::check(message, seed, what));
     }
 
-    /// Checks source, length and contents of a message that fills `buffer` with the pattern `seed`.
+    /// Checks length and contents of a message that fills `buffer` with the pattern `seed`;
+    /// `length_bytes` is [`Status::length_from`] its source.
+    ///
+    /// [`Status::length_from`]: crate::transport::Status::length_from
     pub fn arrival(
         &mut self,
-        (status, source): (Option<Status>, Rank),
+        length_bytes: Option<usize>,
         (buffer, seed): (&mut [u8], u64),
         what: &str,
     ) {
-        self.status(status, (source, buffer.len()), what);
+        self.length(length_bytes, buffer.len(), what);
         self.message(buffer, seed, what);
     }
 
-    /// Checks source and length in bytes of what arrived last.
-    pub fn status(&mut self, status: Option<Status>, (source, n): (Rank, usize), what: &str) {
-        self.note(match status {
-            Some(status) => pattern::check_status(status, source, n, what),
-            None => Err(KernelError::mismatch(what, format_args!("{n} bytes"), "no message")),
-        });
+    /// Checks that a message of `n` bytes arrived last from the right source.
+    pub fn length(&mut self, length_bytes: Option<usize>, n: usize, what: &str) {
+        if length_bytes != Some(n) {
+            let found = length_bytes.map_or("no message".into(), |found| format!("{found} bytes"));
+            self.note(Err(KernelError::mismatch(what, format_args!("{n} bytes"), found)));
+        }
     }
 
     /// Checks that `values` are `expected`, to the last bit; `what` names them in the error.
@@ -133,7 +136,7 @@ mod tests {
     #[test]
     fn the_first_mismatch_is_kept() {
         let mut checker = Checker::new(1, false);
-        checker.status(None, (3, 8), "the first");
+        checker.length(None, 8, "the first");
         checker.message(&mut [0], 7, "the second");
         let text = checker.result().unwrap_err().to_string();
         assert_eq!(text, "the first: expected 8 bytes, found no message");

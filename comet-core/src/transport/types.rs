@@ -113,6 +113,18 @@ pub struct Status {
     pub length_bytes: usize,
 }
 
+impl Status {
+    /// Length in bytes of a message from `source`; `None` if another rank sent it.
+    ///
+    /// A timed loop keeps this rather than the status: a copy of the whole reads two words at once
+    /// that were written one by one, which no store buffer forwards.
+    #[must_use]
+    #[inline]
+    pub fn length_from(&self, source: Rank) -> Option<usize> {
+        (self.source == source).then_some(self.length_bytes)
+    }
+}
+
 /// What a transport holds to beyond the least that MPI guarantees; the conformance suite checks
 /// what is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

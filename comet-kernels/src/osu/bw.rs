@@ -30,7 +30,7 @@ use comet_core::kernel::{
     Series,
 };
 use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Status, Tag, Transport};
+use comet_core::transport::{Rank, Source, Tag, Transport};
 
 /// Messages of a window; that of OSU.
 const N_IN_FLIGHT: u32 = 64;
@@ -71,8 +71,9 @@ pub struct Window<B> {
     /// The message that is sent, or one slot for each that is received.
     buffer: B,
     answer: [u8; ANSWER_BYTES],
-    statuses: [Option<Status>; WINDOW],
-    answered: Option<Status>,
+    /// Lengths of what arrived from the peer.
+    arrived_bytes: [Option<usize>; WINDOW],
+    answered_bytes: Option<usize>,
 }
 
 impl<B: std::ops::DerefMut<Target = [u8]>> Window<B> {
@@ -91,7 +92,7 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Window<B> {
     /// Receives a window, one message after the other.
     #[inline]
     fn receive<T: Transport>(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tags: [out, _], length_bytes, buffer, statuses, .. } = self;
+        let Self { peer, tags: [out, _], length_bytes, buffer, arrived_bytes, .. } = self;
         let mut rest = &mut **buffer;
         t.scope(|s| {
             let mut receives = [const { None }; WINDOW];
@@ -100,8 +101,8 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Window<B> {
                 rest = after;
                 *receive = Some(s.unblocked_recv(Source::Rank(*peer), *out, slot)?);
             }
-            for (status, receive) in statuses.iter_mut().zip(receives.into_iter().flatten()) {
-                *status = Some(receive.wait()?.0);
+            for (length, receive) in arrived_bytes.iter_mut().zip(receives.into_iter().flatten()) {
+                *length = receive.wait()?.0.length_from(*peer);
             }
             Ok(())
         })
@@ -124,7 +125,8 @@ impl<T: Transport> Operation<T> for Window<T::Buffer> {
         let (peer, back) = (self.peer, self.tags[1]);
         if self.sends {
             self.send(t)?;
-            self.answered = Some(t.blocked_recv(Source::Rank(peer), back, &mut self.answer)?);
+            let status = t.blocked_recv(Source::Rank(peer), back, &mut self.answer)?;
+            self.answered_bytes = status.length_from(peer);
             return Ok(());
         }
         self.receive(t)?;
@@ -135,13 +137,13 @@ impl<T: Transport> Operation<T> for Window<T::Buffer> {
         let (peer, seeds) = (self.peer, check.seeds());
         if self.sends {
             let what = format!("the answer of rank {peer}");
-            check.arrival((self.answered, peer), (&mut self.answer, seeds.of(1, peer)), &what);
+            check.arrival(self.answered_bytes, (&mut self.answer, seeds.of(1, peer)), &what);
             return;
         }
-        for (number, status) in self.statuses.into_iter().enumerate() {
+        for (number, length) in self.arrived_bytes.into_iter().enumerate() {
             let what = format!("message {number} of {WINDOW} from rank {peer}");
             let slot = &mut self.buffer[number * self.length_bytes..][..self.length_bytes];
-            check.arrival((status, peer), (slot, seeds.of(0, peer)), &what);
+            check.arrival(length, (slot, seeds.of(0, peer)), &what);
         }
     }
 }
@@ -169,8 +171,8 @@ impl<T: Transport> Pattern<T> for Bw {
             length_bytes,
             buffer: cx.message(if sends { length_bytes } else { WINDOW * length_bytes })?,
             answer: [0; ANSWER_BYTES],
-            statuses: [None; WINDOW],
-            answered: None,
+            arrived_bytes: [None; WINDOW],
+            answered_bytes: None,
         };
         Ok(Some((if sends { Duty::Times } else { Duty::Follows }, window)))
     }

@@ -72,7 +72,7 @@ pub struct Saturation<'a, T: Transport> {
     tag: Tag,
     message: T::Buffer,
     buffer: T::Buffer,
-    arrived: Option<Status>,
+    arrived_bytes: Option<usize>,
     /// Memory of the set of sends between two rounds.
     sends: Room<T::SendOp<'a>>,
 }
@@ -82,7 +82,7 @@ impl<T: Transport> Saturation<'_, T> {
     /// for the sends.
     #[inline]
     fn round(&mut self, t: &T, mut look: impl FnMut(&mut T::Buffer, Status)) -> Result<()> {
-        let Self { rank, n_ranks, tag, message, buffer, arrived, sends } = self;
+        let Self { rank, n_ranks, tag, message, buffer, arrived_bytes, sends } = self;
         let (rank, n_ranks) = (*rank, *n_ranks);
         t.scope(|s| {
             let mut pending = s.requests_in(std::mem::take(sends));
@@ -90,9 +90,9 @@ impl<T: Transport> Saturation<'_, T> {
                 pending.push(s.unblocked_send((rank + distance) % n_ranks, *tag, message)?);
             }
             for distance in 1..n_ranks {
-                let source = Source::Rank((rank + n_ranks - distance) % n_ranks);
-                let status = t.blocked_recv(source, *tag, buffer)?;
-                *arrived = Some(status);
+                let source = (rank + n_ranks - distance) % n_ranks;
+                let status = t.blocked_recv(Source::Rank(source), *tag, buffer)?;
+                *arrived_bytes = status.length_from(source);
                 look(buffer, status);
             }
             *sends = pending.into_room()?;
@@ -117,7 +117,7 @@ impl<T: Transport> Operation<T> for Saturation<'_, T> {
         let source = (self.rank + 1) % self.n_ranks;
         let seed = check.seeds().of(0, source);
         let what = format!("the message from rank {source}");
-        check.arrival((self.arrived, source), (&mut self.buffer, seed), &what);
+        check.arrival(self.arrived_bytes, (&mut self.buffer, seed), &what);
     }
 
     /// The round with a check of every message.
@@ -127,7 +127,7 @@ impl<T: Transport> Operation<T> for Saturation<'_, T> {
         self.round(t, |buffer, status| {
             let (source, what) =
                 (status.source, format!("the message from rank {}", status.source));
-            check.arrival((Some(status), source), (buffer, seeds.of(0, source)), &what);
+            check.arrival(Some(status.length_bytes), (buffer, seeds.of(0, source)), &what);
             pattern::spoil(buffer, seeds.of(0, source));
         })
     }
@@ -150,7 +150,7 @@ impl<T: Transport> Pattern<T> for Comms3 {
         let (message, buffer) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
         let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
         let (tag, sends) = (cx.tag(0), Room::default());
-        let part = Saturation { rank, n_ranks, tag, message, buffer, arrived: None, sends };
+        let part = Saturation { rank, n_ranks, tag, message, buffer, arrived_bytes: None, sends };
         Ok(Some((Duty::Together, part)))
     }
 }

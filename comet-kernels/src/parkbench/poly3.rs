@@ -90,9 +90,9 @@ impl<T: Transport> Operation<T> for Remote<T::Buffer> {
         let n_runs = if self.resends { check.n_runs() } else { 1 };
         let what =
             format!("the {} from rank {peer}", if is_owner { "values" } else { "arguments" });
-        let arrived = self.x.arrived();
+        let arrived_bytes = self.x.arrived_bytes();
         let x = self.x.incoming();
-        check.status(arrived, (peer, x.len()), &what);
+        check.length(arrived_bytes, x.len(), &what);
         let expected = self.polynomial.values_after(if is_owner { n_runs } else { n_runs - 1 });
         check.values(&mut polynomial::doubles(x), |index| expected[index % 4], |_| true, &what);
     }

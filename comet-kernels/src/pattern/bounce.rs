@@ -4,7 +4,7 @@ use comet_core::context::Context;
 use comet_core::error::Result;
 use comet_core::kernel::{Checker, Duty, Operation, Pairing, Seeds, Side};
 use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Status, Tag, Transport};
+use comet_core::transport::{Rank, Source, Tag, Transport};
 
 /// One side of an echo.
 ///
@@ -20,7 +20,8 @@ pub struct Bounce<B> {
     message: B,
     /// Room for what arrives; `None` where it arrives in `message`.
     reply: Option<B>,
-    arrived: Option<Status>,
+    /// Length of the last message, if the peer sent it.
+    arrived_bytes: Option<usize>,
 }
 
 impl<B: std::ops::DerefMut<Target = [u8]>> Bounce<B> {
@@ -45,7 +46,14 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Bounce<B> {
         let has_reply = is_alone || !cx.resends();
         let reply = has_reply.then(|| cx.message(length_bytes)).transpose()?;
         let (rank, tags) = (cx.rank(), [cx.tag(0), cx.tag(1)]);
-        Ok(Self { rank, side, tags, message: cx.message(length_bytes)?, reply, arrived: None })
+        Ok(Self {
+            rank,
+            side,
+            tags,
+            message: cx.message(length_bytes)?,
+            reply,
+            arrived_bytes: None,
+        })
     }
 
     fn is_alone(&self) -> bool {
@@ -76,9 +84,9 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Bounce<B> {
         &mut self.message
     }
 
-    /// The last status of a receive.
-    pub(crate) fn arrived(&self) -> Option<Status> {
-        self.arrived
+    /// Length of the last message, if the peer sent it.
+    pub(crate) fn arrived_bytes(&self) -> Option<usize> {
+        self.arrived_bytes
     }
 
     /// Whether this rank begins, and the other rank.
@@ -103,17 +111,18 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Bounce<B> {
     pub(crate) fn receive<T: Transport>(&mut self, t: &T) -> Result<()> {
         let (peer, tag) = (self.side.peer, self.tags[usize::from(self.side.leads)]);
         let buffer = self.reply.as_mut().unwrap_or(&mut self.message);
-        self.arrived = Some(t.blocked_recv(Source::Rank(peer), tag, buffer)?);
+        self.arrived_bytes = t.blocked_recv(Source::Rank(peer), tag, buffer)?.length_from(peer);
         Ok(())
     }
 
     /// Two messages of a rank to itself, there and back.
-    #[inline]
+    #[inline(never)]
     fn around_itself<T: Transport>(&mut self, t: &T) -> Result<()> {
         let (rank, [out, back]) = (self.rank, self.tags);
         let Self { message, reply: Some(reply), .. } = self else { return Ok(()) };
         t.blocked_exchange(rank, message, Source::Rank(rank), reply, out)?;
-        self.arrived = Some(t.blocked_exchange(rank, reply, Source::Rank(rank), message, back)?);
+        let status = t.blocked_exchange(rank, reply, Source::Rank(rank), message, back)?;
+        self.arrived_bytes = status.length_from(rank);
         Ok(())
     }
 }
@@ -142,13 +151,14 @@ impl<T: Transport> Operation<T> for Bounce<T::Buffer> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        let (peer, arrived, seed) = (self.side.peer, self.arrived, self.arriving(check.seeds()));
+        let (peer, length, seed) =
+            (self.side.peer, self.arrived_bytes, self.arriving(check.seeds()));
         let what = match self.side.leads {
             _ if self.is_alone() => "the echo to itself".into(),
             true => format!("the echo from rank {peer}"),
             false => format!("the message from rank {peer}"),
         };
-        check.arrival((arrived, peer), (self.incoming(), seed), &what);
+        check.arrival(length, (self.incoming(), seed), &what);
     }
 
     /// The two halves of [`run`](Operation::run), with the buffer spoiled between them where the
