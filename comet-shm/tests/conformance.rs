@@ -1,4 +1,4 @@
-//! The conformance suite over shared memory, at several rank counts.
+//! The conformance suite over shared memory at several rank counts, and the ends of jobs.
 //!
 //! Without libtest's harness: ranks are forked, and only a process with one thread may fork.
 #![expect(clippy::print_stdout, reason = "this is a test runner")]
@@ -7,216 +7,200 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use comet_core::conformance;
+use comet_core::error::Result;
 use comet_core::topology::Topology;
-use comet_core::transport::Transport;
-use comet_shm::{Bind, LaunchConfig, Outcome, Shm, launch};
+use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_shm::{Bind, JobFailure, LaunchConfig, LaunchError, Outcome, Shm, launch};
 
 const RANK_COUNTS: [usize; 8] = [1, 2, 3, 4, 5, 7, 8, 16];
+const TAG: Tag = Tag::new(1);
 
-/// On each rank: the code is 1 if a check failed.
-fn rank_main(t: &Shm) -> u8 {
-    let mut report = |name: &str, result: &Result<(), String>| {
-        if let Err(problem) = result {
-            println!("  {name} failed: {problem}");
-        }
-    };
-    let n_failed = conformance::run_all(t, &mut report);
-    u8::from(n_failed > 0)
-}
+/// A test and its name.
+type Test = (&'static str, fn() -> bool);
 
-fn passes(n_ranks: usize, bind: Bind, single_copy: bool) -> bool {
+/// A job of `n_ranks` ranks that are not bound.
+fn job(n_ranks: usize) -> LaunchConfig {
     let topology = Topology::hypercube(n_ranks);
     let watchdog = Some(Duration::from_secs(30));
-    let config = LaunchConfig { n_ranks, topology, bind, watchdog, single_copy };
-    let outcome = launch(&config, rank_main);
-    match outcome {
-        Ok(Outcome::Finished { code: 0 }) => true,
-        other => {
-            println!("  {n_ranks} ranks ended with {other:?}");
-            false
-        }
-    }
+    LaunchConfig { topology, bind: Bind::None, watchdog, single_copy: true }
 }
 
-/// A rank that panics with messages in flight ends the job for all, and is named.
+/// True if the ranks of the job end by themselves, the largest of their codes being `code`.
+fn ends_with(code: u8, config: &LaunchConfig, rank_main: impl FnOnce(&Shm) -> u8) -> bool {
+    let outcome = launch(config, rank_main);
+    let is_so = matches!(outcome, Ok(Outcome::Finished { code: found }) if found == code);
+    if !is_so {
+        println!("  {} ranks ended with {outcome:?}", config.topology.n_ranks());
+    }
+    is_so
+}
+
+/// True if the job fails by the fault of `culprit`, or of any rank, with a message that begins with
+/// `start` and holds `part`.
+fn fails_with(
+    (culprit, start, part): (Option<Rank>, &str, &str),
+    config: &LaunchConfig,
+    rank_main: impl FnOnce(&Shm) -> u8,
+) -> bool {
+    let outcome = launch(config, rank_main);
+    let is_so = matches!(&outcome, Ok(Outcome::Failed(JobFailure { rank, message, .. }))
+        if culprit.is_none_or(|culprit| *rank == Some(culprit))
+            && message.starts_with(start)
+            && message.contains(part));
+    if !is_so {
+        println!("  {} ranks ended with {outcome:?}", config.topology.n_ranks());
+    }
+    is_so
+}
+
+fn conforms(config: &LaunchConfig) -> bool {
+    ends_with(0, config, |t| {
+        let mut report = |name: &str, result: &std::result::Result<(), String>| {
+            if let Err(problem) = result {
+                println!("  {name} failed: {problem}");
+            }
+        };
+        u8::from(conformance::run_all(t, &mut report) > 0)
+    })
+}
+
+/// A rank that panics with messages in flight ends the job for all.
 fn a_panic_is_named() -> bool {
-    let topology = Topology::hypercube(3);
-    let config =
-        LaunchConfig { n_ranks: 3, topology, bind: Bind::None, watchdog: None, single_copy: true };
-    let outcome = launch(&config, |t| {
+    fails_with((Some(1), "", "rank 1 panicked: on purpose"), &job(3), |t| {
         if t.rank() == 1 {
             std::panic::set_hook(Box::new(|_| ()));
             panic!("on purpose");
         }
         u8::from(t.barrier().is_err())
-    });
-    let named = |message: &str| message.contains("rank 1 panicked: on purpose");
-    matches!(outcome, Ok(Outcome::Failed(failure))
-        if failure.rank == Some(1) && named(&failure.message))
+    })
 }
 
-/// A rank that never calls ends the job when the watchdog's time is over, and the report says that
-/// it is the one that does not wait.
+/// A rank that never calls ends the job when the watchdog's time is over, and the report names it
+/// as the one that does not wait.
 fn a_stuck_rank_is_named() -> bool {
-    let topology = Topology::hypercube(2);
-    let watchdog = Some(Duration::from_millis(200));
-    let config =
-        LaunchConfig { n_ranks: 2, topology, bind: Bind::None, watchdog, single_copy: true };
-    let outcome = launch(&config, |t| {
+    let start = "rank 1 does not answer: rank 0 waits for rank 1 in a collective";
+    let part = "rank 1 is not in a transport call that waits during the test";
+    let config = LaunchConfig { watchdog: Some(Duration::from_millis(200)), ..job(2) };
+    fails_with((None, start, part), &config, |t| {
         t.annotate("the test", 0);
         while t.rank() == 1 {
             std::thread::sleep(Duration::from_secs(1));
         }
         u8::from(t.barrier().is_err())
-    });
-    let named = |message: &str| {
-        message.starts_with("rank 1 does not answer: rank 0 waits for rank 1 in a collective")
-            && message.contains("rank 1 is not in a transport call that waits during the test")
-    };
-    matches!(outcome, Ok(Outcome::Failed(failure)) if named(&failure.message))
+    })
 }
 
 /// A request that is leaked ends the process before its buffer is freed.
 fn a_leaked_request_ends_the_job() -> bool {
-    use comet_core::transport::{Source, Tag};
-    let topology = Topology::hypercube(1);
-    let config =
-        LaunchConfig { n_ranks: 1, topology, bind: Bind::None, watchdog: None, single_copy: true };
-    let outcome = launch(&config, |t| {
+    fails_with((None, "", "leaked"), &job(1), |t| {
         let mut buffer = [0u8; 8];
         let result = t.scope(|s| {
-            std::mem::forget(s.unblocked_recv(Source::Any, Tag::new(1), &mut buffer)?);
+            std::mem::forget(s.unblocked_recv(Source::Any, TAG, &mut buffer)?);
             Ok(())
         });
         u8::from(result.is_err())
-    });
-    let named = |message: &str| message.contains("leaked");
-    matches!(outcome, Ok(Outcome::Failed(failure)) if named(&failure.message))
+    })
 }
 
 /// A rank that others wait for, but that has ended, ends the job at once, with any code and without
 /// a watchdog.
 fn a_rank_that_ends_early_is_named(code: u8) -> bool {
-    let topology = Topology::hypercube(3);
-    let config =
-        LaunchConfig { n_ranks: 3, topology, bind: Bind::None, watchdog: None, single_copy: true };
-    let outcome =
-        launch(&config, |t| if t.rank() == 2 { code } else { u8::from(t.barrier().is_err()) });
-    let named = |message: &str| message.starts_with(&format!("rank 2 ended with code {code}"));
-    matches!(outcome, Ok(Outcome::Failed(failure))
-        if failure.rank == Some(2) && named(&failure.message))
+    let config = LaunchConfig { watchdog: None, ..job(3) };
+    let start = format!("rank 2 ended with code {code}");
+    fails_with((Some(2), &start, ""), &config, |t| {
+        if t.rank() == 2 { code } else { u8::from(t.barrier().is_err()) }
+    })
 }
 
 /// A rank that nobody waits for may end with any code; the others go on.
 fn a_code_is_no_failure_in_itself() -> bool {
-    let topology = Topology::hypercube(2);
-    let config =
-        LaunchConfig { n_ranks: 2, topology, bind: Bind::None, watchdog: None, single_copy: true };
-    let outcome = launch(&config, |t| {
+    ends_with(3, &job(2), |t| {
         let result = t.barrier();
         if t.rank() == 0 {
             std::thread::sleep(Duration::from_millis(100));
         }
         if result.is_ok() { 3 * u8::try_from(t.rank()).unwrap_or(0) } else { 1 }
-    });
-    matches!(outcome, Ok(Outcome::Finished { code: 3 }))
+    })
 }
 
 /// A sender that helps with a message only after it has sent another leaves that one alone, though
 /// both met their receiver in the same place.
 fn messages_on_their_way_at_once_stay_apart() -> bool {
-    use comet_core::transport::{Source, Tag};
-    const N_ROUNDS: usize = 3000;
-    let topology = Topology::hypercube(2);
-    let config =
-        LaunchConfig { n_ranks: 2, topology, bind: Bind::Core, watchdog: None, single_copy: true };
-    let outcome = launch(&config, |t| {
-        let buffer = || t.message_buffer(64 * 1024);
-        let (Ok(mut first), Ok(mut second)) = (buffer(), buffer()) else { return 2 };
-        let spin = |n_ns| {
-            let end_ns = t.now_ns() + n_ns;
-            while t.now_ns() < end_ns {}
-        };
-        for round in 0..N_ROUNDS {
-            let [low, high] =
-                [2 * round, 2 * round + 1].map(|n| u8::try_from(n % 251).unwrap_or(0));
-            let (tag, other) = (Tag::new(1), Source::Rank(0));
-            if t.rank() == 0 {
-                first.fill(low);
-                second.fill(high);
-                let sent = t.barrier().and_then(|()| {
-                    t.scope(|s| {
-                        let one = s.unblocked_send(1, tag, &first)?;
-                        // Until the receiver has taken it, and waits for the other.
-                        spin(50_000);
-                        let two = s.unblocked_send(1, tag, &second)?;
-                        spin(round as u64 % 300);
-                        one.wait()?;
-                        two.wait()
-                    })
-                });
-                if sent.is_err() {
-                    return 3;
-                }
-            } else {
-                // One after the other without a pause, so that the second follows on the first.
-                let received = t.barrier().is_ok()
-                    && t.blocked_recv(other, tag, &mut first).is_ok()
-                    && t.blocked_recv(other, tag, &mut second).is_ok();
-                if !received {
-                    return 3;
-                }
-                let holds = |message: &[u8], value| message.iter().all(|byte| *byte == value);
-                if !holds(&first, low) || !holds(&second, high) {
-                    return 1;
-                }
+    let config = LaunchConfig { bind: Bind::Core, ..job(2) };
+    ends_with(0, &config, |t| u8::from(!stay_apart(t).is_ok_and(|is_right| is_right)))
+}
+
+fn stay_apart(t: &Shm) -> Result<bool> {
+    let (mut first, mut second) = (t.message_buffer(64 * 1024)?, t.message_buffer(64 * 1024)?);
+    let spin = |n_ns| {
+        let end_ns = t.now_ns() + n_ns;
+        while t.now_ns() < end_ns {}
+    };
+    for round in 0..3000 {
+        let [low, high] = [2 * round, 2 * round + 1].map(|n| u8::try_from(n % 251).unwrap_or(0));
+        if t.rank() == 0 {
+            first.fill(low);
+            second.fill(high);
+        }
+        t.barrier()?;
+        if t.rank() == 0 {
+            t.scope(|s| {
+                let one = s.unblocked_send(1, TAG, &first)?;
+                // Until the receiver has taken it, and waits for the other.
+                spin(50_000);
+                let two = s.unblocked_send(1, TAG, &second)?;
+                spin(round % 300);
+                one.wait()?;
+                two.wait()
+            })?;
+        } else {
+            // One after the other without a pause, so that the second follows on the first.
+            t.blocked_recv(Source::Rank(0), TAG, &mut first)?;
+            t.blocked_recv(Source::Rank(0), TAG, &mut second)?;
+            let holds = |message: &[u8], value| message.iter().all(|byte| *byte == value);
+            if !holds(&first, low) || !holds(&second, high) {
+                return Ok(false);
             }
         }
-        0
-    });
-    matches!(outcome, Ok(Outcome::Finished { code: 0 }))
+    }
+    Ok(true)
 }
 
 /// Ranks of a rank would write to its buffers as if they were it.
 fn a_rank_cannot_start_ranks() -> bool {
-    let topology = Topology::hypercube(1);
-    let config =
-        LaunchConfig { n_ranks: 1, topology, bind: Bind::None, watchdog: None, single_copy: true };
-    let outcome = launch(&config, |_| match launch(&config, |_| 0) {
-        Err(comet_shm::LaunchError::Nested) => 7,
+    let config = job(1);
+    ends_with(7, &config, |_| match launch(&config, |_| 0) {
+        Err(LaunchError::Nested) => 7,
         _ => 0,
-    });
-    matches!(outcome, Ok(Outcome::Finished { code: 7 }))
+    })
 }
 
-/// Ranks that disagree about the length of a sum are told, also where one has nothing to add.
-fn ranks_that_disagree_about_a_sum_are_told() -> bool {
-    let topology = Topology::hypercube(2);
-    let config =
-        LaunchConfig { n_ranks: 2, topology, bind: Bind::None, watchdog: None, single_copy: true };
-    let outcome = launch(&config, |t| {
-        let mut values = vec![1.0; 3 * t.rank()];
-        u8::from(t.global_sum_vector(&mut values).is_err())
-    });
-    let named = |message: &str| message.contains("disagree about its length");
-    matches!(outcome, Ok(Outcome::Failed(failure)) if named(&failure.message))
+/// Ranks that disagree about the length of a sum get an error, also where one has nothing to add.
+fn ranks_that_disagree_about_a_sum_are_refused() -> bool {
+    fails_with((None, "", "disagree about its length"), &job(2), |t| {
+        u8::from(t.global_sum_vector(&mut vec![1.0; 3 * t.rank()]).is_err())
+    })
+}
+
+/// Ranks that disagree about the root of a broadcast get an error, and not another's message.
+fn ranks_that_disagree_about_a_root_are_refused() -> bool {
+    fails_with((None, "", "disagree about its root"), &job(3), |t| {
+        let root = [0, 0, 1][t.rank()];
+        // Rank 0 does not wait for the others in a short broadcast.
+        u8::from(t.blocked_broadcast(root, &mut [7]).is_err() || t.barrier().is_err())
+    })
 }
 
 /// Vectors are added up wherever they lie: all in transport buffers, none, or some.
 fn vectors_are_added_up_wherever_they_lie() -> bool {
-    let topology = Topology::hypercube(3);
-    let watchdog = Some(Duration::from_secs(30));
-    let config =
-        LaunchConfig { n_ranks: 3, topology, bind: Bind::Core, watchdog, single_copy: true };
-    let outcome = launch(&config, |t| {
+    ends_with(0, &LaunchConfig { bind: Bind::Core, ..job(3) }, |t| {
         let is_right = (0..50).all(|round| {
             let lent = [round % 2 == 0, round % 3 == 0, round % 5 == 0][t.rank()];
             let length = [513, 4096, 4097, 5, 20_000, 0, 512][round % 7];
             sum_is_right(t, round, lent, length)
         });
         u8::from(!is_right)
-    });
-    matches!(outcome, Ok(Outcome::Finished { code: 0 }))
+    })
 }
 
 /// Adds up products of small integers, one of the rank and one of the place.
@@ -236,50 +220,35 @@ fn sum_is_right(t: &Shm, round: usize, lent: bool, length: usize) -> bool {
         && values.iter().enumerate().all(|(place, value)| *value == sum(place))
 }
 
-/// Ranks that disagree about the root of a broadcast are told, and not given another's message.
-fn ranks_that_disagree_about_a_root_are_told() -> bool {
-    let topology = Topology::hypercube(3);
-    let watchdog = Some(Duration::from_secs(30));
-    let config =
-        LaunchConfig { n_ranks: 3, topology, bind: Bind::None, watchdog, single_copy: true };
-    let outcome = launch(&config, |t| {
-        let root = [0, 0, 1][t.rank()];
-        // Rank 0 does not wait for the others in a short broadcast.
-        let told = t.blocked_broadcast(root, &mut [7]).is_err() || t.barrier().is_err();
-        u8::from(told)
-    });
-    let named = |message: &str| message.contains("disagree about its root");
-    matches!(outcome, Ok(Outcome::Failed(failure)) if named(&failure.message))
-}
-
 fn main() -> ExitCode {
     let mut results = Vec::new();
-    let mut test = |name: String, passed: bool| {
+    let mut test = |name: &str, passed: bool| {
         println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
         results.push(passed);
     };
     for n_ranks in RANK_COUNTS {
-        test(format!("conformance_with_{n_ranks}_ranks"), passes(n_ranks, Bind::Core, true));
+        let config = LaunchConfig { bind: Bind::Core, ..job(n_ranks) };
+        test(&format!("conformance_with_{n_ranks}_ranks"), conforms(&config));
     }
-    test("conformance_with_4_unbound_ranks".into(), passes(4, Bind::None, true));
-    test("conformance_without_single_copy".into(), passes(3, Bind::Core, false));
-    test("a_panic_is_named".into(), a_panic_is_named());
-    test("a_stuck_rank_is_named".into(), a_stuck_rank_is_named());
-    test("a_leaked_request_ends_the_job".into(), a_leaked_request_ends_the_job());
+    test("conformance_with_4_unbound_ranks", conforms(&job(4)));
+    let twice = LaunchConfig { bind: Bind::Core, single_copy: false, ..job(3) };
+    test("conformance_without_single_copy", conforms(&twice));
     for code in [0, 3] {
         let name = format!("a_rank_that_ends_early_with_code_{code}_is_named");
-        test(name, a_rank_that_ends_early_is_named(code));
+        test(&name, a_rank_that_ends_early_is_named(code));
     }
-    test("a_code_is_no_failure_in_itself".into(), a_code_is_no_failure_in_itself());
-    let stay_apart = messages_on_their_way_at_once_stay_apart();
-    test("messages_on_their_way_at_once_stay_apart".into(), stay_apart);
-    test("a_rank_cannot_start_ranks".into(), a_rank_cannot_start_ranks());
-    let disagree = ranks_that_disagree_about_a_sum_are_told();
-    test("ranks_that_disagree_about_a_sum_are_told".into(), disagree);
-    let wherever = vectors_are_added_up_wherever_they_lie();
-    test("vectors_are_added_up_wherever_they_lie".into(), wherever);
-    let disagree = ranks_that_disagree_about_a_root_are_told();
-    test("ranks_that_disagree_about_a_root_are_told".into(), disagree);
+    let tests: [Test; 9] = [
+        ("a_panic_is_named", a_panic_is_named),
+        ("a_stuck_rank_is_named", a_stuck_rank_is_named),
+        ("a_leaked_request_ends_the_job", a_leaked_request_ends_the_job),
+        ("a_code_is_no_failure_in_itself", a_code_is_no_failure_in_itself),
+        ("messages_on_their_way_at_once_stay_apart", messages_on_their_way_at_once_stay_apart),
+        ("a_rank_cannot_start_ranks", a_rank_cannot_start_ranks),
+        ("ranks_that_disagree_about_a_sum", ranks_that_disagree_about_a_sum_are_refused),
+        ("ranks_that_disagree_about_a_root", ranks_that_disagree_about_a_root_are_refused),
+        ("vectors_are_added_up_wherever_they_lie", vectors_are_added_up_wherever_they_lie),
+    ];
+    tests.into_iter().for_each(|(name, passes)| test(name, passes()));
     let n_failed = results.iter().filter(|passed| !**passed).count();
     println!("{} passed, {n_failed} failed", results.len() - n_failed);
     if n_failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -69,7 +69,6 @@ impl Job for Forked {
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
         let config = LaunchConfig {
-            n_ranks: launch.topology.n_ranks(),
             topology: launch.topology.clone(),
             bind: bind(&launch.bind),
             watchdog: launch.watchdog,

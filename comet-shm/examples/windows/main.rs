@@ -16,10 +16,8 @@ use loops::Plan;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let ranks = arguments.first().ok_or("usage: windows RANKS LINE_FILE ...")?;
-    let (n_ranks, plan) = (ranks.parse()?, Plan::parse(&arguments[1..])?);
-    let topology = Topology::hypercube(n_ranks);
-    let config =
-        LaunchConfig { n_ranks, topology, bind: Bind::Core, watchdog: None, single_copy: true };
+    let (topology, plan) = (Topology::hypercube(ranks.parse()?), Plan::parse(&arguments[1..])?);
+    let config = LaunchConfig { topology, bind: Bind::Core, watchdog: None, single_copy: true };
     match launch(&config, |t| rank_main(t, &plan))? {
         Outcome::Finished { code: 0 } => Ok(()),
         outcome => Err(format!("the ranks ended with {outcome:?}").into()),

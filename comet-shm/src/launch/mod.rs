@@ -45,9 +45,7 @@ pub enum Bind {
 /// Configuration of a launch.
 #[derive(Clone, Debug)]
 pub struct LaunchConfig {
-    /// Number of ranks; as many as the topology has.
-    pub n_ranks: usize,
-    /// Mesh and hops of the ranks.
+    /// Mesh and hops of the ranks, and so their number.
     pub topology: Topology,
     /// CPUs of the ranks.
     pub bind: Bind,
@@ -124,7 +122,7 @@ pub struct JobFailure {
     pub message: String,
 }
 
-/// Runs `rank_main` on `config.n_ranks` ranks, each a process of its own, and waits for them.
+/// Runs `rank_main` on all ranks of `config.topology`, each a process of its own, and waits for them.
 ///
 /// Returns in the launcher only: a rank ends with the code that `rank_main` returns. Signal
 /// handlers that are installed before serve in the ranks; the launcher passes the first SIGINT,
@@ -134,28 +132,24 @@ pub struct JobFailure {
 /// use comet_core::{topology::Topology, transport::Transport};
 /// use comet_shm::{Bind, LaunchConfig, Outcome, launch};
 /// let topology = Topology::hypercube(2);
-/// let config = LaunchConfig { n_ranks: 2, topology, bind: Bind::Core, watchdog: None, single_copy: true };
+/// let config = LaunchConfig { topology, bind: Bind::Core, watchdog: None, single_copy: true };
 /// let outcome = launch(&config, |t| u8::from(t.barrier().is_err())).unwrap();
 /// assert_eq!(outcome, Outcome::Finished { code: 0 });
 /// ```
 ///
 /// # Errors
 /// If no rank could be started. Nothing is left behind then.
-///
-/// # Panics
-/// If the topology has another number of ranks.
 pub fn launch(
     config: &LaunchConfig,
     rank_main: impl FnOnce(&Shm) -> u8,
 ) -> Result<Outcome, LaunchError> {
-    let n_ranks = config.n_ranks;
+    let n_ranks = config.topology.n_ranks();
     if rank::is_rank() {
         return Err(LaunchError::Nested);
     }
     if !(1..=MAX_RANKS).contains(&n_ranks) {
         return Err(LaunchError::Ranks(n_ranks));
     }
-    assert_eq!(config.topology.n_ranks(), n_ranks, "the topology is that of the ranks");
     let cpus = pin::cpus_of_ranks(&config.bind, n_ranks)?;
     pin::require_binding(&cpus)?;
     // Asked before a rank is bound, which would then see one cpu only.
@@ -164,7 +158,7 @@ pub fn launch(
     let segment = create_segment(n_ranks)?;
     let signals = signals::Blocked::new().map_err(system("block signals"))?;
     let facilities = Facilities::find(config.single_copy && n_ranks > 1);
-    match rank::fork_ranks(config, &segment, &cpus, &signals)? {
+    match rank::fork_ranks(&segment, &cpus, &signals)? {
         rank::Forked::Launcher(pids) => watch::watch(&segment, pids, &signals),
         rank::Forked::Rank(rank) => {
             let cores = pin::cores_of(rank, n_ranks, &cpus, usable);

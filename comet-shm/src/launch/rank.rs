@@ -44,7 +44,6 @@ pub(super) enum Forked {
 
 /// Forks the ranks; in a rank, binds it and restores its signals.
 pub(super) fn fork_ranks(
-    config: &LaunchConfig,
     segment: &Segment,
     cpus: &[usize],
     signals: &Blocked,
@@ -52,8 +51,8 @@ pub(super) fn fork_ranks(
     // Or each rank would print what is buffered once more. Errors show at the next write.
     let _ = std::io::stdout().flush();
     let launcher = getpid();
-    let mut pids = Vec::with_capacity(config.n_ranks);
-    for rank in 0..config.n_ranks {
+    let mut pids = Vec::new();
+    for rank in 0..segment.n_ranks() {
         // SAFETY: this process has one thread (`require_one_thread`), so the child finds every
         // lock free and may go on as the parent would.
         match unsafe { fork() } {

@@ -1,117 +1,87 @@
-//! Reads what a machine file adds to disturb a run: noise and faults.
+//! Disturbances of a run in a machine file: noise and faults.
 
-use std::collections::BTreeMap;
-
-use toml::Spanned;
-
-use super::form::{Entry, FaultForm, NoiseForm, SlowRankForm};
-use super::reader::{Convert, Reader, Table};
+use super::reader::Table;
 use super::{Delay, Faults, MachineError, Noise, NoiseSource, units};
 
 /// The strongest correlation; beyond it a draw has thousands of terms.
 const MAX_PHI: f64 = 0.999;
 
-/// Kinds of noise, and the keys of each.
-const KINDS: &[(&str, &[&str])] = &[
-    ("log_normal", &["sigma"]),
-    ("spike", &["probability", "mean"]),
-    ("outlier", &["probability", "scale"]),
-    ("ar1", &["phi", "sigma"]),
-    ("regimes", &["sojourn", "ratio"]),
-    ("start_up", &["amplitude", "tau"]),
-    ("detour", &["period", "length"]),
-];
-
-/// Reads the noise.
-pub(super) fn noise(reader: &mut Reader<'_>, form: &NoiseForm) -> Result<Noise, MachineError> {
-    let sources = form.source.iter().map(|keys| source(reader, keys)).collect::<Result<_, _>>()?;
-    Ok(Noise { seed: form.seed, sources })
+/// The table `[noise]`.
+pub(super) fn noise(table: &Table<'_>) -> Result<Noise, MachineError> {
+    let sources = table.tables("source")?.into_iter().map(|table| table.read(source));
+    let sources = sources.collect::<Result<_, _>>()?;
+    Ok(Noise { seed: table.plain("seed")?.unwrap_or_default(), sources })
 }
 
-/// Reads the faults.
-pub(super) fn faults(reader: &mut Reader<'_>, form: &FaultForm) -> Result<Faults, MachineError> {
-    let mut table = reader.table(None);
-    let mut faults = Faults {
-        drop_probability: table.or_zero("drop", form.drop.as_ref(), units::share)?,
-        ..Faults::default()
+/// The table `[fault]`.
+pub(super) fn faults(table: &Table<'_>) -> Result<Faults, MachineError> {
+    let slow =
+        |table: &Table<'_>| Ok((table.needed("rank")?, table.value("factor", units::slowdown)?));
+    let delay = |table: &Table<'_>| {
+        let (rank, operation) = (table.needed("rank")?, table.needed("operation")?);
+        Ok(Delay { rank, operation, delay_ps: table.value("delay", units::time_ps)? })
     };
-    for SlowRankForm { rank, factor } in &form.slow_rank {
-        faults.slow_ranks.push((*rank, table.value("factor", factor, units::slowdown)?));
-    }
-    for delay in &form.delay {
-        let delay_ps = table.value("delay", &delay.delay, units::time_ps)?;
-        faults.delays.push(Delay { rank: delay.rank, operation: delay.operation, delay_ps });
-    }
-    for dead in &form.dead_rank {
-        faults.dead_ranks.push((dead.rank, table.value("at", &dead.at, units::time_ps)?));
-    }
-    Ok(faults)
-}
-
-fn source(
-    reader: &mut Reader<'_>,
-    keys: &Spanned<BTreeMap<String, Entry>>,
-) -> Result<NoiseSource, MachineError> {
-    let kind = kind(reader, keys)?;
-    let mut keys = Keys { table: reader.table(None), keys: keys.get_ref() };
-    Ok(match kind {
-        "log_normal" => NoiseSource::LogNormal { sigma: keys.value("sigma", units::percent)? },
-        "spike" => NoiseSource::Spike {
-            probability: keys.value("probability", units::share)?,
-            mean_ps: keys.value("mean", units::time_ps)?,
-        },
-        "outlier" => NoiseSource::Outlier {
-            probability: keys.value("probability", units::share)?,
-            scale: keys.value("scale", units::slowdown)?,
-        },
-        "ar1" => NoiseSource::Ar1 {
-            phi: keys.value("phi", correlation)?,
-            sigma: keys.value("sigma", units::percent)?,
-        },
-        "regimes" => NoiseSource::Regimes {
-            sojourn: keys.value("sojourn", units::slowdown)?,
-            ratio: keys.value("ratio", units::slowdown)?,
-        },
-        "start_up" => NoiseSource::StartUp {
-            amplitude: keys.value("amplitude", units::factor)?,
-            tau: keys.value("tau", positive)?,
-        },
-        _ => detour(&mut keys)?,
+    let dead = |table: &Table<'_>| Ok((table.needed("rank")?, table.value("at", units::time_ps)?));
+    Ok(Faults {
+        slow_ranks: list(table, "slow_rank", slow)?,
+        delays: list(table, "delay", delay)?,
+        dead_ranks: list(table, "dead_rank", dead)?,
+        drop_probability: table.or_zero("drop", units::share)?,
     })
 }
 
-/// The kind, if the table has all of its keys and no other.
-fn kind(
-    reader: &Reader<'_>,
-    keys: &Spanned<BTreeMap<String, Entry>>,
-) -> Result<&'static str, MachineError> {
-    let at = keys.span().start;
-    let keys = keys.get_ref();
-    let Some(entry) = keys.get("kind") else {
-        let message = "this [[noise.source]] has no kind (write kind = \"spike\")";
-        return Err(reader.error(at, message));
-    };
-    let Some((kind, needed)) = KINDS.iter().find(|(kind, _)| *kind == entry.get_ref().text) else {
-        let kinds: Vec<_> = KINDS.iter().map(|(kind, _)| *kind).collect();
-        let problem = format!("is no kind of noise (write one of {})", kinds.join(", "));
-        return Err(reader.refuse("kind", entry, &problem));
-    };
-    let is_complete = needed.iter().all(|key| keys.contains_key(*key));
-    if keys.len() == needed.len() + 1 && is_complete {
-        return Ok(kind);
-    }
-    let problem = format!("needs {}, and no other key (write these)", needed.join(" and "));
-    Err(reader.refuse("kind", entry, &problem))
+fn list<T>(
+    table: &Table<'_>,
+    key: &'static str,
+    read: impl Fn(&Table<'_>) -> Result<T, MachineError>,
+) -> Result<Vec<T>, MachineError> {
+    table.tables(key)?.into_iter().map(|table| table.read(&read)).collect()
 }
 
-fn detour(keys: &mut Keys<'_, '_, '_>) -> Result<NoiseSource, MachineError> {
-    let period_ps = keys.value("period", units::time_ps)?;
-    let length_ps = keys.value("length", units::time_ps)?;
+fn source(table: &Table<'_>) -> Result<NoiseSource, MachineError> {
+    let kind: Option<String> = table.plain("kind")?;
+    let Some(kind) = kind else {
+        return Err(table.error("this [[noise.source]] has no kind (write kind = \"spike\")"));
+    };
+    Ok(match &*kind {
+        "log_normal" => NoiseSource::LogNormal { sigma: table.value("sigma", units::percent)? },
+        "spike" => NoiseSource::Spike {
+            probability: table.value("probability", units::share)?,
+            mean_ps: table.value("mean", units::time_ps)?,
+        },
+        "outlier" => NoiseSource::Outlier {
+            probability: table.value("probability", units::share)?,
+            scale: table.value("scale", units::slowdown)?,
+        },
+        "ar1" => NoiseSource::Ar1 {
+            phi: table.value("phi", correlation)?,
+            sigma: table.value("sigma", units::percent)?,
+        },
+        "regimes" => NoiseSource::Regimes {
+            sojourn: table.value("sojourn", units::slowdown)?,
+            ratio: table.value("ratio", units::slowdown)?,
+        },
+        "start_up" => NoiseSource::StartUp {
+            amplitude: table.value("amplitude", units::factor)?,
+            tau: table.value("tau", positive)?,
+        },
+        "detour" => detour(table)?,
+        _ => {
+            let problem = "is no kind of noise (write one of log_normal, spike, outlier, ar1, \
+                           regimes, start_up, detour)";
+            return Err(table.refuse("kind", problem));
+        }
+    })
+}
+
+fn detour(table: &Table<'_>) -> Result<NoiseSource, MachineError> {
+    let period_ps = table.value("period", units::time_ps)?;
+    let length_ps = table.value("length", units::time_ps)?;
     if length_ps < period_ps {
         return Ok(NoiseSource::Detour { period_ps, length_ps });
     }
     let problem = "is not shorter than the period (shorten it, or nothing is ever computed)";
-    Err(keys.table.reader.refuse("length", &keys.keys["length"], problem))
+    Err(table.refuse("length", problem))
 }
 
 fn correlation(text: &str) -> Result<f64, String> {
@@ -124,18 +94,6 @@ fn positive(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "is no number above 0 (write it as in 10)".into())
 }
 
-/// The keys of a source of noise, which are known to be there.
-struct Keys<'k, 'r, 'a> {
-    table: Table<'r, 'a>,
-    keys: &'k BTreeMap<String, Entry>,
-}
-
-impl Keys<'_, '_, '_> {
-    fn value<T>(&mut self, key: &str, convert: Convert<T>) -> Result<T, MachineError> {
-        self.table.value(key, &self.keys[key], convert)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +101,8 @@ mod tests {
 
     const HEAD: &str = "format = 1\nname = \"mine\"\ntopology = { kind = \"flat\" }\n\
                         [[protocol]]\nkind = \"eager\"\nt0 = \"1 us\"\nper_byte = \"1 ns/B\"\n";
+
+    const README: &str = "(comet-sim/machines/README.md explains every key)";
 
     fn parse(tables: &str) -> Result<Machine, MachineError> {
         MachineFile::parse(&format!("{HEAD}{tables}"), "my.toml").map(|file| file.machine)
@@ -214,7 +174,7 @@ mod tests {
 
     #[test]
     fn noise_that_cannot_be_is_refused() {
-        let check = |lines: &str, expected| {
+        let check = |lines: &str, expected: &str| {
             check_error(&format!("[[noise.source]]\n{lines}"), expected);
         };
         check("sigma = \"2 %\"", "8: this [[noise.source]] has no kind (write kind = \"spike\")");
@@ -223,11 +183,15 @@ mod tests {
             "9: kind = \"pink\" is no kind of noise (write one of log_normal, spike, outlier, \
              ar1, regimes, start_up, detour)",
         );
-        let needs = "9: kind = \"spike\" needs probability and mean, and no other key (write \
-                     these)";
-        check("kind = \"spike\"\nmean = \"1 us\"", needs);
-        check("kind = \"spike\"\nmean = \"1 us\"\nprobability = \"1 %\"\nphi = 1", needs);
-        check("kind = \"spike\"\nmean = \"1 us\"\nphi = 1", needs);
+        let missing = format!("8: missing field `probability` {README}");
+        check("kind = \"spike\"\nmean = \"1 us\"", &missing);
+        check("kind = \"spike\"\nmean = \"1 us\"\nphi = 1", &missing);
+        check(
+            "kind = \"spike\"\nmean = \"1 us\"\nprobability = \"1 %\"\nphi = 1",
+            &format!(
+                "12: unknown field `phi`, expected one of `kind`, `probability`, `mean` {README}"
+            ),
+        );
         check(
             "kind = \"spike\"\nmean = \"1 us\"\nprobability = \"120 %\"",
             "11: probability = \"120 %\" is not between 0 % and 100 % (write a share of the whole)",
@@ -260,7 +224,7 @@ mod tests {
         );
         check_error(
             "[fault]\ndead_rank = [{ rank = 3 }]",
-            "9: missing field `at` (comet-sim/machines/README.md explains every key)",
+            &format!("9: missing field `at` {README}"),
         );
     }
 }

@@ -1,17 +1,17 @@
-//! Reads machine files: TOML in which each value has a unit and may say where it comes from.
+//! Machine files: TOML in which each value has a unit and may name its source.
 //!
 //! `machines/README.md` explains every key. A file describes a [`Machine`] by what can be observed
-//! (startup time, time for a byte, time for a hop) and how that divides between sender, network
-//! and receiver; what cannot be, or contradicts itself, is an error that names the line.
+//! (startup time, time for a byte, time for a hop) and the split of that between sender, network
+//! and receiver. Anything else, or a contradiction, is an error that names the line.
 
+use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use toml::Spanned;
+use toml::de::DeTable;
 
-use super::form::{ClockForm, FileForm, NodeForm, Source};
-use super::reader::Reader;
+use super::reader::{Reader, Source, Table};
 use super::{Clock, Machine, Node, Shape, TorusDims, disturbance, network, units};
 
 /// A machine, and what its file says about it.
@@ -117,20 +117,12 @@ impl MachineFile {
     /// # Errors
     /// If the text does not describe a machine.
     pub fn parse(text: &str, origin: &str) -> Result<Self, MachineError> {
-        let mut reader = Reader { text, origin, sources: SourceCounts::default() };
-        let form: FileForm = toml::from_str(text).map_err(|error| reader.form_error(&error))?;
-        head(&reader, &form)?;
-        let machine = machine(&mut reader, &form)?;
-        Ok(Self {
-            ranks: ranks(&reader, &form, &machine)?,
-            max_ranks: form.max_ranks.map(Spanned::into_inner),
-            name: form.name.into_inner(),
-            summary: form.summary.map(Spanned::into_inner).unwrap_or_default(),
-            cite: form.cite,
-            machine,
-            sources: reader.sources,
-            hash: Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect(),
-        })
+        let reader = Reader { text, origin, sources: Cell::default() };
+        let root = DeTable::parse(text).map_err(|error| reader.toml_error(&error))?;
+        let mut file = Table::root(&reader, &root).read(file)?;
+        file.sources = reader.sources.get();
+        file.hash = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(file)
     }
 }
 
@@ -147,97 +139,105 @@ impl SourceCounts {
     }
 }
 
-fn head(reader: &Reader<'_>, form: &FileForm) -> Result<(), MachineError> {
-    reader.ensure(&form.format, *form.format.get_ref() == 1, |format| {
-        format!("format = {format} is not known (this version reads format = 1)")
-    })?;
-    reader.ensure(&form.name, !form.name.get_ref().trim().is_empty(), |_| {
-        "name is empty (write the name that users choose the machine by)".into()
-    })?;
-    let Some(summary) = &form.summary else { return Ok(()) };
-    reader.ensure(summary, !summary.get_ref().contains('\n'), |_| {
-        "summary has several lines (write one, and the rest in comments)".into()
+/// The file without the facts about its text.
+fn file(table: &Table<'_>) -> Result<MachineFile, MachineError> {
+    let format: u64 = table.needed("format")?;
+    if format != 1 {
+        let message = format!("format = {format} is not known (this version reads format = 1)");
+        return Err(table.error_at("format", message));
+    }
+    let name: String = table.needed("name")?;
+    if name.trim().is_empty() {
+        let message = "name is empty (write the name that users choose the machine by)";
+        return Err(table.error_at("name", message));
+    }
+    let summary: String = table.plain("summary")?.unwrap_or_default();
+    if summary.contains('\n') {
+        let message = "summary has several lines (write one, and the rest in comments)";
+        return Err(table.error_at("summary", message));
+    }
+    let machine = machine(table, &name)?;
+    Ok(MachineFile {
+        name,
+        summary,
+        cite: table.plain("cite")?.unwrap_or_default(),
+        ranks: ranks(table, &machine)?,
+        max_ranks: table.plain("max_ranks")?,
+        machine,
+        sources: SourceCounts::default(),
+        hash: String::new(),
     })
 }
 
-fn machine(reader: &mut Reader<'_>, form: &FileForm) -> Result<Machine, MachineError> {
-    let segments = network::segments(reader, &form.protocol)?;
-    let envelope = form.envelope.as_ref();
+fn machine(table: &Table<'_>, name: &str) -> Result<Machine, MachineError> {
+    let topology = table.needed_table("topology")?;
+    let segments = network::segments(table)?;
     Ok(Machine {
-        name: form.name.get_ref().clone(),
-        network: network::network(reader, &form.topology, &segments)?,
+        name: name.to_owned(),
+        network: topology.read(|table| network::network(table, &segments))?,
         segments,
-        node: node(reader, &form.node)?,
-        clock: clock(reader, &form.clock)?,
-        noise: disturbance::noise(reader, &form.noise)?,
-        faults: disturbance::faults(reader, &form.fault)?,
-        envelope_bytes: reader.table(None).or_zero("envelope", envelope, units::size_bytes)?,
+        node: table.table("node")?.read(node)?,
+        clock: table.table("clock")?.read(clock)?,
+        noise: table.table("noise")?.read(disturbance::noise)?,
+        faults: table.table("fault")?.read(disturbance::faults)?,
+        envelope_bytes: table.or_zero("envelope", units::size_bytes)?,
     })
 }
 
-fn node(reader: &mut Reader<'_>, form: &NodeForm) -> Result<Node, MachineError> {
+fn node(table: &Table<'_>) -> Result<Node, MachineError> {
     const POLL_PS: u64 = 100_000;
-    let mut table = reader.table(form.source);
+    table.read_source()?;
     let node = Node {
-        isend_ps: table.or_zero("isend", form.isend.as_ref(), units::time_ps)?,
-        irecv_ps: table.or_zero("irecv", form.irecv.as_ref(), units::time_ps)?,
-        wait_ps: table.or_zero("wait", form.wait.as_ref(), units::time_ps)?,
-        poll_ps: table.optional("poll", form.poll.as_ref(), units::time_ps)?.unwrap_or(POLL_PS),
-        copy: table.or_zero("copy", form.copy.as_ref(), units::per_byte)?,
-        copy_piece_ps: table.or_zero("copy_piece", form.copy_piece.as_ref(), units::time_ps)?,
-        daxpy_ps: table.or_zero("daxpy", form.daxpy.as_ref(), units::time_ps)?,
-        reduce_ps: table.or_zero("reduce", form.reduce.as_ref(), units::time_ps)?,
+        isend_ps: table.or_zero("isend", units::time_ps)?,
+        irecv_ps: table.or_zero("irecv", units::time_ps)?,
+        wait_ps: table.or_zero("wait", units::time_ps)?,
+        poll_ps: table.optional("poll", units::time_ps)?.unwrap_or(POLL_PS),
+        copy: table.or_zero("copy", units::per_byte)?,
+        copy_piece_ps: table.or_zero("copy_piece", units::time_ps)?,
+        daxpy_ps: table.or_zero("daxpy", units::time_ps)?,
+        reduce_ps: table.or_zero("reduce", units::time_ps)?,
     };
-    match &form.poll {
-        Some(poll) if node.poll_ps == 0 => {
-            let problem = "would let a loop of probes last for ever (write at least \"1 ps\")";
-            Err(reader.refuse("poll", poll, problem))
-        }
-        _ => Ok(node),
+    if node.poll_ps == 0 {
+        let problem = "would let a loop of probes last for ever (write at least \"1 ps\")";
+        return Err(table.refuse("poll", problem));
     }
+    Ok(node)
 }
 
-fn clock(reader: &mut Reader<'_>, form: &ClockForm) -> Result<Clock, MachineError> {
+fn clock(table: &Table<'_>) -> Result<Clock, MachineError> {
     const PS_PER_NS: u64 = 1_000;
-    let (resolution, spread) = (form.resolution.as_ref(), form.offset_spread.as_ref());
-    let mut table = reader.table(form.source);
-    let resolution_ps = table.optional("resolution", resolution, units::time_ps)?;
+    table.read_source()?;
     let clock = Clock {
-        resolution_ps: resolution_ps.unwrap_or(PS_PER_NS),
-        call_cost_ps: table.or_zero("call_cost", form.call_cost.as_ref(), units::time_ps)?,
-        offset_spread_ps: table.or_zero("offset_spread", spread, units::time_ps)?,
-        drift_ppm: table.or_zero("drift", form.drift.as_ref(), units::ppm)?,
+        resolution_ps: table.optional("resolution", units::time_ps)?.unwrap_or(PS_PER_NS),
+        call_cost_ps: table.or_zero("call_cost", units::time_ps)?,
+        offset_spread_ps: table.or_zero("offset_spread", units::time_ps)?,
+        drift_ppm: table.or_zero("drift", units::ppm)?,
     };
-    match resolution {
-        Some(resolution) if clock.resolution_ps < PS_PER_NS => {
-            let problem = "is finer than the readings of clocks are (write at least \"1 ns\")";
-            Err(reader.refuse("resolution", resolution, problem))
-        }
-        _ => Ok(clock),
+    if clock.resolution_ps < PS_PER_NS {
+        let problem = "is finer than the readings of clocks are (write at least \"1 ns\")";
+        return Err(table.refuse("resolution", problem));
     }
+    Ok(clock)
 }
 
 /// The number of ranks that the file names, or that the dimensions of its torus make.
-fn ranks(
-    reader: &Reader<'_>,
-    form: &FileForm,
-    machine: &Machine,
-) -> Result<Option<usize>, MachineError> {
+fn ranks(table: &Table<'_>, machine: &Machine) -> Result<Option<usize>, MachineError> {
     let torus_ranks = match &machine.network.shape {
         Shape::Torus(TorusDims::Given(dims)) => Some(dims.iter().product()),
         _ => None,
     };
-    let Some(ranks) = &form.ranks else { return Ok(torus_ranks) };
-    let n = *ranks.get_ref();
-    reader.ensure(ranks, n > 0, |_| "ranks = 0 (write at least 1)".into())?;
-    let most = form.max_ranks.as_ref().map_or(usize::MAX, |most| *most.get_ref());
-    reader.ensure(ranks, n <= most, |n| {
-        format!("ranks = {n} is more than max_ranks = {most} (raise one or lower the other)")
-    })?;
-    reader.ensure(ranks, torus_ranks.is_none_or(|product| product == n), |n| {
-        format!("ranks = {n} is not the product of dims (leave ranks out, or write dims = 3)")
-    })?;
-    Ok(Some(n))
+    let Some(ranks) = table.plain("ranks")? else { return Ok(torus_ranks) };
+    let most = table.plain("max_ranks")?.unwrap_or(usize::MAX);
+    let message = if ranks == 0 {
+        "ranks = 0 (write at least 1)".to_owned()
+    } else if ranks > most {
+        format!("ranks = {ranks} is more than max_ranks = {most} (raise one or lower the other)")
+    } else if torus_ranks.is_some_and(|product| product != ranks) {
+        format!("ranks = {ranks} is not the product of dims (leave ranks out, or write dims = 3)")
+    } else {
+        return Ok(Some(ranks));
+    };
+    Err(table.error_at("ranks", message))
 }
 
 #[cfg(test)]
@@ -444,8 +444,8 @@ drift = "50 ppm"
         };
         check(
             &file("", "[clock]\nticks = 3"),
-            "11: unknown field `ticks`, expected one of `resolution`, `call_cost`, \
-             `offset_spread`, `drift`, `source`, `note`",
+            "11: unknown field `ticks`, expected one of `note`, `source`, `resolution`, `call_cost`, \
+             `offset_spread`, `drift`",
         );
         check(
             &file("", "[node]\nwait = { value = \"1 us\", source = \"guess\" }"),
@@ -455,7 +455,7 @@ drift = "50 ppm"
         check(&file("", "[node]\nwait = { source = \"assumed\" }"), "11: missing field `value`");
         check(
             &file("", "[node]\nwait = [1, 2]"),
-            "11: invalid type: sequence, expected a number with a unit such as \"79 us\"",
+            "11: wait is no number with a unit such as \"79 us\"",
         );
         check(&file("ranks = -3", ""), "3: invalid value: integer `-3`, expected usize");
         check("format = 1\nname = 3", "2: invalid type: integer `3`, expected a string");

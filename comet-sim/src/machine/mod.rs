@@ -16,7 +16,6 @@
 mod catalogue;
 mod disturbance;
 mod file;
-mod form;
 mod limit;
 mod network;
 mod reader;
@@ -27,6 +26,7 @@ pub use file::{MachineError, MachineFile, SourceCounts};
 pub use limit::{Buffering, Verdict};
 
 use comet_core::transport::Work;
+use serde::Deserialize;
 
 /// A simulated machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +95,8 @@ pub enum Shape {
 }
 
 /// Dimensions of a torus.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "dims is neither a number such as 3 nor a list such as [8, 8, 8]")]
 pub enum TorusDims {
     /// So many, as equal as the number of ranks allows.
     Auto(usize),
@@ -104,7 +105,8 @@ pub enum TorusDims {
 }
 
 /// Occupation of links by a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Switching {
     /// The header takes one link after the other and keeps them while it waits; all are free when
     /// the tail has passed.
@@ -143,7 +145,8 @@ pub struct Segment {
 }
 
 /// Waiting of sender and receiver for each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// The message goes at once; the send returns when the sender's CPU is done with it.
     Eager,

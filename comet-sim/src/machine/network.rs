@@ -1,188 +1,149 @@
-//! Reads the network of a machine file: its topology, and what messages cost by length.
+//! Network of a machine file: its topology, and the costs of messages by length.
 
-use toml::Spanned;
-
-use super::form::{self, Dims, Entry, Kind, ProtocolForm, SplitForm, TopologyForm};
-use super::reader::Reader;
+use super::reader::Table;
 use super::units;
 use super::{MachineError, Network, PerByte, Protocol, Segment, Shape, Switching, TorusDims};
 
 /// More dimensions than any torus was built with.
 const MOST_DIMS: usize = 6;
 
-/// Reads the segments, and checks that each message belongs to one of them.
-pub(super) fn segments(
-    reader: &mut Reader<'_>,
-    forms: &[Spanned<ProtocolForm>],
-) -> Result<Vec<Segment>, MachineError> {
-    let segments: Vec<_> =
-        forms.iter().map(|form| segment(reader, form.get_ref())).collect::<Result<_, _>>()?;
-    check_bounds(reader, forms, &segments)?;
+/// The segments of the `[[protocol]]` tables: each message belongs to one of them.
+pub(super) fn segments(file: &Table<'_>) -> Result<Vec<Segment>, MachineError> {
+    let tables = file.tables("protocol")?;
+    if tables.is_empty() {
+        return Err(file.error("there is no [[protocol]] (write one, with kind, t0 and per_byte)"));
+    }
+    let last = tables.len() - 1;
+    let mut segments: Vec<Segment> = Vec::new();
+    for (index, table) in tables.into_iter().enumerate() {
+        let before = segments.last().and_then(|segment| segment.up_to_bytes);
+        segments.push(table.read(|table| segment(table, index == last, before))?);
+    }
     Ok(segments)
 }
 
-/// Reads the topology; `segments` say how quick its links must be.
-pub(super) fn network(
-    reader: &mut Reader<'_>,
-    form: &Spanned<TopologyForm>,
-    segments: &[Segment],
-) -> Result<Network, MachineError> {
-    let shape =
-        shape(form.get_ref()).map_err(|message| reader.error(form.span().start, message))?;
-    let form = form.get_ref();
-    let switching = form.switching.map(|switching| match switching {
-        form::Switching::Circuit => Switching::Circuit,
-        form::Switching::CutThrough => Switching::CutThrough,
-    });
+/// The topology, whose links are at least as quick as the wires of `segments`.
+pub(super) fn network(table: &Table<'_>, segments: &[Segment]) -> Result<Network, MachineError> {
+    table.read_source()?;
+    let switching = table.plain("switching")?;
+    let shape = shape(table, switching)?;
     let wire = segments.iter().map(|segment| segment.wire).min().unwrap_or_default();
-    let link = reader.table(form.source).optional("link", form.link.as_ref(), units::per_byte)?;
-    match &form.link {
-        Some(entry) if link > Some(wire) => {
-            let problem = format!(
-                "is slower than a protocol's wire, {} (raise link, or per_byte)",
-                per_byte_text(wire)
-            );
-            Err(reader.refuse("link", entry, &problem))
-        }
-        _ => Ok(Network { shape, switching, link_per_byte: link.unwrap_or(wire) }),
+    let link_per_byte = table.optional("link", units::per_byte)?.unwrap_or(wire);
+    if link_per_byte > wire {
+        let wire = per_byte_text(wire);
+        let problem = format!("is slower than a protocol's wire, {wire} (raise link, or per_byte)");
+        return Err(table.refuse("link", &problem));
     }
+    Ok(Network { shape, switching, link_per_byte })
 }
 
-fn segment(reader: &mut Reader<'_>, form: &ProtocolForm) -> Result<Segment, MachineError> {
-    let mut table = reader.table(form.source);
-    let t0_ps = table.value("t0", &form.t0, units::time_ps)?;
-    let per_byte = table.value("per_byte", &form.per_byte, units::per_byte)?;
-    let segment = Segment {
-        up_to_bytes: table.optional("up_to", form.up_to.as_ref(), units::size_bytes)?,
-        protocol: match form.kind {
-            form::Protocol::Eager => Protocol::Eager,
-            form::Protocol::Buffered => Protocol::Buffered,
-            form::Protocol::Rendezvous => Protocol::Rendezvous,
-        },
-        latency_ps: t0_ps,
-        hop_ps: table.or_zero("hop", form.hop.as_ref(), units::time_ps)?,
-        gap_ps: table.or_zero("gap", form.gap.as_ref(), units::time_ps)?,
-        wire: per_byte,
-        unexpected: table.or_zero("unexpected", form.unexpected.as_ref(), units::per_byte)?,
-        o_send_ps: 0,
-        o_recv_ps: 0,
-        handshake_ps: 0,
-        send: PerByte(0),
-        recv: PerByte(0),
-    };
-    split(reader, form, segment)
-}
-
-/// Divides what `whole` gives to the network between sender, network and receiver.
-fn split(
-    reader: &mut Reader<'_>,
-    form: &ProtocolForm,
-    whole: Segment,
-) -> Result<Segment, MachineError> {
-    let SplitForm { o_send, o_recv, handshake, send_per_byte, recv_per_byte, .. } = &form.split;
-    let mut table = reader.table(form.split.source.or(form.source));
-    let mut segment = Segment {
-        o_send_ps: table.or_zero("o_send", o_send.as_ref(), units::time_ps)?,
-        o_recv_ps: table.or_zero("o_recv", o_recv.as_ref(), units::time_ps)?,
-        handshake_ps: table.or_zero("handshake", handshake.as_ref(), units::time_ps)?,
-        send: table.or_zero("send_per_byte", send_per_byte.as_ref(), units::per_byte)?,
-        recv: table.or_zero("recv_per_byte", recv_per_byte.as_ref(), units::per_byte)?,
-        ..whole
-    };
-    check_handshake(reader, handshake.as_ref(), &segment)?;
+/// One `[[protocol]]`; `before` is the longest message of the one before.
+fn segment(table: &Table<'_>, is_last: bool, before: Option<u64>) -> Result<Segment, MachineError> {
+    table.read_source()?;
+    let (t0_ps, per_byte) =
+        (table.value("t0", units::time_ps)?, table.value("per_byte", units::per_byte)?);
+    let mut segment = table.table("split")?.read(split)?;
+    segment.protocol = table.needed("kind")?;
+    segment.up_to_bytes = bound(table, is_last, before)?;
+    segment.hop_ps = table.or_zero("hop", units::time_ps)?;
+    segment.gap_ps = table.or_zero("gap", units::time_ps)?;
+    segment.unexpected = table.or_zero("unexpected", units::per_byte)?;
+    if segment.protocol == Protocol::Eager && segment.handshake_ps > 0 {
+        let problem = "belongs to no eager message (write kind = \"buffered\" or \"rendezvous\")";
+        return Err(table.table("split")?.refuse("handshake", problem));
+    }
     let cpu_ps = segment.o_send_ps.saturating_add(segment.o_recv_ps);
     let spent_ps = cpu_ps.saturating_add(segment.handshake_ps);
-    segment.latency_ps = whole.latency_ps.checked_sub(spent_ps).ok_or_else(|| {
+    segment.latency_ps = t0_ps.checked_sub(spent_ps).ok_or_else(|| {
+        let spent = time_text(spent_ps);
         let problem = format!(
-            "is less than o_send + o_recv + handshake, {} (raise t0 or lower the split)",
-            time_text(spent_ps)
+            "is less than o_send + o_recv + handshake, {spent} (raise t0 or lower the split)"
         );
-        reader.refuse("t0", &form.t0, &problem)
+        table.refuse("t0", &problem)
     })?;
     let spent = PerByte(segment.send.0.saturating_add(segment.recv.0));
-    segment.wire = whole.wire.0.checked_sub(spent.0).map(PerByte).ok_or_else(|| {
+    segment.wire = per_byte.0.checked_sub(spent.0).map(PerByte).ok_or_else(|| {
         let problem = format!(
             "is less than send_per_byte + recv_per_byte, {} (raise per_byte or lower the split)",
             per_byte_text(spent)
         );
-        reader.refuse("per_byte", &form.per_byte, &problem)
+        table.refuse("per_byte", &problem)
     })?;
     Ok(segment)
 }
 
-fn check_handshake(
-    reader: &Reader<'_>,
-    handshake: Option<&Entry>,
-    segment: &Segment,
-) -> Result<(), MachineError> {
-    match handshake {
-        Some(entry) if segment.protocol == Protocol::Eager && segment.handshake_ps > 0 => {
-            let problem =
-                "belongs to no eager message (write kind = \"buffered\" or \"rendezvous\")";
-            Err(reader.refuse("handshake", entry, problem))
-        }
-        _ => Ok(()),
+/// The parts of sender and receiver; all else is nothing yet.
+fn split(table: &Table<'_>) -> Result<Segment, MachineError> {
+    table.read_source()?;
+    Ok(Segment {
+        o_send_ps: table.or_zero("o_send", units::time_ps)?,
+        o_recv_ps: table.or_zero("o_recv", units::time_ps)?,
+        handshake_ps: table.or_zero("handshake", units::time_ps)?,
+        send: table.or_zero("send_per_byte", units::per_byte)?,
+        recv: table.or_zero("recv_per_byte", units::per_byte)?,
+        up_to_bytes: None,
+        protocol: Protocol::Eager,
+        latency_ps: 0,
+        hop_ps: 0,
+        gap_ps: 0,
+        wire: PerByte(0),
+        unexpected: PerByte(0),
+    })
+}
+
+/// The longest message of a protocol; `None` for the last.
+fn bound(
+    table: &Table<'_>,
+    is_last: bool,
+    before: Option<u64>,
+) -> Result<Option<u64>, MachineError> {
+    match table.optional("up_to", units::size_bytes)? {
+        Some(_) if is_last => Err(table.refuse(
+            "up_to",
+            "leaves longer messages without a cost (leave it out of the last [[protocol]])",
+        )),
+        None if !is_last => Err(table.error(
+            "this [[protocol]] is not the last, but has no up_to (write one, in ascending order)",
+        )),
+        up_to if !is_last && up_to <= before => Err(table.refuse(
+            "up_to",
+            "is not above the one before (write each [[protocol]] in ascending order)",
+        )),
+        up_to => Ok(up_to),
     }
 }
 
-fn check_bounds(
-    reader: &Reader<'_>,
-    forms: &[Spanned<ProtocolForm>],
-    segments: &[Segment],
-) -> Result<(), MachineError> {
-    let bounds = segments.iter().map(|segment| segment.up_to_bytes);
-    let Some((last, shorter)) = forms.split_last() else {
-        let message = "there is no [[protocol]] (write one, with kind, t0 and per_byte)";
-        return Err(reader.error(0, message));
+fn shape(table: &Table<'_>, switching: Option<Switching>) -> Result<Shape, MachineError> {
+    let kind: String = table.needed("kind")?;
+    let shape = match (&*kind, table.plain("dims")?, table.plain("radix")?) {
+        ("flat", None, None) => Ok(Shape::Flat),
+        ("hypercube", None, None) => Ok(Shape::Hypercube),
+        ("torus", Some(dims), None) => torus_dims(dims).map(Shape::Torus),
+        ("fattree", None, Some(radix)) if radix >= 2 => Ok(Shape::FatTree { radix }),
+        ("torus", ..) => Err("a torus has dims alone (write dims = 3 or dims = [8, 8, 8])"),
+        ("fattree", ..) => Err("a fattree has a radix of at least 2 alone (write radix = 16)"),
+        ("flat" | "hypercube", ..) => {
+            Err("only a torus has dims and only a fattree a radix (leave them out)")
+        }
+        _ => {
+            let problem = "is no topology (write one of flat, hypercube, torus, fattree)";
+            return Err(table.refuse("kind", problem));
+        }
     };
-    if let Some(up_to) = &last.get_ref().up_to {
-        let problem =
-            "leaves longer messages without a cost (leave it out of the last [[protocol]])";
-        return Err(reader.refuse("up_to", up_to, problem));
+    match shape {
+        // A ring of circuits, each waiting for the next, would never be released.
+        Ok(Shape::Torus(_)) if switching == Some(Switching::Circuit) => Err(table.error(
+            "circuits block each other for ever on the rings of a torus (write switching = \
+             \"cut-through\")",
+        )),
+        shape => shape.map_err(|message| table.error(message)),
     }
-    let mut before = None;
-    for (form, bound) in shorter.iter().zip(bounds) {
-        let Some(up_to) = &form.get_ref().up_to else {
-            let message = "this [[protocol]] is not the last, but has no up_to (write one, in \
-                           ascending order)";
-            return Err(reader.error(form.span().start, message));
-        };
-        if bound <= before {
-            let problem =
-                "is not above the one before (write each [[protocol]] in ascending order)";
-            return Err(reader.refuse("up_to", up_to, problem));
-        }
-        before = bound;
-    }
-    Ok(())
 }
 
-fn shape(form: &TopologyForm) -> Result<Shape, &'static str> {
-    let shape = match (form.kind, form.dims.clone(), form.radix) {
-        (Kind::Flat, None, None) => Shape::Flat,
-        (Kind::Hypercube, None, None) => Shape::Hypercube,
-        (Kind::Torus, Some(dims), None) => Shape::Torus(torus_dims(dims)?),
-        (Kind::FatTree, None, Some(radix)) if radix >= 2 => Shape::FatTree { radix },
-        (Kind::Torus, ..) => {
-            return Err("a torus has dims alone (write dims = 3 or dims = [8, 8, 8])");
-        }
-        (Kind::FatTree, ..) => {
-            return Err("a fattree has a radix of at least 2 alone (write radix = 16)");
-        }
-        _ => return Err("only a torus has dims and only a fattree a radix (leave them out)"),
-    };
-    // A ring of circuits, each waiting for the next, would never be released.
-    if form.kind == Kind::Torus && form.switching == Some(form::Switching::Circuit) {
-        return Err("circuits block each other for ever on the rings of a torus (write switching \
-                    = \"cut-through\")");
-    }
-    Ok(shape)
-}
-
-fn torus_dims(dims: Dims) -> Result<TorusDims, &'static str> {
+fn torus_dims(dims: TorusDims) -> Result<TorusDims, &'static str> {
     match dims {
-        Dims::Auto(n) if (1..=MOST_DIMS).contains(&n) => Ok(TorusDims::Auto(n)),
-        Dims::Given(dims) if is_torus(&dims) => Ok(TorusDims::Given(dims)),
+        TorusDims::Auto(n) if (1..=MOST_DIMS).contains(&n) => Ok(dims),
+        TorusDims::Given(ref given) if is_torus(given) => Ok(dims),
         _ => Err("a torus has 1 to 6 dims of at least 1 (write dims = 3 or dims = [8, 8, 8])"),
     }
 }
@@ -288,10 +249,7 @@ mod tests {
         let readme = "(comet-sim/machines/README.md explains every key)";
         check(
             "kind = \"dragonfly\"",
-            &format!(
-                "4: unknown variant `dragonfly`, expected one of `flat`, `hypercube`, `torus`, \
-                 `fattree` {readme}"
-            ),
+            "4: kind = \"dragonfly\" is no topology (write one of flat, hypercube, torus, fattree)",
         );
         check(
             "kind = \"torus\"\ndims = \"3\"",
