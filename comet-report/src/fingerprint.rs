@@ -74,13 +74,11 @@ fn machine(machine: &Machine) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{self, Folder};
-    use crate::read::read_records;
+    use crate::fixture;
     use crate::record::Record;
 
     fn recorded() -> Run {
-        let folder = Folder::new();
-        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let records = fixture::records();
         let Some(Record::Run(run)) = records.into_iter().next() else { panic!("no run") };
         *run
     }

@@ -19,7 +19,8 @@ use comet_core::transport::ClockInfo;
 use comet_stats::{Diagnosis, Summary};
 
 use crate::environment::Environment;
-use crate::format::{Format as _, Jsonl};
+use crate::format::{self, Format, JSONL};
+use crate::read::read_records;
 use crate::record::{Point, RankEntry, Record, Suite, Transport};
 use crate::recorder::{Recorder, RunDescription};
 
@@ -55,12 +56,13 @@ impl Drop for Folder {
     }
 }
 
-/// Checks that the file `path` holds `text`; with `COMET_BLESS=1`, writes it there instead.
-pub(crate) fn check_golden(path: &Path, text: &str) {
+/// Checks that the golden file `name` holds `text`; with `COMET_BLESS=1`, writes it there instead.
+pub(crate) fn check_golden(name: impl AsRef<Path>, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden").join(name);
     if std::env::var_os("COMET_BLESS").is_some() {
-        std::fs::write(path, text).unwrap();
+        std::fs::write(&path, text).unwrap();
     }
-    let committed = std::fs::read_to_string(path).unwrap();
+    let committed = std::fs::read_to_string(&path).unwrap();
     let name = path.file_name().unwrap().display();
     assert_eq!(committed, text, "{name} differs: look, then COMET_BLESS=1 cargo test");
 }
@@ -170,7 +172,24 @@ pub(crate) fn recorder(path: &Path) -> Recorder {
 /// A recorder of `description` into the new file `path`.
 pub(crate) fn recorder_of(path: &Path, description: RunDescription) -> Recorder {
     let file = std::fs::File::create_new(path).unwrap();
-    Recorder::new(description, vec![Jsonl.writer(Box::new(file))])
+    Recorder::new(description, vec![JSONL.writer(Box::new(file))])
+}
+
+/// The records of the whole run.
+pub(crate) fn records() -> Vec<Record> {
+    read_records(&record_run(&Folder::new())).unwrap().records
+}
+
+/// Text of `records` in the format `name`.
+pub(crate) fn render(name: &str, records: &[Record]) -> String {
+    text_of(format::find(name).unwrap(), records)
+}
+
+/// Text of `records` in `format`.
+pub(crate) fn text_of(format: &Format, records: &[Record]) -> String {
+    let mut text = Vec::new();
+    format.write(records, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
 }
 
 /// The points among `records`.

@@ -66,7 +66,7 @@ fn axis(name: &str, value: &Param) -> AxisFacts {
 mod tests {
     use super::*;
     use crate::fixture::{self, Folder};
-    use crate::read::{parse_records, read_records};
+    use crate::read::parse_records;
 
     #[test]
     fn a_record_of_minor_version_4_is_described_by_its_points() {
@@ -78,7 +78,7 @@ mod tests {
         let older = format!("{run}\n{}", text.split_once('\n').unwrap().1);
         let records = parse_records(older.as_bytes()).unwrap().records;
         let echo = fixture::points(&records).find(|point| point.variant.is_some()).unwrap();
-        let described = read_records(&fixture::record_run(&Folder::new())).unwrap().records;
+        let described = fixture::records();
         let same = fixture::points(&described).find(|point| point.key == echo.key).unwrap();
         let names = |point: &Point| -> Vec<(String, AxisKind)> {
             point.facts.axes.iter().map(|axis| (axis.name.clone(), axis.kind)).collect()

@@ -244,8 +244,7 @@ mod tests {
 
     #[test]
     fn raw_samples_are_kept_as_they_were_measured() {
-        let folder = Folder::new();
-        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let records = fixture::records();
         let barrier = fixture::points(&records).find(|point| point.kernel == "barrier").unwrap();
         let samples = barrier.samples.as_ref().unwrap();
         assert_eq!((samples.shape, &samples.ranks[..]), ([2, 3], &[0, 1][..]));
@@ -257,8 +256,7 @@ mod tests {
 
     #[test]
     fn only_the_last_series_of_a_case_carries_the_figures() {
-        let folder = Folder::new();
-        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let records = fixture::records();
         let n_figures = |kernel: &str| -> Vec<usize> {
             let of_kernel = fixture::points(&records).filter(|point| point.kernel == kernel);
             of_kernel.map(|point| point.figures.len()).collect()
@@ -269,8 +267,7 @@ mod tests {
 
     #[test]
     fn a_case_without_numbers_is_a_point_without_times() {
-        let folder = Folder::new();
-        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let records = fixture::records();
         let failed = fixture::points(&records).find(|point| point.status.name() == "check_failed");
         let failed = failed.unwrap();
         assert_eq!((&failed.time_ns, &failed.samples, &failed.variant), (&None, &None, &None));
@@ -282,8 +279,7 @@ mod tests {
 
     #[test]
     fn keys_tell_points_apart_and_do_not_depend_on_times() {
-        let folder = Folder::new();
-        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let records = fixture::records();
         let mut keys: Vec<_> = fixture::points(&records).map(|point| &point.key[..]).collect();
         assert!(keys.iter().all(|key| key.len() == 16));
         let n_points = keys.len();
@@ -294,8 +290,7 @@ mod tests {
 
     #[test]
     fn the_machine_and_its_warnings_stand_before_the_first_point() {
-        let folder = Folder::new();
-        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let records = fixture::records();
         let Record::Run(run) = &records[0] else { panic!("the first record is the run") };
         assert_eq!((run.world.size, run.world.nodes, &run.world.ppn[..]), (2, Some(1), &[2][..]));
         assert_eq!((run.world.mesh.order.as_str(), run.world.hops.diameter), ("gray", 1));
@@ -332,8 +327,7 @@ mod tests {
 
     #[test]
     fn points_carry_the_times_of_a_line_and_cores_that_moved_are_warned_of() {
-        let folder = Folder::new();
-        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let records = fixture::records();
         let check = |kernel: &str, expected_ns: [f64; 2], expected_moved| {
             let point = fixture::points(&records).filter(|point| point.kernel == kernel).last();
             let quality = point.unwrap().quality.as_ref().unwrap();

@@ -16,7 +16,7 @@ mod tests {
     fn the_committed_schema_is_the_generated_one() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/comet.record-1.schema.json");
         let generated = serde_json::to_string_pretty(&schemars::schema_for!(Record)).unwrap();
-        fixture::check_golden(path.as_ref(), &(generated + "\n"));
+        fixture::check_golden(path, &(generated + "\n"));
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::error::Error;
 #[cfg(feature = "mpi")]
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use comet_core::event::{Event, Listener};
 use comet_report::abandoned::Death;
 use comet_report::environment::warnings;
-use comet_report::format::{self, Format as _, Jsonl, Table};
+use comet_report::format::{self, JSONL};
 use comet_report::record::RankEntry;
 use comet_report::recorder::{Recorder, RunDescription};
 use comet_report::sink::RecordSink;
@@ -54,7 +54,7 @@ impl Audience for Results<'_> {
         }
         let file = self.file.map(|file| Spool::new(vec![Box::new(file.writer()?)])).transpose()?;
         // What cannot be printed has been kept before.
-        let kept = file.iter().map(|file| Jsonl.writer(Box::new(file.outlet(0))));
+        let kept = file.iter().map(|file| JSONL.writer(Box::new(file.outlet(0))));
         let sinks: Vec<_> = kept.chain(self.text(terminal.outlet(0))).collect();
         let recorder = (!sinks.is_empty()).then(|| Recorder::new(description, sinks));
         let progress = Progress::new(self.progress);
@@ -66,7 +66,7 @@ impl Results<'_> {
     /// Writer of the format on standard output.
     fn text(&self, out: Outlet) -> Option<Box<dyn RecordSink>> {
         match &*self.format {
-            "table" => Some(Table::live(Box::new(out))),
+            "table" => Some(format::live_table(Box::new(out))),
             name => Some(format::find(name)?.writer(Box::new(out))),
         }
     }
@@ -103,6 +103,9 @@ fn death(ended: &Ended) -> Option<Death> {
     Some(Death { code, message, rank, reason, noticed_at: SystemTime::now() })
 }
 
+/// Time for which the rows of a run in virtual time gather.
+const VIRTUAL_PAUSE: Duration = Duration::from_millis(20);
+
 /// Listener for all outputs. Progress comes first, because it makes way for the row that follows.
 struct Outputs {
     progress: Option<Progress>,
@@ -120,6 +123,11 @@ impl Outputs {
 
 impl Listener for Outputs {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        if let Event::RunStarted(start) = event
+            && start.clock.is_virtual
+        {
+            self.spools().for_each(|spool| spool.gather(VIRTUAL_PAUSE));
+        }
         if let Some(progress) = &mut self.progress {
             self.stderr.offer(progress.text(event).as_bytes());
         }

@@ -8,6 +8,7 @@
 //!
 //! In a run whose outputs are read, rank 0 goes on once its bytes are written, so that the thread
 //! sleeps while samples are taken. A thread that is blocked in a call takes no processor time.
+//! In virtual time the thread disturbs no sample: bytes gather for a moment, and rank 0 goes on.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -38,6 +39,8 @@ struct State {
     waiting: VecDeque<(usize, Vec<u8>)>,
     /// Bytes that are not written yet.
     n_bytes: usize,
+    /// Time for which bytes gather before they are written.
+    pause: Duration,
     /// The first error of a target, until it is reported.
     error: Option<io::Error>,
     is_closed: bool,
@@ -65,11 +68,18 @@ impl Spool {
         self.0.settle(max_bytes, PATIENCE).n_bytes > max_bytes
     }
 
+    /// Lets bytes gather for `pause` before they are written, until [`drain`](Self::drain).
+    pub(crate) fn gather(&self, pause: Duration) {
+        self.0.lock().pause = pause;
+    }
+
     /// Waits until all is written, for as long as that takes.
     ///
     /// # Errors
     /// If a target cannot be written.
     pub(crate) fn drain(&self) -> io::Result<()> {
+        self.0.lock().pause = Duration::ZERO;
+        self.0.changed.notify_all();
         loop {
             let mut state = self.0.settle(0, PATIENCE);
             if let Some(error) = state.error.take() {
@@ -84,6 +94,8 @@ impl Spool {
 
 impl Drop for Spool {
     fn drop(&mut self) {
+        self.gather(Duration::ZERO);
+        self.0.changed.notify_all();
         self.0.settle(0, LAST_PATIENCE).is_closed = true;
         self.0.changed.notify_all();
     }
@@ -102,16 +114,24 @@ impl Queue {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Adds `bytes` for the target `index`, and gives the thread a moment to write them. Bytes
-    /// behind others that are stuck wait in the queue.
+    /// Adds `bytes` for the target `index`, and gives the thread a moment to write them unless they
+    /// are to gather. Bytes behind others that are stuck wait in the queue.
     fn push(&self, index: usize, bytes: Vec<u8>) -> io::Result<()> {
         let mut state = self.lock();
-        let is_stuck = state.n_bytes > 0;
+        let is_first = state.n_bytes == 0;
         state.n_bytes += bytes.len();
-        state.waiting.push_back((index, bytes));
-        self.changed.notify_all();
-        drop(state);
-        let mut state = if is_stuck { self.lock() } else { self.settle(0, PATIENCE) };
+        match state.waiting.back_mut() {
+            Some((last, waiting)) if *last == index => waiting.extend(bytes),
+            _ => state.waiting.push_back((index, bytes)),
+        }
+        // The thread looks for more before it sleeps.
+        if is_first {
+            self.changed.notify_all();
+        }
+        if is_first && state.pause.is_zero() {
+            drop(state);
+            state = self.settle(0, PATIENCE);
+        }
         state.error.take().map_or(Ok(()), Err)
     }
 
@@ -119,6 +139,11 @@ impl Queue {
     fn serve(&self, mut targets: Targets) {
         let mut state = self.lock();
         loop {
+            if !state.waiting.is_empty() && !state.pause.is_zero() {
+                let (pause, gathers) = (state.pause, |state: &mut State| !state.pause.is_zero());
+                let waited = self.changed.wait_timeout_while(state, pause, gathers);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
             if let Some((index, bytes)) = state.waiting.pop_front() {
                 drop(state);
                 let target = &mut targets[index];
@@ -146,7 +171,8 @@ pub(crate) struct Outlet {
 impl Outlet {
     /// Queues `bytes` unless others are stuck before them, in which case nobody needs them.
     pub(crate) fn offer(&self, bytes: &[u8]) {
-        if !bytes.is_empty() && self.queue.lock().n_bytes == 0 {
+        let is_taken = |state: &State| state.n_bytes == 0 || !state.pause.is_zero();
+        if !bytes.is_empty() && is_taken(&self.queue.lock()) {
             // A run does not end because nobody sees how far it is.
             drop(self.queue.push(self.index, bytes.to_vec()));
         }
@@ -202,6 +228,33 @@ mod tests {
         spool.drain().unwrap();
         assert_eq!(*written.lock().unwrap(), b"one two three");
         assert!(!spool.is_behind(0));
+    }
+
+    #[test]
+    fn bytes_that_gather_are_written_at_once() {
+        struct Pieces(Arc<Mutex<Vec<Vec<u8>>>>);
+        impl Write for Pieces {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.lock().unwrap().push(bytes.to_vec());
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let written = Arc::<Mutex<Vec<Vec<u8>>>>::default();
+        let spool = Spool::new(vec![Box::new(Pieces(Arc::clone(&written)))]).unwrap();
+        spool.gather(Duration::MAX);
+        let mut outlet = spool.outlet(0);
+        for row in ["one ", "two ", "three"] {
+            outlet.write_all(row.as_bytes()).unwrap();
+            outlet.flush().unwrap();
+        }
+        outlet.offer(b" progress");
+        assert!(written.lock().unwrap().is_empty());
+        spool.drain().unwrap();
+        assert_eq!(*written.lock().unwrap(), [b"one two three progress"]);
     }
 
     #[test]

@@ -14,34 +14,11 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::Format;
 use super::cases::{Launches, launches};
 use crate::record::Record;
-use crate::sink::{Document, RecordSink};
 
-/// JSON for Bencher.
-#[derive(Clone, Copy, Debug)]
-pub struct Bmf;
-
-impl Format for Bmf {
-    fn name(&self) -> &'static str {
-        "bmf"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Bencher Metric Format: latency in ns, bandwidth in bytes per second"
-    }
-
-    fn is_document(&self) -> bool {
-        true
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Document::boxed(out, write)
-    }
-}
-
-fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+/// Writes the document of `records`.
+pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
     let benchmarks: Map<String, Value> = launches(records)
         .into_iter()
         .map(|(name, launches)| (name, Value::Object(measures(&launches))))
@@ -69,22 +46,20 @@ fn measures(launches: &Launches<'_>) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{self, Folder};
-    use crate::read::read_records;
+    use crate::fixture;
     use crate::record::Point;
 
     /// The latency of the barrier over launches that took so long, in ns.
     fn latency(times_ns: &[f64], ci95: Option<[f64; 2]>) -> Value {
-        let records = read_records(&fixture::record_run(&Folder::new())).unwrap().records;
+        let records = fixture::records();
         let echo = fixture::points(&records).find(|point| point.quoted_ns.is_some()).unwrap();
         let launch = |time_ns: &f64| {
             let mut point = Point { quoted_ns: Some(*time_ns), ..echo.clone() };
             point.time_ns.as_mut().unwrap().ci95 = ci95;
             Record::Point(Box::new(point))
         };
-        let mut text = Vec::new();
-        Bmf.write(&times_ns.iter().map(launch).collect::<Vec<_>>(), &mut text).unwrap();
-        let benchmarks: Value = serde_json::from_slice(&text).unwrap();
+        let text = fixture::render("bmf", &times_ns.iter().map(launch).collect::<Vec<_>>());
+        let benchmarks: Value = serde_json::from_str(&text).unwrap();
         let name = "comet/echo/hops=1/length_bytes=0/procs=2/transport=unknown";
         benchmarks[name]["latency"].clone()
     }

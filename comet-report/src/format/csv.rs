@@ -1,44 +1,44 @@
 //! One row per point, for spreadsheets and data frames; the columns are always the same.
 
+use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
-use super::Format;
+use csv::StringRecord;
+
 use crate::record::{Point, Record, Run};
 use crate::sink::RecordSink;
 
 /// The columns with a parameter each; all other parameters share `params`.
 const PARAMS: &[&str] = &["length_bytes", "procs", "hops"];
 
-/// Comma-separated values.
-#[derive(Clone, Copy, Debug)]
-pub struct Csv;
-
-impl Format for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
-
-    fn summary(&self) -> &'static str {
-        "one row per point, times in ns: for spreadsheets and data frames"
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Box::new(Rows { out: csv::Writer::from_writer(out), run: Vec::new(), has_head: false })
-    }
+/// Writer of rows into `out`.
+pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    let out = csv::Writer::from_writer(out);
+    Box::new(Rows { out, run: StringRecord::new(), row: Row::default(), has_head: false })
 }
 
 /// Writer of the rows of points.
 struct Rows<W: Write> {
     out: csv::Writer<W>,
-    /// Cells of the run at hand.
-    run: Cells,
+    /// Cells that all points of the run at hand have in common.
+    run: StringRecord,
+    /// The last row, whose memory the next one takes.
+    row: Row,
     has_head: bool,
+}
+
+/// Titles and cells of one row; what is missing is empty.
+#[derive(Default)]
+struct Row {
+    titles: Vec<&'static str>,
+    cells: StringRecord,
+    cell: String,
 }
 
 impl<W: Write> RecordSink for Rows<W> {
     fn record(&mut self, record: &Record) -> io::Result<()> {
         match record {
-            Record::Run(run) => self.run = run_cells(Some(run)),
+            Record::Run(run) => self.run = of_run(Some(run)).cells,
             Record::Point(point) => self.row(point)?,
             Record::Model(_) | Record::Event(_) | Record::End(_) => (),
         }
@@ -52,96 +52,91 @@ impl<W: Write> RecordSink for Rows<W> {
 
 impl<W: Write> Rows<W> {
     fn row(&mut self, point: &Point) -> io::Result<()> {
-        if self.run.is_empty() {
-            self.run = run_cells(None);
+        let Self { out, run, row, has_head } = self;
+        if run.is_empty() {
+            *run = of_run(None).cells;
         }
-        let own = cells(point);
-        let run_id = ("run_id", point.run_id.clone());
-        let all = || std::iter::once(&run_id).chain(&self.run).chain(&own);
-        if !self.has_head {
-            self.out.write_record(all().map(|(name, _)| name))?;
-            self.has_head = true;
+        row.titles.clear();
+        row.cells.clear();
+        row.add("run_id", Some(&point.run_id));
+        row.cells.extend(run.iter());
+        row.add_identity(point);
+        row.add_times(point);
+        row.add("bytes_per_s", point.rate.as_ref().map(|rate| rate.bytes_per_s));
+        row.add("check", Some(point.check.status.name()));
+        row.add("status", Some(point.status.name()));
+        row.add("message", point.message.as_ref());
+        if !std::mem::replace(has_head, true) {
+            row.titles.splice(1..1, of_run(None).titles);
+            out.write_record(&row.titles)?;
         }
-        Ok(self.out.write_record(all().map(|(_, text)| text))?)
+        Ok(out.write_record(&row.cells)?)
     }
 }
 
-/// Names and texts of the columns; what is missing is empty.
-type Cells = Vec<(&'static str, String)>;
-
-fn cells(point: &Point) -> Cells {
-    let mut cells = identity_cells(point);
-    cells.extend(time_cells(point));
-    let bytes_per_s = point.rate.as_ref().map(|rate| rate.bytes_per_s);
-    cells.extend([
-        ("bytes_per_s", text(bytes_per_s)),
-        ("check", point.check.status.name().into()),
-        ("status", point.status.name().into()),
-        ("message", text(point.message.as_ref())),
-    ]);
-    cells
-}
-
 /// Cells that all points of a run have in common, without its id.
-fn run_cells(run: Option<&Run>) -> Cells {
+fn of_run(run: Option<&Run>) -> Row {
     let machine = run
         .and_then(|run| run.labels.get("machine").or_else(|| run.machines.first()?.nodes.first()));
-    vec![
-        ("started_at", text(run.map(|run| &run.started_at))),
-        ("machine", text(machine)),
-        ("transport", text(run.map(|run| &run.transport.backend))),
-        ("nodes", text(run.and_then(|run| run.world.nodes))),
-        ("size", text(run.map(|run| run.world.size))),
-    ]
+    let mut row = Row::default();
+    row.add("started_at", run.map(|run| &run.started_at));
+    row.add("machine", machine);
+    row.add("transport", run.map(|run| &run.transport.backend));
+    row.add("nodes", run.and_then(|run| run.world.nodes));
+    row.add("size", run.map(|run| run.world.size));
+    row
 }
 
-fn identity_cells(point: &Point) -> Cells {
-    let others = point.params.0.iter().filter(|(name, _)| !PARAMS.contains(&name.as_str()));
-    let others: Vec<_> = others.map(|(name, value)| format!("{name}={value}")).collect();
-    let value = point.value.as_ref();
-    let mut cells = vec![
-        ("suite", point.suite.clone()),
-        ("kernel", point.kernel.clone()),
-        ("variant", text(point.variant.as_ref())),
-        ("class", point.class.clone()),
-        ("key", point.key.clone()),
-    ];
-    cells.extend(PARAMS.iter().map(|name| (*name, text(point.params.get(name)))));
-    cells.extend([
-        ("params", others.join(" ")),
-        ("quantity", text(value.map(|value| &value.quantity))),
-        ("definition", text(value.map(|value| &value.definition))),
-        ("rank_stat", text(value.map(|value| value.rank_stat.name()))),
-    ]);
-    cells
-}
+impl Row {
+    fn add(&mut self, title: &'static str, value: Option<impl Display>) {
+        self.cell.clear();
+        if let Some(value) = value {
+            write!(self.cell, "{value}").expect("a string takes any text");
+        }
+        self.titles.push(title);
+        self.cells.push_field(&self.cell);
+    }
 
-fn time_cells(point: &Point) -> Cells {
-    let (time, ranks) = (point.time_ns.as_ref(), point.ranks_ns.as_ref());
-    vec![
-        ("n", text(time.map(|time| time.n))),
-        ("inner", text(point.reps.as_ref().map(|reps| reps.inner))),
-        ("slices", text(point.reps.as_ref().map(|reps| reps.rounds))),
-        ("quote", text(point.value.as_ref().map(|value| value.quote.name()))),
-        ("t_quoted_ns", text(point.quoted_ns)),
-        ("t_ci95_low_ns", text(time.and_then(|time| time.ci95).map(|[low, _]| low))),
-        ("t_ci95_high_ns", text(time.and_then(|time| time.ci95).map(|[_, high]| high))),
-        ("converged", text(point.quality.as_ref().and_then(|quality| quality.converged))),
-        ("t_min_ns", text(time.map(|time| time.min))),
-        ("t_p25_ns", text(time.map(|time| time.p25))),
-        ("t_median_ns", text(time.map(|time| time.median))),
-        ("t_p75_ns", text(time.map(|time| time.p75))),
-        ("t_p95_ns", text(time.map(|time| time.p95))),
-        ("t_p99_ns", text(time.map(|time| time.p99))),
-        ("t_max_ns", text(time.map(|time| time.max))),
-        ("t_mean_ns", text(time.map(|time| time.mean))),
-        ("t_stddev_ns", text(time.and_then(|time| time.stddev))),
-        ("ranks_min_ns", text(ranks.map(|ranks| ranks.min))),
-        ("ranks_max_ns", text(ranks.map(|ranks| ranks.max))),
-        ("ranks_avg_ns", text(ranks.map(|ranks| ranks.avg))),
-    ]
-}
+    fn add_identity(&mut self, point: &Point) {
+        let others = point.params.0.iter().filter(|(name, _)| !PARAMS.contains(&name.as_str()));
+        let others: Vec<_> = others.map(|(name, value)| format!("{name}={value}")).collect();
+        let value = point.value.as_ref();
+        self.add("suite", Some(&point.suite));
+        self.add("kernel", Some(&point.kernel));
+        self.add("variant", point.variant.as_ref());
+        self.add("class", Some(&point.class));
+        self.add("key", Some(&point.key));
+        for name in PARAMS {
+            self.add(name, point.params.get(name));
+        }
+        self.add("params", Some(others.join(" ")));
+        self.add("quantity", value.map(|value| &value.quantity));
+        self.add("definition", value.map(|value| &value.definition));
+        self.add("rank_stat", value.map(|value| value.rank_stat.name()));
+    }
 
-fn text(value: Option<impl ToString>) -> String {
-    value.map_or(String::new(), |value| value.to_string())
+    fn add_times(&mut self, point: &Point) {
+        let (time, reps) = (point.time_ns.as_ref(), point.reps.as_ref());
+        let ranks = point.ranks_ns.as_ref();
+        self.add("n", time.map(|time| time.n));
+        self.add("inner", reps.map(|reps| reps.inner));
+        self.add("slices", reps.map(|reps| reps.rounds));
+        self.add("quote", point.value.as_ref().map(|value| value.quote.name()));
+        self.add("t_quoted_ns", point.quoted_ns);
+        self.add("t_ci95_low_ns", time.and_then(|time| time.ci95).map(|[low, _]| low));
+        self.add("t_ci95_high_ns", time.and_then(|time| time.ci95).map(|[_, high]| high));
+        self.add("converged", point.quality.as_ref().and_then(|quality| quality.converged));
+        self.add("t_min_ns", time.map(|time| time.min));
+        self.add("t_p25_ns", time.map(|time| time.p25));
+        self.add("t_median_ns", time.map(|time| time.median));
+        self.add("t_p75_ns", time.map(|time| time.p75));
+        self.add("t_p95_ns", time.map(|time| time.p95));
+        self.add("t_p99_ns", time.map(|time| time.p99));
+        self.add("t_max_ns", time.map(|time| time.max));
+        self.add("t_mean_ns", time.map(|time| time.mean));
+        self.add("t_stddev_ns", time.and_then(|time| time.stddev));
+        self.add("ranks_min_ns", ranks.map(|ranks| ranks.min));
+        self.add("ranks_max_ns", ranks.map(|ranks| ranks.max));
+        self.add("ranks_avg_ns", ranks.map(|ranks| ranks.avg));
+    }
 }

@@ -14,38 +14,16 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
-use super::{Format, cases};
+use super::cases;
 use crate::record::{Point, Record};
-use crate::sink::{Document, RecordSink};
 
 /// The number of ranks, in the record and for Extra-P.
 const RANKS: [&str; 2] = ["procs", "p"];
 /// The length of a message.
 const LENGTH: [&str; 2] = ["length_bytes", "length_bytes"];
 
-/// JSON Lines for Extra-P.
-#[derive(Clone, Copy, Debug)]
-pub struct Extrap;
-
-impl Format for Extrap {
-    fn name(&self) -> &'static str {
-        "extrap"
-    }
-
-    fn summary(&self) -> &'static str {
-        "JSON Lines for Extra-P: times over ranks, or else over message lengths"
-    }
-
-    fn is_document(&self) -> bool {
-        true
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Document::boxed(out, write)
-    }
-}
-
-fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+/// Writes the document of `records`.
+pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
     let points: Vec<&Point> = records.iter().filter_map(lasting).collect();
     let [param, parameter] = if coordinates(&points, RANKS[0]).len() > 1 { RANKS } else { LENGTH };
     let sweeps = sweeps(&points, param);
@@ -120,14 +98,13 @@ fn values_ns(points: &[&Point], param: &str, at: u64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{self, Folder};
-    use crate::read::read_records;
+    use crate::fixture;
     use crate::record::Param;
     use serde_json::Value;
 
     /// Echoes over some lengths on some numbers of ranks.
     fn echoes(cases: &[(u64, u64)]) -> Vec<Record> {
-        let records = read_records(&fixture::record_run(&Folder::new())).unwrap().records;
+        let records = fixture::records();
         let echo = fixture::points(&records).find(|point| point.variant.is_some()).unwrap();
         let of_case = |(length_bytes, procs): &(u64, u64)| {
             let mut point = echo.clone();
@@ -144,10 +121,8 @@ mod tests {
     }
 
     fn check(cases: &[(u64, u64)], expected: &[(&str, Value)]) {
-        let mut text = Vec::new();
-        Extrap.write(&echoes(cases), &mut text).unwrap();
-        let lines = std::str::from_utf8(&text).unwrap().lines();
-        let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let text = fixture::render("extrap", &echoes(cases));
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let found: Vec<(String, Value)> = lines
             .map(|line| (line["callpath"].as_str().unwrap().into(), line["params"].clone()))
             .collect();

@@ -15,7 +15,7 @@
 
 use std::io::{self, Write};
 
-use super::{Format, cases};
+use super::cases;
 use crate::record::{End, EndStatus, Model, Param, Parameter, Point, PointCounts, Record};
 use crate::sink::RecordSink;
 use crate::units::significant;
@@ -27,22 +27,9 @@ const FITTED: [(&str, &str); 2] = [("r_inf", "higher"), ("t0", "lower")];
 /// Digits of a value.
 const DIGITS: usize = 5;
 
-/// Lines of figures of merit.
-#[derive(Clone, Copy, Debug)]
-pub struct Fom;
-
-impl Format for Fom {
-    fn name(&self) -> &'static str {
-        "fom"
-    }
-
-    fn summary(&self) -> &'static str {
-        "lines of figures of merit, with names that stay: for ReFrame and Ramble"
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Box::new(Lines { out, verdict: Verdict::default() })
-    }
+/// Writer of records into `out`.
+pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    Box::new(Lines { out, verdict: Verdict::default() })
 }
 
 /// Writer of the lines.
@@ -148,23 +135,16 @@ fn write_line(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{self, Folder};
-    use crate::read::read_records;
+    use crate::fixture;
     use crate::record::PointStatus;
 
     fn text(records: &[Record]) -> String {
-        let mut text = Vec::new();
-        Fom.write(records, &mut text).unwrap();
-        String::from_utf8(text).unwrap()
-    }
-
-    fn run() -> Vec<Record> {
-        read_records(&fixture::record_run(&Folder::new())).unwrap().records
+        fixture::render("fom", records)
     }
 
     #[test]
     fn what_refinement_asked_for_has_no_line() {
-        let mut records = run();
+        let mut records = fixture::records();
         let before = text(&records);
         for record in &mut records {
             if let Record::Point(point) = record
@@ -182,13 +162,13 @@ mod tests {
         let status = |records: &[Record]| {
             text(records).lines().last().unwrap_or_default().replace("comet.status ", "")
         };
-        let mut records = run();
+        let mut records = fixture::records();
         assert_eq!(status(&records), "fail points=7 failed=1 skipped=1");
         records.retain(|record| {
             !matches!(record, Record::Point(point) if point.status == PointStatus::CheckFailed)
         });
         assert_eq!(status(&records), "pass points=6 failed=0 skipped=1");
-        let twice = [run(), records.clone()].concat();
+        let twice = [fixture::records(), records.clone()].concat();
         assert_eq!(status(&twice), "fail points=13 failed=1 skipped=2", "of both runs");
         if let Some(Record::End(end)) = records.last_mut() {
             end.status = EndStatus::Partial;

@@ -307,17 +307,14 @@ pub(super) fn or_dash(value: Option<u64>) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::fixture::{self, Folder};
-    use crate::format::Format;
-    use crate::read::read_records;
+    use crate::fixture::{self, render};
     use crate::record::Params;
     use comet_core::definition::Definition;
 
     /// The records of a small run by the definitions of `suite`: an echo with a case that is skipped
     /// and one whose data arrived wrong, a barrier of two ranks, and a broadcast.
     pub(crate) fn records(suite: &str) -> Vec<Record> {
-        let folder = Folder::new();
-        let mut records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let mut records = fixture::records();
         let is_barrier =
             |r: &Record| matches!(r, Record::Point(point) if point.kernel == "barrier");
         let at = records.iter().position(is_barrier).unwrap();
@@ -337,27 +334,13 @@ pub(crate) mod tests {
         records
     }
 
-    /// Text of `records` in `format`.
-    pub(crate) fn render(format: &dyn Format, records: &[Record]) -> String {
-        let mut text = Vec::new();
-        format.write(records, &mut text).unwrap();
-        String::from_utf8(text).unwrap()
-    }
-
-    /// Holds `text` against the golden file `name`.
-    pub(crate) fn check_golden(name: &str, text: &str) {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden");
-        fixture::check_golden(&std::path::Path::new(folder).join(name), text);
-    }
-
     #[test]
     fn text_only_grows_as_records_are_added() {
         for name in ["osu", "imb", "imb-3.2"] {
             let records = records(name);
-            let format = crate::format::find(name).unwrap();
             let mut before = String::new();
             for n in 0..=records.len() {
-                let text = render(format, &records[..n]);
+                let text = render(name, &records[..n]);
                 assert!(text.starts_with(&before), "{name} with {n} records");
                 before = text;
             }
@@ -394,7 +377,7 @@ pub(crate) mod tests {
                 _ => (),
             }
         }
-        let text = render(crate::format::find("imb").unwrap(), &records);
+        let text = render("imb", &records);
         assert!(!text.contains("# Benchmarking P"), "{text}");
         assert!(!text.contains("# Benchmarking Barrier"), "{text}");
         for note in [

@@ -18,7 +18,6 @@ use std::io::{self, Write};
 
 use comet_core::sweep;
 
-use super::Format;
 use super::foreign::{
     self, Block, Layout, Means, or_dash, procs, repetitions, size_bytes, two_digits,
 };
@@ -29,9 +28,7 @@ use crate::suite::imb::{Columns, Kind, SUITE, WIDTH};
 
 /// The layout of the Intel MPI Benchmarks.
 #[derive(Clone, Copy, Debug)]
-pub struct Imb {
-    name: &'static str,
-    summary: &'static str,
+struct Imb {
     /// Version and MB, for the first line.
     version: &'static str,
     /// Bytes of a MB.
@@ -40,20 +37,10 @@ pub struct Imb {
 
 impl Imb {
     /// The layout of the versions since 2017.
-    pub const NEW: Self = Self {
-        name: "imb",
-        summary: "the layout of IMB 2021, MB of 10^6 bytes",
-        version: "IMB 2021, MB of 10^6 bytes",
-        bytes_per_mb: 1e6,
-    };
+    const NEW: Self = Self { version: "IMB 2021, MB of 10^6 bytes", bytes_per_mb: 1e6 };
 
     /// The layout of version 3.2.
-    pub const V3_2: Self = Self {
-        name: "imb-3.2",
-        summary: "the layout of IMB 3.2, MB of 2^20 bytes",
-        version: "IMB 3.2, MB of 2^20 bytes",
-        bytes_per_mb: 1_048_576.0,
-    };
+    const V3_2: Self = Self { version: "IMB 3.2, MB of 2^20 bytes", bytes_per_mb: 1_048_576.0 };
 
     /// The rate of `n_messages` of `size` bytes in `time_us`, in MB of the version a second; 0
     /// without bytes or time, as IMB prints it.
@@ -67,18 +54,14 @@ impl Imb {
     }
 }
 
-impl Format for Imb {
-    fn name(&self) -> &'static str {
-        self.name
-    }
+/// Writer of records into `out`, as IMB since 2017.
+pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    foreign::writer(Imb::NEW, out)
+}
 
-    fn summary(&self) -> &'static str {
-        self.summary
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        foreign::writer(*self, out)
-    }
+/// Writer of records into `out`, as version 3.2.
+pub(super) fn writer_3_2<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    foreign::writer(Imb::V3_2, out)
 }
 
 impl Layout for Imb {
@@ -201,14 +184,15 @@ fn rule(n_columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::foreign::tests::{check_golden, records, render};
+    use super::super::foreign::tests::records;
     use super::*;
+    use crate::fixture::{check_golden, render};
     use crate::record::Record;
 
     #[test]
     fn it_looks_as_it_did() {
-        check_golden("format-imb.txt", &render(&Imb::NEW, &records("imb")));
-        check_golden("format-imb-3.2.txt", &render(&Imb::V3_2, &records("imb")));
+        check_golden("format-imb.txt", &render("imb", &records("imb")));
+        check_golden("format-imb-3.2.txt", &render("imb-3.2", &records("imb")));
     }
 
     #[test]
@@ -224,7 +208,7 @@ mod tests {
         run.transport.facts = [("mpi".to_owned(), facts)].into();
         run.config.insert("sizes".into(), "0,1..4194304*2".into());
         run.config.insert("select".into(), serde_json::json!(["imb:pingpong", "IMB:Barrier"]));
-        let text = render(&Imb::NEW, &records);
+        let text = render("imb", &records);
         // From the output of IMB-MPI1 2021.11, but for the level, which it names on request.
         for lines in [
             "# Machine               : x86_64\n# System                : Linux\n\

@@ -2,26 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::Format;
 use crate::record::Record;
 use crate::sink::RecordSink;
 
-/// JSON Lines in the format `comet.record/1`.
-#[derive(Clone, Copy, Debug)]
-pub struct Jsonl;
-
-impl Format for Jsonl {
-    fn name(&self) -> &'static str {
-        "jsonl"
-    }
-
-    fn summary(&self) -> &'static str {
-        "the records as they are, with raw samples: one JSON object per line"
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Box::new(Lines(out))
-    }
+/// Writer of records into `out`.
+pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    Box::new(Lines(out))
 }
 
 /// Writer of a line for each record, at once, so that a run that is killed leaves whole lines.

@@ -7,34 +7,11 @@
 
 use std::io::{self, Write};
 
-use super::Format;
 use crate::junit::{self, Outcome, Suite, Test};
 use crate::record::{End, EndStatus, Point, PointStatus, Record, Run};
-use crate::sink::{Document, RecordSink};
 
-/// JUnit XML.
-#[derive(Clone, Copy, Debug)]
-pub struct Junit;
-
-impl Format for Junit {
-    fn name(&self) -> &'static str {
-        "junit"
-    }
-
-    fn summary(&self) -> &'static str {
-        "JUnit XML, a test for each kernel: for the test tabs of CI systems"
-    }
-
-    fn is_document(&self) -> bool {
-        true
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Document::boxed(out, write)
-    }
-}
-
-fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+/// Writes the document of `records`.
+pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
     let suites: Vec<Suite> =
         records.chunk_by(|_, next| !matches!(next, Record::Run(_))).map(suite).collect();
     out.write_all(junit::document(&[], &suites).as_bytes())
@@ -139,34 +116,27 @@ fn lines(points: &[&Point], statuses: &[PointStatus]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{self, Folder};
-    use crate::read::read_records;
-
-    fn text(records: &[Record]) -> String {
-        let mut text = Vec::new();
-        Junit.write(records, &mut text).unwrap();
-        String::from_utf8(text).unwrap()
-    }
+    use crate::fixture::{self, render};
 
     #[test]
     fn every_run_is_a_suite_and_one_without_an_end_has_an_error() {
-        let mut records = read_records(&fixture::record_run(&Folder::new())).unwrap().records;
+        let mut records = fixture::records();
         records.extend(records.clone());
-        assert_eq!(text(&records).matches("<testsuite ").count(), 2);
-        assert!(!text(&records).contains("<error"));
+        assert_eq!(render("junit", &records).matches("<testsuite ").count(), 2);
+        assert!(!render("junit", &records).contains("<error"));
         records.pop();
-        assert_eq!(text(&records).matches("<error message=\"no end: ").count(), 1);
-        assert_eq!(text(&[]).matches("<testsuite").count(), 1, "the root alone");
+        assert_eq!(render("junit", &records).matches("<error message=\"no end: ").count(), 1);
+        assert_eq!(render("junit", &[]).matches("<testsuite").count(), 1, "the root alone");
     }
 
     #[test]
     fn a_kernel_without_any_admitted_case_is_skipped() {
-        let mut records = read_records(&fixture::record_run(&Folder::new())).unwrap().records;
+        let mut records = fixture::records();
         records.retain(|record| match record {
             Record::Point(point) => point.status == PointStatus::Skipped,
             _ => true,
         });
-        let text = text(&records);
+        let text = render("junit", &records);
         assert!(text.contains("<skipped message=\"hops=3 length_bytes=8 procs=2: needs 4 ranks"));
         assert!(text.contains("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\""), "{text}");
     }

@@ -14,85 +14,140 @@ mod openmetrics;
 mod osu;
 mod table;
 
-pub use bmf::Bmf;
-pub use csv::Csv;
-pub use extrap::Extrap;
-pub use fom::Fom;
-pub use imb::Imb;
-pub use jsonl::Jsonl;
 pub(crate) use jsonl::write_line;
-pub use junit::Junit;
-pub use models::ModelTable;
-pub use openmetrics::OpenMetrics;
-pub use osu::{COLUMNS_LABEL, Osu, is_percentile};
-pub use table::Table;
+pub use osu::{COLUMNS_LABEL, is_percentile};
+pub use table::live as live_table;
 pub(crate) use table::{is_unsteady, misses_target};
 
 use std::io::{self, Write};
 
 use crate::record::Record;
-use crate::sink::RecordSink;
+use crate::sink::{Document, MakeText, RecordSink};
 
 /// Text form of records.
-pub trait Format {
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    name: &'static str,
+    summary: &'static str,
+    form: Form,
+}
+
+/// Form of a text, with the function that makes it.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// Text that grows with each record.
+    Stream(MakeWriter),
+    /// One text of all runs together, which is made once no record follows.
+    Document(MakeText),
+}
+
+/// Maker of a writer of records into an output.
+type MakeWriter = for<'a> fn(Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a>;
+
+const fn stream(name: &'static str, summary: &'static str, writer: MakeWriter) -> Format {
+    Format { name, summary, form: Form::Stream(writer) }
+}
+
+const fn document(name: &'static str, summary: &'static str, make: MakeText) -> Format {
+    Format { name, summary, form: Form::Document(make) }
+}
+
+impl Format {
     /// Name on the command line, and ending of a file in this format.
-    fn name(&self) -> &'static str;
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
 
     /// One line of description without a full stop.
-    fn summary(&self) -> &'static str;
+    #[must_use]
+    pub fn summary(&self) -> &'static str {
+        self.summary
+    }
 
     /// True for one text of all runs together, which is made once no record follows.
-    fn is_document(&self) -> bool {
-        false
+    #[must_use]
+    pub fn is_document(&self) -> bool {
+        matches!(self.form, Form::Document(_))
     }
 
     /// Writer of records into `out`.
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a>;
+    #[must_use]
+    pub fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+        match self.form {
+            Form::Stream(writer) => writer(out),
+            Form::Document(make) => Document::boxed(out, make),
+        }
+    }
 
     /// Writes `records`, which are in the order of their file.
     ///
     /// # Errors
     /// If `out` cannot be written.
-    fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, records: &[Record], out: &mut dyn Write) -> io::Result<()> {
         let mut writer = self.writer(Box::new(out));
         records.iter().try_for_each(|record| writer.record(record))?;
         writer.finish()
     }
 }
 
+/// The records as they are, one a line: the format of a result file.
+pub const JSONL: Format = stream(
+    "jsonl",
+    "the records as they are, with raw samples: one JSON object per line",
+    jsonl::writer,
+);
+
+/// Table of all models; it holds no other record.
+pub const MODELS: Format =
+    stream("models", "fitted laws: times in us, rates in MB/s (10^6 bytes)", models::writer);
+
 /// Every format, in the order in which help lists them.
-#[rustfmt::skip] // One format a line, so that additions merge.
-pub const FORMATS: &[&dyn Format] = &[
-    &Table,
-    &Csv,
-    &Jsonl,
-    &Fom,
-    &Bmf,
-    &OpenMetrics,
-    &Junit,
-    &Extrap,
-    &Osu,
-    &Imb::NEW,
-    &Imb::V3_2,
+pub const FORMATS: &[Format] = &[
+    stream("table", "tables for people: times in us, rates in MB/s (10^6 bytes)", table::writer),
+    stream("csv", "one row per point, times in ns: for spreadsheets and data frames", csv::writer),
+    JSONL,
+    stream(
+        "fom",
+        "lines of figures of merit, with names that stay: for ReFrame and Ramble",
+        fom::writer,
+    ),
+    document(
+        "bmf",
+        "Bencher Metric Format: latency in ns, bandwidth in bytes per second",
+        bmf::write,
+    ),
+    document(
+        "openmetrics",
+        "OpenMetrics text with three digits: for Prometheus and GitLab",
+        openmetrics::write,
+    ),
+    document(
+        "junit",
+        "JUnit XML, a test for each kernel: for the test tabs of CI systems",
+        junit::write,
+    ),
+    document(
+        "extrap",
+        "JSON Lines for Extra-P: times over ranks, or else over message lengths",
+        extrap::write,
+    ),
+    stream("osu", "the layout of the OSU micro-benchmarks 7.4", osu::writer),
+    stream("imb", "the layout of IMB 2021, MB of 10^6 bytes", imb::writer),
+    stream("imb-3.2", "the layout of IMB 3.2, MB of 2^20 bytes", imb::writer_3_2),
 ];
 
 /// The format called `name`.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static dyn Format> {
-    FORMATS.iter().copied().find(|format| format.name() == name)
+pub fn find(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{self, Folder};
-    use crate::read::{parse_records, read_records};
-
-    fn render(name: &str, records: &[Record]) -> String {
-        let mut text = Vec::new();
-        find(name).unwrap().write(records, &mut text).unwrap();
-        String::from_utf8(text).unwrap()
-    }
+    use crate::fixture::{self, Folder, check_golden, render, text_of};
+    use crate::read::parse_records;
 
     #[test]
     fn names_are_unique_and_summaries_are_short() {
@@ -106,8 +161,7 @@ mod tests {
 
     #[test]
     fn formats_look_as_they_did() {
-        let folder = Folder::new();
-        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let records = fixture::records();
         let goldens = [
             ("table", "report-table.txt"),
             ("csv", "report-points.csv"),
@@ -118,15 +172,13 @@ mod tests {
             ("extrap", "format-extrap.jsonl"),
         ];
         for (name, file) in goldens {
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden");
-            fixture::check_golden(&std::path::Path::new(path).join(file), &render(name, &records));
+            check_golden(file, &render(name, &records));
         }
     }
 
     #[test]
     fn a_flush_after_each_record_changes_no_text_but_that_of_a_table() {
-        let folder = Folder::new();
-        let records = read_records(&fixture::record_run(&folder)).unwrap().records;
+        let records = fixture::records();
         for format in FORMATS.iter().filter(|format| format.name() != "table") {
             let mut text = Vec::new();
             let mut writer = format.writer(Box::new(&mut text));
@@ -145,25 +197,17 @@ mod tests {
         let points = crate::models::tests::thesis();
         let models = crate::models::models(&points.iter().collect::<Vec<_>>(), &[]);
         let records: Vec<_> = models.into_iter().map(|m| Record::Model(Box::new(m))).collect();
-        let check = |format: &dyn Format, file: &str| {
-            let mut text = Vec::new();
-            format.write(&records, &mut text).unwrap();
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden");
-            let text = String::from_utf8(text).unwrap();
-            fixture::check_golden(&std::path::Path::new(path).join(file), &text);
-        };
-        check(&ModelTable, "report-models.txt");
-        check(&Table, "report-model-lines.txt");
-        check(&Fom, "format-fom-fits.txt");
+        check_golden("report-models.txt", &text_of(&MODELS, &records));
+        check_golden("report-model-lines.txt", &render("table", &records));
+        check_golden("format-fom-fits.txt", &render("fom", &records));
         assert_eq!(parse_records(render("jsonl", &records).as_bytes()).unwrap().records, records);
     }
 
     #[test]
     fn jsonl_is_what_the_recorder_writes() {
         let folder = Folder::new();
-        let path = fixture::record_run(&folder);
-        let text = render("jsonl", &read_records(&path).unwrap().records);
-        assert_eq!(text, std::fs::read_to_string(&path).unwrap());
+        let text = std::fs::read_to_string(fixture::record_run(&folder)).unwrap();
+        assert_eq!(render("jsonl", &parse_records(text.as_bytes()).unwrap().records), text);
     }
 
     #[test]

@@ -13,7 +13,6 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::Format;
 use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Record, Verdict};
 use crate::sink::RecordSink;
 use crate::units::{DIGITS, SIZE_DIGITS, significant};
@@ -21,22 +20,9 @@ use crate::units::{DIGITS, SIZE_DIGITS, significant};
 /// A number that there is not.
 const NONE: &str = "-";
 
-/// A table of all models; other records are passed over.
-#[derive(Clone, Copy, Debug)]
-pub struct ModelTable;
-
-impl Format for ModelTable {
-    fn name(&self) -> &'static str {
-        "models"
-    }
-
-    fn summary(&self) -> &'static str {
-        "fitted laws with their intervals: times in us, rates in MB/s (10^6 bytes)"
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Box::new(Blocks(out))
-    }
+/// Writer of records into `out`.
+pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    Box::new(Blocks(out))
 }
 
 /// Writer of a block for each model.

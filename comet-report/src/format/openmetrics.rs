@@ -14,14 +14,8 @@
 
 use std::io::{self, Write};
 
-use super::Format;
 use super::cases::{Launches, launches, settled};
 use crate::record::{PointCounts, Record};
-use crate::sink::{Document, RecordSink};
-
-/// OpenMetrics text.
-#[derive(Clone, Copy, Debug)]
-pub struct OpenMetrics;
 
 /// A family of samples: its name, which ends with its unit where it has one.
 struct Family {
@@ -43,25 +37,8 @@ const BANDWIDTH: Family = Family {
 const POINTS: Family =
     Family { name: "comet_points", unit: "", help: "Points by what became of them." };
 
-impl Format for OpenMetrics {
-    fn name(&self) -> &'static str {
-        "openmetrics"
-    }
-
-    fn summary(&self) -> &'static str {
-        "OpenMetrics text with three digits: for Prometheus and GitLab"
-    }
-
-    fn is_document(&self) -> bool {
-        true
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Document::boxed(out, write)
-    }
-}
-
-fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
+/// Writes the document of `records`.
+pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
     let cases = launches(records);
     let sample = |case: &Launches<'_>, value: f64| (labels(case), format!("{value:.2e}"));
     let time = |case: &Launches<'_>| Some(sample(case, case.time_ns()? / 1e9));
@@ -144,8 +121,7 @@ mod tests {
 
     #[test]
     fn without_a_point_there_is_an_end_all_the_same() {
-        let mut text = Vec::new();
-        OpenMetrics.write(&[], &mut text).unwrap();
-        assert!(text.ends_with(b"comet_points{status=\"skipped\"} 0\n# EOF\n"));
+        let text = crate::fixture::render("openmetrics", &[]);
+        assert!(text.ends_with("comet_points{status=\"skipped\"} 0\n# EOF\n"));
     }
 }

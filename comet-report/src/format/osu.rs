@@ -19,7 +19,6 @@ use std::io::{self, Write};
 
 use comet_stats::quantile;
 
-use super::Format;
 use super::foreign::{self, Block, Layout, Means, or_dash, repetitions, size_bytes, two_digits};
 use crate::record::{CheckStatus, Point, Run};
 use crate::sink::RecordSink;
@@ -40,20 +39,11 @@ pub const COLUMNS_LABEL: &str = "osu_columns";
 
 /// The layout of the OSU micro-benchmarks.
 #[derive(Clone, Copy, Debug)]
-pub struct Osu;
+struct Osu;
 
-impl Format for Osu {
-    fn name(&self) -> &'static str {
-        "osu"
-    }
-
-    fn summary(&self) -> &'static str {
-        "the layout of the OSU micro-benchmarks 7.4"
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        foreign::writer(*self, out)
-    }
+/// Writer of records into `out`.
+pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    foreign::writer(Osu, out)
 }
 
 impl Layout for Osu {
@@ -214,8 +204,9 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
-    use super::super::foreign::tests::{check_golden, records, render};
+    use super::super::foreign::tests::records;
     use super::*;
+    use crate::fixture::{check_golden, render};
     use crate::record::Record;
 
     /// The text of the small run with these columns beside the least.
@@ -223,7 +214,7 @@ mod tests {
         let mut records = records("osu");
         let Record::Run(run) = &mut records[0] else { unreachable!() };
         run.labels.insert(COLUMNS_LABEL.into(), columns.into());
-        render(&Osu, &records)
+        render("osu", &records)
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::io::{self, Write};
 
 use comet_core::definition::Definition;
 
-use super::{Format, models};
+use super::models;
 use crate::record::{
     CheckStatus, Clock, Event, Model, Params, Point, PointCounts, PointStatus, Quality, Quote,
     Record, Run, Summary, Value,
@@ -33,31 +33,16 @@ const TIME_WIDTH: usize = 11;
 /// Width of the column with the interval.
 const SPREAD_WIDTH: usize = 6;
 
-/// Tables for people.
-#[derive(Clone, Copy, Debug)]
-pub struct Table;
-
-impl Format for Table {
-    fn name(&self) -> &'static str {
-        "table"
-    }
-
-    fn summary(&self) -> &'static str {
-        "tables for people: times in us, rates in MB/s (10^6 bytes)"
-    }
-
-    fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Box::new(TableWriter::new(out, false))
-    }
+/// Writer of tables into `out`.
+pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    Box::new(TableWriter::new(out, false))
 }
 
-impl Table {
-    /// Writer of the table of a run that goes on, without the line about the run and the warnings
-    /// about the machine.
-    #[must_use]
-    pub fn live<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-        Box::new(TableWriter::new(out, true))
-    }
+/// Writer of the table of a run that goes on, without the line about the run and the warnings
+/// about the machine.
+#[must_use]
+pub fn live<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    Box::new(TableWriter::new(out, true))
 }
 
 /// Writer of tables, case by case.

@@ -316,8 +316,7 @@ fn version(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::Folder;
-    use crate::format;
+    use crate::fixture::{Folder, render};
     use crate::format::foreign::tests as foreign;
     use crate::models::models;
     use crate::read::{read_records, validate};
@@ -344,10 +343,9 @@ mod tests {
     fn what_a_layout_prints_comes_back_with_the_same_numbers() {
         for (name, origin) in [("osu", Origin::Osu), ("imb", Origin::Imb), ("imb-3.2", Origin::Imb)]
         {
-            let layout = format::find(name).unwrap();
-            let text = foreign::render(layout, &foreign::records(name));
+            let text = render(name, &foreign::records(name));
             assert_eq!(Origin::of(&text), Some(origin));
-            let again = foreign::render(layout, &imported(origin, &text));
+            let again = render(name, &imported(origin, &text));
             assert_eq!(rows(&again), rows(&text), "{name}");
             assert!(rows(&text).len() > 3, "{text}");
         }
@@ -378,7 +376,7 @@ mod tests {
     #[test]
     fn a_table_says_that_an_import_was_not_verified() {
         let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
-        let table = foreign::render(format::find("table").unwrap(), &imported(Origin::Osu, text));
+        let table = render("table", &imported(Origin::Osu, text));
         assert!(table.starts_with("# osu 7.4, mpi, nodes: -, run "), "{table}");
         assert!(table.contains("; quote the mean; not verified\n"), "{table}");
         assert!(table.contains("           8        -        -      1.5000"), "{table}");

@@ -267,7 +267,7 @@ pub(crate) const OPTIONAL: &str = "mpi";
 
 /// Names of all formats; help shows those that can be printed while a run goes on.
 fn formats_or_none() -> PossibleValuesParser {
-    let shown = |format: &&dyn Format| PossibleValue::new(format.name()).hide(format.is_document());
+    let shown = |format: &Format| PossibleValue::new(format.name()).hide(format.is_document());
     let none = [PossibleValue::new("none")];
     FORMATS.iter().map(shown).chain(none).collect::<Vec<_>>().into()
 }

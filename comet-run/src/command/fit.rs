@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write as _};
 
-use comet_report::format::{self, ModelTable};
+use comet_report::format::{self, MODELS};
 use comet_report::models::models;
 use comet_report::record::{Point, Record};
 
@@ -28,7 +28,7 @@ pub(super) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
     }
     let format = format::find(&args.format).filter(|format| format.name() != "table");
     let mut out = BufWriter::new(terminal::stdout());
-    format.unwrap_or(&ModelTable).write(&models, &mut out)?;
+    format.unwrap_or(&MODELS).write(&models, &mut out)?;
     out.flush()?;
     Ok(exit::OK)
 }
