@@ -2,8 +2,7 @@
 
 use super::Check;
 use super::toolkit::{
-    Memory, Outcome, Problems, TAG, buffers, checks, collect, finish, receive, round_the_ring,
-    while_sending,
+    Memory, Problems, TAG, buffers, checks, finish, receive, round_the_ring, while_sending,
 };
 use crate::collective as naive;
 use crate::error::Result;
@@ -32,25 +31,26 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     ]
 }
 
-fn a_barrier_holds_every_rank_until_the_last_has_come<T: Transport>(t: &T) -> Outcome {
+fn a_barrier_holds_every_rank_until_the_last_has_come<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
     const OUT: Tag = TAG;
-    collect(|found| {
-        for round in 0..40 {
-            let last = round % t.n_ranks();
-            if t.rank() == last {
-                // A rank that was let go too early tells it: often seen, never a false alarm.
-                found.require(!anything_arrives(t, OUT)?, "a rank left a barrier too early");
-                t.barrier()?;
-                for _ in 1..t.n_ranks() {
-                    t.blocked_recv(Source::Any, OUT, &mut [])?;
-                }
-            } else {
-                t.barrier()?;
-                t.blocked_send(last, OUT, &[])?;
+    for round in 0..40 {
+        let last = round % t.n_ranks();
+        if t.rank() == last {
+            // A rank that was let go too early tells it: often seen, never a false alarm.
+            found.require(!anything_arrives(t, OUT)?, "a rank left a barrier too early");
+            t.barrier()?;
+            for _ in 1..t.n_ranks() {
+                t.blocked_recv(Source::Any, OUT, &mut [])?;
             }
+        } else {
+            t.barrier()?;
+            t.blocked_send(last, OUT, &[])?;
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// Looks for a message with `tag` for a little while.
@@ -64,34 +64,36 @@ fn anything_arrives<T: Transport>(t: &T, tag: Tag) -> Result<bool> {
     Ok(false)
 }
 
-fn barriers_and_messages_in_flight_leave_each_other_alone<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for round in 0..8 {
-            let lengths_bytes = [8, 100_000, 0, 4097].map(|length_bytes| (TAG, length_bytes));
-            let (outgoing, incoming) = round_the_ring(t, round, lengths_bytes);
-            let mut buffers = buffers(t, &incoming[..1])?;
-            t.scope(|s| {
-                let posted = s.unblocked_recv(incoming[0].from(), TAG, &mut buffers[0])?;
-                while_sending(t, &outgoing, || {
-                    (0..3).try_for_each(|_| t.barrier())?;
-                    finish(found, &incoming[0], posted)?;
-                    incoming[1..].iter().try_for_each(|from| receive(t, found, from, from.from()))
-                })
-            })?;
-        }
-        Ok(())
-    })
+fn barriers_and_messages_in_flight_leave_each_other_alone<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for round in 0..8 {
+        let lengths_bytes = [8, 100_000, 0, 4097].map(|length_bytes| (TAG, length_bytes));
+        let (outgoing, incoming) = round_the_ring(t, round, lengths_bytes);
+        let mut buffers = buffers(t, &incoming[..1])?;
+        t.scope(|s| {
+            let posted = s.unblocked_recv(incoming[0].from(), TAG, &mut buffers[0])?;
+            while_sending(t, &outgoing, || {
+                (0..3).try_for_each(|_| t.barrier())?;
+                finish(found, &incoming[0], posted)?;
+                incoming[1..].iter().try_for_each(|from| receive(t, found, from, from.from()))
+            })
+        })?;
+    }
+    Ok(())
 }
 
-fn every_rank_can_be_the_root_of_a_broadcast<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for length_bytes in BROADCASTS_BYTES {
-            for root in (0..t.n_ranks()).step_by(root_step(t.n_ranks(), length_bytes)) {
-                require_broadcast(t, found, root, length_bytes, T::blocked_broadcast)?;
-            }
+fn every_rank_can_be_the_root_of_a_broadcast<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for length_bytes in BROADCASTS_BYTES {
+        for root in (0..t.n_ranks()).step_by(root_step(t.n_ranks(), length_bytes)) {
+            require_broadcast(t, found, root, length_bytes, T::blocked_broadcast)?;
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// Every rank is the root of short messages, but among hundreds of ranks only some of long ones: the
@@ -101,15 +103,16 @@ fn root_step(n_ranks: usize, length_bytes: usize) -> usize {
     if length_bytes <= 5000 { 1 } else { n_ranks.div_ceil(MAX_LONG_ROOTS) }
 }
 
-fn broadcasts_from_changing_roots_do_not_mix<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for round in 0..150 {
-            let length_bytes = [8, 5000, 48, 200][round % 4] + round;
-            let root = round * 5 % t.n_ranks();
-            require_broadcast(t, found, root, length_bytes, T::blocked_broadcast)?;
-        }
-        Ok(())
-    })
+fn broadcasts_from_changing_roots_do_not_mix<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for round in 0..150 {
+        let length_bytes = [8, 5000, 48, 200][round % 4] + round;
+        let root = round * 5 % t.n_ranks();
+        require_broadcast(t, found, root, length_bytes, T::blocked_broadcast)?;
+    }
+    Ok(())
 }
 
 /// Broadcasts a pattern from `root` by `broadcast`, and checks it on every rank.
@@ -139,23 +142,19 @@ fn require_broadcast<T: Transport>(
     Ok(())
 }
 
-fn global_sums_of_integers_are_exact<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for round in 0..100 {
-            let sum = t.global_sum(term(t.rank(), round))?;
-            found.require_eq("a global sum", sum.to_bits(), sum_of_terms(t, round).to_bits());
-        }
-        Ok(())
-    })
+fn global_sums_of_integers_are_exact<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+    for round in 0..100 {
+        let sum = t.global_sum(term(t.rank(), round))?;
+        found.require_eq("a global sum", sum.to_bits(), sum_of_terms(t, round).to_bits());
+    }
+    Ok(())
 }
 
-fn global_sums_of_vectors_are_exact<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for length in VECTORS {
-            require_vector_sum(t, found, length, T::global_sum_vector)?;
-        }
-        Ok(())
-    })
+fn global_sums_of_vectors_are_exact<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+    for length in VECTORS {
+        require_vector_sum(t, found, length, T::global_sum_vector)?;
+    }
+    Ok(())
 }
 
 /// Sums vectors of `length` doubles by `sum`, and checks each element.
@@ -186,26 +185,28 @@ fn sum_of_terms<T: Transport>(t: &T, index: usize) -> f64 {
     (0..t.n_ranks()).map(|rank| term(rank, index)).sum()
 }
 
-fn global_sums_have_the_same_bits_on_every_rank<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for round in 0..20 {
-            let sum = t.global_sum(awkward_term(t.rank(), round))?;
-            require_same_bits(t, found, &[sum])?;
-        }
-        Ok(())
-    })
+fn global_sums_have_the_same_bits_on_every_rank<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for round in 0..20 {
+        let sum = t.global_sum(awkward_term(t.rank(), round))?;
+        require_same_bits(t, found, &[sum])?;
+    }
+    Ok(())
 }
 
-fn global_sums_of_vectors_have_the_same_bits_on_every_rank<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for length in VECTORS {
-            let terms = (0..length).map(|index| awkward_term(t.rank(), index));
-            let mut values: Vec<f64> = terms.collect();
-            t.global_sum_vector(&mut values)?;
-            require_same_bits(t, found, &values)?;
-        }
-        Ok(())
-    })
+fn global_sums_of_vectors_have_the_same_bits_on_every_rank<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for length in VECTORS {
+        let terms = (0..length).map(|index| awkward_term(t.rank(), index));
+        let mut values: Vec<f64> = terms.collect();
+        t.global_sum_vector(&mut values)?;
+        require_same_bits(t, found, &values)?;
+    }
+    Ok(())
 }
 
 /// A number whose sum over the ranks depends on the order of addition.
@@ -229,41 +230,40 @@ fn require_same_bits<T: Transport>(t: &T, found: &mut Problems, values: &[f64]) 
     Ok(())
 }
 
-fn naive_and_native_collectives_agree<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for round in 0..6 {
-            let (root, length_bytes) = (round % t.n_ranks(), BROADCASTS_BYTES[round + 1]);
-            naive::barrier(t)?;
-            require_broadcast(t, found, root, length_bytes, naive::broadcast)?;
-            require_broadcast(t, found, root, length_bytes, T::blocked_broadcast)?;
-            t.barrier()?;
-            require_vector_sum(t, found, VECTORS[round % 5], naive::global_sum_vector)?;
-            require_vector_sum(t, found, VECTORS[round % 5], T::global_sum_vector)?;
-        }
-        Ok(())
-    })
+fn naive_and_native_collectives_agree<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+    for round in 0..6 {
+        let (root, length_bytes) = (round % t.n_ranks(), BROADCASTS_BYTES[round + 1]);
+        naive::barrier(t)?;
+        require_broadcast(t, found, root, length_bytes, naive::broadcast)?;
+        require_broadcast(t, found, root, length_bytes, T::blocked_broadcast)?;
+        t.barrier()?;
+        require_vector_sum(t, found, VECTORS[round % 5], naive::global_sum_vector)?;
+        require_vector_sum(t, found, VECTORS[round % 5], T::global_sum_vector)?;
+    }
+    Ok(())
 }
 
-fn collectives_do_not_take_the_messages_of_users<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        // The receives of the first two are posted before, the others arrive unexpected.
-        let tags = [0, Tag::MAX, 0, 1, 2, 3, Tag::MAX].map(Tag::new);
-        let lengths_bytes = [0, 8, 48, 5000, 8, 100_000, 0];
-        let (outgoing, incoming) = round_the_ring(t, 0, tags.into_iter().zip(lengths_bytes));
-        let (posted, unexpected) = incoming.split_at(2);
-        let mut buffers = buffers(t, posted)?;
-        t.scope(|s| {
-            let mut requests = Vec::new();
-            for (from, buffer) in posted.iter().zip(&mut buffers) {
-                requests.push(s.unblocked_recv(Source::Any, from.tag, buffer)?);
-            }
-            while_sending(t, &outgoing, || {
-                run_collectives(t, found)?;
-                let mut pairs = posted.iter().zip(requests);
-                pairs.try_for_each(|(from, request)| finish(found, from, request))?;
-                run_collectives(t, found)?;
-                unexpected.iter().rev().try_for_each(|from| receive(t, found, from, from.from()))
-            })
+fn collectives_do_not_take_the_messages_of_users<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    // The receives of the first two are posted before, the others arrive unexpected.
+    let tags = [0, Tag::MAX, 0, 1, 2, 3, Tag::MAX].map(Tag::new);
+    let lengths_bytes = [0, 8, 48, 5000, 8, 100_000, 0];
+    let (outgoing, incoming) = round_the_ring(t, 0, tags.into_iter().zip(lengths_bytes));
+    let (posted, unexpected) = incoming.split_at(2);
+    let mut buffers = buffers(t, posted)?;
+    t.scope(|s| {
+        let mut requests = Vec::new();
+        for (from, buffer) in posted.iter().zip(&mut buffers) {
+            requests.push(s.unblocked_recv(Source::Any, from.tag, buffer)?);
+        }
+        while_sending(t, &outgoing, || {
+            run_collectives(t, found)?;
+            let mut pairs = posted.iter().zip(requests);
+            pairs.try_for_each(|(from, request)| finish(found, from, request))?;
+            run_collectives(t, found)?;
+            unexpected.iter().rev().try_for_each(|from| receive(t, found, from, from.from()))
         })
     })
 }
@@ -280,20 +280,18 @@ fn run_collectives<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
     require_vector_sum(t, found, 3, naive::global_sum_vector)
 }
 
-fn the_first_two_ranks_learn_the_time_of_a_line_or_nobody_does<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        // The second time, ranks have left the first at different moments.
-        for _ in 0..2 {
-            let line_ns = t.line_time_ns()?;
-            let is_time = line_ns.is_none_or(|ns| ns.is_finite() && ns > 0.0);
-            found.require(is_time, "the time of a line is not above 0");
-            found.require(line_ns.is_none() || t.rank() < 2, "this rank has no part in it");
-            let n_told = t.global_sum(f64::from(u8::from(line_ns.is_some())))?;
-            found.require(
-                n_told == 0.0 || n_told == 2.0,
-                "one rank alone learns the time of a line",
-            );
-        }
-        Ok(())
-    })
+fn the_first_two_ranks_learn_the_time_of_a_line_or_nobody_does<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    // The second time, ranks have left the first at different moments.
+    for _ in 0..2 {
+        let line_ns = t.line_time_ns()?;
+        let is_time = line_ns.is_none_or(|ns| ns.is_finite() && ns > 0.0);
+        found.require(is_time, "the time of a line is not above 0");
+        found.require(line_ns.is_none() || t.rank() < 2, "this rank has no part in it");
+        let n_told = t.global_sum(f64::from(u8::from(line_ns.is_some())))?;
+        found.require(n_told == 0.0 || n_told == 2.0, "one rank alone learns the time of a line");
+    }
+    Ok(())
 }

@@ -3,8 +3,7 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, OTHER, Outcome, Problems, TAG, checks, collect, next, ready, receive, round_the_ring,
-    while_sending,
+    Envelope, OTHER, Problems, TAG, checks, next, ready, receive, round_the_ring, while_sending,
 };
 use crate::error::{Result, TransportErrorKind};
 use crate::pattern;
@@ -38,8 +37,11 @@ pub(super) fn truncation_checks<T: Transport>() -> Vec<Check<T>> {
     ]
 }
 
-fn an_unexpected_message_longer_than_its_buffer_is_truncated<T: Transport>(t: &T) -> Outcome {
-    each_cut(|found, index, (length_bytes, capacity_bytes)| {
+fn an_unexpected_message_longer_than_its_buffer_is_truncated<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    each_cut(found, |found, index, (length_bytes, capacity_bytes)| {
         let messages = [(TAG, length_bytes), (OTHER, 0), (TAG, 100)];
         let (outgoing, incoming) = round_the_ring(t, index, messages);
         while_sending(t, &outgoing, || {
@@ -54,8 +56,11 @@ fn an_unexpected_message_longer_than_its_buffer_is_truncated<T: Transport>(t: &T
     })
 }
 
-fn an_expected_message_longer_than_its_buffer_is_truncated<T: Transport>(t: &T) -> Outcome {
-    each_cut(|found, index, (length_bytes, capacity_bytes)| {
+fn an_expected_message_longer_than_its_buffer_is_truncated<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    each_cut(found, |found, index, (length_bytes, capacity_bytes)| {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes), (TAG, 100)]);
         let cut = &incoming[0];
         let mut memory = cut.buffer(t)?;
@@ -73,8 +78,11 @@ fn an_expected_message_longer_than_its_buffer_is_truncated<T: Transport>(t: &T) 
     })
 }
 
-fn a_dropped_receive_hands_its_truncation_to_the_scope<T: Transport>(t: &T) -> Outcome {
-    each_cut(|found, index, (length_bytes, capacity_bytes)| {
+fn a_dropped_receive_hands_its_truncation_to_the_scope<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    each_cut(found, |found, index, (length_bytes, capacity_bytes)| {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes), (OTHER, 8)]);
         let cut = &incoming[0];
         let mut memory = cut.buffer(t)?;
@@ -90,13 +98,12 @@ fn a_dropped_receive_hands_its_truncation_to_the_scope<T: Transport>(t: &T) -> O
 }
 
 /// Runs `body` with every cut in every combination of memories.
-fn each_cut(mut body: impl FnMut(&mut Problems, usize, (usize, usize)) -> Result<()>) -> Outcome {
-    collect(|found| {
-        for cut in CUTS_BYTES {
-            (0..4).try_for_each(|index| body(found, index, cut))?;
-        }
-        Ok(())
-    })
+fn each_cut(
+    found: &mut Problems,
+    mut body: impl FnMut(&mut Problems, usize, (usize, usize)) -> Result<()>,
+) -> Result<()> {
+    let mut each = |cut| (0..4).try_for_each(|index| body(found, index, cut));
+    CUTS_BYTES.into_iter().try_for_each(&mut each)
 }
 
 /// Checks that the receive of `cut` into the front of `memory` was reported as truncated, with all
@@ -138,16 +145,17 @@ fn require_untouched(found: &mut Problems, envelope: &Envelope, memory: &[u8], s
     }
 }
 
-fn a_shorter_message_leaves_the_rest_of_the_buffer_alone<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for length_bytes in [0, 1, 47, 48, 49, 65, 4095, 4097, 100_000] {
-            let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, length_bytes); 4]);
-            while_sending(t, &outgoing, || {
-                incoming.iter().try_for_each(|from| receive_into_more(t, found, from))
-            })?;
-        }
-        Ok(())
-    })
+fn a_shorter_message_leaves_the_rest_of_the_buffer_alone<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for length_bytes in [0, 1, 47, 48, 49, 65, 4095, 4097, 100_000] {
+        let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, length_bytes); 4]);
+        while_sending(t, &outgoing, || {
+            incoming.iter().try_for_each(|from| receive_into_more(t, found, from))
+        })?;
+    }
+    Ok(())
 }
 
 /// Receives `from` into a buffer that is longer than the message.
@@ -159,18 +167,16 @@ fn receive_into_more<T: Transport>(t: &T, found: &mut Problems, from: &Envelope)
     Ok(())
 }
 
-fn ranks_that_do_not_exist_are_refused<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for stranger in [t.n_ranks(), t.n_ranks() + 1000, usize::MAX] {
-            refuse_stranger(t, found, stranger)?;
-            let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, 0), (TAG, 100), (TAG, 9000)]);
-            while_sending(t, &outgoing, || {
-                incoming.iter().try_for_each(|from| receive(t, found, from, from.from()))
-            })?;
-            t.barrier()?;
-        }
-        Ok(())
-    })
+fn ranks_that_do_not_exist_are_refused<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+    for stranger in [t.n_ranks(), t.n_ranks() + 1000, usize::MAX] {
+        refuse_stranger(t, found, stranger)?;
+        let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, 0), (TAG, 100), (TAG, 9000)]);
+        while_sending(t, &outgoing, || {
+            incoming.iter().try_for_each(|from| receive(t, found, from, from.from()))
+        })?;
+        t.barrier()?;
+    }
+    Ok(())
 }
 
 /// Names `stranger`, which is no rank, in every call that takes one.

@@ -2,8 +2,8 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, OTHER, Outcome, Problems, TAG, checks, collect, poll_until, previous, receive,
-    round_the_ring, while_sending,
+    Envelope, OTHER, Problems, TAG, checks, poll_until, previous, receive, round_the_ring,
+    while_sending,
 };
 use crate::error::Result;
 use crate::transport::{Source, Status, Tag, Transport};
@@ -22,58 +22,62 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     ]
 }
 
-fn a_receive_takes_the_message_with_its_tag<T: Transport>(t: &T) -> Outcome {
+fn a_receive_takes_the_message_with_its_tag<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
     let lengths_bytes = [0, 48, 4096, 200_000, 1, 49, 4097, 0];
-    collect(|found| {
-        let tags = [0, 1, 2, 3, 4, 5, Tag::MAX - 1, Tag::MAX].map(Tag::new);
-        for index in 0..4 {
-            let messages = tags.into_iter().zip(lengths_bytes);
-            let (outgoing, incoming) = round_the_ring(t, index, messages);
-            // The last message is taken first: all before it have arrived unexpected.
-            while_sending(t, &outgoing, || {
-                incoming.iter().rev().try_for_each(|from| receive(t, found, from, from.from()))
-            })?;
+    let tags = [0, 1, 2, 3, 4, 5, Tag::MAX - 1, Tag::MAX].map(Tag::new);
+    for index in 0..4 {
+        let messages = tags.into_iter().zip(lengths_bytes);
+        let (outgoing, incoming) = round_the_ring(t, index, messages);
+        // The last message is taken first: all before it have arrived unexpected.
+        while_sending(t, &outgoing, || {
+            incoming.iter().rev().try_for_each(|from| receive(t, found, from, from.from()))
+        })?;
+    }
+    Ok(())
+}
+
+fn hundreds_of_unexpected_messages_are_kept<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    let unexpected = (0..600).map(|i| (TAG, (i * 7) % 300));
+    let (outgoing, incoming) = round_the_ring(t, 0, unexpected.chain([(OTHER, 8)]));
+    while_sending(t, &outgoing, || {
+        let (last, rest) = incoming.split_last().expect("the list above is not empty");
+        receive(t, found, last, last.from())?;
+        rest.iter().try_for_each(|from| receive(t, found, from, from.from()))
+    })
+}
+
+/// Every rank sends to every rank, itself included; the order of arrival is anybody's guess.
+fn a_receive_takes_the_message_of_its_source<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    while_sending(t, &all_to_all(t), || {
+        for source in (0..t.n_ranks()).rev() {
+            for index in 0..N_PER_PAIR {
+                let from = among_all(source, t.rank(), index);
+                receive(t, found, &from, from.from())?;
+            }
         }
         Ok(())
     })
 }
 
-fn hundreds_of_unexpected_messages_are_kept<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        let unexpected = (0..600).map(|i| (TAG, (i * 7) % 300));
-        let (outgoing, incoming) = round_the_ring(t, 0, unexpected.chain([(OTHER, 8)]));
-        while_sending(t, &outgoing, || {
-            let (last, rest) = incoming.split_last().expect("the list above is not empty");
-            receive(t, found, last, last.from())?;
-            rest.iter().try_for_each(|from| receive(t, found, from, from.from()))
-        })
-    })
-}
-
-/// Every rank sends to every rank, itself included; the order of arrival is anybody's guess.
-fn a_receive_takes_the_message_of_its_source<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        while_sending(t, &all_to_all(t), || {
-            for source in (0..t.n_ranks()).rev() {
-                for index in 0..N_PER_PAIR {
-                    let from = among_all(source, t.rank(), index);
-                    receive(t, found, &from, from.from())?;
-                }
-            }
-            Ok(())
-        })
-    })
-}
-
-fn messages_from_any_rank_arrive_once_each_and_in_order<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        while_sending(t, &all_to_all(t), || {
-            let mut n_seen = vec![0; t.n_ranks()];
-            for _ in 0..n_seen.len() * N_PER_PAIR {
-                receive_from_any(t, found, &mut n_seen)?;
-            }
-            Ok(())
-        })
+fn messages_from_any_rank_arrive_once_each_and_in_order<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    while_sending(t, &all_to_all(t), || {
+        let mut n_seen = vec![0; t.n_ranks()];
+        for _ in 0..n_seen.len() * N_PER_PAIR {
+            receive_from_any(t, found, &mut n_seen)?;
+        }
+        Ok(())
     })
 }
 
@@ -113,25 +117,26 @@ fn among_all(source: usize, destination: usize, index: usize) -> Envelope {
     Envelope { source, destination, tag: TAG, length_bytes, index }
 }
 
-fn probe_sees_a_message_before_it_is_received<T: Transport>(t: &T) -> Outcome {
+fn probe_sees_a_message_before_it_is_received<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
     let lengths_bytes = [0, 1, 48, 49, 4096, 4097, 200_000];
-    collect(|found| {
-        for (index, length_bytes) in lengths_bytes.into_iter().enumerate() {
-            let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes)]);
-            // No rank sends before all have looked, and none sends again before the next barrier.
-            nothing_is_there(t, found, "before anything was sent")?;
-            t.barrier()?;
-            while_sending(t, &outgoing, || {
-                let from = &incoming[0];
-                await_probe(t, found, from.from(), from.status())?;
-                await_probe(t, found, Source::Any, from.status())?;
-                only_that_is_there(t, found)?;
-                receive(t, found, from, from.from())
-            })?;
-            nothing_is_there(t, found, "after the message was received")?;
-        }
-        Ok(())
-    })
+    for (index, length_bytes) in lengths_bytes.into_iter().enumerate() {
+        let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes)]);
+        // No rank sends before all have looked, and none sends again before the next barrier.
+        nothing_is_there(t, found, "before anything was sent")?;
+        t.barrier()?;
+        while_sending(t, &outgoing, || {
+            let from = &incoming[0];
+            await_probe(t, found, from.from(), from.status())?;
+            await_probe(t, found, Source::Any, from.status())?;
+            only_that_is_there(t, found)?;
+            receive(t, found, from, from.from())
+        })?;
+        nothing_is_there(t, found, "after the message was received")?;
+    }
+    Ok(())
 }
 
 /// Probes until something is there, and once more; it must be `expected`.
@@ -169,18 +174,19 @@ fn only_that_is_there<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
     Ok(())
 }
 
-fn probe_sees_the_message_that_a_receive_would_take<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        let messages = [(OTHER, 5), (TAG, 100), (TAG, 70_000), (TAG, 0), (TAG, 8)];
-        let (outgoing, incoming) = round_the_ring(t, 0, messages);
-        while_sending(t, &outgoing, || {
-            let (other, rest) = incoming.split_first().expect("the list above is not empty");
-            for from in rest {
-                await_probe(t, found, from.from(), from.status())?;
-                receive(t, found, from, Source::Any)?;
-            }
-            await_probe(t, found, Source::Any, other.status())?;
-            receive(t, found, other, other.from())
-        })
+fn probe_sees_the_message_that_a_receive_would_take<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    let messages = [(OTHER, 5), (TAG, 100), (TAG, 70_000), (TAG, 0), (TAG, 8)];
+    let (outgoing, incoming) = round_the_ring(t, 0, messages);
+    while_sending(t, &outgoing, || {
+        let (other, rest) = incoming.split_first().expect("the list above is not empty");
+        for from in rest {
+            await_probe(t, found, from.from(), from.status())?;
+            receive(t, found, from, Source::Any)?;
+        }
+        await_probe(t, found, Source::Any, other.status())?;
+        receive(t, found, other, other.from())
     })
 }

@@ -16,8 +16,8 @@
 //!
 //! All ranks call a check together, with any number of ranks from 1 up: a rank that is alone sends
 //! to itself. A check keeps the first error that it finds and goes on to end its communication, so
-//! that a failure is a sentence and not a job that hangs. Guarantees of some transports only are
-//! checked on those (see [`promised_checks`]).
+//! that a failure is a sentence and not a job that hangs. Guarantees of some transports only
+//! ([`Promises`]) are checked on those.
 
 mod collective;
 mod errors;
@@ -37,7 +37,7 @@ pub(crate) mod twisted;
 use crate::collective as naive;
 use crate::error::Result;
 use crate::transport::{Promises, Rank, Source, Tag, Transport};
-use toolkit::Outcome;
+use toolkit::{Outcome, Problems, collect};
 
 /// Carries what a rank found wrong; reserved, so that no stray message of a check is taken for it.
 const VERDICT: Tag = Tag::reserved(32);
@@ -48,20 +48,18 @@ const MAX_SENTENCE_BYTES: usize = 1024;
 /// Number of ranks whose sentences a failure quotes.
 const MAX_SENTENCES: usize = 3;
 
-/// One thing that a transport must do.
+/// One duty of a transport.
 #[derive(Debug)]
-pub struct Check<T: Transport> {
-    /// The fact that is checked (`messages_of_a_pair_do_not_overtake`).
-    pub name: &'static str,
-    /// Checks it; all ranks call this together. The error is this rank's first problem, in one
-    /// sentence, or the transport error that ended the job.
-    pub run: fn(&T) -> Result<(), String>,
+struct Check<T: Transport> {
+    /// Name of the fact that is checked (`messages_of_a_pair_do_not_overtake`).
+    name: &'static str,
+    /// Checks it, with all ranks; an error is one that ended the job.
+    run: fn(&T, &mut Problems) -> Result<()>,
 }
 
 /// The checks that hold on every transport, in reading order.
-#[must_use]
-pub fn checks<T: Transport>() -> Vec<Check<T>> {
-    [
+fn checks<T: Transport>() -> Vec<Check<T>> {
+    let groups = [
         local_side::checks(),
         point_to_point::checks(),
         matching::checks(),
@@ -70,28 +68,20 @@ pub fn checks<T: Transport>() -> Vec<Check<T>> {
         sets::checks(),
         groups::checks(),
         collective::checks(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    groups.into_iter().flatten().collect()
 }
 
-/// The checks of what some transports promise, and others need not hold to.
-#[must_use]
-pub fn promised_checks<T: Transport>(promises: Promises) -> Vec<Check<T>> {
+/// The checks of guarantees that only some transports give.
+fn promised_checks<T: Transport>(promises: Promises) -> Vec<Check<T>> {
     let Promises { buffers_sends, survives_truncation } = promises;
-    let mut chosen = Vec::new();
-    if buffers_sends {
-        chosen.extend(point_to_point::buffered_checks());
-    }
-    if survives_truncation {
-        chosen.extend(errors::truncation_checks());
-    }
-    chosen
+    let buffered = buffers_sends.then(point_to_point::buffered_checks);
+    let truncated = survives_truncation.then(errors::truncation_checks);
+    buffered.into_iter().chain(truncated).flatten().collect()
 }
 
-/// Runs [`checks`] and the [`promised_checks`] of `t`; returns how many failed, on every rank.
-/// All ranks call it together.
+/// Runs all checks that apply to `t`; returns the number of failures, on every rank. All ranks call
+/// it together.
 ///
 /// `report` is called on rank 0 alone, after each check, with its name and the problems of all
 /// ranks in one sentence. Should the transport fail so that the ranks cannot agree on the outcome,
@@ -118,7 +108,7 @@ pub fn run_all<T: Transport>(t: &T, report: &mut dyn FnMut(&str, &Result<(), Str
 fn run_one<T: Transport>(t: &T, check: &Check<T>) -> Result<Outcome> {
     t.annotate(check.name, 0);
     naive::barrier(t)?;
-    let outcome = gather(t, (check.run)(t))?;
+    let outcome = gather(t, collect(|found| (check.run)(t, found)))?;
     let mut failed = [u8::from(outcome.is_err())];
     naive::broadcast(t, 0, &mut failed)?;
     match failed {

@@ -2,8 +2,8 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, LENGTHS_BYTES, OTHER, Outcome, Problems, TAG, buffers, checks, collect, finish,
-    messages, next, post_receives, previous, receive, round_the_ring, start_sends, while_sending,
+    Envelope, LENGTHS_BYTES, OTHER, Problems, TAG, buffers, checks, finish, messages, next,
+    post_receives, previous, receive, round_the_ring, start_sends, while_sending,
 };
 use crate::error::Result;
 use crate::transport::{Request, Tag, Transport};
@@ -33,17 +33,21 @@ pub(super) fn buffered_checks<T: Transport>() -> Vec<Check<T>> {
     ]
 }
 
-fn messages_of_every_length_arrive_unchanged<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for length_bytes in LENGTHS_BYTES {
-            pass_round(t, found, 4, length_bytes)?;
-        }
-        Ok(())
-    })
+fn messages_of_every_length_arrive_unchanged<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for length_bytes in LENGTHS_BYTES {
+        pass_round(t, found, 4, length_bytes)?;
+    }
+    Ok(())
 }
 
-fn messages_longer_than_any_ring_arrive_unchanged<T: Transport>(t: &T) -> Outcome {
-    collect(|found| pass_round(t, found, 2, LONG_BYTES))
+fn messages_longer_than_any_ring_arrive_unchanged<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    pass_round(t, found, 2, LONG_BYTES)
 }
 
 /// Passes `n_messages` round the ring with blocked calls: even ranks send first.
@@ -72,84 +76,80 @@ fn send<T: Transport>(t: &T, to: &Envelope) -> Result<()> {
     t.blocked_send(to.destination, to.tag, &to.message(t)?)
 }
 
-fn messages_of_a_pair_do_not_overtake<T: Transport>(t: &T) -> Outcome {
+fn messages_of_a_pair_do_not_overtake<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
     // Short messages between long ones take other ways through a transport.
     let lengths_bytes = [8, 3000, 16, 48, 70_000, 49, 64, 9000, 24, 4096, 8, 4097];
-    collect(|found| {
-        let messages = (0..120).map(|i| (TAG, lengths_bytes[i % lengths_bytes.len()]));
-        let (outgoing, incoming) = round_the_ring(t, 0, messages);
-        while_sending(t, &outgoing, || {
-            incoming.iter().try_for_each(|from| receive(t, found, from, from.from()))
-        })
+    let messages = (0..120).map(|i| (TAG, lengths_bytes[i % lengths_bytes.len()]));
+    let (outgoing, incoming) = round_the_ring(t, 0, messages);
+    while_sending(t, &outgoing, || {
+        incoming.iter().try_for_each(|from| receive(t, found, from, from.from()))
     })
 }
 
-fn messages_of_one_tag_do_not_overtake_beside_those_of_another<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        let messages = (0..200).map(|i| (Tag::new(1 + i % 3), 8 + usize::from(i % 7) * 8));
-        let (outgoing, incoming) = round_the_ring(t, 0, messages);
-        while_sending(t, &outgoing, || {
-            for tag in [3, 1, 2].map(Tag::new) {
-                let of_tag = incoming.iter().filter(|from| from.tag == tag);
-                of_tag.into_iter().try_for_each(|from| receive(t, found, from, from.from()))?;
-            }
-            Ok(())
-        })
-    })
-}
-
-fn both_ends_of_an_exchange_get_their_message<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for (index, length_bytes) in [0, 1, 48, 49, 4097, 70_000, 1_048_577].into_iter().enumerate()
-        {
-            // Every rank sends another length than it receives.
-            let to = Envelope {
-                source: t.rank(),
-                destination: next(t),
-                tag: TAG,
-                length_bytes: length_bytes + t.rank(),
-                index,
-            };
-            let source = previous(t);
-            let from = Envelope {
-                source,
-                destination: t.rank(),
-                length_bytes: length_bytes + source,
-                ..to
-            };
-            let (message, mut buffer) = (to.message(t)?, from.buffer(t)?);
-            let result =
-                t.blocked_exchange(to.destination, &message, from.from(), &mut buffer, TAG);
-            found.require_arrival(&from, result, &buffer)?;
-            found.require_content(&to, &message);
+fn messages_of_one_tag_do_not_overtake_beside_those_of_another<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    let messages = (0..200).map(|i| (Tag::new(1 + i % 3), 8 + usize::from(i % 7) * 8));
+    let (outgoing, incoming) = round_the_ring(t, 0, messages);
+    while_sending(t, &outgoing, || {
+        for tag in [3, 1, 2].map(Tag::new) {
+            let of_tag = incoming.iter().filter(|from| from.tag == tag);
+            of_tag.into_iter().try_for_each(|from| receive(t, found, from, from.from()))?;
         }
         Ok(())
     })
 }
 
-fn a_rank_receives_what_it_sends_to_itself<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for envelope in to_oneself(t) {
-            while_sending(t, &[envelope], || receive(t, found, &envelope, envelope.from()))?;
-        }
-        Ok(())
-    })
+fn both_ends_of_an_exchange_get_their_message<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for (index, length_bytes) in [0, 1, 48, 49, 4097, 70_000, 1_048_577].into_iter().enumerate() {
+        // Every rank sends another length than it receives.
+        let to = Envelope {
+            source: t.rank(),
+            destination: next(t),
+            tag: TAG,
+            length_bytes: length_bytes + t.rank(),
+            index,
+        };
+        let source = previous(t);
+        let from =
+            Envelope { source, destination: t.rank(), length_bytes: length_bytes + source, ..to };
+        let (message, mut buffer) = (to.message(t)?, from.buffer(t)?);
+        let result = t.blocked_exchange(to.destination, &message, from.from(), &mut buffer, TAG);
+        found.require_arrival(&from, result, &buffer)?;
+        found.require_content(&to, &message);
+    }
+    Ok(())
 }
 
-fn a_rank_receives_from_itself_what_it_has_asked_for<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for envelope in to_oneself(t) {
-            let envelopes = [envelope];
-            let (messages, mut buffers) = (messages(t, &envelopes)?, buffers(t, &envelopes)?);
-            t.scope(|s| {
-                let receives = post_receives(s, &envelopes, &mut buffers)?;
-                let sends = start_sends(s, &envelopes, &messages)?;
-                receives.into_iter().try_for_each(|request| finish(found, &envelope, request))?;
-                sends.into_iter().try_for_each(Request::wait)
-            })?;
-        }
-        Ok(())
-    })
+fn a_rank_receives_what_it_sends_to_itself<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for envelope in to_oneself(t) {
+        while_sending(t, &[envelope], || receive(t, found, &envelope, envelope.from()))?;
+    }
+    Ok(())
+}
+
+fn a_rank_receives_from_itself_what_it_has_asked_for<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for envelope in to_oneself(t) {
+        let envelopes = [envelope];
+        let (messages, mut buffers) = (messages(t, &envelopes)?, buffers(t, &envelopes)?);
+        t.scope(|s| {
+            let receives = post_receives(s, &envelopes, &mut buffers)?;
+            let sends = start_sends(s, &envelopes, &messages)?;
+            receives.into_iter().try_for_each(|request| finish(found, &envelope, request))?;
+            sends.into_iter().try_for_each(Request::wait)
+        })?;
+    }
+    Ok(())
 }
 
 /// One message of every length to this rank itself.
@@ -166,39 +166,39 @@ fn to_oneself<T: Transport>(t: &T) -> impl Iterator<Item = Envelope> {
 
 fn both_ranks_of_a_pair_may_send_a_long_message_before_they_receive<T: Transport>(
     t: &T,
-) -> Outcome {
+    found: &mut Problems,
+) -> Result<()> {
     let partner = t.rank() ^ 1;
-    collect(|found| {
-        if partner >= t.n_ranks() {
-            return Ok(());
-        }
-        for index in 0..4 {
-            let to = Envelope {
-                source: t.rank(),
-                destination: partner,
-                tag: TAG,
-                length_bytes: EXCHANGED_BYTES,
-                index,
-            };
-            let from = Envelope { source: partner, destination: t.rank(), ..to };
-            send(t, &to)?;
-            receive(t, found, &from, from.from())?;
-        }
-        Ok(())
-    })
+    if partner >= t.n_ranks() {
+        return Ok(());
+    }
+    for index in 0..4 {
+        let to = Envelope {
+            source: t.rank(),
+            destination: partner,
+            tag: TAG,
+            length_bytes: EXCHANGED_BYTES,
+            index,
+        };
+        let from = Envelope { source: partner, destination: t.rank(), ..to };
+        send(t, &to)?;
+        receive(t, found, &from, from.from())?;
+    }
+    Ok(())
 }
 
-fn all_ranks_of_a_ring_may_send_a_long_message_before_they_receive<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        // A rank that is alone would wait for itself.
-        if t.n_ranks() == 1 {
-            return Ok(());
-        }
-        let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, EXCHANGED_BYTES); 4]);
-        for (to, from) in outgoing.iter().zip(&incoming) {
-            send(t, to)?;
-            receive(t, found, from, from.from())?;
-        }
-        Ok(())
-    })
+fn all_ranks_of_a_ring_may_send_a_long_message_before_they_receive<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    // A rank that is alone would wait for itself.
+    if t.n_ranks() == 1 {
+        return Ok(());
+    }
+    let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, EXCHANGED_BYTES); 4]);
+    for (to, from) in outgoing.iter().zip(&incoming) {
+        send(t, to)?;
+        receive(t, found, from, from.from())?;
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, Memory, Outcome, TAG, buffers, checks, collect, messages, poll_until, post_receives,
+    Envelope, Memory, Problems, TAG, buffers, checks, messages, poll_until, post_receives,
     round_the_ring, start_sends, while_sending,
 };
 use crate::error::Result;
@@ -43,133 +43,125 @@ fn tagged<T: Transport>(t: &T) -> (Vec<Envelope>, Vec<Envelope>) {
     round_the_ring(t, 0, tags.zip(MIXED_BYTES))
 }
 
-fn waiting_for_all_of_a_set_completes_it<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        for n_times in [1, 4, 11] {
-            let lengths_bytes = MIXED_BYTES.map(|length_bytes| (TAG, length_bytes));
-            let window = lengths_bytes.into_iter().cycle().take(6 * n_times);
-            let (outgoing, incoming) = round_the_ring(t, 0, window);
-            let (messages, mut buffers) = (messages(t, &outgoing)?, buffers(t, &incoming)?);
-            t.scope(|s| {
-                let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
-                let mut sends = s.requests();
-                let started = start_sends(s, &outgoing, &messages)?;
-                started.into_iter().for_each(|request| sends.push(request));
-                let mut arrived: Vec<_> = incoming.iter().map(|_| None).collect();
-                receives.wait_each(|number, arrival| arrived[number] = Some(arrival))?;
-                sends.wait_all()?;
-                for (from, arrival) in incoming.iter().zip(arrived) {
-                    match arrival {
-                        Some((status, buffer)) => {
-                            found.require_arrival(from, Ok(status), buffer)?
-                        }
-                        None => found.note(format!("{from} is missing in its set")),
+fn waiting_for_all_of_a_set_completes_it<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+    for n_times in [1, 4, 11] {
+        let lengths_bytes = MIXED_BYTES.map(|length_bytes| (TAG, length_bytes));
+        let window = lengths_bytes.into_iter().cycle().take(6 * n_times);
+        let (outgoing, incoming) = round_the_ring(t, 0, window);
+        let (messages, mut buffers) = (messages(t, &outgoing)?, buffers(t, &incoming)?);
+        t.scope(|s| {
+            let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
+            let mut sends = s.requests();
+            let started = start_sends(s, &outgoing, &messages)?;
+            started.into_iter().for_each(|request| sends.push(request));
+            let mut arrived: Vec<_> = incoming.iter().map(|_| None).collect();
+            receives.wait_each(|number, arrival| arrived[number] = Some(arrival))?;
+            sends.wait_all()?;
+            for (from, arrival) in incoming.iter().zip(arrived) {
+                match arrival {
+                    Some((status, buffer)) => found.require_arrival(from, Ok(status), buffer)?,
+                    None => found.note(format!("{from} is missing in its set")),
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn waiting_for_any_of_a_set_finds_the_one_that_ended<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    let (outgoing, incoming) = tagged(t);
+    let mut buffers = buffers(t, &incoming)?;
+    t.scope(|s| {
+        let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
+        for turn in TURNS {
+            // No rank sends its next message before all have received this one.
+            t.barrier()?;
+            while_sending(t, &outgoing[turn..=turn], || {
+                let Some((number, (status, buffer))) = receives.wait_any()? else {
+                    found.note("a set of receives in flight was taken for empty");
+                    return Ok(());
+                };
+                found.require_eq("number of the request that ended", number, turn);
+                found.require_arrival(&incoming[turn], Ok(status), buffer)
+            })?;
+        }
+        let rest = receives.wait_any()?.map(|(number, _)| number);
+        found.require_eq("request that ended last", rest, None);
+        Ok(())
+    })
+}
+
+fn waiting_for_some_of_a_set_finds_each_once<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    let (outgoing, incoming) = tagged(t);
+    let mut buffers = buffers(t, &incoming)?;
+    t.scope(|s| {
+        let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
+        for turns in TURNS.chunks(2) {
+            t.barrier()?;
+            let sent: Vec<Envelope> = turns.iter().map(|turn| outgoing[*turn]).collect();
+            while_sending(t, &sent, || {
+                let mut ended = Vec::new();
+                while ended.len() < turns.len() {
+                    let n_before = ended.len();
+                    let n = receives.wait_some(|number, out| ended.push((number, out)))?;
+                    found.require_eq("number of results shown", ended.len() - n_before, n);
+                    found.require(n > 0, "a wait for some ended without any");
+                    if n == 0 {
+                        break;
                     }
+                }
+                for (number, (status, buffer)) in ended {
+                    found.require(turns.contains(&number), "a request ended before its send");
+                    found.require_arrival(&incoming[number], Ok(status), buffer)?;
                 }
                 Ok(())
             })?;
         }
+        found.require_eq("number of requests left", receives.wait_some(|_, _| ())?, 0);
         Ok(())
     })
 }
 
-fn waiting_for_any_of_a_set_finds_the_one_that_ended<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        let (outgoing, incoming) = tagged(t);
-        let mut buffers = buffers(t, &incoming)?;
-        t.scope(|s| {
-            let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
-            for turn in TURNS {
-                // No rank sends its next message before all have received this one.
-                t.barrier()?;
-                while_sending(t, &outgoing[turn..=turn], || {
-                    let Some((number, (status, buffer))) = receives.wait_any()? else {
-                        found.note("a set of receives in flight was taken for empty");
-                        return Ok(());
-                    };
-                    found.require_eq("number of the request that ended", number, turn);
-                    found.require_arrival(&incoming[turn], Ok(status), buffer)
-                })?;
-            }
-            let rest = receives.wait_any()?.map(|(number, _)| number);
-            found.require_eq("request that ended last", rest, None);
-            Ok(())
-        })
-    })
-}
-
-fn waiting_for_some_of_a_set_finds_each_once<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        let (outgoing, incoming) = tagged(t);
-        let mut buffers = buffers(t, &incoming)?;
-        t.scope(|s| {
-            let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
-            for turns in TURNS.chunks(2) {
-                t.barrier()?;
-                let sent: Vec<Envelope> = turns.iter().map(|turn| outgoing[*turn]).collect();
-                while_sending(t, &sent, || {
-                    let mut ended = Vec::new();
-                    while ended.len() < turns.len() {
-                        let n_before = ended.len();
-                        let n = receives.wait_some(|number, out| ended.push((number, out)))?;
-                        found.require_eq("number of results shown", ended.len() - n_before, n);
-                        found.require(n > 0, "a wait for some ended without any");
-                        if n == 0 {
-                            break;
-                        }
-                    }
-                    for (number, (status, buffer)) in ended {
-                        found.require(turns.contains(&number), "a request ended before its send");
-                        found.require_arrival(&incoming[number], Ok(status), buffer)?;
-                    }
-                    Ok(())
-                })?;
-            }
-            found.require_eq("number of requests left", receives.wait_some(|_, _| ())?, 0);
-            Ok(())
-        })
-    })
-}
-
-fn a_set_tests_true_when_all_have_ended<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        let (outgoing, incoming) = tagged(t);
-        let mut buffers = buffers(t, &incoming)?;
-        t.scope(|s| {
-            let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
-            found.require(!receives.test_all(), "a set tested true before its messages were sent");
-            t.barrier()?;
-            while_sending(t, &outgoing, || {
-                let ended = poll_until(|| Ok(receives.test_all()))?;
-                found.require(ended, "a set never tested true");
-                receives.wait_all()
-            })
-        })
-    })
-}
-
-fn a_dropped_set_is_waited_for<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        let (outgoing, incoming) = tagged(t);
-        let mut buffers = buffers(t, &incoming)?;
+fn a_set_tests_true_when_all_have_ended<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+    let (outgoing, incoming) = tagged(t);
+    let mut buffers = buffers(t, &incoming)?;
+    t.scope(|s| {
+        let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
+        found.require(!receives.test_all(), "a set tested true before its messages were sent");
+        t.barrier()?;
         while_sending(t, &outgoing, || {
-            t.scope(|s| set_of_receives(s, &incoming, &mut buffers).map(drop))
-        })?;
-        for (from, buffer) in incoming.iter().zip(&buffers) {
-            found.require_content(from, buffer);
-        }
-        Ok(())
+            let ended = poll_until(|| Ok(receives.test_all()))?;
+            found.require(ended, "a set never tested true");
+            receives.wait_all()
+        })
     })
 }
 
-fn an_empty_set_is_over_at_once<T: Transport>(t: &T) -> Outcome {
-    collect(|found| {
-        t.scope(|s| {
-            let mut sends = s.requests::<T::SendOp<'_>>();
-            found.require(sends.test_all(), "an empty set tested false");
-            found.require_eq("first of none", sends.wait_any()?, None);
-            found.require_eq("some of none", sends.wait_some(|_, ()| ())?, 0);
-            sends.wait_all()
-        })
+fn a_dropped_set_is_waited_for<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+    let (outgoing, incoming) = tagged(t);
+    let mut buffers = buffers(t, &incoming)?;
+    while_sending(t, &outgoing, || {
+        t.scope(|s| set_of_receives(s, &incoming, &mut buffers).map(drop))
+    })?;
+    for (from, buffer) in incoming.iter().zip(&buffers) {
+        found.require_content(from, buffer);
+    }
+    Ok(())
+}
+
+fn an_empty_set_is_over_at_once<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+    t.scope(|s| {
+        let mut sends = s.requests::<T::SendOp<'_>>();
+        found.require(sends.test_all(), "an empty set tested false");
+        found.require_eq("first of none", sends.wait_any()?, None);
+        found.require_eq("some of none", sends.wait_some(|_, ()| ())?, 0);
+        sends.wait_all()
     })
 }
