@@ -57,26 +57,28 @@ pub fn pairwise_barrier<T: Transport>(t: &T) -> Result<()> {
 /// # Errors
 /// If there is no rank `root`, if a rank's `message` has another length, or if the job has failed.
 pub fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
-    broadcast_after(t, root, message, |_| Ok(()))
+    let length_bytes = broadcast_after(t, root, message, |_| Ok(()))?;
+    require_length(t, length_bytes, message.len())
 }
 
-/// [`broadcast`] to ranks that rest until their message arrives (see [`Transport::rest_until`]), so
-/// that those that are still busy have the CPUs.
+/// [`broadcast`] to ranks that leave the CPUs to others until their message arrives (see
+/// [`Transport::rest_until`]); returns its length, which may be less than that of their memory.
 ///
 /// # Errors
-/// The errors of [`broadcast`].
-pub fn broadcast_to_resting<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
+/// If there is no rank `root`, if the message is longer than a rank's memory, or if the job has
+/// failed.
+pub fn broadcast_to_resting<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<usize> {
     broadcast_after(t, root, message, |parent| t.rest_until(Source::Rank(parent), BROADCAST))
 }
 
-/// The broadcast, in which a rank does `wait(parent)` before it receives.
+/// The broadcast, in which a rank does `wait(parent)` before it receives; the length of the message.
 #[inline]
 fn broadcast_after<T: Transport>(
     t: &T,
     root: Rank,
     message: &mut [u8],
     wait: impl FnOnce(Rank) -> Result<()>,
-) -> Result<()> {
+) -> Result<usize> {
     let (rank, n_ranks) = (t.rank(), t.n_ranks());
     require_rank(t, root)?;
     let relative = (rank + n_ranks - root) % n_ranks;
@@ -85,19 +87,20 @@ fn broadcast_after<T: Transport>(
     while bit < n_ranks && relative & bit == 0 {
         bit *= 2;
     }
+    let mut length_bytes = message.len();
     if relative != 0 {
         let parent = (relative - bit + root) % n_ranks;
         wait(parent)?;
-        let status = t.blocked_recv(Source::Rank(parent), BROADCAST, message)?;
-        require_length(t, status.length_bytes, message.len())?;
+        length_bytes = t.blocked_recv(Source::Rank(parent), BROADCAST, message)?.length_bytes;
     }
     while bit > 1 {
         bit /= 2;
         if relative + bit < n_ranks {
-            t.blocked_send((relative + bit + root) % n_ranks, BROADCAST, message)?;
+            let child = (relative + bit + root) % n_ranks;
+            t.blocked_send(child, BROADCAST, &message[..length_bytes])?;
         }
     }
-    Ok(())
+    Ok(length_bytes)
 }
 
 /// Element-by-element sum: ranks add up along a binomial tree to rank 0, which broadcasts.

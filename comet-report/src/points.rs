@@ -7,10 +7,10 @@ use comet_core::driver::Pace;
 use comet_core::event::{
     self, CaseFailure, Failure, Measurement, RankSamples, RunStart, SeriesResult,
 };
-use comet_core::kernel::{AxisKind, Case, Class, KernelInfo};
+use comet_core::kernel::{AxisKind, Case, Class, KernelInfo, PROCS};
 use comet_core::sample::Sample;
 use comet_core::sync::Sync;
-use comet_core::topology::Topology;
+use comet_core::topology::{Mesh, Topology};
 use serde_json::json;
 
 use crate::canonical::sha256_hex;
@@ -39,11 +39,10 @@ pub(crate) struct PointMaker {
 impl PointMaker {
     /// For the run `run_id` over `topology`.
     pub(crate) fn new(run_id: &str, topology: &Topology) -> Self {
-        let mesh = topology.mesh();
         Self {
             run_id: run_id.into(),
             n_ranks: topology.n_ranks(),
-            mesh: [("mesh_rows", mesh.rows()), ("mesh_cols", mesh.cols())],
+            mesh: sides(topology.mesh()),
             thread_level: None,
             clocks: Clocks::default(),
             next_seq: 0,
@@ -181,13 +180,19 @@ impl PointMaker {
             let param = label.map_or(Param::Number(value), |label| Param::Label(label.into()));
             params.push((axis.name.into(), param));
         }
-        params.push(("procs".into(), Param::Number(self.n_ranks as u64)));
+        let number = |(name, value): (&str, usize)| (name.into(), Param::Number(value as u64));
+        params.push(number((PROCS.name, case.procs().unwrap_or(self.n_ranks))));
         if case.info.class == Class::Matrix {
-            let mesh = self.mesh.map(|(name, value)| (name.into(), Param::Number(value as u64)));
-            params.extend(mesh);
+            let of_part = case.procs().map(|procs| sides(&Mesh::gray(procs)));
+            params.extend(of_part.unwrap_or(self.mesh).map(number));
         }
         Params(params)
     }
+}
+
+/// Names and values of the parameters of a mesh.
+fn sides(mesh: &Mesh) -> [(&'static str, usize); 2] {
+    [("mesh_rows", mesh.rows()), ("mesh_cols", mesh.cols())]
 }
 
 fn value(result: &SeriesResult) -> Value {

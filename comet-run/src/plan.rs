@@ -1,11 +1,12 @@
 //! From kernels and sweeps to cases, and what they need: memory, time, and ranks that admit them.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use comet_core::driver::Settings;
-use comet_core::kernel::{Axis, AxisKind, AxisUse, Case, KernelInfo, Profile, World};
+use comet_core::kernel::{Axis, AxisKind, AxisUse, Case, KernelInfo, PROCS, Profile, World};
 use comet_core::sweep;
 use comet_core::topology::Topology;
 
@@ -62,6 +63,9 @@ impl Override {
         // Values up to the word `max` follow the ranks, and the kernels refuse what is left.
         let bound = max.filter(|_| self.is_strict && !self.values.contains("max"));
         match (values.last(), bound) {
+            _ if *self.axis == PROCS && values.contains(&0) => {
+                Err("no case runs on 0 ranks (write 1..max)".into())
+            }
             (Some(value), Some(max)) if *value > max => {
                 Err(format!("{value} is above the largest value here, {max} (write 0..max)"))
             }
@@ -128,15 +132,24 @@ impl KernelPlan {
 
     /// The most memory that one rank needs for a case that runs, in bytes.
     pub(crate) fn bytes_per_rank(&self, topology: &Topology, cap_bytes: u64) -> u64 {
-        let bytes = |case| (self.info.bytes_per_rank)(case, &World::of(topology));
-        self.running(topology, cap_bytes).map(bytes).max().unwrap_or(0)
+        let running = self.running(topology, cap_bytes);
+        running.map(|case| bytes_per_rank(case, topology)).max().unwrap_or(0)
     }
 }
 
 /// Reason for which `case` will be skipped, if it will be.
 fn refusal(case: &Case, topology: &Topology, cap_bytes: u64) -> Option<String> {
-    let world = &World::of(topology);
-    (case.info.admits)(case, world).and_then(|()| limit::fits(case, world, cap_bytes)).err()
+    let admits = |topology: Cow<'_, Topology>| {
+        let world = &World::of(&topology);
+        (case.info.admits)(case, world).and_then(|()| limit::fits(case, world, cap_bytes))
+    };
+    case.topology(topology).and_then(admits).err()
+}
+
+/// Memory that one rank needs for `case`, in bytes; 0 where the ranks do not suffice.
+fn bytes_per_rank(case: &Case, topology: &Topology) -> u64 {
+    let of_ranks = case.topology(topology);
+    of_ranks.map_or(0, |topology| (case.info.bytes_per_rank)(case, &World::of(&topology)))
 }
 
 /// The cases of `kernels`: the sweeps of `profile`, but for the axes that `overrides` name.
@@ -158,7 +171,8 @@ pub(crate) fn plan(
         .iter()
         .map(|info| Ok(KernelPlan { info, cases: cases(info, overrides, profile, topology)? }))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let used = |axis: &Axis| kernels.iter().any(|info| info.axes.iter().any(|u| u.axis == axis));
+    let varies = |info: &KernelInfo, axis: &Axis| info.axes.iter().any(|used| used.axis == axis);
+    let used = |axis: &Axis| *axis == PROCS || kernels.iter().any(|info| varies(info, axis));
     let notes = overrides.iter().filter(|change| !used(change.axis)).map(|change| {
         let Override { option, axis, .. } = change;
         format!("note: {option} has no effect: no selected kernel varies {}", axis.name)
@@ -187,8 +201,7 @@ fn least_time(case: &Case, topology: &Topology, settings: &Settings) -> Duration
     // A sample follows two operations that are not timed.
     let n_operations = 3 * (N_PROBED + settings.slices.min);
     let ns_per_byte = f64::from(n_operations) * OPERATION_NS_PER_BYTE + CHECKS_NS_PER_BYTE;
-    Duration::from_secs((case.info.bytes_per_rank)(case, &World::of(topology)))
-        .mul_f64(ns_per_byte * 1e-9)
+    Duration::from_secs(bytes_per_rank(case, topology)).mul_f64(ns_per_byte * 1e-9)
 }
 
 /// Refuses a named axis that none of `kernels` varies, and one with values from two options.
@@ -204,7 +217,7 @@ fn require_axis(
         return Err(exit::usage(text));
     }
     let axes = kernels.iter().flat_map(|info| info.axes).map(|used| used.axis.name);
-    let axes: BTreeSet<_> = axes.collect();
+    let axes: BTreeSet<_> = axes.chain([PROCS.name]).collect();
     if axes.contains(axis.name) || !change.is_strict {
         return Ok(());
     }
@@ -212,26 +225,41 @@ fn require_axis(
     Err(exit::usage(format!("{option}: no selected kernel varies it (they vary {varied})")))
 }
 
-/// The cases of one kernel, in the order of its axes, slowest first.
+/// The cases of one kernel on each number of ranks, in the order of its axes, slowest first.
 fn cases(
     info: &'static KernelInfo,
     overrides: &[Override],
     profile: Profile,
     topology: &Topology,
 ) -> anyhow::Result<Vec<Case>> {
-    let mut cases = vec![Case::new(info, &[])];
-    for used in info.axes {
-        let values = values(info, used, overrides, profile, topology)?;
-        if cases.len().saturating_mul(values.len()) > MAX_CASES {
-            return Err(exit::usage(format!(
-                "{} has more than {MAX_CASES} cases (use fewer values, as in 1..1Mi*2)",
-                info.id()
-            )));
+    let mut cases = Vec::new();
+    for procs in procs(overrides, topology)? {
+        let part = topology.first(procs.unwrap_or(topology.n_ranks()));
+        let mut of_part = vec![Case::new(info, &[]).on_first(procs)];
+        for used in info.axes {
+            let values = values(info, used, overrides, profile, &part)?;
+            let along = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
+            if of_part.len().saturating_mul(values.len()) + cases.len() > MAX_CASES {
+                return Err(exit::usage(format!(
+                    "{} has more than {MAX_CASES} cases (use fewer values, as in 1..1Mi*2)",
+                    info.id()
+                )));
+            }
+            of_part = of_part.into_iter().flat_map(along).collect();
         }
-        let along = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
-        cases = cases.into_iter().flat_map(along).collect();
+        cases.extend(of_part);
     }
     Ok(cases)
+}
+
+/// The numbers of ranks on which each case runs; `None` for all.
+fn procs(overrides: &[Override], topology: &Topology) -> anyhow::Result<Vec<Option<usize>>> {
+    let Some(change) = overrides.iter().find(|change| *change.axis == PROCS) else {
+        return Ok(vec![None]);
+    };
+    let numbers = change.parse(topology)?.into_iter();
+    let part = |n| usize::try_from(n).ok().filter(|procs| *procs != topology.n_ranks());
+    Ok(numbers.map(part).collect())
 }
 
 /// The values of one axis; a single 0 where the kernel finds them during the run.
@@ -381,7 +409,8 @@ mod tests {
         };
         check(
             &[named(&ELSEWHERE, "1")],
-            "--axis elsewhere: no selected kernel varies it (they vary hops, length_bytes, local_n)",
+            "--axis elsewhere: no selected kernel varies it (they vary hops, length_bytes, \
+             local_n, procs)",
         );
         check(
             &[named(&HOPS, "1,3")],
@@ -398,6 +427,28 @@ mod tests {
         assert_eq!(labelled("b, a", &["a", "b"]), Ok(vec![0, 1]));
         let error = "'c' is not one of a, b (write some of these)";
         assert_eq!(labelled("a,c", &["a", "b"]), Err(error.into()));
+    }
+
+    #[test]
+    fn cases_are_planned_and_judged_on_the_ranks_that_they_are_for() {
+        let plan_on = |values: &str| {
+            let (option, values) = ("--axis procs".into(), values.into());
+            let procs = Override { option, axis: &PROCS, values, is_strict: true };
+            plan(&[&ECHO], &[procs], Profile::Quick, &Topology::hypercube(8))
+        };
+        let plan = plan_on("2..max*2").unwrap();
+        let of_case = |case: &Case| (case.procs(), case.value(&HOPS));
+        let mut found: Vec<_> = plan.cases().iter().map(of_case).collect();
+        found.dedup();
+        let on = |procs, n_hops: u64| (1..=n_hops).map(move |hops| (procs, hops));
+        let expected = on(Some(2), 1).chain(on(Some(4), 2)).chain(on(None, 3));
+        assert_eq!(found, Vec::from_iter(expected));
+        let few = |case: &&Case| case.topology(&Topology::hypercube(2)).is_ok();
+        assert_eq!(plan.cases().iter().filter(few).count(), 2 + 6);
+        let refusal = |values| plan_on(values).unwrap_err().to_string();
+        assert_eq!(refusal("0..2"), "--axis procs: no case runs on 0 ranks (write 1..max)");
+        let expected = "--axis procs: 16 is above the largest value here, 8 (write 0..max)";
+        assert_eq!(refusal("16"), expected);
     }
 
     static ELSEWHERE: Axis = Axis::count("elsewhere", "elsewhere", "s");

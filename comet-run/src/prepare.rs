@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use comet_core::driver::Settings;
-use comet_core::kernel::{Axis, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, Profile, VECTOR_LENGTH};
+use comet_core::kernel::{
+    Axis, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
+};
 use comet_core::topology::Topology;
 
 use crate::catalogue;
@@ -84,7 +86,7 @@ fn overrides(cases: &CaseArgs) -> anyhow::Result<Vec<Override>> {
 /// The axis of any kernel with this name.
 fn axis(name: &str) -> anyhow::Result<&'static Axis> {
     let axes = catalogue::infos().into_iter().flat_map(|info| info.axes).map(|used| used.axis);
-    let axes: BTreeMap<_, _> = axes.map(|axis| (axis.name, axis)).collect();
+    let axes: BTreeMap<_, _> = axes.chain([&PROCS]).map(|axis| (axis.name, axis)).collect();
     axes.get(name).copied().ok_or_else(|| {
         let names = Vec::from_iter(axes.into_keys()).join(", ");
         exit::usage(format!("--axis {name}: no kernel varies it (they vary {names})"))

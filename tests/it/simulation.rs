@@ -47,6 +47,26 @@ fn odd_and_large_numbers_of_ranks_run() {
 }
 
 #[test]
+fn one_run_measures_cases_on_several_numbers_of_ranks() {
+    let folder = Folder::new();
+    for transport in ["sim", "shm"] {
+        let ranks = format!("-t {transport} -n 4 --axis procs=2..4*2 --samples 3 --repetitions 1");
+        let run =
+            folder.run(&format!("barrier transpose --local-n 8 {ranks} -o {transport}.jsonl"));
+        let run = run.success().prints("# comet/barrier, 2 ranks\n");
+        run.prints("# comet/barrier, 4 ranks\n").prints("# matrix/transpose, 4 ranks\n");
+        folder.run(&format!("validate {transport}.jsonl")).success();
+        let records = folder.records(&format!("{transport}.jsonl"));
+        let params = |name: &'static str| records.points().map(move |point| &point["params"][name]);
+        assert_eq!(Vec::from_iter(params("procs")), [2, 4, 2, 4], "{transport}");
+        // The mesh of two ranks has one row, on which transpose sends nothing.
+        assert_eq!(Vec::from_iter(params("mesh_rows").skip(2)), [1, 2], "{transport}");
+        let status = records.points().map(|point| &point["status"]);
+        assert_eq!(Vec::from_iter(status), ["ok", "ok", "skipped", "ok"], "{transport}");
+    }
+}
+
+#[test]
 fn a_check_runs_with_and_without_buffers() {
     let output = Folder::new().run("check -t sim -n 3 --machine hbv2-hdr").success();
     let output = output.prints("3 ranks over sim, all messages buffered");

@@ -1,6 +1,6 @@
 //! Rank 0: decides what all ranks do next, collects their reports, tells the listener.
 
-use super::decision::{Decision, Trail};
+use super::decision::{Decision, Target, Trail};
 use super::pace::Pace;
 use super::passes;
 use super::placement::Placement;
@@ -15,7 +15,7 @@ use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd,
     SeriesResult, Stop,
 };
-use crate::kernel::{Case, History, Kernel, MAX_SERIES};
+use crate::kernel::{Case, History, Kernel, MAX_SERIES, World};
 use crate::transport::{Rank, Transport};
 use comet_stats::Summary;
 use comet_stats::refine::Rule;
@@ -178,10 +178,12 @@ impl<T: Transport> Conductor<'_, T> {
         Ok(())
     }
 
-    /// The case with the values that it takes from earlier results, if the ranks admit it.
-    fn resolve(&self, case: Case) -> Result<Case, Refusal> {
+    /// The case with the values that it takes from earlier results, if its ranks admit it.
+    fn resolve(&mut self, case: Case) -> Result<Case, Refusal> {
         let skip = |message| Refusal { failure: Failure::Skipped, rank: None, message };
-        let world = self.stage.world();
+        self.history.show_ranks_of(&case);
+        let topology = case.topology(self.stage.t.topology()).map_err(skip)?;
+        let world = World::of(&topology).with_cast(self.settings.cast);
         (case.info.admits)(&case, &world).map_err(skip)?;
         self.kernel(&case).resolve(case, &world, &self.history).map_err(skip)
     }
@@ -261,7 +263,7 @@ impl<T: Transport> Conductor<'_, T> {
         let converged = point.converged(rules);
         let pace = Pace { slice: 0, n_samples: point.pace.n_samples, ..point.next_pace() };
         let series = point
-            .results(rules, self.clock, &self.stage.world())
+            .results(rules, self.clock, &self.stage.world(case.procs()))
             .map_err(|message| Refusal { failure: Failure::Failed, rank: None, message })?;
         let summaries: Vec<Summary> = series.iter().map(SeriesResult::told).collect();
         let derived = self.kernel(&case).derived(&case, &summaries);
@@ -290,16 +292,9 @@ impl<T: Transport> Conductor<'_, T> {
         pace: Option<(Pace, u64)>,
     ) -> Result<Gathered, Interruption> {
         let t = self.stage.t;
-        let target = self.stage.target(case).expect("plans name kernels of this run");
-        let decision = match pace {
-            Some((pace, expected_ns)) => Decision::Measure(target, pace, expected_ns),
-            None => Decision::Verify(target),
-        };
-        decision.announce(t, &self.trail)?;
-        let own = match pace {
-            Some((pace, expected_ns)) => self.stage.measure(&target, pace, expected_ns)?,
-            None => self.stage.verify(&target)?,
-        };
+        let target = Target::of(self.kernel_idx(case), case);
+        Decision::Run(target.clone(), pace).announce(t, &self.trail)?;
+        let own = self.stage.run(&target, pace)?;
         gather(own.gather(t)?)
     }
 
@@ -325,9 +320,12 @@ impl<T: Transport> Conductor<'_, T> {
         self.settings.run_budget_ns.is_some_and(spent)
     }
 
+    fn kernel_idx(&self, case: &Case) -> usize {
+        self.stage.kernel_idx(case).expect("plans name kernels of this run")
+    }
+
     fn kernel(&self, case: &Case) -> &dyn Kernel<T> {
-        let target = self.stage.target(case).expect("plans name kernels of this run");
-        self.stage.kernels[target.kernel_idx]
+        self.stage.kernels[self.kernel_idx(case)]
     }
 
     /// Keeps a measurement whose data was right before and after it; kernels build on no other.

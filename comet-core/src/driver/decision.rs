@@ -1,4 +1,4 @@
-//! Decision of rank 0 that every rank carries out: one broadcast record of fixed size.
+//! Decision of rank 0 that every rank carries out: one broadcast of as many words as it needs.
 
 use std::cell::Cell;
 
@@ -6,26 +6,28 @@ use super::pace::Pace;
 use crate::collective;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::event::{RunEnd, Stop};
-use crate::kernel::{MAX_AXES, MAX_SERIES};
+use crate::kernel::{Case, MAX_AXES, MAX_SERIES};
 use crate::sync::Sync;
 use crate::transport::Transport;
 
-/// Numbers of a pace on the wire, before those of its settling.
-const N_NUMBERS: usize = 7;
-/// Words of a decision, without the trail.
-const N_WORDS: usize = 2 + MAX_AXES + N_NUMBERS + MAX_SERIES;
-/// Words on the wire.
-const N_WIRE_WORDS: usize = N_WORDS + 1;
-/// Bytes on the wire: of every decision, in every run.
-pub const DECISION_BYTES: usize = 8 * N_WIRE_WORDS;
+/// Words of a decision about a case before the values on its axes: the trail, what to do, kernel,
+/// ranks, and a pace.
+const N_CASE_WORDS: usize = 11 + MAX_SERIES;
+/// The most bytes on the wire.
+const MAX_BYTES: usize = decision_bytes(MAX_AXES);
+
+/// Bytes on the wire of a decision about a case of a kernel with `n_axes` axes.
+#[must_use]
+pub const fn decision_bytes(n_axes: usize) -> usize {
+    (N_CASE_WORDS + n_axes) * size_of::<u64>()
+}
 
 /// One decision.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Decision {
-    /// Prove that the data of a case arrives.
-    Verify(Target),
-    /// Take samples of a case, which is expected to take so many nanoseconds.
-    Measure(Target, Pace, u64),
+    /// Take samples of a case at a pace, expected to take so many nanoseconds; without a pace, check
+    /// its data.
+    Run(Target, Option<(Pace, u64)>),
     /// Compare the clocks again.
     CompareClocks,
     /// Time a cache line between ranks 0 and 1.
@@ -36,11 +38,23 @@ pub(super) enum Decision {
     Finish(RunEnd),
 }
 
-/// A case, as it travels: the kernel's index and the values on its axes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A case, as it travels.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
+    /// Index of the kernel.
     pub(super) kernel_idx: usize,
-    pub(super) values: [u64; MAX_AXES],
+    /// Number of ranks; `None` for all.
+    pub(super) procs: Option<usize>,
+    /// Values on the axes of the kernel.
+    pub(super) values: Vec<u64>,
+}
+
+impl Target {
+    /// The address of `case`, whose kernel has the index `kernel_idx`.
+    pub(super) fn of(kernel_idx: usize, case: &Case) -> Self {
+        let values = case.values().map(|(_, value)| value).collect();
+        Self { kernel_idx, procs: case.procs(), values }
+    }
 }
 
 /// A hash of all decisions so far, which travels with each: a rank that has missed or mistaken one
@@ -55,77 +69,57 @@ impl Trail {
     }
 
     /// Adds a decision (FNV-1a over its words).
-    fn add(&self, words: &[u64; N_WORDS]) {
+    fn add(&self, words: &[u64]) {
         let step = |hash: u64, word: &u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
         self.0.set(words.iter().fold(self.hash() ^ 0xcbf2_9ce4_8422_2325, step));
     }
 }
 
 impl Decision {
-    /// Rank 0 tells all ranks.
+    /// Sends the decision from rank 0 to all ranks.
     pub(super) fn announce<T: Transport>(&self, t: &T, trail: &Trail) -> Result<()> {
         let words = self.to_words();
-        let mut bytes = [0u8; DECISION_BYTES];
-        let on_wire = words.iter().copied().chain([trail.hash()]);
-        for (word, chunk) in on_wire.zip(bytes.as_chunks_mut().0) {
-            *chunk = word.to_le_bytes();
-        }
+        let on_wire = [trail.hash()].into_iter().chain(words.iter().copied());
+        let mut bytes: Vec<u8> = on_wire.flat_map(u64::to_le_bytes).collect();
         trail.add(&words);
-        collective::broadcast_to_resting(t, 0, &mut bytes)
+        collective::broadcast_to_resting(t, 0, &mut bytes).map(drop)
     }
 
-    /// The other ranks hear it. They rest until then: many have no part in the case at hand.
+    /// Receives the next decision on another rank, which blocks without using the CPU until then:
+    /// many ranks have no part in the case at hand.
     ///
     /// # Errors
-    /// If the transport fails, or if this rank has heard other decisions than rank 0 took.
+    /// If the transport fails, or if this rank has received other decisions than rank 0 took.
     pub(super) fn hear<T: Transport>(t: &T, trail: &Trail) -> Result<Self> {
-        let mut bytes = [0u8; DECISION_BYTES];
-        collective::broadcast_to_resting(t, 0, &mut bytes)?;
-        let mut on_wire = [0u64; N_WIRE_WORDS];
-        for (word, chunk) in on_wire.iter_mut().zip(bytes.as_chunks().0) {
-            *word = u64::from_le_bytes(*chunk);
+        let mut bytes = [0u8; MAX_BYTES];
+        let length_bytes = collective::broadcast_to_resting(t, 0, &mut bytes)?;
+        let words = bytes[..length_bytes].as_chunks().0.iter();
+        let words: Vec<u64> = words.map(|chunk| u64::from_le_bytes(*chunk)).collect();
+        if let [hash, words @ ..] = &words[..]
+            && *hash == trail.hash()
+            && let Some(decision) = Self::from_words(words)
+        {
+            trail.add(words);
+            return Ok(decision);
         }
-        if on_wire[N_WORDS] != trail.hash() {
-            let text = "this rank and rank 0 do not agree on what was decided so far (a message was \
-                        lost or changed on its way; check the transport: comet-run check)";
-            let error = TransportError::new(TransportErrorKind::Disagreement, text);
-            return Err(error.on_rank(t.rank()));
-        }
-        let mut words = [0u64; N_WORDS];
-        words.copy_from_slice(&on_wire[..N_WORDS]);
-        trail.add(&words);
-        Ok(Self::from_words(&words))
+        let text = "this rank and rank 0 do not agree on what was decided so far (a message was \
+                    lost or changed on its way; check the transport: comet-run check)";
+        Err(TransportError::new(TransportErrorKind::Disagreement, text).on_rank(t.rank()))
     }
 
-    fn to_words(&self) -> [u64; N_WORDS] {
-        let mut words = [0; N_WORDS];
-        let mut target = |action, target: &Target| {
-            words[0] = action;
-            words[1] = target.kernel_idx as u64;
-            words[2..2 + MAX_AXES].copy_from_slice(&target.values);
-        };
+    fn to_words(&self) -> Vec<u64> {
         match self {
-            Self::Verify(case) => target(0, case),
-            Self::Measure(case, pace, expected_ns) => {
-                target(1, case);
-                let (numbers, settle) = words[2 + MAX_AXES..].split_at_mut(N_NUMBERS);
-                let [repetitions, n_samples, slice] =
-                    [pace.repetitions, pace.n_samples, pace.slice].map(u64::from);
-                let sync = pace.sync as u64;
-                numbers.copy_from_slice(&[
-                    repetitions,
-                    n_samples,
-                    slice,
-                    sync,
-                    pace.window_ns,
-                    pace.skew_ns,
-                    *expected_ns,
-                ]);
-                settle.copy_from_slice(&pace.settle.map(u64::from));
+            Self::Run(Target { kernel_idx, procs, values }, pace) => {
+                let (pace, expected_ns) = pace.unwrap_or((NO_PACE, 0));
+                let Pace { repetitions, n_samples, settle, sync, window_ns, skew_ns, slice } = pace;
+                let case = [0, *kernel_idx as u64, procs.unwrap_or(0) as u64];
+                let counts = [repetitions, n_samples, slice].map(u64::from);
+                let times = [sync as u64, window_ns, skew_ns, expected_ns];
+                [&case[..], &counts, &times, &settle.map(u64::from), values].concat()
             }
-            Self::CompareClocks => words[0] = 2,
-            Self::TimeLine => words[0] = 3,
-            Self::Pause => words[0] = 5,
+            Self::CompareClocks => vec![1],
+            Self::TimeLine => vec![2],
+            Self::Pause => vec![3],
             Self::Finish(end) => {
                 let stop = match end.stop {
                     None => 0,
@@ -133,54 +127,65 @@ impl Decision {
                     Some(Stop::Interrupted(_)) => 2,
                 };
                 let counts = [end.n_ok, end.n_check_failed, end.n_failed, end.n_skipped];
-                words[..2].copy_from_slice(&[4, stop]);
-                words[2..6].copy_from_slice(&counts.map(|n| n as u64));
-                words[6] = end.wall_ns;
+                [&[4, stop, end.wall_ns][..], &counts.map(|n| n as u64)].concat()
             }
         }
-        words
     }
 
+    /// The decision in `words`; `None` if they hold none.
     #[expect(clippy::cast_possible_truncation, reason = "to_words wrote no larger values")]
-    fn from_words(words: &[u64; N_WORDS]) -> Self {
-        let target = || {
-            let mut values = [0; MAX_AXES];
-            values.copy_from_slice(&words[2..2 + MAX_AXES]);
-            Target { kernel_idx: words[1] as usize, values }
-        };
-        match words[0] {
-            0 => Self::Verify(target()),
-            1 => {
-                let at = |i: usize| words[2 + MAX_AXES + i];
+    fn from_words(words: &[u64]) -> Option<Self> {
+        Some(match *words {
+            [
+                0,
+                kernel_idx,
+                procs,
+                repetitions,
+                n_samples,
+                slice,
+                sync,
+                window_ns,
+                skew_ns,
+                expected_ns,
+                ref rest @ ..,
+            ] => {
+                let (settle, values) = rest.split_first_chunk::<MAX_SERIES>()?;
+                let procs = Some(procs as usize).filter(|procs| *procs > 0);
+                let target =
+                    Target { kernel_idx: kernel_idx as usize, procs, values: values.into() };
                 let pace = Pace {
-                    repetitions: at(0) as u32,
-                    n_samples: at(1) as u32,
-                    slice: at(2) as u32,
-                    sync: Sync::ALL[at(3) as usize],
-                    window_ns: at(4),
-                    skew_ns: at(5),
-                    settle: std::array::from_fn(|series| at(N_NUMBERS + series) as u32),
+                    repetitions: repetitions as u32,
+                    n_samples: n_samples as u32,
+                    settle: settle.map(|n| n as u32),
+                    sync: *Sync::ALL.get(sync as usize)?,
+                    window_ns,
+                    skew_ns,
+                    slice: slice as u32,
                 };
-                Self::Measure(target(), pace, at(6))
+                Self::Run(target, (pace != NO_PACE).then_some((pace, expected_ns)))
             }
-            2 => Self::CompareClocks,
-            3 => Self::TimeLine,
-            5 => Self::Pause,
-            _ => Self::Finish(RunEnd {
-                n_ok: words[2] as usize,
-                n_check_failed: words[3] as usize,
-                n_failed: words[4] as usize,
-                n_skipped: words[5] as usize,
-                stop: match words[1] {
+            [1] => Self::CompareClocks,
+            [2] => Self::TimeLine,
+            [3] => Self::Pause,
+            [4, stop, wall_ns, n_ok, n_check_failed, n_failed, n_skipped] => Self::Finish(RunEnd {
+                n_ok: n_ok as usize,
+                n_check_failed: n_check_failed as usize,
+                n_failed: n_failed as usize,
+                n_skipped: n_skipped as usize,
+                stop: match stop {
                     0 => None,
                     1 => Some(Stop::BudgetSpent),
                     _ => Some(Stop::Interrupted(String::new())),
                 },
-                wall_ns: words[6],
+                wall_ns,
             }),
-        }
+            _ => return None,
+        })
     }
 }
+
+/// The pace of a decision without one: no samples are ever taken at it.
+const NO_PACE: Pace = Pace::new(0, 0, 0);
 
 #[cfg(test)]
 mod tests {
@@ -189,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_decision_survives_the_wire() {
-        let target = Target { kernel_idx: 3, values: [1, 2, 3, 4, 5, 6, 7, u64::MAX] };
+        let target = Target { kernel_idx: 3, procs: Some(5), values: (0..16).collect() };
+        let of_all = Target { procs: None, values: vec![], ..target.clone() };
         let pace = Pace {
             repetitions: 10,
             n_samples: 20,
@@ -208,14 +214,15 @@ mod tests {
             wall_ns: 5,
         };
         for decision in [
-            Decision::Verify(target),
-            Decision::Measure(target, pace, 7),
+            Decision::Run(target.clone(), None),
+            Decision::Run(target, Some((pace, 7))),
+            Decision::Run(of_all, Some((pace, u64::MAX))),
             Decision::CompareClocks,
             Decision::TimeLine,
             Decision::Pause,
             Decision::Finish(end),
         ] {
-            assert_eq!(Decision::from_words(&decision.to_words()), decision);
+            assert_eq!(Decision::from_words(&decision.to_words()), Some(decision));
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   rank 0: conduct                            the others: follow
-//!     decide ── one broadcast of fixed size ──►  hear
-//!     verify or measure                          verify or measure
+//!     decide ────── one broadcast ────────────►  hear
+//!     verify or measure                          verify or measure, where they have a part
 //!     gather  ◄──────────────── report ────────  samples, or what went wrong
 //!     summarise, tell the listener
 //! ```
@@ -43,7 +43,7 @@ use decision::{Decision, Trail};
 use placement::Placement;
 use stage::Stage;
 
-pub use decision::DECISION_BYTES;
+pub use decision::decision_bytes;
 pub use pace::Pace;
 pub use report::SAMPLE_BYTES;
 pub use rules::Rules;
@@ -78,8 +78,8 @@ pub fn conduct<T: Transport>(
     listener: &mut dyn Listener,
 ) -> Result<RunEnd, DriverError> {
     assert_eq!(t.rank(), 0, "rank 0 conducts");
-    let mut stage = Stage { t, kernels, settings, clock: None };
-    let is_known = |case: &Case| stage.target(case).is_some();
+    let mut stage = Stage::new(t, kernels, settings);
+    let is_known = |case: &Case| stage.kernel_idx(case).is_some();
     assert!(cases.iter().all(is_known), "a case names a kernel that is not in the list");
     let calibrations = clock::calibrate_all(t)?;
     let clock = calibrations[0];
@@ -152,27 +152,17 @@ pub fn follow<T: Transport>(
 ) -> Result<RunEnd, TransportError> {
     assert_ne!(t.rank(), 0, "rank 0 conducts");
     clock::calibrate_all(t)?;
-    let mut stage = Stage { t, kernels, settings, clock: None };
+    let mut stage = Stage::new(t, kernels, settings);
     stage.set_up()?;
     t.line_time_ns()?;
     let trail = Trail::default();
     loop {
-        let report = match Decision::hear(t, &trail)? {
-            Decision::Verify(target) => stage.verify(&target)?,
-            Decision::Measure(target, pace, expected_ns) => {
-                stage.measure(&target, pace, expected_ns)?
-            }
-            Decision::CompareClocks => {
-                stage.compare_clocks()?;
-                continue;
-            }
-            Decision::TimeLine => {
-                t.line_time_ns()?;
-                continue;
-            }
-            Decision::Pause => continue,
+        match Decision::hear(t, &trail)? {
+            Decision::Run(target, pace) => drop(stage.run(&target, pace)?.gather(t)?),
+            Decision::CompareClocks => drop(stage.compare_clocks()?),
+            Decision::TimeLine => drop(t.line_time_ns()?),
+            Decision::Pause => (),
             Decision::Finish(end) => return Ok(end),
-        };
-        report.gather(t)?;
+        }
     }
 }

@@ -22,9 +22,16 @@ pub(super) struct Stage<'a, T: Transport> {
     pub(super) settings: &'a Settings,
     /// The clock that all ranks share, if there is one.
     pub(super) clock: Option<GlobalClock>,
+    /// Transports of the first ranks by their number, each made once; `None` on ranks beyond.
+    parts: Vec<(usize, Option<T>)>,
 }
 
-impl<T: Transport> Stage<'_, T> {
+impl<'a, T: Transport> Stage<'a, T> {
+    /// The kernels over `t`, before [`set_up`](Self::set_up).
+    pub(super) fn new(t: &'a T, kernels: &'a [&'a dyn Kernel<T>], settings: &'a Settings) -> Self {
+        Self { t, kernels, settings, clock: None, parts: Vec::new() }
+    }
+
     /// Sets up all ranks before the first case: they agree on a clock, and on the start of windows.
     ///
     /// # Errors
@@ -72,28 +79,45 @@ impl<T: Transport> Stage<'_, T> {
         }
     }
 
-    /// Address of `case` on the wire; `None` if its kernel is not on this stage.
-    pub(super) fn target(&self, case: &Case) -> Option<Target> {
-        let kernel_idx = self.kernels.iter().position(|k| k.info().is_of_kernel(case.info))?;
-        Some(Target { kernel_idx, values: *case.raw_values() })
+    /// Index of the kernel of `case`; `None` if it is not on this stage.
+    pub(super) fn kernel_idx(&self, case: &Case) -> Option<usize> {
+        self.kernels.iter().position(|kernel| kernel.info().is_of_kernel(case.info))
     }
 
-    /// Runs the check of a case, after a barrier.
-    pub(super) fn verify(&self, target: &Target) -> Result<Report> {
-        let (kernel, case) = self.set(target, 0);
-        let mut cx = self.context(kernel, Pace::new(1, 0, 0));
+    /// Takes samples of a case at a pace that is expected to take so many nanoseconds, or checks it,
+    /// after a barrier of all ranks; those that take no part go on to the next decision, for which
+    /// they wait without using the CPU.
+    pub(super) fn run(&mut self, target: &Target, pace: Option<(Pace, u64)>) -> Result<Report> {
+        self.split(target.procs)?;
+        let (kernel, case) = self.set(target, pace.map_or(0, |(_, expected_ns)| expected_ns));
         self.t.barrier()?;
-        Report::of(kernel.verify(&mut cx, &case).map(|()| Taken::default()))
-    }
-
-    /// Takes samples of a case, after a barrier.
-    pub(super) fn measure(&self, target: &Target, pace: Pace, expected_ns: u64) -> Result<Report> {
-        let (kernel, case) = self.set(target, expected_ns);
-        let mut cx = self.context(kernel, pace);
-        self.t.barrier()?;
+        let Some(part) = self.part(target.procs) else { return Ok(Report::Done(Taken::default())) };
+        let Some((pace, _)) = pace else {
+            let mut cx = self.context(part, kernel, Pace::new(1, 0, 0));
+            return Report::of(kernel.verify(&mut cx, &case).map(|()| Taken::default()));
+        };
+        let mut cx = self.context(part, kernel, pace);
         let result = kernel.measure(&mut cx, &case);
         let usage = cx.usage();
         Report::of(result.map(|()| Taken { series: self.on_shared_clock(cx), usage }))
+    }
+
+    /// Makes the transport of the first `procs` ranks, unless there is one; all ranks call it.
+    fn split(&mut self, procs: Option<usize>) -> Result<()> {
+        let Some(procs) = procs.filter(|procs| *procs != self.t.n_ranks()) else { return Ok(()) };
+        if self.parts.iter().all(|(known, _)| *known != procs) {
+            let part = self.t.split((self.t.rank() < procs).then_some(0), 0)?;
+            self.parts.push((procs, part));
+        }
+        Ok(())
+    }
+
+    /// The transport of the first `procs` ranks; `None` on a rank beyond.
+    fn part(&self, procs: Option<usize>) -> Option<&T> {
+        let Some(procs) = procs.filter(|procs| *procs != self.t.n_ranks()) else {
+            return Some(self.t);
+        };
+        self.parts.iter().find(|(known, _)| *known == procs)?.1.as_ref()
     }
 
     /// Compares the clocks again; all ranks do so at once. Why they cannot be trusted any more, on
@@ -117,29 +141,28 @@ impl<T: Transport> Stage<'_, T> {
         series
     }
 
-    fn set(&self, target: &Target, expected_ns: u64) -> (&dyn Kernel<T>, Case) {
+    fn set(&self, target: &Target, expected_ns: u64) -> (&'a dyn Kernel<T>, Case) {
         let kernel = self.kernels[target.kernel_idx];
-        let info = kernel.info();
-        let case = Case::new(info, &target.values[..info.axes.len()]);
+        let case = Case::new(kernel.info(), &target.values).on_first(target.procs);
         // Test data is made and looked at byte by byte, and the first probe knows nothing yet.
-        let expected_ns = expected_ns
-            .max((info.bytes_per_rank)(&case, &self.world()).saturating_mul(NS_PER_BYTE));
-        self.t.annotate(&case.label(), expected_ns);
+        let bytes = (case.info.bytes_per_rank)(&case, &self.world(target.procs));
+        self.t.annotate(&case.label(), expected_ns.max(bytes.saturating_mul(NS_PER_BYTE)));
         (kernel, case)
     }
 
-    /// The ranks of the run, as descriptions of kernels see them.
-    pub(super) fn world(&self) -> World<'_> {
-        World::of(self.t.topology()).with_cast(self.settings.cast)
+    /// The first `procs` ranks, as descriptions of kernels see them.
+    pub(super) fn world(&self, procs: Option<usize>) -> World<'_> {
+        let part = self.part(procs).unwrap_or(self.t);
+        World::of(part.topology()).with_cast(self.settings.cast)
     }
 
-    fn context(&self, kernel: &dyn Kernel<T>, pace: Pace) -> Context<'_, T> {
+    fn context<'b>(&'b self, part: &'b T, kernel: &dyn Kernel<T>, pace: Pace) -> Context<'b, T> {
         let Settings { skew, seed, cast, .. } = *self.settings;
         let info = kernel.info();
         let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == info.id());
         let definition = self.settings.definition(info);
         let untouched = self.settings.rules.are_untouched();
         let method = Method { definition, clock: self.clock.as_ref(), skew, seed, untouched, cast };
-        Context::new(self.t, info, pace, method, corrupt)
+        Context::new(part, info, pace, method, corrupt)
     }
 }

@@ -9,11 +9,11 @@ use super::{DriverError, Settings};
 use crate::error::KernelError;
 use crate::error::{TransportError, TransportErrorKind};
 use crate::event::{CaseFailure, Failure, Measurement, SeriesResult, Stop};
-use crate::kernel::{LENGTH_BYTES, Profile};
+use crate::kernel::{Case, LENGTH_BYTES, Profile};
 use comet_stats::Summary;
 use fake::{
-    FIRST, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify, brief, counts, drive,
-    drive_with, is_wrong_on_rank_1, overflows, takes_long,
+    FIRST, FOR_THREE, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify, brief, counts,
+    drive, drive_cases, drive_on, drive_with, is_wrong_on_rank_1, overflows, takes_long,
 };
 
 /// Checks that a kernel that is verified by `verify` fails so, and that the run then goes on.
@@ -92,6 +92,38 @@ fn samples_come_from_the_ranks_that_the_definition_names() {
             assert_eq!(of_rank.samples.len(), 4, "rank {} of {n_ranks}", of_rank.rank);
         }
     }
+}
+
+#[test]
+fn a_case_runs_on_the_first_ranks_and_the_others_take_no_sample() {
+    let procs = [Some(2), Some(1), Some(5), None, Some(2), Some(6)];
+    let fakes = [Fake::good(&FIRST), Fake::checked_by(&SECOND, is_wrong_on_rank_1)];
+    let outcome = drive_on(5, &procs, &fakes, &brief(), Trouble::default());
+    // The data of the second kernel is wrong wherever there is a rank 1.
+    assert_eq!(counts(&outcome.end()), [6, 4, 0, 2]);
+    let of_first = &outcome.heard.measurements[..5];
+    for (measurement, procs) in of_first.iter().zip(procs) {
+        assert_eq!(measurement.case.procs(), procs);
+        let ranks = measurement.series[1].ranks.iter().map(|of_rank| of_rank.rank);
+        assert_eq!(ranks.collect::<Vec<_>>(), (0..procs.unwrap_or(5)).collect::<Vec<_>>());
+    }
+    let skipped = &outcome.heard.failures[0];
+    assert_eq!(skipped.case.label(), "fake/first procs=6");
+    assert_eq!(skipped.message, "needs at least 6 ranks, there are 5");
+}
+
+#[test]
+fn a_kernel_is_judged_and_completed_on_the_ranks_of_its_case() {
+    let procs = [Some(2), Some(3)];
+    let kernels = [Fake::good(&FOR_THREE), Fake::good(&FIRST), Fake::building_on_first()];
+    let outcome = drive_on(4, &procs, &kernels, &brief(), Trouble::default());
+    assert_eq!(counts(&outcome.end()), [5, 0, 0, 1]);
+    assert_eq!(outcome.heard.failures[0].message, "needs at least 3 ranks, there are 2");
+    let kernels = [Fake::good(&FIRST), Fake::building_on_first()];
+    let cases = [(&kernels[0], Some(2)), (&kernels[1], None)];
+    let cases = cases.map(|(fake, procs)| Case::new(fake.info, &[]).on_first(procs));
+    let outcome = drive_cases(4, &cases, &kernels, &brief(), Trouble::default());
+    assert_eq!(outcome.heard.failures[0].message, "needs fake/first");
 }
 
 #[test]

@@ -114,6 +114,10 @@ pub static LENGTH_BYTES: Axis =
 /// Number of links between the two ranks.
 pub static HOPS: Axis = Axis::count("hops", "hops", "number of links between the two ranks")
     .up_to(|topology| topology.max_hops(0) as u64);
+/// Number of ranks on which a case runs, from rank 0 on: an axis of every kernel, which none declares.
+pub static PROCS: Axis =
+    Axis::count("procs", "ranks", "number of ranks on which a case runs, from rank 0 on")
+        .up_to(|topology| topology.n_ranks() as u64);
 /// Length of a vector in doubles.
 pub static VECTOR_LENGTH: Axis = Axis::size(
     "vector_length",

@@ -1,10 +1,14 @@
 //! Cases: the points of a kernel's sweeps.
 
+use std::borrow::Cow;
+
 use super::axis::Axis;
 use super::info::KernelInfo;
+use super::world::World;
+use crate::topology::Topology;
 
 /// The most axes that one kernel may declare.
-pub const MAX_AXES: usize = 8;
+pub const MAX_AXES: usize = 16;
 
 /// One point of a kernel's sweeps.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +16,7 @@ pub struct Case {
     /// The kernel.
     pub info: &'static KernelInfo,
     values: [u64; MAX_AXES],
+    procs: Option<usize>,
 }
 
 impl Case {
@@ -24,7 +29,29 @@ impl Case {
         assert!(values.len() <= info.axes.len(), "{} has fewer axes", info.id());
         let mut all = [0; MAX_AXES];
         all[..values.len()].copy_from_slice(values);
-        Self { info, values: all }
+        Self { info, values: all, procs: None }
+    }
+
+    /// This case on the first `procs` ranks alone; all take part otherwise.
+    #[must_use]
+    pub fn on_first(self, procs: Option<usize>) -> Self {
+        Self { procs, ..self }
+    }
+
+    /// Number of ranks that take part; `None` for all.
+    #[must_use]
+    pub fn procs(&self) -> Option<usize> {
+        self.procs
+    }
+
+    /// The topology of the ranks that take part, in a job on `job`.
+    ///
+    /// # Errors
+    /// A sentence with both numbers, if the job has fewer ranks.
+    pub fn topology<'a>(&self, job: &'a Topology) -> Result<Cow<'a, Topology>, String> {
+        let procs = self.procs.unwrap_or(job.n_ranks());
+        World::of(job).require_ranks(procs)?;
+        Ok(job.first(procs))
     }
 
     /// Value on `axis`.
@@ -68,22 +95,14 @@ impl Case {
         self.info.axes.iter().map(|used| used.axis).zip(self.values)
     }
 
-    /// The values alone, as they travel between ranks.
-    #[must_use]
-    pub(crate) fn raw_values(&self) -> &[u64; MAX_AXES] {
-        &self.values
-    }
-
     /// `kernel axis=value axis=value`, for messages.
     #[must_use]
     pub fn label(&self) -> String {
         let mut label = self.info.id();
         for (axis, value) in self.values() {
-            match axis.label(value) {
-                Some(name) => label += &format!(" {}={name}", axis.name),
-                None => label += &format!(" {}={value}", axis.name),
-            }
+            let name = axis.label(value).map_or(value.to_string(), str::to_owned);
+            label += &format!(" {}={name}", axis.name);
         }
-        label
+        label + &self.procs.map_or(String::new(), |procs| format!(" procs={procs}"))
     }
 }

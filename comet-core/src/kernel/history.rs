@@ -1,7 +1,6 @@
 //! Results of a run so far, and numbers that follow from the series of one case.
 
 use super::case::Case;
-use super::info::KernelInfo;
 use comet_stats::Summary;
 
 /// A number that follows from the series of one case together.
@@ -19,6 +18,8 @@ pub struct Derived {
 #[derive(Debug, Default)]
 pub struct History {
     points: Vec<(Case, Vec<Summary>)>,
+    /// Number of ranks of the cases that are shown; `None` for those of all ranks.
+    procs: Option<usize>,
 }
 
 impl History {
@@ -27,12 +28,18 @@ impl History {
         self.points.push((case, summaries));
     }
 
-    /// Cases and summaries of the kernel `id`, in the order in which they were measured.
+    /// Shows the cases that ran on the ranks of `case`, and no others.
+    pub(crate) fn show_ranks_of(&mut self, case: &Case) {
+        self.procs = case.procs();
+    }
+
+    /// Cases and summaries of the kernel `id` on the ranks of the case at hand, in the order in
+    /// which they were measured.
     pub fn of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = (&'a Case, &'a [Summary])> {
-        let of_kernel = move |info: &KernelInfo| info.id() == id;
+        let is_shown = move |case: &Case| case.info.id() == id && case.procs() == self.procs;
         self.points
             .iter()
-            .filter(move |(case, _)| of_kernel(case.info))
+            .filter(move |(case, _)| is_shown(case))
             .map(|(case, summaries)| (case, summaries.as_slice()))
     }
 }

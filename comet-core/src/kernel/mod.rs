@@ -11,7 +11,9 @@ mod operation;
 mod pairing;
 mod world;
 
-pub use axis::{Axis, AxisKind, AxisUse, HOPS, LENGTH_BYTES, LOCAL_N, Profile, VECTOR_LENGTH};
+pub use axis::{
+    Axis, AxisKind, AxisUse, HOPS, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
+};
 pub use case::{Case, MAX_AXES};
 pub use cast::Cast;
 pub use check::{Checker, Seeds};

@@ -11,6 +11,8 @@ mod metric;
 pub use mesh::{Mesh, Neighbours, gray};
 pub use metric::Metric;
 
+use std::borrow::Cow;
+
 use crate::transport::Rank;
 
 /// The mesh and the hop function of one run.
@@ -45,6 +47,16 @@ impl Topology {
     pub fn with_metric(mesh: Mesh, metric: Metric) -> Result<Self, String> {
         metric.check(mesh.ranks().len())?;
         Ok(Self { mesh, metric })
+    }
+
+    /// The topology of the first `n_ranks` ranks: this one if they are all of them, else a
+    /// hypercube.
+    #[must_use]
+    pub fn first(&self, n_ranks: usize) -> Cow<'_, Self> {
+        if n_ranks == self.n_ranks() {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self::hypercube(n_ranks))
     }
 
     /// The processor mesh.

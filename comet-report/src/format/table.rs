@@ -24,7 +24,7 @@ use crate::record::{
 use crate::sink::RecordSink;
 use crate::units::{fixed, fixed_us};
 
-/// Parameters that are equal for all points of a run, and so no columns.
+/// Parameters that are equal for all points of a block, and so no columns.
 const COMMON_PARAMS: &[&str] = &["procs", "mesh_rows", "mesh_cols"];
 /// Width of columns with counts.
 const COUNT_WIDTH: usize = 8;
@@ -53,7 +53,8 @@ struct TableWriter<W> {
     case: Vec<Point>,
     /// True between the first record of a run and its end.
     is_open: bool,
-    kernel: Option<String>,
+    /// Title of the block at hand: a kernel and its ranks.
+    block: Option<String>,
     layout: Option<Layout>,
     n_missed: usize,
     n_unsteady: usize,
@@ -117,7 +118,7 @@ impl<W: Write> TableWriter<W> {
             is_live,
             case: Vec::new(),
             is_open: false,
-            kernel: None,
+            block: None,
             layout: None,
             n_missed: 0,
             n_unsteady: 0,
@@ -192,7 +193,7 @@ impl<W: Write> TableWriter<W> {
     }
 
     fn run(&mut self, run: &Run) -> io::Result<()> {
-        self.kernel = None;
+        self.block = None;
         let (name, version) = (&run.suite.name, &run.suite.version);
         let backend = &run.transport.backend;
         // Simulated ranks are on none, and imports do not tell.
@@ -208,7 +209,7 @@ impl<W: Write> TableWriter<W> {
     /// A line about an event.
     fn event(&mut self, event: &Event) -> io::Result<()> {
         // The notes of a run that goes on name what matters of its machine.
-        if self.is_live && self.kernel.is_none() {
+        if self.is_live && self.block.is_none() {
             return Ok(());
         }
         let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
@@ -231,18 +232,18 @@ impl<W: Write> TableWriter<W> {
     }
 
     fn title(&mut self, point: &Point) -> io::Result<()> {
-        let kernel = format!("{}/{}", point.suite, point.kernel);
-        if self.kernel.as_ref() == Some(&kernel) {
-            return Ok(());
-        }
-        writeln!(self.out)?;
         let ranks = point.params.get("procs").map(ToString::to_string);
         let ranks = ranks.map_or(String::new(), |n| match n.as_str() {
             "1" => ", 1 rank".into(),
             n => format!(", {n} ranks"),
         });
-        self.comment(&format!("{kernel}{ranks}"))?;
-        self.kernel = Some(kernel);
+        let block = format!("{}/{}{ranks}", point.suite, point.kernel);
+        if self.block.as_ref() == Some(&block) {
+            return Ok(());
+        }
+        writeln!(self.out)?;
+        self.comment(&block)?;
+        self.block = Some(block);
         self.layout = None;
         Ok(())
     }

@@ -27,7 +27,7 @@ const WESTWARD: Label = 15;
 /// Steps of a rank in one round of a case: it receives the decision, takes its samples of each
 /// series, and reports them.
 pub(crate) fn round(script: &mut Script<'_>, case: &Case, pace: Pace) {
-    script.decision();
+    script.decision(case.info.axes.len());
     let samples = (0..case.info.series.len()).map(|series| {
         let n_before = script.steps.len();
         measure(script, case, (pace, series));

@@ -166,9 +166,9 @@ impl<'a> Script<'a> {
         self.broadcast(8 * n_values);
     }
 
-    /// Rank 0 tells the others what to do, and they meet.
-    pub(crate) fn decision(&mut self) {
-        self.broadcast(comet_core::driver::DECISION_BYTES as u64);
+    /// Rank 0 sends the others what to do with a case on so many axes, and they meet.
+    pub(crate) fn decision(&mut self, n_axes: usize) {
+        self.broadcast(comet_core::driver::decision_bytes(n_axes) as u64);
         self.barrier();
     }
     /// The others send rank 0 their samples, so many of each series, and before them how long that

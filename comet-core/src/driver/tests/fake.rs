@@ -51,6 +51,9 @@ pub(super) static SINGLE: KernelInfo = KernelInfo { timing: Timing::Single, ..in
 /// A kernel that no topology suits.
 pub(super) static TOO_FLAT: KernelInfo =
     KernelInfo { admits: |_, _| Err("needs a fourth dimension".into()), ..info("too_flat") };
+/// A kernel for three ranks at least.
+pub(super) static FOR_THREE: KernelInfo =
+    KernelInfo { admits: |_, world| world.require_ranks(3), ..info("for_three") };
 /// A kernel that promises more series than it measures.
 pub(super) static TOO_LITTLE: KernelInfo = KernelInfo { series: &SERIES, ..info("too_little") };
 /// Its axis is filled in from the results of [`FIRST`].
@@ -208,22 +211,28 @@ impl Listener for Collector {
         if self.trouble.fails_at == Some(self.log.len()) {
             return Err("the disk is full".into());
         }
-        self.log.push(match event {
-            Event::RunStarted(_) => "run started".into(),
+        let name = match event {
+            Event::RunStarted(start) => {
+                self.start = Some((*start).clone());
+                "run started".into()
+            }
             Event::CaseStarted(case) => format!("started {}", case.info.name),
             Event::PassStarted(_) => unreachable!("passes are left out above"),
-            Event::CaseFinished(measurement) => format!("finished {}", measurement.case.info.name),
-            Event::CaseFailed(failure) => format!("failed {}", failure.case.info.name),
+            Event::CaseFinished(measurement) => {
+                self.measurements.push((*measurement).clone());
+                format!("finished {}", measurement.case.info.name)
+            }
+            Event::CaseFailed(failure) => {
+                self.failures.push((*failure).clone());
+                format!("failed {}", failure.case.info.name)
+            }
             Event::CoresMoved(moved) => format!("cores moved around {}", moved.info.name),
-            Event::RunFinished(_) => "run finished".into(),
-        });
-        match event {
-            Event::RunStarted(start) => self.start = Some((*start).clone()),
-            Event::CaseStarted(_) | Event::PassStarted(_) | Event::CoresMoved(_) => (),
-            Event::CaseFinished(measurement) => self.measurements.push((*measurement).clone()),
-            Event::CaseFailed(failure) => self.failures.push((*failure).clone()),
-            Event::RunFinished(end) => self.end = Some((*end).clone()),
-        }
+            Event::RunFinished(end) => {
+                self.end = Some((*end).clone());
+                "run finished".into()
+            }
+        };
+        self.log.push(name);
         Ok(())
     }
 
@@ -286,12 +295,38 @@ pub(super) fn drive_with(
     settings: &Settings,
     trouble: Trouble,
 ) -> Outcome {
-    let cases: Vec<Case> = fakes.iter().map(|fake| Case::new(fake.info, &[])).collect();
+    drive_on(n_ranks, &[None], fakes, settings, trouble)
+}
+
+/// [`drive_with`] with a case of each kernel on each number of ranks.
+pub(super) fn drive_on(
+    n_ranks: usize,
+    procs: &[Option<usize>],
+    fakes: &[Fake],
+    settings: &Settings,
+    trouble: Trouble,
+) -> Outcome {
+    let on_each = |fake: &Fake| {
+        let case = Case::new(fake.info, &[]);
+        procs.iter().map(move |procs| case.on_first(*procs))
+    };
+    let cases: Vec<Case> = fakes.iter().flat_map(on_each).collect();
+    drive_cases(n_ranks, &cases, fakes, settings, trouble)
+}
+
+/// [`drive_with`] with the caller's cases.
+pub(super) fn drive_cases(
+    n_ranks: usize,
+    cases: &[Case],
+    fakes: &[Fake],
+    settings: &Settings,
+    trouble: Trouble,
+) -> Outcome {
     let ranks = local::run(n_ranks, |t| {
         let kernels: Vec<&dyn Kernel<Local>> = fakes.iter().map(|fake| fake as _).collect();
         let mut heard = Collector { trouble, ..Collector::default() };
         let result = if t.rank() == 0 {
-            conduct(t, &kernels, &cases, settings, &mut heard)
+            conduct(t, &kernels, cases, settings, &mut heard)
         } else {
             follow(t, &kernels, settings).map_err(DriverError::from)
         };
