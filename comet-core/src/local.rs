@@ -47,7 +47,7 @@ pub enum Corrupt {
     All,
     /// All but the first to each rank with each tag.
     Repeated,
-    /// Those that are sent from memory into which a message was received.
+    /// Those with a user's tag that are sent from memory into which a message was received.
     InPlace,
 }
 
@@ -77,6 +77,8 @@ struct Own {
     rank: Rank,
     /// Ranks and tags to which messages went.
     sent: RefCell<HashSet<(Rank, Tag)>>,
+    /// Whether a message of this rank arrives changed.
+    has_corrupted: Cell<bool>,
     /// Addresses at which messages were received.
     received_at: RefCell<HashSet<usize>>,
     matcher: RefCell<Matcher<RecvId, Message>>,
@@ -289,6 +291,12 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
 }
 
 impl Local {
+    /// Whether a message of this rank arrives changed, after [`run_corrupting`].
+    #[must_use]
+    pub fn has_corrupted(&self) -> bool {
+        self.own.has_corrupted.get()
+    }
+
     /// True if `message` arrives wrong.
     fn is_corrupted(&self, destination: Rank, tag: Tag, message: &[u8]) -> bool {
         let Own { sent, received_at, .. } = &*self.own;
@@ -297,7 +305,9 @@ impl Local {
             Corrupt::Users => tag.value() <= Tag::MAX,
             Corrupt::All => true,
             Corrupt::Repeated => !sent.borrow_mut().insert((destination, tag)),
-            Corrupt::InPlace => received_at.borrow().contains(&message.as_ptr().addr()),
+            Corrupt::InPlace => {
+                tag.value() <= Tag::MAX && received_at.borrow().contains(&message.as_ptr().addr())
+            }
         }
     }
 }
@@ -319,6 +329,7 @@ impl RawTransport for Local {
             && let Some(byte) = bytes.last_mut()
         {
             *byte = byte.wrapping_add(1);
+            self.own.has_corrupted.set(true);
         }
         let (source, destination) = (self.own.rank, self.group.global(destination));
         let tag = self.group.tag(tag);
@@ -393,10 +404,17 @@ impl Transport for Local {
     }
 
     fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
-        LocalBuffer::new(length_bytes).ok_or_else(|| {
+        let buffer = LocalBuffer::new(length_bytes).ok_or_else(|| {
             let text = format!("there is no memory for a message buffer of {length_bytes} bytes");
             TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank())
-        })
+        })?;
+        // What was received at these addresses before is gone.
+        let range = buffer.as_ptr_range();
+        self.own
+            .received_at
+            .borrow_mut()
+            .retain(|at| !(range.start.addr()..range.end.addr()).contains(at));
+        Ok(buffer)
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {

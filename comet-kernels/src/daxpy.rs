@@ -3,16 +3,14 @@
 
 use std::hint::black_box;
 
-use comet_core::error::Result;
-use comet_core::kernel::{Checker, Operation, Seeds};
-use comet_core::transport::{Transport, Work};
+use comet_core::kernel::prelude::*;
+use comet_core::transport::Work;
 
 /// The factor `a`: small, so that `y` grows slowly, and a power of two, so that it grows exactly.
 const A: f64 = 1.0 / 1024.0;
 
 /// A DAXPY of two vectors, as an operation without messages.
-#[derive(Debug)]
-pub struct Daxpy {
+pub(crate) struct Daxpy {
     x: Vec<f64>,
     y: Vec<f64>,
     n_runs: usize,

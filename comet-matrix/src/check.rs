@@ -73,22 +73,20 @@ pub(crate) fn after_transposes(origin: Place, n: u64, row: usize, col: usize) ->
     if n.is_multiple_of(2) { origin.initial(row, col) } else { origin.initial(col, row) }
 }
 
-/// Row `row`, column `col` after row `global_row` was broadcast: every block holds its piece of
-/// that row in the local row which is `global_row`'s in its owner.
-pub(crate) fn after_row_broadcast(at: Place, global_row: usize, row: usize, col: usize) -> f64 {
-    if at.is_guard(row, col) || row != global_row % at.local_n + 1 {
-        return at.initial(row, col);
+/// Row `row`, column `col` after the row `global`, or with `COLS` the column, was broadcast: every
+/// block holds its piece of that line in the local line which is `global`'s in its owner.
+pub(crate) fn after_broadcast<const COLS: bool>(
+    at: Place,
+    global: usize,
+    row: usize,
+    col: usize,
+) -> f64 {
+    let changed = global % at.local_n + 1;
+    match (at.is_guard(row, col), COLS) {
+        (false, false) if row == changed => at.element(global, at.block_col * at.local_n + col - 1),
+        (false, true) if col == changed => at.element(at.block_row * at.local_n + row - 1, global),
+        _ => at.initial(row, col),
     }
-    at.element(global_row, at.block_col * at.local_n + col - 1)
-}
-
-/// Row `row`, column `col` after column `global_col` was broadcast: every block holds its piece
-/// of that column in the local column which is `global_col`'s in its owner.
-pub(crate) fn after_col_broadcast(at: Place, global_col: usize, row: usize, col: usize) -> f64 {
-    if at.is_guard(row, col) || col != global_col % at.local_n + 1 {
-        return at.initial(row, col);
-    }
-    at.element(at.block_row * at.local_n + row - 1, global_col)
 }
 
 #[cfg(test)]
@@ -151,7 +149,7 @@ mod tests {
             let is_new = |index: &usize| found(*index) != AT.initial(index / 4, index % 4);
             (0..16).filter(is_new).map(|index| (index, found(index))).collect::<Vec<_>>()
         };
-        assert_eq!(changed(after_row_broadcast), [(9, 19.0), (10, 20.0)]);
-        assert_eq!(changed(after_col_broadcast), [(6, 4.0), (10, 10.0)]);
+        assert_eq!(changed(after_broadcast::<false>), [(9, 19.0), (10, 20.0)]);
+        assert_eq!(changed(after_broadcast::<true>), [(6, 4.0), (10, 10.0)]);
     }
 }

@@ -15,7 +15,7 @@
 //! All kernels report the completion time of one operation over all ranks, after a barrier.
 //!
 //! ```
-//! let ids: Vec<_> = comet_matrix::matrix::<comet_core::local::Local>()
+//! let ids: Vec<_> = comet_matrix::kernels::<comet_core::local::Local>()
 //!     .iter()
 //!     .map(|kernel| kernel.info().id())
 //!     .collect();
@@ -30,22 +30,7 @@ mod check;
 mod ops;
 mod setup;
 
-use comet_core::kernel::{Kernel, Timed};
-use comet_core::transport::Transport;
-
-/// The kernels of the suite `matrix`, in the order of the thesis.
-#[must_use]
-pub fn matrix<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
-    const {
-        &[
-            &Timed(ops::UpdateGuard),
-            &Timed(ops::Shift),
-            &Timed(ops::Transpose),
-            &Timed(ops::RowBroadcast),
-            &Timed(ops::ColBroadcast),
-        ]
-    }
-}
+pub use ops::kernels;
 
 #[cfg(test)]
 mod tests;

@@ -1,17 +1,9 @@
 //! Tests of all matrix kernels together, over ranks that are threads.
 
-use std::collections::HashSet;
-
-use comet_core::context::{Context, Method};
-use comet_core::driver::Pace;
-use comet_core::error::KernelError;
-use comet_core::kernel::{Case, Kernel, LOCAL_N, Profile, World};
-use comet_core::local::{self, Corrupt, Local};
-use comet_core::sample::Sample;
-use comet_core::sweep;
+use comet_core::kernel::harness::{self, Trial};
+use comet_core::kernel::prelude::*;
+use comet_core::local::{Corrupt, Local};
 use comet_core::topology::{Mesh, Topology};
-
-const PACE: Pace = Pace::new(2, 3, 1);
 
 /// Rank counts up to 9 and 16, and meshes that are not the default ones.
 fn topologies() -> Vec<Topology> {
@@ -29,102 +21,47 @@ fn topologies() -> Vec<Topology> {
     hypercubes.chain(meshes.map(|mesh| Topology::new(mesh, None).unwrap())).collect()
 }
 
-/// The cases of `kernel` with blocks of `local_n` that `topology` admits.
-fn cases(kernel: &dyn Kernel<Local>, local_n: u64, topology: &Topology) -> Vec<Case> {
-    let info = kernel.info();
-    let first = &info.axes[0];
-    let values = if first.axis == &LOCAL_N { vec![local_n] } else { vec![0, 1] };
-    let cases = values
-        .iter()
-        .map(|value| Case::new(info, &[]).with(&LOCAL_N, local_n).with(first.axis, *value));
-    cases.filter(|case| (info.admits)(case, &World::of(topology)).is_ok()).collect()
-}
-
-/// Outcome of each rank's verification of `case`.
-fn verify(
-    kernel: &dyn Kernel<Local>,
-    case: &Case,
-    topology: &Topology,
-    spoil: Spoil,
-) -> Vec<Result<(), KernelError>> {
-    local::run_with(topology.clone(), spoil == Spoil::Messages, |t| {
-        let corrupt = spoil == Spoil::Checked;
-        let mut cx = Context::new(t, case.info, PACE, Method::default(), corrupt);
-        kernel.verify(&mut cx, case)
-    })
-}
-
-/// Injected errors.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Spoil {
-    Nothing,
-    /// The values that the kernel checks.
-    Checked,
-    /// The last byte of every message.
-    Messages,
-}
-
-fn is_mismatch(result: &Result<(), KernelError>) -> bool {
-    matches!(result, Err(KernelError::Mismatch { .. }))
-}
-
-/// Calls `check` with every kernel, case and topology.
-fn for_all(local_ns: &[u64], check: impl Fn(&dyn Kernel<Local>, &Case, &Topology)) {
-    for topology in topologies() {
-        for kernel in crate::matrix::<Local>() {
-            for local_n in local_ns {
-                for case in cases(*kernel, *local_n, &topology) {
-                    check(*kernel, &case, &topology);
-                }
-            }
-        }
-    }
+/// Every kernel and direction on every topology that admits it.
+fn trials(local_ns: &[u64]) -> Vec<Trial> {
+    let of_axis = |used: &AxisUse| match used.axis == &LOCAL_N {
+        true => local_ns.to_vec(),
+        false => vec![0, 1],
+    };
+    let on = |topology: Topology| {
+        let kernels = crate::kernels::<Local>().iter();
+        let of = |kernel: &_| harness::trials(*kernel, &topology, &History::default(), of_axis);
+        kernels.flat_map(of).collect::<Vec<_>>()
+    };
+    topologies().into_iter().flat_map(on).collect()
 }
 
 #[test]
 fn every_kernel_verifies_on_every_mesh() {
-    for_all(&[1, 2, 5], |kernel, case, topology| {
-        for (rank, result) in verify(kernel, case, topology, Spoil::Nothing).iter().enumerate() {
-            assert!(result.is_ok(), "{} on rank {rank}: {result:?}", case.label());
-        }
-    });
+    trials(&[1, 2, 5]).iter().for_each(|trial| trial.passes(0));
 }
 
 #[test]
 fn every_kernel_notices_spoiled_values_on_every_rank() {
-    for_all(&[3], |kernel, case, topology| {
-        let results = verify(kernel, case, topology, Spoil::Checked);
-        assert!(results.iter().all(is_mismatch), "{}: {results:?}", case.label());
-    });
+    for trial in trials(&[3]) {
+        let outcome = trial.outcome(false, Corrupt::Nothing, true);
+        assert!(!outcome.mismatches.contains(&false), "{trial:?}: {outcome:?}");
+    }
 }
 
 #[test]
-fn every_kernel_that_sends_notices_spoiled_messages() {
-    for_all(&[3], |kernel, case, topology| {
-        let results = verify(kernel, case, topology, Spoil::Messages);
-        // A single rank fills its guard ring by messages to itself.
-        assert!(results.iter().any(is_mismatch), "{}", case.label());
-        assert!(results.iter().all(|result| result.is_ok() || is_mismatch(result)));
-    });
-}
-
-#[test]
-fn every_kernel_notices_repeated_messages_that_arrive_wrong() {
-    for_all(&[3], |kernel, case, topology| {
-        let results = local::run_corrupting(topology.clone(), Corrupt::Repeated, |t| {
-            let mut cx = Context::new(t, case.info, PACE, Method::default(), false);
-            kernel.measure(&mut cx, case)
-        });
-        assert!(results.iter().any(is_mismatch), "{}", case.label());
-    });
+fn every_kernel_notices_messages_that_arrive_wrong() {
+    // A single rank fills its guard ring by messages to itself.
+    trials(&[3]).iter().for_each(Trial::notices_wrong_messages);
 }
 
 #[test]
 fn a_spoiled_value_is_one_that_the_operation_wrote() {
     let topology = Topology::hypercube(4);
-    for (kernel, element) in crate::matrix::<Local>().iter().zip([34, 35, 35, 10, 25]) {
+    for (kernel, element) in crate::kernels::<Local>().iter().zip([34, 35, 35, 10, 25]) {
         let case = Case::new(kernel.info(), &[]).with(&LOCAL_N, 4);
-        let results = verify(*kernel, &case, &topology, Spoil::Checked);
+        let results = comet_core::local::run_with(topology.clone(), false, |t| {
+            kernel.verify(&mut harness::context(t, case.info, true), &case)
+        });
         let texts: Vec<String> = results.into_iter().map(|r| r.unwrap_err().to_string()).collect();
         let start = format!("element {element} of 36 ");
         assert!(texts.iter().any(|text| text.starts_with(&start)), "{}: {texts:?}", case.label());
@@ -132,61 +69,17 @@ fn a_spoiled_value_is_one_that_the_operation_wrote() {
 }
 
 #[test]
-fn every_rank_takes_every_sample() {
-    let sample_all = |kernel: &dyn Kernel<Local>, case: &Case, topology: &Topology| {
-        local::run_with(topology.clone(), false, |t| {
-            let mut cx = Context::new(t, case.info, PACE, Method::default(), false);
-            kernel.measure(&mut cx, case).unwrap();
-            cx.into_samples()
-        })
-    };
-    for_all(&[4], |kernel, case, topology| {
-        for samples in sample_all(kernel, case, topology) {
-            assert_eq!(samples.iter().map(Vec::<Sample>::len).collect::<Vec<_>>(), [3]);
-        }
-    });
-}
-
-#[test]
-fn operations_leave_no_message_behind() {
-    use comet_core::transport::{Source, Tag, Transport};
-    for_all(&[2], |kernel, case, topology| {
-        local::run_with(topology.clone(), false, |t| {
-            let mut cx = Context::new(t, case.info, PACE, Method::default(), false);
-            kernel.measure(&mut cx, case).unwrap();
-            t.barrier().unwrap();
-            for tag in (0..100).map(Tag::new) {
-                assert_eq!(t.probe(Source::Any, tag).unwrap(), None, "{}", case.label());
-            }
-        });
-    });
-}
-
-#[test]
-fn default_meshes_admit_every_kernel_that_has_a_receiver() {
-    for kernel in crate::matrix::<Local>() {
-        let info = kernel.info();
-        let case = Case::new(info, &[]).with(&LOCAL_N, 4);
-        assert_eq!(
-            (info.admits)(&case, &World::of(&Topology::hypercube(4))),
-            Ok(()),
-            "{}",
-            info.id()
-        );
-    }
-}
-
-#[test]
-fn blocks_of_no_element_or_too_many_are_refused() {
-    for kernel in crate::matrix::<Local>() {
-        let info = kernel.info();
+fn default_meshes_admit_every_kernel_and_refuse_blocks_of_no_element_or_too_many() {
+    for info in crate::kernels::<Local>().iter().map(|kernel| kernel.info()) {
         let admits = |local_n| {
             let case = Case::new(info, &[]).with(&LOCAL_N, local_n);
-            (info.admits)(&case, &World::of(&Topology::hypercube(4))).unwrap_err()
+            (info.admits)(&case, &World::of(&Topology::hypercube(4)))
         };
-        assert_eq!(admits(0), "local_n must be at least 1, got 0");
-        assert!(admits(1 << 26).starts_with("local_n 67108864 is too large"));
-        assert!(admits(u64::MAX).starts_with("local_n 18446744073709551615 is too large"));
+        assert_eq!(admits(4), Ok(()), "{}", info.id());
+        assert_eq!(admits(0).unwrap_err(), "local_n must be at least 1, got 0");
+        assert!(admits(1 << 26).unwrap_err().starts_with("local_n 67108864 is too large"));
+        let refusal = admits(u64::MAX).unwrap_err();
+        assert!(refusal.starts_with("local_n 18446744073709551615 is too large"), "{refusal}");
     }
 }
 
@@ -201,7 +94,7 @@ fn memory_and_bandwidth_follow_from_the_block() {
     ];
     let topology = Topology::hypercube(4);
     let world = &World::of(&topology);
-    for (kernel, expected) in crate::matrix::<Local>().iter().zip(expected) {
+    for (kernel, expected) in crate::kernels::<Local>().iter().zip(expected) {
         let info = kernel.info();
         let case = Case::new(info, &[]).with(&LOCAL_N, 8);
         let bytes_per_op = (info.series[0].bytes_per_op)(&case, world);
@@ -210,21 +103,19 @@ fn memory_and_bandwidth_follow_from_the_block() {
 }
 
 #[test]
-fn the_list_is_sane() {
-    let mut ids = HashSet::new();
-    for info in crate::matrix::<Local>().iter().map(|kernel| kernel.info()) {
-        let id = info.id();
-        assert!(id.starts_with("matrix/") && ids.insert(id.clone()), "{id} is there twice");
-        let summary = info.summary;
-        assert!(summary.chars().count() <= 72 && !summary.ends_with('.'), "{id}: {summary}");
-        assert!(!info.source.is_empty(), "{id}");
-        for used in info.axes {
-            for profile in [Profile::Quick, Profile::Standard, Profile::Full] {
-                let text = used.sweep(profile).expect("every axis has default values");
-                assert!(sweep::parse(text, None).is_ok_and(|values| !values.is_empty()), "{text}");
-            }
-        }
+fn only_edges_that_leave_their_rank_count_as_bandwidth() {
+    let info = crate::kernels::<Local>()[0].info();
+    for (rows, cols, n_edges) in [(1, 1, 0), (1, 4, 2), (4, 1, 2), (2, 2, 4)] {
+        let topology = Topology::new(Mesh::gray_with(rows, cols), None).unwrap();
+        let (case, world) = (Case::new(info, &[8]), World::of(&topology));
+        let bytes = (info.series[0].bytes_per_op)(&case, &world);
+        assert_eq!(bytes, Some(n_edges * 64), "{rows}x{cols}");
     }
+}
+
+#[test]
+fn the_list_is_sane() {
+    harness::check_descriptions(crate::kernels::<Local>());
 }
 
 #[test]

@@ -15,7 +15,8 @@ use comet_sim::{Outcome, RunConfig, Sim};
 
 /// The kernels of the studies.
 pub(crate) fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
-    [comet_kernels::comet(), comet_kernels::naive(), comet_matrix::matrix()].concat()
+    [comet_kernels::comet::kernels(), comet_kernels::naive::kernels(), comet_matrix::kernels()]
+        .concat()
 }
 
 /// The cases of the kernel `id` over the product of `sweeps`, one for each of its axes; the last

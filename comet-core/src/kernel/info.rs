@@ -52,6 +52,31 @@ impl Series {
     pub const fn of(name: &'static str, quantity: Quantity, definition: Definition) -> Self {
         Self { name, quantity, definition, quote_minimum: false, bytes_per_op: |_, _| None }
     }
+
+    /// One way of a message of [`LENGTH_BYTES`], half of a round trip.
+    #[must_use]
+    pub const fn one_way(name: &'static str) -> Self {
+        Self::of(name, Quantity::OneWayTime, Definition::HalfRoundTrip)
+            .moving(|case, _| Some(case.value(&LENGTH_BYTES)))
+    }
+
+    /// The time of an operation on rank 0.
+    #[must_use]
+    pub const fn on_test_node(name: &'static str) -> Self {
+        Self::of(name, Quantity::OpTime, Definition::TestNode)
+    }
+
+    /// The time of an operation from the first start to the last end on any rank.
+    #[must_use]
+    pub const fn completion(name: &'static str) -> Self {
+        Self::of(name, Quantity::OpTime, Definition::Completion)
+    }
+
+    /// This series with the bytes that one operation moves.
+    #[must_use]
+    pub const fn moving(self, bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>) -> Self {
+        Self { bytes_per_op, ..self }
+    }
 }
 
 /// The ranks that take part in one operation.
@@ -85,11 +110,12 @@ impl Participants {
 /// A kernel takes the rest from the description of its family:
 ///
 /// ```
-/// use comet_core::kernel::{AxisUse, KernelInfo, LENGTH_BYTES};
+/// use comet_core::kernel::{AxisUse, KernelInfo, LENGTH_BYTES, Series};
 /// static INFO: KernelInfo = KernelInfo {
 ///     name: "echo",
 ///     summary: "One-way time of a message, half of the round trip to a partner",
 ///     axes: &[AxisUse::of(&LENGTH_BYTES, "8,1Mi")],
+///     series: &[Series::one_way("echo")],
 ///     ..KernelInfo::pair("comet")
 /// };
 /// assert_eq!(INFO.id(), "comet/echo");
@@ -154,14 +180,14 @@ impl KernelInfo {
         }
     }
 
-    /// One operation of all ranks, any number of them; needs no memory.
+    /// One operation of all ranks, of which there are at least two; needs no memory.
     #[must_use]
     pub const fn collective(suite: &'static str) -> Self {
         Self {
             class: Class::Collective,
             participants: Participants::All,
             timing: Timing::Single,
-            admits: |_, _| Ok(()),
+            admits: |_, world| world.require_ranks(2),
             bytes_per_rank: |_, _| 0,
             ..Self::pair(suite)
         }
@@ -174,6 +200,7 @@ impl KernelInfo {
             class: Class::Compute,
             participants: Participants::One,
             timing: Timing::Batched,
+            admits: |_, _| Ok(()),
             ..Self::collective(suite)
         }
     }

@@ -5,10 +5,12 @@ mod case;
 mod cast;
 mod check;
 mod class;
+pub mod harness;
 mod history;
 mod info;
 mod operation;
 mod pairing;
+pub mod prelude;
 mod world;
 
 pub use axis::{
@@ -20,7 +22,7 @@ pub use check::{Checker, Seeds};
 pub use class::Class;
 pub use history::{Derived, History};
 pub use info::{KernelInfo, MAX_SERIES, Participants, Series, Timing};
-pub use operation::{Duty, Operation, Pattern, Timed};
+pub use operation::{Duty, Operation, Pattern, Role, Timed};
 pub use pairing::{Pairing, Side};
 pub use world::World;
 

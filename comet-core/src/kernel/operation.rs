@@ -69,26 +69,21 @@ pub enum Duty {
     Serves,
 }
 
+/// The duty of a rank and its part in an operation; `None` for a rank without one.
+pub type Role<P> = Option<(Duty, P)>;
+
 /// The parts of all ranks in one operation.
 pub trait Pattern<T: Transport>: Sync {
     /// Description of the kernel.
     const INFO: KernelInfo;
     /// Part of one rank.
-    type Part<'a>: Operation<T>
-    where
-        T: 'a;
+    type Part: Operation<T>;
 
-    /// The part of this rank in series number `series` of `case`, with its buffers; `None` for a
-    /// rank without one.
+    /// The role of this rank in series number `series` of `case`, with its buffers.
     ///
     /// # Errors
     /// If there is no memory for the buffers.
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>>;
+    fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>>;
 
     /// See [`Kernel::resolve`].
     ///

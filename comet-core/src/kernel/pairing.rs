@@ -1,5 +1,6 @@
 //! Pairings: partners of ranks in operations between two.
 
+use super::operation::Duty;
 use crate::rounds;
 use crate::topology::Topology;
 use crate::transport::Rank;
@@ -24,6 +25,14 @@ pub struct Side {
     pub peer: Rank,
     /// Whether this rank begins.
     pub leads: bool,
+}
+
+impl Side {
+    /// The rank that begins takes times.
+    #[must_use]
+    pub fn duty(self) -> Duty {
+        if self.leads { Duty::Times } else { Duty::Follows }
+    }
 }
 
 impl Pairing {

@@ -26,13 +26,7 @@
 //! message is not noticed.
 
 use comet_core::collective;
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Case, Checker, Class, Duty, KernelInfo, Operation, Pattern, Seeds, Series, Timing,
-};
-use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_core::kernel::prelude::*;
 
 use crate::daxpy::Daxpy;
 
@@ -44,35 +38,11 @@ const LINGER_PROBES: usize = 100;
 /// many times what a message needs.
 const LINGER_VECTOR_LENGTH: usize = 2000;
 
-/// The kernels `comet/barrier` and `naive/barrier`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Barrier<const NAIVE: bool>;
-
-impl<const NAIVE: bool> Barrier<NAIVE> {
-    pub(crate) const INFO: KernelInfo = KernelInfo {
-        name: "barrier",
-        summary: if NAIVE {
-            "Global synchronisation by point-to-point messages"
-        } else {
-            "Least time of a global synchronisation"
-        },
-        source: "thesis section 3.3.5",
-        class: Class::Synchronisation,
-        aliases: &["IMB:Barrier", "OSU:osu_barrier"],
-        series: &[Series {
-            quote_minimum: true,
-            ..Series::of("barrier", Quantity::OpTime, Definition::TestNode)
-        }],
-        timing: Timing::Pipelined,
-        admits: |_, world| world.require_ranks(2),
-        bytes_per_rank: |_, _| 16 * LINGER_VECTOR_LENGTH as u64,
-        ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
-    };
-}
+/// `comet/barrier` and `naive/barrier`; see the [module](self).
+pub(crate) struct Barrier<const NAIVE: bool>;
 
 /// One rank's part of a barrier.
-#[derive(Debug)]
-pub struct Meeting<const NAIVE: bool> {
+pub(crate) struct Meeting<const NAIVE: bool> {
     after: Tag,
 }
 
@@ -101,18 +71,24 @@ impl<const NAIVE: bool, T: Transport> Operation<T> for Meeting<NAIVE> {
 }
 
 impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
-    const INFO: KernelInfo = Self::INFO;
-    type Part<'a>
-        = Meeting<NAIVE>
-    where
-        T: 'a;
+    const INFO: KernelInfo = KernelInfo {
+        name: "barrier",
+        summary: if NAIVE {
+            "Global synchronisation by point-to-point messages"
+        } else {
+            "Least time of a global synchronisation"
+        },
+        source: "thesis section 3.3.5",
+        class: Class::Synchronisation,
+        aliases: &["IMB:Barrier", "OSU:osu_barrier"],
+        series: &[Series { quote_minimum: true, ..Series::on_test_node("barrier") }],
+        timing: Timing::Pipelined,
+        bytes_per_rank: |_, _| 16 * LINGER_VECTOR_LENGTH as u64,
+        ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
+    };
+    type Part = Meeting<NAIVE>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        _case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, _: &Case, _: usize) -> Result<Role<Self::Part>> {
         Ok(Some((Duty::Together, Meeting { after: cx.tag(0) })))
     }
 }

@@ -20,46 +20,15 @@
 //! The suite `naive` replaces the broadcast alone; the barrier is the transport's own in both.
 
 use comet_core::collective;
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Case, Checker, Duty, KernelInfo, LENGTH_BYTES, Operation, Pattern, Seeds, Series, Timing,
-};
-use comet_core::pattern;
-use comet_core::transport::{Rank, Transport};
+use comet_core::kernel::prelude::*;
 
 use crate::axes;
 
-/// The kernels `comet/broadcast` and `naive/broadcast`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Broadcast<const NAIVE: bool>;
-
-impl<const NAIVE: bool> Broadcast<NAIVE> {
-    const INFO: KernelInfo = KernelInfo {
-        name: "broadcast",
-        summary: if NAIVE {
-            "Broadcast along a tree of point-to-point messages"
-        } else {
-            "Broadcast from the test node, closed by a barrier"
-        },
-        source: "thesis section 3.3.3, figure 3.4",
-        aliases: &["IMB:Bcast", "OSU:osu_bcast"],
-        axes: &[axes::MESSAGE_LENGTHS],
-        series: &[Series {
-            bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
-            ..Series::of("broadcast", Quantity::OpTime, Definition::ClosedByBarrier)
-        }],
-        timing: Timing::Batched,
-        admits: |_, world| world.require_ranks(2),
-        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
-        ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
-    };
-}
+/// `comet/broadcast` and `naive/broadcast`; see the [module](self).
+pub(crate) struct Broadcast<const NAIVE: bool>;
 
 /// One rank's copy of the message.
-#[derive(Debug)]
-pub struct Copy<const NAIVE: bool, B> {
+pub(crate) struct Copy<const NAIVE: bool, B> {
     rank: Rank,
     root: Rank,
     message: B,
@@ -91,18 +60,25 @@ impl<const NAIVE: bool, T: Transport> Operation<T> for Copy<NAIVE, T::Buffer> {
 }
 
 impl<const NAIVE: bool, T: Transport> Pattern<T> for Broadcast<NAIVE> {
-    const INFO: KernelInfo = Self::INFO;
-    type Part<'a>
-        = Copy<NAIVE, T::Buffer>
-    where
-        T: 'a;
+    const INFO: KernelInfo = KernelInfo {
+        name: "broadcast",
+        summary: if NAIVE {
+            "Broadcast along a tree of point-to-point messages"
+        } else {
+            "Broadcast from the test node, closed by a barrier"
+        },
+        source: "thesis section 3.3.3, figure 3.4",
+        aliases: &["IMB:Bcast", "OSU:osu_bcast"],
+        axes: &[axes::MESSAGE_LENGTHS],
+        series: &[Series::of("broadcast", Quantity::OpTime, Definition::ClosedByBarrier)
+            .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
+        timing: Timing::Batched,
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
+        ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
+    };
+    type Part = Copy<NAIVE, T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let message = cx.message(case.length(&LENGTH_BYTES))?;
         Ok(Some((Duty::Together, Copy { rank: cx.rank(), root: cx.root(), message })))
     }

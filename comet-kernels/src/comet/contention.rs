@@ -30,16 +30,8 @@
 //! of `--cast`; a run whose routes share none is skipped. Where all ranks share one memory, the
 //! load contends for caches and memory instead, and for cores where there are fewer than four.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Axis, AxisUse, Case, Cast, Checker, Class, Derived, Duty, HOPS, History, KernelInfo,
-    LENGTH_BYTES, Operation, Participants, Pattern, Seeds, Series, Side, World,
-};
-use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Tag, Transport};
-use comet_stats::Summary;
+use comet_core::kernel::Cast;
+use comet_core::kernel::prelude::*;
 
 use crate::pattern::Bounce;
 
@@ -58,9 +50,8 @@ pub static LOAD_90_BYTES: Axis = Axis::found_bytes(
     "length in bytes of load messages at 90 % of the peak echo bandwidth",
 );
 
-/// The kernel `comet/contention`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Contention;
+/// `comet/contention`; see the [module](self).
+pub(crate) struct Contention;
 
 const INFO: KernelInfo = KernelInfo {
     name: "contention",
@@ -80,7 +71,11 @@ const INFO: KernelInfo = KernelInfo {
         AxisUse::of(&LOAD_50_BYTES, ""),
         AxisUse::of(&LOAD_90_BYTES, ""),
     ],
-    series: &[one_way("idle"), one_way("half_load"), one_way("ninety_load")],
+    series: &[
+        Series::one_way("idle"),
+        Series::one_way("half_load"),
+        Series::one_way("ninety_load"),
+    ],
     admits: |_, world| world.cast().map(drop),
     bytes_per_rank: |case, _| {
         let load_bytes = case.value(&LOAD_50_BYTES).max(case.value(&LOAD_90_BYTES));
@@ -90,55 +85,30 @@ const INFO: KernelInfo = KernelInfo {
     ..KernelInfo::pair("comet")
 };
 
-const fn one_way(name: &'static str) -> Series {
-    Series {
-        name,
-        quantity: Quantity::OneWayTime,
-        definition: Definition::HalfRoundTrip,
-        quote_minimum: false,
-        bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
-    }
-}
-
 /// One rank's part.
-#[derive(Debug)]
-pub enum Part<B> {
-    /// The test node, which starts the load and stops it.
-    Tester {
-        /// Its side of the echo.
-        echo: Bounce<B>,
-        /// The other ranks.
-        signals: Signals,
-        /// Whether the series has a load.
-        is_loaded: bool,
-    },
+pub(crate) enum Part<B> {
+    /// The rank that takes times, and starts and stops the load if there is one.
+    Tester(Bounce<B>, Option<Signals>),
     /// Its partner.
     Partner(Bounce<B>),
-    /// The sender of the load.
-    Source {
-        /// The message that it repeats.
-        message: B,
-        /// This rank.
-        rank: Rank,
-        /// The other ranks.
-        signals: Signals,
-    },
-    /// The receiver of the load.
-    Sink {
-        /// Room for a message.
-        buffer: B,
-        /// The other ranks.
-        signals: Signals,
-        /// Messages whose contents or length were wrong.
-        n_wrong: usize,
-        /// Seed of the messages, if each is looked at.
-        seed: Option<u64>,
-    },
+    Source(Load<B>),
+    Sink(Load<B>),
+}
+
+/// One end of the load.
+pub(crate) struct Load<B> {
+    signals: Signals,
+    /// The message that is repeated, or room for it.
+    message: B,
+    /// Seed of the messages, if the sink looks at each.
+    seed: Option<u64>,
+    /// Messages whose contents or length were wrong.
+    n_wrong: u32,
 }
 
 /// The four ranks, and the tags by which they start and stop the load.
-#[derive(Clone, Copy, Debug)]
-pub struct Signals {
+#[derive(Clone, Copy)]
+pub(crate) struct Signals {
     cast: Cast,
     load: Tag,
     start: Tag,
@@ -152,6 +122,12 @@ impl Signals {
     fn of<T: Transport>(cx: &Context<'_, T>, cast: Cast) -> Self {
         let [load, start, running, stop, drained, credit] = [2, 3, 4, 5, 6, 7].map(|i| cx.tag(i));
         Self { cast, load, start, running, stop, drained, credit }
+    }
+
+    /// The tester's signal to the source, and the answer of the sink.
+    fn signal<T: Transport>(&self, t: &T, [out, back]: [Tag; 2]) -> Result<()> {
+        t.blocked_send(self.cast.source, out, &[])?;
+        t.blocked_recv(Source::Rank(self.cast.sink), back, &mut []).map(drop)
     }
 
     /// The source's part: sends `message` from START to STOP, and then an empty message as the end.
@@ -178,10 +154,7 @@ impl Signals {
     }
 
     fn send_burst<T: Transport>(&self, t: &T, message: &[u8]) -> Result<()> {
-        for _ in 0..BURST {
-            t.blocked_send(self.cast.sink, self.load, message)?;
-        }
-        Ok(())
+        (0..BURST).try_for_each(|_| t.blocked_send(self.cast.sink, self.load, message))
     }
 
     /// The sink's part: receives into `buffer` until the empty message, and shows each other
@@ -192,44 +165,45 @@ impl Signals {
         buffer: &mut [u8],
         mut look: impl FnMut(&mut [u8], usize),
     ) -> Result<()> {
-        let mut n_received: usize = 0;
-        loop {
+        for n_received in 1.. {
             let status = t.blocked_recv(Source::Rank(self.cast.source), self.load, buffer)?;
             if status.length_bytes == 0 {
-                return t.blocked_send(self.cast.tester, self.drained, &[]);
+                break;
             }
-            n_received += 1;
             if n_received == 1 {
                 t.blocked_send(self.cast.tester, self.running, &[])?;
             }
-            if n_received.is_multiple_of(BURST) {
+            if n_received % BURST == 0 {
                 t.blocked_send(self.cast.source, self.credit, &[])?;
             }
             look(buffer, status.length_bytes);
         }
+        t.blocked_send(self.cast.tester, self.drained, &[])
     }
 }
 
 impl<T: Transport> Operation<T> for Part<T::Buffer> {
     fn fill(&mut self, seeds: Seeds) {
         match self {
-            Self::Tester { echo, .. } | Self::Partner(echo) => Operation::<T>::fill(echo, seeds),
-            Self::Source { message, rank, .. } => pattern::fill(message, seeds.of(2, *rank)),
-            Self::Sink { buffer, .. } => buffer.fill(0),
+            Self::Tester(echo, _) | Self::Partner(echo) => Operation::<T>::fill(echo, seeds),
+            Self::Source(Load { message, signals, .. }) => {
+                pattern::fill(message, seeds.of(2, signals.cast.source));
+            }
+            Self::Sink(load) => load.message.fill(0),
         }
     }
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         match self {
-            Self::Tester { echo, .. } | Self::Partner(echo) => echo.run(t),
-            Self::Source { message, signals, .. } => signals.send_load(t, message),
-            Self::Sink { buffer, signals, n_wrong, seed } => {
-                let capacity = buffer.len();
-                signals.take_load(t, buffer, |message, n| {
+            Self::Tester(echo, _) | Self::Partner(echo) => echo.run(t),
+            Self::Source(load) => load.signals.send_load(t, &load.message),
+            Self::Sink(Load { signals, message, seed, n_wrong }) => {
+                let capacity = message.len();
+                signals.take_load(t, message, |message, n| {
                     let Some(seed) = *seed else { return };
                     let is_right = n == capacity && pattern::check(message, seed, "").is_ok();
-                    *n_wrong += usize::from(!is_right);
+                    *n_wrong += u32::from(!is_right);
                     pattern::spoil(message, seed);
                 })
             }
@@ -237,43 +211,39 @@ impl<T: Transport> Operation<T> for Part<T::Buffer> {
     }
 
     fn begin(&mut self, t: &T) -> Result<()> {
-        let Self::Tester { signals, is_loaded: true, .. } = self else { return Ok(()) };
-        t.blocked_send(signals.cast.source, signals.start, &[])?;
-        t.blocked_recv(Source::Rank(signals.cast.sink), signals.running, &mut []).map(drop)
+        let Self::Tester(_, Some(signals)) = self else { return Ok(()) };
+        signals.signal(t, [signals.start, signals.running])
     }
 
     fn end(&mut self, t: &T) -> Result<()> {
-        let Self::Tester { signals, is_loaded: true, .. } = self else { return Ok(()) };
-        t.blocked_send(signals.cast.source, signals.stop, &[])?;
-        t.blocked_recv(Source::Rank(signals.cast.sink), signals.drained, &mut []).map(drop)
+        let Self::Tester(_, Some(signals)) = self else { return Ok(()) };
+        signals.signal(t, [signals.stop, signals.drained])
     }
 
     fn check(&mut self, check: &mut Checker) {
         match self {
-            Self::Tester { echo, .. } | Self::Partner(echo) => Operation::<T>::check(echo, check),
-            Self::Source { .. } => (),
-            Self::Sink { seed: Some(_), n_wrong, .. } => {
-                #[expect(clippy::cast_precision_loss, reason = "a count of messages")]
-                let n_wrong = *n_wrong as f64;
-                check.values(&mut [n_wrong], |_| 0.0, |_| true, "the wrong messages of the load");
+            Self::Tester(echo, _) | Self::Partner(echo) => Operation::<T>::check(echo, check),
+            Self::Source(_) => (),
+            Self::Sink(Load { seed: Some(_), n_wrong, .. }) => {
+                let (found, what) = (f64::from(*n_wrong), "the wrong messages of the load");
+                check.values(&mut [found], |_| 0.0, |_| true, what);
             }
-            Self::Sink { buffer, signals, .. } => {
+            Self::Sink(Load { message, signals, .. }) => {
                 let seed = check.seeds().of(2, signals.cast.source);
-                check.message(buffer, seed, "the last message of the load");
+                check.message(message, seed, "the last message of the load");
             }
         }
     }
 
     /// The operation, in which the sink looks at every message.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        Operation::<T>::fill(self, check.seeds());
         match self {
-            Self::Tester { echo, .. } | Self::Partner(echo) => return echo.verify(t, check),
-            Self::Sink { seed, signals, .. } => {
-                *seed = Some(check.seeds().of(2, signals.cast.source));
+            Self::Tester(echo, _) | Self::Partner(echo) => return echo.verify(t, check),
+            Self::Source(load) | Self::Sink(load) => {
+                load.seed = Some(check.seeds().of(2, load.signals.cast.source));
             }
-            Self::Source { .. } => (),
         }
+        Operation::<T>::fill(self, check.seeds());
         self.run(t)?;
         Operation::<T>::check(self, check);
         Ok(())
@@ -282,32 +252,26 @@ impl<T: Transport> Operation<T> for Part<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Contention {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Part<T::Buffer>
-    where
-        T: 'a;
+    type Part = Part<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
         let Ok(cast) = cx.world().cast() else { return Ok(None) };
         let (rank, load_bytes) = (cx.rank(), loads(case)[series]);
-        let (signals, is_loaded) = (Signals::of(cx, cast), load_bytes > 0);
+        let signals = Signals::of(cx, cast);
         let echo = |peer, leads| Bounce::new(cx, Side { peer, leads }, case.length(&LENGTH_BYTES));
+        let load = || {
+            let message = cx.message(load_bytes)?;
+            Ok(Load { signals, message, seed: None, n_wrong: 0 })
+        };
         Ok(if rank == cast.tester {
-            let echo = echo(cast.partner, true)?;
-            Some((Duty::Times, Part::Tester { echo, signals, is_loaded }))
+            let signals = (load_bytes > 0).then_some(signals);
+            Some((Duty::Times, Part::Tester(echo(cast.partner, true)?, signals)))
         } else if rank == cast.partner {
             Some((Duty::Follows, Part::Partner(echo(cast.tester, false)?)))
-        } else if rank == cast.source && is_loaded {
-            let message = cx.message(load_bytes)?;
-            Some((Duty::Serves, Part::Source { message, rank, signals }))
-        } else if rank == cast.sink && is_loaded {
-            let buffer = cx.message(load_bytes)?;
-            Some((Duty::Serves, Part::Sink { buffer, signals, n_wrong: 0, seed: None }))
+        } else if rank == cast.source && load_bytes > 0 {
+            Some((Duty::Serves, Part::Source(load()?)))
+        } else if rank == cast.sink && load_bytes > 0 {
+            Some((Duty::Serves, Part::Sink(load()?)))
         } else {
             None
         })
@@ -393,8 +357,8 @@ fn length_reaching(curve: &[(f64, f64)], share: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness;
-    use comet_core::kernel::{Kernel, Timed};
+    use crate::tests::echo_history;
+    use comet_core::kernel::harness;
     use comet_core::local::{self, Local};
     use comet_core::topology::Topology;
 
@@ -440,7 +404,7 @@ mod tests {
         };
         let refusal = resolve(&History::default()).unwrap_err();
         assert!(refusal.starts_with("the load follows from comet/echo at 1 hop"), "{refusal}");
-        let resolved = resolve(&harness::echo_history()).unwrap();
+        let resolved = resolve(&echo_history()).unwrap();
         let loads = loads(&resolved);
         assert!(0 < loads[1] && loads[1] < loads[2], "{loads:?}");
     }

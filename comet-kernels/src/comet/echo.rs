@@ -21,18 +21,13 @@
 //! **Caution**: the partner sends back the buffer that it received, which is in its cache.
 //! At 0 hops, half a round trip is one message of a rank to itself, a copy within one memory.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{Case, Duty, HOPS, KernelInfo, LENGTH_BYTES, Pairing, Pattern, Series};
-use comet_core::transport::Transport;
+use comet_core::kernel::prelude::*;
 
 use crate::axes;
 use crate::pattern::Bounce;
 
-/// The kernel `comet/echo`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Echo;
+/// `comet/echo`; see the [module](self).
+pub(crate) struct Echo;
 
 pub(crate) const INFO: KernelInfo = KernelInfo {
     name: "echo",
@@ -40,26 +35,15 @@ pub(crate) const INFO: KernelInfo = KernelInfo {
     source: "thesis section 3.3.1, figure 3.2",
     aliases: &["IMB:PingPong", "OSU:osu_latency"],
     axes: &[axes::HOPS_FROM_0, axes::MESSAGE_LENGTHS],
-    series: &[Series {
-        bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
-        ..Series::of("echo", Quantity::OneWayTime, Definition::HalfRoundTrip)
-    }],
+    series: &[Series::one_way("echo")],
     ..KernelInfo::pair("comet")
 };
 
 impl<T: Transport> Pattern<T> for Echo {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Bounce<T::Buffer>
-    where
-        T: 'a;
+    type Part = Bounce<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         Bounce::part(cx, Pairing::ByHops(case.length(&HOPS)), case.length(&LENGTH_BYTES))
     }
 }

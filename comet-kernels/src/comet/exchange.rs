@@ -23,20 +23,13 @@
 //! Neither is IMB's Sendrecv, a ring of all ranks, nor its PingPing, an unblocked send around a
 //! blocked receive.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Case, Class, Duty, HOPS, KernelInfo, LENGTH_BYTES, Pairing, Pattern, Series, Timing, World,
-};
-use comet_core::transport::Transport;
+use comet_core::kernel::prelude::*;
 
 use crate::axes;
 use crate::pattern::Crossing;
 
-/// The kernel `comet/exchange`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Exchange;
+/// `comet/exchange`; see the [module](self).
+pub(crate) struct Exchange;
 
 const INFO: KernelInfo = KernelInfo {
     name: "exchange",
@@ -44,10 +37,9 @@ const INFO: KernelInfo = KernelInfo {
     source: "thesis section 3.3.2, figure 3.3",
     class: Class::Exchange,
     axes: &[axes::HOPS_FROM_1, axes::MESSAGE_LENGTHS],
-    series: &[Series {
-        bytes_per_op: |case, _| Some(2 * case.value(&LENGTH_BYTES)),
-        ..Series::of("exchange", Quantity::OpTime, Definition::TestNode)
-    }],
+    series: &[
+        Series::on_test_node("exchange").moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))
+    ],
     timing: Timing::Pipelined,
     admits,
     ..KernelInfo::pair("comet")
@@ -63,21 +55,10 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 
 impl<T: Transport> Pattern<T> for Exchange {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Crossing<T::Buffer>
-    where
-        T: 'a;
+    type Part = Crossing<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
-        let side = cx.side(Pairing::ByHops(case.length(&HOPS)));
-        let Some(side) = side else { return Ok(None) };
-        let duty = if side.leads { Duty::Times } else { Duty::Follows };
-        Ok(Some((duty, Crossing::new(cx, side, case.length(&LENGTH_BYTES))?)))
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        Crossing::part(cx, Pairing::ByHops(case.length(&HOPS)), case.length(&LENGTH_BYTES))
     }
 }
 

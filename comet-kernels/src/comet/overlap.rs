@@ -27,15 +27,7 @@
 //! blocked ones, as in the thesis. Both send before they receive (see `comet/exchange`).
 //! A transport that makes progress only inside its calls hides little.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    AxisUse, Case, Checker, Class, Derived, Duty, KernelInfo, LENGTH_BYTES, Operation, Pairing,
-    Pattern, Seeds, Series, Timing, VECTOR_LENGTH, World,
-};
-use comet_core::transport::Transport;
-use comet_stats::Summary;
+use comet_core::kernel::prelude::*;
 use comet_stats::fit::{self, OverlapTimes};
 
 use crate::daxpy::Daxpy;
@@ -46,9 +38,8 @@ const EXCHANGE: usize = 0;
 const DAXPY: usize = 1;
 const SYNCHRONOUS: usize = 2;
 
-/// The kernel `comet/overlap`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Overlap;
+/// `comet/overlap`; see the [module](self).
+pub(crate) struct Overlap;
 
 const INFO: KernelInfo = KernelInfo {
     name: "overlap",
@@ -74,36 +65,18 @@ const INFO: KernelInfo = KernelInfo {
         },
     ],
     series: &[
-        on_test_node("exchange", |case, _| exchanged_bytes(case)),
-        on_test_node("daxpy", |_, _| None),
-        on_test_node("synchronous", |_, _| None),
-        on_test_node("asynchronous", |_, _| None),
+        Series::on_test_node("exchange").moving(|case, _| Some(2 * case.value(&LENGTH_BYTES))),
+        Series::on_test_node("daxpy"),
+        Series::on_test_node("synchronous"),
+        Series::on_test_node("asynchronous"),
     ],
     timing: Timing::Pipelined,
     bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
     ..KernelInfo::pair("comet")
 };
 
-const fn on_test_node(
-    name: &'static str,
-    bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>,
-) -> Series {
-    Series {
-        name,
-        quantity: Quantity::OpTime,
-        definition: Definition::TestNode,
-        quote_minimum: false,
-        bytes_per_op,
-    }
-}
-
-fn exchanged_bytes(case: &Case) -> Option<u64> {
-    Some(2 * case.value(&LENGTH_BYTES))
-}
-
 /// One side of one series.
-#[derive(Debug)]
-pub struct Overlapped<B> {
+pub(crate) struct Overlapped<B> {
     series: usize,
     crossing: Crossing<B>,
     daxpy: Daxpy,
@@ -122,7 +95,7 @@ impl<T: Transport> Operation<T> for Overlapped<T::Buffer> {
             EXCHANGE => crossing.unblocked(t, || ()),
             DAXPY => daxpy.run(t),
             SYNCHRONOUS => {
-                crossing.blocked(t)?;
+                crossing.run(t)?;
                 daxpy.run(t)
             }
             _ => crossing.unblocked(t, || daxpy.compute(t)),
@@ -141,22 +114,12 @@ impl<T: Transport> Operation<T> for Overlapped<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Overlap {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Overlapped<T::Buffer>
-    where
-        T: 'a;
+    type Part = Overlapped<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
-        let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let duty = if side.leads { Duty::Times } else { Duty::Follows };
-        let crossing = Crossing::new(cx, side, case.length(&LENGTH_BYTES))?;
+    fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
+        let role = Crossing::part(cx, Pairing::ByHops(1), case.length(&LENGTH_BYTES))?;
         let daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
-        Ok(Some((duty, Overlapped { series, crossing, daxpy })))
+        Ok(role.map(|(duty, crossing)| (duty, Overlapped { series, crossing, daxpy })))
     }
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {

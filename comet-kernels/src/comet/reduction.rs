@@ -26,35 +26,10 @@
 //! timed, and an addition of zeros takes as long as any other of normal numbers.
 
 use comet_core::collective;
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    AxisUse, Case, Checker, Duty, KernelInfo, Operation, Pattern, Seeds, Series, VECTOR_LENGTH,
-};
-use comet_core::transport::{Rank, Transport};
+use comet_core::kernel::prelude::*;
 
-/// The kernels `comet/reduction` and `naive/reduction`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Reduction<const NAIVE: bool>;
-
-impl<const NAIVE: bool> Reduction<NAIVE> {
-    const INFO: KernelInfo = KernelInfo {
-        name: "reduction",
-        summary: if NAIVE {
-            "Global sum along a tree of point-to-point messages"
-        } else {
-            "Global sum of a vector, element by element"
-        },
-        source: "thesis section 3.3.4, figure 3.5",
-        axes: &[VECTOR_LENGTHS],
-        series: &[Series::of("reduction", Quantity::OpTime, Definition::Completion)],
-        admits: |_, world| world.require_ranks(2),
-        // The vector, and as much again for what comes in from another rank.
-        bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
-        ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
-    };
-}
+/// `comet/reduction` and `naive/reduction`; see the [module](self).
+pub(crate) struct Reduction<const NAIVE: bool>;
 
 const VECTOR_LENGTHS: AxisUse = AxisUse {
     axis: &VECTOR_LENGTH,
@@ -66,8 +41,7 @@ const VECTOR_LENGTHS: AxisUse = AxisUse {
 };
 
 /// One rank's vector.
-#[derive(Debug)]
-pub struct Vector<const NAIVE: bool, B> {
+pub(crate) struct Vector<const NAIVE: bool, B> {
     rank: Rank,
     n_ranks: usize,
     buffer: B,
@@ -105,18 +79,23 @@ fn sum_of(n_ranks: usize) -> f64 {
 }
 
 impl<const NAIVE: bool, T: Transport> Pattern<T> for Reduction<NAIVE> {
-    const INFO: KernelInfo = Self::INFO;
-    type Part<'a>
-        = Vector<NAIVE, T::Buffer>
-    where
-        T: 'a;
+    const INFO: KernelInfo = KernelInfo {
+        name: "reduction",
+        summary: if NAIVE {
+            "Global sum along a tree of point-to-point messages"
+        } else {
+            "Global sum of a vector, element by element"
+        },
+        source: "thesis section 3.3.4, figure 3.5",
+        axes: &[VECTOR_LENGTHS],
+        series: &[Series::completion("reduction")],
+        // The vector, and as much again for what comes in from another rank.
+        bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+        ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
+    };
+    type Part = Vector<NAIVE, T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let buffer = cx.message(case.length(&VECTOR_LENGTH) * size_of::<f64>())?;
         let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
         Ok(Some((Duty::Together, Vector { rank, n_ranks, buffer })))

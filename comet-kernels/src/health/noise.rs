@@ -21,11 +21,7 @@
 //! **Caution**: ranks that share a core are each other's noise. A rank is watched for as long as
 //! its samples last, which is much less than the time of the run.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{Axis, AxisUse, Case, Duty, KernelInfo, Pattern, Series, Timing};
-use comet_core::transport::Transport;
+use comet_core::kernel::prelude::*;
 
 use crate::daxpy::Daxpy;
 
@@ -37,9 +33,8 @@ const VECTOR_LENGTH: usize = 1000;
 /// Sums of the two vectors in one piece of work: about a tenth of a millisecond.
 const N_RUNS: usize = 400;
 
-/// The kernel `health/noise`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Noise;
+/// `health/noise`; see the [module](self).
+pub(crate) struct Noise;
 
 const INFO: KernelInfo = KernelInfo {
     name: "noise",
@@ -55,17 +50,9 @@ const INFO: KernelInfo = KernelInfo {
 
 impl<T: Transport> Pattern<T> for Noise {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Daxpy
-    where
-        T: 'a;
+    type Part = Daxpy;
 
-    fn part<'a>(
-        &self,
-        _cx: &Context<'a, T>,
-        _case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, _: &Context<'_, T>, _: &Case, _: usize) -> Result<Role<Self::Part>> {
         Ok(Some((Duty::Times, Daxpy::in_one_piece(VECTOR_LENGTH, N_RUNS))))
     }
 }

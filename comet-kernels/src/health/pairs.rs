@@ -24,15 +24,8 @@
 //! **Caution**: pairs of a round may share links, and slow each other down; that is a matter of
 //! routes and not of health. A pair that is done leaves the network to the others.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Axis, AxisUse, Case, Duty, KernelInfo, LENGTH_BYTES, Pairing, Participants, Pattern, Series,
-    World,
-};
+use comet_core::kernel::prelude::*;
 use comet_core::rounds;
-use comet_core::transport::Transport;
 
 use crate::pattern::Bounce;
 
@@ -41,9 +34,8 @@ pub static ROUND: Axis =
     Axis::count("round", "round", "number of the round, in each of which a rank meets another one")
         .up_to(|topology| rounds::count(topology.n_ranks()) as u64);
 
-/// The kernel `health/pairs`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct AllPairs;
+/// `health/pairs`; see the [module](self).
+pub(crate) struct AllPairs;
 
 const INFO: KernelInfo = KernelInfo {
     name: "pairs",
@@ -52,10 +44,8 @@ const INFO: KernelInfo = KernelInfo {
     source: "node checks of clusters: clusterkit, mpiGraph",
     aliases: &["mpiGraph"],
     axes: &[AxisUse::of(&ROUND, "1..max"), AxisUse::of(&LENGTH_BYTES, "8,1Mi")],
-    series: &[Series {
-        bytes_per_op: |case, _| Some(2 * case.value(&LENGTH_BYTES)),
-        ..Series::of("pairs", Quantity::OpTime, Definition::LoopMean)
-    }],
+    series: &[Series::of("pairs", Quantity::OpTime, Definition::LoopMean)
+        .moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))],
     admits,
     ..KernelInfo::pair("health")
 };
@@ -72,20 +62,11 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 
 impl<T: Transport> Pattern<T> for AllPairs {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Bounce<T::Buffer>
-    where
-        T: 'a;
+    type Part = Bounce<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let pairing = Pairing::Round(case.length(&ROUND));
-        let part = Bounce::part(cx, pairing, case.length(&LENGTH_BYTES))?;
-        Ok(part.map(|(_, part)| (Duty::Times, part)))
+        Bounce::timed_by_both(cx, pairing, case.length(&LENGTH_BYTES))
     }
 }
 

@@ -26,16 +26,7 @@
 //! where it is not, there are no overheads (take longer vectors). Above the eager limit of a
 //! library a receive waits for its data, and o_r means nothing.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    AxisUse, Case, Checker, Derived, Duty, KernelInfo, LENGTH_BYTES, Operation, Pairing, Pattern,
-    Seeds, Series, VECTOR_LENGTH, World,
-};
-use comet_core::pattern;
-use comet_core::transport::Transport;
-use comet_stats::Summary;
+use comet_core::kernel::prelude::*;
 
 use crate::daxpy::Daxpy;
 use crate::pattern::Bounce;
@@ -47,11 +38,9 @@ const MAX_TRAIN_BYTES: usize = 256 * 1024;
 
 /// Messages out and back in the first three series, by their numbers; the last is the work alone.
 const TRAINS: [(usize, usize); 3] = [(1, 1), (N_MESSAGES, 1), (1, N_MESSAGES)];
-const WORK: usize = 3;
 
-/// The kernel `model/injection`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Injection;
+/// `model/injection`; see the [module](self).
+pub(crate) struct Injection;
 
 const INFO: KernelInfo = KernelInfo {
     name: "injection",
@@ -66,25 +55,15 @@ const INFO: KernelInfo = KernelInfo {
         AxisUse { axis: &VECTOR_LENGTH, sweeps: ["0,20000", "0,20000", "0,20000,200000"] },
     ],
     series: &[
-        on_test_node("round_trip"),
-        on_test_node("sends"),
-        on_test_node("receives"),
-        on_test_node("work"),
+        Series::on_test_node("round_trip"),
+        Series::on_test_node("sends"),
+        Series::on_test_node("receives"),
+        Series::on_test_node("work"),
     ],
     admits,
     bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
     ..KernelInfo::pair("model")
 };
-
-const fn on_test_node(name: &'static str) -> Series {
-    Series {
-        name,
-        quantity: Quantity::OpTime,
-        definition: Definition::TestNode,
-        quote_minimum: false,
-        bytes_per_op: |_, _| None,
-    }
-}
 
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
@@ -100,8 +79,7 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 }
 
 /// One side of the trains of one series, or the work alone.
-#[derive(Debug)]
-pub struct Train<B> {
+pub(crate) struct Train<B> {
     series: usize,
     bounce: Bounce<B>,
     daxpy: Daxpy,
@@ -212,27 +190,14 @@ impl<T: Transport> Operation<T> for Train<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Injection {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Train<T::Buffer>
-    where
-        T: 'a;
+    type Part = Train<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
-        let Some((duty, bounce)) =
-            Bounce::part(cx, Pairing::ByHops(1), case.length(&LENGTH_BYTES))?
-        else {
-            return Ok(None);
-        };
-        if series == WORK && duty == Duty::Follows {
-            return Ok(None);
-        }
+    fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
+        let role = Bounce::part(cx, Pairing::ByHops(1), case.length(&LENGTH_BYTES))?;
         let daxpy = Daxpy::new(case.length(&VECTOR_LENGTH));
-        Ok(Some((duty, Train { series, bounce, daxpy })))
+        // Nobody follows the work alone.
+        let role = role.filter(|(duty, _)| series < TRAINS.len() || *duty == Duty::Times);
+        Ok(role.map(|(duty, bounce)| (duty, Train { series, bounce, daxpy })))
     }
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {

@@ -1,4 +1,14 @@
-//! What models of the machine follow from, such as the parameters of `LogGP`.
+//! The suite `model`: patterns from which the parameters of a model of the machine follow.
 
 pub mod injection;
 pub mod pairs;
+
+use comet_core::kernel::prelude::*;
+
+use crate::Suite;
+
+/// The kernels of the suite.
+#[must_use]
+pub fn kernels<T: Transport>() -> Suite<T> {
+    const { &[&Timed(injection::Injection), &Timed(pairs::Pairs)] }
+}

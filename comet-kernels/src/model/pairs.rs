@@ -28,14 +28,7 @@
 //! **Caution**: the pairs start together only as well as a barrier or a window has them do, so that
 //! short messages may not meet at all. Where ranks share cores, pairs wait for cores, too.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Axis, AxisUse, Case, Duty, KernelInfo, LENGTH_BYTES, Pairing, Participants, Pattern, Series,
-    Timing, World,
-};
-use comet_core::transport::Transport;
+use comet_core::kernel::prelude::*;
 
 use crate::pattern::Bounce;
 
@@ -47,9 +40,8 @@ pub static PAIRS: Axis = Axis::count(
 )
 .up_to(|topology| topology.n_ranks() as u64 / 2);
 
-/// The kernel `model/pairs`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Pairs;
+/// `model/pairs`; see the [module](self).
+pub(crate) struct Pairs;
 
 const INFO: KernelInfo = KernelInfo {
     name: "pairs",
@@ -67,10 +59,8 @@ const INFO: KernelInfo = KernelInfo {
             ],
         },
     ],
-    series: &[Series {
-        bytes_per_op: |case, _| Some(2 * case.value(&PAIRS) * case.value(&LENGTH_BYTES)),
-        ..Series::of("pairs", Quantity::OpTime, Definition::Completion)
-    }],
+    series: &[Series::completion("pairs")
+        .moving(|case, _| Some(2 * case.value(&PAIRS) * case.value(&LENGTH_BYTES)))],
     timing: Timing::Single,
     admits,
     ..KernelInfo::pair("model")
@@ -85,20 +75,11 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 
 impl<T: Transport> Pattern<T> for Pairs {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Bounce<T::Buffer>
-    where
-        T: 'a;
+    type Part = Bounce<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let pairing = Pairing::Halves(case.length(&PAIRS));
-        let part = Bounce::part(cx, pairing, case.length(&LENGTH_BYTES))?;
-        Ok(part.map(|(_, part)| (Duty::Times, part)))
+        Bounce::timed_by_both(cx, pairing, case.length(&LENGTH_BYTES))
     }
 }
 

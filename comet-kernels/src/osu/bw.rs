@@ -22,15 +22,7 @@
 //! because no two of them may lend the same memory; in OSU they share one too, unless it is told
 //! `-b multiple`. The receiver so needs W times the memory of a message.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    AxisUse, Case, Checker, Duty, KernelInfo, LENGTH_BYTES, Operation, Pairing, Pattern, Seeds,
-    Series,
-};
-use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_core::kernel::prelude::*;
 
 /// Messages of a window; that of OSU.
 const N_IN_FLIGHT: u32 = 64;
@@ -38,9 +30,8 @@ const WINDOW: usize = N_IN_FLIGHT as usize;
 /// Length of the answer in bytes.
 const ANSWER_BYTES: usize = 4;
 
-/// The kernel `osu/bw`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Bw;
+/// `osu/bw`; see the [module](self).
+pub(crate) struct Bw;
 
 const INFO: KernelInfo = KernelInfo {
     name: "bw",
@@ -51,18 +42,15 @@ const INFO: KernelInfo = KernelInfo {
         axis: &LENGTH_BYTES,
         sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
     }],
-    series: &[Series {
-        bytes_per_op: |case, _| Some(WINDOW as u64 * case.value(&LENGTH_BYTES)),
-        ..Series::of("window_64", Quantity::OpTime, Definition::TestNode)
-    }],
+    series: &[Series::on_test_node("window_64")
+        .moving(|case, _| Some(WINDOW as u64 * case.value(&LENGTH_BYTES)))],
     window: N_IN_FLIGHT,
     bytes_per_rank: |case, _| WINDOW as u64 * case.value(&LENGTH_BYTES),
     ..KernelInfo::pair("osu")
 };
 
 /// One side of a window.
-#[derive(Debug)]
-pub struct Window<B> {
+pub(crate) struct Window<B> {
     rank: Rank,
     peer: Rank,
     sends: bool,
@@ -150,17 +138,9 @@ impl<T: Transport> Operation<T> for Window<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Bw {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Window<T::Buffer>
-    where
-        T: 'a;
+    type Part = Window<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
         let (length_bytes, sends) = (case.length(&LENGTH_BYTES), side.leads);
         let window = Window {
@@ -174,7 +154,7 @@ impl<T: Transport> Pattern<T> for Bw {
             arrived_bytes: [None; WINDOW],
             answered_bytes: None,
         };
-        Ok(Some((if sends { Duty::Times } else { Duty::Follows }, window)))
+        Ok(Some((side.duty(), window)))
     }
 }
 

@@ -1,3 +1,13 @@
-//! Kernels of the OSU micro-benchmarks that no other suite has.
+//! The suite `osu`: the OSU micro-benchmarks that no other suite has.
 
 pub mod bw;
+
+use comet_core::kernel::prelude::*;
+
+use crate::Suite;
+
+/// The kernels of the suite.
+#[must_use]
+pub fn kernels<T: Transport>() -> Suite<T> {
+    const { &[&Timed(bw::Bw)] }
+}

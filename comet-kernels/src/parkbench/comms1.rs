@@ -19,11 +19,7 @@
 //! **Caution**: the same operation as `comet/echo` at one hop, and by the same code; what differs
 //! is the sweep, which is that of a fit.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{AxisUse, Case, Duty, KernelInfo, LENGTH_BYTES, Pairing, Pattern, Series};
-use comet_core::transport::Transport;
+use comet_core::kernel::prelude::*;
 
 use crate::pattern::Bounce;
 
@@ -38,9 +34,8 @@ pub(super) const LENGTHS: AxisUse = AxisUse {
     ],
 };
 
-/// The kernel `parkbench/comms1`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Comms1;
+/// `parkbench/comms1`; see the [module](self).
+pub(crate) struct Comms1;
 
 const INFO: KernelInfo = KernelInfo {
     name: "comms1",
@@ -48,26 +43,15 @@ const INFO: KernelInfo = KernelInfo {
     source: "PARKBENCH low-level benchmarks, COMMS1",
     aliases: &["PARKBENCH:COMMS1", "IMB:PingPong"],
     axes: &[LENGTHS],
-    series: &[Series {
-        bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
-        ..Series::of("comms1", Quantity::OneWayTime, Definition::HalfRoundTrip)
-    }],
+    series: &[Series::one_way("comms1")],
     ..KernelInfo::pair("parkbench")
 };
 
 impl<T: Transport> Pattern<T> for Comms1 {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Bounce<T::Buffer>
-    where
-        T: 'a;
+    type Part = Bounce<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         Bounce::part(cx, Pairing::ByHops(1), case.length(&LENGTH_BYTES))
     }
 }

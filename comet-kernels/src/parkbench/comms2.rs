@@ -23,23 +23,13 @@
 //! **Caution**: as in `comet/exchange`, a blocked exchange is send and then receive where sends are
 //! buffered, and the transport's exchange that cannot deadlock elsewhere.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Case, Checker, Class, Derived, Duty, KernelInfo, LENGTH_BYTES, Operation, Pairing, Pattern,
-    Seeds, Series, Timing,
-};
-use comet_core::pattern;
-use comet_core::transport::Transport;
-use comet_stats::Summary;
+use comet_core::kernel::prelude::*;
 
 use crate::parkbench::comms1::LENGTHS;
 use crate::pattern::Crossing;
 
-/// The kernel `parkbench/comms2`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Comms2;
+/// `parkbench/comms2`; see the [module](self).
+pub(crate) struct Comms2;
 
 const INFO: KernelInfo = KernelInfo {
     name: "comms2",
@@ -48,17 +38,13 @@ const INFO: KernelInfo = KernelInfo {
     class: Class::Exchange,
     aliases: &["PARKBENCH:COMMS2"],
     axes: &[LENGTHS],
-    series: &[Series {
-        bytes_per_op: |case, _| Some(case.value(&LENGTH_BYTES)),
-        ..Series::of("comms2", Quantity::OneWayTime, Definition::HalfRoundTrip)
-    }],
+    series: &[Series::one_way("comms2")],
     timing: Timing::Pipelined,
     ..KernelInfo::pair("parkbench")
 };
 
 /// One side: the crossing, and the return of what came.
-#[derive(Debug)]
-pub struct Returned<B>(Crossing<B>);
+pub(crate) struct Returned<B>(Crossing<B>);
 
 impl<T: Transport> Operation<T> for Returned<T::Buffer> {
     fn fill(&mut self, seeds: Seeds) {
@@ -89,21 +75,11 @@ impl<T: Transport> Operation<T> for Returned<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Comms2 {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Returned<T::Buffer>
-    where
-        T: 'a;
+    type Part = Returned<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
-        let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let duty = if side.leads { Duty::Times } else { Duty::Follows };
-        let crossing = Crossing::new(cx, side, case.length(&LENGTH_BYTES))?;
-        Ok(Some((duty, Returned(crossing))))
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        let role = Crossing::part(cx, Pairing::ByHops(1), case.length(&LENGTH_BYTES))?;
+        Ok(role.map(|(duty, crossing)| (duty, Returned(crossing))))
     }
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {

@@ -24,14 +24,8 @@
 //! **Caution**: the P-1 messages of a rank are one and the same, which its cache holds after the
 //! first. All go in the same order of distance, so that no rank is the target of all at once.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    AxisUse, Case, Checker, Duty, KernelInfo, LENGTH_BYTES, Operation, Pattern, Seeds, Series,
-};
-use comet_core::pattern;
-use comet_core::transport::{Rank, Room, Source, Status, Tag, Transport};
+use comet_core::kernel::prelude::*;
+use comet_core::transport::Room;
 
 const LENGTHS: AxisUse = AxisUse {
     axis: &LENGTH_BYTES,
@@ -42,9 +36,8 @@ const LENGTHS: AxisUse = AxisUse {
     ],
 };
 
-/// The kernel `parkbench/comms3`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Comms3;
+/// `parkbench/comms3`; see the [module](self).
+pub(crate) struct Comms3;
 
 const INFO: KernelInfo = KernelInfo {
     name: "comms3",
@@ -52,21 +45,16 @@ const INFO: KernelInfo = KernelInfo {
     source: "PARKBENCH low-level benchmarks, COMMS3",
     aliases: &["PARKBENCH:COMMS3"],
     axes: &[LENGTHS],
-    series: &[Series {
-        bytes_per_op: |case, world| {
-            let n_ranks = world.n_ranks as u64;
-            Some(n_ranks * n_ranks.saturating_sub(1) * case.value(&LENGTH_BYTES))
-        },
-        ..Series::of("comms3", Quantity::OpTime, Definition::Completion)
-    }],
-    admits: |_, world| world.require_ranks(2),
+    series: &[Series::completion("comms3").moving(|case, world| {
+        let n_ranks = world.n_ranks as u64;
+        Some(n_ranks * n_ranks.saturating_sub(1) * case.value(&LENGTH_BYTES))
+    })],
     bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
     ..KernelInfo::collective("parkbench")
 };
 
 /// One rank's message, and room for those of the others.
-#[derive(Debug)]
-pub struct Saturation<'a, T: Transport> {
+pub(crate) struct Saturation<T: Transport> {
     rank: Rank,
     n_ranks: usize,
     tag: Tag,
@@ -74,10 +62,10 @@ pub struct Saturation<'a, T: Transport> {
     buffer: T::Buffer,
     arrived_bytes: Option<usize>,
     /// Memory of the set of sends between two rounds.
-    sends: Room<T::SendOp<'a>>,
+    sends: Room<T::SendOp<'static>>,
 }
 
-impl<T: Transport> Saturation<'_, T> {
+impl<T: Transport> Saturation<T> {
     /// One round: sends the message to all others, shows the message of each to `look`, and waits
     /// for the sends.
     #[inline]
@@ -101,7 +89,7 @@ impl<T: Transport> Saturation<'_, T> {
     }
 }
 
-impl<T: Transport> Operation<T> for Saturation<'_, T> {
+impl<T: Transport> Operation<T> for Saturation<T> {
     fn fill(&mut self, seeds: Seeds) {
         pattern::fill(&mut self.message, seeds.of(0, self.rank));
         self.buffer.fill(0);
@@ -135,17 +123,9 @@ impl<T: Transport> Operation<T> for Saturation<'_, T> {
 
 impl<T: Transport> Pattern<T> for Comms3 {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Saturation<'a, T>
-    where
-        T: 'a;
+    type Part = Saturation<T>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let length_bytes = case.length(&LENGTH_BYTES);
         let (message, buffer) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
         let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());

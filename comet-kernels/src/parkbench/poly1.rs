@@ -19,15 +19,7 @@
 //! elements are worked on at once is the compiler's choice; it is the same here and in POLY3, which
 //! call the same code.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Axis, AxisUse, Case, Checker, Derived, Duty, KernelInfo, Operation, Pattern, Seeds, Series,
-    VECTOR_LENGTH,
-};
-use comet_core::transport::Transport;
-use comet_stats::Summary;
+use comet_core::kernel::prelude::*;
 
 use crate::polynomial::{self, MAX_ORDER, Polynomial};
 
@@ -41,9 +33,8 @@ pub(super) const ORDERS: AxisUse = AxisUse { axis: &ORDER, sweeps: ["1,2,4,10", 
 pub(super) const VECTOR_LENGTHS: AxisUse =
     AxisUse { axis: &VECTOR_LENGTH, sweeps: ["10000", "100000", "1000,10000,100000,1000000"] };
 
-/// The kernel `parkbench/poly1`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Poly1;
+/// `parkbench/poly1`; see the [module](self).
+pub(crate) struct Poly1;
 
 const INFO: KernelInfo = KernelInfo {
     name: "poly1",
@@ -51,22 +42,11 @@ const INFO: KernelInfo = KernelInfo {
     source: "PARKBENCH low-level benchmarks, POLY1",
     aliases: &["PARKBENCH:POLY1"],
     axes: &[VECTOR_LENGTHS, ORDERS],
-    series: &[evaluation("poly1")],
+    series: &[Series::on_test_node("poly1")],
     admits: |case, _| require_order(case),
     bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
     ..KernelInfo::compute("parkbench")
 };
-
-/// The series of one evaluation.
-pub(super) const fn evaluation(name: &'static str) -> Series {
-    Series {
-        name,
-        quantity: Quantity::OpTime,
-        definition: Definition::TestNode,
-        quote_minimum: false,
-        bytes_per_op: |_, _| None,
-    }
-}
 
 /// Refuses an order for which there is no code.
 ///
@@ -93,8 +73,7 @@ pub(super) fn rate(case: &Case, summaries: &[Summary]) -> Vec<Derived> {
 }
 
 /// A polynomial, its arguments, and room for its values.
-#[derive(Debug)]
-pub struct Local<B> {
+pub(crate) struct Local<B> {
     polynomial: Polynomial,
     arguments: B,
     values: B,
@@ -121,17 +100,9 @@ impl<T: Transport> Operation<T> for Local<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Poly1 {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Local<T::Buffer>
-    where
-        T: 'a;
+    type Part = Local<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         if cx.rank() != cx.root() {
             return Ok(None);
         }

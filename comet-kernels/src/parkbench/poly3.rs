@@ -24,22 +24,14 @@
 //! **Caution**: what comes back is the next x, so that every message is freshly written; it stays
 //! between 0 and 1. See `parkbench/poly1` for the arithmetic, which runs through the same code.
 
-use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Case, Checker, Derived, Duty, KernelInfo, Operation, Pairing, Pattern, Seeds, VECTOR_LENGTH,
-    World,
-};
-use comet_core::transport::Transport;
-use comet_stats::Summary;
+use comet_core::kernel::prelude::*;
 
-use crate::parkbench::poly1::{ORDER, ORDERS, VECTOR_LENGTHS, evaluation, rate, require_order};
+use crate::parkbench::poly1::{ORDER, ORDERS, VECTOR_LENGTHS, rate, require_order};
 use crate::pattern::Bounce;
 use crate::polynomial::{self, Polynomial};
 
-/// The kernel `parkbench/poly3`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Poly3;
+/// `parkbench/poly3`; see the [module](self).
+pub(crate) struct Poly3;
 
 const INFO: KernelInfo = KernelInfo {
     name: "poly3",
@@ -47,7 +39,7 @@ const INFO: KernelInfo = KernelInfo {
     source: "PARKBENCH low-level benchmarks, POLY3",
     aliases: &["PARKBENCH:POLY3"],
     axes: &[VECTOR_LENGTHS, ORDERS],
-    series: &[evaluation("poly3")],
+    series: &[Series::on_test_node("poly3")],
     admits,
     bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
     ..KernelInfo::pair("parkbench")
@@ -60,8 +52,7 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 }
 
 /// One side: the data, and where it is evaluated also room for the values.
-#[derive(Debug)]
-pub struct Remote<B> {
+pub(crate) struct Remote<B> {
     polynomial: Polynomial,
     x: Bounce<B>,
     y: Option<B>,
@@ -114,21 +105,12 @@ impl<T: Transport> Operation<T> for Remote<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Poly3 {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Remote<T::Buffer>
-    where
-        T: 'a;
+    type Part = Remote<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let length_bytes = polynomial::length_bytes(case.length(&VECTOR_LENGTH));
-        let Some((duty, x)) = Bounce::part(cx, Pairing::ByHops(1), length_bytes)? else {
-            return Ok(None);
-        };
+        let role = Bounce::part(cx, Pairing::ByHops(1), length_bytes)?;
+        let Some((duty, x)) = role else { return Ok(None) };
         let y = if x.side().leads { None } else { Some(cx.message(length_bytes)?) };
         let (polynomial, resends) = (Polynomial::new(case.length(&ORDER)), cx.resends());
         Ok(Some((duty, Remote { polynomial, x, y, resends })))

@@ -18,42 +18,26 @@
 //!
 //! **Caution**: `comet/barrier` quotes the least time, as the thesis does; this the median.
 
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error::Result;
-use comet_core::kernel::{Case, Derived, Duty, KernelInfo, Pattern, Series};
-use comet_core::transport::Transport;
-use comet_stats::Summary;
+use comet_core::kernel::prelude::*;
 
 use crate::comet::barrier::{Barrier, Meeting};
 
-/// The kernel `parkbench/synch1`; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-pub struct Synch1;
-
-const INFO: KernelInfo = KernelInfo {
-    suite: "parkbench",
-    name: "synch1",
-    summary: "Barrier: time of a synchronisation, and how many there are in a second",
-    source: "PARKBENCH low-level benchmarks, SYNCH1",
-    aliases: &["PARKBENCH:SYNCH1"],
-    series: &[Series::of("synch1", Quantity::OpTime, Definition::TestNode)],
-    ..Barrier::<false>::INFO
-};
+/// `parkbench/synch1`; see the [module](self).
+pub(crate) struct Synch1;
 
 impl<T: Transport> Pattern<T> for Synch1 {
-    const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Meeting<false>
-    where
-        T: 'a;
+    const INFO: KernelInfo = KernelInfo {
+        suite: "parkbench",
+        name: "synch1",
+        summary: "Barrier: time of a synchronisation, and how many there are in a second",
+        source: "PARKBENCH low-level benchmarks, SYNCH1",
+        aliases: &["PARKBENCH:SYNCH1"],
+        series: &[Series::on_test_node("synch1")],
+        ..<Barrier<false> as Pattern<T>>::INFO
+    };
+    type Part = Meeting<false>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
         Barrier::<false>.part(cx, case, series)
     }
 
@@ -75,11 +59,9 @@ mod tests {
     #[test]
     fn barriers_per_second_are_the_inverse_of_their_time() {
         let check = |time_ns, expected| {
+            let case = Case::new(Kernel::<Local>::info(&Timed(Synch1)), &[]);
             let summaries = [Summary::of(&[time_ns]).unwrap()];
-            assert_eq!(
-                Pattern::<Local>::derived(&Synch1, &Case::new(&INFO, &[]), &summaries)[0].value,
-                expected
-            );
+            assert_eq!(Pattern::<Local>::derived(&Synch1, &case, &summaries)[0].value, expected);
         };
         check(2000.0, Some(5e5));
         check(0.0, None);

@@ -1,18 +1,13 @@
 //! Bounce: one message from the rank that leads to its peer, and one back.
 
-use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{Checker, Duty, Operation, Pairing, Seeds, Side};
-use comet_core::pattern;
-use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_core::kernel::prelude::*;
 
 /// One side of an echo.
 ///
 /// In one buffer what arrived is sent next, so that every message is freshly written, as an
 /// application's are. With a buffer for each direction the sent one is never rewritten and stays
 /// in the caches of both ranks, which flatters transports that copy once; so do IMB and OSU.
-#[derive(Debug)]
-pub struct Bounce<B> {
+pub(crate) struct Bounce<B> {
     rank: Rank,
     side: Side,
     /// Tags of the way out and of the way back.
@@ -30,10 +25,19 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Bounce<B> {
         cx: &Context<'_, T>,
         pairing: Pairing,
         length_bytes: usize,
-    ) -> Result<Option<(Duty, Self)>> {
+    ) -> Result<Role<Self>> {
         let Some(side) = cx.side(pairing) else { return Ok(None) };
-        let duty = if side.leads { Duty::Times } else { Duty::Follows };
-        Ok(Some((duty, Self::new(cx, side, length_bytes)?)))
+        Ok(Some((side.duty(), Self::new(cx, side, length_bytes)?)))
+    }
+
+    /// [`part`](Self::part), with both ranks of each pair as those that take times.
+    pub(crate) fn timed_by_both<T: Transport<Buffer = B>>(
+        cx: &Context<'_, T>,
+        pairing: Pairing,
+        length_bytes: usize,
+    ) -> Result<Role<Self>> {
+        let role = Self::part(cx, pairing, length_bytes)?;
+        Ok(role.map(|(_, part)| (Duty::Times, part)))
     }
 
     /// `side` of an echo of `length_bytes`.

@@ -2,29 +2,31 @@
 //!
 //! A replaced operation is checked by `setup.rs` and `check.rs` as they are.
 
-mod cast;
-mod col_broadcast;
+mod line_broadcast;
 mod pair;
-mod row_broadcast;
 mod shift;
 mod transpose;
 mod update_guard;
 
-pub(crate) use col_broadcast::ColBroadcast;
-pub(crate) use row_broadcast::RowBroadcast;
-pub(crate) use shift::Shift;
-pub(crate) use transpose::Transpose;
-pub(crate) use update_guard::UpdateGuard;
-
-use comet_core::context::Context;
-use comet_core::definition::{Definition, Quantity};
-use comet_core::error;
-use comet_core::kernel::{AxisUse, Case, LOCAL_N, Series, World};
+use comet_core::kernel::prelude::*;
 use comet_core::topology::Mesh;
-use comet_core::transport::Transport;
 
 use crate::block::{Block, Line, Memory};
-use crate::setup::{self, MAX_VALUES, Place};
+use crate::setup::{MAX_VALUES, Place};
+
+/// The kernels of the suite `matrix`, in the order of the thesis.
+#[must_use]
+pub fn kernels<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
+    const {
+        &[
+            &Timed(update_guard::UpdateGuard),
+            &Timed(shift::Shift),
+            &Timed(transpose::Transpose),
+            &Timed(line_broadcast::LineBroadcast::<false>),
+            &Timed(line_broadcast::LineBroadcast::<true>),
+        ]
+    }
+}
 
 /// The dimension of a block, as every matrix kernel varies it.
 const SIZES: AxisUse = AxisUse {
@@ -36,10 +38,9 @@ const SIZES: AxisUse = AxisUse {
     ],
 };
 
-/// The series of a kernel of this crate: the time of one operation over all ranks.
-const fn series(name: &'static str, bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>) -> Series {
-    Series { bytes_per_op, ..Series::of(name, Quantity::OpTime, Definition::Completion) }
-}
+/// A kernel of this crate.
+const MATRIX: KernelInfo =
+    KernelInfo { class: Class::Matrix, axes: &[SIZES], admits, ..KernelInfo::collective("matrix") };
 
 /// Admits `case` if its global matrix exists on `topology`, and its values are exact.
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
@@ -57,6 +58,30 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses a mesh of one row, or of one column with `is_cols`, on which no message of `operation`
+/// would leave its rank.
+fn require_two(mesh: &Mesh, operation: &str, is_cols: bool) -> Result<(), String> {
+    let (rows, cols) = (mesh.rows(), mesh.cols());
+    let (n_lines, lines) = if is_cols { (cols, "columns") } else { (rows, "rows") };
+    if n_lines >= 2 {
+        return Ok(());
+    }
+    let remedy = match two_or_more_lines(mesh) {
+        Some((n, length)) if is_cols => format!("try --mesh {length}x{n}"),
+        Some((n, length)) => format!("try --mesh {n}x{length}"),
+        None => "start at least 2 ranks".into(),
+    };
+    Err(format!("{operation} needs a mesh of at least 2 {lines}, got {rows}x{cols} ({remedy})"))
+}
+
+/// The shape nearest to a single line into which the ranks of `mesh` go as two or more lines:
+/// number of lines and their length. `None` for a single rank.
+fn two_or_more_lines(mesh: &Mesh) -> Option<(usize, usize)> {
+    let n_ranks = mesh.ranks().len();
+    let n_lines = (2..=n_ranks).find(|n_lines| n_ranks.is_multiple_of(*n_lines))?;
+    Some((n_lines, n_ranks / n_lines))
+}
+
 /// Length in bytes of the block of `case` with its ring, or the largest number beyond it.
 fn block_bytes(case: &Case) -> u64 {
     let side = case.value(&LOCAL_N).saturating_add(2);
@@ -69,20 +94,10 @@ fn line_bytes(case: &Case) -> u64 {
 }
 
 /// A block for `case`, all zero.
-fn new_block<T: Transport>(cx: &Context<'_, T>, case: &Case) -> error::Result<Block<T::Buffer>> {
+fn new_block<T: Transport>(cx: &Context<'_, T>, case: &Case) -> Result<Block<T::Buffer>> {
     let local_n = case.length(&LOCAL_N);
     let buffer = cx.message(Block::<T::Buffer>::length_bytes(local_n))?;
     Ok(Block::new(buffer, local_n))
-}
-
-/// The block of this rank with its initial values.
-fn initial_block<T: Transport>(
-    cx: &Context<'_, T>,
-    case: &Case,
-) -> error::Result<Block<T::Buffer>> {
-    let mut block = new_block(cx, case)?;
-    setup::fill(&mut block, place(cx, cx.topology().mesh(), case));
-    Ok(block)
 }
 
 /// Place of this rank's block in a matrix on `mesh`.

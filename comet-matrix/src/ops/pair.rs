@@ -6,12 +6,9 @@
 
 use std::mem;
 
-use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::Case;
-use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_core::kernel::prelude::*;
 
-use super::{initial_block, new_block};
+use super::new_block;
 use crate::block::{Block, Memory};
 
 /// Destination of a rank's block, and source of its next one.
@@ -24,26 +21,25 @@ pub(super) struct Route {
 }
 
 /// The block that a rank holds, and the one into which it receives.
-#[derive(Debug)]
 pub(super) struct Pair<B> {
     /// The block that the rank holds.
     pub(super) current: Block<B>,
     /// Room for the block that arrives.
     pub(super) incoming: Block<B>,
+    tag: Tag,
 }
 
 impl<B: Memory> Pair<B> {
-    /// The initial block of this rank, and room for another.
+    /// Room for two blocks.
     pub(super) fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, case: &Case) -> Result<Self> {
-        Ok(Self { current: initial_block(cx, case)?, incoming: new_block(cx, case)? })
+        Ok(Self { current: new_block(cx, case)?, incoming: new_block(cx, case)?, tag: cx.tag(0) })
     }
 
     /// Sends the current block along `route` while the next one comes in.
     #[inline]
-    pub(super) fn exchange<T: Transport>(&mut self, t: &T, route: Route, tag: Tag) -> Result<()> {
+    pub(super) fn exchange<T: Transport>(&mut self, t: &T, route: Route) -> Result<()> {
         let (message, buffer) = (self.current.bytes(), self.incoming.bytes_mut());
-        t.blocked_exchange(route.to, message, Source::Rank(route.from), buffer, tag)?;
-        Ok(())
+        t.blocked_exchange(route.to, message, Source::Rank(route.from), buffer, self.tag).map(drop)
     }
 
     /// Makes the block that came in the current one; no data moves.

@@ -23,17 +23,11 @@
 //! A mesh of one row (north) or one column (east) is refused: every rank would send its block to
 //! itself.
 
-use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Axis, AxisUse, Case, Checker, Class, Duty, KernelInfo, Operation, Pattern, Seeds, World,
-};
+use comet_core::kernel::prelude::*;
 use comet_core::topology::Neighbours;
-use comet_core::transport::{Tag, Transport};
 
-use super::cast::{too_few, two_or_more_lines};
 use super::pair::{Pair, Route};
-use super::{SIZES, admits, block_bytes, place, series};
+use super::{MATRIX, SIZES, admits, block_bytes, place, require_two};
 use crate::check;
 use crate::setup::{self, Place};
 
@@ -49,27 +43,23 @@ const INFO: KernelInfo = KernelInfo {
     name: "shift",
     summary: "Move every block with its guard ring to the next rank north or east",
     source: "CoMet thesis (1993), sections 3.3.9 and 4.3, figure 3.12",
-    class: Class::Matrix,
     axes: &[AxisUse::of(&DIRECTION, "0,1"), SIZES],
-    series: &[series("shift", |case, _| Some(block_bytes(case)))],
+    series: &[Series::completion("shift").moving(|case, _| Some(block_bytes(case)))],
     admits: admits_direction,
     bytes_per_rank: |case, _| block_bytes(case).saturating_mul(2),
-    ..KernelInfo::collective("matrix")
+    ..MATRIX
 };
 
-/// The kernel.
-#[derive(Debug)]
+/// `matrix/shift`; see the [module](self).
 pub(crate) struct Shift;
 
 /// The blocks of one rank on their way.
-#[derive(Debug)]
 pub(crate) struct Shifting<B> {
     at: Place,
     /// Rows of blocks to the north and columns of blocks to the east.
     by: [usize; 2],
     pair: Pair<B>,
     route: Route,
-    tag: Tag,
 }
 
 impl<T: Transport> Operation<T> for Shifting<T::Buffer> {
@@ -79,7 +69,7 @@ impl<T: Transport> Operation<T> for Shifting<T::Buffer> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        self.pair.exchange(t, self.route, self.tag)?;
+        self.pair.exchange(t, self.route)?;
         self.pair.swap();
         Ok(())
     }
@@ -93,45 +83,25 @@ impl<T: Transport> Operation<T> for Shifting<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Shift {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Shifting<T::Buffer>
-    where
-        T: 'a;
+    type Part = Shifting<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let at = place(cx, cx.topology().mesh(), case);
-        let by = if case.value(&DIRECTION) == NORTH { [1, 0] } else { [0, 1] };
-        let (pair, route, tag) = (Pair::new(cx, case)?, route(cx, case), cx.tag(0));
-        Ok(Some((Duty::Together, Shifting { at, by, pair, route, tag })))
-    }
-}
-
-fn route<T: Transport>(cx: &Context<'_, T>, case: &Case) -> Route {
-    let Neighbours { top, bottom, pred, succ, .. } = cx.topology().mesh().neighbours(cx.rank());
-    if case.value(&DIRECTION) == NORTH {
-        Route { to: top, from: bottom }
-    } else {
-        Route { to: succ, from: pred }
+        let Neighbours { top, bottom, pred, succ, .. } = cx.topology().mesh().neighbours(cx.rank());
+        let (by, route) = match case.value(&DIRECTION) {
+            NORTH => ([1, 0], Route { to: top, from: bottom }),
+            _ => ([0, 1], Route { to: succ, from: pred }),
+        };
+        Ok(Some((Duty::Together, Shifting { at, by, pair: Pair::new(cx, case)?, route })))
     }
 }
 
 fn admits_direction(case: &Case, world: &World<'_>) -> Result<(), String> {
-    let direction = case.value(&DIRECTION);
-    if direction > EAST {
-        return Err(format!("direction must be 0 (north) or 1 (east), got {direction}"));
-    }
     let mesh = world.topology.mesh();
-    if direction == NORTH && mesh.rows() < 2 {
-        return Err(too_few("shift north", "rows", mesh, two_or_more_lines(mesh)));
-    }
-    if direction == EAST && mesh.cols() < 2 {
-        let shape = two_or_more_lines(mesh).map(|(cols, rows)| (rows, cols));
-        return Err(too_few("shift east", "columns", mesh, shape));
+    match case.value(&DIRECTION) {
+        NORTH => require_two(mesh, "shift north", false)?,
+        EAST => require_two(mesh, "shift east", true)?,
+        other => return Err(format!("direction must be 0 (north) or 1 (east), got {other}")),
     }
     admits(case, world)
 }

@@ -33,17 +33,12 @@
 //! Repetitions move blocks along the same ways again, which on a mesh that is not square is the
 //! same work, but transposes the matrix the first time only.
 
-use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Case, Checker, Class, Duty, KernelInfo, Operation, Pattern, Seeds, World,
-};
+use comet_core::kernel::prelude::*;
 use comet_core::topology::Mesh;
-use comet_core::transport::{Rank, Tag, Transport, Work};
+use comet_core::transport::Work;
 
-use super::cast::two_or_more_lines;
 use super::pair::{Pair, Route};
-use super::{SIZES, admits, block_bytes, place, series};
+use super::{MATRIX, admits, block_bytes, place, two_or_more_lines};
 use crate::block::ELEMENT_BYTES;
 use crate::check;
 use crate::setup::{self, Place};
@@ -52,20 +47,16 @@ const INFO: KernelInfo = KernelInfo {
     name: "transpose",
     summary: "Transpose the matrix: blocks trade places, then each is transposed",
     source: "CoMet thesis (1993), sections 3.3.10 and 4.3, figure 3.13",
-    class: Class::Matrix,
-    axes: &[SIZES],
-    series: &[series("transpose", |_, _| None)],
+    series: &[Series::completion("transpose")],
     admits: admits_transpose,
     bytes_per_rank: |case, _| block_bytes(case).saturating_mul(2),
-    ..KernelInfo::collective("matrix")
+    ..MATRIX
 };
 
-/// The kernel.
-#[derive(Debug)]
+/// `matrix/transpose`; see the [module](self).
 pub(crate) struct Transpose;
 
 /// The blocks of one rank on their way.
-#[derive(Debug)]
 pub(crate) struct Transposing<B> {
     mesh: Mesh,
     start: Place,
@@ -73,7 +64,6 @@ pub(crate) struct Transposing<B> {
     at: Place,
     pair: Pair<B>,
     route: Route,
-    tag: Tag,
 }
 
 impl<T: Transport> Operation<T> for Transposing<T::Buffer> {
@@ -83,7 +73,7 @@ impl<T: Transport> Operation<T> for Transposing<T::Buffer> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        transpose(t, self.route, &mut self.pair, self.tag)
+        transpose(t, self.route, &mut self.pair)
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -96,22 +86,13 @@ impl<T: Transport> Operation<T> for Transposing<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Transpose {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Transposing<T::Buffer>
-    where
-        T: 'a;
+    type Part = Transposing<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let mesh = cx.topology().mesh();
         let (start, at) = (place(cx, mesh, case), place(cx, &mesh.transposed(), case));
-        let (pair, route, tag) = (Pair::new(cx, case)?, route(mesh, cx.rank()), cx.tag(0));
-        let mesh = mesh.clone();
-        Ok(Some((Duty::Together, Transposing { mesh, start, at, pair, route, tag })))
+        let (pair, route, mesh) = (Pair::new(cx, case)?, route(mesh, cx.rank()), mesh.clone());
+        Ok(Some((Duty::Together, Transposing { mesh, start, at, pair, route })))
     }
 }
 
@@ -141,24 +122,13 @@ fn route(mesh: &Mesh, rank: Rank) -> Route {
 }
 
 #[inline]
-fn transpose<T: Transport>(
-    t: &T,
-    route: Route,
-    pair: &mut Pair<T::Buffer>,
-    tag: Tag,
-) -> Result<()> {
+fn transpose<T: Transport>(t: &T, route: Route, pair: &mut Pair<T::Buffer>) -> Result<()> {
     if route.to == t.rank() {
         pair.swap();
     } else {
-        pair.exchange(t, route, tag)?;
+        pair.exchange(t, route)?;
     }
-    transpose_incoming(t, pair);
-    Ok(())
-}
-
-/// Writes the transposed incoming block into the current one, which has left by now.
-#[inline]
-fn transpose_incoming<T: Transport>(t: &T, pair: &mut Pair<T::Buffer>) {
+    // The block that came goes into the current one, which has left by now.
     let side = pair.current.local_n() + 2;
     let work = Work::Copy {
         bytes: side * side * ELEMENT_BYTES,
@@ -166,27 +136,27 @@ fn transpose_incoming<T: Transport>(t: &T, pair: &mut Pair<T::Buffer>) {
         stride_bytes: side * ELEMENT_BYTES,
     };
     t.compute(work, || pair.current.view_mut().assign(&pair.incoming.view().reversed_axes()));
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::setup::Place;
-    use comet_core::context::Method;
-    use comet_core::driver::Pace;
+    use comet_core::kernel::harness;
     use comet_core::local;
     use comet_core::topology::Topology;
 
     fn twice_gives_the_original(mesh: Mesh) {
         let topology = Topology::new(mesh, None).unwrap();
         local::run_with(topology, false, |t| {
-            let cx = Context::new(t, &INFO, Pace::new(1, 1, 0), Method::default(), false);
+            let cx = harness::context(t, &INFO, false);
             let case = Case::new(&INFO, &[3]);
             let mesh = t.topology().mesh();
             let mut pair = Pair::new(&cx, &case).unwrap();
             setup::fill(&mut pair.current, Place::of(t.rank(), mesh, 3));
-            transpose(t, route(mesh, t.rank()), &mut pair, cx.tag(0)).unwrap();
-            transpose(t, route(&mesh.transposed(), t.rank()), &mut pair, cx.tag(0)).unwrap();
+            transpose(t, route(mesh, t.rank()), &mut pair).unwrap();
+            transpose(t, route(&mesh.transposed(), t.rank()), &mut pair).unwrap();
             let at = Place::of(t.rank(), mesh, 3);
             let values = pair.current.view();
             assert!(values.indexed_iter().all(|((row, col), v)| *v == at.initial(row, col)));

@@ -33,14 +33,9 @@
 //! which they travel, which is their tag. Figure 4.3 posts "receive from bottom to fill north guard
 //! wrapper"; section 3.3.8 and figure 3.10 put the values of `top` there, as is done here.
 
-use comet_core::context::Context;
-use comet_core::error::Result;
-use comet_core::kernel::{
-    Case, Checker, Class, Duty, KernelInfo, LOCAL_N, Operation, Pattern, Seeds, World,
-};
-use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_core::kernel::prelude::*;
 
-use super::{SIZES, admits, block_bytes, initial_block, line_bytes, pack, place, series, unpack};
+use super::{MATRIX, block_bytes, line_bytes, new_block, pack, place, unpack};
 use crate::block::{Block, ELEMENT_BYTES, Line, Memory};
 use crate::check;
 use crate::setup::{self, Place};
@@ -49,14 +44,10 @@ const INFO: KernelInfo = KernelInfo {
     name: "update_guard",
     summary: "Fill the guard ring with the edge elements of the four neighbours",
     source: "CoMet thesis (1993), sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3",
-    class: Class::Matrix,
-    axes: &[SIZES],
-    series: &[series("update_guard", |case, world| {
-        Some(line_bytes(case).saturating_mul(leaving(world)))
-    })],
-    admits,
+    series: &[Series::completion("update_guard")
+        .moving(|case, world| Some(line_bytes(case).saturating_mul(leaving(world))))],
     bytes_per_rank: |case, _| block_bytes(case).saturating_add(line_bytes(case).saturating_mul(8)),
-    ..KernelInfo::collective("matrix")
+    ..MATRIX
 };
 
 /// Edges of a block that leave its rank: two for each direction in which the mesh has neighbours.
@@ -65,8 +56,7 @@ fn leaving(world: &World<'_>) -> u64 {
     2 * (u64::from(mesh.rows() > 1) + u64::from(mesh.cols() > 1))
 }
 
-/// The kernel.
-#[derive(Debug)]
+/// `matrix/update_guard`; see the [module](self).
 pub(crate) struct UpdateGuard;
 
 impl<T: Transport> Operation<T> for Guarded<T::Buffer> {
@@ -88,17 +78,9 @@ impl<T: Transport> Operation<T> for Guarded<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for UpdateGuard {
     const INFO: KernelInfo = INFO;
-    type Part<'a>
-        = Guarded<T::Buffer>
-    where
-        T: 'a;
+    type Part = Guarded<T::Buffer>;
 
-    fn part<'a>(
-        &self,
-        cx: &Context<'a, T>,
-        case: &Case,
-        _series: usize,
-    ) -> Result<Option<(Duty, Self::Part<'a>)>> {
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         Ok(Some((Duty::Together, Guarded::new(cx, case)?)))
     }
 }
@@ -113,7 +95,6 @@ struct Edge<B> {
 }
 
 /// A block with the messages that leave over its four sides, and those that arrive.
-#[derive(Debug)]
 pub(crate) struct Guarded<B> {
     at: Place,
     block: Block<B>,
@@ -142,7 +123,7 @@ impl<B: Memory> Guarded<B> {
             edge(Line::Col(0), near.pred, eastward)?,
         ];
         let at = place(cx, cx.topology().mesh(), case);
-        Ok(Self { at, block: initial_block(cx, case)?, leaving, arriving })
+        Ok(Self { at, block: new_block(cx, case)?, leaving, arriving })
     }
 
     #[inline]

@@ -76,16 +76,7 @@ impl Listener for Collector {
 
 /// The kernels of all suites.
 fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
-    [
-        comet_kernels::comet(),
-        comet_matrix::matrix(),
-        comet_kernels::naive(),
-        comet_kernels::parkbench(),
-        comet_kernels::model(),
-        comet_kernels::health(),
-        comet_kernels::osu(),
-    ]
-    .concat()
+    [&[comet_matrix::kernels()], &comet_kernels::suites()[..]].concat().concat()
 }
 
 /// The description of the kernel `id`.

@@ -1,0 +1,196 @@
+//! Checks that kernels pass over ranks that are threads, for the tests of crates with kernels.
+
+use super::{AxisUse, Case, Class, History, Kernel, KernelInfo, MAX_AXES, Profile, World};
+use crate::context::{Context, Method};
+use crate::driver::Pace;
+use crate::error::KernelError;
+use crate::local::{self, Corrupt, Local};
+use crate::sweep;
+use crate::topology::Topology;
+use crate::transport::{Source, Tag, Transport};
+
+const PACE: Pace = Pace::new(3, 2, 1);
+
+/// Tags that kernels may use; none may be left on its way.
+const TAGS: std::ops::RangeInclusive<u16> = 0..=100;
+
+/// A case of a kernel, and the ranks that carry it out.
+#[derive(Clone)]
+pub struct Trial {
+    /// The kernel.
+    pub kernel: &'static dyn Kernel<Local>,
+    /// Its case.
+    pub case: Case,
+    /// The ranks.
+    pub topology: Topology,
+}
+
+impl std::fmt::Debug for Trial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} on {} ranks", self.case.label(), self.topology.n_ranks())
+    }
+}
+
+/// Mismatches that the ranks of a trial found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Whether each rank found one.
+    pub mismatches: Vec<bool>,
+    /// Whether a message arrived changed.
+    pub is_corrupted: bool,
+}
+
+/// A context for one run of a kernel on `t`; `corrupt` spoils what the kernel checks.
+#[must_use]
+pub fn context<'a>(t: &'a Local, info: &'static KernelInfo, corrupt: bool) -> Context<'a, Local> {
+    Context::new(t, info, PACE, Method::default(), corrupt)
+}
+
+/// The trials of `kernel` on `topology`: the product of the values that `of_axis` gives, as far as
+/// the ranks admit it, completed from `history`.
+///
+/// # Panics
+/// If the kernel does not complete a case.
+pub fn trials(
+    kernel: &'static dyn Kernel<Local>,
+    topology: &Topology,
+    history: &History,
+    of_axis: impl Fn(&AxisUse) -> Vec<u64>,
+) -> Vec<Trial> {
+    let world = World::of(topology);
+    let mut cases = vec![Case::new(kernel.info(), &[])];
+    for used in kernel.info().axes.iter().filter(|used| used.sweep(Profile::Quick).is_some()) {
+        let values = of_axis(used);
+        let with_each = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
+        cases = cases.into_iter().flat_map(with_each).collect();
+    }
+    cases.retain(|case| (case.info.admits)(case, &world).is_ok());
+    let trial = |case| {
+        let case = kernel.resolve(case, &world, history).expect("the history completes the case");
+        Trial { kernel, case, topology: topology.clone() }
+    };
+    cases.into_iter().map(trial).collect()
+}
+
+/// The values of an axis under the profile `quick`.
+///
+/// # Panics
+/// If they cannot be read.
+#[must_use]
+pub fn quick_values(used: &AxisUse, topology: &Topology) -> Vec<u64> {
+    let max = used.axis.max.map(|max| max(topology));
+    let text = used.sweep(Profile::Quick).expect("values that are given");
+    sweep::parse(text, max).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+impl Trial {
+    /// Verifies, measures and verifies. The ranks on which a definition is made take all samples of
+    /// a series, but for `n_idle` without a part; no message is left behind.
+    ///
+    /// # Panics
+    /// If any of this fails.
+    pub fn passes(&self, n_idle: usize) {
+        let n_ranks = self.topology.n_ranks();
+        let samples = local::run_with(self.topology.clone(), false, |t| self.run(t));
+        for (index, series) in self.case.info.series.iter().enumerate() {
+            let n_of_ranks: Vec<usize> = samples.iter().map(|of_rank| of_rank[index]).collect();
+            let n_sampling = n_of_ranks.iter().filter(|n| **n > 0).count();
+            let expected = if series.definition.is_of_one_rank() { 1 } else { n_ranks - n_idle };
+            let label = format!("samples of {} of {self:?}", series.name);
+            assert_eq!(n_sampling, expected, "ranks with {label}");
+            assert_eq!(
+                n_of_ranks.iter().sum::<usize>(),
+                expected * PACE.n_samples as usize,
+                "{label}"
+            );
+        }
+    }
+
+    /// Numbers of samples that this rank took of each series.
+    fn run(&self, t: &Local) -> Vec<usize> {
+        let mut cx = context(t, self.case.info, false);
+        for step in [Kernel::verify, Kernel::measure, Kernel::verify] {
+            if let Err(error) = step(self.kernel, &mut cx, &self.case) {
+                panic!("rank {} of {self:?}: {error}", t.rank());
+            }
+        }
+        t.barrier().expect("no rank fails");
+        for tag in TAGS {
+            let left = t.probe(Source::Any, Tag::new(tag)).expect("no rank fails");
+            assert_eq!(left, None, "{self:?} leaves a message");
+        }
+        cx.into_samples().iter().map(Vec::len).collect()
+    }
+
+    /// Measures or else verifies the case while messages arrive changed by `corrupt`, or while a
+    /// check spoils its data.
+    ///
+    /// # Panics
+    /// If a rank reports anything but a mismatch.
+    #[must_use]
+    pub fn outcome(&self, measures: bool, corrupt: Corrupt, spoils_check: bool) -> Outcome {
+        let of_ranks = local::run_corrupting(self.topology.clone(), corrupt, |t| {
+            let mut cx = context(t, self.case.info, spoils_check);
+            let step = if measures { Kernel::measure } else { Kernel::verify };
+            (step(self.kernel, &mut cx, &self.case), t.has_corrupted())
+        });
+        let is_mismatch = |result: &Result<(), KernelError>| match result {
+            Ok(()) => false,
+            Err(KernelError::Mismatch { .. }) => true,
+            Err(error) => panic!("{self:?}: {error}"),
+        };
+        Outcome {
+            mismatches: of_ranks.iter().map(|(result, _)| is_mismatch(result)).collect(),
+            is_corrupted: of_ranks.iter().any(|(_, is_corrupted)| *is_corrupted),
+        }
+    }
+
+    /// Measures and verifies over transports that change messages: some rank notices if a message
+    /// of the kernel was changed. A kernel that moves no data is let off.
+    ///
+    /// # Panics
+    /// If no rank notices.
+    pub fn notices_wrong_messages(&self) {
+        let class = self.case.info.class;
+        if !class.moves_messages() || class == Class::Synchronisation {
+            return;
+        }
+        for (measures, corrupt) in [
+            (false, Corrupt::All),
+            (true, Corrupt::All),
+            (true, Corrupt::Repeated),
+            (true, Corrupt::InPlace),
+        ] {
+            let Outcome { mismatches, is_corrupted } = self.outcome(measures, corrupt, false);
+            let label = format!("{self:?}, {corrupt:?}");
+            assert!(is_corrupted || corrupt == Corrupt::InPlace, "no message in {label}");
+            assert_eq!(mismatches.contains(&true), is_corrupted, "{label}");
+        }
+    }
+}
+
+/// Checks ids, summaries, series, and the default values of all axes.
+///
+/// # Panics
+/// If a description is not sound.
+pub fn check_descriptions(kernels: &[&dyn Kernel<Local>]) {
+    let mut ids = std::collections::HashSet::new();
+    for info in kernels.iter().map(|kernel| kernel.info()) {
+        let (id, length) = (info.id(), info.summary.chars().count());
+        assert!(ids.insert(id.clone()), "{id} is there twice");
+        assert!((1..=72).contains(&length) && !info.summary.ends_with('.'), "{id}");
+        assert!(!info.source.is_empty() && info.axes.len() <= MAX_AXES, "{id}");
+        let names: std::collections::HashSet<_> = info.series.iter().map(|s| s.name).collect();
+        let n_series = info.series.len();
+        assert!(names.len() == n_series && (1..=super::MAX_SERIES).contains(&n_series), "{id}");
+        for (used, profile) in info.axes.iter().flat_map(|used| {
+            [Profile::Quick, Profile::Standard, Profile::Full].map(|profile| (used, profile))
+        }) {
+            let Some(text) = used.sweep(profile) else { continue };
+            for max in 0..=4 {
+                let values = sweep::parse(text, Some(max));
+                assert!(values.is_ok_and(|values| !values.is_empty()), "{id} {text}");
+            }
+        }
+    }
+}

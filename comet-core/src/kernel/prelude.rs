@@ -1,0 +1,13 @@
+//! The names that nearly every kernel uses.
+
+pub use super::{
+    Axis, AxisUse, Case, Checker, Class, Derived, Duty, HOPS, History, Kernel, KernelInfo,
+    LENGTH_BYTES, LOCAL_N, Operation, Pairing, Participants, Pattern, Role, Seeds, Series, Side,
+    Timed, Timing, VECTOR_LENGTH, World,
+};
+pub use crate::context::Context;
+pub use crate::definition::{Definition, Quantity};
+pub use crate::error::Result;
+pub use crate::pattern;
+pub use crate::transport::{Rank, Source, Status, Tag, Transport};
+pub use comet_stats::Summary;
