@@ -85,7 +85,7 @@ impl<'a, T: Transport> Context<'a, T> {
     /// The ranks of the run, as descriptions of kernels see them.
     #[must_use]
     pub fn world(&self) -> World<'a> {
-        World::of(self.topology()).with_cast(self.method.cast)
+        World { given_cast: self.method.cast, ..World::of(self.topology()) }
     }
 
     /// The root of operations that have one.

@@ -1,34 +1,53 @@
-//! From values to running ranks: joining them, launching a job on them, and agreeing on its code.
+//! From values to running ranks: joining them, launching jobs on them, and agreeing on a code.
 
-use std::time::Duration;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
+use anyhow::Context as _;
 use comet_core::driver::Settings;
+use comet_core::kernel::Case;
 use comet_core::topology::Topology;
+use comet_report::environment::{Environment, noise};
+use comet_report::record::Transport;
+use comet_report::recorder::{RunDescription, new_run_id};
+use serde_json::Value;
 
-use crate::backend::{self, Backend, Ended, Job, Launch};
-use crate::cli::WorldArgs;
+use crate::backend::{self, BACKENDS, Backend, Ended, Job, Launch};
 use crate::cli::values::Binding;
+use crate::cli::{ProgressArg, WorldArgs};
 use crate::exit;
+use crate::gate::Gate;
 use crate::launcher::Launcher;
 use crate::prepare::Prepared;
+use crate::result_file::ResultFile;
+use crate::session::{Observe, Session};
+use crate::signals::Signals;
 use crate::terminal;
+use crate::this_build;
 use crate::world::{self, Origin};
 
 /// Joins the ranks that `world` asks for, with what `prepare` makes of the command line for them.
 ///
 /// # Errors
-/// If the command line contradicts itself or the ranks, or if they cannot be joined.
+/// If the command line contradicts itself or the ranks, or if they cannot be joined, or are fewer
+/// than `launcher` started.
 pub(crate) fn join(
     backend: &dyn Backend,
     world: &WorldArgs,
     launcher: Option<&Launcher>,
     prepare: impl Fn(&Origin) -> anyhow::Result<Vec<Prepared>>,
 ) -> anyhow::Result<Joined> {
-    backend::admit(backend, launcher)?;
+    backend::admit(BACKENDS, backend, launcher)?;
     let told = backend.origin(world, launcher)?;
     // What cannot be done is refused before anything is joined.
     let prepared = prepare(&told)?;
-    let job = backend::join(backend, world, &told, launcher)?;
+    let job = backend.join(world, &told, launcher)?;
+    if let Some((n_ranks, launcher)) = job.n_ranks().zip(launcher) {
+        backend::require_all(n_ranks, launcher, &job.library())?;
+    }
+    // From here on the ranks know better than the environment which of them is the first.
+    terminal::speak(job.rank() == 0);
     let origin = told.joined(job.n_ranks());
     // Not every launcher tells how many processes it starts.
     let prepared = if origin == told { prepared } else { prepare(&origin)? };
@@ -40,6 +59,101 @@ pub(crate) struct Joined {
     pub(crate) job: Box<dyn Job>,
     pub(crate) origin: Origin,
     pub(crate) prepared: Vec<Prepared>,
+}
+
+/// A job, and what all runs on it have in common.
+pub(crate) struct Bench<'a> {
+    pub(crate) world: &'a WorldArgs,
+    pub(crate) launcher: Option<&'a Launcher>,
+    pub(crate) backend: &'a dyn Backend,
+    pub(crate) job: &'a dyn Job,
+    pub(crate) settings: Settings,
+    pub(crate) signals: Signals,
+    /// The result file, on the process that writes it.
+    pub(crate) file: Option<ResultFile>,
+    /// True if the transport is tested before the kernels run.
+    pub(crate) tests_transport: bool,
+}
+
+impl Bench<'_> {
+    /// The ranks of a run, whose cases take as long as the settings allow.
+    pub(crate) fn ranks(&self, topology: Topology, bind: Binding) -> Launch {
+        let case = Duration::from_nanos(self.settings.case_budget_ns);
+        let watchdog = world::watchdog(self.world, topology.n_ranks(), case);
+        Launch { topology, bind, watchdog }
+    }
+
+    /// Measures `cases` on ranks of `job`, this one or a variant; returns what `conclude` makes of
+    /// its end.
+    ///
+    /// # Errors
+    /// If the ranks cannot be started.
+    pub(crate) fn launch(
+        &self,
+        job: &dyn Job,
+        launch: &Launch,
+        cases: Vec<Case>,
+        observe: &Observe<'_>,
+        conclude: &(dyn Fn(&Ended) -> u8 + Sync),
+    ) -> anyhow::Result<u8> {
+        let gate = Gate::default();
+        let session = Session {
+            cases,
+            settings: self.settings.clone(),
+            tests_transport: self.tests_transport,
+            #[cfg(feature = "mpi")]
+            results: self.file.as_ref().map(ResultFile::path),
+            observe,
+            signals: &self.signals,
+            gate: &gate,
+        };
+        // What is still in a buffer would be written once more by each rank.
+        std::io::stdout().flush().context("cannot write to standard output")?;
+        self.signals.leave_to_ranks();
+        job.launch(launch, &session, &|ended| {
+            gate.close();
+            conclude(ended)
+        })
+    }
+
+    /// Description of a run for the record, without settings and labels.
+    pub(crate) fn describe(&self, launch: &Launch) -> RunDescription {
+        let started_at = SystemTime::now();
+        // A backend states numbers as texts too; the record has numbers.
+        let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
+        let details = self.job.describe(launch).into_iter();
+        let details = details.map(|(name, text)| (name.to_owned(), value(text))).collect();
+        // The launcher has started the ranks only where they were joined.
+        let launcher = self.job.n_ranks().and(self.launcher);
+        RunDescription {
+            run_id: new_run_id(started_at),
+            started_at,
+            date: SystemTime::now,
+            noise: || noise(Path::new("/")),
+            suite: this_build::suite(),
+            argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+            config: [].into(),
+            seed: None,
+            labels: [].into(),
+            transport: Transport::new(self.backend.name(), details),
+            launcher: launcher.map(|launcher| launcher.name.to_owned()),
+            placements: Vec::new(),
+            topology: launch.topology.clone(),
+            environment: Environment::capture(Path::new("/"), variables()),
+        }
+    }
+
+    /// Form of progress reports; none on terminals that a launcher makes for its processes.
+    pub(crate) fn progress(&self, asked: ProgressArg) -> ProgressArg {
+        let is_hidden = asked == ProgressArg::Auto && self.launcher.is_some();
+        if is_hidden { ProgressArg::None } else { asked }
+    }
+}
+
+/// The environment, without names or values that are no text.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Does on the first process of `job` what only one can do; the others get the default, unless it
@@ -83,91 +197,13 @@ pub(crate) fn say_how_it_ended(ended: &Ended) -> u8 {
     ended.code()
 }
 
-/// The ranks for cases that take as long as `settings` says.
-pub(crate) fn launch(
-    world: &WorldArgs,
-    topology: Topology,
-    bind: Binding,
-    settings: &Settings,
-) -> Launch {
-    let case = Duration::from_nanos(settings.case_budget_ns);
-    let watchdog = world::watchdog(world, topology.n_ranks(), case);
-    Launch { topology, bind, watchdog }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::fake::OneOfThree;
     use crate::cli::Cli;
     use crate::prepare::prepare;
-    use crate::session::Session;
     use clap::Parser as _;
-    use comet_core::transport::Rank;
-
-    /// The part of one process in a job of three, whose first process found out `first_code`.
-    #[derive(Clone, Copy)]
-    struct OneOfThree {
-        rank: Rank,
-        first_code: u8,
-    }
-
-    impl Backend for OneOfThree {
-        fn name(&self) -> &'static str {
-            "three"
-        }
-
-        fn summary(&self) -> &'static str {
-            "three ranks that were there before"
-        }
-
-        fn is_launched(&self) -> bool {
-            true
-        }
-
-        fn origin(&self, _: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin> {
-            Ok(Origin::outside(launcher))
-        }
-
-        fn join(
-            &self,
-            _: &WorldArgs,
-            _: &Origin,
-            _: Option<&Launcher>,
-        ) -> anyhow::Result<Box<dyn Job>> {
-            Ok(Box::new(*self))
-        }
-    }
-
-    impl Job for OneOfThree {
-        fn rank(&self) -> Rank {
-            self.rank
-        }
-
-        fn library(&self) -> String {
-            "MPI".into()
-        }
-
-        fn n_ranks(&self) -> Option<usize> {
-            Some(3)
-        }
-
-        fn agree(&self, code: u8) -> u8 {
-            if self.rank == 0 { code } else { self.first_code }
-        }
-
-        fn describe(&self, _launch: &Launch) -> Vec<(&'static str, String)> {
-            Vec::new()
-        }
-
-        fn launch(
-            &self,
-            _launch: &Launch,
-            _session: &Session<'_>,
-            conclude: &(dyn Fn(&Ended) -> u8 + Sync),
-        ) -> anyhow::Result<u8> {
-            Ok(conclude(&Ended::Finished(self.first_code)))
-        }
-    }
 
     /// Numbers of ranks that are planned for `line` under a launcher that says it started `size`.
     fn n_ranks(line: &str, size: Option<usize>) -> anyhow::Result<Vec<usize>> {

@@ -18,7 +18,6 @@ mod execute;
 mod exit;
 mod gate;
 mod launcher;
-mod limit;
 mod paths;
 mod plan;
 mod prepare;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use comet_core::driver::Settings;
 use comet_core::kernel::{
-    Axis, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
+    Axis, Case, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
 };
 use comet_core::topology::Topology;
 
@@ -14,7 +14,7 @@ use crate::catalogue;
 use crate::cli::values::Binding;
 use crate::cli::{CaseArgs, EffortArgs, MethodArgs, WorldArgs};
 use crate::exit;
-use crate::plan::{self, Override, Plan};
+use crate::plan::{self, KernelPlan, Override};
 use crate::selection;
 use crate::world::{self, Origin};
 
@@ -24,9 +24,16 @@ pub(crate) struct Prepared {
     pub(crate) bind: Binding,
     /// Number of CPUs that the ranks share, if known.
     pub(crate) n_cpus: Option<usize>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: Vec<KernelPlan>,
     /// Sentences for standard error.
     pub(crate) notes: Vec<String>,
+}
+
+impl Prepared {
+    /// All cases, in the order in which they run.
+    pub(crate) fn cases(&self) -> Vec<Case> {
+        self.plan.iter().flat_map(|kernel| &kernel.cases).copied().collect()
+    }
 }
 
 /// Plans `select` on ranks from `origin`, one run for each number of ranks that `world` asks for.
@@ -55,30 +62,32 @@ pub(crate) fn plan_each(
 ) -> anyhow::Result<Vec<Prepared>> {
     let selection = selection::select(select, &catalogue::infos())?;
     let bind = origin.binding(world.bind.as_ref())?;
-    let prepared = world::rank_counts(world, origin)?.into_iter().map(|n_ranks| {
-        let topology = world::topology(world, n_ranks, origin)?;
+    let topologies = world::topologies(world, origin)?;
+    let no_effect = plan::admit(overrides, &selection.kernels, &topologies)?;
+    let notes = [selection.notes, no_effect].concat();
+    let prepared = topologies.into_iter().map(|topology| {
         let plan = plan::plan(&selection.kernels, overrides, profile, &topology)?;
-        let notes = selection.notes.iter().chain(&plan.notes).cloned().collect();
-        Ok(Prepared { topology, bind: bind.clone(), n_cpus: origin.n_cpus(&bind), plan, notes })
+        let (bind, n_cpus, notes) = (bind.clone(), origin.n_cpus(&bind), notes.clone());
+        Ok(Prepared { topology, bind, n_cpus, plan, notes })
     });
     prepared.collect()
 }
 
 /// The axes with values from the command line.
 fn overrides(cases: &CaseArgs) -> anyhow::Result<Vec<Override>> {
-    let options = [
+    let shorthands = [
         ("--sizes", &LENGTH_BYTES, &cases.sizes),
         ("--vector-lengths", &VECTOR_LENGTH, &cases.vector_lengths),
         ("--local-n", &LOCAL_N, &cases.local_n),
         ("--hops", &HOPS, &cases.hops),
     ];
-    let shorthands = options.into_iter().filter_map(|(option, axis, values)| {
+    let shorthands = shorthands.into_iter().filter_map(|(option, axis, values)| {
         let (option, values) = (option.into(), values.clone()?);
-        Some(Ok(Override { option, axis, values, is_strict: false }))
+        Some(Ok(Override { option, axis, values, is_required: false }))
     });
     let named = cases.axis.iter().map(|(name, values)| {
         let (option, values) = (format!("--axis {name}"), values.clone());
-        Ok(Override { option, axis: axis(name)?, values, is_strict: true })
+        Ok(Override { option, axis: axis(name)?, values, is_required: true })
     });
     shorthands.chain(named).collect()
 }
@@ -108,7 +117,7 @@ pub(crate) fn settings(
     method: &MethodArgs,
     origin: &Origin,
 ) -> Settings {
-    let mut settings = Settings::of(cases.profile.profile());
+    let mut settings = Settings { cap_bytes: cases.mem, ..Settings::of(cases.profile.profile()) };
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     if let Some(time) = effort.time {
         settings.case_budget_ns = ns(time);

@@ -1,8 +1,6 @@
 //! Outputs of a run: standard output, progress, and the result file.
 
 use std::error::Error;
-#[cfg(feature = "mpi")]
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use comet_core::event::{Event, Listener};
@@ -18,7 +16,7 @@ use crate::cli::ProgressArg;
 use crate::exit;
 use crate::progress::Progress;
 use crate::result_file::ResultFile;
-use crate::session::Audience;
+use crate::session::Observer;
 use crate::spool::{Outlet, Spool};
 use crate::terminal;
 
@@ -39,13 +37,12 @@ pub(crate) struct Results<'a> {
     pub(crate) is_quiet: bool,
 }
 
-impl Audience for Results<'_> {
-    #[cfg(feature = "mpi")]
-    fn results(&self) -> Option<&Path> {
-        self.file.map(ResultFile::path)
-    }
-
-    fn listener(&self, placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>> {
+impl Results<'_> {
+    /// The outputs of ranks that run at `placements`.
+    ///
+    /// # Errors
+    /// If a writer cannot be started.
+    pub(crate) fn observer(&self, placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Observer>> {
         let description = RunDescription { placements, ..self.description.clone() };
         let terminal = Spool::new(vec![Box::new(terminal::stdout()), Box::new(terminal::Stderr)])?;
         let stderr = terminal.outlet(1);
@@ -60,9 +57,7 @@ impl Audience for Results<'_> {
         let progress = Progress::new(self.progress);
         Ok(Box::new(Outputs { progress, stderr, recorder, file, terminal }))
     }
-}
 
-impl Results<'_> {
     /// Writer of the format on standard output.
     fn text(&self, out: Outlet) -> Option<Box<dyn RecordSink>> {
         match &*self.format {
@@ -142,6 +137,8 @@ impl Listener for Outputs {
         self.spools().any(|spool| spool.is_behind(max_bytes))
     }
 }
+
+impl Observer for Outputs {}
 
 /// A line if the machine is busy, and one if ranks share CPUs where they run.
 fn notes(description: &RunDescription, with_sharing: bool) -> String {

@@ -7,8 +7,8 @@ use comet_core::collective;
 use comet_core::conformance;
 use comet_core::driver::{self, DriverError, Settings};
 use comet_core::error::{TransportError, TransportErrorKind};
-use comet_core::event::{Event, Listener, RunEnd};
-use comet_core::kernel::{Case, Kernel};
+use comet_core::event::{Event, Listener};
+use comet_core::kernel::Case;
 use comet_core::transport::Transport;
 use comet_report::environment::have_cpu_each;
 use comet_report::record::RankEntry;
@@ -16,7 +16,6 @@ use comet_report::record::RankEntry;
 use crate::catalogue;
 use crate::exit;
 use crate::gate::Gate;
-use crate::limit::Limited;
 use crate::signals::Signals;
 use crate::terminal;
 
@@ -26,53 +25,42 @@ pub(crate) struct Session<'a> {
     pub(crate) cases: Vec<Case>,
     /// Settings of the driver.
     pub(crate) settings: Settings,
-    /// The most memory of one rank for one case, in bytes.
-    pub(crate) cap_bytes: u64,
-    /// Observer on rank 0.
-    pub(crate) audience: &'a dyn Audience,
+    /// True if the transport is tested before the kernels run.
+    pub(crate) tests_transport: bool,
+    /// The file that results are written to, on the process that writes it.
+    #[cfg(feature = "mpi")]
+    pub(crate) results: Option<&'a Path>,
+    /// Makes the observer on rank 0.
+    pub(crate) observe: &'a Observe<'a>,
     /// Signals that end the run.
     pub(crate) signals: &'a Signals,
     /// Closed once the job has ended, so that nothing follows its end.
     pub(crate) gate: &'a Gate,
 }
 
-/// Observer of a session, on rank 0.
-pub(crate) trait Audience {
-    /// True if the transport is tested before the kernels run.
-    fn wants_conformance(&self) -> bool {
-        false
-    }
+/// Maker of an observer, from the placements of all ranks.
+pub(crate) type Observe<'a> = dyn Fn(Vec<RankEntry>) -> anyhow::Result<Box<dyn Observer>> + 'a;
 
+/// Observer of a session, on rank 0.
+pub(crate) trait Observer: Listener {
     /// Takes note of a conformance check.
-    fn checked(&self, name: &str, outcome: &Result<(), String>) {
+    fn checked(&mut self, name: &str, outcome: &Result<(), String>) {
         let _ = (name, outcome);
     }
-
-    /// The file that results are written to, on the process that writes it.
-    #[cfg(feature = "mpi")]
-    fn results(&self) -> Option<&Path> {
-        None
-    }
-
-    /// The listener for a run of ranks that run there.
-    ///
-    /// # Errors
-    /// If the results cannot be kept.
-    fn listener(&self, placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>>;
 }
 
-/// Listener of a session, which a signal or the closing of its gate ends. One that could not be made
-/// refuses the first event, so that the driver ends the run on all ranks.
+/// Listener of a session, which a signal or the closing of its gate ends. An observer that could not
+/// be made refuses the first event, so that the driver ends the run on all ranks.
 struct SessionListener<'a> {
-    listener: Result<Box<dyn Listener>, Option<anyhow::Error>>,
+    observer: Result<Box<dyn Observer>, Option<anyhow::Error>>,
     signals: &'a Signals,
     gate: &'a Gate,
 }
 
 impl Listener for SessionListener<'_> {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        match &mut self.listener {
-            Ok(listener) => self.gate.pass(|| listener.event(event)),
+        match &mut self.observer {
+            Ok(observer) => self.gate.pass(|| observer.event(event)),
             Err(error) => error.take().map_or(Ok(()), |error| Err(error.into())),
         }
     }
@@ -82,7 +70,7 @@ impl Listener for SessionListener<'_> {
     }
 
     fn is_behind(&mut self, max_bytes: usize) -> bool {
-        self.listener.as_mut().is_ok_and(|listener| listener.is_behind(max_bytes))
+        self.observer.as_mut().is_ok_and(|observer| observer.is_behind(max_bytes))
     }
 }
 
@@ -97,17 +85,32 @@ pub(crate) fn rank_main<T: Transport + 'static>(t: &T, session: &Session<'_>) ->
 fn take_part<T: Transport + 'static>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
     let placements = placements(t)?;
     let has_core_each = has_core_each(t, &placements)?;
-    let mut report = |name: &str, outcome: &_| session.audience.checked(name, outcome);
-    let is_tested = session.audience.wants_conformance();
-    let n_broken = if is_tested { conformance::run_all(t, &mut report) } else { 0 };
     let settings = Settings { has_core_each, ..session.settings.clone() };
-    let end = drive(t, session, &settings, placements)?;
-    let is_conductor = t.rank() == 0;
-    Ok(match n_broken {
-        0 if is_conductor => exit::code_of_run(&end),
-        0 => exit::OK,
-        _ => exit::CHECK_FAILED,
-    })
+    let kernels = catalogue::kernels();
+    if t.rank() != 0 {
+        let n_broken = test_transport(t, session, &mut |_, _| ());
+        driver::follow(t, &kernels, &settings)?;
+        return Ok(if n_broken == 0 { exit::OK } else { exit::CHECK_FAILED });
+    }
+    let mut observer = (session.observe)(placements).map_err(Some);
+    let n_broken = test_transport(t, session, &mut |name, outcome| {
+        if let Ok(observer) = &mut observer {
+            observer.checked(name, outcome);
+        }
+    });
+    let (signals, gate) = (session.signals, session.gate);
+    let mut listener = SessionListener { observer, signals, gate };
+    let end = driver::conduct(t, &kernels, &session.cases, &settings, &mut listener)?;
+    Ok(if n_broken == 0 { exit::code_of_run(&end) } else { exit::CHECK_FAILED })
+}
+
+/// Tests the transport if that is wanted; returns the number of checks that failed.
+fn test_transport<T: Transport>(
+    t: &T,
+    session: &Session<'_>,
+    report: &mut dyn FnMut(&str, &Result<(), String>),
+) -> usize {
+    if session.tests_transport { conformance::run_all(t, report) } else { 0 }
 }
 
 /// Placements of all ranks, on rank 0; simulated ranks have none.
@@ -132,25 +135,6 @@ fn has_core_each<T: Transport>(t: &T, placements: &[RankEntry]) -> Result<bool, 
     Ok(answer == [1])
 }
 
-fn drive<T: Transport + 'static>(
-    t: &T,
-    session: &Session<'_>,
-    settings: &Settings,
-    placements: Vec<RankEntry>,
-) -> Result<RunEnd, DriverError> {
-    let cap_bytes = session.cap_bytes;
-    let limited: Vec<Limited<T>> =
-        catalogue::kernels().into_iter().map(|kernel| Limited { kernel, cap_bytes }).collect();
-    let kernels: Vec<&dyn Kernel<T>> = limited.iter().map(|kernel| kernel as _).collect();
-    if t.rank() != 0 {
-        return Ok(driver::follow(t, &kernels, settings)?);
-    }
-    let listener = session.audience.listener(placements).map_err(Some);
-    let (signals, gate) = (session.signals, session.gate);
-    let mut listener = SessionListener { listener, signals, gate };
-    driver::conduct(t, &kernels, &session.cases, settings, &mut listener)
-}
-
 /// Ends this rank after an error, and the job with it if the others would wait for this one.
 fn give_up<T: Transport>(t: &T, error: DriverError) -> u8 {
     match error {
@@ -166,14 +150,11 @@ fn give_up<T: Transport>(t: &T, error: DriverError) -> u8 {
 mod tests {
     use super::*;
     use crate::plan;
-    use comet_core::kernel::{Profile, World};
+    use comet_core::kernel::Profile;
     use comet_core::local::{self, Local};
-    use comet_core::topology::Topology;
 
-    /// Keeps nothing, or cannot be made.
-    struct Nobody {
-        is_broken: bool,
-    }
+    /// Keeps nothing.
+    struct Nobody;
 
     impl Listener for Nobody {
         fn event(&mut self, _event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -181,51 +162,48 @@ mod tests {
         }
     }
 
-    impl Audience for Nobody {
-        fn listener(&self, placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>> {
-            let ranks: Vec<usize> = placements.iter().map(|placement| placement.rank).collect();
-            assert_eq!(ranks, [0, 1], "rank 0 knows where all ranks run");
-            anyhow::ensure!(!self.is_broken, "disk full");
-            Ok(Box::new(Self { is_broken: false }))
-        }
-    }
+    impl Observer for Nobody {}
 
     /// The codes of two ranks that run the quick cases of `comet/echo`.
     fn codes(corrupt: Option<&str>, cap_bytes: u64, is_broken: bool) -> Vec<u8> {
+        let observe = |placements: Vec<RankEntry>| -> anyhow::Result<Box<dyn Observer>> {
+            let ranks: Vec<usize> = placements.iter().map(|placement| placement.rank).collect();
+            assert_eq!(ranks, [0, 1], "rank 0 knows where all ranks run");
+            anyhow::ensure!(!is_broken, "disk full");
+            Ok(Box::new(Nobody))
+        };
         let rank = |t: &Local| {
             let echo = catalogue::infos()[0];
             let plan = plan::plan(&[echo], &[], Profile::Quick, t.topology());
-            let mut settings = Settings::of(Profile::Quick);
+            let mut settings = Settings { cap_bytes, ..Settings::of(Profile::Quick) };
             (settings.repetitions, settings.samples) = (Some(1), Some(1));
             settings.corrupt = corrupt.map(str::to_owned);
-            let cases = plan.expect("the defaults are in order").cases();
-            let (audience, signals) = (&Nobody { is_broken }, &Signals::default());
-            let gate = &Gate::default();
-            rank_main(t, &Session { cases, settings, cap_bytes, audience, signals, gate })
+            let session = Session {
+                cases: plan.expect("the defaults are in order").remove(0).cases,
+                settings,
+                tests_transport: false,
+                #[cfg(feature = "mpi")]
+                results: None,
+                observe: &observe,
+                signals: &Signals::default(),
+                gate: &Gate::default(),
+            };
+            rank_main(t, &session)
         };
         local::run(2, rank)
     }
 
     #[test]
     fn rank_0_returns_the_code_of_the_run() {
-        assert_eq!(codes(None, u64::MAX, false), [exit::OK, exit::OK]);
-    }
-
-    #[test]
-    fn spoiled_data_is_a_failed_check() {
-        assert_eq!(codes(Some("comet/echo"), u64::MAX, false), [exit::CHECK_FAILED, exit::OK]);
-    }
-
-    #[test]
-    fn cases_beyond_the_memory_are_skipped() {
-        let needs_some =
-            |case: &Case| (case.info.bytes_per_rank)(case, &World::of(&Topology::hypercube(2))) > 0;
-        assert!(needs_some(&Case::new(catalogue::infos()[0], &[1, 8])));
-        assert_eq!(codes(None, 1, false), [exit::OK, exit::OK], "empty messages still run");
-    }
-
-    #[test]
-    fn results_that_cannot_be_kept_end_the_run_on_all_ranks() {
-        assert_eq!(codes(None, u64::MAX, true), [exit::INTERNAL, exit::OK]);
+        let check = |corrupt, cap_bytes, is_broken, code| {
+            assert_eq!(codes(corrupt, cap_bytes, is_broken), [code, exit::OK]);
+        };
+        check(None, u64::MAX, false, exit::OK);
+        // Spoiled data is a failed check.
+        check(Some("comet/echo"), u64::MAX, false, exit::CHECK_FAILED);
+        // Empty messages still run where no memory is allowed.
+        check(None, 0, false, exit::OK);
+        // Results that cannot be kept end the run on all ranks.
+        check(None, u64::MAX, true, exit::INTERNAL);
     }
 }

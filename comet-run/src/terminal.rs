@@ -28,7 +28,12 @@ pub(crate) fn speaks() -> bool {
 /// # Errors
 /// If standard output cannot be written, except that nobody may be reading it.
 pub(crate) fn print(text: &str) -> io::Result<()> {
-    print_bytes(escaped(text, &['\n', '\t']).as_bytes())
+    print_bytes(printable(text).as_bytes())
+}
+
+/// `text` with its control characters escaped but for newlines and tabs.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, &['\n', '\t'])
 }
 
 /// `text` on one line, its control characters escaped.

@@ -134,26 +134,25 @@ pub(crate) fn machine(name: &str) -> anyhow::Result<MachineFile> {
     comet_sim::machine::find(name).map_err(exit::bad_input)
 }
 
-/// The numbers of ranks that `world` asks for, a run each; `None` where it leaves that open.
+/// The ranks that `world` asks for, from `origin`: one topology for each run.
 ///
 /// # Errors
-/// One sentence with a remedy, if the ranks are there already and are not as many.
-pub(crate) fn rank_counts(
-    world: &WorldArgs,
-    origin: &Origin,
-) -> anyhow::Result<Vec<Option<usize>>> {
+/// One sentence with a remedy, if the ranks are there already and are not as many, or if there is
+/// no such topology.
+pub(crate) fn topologies(world: &WorldArgs, origin: &Origin) -> anyhow::Result<Vec<Topology>> {
     let asked = world.ranks.as_ref().map(|RankCounts(counts)| &counts[..]);
-    match (asked, origin.given()) {
-        (None, given) => Ok(vec![given.map(|(n_ranks, _)| n_ranks)]),
+    let counts = match (asked, origin.given()) {
+        (None, given) => vec![given.map(|(n_ranks, _)| n_ranks)],
         (Some(asked), Some((n_ranks, clause))) if asked != [n_ranks] => {
             let asked: Vec<String> = asked.iter().map(usize::to_string).collect();
-            Err(exit::usage(format!(
+            return Err(exit::usage(format!(
                 "-n asks for {} ranks, {clause} (leave -n out: mpirun or srun decides)",
                 asked.join(",")
-            )))
+            )));
         }
-        (Some(asked), _) => Ok(asked.iter().copied().map(Some).collect()),
-    }
+        (Some(asked), _) => asked.iter().copied().map(Some).collect(),
+    };
+    counts.into_iter().map(|n_ranks| topology(world, n_ranks, origin)).collect()
 }
 
 /// Longest wait of one of `n_ranks` ranks where a case takes as long as `case`; `None` for any time.
@@ -170,7 +169,7 @@ pub(crate) fn watchdog(world: &WorldArgs, n_ranks: usize, case: Duration) -> Opt
 /// # Errors
 /// One sentence with a remedy, if the number of ranks and the mesh contradict each other, or if
 /// the topology file cannot be understood.
-pub(crate) fn topology(
+fn topology(
     world: &WorldArgs,
     n_ranks: Option<usize>,
     origin: &Origin,
@@ -271,121 +270,102 @@ mod tests {
         args.world
     }
 
-    /// The topologies that `options` ask for, one for each number of ranks.
-    fn topologies(options: &str, origin: &Origin) -> anyhow::Result<Vec<Topology>> {
-        let world = world_of(options);
-        let counts = rank_counts(&world, origin)?;
-        counts.into_iter().map(|n_ranks| topology(&world, n_ranks, origin)).collect()
-    }
-
-    fn check(options: &str, origin: Origin, expected: &[(usize, usize)]) {
+    /// Number of ranks and of rows of the mesh of each run.
+    fn shapes(options: &str, origin: &Origin) -> Result<Vec<(usize, usize)>, String> {
+        let topologies = topologies(&world_of(options), origin);
         let shape = |topology: &Topology| (topology.n_ranks(), topology.mesh().rows());
-        let found: Vec<_> = topologies(options, &origin).unwrap().iter().map(shape).collect();
-        assert_eq!(found, expected, "{options} {origin:?}");
-    }
-
-    fn check_refused(options: &str, origin: Origin, sentence: &str) {
-        let error = topologies(options, &origin).unwrap_err();
-        assert_eq!((error.to_string().as_str(), exit::code_of(&error)), (sentence, exit::USAGE));
-    }
-
-    #[test]
-    fn the_mesh_decides_the_number_of_ranks() {
-        check("", HERE, &[(4, 2)]);
-        check("-n 8", HERE, &[(8, 2)]);
-        check("-n 1", HERE, &[(1, 1)]);
-        check("--mesh 3x2", HERE, &[(6, 3)]);
-        check("-n 6 --mesh 6x1", HERE, &[(6, 6)]);
+        let shapes = topologies.map(|all| all.iter().map(shape).collect());
+        shapes.map_err(|error: anyhow::Error| {
+            assert_eq!(exit::code_of(&error), exit::USAGE);
+            error.to_string()
+        })
     }
 
     #[test]
-    fn several_numbers_of_ranks_are_taken_one_by_one() {
-        check("-n 2..8*2", HERE, &[(2, 1), (4, 2), (8, 2)]);
-    }
-
-    #[test]
-    fn a_launcher_decides_the_number_of_ranks() {
-        check("", outside(8), &[(8, 2)]);
-        check("-n 8", outside(8), &[(8, 2)]);
-        check("--mesh 8x1", outside(8), &[(8, 8)]);
-        check("", ALONE, &[(1, 1)]);
-        check_refused(
-            "-n 4",
-            outside(8),
-            "-n asks for 4 ranks, mpirun started 8 (leave -n out: mpirun or srun decides)",
-        );
-        check_refused(
-            "-n 2..8*2",
-            outside(8),
-            "-n asks for 2,4,8 ranks, mpirun started 8 (leave -n out: mpirun or srun decides)",
-        );
-        check_refused(
-            "-n 4",
-            ALONE,
-            "-n asks for 4 ranks, without a launcher there is 1 (leave -n out: mpirun or srun \
-             decides)",
-        );
-    }
-
-    #[test]
-    fn what_a_launcher_does_not_tell_is_known_once_the_ranks_are_joined() {
-        check("-n 8", UNTOLD, &[(8, 2)]);
-        check("--mesh 3x2", UNTOLD, &[(6, 3)]);
-        check("", UNTOLD.joined(Some(3)), &[(3, 1)]);
-        check_refused(
-            "-n 8",
-            UNTOLD.joined(Some(3)),
-            "-n asks for 8 ranks, srun started 3 (leave -n out: mpirun or srun decides)",
-        );
+    fn ranks_are_as_many_as_the_options_the_mesh_or_the_launcher_say() {
+        let ipsc = &simulated("ipsc860");
+        for (options, origin, expected) in [
+            ("", &HERE, vec![(4, 2)]),
+            ("-n 8", &HERE, vec![(8, 2)]),
+            ("-n 1", &HERE, vec![(1, 1)]),
+            ("--mesh 3x2", &HERE, vec![(6, 3)]),
+            ("-n 6 --mesh 6x1", &HERE, vec![(6, 6)]),
+            ("-n 2..8*2", &HERE, vec![(2, 1), (4, 2), (8, 2)]),
+            ("", &outside(8), vec![(8, 2)]),
+            ("-n 8", &outside(8), vec![(8, 2)]),
+            ("--mesh 8x1", &outside(8), vec![(8, 8)]),
+            ("", &ALONE, vec![(1, 1)]),
+            // Its ranks are known once they are joined.
+            ("-n 8", &UNTOLD, vec![(8, 2)]),
+            ("--mesh 3x2", &UNTOLD, vec![(6, 3)]),
+            ("", &UNTOLD.joined(Some(3)), vec![(3, 1)]),
+            ("", ipsc, vec![(16, 4)]),
+            ("-n 300", ipsc, vec![(300, 15)]),
+            ("--mesh 2x32", ipsc, vec![(64, 2)]),
+        ] {
+            assert_eq!(shapes(options, origin), Ok(expected), "{options} {origin:?}");
+        }
         assert_eq!(HERE.joined(None), HERE);
         assert_eq!(outside(4).joined(Some(8)), outside(8));
     }
 
     #[test]
-    fn a_simulated_machine_says_how_many_ranks_it_has_and_how_far_apart_they_are() {
-        check("", simulated("ipsc860"), &[(16, 4)]);
-        check("-n 300", simulated("ipsc860"), &[(300, 15)]);
-        check("--mesh 2x32", simulated("ipsc860"), &[(64, 2)]);
-        let hops = |name| topologies("-n 27", &simulated(name)).unwrap()[0].max_hops(0);
-        assert_eq!([hops("ipsc860"), hops("t3e"), hops("dahu-opa")], [4, 3, 1]);
+    fn ranks_and_meshes_that_contradict_each_other_are_refused() {
+        let leave = "(leave -n out: mpirun or srun decides)";
+        let start = "(start 6 with mpirun or srun)";
+        for (options, origin, sentence) in [
+            ("-n 4", outside(8), format!("-n asks for 4 ranks, mpirun started 8 {leave}")),
+            ("-n 2..8*2", outside(8), format!("-n asks for 2,4,8 ranks, mpirun started 8 {leave}")),
+            ("-n 4", ALONE, format!("-n asks for 4 ranks, without a launcher there is 1 {leave}")),
+            (
+                "-n 8",
+                UNTOLD.joined(Some(3)),
+                format!("-n asks for 8 ranks, srun started 3 {leave}"),
+            ),
+            (
+                "-n 4 --mesh 2x3",
+                HERE,
+                "a mesh of 2x3 holds 6 ranks, -n asks for 4 (write -n 6, or leave it out)".into(),
+            ),
+            (
+                "--mesh 2x3",
+                outside(4),
+                format!("a mesh of 2x3 holds 6 ranks, mpirun started 4 {start}"),
+            ),
+            (
+                "--mesh 2x3",
+                ALONE,
+                format!("a mesh of 2x3 holds 6 ranks, without a launcher there is 1 {start}"),
+            ),
+        ] {
+            assert_eq!(shapes(options, &origin), Err(sentence));
+        }
+    }
+
+    #[test]
+    fn a_simulated_machine_knows_its_distances_and_its_size() {
+        let hops = ["ipsc860", "t3e", "dahu-opa"]
+            .map(|name| topologies(&world_of("-n 27"), &simulated(name)).unwrap()[0].max_hops(0));
+        assert_eq!(hops, [4, 3, 1]);
         let note = enlargement(300, &simulated("ipsc860")).unwrap();
         assert_eq!(note, "note: ipsc860-fit had 128 ranks at most, 300 are simulated");
         assert_eq!(enlargement(128, &simulated("ipsc860")), None);
     }
 
     #[test]
-    fn a_mesh_of_another_number_of_ranks_is_refused() {
-        check_refused(
-            "-n 4 --mesh 2x3",
-            HERE,
-            "a mesh of 2x3 holds 6 ranks, -n asks for 4 (write -n 6, or leave it out)",
-        );
-        check_refused(
-            "--mesh 2x3",
-            outside(4),
-            "a mesh of 2x3 holds 6 ranks, mpirun started 4 (start 6 with mpirun or srun)",
-        );
-        check_refused(
-            "--mesh 2x3",
-            ALONE,
-            "a mesh of 2x3 holds 6 ranks, without a launcher there is 1 (start 6 with mpirun or \
-             srun)",
-        );
-    }
-
-    #[test]
     fn only_ranks_that_this_program_starts_are_bound_by_it() {
-        let check = |options, origin: Origin, expected: Option<Binding>| {
-            let world = world_of(options);
-            assert_eq!(origin.binding(world.bind.as_ref()).ok(), expected, "{options} {origin:?}");
-        };
-        check("", HERE, Some(Binding::Core));
-        check("--bind none", HERE, Some(Binding::None));
-        check("", outside(4), Some(Binding::Launcher));
-        check("--bind core", outside(4), None);
-        check("--bind none", ALONE, None);
-        check("", simulated("t3e"), Some(Binding::None));
-        check("--bind core", simulated("t3e"), None);
+        for (options, origin, expected) in [
+            ("", HERE, Some(Binding::Core)),
+            ("--bind none", HERE, Some(Binding::None)),
+            ("", outside(4), Some(Binding::Launcher)),
+            ("--bind core", outside(4), None),
+            ("--bind none", ALONE, None),
+            ("", simulated("t3e"), Some(Binding::None)),
+            ("--bind core", simulated("t3e"), None),
+        ] {
+            let found = origin.binding(world_of(options).bind.as_ref()).ok();
+            assert_eq!(found, expected, "{options} {origin:?}");
+        }
     }
 
     #[test]

@@ -76,6 +76,18 @@ fn a_plan_counts_cases_time_and_memory_and_starts_nothing() {
 fn a_plan_says_what_these_ranks_do_not_admit() {
     let folder = Folder::new();
     folder.run("plan contention -n 2").success().prints("skips ").prints("4 ranks");
+    let sharing = folder.run("plan comet/contention -n 8 --cast 0,7,1,3").success();
+    assert!(!sharing.stdout.contains("skips "), "{}", sharing.stdout);
+    let apart = folder.run("plan contention -n 8 --cast 0,1,2,3").success();
+    apart.prints("skips 1: a load from 0 to 1 shares no link with an echo between 2 and 3");
+    // Unlike the topology's own cast, four ranks of a table may share links that nobody knows.
+    folder.write(
+        "t.json",
+        r#"{"mesh": [[0, 1, 2, 3]],
+        "hops": [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]}"#,
+    );
+    let given = folder.run("plan contention --topology t.json --cast 0,3,1,2").success();
+    assert!(!given.stdout.contains("skips "), "{}", given.stdout);
     folder.run("plan echo -n 2 --mem 1Ki -s 1Mi").success().prints("(see --mem)");
 }
 
@@ -155,7 +167,10 @@ fn every_axis_of_a_kernel_takes_values() {
         2,
         "--axis direction: 'up' is not one of north, east (write some of these)",
     );
-    check_refused("plan echo -n 4 --axis hops=9", 2, "9 is above the largest value here, 2");
+    let above = "9 is above the largest value here, 2 (write 0..max)";
+    check_refused("plan echo -n 4 --axis hops=9", 2, &format!("--axis hops: {above}"));
+    check_refused("plan echo -n 4 --hops 9", 2, &format!("--hops: {above}"));
+    folder.run("plan echo -n 2,4 --hops 2").success().prints("no rank is 2 hops from rank 0");
     check_refused(
         "plan echo -n 2 --axis stride=2",
         2,

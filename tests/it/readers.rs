@@ -44,6 +44,20 @@ fn a_reader_that_pauses_for_longer_than_the_watchdog_ends_no_run() {
 }
 
 #[test]
+fn a_reader_that_pauses_ends_no_check() {
+    let folder = Folder::new();
+    make_fifo(&folder, "gate");
+    // The line of the launcher fits into the pipe, the checks of the ranks do not.
+    let script = "{ head -c 65436 /dev/zero; \"$0\" check echo -n 2 --watchdog 2s; \
+                  echo \"code $?\" >&2; } | { cat gate > word; tr -d '\\000'; }";
+    let running = shell(&folder, script);
+    thread::sleep(Duration::from_secs(5));
+    folder.write("gate", "open\n");
+    let output = running.wait().notes("code 0");
+    output.prints("2 ranks over shm\nok       transport: ").prints("ok       kernel comet/echo: ");
+}
+
+#[test]
 fn a_fifo_gets_every_record_of_a_run_with_a_format() {
     let folder = Folder::new();
     make_fifo(&folder, "fifo");

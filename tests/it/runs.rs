@@ -313,7 +313,7 @@ fn cases_beyond_the_memory_are_skipped_with_both_numbers() {
 
 #[test]
 fn contention_alone_measures_the_echo_that_it_needs() {
-    let records = run("contention -n 4 --cast 0,3,1,2 --profile quick -s 100,5000 --samples 3", 0);
+    let records = run("contention -n 8 --cast 0,7,1,3 --profile quick -s 100,5000 --samples 3", 0);
     assert!(records.kernels().iter().eq(["comet/contention", "comet/echo"]));
     for point in records.points_of("comet/contention") {
         assert_eq!(point["status"], "ok", "{point}");

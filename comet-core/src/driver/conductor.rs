@@ -183,9 +183,10 @@ impl<T: Transport> Conductor<'_, T> {
         let skip = |message| Refusal { failure: Failure::Skipped, rank: None, message };
         self.history.show_ranks_of(&case);
         let topology = case.topology(self.stage.t.topology()).map_err(skip)?;
-        let world = World::of(&topology).with_cast(self.settings.cast);
-        (case.info.admits)(&case, &world).map_err(skip)?;
-        self.kernel(&case).resolve(case, &world, &self.history).map_err(skip)
+        let world = self.settings.world(&topology);
+        world.admit(&case).map_err(skip)?;
+        let case = self.kernel(&case).resolve(case, &world, &self.history).map_err(skip)?;
+        world.admit(&case).map(|()| case).map_err(skip)
     }
 
     /// Takes one slice of a case.

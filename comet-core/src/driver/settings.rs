@@ -4,8 +4,9 @@
 
 use super::rules::Rules;
 use crate::definition::Definition;
-use crate::kernel::{Cast, KernelInfo, Profile};
+use crate::kernel::{Cast, KernelInfo, Profile, World};
 use crate::sync::{Skew, Sync};
+use crate::topology::Topology;
 use comet_stats::refine;
 
 /// Settings of a run.
@@ -48,6 +49,8 @@ pub struct Settings {
     pub refine: Option<refine::Rule>,
     /// The user's ranks of a load and of an echo beside it.
     pub cast: Option<Cast>,
+    /// Memory limit of a case on one rank, in bytes; larger cases are skipped.
+    pub cap_bytes: u64,
     /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
     pub corrupt: Option<String>,
 }
@@ -108,8 +111,15 @@ impl Settings {
             skew_scale: 1.0,
             refine: None,
             cast: None,
+            cap_bytes: u64::MAX,
             corrupt: None,
         }
+    }
+
+    /// The ranks of `topology`, with the cast and the memory limit.
+    #[must_use]
+    pub fn world<'a>(&self, topology: &'a Topology) -> World<'a> {
+        World { given_cast: self.cast, cap_bytes: self.cap_bytes, ..World::of(topology) }
     }
 
     /// The definition asked for where `info` is measured: the user's, or that of the rules.

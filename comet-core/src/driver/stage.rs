@@ -152,8 +152,7 @@ impl<'a, T: Transport> Stage<'a, T> {
 
     /// The first `procs` ranks, as descriptions of kernels see them.
     pub(super) fn world(&self, procs: Option<usize>) -> World<'_> {
-        let part = self.part(procs).unwrap_or(self.t);
-        World::of(part.topology()).with_cast(self.settings.cast)
+        self.settings.world(self.part(procs).unwrap_or(self.t).topology())
     }
 
     fn context<'b>(&'b self, part: &'b T, kernel: &dyn Kernel<T>, pace: Pace) -> Context<'b, T> {

@@ -49,7 +49,7 @@ impl Cast {
             .find(|cast| cast.is_of_four() && cast.shares_a_link(topology))
     }
 
-    /// Whether load and echo share a link of `topology`.
+    /// True if load and echo share a link of `topology`.
     #[must_use]
     pub fn shares_a_link(&self, topology: &Topology) -> bool {
         let links = |from, to| {
@@ -72,15 +72,24 @@ impl Cast {
         (1..4).all(|i| !ranks[..i].contains(&ranks[i]))
     }
 
-    /// Refuses a rank that is not among `n_ranks`.
+    /// Refuses a rank that is not on `topology`, and routes that are known and share no link.
     ///
     /// # Errors
-    /// A sentence with the rank.
-    pub fn require(self, n_ranks: usize) -> Result<(), String> {
-        match self.ranks().into_iter().find(|rank| *rank >= n_ranks) {
-            Some(rank) => Err(format!("the cast names rank {rank}, there are {n_ranks} ranks")),
-            None => Ok(()),
+    /// A sentence with the reason.
+    pub fn admit_on(&self, topology: &Topology) -> Result<(), String> {
+        let Self { source, sink, tester, partner } = *self;
+        let n_ranks = topology.n_ranks();
+        if let Some(rank) = self.ranks().into_iter().find(|rank| *rank >= n_ranks) {
+            return Err(format!("the cast names rank {rank}, there are {n_ranks} ranks"));
         }
+        if topology.route(source, sink).is_none() || self.shares_a_link(topology) {
+            return Ok(());
+        }
+        Err(format!(
+            "a load from {source} to {sink} shares no link with an echo between {tester} and \
+             {partner} on the {} (give another --cast, or the distances with --topology)",
+            topology.metric()
+        ))
     }
 }
 
@@ -130,7 +139,7 @@ mod tests {
             for topology in [Topology::hypercube(n_ranks), torus.unwrap()] {
                 if let Some(cast) = Cast::on(&topology) {
                     assert!(cast.is_of_four() && cast.shares_a_link(&topology), "{cast:?}");
-                    assert_eq!(cast.require(n_ranks), Ok(()));
+                    assert_eq!(cast.admit_on(&topology), Ok(()));
                 }
                 assert!(n_ranks < 8 || Cast::on(&topology).is_some(), "{n_ranks} ranks");
             }
@@ -150,7 +159,16 @@ mod tests {
             let refusal = text.parse::<Cast>().unwrap_err();
             assert_eq!(refusal, format!("'{text}' names no four different ranks (write 0,7,1,3)"));
         }
-        let refusal = cast([0, 7, 1, 3]).require(4).unwrap_err();
+        let four = Topology::hypercube(4);
+        let refusal = cast([0, 7, 1, 3]).admit_on(&four).unwrap_err();
         assert_eq!(refusal, "the cast names rank 7, there are 4 ranks");
+        assert_eq!(
+            cast([0, 3, 1, 2]).admit_on(&four).unwrap_err(),
+            "a load from 0 to 3 shares no link with an echo between 1 and 2 on the hypercube (give \
+             another --cast, or the distances with --topology)"
+        );
+        let hops = (0..4).map(|i| (0..4).map(|j| usize::from(i != j)).collect()).collect();
+        let of_unknown_routes = Topology::new(Mesh::gray(4), Some(hops)).unwrap();
+        assert_eq!(cast([0, 3, 1, 2]).admit_on(&of_unknown_routes), Ok(()));
     }
 }

@@ -1,5 +1,6 @@
 //! The ranks of a run, as a description of a kernel sees them.
 
+use super::Case;
 use super::cast::Cast;
 use crate::topology::Topology;
 
@@ -10,20 +11,33 @@ pub struct World<'a> {
     pub n_ranks: usize,
     /// Mesh and distances.
     pub topology: &'a Topology,
-    given_cast: Option<Cast>,
+    /// The user's ranks of a load and of an echo beside it.
+    pub given_cast: Option<Cast>,
+    /// Memory limit of a case on one rank, in bytes.
+    pub cap_bytes: u64,
 }
 
 impl<'a> World<'a> {
-    /// The ranks of `topology`.
+    /// The ranks of `topology`, with no cast and no limit.
     #[must_use]
     pub fn of(topology: &'a Topology) -> Self {
-        Self { n_ranks: topology.n_ranks(), topology, given_cast: None }
+        let n_ranks = topology.n_ranks();
+        Self { n_ranks, topology, given_cast: None, cap_bytes: u64::MAX }
     }
 
-    /// These ranks with the user's cast.
-    #[must_use]
-    pub fn with_cast(self, given_cast: Option<Cast>) -> Self {
-        Self { given_cast, ..self }
+    /// Refuses a case that its kernel does not admit, or that exceeds the memory limit.
+    ///
+    /// # Errors
+    /// A sentence with the reason.
+    pub fn admit(&self, case: &Case) -> Result<(), String> {
+        (case.info.admits)(case, self)?;
+        let (bytes, cap_bytes) = ((case.info.bytes_per_rank)(case, self), self.cap_bytes);
+        if bytes <= cap_bytes {
+            return Ok(());
+        }
+        Err(format!(
+            "needs {bytes} bytes of memory on each rank, {cap_bytes} are allowed (see --mem)"
+        ))
     }
 
     /// The ranks of a load and of an echo beside it: the user's, or four whose routes share a link.
@@ -33,7 +47,7 @@ impl<'a> World<'a> {
     pub fn cast(&self) -> Result<Cast, String> {
         self.require_ranks(4)?;
         if let Some(cast) = self.given_cast {
-            return cast.require(self.n_ranks).map(|()| cast);
+            return cast.admit_on(self.topology).map(|()| cast);
         }
         Cast::on(self.topology).ok_or_else(|| {
             format!(

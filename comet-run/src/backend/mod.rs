@@ -4,11 +4,13 @@
 //! has started, of which this process is one. The command line is the same for both:
 //!
 //! ```text
-//!   find ──► admit ──► (plan) ──► join ──► Job::launch ──► session, on every rank
-//!   by name,  not under            now the ranks   starts them, or
-//!   or auto   the wrong launcher   are numbered    goes ahead on this one
+//!   find ──► admit ──► (plan) ──► Backend::join ──► Job::launch ──► session, on every rank
+//!   by name,  not under            now the ranks        starts them, or
+//!   or auto   the wrong launcher   are numbered         goes ahead on this one
 //! ```
 
+#[cfg(test)]
+pub(crate) mod fake;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod shm;
@@ -67,19 +69,28 @@ pub(crate) trait Backend: Sync {
     ) -> anyhow::Result<Box<dyn Job>>;
 }
 
-/// The part of this process in a job. Dropped, it leaves the job.
+/// The part of this process in a job. Dropped, it leaves the job. The defaults are those of a job
+/// whose ranks this program starts, in any number.
 pub(crate) trait Job {
-    /// Number of this process among those that joined; 0 if the ranks are still to be started.
-    fn rank(&self) -> Rank;
+    /// Number of this process among those that joined.
+    fn rank(&self) -> Rank {
+        0
+    }
 
-    /// Name and version of the library that moves its messages (`Open MPI v4.1.4`).
-    fn library(&self) -> String;
+    /// Name and version of the library that joined the ranks (`Open MPI v4.1.4`).
+    fn library(&self) -> String {
+        String::new()
+    }
 
-    /// Number of ranks; `None` if as many are started as are asked for.
-    fn n_ranks(&self) -> Option<usize>;
+    /// Number of ranks, if they were joined.
+    fn n_ranks(&self) -> Option<usize> {
+        None
+    }
 
     /// The `code` of the first process, on every process that joined.
-    fn agree(&self, code: u8) -> u8;
+    fn agree(&self, code: u8) -> u8 {
+        code
+    }
 
     /// Description of the transport for the record, units in the names.
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)>;
@@ -187,35 +198,6 @@ fn require_threads(backend: &dyn Backend, level: Option<&str>) -> anyhow::Result
     )))
 }
 
-/// Refuses a backend that starts its ranks itself, if a launcher started this program several
-/// times: each would measure on its own, on the same CPUs, and all would print.
-///
-/// # Errors
-/// One sentence with a remedy, in that case.
-pub(crate) fn admit(backend: &dyn Backend, launcher: Option<&Launcher>) -> anyhow::Result<()> {
-    admit_in(BACKENDS, backend, launcher)
-}
-
-/// Joins the ranks of `backend`, which come from `origin` and must be all that `launcher` started,
-/// as `world` asks for them.
-///
-/// # Errors
-/// If the ranks cannot be joined, or are fewer.
-pub(crate) fn join(
-    backend: &dyn Backend,
-    world: &WorldArgs,
-    origin: &Origin,
-    launcher: Option<&Launcher>,
-) -> anyhow::Result<Box<dyn Job>> {
-    let job = backend.join(world, origin, launcher)?;
-    if let Some((n_ranks, launcher)) = job.n_ranks().zip(launcher) {
-        require_all(n_ranks, launcher, &job.library())?;
-    }
-    // From here on the ranks know better than the environment which of them is the first.
-    terminal::speak(job.rank() == 0);
-    Ok(job)
-}
-
 fn find_in(
     backends: &[&'static dyn Backend],
     name: &str,
@@ -234,7 +216,12 @@ fn find_in(
     })
 }
 
-fn admit_in(
+/// Refuses a backend that starts its ranks itself, if a launcher started this program several
+/// times: each would measure on its own, on the same CPUs, and all would print.
+///
+/// # Errors
+/// One sentence with one of `backends` as a remedy, in that case.
+pub(crate) fn admit(
     backends: &[&'static dyn Backend],
     backend: &dyn Backend,
     launcher: Option<&Launcher>,
@@ -272,8 +259,16 @@ fn build(name: &str) -> String {
     format!("cargo build --release --features {name}")
 }
 
-/// Processes that a launcher of another library started each see a job of their own.
-fn require_all(n_ranks: usize, launcher: &Launcher, library: &str) -> anyhow::Result<()> {
+/// Refuses fewer ranks than `launcher` started: under the launcher of another library, each process
+/// sees a job of its own.
+///
+/// # Errors
+/// One sentence with a remedy, in that case.
+pub(crate) fn require_all(
+    n_ranks: usize,
+    launcher: &Launcher,
+    library: &str,
+) -> anyhow::Result<()> {
     // A launcher that does not tell how many it started has started this one and those before it.
     if launcher.size.unwrap_or(launcher.rank + 1) <= n_ranks {
         return Ok(());
@@ -296,42 +291,14 @@ fn require_all(n_ranks: usize, launcher: &Launcher, library: &str) -> anyhow::Re
 
 #[cfg(test)]
 mod tests {
+    use super::fake::OneOfThree;
     use super::*;
     use crate::cli::Cli;
     use clap::Parser as _;
 
-    /// A backend that joins the ranks of a launcher. It is asked for nothing but its name and kind.
-    struct Joining;
-
-    impl Backend for Joining {
-        fn name(&self) -> &'static str {
-            "mpi"
-        }
-
-        fn summary(&self) -> &'static str {
-            "s"
-        }
-
-        fn is_launched(&self) -> bool {
-            true
-        }
-
-        fn origin(&self, _: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin> {
-            Ok(Origin::outside(launcher))
-        }
-
-        fn join(
-            &self,
-            _: &WorldArgs,
-            _: &Origin,
-            _: Option<&Launcher>,
-        ) -> anyhow::Result<Box<dyn Job>> {
-            anyhow::bail!("there is nothing to join")
-        }
-    }
-
+    const FAKE: OneOfThree = OneOfThree { rank: 0, first_code: exit::OK };
     const WITHOUT: &[&dyn Backend] = &[&shm::SharedMemory];
-    const WITH: &[&dyn Backend] = &[&shm::SharedMemory, &Joining];
+    const WITH: &[&dyn Backend] = &[&shm::SharedMemory, &FAKE];
 
     fn launcher(size: Option<usize>) -> Launcher {
         Launcher { name: "mpirun", rank: 0, size }
@@ -379,7 +346,7 @@ mod tests {
         let sentence = "--thread-level multiple is for -t mpi, not for -t shm (leave it out)";
         assert_eq!((error.to_string().as_str(), exit::code_of(&error)), (sentence, exit::USAGE));
         require_threads(&shm::SharedMemory, None).unwrap();
-        require_threads(&Joining, Some("multiple")).unwrap();
+        require_threads(&FAKE, Some("multiple")).unwrap();
     }
 
     #[test]
@@ -393,7 +360,7 @@ mod tests {
     #[test]
     fn ranks_are_not_started_once_for_each_process_of_a_launcher() {
         let admit = |backends, size| {
-            admit_in(backends, &shm::SharedMemory, Some(&launcher(size))).unwrap_err()
+            admit(backends, &shm::SharedMemory, Some(&launcher(size))).unwrap_err()
         };
         check_refused(
             &admit(WITHOUT, Some(4)),
@@ -411,12 +378,12 @@ mod tests {
     #[test]
     fn what_fits_is_admitted() {
         let check = |backend: &dyn Backend, launcher: Option<Launcher>| {
-            admit_in(WITH, backend, launcher.as_ref()).unwrap();
+            admit(WITH, backend, launcher.as_ref()).unwrap();
         };
         check(&shm::SharedMemory, None);
         check(&shm::SharedMemory, Some(launcher(Some(1))));
-        check(&Joining, None);
-        check(&Joining, Some(launcher(Some(4))));
+        check(&FAKE, None);
+        check(&FAKE, Some(launcher(Some(4))));
     }
 
     #[test]

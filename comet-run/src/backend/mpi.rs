@@ -96,7 +96,7 @@ impl Job for comet_mpi::Job {
         let config = RunConfig {
             topology: launch.topology.clone(),
             watchdog: launch.watchdog,
-            results: session.audience.results(),
+            results: session.results,
         };
         let code = self.run(&config, |t| session::rank_main(t, session));
         Ok(conclude(&Ended::Finished(code)))

@@ -1,6 +1,5 @@
 //! Ranks as processes of this machine over shared memory.
 
-use comet_core::transport::Rank;
 use comet_shm::{Bind, JobFailure, LaunchConfig, LaunchError, Outcome};
 
 use super::{Backend, Ended, Job, Launch};
@@ -41,22 +40,6 @@ impl Backend for SharedMemory {
 struct Forked;
 
 impl Job for Forked {
-    fn rank(&self) -> Rank {
-        0
-    }
-
-    fn library(&self) -> String {
-        "shared memory".into()
-    }
-
-    fn n_ranks(&self) -> Option<usize> {
-        None
-    }
-
-    fn agree(&self, code: u8) -> u8 {
-        code
-    }
-
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)> {
         let n_cpus = launch.bind.n_cpus(comet_shm::usable_cpus());
         comet_shm::describe(launch.topology.n_ranks(), n_cpus)

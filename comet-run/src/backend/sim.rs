@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use comet_core::transport::Rank;
 use comet_sim::machine::{Buffering, Machine, MachineFile};
 use comet_sim::{JobFailure, Outcome, RunConfig};
 
@@ -59,22 +58,6 @@ impl Simulated {
 }
 
 impl Job for Simulated {
-    fn rank(&self) -> Rank {
-        0
-    }
-
-    fn library(&self) -> String {
-        format!("a simulation of {}", self.0.name)
-    }
-
-    fn n_ranks(&self) -> Option<usize> {
-        None
-    }
-
-    fn agree(&self, code: u8) -> u8 {
-        code
-    }
-
     fn describe(&self, _launch: &Launch) -> Vec<(&'static str, String)> {
         comet_sim::describe(&self.0)
     }

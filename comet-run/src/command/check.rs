@@ -1,23 +1,22 @@
-//! `check`: does message passing work on this machine, and does every kernel prove it?
+//! `check`: tests of the transport on this machine, and of every kernel.
 
 use std::error::Error;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::event::{CaseFailure, Event, Failure, Listener};
 use comet_core::kernel::{KernelInfo, Profile};
-use comet_report::record::RankEntry;
 
-use crate::backend::{self, Backend, Ended, Job};
-use crate::cli::{CheckArgs, WorldArgs};
-use crate::execute::{self, Joined};
+use crate::backend::{self, Ended, Job};
+use crate::cli::CheckArgs;
+use crate::execute::{self, Bench, Joined};
 use crate::exit;
-use crate::gate::Gate;
 use crate::launcher::Launcher;
 use crate::prepare::{self, Prepared};
-use crate::session::{Audience, Session};
+use crate::session::{Observe, Observer};
 use crate::signals::Signals;
+use crate::spool::{Outlet, Spool};
 use crate::terminal;
 
 /// Tests the transport, then the kernels; returns the exit code.
@@ -25,118 +24,71 @@ use crate::terminal;
 /// # Errors
 /// If the command line contradicts itself, or if the ranks cannot be started.
 pub(super) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
-    let backend = backend::find(&args.world, launcher)?;
+    let (world, backend) = (&args.world, backend::find(&args.world, launcher)?);
     let mut settings = Settings::of(Profile::Quick);
     (settings.repetitions, settings.samples) = (Some(1), Some(1));
     settings.corrupt = prepare::corrupt(args.inject.as_deref())?;
-    let Joined { job, prepared, .. } = execute::join(backend, &args.world, launcher, |origin| {
-        prepare::plan_each(&args.select, &args.world, &[], Profile::Quick, origin)
+    let Joined { job, prepared, .. } = execute::join(backend, world, launcher, |origin| {
+        prepare::plan_each(&args.select, world, &[], Profile::Quick, origin)
     })?;
-    let signals = Signals::catch().context("cannot catch signals")?;
-    let common = Common { world: &args.world, backend, job: &*job, settings, signals };
-    execute::for_each(prepared, |prepared| common.check(&prepared))
+    let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
+    let (job, file, tests_transport) = (&*job, None, true);
+    let bench = Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
+    execute::for_each(prepared, |prepared| check_all(&bench, &prepared))
 }
 
-/// Parts that checks with different numbers of ranks share.
-struct Common<'a> {
-    world: &'a WorldArgs,
-    backend: &'a dyn Backend,
-    job: &'a dyn Job,
-    settings: Settings,
-    signals: Signals,
-}
-
-impl Common<'_> {
-    /// Checks with one number of ranks: the job, and its variants.
-    fn check(&self, prepared: &Prepared) -> anyhow::Result<u8> {
-        prepared.notes.iter().for_each(|note| terminal::note(note));
-        let mut code = self.check_on(self.job, prepared, "")?;
-        for (clause, job) in self.job.variants() {
-            if self.signals.arrived().is_some() {
-                break;
-            }
-            code = exit::worse(code, self.check_on(&*job, prepared, &format!(", {clause}"))?);
+/// Checks one number of ranks: the job, and its variants.
+fn check_all(bench: &Bench<'_>, prepared: &Prepared) -> anyhow::Result<u8> {
+    prepared.notes.iter().for_each(|note| terminal::note(note));
+    let mut code = check_on(bench, bench.job, prepared, "")?;
+    for (clause, job) in bench.job.variants() {
+        if bench.signals.arrived().is_some() {
+            break;
         }
-        if code == exit::INTERNAL
-            && self.signals.arrived().is_none()
-            && let Some(verdict) = self.verdict(prepared)
-        {
-            terminal::note(&format!("verdict: {verdict}"));
-        }
-        Ok(code)
+        code = exit::worse(code, check_on(bench, &*job, prepared, &format!(", {clause}"))?);
     }
-
-    fn check_on(&self, job: &dyn Job, prepared: &Prepared, clause: &str) -> anyhow::Result<u8> {
-        let (n_ranks, name) = (prepared.topology.n_ranks(), self.backend.name());
-        let head = format!("{n_ranks} ranks over {name}{clause}\n");
-        execute::on_first(self.job, || Ok(terminal::print(&head)?))?;
-        std::io::stdout().flush().context("cannot write to standard output")?;
-        self.launch(job, prepared, &CheckAudience, &execute::say_how_it_ended)
+    if code == exit::INTERNAL
+        && bench.signals.arrived().is_none()
+        && let Some(verdict) = verdict(bench, prepared)
+    {
+        terminal::note(&format!("verdict: {verdict}"));
     }
-
-    /// The condition under which the checks complete.
-    fn verdict(&self, prepared: &Prepared) -> Option<String> {
-        self.job.verdict(&mut |job| {
-            let code = self.launch(job, prepared, &Silent, &Ended::code);
-            code.is_ok_and(|code| code != exit::INTERNAL)
-        })
-    }
-
-    fn launch(
-        &self,
-        job: &dyn Job,
-        prepared: &Prepared,
-        audience: &dyn Audience,
-        conclude: &(dyn Fn(&Ended) -> u8 + Sync),
-    ) -> anyhow::Result<u8> {
-        let (topology, bind) = (prepared.topology.clone(), prepared.bind.clone());
-        let launch = execute::launch(self.world, topology, bind, &self.settings);
-        let session = Session {
-            cases: prepared.plan.cases(),
-            settings: self.settings.clone(),
-            cap_bytes: u64::MAX,
-            audience,
-            signals: &self.signals,
-            gate: &Gate::default(),
-        };
-        job.launch(&launch, &session, conclude)
-    }
+    Ok(code)
 }
 
-/// Prints one line per check.
-struct CheckAudience;
-
-impl Audience for CheckAudience {
-    fn wants_conformance(&self) -> bool {
-        true
-    }
-
-    fn checked(&self, name: &str, outcome: &Result<(), String>) {
-        let line = match outcome {
-            Ok(()) => format!("ok       transport: {}\n", name.replace('_', " ")),
-            Err(problem) => format!("FAILED   transport: {}: {problem}\n", name.replace('_', " ")),
-        };
-        // The exit code tells the same, should nobody be able to read this.
-        drop(terminal::print(&line));
-    }
-
-    fn listener(&self, _placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>> {
-        Ok(Box::new(KernelChecks { kernel: None, tally: Tally::default() }))
-    }
+fn check_on(
+    bench: &Bench<'_>,
+    job: &dyn Job,
+    prepared: &Prepared,
+    clause: &str,
+) -> anyhow::Result<u8> {
+    let (n_ranks, name) = (prepared.topology.n_ranks(), bench.backend.name());
+    let head = format!("{n_ranks} ranks over {name}{clause}\n");
+    execute::on_first(bench.job, || Ok(terminal::print(&head)?))?;
+    launch(bench, job, prepared, &|_| Ok(Box::new(Lines::new()?)), &execute::say_how_it_ended)
 }
 
-/// Prints nothing.
+/// The condition under which the checks complete.
+fn verdict(bench: &Bench<'_>, prepared: &Prepared) -> Option<String> {
+    bench.job.verdict(&mut |job| {
+        let code = launch(bench, job, prepared, &|_| Ok(Box::new(Silent)), &Ended::code);
+        code.is_ok_and(|code| code != exit::INTERNAL)
+    })
+}
+
+fn launch(
+    bench: &Bench<'_>,
+    job: &dyn Job,
+    prepared: &Prepared,
+    observe: &Observe<'_>,
+    conclude: &(dyn Fn(&Ended) -> u8 + Sync),
+) -> anyhow::Result<u8> {
+    let ranks = bench.ranks(prepared.topology.clone(), prepared.bind.clone());
+    bench.launch(job, &ranks, prepared.cases(), observe, conclude)
+}
+
+/// Observer without an output.
 struct Silent;
-
-impl Audience for Silent {
-    fn wants_conformance(&self) -> bool {
-        true
-    }
-
-    fn listener(&self, _placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Listener>> {
-        Ok(Box::new(Self))
-    }
-}
 
 impl Listener for Silent {
     fn event(&mut self, _event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -144,8 +96,13 @@ impl Listener for Silent {
     }
 }
 
-/// Prints one line per kernel, and one for each case that fails.
-struct KernelChecks {
+impl Observer for Silent {}
+
+/// Observer that prints a line for each check of the transport, for each kernel, and for each case
+/// that fails. A writer thread prints them, so that a slow reader stops no rank.
+struct Lines {
+    spool: Spool,
+    out: Outlet,
     kernel: Option<&'static KernelInfo>,
     tally: Tally,
 }
@@ -159,34 +116,63 @@ struct Tally {
     skipped: Vec<String>,
 }
 
-impl Listener for KernelChecks {
+impl Observer for Lines {
+    fn checked(&mut self, name: &str, outcome: &Result<(), String>) {
+        let name = name.replace('_', " ");
+        // The exit code is the same, should nobody be able to read this.
+        drop(match outcome {
+            Ok(()) => self.print(&format!("ok       transport: {name}\n")),
+            Err(problem) => self.print(&format!("FAILED   transport: {name}: {problem}\n")),
+        });
+    }
+}
+
+impl Listener for Lines {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         match event {
             Event::RunStarted(_) | Event::PassStarted(_) | Event::CoresMoved(_) => (),
             Event::CaseStarted(case) => self.turn_to(Some(case.info))?,
             Event::CaseFinished(_) => self.tally.n_ok += 1,
             Event::CaseFailed(failure) => self.failed(failure)?,
-            Event::RunFinished(_) => self.turn_to(None)?,
+            Event::RunFinished(_) => {
+                self.turn_to(None)?;
+                self.spool.drain()?;
+            }
         }
         Ok(())
     }
+
+    fn is_behind(&mut self, max_bytes: usize) -> bool {
+        self.spool.is_behind(max_bytes)
+    }
 }
 
-impl KernelChecks {
+impl Lines {
+    fn new() -> io::Result<Self> {
+        let spool = Spool::new(vec![Box::new(terminal::stdout())])?;
+        let out = spool.outlet(0);
+        Ok(Self { spool, out, kernel: None, tally: Tally::default() })
+    }
+
+    fn print(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(terminal::printable(text).as_bytes())?;
+        self.out.flush()
+    }
+
     /// Prints the line of the last kernel when another one is next.
-    fn turn_to(&mut self, next: Option<&'static KernelInfo>) -> std::io::Result<()> {
+    fn turn_to(&mut self, next: Option<&'static KernelInfo>) -> io::Result<()> {
         let id = |info: Option<&KernelInfo>| info.map(KernelInfo::id);
         if id(self.kernel) == id(next) {
             return Ok(());
         }
         let tally = std::mem::take(&mut self.tally);
         match std::mem::replace(&mut self.kernel, next) {
-            Some(info) => terminal::print(&tally.line(&info.id())),
+            Some(info) => self.print(&tally.line(&info.id())),
             None => Ok(()),
         }
     }
 
-    fn failed(&mut self, failure: &CaseFailure) -> std::io::Result<()> {
+    fn failed(&mut self, failure: &CaseFailure) -> io::Result<()> {
         if failure.failure == Failure::Skipped {
             self.tally.skipped.push(failure.message.clone());
             return Ok(());
@@ -194,7 +180,7 @@ impl KernelChecks {
         self.tally.n_failed += 1;
         let rank = failure.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
         let label = failure.case.label();
-        terminal::print(&format!("FAILED   case {label}: {rank}{}\n", failure.message))
+        self.print(&format!("FAILED   case {label}: {rank}{}\n", failure.message))
     }
 }
 

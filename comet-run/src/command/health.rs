@@ -6,21 +6,29 @@
 
 use std::path::Path;
 
-use comet_core::definition::Definition;
+use clap::Parser as _;
 use comet_report::health::Health;
 
 use super::{files, run};
 use crate::backend::Job;
-use crate::cli::{CaseArgs, EffortArgs, HealthArgs, MethodArgs, OutputArgs, ProgressArg, RunArgs};
+use crate::cli::{Cli, HealthArgs, RunArgs};
 use crate::execute;
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::terminal;
 
-/// Kernels of a health check.
-const SELECT: [&str; 3] = ["health/pairs", "comet/barrier", "health/noise"];
-/// Most memory of a case on one rank, as of other runs.
-const MEM_BYTES: u64 = 1 << 30;
+/// The run that measures what is judged. Of the barrier it asks when each rank is released; the
+/// other kernels keep their definitions.
+const RUN: [&str; 8] = [
+    "comet-run",
+    "health/pairs",
+    "comet/barrier",
+    "health/noise",
+    "--definition",
+    "D9",
+    "--format",
+    "none",
+];
 
 /// Measures unless there is a file, and prints what stands out; returns the exit code.
 ///
@@ -70,40 +78,14 @@ fn nothing_in(path: &Path) -> anyhow::Error {
     ))
 }
 
-/// The run that measures what is judged. Of the barrier it asks when each rank is released; the
-/// other kernels keep their definitions.
+/// The arguments of the run that measures what is judged.
 fn run_args(args: &HealthArgs) -> RunArgs {
-    RunArgs {
-        select: SELECT.map(str::to_owned).into(),
-        world: args.world.clone(),
-        cases: CaseArgs {
-            profile: args.profile,
-            sizes: args.sizes.clone(),
-            vector_lengths: None,
-            local_n: None,
-            hops: None,
-            axis: Vec::new(),
-            mem: MEM_BYTES,
-        },
-        effort: EffortArgs { budget: args.budget, ..EffortArgs::default() },
-        method: MethodArgs {
-            rules: "comet".into(),
-            definition: Some(Definition::Release),
-            is_for_some: true,
-            sync: None,
-            target: None,
-            order: "shuffled".into(),
-            skew: None,
-            cast: None,
-            refine: None,
-        },
-        output: OutputArgs {
-            out: args.out.clone(),
-            format: "none".into(),
-            label: args.label.clone(),
-            progress: ProgressArg::Auto,
-            quiet: args.quiet,
-        },
-        inject: None,
-    }
+    let HealthArgs { world, profile, sizes, budget, out, label, quiet, .. } = args;
+    let mut run = Cli::try_parse_from(RUN).expect("it is a valid command line").run;
+    run.world = world.clone();
+    (run.cases.profile, run.cases.sizes) = (*profile, sizes.clone());
+    run.effort.budget = *budget;
+    run.method.is_for_some = true;
+    (run.output.out, run.output.label, run.output.quiet) = (out.clone(), label.clone(), *quiet);
+    run
 }

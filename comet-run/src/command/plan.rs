@@ -7,12 +7,12 @@ use std::time::Duration;
 use comet_core::driver::Settings;
 use comet_core::topology::Topology;
 
-use crate::backend;
+use crate::backend::{self, BACKENDS};
 use crate::cli::PlanArgs;
 use crate::execute;
 use crate::exit;
 use crate::launcher::Launcher;
-use crate::plan::{self, KernelPlan, Plan};
+use crate::plan::{self, KernelPlan};
 use crate::prepare;
 use crate::terminal;
 
@@ -24,20 +24,19 @@ pub(super) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Resu
     let backend = backend::find(&args.world, launcher)?;
     let origin = backend.origin(&args.world, launcher)?;
     let prepared = prepare::prepare(&args.select, &args.world, &args.cases, &origin)?;
-    if let Err(error) = backend::admit(backend, launcher) {
+    if let Err(error) = backend::admit(BACKENDS, backend, launcher) {
         terminal::note(&format!("note: {error:#}"));
     }
     let settings = prepare::settings(&args.cases, &args.effort, &args.method, &origin);
     terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
     execute::for_each(prepared, |prepared| {
         prepared.notes.iter().for_each(|note| terminal::note(note));
-        let text = text(&prepared.plan, &prepared.topology, args.cases.mem, &settings);
-        terminal::print(&text)?;
+        terminal::print(&text(&prepared.plan, &prepared.topology, &settings))?;
         Ok(exit::OK)
     })
 }
 
-fn text(plan: &Plan, topology: &Topology, cap_bytes: u64, settings: &Settings) -> String {
+fn text(plan: &[KernelPlan], topology: &Topology, settings: &Settings) -> String {
     let (n_ranks, mesh) = (topology.n_ranks(), topology.mesh());
     let mut text = format!(
         "{n_ranks} ranks on a mesh of {}x{}, hops 0 to {}\n\n{:<24} {:>6} {:>8} {:>14} {:>12}\n",
@@ -51,10 +50,10 @@ fn text(plan: &Plan, topology: &Topology, cap_bytes: u64, settings: &Settings) -
         "time"
     );
     let (mut running, mut most_bytes) = (Vec::new(), 0);
-    for kernel in &plan.kernels {
-        running.extend(kernel.running(topology, cap_bytes));
-        most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, cap_bytes));
-        text += &kernel_text(kernel, topology, cap_bytes, settings);
+    for kernel in plan {
+        running.extend(kernel.running(topology, settings));
+        most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, settings));
+        text += &kernel_text(kernel, topology, settings);
     }
     let n_running = running.len();
     let time = time_text(plan::time(running.into_iter(), topology, settings));
@@ -64,24 +63,19 @@ fn text(plan: &Plan, topology: &Topology, cap_bytes: u64, settings: &Settings) -
     text
 }
 
-fn kernel_text(
-    kernel: &KernelPlan,
-    topology: &Topology,
-    cap_bytes: u64,
-    settings: &Settings,
-) -> String {
-    let refused = kernel.refused(topology, cap_bytes);
+fn kernel_text(kernel: &KernelPlan, topology: &Topology, settings: &Settings) -> String {
+    let refusals = kernel.refusals(topology, settings);
     let mut text = format!(
         "{:<24} {:>6} {:>8} {:>14} {:>12}\n",
         kernel.info.id(),
         kernel.cases.len(),
-        refused.len(),
-        mebibytes(kernel.bytes_per_rank(topology, cap_bytes)),
-        time_text(plan::time(kernel.running(topology, cap_bytes), topology, settings))
+        refusals.len(),
+        mebibytes(kernel.bytes_per_rank(topology, settings)),
+        time_text(plan::time(kernel.running(topology, settings), topology, settings))
     );
     // Cases are skipped for few reasons; each is named once.
     let mut reasons = BTreeMap::<&str, usize>::new();
-    for (_, reason) in &refused {
+    for reason in &refusals {
         *reasons.entry(reason).or_default() += 1;
     }
     for (reason, n_cases) in reasons {

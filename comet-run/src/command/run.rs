@@ -1,8 +1,7 @@
-//! `run`: plans, starts the ranks, and says how it ended.
+//! `run`: plans, starts the ranks, and reports the end of the run.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -11,26 +10,21 @@ use comet_core::definition::Definition;
 use comet_core::driver::Settings;
 use comet_core::kernel::KernelInfo;
 use comet_core::sync::Sync;
-use comet_report::environment::{Environment, noise};
 use comet_report::format;
-use comet_report::record::Transport;
 use comet_report::recorder::{RunDescription, new_run_id};
 use comet_stats::refine;
 use serde_json::{Value, json};
 
-use crate::backend::{self, Backend, Job, Launch};
-use crate::cli::{OutputArgs, ProgressArg, RunArgs};
-use crate::execute::{self, Joined};
+use crate::backend::{self, Job, Launch};
+use crate::cli::{ProgressArg, RunArgs};
+use crate::execute::{self, Bench, Joined};
 use crate::exit;
-use crate::gate::Gate;
 use crate::launcher::Launcher;
 use crate::prepare::{self, Prepared};
 use crate::result_file::ResultFile;
 use crate::results::{self, Results};
-use crate::session::Session;
 use crate::signals::Signals;
 use crate::terminal;
-use crate::this_build;
 
 /// Measures what is selected; returns the exit code.
 ///
@@ -66,24 +60,17 @@ pub(super) fn measure(
     // Not before: a process that waits for others to join, or for the reader of a FIFO, has nothing
     // to lose by a signal.
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
-    let common = Common {
-        args,
-        launcher,
-        backend,
-        job: &*job,
-        settings: &settings,
-        file: file.as_ref(),
-        signals: &signals,
-        first_id: Cell::new(Some(run_id)),
-        seed: origin.machine().map(|file| file.machine.noise.seed),
-    };
-    let code = execute::for_each(prepared, |prepared| common.run(prepared));
-    let path = file.as_ref().and_then(ResultFile::kept);
+    let (world, job, tests_transport) = (&args.world, &*job, false);
+    let bench = Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
+    let seed = origin.machine().map(|file| file.machine.noise.seed);
+    let runs = Runs { args, bench, first_id: Cell::new(Some(run_id)), seed };
+    let code = execute::for_each(prepared, |prepared| runs.measure(prepared));
+    let path = runs.bench.file.as_ref().and_then(ResultFile::kept);
     let code = code?;
     if let Some(path) = path.filter(|_| !args.output.quiet || code != exit::OK) {
         terminal::note(&format!("results: {}", path.display()));
     }
-    conclude(&*job, path, code)
+    conclude(job, path, code)
 }
 
 /// Refuses a format that is one document, which nobody can print before the run is over.
@@ -101,62 +88,45 @@ fn refuse_document(name: &str) -> anyhow::Result<()> {
 const NO_WINDOW: &str = "note: ranks that share cores cannot spin until a window opens: samples \
                          start at a barrier (use fewer ranks with -n)";
 
-/// Parts that runs with different numbers of ranks share.
-struct Common<'a> {
+/// Runs of one command line, with different numbers of ranks.
+struct Runs<'a> {
     args: &'a RunArgs,
-    launcher: Option<&'a Launcher>,
-    backend: &'a dyn Backend,
-    job: &'a dyn Job,
-    settings: &'a Settings,
-    file: Option<&'a ResultFile>,
-    signals: &'a Signals,
+    bench: Bench<'a>,
     /// Id of the first run, which names the file too; taken by that run.
     first_id: Cell<Option<String>>,
     /// Seed of a simulation.
     seed: Option<u64>,
 }
 
-impl Common<'_> {
+impl Runs<'_> {
     /// Measures with one number of ranks.
-    fn run(&self, prepared: Prepared) -> anyhow::Result<u8> {
+    fn measure(&self, prepared: Prepared) -> anyhow::Result<u8> {
+        let Self { bench, args: RunArgs { output, .. }, .. } = self;
+        let cases = prepared.cases();
         let Prepared { topology, bind, n_cpus, plan, mut notes } = prepared;
-        notes.extend(plan.kernels.iter().filter_map(|kernel| self.keeps_its_own(kernel.info)));
-        if self.settings.sync == Some(Sync::Window)
+        notes.extend(plan.iter().filter_map(|kernel| self.keeps_its_own(kernel.info)));
+        if bench.settings.sync == Some(Sync::Window)
             && n_cpus.is_some_and(|n| topology.n_ranks() > n)
         {
             notes.push(NO_WINDOW.into());
         }
-        let launch = execute::launch(&self.args.world, topology, bind, self.settings);
-        let output = &self.args.output;
         if !output.quiet {
             notes.iter().for_each(|note| terminal::note(note));
         }
+        let launch = bench.ranks(topology, bind);
+        let progress = if output.quiet { ProgressArg::None } else { output.progress };
         let results = Results {
             description: self.describe(&launch, n_cpus),
-            file: self.file,
+            file: bench.file.as_ref(),
             format: output.format.clone(),
-            progress: self.progress(),
+            progress: bench.progress(progress),
             notes_sharing: n_cpus.is_none(),
             is_quiet: output.quiet,
         };
-        let gate = Gate::default();
-        let session = Session {
-            cases: plan.cases(),
-            settings: self.settings.clone(),
-            cap_bytes: self.args.cases.mem,
-            audience: &results,
-            signals: self.signals,
-            gate: &gate,
-        };
-        // What is still in a buffer would be written once more by each rank.
-        std::io::stdout().flush().context("cannot write to standard output")?;
-        self.signals.leave_to_ranks();
         // Not all of `self` may be used by whichever thread notices that the job has failed.
-        let file = self.file;
-        self.job.launch(&launch, &session, &|ended| {
-            gate.close();
-            results::conclude(ended, file)
-        })
+        let file = bench.file.as_ref();
+        let observe = |placements| results.observer(placements);
+        bench.launch(bench.job, &launch, cases, &observe, &|ended| results::conclude(ended, file))
     }
 
     /// A note for a kernel that cannot be measured by the definition that the user asks for.
@@ -174,44 +144,21 @@ impl Common<'_> {
         })
     }
 
-    /// Form of progress reports; none on terminals that a launcher makes for its processes.
-    fn progress(&self) -> ProgressArg {
-        let OutputArgs { quiet, progress, .. } = &self.args.output;
-        let is_hidden = *progress == ProgressArg::Auto && self.launcher.is_some();
-        if *quiet || is_hidden { ProgressArg::None } else { *progress }
-    }
-
     /// Description of the run for the record.
     fn describe(&self, launch: &Launch, n_cpus: Option<usize>) -> RunDescription {
-        let Self { args, backend, .. } = *self;
-        let started_at = SystemTime::now();
-        // It has started the ranks only where they were joined.
-        let launcher = self.job.n_ranks().and(self.launcher);
-        let details = self.job.describe(launch).into_iter();
-        // A backend states numbers as texts too; the record has numbers.
-        let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
-        let details = details.map(|(name, text)| (name.to_owned(), value(text))).collect();
+        let description = self.bench.describe(launch);
         RunDescription {
-            run_id: self.first_id.take().unwrap_or_else(|| new_run_id(started_at)),
-            started_at,
-            date: SystemTime::now,
-            noise: || noise(Path::new("/")),
-            suite: this_build::suite(),
-            argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+            run_id: self.first_id.take().unwrap_or(description.run_id),
             config: self.config(launch, n_cpus),
             seed: self.seed,
-            labels: args.output.label.iter().cloned().collect(),
-            transport: Transport::new(backend.name(), details),
-            launcher: launcher.map(|launcher| launcher.name.to_owned()),
-            placements: Vec::new(),
-            topology: launch.topology.clone(),
-            environment: Environment::capture(Path::new("/"), variables()),
+            labels: self.args.output.label.iter().cloned().collect(),
+            ..description
         }
     }
 
     /// Every setting in effect, whether given or by default.
     fn config(&self, launch: &Launch, n_cpus: Option<usize>) -> BTreeMap<String, Value> {
-        let Self { args, backend, settings, .. } = *self;
+        let Self { args, bench: Bench { backend, settings, .. }, .. } = self;
         let n_ranks = launch.topology.n_ranks();
         let entries = [
             ("select", json!(args.select)),
@@ -229,6 +176,7 @@ impl Common<'_> {
             ("vector_lengths", json!(args.cases.vector_lengths)),
             ("local_n", json!(args.cases.local_n)),
             ("hops", json!(args.cases.hops)),
+            ("axis", json!(args.cases.axis.iter().cloned().collect::<BTreeMap<_, _>>())),
             ("mem_bytes", json!(args.cases.mem)),
             ("case_budget_ns", json!(settings.case_budget_ns)),
             ("run_budget_ns", json!(settings.run_budget_ns)),
@@ -253,10 +201,4 @@ impl Common<'_> {
         ];
         entries.map(|(name, value)| (name.to_owned(), value)).into()
     }
-}
-
-/// The environment, without names or values that are no text.
-fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
