@@ -79,7 +79,7 @@ fn a_plan_says_what_these_ranks_do_not_admit() {
     let sharing = folder.run("plan comet/contention -n 8 --cast 0,7,1,3").success();
     assert!(!sharing.stdout.contains("skips "), "{}", sharing.stdout);
     let apart = folder.run("plan contention -n 8 --cast 0,1,2,3").success();
-    apart.prints("skips 1: a load from 0 to 1 shares no link with an echo between 2 and 3");
+    apart.prints("skips 8: a load from 0 to 1 shares no link with an echo between 2 and 3");
     // Unlike the topology's own cast, four ranks of a table may share links that nobody knows.
     folder.write(
         "t.json",

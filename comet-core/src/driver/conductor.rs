@@ -15,7 +15,7 @@ use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd,
     SeriesResult, Stop,
 };
-use crate::kernel::{Case, History, Kernel, MAX_SERIES, World};
+use crate::kernel::{Case, History, Kernel, MAX_SERIES};
 use crate::transport::{Rank, Transport};
 use comet_stats::Summary;
 use comet_stats::refine::Rule;

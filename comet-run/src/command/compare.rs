@@ -57,10 +57,7 @@ pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
 /// # Errors
 /// If a file cannot be read, has no run, or has one that another has too.
 fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<RunRecords>> {
-    let mut runs = Vec::new();
-    for path in paths {
-        runs.extend(files::some_runs(path)?);
-    }
+    let runs = files::all(paths, files::runs)?;
     refuse_twins(runs.iter())?;
     Ok(runs)
 }

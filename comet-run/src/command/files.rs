@@ -45,18 +45,21 @@ pub(super) fn split_runs(records: Vec<Record>, path: &Path) -> impl Iterator<Ite
 /// The runs of the result file `path`.
 ///
 /// # Errors
-/// If it cannot be read, or holds something else.
+/// The errors of [`records`].
 pub(super) fn runs(path: &Path) -> anyhow::Result<Vec<RunRecords>> {
     Ok(split_runs(records(path)?, path).collect())
 }
 
-/// The runs of the result file `path`, of which there must be one.
+/// Everything that `read` finds in the files `paths`, in their order.
 ///
 /// # Errors
-/// If it cannot be read, holds something else, or no run.
-pub(super) fn some_runs(path: &Path) -> anyhow::Result<Vec<RunRecords>> {
-    let runs = runs(path)?;
-    if runs.is_empty() { Err(without_run(path)) } else { Ok(runs) }
+/// The errors of `read`.
+pub(super) fn all<R>(
+    paths: &[PathBuf],
+    read: impl Fn(&Path) -> anyhow::Result<Vec<R>>,
+) -> anyhow::Result<Vec<R>> {
+    let of_each: Result<Vec<_>, _> = paths.iter().map(|path| read(path)).collect();
+    Ok(of_each?.into_iter().flatten().collect())
 }
 
 /// Refuses an output that is one of the result files, as it is if `-o` precedes the wrong name.

@@ -1,10 +1,14 @@
-//! `machines`: the machines that can be simulated, and what is known of each.
+//! `machines`: the machines that can be simulated; `reproduce`: published results beside theirs.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
+use anyhow::Context as _;
 use comet_sim::machine::{MACHINES, MachineFile, Shape, SourceCounts};
+use comet_studies::thesis::{self, Curves};
 
-use crate::cli::MachinesArgs;
+use crate::cli::{MachinesArgs, ReproduceArgs, Study};
 use crate::exit;
 use crate::terminal;
 use crate::world;
@@ -91,6 +95,32 @@ fn megabytes_per_s(file: &MachineFile) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "times of a machine file are far below 2^53 ps")]
 fn us(ps: u64) -> f64 {
     ps as f64 / 1e6
+}
+
+/// Regenerates the figures of the thesis, prints their table, and writes their curves; returns the
+/// exit code.
+///
+/// # Errors
+/// If there is no such machine, if a figure cannot be measured on it, or if the results cannot be
+/// written.
+pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+    let Study::Thesis = args.study;
+    let machine = args.machine.as_deref().map(world::machine).transpose()?;
+    let found = thesis::reproduce(machine.as_ref())?;
+    terminal::print(&found.text)?;
+    if let Some(dir) = &args.csv {
+        write_curves(dir, &found.curves)?;
+    }
+    Ok(if found.n_off == 0 { exit::OK } else { exit::OFF })
+}
+
+/// Writes a file for each figure into the folder `dir`, which is made if it is not there.
+fn write_curves(dir: &Path, curves: &[Curves]) -> anyhow::Result<()> {
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    curves.iter().try_for_each(|curves| {
+        let path = dir.join(format!("figure-{}.csv", curves.figure()));
+        fs::write(&path, curves.csv()).with_context(|| format!("cannot write {}", path.display()))
+    })
 }
 
 #[cfg(test)]

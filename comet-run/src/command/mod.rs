@@ -5,17 +5,13 @@ mod calibrate;
 mod check;
 mod compare;
 mod describe;
-mod export;
 mod files;
-mod fit;
 mod health;
 mod import;
 mod list;
 mod machines;
 mod plan;
 mod plot;
-mod report;
-mod reproduce;
 mod run;
 mod show;
 mod validate;
@@ -73,17 +69,17 @@ fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Machines(args)) => machines::machines(args),
         Some(Command::Plan(args)) => plan::plan(args, launcher),
         Some(Command::Check(args)) => check::check(args, launcher),
-        Some(Command::Reproduce(args)) => reproduce::reproduce(args),
+        Some(Command::Reproduce(args)) => machines::reproduce(args),
         Some(Command::Calibrate(args)) => calibrate::calibrate(args, launcher),
         Some(Command::Validate(args)) => validate::validate(args),
         Some(Command::Show(args)) => show::show(args),
-        Some(Command::Fit(args)) => fit::fit(args),
-        Some(Command::Report(args)) => report::report(args),
+        Some(Command::Fit(args)) => show::fit(args),
+        Some(Command::Report(args)) => show::report(args),
         Some(Command::Plot(args)) => plot::plot(args),
         Some(Command::Compare(args)) => compare::compare(args),
         Some(Command::Ab(args)) => ab::ab(args, launcher),
         Some(Command::Health(args)) => health::health(args, launcher),
-        Some(Command::Export(args)) => export::export(args),
+        Some(Command::Export(args)) => show::export(args),
         Some(Command::Import(args)) => import::import(args),
         Some(Command::Schema) => describe::schema(),
         Some(Command::Completions(args)) => describe::completions(args),

@@ -63,11 +63,7 @@ impl PlotFormat {
 /// If a file cannot be read, or holds something else, if there is no such figure, or none at all,
 /// or if they cannot be written.
 pub(super) fn plot(args: &PlotArgs) -> anyhow::Result<u8> {
-    let mut runs = Vec::new();
-    for path in &args.files {
-        runs.extend(files::runs(path)?);
-    }
-    let figures = figures(&runs);
+    let figures = figures(&files::all(&args.files, files::runs)?);
     if figures.is_empty() {
         let names: Vec<_> = args.files.iter().map(|path| path.display().to_string()).collect();
         return Err(exit::refuse(

@@ -1,14 +1,16 @@
-//! `show`: stored runs in another form, and their figures in letters.
+//! `show`, `export`, `fit` and `report`: stored runs in another form.
 
 use std::io::{BufWriter, Write};
 
 use comet_report::figures::figures;
-use comet_report::format;
+use comet_report::format::{self, Format, MODELS};
+use comet_report::models::models;
 use comet_report::plot::{self, Letters};
-use comet_report::record::Record;
+use comet_report::record::{Point, Record};
+use comet_report::report;
 use comet_report::runs::RunRecords;
 
-use crate::cli::ShowArgs;
+use crate::cli::{ExportArgs, FitArgs, ReportArgs, ShowArgs};
 use crate::command::files;
 use crate::exit;
 use crate::terminal;
@@ -31,40 +33,32 @@ pub(super) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
             args.format
         )));
     }
-    let (records, runs) = read_all(args)?;
-    let format = format::find(&args.format).expect("clap accepts known formats only");
-    let mut out = BufWriter::new(terminal::stdout());
-    format.write(&records, &mut out)?;
-    if args.plots {
-        write_plots(&runs, &mut out)?;
+    let (mut records, mut runs) = (Vec::new(), Vec::new());
+    for path in &args.files {
+        let of_file = files::records(path)?;
+        if args.plots {
+            runs.extend(files::split_runs(of_file.clone(), path));
+        }
+        records.extend(of_file);
     }
-    out.flush()?;
+    print(format_of(&args.format), &records)?;
+    if args.plots {
+        print_plots(&runs)?;
+    }
     Ok(exit::OK)
 }
 
-/// The records of all files, and the runs that they make.
-fn read_all(args: &ShowArgs) -> anyhow::Result<(Vec<Record>, Vec<RunRecords>)> {
-    let (mut all, mut runs) = (Vec::new(), Vec::new());
-    for path in &args.files {
-        let records = files::records(path)?;
-        if args.plots {
-            runs.extend(files::split_runs(records.clone(), path));
-        }
-        all.extend(records);
-    }
-    Ok((all, runs))
-}
-
-fn write_plots(runs: &[RunRecords], out: &mut impl Write) -> anyhow::Result<()> {
+fn print_plots(runs: &[RunRecords]) -> anyhow::Result<()> {
     let figures = figures(runs);
     if figures.is_empty() {
         terminal::note("note: nothing was measured that makes a figure (measure more sizes)");
     }
-    let [width, height] = FIGURE;
+    let ([width, height], letters) = (FIGURE, letters());
+    let mut out = BufWriter::new(terminal::stdout());
     for figure in &figures {
-        writeln!(out, "\n{}", plot::terminal(figure, width, height, letters()))?;
+        writeln!(out, "\n{}", plot::terminal(figure, width, height, letters))?;
     }
-    Ok(())
+    Ok(out.flush()?)
 }
 
 /// The letters that the terminal of the user can show, by its locale.
@@ -74,4 +68,74 @@ fn letters() -> Letters {
     let is_utf_8 = locale.to_ascii_lowercase().replace('-', "").contains("utf8");
     let is_dumb = variable(&"TERM").is_some_and(|terminal| terminal == "dumb");
     if is_utf_8 && !is_dumb { Letters::Unicode } else { Letters::Ascii }
+}
+
+/// Writes the runs of all files, as if they were one, in the format of another program.
+///
+/// # Errors
+/// If a file cannot be read, or holds something else, or if the output cannot be written.
+pub(super) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
+    let records = files::all(&args.files, files::records)?;
+    let format = format_of(&args.format);
+    let Some(path) = &args.out else { return print(format, &records) };
+    files::keep(&args.files, path)?;
+    let mut text = Vec::new();
+    format.write(&records, &mut text)?;
+    files::write(path, &text)?;
+    Ok(exit::OK)
+}
+
+/// Prints the models of a result file, made anew from its points.
+///
+/// # Errors
+/// If the file cannot be read, or holds something else, or if standard output cannot be written.
+pub(super) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
+    let records = files::records(&args.file)?;
+    let points: Vec<&Point> = records.iter().filter_map(point).collect();
+    let models = models(&points, &args.breakpoints).into_iter();
+    let models: Vec<Record> = models.map(|model| Record::Model(Box::new(model))).collect();
+    if models.is_empty() {
+        let path = args.file.display();
+        terminal::note(&format!(
+            "note: no sweep in {path} has the four points that a model needs (measure more sizes)"
+        ));
+    }
+    print(if args.format == TABLE { &MODELS } else { format_of(&args.format) }, &models)
+}
+
+fn point(record: &Record) -> Option<&Point> {
+    match record {
+        Record::Point(point) => Some(point),
+        _ => None,
+    }
+}
+
+/// Writes a page of figures and tables about all runs of the files.
+///
+/// # Errors
+/// If a file cannot be read, or holds no run, or if the page cannot be written.
+pub(super) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
+    let runs = files::all(&args.files, files::runs)?;
+    files::keep(&args.files, &args.out)?;
+    let page = report::report(&runs, args.title.as_deref());
+    files::write(&args.out, page.as_bytes())?;
+    if files::is_stdout(&args.out) {
+        return Ok(exit::OK);
+    }
+    let noun = if runs.len() == 1 { "run" } else { "runs" };
+    let path = terminal::one_line(args.out.display());
+    let n_kilobytes = page.len().div_ceil(1000);
+    terminal::print(&format!("report: {path} ({n_kilobytes} kB, {} {noun})\n", runs.len()))?;
+    Ok(exit::OK)
+}
+
+fn format_of(name: &str) -> &'static Format {
+    format::find(name).expect("clap accepts known formats only")
+}
+
+fn print(format: &Format, records: &[Record]) -> anyhow::Result<u8> {
+    let mut out = BufWriter::new(terminal::stdout());
+    format.write(records, &mut out)?;
+    out.flush()?;
+    Ok(exit::OK)
 }

@@ -1,6 +1,5 @@
 //! `validate`: a check that result files are whole and well formed.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use comet_report::read::{self, RunSummary, Validation};
@@ -33,15 +32,10 @@ pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
 
 fn text(path: &Path, validation: &Validation) -> String {
     let path = terminal::one_line(path.display());
-    let mut text = String::new();
-    for run in &validation.runs {
-        writeln!(text, "{path}: {}", run_text(run)).expect("a string takes any text");
-    }
-    for problem in &validation.problems {
-        writeln!(text, "{path}: line {}: {}", problem.line, problem.message)
-            .expect("a string takes any text");
-    }
-    text
+    let runs = validation.runs.iter().map(|run| format!("{path}: {}\n", run_text(run)));
+    let problems = validation.problems.iter();
+    let problems = problems.map(|p| format!("{path}: line {}: {}\n", p.line, p.message));
+    runs.chain(problems).collect()
 }
 
 fn run_text(run: &RunSummary) -> String {
