@@ -204,91 +204,62 @@ mod tests {
     static CATALOGUE: [&KernelInfo; 8] =
         [&ECHO, &BARRIER, &CONTENTION, &SHIFT, &ROW, &NAIVE, &IMB, &OSU];
 
-    fn selected(names: &str) -> Selection {
+    fn selected(names: &str) -> anyhow::Result<Selection> {
         let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
-        select(&names, &CATALOGUE).unwrap()
-    }
-
-    fn check(names: &str, ids: &[&str]) {
-        let found: Vec<String> = selected(names).kernels.iter().map(|info| info.id()).collect();
-        assert_eq!(found, ids, "{names}");
-    }
-
-    fn check_refused(name: &str, message: &str, code: u8) {
-        let error = select(&[name.to_owned()], &CATALOGUE).unwrap_err();
-        assert_eq!((error.to_string().as_str(), exit::code_of(&error)), (message, code));
+        select(&names, &CATALOGUE)
     }
 
     #[test]
-    fn suites_and_all_are_many_kernels() {
-        check("matrix", &["matrix/shift", "matrix/row_broadcast"]);
-        check("naive", &["naive/barrier"]);
-        let all = [
-            "comet/echo",
-            "comet/barrier",
-            "comet/contention",
-            "matrix/shift",
-            "matrix/row_broadcast",
-        ];
-        check("all", &all);
+    fn names_stand_for_kernels_each_once_in_their_order() {
+        for (names, expected) in [
+            ("matrix", "matrix/shift matrix/row_broadcast"),
+            ("naive", "naive/barrier"),
+            ("all", "comet/echo comet/barrier comet/contention matrix/shift matrix/row_broadcast"),
+            ("shift echo comet/echo shift", "matrix/shift comet/echo"),
+            // A bare name means the kernel of a default suite.
+            ("barrier", "comet/barrier"),
+            ("naive/barrier", "naive/barrier"),
+            ("IMB:Barrier", "comet/barrier"),
+            ("imb:pingpong", "comet/echo"),
+            // A star stands for any text.
+            ("*_broadcast", "matrix/row_broadcast"),
+            ("naive/*", "naive/barrier"),
+            ("b*r", "comet/barrier"),
+            ("*/barrier", "comet/barrier naive/barrier"),
+            // A required kernel comes first.
+            ("contention", "comet/echo comet/contention"),
+            ("contention echo", "comet/echo comet/contention"),
+        ] {
+            let kernels = selected(names).unwrap().kernels;
+            let found: Vec<String> = kernels.iter().map(|info| info.id()).collect();
+            assert_eq!(found.join(" "), expected, "{names}");
+        }
+        let note = "note: comet/echo is measured first: comet/contention needs it";
+        assert_eq!(selected("contention").unwrap().notes, [note]);
+        assert!(selected("contention echo").unwrap().notes.is_empty());
     }
 
     #[test]
-    fn kernels_keep_the_order_in_which_they_are_named_each_once() {
-        check("shift echo comet/echo shift", &["matrix/shift", "comet/echo"]);
-    }
-
-    #[test]
-    fn a_bare_name_means_the_kernel_of_a_default_suite() {
-        check("barrier", &["comet/barrier"]);
-        check("naive/barrier", &["naive/barrier"]);
-        check("IMB:Barrier", &["comet/barrier"]);
-    }
-
-    #[test]
-    fn an_alias_is_found_in_any_case() {
-        check("imb:pingpong", &["comet/echo"]);
-    }
-
-    #[test]
-    fn a_star_stands_for_any_text() {
-        check("*_broadcast", &["matrix/row_broadcast"]);
-        check("naive/*", &["naive/barrier"]);
-        check("b*r", &["comet/barrier"]);
-        check("*/barrier", &["comet/barrier", "naive/barrier"]);
-        let nothing = "no kernel matches 'x*' (comet-run list shows all kernels)";
-        check_refused("x*", nothing, exit::NOTHING);
-    }
-
-    #[test]
-    fn a_required_kernel_comes_first_and_is_announced() {
-        check("contention", &["comet/echo", "comet/contention"]);
-        assert_eq!(
-            selected("contention").notes,
-            ["note: comet/echo is measured first: comet/contention needs it"]
-        );
-        check("contention echo", &["comet/echo", "comet/contention"]);
-        assert!(selected("contention echo").notes.is_empty());
-    }
-
-    #[test]
-    fn an_ambiguous_name_lists_what_it_may_mean() {
-        let message = "'twice' means 2 kernels: imb/twice, osu/twice (write one of them)";
-        check_refused("twice", message, exit::USAGE);
-    }
-
-    #[test]
-    fn an_unknown_name_comes_with_the_nearest_ones() {
+    fn a_name_of_no_or_of_several_kernels_is_refused_with_what_it_may_mean() {
         let tail = "(comet-run list shows all kernels)";
-        let mistyped = format!("'ecko' is no kernel, suite or alias; did you mean echo? {tail}");
-        check_refused("ecko", &mistyped, exit::USAGE);
-        let alien = format!("'quicksort' is no kernel, suite or alias {tail}");
-        check_refused("quicksort", &alien, exit::USAGE);
-    }
-
-    #[test]
-    fn nothing_named_is_nothing_selected() {
-        let error = select(&[], &CATALOGUE).unwrap_err();
-        assert_eq!(exit::code_of(&error), exit::NOTHING);
+        let unknown = "is no kernel, suite or alias";
+        for (name, message, code) in [
+            ("x*", format!("no kernel matches 'x*' {tail}"), exit::NOTHING),
+            (
+                "",
+                "nothing is selected (name kernels, a suite or all, as in: comet-run all)".into(),
+                exit::NOTHING,
+            ),
+            (
+                "twice",
+                "'twice' means 2 kernels: imb/twice, osu/twice (write one of them)".into(),
+                exit::USAGE,
+            ),
+            ("ecko", format!("'ecko' {unknown}; did you mean echo? {tail}"), exit::USAGE),
+            ("quicksort", format!("'quicksort' {unknown} {tail}"), exit::USAGE),
+        ] {
+            let error = selected(name).unwrap_err();
+            assert_eq!((error.to_string(), exit::code_of(&error)), (message, code));
+        }
     }
 }

@@ -305,18 +305,21 @@ mod tests {
     }
 
     #[test]
-    fn auto_joins_where_there_is_a_launcher_and_starts_where_there_is_none() {
-        let check = |backends, launcher: Option<Launcher>, name| {
-            let found = find_in(backends, "auto", launcher.as_ref()).unwrap();
-            assert_eq!(found.name(), name, "{launcher:?}");
-        };
-        check(WITHOUT, None, "shm");
-        check(WITHOUT, Some(launcher(Some(1))), "shm");
-        check(WITHOUT, Some(launcher(Some(4))), "shm");
-        check(WITH, None, "shm");
-        check(WITH, Some(launcher(Some(1))), "mpi");
-        check(WITH, Some(launcher(Some(4))), "mpi");
-        check(WITH, Some(launcher(None)), "mpi");
+    fn a_backend_is_found_by_its_name_or_by_the_launcher() {
+        for (backends, name, launcher, expected) in [
+            (WITHOUT, "auto", None, "shm"),
+            (WITHOUT, "auto", Some(launcher(Some(1))), "shm"),
+            (WITHOUT, "auto", Some(launcher(Some(4))), "shm"),
+            (WITH, "auto", None, "shm"),
+            (WITH, "auto", Some(launcher(Some(1))), "mpi"),
+            (WITH, "auto", Some(launcher(Some(4))), "mpi"),
+            (WITH, "auto", Some(launcher(None)), "mpi"),
+            (WITH, "mpi", None, "mpi"),
+            (WITH, "shm", Some(launcher(Some(4))), "shm"),
+        ] {
+            let found = find_in(backends, name, launcher.as_ref()).unwrap();
+            assert_eq!(found.name(), expected, "{name} {launcher:?}");
+        }
     }
 
     #[test]
@@ -328,77 +331,62 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_its_backend_under_any_launcher() {
-        let check = |name, launcher: Option<Launcher>| {
-            assert_eq!(find_in(WITH, name, launcher.as_ref()).unwrap().name(), name);
-        };
-        check("mpi", None);
-        check("shm", Some(launcher(Some(4))));
-    }
-
-    fn check_refused(error: &anyhow::Error, sentence: &str) {
-        assert_eq!((error.to_string().as_str(), exit::code_of(error)), (sentence, exit::TRANSPORT));
-    }
-
-    #[test]
-    fn a_thread_level_is_for_mpi() {
-        let error = require_threads(&shm::SharedMemory, Some("multiple")).unwrap_err();
-        let sentence = "--thread-level multiple is for -t mpi, not for -t shm (leave it out)";
-        assert_eq!((error.to_string().as_str(), exit::code_of(&error)), (sentence, exit::USAGE));
-        require_threads(&shm::SharedMemory, None).unwrap();
-        require_threads(&FAKE, Some("multiple")).unwrap();
-    }
-
-    #[test]
-    fn a_backend_that_this_build_lacks_comes_with_the_command_that_builds_it() {
-        let error = find_in(WITHOUT, "mpi", None).err().unwrap();
-        let sentence = "this comet-run was built without mpi \
-                        (build it with: cargo build --release --features mpi)";
-        check_refused(&error, sentence);
-    }
-
-    #[test]
-    fn ranks_are_not_started_once_for_each_process_of_a_launcher() {
-        let admit = |backends, size| {
-            admit(backends, &shm::SharedMemory, Some(&launcher(size))).unwrap_err()
-        };
-        check_refused(
-            &admit(WITHOUT, Some(4)),
-            "4 processes were started by mpirun, but this comet-run was built without MPI, so each \
-             would measure alone (build it with: cargo build --release --features mpi; or start it \
-             without mpirun)",
-        );
-        check_refused(
-            &admit(WITH, None),
-            "processes were started by mpirun, but each would start ranks of its own over shm \
-             (write -t mpi; or start it without mpirun)",
-        );
+    fn backends_are_refused_with_a_remedy() {
+        let shm: &dyn Backend = &shm::SharedMemory;
+        let admit = |backends, size| admit(backends, shm, Some(&launcher(size))).unwrap_err();
+        for (error, sentence, code) in [
+            (
+                require_threads(shm, Some("multiple")).unwrap_err(),
+                "--thread-level multiple is for -t mpi, not for -t shm (leave it out)",
+                exit::USAGE,
+            ),
+            (
+                find_in(WITHOUT, "mpi", None).err().unwrap(),
+                "this comet-run was built without mpi (build it with: cargo build --release \
+                 --features mpi)",
+                exit::TRANSPORT,
+            ),
+            (
+                admit(WITHOUT, Some(4)),
+                "4 processes were started by mpirun, but this comet-run was built without MPI, so \
+                 each would measure alone (build it with: cargo build --release --features mpi; or \
+                 start it without mpirun)",
+                exit::TRANSPORT,
+            ),
+            (
+                admit(WITH, None),
+                "processes were started by mpirun, but each would start ranks of its own over shm \
+                 (write -t mpi; or start it without mpirun)",
+                exit::TRANSPORT,
+            ),
+            (
+                require_all(1, &launcher(Some(4)), "Open MPI v4.1.4").unwrap_err(),
+                "4 processes were started by mpirun, but the MPI of this comet-run, Open MPI \
+                 v4.1.4, found 1 rank (start it with the launcher of that library, or build it \
+                 with the one whose launcher this is: MPICC=... cargo build --release --features \
+                 mpi)",
+                exit::TRANSPORT,
+            ),
+        ] {
+            assert_eq!((error.to_string().as_str(), exit::code_of(&error)), (sentence, code));
+        }
     }
 
     #[test]
     fn what_fits_is_admitted() {
-        let check = |backend: &dyn Backend, launcher: Option<Launcher>| {
+        for (backend, launcher) in [
+            (&shm::SharedMemory as &dyn Backend, None),
+            (&shm::SharedMemory, Some(launcher(Some(1)))),
+            (&FAKE, None),
+            (&FAKE, Some(launcher(Some(4)))),
+        ] {
             admit(WITH, backend, launcher.as_ref()).unwrap();
-        };
-        check(&shm::SharedMemory, None);
-        check(&shm::SharedMemory, Some(launcher(Some(1))));
-        check(&FAKE, None);
-        check(&FAKE, Some(launcher(Some(4))));
-    }
-
-    #[test]
-    fn fewer_ranks_than_processes_are_those_of_another_library() {
-        check_refused(
-            &require_all(1, &launcher(Some(4)), "Open MPI v4.1.4").unwrap_err(),
-            "4 processes were started by mpirun, but the MPI of this comet-run, Open MPI v4.1.4, \
-             found 1 rank (start it with the launcher of that library, or build it with the one \
-             whose launcher this is: MPICC=... cargo build --release --features mpi)",
-        );
-        let check = |n_ranks, size| require_all(n_ranks, &launcher(size), "mpi").unwrap();
-        check(4, Some(4));
-        check(8, Some(4));
-        check(8, None);
-        check(1, None);
+        }
+        require_threads(&shm::SharedMemory, None).unwrap();
+        require_threads(&FAKE, Some("multiple")).unwrap();
+        for (n_ranks, size) in [(4, Some(4)), (8, Some(4)), (8, None), (1, None)] {
+            require_all(n_ranks, &launcher(size), "mpi").unwrap();
+        }
         let second = Launcher { rank: 1, ..launcher(None) };
         assert!(require_all(1, &second, "MPI").is_err(), "there is a second process, but no rank");
         terminal::speak(true);
