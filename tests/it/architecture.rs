@@ -74,9 +74,9 @@ const CLOCKS: &[(&str, &[&str])] = &[
     (
         "SystemTime::now",
         &[
-            "comet-run/src/command/calibrate.rs",
             "comet-run/src/command/import.rs",
             "comet-run/src/command/run.rs",
+            "comet-run/src/execute.rs",
             "comet-run/src/results.rs",
         ],
     ),
