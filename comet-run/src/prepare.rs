@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use comet_core::driver::Settings;
 use comet_core::kernel::{
-    Axis, Case, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
+    Axis, Case, Class, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
 };
 use comet_core::topology::Topology;
 
@@ -45,11 +45,23 @@ pub(crate) fn prepare(
 ) -> anyhow::Result<Vec<Prepared>> {
     let (overrides, profile) = (overrides(cases)?, cases.profile.profile());
     let mut prepared = plan_each(select, world, &overrides, profile, origin)?;
-    for Prepared { topology, n_cpus, notes, .. } in &mut prepared {
+    for Prepared { topology, n_cpus, plan, notes, .. } in &mut prepared {
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
         notes.extend(world::enlargement(topology.n_ranks(), origin));
+        notes.extend(phase_lock(plan, origin));
     }
     Ok(prepared)
+}
+
+/// A note for contention between ranks that repeat themselves exactly.
+fn phase_lock(plan: &[KernelPlan], origin: &Origin) -> Option<String> {
+    let is_exact = origin.machine().is_some_and(|file| file.machine.is_exact());
+    let contends = plan.iter().any(|kernel| kernel.info.class == Class::Contention);
+    (is_exact && contends).then(|| {
+        "note: without noise an echo and the load of contention are phase-locked, so that all \
+         echoes meet the same part of a load message, or none (use --unsteady 10)"
+            .into()
+    })
 }
 
 /// The cases of `select` for each number of ranks.

@@ -13,6 +13,7 @@ mod formats;
 mod health;
 mod launchers;
 mod method;
+mod older;
 mod outputs;
 mod processes;
 mod readers;

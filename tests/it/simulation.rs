@@ -1,5 +1,7 @@
 //! Simulated machines: the same commands in virtual time.
 
+use std::collections::BTreeSet;
+
 use crate::support::Folder;
 
 /// A machine of a user's, with what a test adds.
@@ -82,12 +84,33 @@ fn a_machine_that_cannot_be_had_is_refused_in_one_sentence() {
         ("echo --machine ./none.toml", "cannot read the machine file ./none.toml"),
         ("echo --machine ./bad.toml", "./bad.toml, line 9: copy = \"5\" has no unit"),
         ("echo --machine t3e -t shm", "--machine t3e is for simulated ranks, not for -t shm"),
+        ("echo --unsteady 10 -t shm", "--unsteady 10 is for simulated ranks, not for -t shm"),
+        ("echo --unsteady 90", "between 0.01 and 50 percent (write 2.5)"),
         ("echo -t sim --bind core", "--bind is for ranks that run on CPUs"),
         ("machines cray", "there is no machine \"cray\""),
     ] {
         folder.run(line).code(2).notes(words);
     }
     assert_eq!(folder.names(), ["bad.toml"]);
+}
+
+#[test]
+fn times_that_vary_take_an_echo_out_of_step_with_its_load() {
+    let folder = Folder::new();
+    let line = "contention -t sim -n 8 --sizes 0..100+4 --profile quick -q";
+    let n_distinct = |option: &str, name: &str| {
+        let output = folder.run(&format!("{line} {option} --out {name}")).success();
+        let records = folder.records(name);
+        let loaded = records.points().filter(|point| point["variant"] == "ninety_load");
+        let times = Vec::from_iter(loaded.map(|point| point["time_ns"]["median"].to_string()));
+        (output, times.len(), BTreeSet::from_iter(times).len())
+    };
+    let (output, n_points, n_times) = n_distinct("", "a.jsonl");
+    assert!(n_times < n_points, "without noise, {n_times} of {n_points} are distinct");
+    assert!(output.stderr.is_empty(), "a quiet run notes nothing: {}", output.stderr);
+    let (_, n_points, n_times) = n_distinct("--unsteady 10", "b.jsonl");
+    assert_eq!(n_times, n_points, "distinct times with noise");
+    folder.run("contention -t sim -n 8 --sizes 8").success().notes("phase-locked");
 }
 
 #[test]

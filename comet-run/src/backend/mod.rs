@@ -165,7 +165,7 @@ impl Ended {
     }
 }
 
-/// The backend that `world` names. For `auto` it is that for simulations if there is a machine, and
+/// The backend that `world` names. For `auto` it is that for simulations if an option is for them, and
 /// else the first that starts its ranks itself, or under a `launcher` the first that joins those
 /// that are there, if this build has one.
 ///
@@ -177,10 +177,12 @@ pub(crate) fn find(
     launcher: Option<&Launcher>,
 ) -> anyhow::Result<&'static dyn Backend> {
     let simulation = sim::Simulation.name();
-    let found = match (&*world.transport, &world.machine) {
+    let machine = world.machine.as_ref().map(|name| format!("--machine {name}"));
+    let simulated = machine.or(world.unsteady.map(|percent| format!("--unsteady {percent}")));
+    let found = match (&*world.transport, simulated) {
         ("auto", Some(_)) => find_in(BACKENDS, simulation, launcher),
-        (name, Some(machine)) if name != simulation => Err(exit::usage(format!(
-            "--machine {machine} is for simulated ranks, not for -t {name} (leave one of them out)"
+        (name, Some(option)) if name != simulation => Err(exit::usage(format!(
+            "{option} is for simulated ranks, not for -t {name} (leave one of them out)"
         ))),
         (name, _) => find_in(BACKENDS, name, launcher),
     }?;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use comet_sim::machine::{Buffering, Machine, MachineFile};
+use comet_sim::machine::{Buffering, Machine, MachineFile, NoiseSource};
 use comet_sim::{JobFailure, Outcome, RunConfig};
 
 use super::{Backend, Ended, Job, Launch};
@@ -33,6 +33,9 @@ impl Backend for Simulation {
         if let Some(seed) = asked.seed {
             file.machine.noise.seed = seed;
         }
+        let sigma = asked.unsteady.map(|percent| percent / 100.0);
+        let added = sigma.map(|sigma| NoiseSource::LogNormal { sigma });
+        file.machine.noise.sources.extend(added);
         Ok(Origin::Simulated(Rc::new(file)))
     }
 

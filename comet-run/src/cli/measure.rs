@@ -9,6 +9,7 @@ use comet_core::kernel::Profile;
 use comet_report::format::{FORMATS, Format};
 
 use super::MethodArgs;
+use super::method::parse_percent;
 use super::values::{
     Binding, MeshShape, RankCounts, parse_axis, parse_binding, parse_bytes, parse_factor,
     parse_injection, parse_label, parse_mesh, parse_positive_time, parse_ranks, parse_time,
@@ -80,6 +81,9 @@ pub(crate) struct WorldArgs {
     /// Seed of the case order and of simulated noise, faults and clocks [default: 1, and that of the machine file]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Variation of simulated times beyond that of the machine file: standard deviation of a log-normal factor, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub(crate) unsteady: Option<f64>,
     /// Dimensions of the processor mesh, rows x columns [default: near-square]
     #[arg(long, value_name = "RxC", value_parser = parse_mesh, conflicts_with = "topology")]
     pub(crate) mesh: Option<MeshShape>,

@@ -88,9 +88,9 @@ fn parse_sync(text: &str) -> Result<Sync, String> {
     Sync::from_name(text).ok_or_else(|| format!("no such way to start (write one of: {names})"))
 }
 
-fn parse_percent(text: &str) -> Result<f64, String> {
+pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim_end_matches('%').parse().ok();
-    let remedy = "a target is a part of the median between 0.01 and 50 percent (write 2.5)";
+    let remedy = "not a share between 0.01 and 50 percent (write 2.5)";
     number.filter(|percent| (0.01..=50.0).contains(percent)).ok_or_else(|| remedy.to_owned())
 }
 
