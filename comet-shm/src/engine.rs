@@ -1,11 +1,20 @@
 //! Waiting with progress: whatever a rank waits for, it goes on moving messages.
+//!
+//! Every wait loop calls [`Engine::progress`], so a rank that waits for room in one ring still
+//! empties its own: two ranks that send to each other never wait for each other.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use comet_core::error::Result;
+use comet_core::transport::Rank;
 use comet_core::waiting::Waiting;
 
-use crate::endpoint::Endpoint;
+use crate::baton::BatonEnd;
+use crate::inbox::Inbox;
+use crate::outbox::Outbox;
+use crate::reach::Reach;
+use crate::segment::Segment;
 use crate::wait::Waiter;
 
 /// The waiting policy of a rank together with its messages in flight.
@@ -27,7 +36,8 @@ impl Engine {
             return;
         }
         let mut endpoint = self.endpoint.borrow_mut();
-        endpoint.progress(is_long);
+        endpoint.inbox.pull_all(is_long);
+        endpoint.outbox.push_all();
         endpoint.wake(&self.waiter);
     }
 
@@ -71,5 +81,34 @@ impl Engine {
             self.progress(is_long || makes_room);
             condition().then_some(())
         })
+    }
+}
+
+/// Messages in flight of one rank, in private memory; the segment holds rings and heaps.
+pub(crate) struct Endpoint {
+    pub(crate) outbox: Outbox,
+    pub(crate) inbox: Inbox,
+}
+
+impl Endpoint {
+    pub(crate) fn new(segment: &'static Segment, reach: Reach, rank: Rank) -> Self {
+        let baton = |peer| Rc::new(BatonEnd::new(segment, rank, peer));
+        let batons: Vec<_> = (0..segment.n_ranks()).map(baton).collect();
+        let outbox = Outbox::new(segment, reach, rank, &batons);
+        Self { outbox, inbox: Inbox::new(segment, reach, rank, &batons) }
+    }
+
+    /// Wakes the ranks for which something was published; to be called after every other call.
+    #[inline]
+    pub(crate) fn wake(&mut self, waiter: &Waiter) {
+        if !self.outbox.wakes.is_empty() || !self.inbox.wakes.is_empty() {
+            self.wake_all(waiter);
+        }
+    }
+
+    #[inline(never)]
+    fn wake_all(&mut self, waiter: &Waiter) {
+        self.outbox.wakes.drain(..).for_each(|rank| waiter.wake(rank));
+        self.inbox.wakes.drain(..).for_each(|rank| waiter.wake(rank));
     }
 }

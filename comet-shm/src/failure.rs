@@ -39,8 +39,7 @@ impl<const N_WORDS: usize> Text<N_WORDS> {
 /// In `RankControl::ended`: the rank did not end by itself.
 pub(crate) const KILLED: u32 = u32::MAX;
 
-/// Time that a rank waits for others to stop copying from its memory; copying a piece takes them
-/// microseconds.
+/// Longest wait for others to stop copying from the rank's memory, a matter of microseconds.
 #[cfg(not(loom))]
 const OUTLAST_FOR: Duration = Duration::from_secs(1);
 

@@ -2,7 +2,6 @@
 
 use std::alloc::{alloc_zeroed, dealloc};
 use std::cell::RefCell;
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -73,6 +72,7 @@ impl Heap {
 }
 
 /// Source of a buffer's memory.
+#[derive(Debug)]
 enum Owner {
     /// The shared heap: offset and length.
     Shared(Rc<Heap>, (usize, usize)),
@@ -81,6 +81,7 @@ enum Owner {
 }
 
 /// A message buffer, aligned to 128 bytes; in shared memory as long as the rank's heap has room.
+#[derive(Debug)]
 pub struct ShmBuffer {
     start: NonNull<u8>,
     length_bytes: usize,
@@ -137,17 +138,6 @@ impl Drop for ShmBuffer {
             // SAFETY: `private` allocated it with this layout.
             Owner::Private(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },
         }
-    }
-}
-
-impl fmt::Debug for ShmBuffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shared = matches!(self.owner, Owner::Shared(..));
-        let length_bytes = self.length_bytes;
-        f.debug_struct("ShmBuffer")
-            .field("length_bytes", &length_bytes)
-            .field("shared", &shared)
-            .finish()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Messages on their way in: receives that wait for one, and messages that came before theirs.
 
+mod lent;
 mod pending;
 
 use std::ptr;
@@ -10,15 +11,15 @@ use comet_core::transport::{Rank, Source, Status, Tag};
 use slab::Slab;
 
 use crate::baton::BatonEnd;
-use crate::failure::{is_out, outlast, poisoned};
+use crate::failure::{is_out, outlast};
 use crate::head::{Body, Head, Ticket, is_run, length};
 use crate::layout::{INLINE_BYTES, N_LINES};
 use crate::reach::{Place, Reach};
-use crate::rendezvous::{Pieces, TOGETHER_BYTES};
 use crate::ring::Consumer;
 use crate::segment::Segment;
-use crate::sync::{Ordering, fence};
+use crate::sync::Ordering;
 
+use lent::Helped;
 use pending::PendingRecv;
 
 /// Number of a receive in flight.
@@ -73,14 +74,6 @@ struct Inbound {
     incoming: Option<Incoming>,
 }
 
-/// A message of which its sender still copies pieces.
-struct Helped {
-    recv: RecvId,
-    from: Rank,
-    ticket: Ticket,
-    length_bytes: usize,
-}
-
 /// The receives of one rank.
 pub(crate) struct Inbox {
     segment: &'static Segment,
@@ -98,8 +91,7 @@ pub(crate) struct Inbox {
     /// Number of unexpected messages that still lie in their senders' memory.
     n_unpulled: usize,
     unexpected_bytes: usize,
-    /// Memory of unexpected messages that were taken, for the next ones: two ranks that send to
-    /// each other first need it for every message.
+    /// Memory of taken unexpected messages, for the next ones.
     spare: Vec<Vec<u8>>,
     /// Ranks for which something was published since they were last woken.
     pub(crate) wakes: Vec<Rank>,
@@ -247,8 +239,7 @@ impl Inbox {
         Some(Status { source, tag, length_bytes: message.length_bytes })
     }
 
-    /// A receive takes a message that came before it: what was pulled so far is copied now, the
-    /// rest goes straight into its buffer.
+    /// Gives an unexpected message to its receive: the part so far now, the rest as it comes.
     fn take_unexpected(&mut self, id: RecvId, from: Rank, message: Unexpected) {
         if let Some(lent) = message.lent {
             self.n_unpulled -= 1;
@@ -269,70 +260,7 @@ impl Inbox {
         }
     }
 
-    /// Copies a lent message into the buffer of its receive: a long one together with its sender,
-    /// which may then have pieces to finish.
-    fn recv_lent(&mut self, id: RecvId, from: Rank, lent: (Place, Ticket), length_bytes: usize) {
-        let (place, ticket) = lent;
-        let recv = &mut self.recvs[id];
-        let rendezvous = self.inbound[from].ring.rendezvous(ticket);
-        let is_worth_it = (TOGETHER_BYTES..=recv.capacity_bytes).contains(&length_bytes);
-        let destination = self.reach.place_of(recv.buffer, length_bytes);
-        let Some(destination) = destination.filter(|_| is_worth_it) else {
-            let n = length_bytes.min(recv.capacity_bytes);
-            if recv.copy(self.reach, (from, place), 0, n).is_ok() {
-                self.finish_lent(id, from, ticket, length_bytes);
-            }
-            return;
-        };
-        rendezvous.open(ticket.number, destination);
-        let pieces = Pieces::of(length_bytes, [place, destination]);
-        let mut n_copied = 0;
-        while let Some((at, n)) = rendezvous.take_front(pieces) {
-            if recv.copy(self.reach, (from, place), at, n).is_err() {
-                return;
-            }
-            n_copied += 1;
-        }
-        if n_copied == pieces.count() {
-            self.finish_lent(id, from, ticket, length_bytes);
-        } else {
-            self.helped.push(Helped { recv: id, from, ticket, length_bytes });
-        }
-    }
-
-    /// All of a lent message is in the buffer of its receive.
-    fn finish_lent(&mut self, id: RecvId, from: Rank, ticket: Ticket, length_bytes: usize) {
-        if self.is_torn() {
-            return;
-        }
-        self.inbound[from].ring.rendezvous(ticket).finish(ticket.number);
-        self.wakes.push(from);
-        self.recvs[id].finish(from, length_bytes);
-    }
-
-    /// True if the job has failed, so that senders may have taken back the data that was just read.
-    fn is_torn(&self) -> bool {
-        // Acquire: keeps the look after the reading.
-        fence(Ordering::Acquire);
-        poisoned(self.segment).is_some()
-    }
-
-    /// Finishes the messages whose senders have copied their pieces.
-    fn finish_helped(&mut self) {
-        let mut index = 0;
-        while index < self.helped.len() {
-            let Helped { recv, from, ticket, length_bytes } = self.helped[index];
-            if self.inbound[from].ring.rendezvous(ticket).is_helped(ticket.number) {
-                self.helped.swap_remove(index);
-                self.finish_lent(recv, from, ticket, length_bytes);
-            } else {
-                index += 1;
-            }
-        }
-    }
-
-    /// Takes in what has arrived from every rank; in a long wait, also makes room for senders whose
-    /// messages nobody here asks for.
+    /// Takes in what has arrived; in a long wait, also makes room for unwanted messages.
     pub(crate) fn pull_all(&mut self, is_long: bool) {
         self.meet_senders();
         let mut index = 0;
@@ -369,34 +297,6 @@ impl Inbox {
                 new &= new - 1;
             }
         }
-    }
-
-    /// Copies unexpected messages out of their senders' memory, so that these can go on. A rank
-    /// does so while it waits for something else, lest two ranks wait for each other for ever.
-    fn pull_lent_messages(&mut self) {
-        let (segment, reach, inbound) = (self.segment, self.reach, &mut self.inbound);
-        let (n_unpulled, unexpected_bytes) = (&mut self.n_unpulled, &mut self.unexpected_bytes);
-        let (wakes, spare) = (&mut self.wakes, &mut self.spare);
-        self.matcher.for_each_unexpected(|from, message: &mut Unexpected| {
-            let length_bytes = message.length_bytes;
-            let Some((place, ticket)) = message.lent else { return };
-            let mut data = memory_for(spare, length_bytes);
-            // SAFETY: the vector has room; the sender leaves the message alone until its ticket is
-            // finished (or the job has failed: then what was copied is not handed out).
-            let copied = unsafe { reach.read((from, place), 0, data.as_mut_ptr(), length_bytes) };
-            // Acquire: keeps the look after the reading; see `is_torn`.
-            fence(Ordering::Acquire);
-            if copied.is_err() || poisoned(segment).is_some() {
-                return;
-            }
-            // SAFETY: these bytes were just written.
-            unsafe { data.set_len(length_bytes) };
-            (message.data, message.lent) = (data, None);
-            inbound[from].ring.rendezvous(ticket).finish(ticket.number);
-            wakes.push(from);
-            *n_unpulled -= 1;
-            *unexpected_bytes += length_bytes + UNEXPECTED_BYTES;
-        });
     }
 
     /// Takes in what has arrived from `from`: a ring at most, so that a sender who keeps up does not
@@ -466,8 +366,7 @@ impl Inbox {
         told
     }
 
-    /// Moves the data that `of_line` finds in the ring (given how many bytes are missing) to where
-    /// the message goes.
+    /// Moves the data that `of_line` finds in the ring to the destination of the message.
     fn pull_data(
         &mut self,
         from: Rank,

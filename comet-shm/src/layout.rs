@@ -101,8 +101,7 @@ pub(crate) struct RankControl {
     pub(crate) rendezvous: Rendezvous,
     /// 0, or 1 and the code with which this rank has ended, or `KILLED`. Written by the launcher.
     pub(crate) ended: CachePadded<AtomicU32>,
-    /// Nonzero once this rank has noticed that the job failed: it writes to no other rank's memory
-    /// any more.
+    /// Nonzero once this rank has left the failed job: it writes to no other memory any more.
     pub(crate) left: AtomicU32,
     /// Number of the latest round trip of `placement`.
     pub(crate) ping: CachePadded<AtomicU64>,
@@ -117,8 +116,7 @@ pub(crate) struct RankControl {
 pub(crate) struct CollectiveLine {
     /// Number of the latest meeting that this rank has come to.
     pub(crate) reached: AtomicU64,
-    /// Its contribution: the value of a scalar sum as the bits of an f64, or the offset of a vector
-    /// in the heaps, or 0.
+    /// Its contribution: bits of a scalar, offset of a vector in the heaps, or 0.
     pub(crate) word: AtomicU64,
     /// Length of the vector that it brought along.
     pub(crate) length_bytes: AtomicU64,
@@ -189,8 +187,7 @@ pub(crate) struct Pair {
     pub(crate) chunks: [Chunk; N_CHUNKS as usize],
     /// Messages that are copied from where they lie.
     pub(crate) rendezvous: [Rendezvous; N_RENDEZVOUS],
-    /// Line that both ranks of the pair write in turn; used in one of its two directions only, that
-    /// from the lower rank.
+    /// Line that both ranks write in turn; in use in the direction from the lower rank only.
     pub(crate) baton: CachePadded<Baton>,
 }
 
@@ -264,8 +261,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The layout for `n_ranks` ranks with `heap_bytes` each, or `None` if it exceeds the address
-    /// space.
+    /// Layout for `n_ranks` heaps of `heap_bytes`; `None` beyond the address space.
     pub(crate) fn new(n_ranks: usize, heap_bytes: usize) -> Option<Self> {
         let page = align_of::<Header>();
         let region = |offset: usize, n: usize, size: usize| {

@@ -24,7 +24,6 @@
 mod baton;
 mod bell;
 mod collective;
-mod endpoint;
 mod engine;
 mod failure;
 mod fence;

@@ -18,8 +18,7 @@ use crate::segment::Segment;
 /// Number of a send in flight.
 pub(crate) type SendId = usize;
 
-/// The shortest message that is lent from private memory; below it chunks are as fast, and leave
-/// the sender free to go on.
+/// Shortest message lent from private memory; below it, chunks are as fast and free the sender.
 const LENT_BYTES: usize = 16 * 1024;
 
 /// A send that is not over.
@@ -145,8 +144,7 @@ impl Outbox {
         send.state == SendState::Done
     }
 
-    /// Copies pieces of the message of `id` for its receiver, once that has opened it; for a rank
-    /// that has nothing else to do.
+    /// Copies pieces of the message `id` that its receiver has opened, for an idle rank.
     pub(crate) fn help(&mut self, id: SendId) {
         // Its place at the rendezvous may serve another message by now.
         if self.send_is_done(id) {

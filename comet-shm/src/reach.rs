@@ -43,8 +43,7 @@ impl Place {
     }
 }
 
-/// The end of a copy was not reached: the process of the other rank is gone, and the launcher ends
-/// the job.
+/// The process of the other rank is gone before the end of a copy; the launcher ends the job.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Gone;
 

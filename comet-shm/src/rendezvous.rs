@@ -17,8 +17,7 @@ use crate::sync::Ordering;
 
 /// From this length on both ends copy.
 pub(crate) const TOGETHER_BYTES: usize = 32 * 1024;
-/// Bytes of the shortest and the longest pieces: short ones share the work well, long ones are taken
-/// less often.
+/// Shortest and longest pieces: short ones share the work, long ones are taken less often.
 const MIN_PIECE_BYTES: usize = 16 * 1024;
 const MAX_PIECE_BYTES: usize = 128 * 1024;
 /// As many pieces a message has, within these bounds: few where each costs a call of the kernel.

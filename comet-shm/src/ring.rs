@@ -265,8 +265,7 @@ impl Producer {
     }
 }
 
-/// Number of lines that a consumer fetches ahead: one takes as long to come as several messages to
-/// be received.
+/// Lines that a consumer prefetches: one takes as long as several messages.
 const AHEAD: u32 = 8;
 
 #[inline]

@@ -23,8 +23,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Maps a zeroed segment of `layout`; to be called before the ranks are forked, so that all
-    /// see it at the same address.
+    /// Maps a zeroed segment before the fork, so that all ranks see it at one address.
     pub(crate) fn create(layout: Layout) -> Result<Self, Errno> {
         let file = sized_file(layout.total_bytes)?;
         let length = NonZeroUsize::new(layout.total_bytes).ok_or(Errno::EINVAL)?;

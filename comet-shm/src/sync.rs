@@ -18,8 +18,7 @@ mod real {
 
     use nix::libc;
 
-    /// Data that an atomic beside it guards: whoever touches it owns it by the protocol at that
-    /// moment.
+    /// Data guarded by an atomic beside it: the protocol gives it one owner at a time.
     #[derive(Debug)]
     #[repr(transparent)]
     pub(crate) struct SharedCell<T>(UnsafeCell<T>);

@@ -19,8 +19,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::collective::Collectives;
-use crate::endpoint::Endpoint;
-use crate::engine::Engine;
+use crate::engine::{Endpoint, Engine};
 use crate::failure::Cause;
 use crate::heap::{Heap, ShmBuffer};
 use crate::inbox::{Arrival, RecvId};
@@ -372,7 +371,7 @@ impl Transport for Shm {
         if !self.group.is_whole() {
             return collective::barrier(self);
         }
-        self.own.collectives.barrier(&self.own.engine)
+        self.own.collectives.meeting.barrier(&self.own.engine)
     }
 
     #[inline]
@@ -381,7 +380,7 @@ impl Transport for Shm {
         if !self.group.is_whole() {
             return collective::broadcast(self, root, message);
         }
-        self.own.collectives.broadcast(root, message, &self.own.engine)
+        self.own.collectives.broadcasts.broadcast(root, message, &self.own.engine)
     }
 
     #[inline]
@@ -391,14 +390,15 @@ impl Transport for Shm {
             collective::global_sum_vector(self, &mut values)?;
             return Ok(values[0]);
         }
-        self.own.collectives.sum(value, &self.own.engine)
+        self.own.collectives.meeting.sum(value, &self.own.engine)
     }
 
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
         if !self.group.is_whole() {
             return collective::global_sum_vector(self, values);
         }
-        self.own.collectives.sum_vector(values, &self.own.engine)
+        let Collectives { vectors, meeting, .. } = &self.own.collectives;
+        vectors.sum(values, meeting, &self.own.engine)
     }
 
     fn annotate(&self, activity: &str, expected_ns: u64) {

@@ -22,8 +22,7 @@ const N_BARE_YIELDS: u32 = 4;
 /// Time that a rank yields before it sleeps, with a core for each rank, and with shared cores.
 const YIELD_FOR: Duration = Duration::from_millis(if cfg!(loom) { 0 } else { 1 });
 const YIELD_FOR_SHARED: Duration = Duration::from_micros(200);
-/// A pause between two looks that no sleep explains: the whole job was suspended (Ctrl-Z), which is
-/// no wait.
+/// Pause of a suspended job (Ctrl-Z), which is no wait.
 const SUSPENDED: Duration = Duration::from_secs(1);
 /// The longest sleep, but in a crowd, so that a lost wake-up could only delay.
 const SLEEP_FOR: Duration = Duration::from_millis(50);
@@ -86,8 +85,7 @@ impl Waiter {
         Self { segment, rank, cores, fences, watchdog, allowance, dead: Cell::new(false) }
     }
 
-    /// From now on waits may last `expected` or several times as long, in addition to what the
-    /// watchdog allows.
+    /// Adds several times `expected` to the watchdog's limit from now on.
     pub(crate) fn expect(&self, expected: Duration) {
         self.allowance.set(expected.saturating_mul(4));
     }
@@ -103,8 +101,7 @@ impl Waiter {
         self.segment.n_ranks() <= self.cores.n_usable
     }
 
-    /// Number of polls before other ranks should run: large only if no awake rank can need this
-    /// core.
+    /// Polls before other ranks should run: many only if no awake rank can need this core.
     #[inline]
     pub(crate) fn n_spins(&self) -> u32 {
         let (n_ranks, n_usable) = (self.segment.n_ranks(), self.cores.n_usable);

@@ -75,8 +75,7 @@ fn a_panic_is_named() -> bool {
     })
 }
 
-/// A rank that never calls ends the job when the watchdog's time is over, and the report names it
-/// as the one that does not wait.
+/// A rank that never calls ends the job by the watchdog, and is named as silent.
 fn a_stuck_rank_is_named() -> bool {
     let start = "rank 1 does not answer: rank 0 waits for rank 1 in a collective";
     let part = "rank 1 is not in a transport call that waits during the test";
@@ -102,8 +101,7 @@ fn a_leaked_request_ends_the_job() -> bool {
     })
 }
 
-/// A rank that others wait for, but that has ended, ends the job at once, with any code and without
-/// a watchdog.
+/// A missed rank that has ended ends the job at once, with any code and no watchdog.
 fn a_rank_that_ends_early_is_named(code: u8) -> bool {
     let config = LaunchConfig { watchdog: None, ..job(3) };
     let start = format!("rank 2 ended with code {code}");
@@ -123,8 +121,7 @@ fn a_code_is_no_failure_in_itself() -> bool {
     })
 }
 
-/// A sender that helps with a message only after it has sent another leaves that one alone, though
-/// both met their receiver in the same place.
+/// A sender that helps with one message leaves the next alone, though both use one place.
 fn messages_on_their_way_at_once_stay_apart() -> bool {
     let config = LaunchConfig { bind: Bind::Core, ..job(2) };
     ends_with(0, &config, |t| u8::from(!stay_apart(t).is_ok_and(|is_right| is_right)))
@@ -204,7 +201,6 @@ fn vectors_are_added_up_wherever_they_lie() -> bool {
 }
 
 /// Adds up products of small integers, one of the rank and one of the place.
-#[expect(clippy::cast_precision_loss, reason = "small integers")]
 fn sum_is_right(t: &Shm, round: usize, lent: bool, length: usize) -> bool {
     let of_rank = |rank: usize| (rank + round + 1) as f64;
     let of_place = |place: usize| (place % 127 + 1) as f64;

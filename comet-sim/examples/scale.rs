@@ -81,7 +81,6 @@ fn peak_bytes() -> std::result::Result<u64, Box<dyn Error>> {
 }
 
 /// True if the sum is right.
-#[expect(clippy::cast_precision_loss, reason = "numbers of ranks and their sums are small")]
 fn barrier_and_sum<T: Transport>(t: &T) -> Result<bool> {
     let mut values = t.message_buffer(LENGTH_BYTES)?;
     let mut received = t.message_buffer(LENGTH_BYTES)?;

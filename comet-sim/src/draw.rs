@@ -21,8 +21,7 @@ pub(crate) struct Draw {
     pub(crate) rank: usize,
     /// Number of the operation among those of the rank.
     pub(crate) operation: u64,
-    /// Number of the draw within one operation: see the constants above, and twice its index for a
-    /// source of noise.
+    /// Draw within one operation: a constant above, or twice the index of a source of noise.
     pub(crate) stream: u64,
 }
 
@@ -81,8 +80,7 @@ impl Draw {
     }
 }
 
-/// One step of SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators,
-/// OOPSLA 2014).
+/// One step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 fn mix(state: u64) -> u64 {
     let sum = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let once = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -30,8 +30,7 @@ pub struct RunConfig<'a> {
     pub machine: Machine,
     /// Mesh of the ranks; the distances are those of the machine.
     pub topology: Topology,
-    /// Name of the signal that asks the job to end, once one has come. A job that goes on for five
-    /// seconds after that is ended.
+    /// Name of the signal that asks the job to end; five seconds later the job is ended.
     pub signal: &'a dyn Fn() -> Option<&'static str>,
 }
 
@@ -43,7 +42,6 @@ impl fmt::Debug for RunConfig<'_> {
 
 impl RunConfig<'_> {
     /// As many ranks as `topology` has on `machine`, which nobody interrupts.
-    #[must_use]
     pub fn new(machine: Machine, topology: Topology) -> Self {
         Self { machine, topology, signal: &|| None }
     }
@@ -91,10 +89,6 @@ pub struct Statistics {
     pub end_ps: u64,
     /// Messages sent.
     pub n_messages: u64,
-    /// Events of the queue.
-    pub n_events: u64,
-    /// Number of times that a rank was resumed.
-    pub n_switches: u64,
 }
 
 /// Error of a job that could not be started.
@@ -146,7 +140,6 @@ pub fn run(config: &RunConfig<'_>, rank_main: impl Fn(&Sim) -> u8) -> Result<Out
 }
 
 /// Description of a simulation of `file` for the record, units in the names.
-#[must_use]
 pub fn describe(file: &MachineFile) -> Vec<(&'static str, String)> {
     let SourceCounts { published, measured, derived, assumed, unstated } = file.sources;
     let count = |n: usize| n.to_string();

@@ -59,7 +59,7 @@ impl Sim {
     /// The job ends because this rank panicked.
     pub(crate) fn note_panic(&self, text: &str) {
         let mut engine = self.engine.borrow_mut();
-        let message = stuck::panic(&engine, self.rank, text);
+        let message = stuck::ended(&engine, self.rank, "panicked", text);
         engine.fail(JobFailure::of_rank(self.rank, "rank_panicked", message));
     }
 
@@ -224,8 +224,7 @@ impl Sim {
         engine.spend(self.rank, busy_ps);
     }
 
-    /// True if this rank may poll now: the result costs time, and is right only when it is its
-    /// turn. False after the job has failed.
+    /// True if this rank may poll now: polls take time and a turn. False in a failed job.
     fn poll(&self, poll: Poll) -> bool {
         let mut engine = self.engine.borrow_mut();
         let poll_ps = engine.machine.node.poll_ps.max(1);
@@ -289,7 +288,7 @@ impl RawTransport for Sim {
 
     fn fail_job(&self, reason: &str) -> ! {
         let mut engine = self.engine.borrow_mut();
-        let message = stuck::gave_up(&engine, self.rank, reason);
+        let message = stuck::ended(&engine, self.rank, "gave up", reason);
         engine.fail(JobFailure::of_rank(self.rank, "rank_gave_up", message));
         drop(engine);
         self.stand_still();

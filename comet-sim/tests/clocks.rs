@@ -127,8 +127,7 @@ fn predict(t: &Sim) -> (GlobalClock, u64, u64) {
     (clock, local_ns, global_ns)
 }
 
-/// Checks that the true offset lies in the interval of every burst, and by how much the centres are
-/// wrong.
+/// Errors of the centres of all bursts, whose intervals hold the true offset.
 fn burst_errors(truth: &Truth, rank: Rank, clock: &GlobalClock) -> Vec<f64> {
     let errors = clock.bursts().iter().map(|burst| {
         let offset_ns = burst.local_ns as f64 - truth.global_ns(rank, burst.local_ns);

@@ -6,38 +6,21 @@ use std::cell::RefCell;
 use comet_core::conformance;
 use comet_core::topology::Topology;
 use comet_core::transport::Transport as _;
-use comet_sim::machine::{
-    Clock, Faults, MACHINES, Machine, Network, Node, Noise, PerByte, Protocol, Segment, Shape,
-    Switching, TorusDims, find,
-};
+use comet_sim::machine::{MACHINES, Machine, MachineFile, Shape, TorusDims, find};
 use comet_sim::{Outcome, RunConfig, run};
 
-/// A machine on which all messages go by `protocol`.
-fn machine(shape: Shape, switching: Option<Switching>, protocol: Protocol) -> Machine {
-    let segment = Segment {
-        up_to_bytes: None,
-        protocol,
-        o_send_ps: 300_000,
-        o_recv_ps: 400_000,
-        handshake_ps: if protocol == Protocol::Eager { 0 } else { 500_000 },
-        latency_ps: 1_000_000,
-        hop_ps: 50_000,
-        gap_ps: 0,
-        send: PerByte(0),
-        wire: PerByte(100 << 20),
-        recv: PerByte(0),
-        unexpected: PerByte(20 << 20),
-    };
-    Machine {
-        name: "test".into(),
-        network: Network { shape, switching, link_per_byte: PerByte(100 << 20) },
-        segments: vec![segment],
-        node: Node { poll_ps: 100_000, daxpy_ps: 1000, ..Node::default() },
-        clock: Clock { resolution_ps: 1000, call_cost_ps: 0, offset_spread_ps: 0, drift_ppm: 0.0 },
-        noise: Noise::default(),
-        faults: Faults::default(),
-        envelope_bytes: 0,
-    }
+/// A machine of this topology, on which all messages go by `protocol`.
+fn machine(topology: &str, protocol: &str) -> Machine {
+    let handshake = if protocol == "eager" { "0 us" } else { "0.5 us" };
+    let text = format!(
+        "format = 1\nname = \"test\"\n\
+         [topology]\n{topology}\n\
+         [[protocol]]\nkind = \"{protocol}\"\nt0 = \"2.2 us\"\nper_byte = \"100 ps/B\"\n\
+         hop = \"50 ns\"\nunexpected = \"20 ps/B\"\n\
+         split = {{ o_send = \"0.3 us\", o_recv = \"0.4 us\", handshake = \"{handshake}\" }}\n\
+         [node]\ndaxpy = \"1 ns\"\n"
+    );
+    MachineFile::parse(&text, "test").expect("the text describes a machine").machine
 }
 
 fn check(machine: &Machine, n_ranks: usize) {
@@ -56,33 +39,23 @@ fn check(machine: &Machine, n_ranks: usize) {
 }
 
 #[test]
-fn messages_that_go_at_once() {
-    for n_ranks in [1, 2, 3, 4, 7, 16, 33] {
-        check(&machine(Shape::Flat, None, Protocol::Eager), n_ranks);
-    }
-}
-
-#[test]
-fn messages_that_are_granted_a_buffer() {
-    for n_ranks in [2, 3, 5] {
-        check(&machine(Shape::Flat, None, Protocol::Buffered), n_ranks);
-    }
-}
-
-#[test]
-fn messages_that_wait_for_their_receive() {
-    for n_ranks in [1, 2, 3, 5] {
-        check(&machine(Shape::Flat, None, Protocol::Rendezvous), n_ranks);
+fn messages_of_every_protocol() {
+    let protocols: [(&str, &[usize]); 3] = [
+        ("eager", &[1, 2, 3, 4, 7, 16, 33]),
+        ("buffered", &[2, 3, 5]),
+        ("rendezvous", &[1, 2, 3, 5]),
+    ];
+    for (protocol, rank_counts) in protocols {
+        rank_counts.iter().for_each(|n| check(&machine("kind = \"flat\"", protocol), *n));
     }
 }
 
 #[test]
 fn messages_that_wait_for_links() {
-    for switching in [Switching::Circuit, Switching::CutThrough] {
-        for protocol in [Protocol::Eager, Protocol::Buffered, Protocol::Rendezvous] {
-            for n_ranks in [2, 3, 8] {
-                check(&machine(Shape::Hypercube, Some(switching), protocol), n_ranks);
-            }
+    for switching in ["circuit", "cut-through"] {
+        let topology = format!("kind = \"hypercube\"\nswitching = \"{switching}\"");
+        for protocol in ["eager", "buffered", "rendezvous"] {
+            [2, 3, 8].into_iter().for_each(|n| check(&machine(&topology, protocol), n));
         }
     }
 }

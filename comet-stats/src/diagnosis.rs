@@ -12,16 +12,13 @@ const MEDIAN_OVER_MEAN: f64 = std::f64::consts::FRAC_PI_2;
 /// The median absolute deviation of n values is too small by n / (n - 0.8) (Croux and Rousseeuw,
 /// Computational Statistics 1, 1992).
 const MAD_BIAS: f64 = 0.8;
-/// Ratio above which there are regimes: slice medians scatter four times as widely as they would
-/// if samples were independent.
+/// Ratio above which there are regimes: medians scatter four times as widely as by chance.
 const MAX_RATIO: f64 = 16.0;
 /// Quantile of the normal distribution that a lag-1 correlation of chance exceeds in 5 % of cases.
 const MAX_LAG1_DEVIATIONS: f64 = 1.645;
-/// Factor over the median gap, and part of the median, that make a gap between slice medians one
-/// between two modes.
+/// Multiple of the median gap, and share of the median, of a gap between two modes.
 const MODE_GAP: (f64, f64) = (4.0, 0.05);
-/// The longest lag of an autocorrelation: with the length of a slice, the time to find it grows as
-/// its square.
+/// Longest lag of an autocorrelation, whose cost grows as its square.
 const MAX_LAGS: usize = 1000;
 /// Tukey's fences for mild and for severe outliers, in interquartile ranges from the quartiles.
 const FENCES: (f64, f64) = (1.5, 3.0);
@@ -57,8 +54,7 @@ pub struct Diagnosis {
     pub regime_ratio: Option<f64>,
     /// Correlation of each slice median with the next; `None` if all are equal.
     pub lag1: Option<f64>,
-    /// True if slice medians fall into two groups, at least 5 % apart. Noise of 30 % has such gaps
-    /// by chance.
+    /// True if slice medians fall into two groups 5 % apart, as noise of 30 % does by chance.
     pub is_bimodal: bool,
     /// Samples more than 1.5, and at most 3, interquartile ranges outside the quartiles.
     pub n_mild: usize,
@@ -71,8 +67,7 @@ impl Diagnosis {
     ///
     /// # Panics
     /// If there is no sample.
-    #[must_use]
-    pub fn of(slices: &[&[f64]]) -> Self {
+    pub fn of<S: AsRef<[f64]>>(slices: &[S]) -> Self {
         let slices = &not_empty(slices);
         let pooled = sorted(&slices.concat());
         let medians: Vec<f64> = slices.iter().map(|slice| quantile(&sorted(slice), 0.5)).collect();
@@ -91,13 +86,11 @@ impl Diagnosis {
 
     /// True if the slices met the machine at different speeds: their medians scatter far more
     /// widely than their samples explain. Without a ratio, two groups of medians decide.
-    #[must_use]
     pub fn has_regimes(&self) -> bool {
         self.regime_ratio.map_or(self.is_bimodal, |ratio| ratio > MAX_RATIO)
     }
 
     /// True if slice medians follow each other more closely than chance would let them.
-    #[must_use]
     pub fn drifts(&self) -> bool {
         let bound = MAX_LAG1_DEVIATIONS / (self.n_slices as f64).sqrt();
         self.lag1.is_some_and(|lag1| lag1 > bound)
@@ -168,11 +161,6 @@ fn outliers(sorted: &[f64]) -> (usize, usize) {
 mod tests {
     use super::*;
 
-    fn diagnosis(slices: &[Vec<f64>]) -> Diagnosis {
-        let slices: Vec<&[f64]> = slices.iter().map(Vec::as_slice).collect();
-        Diagnosis::of(&slices)
-    }
-
     /// Slices of two samples each, which have these medians and the same scatter.
     fn with_medians(medians: &[f64]) -> Vec<Vec<f64>> {
         medians.iter().map(|median| vec![median - 0.5, median + 0.5]).collect()
@@ -181,7 +169,7 @@ mod tests {
     #[test]
     fn memory_is_the_sum_of_autocorrelations() {
         let check = |slice: &[f64], expected: Option<f64>| {
-            let found = diagnosis(&[slice.to_vec(), slice.to_vec()]).tau_samples;
+            let found = Diagnosis::of(&[slice.to_vec(), slice.to_vec()]).tau_samples;
             assert_eq!(found, expected, "{slice:?}");
         };
         check(&[5.0, 5.0, 5.0, 5.0], None);
@@ -192,9 +180,8 @@ mod tests {
 
     #[test]
     fn the_ratio_agrees_with_a_hand_computation() {
-        let found = diagnosis(&with_medians(&[1.0, 2.0, 3.0, 4.0, 5.0])).regime_ratio.unwrap();
-        // The slice medians have variance 2.5, the distances from them median 0.5, the slices 2
-        // samples.
+        let found = Diagnosis::of(&with_medians(&[1.0, 2.0, 3.0, 4.0, 5.0])).regime_ratio.unwrap();
+        // Slice medians of variance 2.5, median distance 0.5, slices of 2 samples.
         let deviation: f64 = 1.4826 * 0.5 * 2.0 / 1.2;
         let expected = 2.5 / (std::f64::consts::FRAC_PI_2 * deviation.powi(2) / 2.0);
         assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
@@ -203,7 +190,7 @@ mod tests {
     #[test]
     fn a_rising_series_drifts_and_a_jumping_one_does_not() {
         let check = |medians: &[f64], lag1: f64, drifts: bool| {
-            let found = diagnosis(&with_medians(medians));
+            let found = Diagnosis::of(&with_medians(medians));
             assert!((found.lag1.unwrap() - lag1).abs() < 1e-12, "{found:?}");
             assert_eq!(found.drifts(), drifts, "{found:?}");
         };
@@ -215,7 +202,7 @@ mod tests {
     #[test]
     fn two_modes_are_a_wide_gap_between_slice_medians() {
         let check = |medians: &[f64], expected: bool| {
-            assert_eq!(diagnosis(&with_medians(medians)).is_bimodal, expected, "{medians:?}");
+            assert_eq!(Diagnosis::of(&with_medians(medians)).is_bimodal, expected, "{medians:?}");
         };
         check(&[100.0, 101.0, 102.0, 110.0, 111.0, 112.0], true);
         check(&[100.0, 101.0, 102.0, 104.0, 105.0, 106.0], false);
@@ -226,10 +213,10 @@ mod tests {
     #[test]
     fn regimes_are_seen_without_any_noise() {
         let slices = [1.0, 2.0, 1.0, 2.0, 2.0].map(|time| vec![time; 10]);
-        let found = diagnosis(&slices);
+        let found = Diagnosis::of(&slices);
         assert_eq!(found.regime_ratio, None);
         assert!(found.is_bimodal && found.has_regimes(), "{found:?}");
-        let steady = diagnosis(&[1.0; 5].map(|time| vec![time; 10]));
+        let steady = Diagnosis::of(&[1.0; 5].map(|time| vec![time; 10]));
         assert!(!steady.has_regimes() && !steady.drifts(), "{steady:?}");
     }
 
@@ -237,7 +224,7 @@ mod tests {
     fn outliers_are_counted_by_tukeys_fences() {
         // The quartiles are 2 and 4, the fences at -1 and 7, and at -4 and 10.
         let check = |last: f64, expected: (usize, usize)| {
-            let found = diagnosis(&[vec![1.0, 2.0, 3.0, 4.0, last]]);
+            let found = Diagnosis::of(&[vec![1.0, 2.0, 3.0, 4.0, last]]);
             assert_eq!((found.n_mild, found.n_severe), expected, "{last}");
         };
         check(7.0, (0, 0));
@@ -248,10 +235,10 @@ mod tests {
 
     #[test]
     fn few_slices_are_not_compared_and_empty_ones_do_not_count() {
-        let found = diagnosis(&with_medians(&[1.0, 1.0, 50.0, 50.0]));
+        let found = Diagnosis::of(&with_medians(&[1.0, 1.0, 50.0, 50.0]));
         assert_eq!((found.regime_ratio, found.lag1, found.is_bimodal), (None, None, false));
         assert!(!found.has_regimes() && !found.drifts(), "{found:?}");
         let with_empty = [vec![1.0, 2.0], vec![], vec![3.0, 4.0]];
-        assert_eq!(diagnosis(&with_empty), diagnosis(&[vec![1.0, 2.0], vec![3.0, 4.0]]));
+        assert_eq!(Diagnosis::of(&with_empty), Diagnosis::of(&[vec![1.0, 2.0], vec![3.0, 4.0]]));
     }
 }

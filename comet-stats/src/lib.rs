@@ -21,7 +21,6 @@ pub mod compare;
 mod diagnosis;
 pub mod fit;
 mod interval;
-mod real;
 pub mod refine;
 mod trimmed;
 #[cfg(test)]
@@ -30,9 +29,11 @@ mod warm_up;
 
 pub use diagnosis::Diagnosis;
 pub use interval::{Interval, Method};
-pub use real::real;
 pub use trimmed::Trimmed;
 pub use warm_up::{WarmUp, steady_from};
+
+use oorandom::Rand64;
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// Fewest slices that say how slices differ.
 pub const MIN_SLICES: usize = 5;
@@ -74,7 +75,6 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of `values`, or `None` if there are none.
-    #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
@@ -101,7 +101,6 @@ impl Summary {
 }
 
 /// `values` in ascending order.
-#[must_use]
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -113,9 +112,7 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 ///
 /// # Panics
 /// If `sorted` is empty.
-#[must_use]
 #[expect(
-    clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the index is at least 0 and below the length"
@@ -128,29 +125,60 @@ pub fn quantile(sorted: &[f64], q: f64) -> f64 {
 }
 
 /// The median of `values`, or `None` if there are none.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| quantile(&sorted(values), 0.5))
 }
 
+/// `number` as a real number; exact below 2^53, as times, sizes and counts are.
+pub fn real(number: u64) -> f64 {
+    number as f64
+}
+
 /// The slices that have samples: all of one may be invalid.
-fn not_empty<'a>(slices: &[&'a [f64]]) -> Vec<&'a [f64]> {
-    slices.iter().copied().filter(|slice| !slice.is_empty()).collect()
+fn not_empty<S: AsRef<[f64]>>(slices: &[S]) -> Vec<&[f64]> {
+    slices.iter().map(AsRef::as_ref).filter(|slice| !slice.is_empty()).collect()
 }
 
 /// Arithmetic mean of at least one value.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Variance with n - 1, of at least two values.
-#[expect(clippy::cast_precision_loss, reason = "sample counts are far below 2^53")]
 pub(crate) fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     squares / (values.len() - 1) as f64
+}
+
+/// The quantile `share` of Student's t; that of the normal distribution for infinite `dof`.
+///
+/// # Panics
+/// If there is no degree of freedom.
+pub(crate) fn student_quantile(share: f64, dof: f64) -> f64 {
+    if dof.is_infinite() {
+        Normal::standard().inverse_cdf(share)
+    } else {
+        student(dof).inverse_cdf(share)
+    }
+}
+
+/// Student's t distribution.
+pub(crate) fn student(dof: f64) -> StudentsT {
+    StudentsT::new(0.0, 1.0, dof).expect("there is a degree of freedom")
+}
+
+/// A value with a normal distribution of mean 0 and standard deviation 1.
+pub(crate) fn normal(random: &mut Rand64) -> f64 {
+    // The generator may give 0, where the normal distribution has no quantile.
+    Normal::standard().inverse_cdf(random.rand_float().max(f64::MIN_POSITIVE))
+}
+
+/// The different numbers among `values`, in ascending order.
+pub(crate) fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut distinct = sorted(&values.collect::<Vec<_>>());
+    distinct.dedup();
+    distinct
 }
 
 #[cfg(test)]

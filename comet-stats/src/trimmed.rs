@@ -22,7 +22,6 @@ impl Trimmed {
     ///
     /// # Panics
     /// If `share` is not at least 0 and below 0.5: nothing would be left.
-    #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -4,6 +4,7 @@
 //! longer look is `COMET_TRUTH_SEEDS=5000 cargo test -p comet-stats truth`.
 
 use std::env;
+use std::ops::RangeInclusive;
 
 use oorandom::Rand64;
 
@@ -71,7 +72,7 @@ fn the_bootstrap_covers_an_upper_quantile() {
     let share = share_of_runs(|noise| {
         let slices = slices((20, 10), |n| noise.log_normal(n, NOISE));
         let seed = noise.0.rand_u64();
-        Interval::of_quantile(&views(&slices), 0.9, seed).unwrap().contains(truth)
+        Interval::of_quantile(&slices, 0.9, seed).unwrap().contains(truth)
     });
     assert!(share >= 0.88, "{share}");
 }
@@ -79,10 +80,7 @@ fn the_bootstrap_covers_an_upper_quantile() {
 #[test]
 fn regimes_are_flagged_and_shorter_memory_is_not() {
     let flagged = |series: fn(&mut Noise, usize) -> Vec<f64>| {
-        share_of_runs(|noise| diagnosis(&slices(SLICES, |n| series(noise, n))).has_regimes())
-    };
-    let check = |rate: f64, expected: std::ops::RangeInclusive<f64>| {
-        assert!(expected.contains(&rate), "{rate} is not in {expected:?}");
+        share_of_runs(|noise| Diagnosis::of(&slices(SLICES, |n| series(noise, n))).has_regimes())
     };
     check(flagged(|noise, n| noise.regimes(n, 150.0, 1.05)), 0.90..=1.0);
     check(flagged(|noise, n| noise.regimes(n, 150.0, 1.2)), 0.90..=1.0);
@@ -101,11 +99,8 @@ fn drift_is_flagged_and_noise_is_not() {
                 let slower = 1.0 + drift * pass as f64 / (SLICES.0 - 1) as f64;
                 slice.iter_mut().for_each(|value| *value *= slower);
             }
-            diagnosis(&slices).drifts()
+            Diagnosis::of(&slices).drifts()
         })
-    };
-    let check = |rate: f64, expected: std::ops::RangeInclusive<f64>| {
-        assert!(expected.contains(&rate), "{rate} is not in {expected:?}");
     };
     check(flagged(|noise, n| noise.log_normal(n, NOISE), 0.0), 0.0..=0.05);
     check(flagged(|noise, n| noise.auto_regressive(n, 0.8), 0.0), 0.0..=0.05);
@@ -116,7 +111,7 @@ fn drift_is_flagged_and_noise_is_not() {
 fn memory_is_measured_in_samples() {
     // Sides of a Gaussian median correlate by 2 / π asin(φ^k), which sums to 6.4 for 0.8.
     let mut noise = Noise(Rand64::new(1));
-    let tau = |slices: &[Vec<f64>]| diagnosis(slices).tau_samples.unwrap();
+    let tau = |slices: &[Vec<f64>]| Diagnosis::of(slices).tau_samples.unwrap();
     let with_memory = tau(&slices((200, 100), |n| noise.auto_regressive(n, 0.8)));
     let without = tau(&slices((200, 100), |n| noise.log_normal(n, NOISE)));
     assert!((5.4..=7.0).contains(&with_memory), "{with_memory}");
@@ -167,6 +162,11 @@ fn a_steady_series_is_seldom_called_unsteady() {
     check(1000, 0.03);
 }
 
+#[track_caller]
+fn check(rate: f64, expected: RangeInclusive<f64>) {
+    assert!(expected.contains(&rate), "{rate} is not in {expected:?}");
+}
+
 /// Share of the runs in which something is so.
 fn share_of_runs(mut is_so: impl FnMut(&mut Noise) -> bool) -> f64 {
     let mut noise = Noise(Rand64::new(1993));
@@ -189,28 +189,20 @@ fn slices(
     (0..n_slices).map(|_| series(n_samples)).collect()
 }
 
-fn views(slices: &[Vec<f64>]) -> Vec<&[f64]> {
-    slices.iter().map(Vec::as_slice).collect()
-}
-
-fn diagnosis(slices: &[Vec<f64>]) -> Diagnosis {
-    Diagnosis::of(&views(slices))
-}
-
 fn medians(slices: &[Vec<f64>]) -> Vec<f64> {
     slices.iter().map(|slice| median(slice).unwrap()).collect()
 }
 
 /// Noise models, those of comet-sim, over a time of 1.
-struct Noise(Rand64);
+pub(crate) struct Noise(pub(crate) Rand64);
 
 impl Noise {
-    fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         self.0.rand_float()
     }
 
     /// A standard normal value, by Box and Muller.
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }

@@ -30,7 +30,6 @@ pub struct WarmUp {
 ///
 /// By chance, of independent steady values (2000 simulated series) 19 % look unsteady with 10
 /// blocks, 10 % with 20, and 1 % with 50; so an unsteady series deserves a second, longer try.
-#[must_use]
 pub fn steady_from(values: &[f64]) -> WarmUp {
     let medians: Vec<f64> =
         values.chunks_exact(BLOCK).map(|block| quantile(&sorted(block), 0.5)).collect();

@@ -26,6 +26,17 @@ pub(crate) enum Figure {
     BroadcastAndBarrier,
 }
 
+/// All figures, by their names on the command line.
+const FIGURES: [(&str, Figure); 7] = [
+    ("latency", Figure::Latency),
+    ("latency_in_place", Figure::LatencyInPlace),
+    ("stream", Figure::Stream),
+    ("barrier", Figure::Barrier),
+    ("sum", Figure::Sum),
+    ("broadcast", Figure::Broadcast),
+    ("broadcast_and_barrier", Figure::BroadcastAndBarrier),
+];
+
 /// Buffers of the operations; only a latency needs the second message, only a sum the values.
 pub(crate) struct Buffers<'a> {
     pub(crate) first: &'a mut [u8],
@@ -36,28 +47,11 @@ pub(crate) struct Buffers<'a> {
 impl Figure {
     /// The figure that the command line calls `name`.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        let all = [
-            Self::Latency,
-            Self::LatencyInPlace,
-            Self::Stream,
-            Self::Barrier,
-            Self::Sum,
-            Self::Broadcast,
-            Self::BroadcastAndBarrier,
-        ];
-        all.into_iter().find(|figure| figure.name() == name)
+        FIGURES.iter().find(|(known, _)| *known == name).map(|(_, figure)| *figure)
     }
 
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Latency => "latency",
-            Self::LatencyInPlace => "latency_in_place",
-            Self::Stream => "stream",
-            Self::Barrier => "barrier",
-            Self::Sum => "sum",
-            Self::Broadcast => "broadcast",
-            Self::BroadcastAndBarrier => "broadcast_and_barrier",
-        }
+        FIGURES[self as usize].0
     }
 
     /// True if ranks 0 and 1 do it alone.
@@ -136,7 +130,6 @@ fn pattern(rank: Rank, i: usize) -> u8 {
     (7 * i + 31 * rank + 1) as u8
 }
 
-#[expect(clippy::cast_precision_loss, reason = "there are few ranks")]
 fn value(rank: Rank) -> f64 {
     (rank + 1) as f64
 }

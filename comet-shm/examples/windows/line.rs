@@ -44,8 +44,7 @@ impl Line {
         Ok(Self { words: start.cast(), is_first: rank == 0, turn: 0 })
     }
 
-    /// One-way time of the line, in nanoseconds: the lower quartile of windows. Both ends call it,
-    /// and the value of the first one counts.
+    /// One-way time of the line in ns, lower quartile of windows; that of the first end counts.
     pub(crate) fn one_way_ns(&mut self) -> f64 {
         let mut ns = [0.0; N_WINDOWS];
         for window_ns in &mut ns {

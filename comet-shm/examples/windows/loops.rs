@@ -34,8 +34,7 @@ type AnyResult<T> = std::result::Result<T, Box<dyn Error>>;
 pub(crate) struct Plan {
     /// A fresh file of 4096 zeros for the line, if there is to be one.
     line_file: Option<String>,
-    /// Usual time of the line: if it takes another time, ranks wait for some time until it does,
-    /// and measure again.
+    /// Usual time of the line; ranks wait for it, and measure again without it.
     line_ns: f64,
     /// The least length of a window; 0 for the same number of operations whatever they take.
     window_ns: u64,
@@ -148,8 +147,7 @@ impl<T: Transport> Bench<'_, T> {
         }
     }
 
-    /// Passes the line to and fro until it takes its usual time, or patience ends; returns what it
-    /// takes.
+    /// Time of the line once it is the usual one, or when patience ends.
     fn settle(&mut self) -> Result<f64> {
         let start_ns = self.t.now_ns();
         loop {
@@ -173,7 +171,6 @@ impl<T: Transport> Bench<'_, T> {
     }
 
     /// The lower quartile of the windows, for one value.
-    #[expect(clippy::cast_precision_loss, reason = "windows are short and have few operations")]
     fn measure(&self, figure: Figure, b: &mut Buffers<'_>) -> Result<f64> {
         let n = match self.plan.window_ns {
             0 => figure.fixed_operations(b.first.len()),

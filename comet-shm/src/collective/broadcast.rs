@@ -207,8 +207,7 @@ impl Broadcasts {
         Ok(())
     }
 
-    /// Copies what `lender` has lent, a long message together with the lender; whether all was
-    /// copied here.
+    /// Copies what `lender` has lent, a long message with its help; true if all was copied here.
     fn copy_lent(
         &self,
         lender: (Rank, Place),

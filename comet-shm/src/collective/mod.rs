@@ -29,9 +29,9 @@ use vector::Vectors;
 
 /// One rank's part in the collectives.
 pub(crate) struct Collectives {
-    meeting: Meeting,
-    vectors: Vectors,
-    broadcasts: Broadcasts,
+    pub(crate) meeting: Meeting,
+    pub(crate) vectors: Vectors,
+    pub(crate) broadcasts: Broadcasts,
 }
 
 impl Collectives {
@@ -41,29 +41,6 @@ impl Collectives {
             vectors: Vectors::new(segment, rank),
             broadcasts: Broadcasts::new(segment, reach, rank),
         }
-    }
-
-    /// Waits until every rank is here.
-    #[inline]
-    pub(crate) fn barrier(&self, engine: &Engine) -> Result<()> {
-        self.meeting.barrier(engine)
-    }
-
-    /// The sum of `value` over all ranks, added up in rank order on each.
-    #[inline]
-    pub(crate) fn sum(&self, value: f64, engine: &Engine) -> Result<f64> {
-        self.meeting.sum(value, engine)
-    }
-
-    /// Replaces each element by its sum over all ranks, added up in rank order.
-    pub(crate) fn sum_vector(&self, values: &mut [f64], engine: &Engine) -> Result<()> {
-        self.vectors.sum(values, &self.meeting, engine)
-    }
-
-    /// Copies `message` of `root` to all other ranks.
-    #[inline]
-    pub(crate) fn broadcast(&self, root: Rank, message: &mut [u8], engine: &Engine) -> Result<()> {
-        self.broadcasts.broadcast(root, message, engine)
     }
 }
 

@@ -1,13 +1,18 @@
-//! Facilities of the system that ranks use, found out once before the fork, so that all use the same.
+//! Facilities of the system that ranks use, found out once before the fork, so that all use the
+//! same; and the bond of a process to its parent, which it does not outlive.
 
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 use std::ptr;
 
+use nix::errno::Errno;
 use nix::libc;
+use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill, raise};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{ForkResult, Pid, fork, getpid};
+use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
-use super::bond::die_with;
 use super::signals::Blocked;
 use crate::fence::Fences;
 use crate::reach::reread_private;
@@ -34,8 +39,7 @@ impl Facilities {
     }
 }
 
-/// Lets the other children of `launcher` reach the memory of this process, where a system (Yama)
-/// admits only ancestors.
+/// Lets other children of `launcher` reach this memory, where Yama admits ancestors only.
 pub(super) fn admit_siblings(launcher: Pid) {
     // SAFETY: the call takes numbers. A refusal means that the system knows no such rule.
     unsafe {
@@ -83,4 +87,22 @@ fn fork_child(main: impl FnOnce() -> i32) -> nix::Result<Pid> {
             unsafe { libc::_exit(code) }
         }
     }
+}
+
+/// Has the system kill this process as soon as `parent` ends.
+///
+/// # Errors
+/// If the system refuses, or if `parent` has ended already.
+pub(super) fn die_with(parent: Pid) -> Result<(), Errno> {
+    set_pdeathsig(Signal::SIGKILL)?;
+    // It may have died before the line above, and then nothing would ever come.
+    if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH) }
+}
+
+/// Has the system kill the process of `command` as soon as the thread ends that starts it.
+pub fn bind_to_this_process(command: &mut Command) {
+    let parent = getpid();
+    let die = move || die_with(parent).map_err(io::Error::from);
+    // SAFETY: between fork and exec the child makes two system calls and allocates nothing.
+    unsafe { command.pre_exec(die) };
 }

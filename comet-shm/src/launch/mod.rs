@@ -6,7 +6,6 @@
 //! moment to end by themselves, and kills what is left. A rank whose launcher dies is killed by
 //! the kernel.
 
-mod bond;
 mod facilities;
 mod pin;
 mod rank;
@@ -25,7 +24,7 @@ use crate::transport::Shm;
 
 pub(crate) use facilities::Facilities;
 
-pub use bond::bind_to_this_process;
+pub use facilities::bind_to_this_process;
 pub use pin::usable_cpus;
 
 /// Heap of each rank; virtual until a buffer is used.
@@ -168,7 +167,6 @@ pub fn launch(
 }
 
 /// Facts about a job of `n_ranks` ranks on `n_cpus` cpus for its record: name and value.
-#[must_use]
 pub fn describe(n_ranks: usize, n_cpus: usize) -> Vec<(&'static str, String)> {
     let segment_bytes = Layout::new(n_ranks, HEAP_BYTES).map_or(0, |layout| layout.total_bytes);
     let oversubscribed = n_ranks > n_cpus;

@@ -10,9 +10,7 @@ use nix::unistd::Pid;
 use super::{Bind, LaunchError};
 use crate::wait::{Cores, look_pauses};
 
-/// Number of CPUs that the ranks can really use: those that the process may run on, or fewer if its
-/// control group has a smaller quota.
-#[must_use]
+/// Number of usable CPUs: the affinity of the process, or the smaller quota of its group.
 pub fn usable_cpus() -> usize {
     let quota = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     match allowed_cpus().len() {

@@ -11,8 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getpid};
 
-use super::bond::die_with;
-use super::facilities::{Facilities, admit_siblings};
+use super::facilities::{Facilities, admit_siblings, die_with};
 use super::signals::Blocked;
 use super::{LaunchConfig, LaunchError, system};
 use crate::failure::Cause;
@@ -24,8 +23,7 @@ use crate::wait::{Cores, Waiter, end_job};
 /// Code of a rank that panicked, as Rust programs have it.
 const PANICKED: u8 = 101;
 
-/// True in a rank. A rank must not launch ranks of its own: they would write to its rings and
-/// buffers as if they were it.
+/// True in a rank, which must not launch ranks: they would write to its rings and buffers.
 static IS_RANK: AtomicBool = AtomicBool::new(false);
 
 /// True if this process is a rank of a job.

@@ -109,8 +109,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Takes note of ranks that have ended, or were stopped or continued. Other children of this
-    /// process are not touched.
+    /// Notes ended, stopped and continued ranks; other children of this process stay untouched.
     fn reap_ended(&mut self) {
         let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED;
         for rank in 0..self.pids.len() {

@@ -66,8 +66,7 @@ fn pair() -> &'static Pair {
     Box::leak(unsafe { Box::<Pair>::new_zeroed().assume_init() })
 }
 
-/// Two ranks that have used `n_lines` lines and passed the baton `n_passed` times, each; the first
-/// holds it.
+/// Two ranks after `n_lines` lines and `n_passed` batons each; the first holds it.
 fn ranks(n_lines: u32, n_passed: u32) -> [Side; 2] {
     let (there, back) = (pair(), pair());
     let side = |is_first, to, from| {

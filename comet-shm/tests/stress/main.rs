@@ -22,8 +22,7 @@ use nix::unistd::Pid;
 
 use schedule::Round;
 
-/// Jobs when nothing is asked for: each number of ranks on all cores and on one, and each of that
-/// with and without single copies.
+/// Default jobs: each number of ranks, on all cores and on one, with and without single copies.
 const N_SEEDS: usize = 4 * N_RANKS.len();
 const N_RANKS: [usize; 8] = [2, 3, 4, 5, 7, 8, 12, 16];
 /// Number of runs of a requested seed: failures depend on the timing too.

@@ -57,8 +57,7 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
-    /// Does the calls; says what arrived for each receive, and what was wrong first, if anything
-    /// was.
+    /// Does the calls; the arrival of each receive, and the first problem.
     fn make_calls(
         &self,
         outgoing: &mut [Memory],

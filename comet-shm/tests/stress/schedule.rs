@@ -176,8 +176,7 @@ impl Round {
         receives
     }
 
-    /// A receive for message `number`: from any rank if its tag says so, and else perhaps with too
-    /// small a buffer.
+    /// A receive for message `number`: from any rank, or perhaps with too small a buffer.
     fn receive_for(&self, number: usize, random: &mut Rand64) -> Receive {
         let Message { source, destination, tag, length_bytes, .. } = self.messages[number];
         if tag.value() % 2 == 0 {

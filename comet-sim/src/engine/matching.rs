@@ -196,8 +196,7 @@ impl Engine {
         self.ranks[rank].matcher.take(source, tag).map(|(_, found)| found)
     }
 
-    /// The message that `rank` learnt of first, among those that `source` and `tag` accept and of
-    /// which it knows, with its sender.
+    /// Earliest message known to `rank` that `source` and `tag` accept, with its sender.
     pub(crate) fn earliest(
         &self,
         rank: Rank,
@@ -380,7 +379,6 @@ impl Engine {
 
 /// `factor` times a time.
 #[expect(
-    clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "times are far below 2^53 ps, and a cast saturates"

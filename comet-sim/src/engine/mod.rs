@@ -99,7 +99,6 @@ pub(crate) struct Engine {
     /// The last activity of a rank, shared by all ranks with the same one.
     activity: Rc<str>,
     n_messages: u64,
-    n_switches: u64,
 }
 
 impl Engine {
@@ -121,7 +120,6 @@ impl Engine {
             n_vain_polls: 0,
             activity: Rc::from(""),
             n_messages: 0,
-            n_switches: 0,
             machine,
         }
     }
@@ -131,8 +129,6 @@ impl Engine {
         Statistics {
             end_ps: self.ranks.iter().map(|rank| rank.clock_ps).max().unwrap_or(0),
             n_messages: self.n_messages,
-            n_events: self.queue.n_pushed(),
-            n_switches: self.n_switches,
         }
     }
 
@@ -190,14 +186,13 @@ impl Engine {
             }
             Event::Start(id) => self.start(id, now_ps),
             Event::Header(id) => self.advance(id, now_ps),
-            Event::Grant(id) => self.go_on(id, now_ps),
+            Event::Grant(id) => self.go_on_at(id, now_ps, now_ps),
             Event::Arrive(id) => self.arrive_in_order(id, now_ps),
         }
         true
     }
 
-    /// Has the cache fetch what the next events need. Those of one time are many, and each is about
-    /// ranks of which nothing is in the cache.
+    /// Prefetches the ranks and messages of the next events, of which nothing is in the cache.
     fn look_ahead(&self) {
         if let Some(id) = self.queue.ahead(6).and_then(Event::message) {
             fiber::prefetch((&raw const self.messages[id as usize]).addr(), MESSAGE_LINES);
@@ -255,9 +250,7 @@ pub(crate) fn run(
         let next = engine.borrow_mut().ready.pop();
         if let Some(rank) = next {
             let code = fibers.resume(rank);
-            let mut engine = engine.borrow_mut();
-            engine.n_switches += 1;
-            engine.ranks[rank].is_finished = code.is_some();
+            engine.borrow_mut().ranks[rank].is_finished = code.is_some();
             codes[rank] = code;
         } else if engine.borrow().failure.is_some() {
             return codes;

@@ -32,8 +32,7 @@ pub(super) enum Links {
 pub(super) struct Circuits {
     /// Release time of each link; [`UNKNOWN_PS`] while its message still waits for others.
     free_ps: Vec<u64>,
-    /// The messages that wait for a link: the first and the last of a list. Only a link that is left
-    /// at an unknown time has any.
+    /// First and last message in the queue of each link that is free at an unknown time.
     waiting: HashMap<usize, (MessageId, MessageId)>,
 }
 
@@ -116,13 +115,8 @@ impl Engine {
         }
     }
 
-    /// The header of a message has taken a link at `now_ps`.
-    pub(super) fn go_on(&mut self, id: MessageId, now_ps: u64) {
-        self.go_on_at(id, now_ps, now_ps);
-    }
-
     /// The header of a message takes a link at `taken_ps`, and wants the next one after its hop.
-    fn go_on_at(&mut self, id: MessageId, now_ps: u64, taken_ps: u64) {
+    pub(super) fn go_on_at(&mut self, id: MessageId, now_ps: u64, taken_ps: u64) {
         let onward_ps = taken_ps + self.hop_ps(id);
         self.message_mut(id).n_taken += 1;
         if onward_ps > now_ps {
@@ -156,8 +150,7 @@ impl Engine {
         if is_between { self.machine.segment(body.len() as u64).hop_ps } else { 0 }
     }
 
-    /// Time at which the header takes `link`, wanted from `now_ps` on; `None` if it has to wait
-    /// until it is woken.
+    /// Time at which the header takes `link`; `None` if it has to wait until it is woken.
     fn take(&mut self, id: MessageId, link: usize, now_ps: u64) -> Option<u64> {
         let (segment, length_bytes) = self.law(id);
         match &mut self.links {

@@ -16,7 +16,6 @@ use std::collections::VecDeque;
 pub(crate) struct Queue<E> {
     buckets: Vec<Bucket<E>>,
     last_ps: u64,
-    n_pushed: u64,
 }
 
 #[derive(Debug)]
@@ -30,7 +29,7 @@ struct Bucket<E> {
 impl<E> Default for Queue<E> {
     fn default() -> Self {
         let bucket = || Bucket { first_ps: u64::MAX, events: VecDeque::new() };
-        Self { buckets: (0..=64).map(|_| bucket()).collect(), last_ps: 0, n_pushed: 0 }
+        Self { buckets: (0..=64).map(|_| bucket()).collect(), last_ps: 0 }
     }
 }
 
@@ -42,7 +41,6 @@ impl<E> Queue<E> {
     /// before the time of the event that was taken last.
     pub(crate) fn push(&mut self, at_ps: u64, event: E) {
         debug_assert!(at_ps >= self.last_ps, "{at_ps} ps is over since {} ps", self.last_ps);
-        self.n_pushed += 1;
         self.file(at_ps, event);
     }
 
@@ -67,11 +65,6 @@ impl<E> Queue<E> {
     /// All events that are to happen, in no order.
     pub(crate) fn events(&self) -> impl Iterator<Item = &E> {
         self.buckets.iter().flat_map(|bucket| &bucket.events).map(|(_, event)| event)
-    }
-
-    /// Number of events added so far.
-    pub(crate) fn n_pushed(&self) -> u64 {
-        self.n_pushed
     }
 
     /// The lowest bucket that holds anything; the earliest event is there.

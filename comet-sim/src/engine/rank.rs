@@ -76,8 +76,7 @@ pub(crate) struct Truncation {
 pub(crate) struct RankState {
     /// Its own virtual time.
     pub(crate) clock_ps: u64,
-    /// Time from which its network interface can take the next message; unused if messages take
-    /// links, which have times of their own.
+    /// Time from which its network interface is free; unused if messages take links.
     pub(crate) interface_free_ps: u64,
     /// Posted receives, and messages that none of them has taken.
     pub(crate) matcher: Matcher<ReceiveId, MessageId>,

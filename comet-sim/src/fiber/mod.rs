@@ -16,7 +16,6 @@ mod overflow;
 
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
@@ -149,28 +148,16 @@ pub(crate) struct Fibers {
     running: Rc<Cell<usize>>,
 }
 
-impl fmt::Debug for Fibers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fibers").field("n_ranks", &self.fibers.len()).finish()
-    }
-}
-
 /// No rank: its stack is not the one that runs.
 const NOBODY: usize = usize::MAX;
 
 /// Handle by which the code of a rank gives control back; passed to its main function.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Suspender {
     yielder: *const Yielder<(), ()>,
     rank: usize,
     /// The rank that runs.
     running: Rc<Cell<usize>>,
-}
-
-impl fmt::Debug for Suspender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Suspender")
-    }
 }
 
 /// The time in which a rank runs; it ends also if the rank panics.

@@ -47,8 +47,7 @@ impl Stacks {
 }
 
 thread_local! {
-    /// The job that this thread runs. It needs neither a start nor an end, so that a handler can
-    /// read it.
+    /// The job that this thread runs; without a destructor, so that a handler can read it.
     static STACKS: Cell<Option<Stacks>> = const { Cell::new(None) };
 }
 

@@ -60,7 +60,6 @@ mod tests {
     fn check_times(name: &str, expected_us: &[(u64, u64, f64)]) {
         let machine = find(name).unwrap().machine;
         for &(n_bytes, n_hops, us) in expected_us {
-            #[expect(clippy::cast_precision_loss, reason = "these times have few digits")]
             let time_us = time_ps(&machine, n_bytes, n_hops) as f64 / 1e6;
             assert!((time_us / us - 1.0).abs() < 1e-6, "{n_bytes} B: {time_us}, not {us} us");
         }
@@ -114,7 +113,6 @@ mod tests {
     fn ipsc860_marks_has_its_half_and_its_nine_tenths_bandwidth_where_the_thesis_has_them() {
         check_times("ipsc860-marks", &[(0, 1, 79.0), (101, 1, 232.006), (4096, 2, 1878.976)]);
         let machine = find("ipsc860-marks").unwrap().machine;
-        #[expect(clippy::cast_precision_loss, reason = "these times have few digits")]
         let mb_per_s = |n_bytes| n_bytes as f64 * 1e6 / time_ps(&machine, n_bytes, 1) as f64;
         assert!((mb_per_s(486) / 1.25 - 1.0).abs() < 0.01);
         assert!((mb_per_s(5000) / 2.25 - 1.0).abs() < 0.01);

@@ -1,20 +1,19 @@
 //! Disturbances of a run in a machine file: noise and faults.
 
-use super::reader::Table;
-use super::{Delay, Faults, MachineError, Noise, NoiseSource, units};
+use super::reader::{Result, Table};
+use super::{Delay, Faults, Noise, NoiseSource, units};
 
 /// The strongest correlation; beyond it a draw has thousands of terms.
 const MAX_PHI: f64 = 0.999;
 
 /// The table `[noise]`.
-pub(super) fn noise(table: &Table<'_>) -> Result<Noise, MachineError> {
-    let sources = table.tables("source")?.into_iter().map(|table| table.read(source));
-    let sources = sources.collect::<Result<_, _>>()?;
-    Ok(Noise { seed: table.plain("seed")?.unwrap_or_default(), sources })
+pub(super) fn noise(table: &Table<'_>) -> Result<Noise> {
+    let seed = table.plain("seed")?.unwrap_or_default();
+    Ok(Noise { seed, sources: list(table, "source", source)? })
 }
 
 /// The table `[fault]`.
-pub(super) fn faults(table: &Table<'_>) -> Result<Faults, MachineError> {
+pub(super) fn faults(table: &Table<'_>) -> Result<Faults> {
     let slow =
         |table: &Table<'_>| Ok((table.needed("rank")?, table.value("factor", units::slowdown)?));
     let delay = |table: &Table<'_>| {
@@ -33,12 +32,12 @@ pub(super) fn faults(table: &Table<'_>) -> Result<Faults, MachineError> {
 fn list<T>(
     table: &Table<'_>,
     key: &'static str,
-    read: impl Fn(&Table<'_>) -> Result<T, MachineError>,
-) -> Result<Vec<T>, MachineError> {
+    read: impl Fn(&Table<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
     table.tables(key)?.into_iter().map(|table| table.read(&read)).collect()
 }
 
-fn source(table: &Table<'_>) -> Result<NoiseSource, MachineError> {
+fn source(table: &Table<'_>) -> Result<NoiseSource> {
     let kind: Option<String> = table.plain("kind")?;
     let Some(kind) = kind else {
         return Err(table.error("this [[noise.source]] has no kind (write kind = \"spike\")"));
@@ -74,7 +73,7 @@ fn source(table: &Table<'_>) -> Result<NoiseSource, MachineError> {
     })
 }
 
-fn detour(table: &Table<'_>) -> Result<NoiseSource, MachineError> {
+fn detour(table: &Table<'_>) -> Result<NoiseSource> {
     let period_ps = table.value("period", units::time_ps)?;
     let length_ps = table.value("length", units::time_ps)?;
     if length_ps < period_ps {
@@ -97,27 +96,25 @@ fn positive(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::file::tests::{self, README};
     use crate::machine::{Machine, MachineFile};
 
     const HEAD: &str = "format = 1\nname = \"mine\"\ntopology = { kind = \"flat\" }\n\
                         [[protocol]]\nkind = \"eager\"\nt0 = \"1 us\"\nper_byte = \"1 ns/B\"\n";
 
-    const README: &str = "(comet-sim/machines/README.md explains every key)";
-
-    fn parse(tables: &str) -> Result<Machine, MachineError> {
-        MachineFile::parse(&format!("{HEAD}{tables}"), "my.toml").map(|file| file.machine)
+    fn parse(tables: &str) -> Machine {
+        MachineFile::parse(&format!("{HEAD}{tables}"), "my.toml").unwrap().machine
     }
 
     #[track_caller]
     fn check_error(tables: &str, expected: &str) {
-        let error = parse(tables).unwrap_err();
-        assert_eq!(error.to_string(), format!("my.toml, line {expected}"));
+        tests::check_error(&format!("{HEAD}{tables}"), expected);
     }
 
     #[test]
     fn each_kind_of_noise_has_its_keys() {
         let check = |lines: &str, expected| {
-            let machine = parse(&format!("[[noise.source]]\n{lines}")).unwrap();
+            let machine = parse(&format!("[[noise.source]]\n{lines}"));
             assert_eq!(machine.noise.sources, [expected], "{lines}");
         };
         check("kind = \"log_normal\"\nsigma = \"2 %\"", NoiseSource::LogNormal { sigma: 0.02 });
@@ -150,7 +147,7 @@ mod tests {
     #[test]
     fn noise_has_a_seed_and_adds_up() {
         let spike = "[[noise.source]]\nkind = \"spike\"\nprobability = \"5 %\"\nmean = \"2 us\"\n";
-        let noise = parse(&format!("[noise]\nseed = 42\n{spike}{spike}")).unwrap().noise;
+        let noise = parse(&format!("[noise]\nseed = 42\n{spike}{spike}")).noise;
         assert_eq!((noise.seed, noise.sources.len()), (42, 2));
     }
 
@@ -169,7 +166,7 @@ mod tests {
             dead_ranks: vec![(2, 2_000_000_000_000)],
             drop_probability: 0.001,
         };
-        assert_eq!(faults.unwrap().faults, expected);
+        assert_eq!(faults.faults, expected);
     }
 
     #[test]

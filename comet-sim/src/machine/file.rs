@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use toml::de::DeTable;
 
-use super::reader::{Reader, Source, Table};
+use super::reader::{Reader, Result, Source, Table};
 use super::{Clock, Machine, Node, Shape, TorusDims, disturbance, network, units};
 
 /// A machine, and what its file says about it.
@@ -89,7 +89,7 @@ impl MachineFile {
     ///
     /// # Errors
     /// If the file cannot be read or does not describe a machine.
-    pub fn read(path: &Path) -> Result<Self, MachineError> {
+    pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| MachineError::Io { path: path.into(), source })?;
         Self::parse(&text, &path.to_string_lossy())
@@ -116,7 +116,7 @@ impl MachineFile {
     ///
     /// # Errors
     /// If the text does not describe a machine.
-    pub fn parse(text: &str, origin: &str) -> Result<Self, MachineError> {
+    pub fn parse(text: &str, origin: &str) -> Result<Self> {
         let reader = Reader { text, origin, sources: Cell::default() };
         let root = DeTable::parse(text).map_err(|error| reader.toml_error(&error))?;
         let mut file = Table::root(&reader, &root).read(file)?;
@@ -140,7 +140,7 @@ impl SourceCounts {
 }
 
 /// The file without the facts about its text.
-fn file(table: &Table<'_>) -> Result<MachineFile, MachineError> {
+fn file(table: &Table<'_>) -> Result<MachineFile> {
     let format: u64 = table.needed("format")?;
     if format != 1 {
         let message = format!("format = {format} is not known (this version reads format = 1)");
@@ -169,7 +169,7 @@ fn file(table: &Table<'_>) -> Result<MachineFile, MachineError> {
     })
 }
 
-fn machine(table: &Table<'_>, name: &str) -> Result<Machine, MachineError> {
+fn machine(table: &Table<'_>, name: &str) -> Result<Machine> {
     let topology = table.needed_table("topology")?;
     let segments = network::segments(table)?;
     Ok(Machine {
@@ -184,7 +184,7 @@ fn machine(table: &Table<'_>, name: &str) -> Result<Machine, MachineError> {
     })
 }
 
-fn node(table: &Table<'_>) -> Result<Node, MachineError> {
+fn node(table: &Table<'_>) -> Result<Node> {
     const POLL_PS: u64 = 100_000;
     table.read_source()?;
     let node = Node {
@@ -204,7 +204,7 @@ fn node(table: &Table<'_>) -> Result<Node, MachineError> {
     Ok(node)
 }
 
-fn clock(table: &Table<'_>) -> Result<Clock, MachineError> {
+fn clock(table: &Table<'_>) -> Result<Clock> {
     const PS_PER_NS: u64 = 1_000;
     table.read_source()?;
     let clock = Clock {
@@ -221,7 +221,7 @@ fn clock(table: &Table<'_>) -> Result<Clock, MachineError> {
 }
 
 /// The number of ranks that the file names, or that the dimensions of its torus make.
-fn ranks(table: &Table<'_>, machine: &Machine) -> Result<Option<usize>, MachineError> {
+fn ranks(table: &Table<'_>, machine: &Machine) -> Result<Option<usize>> {
     let torus_ranks = match &machine.network.shape {
         Shape::Torus(TorusDims::Given(dims)) => Some(dims.iter().product()),
         _ => None,
@@ -241,9 +241,9 @@ fn ranks(table: &Table<'_>, machine: &Machine) -> Result<Option<usize>, MachineE
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::machine::{PerByte, Protocol, Segment, Switching};
+    use crate::machine::{Faults, Network, Noise, PerByte, Protocol, Segment, Switching};
 
     /// The least that a file contains, with `head` in line 3 and `tables` from line 10 on.
     fn file(head: &str, tables: &str) -> String {
@@ -257,10 +257,14 @@ mod tests {
         MachineFile::parse(text, "my.toml").unwrap()
     }
 
+    /// End of an error about the form.
+    pub(in super::super) const README: &str = "(comet-sim/machines/README.md explains every key)";
+
+    /// Checks that `text` is refused with `expected`, which begins with the number of a line.
     #[track_caller]
-    fn check_error(text: &str, expected: &str) {
+    pub(in super::super) fn check_error(text: &str, expected: &str) {
         let error = MachineFile::parse(text, "my.toml").unwrap_err();
-        assert_eq!(error.to_string(), expected);
+        assert_eq!(error.to_string(), format!("my.toml, line {expected}"));
     }
 
     #[test]
@@ -273,8 +277,7 @@ mod tests {
             Clock { resolution_ps: 1_000, call_cost_ps: 0, offset_spread_ps: 0, drift_ppm: 0.0 };
         assert_eq!(machine.clock, clock);
         assert_eq!(machine.network.switching, None);
-        assert_eq!(machine.noise, Default::default());
-        assert_eq!(machine.faults, Default::default());
+        assert_eq!((&machine.noise, &machine.faults), (&Noise::default(), &Faults::default()));
         assert_eq!(machine.envelope_bytes, 0);
         assert_eq!(file.sources, SourceCounts { unstated: 2, ..SourceCounts::default() });
     }
@@ -324,22 +327,13 @@ drift = "50 ppm"
 "#;
 
     #[test]
-    fn the_head_and_all_sources_arrive() {
+    fn every_key_arrives() {
         let file = parse(ALL);
         assert_eq!((file.name.as_str(), file.summary.as_str()), ("all", "all keys"));
         assert_eq!((file.ranks, file.max_ranks, file.cite.len()), (Some(8), Some(16), 2));
         let sources =
             SourceCounts { published: 2, measured: 1, derived: 4, assumed: 4, unstated: 13 };
         assert_eq!(file.sources, sources);
-        assert_eq!(file.machine.envelope_bytes, 16);
-    }
-
-    #[test]
-    fn the_network_arrives() {
-        let machine = parse(ALL).machine;
-        assert_eq!(machine.network.shape, Shape::Hypercube);
-        assert_eq!(machine.network.switching, Some(Switching::Circuit));
-        assert_eq!(machine.network.link_per_byte, PerByte(500_000 << 20));
         let segment = Segment {
             up_to_bytes: None,
             protocol: Protocol::Buffered,
@@ -354,12 +348,6 @@ drift = "50 ppm"
             recv: PerByte(200_000 << 20),
             unexpected: PerByte(5_000 << 20),
         };
-        assert_eq!(machine.segments, [segment]);
-    }
-
-    #[test]
-    fn node_and_clock_arrive() {
-        let machine = parse(ALL).machine;
         let node = Node {
             isend_ps: 1_000_000,
             irecv_ps: 2_000_000,
@@ -370,14 +358,25 @@ drift = "50 ppm"
             daxpy_ps: 7_000_000,
             reduce_ps: 8_000_000,
         };
-        assert_eq!(machine.node, node);
         let clock = Clock {
             resolution_ps: 1_000_000,
             call_cost_ps: 10_000,
             offset_spread_ps: 1_000_000_000,
             drift_ppm: 50.0,
         };
-        assert_eq!(machine.clock, clock);
+        let switching = Some(Switching::Circuit);
+        let link_per_byte = PerByte(500_000 << 20);
+        let expected = Machine {
+            name: "all".into(),
+            network: Network { shape: Shape::Hypercube, switching, link_per_byte },
+            segments: vec![segment],
+            node,
+            clock,
+            noise: Noise::default(),
+            faults: Faults::default(),
+            envelope_bytes: 16,
+        };
+        assert_eq!(file.machine, expected);
     }
 
     #[test]
@@ -403,45 +402,42 @@ drift = "50 ppm"
         check(
             "",
             "[node]\ndaxpy = 0.25",
-            "my.toml, line 11: daxpy = \"0.25\" has no unit (write it as in \"79 us\")",
+            "11: daxpy = \"0.25\" has no unit (write it as in \"79 us\")",
         );
         check(
             "",
             "[node]\ncopy = { value = \"0.05\", source = \"assumed\" }",
-            "my.toml, line 11: copy = \"0.05\" has no unit (write it as in \"0.63 us/B\" or \
+            "11: copy = \"0.05\" has no unit (write it as in \"0.63 us/B\" or \
              \"2.8 MB/s\")",
         );
         check(
             "",
             "[node]\npoll = \"0 us\"",
-            "my.toml, line 11: poll = \"0 us\" would let a loop of probes last for ever (write at \
+            "11: poll = \"0 us\" would let a loop of probes last for ever (write at \
              least \"1 ps\")",
         );
         check(
             "",
             "[clock]\nresolution = \"1 ps\"",
-            "my.toml, line 11: resolution = \"1 ps\" is finer than the readings of clocks are \
+            "11: resolution = \"1 ps\" is finer than the readings of clocks are \
              (write at least \"1 ns\")",
         );
         check(
             "summary = \"a\\nb\"",
             "",
-            "my.toml, line 3: summary has several lines (write one, and the rest in comments)",
+            "3: summary has several lines (write one, and the rest in comments)",
         );
-        check("ranks = 0", "", "my.toml, line 3: ranks = 0 (write at least 1)");
+        check("ranks = 0", "", "3: ranks = 0 (write at least 1)");
         check(
             "ranks = 9\nmax_ranks = 8",
             "",
-            "my.toml, line 3: ranks = 9 is more than max_ranks = 8 (raise one or lower the other)",
+            "3: ranks = 9 is more than max_ranks = 8 (raise one or lower the other)",
         );
     }
 
     #[test]
     fn an_error_of_the_form_is_one_sentence_too() {
-        let readme = "(comet-sim/machines/README.md explains every key)";
-        let check = |text: &str, expected: &str| {
-            check_error(text, &format!("my.toml, line {expected} {readme}"));
-        };
+        let check = |text: &str, expected: &str| check_error(text, &format!("{expected} {README}"));
         check(
             &file("", "[clock]\nticks = 3"),
             "11: unknown field `ticks`, expected one of `note`, `source`, `resolution`, `call_cost`, \
@@ -466,13 +462,10 @@ drift = "50 ppm"
     #[test]
     fn a_format_of_the_future_is_not_guessed() {
         let text = file("", "").replace("format = 1", "format = 2");
-        check_error(
-            &text,
-            "my.toml, line 1: format = 2 is not known (this version reads format = 1)",
-        );
+        check_error(&text, "1: format = 2 is not known (this version reads format = 1)");
         check_error(
             &file("", "").replace("mine", " "),
-            "my.toml, line 2: name is empty (write the name that users choose the machine by)",
+            "2: name is empty (write the name that users choose the machine by)",
         );
     }
 }

@@ -10,8 +10,6 @@ use super::{Machine, Protocol, Segment};
 /// Rule for buffered messages between two ranks, whose send does not wait for the receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffering {
-    /// Buffering of the machine file.
-    AsDescribed,
     /// All.
     All,
     /// None.
@@ -23,8 +21,7 @@ pub enum Buffering {
 pub enum Verdict {
     /// It completes whatever is buffered.
     Completes,
-    /// It completes when messages of up to `up_to_bytes` bytes are buffered, and not when one byte
-    /// less is.
+    /// It completes if messages of up to `up_to_bytes` are buffered, and not with one byte less.
     NeedsBuffers {
         /// The least limit that is enough, in bytes.
         up_to_bytes: u64,
@@ -49,31 +46,32 @@ impl fmt::Display for Verdict {
 
 impl Machine {
     /// This machine with other messages buffered.
-    #[must_use]
     pub fn buffering(&self, buffering: Buffering) -> Self {
         match buffering {
-            Buffering::AsDescribed => self.clone(),
-            Buffering::All => self.map_segments(self.segments.iter().map(Segment::buffered)),
-            Buffering::Nothing => self.unbuffered(),
+            Buffering::All => self.with_segments(self.segments.iter().map(Segment::buffered)),
+            Buffering::Nothing => {
+                // What was eager has the handshake of the machine's own rendezvous, if it has one.
+                let own = self.segments.iter().find(|s| s.protocol == Protocol::Rendezvous);
+                let eager_ps = own.map_or(0, |segment| segment.handshake_ps);
+                self.with_segments(self.segments.iter().map(|s| s.unbuffered(eager_ps)))
+            }
         }
     }
 
     /// This machine with messages of up to `limit_bytes` bytes buffered and no others.
-    #[must_use]
     pub fn with_eager_limit(&self, limit_bytes: u64) -> Self {
         let bound = limit_bytes.saturating_add(self.envelope_bytes);
         let is_within =
             |segment: &&Segment| segment.up_to_bytes.is_some_and(|up_to| up_to <= bound);
         let is_beyond = |segment: &&Segment| segment.up_to_bytes.is_none_or(|up_to| up_to > bound);
-        let (all, nothing) = (self.buffering(Buffering::All), self.unbuffered());
+        let (all, nothing) = (self.buffering(Buffering::All), self.buffering(Buffering::Nothing));
         let cut = all.segments.iter().find(is_beyond).copied();
         let cut = cut.map(|segment| Segment { up_to_bytes: Some(bound), ..segment });
         let within = all.segments.iter().filter(is_within).copied().chain(cut);
-        self.map_segments(within.chain(nothing.segments.iter().filter(is_beyond).copied()))
+        self.with_segments(within.chain(nothing.segments.iter().filter(is_beyond).copied()))
     }
 
-    /// Buffering that a program needs: `completes` runs it on the given machine, and returns true
-    /// if it came to its end.
+    /// Buffering that a program needs: `completes` is true if it ends on the given machine.
     pub fn buffering_needed(&self, mut completes: impl FnMut(&Self) -> bool) -> Verdict {
         if !completes(&self.buffering(Buffering::All)) {
             return Verdict::Deadlocks;
@@ -85,22 +83,7 @@ impl Machine {
         Verdict::NeedsBuffers { up_to_bytes }
     }
 
-    /// No message between two ranks goes without its receive. What was eager has the handshake of
-    /// the machine's own rendezvous, if it has one.
-    fn unbuffered(&self) -> Self {
-        let own = self.segments.iter().find(|s| s.protocol == Protocol::Rendezvous);
-        let handshake_ps = own.map_or(0, |segment| segment.handshake_ps);
-        self.map_segments(self.segments.iter().map(|segment| Segment {
-            protocol: Protocol::Rendezvous,
-            handshake_ps: match segment.protocol {
-                Protocol::Eager => handshake_ps,
-                Protocol::Buffered | Protocol::Rendezvous => segment.handshake_ps,
-            },
-            ..*segment
-        }))
-    }
-
-    fn map_segments(&self, segments: impl Iterator<Item = Segment>) -> Self {
+    fn with_segments(&self, segments: impl Iterator<Item = Segment>) -> Self {
         Self { segments: segments.collect(), ..self.clone() }
     }
 }
@@ -112,6 +95,13 @@ impl Segment {
             Protocol::Rendezvous => Self { protocol: Protocol::Buffered, ..*self },
             Protocol::Eager | Protocol::Buffered => *self,
         }
+    }
+
+    /// No message goes without its receive.
+    fn unbuffered(&self, eager_ps: u64) -> Self {
+        let is_eager = self.protocol == Protocol::Eager;
+        let handshake_ps = if is_eager { eager_ps } else { self.handshake_ps };
+        Self { protocol: Protocol::Rendezvous, handshake_ps, ..*self }
     }
 }
 
@@ -171,7 +161,5 @@ mod tests {
         };
         assert!(!protocols(Buffering::All).contains(&Protocol::Rendezvous));
         assert!(protocols(Buffering::Nothing).iter().all(|p| *p == Protocol::Rendezvous));
-        let machine = find("sp2").unwrap().machine;
-        assert_eq!(machine.buffering(Buffering::AsDescribed), machine);
     }
 }

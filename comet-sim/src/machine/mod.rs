@@ -45,8 +45,7 @@ pub struct Machine {
     pub noise: Noise,
     /// Injected faults.
     pub faults: Faults,
-    /// Bytes that travel with each message beside its own (SMPI sends 16); they count for the
-    /// choice of the segment and for the time.
+    /// Bytes beside those of each message (SMPI: 16); they count for segment and time.
     pub envelope_bytes: u64,
 }
 
@@ -56,7 +55,6 @@ pub struct PerByte(pub u64);
 
 impl PerByte {
     /// The time of `n_bytes` bytes in picoseconds, rounded to the nearest.
-    #[must_use]
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "2^64 ps are seven months")]
     pub fn times(self, n_bytes: u64) -> u64 {
@@ -80,8 +78,7 @@ pub struct Network {
 pub enum Shape {
     /// A crossbar: one hop between any two ranks.
     Flat,
-    /// A hypercube of as many dimensions as the ranks need; routes by e-cube, lowest dimension
-    /// first.
+    /// A hypercube with a corner for each rank; e-cube routes, lowest dimension first.
     Hypercube,
     /// A torus of these dimensions (their product is the number of ranks), or of two or three
     /// near-equal ones; routes by dimension order, the shorter way, ties upwards.
@@ -108,8 +105,7 @@ pub enum TorusDims {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switching {
-    /// The header takes one link after the other and keeps them while it waits; all are free when
-    /// the tail has passed.
+    /// The header keeps each link while it waits; all are free when the tail has passed.
     Circuit,
     /// Each link is busy while the message passes it; the header goes ahead.
     CutThrough,
@@ -278,14 +274,11 @@ pub struct Delay {
 
 impl Segment {
     /// The whole startup time between neighbours, in picoseconds.
-    #[must_use]
     pub fn startup_ps(&self) -> u64 {
         self.o_send_ps + self.handshake_ps + self.latency_ps + self.o_recv_ps
     }
 
     /// Time of a byte in all, in picoseconds.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "no byte takes 2^33 ps")]
     pub fn per_byte_ps(&self) -> f64 {
         (self.send.0 + self.wire.0 + self.recv.0) as f64 / f64::from(1 << 20)
     }
@@ -293,7 +286,6 @@ impl Segment {
 
 impl Node {
     /// Time of `work`, in picoseconds.
-    #[must_use]
     pub fn work_ps(&self, work: Work) -> u64 {
         match work {
             Work::Daxpy { n } => self.daxpy_ps * n as u64,
@@ -308,7 +300,6 @@ impl Node {
 
 impl Faults {
     /// A rank from `n_ranks` on for which there is a fault.
-    #[must_use]
     pub fn beyond(&self, n_ranks: usize) -> Option<usize> {
         let slow = self.slow_ranks.iter().map(|(rank, _)| *rank);
         let dead = self.dead_ranks.iter().map(|(rank, _)| *rank);
@@ -319,13 +310,11 @@ impl Faults {
 
 impl Machine {
     /// True if every message is taken without its receive.
-    #[must_use]
     pub fn buffers_sends(&self) -> bool {
         self.segments.iter().all(|segment| segment.protocol != Protocol::Rendezvous)
     }
 
     /// True if an operation takes the same time whenever it is done, and clocks show it.
-    #[must_use]
     pub fn is_exact(&self) -> bool {
         let Clock { resolution_ps, drift_ppm, .. } = self.clock;
         let is_fine = resolution_ps <= 1000 && drift_ppm == 0.0;
@@ -336,7 +325,6 @@ impl Machine {
     ///
     /// # Panics
     /// Never: the last segment has no bound.
-    #[must_use]
     #[inline]
     pub fn segment(&self, length_bytes: u64) -> &Segment {
         let n_bytes = length_bytes + self.envelope_bytes;

@@ -1,14 +1,14 @@
 //! Network of a machine file: its topology, and the costs of messages by length.
 
-use super::reader::Table;
+use super::reader::{Result, Table};
 use super::units;
-use super::{MachineError, Network, PerByte, Protocol, Segment, Shape, Switching, TorusDims};
+use super::{Network, PerByte, Protocol, Segment, Shape, Switching, TorusDims};
 
 /// More dimensions than any torus was built with.
 const MOST_DIMS: usize = 6;
 
 /// The segments of the `[[protocol]]` tables: each message belongs to one of them.
-pub(super) fn segments(file: &Table<'_>) -> Result<Vec<Segment>, MachineError> {
+pub(super) fn segments(file: &Table<'_>) -> Result<Vec<Segment>> {
     let tables = file.tables("protocol")?;
     if tables.is_empty() {
         return Err(file.error("there is no [[protocol]] (write one, with kind, t0 and per_byte)"));
@@ -23,7 +23,7 @@ pub(super) fn segments(file: &Table<'_>) -> Result<Vec<Segment>, MachineError> {
 }
 
 /// The topology, whose links are at least as quick as the wires of `segments`.
-pub(super) fn network(table: &Table<'_>, segments: &[Segment]) -> Result<Network, MachineError> {
+pub(super) fn network(table: &Table<'_>, segments: &[Segment]) -> Result<Network> {
     table.read_source()?;
     let switching = table.plain("switching")?;
     let shape = shape(table, switching)?;
@@ -38,7 +38,7 @@ pub(super) fn network(table: &Table<'_>, segments: &[Segment]) -> Result<Network
 }
 
 /// One `[[protocol]]`; `before` is the longest message of the one before.
-fn segment(table: &Table<'_>, is_last: bool, before: Option<u64>) -> Result<Segment, MachineError> {
+fn segment(table: &Table<'_>, is_last: bool, before: Option<u64>) -> Result<Segment> {
     table.read_source()?;
     let (t0_ps, per_byte) =
         (table.value("t0", units::time_ps)?, table.value("per_byte", units::per_byte)?);
@@ -73,7 +73,7 @@ fn segment(table: &Table<'_>, is_last: bool, before: Option<u64>) -> Result<Segm
 }
 
 /// The parts of sender and receiver; all else is nothing yet.
-fn split(table: &Table<'_>) -> Result<Segment, MachineError> {
+fn split(table: &Table<'_>) -> Result<Segment> {
     table.read_source()?;
     Ok(Segment {
         o_send_ps: table.or_zero("o_send", units::time_ps)?,
@@ -92,11 +92,7 @@ fn split(table: &Table<'_>) -> Result<Segment, MachineError> {
 }
 
 /// The longest message of a protocol; `None` for the last.
-fn bound(
-    table: &Table<'_>,
-    is_last: bool,
-    before: Option<u64>,
-) -> Result<Option<u64>, MachineError> {
+fn bound(table: &Table<'_>, is_last: bool, before: Option<u64>) -> Result<Option<u64>> {
     match table.optional("up_to", units::size_bytes)? {
         Some(_) if is_last => Err(table.refuse(
             "up_to",
@@ -113,7 +109,7 @@ fn bound(
     }
 }
 
-fn shape(table: &Table<'_>, switching: Option<Switching>) -> Result<Shape, MachineError> {
+fn shape(table: &Table<'_>, switching: Option<Switching>) -> Result<Shape> {
     let kind: String = table.needed("kind")?;
     let shape = match (&*kind, table.plain("dims")?, table.plain("radix")?) {
         ("flat", None, None) => Ok(Shape::Flat),
@@ -153,18 +149,17 @@ fn is_torus(dims: &[usize]) -> bool {
     (1..=MOST_DIMS).contains(&dims.len()) && product.is_some_and(|product| product > 0)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "an error message shows a few digits")]
 fn time_text(ps: u64) -> String {
     format!("{} us", ps as f64 / 1e6)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "an error message shows a few digits")]
 fn per_byte_text(per_byte: PerByte) -> String {
     format!("{:.6} us/B", per_byte.0 as f64 / (1e6 * f64::from(1 << 20)))
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::machine::file::tests::{README, check_error};
     use crate::machine::{MachineFile, Network, PerByte, Shape, Switching, TorusDims};
 
     const EAGER: &str = "kind = \"eager\"\nt0 = \"10 us\"\nper_byte = \"1 us/B\"\n";
@@ -176,12 +171,6 @@ mod tests {
 
     fn network(topology: &str) -> Network {
         MachineFile::parse(&file(topology, &[EAGER]), "my.toml").unwrap().machine.network
-    }
-
-    #[track_caller]
-    fn check_error(text: &str, expected: &str) {
-        let error = MachineFile::parse(text, "my.toml").unwrap_err();
-        assert_eq!(error.to_string(), format!("my.toml, line {expected}"));
     }
 
     #[test]
@@ -246,14 +235,13 @@ mod tests {
             "5: link = \"0.9 MB/s\" is slower than a protocol's wire, 1.000000 us/B (raise link, \
              or per_byte)",
         );
-        let readme = "(comet-sim/machines/README.md explains every key)";
         check(
             "kind = \"dragonfly\"",
             "4: kind = \"dragonfly\" is no topology (write one of flat, hypercube, torus, fattree)",
         );
         check(
             "kind = \"torus\"\ndims = \"3\"",
-            &format!("5: dims is neither a number such as 3 nor a list such as [8, 8, 8] {readme}"),
+            &format!("5: dims is neither a number such as 3 nor a list such as [8, 8, 8] {README}"),
         );
     }
 

@@ -22,6 +22,9 @@ pub(super) enum Source {
 /// Conversion of a text to a number; the error ends a sentence that begins with key and value.
 pub(super) type Convert<T> = fn(&str) -> Result<T, String>;
 
+/// Result of reading a machine file.
+pub(super) type Result<T, E = MachineError> = std::result::Result<T, E>;
+
 /// A value and its place in the text.
 type Entry<'a> = &'a Spanned<DeValue<'a>>;
 
@@ -82,10 +85,7 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// The error of `read`, and an entry whose key it did not ask for.
-    pub(super) fn read<T>(
-        self,
-        read: impl FnOnce(&Self) -> Result<T, MachineError>,
-    ) -> Result<T, MachineError> {
+    pub(super) fn read<T>(self, read: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let found = read(&self)?;
         let keys = self.keys.take();
         let unknown = |key: &&Spanned<_>| !keys.contains(&AsRef::<str>::as_ref(key.get_ref()));
@@ -98,24 +98,27 @@ impl<'a> Table<'a> {
     }
 
     fn get(&self, key: &'static str) -> Option<Entry<'a>> {
-        self.keys.borrow_mut().push(key);
+        let mut keys = self.keys.borrow_mut();
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
         self.entries?.get(key)
     }
 
     /// Reads `source`, the source of all values that name none, and `note`.
-    pub(super) fn read_source(&self) -> Result<(), MachineError> {
+    pub(super) fn read_source(&self) -> Result<()> {
         self.plain::<String>("note")?;
         self.source.set(self.plain("source")?.or(self.source.get()));
         Ok(())
     }
 
     /// The table `key`, which must be there.
-    pub(super) fn needed_table(&self, key: &'static str) -> Result<Self, MachineError> {
+    pub(super) fn needed_table(&self, key: &'static str) -> Result<Self> {
         self.get(key).map_or_else(|| Err(self.missing(key)), |entry| self.inner(key, entry))
     }
 
     /// The table `key`.
-    pub(super) fn table(&self, key: &'static str) -> Result<Self, MachineError> {
+    pub(super) fn table(&self, key: &'static str) -> Result<Self> {
         match self.get(key) {
             Some(entry) => self.inner(key, entry),
             None => Ok(Self::new(self.reader, None, self.offset, self.source.get())),
@@ -123,7 +126,7 @@ impl<'a> Table<'a> {
     }
 
     /// The tables of the list `key`.
-    pub(super) fn tables(&self, key: &'static str) -> Result<Vec<Self>, MachineError> {
+    pub(super) fn tables(&self, key: &'static str) -> Result<Vec<Self>> {
         match self.get(key).map(|entry| (entry, entry.get_ref())) {
             None => Ok(Vec::new()),
             Some((_, DeValue::Array(list))) => {
@@ -133,7 +136,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn inner(&self, key: &str, entry: Entry<'a>) -> Result<Self, MachineError> {
+    fn inner(&self, key: &str, entry: Entry<'a>) -> Result<Self> {
         let DeValue::Table(table) = entry.get_ref() else {
             return Err(self.form_error(entry, &format!("{key} is no table")));
         };
@@ -141,10 +144,7 @@ impl<'a> Table<'a> {
     }
 
     /// The value of `key` that has no unit, if it is there.
-    pub(super) fn plain<T: DeserializeOwned>(
-        &self,
-        key: &'static str,
-    ) -> Result<Option<T>, MachineError> {
+    pub(super) fn plain<T: DeserializeOwned>(&self, key: &'static str) -> Result<Option<T>> {
         let Some(entry) = self.get(key) else { return Ok(None) };
         let value = T::deserialize(ValueDeserializer::from(entry.clone()));
         let refuse = |error: toml::de::Error| self.form_error(entry, error.message());
@@ -152,16 +152,12 @@ impl<'a> Table<'a> {
     }
 
     /// The value of `key` that has no unit.
-    pub(super) fn needed<T: DeserializeOwned>(&self, key: &'static str) -> Result<T, MachineError> {
+    pub(super) fn needed<T: DeserializeOwned>(&self, key: &'static str) -> Result<T> {
         self.plain(key)?.ok_or_else(|| self.missing(key))
     }
 
     /// The value of `key` that has a unit, if it is there.
-    pub(super) fn optional<T>(
-        &self,
-        key: &'static str,
-        convert: Convert<T>,
-    ) -> Result<Option<T>, MachineError> {
+    pub(super) fn optional<T>(&self, key: &'static str, convert: Convert<T>) -> Result<Option<T>> {
         let Some(entry) = self.get(key) else { return Ok(None) };
         let (text, source) = self.text(key, entry)?;
         let mut sources = self.reader.sources.get();
@@ -171,25 +167,17 @@ impl<'a> Table<'a> {
     }
 
     /// The value of `key` that has a unit.
-    pub(super) fn value<T>(
-        &self,
-        key: &'static str,
-        convert: Convert<T>,
-    ) -> Result<T, MachineError> {
+    pub(super) fn value<T>(&self, key: &'static str, convert: Convert<T>) -> Result<T> {
         self.optional(key, convert)?.ok_or_else(|| self.missing(key))
     }
 
     /// The value of `key` that has a unit, or nothing at all.
-    pub(super) fn or_zero<T: Default>(
-        &self,
-        key: &'static str,
-        convert: Convert<T>,
-    ) -> Result<T, MachineError> {
+    pub(super) fn or_zero<T: Default>(&self, key: &'static str, convert: Convert<T>) -> Result<T> {
         Ok(self.optional(key, convert)?.unwrap_or_default())
     }
 
     /// Text and source of `"79 us"` or `{ value = "79 us", source = "published" }`.
-    fn text(&self, key: &str, entry: Entry<'a>) -> Result<(String, Option<Source>), MachineError> {
+    fn text(&self, key: &str, entry: Entry<'a>) -> Result<(String, Option<Source>)> {
         let text = match entry.get_ref() {
             DeValue::String(text) => text.to_string(),
             DeValue::Integer(number) => number.to_string(),

@@ -18,9 +18,8 @@
 
 use comet_core::transport::Rank;
 
-/// A fat tree. Its links are numbered in blocks of `stride`: one for the links up from each level,
-/// then one for the links down from each level.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A fat tree; links in blocks of `stride`, one block per level up, then one per level down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FatTree {
     radix: usize,
     n_levels: usize,

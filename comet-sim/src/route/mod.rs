@@ -18,8 +18,6 @@ use comet_core::transport::Rank;
 
 use crate::machine::{Shape, TorusDims};
 use fat_tree::FatTree;
-use hypercube::Hypercube;
-use torus::Torus;
 
 /// The longest way, in links.
 const MAX_HOPS: usize = 60_000;
@@ -37,8 +35,10 @@ pub struct Routes {
 enum Way {
     /// The only link is that from the crossbar to the receiver, and has its number.
     Flat,
-    Hypercube(Hypercube),
-    Torus(Torus),
+    /// Number of dimensions.
+    Hypercube(usize),
+    /// Ranks along each dimension.
+    Torus(Vec<usize>),
     FatTree(FatTree),
 }
 
@@ -56,68 +56,58 @@ impl Routes {
                 "the torus {dims:?} has ways of more than {MAX_HOPS} links (give it more dimensions)"
             ));
         }
-        match shape {
-            Shape::Flat => Ok(Self { metric: Metric::Flat, n_links: n_ranks, way: Way::Flat }),
-            Shape::Hypercube => Ok(hypercube(n_ranks)),
-            Shape::Torus(dims) => torus(dims, n_ranks),
-            Shape::FatTree { radix } => fat_tree(*radix, n_ranks),
-        }
+        let metric = match shape {
+            Shape::Flat => Metric::Flat,
+            Shape::Hypercube => Metric::Hypercube,
+            Shape::Torus(TorusDims::Auto(n)) => Metric::Torus(torus::near_equal(n_ranks, *n)),
+            Shape::Torus(TorusDims::Given(dims)) => Metric::Torus(dims.clone()),
+            Shape::FatTree { radix } => Metric::FatTree { radix: *radix },
+        };
+        metric.check(n_ranks)?;
+        let (way, n_links) = match &metric {
+            Metric::Torus(dims) => {
+                (Way::Torus(dims.clone()), 2 * dims.len() * dims.iter().product::<usize>())
+            }
+            Metric::FatTree { radix } => {
+                let tree = FatTree::new(*radix, n_ranks);
+                (Way::FatTree(tree), tree.n_links())
+            }
+            Metric::Hypercube => {
+                // The smallest that has a corner for each rank.
+                let n_dims = n_ranks.next_power_of_two().ilog2() as usize;
+                (Way::Hypercube(n_dims), n_dims << n_dims)
+            }
+            Metric::Flat | Metric::Table(_) => (Way::Flat, n_ranks),
+        };
+        Ok(Self { metric, n_links, way })
     }
 
     /// Distances between the ranks, for [`Topology::with_metric`].
     ///
     /// [`Topology::with_metric`]: comet_core::topology::Topology::with_metric
-    #[must_use]
     pub fn metric(&self) -> &Metric {
         &self.metric
     }
 
     /// Number of links; each has a number below that.
-    #[must_use]
     pub fn n_links(&self) -> usize {
         self.n_links
     }
 
     /// Number of links from `from` to `to`, 0 from a rank to itself.
-    #[must_use]
     #[inline]
     pub fn hops(&self, from: Rank, to: Rank) -> usize {
         self.metric.hops(from, to)
     }
 
-    /// The link that a message from `from` to `to` takes after `step` others; `None` when it has
-    /// arrived.
-    #[must_use]
+    /// Link after `step` others from `from` to `to`; `None` when the message has arrived.
     #[inline]
     pub fn next(&self, from: Rank, to: Rank, step: usize) -> Option<usize> {
         match &self.way {
             Way::Flat => (from != to && step == 0).then_some(to),
-            Way::Hypercube(hypercube) => hypercube.next(from, to, step),
-            Way::Torus(torus) => torus.next(from, to, step),
+            Way::Hypercube(n_dims) => hypercube::next(*n_dims, from, to, step),
+            Way::Torus(dims) => torus::next(dims, from, to, step),
             Way::FatTree(fat_tree) => fat_tree.next(from, to, step),
         }
     }
-}
-
-fn hypercube(n_ranks: usize) -> Routes {
-    let way = Hypercube::new(n_ranks);
-    Routes { metric: Metric::Hypercube, n_links: way.n_links(), way: Way::Hypercube(way) }
-}
-
-fn torus(dims: &TorusDims, n_ranks: usize) -> Result<Routes, String> {
-    let dims = match dims {
-        TorusDims::Auto(n_dims) => torus::near_equal(n_ranks, *n_dims),
-        TorusDims::Given(dims) => dims.clone(),
-    };
-    let metric = Metric::Torus(dims.clone());
-    metric.check(n_ranks)?;
-    let way = Torus::new(dims);
-    Ok(Routes { metric, n_links: way.n_links(), way: Way::Torus(way) })
-}
-
-fn fat_tree(radix: usize, n_ranks: usize) -> Result<Routes, String> {
-    let metric = Metric::FatTree { radix };
-    metric.check(n_ranks)?;
-    let way = FatTree::new(radix, n_ranks);
-    Ok(Routes { metric, n_links: way.n_links(), way: Way::FatTree(way) })
 }

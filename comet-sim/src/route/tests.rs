@@ -200,8 +200,7 @@ fn walk_torus(dims: &[usize], from: Rank, to: Rank) -> Vec<Link> {
     links
 }
 
-/// A switch is its level and its digits, of which a link up or down between the levels `l` and
-/// `l + 1` changes digit `l` alone.
+/// A switch is its level and digits; a link between `l` and `l + 1` changes digit `l` alone.
 fn walk_fat_tree(radix: usize, n_ranks: usize, from: Rank, to: Rank) -> Vec<Link> {
     let n_levels = (1..).find(|n| radix.pow(*n) >= n_ranks).unwrap() as usize;
     let dims = vec![radix; n_levels];

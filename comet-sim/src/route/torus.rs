@@ -5,47 +5,29 @@
 
 use comet_core::transport::Rank;
 
-/// A torus, of which the first dimension varies fastest with the rank; its links are numbered rank
-/// by rank, two (up and down) for each dimension.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Torus {
-    dims: Vec<usize>,
-}
-
-impl Torus {
-    /// The torus of `dims`, none of which is 0.
-    pub(super) fn new(dims: Vec<usize>) -> Self {
-        Self { dims }
-    }
-
-    /// Two links from each rank in each dimension.
-    pub(super) fn n_links(&self) -> usize {
-        2 * self.dims.len() * self.dims.iter().product::<usize>()
-    }
-
-    /// The link that is taken after `step` others.
-    #[inline]
-    pub(super) fn next(&self, from: Rank, to: Rank, step: usize) -> Option<usize> {
-        let (mut from_rest, mut to_rest, mut steps_left) = (from, to, step);
-        // What the places before and at this dimension contribute to a rank.
-        let (mut done, mut stride) = (0, 1);
-        for (index, &dim) in self.dims.iter().enumerate() {
-            let (at, goal) = (from_rest % dim, to_rest % dim);
-            let ahead = if goal >= at { goal - at } else { goal + dim - at };
-            let is_up = 2 * ahead <= dim;
-            let distance = if is_up { ahead } else { dim - ahead };
-            if steps_left < distance {
-                let moved = if is_up { at + steps_left } else { at + dim - steps_left } % dim;
-                let place = done + (from_rest - at + moved) * stride;
-                return Some(2 * (place * self.dims.len() + index) + usize::from(!is_up));
-            }
-            steps_left -= distance;
-            done += goal * stride;
-            stride *= dim;
-            (from_rest, to_rest) = (from_rest / dim, to_rest / dim);
+/// The link after `step` others on a torus whose first dimension varies fastest with the rank.
+/// Links are numbered rank by rank, two (up and down) for each of the `dims`, none of which is 0.
+#[inline]
+pub(super) fn next(dims: &[usize], from: Rank, to: Rank, step: usize) -> Option<usize> {
+    let (mut from_rest, mut to_rest, mut steps_left) = (from, to, step);
+    // What the places before and at this dimension contribute to a rank.
+    let (mut done, mut stride) = (0, 1);
+    for (index, &dim) in dims.iter().enumerate() {
+        let (at, goal) = (from_rest % dim, to_rest % dim);
+        let ahead = if goal >= at { goal - at } else { goal + dim - at };
+        let is_up = 2 * ahead <= dim;
+        let distance = if is_up { ahead } else { dim - ahead };
+        if steps_left < distance {
+            let moved = if is_up { at + steps_left } else { at + dim - steps_left } % dim;
+            let place = done + (from_rest - at + moved) * stride;
+            return Some(2 * (place * dims.len() + index) + usize::from(!is_up));
         }
-        None
+        steps_left -= distance;
+        done += goal * stride;
+        stride *= dim;
+        (from_rest, to_rest) = (from_rest / dim, to_rest / dim);
     }
+    None
 }
 
 /// `n_dims` dimensions for `n_ranks` ranks, the largest first: each in turn is the smallest factor

@@ -25,8 +25,7 @@ pub(super) fn shortest<'s, 'e>(stands: &'s [Stand<'e>], n_ranks: usize) -> Optio
     named.or_else(|| through_any(stands, &stand_of)).map(Cycle::from_lowest)
 }
 
-/// Each rank waits for one other at most, so a walk from each that has not been met finds all
-/// cycles.
+/// Shortest cycle of ranks that each wait for one: a walk from each unmet rank finds all.
 fn shortest_named<'s, 'e>(
     stands: &'s [Stand<'e>],
     stand_of: &[Option<&'s Stand<'e>>],

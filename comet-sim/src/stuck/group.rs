@@ -22,8 +22,7 @@ const RELATIONS: [fn(Rank, Rank, usize) -> usize; 3] = [
     |rank, peer, _| rank ^ peer,
 ];
 
-/// A line for each group of ranks that do the same, in the order of their first ranks; `activity`
-/// is known to the reader.
+/// One line per group of ranks, by first rank; `activity` is known to the reader.
 pub(super) fn lines(stands: &[Stand<'_>], n_ranks: usize, activity: &str) -> Vec<String> {
     let groups = grouped(stands.iter(), place);
     let parts = groups.into_iter().flat_map(|group| parts(group, n_ranks));

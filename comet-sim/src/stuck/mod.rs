@@ -61,16 +61,6 @@ pub(crate) fn death(engine: &Engine, rank: Rank, now_ps: u64) -> String {
     report(&lines)
 }
 
-/// A rank that panicked.
-pub(crate) fn panic(engine: &Engine, rank: Rank, text: &str) -> String {
-    ended(engine, rank, "panicked", text)
-}
-
-/// A rank that gave up.
-pub(crate) fn gave_up(engine: &Engine, rank: Rank, reason: &str) -> String {
-    ended(engine, rank, "gave up", reason)
-}
-
 /// A job that goes on after a signal.
 pub(crate) fn interruption(engine: &Engine, signal: &str) -> String {
     let mut lines = vec![format!("the ranks were ended because they went on after {signal}")];
@@ -78,8 +68,8 @@ pub(crate) fn interruption(engine: &Engine, signal: &str) -> String {
     report(&lines)
 }
 
-/// A rank that has ended by itself.
-fn ended(engine: &Engine, rank: Rank, how: &str, why: &str) -> String {
+/// A rank that has ended by itself: it `panicked`, or `gave up`.
+pub(crate) fn ended(engine: &Engine, rank: Rank, how: &str, why: &str) -> String {
     let stand = stand::of(engine, rank);
     let (at, during) = (words::time(stand.clock_ps), words::during(stand.activity));
     let last_call = stand.site.map(|site| format!("its last call is at {}", words::site(site)));

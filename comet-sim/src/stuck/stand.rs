@@ -99,8 +99,7 @@ impl Stand<'_> {
         self.phrase(false, &want.length_bytes.to_string(), &peer, &words::tag(want.tag))
     }
 
-    /// Predicate of a sentence about one rank, or several in the same state, with these `lengths`,
-    /// `peers` and `tags`.
+    /// Predicate of a sentence about one rank, or several in the same state.
     pub(super) fn phrase(&self, many: bool, lengths: &str, peers: &str, tags: &str) -> String {
         let (s, its) = if many { ("", "their") } else { ("s", "its") };
         let within = self.collective.map_or(String::new(), |Collective { name, number }| {

@@ -134,8 +134,7 @@ fn asks(engine: &Engine) -> Vec<Ask> {
     asks
 }
 
-/// The first of the messages that `ask` almost accepts; for a receive that the rank does not wait
-/// for, only a message whose sender waits.
+/// First message that `ask` almost accepts, or whose sender waits, if the rank does not.
 fn near_miss(ask: &Ask, messages: &[&Message]) -> Option<String> {
     let waits = |m: &Message| m.send.is_some() && !m.is_started;
     let first = |is_near: &dyn Fn(&Message) -> bool| {

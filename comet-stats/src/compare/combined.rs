@@ -2,9 +2,8 @@
 
 use oorandom::Rand64;
 
-use super::difference::student_quantile;
 use super::{Launches, Verdict};
-use crate::{mean, median, variance};
+use crate::{mean, median, student_quantile, variance};
 
 /// Number of times that launches are resampled.
 const N_RESAMPLES: usize = 1000;
@@ -26,7 +25,6 @@ impl Combined {
     /// Launches are drawn, and not points, because what a launch brings with it is in all of them.
     /// So few draws vary less than launches do: their deviation is widened by the root of
     /// n / (n - 1), and the interval is that of Student's t.
-    #[must_use]
     pub fn of(points: &[&Launches]) -> Option<Self> {
         let design = Design::of(points);
         let log_ratio = median_ratio(points, &design.all())?;
@@ -41,7 +39,6 @@ impl Combined {
     }
 
     /// Verdict, if a change of `margin`, a share, is of no interest, and larger values are worse.
-    #[must_use]
     pub fn verdict(&self, margin: f64) -> Verdict {
         self.interval.map_or(Verdict::Inconclusive, |(low, high)| Verdict::of(low, high, margin))
     }

@@ -1,8 +1,8 @@
 //! Difference of two sides: the logarithm of their ratio, its interval, and its p-value.
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::{mean, variance};
+use crate::{mean, student, student_quantile, variance};
 
 /// Confidence level of all intervals.
 const LEVEL: f64 = 0.95;
@@ -43,7 +43,6 @@ pub enum Method {
 
 impl Method {
     /// Its name in files.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Welch => "welch",
@@ -79,20 +78,17 @@ impl Difference {
     }
 
     /// Of times that do not vary.
-    #[must_use]
     pub fn exact(log_ratio: f64) -> Self {
         Self::around(log_ratio, 0.0, f64::INFINITY, Method::Exact)
     }
 
     /// Of single launches, whose `error` follows from their samples.
-    #[must_use]
     pub fn of_samples(log_ratio: f64, error: f64) -> Self {
         Self::around(log_ratio, error, f64::INFINITY, Method::Samples)
     }
 
     /// The smallest change, as a share, that launches like these show as one in four of five
     /// comparisons: one below `margin` is of no interest, and beyond it the interval has to be.
-    #[must_use]
     pub fn smallest_detectable(&self, margin: f64) -> f64 {
         let quantiles =
             [f64::midpoint(1.0, LEVEL), POWER].map(|share| student_quantile(share, self.dof));
@@ -116,18 +112,6 @@ fn chance(log_ratio: f64, error: f64, dof: f64) -> f64 {
         (size, error) if dof.is_infinite() => 2.0 * Normal::standard().sf(size / error),
         (size, error) => 2.0 * student(dof).sf(size / error),
     }
-}
-
-/// A quantile of Student's t, which is the normal distribution for infinite degrees of freedom.
-pub(super) fn student_quantile(share: f64, dof: f64) -> f64 {
-    if dof.is_infinite() {
-        return Normal::standard().inverse_cdf(share);
-    }
-    student(dof).inverse_cdf(share)
-}
-
-fn student(dof: f64) -> StudentsT {
-    StudentsT::new(0.0, 1.0, dof).expect("two launches leave a degree of freedom")
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 /// average (Benjamini and Hochberg, Journal of the Royal Statistical Society B 57, 1995).
 ///
 /// The k-th least of n is multiplied by n / k, and none is above a later one.
-#[must_use]
 pub fn adjusted(p: &[f64]) -> Vec<f64> {
     let mut descending: Vec<usize> = (0..p.len()).collect();
     descending.sort_by(|a, b| p[*b].total_cmp(&p[*a]));

@@ -22,7 +22,6 @@ pub struct Scale {
 
 /// The largest change of a point, as a share, that is of no interest: `share`, twice that below
 /// 1 us, at least 20 ns, and at least what two readings of the clock cost an operation.
-#[must_use]
 pub fn margin(share: f64, scale: Scale) -> f64 {
     let Scale { time_ns, clock_ns, repetitions } = scale;
     let share = if time_ns < SHORT_NS { 2.0 * share } else { share };
@@ -45,7 +44,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// Its name in tables and files.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Slower => "slower",
@@ -55,9 +53,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict on a difference between `low` and `high`, both logarithms of a ratio, of which
-    /// a larger one is worse; `margin` is a share.
-    #[must_use]
+    /// Verdict on a difference from `low` to `high`, logarithms of a ratio (larger is worse).
     pub fn of(low: f64, high: f64, margin: f64) -> Self {
         let edge = margin.ln_1p();
         if low > edge {
@@ -72,7 +68,6 @@ impl Verdict {
     }
 
     /// Verdict on the opposite difference.
-    #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
             Self::Slower => Self::Faster,
@@ -82,7 +77,6 @@ impl Verdict {
     }
 
     /// True if it is a change.
-    #[must_use]
     pub const fn is_change(self) -> bool {
         matches!(self, Self::Slower | Self::Faster)
     }
@@ -90,7 +84,6 @@ impl Verdict {
 
 impl Difference {
     /// Verdict, if a change of `margin`, a share, is of no interest, and a larger value is worse.
-    #[must_use]
     pub fn verdict(&self, margin: f64) -> Verdict {
         Verdict::of(self.low, self.high, margin)
     }

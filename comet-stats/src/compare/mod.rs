@@ -35,15 +35,12 @@ pub struct Launches {
     pub base: Vec<f64>,
     /// Values to be judged.
     pub new: Vec<f64>,
-    /// True if launches of the same place in both lists followed each other, so that slow changes
-    /// of the machine are the same for both.
+    /// True if launches of the same index ran one after the other: slow drift affects both alike.
     pub is_paired: bool,
 }
 
 impl Launches {
-    /// Difference of the sides: by their pairs, if they are as many; `None` below two launches a
-    /// side.
-    #[must_use]
+    /// Difference of the sides, by pairs if it can be; `None` below two launches a side.
     pub fn difference(&self) -> Option<Difference> {
         let differences = self.differences();
         if differences.is_empty() {
@@ -53,9 +50,7 @@ impl Launches {
         }
     }
 
-    /// Standard deviation of the launches of one side around their mean, pooled over both sides;
-    /// `None` below two launches a side.
-    #[must_use]
+    /// Standard deviation of launches, pooled over both sides; `None` below two launches a side.
     pub fn deviation(&self) -> Option<f64> {
         if self.base.len().min(self.new.len()) < 2 {
             return None;
@@ -66,9 +61,7 @@ impl Launches {
         Some((squares / (base + new)).sqrt())
     }
 
-    /// By how much the mean of the new launches is above that of the base; `None` if one side has
-    /// no launch.
-    #[must_use]
+    /// Mean of the new launches less that of the base; `None` if one side has no launch.
     pub fn log_ratio(&self) -> Option<f64> {
         let has_both = !self.base.is_empty() && !self.new.is_empty();
         has_both.then(|| mean(&self.new) - mean(&self.base))

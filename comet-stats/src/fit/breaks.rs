@@ -5,10 +5,10 @@ use std::ops::Range as Indices;
 
 use oorandom::Rand64;
 
-use super::quality::count;
-use super::resampling::{middle, normal};
+use super::resampling::middle;
 use super::segments::cuts;
 use super::{FitError, Line, Range, Rules, Segment, Weights};
+use crate::normal;
 
 /// Number of sweeps that are drawn from the lines and cut again.
 const N_REFITS: usize = 200;
@@ -102,17 +102,13 @@ fn drawn(points: &[(f64, f64)], segments: &[Segment], random: &mut Rand64) -> Ve
 /// The relative standard deviation of points around a line.
 fn scatter(line: &Line) -> f64 {
     let quality = line.quality;
-    quality.relative_rmse * (count(quality.n_points) / count(quality.dof.max(1))).sqrt()
+    quality.relative_rmse * (quality.n_points as f64 / quality.dof.max(1) as f64).sqrt()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::truth::ipsc860;
     use super::*;
-
-    /// The iPSC/860 in us, to a neighbour (thesis section 5.1).
-    fn ipsc860(n: f64) -> f64 {
-        if n <= 100.0 { 79.0 + 0.63 * n } else { 156.0 + 0.41 * n }
-    }
 
     const SIZES: [f64; 14] =
         [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 100.0, 101.0, 200.0, 400.0, 800.0, 1600.0, 3200.0];
@@ -173,7 +169,7 @@ mod tests {
                 assert!((found / planted - 1.0f64).abs() < 1e-9, "{found} is not {planted}");
             }
         }
-        let unpaired = segments_at(&points, &[], Weights::Given(&[1.0]), Line::fit);
+        let unpaired = segments_at(&points, &[], Weights::HalfWidths(&[1.0]), Line::fit);
         assert_eq!(unpaired, Err(FitError::Unpaired { n_weights: 1, n_points: 14 }));
     }
 }

@@ -18,8 +18,7 @@ pub struct Intensity {
     pub r_hat: f64,
     /// Its range.
     pub r_hat_range: Option<Range>,
-    /// The intensity at half of that rate: operations for each word. Without overlap it is the
-    /// rate of operations over the rate of words.
+    /// Operations per word at half of that rate; without overlap, operations over words per time.
     pub f_half: f64,
     /// Its range; `None` if `r_hat` may be infinite.
     pub f_half_range: Option<Range>,
@@ -68,15 +67,8 @@ impl Intensity {
     }
 
     /// The intensity that a computation must have so that communication does not dominate.
-    #[must_use]
     pub fn required(&self) -> f64 {
         REQUIRED * self.f_half
-    }
-
-    /// The rate at intensity `f`.
-    #[must_use]
-    pub fn at(&self, f: f64) -> f64 {
-        self.r_hat / (1.0 + self.f_half / f)
     }
 }
 
@@ -92,7 +84,6 @@ impl Intensity {
 /// assert_eq!(subdomain_edge(100.0, 2, 5.0), 160.0);
 /// assert_eq!(subdomain_edge(100.0, 3, 5.0), 240.0);
 /// ```
-#[must_use]
 pub fn subdomain_edge(intensity: f64, n_dimensions: u32, operations: f64) -> f64 {
     4.0 * f64::from(n_dimensions) * intensity / operations
 }
@@ -109,8 +100,7 @@ fn inverted((f, rate): &(f64, f64)) -> Result<(f64, f64), FitError> {
 mod tests {
     use super::*;
 
-    /// Orders 1 to 10 of a polynomial at 60 million operations a second, over a link that moves
-    /// 0.35 million words a second.
+    /// Polynomials of order 1 to 10: 60 million operations and 0.35 million words a second.
     fn poly3(noise: f64) -> Vec<(f64, f64)> {
         let rate = |f: f64| 60.0 / (1.0 + 60.0 / 0.35 / f);
         (1..=10).map(f64::from).map(|f| (f, rate(f) * (1.0 + noise * (f * 2.4).sin()))).collect()
@@ -125,17 +115,15 @@ mod tests {
             assert!((law.r_hat / 60.0 - 1.0).abs() < 1e-9, "{law:?}");
             assert!((law.f_half * 0.35 / 60.0 - 1.0).abs() < 1e-9, "{law:?}");
             assert!((law.required() / law.f_half - 4.0).abs() < 1e-12);
-            // Half of the rate, by the name of it.
-            assert!((law.at(law.f_half) / 30.0 - 1.0).abs() < 1e-9, "{law:?}");
         }
     }
 
     #[test]
     fn ranges_hold_the_planted_law() {
         let law = Intensity::fit(&poly3(0.001), Weights::Relative).unwrap();
-        assert!(law.r_hat_range.unwrap().contains(60.0), "{law:?}");
-        assert!(law.f_half_range.unwrap().contains(60.0 / 0.35), "{law:?}");
-        assert!(law.f_half_range.unwrap().contains(law.f_half), "{law:?}");
+        let (r_hat, f_half) = (law.r_hat_range.unwrap(), law.f_half_range.unwrap());
+        assert!(r_hat.contains(60.0) && f_half.contains(60.0 / 0.35), "{law:?}");
+        assert!(f_half.contains(law.f_half), "{law:?}");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! The columns are made orthogonal twice over (Gram-Schmidt), and the solution is corrected once by
 //! its own residuals, so that parameters are found to rounding where the points follow the law.
 
-use super::quality::count;
 use super::{FitError, Quality, Weights};
 
 /// Part of a column that must not follow from the others.
@@ -36,7 +35,7 @@ pub(super) fn solve<const K: usize>(
     let Nearest { coefficients, spread, residuals } = nearest(rows, points, &known)?;
     let mut quality = Quality::of(points, &known, &residuals, K);
     let squares: f64 = known.iter().zip(&residuals).map(|(w, r)| w * r * r).sum();
-    let variance = (quality.dof > 0).then(|| squares / count(quality.dof));
+    let variance = (quality.dof > 0).then(|| squares / quality.dof as f64);
     quality.chi2_red = variance.filter(|_| weights.are_known());
     let covariance = variance.map(|variance| match weights {
         Weights::HalfWidths(_) => sandwich(rows, &known, &residuals, spread),

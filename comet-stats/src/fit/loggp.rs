@@ -101,7 +101,6 @@ impl LogGp {
     /// a range.
     ///
     /// On shared memory they usually do not, as the overheads hold the copies and the polling.
-    #[must_use]
     pub fn is_latency_identifiable(&self) -> Option<bool> {
         self.latency.range.map(|range| range.low > 0.0)
     }
@@ -172,7 +171,7 @@ mod tests {
     use oorandom::Rand64;
 
     use super::*;
-    use crate::fit::resampling::normal;
+    use crate::normal;
 
     const N: u32 = 16;
     /// `L`, `o_s`, `o_r`, `g` and `G` in us.
@@ -202,26 +201,22 @@ mod tests {
     }
 
     #[test]
-    fn planted_parameters_come_back() {
-        let found = LogGp::fit(&trains(PLANTED, 0.0), N).unwrap();
-        let first = found.overheads[0];
-        let estimates = [found.latency, first.send, first.receive, found.gap, found.gap_per_byte];
-        for (found, planted) in estimates.into_iter().zip(PLANTED) {
-            assert!((found.value / planted - 1.0).abs() < 1e-9, "{found:?} is not {planted}");
-        }
-        assert_eq!(found.is_latency_identifiable(), Some(true));
-        assert!((found.latency_netgauge.value - 7.7).abs() < 1e-9, "{found:?}");
-        assert!(found.overheads.iter().all(|row| (row.send.value - 1.2).abs() < 1e-9));
-    }
-
-    #[test]
-    fn ranges_hold_the_planted_parameters() {
-        let found = LogGp::fit(&trains(PLANTED, 0.005), N).unwrap();
-        let first = found.overheads[0];
-        let estimates = [found.latency, first.send, first.receive, found.gap, found.gap_per_byte];
-        for (found, planted) in estimates.into_iter().zip(PLANTED) {
-            let range = found.range.unwrap();
-            assert!(range.contains(planted) && range.contains(found.value), "{found:?}: {planted}");
+    fn planted_parameters_come_back_within_their_ranges() {
+        for (noise, tolerance) in [(0.0, 1e-9), (0.005, 0.05)] {
+            let found = LogGp::fit(&trains(PLANTED, noise), N).unwrap();
+            let Overheads { send, receive, .. } = found.overheads[0];
+            let estimates = [found.latency, send, receive, found.gap, found.gap_per_byte];
+            for (found, planted) in estimates.into_iter().zip(PLANTED) {
+                assert!((found.value / planted - 1.0).abs() < tolerance, "{found:?}: {planted}");
+                let range = found.range.unwrap();
+                assert!(noise == 0.0 || range.contains(planted), "{found:?}: {planted}");
+                assert!(range.contains(found.value), "{found:?}");
+            }
+            assert_eq!(found.is_latency_identifiable(), Some(true));
+            assert!((found.latency_netgauge.value / 7.7 - 1.0).abs() < tolerance, "{found:?}");
+            let is_near = |row: &Overheads| (row.send.value / 1.2 - 1.0).abs() < tolerance;
+            // The differences of long trains are noisy.
+            assert!(noise > 0.0 || found.overheads.iter().all(is_near), "{found:?}");
         }
     }
 

@@ -7,6 +7,7 @@
 use super::least_squares::{Solution, solve};
 use super::quality::MIN_BIC_DROP;
 use super::{FitError, Line, Quality, Range, Weights, positive};
+use crate::distinct;
 
 /// Fewest numbers of pairs: one without sharing, and one with it.
 const MIN_NUMBERS: usize = 2;
@@ -42,7 +43,7 @@ impl MaxRate {
     /// weight, or if the times do not grow with the size.
     pub fn fit(points: &[(f64, f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
         let pairs: Vec<(f64, f64)> = points.iter().map(|(_, n, t)| (*n, *t)).collect();
-        let numbers = numbers_of_pairs(points);
+        let numbers = distinct(points.iter().map(|(k, ..)| *k));
         // With one number of pairs at least, each pair has its own rate.
         let laws = numbers.iter().skip(1).map(|k| Self::shared_from(*k, points, &pairs, weights));
         let laws = laws.collect::<Result<Vec<_>, _>>()?;
@@ -83,24 +84,9 @@ impl MaxRate {
     }
 
     /// True if the points are clear evidence for a rate that the pairs share.
-    #[must_use]
     pub fn is_shared(&self) -> bool {
         self.bic_drop >= MIN_BIC_DROP
     }
-
-    /// The time of `pairs` pairs, each with a message of size `n`.
-    #[must_use]
-    pub fn at(&self, pairs: f64, n: f64) -> f64 {
-        self.t0 + pairs * n / self.per_node.min(pairs * self.per_pair)
-    }
-}
-
-/// The different numbers of pairs, in ascending order.
-fn numbers_of_pairs(points: &[(f64, f64, f64)]) -> Vec<f64> {
-    let mut numbers: Vec<f64> = points.iter().map(|(k, _, _)| *k).collect();
-    numbers.sort_by(f64::total_cmp);
-    numbers.dedup();
-    numbers
 }
 
 #[cfg(test)]
@@ -128,7 +114,6 @@ mod tests {
                 assert!((found / planted - 1.0).abs() < 1e-9, "{law:?}");
             }
             assert!(law.is_shared() && law.shared_from == shared_from, "{law:?}");
-            assert!((law.at(3.0, 1024.0) - 2.0 - 3072.0 / per_node.min(9000.0)).abs() < 1e-9);
         };
         check(5000.0, 2.0);
         check(10_000.0, 4.0);

@@ -8,7 +8,6 @@
 //!   LogGp      L, o_s, o_r, g, G              what a message costs sender, receiver and net
 //!   Scaling    t = a + b f(P)                 how the time grows with the number of ranks
 //!   Intensity  r = r_hat / (1 + f_half / f)   how much work pays for moving a word
-//!   Parabola   y = c0 + c1 x + c2 x²          operations on matrices
 //!   Overlap    four shares                    how much of a transfer is hidden behind work; no law
 //!   rates      peak, and where 50 % of it is reached; no law, only the measured points
 //! ```
@@ -29,7 +28,6 @@ mod line;
 mod loggp;
 mod max_rate;
 mod overlap;
-mod parabola;
 mod quality;
 mod range;
 mod rates;
@@ -47,7 +45,6 @@ pub use line::Line;
 pub use loggp::{LogGp, Overheads, Train, TrainTimes};
 pub use max_rate::MaxRate;
 pub use overlap::{Overlap, OverlapTimes};
-pub use parabola::Parabola;
 pub use quality::{Quality, Verdict};
 pub use range::Range;
 pub use rates::{Marks, size_at_rate};
@@ -63,8 +60,6 @@ pub enum Weights<'a> {
     Relative,
     /// The same for all: absolute errors count. It is the fit of PARKBENCH (`parkbench_ols`).
     Equal,
-    /// These, one for each point.
-    Given(&'a [f64]),
     /// `1 / max(σ², (0.005 t)²)`, where σ is one of these over 1.96: half the width of the 95 %
     /// interval of each time. The floor keeps a lucky point from ruling.
     HalfWidths(&'a [f64]),
@@ -87,11 +82,8 @@ impl Weights<'_> {
                 points.iter().map(|(_, t)| Ok(1.0 / positive("time", *t)?.powi(2))).collect()
             }
             Self::Equal => Ok(vec![1.0; points.len()]),
-            Self::Given(given) | Self::HalfWidths(given) if given.len() != points.len() => {
+            Self::HalfWidths(given) if given.len() != points.len() => {
                 Err(FitError::Unpaired { n_weights: given.len(), n_points: points.len() })
-            }
-            Self::Given(weights) => {
-                weights.iter().map(|weight| positive("weight", *weight)).collect()
             }
             Self::HalfWidths(widths) => {
                 widths.iter().zip(points).map(|(width, (_, t))| of_width(*width, *t)).collect()
@@ -102,7 +94,6 @@ impl Weights<'_> {
     /// Weights of the points with these indices.
     fn part(self, indices: std::ops::Range<usize>) -> Self {
         match self {
-            Self::Given(weights) => Self::Given(&weights[indices]),
             Self::HalfWidths(widths) => Self::HalfWidths(&widths[indices]),
             uniform => uniform,
         }
@@ -217,14 +208,10 @@ mod tests {
         let check = |weights: Weights<'_>, expected| assert_eq!(weights.of(&points), expected);
         check(Weights::Relative, Ok(vec![0.25, 0.0625]));
         check(Weights::Equal, Ok(vec![1.0, 1.0]));
-        check(Weights::Given(&[3.0, 5.0]), Ok(vec![3.0, 5.0]));
-        check(Weights::Given(&[3.0]), Err(FitError::Unpaired { n_weights: 1, n_points: 2 }));
         check(Weights::HalfWidths(&[0.98, 0.0]), Ok(vec![4.0, 1.0 / 0.02f64.powi(2)]));
         check(Weights::HalfWidths(&[]), Err(FitError::Unpaired { n_weights: 0, n_points: 2 }));
         let refused = FitError::NotPositive { what: "half width of an interval", value: -1.0 };
         check(Weights::HalfWidths(&[-1.0, 1.0]), Err(refused));
-        let refused = FitError::NotPositive { what: "weight", value: 0.0 };
-        check(Weights::Given(&[3.0, 0.0]), Err(refused));
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use statrs::function::factorial::ln_binomial;
 
+use super::least_squares::solve;
+use super::{FitError, Weights};
+
 /// Relative deviations below this are the rounding of floating-point numbers, and have no sign.
 const ROUNDING: f64 = 1e-9;
 
@@ -53,8 +56,7 @@ pub enum Verdict {
 }
 
 impl Quality {
-    /// The quality of a law with so many parameters that leaves `residuals` at `points`, pairs of
-    /// a size and a time.
+    /// Quality of a law of `n_parameters` that leaves `residuals` at `points` (size, time).
     pub(super) fn of(
         points: &[(f64, f64)],
         weights: &[f64],
@@ -74,12 +76,21 @@ impl Quality {
             max_relative_residual,
             max_at,
             runs_p: runs_p(points, &relative),
-            bic: criterion(&relative) + count(n_parameters) * count(n_points).ln(),
+            bic: criterion(&relative) + n_parameters as f64 * (n_points as f64).ln(),
         }
     }
 
+    /// The quality of the parabola `y = c0 + c1 x + c2 x²` that is nearest to `points`, pairs of a
+    /// size and a time.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than three different sizes, or if a number has no weight.
+    pub fn of_parabola(points: &[(f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
+        let rows: Vec<[f64; 3]> = points.iter().map(|(x, _)| [1.0, *x, x * x]).collect();
+        Ok(solve(&rows, points, weights)?.quality)
+    }
+
     /// The verdict on one line, if the points fall into so many segments.
-    #[must_use]
     pub fn verdict(&self, n_segments: usize) -> Verdict {
         let is_straight = self.runs_p.is_none_or(|p| p > 0.01);
         if self.max_relative_residual <= 0.1 && self.relative_rmse <= 0.05 && is_straight {
@@ -95,8 +106,8 @@ impl Quality {
     /// `None` without a point more than there are parameters and one.
     pub(super) fn aicc(&self, n_parameters: usize) -> Option<f64> {
         let rest = self.n_points.checked_sub(n_parameters + 1).filter(|rest| *rest > 0)?;
-        let (n, k) = (count(self.n_points), count(n_parameters));
-        Some(self.bic - k * n.ln() + 2.0 * k + 2.0 * k * (k + 1.0) / count(rest))
+        let (n, k) = (self.n_points as f64, n_parameters as f64);
+        Some(self.bic - k * n.ln() + 2.0 * k + 2.0 * k * (k + 1.0) / rest as f64)
     }
 }
 
@@ -107,11 +118,11 @@ fn share(residual: f64, time: f64) -> f64 {
 
 /// Twice the negative logarithm of the likelihood of the residuals, less a constant.
 fn criterion(relative: &[f64]) -> f64 {
-    count(relative.len()) * mean_square(relative).max(NOISE_FLOOR.powi(2)).ln()
+    relative.len() as f64 * mean_square(relative).max(NOISE_FLOOR.powi(2)).ln()
 }
 
 fn mean_square(values: &[f64]) -> f64 {
-    values.iter().map(|value| value * value).sum::<f64>() / count(values.len())
+    values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64
 }
 
 /// The size of the largest relative residual, and that.
@@ -164,19 +175,14 @@ fn probability_of_runs(runs: u64, a: u64, b: u64) -> f64 {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 points")]
-pub(super) fn count(n: usize) -> f64 {
-    n as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::{Line, Weights};
+    use crate::fit::Line;
 
     /// The quality of the law t = 100 where the points are off by these shares of their time.
     fn flat(relative: &[f64]) -> Quality {
-        let points: Vec<_> = (0..relative.len()).map(|i| (count(i), 100.0)).collect();
+        let points: Vec<_> = (0..relative.len()).map(|i| (i as f64, 100.0)).collect();
         let residuals: Vec<f64> = relative.iter().map(|r| 100.0 * r).collect();
         Quality::of(&points, &vec![1e-4; points.len()], &residuals, 2)
     }
@@ -204,6 +210,17 @@ mod tests {
         check("++++----++", Some(0.0476));
         check("+-+-", Some(1.0));
         check("++++", None);
+    }
+
+    #[test]
+    fn a_parabola_explains_more_of_a_parabola_than_a_line() {
+        let points = [16.0, 32.0, 64.0, 128.0, 256.0].map(|x| (x, 312.0 + 0.23 * x * x));
+        let curved = Quality::of_parabola(&points, Weights::Equal).unwrap();
+        let straight = Line::fit(&points, Weights::Equal).unwrap().quality.r_squared.unwrap();
+        assert!(curved.r_squared.unwrap() > 1.0 - 1e-12 && straight < 0.99, "{straight}");
+        assert!(curved.max_relative_residual < 1e-12, "{curved:?}");
+        let refused = Quality::of_parabola(&[(0.0, 1.0), (1.0, 2.0), (1.0, 2.0)], Weights::Equal);
+        assert_eq!(refused, Err(FitError::Undetermined { n_points: 3, n_parameters: 3 }));
     }
 
     #[test]

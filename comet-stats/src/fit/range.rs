@@ -1,9 +1,5 @@
 //! The range of a parameter: what else it may be, at 95 %.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
-use super::quality::count;
-
 /// Beyond this relative standard error of a divisor, a ratio is no longer nearly normal.
 const MAX_LINEAR_ERROR: f64 = 0.1;
 
@@ -17,8 +13,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range of `value` with a standard error of `error`, found with so many degrees of
-    /// freedom; `None` without any.
+    /// Range of `value` with the standard error `error`; `None` without a degree of freedom.
     pub(super) fn around(value: f64, error: f64, dof: usize) -> Option<Self> {
         let half = student_quantile(dof)? * error;
         Some(Self { low: value - half, high: value + half })
@@ -37,7 +32,6 @@ impl Range {
     }
 
     /// True if `value` is in it.
-    #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
@@ -84,8 +78,7 @@ impl Ratio {
 
 /// The 97.5 % quantile of Student's t; `None` without a degree of freedom.
 fn student_quantile(dof: usize) -> Option<f64> {
-    // The distribution refuses no degrees of freedom.
-    Some(StudentsT::new(0.0, 1.0, count(dof)).ok()?.inverse_cdf(0.975))
+    (dof > 0).then(|| crate::student_quantile(0.975, dof as f64))
 }
 
 #[cfg(test)]

@@ -17,9 +17,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The marks of `points`, pairs of a size and a time with ascending sizes; `None` if none of
-    /// them has a rate.
-    #[must_use]
+    /// Marks of `points` (size, time) with ascending sizes; `None` if none of them has a rate.
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let rates = rates(points);
         let (peak_at, peak) = rates.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -31,7 +29,6 @@ impl Marks {
 /// The smallest size at which `points`, with ascending sizes, reach `rate`: between two sizes the
 /// rate is taken to be linear in the logarithm of the size. `None` if they never do, or if the
 /// smallest is faster already.
-#[must_use]
 pub fn size_at_rate(points: &[(f64, f64)], rate: f64) -> Option<f64> {
     crossing(&rates(points), rate)
 }

@@ -4,7 +4,6 @@
 //! a difference (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13).
 
 use oorandom::Rand64;
-use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::Range;
 use crate::{MIN_SLICES, quantile, sorted};
@@ -53,12 +52,6 @@ pub(super) fn median(values: &[f64]) -> f64 {
     crate::median(values).expect("fits are of values that there are")
 }
 
-/// A value with a normal distribution of mean 0 and standard deviation 1.
-pub(super) fn normal(random: &mut Rand64) -> f64 {
-    // The generator may give 0, where the normal distribution has no quantile.
-    Normal::standard().inverse_cdf(random.rand_float().max(f64::MIN_POSITIVE))
-}
-
 fn drawn<S: Copy>(slices: &[S], random: &mut Rand64) -> S {
     let index = random.rand_range(0..slices.len() as u64);
     slices[usize::try_from(index).expect("an index of a slice is a usize")]
@@ -67,6 +60,7 @@ fn drawn<S: Copy>(slices: &[S], random: &mut Rand64) -> S {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::normal;
 
     #[test]
     fn a_range_holds_the_median_of_its_slices_and_nearly_all_medians_of_others() {

@@ -6,6 +6,7 @@
 //! Times that cross the size of a node are better fitted in two parts.
 
 use super::{FitError, Line, Weights};
+use crate::distinct;
 
 /// Fewest numbers of ranks for a choice.
 const MIN_NUMBERS: usize = 4;
@@ -39,7 +40,6 @@ impl Growth {
         [Self::Log2, Self::CeilLog2, Self::Linear, Self::LinearLog2, Self::Sqrt];
 
     /// The formula.
-    #[must_use]
     pub fn formula(self) -> &'static str {
         match self {
             Self::None => "a",
@@ -52,13 +52,11 @@ impl Growth {
     }
 
     /// The name of the fit: the formula, or that there is no growth.
-    #[must_use]
     pub fn name(self) -> &'static str {
         if self == Self::None { "no growth with P" } else { self.formula() }
     }
 
     /// The factor of `b` on `n_ranks` ranks.
-    #[must_use]
     pub fn of(self, n_ranks: f64) -> f64 {
         match self {
             Self::None => 0.0,
@@ -127,17 +125,14 @@ fn grows(best: &Candidate, points: &[(f64, f64)]) -> bool {
 
 /// Refuses points on too few different numbers of ranks.
 fn require_numbers(points: &[(f64, f64)]) -> Result<(), FitError> {
-    let mut numbers = points
-        .iter()
-        .map(|(p, _)| super::positive("number of ranks", *p))
-        .collect::<Result<Vec<_>, _>>()?;
-    numbers.sort_by(f64::total_cmp);
-    numbers.dedup();
-    if numbers.len() >= MIN_NUMBERS {
-        return Ok(());
+    for (n_ranks, _) in points {
+        super::positive("number of ranks", *n_ranks)?;
     }
-    let what = "numbers of ranks";
-    Err(FitError::TooFew { what, found: numbers.len(), expected: MIN_NUMBERS })
+    let (what, expected) = ("numbers of ranks", MIN_NUMBERS);
+    match distinct(points.iter().map(|(n_ranks, _)| *n_ranks)).len() {
+        found if found < MIN_NUMBERS => Err(FitError::TooFew { what, found, expected }),
+        _ => Ok(()),
+    }
 }
 
 /// The fits with their weights, the best one first.

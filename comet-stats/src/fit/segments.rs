@@ -99,8 +99,7 @@ struct Search<'a> {
     places: Vec<usize>,
     /// Moments of each block.
     blocks: Vec<Moments>,
-    /// `[segments - 1][end]`: the least error of the first blocks in so many segments, and the first
-    /// block of the last of them.
+    /// `[segments - 1][end]`: least error up to block `end`, and first block of the last segment.
     best: Vec<Vec<(f64, usize)>>,
 }
 
@@ -132,8 +131,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `[from][end]`: the error of one line through the blocks `from..end`; infinite where no
-    /// segment may be.
+    /// `[from][end]`: error of one line through these blocks; infinite where no segment may be.
     fn costs(&self) -> Vec<Vec<f64>> {
         let n_places = self.places.len();
         let mut costs = vec![vec![f64::INFINITY; n_places]; n_places];
@@ -176,7 +174,6 @@ impl<'a> Search<'a> {
     }
 
     /// The score of the segments between `cuts`; less is better.
-    #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 points")]
     fn score(&self, cuts: &[usize]) -> f64 {
         let (n, m) = (self.points.len() as f64, (cuts.len() - 1) as f64);
         let error: f64 = cuts.windows(2).map(|pair| self.error_between(pair[0], pair[1])).sum();
@@ -325,12 +322,8 @@ fn differ(a: &Segment, b: &Segment) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::truth::ipsc860;
     use super::*;
-
-    /// The iPSC/860 in us, to a neighbour (thesis section 5.1).
-    fn ipsc860(n: f64) -> f64 {
-        if n <= 100.0 { 79.0 + 0.63 * n } else { 156.0 + 0.41 * n }
-    }
 
     fn law(sizes: &[f64], t: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
         sizes.iter().map(|n| (*n, t(*n))).collect()

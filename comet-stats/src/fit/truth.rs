@@ -4,9 +4,9 @@
 
 use oorandom::Rand64;
 
-use super::resampling::{median, normal};
+use super::resampling::median;
 use super::{Line, Rules, Weights, breaks, segments};
-use crate::{quantile, sorted};
+use crate::{normal, quantile, sorted};
 
 /// Relative standard deviation of a slice median.
 const NOISE: f64 = 0.02;
@@ -19,6 +19,11 @@ const N_SLICES: usize = 10;
 
 /// Startup time in us and time for a byte.
 const LINE: (f64, f64) = (156.0, 0.41);
+
+/// The iPSC/860 in us, to a neighbour (thesis section 5.1).
+pub(super) fn ipsc860(n: f64) -> f64 {
+    if n <= 100.0 { 79.0 + 0.63 * n } else { 156.0 + 0.41 * n }
+}
 
 /// Sizes 0, 1 and two for each octave up to 4 MiB.
 fn sizes() -> Vec<f64> {
@@ -130,7 +135,6 @@ fn breaks_are_found_where_they_are() {
         let share = share_with_breaks(law, ends);
         assert!(share >= 0.9, "{name}: found in {share} of the sweeps");
     };
-    let ipsc860 = |n: f64| if n <= 100.0 { 79.0 + 0.63 * n } else { 156.0 + 0.41 * n };
     check("the protocols of the iPSC/860", &ipsc860, &[100.0]);
     check("13 % more", &from(8192.0, (11.3, 0.0113)), &[8192.0]);
     check("31 % less", &from(8192.0, (6.9, 0.0069)), &[8192.0]);

@@ -38,8 +38,6 @@ pub struct Bracket {
     pub below: u64,
     /// The smallest size that is known to be above it; one unit above `below` if it was found.
     pub above: u64,
-    /// By how much the time jumps up at the switch, relative to the time without it.
-    pub jump: f64,
 }
 
 /// The search for all switches of a curve.
@@ -76,7 +74,8 @@ impl Switches {
             if let Some(step) = search.next(curve) {
                 return Some(step);
             }
-            let bracket = self.open.pop()?.bracket();
+            let Search { below, above, .. } = self.open.pop()?;
+            let bracket = Bracket { below, above };
             self.around = around_power_of_two(&bracket, curve);
             self.found.push(bracket);
         }
@@ -90,8 +89,6 @@ struct Search {
     above: u64,
     /// The laws below and above; `None` where the readings do not tell them.
     lines: Option<Lines>,
-    /// The relative jump between the readings that it started with.
-    jump: f64,
     n_looks: u32,
 }
 
@@ -115,11 +112,6 @@ impl Search {
     fn middle(&self, unit: u64) -> Option<u64> {
         let n_units = (self.above - self.below) / unit;
         (n_units > 1).then(|| self.below + n_units / 2 * unit)
-    }
-
-    fn bracket(&self) -> Bracket {
-        let jump = self.lines.map_or(self.jump, |lines| lines.jump(self.above));
-        Bracket { below: self.below, above: self.above, jump }
     }
 
     fn look_again(&mut self, reading: &Reading, curve: &Curve<'_>) -> Option<Step> {
@@ -162,8 +154,7 @@ impl Lines {
         self.right.at(real(size)) / self.left.at(real(size)) - 1.0
     }
 
-    /// True if the lines stay apart by at least `min_jump` between two sizes; at a crossing only
-    /// the slope changes.
+    /// True if the lines stay `min_jump` apart between two sizes, without a crossing.
     fn are_apart(&self, below: u64, above: u64, min_jump: f64) -> bool {
         let [first, last] = [self.jump(below), self.jump(above)];
         first.abs().min(last.abs()) >= min_jump && first.signum() == last.signum()
@@ -184,13 +175,11 @@ fn searches(curve: &Curve<'_>) -> Vec<Search> {
         .collect()
 }
 
-/// The search between the last of `left` and the first of `right`; `None` if the time does not
-/// jump there.
+/// Search between `left` and `right`; `None` if the time does not jump there.
 fn search(left: &[Reading], right: &[Reading], curve: &Curve<'_>) -> Option<Search> {
     let (left, right) = (local(left.iter().rev()), local(right.iter()));
     let (b, c) = (*left.last()?, *right.first()?);
-    let jump = c.time_ns / b.time_ns - 1.0;
-    let plain = Search { below: b.size, above: c.size, lines: None, jump, n_looks: 0 };
+    let plain = Search { below: b.size, above: c.size, lines: None, n_looks: 0 };
     let (Some(left_line), Some(right_line)) = (line(&left), line(&right)) else {
         return Some(plain);
     };
@@ -203,8 +192,7 @@ fn search(left: &[Reading], right: &[Reading], curve: &Curve<'_>) -> Option<Sear
     lines.are_apart(search.below, search.above, min_jump).then_some(search)
 }
 
-/// The sizes about a jump that are clearly of the left and of the right line: noise may have cut
-/// the curve a few readings beside the jump.
+/// Sizes about a jump that noise leaves clearly on the left and on the right line.
 fn settled(lines: &Lines, readings: &[Reading], curve: &Curve<'_>) -> Option<(u64, u64)> {
     let first_right =
         readings.iter().position(|reading| matches!(lines.side(reading, curve), Side::Right))?;
@@ -280,7 +268,7 @@ fn points(readings: &[Reading]) -> Vec<(f64, f64)> {
 
 /// The power of two that a found switch is near to, and the sizes beside it, within the sweep.
 fn around_power_of_two(bracket: &Bracket, curve: &Curve<'_>) -> Vec<u64> {
-    let Bracket { below, above, .. } = *bracket;
+    let Bracket { below, above } = *bracket;
     let unit = curve.limits.unit;
     let power = nearest_power_of_two(above);
     let reach = real(unit).max(curve.limits.eps * real(power));
@@ -379,7 +367,7 @@ mod tests {
     fn a_size_that_stays_unclear_is_looked_at_five_times_and_left() {
         let line = |t0| Line::fit(&[(1.0, t0), (100.0, t0)], Weights::Relative).unwrap();
         let lines = Some(Lines { left: line(100.0), right: line(125.0) });
-        let mut search = Search { below: 40, above: 80, lines, jump: 0.25, n_looks: 0 };
+        let mut search = Search { below: 40, above: 80, lines, n_looks: 0 };
         let (limits, refused) = (Limits::default(), BTreeSet::new());
         let mut next = |time_ns| {
             let reading = Reading { size: 60, time_ns, half_width_ns: Some(5.0), n_slices: 1 };

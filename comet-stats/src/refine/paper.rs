@@ -34,7 +34,6 @@ pub(super) fn key(segment: &Segment) -> f64 {
 ///
 /// # Panics
 /// If `gamma` is not above 1, so that the grid would never end, or if `unit` is 0.
-#[must_use]
 pub fn start_grid(from: u64, to: u64, gamma: f64, unit: u64) -> Vec<u64> {
     assert!(gamma > 1.0, "the grid of sizes grows by {gamma}, and must grow by more than 1");
     assert!(unit > 0, "the unit of sizes is 0, and must be at least 1");
@@ -65,8 +64,7 @@ mod tests {
         check(0, 0, 2.0, 1, &[0]);
     }
 
-    /// An invented curve of four pieces, in ns: flat to 64 bytes, 1/4 a byte to 512, a jump to a
-    /// second protocol, and 1/2 a byte from 2048.
+    /// Invented curve in ns: flat to 64 bytes, 1/4 a byte to 512, a jump, 1/2 a byte from 2048.
     fn four_pieces_ns(size: u64) -> f64 {
         match size {
             0..=64 => 100.0,
@@ -115,23 +113,16 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_is_cornered_to_the_relative_width_of_eps_and_no_more() {
-        let limits = Limits { eps: 0.1, ..Limits::default() };
-        let sizes = sequence(&[16, 64, 256, 1024, 4096], limits);
-        // Of 512..558, the width is 9 %.
+    fn limits_decide_which_segments_are_divided() {
+        let any = Limits::default();
+        // A jump is cornered to the relative width of eps: of 512..558, that is 9 %.
+        let sizes = sequence(&[16, 64, 256, 1024, 4096], Limits { eps: 0.1, ..any });
         assert_eq!(sizes[5..], [512, 2048, 724, 609, 2896, 558, 32]);
-    }
-
-    #[test]
-    fn segments_above_the_greatest_distance_are_divided_though_they_are_straight() {
-        let limits = Limits { eps: 10.0, max_distance: Some(20), ..Limits::default() };
-        assert_eq!(sequence(&[16, 64], limits), [16, 64, 32, 45]);
-    }
-
-    #[test]
-    fn segments_below_the_least_distance_are_not_divided() {
-        let limits = Limits { min_distance: 400, ..Limits::default() };
-        let sizes = sequence(&[256, 1024], limits);
+        // Segments above the greatest distance are divided, though they are straight.
+        let sizes = sequence(&[16, 64], Limits { eps: 10.0, max_distance: Some(20), ..any });
+        assert_eq!(sizes, [16, 64, 32, 45]);
+        // Segments below the least distance are not.
+        let sizes = sequence(&[256, 1024], Limits { min_distance: 400, ..any });
         assert_eq!(sizes, [256, 1024, 512, 724]);
     }
 }

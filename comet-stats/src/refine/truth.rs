@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::curve::on_line;
 use super::{Bracket, Limits, Reading, Refiner, Rule, Step, start_grid};
 use crate::real;
-use crate::truth;
+use crate::truth::{self, Noise};
 
 const LAST: u64 = 4 << 20;
 /// The switches of [`truth_ns`] at which the time jumps, by a quarter.
@@ -33,7 +33,7 @@ fn truth_ns(size: u64) -> f64 {
 
 /// One sweep of the curve.
 struct Trial {
-    random: Rand64,
+    random: Noise,
     /// Relative standard error of a first measurement.
     noise: f64,
     readings: Vec<Reading>,
@@ -41,7 +41,8 @@ struct Trial {
 
 impl Trial {
     fn run(rule: Rule, gamma: f64, noise: f64, seed: u64) -> (Self, Vec<Bracket>) {
-        let mut trial = Self { random: Rand64::new(seed.into()), noise, readings: Vec::new() };
+        let mut trial =
+            Self { random: Noise(Rand64::new(seed.into())), noise, readings: Vec::new() };
         let grid = start_grid(0, LAST, gamma, 1);
         let mut refiner = Refiner::new(rule, Limits::default(), &grid);
         loop {
@@ -54,7 +55,7 @@ impl Trial {
     }
 
     fn measure(&mut self, size: u64) {
-        let time_ns = truth_ns(size) * (1.0 + self.noise * normal(&mut self.random));
+        let time_ns = truth_ns(size) * (1.0 + self.noise * self.random.normal());
         let half_width_ns = Some(1.96 * self.noise * time_ns);
         self.readings.push(Reading { size, time_ns, half_width_ns, n_slices: N_FIRST });
     }
@@ -62,7 +63,7 @@ impl Trial {
     /// A slice scatters by the square root of the first slices more than their mean.
     fn add_slice(&mut self, size: u64) {
         let noise = self.noise * f64::from(N_FIRST).sqrt();
-        let slice_ns = truth_ns(size) * (1.0 + noise * normal(&mut self.random));
+        let slice_ns = truth_ns(size) * (1.0 + noise * self.random.normal());
         let reading = self.readings.iter_mut().find(|r| r.size == size).expect("it was measured");
         let n_slices = f64::from(reading.n_slices);
         reading.time_ns = (reading.time_ns * n_slices + slice_ns) / (n_slices + 1.0);
@@ -71,8 +72,7 @@ impl Trial {
         reading.half_width_ns = Some(1.96 * error * reading.time_ns);
     }
 
-    /// True if lines between the readings meet the curve to within eps, or three times the noise,
-    /// outside of brackets.
+    /// True if lines between readings meet the curve to eps or thrice the noise, but in brackets.
     fn errors_stay_within_noise(&self, brackets: &[Bracket]) -> bool {
         let mut readings = self.readings.clone();
         readings.sort_by_key(|reading| reading.size);
@@ -92,8 +92,7 @@ fn error_between(b: &Reading, c: &Reading) -> f64 {
     sizes.map(|size| (on_line(b, c, size) / truth_ns(size) - 1.0).abs()).fold(0.0, f64::max)
 }
 
-/// Error of the middle of a line between two readings that noise explains, if it is as noisy as
-/// they are.
+/// Error of the middle of a line that noise like that of its ends explains.
 fn noise_allowance(b: &Reading, c: &Reading) -> f64 {
     let error = |r: &Reading| r.half_width_ns.map_or(0.0, |half_ns| half_ns / 1.96 / r.time_ns);
     2.0 * 1.5_f64.sqrt() * error(b).max(error(c))
@@ -161,7 +160,7 @@ proptest! {
         let limits = Limits { unit, max_points, ..Limits::default() };
         let grid = start_grid(0, 1 << 16, 2.0, unit);
         let mut refiner = Refiner::new(Rule::ALL[rule], limits, &grid);
-        let mut trial = Trial { random: Rand64::new(seed.into()), noise, readings: Vec::new() };
+        let mut trial = Trial { random: Noise(Rand64::new(seed.into())), noise, readings: Vec::new() };
         let mut n_steps = 0;
         loop {
             match refiner.next(&trial.readings) {
@@ -191,10 +190,4 @@ fn share_of_trials(is_good: impl Fn(&u64) -> bool) -> f64 {
 /// Trials of each test, unless others are asked for.
 fn n_trials() -> u64 {
     u64::from(truth::n_trials(100))
-}
-
-/// A value of the standard normal distribution (Box and Muller).
-fn normal(random: &mut Rand64) -> f64 {
-    let (radius, turn) = (1.0 - random.rand_float(), random.rand_float());
-    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * turn).cos()
 }

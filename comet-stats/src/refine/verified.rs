@@ -83,8 +83,7 @@ struct Triple {
 }
 
 impl Triple {
-    /// Distance of the middle from the straight line that noise alone explains, relative to its
-    /// time.
+    /// Relative distance of the middle from the line that noise alone explains.
     fn noise_allowance(&self, curve: &Curve<'_>) -> f64 {
         let Self { b, m, c } = self;
         let share = real(m.size - b.size) / real(c.size - b.size);

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use comet_stats::fit::{Line, Rules, Segment, Weights, segments};
-use comet_stats::{quantile, sorted};
+use comet_stats::median;
 
 use super::readings::{Key, Reading, Readings};
 
@@ -14,8 +14,7 @@ const RULES: Rules = Rules { min_points: 3, max_segments: 8, not_negative: true 
 pub(super) struct Calibration {
     /// Costs of messages by length: ascending, the last without a bound.
     pub(super) protocols: Vec<Protocol>,
-    /// The share of a message's time that passes beside a computation, 0 to 1; `None` if no
-    /// computation was about as long as a message.
+    /// Share of a message's time hidden behind a computation of about its length, 0 to 1.
     pub(super) hidden_share: Option<f64>,
     /// One element of a DAXPY.
     pub(super) daxpy: Fitted,
@@ -127,8 +126,7 @@ fn late_per_byte_ns(line: &Line, exchanges: &[(f64, f64)]) -> Option<f64> {
     let has_bytes = |(n, _): &&(f64, f64)| *n > 0.0;
     let excess_ns = |(n, ns): &(f64, f64)| (ns - line.at(*n)) / n;
     let excesses_ns: Vec<f64> = exchanges.iter().filter(has_bytes).map(excess_ns).collect();
-    let excesses_ns = (!excesses_ns.is_empty()).then(|| sorted(&excesses_ns))?;
-    Some(quantile(&excesses_ns, 0.5)).filter(|excess_ns| *excess_ns > 0.0)
+    median(&excesses_ns).filter(|excess_ns| *excess_ns > 0.0)
 }
 
 /// Share of an exchange that a DAXPY hides, if the DAXPY takes longer, but not so much longer that
@@ -147,7 +145,7 @@ fn hidden_share(readings: &Readings) -> Option<f64> {
         is_alike.then(|| ((t_c + t_w - t_o) / t_c).clamp(0.0, 1.0))
     };
     let shares: Vec<f64> = readings.of("comet/overlap", "exchange").filter_map(share).collect();
-    (!shares.is_empty()).then(|| quantile(&sorted(&shares), 0.5))
+    median(&shares)
 }
 
 fn fitted<'a>(
@@ -164,13 +162,11 @@ fn fitted<'a>(
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
 fn points(readings: &[&Reading], size: fn(&Key) -> Option<u64>) -> Vec<(f64, f64)> {
     let point = |reading: &&Reading| Some((size(&reading.key)? as f64, reading.median_ns));
     readings.iter().filter_map(point).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
 fn length(reading: &Reading) -> f64 {
     reading.key.length_bytes.unwrap_or(0) as f64
 }
@@ -191,8 +187,7 @@ pub(super) mod tests {
         Reading { key, median_ns, n_samples: 10 }
     }
 
-    /// Readings of that machine, on which each byte of an exchange takes `late_per_byte_ns` more,
-    /// and which hides a quarter of an exchange.
+    /// Readings of that machine, with slower exchanges, of which it hides a quarter.
     pub(in super::super) fn readings(late_per_byte_ns: f64) -> Readings {
         let mut all = Vec::new();
         for bytes in (0..20).flat_map(|octave| [2u32 << octave, 3 << octave]) {

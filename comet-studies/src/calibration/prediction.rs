@@ -112,7 +112,6 @@ fn summary(what: &str, predictions: &[Prediction<'_>]) -> String {
     let errors: Vec<f64> = predictions.iter().map(|prediction| prediction.error().abs()).collect();
     let largest = predictions.iter().max_by(|a, b| a.error().abs().total_cmp(&b.error().abs()));
     let Some(largest) = largest else { return format!("  {what:<18} {:>12}\n", 0) };
-    #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53 cases")]
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     format!(
         "  {what:<18} {:>12} {:>9} {:>9}  ({}, {})\n",

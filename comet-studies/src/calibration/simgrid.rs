@@ -79,7 +79,6 @@ struct Law {
 }
 
 impl Law {
-    #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53 ps")]
     fn of(segment: &Segment) -> Self {
         Self {
             up_to_bytes: segment.up_to_bytes,

@@ -52,8 +52,7 @@ impl Bench {
         Err(Refusal::Unfit(sentence).into())
     }
 
-    /// The same machine with times that vary by [`UNSTEADINESS`], and with samples enough for
-    /// their mean.
+    /// The same machine with times that vary by [`UNSTEADINESS`], and more samples.
     pub(super) fn unsteady(&self) -> Self {
         let mut machine = self.machine.clone();
         machine.noise.sources = vec![NoiseSource::LogNormal { sigma: UNSTEADINESS }];
@@ -88,7 +87,6 @@ impl Bench {
 
 /// Points of the series number `series` over `axis`: values, and times in microseconds.
 pub(super) fn points(measurements: &[Measurement], axis: &Axis, series: usize) -> Vec<(f64, f64)> {
-    #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
     let point = |measurement: &Measurement| {
         (measurement.case.value(axis) as f64, quoted_us(measurement, series))
     };

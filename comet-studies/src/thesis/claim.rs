@@ -1,6 +1,6 @@
 //! A claim: what the thesis says about a figure, and what was regenerated.
 
-use comet_stats::fit::{Line, Parabola, Weights};
+use comet_stats::fit::{Line, Quality, Weights};
 
 /// Weights of the thesis's fits: least squares, in which all points count the same (section 5.1).
 pub(super) const WEIGHTS: Weights<'_> = Weights::Equal;
@@ -90,12 +90,12 @@ pub(super) fn linear(points: &[(f64, f64)]) -> Option<f64> {
 
 /// Share of the variance that a straight line over log2 P explains.
 pub(super) fn linear_in_log2(points: &[(f64, f64)]) -> Option<f64> {
-    Line::fit_log2(points, WEIGHTS).ok()?.quality.r_squared
+    linear(&points.iter().map(|(n_ranks, us)| (n_ranks.log2(), *us)).collect::<Vec<_>>())
 }
 
 /// Share of the variance that a parabola explains.
 pub(super) fn quadratic(points: &[(f64, f64)]) -> Option<f64> {
-    Parabola::fit(points, WEIGHTS).ok()?.quality.r_squared
+    Quality::of_parabola(points, WEIGHTS).ok()?.r_squared
 }
 
 /// `value` with at least four digits that count.

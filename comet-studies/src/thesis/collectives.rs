@@ -84,7 +84,6 @@ fn global_sum(bench: &Bench) -> anyhow::Result<Findings> {
 fn over_cubes(
     measure: impl Fn(usize) -> anyhow::Result<Vec<(f64, f64)>>,
 ) -> anyhow::Result<Vec<(f64, f64)>> {
-    #[expect(clippy::cast_precision_loss, reason = "there are few ranks")]
     let point = |n_ranks: &usize| Ok((*n_ranks as f64, measure(*n_ranks)?[0].1));
     CUBES.iter().map(point).collect()
 }

@@ -52,7 +52,6 @@ pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
 
 /// Mean round trips in microseconds.
 fn means(measured: &[Measurement], series: usize) -> Vec<(f64, f64)> {
-    #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
     let point = |measurement: &Measurement| {
         let one_way_ns = measurement.series[series].summary.mean;
         (measurement.case.value(&LENGTH_BYTES) as f64, 2.0 * one_way_ns / 1e3)

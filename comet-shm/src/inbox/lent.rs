@@ -1,0 +1,115 @@
+//! Messages that stay in their sender's memory until their receive copies them.
+
+use comet_core::transport::Rank;
+
+use super::{Inbox, RecvId, UNEXPECTED_BYTES, Unexpected, memory_for};
+use crate::failure::poisoned;
+use crate::head::Ticket;
+use crate::reach::Place;
+use crate::rendezvous::{Pieces, TOGETHER_BYTES};
+use crate::sync::{Ordering, fence};
+
+/// A message of which its sender still copies pieces.
+pub(super) struct Helped {
+    pub(super) recv: RecvId,
+    pub(super) from: Rank,
+    pub(super) ticket: Ticket,
+    pub(super) length_bytes: usize,
+}
+
+impl Inbox {
+    /// Copies a lent message into the buffer of its receive, a long one with its sender's help.
+    pub(super) fn recv_lent(
+        &mut self,
+        id: RecvId,
+        from: Rank,
+        lent: (Place, Ticket),
+        length_bytes: usize,
+    ) {
+        let (place, ticket) = lent;
+        let recv = &mut self.recvs[id];
+        let rendezvous = self.inbound[from].ring.rendezvous(ticket);
+        let is_worth_it = (TOGETHER_BYTES..=recv.capacity_bytes).contains(&length_bytes);
+        let destination = self.reach.place_of(recv.buffer, length_bytes);
+        let Some(destination) = destination.filter(|_| is_worth_it) else {
+            let n = length_bytes.min(recv.capacity_bytes);
+            if recv.copy(self.reach, (from, place), 0, n).is_ok() {
+                self.finish_lent(id, from, ticket, length_bytes);
+            }
+            return;
+        };
+        rendezvous.open(ticket.number, destination);
+        let pieces = Pieces::of(length_bytes, [place, destination]);
+        let mut n_copied = 0;
+        while let Some((at, n)) = rendezvous.take_front(pieces) {
+            if recv.copy(self.reach, (from, place), at, n).is_err() {
+                return;
+            }
+            n_copied += 1;
+        }
+        if n_copied == pieces.count() {
+            self.finish_lent(id, from, ticket, length_bytes);
+        } else {
+            self.helped.push(Helped { recv: id, from, ticket, length_bytes });
+        }
+    }
+
+    /// All of a lent message is in the buffer of its receive.
+    fn finish_lent(&mut self, id: RecvId, from: Rank, ticket: Ticket, length_bytes: usize) {
+        if self.is_torn() {
+            return;
+        }
+        self.inbound[from].ring.rendezvous(ticket).finish(ticket.number);
+        self.wakes.push(from);
+        self.recvs[id].finish(from, length_bytes);
+    }
+
+    /// True if the job has failed, so that senders may have taken back the data that was just read.
+    fn is_torn(&self) -> bool {
+        // Acquire: keeps the look after the reading.
+        fence(Ordering::Acquire);
+        poisoned(self.segment).is_some()
+    }
+
+    /// Finishes the messages whose senders have copied their pieces.
+    pub(super) fn finish_helped(&mut self) {
+        let mut index = 0;
+        while index < self.helped.len() {
+            let Helped { recv, from, ticket, length_bytes } = self.helped[index];
+            if self.inbound[from].ring.rendezvous(ticket).is_helped(ticket.number) {
+                self.helped.swap_remove(index);
+                self.finish_lent(recv, from, ticket, length_bytes);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Copies unexpected messages out of their senders' memory, so that these can go on. A rank
+    /// does so while it waits for something else, lest two ranks wait for each other for ever.
+    pub(super) fn pull_lent_messages(&mut self) {
+        let (segment, reach, inbound) = (self.segment, self.reach, &mut self.inbound);
+        let (n_unpulled, unexpected_bytes) = (&mut self.n_unpulled, &mut self.unexpected_bytes);
+        let (wakes, spare) = (&mut self.wakes, &mut self.spare);
+        self.matcher.for_each_unexpected(|from, message: &mut Unexpected| {
+            let length_bytes = message.length_bytes;
+            let Some((place, ticket)) = message.lent else { return };
+            let mut data = memory_for(spare, length_bytes);
+            // SAFETY: the vector has room; the sender leaves the message alone until its ticket is
+            // finished (or the job has failed: then what was copied is not handed out).
+            let copied = unsafe { reach.read((from, place), 0, data.as_mut_ptr(), length_bytes) };
+            // Acquire: keeps the look after the reading; see `is_torn`.
+            fence(Ordering::Acquire);
+            if copied.is_err() || poisoned(segment).is_some() {
+                return;
+            }
+            // SAFETY: these bytes were just written.
+            unsafe { data.set_len(length_bytes) };
+            (message.data, message.lent) = (data, None);
+            inbound[from].ring.rendezvous(ticket).finish(ticket.number);
+            wakes.push(from);
+            *n_unpulled -= 1;
+            *unexpected_bytes += length_bytes + UNEXPECTED_BYTES;
+        });
+    }
+}
