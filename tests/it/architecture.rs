@@ -238,13 +238,13 @@ fn documents_name_files_that_exist() {
 }
 
 #[test]
-fn the_readme_names_every_kernel_and_every_exit_code() {
+fn the_readme_names_every_suite_and_every_exit_code() {
     let readme = fs::read_to_string(root().join("README.md")).expect("there is a README.md");
     let list = crate::support::Folder::new().run("list --json").success().stdout;
     let list: serde_json::Value = serde_json::from_str(&list).expect("it is JSON");
     for kernel in list["kernels"].as_array().expect("a list of kernels") {
-        let id = kernel["id"].as_str().expect("an id is text");
-        assert!(readme.contains(&format!("`{id}`")), "{id} is missing");
+        let suite = kernel["suite"].as_str().expect("a suite is text");
+        assert!(readme.contains(&format!("`{suite}`")), "{suite} is missing");
     }
     let help = crate::support::Folder::new().run("--help").success().stdout;
     let codes = help.lines().skip_while(|line| *line != "Exit codes:").skip(1);

@@ -1,6 +1,8 @@
 //! Checks that kernels pass over ranks that are threads, for the tests of crates with kernels.
 
-use super::{AxisUse, Case, Class, History, Kernel, KernelInfo, MAX_AXES, Profile, World};
+use super::{
+    AxisKind, AxisUse, Case, Class, History, Kernel, KernelInfo, MAX_AXES, Profile, World,
+};
 use crate::context::{Context, Method};
 use crate::driver::Pace;
 use crate::error::KernelError;
@@ -46,8 +48,24 @@ pub fn context<'a>(t: &'a Local, info: &'static KernelInfo, corrupt: bool) -> Co
     Context::new(t, info, PACE, Method::default(), corrupt)
 }
 
-/// The trials of `kernel` on `topology`: the product of the values that `of_axis` gives, as far as
-/// the ranks admit it, completed from `history`.
+/// The cases of the kernel `info` that the ranks of `topology` admit, of the product of the values
+/// that `of_axis` gives; 0 on axes whose values are found during a run.
+pub fn cases(
+    info: &'static KernelInfo,
+    topology: &Topology,
+    of_axis: impl Fn(&AxisUse) -> Vec<u64>,
+) -> Vec<Case> {
+    let mut cases = vec![Case::new(info, &[])];
+    for used in info.axes.iter().filter(|used| used.axis.kind != AxisKind::Found) {
+        let values = of_axis(used);
+        let with_each = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
+        cases = cases.into_iter().flat_map(with_each).collect();
+    }
+    cases.retain(|case| (info.admits)(case, &World::of(topology)).is_ok());
+    cases
+}
+
+/// The [`cases`] of `kernel`, completed from `history`.
 ///
 /// # Panics
 /// If the kernel does not complete a case.
@@ -57,19 +75,12 @@ pub fn trials(
     history: &History,
     of_axis: impl Fn(&AxisUse) -> Vec<u64>,
 ) -> Vec<Trial> {
-    let world = World::of(topology);
-    let mut cases = vec![Case::new(kernel.info(), &[])];
-    for used in kernel.info().axes.iter().filter(|used| used.sweep(Profile::Quick).is_some()) {
-        let values = of_axis(used);
-        let with_each = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
-        cases = cases.into_iter().flat_map(with_each).collect();
-    }
-    cases.retain(|case| (case.info.admits)(case, &world).is_ok());
     let trial = |case| {
-        let case = kernel.resolve(case, &world, history).expect("the history completes the case");
+        let case = kernel.resolve(case, &World::of(topology), history);
+        let case = case.expect("the history completes the case");
         Trial { kernel, case, topology: topology.clone() }
     };
-    cases.into_iter().map(trial).collect()
+    cases(kernel.info(), topology, of_axis).into_iter().map(trial).collect()
 }
 
 /// The values of an axis under the profile `quick`.

@@ -14,7 +14,7 @@ use comet_sim::route::Routes;
 use comet_sim::{Outcome, RunConfig, Sim};
 
 /// A machine, and the ranks on it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bench {
     pub(crate) machine: Machine,
     pub(crate) topology: Topology,
@@ -75,19 +75,18 @@ impl Listener for Collector {
 }
 
 /// The kernels of all suites.
-fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
+pub(crate) fn kernels<T: Transport>() -> Vec<&'static dyn Kernel<T>> {
     [&[comet_matrix::kernels()], &comet_kernels::suites()[..]].concat().concat()
 }
 
 /// The description of the kernel `id`.
 pub(crate) fn info(id: &str) -> &'static KernelInfo {
-    let mut infos = kernels().into_iter().map(Kernel::info);
-    infos.find(|info| info.id() == id).expect("the kernel is in a suite")
+    infos().into_iter().find(|info| info.id() == id).expect("the kernel is in a suite")
 }
 
-/// The names of all kernels, suite by suite.
-pub(crate) fn ids() -> Vec<String> {
-    kernels().into_iter().map(|kernel| kernel.info().id()).collect()
+/// The descriptions of all kernels, suite by suite.
+pub(crate) fn infos() -> Vec<&'static KernelInfo> {
+    kernels::<Sim>().into_iter().map(Kernel::info).collect()
 }
 
 /// So many samples of so many repetitions, in five slices.

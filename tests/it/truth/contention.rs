@@ -4,9 +4,9 @@ use comet_core::driver::Pace;
 use comet_core::event::Measurement;
 use comet_core::kernel::{Case, LENGTH_BYTES, World};
 use comet_core::transport::Rank;
+use comet_core::transport::Source::Rank as From;
 
 use super::bench::{Bench, settings};
-use super::kernels::timed;
 use super::machines;
 use super::oracle::{Label, Step, law, time_ps};
 use super::script::Script;
@@ -22,8 +22,18 @@ const CREDIT: Label = 26;
 /// Messages of one burst of the load.
 const BURST: usize = 8;
 
+/// Adds the steps of a rank for all series of a case; the numbers of its samples.
+pub(super) fn round(script: &mut Script<'_>, case: &Case, pace: Pace) -> Vec<usize> {
+    let mut of_series = |number| {
+        let n_before = script.steps.len();
+        series(script, case, pace, number);
+        script.steps[n_before..].iter().filter(|step| matches!(step, Step::Read)).count() / 2
+    };
+    (0..case.info.series.len()).map(&mut of_series).collect()
+}
+
 /// Steps of a rank for one series of a case.
-pub(crate) fn series(script: &mut Script<'_>, case: &Case, pace: Pace, series: usize) {
+fn series(script: &mut Script<'_>, case: &Case, pace: Pace, series: usize) {
     let cast = World::of(&script.bench.topology).cast().expect("the ranks admit the case");
     let [source, sink, tester, partner] = cast.ranks();
     let n_bytes = case.value(&LENGTH_BYTES);
@@ -35,20 +45,20 @@ pub(crate) fn series(script: &mut Script<'_>, case: &Case, pace: Pace, series: u
     let mut echo = Script::new(script.bench, script.rank);
     if script.rank == tester {
         echo.send(partner, ECHO, n_bytes);
-        echo.recv(partner, ECHO);
+        echo.recv(From(partner), ECHO);
     } else if script.rank == partner {
-        echo.recv(tester, ECHO);
+        echo.recv(From(tester), ECHO);
         echo.send(tester, ECHO, n_bytes);
     }
     let is_tester = script.rank == tester;
     if is_tester && load_bytes > 0 {
         script.send(source, START, 0);
-        script.recv(sink, RUNNING);
+        script.recv(From(sink), RUNNING);
     }
-    timed(script, &echo.steps, case.info.timing, (pace, series), is_tester);
+    script.timed(&echo.steps, case.info.timing, (pace, series), is_tester);
     if is_tester && load_bytes > 0 {
         script.send(source, STOP, 0);
-        script.recv(sink, DRAINED);
+        script.recv(From(sink), DRAINED);
     }
     if script.rank == source && load_bytes > 0 {
         send_load(script, [sink, tester], load_bytes);
@@ -59,10 +69,10 @@ pub(crate) fn series(script: &mut Script<'_>, case: &Case, pace: Pace, series: u
 
 /// Bursts from START to STOP, of which the sink acknowledges each; an empty message is the end.
 fn send_load(script: &mut Script<'_>, [sink, tester]: [Rank; 2], load_bytes: u64) {
-    script.recv(tester, START);
+    script.recv(From(tester), START);
     (0..BURST).for_each(|_| script.send(sink, LOAD, load_bytes));
     let mut again = Script::new(script.bench, script.rank);
-    again.unblocked_recv(sink, CREDIT);
+    again.unblocked_recv(From(sink), CREDIT);
     (0..BURST).for_each(|_| again.send(sink, LOAD, load_bytes));
     again.wait_recv();
     let n_steps = again.steps.len().cast_signed();
@@ -70,22 +80,23 @@ fn send_load(script: &mut Script<'_>, [sink, tester]: [Rank; 2], load_bytes: u64
     script.steps.extend(again.steps);
     // Back to the look for STOP, which is two steps.
     script.steps.push(Step::Go { by: -n_steps - 2 });
-    script.recv(tester, STOP);
-    script.unblocked_recv(sink, CREDIT);
+    script.recv(From(tester), STOP);
+    script.unblocked_recv(From(sink), CREDIT);
     script.send(sink, LOAD, 0);
     script.wait_recv();
 }
 
 fn take_load(script: &mut Script<'_>, [source, tester]: [Rank; 2]) {
-    script.recv(source, LOAD);
+    let source_of_load = From(source);
+    script.recv(source_of_load, LOAD);
     script.send(tester, RUNNING, 0);
-    (1..BURST).for_each(|_| script.recv(source, LOAD));
+    (1..BURST).for_each(|_| script.recv(source_of_load, LOAD));
     script.send(source, CREDIT, 0);
     let mut rest = Script::new(script.bench, script.rank);
-    (1..BURST).for_each(|_| rest.recv(source, LOAD));
+    (1..BURST).for_each(|_| rest.recv(source_of_load, LOAD));
     rest.send(source, CREDIT, 0);
     let n_steps = rest.steps.len().cast_signed();
-    script.recv(source, LOAD);
+    script.recv(source_of_load, LOAD);
     script.steps.push(Step::GoIfEmpty { by: n_steps + 2 });
     script.steps.extend(rest.steps);
     // Back to the first receive of a burst, which is two steps, and the look at its length.

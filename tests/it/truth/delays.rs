@@ -14,9 +14,8 @@ use comet_sim::Sim;
 use comet_sim::machine::{Delay, Machine};
 
 use super::bench::{Bench, info};
-use super::kernels::timed;
 use super::machines;
-use super::oracle::{Step, n_operations, readings_ps};
+use super::oracle::{Step, n_operations, truth};
 use super::script::Script;
 
 /// Each sample is one operation, after a barrier.
@@ -38,7 +37,7 @@ const COMPUTATION: Operation = Operation {
         t.compute(Work::Daxpy { n: 1000 }, || ());
         Ok(())
     },
-    write: |script| script.daxpy(1000),
+    write: |script| script.work(Work::Daxpy { n: 1000 }),
 };
 
 const BROADCAST: Operation = Operation {
@@ -69,7 +68,8 @@ fn measured(bench: &Bench, operation: &Operation) -> Vec<Vec<Sample>> {
 fn true_samples(bench: &Bench, operation: &Operation) -> Vec<Vec<Sample>> {
     let programs: Vec<_> =
         (0..bench.topology.n_ranks()).map(|rank| program(bench, operation, rank)).collect();
-    let of_ranks: Vec<Vec<Sample>> = readings_ps(&bench.machine, &programs)
+    let of_ranks: Vec<Vec<Sample>> = truth(&bench.machine, &programs)
+        .readings_ps
         .iter()
         .map(|of_rank| {
             let sample = |pair: &[u64; 2]| Sample {
@@ -91,7 +91,7 @@ fn by_sample(of_ranks: &[Vec<Sample>]) -> Vec<Vec<Sample>> {
 fn program(bench: &Bench, operation: &Operation, rank: Rank) -> Vec<Step> {
     let (mut script, mut one) = (Script::new(bench, rank), Script::new(bench, rank));
     (operation.write)(&mut one);
-    timed(&mut script, &one.steps, Timing::Single, (PACE, 0), true);
+    script.timed(&one.steps, Timing::Single, (PACE, 0), true);
     script.steps
 }
 

@@ -8,8 +8,8 @@
 //!   comparison            how often comparisons of launches are wrong, and find a change
 //!   delays, barriers      what depends on what: injected delays, barriers that ranks are late for
 //!   noise, clocks, ranks  seeds, clocks that are coarse or differ, odd and large rank counts
-//!   oracle, script, kernels    the truth: law, calls, and what each kernel does
-//!   bench, machines, draws     what is simulated
+//!   oracle, script, recording  the truth: law, calls, and the calls of each kernel
+//!   bench, machines, draws     the simulated ranks and machines
 //! ```
 
 mod barriers;
@@ -22,11 +22,11 @@ mod delays;
 mod draws;
 mod engine;
 mod fits;
-mod kernels;
 mod machines;
 mod noise;
 mod oracle;
 mod programs;
 mod ranks;
+mod recording;
 mod script;
 mod times;

@@ -11,7 +11,7 @@ use comet_sim::machine::Machine;
 use super::bench::Bench;
 use super::draws::Draws;
 use super::machines;
-use super::oracle::{Label, Step, readings_ps};
+use super::oracle::{Label, Step, truth};
 use super::script::Script;
 
 const N_ACTS: usize = 60;
@@ -155,17 +155,19 @@ fn perform_scope(t: &Sim, sends: &[(Rank, usize)], receives: &[Rank]) -> Result<
 /// The same in steps of the oracle.
 fn write(script: &mut Script<'_>, act: &Act) {
     match act {
-        Act::Compute { n } => script.daxpy(*n as u64),
+        Act::Compute { n } => script.work(Work::Daxpy { n: *n }),
         Act::Send { to, n_bytes } => script.send(*to, LABEL, *n_bytes as u64),
         Act::SendToAny { to, n_bytes, label } => script.send(*to, *label, *n_bytes as u64),
-        Act::Recv { from } => script.recv(*from, LABEL),
+        Act::Recv { from } => script.recv(Source::Rank(*from), LABEL),
         Act::RecvAny { n_messages, label } => {
-            (0..*n_messages).for_each(|_| script.recv_any(*label));
+            (0..*n_messages).for_each(|_| script.recv(Source::Any, *label));
         }
-        Act::Exchange { peer, n_bytes } => script.exchange(*peer, *peer, LABEL, *n_bytes as u64),
+        Act::Exchange { peer, n_bytes } => {
+            script.exchange(*peer, Source::Rank(*peer), LABEL, *n_bytes as u64);
+        }
         Act::Scope { sends, receives } => {
             sends.iter().for_each(|(to, n)| script.unblocked_send(*to, LABEL, *n as u64));
-            receives.iter().for_each(|from| script.unblocked_recv(*from, LABEL));
+            receives.iter().for_each(|from| script.unblocked_recv(Source::Rank(*from), LABEL));
             sends.iter().for_each(|_| script.wait_send());
             receives.iter().for_each(|_| script.wait_recv());
         }
@@ -194,7 +196,7 @@ fn true_ns(bench: &Bench, acts: &[Vec<Act>]) -> Vec<Vec<u64>> {
         script.steps
     };
     let programs: Vec<_> = acts.iter().enumerate().map(program).collect();
-    let readings_ps = readings_ps(&bench.machine, &programs).into_iter();
+    let readings_ps = truth(&bench.machine, &programs).readings_ps.into_iter();
     readings_ps.map(|of_rank| of_rank.iter().map(|ps| ps / 1000).collect()).collect()
 }
 

@@ -1,16 +1,18 @@
 //! Steps of a rank in the oracle: the calls of the transport, its collectives, and the timed loop.
 
-use comet_core::topology::Mesh;
-use comet_core::transport::Rank;
+use comet_core::driver::Pace;
+use comet_core::kernel::Timing;
+use comet_core::transport::{Rank, Source, Work};
 use comet_sim::machine::Protocol;
 
 use super::bench::Bench;
 use super::oracle::{Label, Step, time_ps};
 
-const BARRIER: Label = 1;
-const BROADCAST: Label = 2;
-const SUM: Label = 3;
-const REPORT: Label = 4;
+/// Labels beyond those of the tags of kernels.
+const BARRIER: Label = Label::MAX;
+const BROADCAST: Label = Label::MAX - 1;
+const SUM: Label = Label::MAX - 2;
+const REPORT: Label = Label::MAX - 3;
 
 /// Steps of one rank, written call by call.
 #[derive(Debug)]
@@ -26,10 +28,6 @@ impl<'a> Script<'a> {
         Self { bench, rank, steps: Vec::new() }
     }
 
-    pub(crate) fn mesh(&self) -> &'a Mesh {
-        self.bench.topology.mesh()
-    }
-
     pub(crate) fn n_ranks(&self) -> usize {
         self.bench.topology.n_ranks()
     }
@@ -38,8 +36,9 @@ impl<'a> Script<'a> {
         self.steps.push(Step::Start { to, label, n_bytes });
     }
 
-    pub(crate) fn post(&mut self, from: Rank, label: Label) {
-        self.steps.push(Step::Post { from: Some(from), label });
+    pub(crate) fn post(&mut self, source: Source, label: Label) {
+        let from = if let Source::Rank(rank) = source { Some(rank) } else { None };
+        self.steps.push(Step::Post { from, label });
     }
 
     pub(crate) fn send(&mut self, to: Rank, label: Label, n_bytes: u64) {
@@ -47,18 +46,14 @@ impl<'a> Script<'a> {
         self.steps.push(Step::EndSend);
     }
 
-    pub(crate) fn recv(&mut self, from: Rank, label: Label) {
-        self.post(from, label);
+    pub(crate) fn recv(&mut self, source: Source, label: Label) {
+        self.post(source, label);
         self.steps.push(Step::EndRecv);
-    }
-
-    pub(crate) fn recv_any(&mut self, label: Label) {
-        self.steps.extend([Step::Post { from: None, label }, Step::EndRecv]);
     }
 
     /// Both send before they receive where sends are buffered; a rank whose sends may have to wait
     /// posts its receive first.
-    pub(crate) fn exchange(&mut self, to: Rank, from: Rank, label: Label, n_bytes: u64) {
+    pub(crate) fn exchange(&mut self, to: Rank, from: Source, label: Label, n_bytes: u64) {
         let segments = &self.bench.machine.segments;
         if segments.iter().any(|segment| segment.protocol == Protocol::Rendezvous) {
             self.post(from, label);
@@ -74,7 +69,7 @@ impl<'a> Script<'a> {
         self.start(to, label, n_bytes);
     }
 
-    pub(crate) fn unblocked_recv(&mut self, from: Rank, label: Label) {
+    pub(crate) fn unblocked_recv(&mut self, from: Source, label: Label) {
         self.steps.push(Step::Busy(self.bench.machine.node.irecv_ps));
         self.post(from, label);
     }
@@ -93,15 +88,38 @@ impl<'a> Script<'a> {
         self.steps.extend([Step::Busy(poll_ps), Step::GoIfHere { from, label, by }]);
     }
 
-    pub(crate) fn daxpy(&mut self, n: u64) {
-        self.steps.push(Step::Work(self.bench.machine.node.daxpy_ps * n));
+    pub(crate) fn work(&mut self, work: Work) {
+        let node = &self.bench.machine.node;
+        self.steps.push(Step::Work(match work {
+            Work::Daxpy { n } => node.daxpy_ps * n as u64,
+            Work::Reduce { n } => node.reduce_ps * n as u64,
+            Work::Copy { bytes, piece_bytes, .. } => {
+                let n_pieces = bytes / piece_bytes;
+                time_ps(node.copy, bytes as u64) + node.copy_piece_ps * n_pieces as u64
+            }
+        }));
     }
 
-    /// A copy of `n_bytes` bytes in `n_pieces` pieces.
-    pub(crate) fn copy(&mut self, n_bytes: u64, n_pieces: u64) {
-        let node = &self.bench.machine.node;
-        let copy_ps = time_ps(node.copy, n_bytes) + node.copy_piece_ps * n_pieces;
-        self.steps.push(Step::Work(copy_ps));
+    /// The timed loop of CoMet, in which the rank `reads` its clock or only takes part.
+    pub(crate) fn timed(
+        &mut self,
+        operation: &[Step],
+        timing: Timing,
+        (pace, series): (Pace, usize),
+        reads: bool,
+    ) {
+        let reading = reads.then_some(Step::Read);
+        for n_sample in 0..pace.settle[series] + pace.n_samples {
+            let is_sample = n_sample >= pace.settle[series];
+            if timing == Timing::Single {
+                self.barrier();
+            }
+            self.steps.extend(reading.filter(|_| is_sample));
+            for _ in 0..if is_sample { pace.repetitions } else { 1 } {
+                self.steps.extend(operation);
+            }
+            self.steps.extend(reading.filter(|_| is_sample));
+        }
     }
 
     /// The barrier of the simulated transport: pairwise over the dimensions of a hypercube, and by
@@ -112,7 +130,7 @@ impl<'a> Script<'a> {
         }
         for dim in 0..self.n_ranks().ilog2() {
             let partner = self.rank ^ (1 << dim);
-            self.exchange(partner, partner, BARRIER, 0);
+            self.exchange(partner, Source::Rank(partner), BARRIER, 0);
         }
     }
 
@@ -121,7 +139,7 @@ impl<'a> Script<'a> {
         let n_ranks = self.n_ranks();
         for distance in (0..).map(|round| 1 << round).take_while(|distance| *distance < n_ranks) {
             let to = (self.rank + distance) % n_ranks;
-            let from = (self.rank + n_ranks - distance) % n_ranks;
+            let from = Source::Rank((self.rank + n_ranks - distance) % n_ranks);
             self.exchange(to, from, BARRIER, 0);
         }
     }
@@ -133,7 +151,7 @@ impl<'a> Script<'a> {
         let lowest =
             if rank == 0 { n_ranks.next_power_of_two() } else { rank & rank.wrapping_neg() };
         if rank != 0 {
-            self.recv(rank - lowest, BROADCAST);
+            self.recv(Source::Rank(rank - lowest), BROADCAST);
         }
         for dim in (0..lowest.ilog2()).rev().filter(|dim| rank + (1 << dim) < n_ranks) {
             self.send(rank + (1 << dim), BROADCAST, n_bytes);
@@ -159,7 +177,7 @@ impl<'a> Script<'a> {
                 break;
             }
             if rank + bit < n_ranks {
-                self.recv(rank + bit, SUM);
+                self.recv(Source::Rank(rank + bit), SUM);
                 self.steps.push(Step::Work(self.bench.machine.node.reduce_ps * n_values));
             }
         }
@@ -171,17 +189,19 @@ impl<'a> Script<'a> {
         self.broadcast(comet_core::driver::decision_bytes(n_axes) as u64);
         self.barrier();
     }
+
     /// The others send rank 0 their samples, so many of each series, and before them how long that
     /// report is. Ranks without a part do so while the others still measure.
-    pub(crate) fn report(&mut self, n_samples: impl Iterator<Item = u64>) {
+    pub(crate) fn report(&mut self, n_samples: &[usize]) {
         if self.rank == 0 {
             return (1..self.n_ranks()).for_each(|rank| {
-                self.recv(rank, REPORT);
-                self.recv(rank, REPORT);
+                self.recv(Source::Rank(rank), REPORT);
+                self.recv(Source::Rank(rank), REPORT);
             });
         }
         let sample_bytes = comet_core::driver::SAMPLE_BYTES as u64;
         self.send(0, REPORT, 8);
-        self.send(0, REPORT, 1 + n_samples.map(|n| 8 + sample_bytes * n).sum::<u64>());
+        let of_series = n_samples.iter().map(|n| 8 + sample_bytes * *n as u64);
+        self.send(0, REPORT, 1 + of_series.sum::<u64>());
     }
 }
