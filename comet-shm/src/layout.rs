@@ -1,7 +1,7 @@
 //! Layout of the shared segment.
 //!
 //! ```text
-//!   offset 0      Header                      magic, poison, failure text, count of sleepers
+//!   offset 0      Header                      poison, failure text, count of sleepers
 //!                 n x RankControl             bell, sleeping flag, collective line, activity
 //!                 BroadcastRing               messages of broadcasts, from all roots
 //!                 n x Cells                   pieces of vector sums
@@ -63,15 +63,10 @@ pub(crate) const BROADCAST_RING_BYTES: usize = if cfg!(loom) { 64 } else { 256 *
 pub(crate) const ACTIVITY_BYTES: usize = 192;
 /// Bytes of the text that says why the job failed.
 pub(crate) const REASON_BYTES: usize = 1024;
-/// Marks a segment of this layout.
-#[cfg(not(loom))]
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"CoMetS01");
 
 /// Head of the segment.
 #[repr(C, align(4096))]
 pub(crate) struct Header {
-    /// [`MAGIC`].
-    pub(crate) magic: AtomicU64,
     /// 0, or what ended the job (see `failure`). Written once, by whoever noticed first.
     pub(crate) poison: CachePadded<AtomicU64>,
     /// Number of ranks that sleep or are about to; spares the others a look at each flag.

@@ -11,8 +11,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::unistd::ftruncate;
 
-use crate::layout::{BroadcastRing, Cells, Header, Layout, MAGIC, MAX_SCANNED, Pair, RankControl};
-use crate::sync::Ordering;
+use crate::layout::{BroadcastRing, Cells, Header, Layout, MAX_SCANNED, Pair, RankControl};
 
 /// One anonymous shared mapping. It has no name in any file system: it vanishes with the last
 /// process that maps it, whatever ends that process.
@@ -31,9 +30,7 @@ impl Segment {
         let flags = MapFlags::MAP_SHARED | MapFlags::MAP_NORESERVE;
         // SAFETY: a new mapping at an address of the kernel's choice aliases nothing.
         let base = unsafe { mmap(None, length, protection, flags, &file, 0) }?;
-        let segment = Self { base: base.cast(), layout };
-        segment.header().magic.store(MAGIC, Ordering::Relaxed);
-        Ok(segment)
+        Ok(Self { base: base.cast(), layout })
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -143,6 +140,7 @@ fn sized_file(length_bytes: usize) -> Result<OwnedFd, Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sync::Ordering;
 
     #[test]
     fn a_segment_starts_zeroed_and_its_heaps_translate_both_ways() {

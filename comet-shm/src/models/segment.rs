@@ -162,7 +162,7 @@ macro_rules! fresh {
 }
 
 fresh! {
-    Header { magic, poison, n_sleepers, reason }
+    Header { poison, n_sleepers, reason }
     RankControl {
         bell, sleeping, senders, pid, collective, broadcast, rendezvous, ended, left, ping, waiting,
         activity
