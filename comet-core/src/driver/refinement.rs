@@ -34,7 +34,7 @@ pub(super) fn sweeps(entries: &[Entry], rule: Rule, settings: &Settings) -> Vec<
         .chunk_by(of_one_sweep)
         .filter(|sweep| sweep.len() >= MIN_LENGTHS && sweep[0].case.find(&LENGTH_BYTES).is_some());
     of_lengths
-        .map(|sweep| Sweep { first: sweep[0].case, refiner: Refiner::new(rule, limits, &[]) })
+        .map(|sweep| Sweep { first: sweep[0].case, refiner: Refiner::new(rule, limits) })
         .collect()
 }
 

@@ -36,7 +36,7 @@ const MIN_POINTS: usize = 4;
 pub struct Bracket {
     /// The largest size that is known to be below the switch.
     pub below: u64,
-    /// The smallest size that is known to be above it; one unit above `below` if it was found.
+    /// The smallest size that is known to be above it; one above `below` if it was found.
     pub above: u64,
 }
 
@@ -96,7 +96,7 @@ impl Search {
     /// The next measurement; `None` once the bracket is as narrow as it gets.
     fn next(&mut self, curve: &Curve<'_>) -> Option<Step> {
         let lines = self.lines?;
-        while let Some(middle) = self.middle(curve.limits.unit) {
+        while let Some(middle) = self.middle() {
             let Some(reading) = curve.get(middle) else { return curve.measure(middle) };
             match lines.side(reading, curve) {
                 Side::Left => self.below = middle,
@@ -108,10 +108,10 @@ impl Search {
         None
     }
 
-    /// The whole number of units halfway; `None` if the ends are adjacent.
-    fn middle(&self, unit: u64) -> Option<u64> {
-        let n_units = (self.above - self.below) / unit;
-        (n_units > 1).then(|| self.below + n_units / 2 * unit)
+    /// The size halfway; `None` if the ends are adjacent.
+    fn middle(&self) -> Option<u64> {
+        let distance = self.above - self.below;
+        (distance > 1).then_some(self.below + distance / 2)
     }
 
     fn look_again(&mut self, reading: &Reading, curve: &Curve<'_>) -> Option<Step> {
@@ -226,7 +226,7 @@ fn narrow_jumps(curve: &Curve<'_>, cuts: &[usize]) -> Vec<usize> {
 }
 
 fn is_narrow(segment: &Segment, curve: &Curve<'_>) -> bool {
-    segment.relative_width() < curve.limits.eps || curve.middle(segment).is_none()
+    segment.relative_width() < curve.limits.eps || segment.middle().is_none()
 }
 
 /// True if the upper end of a segment is off the line of the readings below it.
@@ -269,18 +269,15 @@ fn points(readings: &[Reading]) -> Vec<(f64, f64)> {
 /// The power of two that a found switch is near to, and the sizes beside it, within the sweep.
 fn around_power_of_two(bracket: &Bracket, curve: &Curve<'_>) -> Vec<u64> {
     let Bracket { below, above } = *bracket;
-    let unit = curve.limits.unit;
     let power = nearest_power_of_two(above);
-    let reach = real(unit).max(curve.limits.eps * real(power));
-    let is_near = real(above.abs_diff(power)) <= reach;
-    let is_found = above - below <= unit;
-    if !is_found || !is_near || !power.is_multiple_of(unit) {
+    let is_near = real(above.abs_diff(power)) <= (curve.limits.eps * real(power)).max(1.0);
+    if above - below > 1 || !is_near {
         return Vec::new();
     }
     let (Some(first), Some(last)) = (curve.ends().first(), curve.ends().last()) else {
         return Vec::new();
     };
-    let beside = [power.saturating_sub(unit), power, power + unit];
+    let beside = [power.saturating_sub(1), power, power + 1];
     beside.into_iter().filter(|size| (first.size..=last.size).contains(size)).collect()
 }
 
@@ -302,11 +299,14 @@ mod tests {
 
     /// Refines `start`, and gives the brackets and the sizes in the order in which they came.
     fn refined(truth_ns: Truth, start: &[u64], limits: Limits) -> (Vec<(u64, u64)>, Vec<u64>) {
-        let mut refiner = Refiner::new(Rule::Verified, limits, start);
-        let mut readings: Vec<Reading> = Vec::new();
-        while let Step::Measure(size) = refiner.next(&readings) {
+        let reading = |size| {
             let time_ns = truth_ns(size);
-            readings.push(Reading { size, time_ns, half_width_ns: Some(0.0), n_slices: 10 });
+            Reading { size, time_ns, half_width_ns: Some(0.0), n_slices: 10 }
+        };
+        let mut refiner = Refiner::new(Rule::Verified, limits);
+        let mut readings: Vec<Reading> = start.iter().copied().map(reading).collect();
+        while let Step::Measure(size) = refiner.next(&readings) {
+            readings.push(reading(size));
         }
         let brackets = refiner.brackets().iter().map(|b| (b.below, b.above)).collect();
         (brackets, readings.iter().map(|reading| reading.size).collect())
@@ -321,19 +321,16 @@ mod tests {
     }
 
     #[test]
-    fn switches_are_bracketed_to_one_byte_or_one_unit() {
-        let check = |truth_ns: Truth, unit: u64, expected: &[(u64, u64)]| {
-            let start: Vec<u64> = doubled(20).iter().map(|size| size * unit).collect();
-            let limits = Limits { unit, ..Limits::default() };
-            assert_eq!(refined(truth_ns, &start, limits).0, expected);
+    fn switches_are_bracketed_to_one_byte() {
+        let check = |truth_ns: Truth, expected: &[(u64, u64)]| {
+            assert_eq!(refined(truth_ns, &doubled(20), Limits::default()).0, expected);
         };
-        check(|size| 1000.0 + real(size), 1, &[]);
-        check(|size| jumping_ns(size, 64_000, 20_000.0), 1, &[(63_999, 64_000)]);
-        check(|size| jumping_ns(size, 64_000, -20_000.0), 1, &[(63_999, 64_000)]);
-        check(|size| jumping_ns(size, 64_001, 20_000.0), 8, &[(64_000, 64_008)]);
+        check(|size| 1000.0 + real(size), &[]);
+        check(|size| jumping_ns(size, 64_000, 20_000.0), &[(63_999, 64_000)]);
+        check(|size| jumping_ns(size, 64_000, -20_000.0), &[(63_999, 64_000)]);
         // Only two sizes are above the switch, and only two below.
-        check(|size| jumping_ns(size, 1_000_000, 500_000.0), 1, &[(999_999, 1_000_000)]);
-        check(|size| jumping_ns(size, 3, 500.0), 1, &[(2, 3)]);
+        check(|size| jumping_ns(size, 1_000_000, 500_000.0), &[(999_999, 1_000_000)]);
+        check(|size| jumping_ns(size, 3, 500.0), &[(2, 3)]);
     }
 
     #[test]

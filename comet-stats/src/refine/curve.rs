@@ -38,14 +38,6 @@ impl Curve<'_> {
         })
     }
 
-    /// The size that divides a segment in the paper's way: the geometric mean of its ends, as a
-    /// multiple of the unit; `None` if it is too narrow.
-    pub(super) fn middle(&self, segment: &Segment) -> Option<u64> {
-        let (b, c) = (segment.b.size, segment.c.size);
-        let middle = nearest_multiple((real(b) * real(c)).sqrt(), self.limits.unit);
-        (c - b >= self.limits.min_distance && b < middle && middle < c).then_some(middle)
-    }
-
     /// Measures a size, if it is new and there is room for it.
     pub(super) fn measure(&self, size: u64) -> Option<Step> {
         let is_open = self.get(size).is_none() && !self.refused.contains(&size);
@@ -91,8 +83,12 @@ impl Segment {
         real(self.c.size - self.b.size) / real(self.b.size)
     }
 
-    pub(super) fn is_too_wide(&self, limits: &Limits) -> bool {
-        limits.max_distance.is_some_and(|max| self.c.size - self.b.size > max)
+    /// The size that divides it in the paper's way: the geometric mean of its ends; `None` if it is
+    /// too narrow.
+    pub(super) fn middle(&self) -> Option<u64> {
+        let (b, c) = (self.b.size, self.c.size);
+        let middle = rounded((real(b) * real(c)).sqrt());
+        (b < middle && middle < c).then_some(middle)
     }
 }
 
@@ -115,14 +111,14 @@ pub(super) fn find(readings: &[Reading], size: u64) -> Option<&Reading> {
     readings.binary_search_by_key(&size, |reading| reading.size).ok().map(|index| &readings[index])
 }
 
-pub(super) fn nearest_multiple(size: f64, unit: u64) -> u64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "sizes are positive and far below 2^53"
-    )]
-    let n_units = (size / real(unit)).round() as u64;
-    n_units * unit
+/// The nearest whole size.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sizes are positive and far below 2^53"
+)]
+pub(super) fn rounded(size: f64) -> u64 {
+    size.round() as u64
 }
 
 #[cfg(test)]
@@ -130,23 +126,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_is_divided_at_its_geometric_mean_in_whole_units() {
-        let check = |sizes: [u64; 2], unit, expected| {
+    fn a_segment_is_divided_at_its_geometric_mean() {
+        let check = |sizes: [u64; 2], expected| {
             let readings =
                 sizes.map(|size| Reading { size, time_ns: 1.0, half_width_ns: None, n_slices: 1 });
-            let limits = Limits { unit, ..Limits::default() };
-            let refused = BTreeSet::new();
+            let (limits, refused) = (Limits::default(), BTreeSet::new());
             let curve = Curve { readings: readings.to_vec(), limits: &limits, refused: &refused };
-            let middles: Vec<_> = curve.segments().map(|s| curve.middle(&s)).collect();
+            let middles: Vec<_> = curve.segments().map(|s| s.middle()).collect();
             assert_eq!(middles, expected, "{sizes:?}");
         };
-        check([64, 256], 1, vec![Some(128)]);
-        check([512, 1024], 1, vec![Some(724)]);
-        check([512, 1024], 8, vec![Some(728)]);
-        check([512, 520], 8, vec![None]);
-        check([2, 3], 1, vec![None]);
-        check([1, 3], 1, vec![Some(2)]);
+        check([64, 256], vec![Some(128)]);
+        check([512, 1024], vec![Some(724)]);
+        check([2, 3], vec![None]);
+        check([1, 3], vec![Some(2)]);
         // No segment ends at 0.
-        check([0, 3], 1, vec![]);
+        check([0, 3], vec![]);
     }
 }

@@ -2,7 +2,7 @@
 //! measured sizes describe those that were not measured, and where a library switches protocols.
 //!
 //! ```text
-//!   start grid ──► refine ──────────────► bracket ───────────────────► Done
+//!   sweep ───────► refine ──────────────► bracket ───────────────────► Done
 //!                  paper: by the key      bisect each jump to one byte,
 //!                  verified: by the       then measure about the power
 //!                  measured midpoint      of two that it is near
@@ -24,7 +24,6 @@ use std::collections::BTreeSet;
 pub use bracket::Bracket;
 use bracket::Switches;
 use curve::{Curve, Segment};
-pub use paper::start_grid;
 use verified::Verified;
 
 /// Reading of one size.
@@ -56,22 +55,15 @@ pub enum Step {
 pub struct Limits {
     /// Relative error that straight lines between measured sizes may make.
     pub eps: f64,
-    /// Sizes nearer to each other than this are not divided further (`Min_Distance`).
-    pub min_distance: u64,
-    /// Sizes farther from each other than this always are (`Max_Distance`).
-    pub max_distance: Option<u64>,
-    /// Most sizes that are measured, those of the start included (`Max_Steps`).
+    /// Most sizes that are measured, those of the sweep included (`Max_Steps`).
     pub max_points: usize,
-    /// Sizes are multiples of this, the size of the datatype; at least 1.
-    pub unit: u64,
     /// Most slices of one size.
     pub max_slices: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        let (unit, max_slices) = (1, 20);
-        Self { eps: 0.02, min_distance: 2, max_distance: None, max_points: 140, unit, max_slices }
+        Self { eps: 0.02, max_points: 140, max_slices: 20 }
     }
 }
 
@@ -115,11 +107,14 @@ impl Rule {
 ///
 /// ```
 /// use comet_stats::refine::{Limits, Reading, Refiner, Rule, Step};
-/// let mut refiner = Refiner::new(Rule::Auto, Limits::default(), &[1, 64, 4096]);
-/// let mut readings: Vec<Reading> = Vec::new();
-/// while let Step::Measure(size) = refiner.next(&readings) {
+/// let reading = |size: u64| {
 ///     let time_ns = 1000.0 + size as f64 * if size < 1000 { 0.1 } else { 0.5 };
-///     readings.push(Reading { size, time_ns, half_width_ns: Some(0.0), n_slices: 10 });
+///     Reading { size, time_ns, half_width_ns: Some(0.0), n_slices: 10 }
+/// };
+/// let mut refiner = Refiner::new(Rule::Auto, Limits::default());
+/// let mut readings = [1, 64, 4096].map(reading).to_vec();
+/// while let Step::Measure(size) = refiner.next(&readings) {
+///     readings.push(reading(size));
 /// }
 /// let switch = refiner.brackets()[0];
 /// assert_eq!((switch.below, switch.above), (999, 1000));
@@ -128,7 +123,6 @@ impl Rule {
 pub struct Refiner {
     rule: Rule,
     limits: Limits,
-    start: Vec<u64>,
     verified: Verified,
     /// `None` until no segment is left to divide.
     switches: Option<Switches>,
@@ -139,16 +133,11 @@ pub struct Refiner {
 }
 
 impl Refiner {
-    /// A refinement that starts with the sizes `start`; see [`start_grid`].
-    ///
-    /// # Panics
-    /// If the unit of the sizes is 0.
-    pub fn new(rule: Rule, limits: Limits, start: &[u64]) -> Self {
-        assert!(limits.unit > 0, "the unit of sizes is 0, and must be at least 1");
+    /// A refinement by `rule` within `limits`.
+    pub fn new(rule: Rule, limits: Limits) -> Self {
         Self {
             rule,
             limits,
-            start: start.to_vec(),
             verified: Verified::default(),
             switches: None,
             asked: None,
@@ -183,9 +172,6 @@ impl Refiner {
 
     fn decide(&mut self, usable: Vec<Reading>) -> Step {
         let curve = Curve { readings: usable, limits: &self.limits, refused: &self.refused };
-        if let Some(step) = self.start.iter().find_map(|size| curve.measure(*size)) {
-            return step;
-        }
         if self.switches.is_none() {
             if let Some(step) = refine(self.rule, &mut self.verified, &curve) {
                 return step;
@@ -209,7 +195,7 @@ fn refine(rule: Rule, verified: &mut Verified, curve: &Curve<'_>) -> Option<Step
         } else {
             verified.wants(&segment, curve)
         };
-        let step = curve.middle(&segment).and_then(|middle| curve.measure(middle));
+        let step = segment.middle().and_then(|middle| curve.measure(middle));
         if let (Some(key), Some(step)) = (key, step)
             && best.as_ref().is_none_or(|best| key > best.0)
         {
@@ -232,21 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn the_start_comes_first_and_only_once() {
-        let mut refiner = Refiner::new(Rule::Auto, Limits::default(), &[0, 1, 2]);
-        let mut readings = Vec::new();
-        for size in [0, 1, 2] {
-            assert_eq!(refiner.next(&readings), Step::Measure(size));
-            readings.push(reading(size, 100.0));
-        }
-        assert_eq!(refiner.next(&readings), Step::Done);
-    }
-
-    #[test]
     fn a_step_that_is_not_taken_is_not_asked_for_again() {
-        let mut refiner = Refiner::new(Rule::Paper, Limits::default(), &[0, 64, 256]);
+        let mut refiner = Refiner::new(Rule::Paper, Limits::default());
         let readings = [reading(64, 100.0), reading(256, 1000.0)];
-        assert_eq!(refiner.next(&readings), Step::Measure(0));
         assert_eq!(refiner.next(&readings), Step::Measure(128));
         assert_eq!(refiner.next(&readings), Step::Done);
     }
@@ -254,9 +228,11 @@ mod tests {
     #[test]
     fn a_time_that_is_no_positive_number_is_no_reading() {
         for time_ns in [0.0, -5.0, f64::NAN, f64::INFINITY] {
-            let mut refiner = Refiner::new(Rule::Auto, Limits::default(), &[8]);
-            assert_eq!(refiner.next(&[]), Step::Measure(8));
-            assert_eq!(refiner.next(&[reading(8, time_ns)]), Step::Done, "{time_ns}");
+            let mut refiner = Refiner::new(Rule::Auto, Limits::default());
+            let ends = [reading(64, 100.0), reading(256, 1000.0)];
+            assert_eq!(refiner.next(&ends), Step::Measure(128));
+            let with_middle = [ends[0], reading(128, time_ns), ends[1]];
+            assert_eq!(refiner.next(&with_middle), Step::Done, "{time_ns}");
         }
     }
 
@@ -269,7 +245,7 @@ mod tests {
                 half_width_ns: Some(relative_half_width * time_ns),
                 ..reading(size, time_ns)
             });
-            let mut refiner = Refiner::new(Rule::Auto, Limits::default(), &[]);
+            let mut refiner = Refiner::new(Rule::Auto, Limits::default());
             assert_eq!(refiner.next(&readings[..4]), Step::Measure(512));
             assert_eq!(refiner.next(&readings), expected);
         };

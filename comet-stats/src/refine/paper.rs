@@ -4,13 +4,12 @@
 //! The code of SKaMPI 5 does something else: it weights the absolute errors by the width of the
 //! segment, divides at the arithmetic mean, and ends at twice the points of the start.
 
-use super::curve::{Curve, Segment, nearest_multiple, on_line};
-use crate::real;
+use super::curve::{Curve, Segment, on_line};
 
 /// The key of a segment that is to be divided; `None` if it is good enough.
 pub(super) fn wants(segment: &Segment, curve: &Curve<'_>) -> Option<f64> {
     let key = key(segment);
-    (key >= curve.limits.eps || segment.is_too_wide(curve.limits)).then_some(key)
+    (key >= curve.limits.eps).then_some(key)
 }
 
 /// The estimated relative error of not dividing a segment: the least of the two errors that lines
@@ -23,46 +22,10 @@ pub(super) fn key(segment: &Segment) -> f64 {
     [of_c, of_b].into_iter().flatten().fold(segment.relative_width(), f64::min)
 }
 
-/// The sizes that a refinement starts with: `from · gamma^k` below `to` in multiples of `unit`, and
-/// `to` itself. A start at 0 is 0, and then goes on from the unit. The paper uses a `gamma` of √2
-/// or 2: what happens between two sizes that lie on the lines of their neighbours stays unseen.
-///
-/// ```
-/// let sizes = comet_stats::refine::start_grid(0, 12, std::f64::consts::SQRT_2, 1);
-/// assert_eq!(sizes, [0, 1, 2, 3, 4, 6, 8, 11, 12]);
-/// ```
-///
-/// # Panics
-/// If `gamma` is not above 1, so that the grid would never end, or if `unit` is 0.
-pub fn start_grid(from: u64, to: u64, gamma: f64, unit: u64) -> Vec<u64> {
-    assert!(gamma > 1.0, "the grid of sizes grows by {gamma}, and must grow by more than 1");
-    assert!(unit > 0, "the unit of sizes is 0, and must be at least 1");
-    let powers = std::iter::successors(Some(real(from.max(unit))), |size| Some(size * gamma));
-    let below = powers.take_while(|size| *size < real(to));
-    let mut sizes: Vec<u64> = below.map(|size| nearest_multiple(size, unit)).collect();
-    sizes.extend([from, to].map(|size| size - size % unit));
-    sizes.retain(|size| *size <= to);
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Limits, Reading, Refiner, Rule, Step};
-    use super::*;
-
-    #[test]
-    fn grids_are_ascending_multiples_of_the_unit_up_to_the_end() {
-        let check = |from, to, gamma, unit, expected: &[u64]| {
-            assert_eq!(start_grid(from, to, gamma, unit), expected);
-        };
-        check(1, 16, 2.0, 1, &[1, 2, 4, 8, 16]);
-        check(16, 4096, 4.0, 1, &[16, 64, 256, 1024, 4096]);
-        check(0, 100, 2.0, 8, &[0, 8, 16, 32, 64, 96]);
-        check(5, 5, 2.0, 1, &[5]);
-        check(0, 0, 2.0, 1, &[0]);
-    }
+    use crate::real;
 
     /// Invented curve in ns: flat to 64 bytes, 1/4 a byte to 512, a jump, 1/2 a byte from 2048.
     fn four_pieces_ns(size: u64) -> f64 {
@@ -76,11 +39,14 @@ mod tests {
 
     /// The sizes that the paper's rule measures from `start` on.
     fn sequence(start: &[u64], limits: Limits) -> Vec<u64> {
-        let mut refiner = Refiner::new(Rule::Paper, limits, start);
-        let mut readings: Vec<Reading> = Vec::new();
-        while let Step::Measure(size) = refiner.next(&readings) {
+        let reading = |size| {
             let time_ns = four_pieces_ns(size);
-            readings.push(Reading { size, time_ns, half_width_ns: None, n_slices: 1 });
+            Reading { size, time_ns, half_width_ns: None, n_slices: 1 }
+        };
+        let mut refiner = Refiner::new(Rule::Paper, limits);
+        let mut readings: Vec<Reading> = start.iter().copied().map(reading).collect();
+        while let Step::Measure(size) = refiner.next(&readings) {
+            readings.push(reading(size));
         }
         readings.iter().map(|reading| reading.size).collect()
     }
@@ -113,16 +79,10 @@ mod tests {
     }
 
     #[test]
-    fn limits_decide_which_segments_are_divided() {
-        let any = Limits::default();
-        // A jump is cornered to the relative width of eps: of 512..558, that is 9 %.
-        let sizes = sequence(&[16, 64, 256, 1024, 4096], Limits { eps: 0.1, ..any });
+    fn a_jump_is_cornered_to_the_relative_width_of_eps_and_no_more() {
+        let limits = Limits { eps: 0.1, ..Limits::default() };
+        let sizes = sequence(&[16, 64, 256, 1024, 4096], limits);
+        // Of 512..558, the width is 9 %.
         assert_eq!(sizes[5..], [512, 2048, 724, 609, 2896, 558, 32]);
-        // Segments above the greatest distance are divided, though they are straight.
-        let sizes = sequence(&[16, 64], Limits { eps: 10.0, max_distance: Some(20), ..any });
-        assert_eq!(sizes, [16, 64, 32, 45]);
-        // Segments below the least distance are not.
-        let sizes = sequence(&[256, 1024], Limits { min_distance: 400, ..any });
-        assert_eq!(sizes, [256, 1024, 512, 724]);
     }
 }

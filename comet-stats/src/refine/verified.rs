@@ -33,12 +33,11 @@ enum Verdict {
 impl Verified {
     /// The key of a segment that is to be tested; `None` if it was, or is too narrow.
     pub(super) fn wants(&self, segment: &Segment, curve: &Curve<'_>) -> Option<f64> {
-        let is_too_wide = segment.is_too_wide(curve.limits);
-        if segment.relative_width() < curve.limits.eps && !is_too_wide {
+        if segment.relative_width() < curve.limits.eps {
             return None;
         }
         match self.verdicts.get(&(segment.b.size, segment.c.size)) {
-            Some(Verdict::Straight) => is_too_wide.then(|| paper::key(segment)),
+            Some(Verdict::Straight) => None,
             Some(Verdict::Bent(error)) => Some(*error),
             None => Some(paper::key(segment)),
         }
@@ -127,7 +126,7 @@ mod tests {
     /// Step that follows once 128 is measured in the middle of 64 and 256.
     fn after_test(ends: [Reading; 2], middle: Reading) -> Step {
         let limits = Limits { max_points: 4, ..Limits::default() };
-        let mut refiner = Refiner::new(Rule::Verified, limits, &[]);
+        let mut refiner = Refiner::new(Rule::Verified, limits);
         assert_eq!(refiner.next(&ends), Step::Measure(128));
         refiner.next(&[ends[0], ends[1], middle])
     }
