@@ -140,24 +140,9 @@ impl PointMaker {
             class: info.class.as_str().into(),
             aliases: info.aliases.iter().map(|alias| (*alias).into()).collect(),
             params: self.params(case),
-            key: String::new(),
             value: result.map(value),
-            plan: None,
-            reps: None,
-            time_ns: None,
-            quoted_ns: None,
-            quality: None,
-            ranks_ns: None,
-            rate: None,
-            samples: None,
-            starts_ns: None,
-            late_ns: None,
-            reference_ns: None,
-            check: Check { status: CheckStatus::Skipped },
-            figures: Vec::new(),
-            status: PointStatus::Skipped,
-            message: None,
             facts: self.facts(info),
+            ..Point::default()
         };
         point.key = key(&point, self.thread_level.as_deref());
         point

@@ -127,6 +127,21 @@ fn a_name_is_printed_over_what_it_names_alone() {
 }
 
 #[test]
+fn a_collective_of_imb_runs_on_two_ranks_on_four_and_on_all() {
+    let output = Folder::new().run("IMB-MPI1 Barrier --ranks=6 --transport=sim").success();
+    let is_processes = |line: &&str| line.starts_with("# #processes") || line.starts_with("# ( ");
+    let lines: Vec<_> = output.stdout.lines().filter(is_processes).map(str::trim_end).collect();
+    let expected = [
+        "# #processes = 2",
+        "# ( 4 additional processes waiting in MPI_Barrier)",
+        "# #processes = 4",
+        "# ( 2 additional processes waiting in MPI_Barrier)",
+        "# #processes = 6",
+    ];
+    assert_eq!(lines, expected, "{output:#?}");
+}
+
+#[test]
 fn ranks_without_a_part_wait_in_a_barrier() {
     let line = "run echo -n 4 -s 8 --profile quick --samples 2 --format imb --out none";
     let output = Folder::new().run(line).success();

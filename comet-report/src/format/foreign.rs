@@ -5,67 +5,46 @@ use std::io::{self, Write};
 
 use crate::record::{EndStatus, Param, Point, PointStatus, Record, Run};
 use crate::sink::RecordSink;
-use crate::suite::{Benchmark, Suite};
+use crate::suite::{Benchmark, Numbers, Suite};
 
 /// Length of an element of our vectors.
 const DOUBLE_BYTES: u64 = 8;
 
 /// The text of a foreign suite.
 pub(super) trait Layout {
-    /// Columns of a benchmark, and what else its suite knows of it.
-    type Kind: 'static;
+    /// The suite.
+    fn suite(&self) -> &'static Suite;
 
-    /// The benchmarks.
-    const SUITE: Suite<Self::Kind>;
-
-    /// True if the benchmarks of a kind have a layout.
-    fn prints(_kind: &Self::Kind) -> bool {
-        true
+    /// Text before the blocks of a run.
+    fn start(&self, _run: &Run) -> String {
+        String::new()
     }
 
-    /// Writes the text before the blocks of a run.
-    fn start(&self, run: &Run, out: &mut dyn Write) -> io::Result<()>;
+    /// Text before the rows of a block.
+    fn head(&self, block: &Block<'_>) -> String;
 
-    /// Writes the text before the rows of a block.
-    fn head(&self, block: &Block<'_, Self::Kind>, out: &mut dyn Write) -> io::Result<()>;
+    /// The row of a point with numbers, or of one whose data arrived wrong where there is such a row.
+    fn row(&self, block: &Block<'_>, point: &Point) -> Option<String>;
 
-    /// Writes the row of a point with numbers.
-    fn row(
-        &self,
-        block: &Block<'_, Self::Kind>,
-        point: &Point,
-        out: &mut dyn Write,
-    ) -> io::Result<()>;
-
-    /// Writes the row of a point whose data arrived wrong, if there is such a row.
-    fn wrong(
-        &self,
-        _block: &Block<'_, Self::Kind>,
-        _point: &Point,
-        _out: &mut dyn Write,
-    ) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// Writes the text after the last block of a run.
-    fn end(&self, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
+    /// Text after the last block of a run.
+    fn end(&self) -> &'static str {
+        ""
     }
 }
 
 /// Points that are one benchmark of the suite.
-pub(super) struct Block<'a, K: 'static> {
+pub(super) struct Block<'a> {
     /// The run, where there is a record of it.
     pub(super) run: Option<&'a Run>,
     /// The benchmark.
-    pub(super) benchmark: &'static Benchmark<K>,
+    pub(super) benchmark: &'static Benchmark,
     /// The first point.
     pub(super) first: &'a Point,
 }
 
-impl<K> Block<'_, K> {
+impl Block<'_> {
     /// True if `point` goes on with the block as `benchmark`.
-    fn holds(&self, benchmark: &Benchmark<K>, point: &Point) -> bool {
+    fn holds(&self, benchmark: &Benchmark, point: &Point) -> bool {
         let of = |point: &Point| (point.suite.clone(), point.kernel.clone(), procs(point));
         self.benchmark.name == benchmark.name && of(self.first) == of(point)
     }
@@ -87,41 +66,40 @@ impl<K> Block<'_, K> {
 }
 
 /// Writer of records in `layout`, into `out`.
-pub(super) fn writer<'a, L: Layout + 'a>(
-    layout: L,
+pub(super) fn writer<'a>(
+    layout: impl Layout + 'a,
     out: Box<dyn Write + 'a>,
 ) -> Box<dyn RecordSink + 'a> {
     Box::new(Blocks { layout, out, run: None, open: None, last_reason: None })
 }
 
 /// Writer of blocks, with the run and the block at hand.
-struct Blocks<'a, L: Layout> {
+struct Blocks<'a, L> {
     layout: L,
     out: Box<dyn Write + 'a>,
     run: Option<Box<Run>>,
     /// Benchmark of the block, and its first point.
-    open: Option<(&'static Benchmark<L::Kind>, Point)>,
+    open: Option<(&'static Benchmark, Point)>,
     /// Reason why the last point was left out, if it was.
     last_reason: Option<String>,
 }
 
 impl<L: Layout> RecordSink for Blocks<'_, L> {
     fn record(&mut self, record: &Record) -> io::Result<()> {
-        match record {
+        let text = match record {
             Record::Run(run) => {
                 (self.run, self.open, self.last_reason) = (Some(run.clone()), None, None);
-                self.layout.start(run, &mut self.out)
+                self.layout.start(run)
             }
             Record::Point(point) => self.point(point),
-            Record::End(end) => {
-                let out = &mut self.out;
-                if end.status != EndStatus::Complete {
-                    writeln!(out, "# note: {}", end.reason.as_deref().unwrap_or("ended early"))?;
-                }
-                self.layout.end(out)
+            Record::End(end) if end.status != EndStatus::Complete => {
+                let reason = end.reason.as_deref().unwrap_or("ended early");
+                format!("# note: {reason}\n{}", self.layout.end())
             }
-            Record::Model(_) | Record::Event(_) => Ok(()),
-        }
+            Record::End(_) => self.layout.end().into(),
+            Record::Model(_) | Record::Event(_) => return Ok(()),
+        };
+        self.out.write_all(text.as_bytes())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -130,59 +108,46 @@ impl<L: Layout> RecordSink for Blocks<'_, L> {
 }
 
 impl<L: Layout> Blocks<'_, L> {
-    fn point(&mut self, point: &Point) -> io::Result<()> {
-        let Self { layout, out, run, open, last_reason } = self;
+    fn point(&mut self, point: &Point) -> String {
+        let Self { layout, run, open, last_reason, .. } = self;
         let run = run.as_deref();
-        let benchmark = match benchmark_of(&L::SUITE, point, L::prints) {
+        let benchmark = match benchmark_of(layout.suite(), point) {
             Ok(benchmark) => benchmark,
-            Err(reason) if last_reason.as_ref() == Some(&reason) => return Ok(()),
-            Err(reason) => {
-                writeln!(out, "# note: {reason}")?;
-                *last_reason = Some(reason);
-                return Ok(());
-            }
+            Err(reason) if last_reason.as_ref() == Some(&reason) => return String::new(),
+            Err(reason) => return format!("# note: {}\n", last_reason.insert(reason)),
         };
         let goes_on = |(open, first): &(_, Point)| {
             Block { run, benchmark: *open, first }.holds(benchmark, point)
         };
+        let mut text = String::new();
         if !open.as_ref().is_some_and(goes_on) {
-            layout.head(&Block { run, benchmark, first: point }, out)?;
+            text = layout.head(&Block { run, benchmark, first: point });
             *open = Some((benchmark, point.without_samples()));
         }
         let first = open.as_ref().map_or(point, |(_, first)| first);
-        write_point(layout, &Block { run, benchmark, first }, point, out)
+        if matches!(point.status, PointStatus::Ok | PointStatus::CheckFailed)
+            && let Some(row) = layout.row(&Block { run, benchmark, first }, point)
+        {
+            text += &(row + "\n");
+        }
+        if point.status != PointStatus::Ok {
+            let size = size_bytes(point).map_or(String::new(), |size| format!(" {size} bytes:"));
+            let message = point.message.as_deref().unwrap_or("no reason is known");
+            text += &format!("# {}:{size} {message}\n", point.status.name());
+        }
+        text
     }
-}
-
-fn write_point<L: Layout>(
-    layout: &L,
-    block: &Block<'_, L::Kind>,
-    point: &Point,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    match point.status {
-        PointStatus::Ok => return layout.row(block, point, out),
-        PointStatus::CheckFailed => layout.wrong(block, point, out)?,
-        PointStatus::Skipped | PointStatus::Failed | PointStatus::Interrupted => (),
-    }
-    let size = size_bytes(point).map_or(String::new(), |size| format!(" {size} bytes:"));
-    let message = point.message.as_deref().unwrap_or("no reason is known");
-    writeln!(out, "# {}:{size} {message}", point.status.name())
 }
 
 /// The benchmark of `suite` that `point` is of, by its kernel and definition, or by its name where
 /// it was imported; or else a sentence with the reason why there is none.
-fn benchmark_of<K>(
-    suite: &Suite<K>,
-    point: &Point,
-    is_printed: impl Fn(&K) -> bool,
-) -> Result<&'static Benchmark<K>, String> {
+fn benchmark_of(suite: &Suite, point: &Point) -> Result<&'static Benchmark, String> {
     let id = format!("{}/{}", point.suite, point.kernel);
     let of_kernel = suite.of_kernel(&id).map(|(benchmark, wanted)| (benchmark, Some(wanted)));
     let of_import = || Some((suite.find(&point.kernel)?, None));
     let found = of_kernel.or_else(|| of_import().filter(|_| point.suite == suite.id));
-    let Some((benchmark, wanted)) = found.filter(|(benchmark, _)| is_printed(&benchmark.kind))
-    else {
+    let has_layout = |benchmark: &Benchmark| benchmark.numbers != Numbers::MessageRate;
+    let Some((benchmark, wanted)) = found.filter(|(benchmark, _)| has_layout(benchmark)) else {
         return Err(format!("{id} is left out: {} has no layout for it", suite.name));
     };
     if let (Some(wanted), Some(value)) = (wanted, &point.value)

@@ -14,7 +14,7 @@
 //! Times are the mean of each rank over its repetitions: the least, the largest, and their mean, over
 //! the ranks that sampled. Rates follow from the largest.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use comet_core::sweep;
 
@@ -23,11 +23,20 @@ use super::foreign::{
 };
 use crate::record::{Machine, Point, Run};
 use crate::sink::RecordSink;
-use crate::suite::Suite;
-use crate::suite::imb::{Columns, Kind, SUITE, WIDTH};
+use crate::suite::imb::{SUITE, WIDTH, titles};
+use crate::suite::{Numbers, Suite};
+
+/// Writer of records into `out`, as IMB since 2017.
+pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    foreign::writer(Imb::NEW, out)
+}
+
+/// Writer of records into `out`, as version 3.2.
+pub(super) fn writer_3_2<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    foreign::writer(Imb::V3_2, out)
+}
 
 /// The layout of the Intel MPI Benchmarks.
-#[derive(Clone, Copy, Debug)]
 struct Imb {
     /// Version and MB, for the first line.
     version: &'static str,
@@ -36,10 +45,7 @@ struct Imb {
 }
 
 impl Imb {
-    /// The layout of the versions since 2017.
     const NEW: Self = Self { version: "IMB 2021, MB of 10^6 bytes", bytes_per_mb: 1e6 };
-
-    /// The layout of version 3.2.
     const V3_2: Self = Self { version: "IMB 3.2, MB of 2^20 bytes", bytes_per_mb: 1_048_576.0 };
 
     /// The rate of `n_messages` of `size` bytes in `time_us`, in MB of the version a second; 0
@@ -54,78 +60,65 @@ impl Imb {
     }
 }
 
-/// Writer of records into `out`, as IMB since 2017.
-pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    foreign::writer(Imb::NEW, out)
-}
-
-/// Writer of records into `out`, as version 3.2.
-pub(super) fn writer_3_2<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    foreign::writer(Imb::V3_2, out)
-}
-
 impl Layout for Imb {
-    type Kind = Kind;
+    fn suite(&self) -> &'static Suite {
+        &SUITE
+    }
 
-    const SUITE: Suite<Kind> = SUITE;
-
-    fn start(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let rule = rule(5);
+    fn start(&self, run: &Run) -> String {
+        let (rule, version) = (rule(5), self.version);
         let program = format!("{} {}", run.suite.name, run.suite.version);
         let program = program.trim_end();
-        writeln!(out, "{rule}\n#    {program}, in the layout of {}\n{rule}", self.version)?;
-        writeln!(out, "# Date                  : {}", run.started_at)?;
-        write_system(run, out)?;
-        writeln!(out, "\n\n# Calling sequence was: \n\n# {}\n", run.argv.join(" "))?;
+        let mut text = format!("{rule}\n#    {program}, in the layout of {version}\n{rule}\n");
+        text += &format!("# Date                  : {}\n{}", run.started_at, system(run));
+        text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
         if let Some((min, max)) = lengths(run) {
-            writeln!(out, "# Minimum message length in bytes:   {min}")?;
-            writeln!(out, "# Maximum message length in bytes:   {max}\n#")?;
+            text += &format!("# Minimum message length in bytes:   {min}\n");
+            text += &format!("# Maximum message length in bytes:   {max}\n#\n");
         }
-        writeln!(out, "# MPI_Datatype                   :   MPI_BYTE \n#")?;
+        text += "# MPI_Datatype                   :   MPI_BYTE \n#\n";
         let names = selected(run);
         if !names.is_empty() {
-            writeln!(out, "\n# List of Benchmarks to run:\n\n# {}", names.join("\n# "))?;
+            text += &format!("\n# List of Benchmarks to run:\n\n# {}\n", names.join("\n# "));
         }
-        Ok(())
+        text
     }
 
-    fn head(&self, block: &Block<'_, Kind>, out: &mut dyn Write) -> io::Result<()> {
-        let titles = block.benchmark.kind.columns.titles();
+    fn head(&self, block: &Block<'_>) -> String {
+        let titles = titles(block.benchmark.numbers);
         let (rule, name) = (rule(titles.len()), block.benchmark.name);
-        writeln!(out, "\n# note: {}\n\n{rule}\n# Benchmarking {name} ", block.origin())?;
-        write_procs(block, out)?;
+        let (origin, processes) = (block.origin(), processes(block));
         let head: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
-        writeln!(out, "{rule}\n{head}")
+        format!("\n# note: {origin}\n\n{rule}\n# Benchmarking {name} \n{processes}{rule}\n{head}\n")
     }
 
-    fn row(&self, block: &Block<'_, Kind>, point: &Point, out: &mut dyn Write) -> io::Result<()> {
-        let Some(Means { min_us, max_us, avg_us }) = Means::of(point) else { return Ok(()) };
-        let Kind { columns, n_messages, .. } = block.benchmark.kind;
-        let size = size_bytes(point).filter(|_| columns != Columns::Synchronisation);
+    fn row(&self, block: &Block<'_>, point: &Point) -> Option<String> {
+        let Means { min_us, max_us, avg_us } = Means::of(point)?;
+        let numbers = block.benchmark.numbers;
+        let size = size_bytes(point).filter(|_| numbers != Numbers::Barrier);
         let of_import = point.rate.as_ref().filter(|_| point.samples.is_none());
-        let rate = match of_import {
+        let rate = |n_messages| match of_import {
             Some(rate) => Some(rate.bytes_per_s / self.bytes_per_mb),
             None => size.map(|size| self.rate(n_messages, size, max_us)),
         };
         let times = [min_us, max_us, avg_us].map(Some);
-        let numbers = match columns {
-            Columns::SingleTransfer => vec![Some(max_us), rate],
-            Columns::ParallelTransfer => times.into_iter().chain([rate]).collect(),
-            Columns::Collective | Columns::Synchronisation => times.into(),
+        let numbers = match numbers {
+            Numbers::Parallel(n) => times.into_iter().chain([rate(n)]).collect(),
+            Numbers::Collective | Numbers::Barrier => times.into(),
+            _ => vec![Some(max_us), rate(1)],
         };
-        let size = size.map_or(String::new(), |size| format!("{size:>WIDTH$}"));
-        let numbers: String =
-            numbers.into_iter().map(|n| format!("{:>WIDTH$}", two_digits(n))).collect();
-        writeln!(out, "{size}{:>WIDTH$}{numbers}", or_dash(repetitions(point)))
+        let mut row = size.map_or(String::new(), |size| format!("{size:>WIDTH$}"));
+        row += &format!("{:>WIDTH$}", or_dash(repetitions(point)));
+        Some(numbers.into_iter().fold(row, |row, n| format!("{row}{:>WIDTH$}", two_digits(n))))
     }
 
-    fn end(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "\n\n# All processes entering MPI_Finalize\n")
+    fn end(&self) -> &'static str {
+        "\n\n# All processes entering MPI_Finalize\n\n"
     }
 }
 
-/// Writes the facts of the system and of MPI that the record holds, under the titles of IMB.
-fn write_system(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+/// The facts of the system and of MPI that the record holds, under the titles of IMB.
+fn system(run: &Run) -> String {
     let machine = run.machines.first();
     let of_machine = |fact: fn(&Machine) -> Option<&String>| fact(machine?).map(String::as_str);
     let of_mpi = |name: &str| run.transport.facts.get("mpi")?.get(name)?.as_str();
@@ -138,12 +131,9 @@ fn write_system(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         ("MPI Version           ", of_mpi("standard").map(|name| name.trim_start_matches("MPI "))),
         ("MPI Thread Environment", level.as_deref()),
     ];
-    for (title, fact) in facts {
-        if let Some(fact) = fact.filter(|fact| !fact.is_empty()) {
-            writeln!(out, "# {title}: {fact}")?;
-        }
-    }
-    Ok(())
+    let known = facts.into_iter().filter_map(|(title, fact)| Some((title, fact?)));
+    let known = known.filter(|(_, fact)| !fact.is_empty());
+    known.map(|(title, fact)| format!("# {title}: {fact}\n")).collect()
 }
 
 /// The least and the largest length in bytes, where the user chose lengths.
@@ -163,18 +153,18 @@ fn selected(run: &Run) -> Vec<&'static str> {
     words.into_iter().flatten().filter_map(name).collect()
 }
 
-/// Writes the number of processes that take part, and of the others.
-fn write_procs(block: &Block<'_, Kind>, out: &mut dyn Write) -> io::Result<()> {
-    let world = procs(block.first);
-    let is_of_two = block.benchmark.kind.columns == Columns::SingleTransfer;
-    let active = if is_of_two { Some(2) } else { world };
-    let Some(active) = active else { return Ok(()) };
-    writeln!(out, "# #processes = {active} ")?;
-    match world.unwrap_or(active).saturating_sub(active) {
-        0 => Ok(()),
-        1 => writeln!(out, "# ( 1 additional process waiting in MPI_Barrier)"),
-        n => writeln!(out, "# ( {n} additional processes waiting in MPI_Barrier)"),
-    }
+/// Lines with the number of processes that take part, and of the others.
+fn processes(block: &Block<'_>) -> String {
+    let own = procs(block.first);
+    let active = if block.benchmark.numbers.is_of_two() { Some(2) } else { own };
+    let Some(active) = active else { return String::new() };
+    let world = block.run.map(|run| run.world.size as u64).or(own).unwrap_or(active);
+    let others = match world.saturating_sub(active) {
+        0 => String::new(),
+        1 => "# ( 1 additional process waiting in MPI_Barrier)\n".into(),
+        n => format!("# ( {n} additional processes waiting in MPI_Barrier)\n"),
+    };
+    format!("# #processes = {active} \n{others}")
 }
 
 /// A line as long as so many columns.

@@ -15,15 +15,15 @@
 //! Columns that OSU prints on request come with the label `osu_columns` of the run, which lists
 //! `full` (its `-f`), `validation` (`-c`) and percentiles (`p50`, from its `-z`).
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use comet_stats::quantile;
 
 use super::foreign::{self, Block, Layout, Means, or_dash, repetitions, size_bytes, two_digits};
-use crate::record::{CheckStatus, Point, Run};
+use crate::record::{CheckStatus, Point, PointStatus};
 use crate::sink::RecordSink;
-use crate::suite::Suite;
-use crate::suite::osu::{Kind, Numbers, SUITE};
+use crate::suite::osu::SUITE;
+use crate::suite::{Numbers, Suite};
 
 /// Width of the column with the length.
 const SIZE_WIDTH: usize = 10;
@@ -37,66 +37,49 @@ const ALONE_WIDTH: usize = 17;
 /// Name of the label that asks for further columns.
 pub const COLUMNS_LABEL: &str = "osu_columns";
 
-/// The layout of the OSU micro-benchmarks.
-#[derive(Clone, Copy, Debug)]
-struct Osu;
-
 /// Writer of records into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
     foreign::writer(Osu, out)
 }
 
+/// The layout of the OSU micro-benchmarks.
+struct Osu;
+
 impl Layout for Osu {
-    type Kind = Kind;
-
-    const SUITE: Suite<Kind> = SUITE;
-
-    fn prints(kind: &Kind) -> bool {
-        kind.numbers != Numbers::MessageRate
+    fn suite(&self) -> &'static Suite {
+        &SUITE
     }
 
-    fn start(&self, _run: &Run, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
+    fn head(&self, block: &Block<'_>) -> String {
+        let (title, origin) = (block.benchmark.title, block.origin());
+        let value = if is_rate(block) { "Bandwidth (MB/s)" } else { "Avg Latency(us)" };
+        let (datatype, start) = match size_bytes(block.first) {
+            Some(_) => {
+                ("# Datatype: MPI_CHAR.\n", format!("{:<SIZE_WIDTH$}{value:>WIDTH$}", "# Size"))
+            }
+            None => ("", format!("# {value}")),
+        };
+        let columns = columns(block).into_iter();
+        let titles: String = columns.map(|(title, width, _)| format!("{title:>width$}")).collect();
+        format!("\n# OSU MPI {title} v7.4\n{datatype}# note: {origin}\n{start}{titles}\n")
     }
 
-    fn head(&self, block: &Block<'_, Kind>, out: &mut dyn Write) -> io::Result<()> {
-        let Kind { title, numbers } = block.benchmark.kind;
-        let has_size = size_bytes(block.first).is_some();
-        writeln!(out, "\n# OSU MPI {title} v7.4")?;
-        if has_size {
-            writeln!(out, "# Datatype: MPI_CHAR.")?;
+    fn row(&self, block: &Block<'_>, point: &Point) -> Option<String> {
+        let is_ok = point.status == PointStatus::Ok;
+        if !is_ok && !requested(block).any(|word| word == VALIDATION) {
+            return None;
         }
-        writeln!(out, "# note: {}", block.origin())?;
-        let mut line = if has_size { format!("{:<SIZE_WIDTH$}", "# Size") } else { "# ".into() };
-        let title =
-            if numbers == Numbers::Bandwidth { "Bandwidth (MB/s)" } else { "Avg Latency(us)" };
-        line += &if has_size { format!("{title:>WIDTH$}") } else { title.to_owned() };
-        line += &Columns::of(block).head();
-        writeln!(out, "{line}")
-    }
-
-    fn row(&self, block: &Block<'_, Kind>, point: &Point, out: &mut dyn Write) -> io::Result<()> {
-        let means = Means::of(point);
+        let means = Means::of(point).filter(|_| is_ok);
         let value =
             if is_rate(block) { megabytes_per_s(point, means) } else { means.map(|m| m.avg_us) };
-        writeln!(out, "{}{}", start(point, value), Columns::of(block).cells(point, means))
-    }
-
-    fn wrong(&self, block: &Block<'_, Kind>, point: &Point, out: &mut dyn Write) -> io::Result<()> {
-        let columns = Columns::of(block);
-        if !columns.validation {
-            return Ok(());
-        }
-        writeln!(out, "{}{}", start(point, None), columns.cells(point, None))
-    }
-}
-
-/// The columns that every row has.
-fn start(point: &Point, value: Option<f64>) -> String {
-    let value = two_digits(value);
-    match size_bytes(point) {
-        Some(size) => format!("{size:<SIZE_WIDTH$}{value:>WIDTH$}"),
-        None => format!("{value:>ALONE_WIDTH$}"),
+        let value = two_digits(value);
+        let start = match size_bytes(point) {
+            Some(size) => format!("{size:<SIZE_WIDTH$}{value:>WIDTH$}"),
+            None => format!("{value:>ALONE_WIDTH$}"),
+        };
+        let columns = columns(block).into_iter();
+        let cells = columns.map(|(_, width, cell)| format!("{:>width$}", cell(point, means)));
+        Some(start + &cells.collect::<String>())
     }
 }
 
@@ -129,8 +112,8 @@ fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
 }
 
 /// True if the program of `block` prints rates.
-fn is_rate(block: &Block<'_, Kind>) -> bool {
-    block.benchmark.kind.numbers == Numbers::Bandwidth
+fn is_rate(block: &Block<'_>) -> bool {
+    block.benchmark.numbers == Numbers::Bandwidth
 }
 
 /// True if `number` is a percentile that OSU can print.
@@ -139,67 +122,46 @@ pub fn is_percentile(number: &u8) -> bool {
     (1..=99).contains(number)
 }
 
-/// The columns that OSU prints on request, in its order.
-#[derive(Debug, Default)]
-struct Columns {
-    /// True if percentiles are those of rates.
-    is_rate: bool,
-    full: bool,
-    validation: bool,
-    percentiles: Vec<u8>,
+/// Name of the column with the outcome of the check in the label of a run.
+const VALIDATION: &str = "validation";
+
+/// The columns that the label of the run asks for.
+fn requested<'a>(block: &Block<'a>) -> impl Iterator<Item = &'a str> + Clone {
+    let label = block.run.and_then(|run| run.labels.get(COLUMNS_LABEL));
+    label.map_or("", String::as_str).split(',')
 }
 
-impl Columns {
-    /// The columns that the label of the run asks for.
-    fn of(block: &Block<'_, Kind>) -> Self {
-        let label = block.run.and_then(|run| run.labels.get(COLUMNS_LABEL));
-        let words: Vec<&str> = label.map_or(Vec::new(), |label| label.split(',').collect());
-        let percentile = |word: &&str| word.strip_prefix('p')?.parse().ok().filter(is_percentile);
-        Self {
-            is_rate: is_rate(block),
-            full: words.contains(&"full"),
-            validation: words.contains(&"validation"),
-            percentiles: words.iter().filter_map(percentile).collect(),
-        }
-    }
+/// A column on request: its title, its width, and its cell for a point.
+type Column = (String, usize, Box<dyn Fn(&Point, Option<Means>) -> String>);
 
-    fn head(&self) -> String {
-        let mut line = String::new();
-        if self.full {
-            line += &format!("{:>WIDTH$}{:>WIDTH$}", "Min Latency(us)", "Max Latency(us)");
-            line += &format!("{:>ITERATIONS_WIDTH$}", "Iterations");
-        }
-        if self.validation {
-            line += &format!("{:>WIDTH$}", "Validation");
-        }
-        for number in &self.percentiles {
-            let of = if self.is_rate { "BW(MB/s)" } else { "Lat(us)" };
-            line += &format!("{:>WIDTH$}", format!("P{number} Tail {of}"));
-        }
-        line
+/// The columns that OSU prints on request, in its order.
+fn columns(block: &Block<'_>) -> Vec<Column> {
+    let (words, is_rate) = (requested(block), is_rate(block));
+    let mut columns: Vec<Column> = Vec::new();
+    if words.clone().any(|word| word == "full") {
+        let mean = |title: &str, of: fn(Means) -> f64| -> Column {
+            (title.into(), WIDTH, Box::new(move |_, means| two_digits(means.map(of))))
+        };
+        columns.push(mean("Min Latency(us)", |means| means.min_us));
+        columns.push(mean("Max Latency(us)", |means| means.max_us));
+        let count = |point: &Point, _| or_dash(repetitions(point));
+        columns.push(("Iterations".into(), ITERATIONS_WIDTH, Box::new(count)));
     }
-
-    fn cells(&self, point: &Point, means: Option<Means>) -> String {
-        let mut line = String::new();
-        if self.full {
-            let us = |mean: fn(Means) -> f64| two_digits(means.map(mean));
-            line += &format!("{:>WIDTH$}{:>WIDTH$}", us(|m| m.min_us), us(|m| m.max_us));
-            line += &format!("{:>ITERATIONS_WIDTH$}", or_dash(repetitions(point)));
-        }
-        if self.validation {
-            let outcome = match point.check.status {
-                CheckStatus::Pass => "Pass",
-                CheckStatus::Fail => "Fail",
-                CheckStatus::Skipped => "-",
-            };
-            line += &format!("{outcome:>WIDTH$}");
-        }
-        for number in &self.percentiles {
-            let value = percentile(point, *number, self.is_rate);
-            line += &format!("{:>WIDTH$}", two_digits(value));
-        }
-        line
+    if words.clone().any(|word| word == VALIDATION) {
+        let outcome = |point: &Point, _| match point.check.status {
+            CheckStatus::Pass => "Pass".into(),
+            CheckStatus::Fail => "Fail".into(),
+            CheckStatus::Skipped => "-".into(),
+        };
+        columns.push(("Validation".into(), WIDTH, Box::new(outcome)));
     }
+    let of = if is_rate { "BW(MB/s)" } else { "Lat(us)" };
+    let numbers = words.filter_map(|word| word.strip_prefix('p')?.parse().ok());
+    columns.extend(numbers.filter(is_percentile).map(|number| -> Column {
+        let cell = move |point: &Point, _| two_digits(percentile(point, number, is_rate));
+        (format!("P{number} Tail {of}"), WIDTH, Box::new(cell))
+    }));
+    columns
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Tables of foreign suites: the columns by the titles in their head, and the words of their rows.
 
-use super::{number, printed};
+use super::printed;
+use crate::format::foreign::{RANKS_AVG_NS, RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
 use crate::record::Figure;
 
 /// A column.
@@ -26,11 +27,83 @@ pub(super) enum Column {
     Other,
 }
 
+use Column::{Defects, Group, MessageRate, Other, Rate, Size, Time, Validation};
+
+/// Starts of the titles of columns, in the order in which they are tried; a title goes on to the
+/// next blank.
+const COLUMNS: &[(&str, Column)] = &[
+    // OSU
+    ("Size", Size),
+    ("Avg Latency(us)", Time),
+    ("Latency (us)", Time),
+    ("Overall(us)", Time),
+    ("Bandwidth (MB/s)", Rate),
+    ("MB/s", Rate),
+    ("Messages/s", Column::Figure("messages_per_s", 1.0)),
+    ("Min Latency(us)", Column::Figure(RANKS_MIN_NS, 1e3)),
+    ("Max Latency(us)", Column::Figure(RANKS_MAX_NS, 1e3)),
+    ("Iterations", Column::Figure(REPETITIONS, 1.0)),
+    ("Compute(us)", Column::Figure("compute_ns", 1e3)),
+    ("Coll. Init(us)", Column::Figure("start_ns", 1e3)),
+    ("MPI_Test(us)", Column::Figure("test_ns", 1e3)),
+    ("MPI_Wait(us)", Column::Figure("wait_ns", 1e3)),
+    ("Pure Comm.(us)", Column::Figure("pure_ns", 1e3)),
+    ("Min Comm.(us)", Column::Figure("pure_min_ns", 1e3)),
+    ("Max Comm.(us)", Column::Figure("pure_max_ns", 1e3)),
+    ("Overlap(%)", Column::Figure("overlap_percent", 1.0)),
+    ("Validation", Validation),
+    ("Transmit Size", Other),
+    // IMB
+    ("Group", Group),
+    ("#bytes", Size),
+    ("bytes", Size),
+    ("#rep", Column::Figure(REPETITIONS, 1.0)),
+    ("t[", Time),
+    ("t_min", Column::Figure(RANKS_MIN_NS, 1e3)),
+    ("t_max", Time),
+    ("t_avg", Column::Figure(RANKS_AVG_NS, 1e3)),
+    ("t_ovrl", Column::Figure("overlapped_ns", 1e3)),
+    ("t_pure", Time),
+    ("t_CPU", Column::Figure("compute_ns", 1e3)),
+    ("overlap", Column::Figure("overlap_percent", 1.0)),
+    ("Mbytes/sec", Rate),
+    ("Mb/sec", Rate),
+    ("Msg/sec", MessageRate),
+    ("defects", Defects),
+];
+
 /// The columns of a table with their titles.
 #[derive(Debug, Default)]
-pub(super) struct Head(pub(super) Vec<(String, Column)>);
+pub(super) struct Head(Vec<(String, Column)>);
 
 impl Head {
+    /// The head that `line` is, if it is one.
+    pub(super) fn of(line: &str) -> Option<Self> {
+        let mut columns = Vec::new();
+        let mut rest = line.strip_prefix("# ").unwrap_or(line).trim();
+        while !rest.is_empty() {
+            let (n_start, column) = match percentile(rest) {
+                Some(n_start) => (n_start, Other),
+                None => {
+                    let known = COLUMNS.iter().find(|(start, _)| rest.starts_with(start))?;
+                    (known.0.len(), known.1)
+                }
+            };
+            let n_more = rest[n_start..].find(char::is_whitespace);
+            let (title, after) = rest.split_at(n_more.map_or(rest.len(), |n| n_start + n));
+            columns.push((title.to_owned(), column));
+            rest = after.trim_start();
+        }
+        let starts_row = |column| matches!(column, Group | Size | Time | Rate) || is_count(column);
+        columns.first().is_some_and(|(_, first)| starts_row(*first)).then_some(Self(columns))
+    }
+
+    /// True before the first head of a text.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// True if there is such a column.
     pub(super) fn has(&self, wanted: Column) -> bool {
         self.0.iter().any(|(_, column)| *column == wanted)
     }
@@ -57,12 +130,48 @@ impl Head {
         cells.find(|((_, column), _)| *column == wanted).map(|(_, word)| *word)
     }
 
+    /// The whole number under `wanted`.
+    ///
+    /// # Errors
+    /// A sentence, if the word there is none.
+    pub(super) fn count(&self, words: &[&str], wanted: Column) -> Result<Option<u64>, String> {
+        let Some(word) = self.word(words, wanted) else { return Ok(None) };
+        let wrong = |_| format!("'{word}' is no whole number (is it cut off?)");
+        word.parse().map(Some).map_err(wrong)
+    }
+
+    /// The number under `wanted`; none where the word has no digits, as some print where they divide
+    /// by 0.
+    ///
+    /// # Errors
+    /// A sentence, if the word there is none.
+    pub(super) fn number(&self, words: &[&str], wanted: Column) -> Result<Option<f64>, String> {
+        let has_digits = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
+        let Some(word) = self.word(words, wanted).filter(has_digits) else { return Ok(None) };
+        let number: Result<f64, _> = word.parse();
+        let wrong = |_| format!("'{word}' is no number (is it cut off?)");
+        Ok(Some(number.map_err(wrong)?).filter(|number| number.is_finite()))
+    }
+
     /// The figures of a row.
     pub(super) fn figures(&self, words: &[&str]) -> Vec<Figure> {
         let figure = |((title, column), word): (&(String, Column), &&str)| {
             let Column::Figure(name, factor) = column else { return None };
-            Some(printed(name, title, number(word)? * factor))
+            let number: f64 = word.parse().ok()?;
+            Some(printed(name, title, Some(number * factor).filter(|n| n.is_finite())?))
         };
         self.0.iter().zip(words).filter_map(figure).collect()
     }
+}
+
+/// True for the column with the repetitions.
+fn is_count(column: Column) -> bool {
+    matches!(column, Column::Figure(REPETITIONS, _))
+}
+
+/// The length of the title at the start of `rest` up to its unit, if it is that of a percentile
+/// (`P50 Tail Lat(us)`).
+fn percentile(rest: &str) -> Option<usize> {
+    let after = rest.strip_prefix('P')?.trim_start_matches(|c: char| c.is_ascii_digit());
+    after.starts_with(" Tail ").then(|| rest.len() - after.len() + " Tail ".len())
 }

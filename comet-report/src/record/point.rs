@@ -8,7 +8,7 @@ use super::{KernelFacts, Params, Quality};
 
 /// One series of one case; or a case without numbers, whose `variant` is `null` because it stands
 /// for all series.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Point {
     /// Id of the run, so that single lines can be traced.
@@ -242,7 +242,7 @@ pub struct Reps {
 }
 
 /// A summary, in the unit that the name of its field says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Number of values.
@@ -326,7 +326,7 @@ pub struct Samples {
 }
 
 /// Result of a check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Check {
     /// Outcome of the verification.
@@ -334,7 +334,7 @@ pub struct Check {
 }
 
 /// Outcome of a verification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CheckStatus {
@@ -343,6 +343,7 @@ pub enum CheckStatus {
     /// Data was wrong.
     Fail,
     /// Nothing was verified, and so nothing measured.
+    #[default]
     Skipped,
 }
 
@@ -371,13 +372,14 @@ pub struct Figure {
 }
 
 /// Status of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PointStatus {
     /// Verified and measured.
     Ok,
     /// These ranks, the results so far or the transport do not admit it.
+    #[default]
     Skipped,
     /// The data that arrived was wrong.
     CheckFailed,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{KernelFacts, Machine};
 
 /// Facts needed to understand and to repeat a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
     /// `comet.record/1`.
@@ -60,7 +60,7 @@ pub struct Run {
 }
 
 /// The program that measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Suite {
     /// `comet`.
@@ -87,7 +87,7 @@ pub struct Suite {
 }
 
 /// Transport of the messages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transport {
     /// Name of the backend (`shm`).
@@ -126,7 +126,7 @@ pub struct Launcher {
 }
 
 /// The ranks and how they are connected.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct World {
     /// Number of ranks.
@@ -172,7 +172,7 @@ pub struct RankEntry {
 }
 
 /// The processor mesh.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Mesh {
     /// Number of rows.
@@ -186,7 +186,7 @@ pub struct Mesh {
 }
 
 /// The distances between ranks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hops {
     /// Source of the distances: `hypercube`, `flat`, `torus`, `fattree` or `table`.
@@ -200,7 +200,7 @@ pub struct Hops {
 }
 
 /// The clock that all times come from, as calibrated on rank 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clock {
     /// Name of the clock (`CLOCK_MONOTONIC`).

@@ -5,111 +5,86 @@ use comet_core::definition::Definition;
 use super::Counterpart::{Missing, Same, Similar};
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Needed, No};
+use super::Numbers::{
+    self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, Parallel,
+};
 use super::{Benchmark, Counterpart, Flag, REFUSED, Suite, flag};
+use crate::record::RankStat;
 
 /// Width of every column.
 pub(crate) const WIDTH: usize = 13;
 
-/// The columns of a benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Columns {
-    /// Two processes: one time, and a rate.
-    SingleTransfer,
-    /// All processes at once: times over the processes, and a rate.
-    ParallelTransfer,
-    /// Times over the processes.
-    Collective,
-    /// Times over the processes, and no length.
-    Synchronisation,
-}
-
-impl Columns {
-    /// Titles of the columns.
-    pub(crate) fn titles(self) -> &'static [&'static str] {
-        const ALL: [&str; 6] =
-            ["#bytes", "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]", "Mbytes/sec"];
-        match self {
-            Self::SingleTransfer => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"],
-            Self::ParallelTransfer => &ALL,
-            Self::Collective => ALL.split_at(5).0,
-            Self::Synchronisation => ALL.split_at(5).0.split_at(1).1,
+/// Titles of the columns of a benchmark.
+pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
+    const ALL: [&str; 6] =
+        ["#bytes", "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]", "Mbytes/sec"];
+    match numbers {
+        Parallel(_) => &ALL,
+        Collective => &ALL[..5],
+        Barrier => &ALL[1..5],
+        Latency | Exchange | Bandwidth | MessageRate => {
+            &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"]
         }
     }
 }
 
-/// Columns of a benchmark of IMB.
-#[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// Its columns.
-    pub columns: Columns,
-    /// True if a command line without names runs it.
-    pub is_default: bool,
-    /// Messages that a process sends and receives in one operation, for the rate; 0 without one.
-    pub n_messages: u64,
-}
-
 /// The suite.
-pub const SUITE: Suite<Kind> =
-    Suite { id: "imb", name: "IMB", benchmarks: BENCHMARKS, flags: FLAGS };
+pub static SUITE: Suite = Suite {
+    id: "imb",
+    name: "IMB",
+    benchmarks: BENCHMARKS,
+    flags: FLAGS,
+    of_all: Definition::LoopMean,
+    rank_stat: RankStat::Max,
+    megabytes: &[1e6, 1_048_576.0],
+    n_messages: &[1, 2, 4],
+};
 
-const fn row(
-    name: &'static str,
-    (columns, n_messages): (Columns, u64),
-    counterpart: Counterpart,
-) -> Benchmark<Kind> {
-    Benchmark {
-        name,
-        kind: Kind { columns, is_default: true, n_messages },
-        counterpart,
-        caution: "",
-    }
+const fn row(name: &'static str, numbers: Numbers, counterpart: Counterpart) -> Benchmark {
+    Benchmark { name, title: name, numbers, is_default: true, counterpart, caution: "" }
 }
 
-/// A pair that runs only when it is named.
-const fn optional(name: &'static str) -> Benchmark<Kind> {
-    let kind = Kind { columns: Columns::SingleTransfer, is_default: false, n_messages: 1 };
-    Benchmark { name, kind, counterpart: Missing, caution: "" }
+/// A benchmark that runs only when it is named.
+const fn optional(name: &'static str, numbers: Numbers) -> Benchmark {
+    Benchmark { is_default: false, ..row(name, numbers, Missing) }
 }
 
-const PAIR: (Columns, u64) = (Columns::SingleTransfer, 1);
-const COLLECTIVE: (Columns, u64) = (Columns::Collective, 0);
-
-const BENCHMARKS: &[Benchmark<Kind>] = &[
-    row("PingPong", PAIR, Same("comet/echo", Definition::HalfRoundTrip)),
-    optional("PingPongSpecificSource"),
-    optional("PingPongAnySource"),
+const BENCHMARKS: &[Benchmark] = &[
+    row("PingPong", Latency, Same("comet/echo", Definition::HalfRoundTrip)),
+    optional("PingPongSpecificSource", Latency),
+    optional("PingPongAnySource", Latency),
     row(
         "PingPing",
-        PAIR,
+        Exchange,
         Similar("comet-run exchange is MPI_Sendrecv of two ranks, not MPI_Isend around MPI_Recv"),
     ),
-    optional("PingPingSpecificSource"),
-    optional("PingPingAnySource"),
+    optional("PingPingSpecificSource", Exchange),
+    optional("PingPingAnySource", Exchange),
     row(
         "Sendrecv",
-        (Columns::ParallelTransfer, 2),
+        Parallel(2),
         Similar("comet-run exchange is MPI_Sendrecv of two ranks, not of a ring of all"),
     ),
-    row("Exchange", (Columns::ParallelTransfer, 4), Missing),
+    row("Exchange", Parallel(4), Missing),
     row(
         "Allreduce",
-        COLLECTIVE,
+        Collective,
         Similar("comet-run reduction sums doubles in place, not floats into another buffer"),
     ),
-    row("Reduce", COLLECTIVE, Missing),
-    row("Reduce_local", COLLECTIVE, Missing),
-    row("Reduce_scatter", COLLECTIVE, Missing),
-    row("Reduce_scatter_block", COLLECTIVE, Missing),
-    row("Allgather", COLLECTIVE, Missing),
-    row("Allgatherv", COLLECTIVE, Missing),
-    row("Gather", COLLECTIVE, Missing),
-    row("Gatherv", COLLECTIVE, Missing),
-    row("Scatter", COLLECTIVE, Missing),
-    row("Scatterv", COLLECTIVE, Missing),
-    row("Alltoall", COLLECTIVE, Missing),
-    row("Alltoallv", COLLECTIVE, Missing),
-    row("Bcast", COLLECTIVE, Same("comet/broadcast", Definition::CallMean)),
-    row("Barrier", (Columns::Synchronisation, 0), Same("comet/barrier", Definition::LoopMean)),
+    row("Reduce", Collective, Missing),
+    row("Reduce_local", Collective, Missing),
+    row("Reduce_scatter", Collective, Missing),
+    row("Reduce_scatter_block", Collective, Missing),
+    row("Allgather", Collective, Missing),
+    row("Allgatherv", Collective, Missing),
+    row("Gather", Collective, Missing),
+    row("Gatherv", Collective, Missing),
+    row("Scatter", Collective, Missing),
+    row("Scatterv", Collective, Missing),
+    row("Alltoall", Collective, Missing),
+    row("Alltoallv", Collective, Missing),
+    row("Bcast", Collective, Same("comet/broadcast", Definition::CallMean)),
+    row("Barrier", Barrier, Same("comet/barrier", Definition::LoopMean)),
 ];
 
 /// Values that switch an option on.
@@ -159,7 +134,7 @@ mod tests {
     fn columns_are_those_of_the_real_program() {
         // Heads of tables in the output of IMB-MPI1 2021.11.
         let check = |name: &str, head: &str| {
-            let titles = SUITE.find(name).unwrap().kind.columns.titles();
+            let titles = titles(SUITE.find(name).unwrap().numbers);
             let line: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
             assert_eq!(line, head, "{name}");
         };

@@ -5,31 +5,94 @@ pub mod imb;
 pub mod osu;
 
 use comet_core::definition::Definition;
+use comet_core::kernel::Class;
+
+use crate::record::RankStat;
 
 /// A foreign suite.
 #[derive(Debug)]
-pub struct Suite<K: 'static> {
+pub struct Suite {
     /// Name of the suite in records of imports (`osu`).
     pub id: &'static str,
     /// Name of the suite in sentences, and before the names in aliases of kernels (`OSU`).
     pub name: &'static str,
     /// The benchmarks whose output is known.
-    pub benchmarks: &'static [Benchmark<K>],
+    pub benchmarks: &'static [Benchmark],
     /// The options of its programs.
     pub flags: &'static [Flag],
+    /// Definition of its times of operations of all ranks.
+    pub(crate) of_all: Definition,
+    /// Ranks that these times stand for.
+    pub(crate) rank_stat: RankStat,
+    /// Bytes of the MB of its versions.
+    pub(crate) megabytes: &'static [f64],
+    /// Numbers of messages of an operation that its rates may count.
+    pub(crate) n_messages: &'static [u64],
 }
 
 /// A benchmark of a foreign suite.
 #[derive(Clone, Copy, Debug)]
-pub struct Benchmark<K> {
+pub struct Benchmark {
     /// Its name there.
     pub name: &'static str,
-    /// Its columns, and what else the suites do not share.
-    pub kind: K,
+    /// Title of its output, without what all titles of the suite have.
+    pub title: &'static str,
+    /// Its numbers.
+    pub numbers: Numbers,
+    /// True if a command line without names runs it.
+    pub is_default: bool,
     /// The kernel that stands for it.
     pub counterpart: Counterpart,
     /// A difference of the kernel that changes times, for the note in its block; empty without one.
     pub caution: &'static str,
+}
+
+/// The numbers of a benchmark beside the length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Half of a round trip between two ranks.
+    Latency,
+    /// A time of two ranks that send at once.
+    Exchange,
+    /// A rate between two ranks.
+    Bandwidth,
+    /// A rate of several pairs, and messages per second.
+    MessageRate,
+    /// Times over ranks that send at once, and a rate that counts so many messages of a rank.
+    Parallel(u64),
+    /// The time of one call over all ranks.
+    Collective,
+    /// The same of a barrier, which has no length.
+    Barrier,
+}
+
+impl Numbers {
+    /// The letter of such programs in the table of options.
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Self::Latency | Self::Exchange => 'l',
+            Self::Bandwidth | Self::MessageRate => 'w',
+            Self::Parallel(_) | Self::Collective => 'c',
+            Self::Barrier => 'b',
+        }
+    }
+
+    /// True if the benchmark runs between two ranks.
+    #[must_use]
+    pub fn is_of_two(self) -> bool {
+        matches!(self, Self::Latency | Self::Exchange | Self::Bandwidth)
+    }
+
+    /// The class of such kernels.
+    pub(crate) fn class(self) -> Class {
+        match self {
+            Self::Latency | Self::Bandwidth | Self::MessageRate => Class::PointToPoint,
+            Self::Exchange => Class::Exchange,
+            Self::Parallel(_) | Self::Collective => Class::Collective,
+            Self::Barrier => Class::Synchronisation,
+        }
+    }
 }
 
 /// The kernel that stands for a foreign benchmark.
@@ -44,20 +107,20 @@ pub enum Counterpart {
     Missing,
 }
 
-impl<K> Suite<K> {
+impl Suite {
     /// The benchmark called `name`, in any case of letters.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<&'static Benchmark<K>> {
+    pub fn find(&self, name: &str) -> Option<&'static Benchmark> {
         self.benchmarks.iter().find(|benchmark| benchmark.name.eq_ignore_ascii_case(name))
     }
 
     /// The benchmarks that a kernel stands for.
-    pub fn here(&self) -> impl Iterator<Item = &'static Benchmark<K>> {
+    pub fn here(&self) -> impl Iterator<Item = &'static Benchmark> {
         self.benchmarks.iter().filter(|benchmark| benchmark.kernel().is_some())
     }
 
     /// The benchmark that the kernel `id` stands for, and the definition of its times.
-    pub(crate) fn of_kernel(&self, id: &str) -> Option<(&'static Benchmark<K>, Definition)> {
+    pub(crate) fn of_kernel(&self, id: &str) -> Option<(&'static Benchmark, Definition)> {
         self.benchmarks.iter().find_map(|benchmark| match benchmark.counterpart {
             Counterpart::Same(kernel, definition) if kernel == id => Some((benchmark, definition)),
             _ => None,
@@ -65,13 +128,11 @@ impl<K> Suite<K> {
     }
 }
 
-impl<K: Copy> Benchmark<K> {
+impl Benchmark {
     const fn cautious(self, caution: &'static str) -> Self {
         Self { caution, ..self }
     }
-}
 
-impl<K> Benchmark<K> {
     /// The id of the kernel that stands for it, if there is one.
     #[must_use]
     pub fn kernel(&self) -> Option<&'static str> {
@@ -135,7 +196,7 @@ const fn flag(
 mod tests {
     use super::*;
 
-    fn check<K>(suite: &Suite<K>) {
+    fn check(suite: &Suite) {
         for benchmark in suite.benchmarks {
             let same = suite.benchmarks.iter().filter(|other| {
                 let kernel = benchmark.kernel();
@@ -156,7 +217,7 @@ mod tests {
     fn names_kernels_and_options_are_unique_in_a_suite() {
         check(&imb::SUITE);
         check(&osu::SUITE);
-        let titles = osu::SUITE.benchmarks.iter().map(|program| program.kind.title);
+        let titles = osu::SUITE.benchmarks.iter().map(|program| program.title);
         let unique: std::collections::BTreeSet<_> = titles.clone().collect();
         assert_eq!(unique.len(), titles.count());
     }

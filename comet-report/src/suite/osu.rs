@@ -5,67 +5,33 @@ use comet_core::definition::Definition;
 use super::Counterpart::{Missing, Same, Similar};
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Attached, Needed, No};
+use super::Numbers::{self, Bandwidth, Barrier, Collective, Latency, MessageRate};
 use super::{Benchmark, Counterpart, Effect, Flag, FlagValue, REFUSED, Suite};
-
-/// Columns of a program of OSU.
-#[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// Its title, without what all titles have.
-    pub title: &'static str,
-    /// Its numbers.
-    pub numbers: Numbers,
-}
-
-/// The numbers of a program beside the length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbers {
-    /// Half of a round trip between two ranks.
-    Latency,
-    /// The time of one call, the mean over all ranks.
-    Collective,
-    /// The same of a barrier, which has no length.
-    Barrier,
-    /// A rate.
-    Bandwidth,
-    /// A rate, and messages per second.
-    MessageRate,
-}
-
-impl Numbers {
-    /// The letter of such programs in the table of options.
-    #[must_use]
-    pub fn letter(self) -> char {
-        match self {
-            Self::Latency => 'l',
-            Self::Collective => 'c',
-            Self::Barrier => 'b',
-            Self::Bandwidth | Self::MessageRate => 'w',
-        }
-    }
-
-    /// True if the program runs between two ranks.
-    #[must_use]
-    pub fn is_of_two(self) -> bool {
-        matches!(self, Self::Latency | Self::Bandwidth)
-    }
-}
+use crate::record::RankStat;
 
 /// The suite.
-pub const SUITE: Suite<Kind> = Suite { id: "osu", name: "OSU", benchmarks: PROGRAMS, flags: FLAGS };
+pub static SUITE: Suite = Suite {
+    id: "osu",
+    name: "OSU",
+    benchmarks: PROGRAMS,
+    flags: FLAGS,
+    of_all: Definition::CallMean,
+    rank_stat: RankStat::Mean,
+    megabytes: &[1e6],
+    n_messages: &[1],
+};
 
 const fn row(
     name: &'static str,
     title: &'static str,
     numbers: Numbers,
     counterpart: Counterpart,
-) -> Benchmark<Kind> {
-    Benchmark { name, kind: Kind { title, numbers }, counterpart, caution: "" }
+) -> Benchmark {
+    Benchmark { name, title, numbers, is_default: true, counterpart, caution: "" }
 }
 
-use Numbers::{Bandwidth, Barrier, Collective, Latency, MessageRate};
-
 #[rustfmt::skip] // One program a line.
-const PROGRAMS: &[Benchmark<Kind>] = &[
+const PROGRAMS: &[Benchmark] = &[
     row("osu_latency", "Latency Test", Latency, Same("comet/echo", Definition::HalfRoundTrip)),
     row("osu_multi_lat", "Multi Latency Test", Latency, Missing),
     row("osu_bw", "Bandwidth Test", Bandwidth, Same("osu/bw", Definition::TestNode))

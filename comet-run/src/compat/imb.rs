@@ -1,11 +1,11 @@
 //! Command lines of the Intel MPI Benchmarks.
 
 use comet_core::sweep::parse_count;
-use comet_report::suite::Benchmark;
-use comet_report::suite::imb::{Columns, Kind, OFF, ON, SUITE};
+use comet_report::suite::imb::{OFF, ON, SUITE};
+use comet_report::suite::{Benchmark, Numbers};
 
-use super::{Options, Reading, Stop, Surroundings, Translation, Word, Words};
-use super::{count, doubling, not_here};
+use super::{Options, Reading, Stop, Surroundings, Translation, Words};
+use super::{count, doubling, not_here, wrong};
 
 /// The only program of IMB that has kernels here.
 const PROGRAM: &str = "IMB-MPI1";
@@ -13,22 +13,21 @@ const PROGRAM: &str = "IMB-MPI1";
 const MAX_LOG: u32 = 22;
 /// Operations for each length by the rules of IMB.
 const OPERATIONS: u64 = 1000;
+/// The least number of ranks, unless the user chooses it.
+const NPMIN: u64 = 2;
 /// Bytes of a GB of IMB.
 const GB: f64 = 1_073_741_824.0;
 
 /// A command line of IMB.
-#[derive(Debug)]
 struct Asked {
-    benchmarks: Vec<&'static Benchmark<Kind>>,
+    benchmarks: Vec<&'static Benchmark>,
     excluded: Vec<&'static str>,
+    /// The value of `-npmin`.
     n_ranks: Option<u64>,
     /// Lengths in bytes, without 0.
     lengths: String,
     has_zero: bool,
-    has_warm_up: bool,
-    n_operations: u64,
-    mem_bytes: Option<String>,
-    thread_level: Option<String>,
+    words: Words,
     notes: Vec<String>,
 }
 
@@ -42,39 +41,27 @@ pub(super) fn translate(
         let sentence = format!("{program} is not here, but {PROGRAM} is (write {PROGRAM})");
         return Err(Stop::Wrong(sentence));
     }
-    let Reading { words, notes } = Options::of(program, SUITE.flags, ' ').read(words)?;
+    let Reading { options, ours, plain, notes } =
+        Options::of(program, SUITE.flags, ' ').read(words)?;
     let mut asked = Asked {
         benchmarks: Vec::new(),
         excluded: Vec::new(),
         n_ranks: None,
         lengths: doubling(1, 1 << MAX_LOG),
         has_zero: true,
-        has_warm_up: true,
-        n_operations: OPERATIONS,
-        mem_bytes: None,
-        thread_level: None,
+        words: Words { ours, ..Words::default() },
         notes,
     };
-    let mut ours = Vec::new();
-    for word in words {
-        match word {
-            Word::Option(name, value) => asked.option(name, &value)?,
-            Word::Ours(word) => ours.push(word),
-            Word::Plain(word) => asked.include(&word)?,
-        }
-    }
+    plain.iter().try_for_each(|names| asked.include(names))?;
+    options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
     asked.complete();
-    asked.translate(ours, around)
+    asked.translate(around)
 }
 
 /// The benchmark `word`, which a kernel stands for.
-fn benchmark(word: &str) -> Result<&'static Benchmark<Kind>, Stop> {
+fn benchmark(word: &str) -> Result<&'static Benchmark, Stop> {
     let found = SUITE.find(word).filter(|benchmark| benchmark.kernel().is_some());
     found.ok_or_else(|| not_here(&SUITE, &format!("{PROGRAM}: "), word))
-}
-
-fn wrong(option: &str, value: &str, expected: &str) -> Stop {
-    Stop::Wrong(format!("{PROGRAM}: '{value}' for {option}: {expected}"))
 }
 
 /// The meaning of a switch of IMB.
@@ -82,7 +69,7 @@ fn is_on(option: &str, value: &str) -> Result<bool, Stop> {
     match value {
         _ if ON.contains(&value) => Ok(true),
         _ if OFF.contains(&value) => Ok(false),
-        _ => Err(wrong(option, value, "it is a switch (write on or off)")),
+        _ => Err(wrong(PROGRAM, option, value, "it is a switch (write on or off)")),
     }
 }
 
@@ -95,29 +82,34 @@ fn length(word: &str) -> Option<u64> {
 
 impl Asked {
     /// Takes in one option.
-    fn option(&mut self, name: &'static str, value: &str) -> Result<(), Stop> {
+    fn option(&mut self, name: &str, value: &str) -> Result<(), Stop> {
+        let refuse = |expected: &str| wrong(PROGRAM, name, value, expected);
         match name {
             "-npmin" => self.n_ranks = Some(count(PROGRAM, name, value)?),
             "-msglog" => {
                 let (min, max) = value.split_once(':').unwrap_or(("0", value));
                 let log = |text: &str| text.parse().ok().filter(|log: &u32| *log < 31);
                 let logs = log(min).zip(log(max)).filter(|(min, max)| min <= max);
-                let (min, max) = logs.ok_or_else(|| {
-                    wrong(name, value, "powers of two are [MIN:]MAX below 31 (write 0:22)")
-                })?;
+                let expected = "powers of two are [MIN:]MAX below 31 (write 0:22)";
+                let (min, max) = logs.ok_or_else(|| refuse(expected))?;
                 self.lengths = doubling(1 << min, 1 << max);
             }
             "-msglen" => {
                 let text = std::fs::read_to_string(value)
-                    .map_err(|error| wrong(name, value, &format!("{error} (does it exist?)")))?;
-                self.list(name, value, text.lines().filter(|line| !line.starts_with('#')))?;
+                    .map_err(|error| refuse(&format!("{error} (does it exist?)")))?;
+                self.list(text.lines().filter(|line| !line.starts_with('#')), refuse)?;
             }
-            "-msgsize" => self.list(name, value, value.split(','))?,
+            "-msgsize" => self.list(value.split(','), refuse)?,
             "-zero_size" => self.has_zero = is_on(name, value)?,
-            "-warm_up" => self.has_warm_up = is_on(name, value)?,
+            "-warm_up" if is_on(name, value)? => (),
+            "-warm_up" => self.words.set("--warm-up", 0),
             "-iter" => {
                 let n = value.split(',').next().unwrap_or(value);
-                self.n_operations = count(PROGRAM, name, n)?;
+                // The rules take fewer where a loop would move too much.
+                match count(PROGRAM, name, n)? {
+                    OPERATIONS => (),
+                    n => self.words.set("--repetitions", n),
+                }
                 if n != value {
                     let note =
                         format!("{name} {value}: a loop moves at most 40 MiB, as by default");
@@ -126,11 +118,11 @@ impl Asked {
             }
             "-mem" => {
                 let gb: Option<f64> = value.parse().ok().filter(|gb| *gb > 0.0);
-                let gb = gb.ok_or_else(|| wrong(name, value, "it is a number of GB (write 1)"))?;
-                self.mem_bytes = Some(format!("{:.0}", gb * GB));
+                let gb = gb.ok_or_else(|| refuse("it is a number of GB (write 1)"))?;
+                self.words.set("--mem", format!("{:.0}", gb * GB));
             }
             "-thread_level" if value == "single" => (),
-            "-thread_level" => self.thread_level = Some(value.to_owned()),
+            "-thread_level" => self.words.set("--thread-level", value),
             "-exclude" => {
                 for word in value.split(',') {
                     self.excluded.push(benchmark(word)?.name);
@@ -156,19 +148,18 @@ impl Asked {
         Ok(())
     }
 
-    /// Takes the lengths `words` in the value of `option`.
+    /// Takes the lengths `words`.
     fn list<'a>(
         &mut self,
-        option: &str,
-        value: &str,
         words: impl Iterator<Item = &'a str>,
+        refuse: impl Fn(&str) -> Stop,
     ) -> Result<(), Stop> {
         let words = words.map(str::trim).filter(|word| !word.is_empty());
         let lengths: Option<Vec<String>> =
             words.map(|word| length(word).map(|length| length.to_string())).collect();
         let lengths = lengths.filter(|lengths| !lengths.is_empty());
         let expected = "lengths are numbers of bytes, with k or M behind (write 8 or 64k)";
-        self.lengths = lengths.ok_or_else(|| wrong(option, value, expected))?.join(",");
+        self.lengths = lengths.ok_or_else(|| refuse(expected))?.join(",");
         self.has_zero = false;
         Ok(())
     }
@@ -177,72 +168,67 @@ impl Asked {
     fn complete(&mut self) {
         if self.benchmarks.is_empty() {
             self.benchmarks = SUITE.here().collect();
-            let missing: Vec<&str> = SUITE
-                .benchmarks
-                .iter()
-                .filter(|benchmark| benchmark.kernel().is_none() && benchmark.kind.is_default)
-                .map(|benchmark| benchmark.name)
-                .collect();
-            let note = format!("benchmarks without a kernel are left out: {}", missing.join(" "));
+            let is_missing = |benchmark: &&Benchmark| benchmark.kernel().is_none();
+            let missing = SUITE.benchmarks.iter().filter(is_missing);
+            let missing = missing.filter(|benchmark| benchmark.is_default);
+            let names: Vec<&str> = missing.map(|benchmark| benchmark.name).collect();
+            let note = format!("benchmarks without a kernel are left out: {}", names.join(" "));
             self.notes.push(note);
         }
         self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
     }
 
-    fn has(&self, columns: Columns) -> bool {
-        self.benchmarks.iter().any(|benchmark| benchmark.kind.columns == columns)
-    }
-
-    fn translate(mut self, ours: Vec<String>, around: &Surroundings) -> Result<Translation, Stop> {
-        let names = self.benchmarks.iter().map(|benchmark| format!("IMB:{}", benchmark.name));
-        let mut words = Words::new(names.collect(), ours);
-        words.add("--rules", "imb");
-        words.add("--format", "imb");
-        if self.has(Columns::SingleTransfer) {
-            words.add("--hops", 1);
+    fn translate(mut self, around: &Surroundings) -> Result<Translation, Stop> {
+        let has = |is_such: fn(Numbers) -> bool| {
+            self.benchmarks.iter().any(|benchmark| is_such(benchmark.numbers))
+        };
+        let has_pair = has(Numbers::is_of_two);
+        let has_all = has(|numbers| !numbers.is_of_two());
+        if has_pair {
+            self.words.set("--hops", 1);
         }
-        if self.has(Columns::SingleTransfer) || self.has(Columns::Collective) {
+        if has(|numbers| numbers != Numbers::Barrier) {
             let zero = if self.has_zero { "0," } else { "" };
-            words.add("--sizes", format!("{zero}{}", self.lengths));
+            self.words.set("--sizes", format!("{zero}{}", self.lengths));
         }
-        self.add_ranks(&mut words, around)?;
-        if self.n_operations != OPERATIONS {
-            words.add("--repetitions", self.n_operations);
-        }
-        if !self.has_warm_up {
-            words.add("--warm-up", 0);
-        }
-        if let Some(mem_bytes) = self.mem_bytes.take() {
-            words.add("--mem", mem_bytes);
-        }
-        if let Some(thread_level) = self.thread_level.take() {
-            words.add("--thread-level", thread_level);
-        }
-        Ok(Translation { words: words.all(), notes: self.notes })
+        self.add_ranks(has_pair, has_all, around)?;
+        let names = self.benchmarks.iter().map(|benchmark| benchmark.name);
+        Ok(Translation { words: self.words.run(&SUITE, names), notes: self.notes })
     }
 
-    /// Decides the number of ranks. IMB runs on NPMIN ranks, twice as many, and so on up to all;
-    /// all are the only number here.
-    fn add_ranks(&mut self, words: &mut Words, around: &Surroundings) -> Result<(), Stop> {
-        let is_of_two = !self.has(Columns::Collective) && !self.has(Columns::Synchronisation);
-        let all = around.n_ranks.or_else(|| words.value("--ranks")?.parse().ok());
-        if let (Some(min), Some(all)) = (self.n_ranks, all)
-            && min < all
-            && !is_of_two
-        {
-            return Err(Stop::Wrong(format!(
-                "{PROGRAM}: -npmin {min} asks for runs on fewer than all {all} ranks (write -npmin \
-                 {all}, and start again on fewer ranks)"
-            )));
+    /// Decides the numbers of ranks: IMB runs a benchmark of all ranks on NPMIN of them, twice as
+    /// many, and so on up to all, and one of two ranks once.
+    fn add_ranks(
+        &mut self,
+        has_pair: bool,
+        has_all: bool,
+        around: &Surroundings,
+    ) -> Result<(), Stop> {
+        let all = around.n_ranks.or_else(|| self.words.value("--ranks")?.parse().ok());
+        let is_known = around.is_launched || all.is_some();
+        let is_below = |min| all.is_none_or(|all| min < all);
+        match self.n_ranks {
+            Some(min) if has_pair && has_all && is_known && is_below(min) => {
+                let all = all.map_or("P".into(), |all| all.to_string());
+                return Err(Stop::Wrong(format!(
+                    "{PROGRAM}: -npmin {min} asks for runs on fewer than all ranks, which pairs do \
+                     not need (write -npmin {all}, or name PingPong in a command of its own)"
+                )));
+            }
+            None if has_pair && has_all => self.notes.push(
+                "collectives run on all ranks alone beside PingPong, as with -npmin of so many"
+                    .into(),
+            ),
+            _ => (),
         }
-        if self.n_ranks.is_none() && !is_of_two {
-            let note = "collectives run on all ranks alone, as IMB does with -npmin of so many";
-            self.notes.push(note.into());
+        let min = self.n_ranks.unwrap_or(NPMIN);
+        if has_all && !has_pair && (is_known || self.n_ranks.is_none()) && is_below(min) {
+            self.words.set("--axis", format!("procs={min}..max*2,max"));
         }
-        if let Some(n_ranks) = self.n_ranks.or(is_of_two.then_some(2))
-            && !around.is_launched
+        if let Some(n_ranks) = self.n_ranks.or((!has_all).then_some(NPMIN))
+            && !is_known
         {
-            words.add("--ranks", n_ranks);
+            self.words.set("--ranks", n_ranks);
         }
         Ok(())
     }

@@ -113,21 +113,15 @@ fn translate(foreign: &[String], around: &Surroundings) -> Result<Translation, S
     Ok(translation)
 }
 
-/// A word of a command line, understood.
-#[derive(Debug, PartialEq, Eq)]
-enum Word {
-    /// An option that is obeyed, by its first name, with its value if it has one.
-    Option(&'static str, String),
-    /// An option of comet-run.
-    Ours(String),
-    /// Another word.
-    Plain(String),
-}
-
-/// The words of a foreign command line.
+/// The words of a foreign command line, understood.
 #[derive(Debug, Default)]
 struct Reading {
-    words: Vec<Word>,
+    /// Options that are obeyed, by their first names, with their values if they have any.
+    options: Vec<(&'static str, String)>,
+    /// Options of comet-run.
+    ours: Vec<String>,
+    /// Other words.
+    plain: Vec<String>,
     notes: Vec<String>,
 }
 
@@ -163,13 +157,13 @@ impl<'a> Options<'a> {
                 self.take(flag, value, &mut reading)?;
             } else if word == "--out" {
                 let value = self.value(word, words.next())?;
-                reading.words.push(Word::Ours(format!("--out={value}")));
+                reading.ours.push(format!("--out={value}"));
             } else if word.starts_with("--") {
-                reading.words.push(Word::Ours(word.clone()));
+                reading.ours.push(word.clone());
             } else if word.starts_with('-') {
                 return Err(self.unknown(word));
             } else {
-                reading.words.push(Word::Plain(word.clone()));
+                reading.plain.push(word.clone());
             }
         }
         Ok(reading)
@@ -199,7 +193,7 @@ impl<'a> Options<'a> {
         let shown = format!("{name} {value}");
         let shown = shown.trim_end();
         match flag.effect {
-            Effect::Obeyed => reading.words.push(Word::Option(name, value)),
+            Effect::Obeyed => reading.options.push((name, value)),
             Effect::Only(values) | Effect::Noted(values) if values.contains(&&*value) => (),
             Effect::Noted(_) => reading.notes.push(format!("{shown} has no effect: {meaning}")),
             Effect::Only(_) => {
@@ -255,7 +249,7 @@ impl<'a> Options<'a> {
 }
 
 /// The refusal of `name`, which is no benchmark that a kernel stands for, in the words of `whose`.
-fn not_here<K>(suite: &Suite<K>, whose: &str, name: &str) -> Stop {
+fn not_here(suite: &Suite, whose: &str, name: &str) -> Stop {
     if let Some(Benchmark { name, counterpart: Counterpart::Similar(difference), .. }) =
         suite.find(name)
     {
@@ -269,12 +263,15 @@ fn not_here<K>(suite: &Suite<K>, whose: &str, name: &str) -> Stop {
     ))
 }
 
+/// The refusal of the value of an option.
+fn wrong(program: &str, option: &str, value: &str, expected: &str) -> Stop {
+    Stop::Wrong(format!("{program}: '{value}' for {option}: {expected}"))
+}
+
 /// A positive number in the value of `option`.
 fn count(program: &str, option: &str, text: &str) -> Result<u64, Stop> {
-    let wrong = || {
-        Stop::Wrong(format!("{program}: '{text}' for {option}: it is a number above 0 (write 100)"))
-    };
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)
+    let n = text.parse().ok().filter(|n| *n > 0);
+    n.ok_or_else(|| wrong(program, option, text, "it is a number above 0 (write 100)"))
 }
 
 /// Lengths in bytes from `min` to `max`, each twice the one before; 0 stands alone.
@@ -288,24 +285,24 @@ fn doubling(min: u64, max: u64) -> String {
 
 /// A command line of comet-run in the making. Options that the user adds take the place of the
 /// translated ones.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Words {
-    words: Vec<String>,
+    options: Vec<(&'static str, String)>,
     ours: Vec<String>,
 }
 
 impl Words {
-    /// A command line that measures what `names` select, with the user's own options behind.
-    fn new(names: Vec<String>, ours: Vec<String>) -> Self {
-        let words = std::iter::once("run".to_owned()).chain(names).collect();
-        Self { words, ours }
+    /// Sets `option`, unless the user did.
+    fn set(&mut self, option: &'static str, value: impl ToString) {
+        self.options.retain(|(known, _)| *known != option);
+        if self.value(option).is_none() {
+            self.options.push((option, value.to_string()));
+        }
     }
 
-    /// Adds `option`, unless the user did. Labels add up.
-    fn add(&mut self, option: &str, value: impl ToString) {
-        if option == "--label" || self.value(option).is_none() {
-            self.words.extend([option.to_owned(), value.to_string()]);
-        }
+    /// Adds a label beside those of the user.
+    fn label(&mut self, label: String) {
+        self.options.push(("--label", label));
     }
 
     /// Value of `option` among the user's own.
@@ -313,9 +310,18 @@ impl Words {
         self.ours.iter().find_map(|word| word.strip_prefix(option)?.strip_prefix('='))
     }
 
-    fn all(mut self) -> Vec<String> {
-        self.words.append(&mut self.ours);
-        self.words
+    /// A command line that measures what `names` select by the rules and in the layout of `suite`,
+    /// with the user's own options behind.
+    fn run(self, suite: &Suite, names: impl Iterator<Item = &'static str>) -> Vec<String> {
+        let mut words = vec!["run".to_owned()];
+        words.extend(names.map(|name| format!("{}:{name}", suite.name)));
+        let of_suite = ["--rules", "--format"].map(|option| (option, suite.id.to_owned()));
+        let is_free = |option: &str| self.value(option).is_none();
+        let of_suite = of_suite.into_iter().filter(|(option, _)| is_free(option));
+        let options = of_suite.chain(self.options.iter().cloned());
+        words.extend(options.flat_map(|(option, value)| [option.to_owned(), value]));
+        words.extend(self.ours);
+        words
     }
 }
 

@@ -81,7 +81,7 @@ fn collectives_have_as_many_ranks_as_there_are() {
     );
     check(
         "osu_barrier -x 10 -i 20",
-        "run OSU:osu_barrier --rules osu --format osu --repetitions 1 --samples 20 --warm-up 10 \
+        "run OSU:osu_barrier --rules osu --format osu --warm-up 10 --repetitions 1 --samples 20 \
          --out none",
     );
     check("osu_barrier", "run OSU:osu_barrier --rules osu --format osu --out none");
@@ -134,7 +134,7 @@ fn long_options_are_the_short_ones() {
         let rest = format!("--sizes 1..8*2 --repetitions 1 --samples 10 {columns} --out none");
         check(line, &format!("{LATENCY} {rest}"));
     }
-    let bcast = "run OSU:osu_bcast --rules osu --format osu --sizes 4..1048576*2 --mem 1000";
+    let bcast = "run OSU:osu_bcast --rules osu --format osu --mem 1000 --sizes 4..1048576*2";
     check("osu_bcast -m 4: --mem-limit 1000", &format!("{bcast} --out none"));
 }
 
@@ -163,10 +163,10 @@ fn lengths_of_imb_come_in_three_ways() {
 
 #[test]
 fn a_thread_level_is_that_of_mpi() {
-    let run = "run IMB:Barrier --rules imb --format imb --ranks 2";
+    let run = "run IMB:Barrier --rules imb --format imb";
     let check_level = |level: &str, word: &str| {
         let line = format!("IMB-MPI1 Barrier -npmin 2 -thread_level {level}");
-        check(&line, &format!("{run}{word} --out none"));
+        check(&line, &format!("{run}{word} --ranks 2 --out none"));
     };
     check_level("single", "");
     check_level("multiple", " --thread-level multiple");
@@ -221,13 +221,13 @@ fn what_is_not_here_is_refused_with_what_is() {
 fn imb_runs_its_benchmarks_by_its_rules() {
     check(
         "IMB-MPI1 pingpong -npmin 2 -msglog 0:22 -iter 1000 -time 10 -mem 1 -multi -1",
-        "run IMB:PingPong --rules imb --format imb --hops 1 --sizes 0,1..4194304*2 --ranks 2 \
-         --mem 1073741824 --out none",
+        "run IMB:PingPong --rules imb --format imb --mem 1073741824 --hops 1 --sizes \
+         0,1..4194304*2 --ranks 2 --out none",
     );
     check(
         "IMB-MPI1 Bcast Barrier -msglog 3:5 -iter 50 -npmin 4",
-        "run IMB:Bcast IMB:Barrier --rules imb --format imb --sizes 0,8..32*2 --ranks 4 \
-         --repetitions 50 --out none",
+        "run IMB:Bcast IMB:Barrier --rules imb --format imb --repetitions 50 --sizes 0,8..32*2 \
+         --ranks 4 --out none",
     );
 }
 
@@ -245,17 +245,27 @@ fn a_name_that_stands_for_another_operation_is_refused() {
 }
 
 #[test]
-fn npmin_is_all_ranks_or_refused() {
+fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
+    let check = |line: &str, n_ranks: Option<u64>, procs: Option<&str>| {
+        let around = Surroundings { is_launched: true, n_ranks, out: None };
+        let Translation { words, notes } = translate(&split(line), &around).unwrap();
+        let axis = words.iter().position(|word| word == "--axis").map(|at| &*words[at + 1]);
+        assert_eq!((axis, &notes[..]), (procs, &[] as &[String]), "{line}");
+    };
+    check("IMB-MPI1 Bcast Barrier", Some(8), Some("procs=2..max*2,max"));
+    check("IMB-MPI1 Barrier -npmin 4", Some(8), Some("procs=4..max*2,max"));
+    check("IMB-MPI1 Barrier -npmin 4", None, Some("procs=4..max*2,max"));
+    check("IMB-MPI1 Barrier -npmin 8", Some(8), None);
+    check("IMB-MPI1 PingPong -npmin 2", Some(8), None);
+    check("IMB-MPI1 PingPong Barrier -npmin 8", Some(8), None);
     let around = Surroundings { is_launched: true, n_ranks: Some(4), out: None };
     let translate = |line: &str| translate(&split(line), &around);
-    let refused = "IMB-MPI1: -npmin 2 asks for runs on fewer than all 4 ranks (write -npmin 4, \
-                   and start again on fewer ranks)";
-    let stop = translate("IMB-MPI1 Barrier -npmin 2").unwrap_err();
+    let refused = "IMB-MPI1: -npmin 2 asks for runs on fewer than all ranks, which pairs do not \
+                   need (write -npmin 4, or name PingPong in a command of its own)";
+    let stop = translate("IMB-MPI1 PingPong Barrier -npmin 2").unwrap_err();
     assert_eq!(stop, Stop::Wrong(refused.into()));
-    assert_eq!(translate("IMB-MPI1 Barrier -npmin 4").unwrap().notes, [""; 0]);
-    assert_eq!(translate("IMB-MPI1 PingPong -npmin 2").unwrap().notes, [""; 0]);
-    let note = "collectives run on all ranks alone, as IMB does with -npmin of so many";
-    assert_eq!(translate("IMB-MPI1 Barrier").unwrap().notes, [note]);
+    let note = "collectives run on all ranks alone beside PingPong, as with -npmin of so many";
+    assert_eq!(translate("IMB-MPI1 PingPong Barrier").unwrap().notes, [note]);
 }
 
 #[test]

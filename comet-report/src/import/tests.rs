@@ -1,0 +1,340 @@
+//! Texts of both suites, of several versions, as points.
+
+use std::time::UNIX_EPOCH;
+
+use super::*;
+use crate::fixture::{Folder, render};
+use crate::format::foreign::tests as foreign;
+use crate::format::foreign::{RANKS_AVG_NS, RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
+use crate::models::models;
+use crate::read::{read_records, validate};
+use crate::record::{CheckStatus, PointStatus};
+
+fn around(n_ranks: Option<u64>) -> Surroundings {
+    Surroundings { n_ranks, argv: vec!["comet-run".into()], imported_at: UNIX_EPOCH }
+}
+
+fn points(records: &[Record]) -> Vec<&Point> {
+    crate::fixture::points(records).collect()
+}
+
+fn imported(origin: Origin, text: &str) -> Vec<Record> {
+    import(origin, text, &around(Some(2))).unwrap()
+}
+
+/// The rows in `text`.
+fn rows(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
+}
+
+#[test]
+fn what_a_layout_prints_comes_back_with_the_same_numbers() {
+    for (name, origin) in [("osu", Origin::Osu), ("imb", Origin::Imb), ("imb-3.2", Origin::Imb)] {
+        let text = render(name, &foreign::records(name));
+        assert_eq!(Origin::of(&text), Some(origin));
+        let again = render(name, &imported(origin, &text));
+        assert_eq!(rows(&again), rows(&text), "{name}");
+        assert!(rows(&text).len() > 3, "{text}");
+    }
+}
+
+#[test]
+fn an_import_is_a_valid_file() {
+    let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n16 1.60\n";
+    let folder = Folder::new();
+    let path = folder.path().join("osu.jsonl");
+    let records = imported(Origin::Osu, &text.repeat(2));
+    write(&records, &mut std::fs::File::create(&path).unwrap()).unwrap();
+    let validation = validate(&path).unwrap();
+    assert_eq!((validation.runs.len(), validation.problems), (2, vec![]));
+    assert_eq!(read_records(&path).unwrap().records, records);
+}
+
+#[test]
+fn an_imported_sweep_has_models() {
+    let rows: String = (0..8).map(|i| format!("{} {}.00\n", 1000 * i, 10 + 2 * i)).collect();
+    let text = format!("# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n{rows}");
+    let records = imported(Origin::Osu, &text);
+    let models = models(&points(&records), &[]);
+    let startup = models[0].fits[0].parameters[0].value.unwrap();
+    assert!((startup - 10.0).abs() < 1e-6, "{startup}");
+}
+
+#[test]
+fn a_table_says_that_an_import_was_not_verified() {
+    let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
+    let table = render("table", &imported(Origin::Osu, text));
+    assert!(table.starts_with("# osu 7.4, mpi, nodes: -, run "), "{table}");
+    assert!(table.contains("; quote the mean; not verified\n"), "{table}");
+    assert!(table.contains("           8        -        -      1.5000"), "{table}");
+}
+
+#[test]
+fn what_is_not_finite_is_missing() {
+    let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 nan\n16 1.50\n";
+    let records = imported(Origin::Osu, text);
+    let statuses: Vec<_> = points(&records).iter().map(|point| point.status).collect();
+    assert_eq!(statuses, [PointStatus::Failed, PointStatus::Ok]);
+    let text = "# Benchmarking PingPong\n# #processes = 99999999999\n\
+                #bytes #repetitions t[usec] Mbytes/sec\n 0 1000 0.50 -nan\n";
+    let records = imported(Origin::Imb, text);
+    assert_eq!(points(&records)[0].rate, None);
+    let Record::Run(run) = &records[0] else { unreachable!() };
+    assert_eq!(run.world.size, 2);
+}
+
+#[test]
+fn a_number_that_cannot_have_been_measured_is_refused_with_its_line() {
+    let osu = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n2 ";
+    let imb = "# Benchmarking PingPong\n#processes = 2\n#bytes #repetitions t[usec] Mbytes/sec\n\
+               2 1000 ";
+    let check = |origin, text: String, word: &str| {
+        let error = import(origin, &text, &around(None)).unwrap_err().to_string();
+        let expected = format!("line 4: '{word}' was not measured, expected 0 to 1e18 (");
+        assert!(error.starts_with(&expected), "{error}");
+    };
+    for word in ["1e308", "-1.50", "inf"] {
+        check(Origin::Osu, format!("{osu}{word}\n"), word);
+        check(Origin::Imb, format!("{imb}{word} 3.0\n"), word);
+    }
+}
+
+#[test]
+fn what_cannot_be_imported_is_told_in_a_sentence() {
+    let check = |origin, text: &str, expected: &str| {
+        let error = import(origin, text, &around(None)).unwrap_err().to_string();
+        assert_eq!(error, expected);
+    };
+    let nothing = "there is no table of imb in the text (is this what the benchmark printed?)";
+    check(Origin::Imb, "roses are red\n", nothing);
+    let text = "# OSU MPI Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
+    let ranks = "the text does not say on how many ranks osu_allreduce ran (add --ranks N)";
+    check(Origin::Osu, text, ranks);
+}
+
+/// The points in `text`.
+fn parsed(origin: Origin, text: &str) -> Vec<Point> {
+    text::parse(origin.suite(), text, &around(Some(2))).unwrap().1
+}
+
+/// The points of a block of IMB on two processes with these lines after its head.
+fn imb(name: &str, lines: &str) -> Vec<Point> {
+    parsed(Origin::Imb, &block(name, lines))
+}
+
+fn block(name: &str, lines: &str) -> String {
+    format!(
+        "#----\n# Benchmarking {name} \n# #processes = 2 \n#----\n{lines}\n\n\
+         # All processes entering MPI_Finalize\n"
+    )
+}
+
+/// Kernel, class, parameters, time in ns and bytes a second of a point.
+fn facts(point: &Point) -> (&str, &str, String, Option<f64>, Option<f64>) {
+    let rate = point.rate.as_ref().map(|rate| rate.bytes_per_s.round());
+    let time_ns = point.quoted_ns.map(|ns| (ns * 1e3).round() / 1e3);
+    (&point.kernel, &point.class, point.params.to_string(), time_ns, rate)
+}
+
+fn figures(point: &Point) -> Vec<(&str, Option<f64>)> {
+    point.figures.iter().map(|figure| (&*figure.name, figure.value)).collect()
+}
+
+/// Titles of the columns of IMB, by the start of its versions.
+const TRANSFER: &str = "       #bytes #repetitions      t[usec]   Mbytes/sec\n";
+const TIMES: &str = "# bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n";
+
+#[test]
+fn every_kind_of_table_of_imb_has_its_numbers() {
+    let check = |name: &str, lines: &str, expected: &[(&str, &str, Option<f64>, Option<f64>)]| {
+        let points = imb(name, lines);
+        let found = points.iter().map(facts).map(|(kernel, class, params, time, rate)| {
+            assert_eq!(kernel, name);
+            (class.to_owned(), params, time, rate)
+        });
+        let own = |(class, params, time, rate): &(&str, &str, _, _)| {
+            ((*class).to_owned(), (*params).to_owned(), *time, *rate)
+        };
+        assert_eq!(found.collect::<Vec<_>>(), expected.iter().map(own).collect::<Vec<_>>());
+    };
+    check(
+        "PingPong",
+        &format!("{TRANSFER}  0  1000  0.51  0.00\n  1000000  40  250.00  4000.00"),
+        &[
+            ("p2p", "length_bytes=0 procs=2", Some(510.0), None),
+            ("p2p", "length_bytes=1000000 procs=2", Some(250_000.0), Some(4e9)),
+        ],
+    );
+    let row = format!("{TRANSFER} 8 1000 1.00 8.00");
+    check("PingPing", &row, &[("exchange", "length_bytes=8 procs=2", Some(1e3), Some(8e6))]);
+    let row = format!("{TIMES} 8 1000 1.00 3.00 2.00");
+    check("Allreduce", &row, &[("collective", "length_bytes=8 procs=2", Some(3000.0), None)]);
+    check(
+        "Barrier",
+        "#repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n 1000 1.00 3.00 2.00",
+        &[("sync", "procs=2", Some(3000.0), None)],
+    );
+    check(
+        "Uniband",
+        "#bytes #repetitions Mbytes/sec Msg/sec\n 8 1000 16.00 2000000",
+        &[("collective", "length_bytes=8 procs=2", Some(500.0), Some(16e6))],
+    );
+    check(
+        "Ibcast",
+        "#bytes #repetitions t_ovrl[usec] t_pure[usec] t_CPU[usec]  overlap[%]\n 8 1000 5.00 3.00 \
+         2.50 20.00",
+        &[("collective", "length_bytes=8 procs=2", Some(3000.0), None)],
+    );
+    check(
+        "P_Write_Indv",
+        "#\n#    MODE: AGGREGATE \n#\n #bytes #rep.s t_min[usec] t_max t_avg Mb/sec\n 8 50 5.00 \
+         6.00 5.50 1.27",
+        &[("collective", "mode=aggregate length_bytes=8 procs=2", Some(6000.0), Some(1_331_692.0))],
+    );
+    check(
+        "Multi-PingPing",
+        "# ( 3 groups of 2 processes each running simultaneous ) \n# Group 0: 0 3\n\
+         Group #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec] Mbytes/sec\n\n\
+         0 100 1000 1.00 2.00 1.50 50.00\n1 100 1000 1.00 4.00 2.50 25.00",
+        &[
+            ("collective", "groups=3 group=0 length_bytes=100 procs=2", Some(2000.0), Some(50e6)),
+            ("collective", "groups=3 group=1 length_bytes=100 procs=2", Some(4000.0), Some(25e6)),
+        ],
+    );
+}
+
+#[test]
+fn further_columns_are_figures() {
+    let check = |points: &[Point], expected: &[(&str, f64)]| {
+        let expected: Vec<_> = expected.iter().map(|(name, value)| (*name, Some(*value))).collect();
+        assert_eq!(figures(&points[0]), expected);
+    };
+    check(&imb("PingPong", &format!("{TRANSFER} 8 40 2.00 4.00")), &[(REPETITIONS, 40.0)]);
+    let means = [(REPETITIONS, 1000.0), (RANKS_MIN_NS, 1000.0), (RANKS_AVG_NS, 2000.0)];
+    check(&imb("Allreduce", &format!("{TIMES} 8 1000 1.00 3.00 2.00")), &means);
+    let head = "#bytes #repetitions t_ovrl[usec] t_pure[usec] t_CPU[usec]  overlap[%]\n";
+    let parts = [
+        (REPETITIONS, 1000.0),
+        ("overlapped_ns", 5000.0),
+        ("compute_ns", 2500.0),
+        ("overlap_percent", 20.0),
+    ];
+    check(&imb("Ibcast", &format!("{head} 8 1000 5.00 3.00 2.50 20.00")), &parts);
+    let text = "# OSU MPI Allreduce Latency Test v7.4\n\
+                # Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\
+                \x20       Validation  P50 Tail Lat(us)\n\
+                4      10.50    9.00    12.00   1000   Pass   10.00\n\
+                8      10.50    9.00    12.00   1000   Fail   10.00\n";
+    let points = parsed(Origin::Osu, text);
+    check(&points, &[(RANKS_MIN_NS, 9000.0), (RANKS_MAX_NS, 12_000.0), (REPETITIONS, 1000.0)]);
+    let check = |point: &Point, check, status| {
+        assert_eq!((point.check.status, point.status), (check, status));
+        assert_eq!(point.quoted_ns.is_some(), status == PointStatus::Ok);
+    };
+    check(&points[0], CheckStatus::Pass, PointStatus::Ok);
+    check(&points[1], CheckStatus::Fail, PointStatus::CheckFailed);
+    let head = "#bytes #repetitions t[usec] Mbytes/sec defects\n";
+    let points = imb("PingPong", &format!("{head} 8 10 1.00 8.00 0.00\n 16 10 1.00 16.00 2.00"));
+    check(&points[0], CheckStatus::Pass, PointStatus::Ok);
+    check(&points[1], CheckStatus::Fail, PointStatus::CheckFailed);
+}
+
+#[test]
+fn every_kind_of_table_of_osu_has_its_numbers() {
+    let check = |text: &str, expected: (&str, &str, &str, f64, Option<f64>)| {
+        let points = parsed(Origin::Osu, text);
+        let (kernel, class, params, time_ns, rate) = facts(&points[0]);
+        let found = (kernel, class, &*params, time_ns.unwrap(), rate);
+        assert_eq!(found, expected, "{text}");
+    };
+    for head in ["# Size          Latency (us)", "# Size       Avg Latency(us)"] {
+        let text = format!("# OSU MPI Latency Test v5.9\n{head}\n8    1.42\n16      1.51\n");
+        check(&text, ("osu_latency", "p2p", "length_bytes=8 procs=2", 1420.0, None));
+    }
+    check(
+        "\n# OSU MPI Bandwidth Test v7.5\n# Datatype: MPI_CHAR.\n\
+         # Size      Bandwidth (MB/s)\n1000000            250.00\n",
+        ("osu_bw", "p2p", "length_bytes=1000000 procs=2", 4e6, Some(250e6)),
+    );
+    check(
+        "# OSU MPI Barrier Latency Test v5.8\n# Avg Latency(us)\n            12.57\n",
+        ("osu_barrier", "sync", "procs=2", 12_570.0, None),
+    );
+    let rates = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.2\n\
+                 # [ pairs: 2 ] [ window size: 64 ]\n# Size      MB/s   Messages/s\n\
+                 2   15.93    7962625.43\n";
+    let params = "pairs=2 window=64 length_bytes=2 procs=2";
+    check(rates, ("osu_mbw_mr", "p2p", params, 125.549, Some(15_930_000.0)));
+    let points = parsed(Origin::Osu, rates);
+    assert_eq!(figures(&points[0]), [("messages_per_s", Some(7_962_625.43))]);
+    check(
+        "# OSU MPI One Sided Put Test v7.4\n# Window creation: MPI_Win_create\n\
+         # Synchronization: MPI_Win_flush\n# Size          Latency (us)\n1 0.50\n",
+        (
+            "One Sided Put Test",
+            "other",
+            "window_creation=MPI_Win_create synchronization=MPI_Win_flush length_bytes=1 procs=2",
+            500.0,
+            None,
+        ),
+    );
+}
+
+#[test]
+fn a_megabyte_is_what_fits_the_times() {
+    let head = "#bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec\n";
+    let check = |name, rate: f64, n_messages: u64, bytes_per_s: f64| {
+        let text = format!("{head} 1048576 40 990.00 1000.00 995.00 {rate:.2}");
+        let found = imb(name, &text).remove(0);
+        assert_eq!(found.value.unwrap().bytes_per_op, Some(n_messages << 20));
+        assert!((found.rate.unwrap().bytes_per_s / bytes_per_s - 1.0).abs() < 1e-4);
+        assert_eq!((found.quoted_ns, &*found.class), (Some(1e6), "collective"));
+    };
+    check("Sendrecv", 2000.0, 2, 2.0 * 1.048_576e9);
+    check("Sendrecv", 2097.15, 2, 2.0 * 1.048_576e9);
+    check("Exchange", 4000.0, 4, 4.0 * 1.048_576e9);
+}
+
+#[test]
+fn words_in_place_of_numbers_become_a_status() {
+    for (words, status) in [
+        ("out-of-mem.; needed X=   1.001 GB; use flag \"-mem X\"", PointStatus::Skipped),
+        ("int-overflow.; The production rank*size caused int overflow", PointStatus::Skipped),
+        ("time-out.; Time limit is over", PointStatus::Interrupted),
+    ] {
+        let found = imb("Alltoall", &format!("{TIMES}4194304 {words}")).remove(0);
+        assert_eq!((found.status, found.quoted_ns), (status, None));
+        assert_eq!(found.message.as_deref(), Some(words));
+        assert_eq!(found.params.to_string(), "length_bytes=4194304 procs=2");
+    }
+}
+
+#[test]
+fn the_title_holds_the_version() {
+    let check = |origin: Origin, line: &str, expected: &str| {
+        let (version, _) = text::parse(origin.suite(), line, &around(None)).unwrap();
+        assert_eq!(version, expected, "{line}");
+    };
+    check(Origin::Imb, "#    Intel (R) MPI Benchmark Suite V3.2, MPI-1 part", "3.2");
+    check(Origin::Imb, "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part", "2021.3");
+    check(Origin::Imb, "#    comet 0.1.0, in the layout of IMB 3.2, MB of 2^20 bytes", "3.2");
+    check(Origin::Osu, "# OSU MPI Allreduce Latency Test v7.4", "7.4");
+}
+
+#[test]
+fn a_row_that_is_cut_off_is_refused_with_its_line() {
+    let check = |origin: Origin, text: &str, expected: &str| {
+        let error = import(origin, text, &around(Some(2))).unwrap_err().to_string();
+        assert_eq!(error, expected);
+    };
+    check(
+        Origin::Imb,
+        &block("PingPong", "#bytes #repetitions t[usec] Mbytes/sec\n 8 1000 1.00"),
+        "line 6: the row has 3 columns, the head of its table 4 (is it cut off?)",
+    );
+    check(
+        Origin::Osu,
+        "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n8      1.5\n16\n",
+        "line 4: the row has 1 columns, the head of its table 2 (is it cut off?)",
+    );
+}

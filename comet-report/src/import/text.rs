@@ -1,0 +1,315 @@
+//! Text of the OSU micro-benchmarks and of the Intel MPI Benchmarks, of any version: every kind of
+//! table, groups, modes, columns on request, and the words that stand where numbers are missing.
+
+use comet_core::definition::{Definition, Quantity};
+use comet_core::kernel::Class;
+
+use super::table::{Column, Head};
+use super::{ImportError, RANKS, Surroundings, require_measured, single};
+use crate::record::{
+    Check, CheckStatus, Figure, Param, Params, Point, PointStatus, Quote, RankStat, Rate, Value,
+};
+use crate::suite::{Benchmark, Numbers, Suite};
+use crate::{older, points};
+
+/// Words in place of numbers, and what they mean for the point.
+const FAILURES: &[(&str, PointStatus)] = &[
+    ("out-of-mem.", PointStatus::Skipped),
+    ("int-overflow.", PointStatus::Skipped),
+    ("time-out.", PointStatus::Interrupted),
+];
+/// Numbers in comments that distinguish a table from others of its benchmark.
+const COUNTS: &[(&str, &str)] =
+    &[("pairs: ", "pairs"), ("window size: ", "window"), ("( ", "groups")];
+/// Words in comments, likewise.
+const LABELS: &[(&str, &str)] = &[
+    ("# Window creation: ", "window_creation"),
+    ("# Synchronization: ", "synchronization"),
+    ("MODE: ", "mode"),
+];
+/// Numbers of processes in comments.
+const PROCESSES: &[&str] = &["#processes = ", "groups of "];
+
+/// Reads `text` of `suite`: its version, empty if it names none, and the points of its rows.
+///
+/// # Errors
+/// If a row does not fit the head of its table, or if nobody says how many ranks there were.
+pub(super) fn parse(
+    suite: &'static Suite,
+    text: &str,
+    around: &Surroundings,
+) -> Result<(String, Vec<Point>), ImportError> {
+    let (mut found, mut points) = (String::new(), Vec::new());
+    let mut block = Block::of(suite, String::new());
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        let mut next = None;
+        if let Some(name) = line.strip_prefix("# Benchmarking ") {
+            next = Some(Block::of(suite, name.trim().to_owned()));
+        } else if let Some(banner) = line.strip_prefix("# OSU ") {
+            let (title, release) = banner.rsplit_once(" v").unwrap_or((banner, ""));
+            found = version(release).unwrap_or(found);
+            // The title starts with the programming model (`MPI`, `MPI-CUDA`).
+            let (_, title) = title.split_once(' ').unwrap_or(("", title));
+            next = Some(Block::of(suite, title.to_owned()));
+        } else if line.starts_with('#') || line.starts_with("Group") {
+            found = title(line).unwrap_or(found);
+            if line.contains("MODE: ") {
+                // The same benchmark goes on in another mode, with a table of its own.
+                let n_ranks = block.n_ranks;
+                next = Some(Block { n_ranks, ..Block::of(suite, block.name.clone()) });
+            }
+        } else if line.starts_with(|c: char| c.is_ascii_digit()) && !block.head.is_empty() {
+            let refuse = |message| ImportError::Line { line: index + 1, message };
+            let row = block.row(line).map_err(refuse)?;
+            block.rows.push(row);
+        }
+        if let Some(next) = next {
+            points.extend(std::mem::replace(&mut block, next).points(around)?);
+        }
+        if line.starts_with('#') || line.starts_with("Group") {
+            block.comment(line);
+        }
+    }
+    points.extend(block.points(around)?);
+    Ok((found, points))
+}
+
+/// The version of IMB, if `line` is the title of the text.
+fn title(line: &str) -> Option<String> {
+    let is_title = line.contains("MPI Benchmark") || line.contains("in the layout of IMB");
+    let of_suite = line.rsplit_once("IMB").map_or(line, |(_, rest)| rest);
+    if is_title { version(of_suite) } else { None }
+}
+
+/// The first word of `text` that is a version: digits, after a `v` or nothing.
+fn version(text: &str) -> Option<String> {
+    let bare = |word: &str| word.trim_start_matches(['v', 'V']).trim_end_matches(',').to_owned();
+    let is_version = |word: &String| word.starts_with(|c: char| c.is_ascii_digit());
+    text.split_whitespace().map(bare).find(is_version)
+}
+
+/// The first number in `text` after `start`.
+fn number_after(text: &str, start: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(start)?;
+    let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+/// The block whose rows are being read.
+struct Block {
+    suite: &'static Suite,
+    /// Name of the benchmark, or the title of one that is unknown.
+    name: String,
+    benchmark: Option<&'static Benchmark>,
+    n_ranks: Option<u64>,
+    /// Parameters that distinguish it from others of the same benchmark.
+    params: Vec<(String, Param)>,
+    head: Head,
+    rows: Vec<Row>,
+}
+
+/// One row, still in the units of the text.
+struct Row {
+    group: Option<u64>,
+    size: Option<u64>,
+    time_us: Option<f64>,
+    rate: Option<f64>,
+    message_rate: Option<f64>,
+    check: CheckStatus,
+    figures: Vec<Figure>,
+    failure: Option<(PointStatus, String)>,
+}
+
+impl Row {
+    /// The time of an operation in us, or that of one message by their rate.
+    fn time_us(&self) -> Option<f64> {
+        let of_messages = || Some(1e6 / self.message_rate.filter(|rate| *rate > 0.0)?);
+        self.time_us.or_else(of_messages)
+    }
+}
+
+impl Block {
+    /// An empty block of the benchmark of `suite` with this name or title.
+    fn of(suite: &'static Suite, name: String) -> Self {
+        let is_named = |benchmark: &&Benchmark| {
+            benchmark.title == name || benchmark.name.eq_ignore_ascii_case(&name)
+        };
+        let benchmark = suite.benchmarks.iter().find(is_named);
+        let is_of_two = benchmark.is_some_and(|benchmark| benchmark.numbers.is_of_two());
+        let name = match benchmark {
+            Some(benchmark) if benchmark.title == name => benchmark.name.to_owned(),
+            _ => name,
+        };
+        let (params, head, rows) = (Vec::new(), Head::default(), Vec::new());
+        Self { suite, name, benchmark, n_ranks: is_of_two.then_some(2), params, head, rows }
+    }
+
+    /// Takes in a line that is no row: the head of the table, or a fact about the benchmark.
+    fn comment(&mut self, line: &str) {
+        let n_ranks = PROCESSES.iter().find_map(|start| number_after(line, start));
+        self.n_ranks = n_ranks.or(self.n_ranks);
+        let counts = COUNTS.iter().filter_map(|(start, name)| {
+            let is_fact = *name != "groups" || line.contains("groups of ");
+            Some((*name, Param::Number(number_after(line, start).filter(|_| is_fact)?)))
+        });
+        let labels = LABELS.iter().filter_map(|(start, name)| {
+            let (_, word) = line.split_once(start)?;
+            let word = word.trim();
+            let is_mode = *name == "mode";
+            let mode = || word.to_lowercase().replace('-', "_");
+            Some((*name, Param::Label(if is_mode { mode() } else { word.to_owned() })))
+        });
+        self.params.extend(counts.chain(labels).map(|(name, value)| (name.to_owned(), value)));
+        if let Some(head) = Head::of(line) {
+            self.head = head;
+        }
+    }
+
+    /// One row, or a sentence that says why it is none.
+    fn row(&self, line: &str) -> Result<Row, String> {
+        let failure = FAILURES.iter().find_map(|(word, status)| {
+            let at = line.find(word)?;
+            Some((at, (*status, line[at..].to_owned())))
+        });
+        let n_bytes = failure.as_ref().map_or(line.len(), |(at, _)| *at);
+        let words = match self.head.words(&line[..n_bytes]) {
+            Err(_) if failure.is_some() => line[..n_bytes].split_whitespace().collect(),
+            words => words?,
+        };
+        require_measured(&words)?;
+        let number = |wanted| self.head.number(&words, wanted);
+        let defects = number(Column::Defects)?;
+        let check = match (self.head.word(&words, Column::Validation), defects) {
+            (Some("Pass"), _) => CheckStatus::Pass,
+            (Some("Fail"), _) => CheckStatus::Fail,
+            (_, Some(defects)) if defects > 0.0 => CheckStatus::Fail,
+            (_, Some(_)) => CheckStatus::Pass,
+            _ => CheckStatus::Skipped,
+        };
+        Ok(Row {
+            group: self.head.count(&words, Column::Group)?,
+            size: self.head.count(&words, Column::Size)?,
+            time_us: number(Column::Time)?,
+            rate: number(Column::Rate)?,
+            message_rate: number(Column::MessageRate)?,
+            check,
+            figures: self.head.figures(&words),
+            failure: failure.map(|(_, failure)| failure),
+        })
+    }
+
+    /// The points of the rows, but for their numbers and their run.
+    fn points(self, around: &Surroundings) -> Result<Vec<Point>, ImportError> {
+        if self.rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let n_ranks = self.n_ranks.filter(|n_ranks| RANKS.contains(n_ranks)).or(around.n_ranks);
+        let Some(n_ranks) = n_ranks else { return Err(ImportError::Ranks { kernel: self.name }) };
+        let unit = unit(self.suite, &self.rows);
+        Ok(self.rows.iter().map(|row| self.point(row, unit, n_ranks)).collect())
+    }
+
+    fn point(&self, row: &Row, (n_messages, bytes_per_mb): (u64, f64), n_ranks: u64) -> Point {
+        let bytes = row.size.map(|size| size.saturating_mul(n_messages));
+        let bytes_per_s = row.rate.map(|rate| rate * bytes_per_mb).filter(|rate| *rate > 0.0);
+        // Without a time, that of one operation follows from the rate.
+        let of_rate = || Some(real(bytes?) / bytes_per_s? * 1e9);
+        let time_ns = row.time_us().map(|us| us * 1e3).or_else(of_rate);
+        let suite = self.suite.name;
+        let (status, message) = match (&row.failure, row.check) {
+            (Some((status, words)), _) => (*status, Some(words.clone())),
+            (None, CheckStatus::Fail) => {
+                (PointStatus::CheckFailed, Some(format!("{suite} found that data arrived wrong")))
+            }
+            (None, _) if time_ns.is_none() && bytes_per_s.is_none() => {
+                (PointStatus::Failed, Some(format!("{suite} printed no number")))
+            }
+            (None, _) => (PointStatus::Ok, None),
+        };
+        let is_ok = status == PointStatus::Ok;
+        let rate = |bytes_per_s| Rate { bytes_per_s, basis: Quote::Mean };
+        let time_ns = time_ns.filter(|_| is_ok);
+        let mut point = Point {
+            suite: self.suite.id.into(),
+            variant: is_ok.then(|| self.name.clone()),
+            kernel: self.name.clone(),
+            class: self.class().map_or("other", Class::as_str).into(),
+            params: self.params(row, n_ranks),
+            value: is_ok.then(|| self.value(bytes)),
+            time_ns: time_ns.map(single),
+            quoted_ns: time_ns,
+            rate: bytes_per_s.filter(|_| is_ok).map(rate),
+            check: Check { status: row.check },
+            figures: row.figures.clone(),
+            status,
+            message,
+            ..Point::default()
+        };
+        point.key = points::key(&point, None);
+        point.facts = older::facts(&point).into();
+        point
+    }
+
+    fn params(&self, row: &Row, n_ranks: u64) -> Params {
+        let numbers = [("group", row.group), ("length_bytes", row.size), ("procs", Some(n_ranks))];
+        let number = |(name, value): (&str, Option<u64>)| {
+            value.map(|value| (name.to_owned(), Param::Number(value)))
+        };
+        let own = numbers.into_iter().filter_map(number);
+        Params(self.params.iter().cloned().chain(own).collect())
+    }
+
+    /// The class by the table of the suite, or else by the columns of IMB.
+    fn class(&self) -> Option<Class> {
+        let has_size = self.head.has(Column::Size);
+        let of_head = if has_size { Class::Collective } else { Class::Synchronisation };
+        let is_imb = self.suite.id == crate::suite::imb::SUITE.id;
+        let known = self.benchmark.map(|benchmark| benchmark.numbers.class());
+        known.or(is_imb.then_some(of_head))
+    }
+
+    /// Meaning of the numbers, which are means, by the definitions of the suite; where no rate is
+    /// printed, an operation counts for its length.
+    fn value(&self, bytes_per_op: Option<u64>) -> Value {
+        let (definition, quantity) = match self.benchmark.map(|benchmark| benchmark.numbers) {
+            Some(Numbers::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),
+            Some(Numbers::Bandwidth | Numbers::MessageRate) => {
+                (Definition::TestNode, Quantity::OpTime)
+            }
+            _ => (self.suite.of_all, Quantity::OpTime),
+        };
+        let is_of_one = definition.is_of_one_rank() && self.suite.rank_stat == RankStat::Mean;
+        Value {
+            quantity: quantity.name().into(),
+            definition: definition.name().into(),
+            divisor: definition.divisor(),
+            rank_stat: if is_of_one { RankStat::Root } else { self.suite.rank_stat },
+            bytes_per_op,
+            better: "lower".into(),
+            quote: Quote::Mean,
+        }
+    }
+}
+
+/// The number of messages of an operation that the rates of `rows` count, and the bytes of their
+/// MB: those that fit the row with the highest rate best. IMB changed its MB, but not its heads.
+fn unit(suite: &Suite, rows: &[Row]) -> (u64, f64) {
+    let first = (suite.n_messages[0], suite.megabytes[0]);
+    let rated = |row: &Row| Some((row.rate?, row.size?, row.time_us()?));
+    let highest = rows.iter().filter_map(rated).max_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((rate, size, time_us)) = highest.filter(|(rate, ..)| *rate > 0.0) else {
+        return first;
+    };
+    let of = |n: &u64| suite.megabytes.iter().map(|mb| (*n, *mb)).collect::<Vec<_>>();
+    let error = |(n_messages, mb): &(u64, f64)| {
+        (real(*n_messages) * real(size) / time_us * 1e6 / mb / rate).ln().abs()
+    };
+    let units = suite.n_messages.iter().flat_map(of);
+    units.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(first)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "messages are far shorter than 2^53 bytes")]
+fn real(size: u64) -> f64 {
+    size as f64
+}
