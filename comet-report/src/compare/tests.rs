@@ -350,13 +350,13 @@ fn comparisons_look_as_they_did() {
         ("markdown", "compare-markdown.md"),
         ("junit", "compare-junit.xml"),
     ] {
-        fixture::check_golden(&folder.join(file), &find(name).unwrap().render(&rich()));
+        fixture::check_golden(&folder.join(file), &render(&rich(), name).unwrap());
     }
 }
 
 #[test]
 fn a_json_comparison_has_the_numbers_that_it_had() {
-    let text = find("json").unwrap().render(&rich());
+    let text = render(&rich(), "json").unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["schema"], "comet.comparison/1");
     let rounded: Vec<String> = text.lines().map(rounded).collect();
@@ -379,6 +379,6 @@ fn what_xml_reads_as_its_own_is_escaped() {
     let mut found = rich();
     found.points[0].verdict = Verdict::Inconclusive;
     found.points[0].why = Some("a < b & \"c\"\u{1b}\u{fffe}".into());
-    let text = find("junit").unwrap().render(&found);
+    let text = render(&found, "junit").unwrap();
     assert!(text.contains("message=\"a &lt; b &amp; &quot;c&quot;\u{fffd}\u{fffd}\""), "{text}");
 }

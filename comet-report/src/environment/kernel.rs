@@ -9,38 +9,11 @@ const KERNEL: &str = "proc/sys/kernel";
 const VULNERABILITIES: &str = "sys/devices/system/cpu/vulnerabilities";
 
 /// Options of the kernel's command line that change times. The others name disks and hosts.
-const OPTIONS: &[&str] = &[
-    "amd_iommu",
-    "amd_pstate",
-    "clocksource",
-    "cpuidle.governor",
-    "default_hugepagesz",
-    "hugepages",
-    "hugepagesz",
-    "idle",
-    "intel_idle.max_cstate",
-    "intel_iommu",
-    "intel_pstate",
-    "iommu",
-    "irqaffinity",
-    "isolcpus",
-    "maxcpus",
-    "mitigations",
-    "nmi_watchdog",
-    "nohz",
-    "nohz_full",
-    "nosmt",
-    "nowatchdog",
-    "nr_cpus",
-    "numa_balancing",
-    "preempt",
-    "processor.max_cstate",
-    "rcu_nocbs",
-    "skew_tick",
-    "threadirqs",
-    "transparent_hugepage",
-    "tsc",
-];
+const OPTIONS: &str = "\
+    amd_iommu amd_pstate clocksource cpuidle.governor default_hugepagesz hugepages hugepagesz \
+    idle intel_idle.max_cstate intel_iommu intel_pstate iommu irqaffinity isolcpus maxcpus \
+    mitigations nmi_watchdog nohz nohz_full nosmt nowatchdog nr_cpus numa_balancing preempt \
+    processor.max_cstate rcu_nocbs skew_tick threadirqs transparent_hugepage tsc";
 
 /// The kernel.
 pub(super) fn kernel(files: Files<'_>) -> Kernel {
@@ -79,7 +52,7 @@ fn preemption(build: &str) -> String {
 fn options(cmdline: &str) -> Option<String> {
     let is_listed = |word: &&str| {
         let name = word.split('=').next().unwrap_or_default();
-        OPTIONS.contains(&name)
+        OPTIONS.split(' ').any(|option| option == name)
     };
     let options: Vec<_> = cmdline.split_whitespace().filter(is_listed).collect();
     (!options.is_empty()).then(|| options.join(" "))

@@ -17,7 +17,6 @@ mod number;
 mod placement;
 mod points;
 mod policy;
-mod rules;
 mod summary;
 
 use html::{Html, element, section, tag};

@@ -263,5 +263,5 @@ fn formats() -> PossibleValuesParser {
 }
 
 fn renderers() -> PossibleValuesParser {
-    RENDERERS.iter().map(|renderer| renderer.name()).collect::<Vec<_>>().into()
+    RENDERERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().into()
 }

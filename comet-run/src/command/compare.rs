@@ -125,7 +125,7 @@ pub(super) fn conclude(comparison: &Comparison, args: &JudgementArgs) -> anyhow:
 }
 
 fn render(comparison: &Comparison, name: &str) -> String {
-    compare::find(name).expect("clap accepts known formats only").render(comparison)
+    compare::render(comparison, name).expect("clap accepts known formats only")
 }
 
 /// The exit code for `comparison`: hints about times fail nothing, but wrong data does.

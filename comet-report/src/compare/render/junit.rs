@@ -3,31 +3,22 @@
 
 use comet_stats::compare::Verdict;
 
-use super::Renderer;
 use super::sections::change;
 use crate::compare::{Comparison, FailureRow, MissingRow, PointRow};
 use crate::junit::{self, Outcome, Suite, Test};
 use crate::record::Params;
 
 /// JUnit XML.
-pub(super) struct Junit;
-
-impl Renderer for Junit {
-    fn name(&self) -> &'static str {
-        "junit"
-    }
-
-    fn render(&self, comparison: &Comparison) -> String {
-        let mut suites: Vec<Suite> = Vec::new();
-        for (kernel, test) in tests(comparison) {
-            let attributes = vec![("name", kernel)];
-            match suites.iter_mut().find(|suite| suite.attributes == attributes) {
-                Some(suite) => suite.tests.push(test),
-                None => suites.push(Suite { attributes, tests: vec![test] }),
-            }
+pub(super) fn junit(comparison: &Comparison) -> String {
+    let mut suites: Vec<Suite> = Vec::new();
+    for (kernel, test) in tests(comparison) {
+        let attributes = vec![("name", kernel)];
+        match suites.iter_mut().find(|suite| suite.attributes == attributes) {
+            Some(suite) => suite.tests.push(test),
+            None => suites.push(Suite { attributes, tests: vec![test] }),
         }
-        junit::document(&[("name", "comet-run compare".into())], &suites)
     }
+    junit::document(&[("name", "comet-run compare".into())], &suites)
 }
 
 /// The tests, each with its kernel.
