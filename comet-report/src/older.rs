@@ -1,40 +1,59 @@
 //! Kernels of records before minor version 5, which do not describe them, and of imports.
 
-use comet_core::kernel::Class;
+use comet_core::kernel::{AxisKind, Class, Evaluation, Participants};
 
-use crate::record::{AxisFacts, AxisKind, KernelFacts, Param, Participants, Point, SeriesFacts};
+use crate::record::{AxisFacts, KernelFacts, MESH, Param, Point, RANKS, SeriesFacts, Value};
 
 /// Name, title, unit and kind of the axes that kernels had before minor version 5.
 const AXES: [(&str, &str, &str, AxisKind); 11] = [
     ("length_bytes", "message length", "B", AxisKind::Size),
     ("vector_length", "vector length in doubles", "doubles", AxisKind::Size),
-    ("local_n", "dimension of the block of a rank", "doubles", AxisKind::Size),
-    ("hops", "hops", "", AxisKind::Count),
-    ("pairs", "pairs of ranks at once", "", AxisKind::Count),
-    ("order", "operations for each word moved", "", AxisKind::Count),
-    ("round", "round", "", AxisKind::Count),
+    ("local_n", "dimension of the block of a rank", "doubles", AxisKind::Side),
+    ("hops", "hops", "", AxisKind::Distance),
+    ("pairs", "pairs of ranks at once", "", AxisKind::Pairs),
+    ("order", "operations for each word moved", "", AxisKind::Intensity),
+    ("round", "round", "", AxisKind::Round),
     ("part", "part", "", AxisKind::Count),
     ("n_ranks", "n_ranks", "", AxisKind::Found),
     ("load_50_bytes", "load_50_bytes", "B", AxisKind::Found),
     ("load_90_bytes", "load_90_bytes", "B", AxisKind::Found),
 ];
-/// Parameters that are no axes: the number of ranks, and the mesh.
-const OF_RUN: [&str; 3] = ["procs", "mesh_rows", "mesh_cols"];
+/// The parameter in which `parkbench/comms3` repeated the number of ranks.
+pub(crate) const N_RANKS: &str = "n_ranks";
+
+/// Series of the kernels in which their order has a meaning, and their evaluation.
+const SERIES: [(&str, [&str; 4], Evaluation); 2] = [
+    ("comet/overlap", ["exchange", "daxpy", "synchronous", "asynchronous"], Evaluation::Plain),
+    ("model/injection", ["round_trip", "sends", "receives", "work"], Evaluation::Trains),
+];
 
 /// Description of the kernel of `point`, as far as the point shows it.
 pub(crate) fn facts(point: &Point) -> KernelFacts {
-    let params = point.params.0.iter().filter(|(name, _)| !OF_RUN.contains(&name.as_str()));
-    let series = point.variant.iter().zip(&point.value).map(|(name, value)| SeriesFacts {
-        name: name.clone(),
-        quantity: value.quantity.clone(),
-        definition: value.definition.clone(),
-    });
+    let is_axis = |name: &String| *name != RANKS && !MESH.contains(&name.as_str());
+    let params = point.params.0.iter().filter(|(name, _)| is_axis(name));
+    let id = point.id();
+    let known = SERIES.iter().find(|(of, ..)| *of == id);
+    let own = point.variant.as_deref().map(|own| vec![own]).unwrap_or_default();
+    let names = known.map_or(own, |(_, names, _)| names.to_vec());
+    let series = |value: &Value| {
+        let of = |name: &str| SeriesFacts {
+            name: name.into(),
+            quantity: value.quantity.clone(),
+            definition: value.definition.clone(),
+        };
+        names.iter().map(|name| of(name)).collect()
+    };
+    let evaluation = match &*id {
+        "health/noise" => Evaluation::RankWork,
+        _ => known.map_or(Evaluation::Plain, |(.., evaluation)| *evaluation),
+    };
     let mut facts = KernelFacts {
-        id: format!("{}/{}", point.suite, point.kernel),
+        id,
         class: point.class.clone(),
         participants: Participants::All,
+        evaluation,
         axes: params.map(|(name, value)| axis(name, value)).collect(),
-        series: series.collect(),
+        series: point.value.as_ref().map_or_else(Vec::new, series),
     };
     facts.participants = match facts.class() {
         Some(Class::PointToPoint | Class::Exchange | Class::Overlap) => Participants::Pair,

@@ -1,11 +1,14 @@
-//! Times of each two ranks for a message, from the rounds of `health/pairs`.
+//! Times of each two ranks for a message, from kernels that take them in rounds.
 
+use comet_core::kernel::AxisKind;
 use comet_core::rounds;
 
 use crate::plot::Quantity;
-use crate::record::{Point, PointStatus};
+use crate::record::{Over, Point, PointStatus};
 use crate::units::bytes;
 
+/// Axis of the rounds, in each of which a rank meets another one.
+const ROUND: Over = Over::Kind(AxisKind::Round);
 /// A round trip is two messages.
 const WAYS: f64 = 2.0;
 
@@ -36,7 +39,7 @@ pub(crate) struct Reading {
     pub(crate) quartile_ns: f64,
 }
 
-/// The matrices of the verified points of `health/pairs`: one for each number of ranks and message
+/// The matrices of the verified points of such kernels: one for each number of ranks and message
 /// length, in the order in which these come first.
 #[must_use]
 pub fn matrices(points: &[&Point]) -> Vec<PairMatrix> {
@@ -65,17 +68,16 @@ fn empty(n_ranks: usize, length_bytes: u64) -> PairMatrix {
     }
 }
 
-/// Number of ranks and message length of a verified point of `health/pairs`; `None` of any other.
+/// Number of ranks and message length of a verified point in rounds; `None` of any other.
 pub(crate) fn world(point: &Point) -> Option<(usize, u64)> {
-    let is_ours = point.suite == "health" && point.kernel == "pairs";
-    let has_numbers = is_ours && point.status == PointStatus::Ok;
-    let n_ranks = usize::try_from(point.params.number("procs")?).ok();
-    n_ranks.zip(point.params.number("length_bytes")).filter(|_| has_numbers)
+    let has_numbers = point.on(ROUND).is_some() && point.status == PointStatus::Ok;
+    let n_ranks = usize::try_from(point.params.ranks()?).ok();
+    n_ranks.zip(point.on(Over::Message)).filter(|_| has_numbers)
 }
 
-/// Readings of the ranks of a point of `health/pairs`; none if the point is another, or is not whole.
+/// Readings of the ranks of a point in rounds; none if the point is another, or is not whole.
 pub(crate) fn readings(point: &Point) -> Vec<Reading> {
-    let round = point.params.number("round").and_then(|round| usize::try_from(round).ok());
+    let round = point.on(ROUND).and_then(|round| usize::try_from(round).ok());
     let Some(((n_ranks, _), round)) = world(point).zip(round) else { return Vec::new() };
     if !(1..=rounds::count(n_ranks)).contains(&round) {
         return Vec::new();

@@ -23,6 +23,23 @@ pub struct RunRecords {
     pub end: Option<End>,
 }
 
+/// Labels that name a run, the best one first.
+const NAMES: [&str; 2] = ["name", "machine"];
+
+impl RunRecords {
+    /// The user's name of the run.
+    pub(crate) fn label(&self) -> Option<String> {
+        let labels = &self.run.as_ref()?.labels;
+        NAMES.iter().find_map(|name| labels.get(*name).cloned())
+    }
+
+    /// The name of its file, without the end.
+    pub(crate) fn file(&self) -> String {
+        let stem = self.path.as_ref().and_then(|path| path.file_stem());
+        stem.map_or("run".into(), |stem| stem.to_string_lossy().into_owned())
+    }
+}
+
 /// The runs of the file `path`, in its order.
 ///
 /// # Errors
@@ -79,7 +96,7 @@ pub(crate) fn source_numbers(runs: &[RunRecords]) -> Vec<usize> {
 }
 
 fn n_ranks(run: &RunRecords) -> Option<u64> {
-    let of_points = run.points.first().and_then(|point| point.params.number("procs"));
+    let of_points = run.points.first().and_then(|point| point.params.ranks());
     run.run.as_ref().map(|run| run.world.size as u64).or(of_points)
 }
 

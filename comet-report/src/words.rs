@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use crate::record::Param;
+use comet_core::kernel::AxisKind;
+
+use crate::record::{KernelFacts, Param, RANKS};
 use crate::units::bytes;
 
 /// A number of things: `1 rank`, `2 ranks`.
@@ -11,18 +13,29 @@ pub(crate) fn count<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> Stri
     format!("{n} {noun}{plural}")
 }
 
-/// The parameter `name` with its value, as it distinguishes a curve from others.
-pub(crate) fn parameter(name: &str, value: &Param) -> String {
+/// The parameter `name` of the kernel `facts` with its value, as it distinguishes a curve from
+/// others.
+pub(crate) fn parameter(facts: &KernelFacts, name: &str, value: &Param) -> String {
     let Param::Number(number) = value else { return value.to_string() };
-    let many = |noun: &str| count(*number, noun);
-    match name {
-        "hops" => many("hop"),
-        "pairs" => many("pair"),
-        "procs" => format!("P = {number}"),
-        "length_bytes" => bytes(*number),
-        "vector_length" => many("double"),
-        "local_n" => format!("block of {number}"),
-        _ => format!("{} {number}", name.replace('_', " ")),
+    let plain = || format!("{} {number}", name.replace('_', " "));
+    let Some(axis) = facts.axis(name) else {
+        return if name == RANKS { format!("P = {number}") } else { plain() };
+    };
+    match axis.kind {
+        AxisKind::Distance => count(*number, "hop"),
+        AxisKind::Pairs => count(*number, "pair"),
+        AxisKind::Side => format!("block of {number}"),
+        AxisKind::Size if axis.unit == "B" => bytes(*number),
+        AxisKind::Size => count(*number, axis.unit.trim_end_matches('s')),
+        _ => plain(),
+    }
+}
+
+/// Common name of a kernel and one of its series: `comet/echo`, `matrix/shift column`.
+pub(crate) fn kernel(suite: &str, kernel: &str, variant: Option<&str>) -> String {
+    match variant.filter(|variant| *variant != kernel) {
+        Some(variant) => format!("{suite}/{kernel} {variant}"),
+        None => format!("{suite}/{kernel}"),
     }
 }
 
@@ -44,16 +57,29 @@ pub(crate) fn list(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
+    use crate::older::described;
+    use crate::points::PointMaker;
+    use crate::record::{Params, Point};
 
     #[test]
-    fn parameters_are_told_in_words() {
-        let check = |name, number, expected| {
-            assert_eq!(parameter(name, &Param::Number(number)), expected);
-        };
-        check("hops", 1, "1 hop");
-        check("hops", 0, "0 hops");
-        check("procs", 16, "P = 16");
-        check("load_bytes", 3, "load bytes 3");
-        assert_eq!(parameter("direction", &Param::Label("north".into())), "north");
+    fn parameters_are_written_by_the_kinds_of_their_axes() {
+        for (name, number, expected) in [
+            ("hops", 1, "1 hop"),
+            ("hops", 0, "0 hops"),
+            ("pairs", 2, "2 pairs"),
+            ("procs", 16, "P = 16"),
+            ("length_bytes", 2048, "2 KiB"),
+            ("vector_length", 1, "1 double"),
+            ("local_n", 8, "block of 8"),
+            ("load_bytes", 3, "load bytes 3"),
+        ] {
+            let mut points =
+                PointMaker::new("id", &fixture::topology()).measured(&fixture::echo(8));
+            let params = Params(vec![(name.to_owned(), Param::Number(number))]);
+            let Point { facts, .. } = described(Point { params, ..points.remove(0) });
+            assert_eq!(parameter(&facts, name, &Param::Number(number)), expected);
+            assert_eq!(parameter(&facts, "direction", &Param::Label("north".into())), "north");
+        }
     }
 }

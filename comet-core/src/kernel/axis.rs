@@ -26,11 +26,21 @@ pub struct Axis {
     pub max: Option<fn(&Topology) -> u64>,
 }
 
-/// Kind of the values of an axis.
+/// Kind of the values of an axis, by which readers choose models and figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AxisKind {
     /// Amount of data in the axis' unit, over which times are fitted.
     Size,
+    /// Side of a square of data in the axis' unit.
+    Side,
+    /// Number of links between two ranks.
+    Distance,
+    /// Number of pairs of ranks that share the links of their nodes.
+    Pairs,
+    /// Operations for each word that moves.
+    Intensity,
+    /// Number of a round in which each rank meets another one.
+    Round,
     /// Number of things.
     Count,
     /// One of several names.
@@ -46,6 +56,11 @@ impl AxisKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Size => "size",
+            Self::Side => "side",
+            Self::Distance => "distance",
+            Self::Pairs => "pairs",
+            Self::Intensity => "intensity",
+            Self::Round => "round",
             Self::Count => "count",
             Self::Choice => "choice",
             Self::Found => "found",
@@ -63,6 +78,12 @@ impl Axis {
         summary: &'static str,
     ) -> Self {
         Self { name, title, unit, kind: AxisKind::Size, summary, labels: &[], max: None }
+    }
+
+    /// This axis with values of the kind `kind`.
+    #[must_use]
+    pub const fn of_kind(self, kind: AxisKind) -> Self {
+        Self { kind, ..self }
     }
 
     /// A number of things.
@@ -113,6 +134,7 @@ pub static LENGTH_BYTES: Axis =
     Axis::size("length_bytes", "message length", "B", "length of one message in bytes");
 /// Number of links between the two ranks.
 pub static HOPS: Axis = Axis::count("hops", "hops", "number of links between the two ranks")
+    .of_kind(AxisKind::Distance)
     .up_to(|topology| topology.max_hops(0) as u64);
 /// Number of ranks on which a case runs, from rank 0 on: an axis of every kernel, which none declares.
 pub static PROCS: Axis =
@@ -131,7 +153,8 @@ pub static LOCAL_N: Axis = Axis::size(
     "dimension of the block of a rank",
     "doubles",
     "dimension of the square matrix block of one rank, in doubles",
-);
+)
+.of_kind(AxisKind::Side);
 
 /// How thoroughly to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

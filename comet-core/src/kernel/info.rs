@@ -80,7 +80,7 @@ impl Series {
 }
 
 /// The ranks that take part in one operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Participants {
     /// Rank 0 alone.
     One,
@@ -89,20 +89,24 @@ pub enum Participants {
     /// More than two ranks, but not all.
     Group,
     /// All ranks of the run.
+    #[default]
     All,
 }
 
-impl Participants {
-    /// Word in the record.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::Pair => "pair",
-            Self::Group => "group",
-            Self::All => "all",
-        }
-    }
+/// Evaluation of the points of a kernel, beyond that of its class and its axes.
+///
+/// In a kernel of the class [`Class::Overlap`] the series are, in this order, the messages alone,
+/// the work alone, both one after the other, and both at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Evaluation {
+    /// None.
+    #[default]
+    Plain,
+    /// `LogGP` from trains of messages. The series are, in this order, one message, a train from
+    /// its sender, a train to its receiver, and the delays between its messages.
+    Trains,
+    /// Comparison of the ranks, each of which does the same work.
+    RankWork,
 }
 
 /// Everything about a kernel that needs no running transport.
@@ -136,6 +140,8 @@ pub struct KernelInfo {
     pub class: Class,
     /// The ranks that take part in one operation.
     pub participants: Participants,
+    /// Evaluation of its points.
+    pub evaluation: Evaluation,
     /// Names in other suites (`IMB:PingPong`).
     pub aliases: &'static [&'static str],
     /// Axes, slowest first.
@@ -166,6 +172,7 @@ impl KernelInfo {
             source: "",
             class: Class::PointToPoint,
             participants: Participants::Pair,
+            evaluation: Evaluation::Plain,
             aliases: &[],
             axes: &[],
             series: &[],

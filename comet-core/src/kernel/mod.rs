@@ -21,7 +21,7 @@ pub use cast::Cast;
 pub use check::{Checker, Seeds};
 pub use class::Class;
 pub use history::{Derived, History};
-pub use info::{KernelInfo, MAX_SERIES, Participants, Series, Timing};
+pub use info::{Evaluation, KernelInfo, MAX_SERIES, Participants, Series, Timing};
 pub use operation::{Duty, Operation, Pattern, Role, Timed};
 pub use pairing::{Pairing, Side};
 pub use world::World;

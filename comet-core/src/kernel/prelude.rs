@@ -1,9 +1,9 @@
 //! The names that nearly every kernel uses.
 
 pub use super::{
-    Axis, AxisUse, Case, Checker, Class, Derived, Duty, HOPS, History, Kernel, KernelInfo,
-    LENGTH_BYTES, LOCAL_N, Operation, Pairing, Participants, Pattern, Role, Seeds, Series, Side,
-    Timed, Timing, VECTOR_LENGTH, World,
+    Axis, AxisKind, AxisUse, Case, Checker, Class, Derived, Duty, Evaluation, HOPS, History,
+    Kernel, KernelInfo, LENGTH_BYTES, LOCAL_N, Operation, Pairing, Participants, Pattern, Role,
+    Seeds, Series, Side, Timed, Timing, VECTOR_LENGTH, World,
 };
 pub use crate::context::Context;
 pub use crate::definition::{Definition, Quantity};

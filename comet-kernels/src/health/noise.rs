@@ -44,6 +44,7 @@ const INFO: KernelInfo = KernelInfo {
     axes: &[AxisUse { axis: &PART, sweeps: ["1..20", "1..20", "1..100"] }],
     series: &[Series::of("noise", Quantity::OpTime, Definition::MaxLocal)],
     timing: Timing::Single,
+    evaluation: Evaluation::RankWork,
     bytes_per_rank: |_, _| 16 * VECTOR_LENGTH as u64,
     ..KernelInfo::compute("health")
 };

@@ -32,6 +32,7 @@ use crate::pattern::Bounce;
 /// Number of the round; `max` in its sweeps is the last one of the ranks.
 pub static ROUND: Axis =
     Axis::count("round", "round", "number of the round, in each of which a rank meets another one")
+        .of_kind(AxisKind::Round)
         .up_to(|topology| rounds::count(topology.n_ranks()) as u64);
 
 /// `health/pairs`; see the [module](self).

@@ -61,6 +61,7 @@ const INFO: KernelInfo = KernelInfo {
         Series::on_test_node("work"),
     ],
     admits,
+    evaluation: Evaluation::Trains,
     bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
     ..KernelInfo::pair("model")
 };

@@ -38,6 +38,7 @@ pub static PAIRS: Axis = Axis::count(
     "pairs of ranks at once",
     "number of pairs that communicate at the same time",
 )
+.of_kind(AxisKind::Pairs)
 .up_to(|topology| topology.n_ranks() as u64 / 2);
 
 /// `model/pairs`; see the [module](self).

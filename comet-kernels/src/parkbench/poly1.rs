@@ -25,7 +25,8 @@ use crate::polynomial::{self, MAX_ORDER, Polynomial};
 
 /// Order of a polynomial.
 pub static ORDER: Axis =
-    Axis::count("order", "operations for each word moved", "order of a polynomial");
+    Axis::count("order", "operations for each word moved", "order of a polynomial")
+        .of_kind(AxisKind::Intensity);
 
 pub(super) const ORDERS: AxisUse = AxisUse { axis: &ORDER, sweeps: ["1,2,4,10", "1..10", "1..10"] };
 

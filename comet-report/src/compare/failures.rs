@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::evidence::quoted_ns;
-use super::kernel_name;
 use crate::record::{Params, Point, PointStatus};
 use crate::runs::RunRecords;
+use crate::words;
 
 /// A case that fails in a new run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,7 +58,7 @@ pub(super) fn failures(base: &[RunRecords], new: &[RunRecords]) -> Vec<FailureRo
     let mut seen = BTreeSet::new();
     let points = points(new).filter(|point| is_failure(point) && seen.insert(case(point)));
     let row = |point: &Point| FailureRow {
-        kernel: kernel_name(&point.suite, &point.kernel, None),
+        kernel: words::kernel(&point.suite, &point.kernel, None),
         params: point.params.clone(),
         status: point.status.name(),
         message: point.message.clone(),
@@ -79,7 +79,7 @@ pub(super) fn missing(base: &[RunRecords], new: &[RunRecords]) -> Vec<MissingRow
         };
         let row = |point: &Point| MissingRow {
             key: point.key.clone(),
-            kernel: kernel_name(&point.suite, &point.kernel, point.variant.as_deref()),
+            kernel: words::kernel(&point.suite, &point.kernel, point.variant.as_deref()),
             params: point.params.clone(),
             missing_in,
             message: reasons.get(&case(point)).cloned(),

@@ -7,9 +7,10 @@ use comet_stats::compare::{Difference, Launches, Scale, Verdict, adjusted, margi
 use comet_stats::compare::{MARGIN, Method};
 use serde::Serialize;
 
+use super::Options;
 use super::evidence::Evidence;
-use super::{Options, kernel_name};
 use crate::record::Params;
+use crate::words;
 
 /// Of what is called a change, this share is chance at most.
 const FALSE_SHARE: f64 = 0.05;
@@ -93,7 +94,7 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
     let higher_is_better = point.value.as_ref().is_some_and(|value| value.better == "higher");
     let mut row = PointRow {
         key: point.key.clone(),
-        kernel: kernel_name(&point.suite, &point.kernel, point.variant.as_deref()),
+        kernel: words::kernel(&point.suite, &point.kernel, point.variant.as_deref()),
         params: point.params.clone(),
         higher_is_better,
         n_base: launches.base.len(),

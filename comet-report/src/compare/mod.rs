@@ -185,11 +185,3 @@ impl Comparison {
 fn name<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(verdict.name())
 }
-
-/// Common name of a kernel and one of its series: `comet/echo`, `matrix/shift column`.
-fn kernel_name(suite: &str, kernel: &str, variant: Option<&str>) -> String {
-    match variant.filter(|variant| *variant != kernel) {
-        Some(variant) => format!("{suite}/{kernel} {variant}"),
-        None => format!("{suite}/{kernel}"),
-    }
-}

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use comet_stats::median;
 use serde::Serialize;
 
-use super::kernel_name;
 use crate::record::{Model, Parameter, Params};
 use crate::runs::RunRecords;
+use crate::words;
 
 /// The parameters that are compared.
 const NAMES: [&str; 3] = ["t0", "r_inf", "n_half"];
@@ -64,7 +64,7 @@ fn by_key(runs: &[RunRecords]) -> Found<'_> {
         // The first fit is the one to quote.
         let parameters = model.fits.first().map_or(&[][..], |fit| &fit.parameters);
         for parameter in parameters.iter().filter(|of| NAMES.contains(&&*of.name)) {
-            let kernel = kernel_name(&model.suite, &model.kernel, model.variant.as_deref());
+            let kernel = words::kernel(&model.suite, &model.kernel, model.variant.as_deref());
             let sweep = format!("{} {} {}", model.model, model.x, model.params);
             found
                 .entry((kernel, sweep, parameter.name.clone()))
@@ -80,7 +80,7 @@ fn row(base: &[(&Model, &Parameter)], new: &[(&Model, &Parameter)]) -> Parameter
     let (base, new) = (spread(base), spread(new));
     let ratio = |base: f64, new: f64| (base > 0.0 && new > 0.0).then(|| new / base);
     ParameterRow {
-        kernel: kernel_name(&model.suite, &model.kernel, model.variant.as_deref()),
+        kernel: words::kernel(&model.suite, &model.kernel, model.variant.as_deref()),
         params: model.params.clone(),
         name: parameter.name.clone(),
         unit: parameter.unit.clone(),

@@ -7,7 +7,7 @@ use super::curve::plotted;
 use super::samples::Sampled;
 use super::sources::Kernel;
 use crate::models::sweep::quote;
-use crate::record::{Point, Quote};
+use crate::record::{Point, Quote, RANKS};
 use crate::words;
 
 /// Explains a figure of the times of `kernel`; `what` says in a sentence what is plotted.
@@ -46,7 +46,7 @@ pub(super) fn with_fits(caption: String, has_fits: bool) -> String {
 
 /// The numbers of ranks, if they are few.
 fn on_ranks(kernel: &Kernel<'_>) -> String {
-    let numbers: Vec<String> = kernel.values("procs").iter().map(u64::to_string).collect();
+    let numbers: Vec<String> = kernel.values(RANKS).iter().map(u64::to_string).collect();
     if numbers.is_empty() || numbers.len() > 8 {
         return String::new();
     }

@@ -3,8 +3,8 @@
 use super::curve::{Curve, evenly, plotted};
 use super::law;
 use super::sources::Kernel;
-use crate::models::sweep::{number, real};
-use crate::plot::{self, Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Series};
+use crate::models::sweep::real;
+use crate::plot::{self, Axis, Chart, Kind, Mark, Quantity, Scale, Series};
 use crate::record::{AxisFacts, Point};
 
 /// The most curves that get their lines drawn, or nobody could follow them.
@@ -31,33 +31,33 @@ pub(super) fn bytes(point: &Point) -> Option<f64> {
 
 /// The parameter of sizes over which `kernel` was swept.
 pub(super) fn size<'a>(kernel: &Kernel<'a>) -> Option<&'a str> {
-    kernel.facts()?.sizes().find(|name| kernel.values(name).len() > 1)
+    kernel.facts().sizes().find(|name| kernel.values(name).len() > 1)
 }
 
 /// The axis of the parameter `name` of `kernel`.
-pub(super) fn axis(kernel: &Kernel<'_>, name: &str, scale: Scale) -> Axis {
-    match kernel.facts().and_then(|facts| facts.axis(name)) {
+pub(super) fn along(kernel: &Kernel<'_>, name: &str, scale: Scale) -> Axis {
+    match kernel.facts().axis(name) {
         Some(AxisFacts { title, unit, .. }) => {
             let quantity = if unit == "B" { Quantity::Bytes } else { Quantity::Count };
-            Axis { label: title.clone(), quantity, scale }
+            axis(title, quantity, scale)
         }
         None => ranks(scale),
     }
 }
 
+/// An axis.
+pub(super) fn axis(label: &str, quantity: Quantity, scale: Scale) -> Axis {
+    Axis { label: label.into(), quantity, scale }
+}
+
 /// An axis of numbers of ranks.
 pub(super) fn ranks(scale: Scale) -> Axis {
-    Axis { label: "number of ranks P".into(), quantity: Quantity::Count, scale }
+    axis("number of ranks P", Quantity::Count, scale)
 }
 
 /// An axis of times.
 pub(super) fn times(label: &str, scale: Scale) -> Axis {
-    Axis { label: label.into(), quantity: Quantity::TimeNs, scale }
-}
-
-/// A figure of `chart`, without a number.
-pub(super) fn figure(id: String, title: String, caption: String, chart: Chart) -> Figure {
-    Figure { id, number: None, title, caption, body: Body::Chart(chart) }
+    axis(label, Quantity::TimeNs, scale)
 }
 
 /// A chart of `series`; the vertical axis is linear where a value is negative.
@@ -78,7 +78,7 @@ fn reaches_below_zero(series: &Series) -> bool {
 
 /// `curve` over the parameter `x`.
 pub(super) fn series(curve: &Curve<'_>, x: &str, y: Y) -> Series {
-    series_at(curve, |point| number(point, x).map(real), y)
+    series_at(curve, |point| point.number(x).map(real), y)
 }
 
 /// `curve` over what `x` makes of its points.
@@ -89,7 +89,7 @@ pub(super) fn series_at(curve: &Curve<'_>, x: impl Fn(&Point) -> Option<f64>, y:
 /// A value beside time that `value` reads from the points of `curve`, over the parameter `x`.
 pub(super) fn values(curve: &Curve<'_>, x: &str, value: impl Fn(&Point) -> Option<f64>) -> Series {
     drawn(curve, |point| {
-        let (x, y) = (real(number(point, x)?), value(point)?);
+        let (x, y) = (real(point.number(x)?), value(point)?);
         Some(plot::Point { x, y, ..plot::Point::default() })
     })
 }

@@ -3,16 +3,13 @@
 
 use super::sources::{Kernel, Measured};
 use crate::models::Fitted;
-use crate::models::sweep::{self, number, without};
+use crate::models::sweep;
 use crate::plot;
-use crate::record::{AxisKind, Model, Point, Quality, Quote};
+use crate::record::{Model, Point, Quality, Quote, RANKS};
 use crate::words;
 
 /// The most curves of a figure, but for those of further runs: there are as many colours.
 const MAX_CURVES: usize = 8;
-
-/// The parameter with the number of ranks, which is no axis of a kernel.
-const RANKS: &str = "procs";
 
 /// The points of one sweep in one source.
 #[derive(Clone, Debug)]
@@ -33,7 +30,7 @@ impl<'a> Curve<'a> {
     /// The model `kind` of its sweep, over the parameters `free`.
     pub(super) fn model(&self, kind: &str, free: &[&str]) -> Option<&'a Model> {
         let point = self.points.first()?;
-        let params = without(&point.params, free);
+        let params = point.params.without(free);
         let is_it = |fitted: &&Fitted| {
             let Fitted { source, model, .. } = fitted;
             (*source, &*model.model) == (self.source, kind)
@@ -61,7 +58,7 @@ pub(super) fn curves<'a>(kernel: &Kernel<'a>, x: &str) -> Vec<Curve<'a>> {
         };
         let mut points: Vec<&Point> =
             kernel.points.iter().filter(is_of_curve).map(|measured| measured.point).collect();
-        points.sort_by_key(|point| number(point, x));
+        points.sort_by_key(|point| point.number(x));
         let source_name = Some(&kernel.sources[source]).filter(|_| kernel.sources.len() > 1);
         let name = name(&kinds[colour], &kinds, source_name);
         Curve { source, name, colour, points, models: kernel.models }
@@ -86,13 +83,13 @@ fn kinds(kernel: &Kernel<'_>, traits: impl Fn(&Point) -> Option<Traits>) -> Vec<
 /// The traits of the curve over `x` that `point` lies on, its number of ranks among them if that is
 /// `with_ranks`; `None` if it has no parameter `x`.
 fn traits(point: &Point, x: &str, with_ranks: bool) -> Option<Traits> {
-    number(point, x)?;
+    point.number(x)?;
     let series = point.variant.clone().unwrap_or_default().replace('_', " ");
-    let is_asked =
-        |name: &str| point.facts.axis(name).is_some_and(|axis| axis.kind != AxisKind::Found);
+    let is_asked = |name: &str| point.facts.axis(name).is_some() && !point.facts.is_found(name);
     let is_trait = |name: &str| name != x && (is_asked(name) || with_ranks && name == RANKS);
     let kept = point.params.0.iter().filter(|(name, _)| is_trait(name));
-    let words = kept.map(|(name, value)| (name.clone(), words::parameter(name, value)));
+    let words =
+        kept.map(|(name, value)| (name.clone(), words::parameter(&point.facts, name, value)));
     Some(std::iter::once(("series".to_owned(), series)).chain(words).collect())
 }
 

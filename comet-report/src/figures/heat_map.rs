@@ -4,20 +4,19 @@ use crate::pairs::{PairMatrix, matrices};
 use crate::plot::{Body, Figure, HeatMap};
 use crate::record::{Point, Run};
 
-use super::sources::Sources;
+use super::sources::Kernel;
 use crate::words;
 
-/// A figure for each message length of each source whose ranks were measured two by two.
-pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
-    let Some(kernel) = sources.kernel("health/pairs") else { return Vec::new() };
+/// A figure for each message length of each source of a kernel that takes each two ranks in rounds.
+pub(super) fn figures(kernel: &Kernel<'_>) -> Vec<Figure> {
     let of_source = |source: usize| {
-        let points: Vec<&Point> =
-            kernel.points.iter().filter(|m| m.source == source).map(|m| m.point).collect();
-        let figure = |matrix: &PairMatrix| {
-            let id = format!("health-pairs-{}-{}-{source}", matrix.n_ranks, matrix.length_bytes);
-            heat_map(&id, matrix, sources.run(source, matrix.n_ranks))
+        let figure = |matrix: PairMatrix| {
+            let PairMatrix { n_ranks, length_bytes, .. } = matrix;
+            let id = format!("{}-{n_ranks}-{length_bytes}-{source}", kernel.id());
+            heat_map(&id, &matrix, kernel.run(source, n_ranks))
         };
-        matrices(&points).iter().map(figure).collect::<Vec<_>>()
+        let points: Vec<&Point> = kernel.of(source).collect();
+        matrices(&points).into_iter().map(figure).collect::<Vec<_>>()
     };
     (0..kernel.sources.len()).flat_map(of_source).collect()
 }

@@ -3,7 +3,7 @@
 
 use super::chart::{Y, bytes};
 use super::curve::Curve;
-use crate::models::sweep::{number, quoted_ns, real};
+use crate::models::sweep::{quoted_ns, real};
 use crate::models::{quoted, value};
 use crate::plot::{Kind, Point, Series};
 use crate::record::{Fit, Model, Point as Record};
@@ -27,7 +27,7 @@ pub(super) struct SizeLine {
 /// Bytes that an operation moves for each unit of the size `x`; `None` if it moves none.
 fn bytes_per_unit(curve: &Curve<'_>, x: &str) -> Option<f64> {
     let of = |point: &&Record| {
-        let length = number(point, x).filter(|length| *length > 0)?;
+        let length = point.number(x).filter(|length| *length > 0)?;
         Some(bytes(point)? / real(length))
     };
     curve.points.iter().find_map(of)
@@ -44,7 +44,7 @@ pub(super) fn lines(curve: &Curve<'_>, x: &str) -> Vec<SizeLine> {
     let Some(model) = curve.model("line", &[x]) else { return Vec::new() };
     let factor = sizes_per_unit(model, curve, x);
     let bytes_per_unit = bytes_per_unit(curve, x);
-    let first = curve.points.first().and_then(|point| number(point, x)).map_or(0.0, real);
+    let first = curve.points.first().and_then(|point| point.number(x)).map_or(0.0, real);
     let lines =
         quoted(model).into_iter().filter_map(|fit| SizeLine::of(fit, factor, bytes_per_unit));
     lines.map(|line| line.from(first)).filter(|line| line.extent[0] < line.extent[1]).collect()
@@ -85,11 +85,17 @@ impl SizeLine {
     pub(super) fn residuals(&self, curve: &Curve<'_>, x: &str) -> Option<Series> {
         let [from, to] = self.extent;
         let is_inside = |point: &&&Record| {
-            number(point, x).is_some_and(|size| (from..=to).contains(&real(size)))
+            point.number(x).is_some_and(|size| (from..=to).contains(&real(size)))
         };
         let points: Vec<&Record> = curve.points.iter().filter(is_inside).copied().collect();
         residuals(curve, &points, x, |size| self.ns(size))
     }
+}
+
+/// The law `y` that `curve` follows, drawn over `extent`.
+pub(super) fn drawn(curve: &Curve<'_>, extent: [f64; 2], y: impl Fn(f64) -> f64) -> Series {
+    let at = |x: f64| Point { x, y: y(x), ..Point::default() };
+    fit(curve, steps(extent).into_iter().map(at).collect())
 }
 
 /// A law that `curve` follows, drawn through `points`. All parts of a law have one name.
@@ -107,7 +113,7 @@ pub(super) fn residuals(
     law_ns: impl Fn(f64) -> f64,
 ) -> Option<Series> {
     let residual = |point: &&Record| {
-        let size = real(number(point, x)?);
+        let size = real(point.number(x)?);
         let percent = 100.0 * (quoted_ns(point)? / law_ns(size) - 1.0);
         // Rounding is no error of the law.
         let percent = (percent * 1e6).round() / 1e6;

@@ -7,53 +7,41 @@
 //!                        kernel     sweep
 //! ```
 //!
-//! Each kind of figure has its file and its line in `MAKERS`; a kind passes over what it has no
-//! points for. The figures of the thesis come first, by their numbers, and others in the order of
+//! Each kind of figure has its line in `MAKERS`, and chooses kernels by class, axes and evaluation.
+//! The figures of the thesis come first, by their numbers, and others in the order of
 //! this list.
 
-mod bandwidth;
 mod caption;
 mod chart;
-mod contention;
 mod curve;
-mod distribution;
+mod growth;
 mod heat_map;
-mod injection;
-mod intensity;
 mod law;
-mod overlap;
-mod pairs;
-mod rates;
-mod run_order;
+mod parts;
 mod samples;
-mod scaling;
+mod sizes;
 mod sources;
 mod thesis;
-mod time;
 
 use crate::models::{self, Fitted};
 use crate::plot::{Body, Figure};
 use crate::runs::RunRecords;
-use sources::Sources;
+use sources::{Kernel, Sources};
 
-/// Makes the figures of one kind.
-type Maker = fn(&Sources<'_>) -> Vec<Figure>;
-
-/// The kinds of figures.
-const MAKERS: &[Maker] = &[
-    thesis::figures,
-    time::figures,
-    bandwidth::figures,
-    scaling::figures,
-    overlap::figures,
-    contention::figures,
-    injection::figures,
-    pairs::figures,
-    intensity::figures,
-    rates::figures,
+/// The kinds of figures: each passes over the kernels that it has nothing to show of.
+const MAKERS: [fn(&Kernel<'_>) -> Vec<Figure>; 12] = [
+    |kernel| Vec::from_iter(sizes::times(kernel)),
+    |kernel| Vec::from_iter(sizes::bandwidths(kernel)),
+    |kernel| Vec::from_iter(growth::scaling(kernel)),
+    parts::overlap,
+    parts::contention,
+    |kernel| Vec::from_iter(parts::trains(kernel)),
+    |kernel| Vec::from_iter(growth::shared(kernel)),
+    |kernel| Vec::from_iter(growth::intensity(kernel)),
+    |kernel| Vec::from_iter(growth::asymptotes(kernel)),
     heat_map::figures,
-    distribution::figures,
-    run_order::figures,
+    |kernel| Vec::from_iter(samples::distribution(kernel)),
+    |kernel| Vec::from_iter(samples::in_order(kernel)),
 ];
 
 /// The figures that the points of `runs` make.
@@ -68,8 +56,10 @@ pub fn figures(runs: &[RunRecords]) -> Vec<Figure> {
 /// The figures of `runs`, with the laws of `models`.
 pub(crate) fn with_models(runs: &[RunRecords], models: &[Fitted]) -> Vec<Figure> {
     let sources = Sources::of(runs, models);
-    let made = MAKERS.iter().flat_map(|make| make(&sources));
-    let mut figures: Vec<Figure> = made.filter(shows_something).collect();
+    let kernels = sources.kernels();
+    let made = MAKERS.iter().flat_map(|make| kernels.iter().flat_map(make));
+    let all = thesis::figures(&sources).into_iter().chain(made);
+    let mut figures: Vec<Figure> = all.filter(shows_something).collect();
     figures.sort_by_key(place);
     figures
 }

@@ -1,19 +1,87 @@
-//! The samples of points, made values again by the definition of each.
+//! The samples of points, made values again by the definition of each: the share of them below each
+//! time, and the times in the order in which they were taken.
 
 use comet_core::definition::Definition;
 use comet_core::sample::Sample;
+use comet_stats::{quantile, sorted};
 
-use super::chart::size;
+use super::caption;
+use super::chart::{self, axis, size};
 use super::curve::{curves, evenly};
+use super::sizes::label;
 use super::sources::Kernel;
-use crate::models::sweep::number;
-use crate::record::{Param, Point};
+use crate::models::DISTANCE;
+use crate::models::sweep::real;
+use crate::plot::{self, Figure, Kind, Quantity, Scale, Series};
+use crate::record::{Param, Point, RANKS};
 use crate::words;
+
+/// The most steps of a distribution.
+const MAX_STEPS: u32 = 200;
+/// The most samples in their order, of all points together.
+const MAX_SAMPLES: usize = 400;
 
 /// Fewest samples that show a distribution.
 const MIN_SAMPLES: usize = 10;
 /// The most points of one kernel whose samples are shown, but for those of further runs.
 const MAX_POINTS: usize = 4;
+
+/// The distribution of the samples of a kernel, if they vary.
+pub(super) fn distribution(kernel: &Kernel<'_>) -> Option<Figure> {
+    let sampled = Some(representative(kernel)).filter(|sampled| !sampled.is_empty())?;
+    let y_axis = axis("samples that take less", Quantity::Percent, Scale::Linear);
+    let x_axis = chart::times(label(kernel), Scale::Log10);
+    let mut chart = chart::chart(x_axis, y_axis, sampled.iter().map(steps).collect());
+    if chart.series.iter().flat_map(|series| &series.points).any(|point| point.x < 0.0) {
+        chart.x.scale = Scale::Linear;
+    }
+    let what = format!("Which share of the samples of {} takes less than a time", kernel.name);
+    let caption = caption::of_samples(&what, &sampled);
+    Some(kernel.figure("distribution", "distribution of samples", caption, chart))
+}
+
+/// The samples of a kernel in their order, if they vary: drifts, modes and what came first.
+pub(super) fn in_order(kernel: &Kernel<'_>) -> Option<Figure> {
+    let sampled = Some(representative(kernel)).filter(|sampled| !sampled.is_empty())?;
+    let x_axis = axis("number of the sample", Quantity::Count, Scale::Linear);
+    let n_each = MAX_SAMPLES / sampled.len();
+    let drawn = sampled.iter().map(|sampled| samples(sampled, n_each)).collect();
+    let chart = chart::chart(x_axis, chart::times(label(kernel), Scale::Log10), drawn);
+    let what = format!("Samples of {} in the order in which they were taken", kernel.name);
+    let caption = caption::of_samples(&what, &sampled)
+        + " The first sample of each is hollow; of many samples some are shown, evenly chosen.";
+    Some(kernel.figure("samples", "samples in order", caption, chart))
+}
+
+/// The steps of `sampled`: one for each sample, or for each of so many quantiles.
+fn steps(sampled: &Sampled<'_>) -> Series {
+    let values = sorted(&sampled.values_ns);
+    let n_steps = u32::try_from(values.len()).unwrap_or(u32::MAX).min(MAX_STEPS);
+    let step = |index: u32| {
+        let share = f64::from(index) / f64::from(n_steps.saturating_sub(1).max(1));
+        plot::Point { x: quantile(&values, share), y: 100.0 * share, ..plot::Point::default() }
+    };
+    series(sampled, Kind::Steps, (0..n_steps).map(step).collect())
+}
+
+/// At most `n_most` marks of `sampled`.
+fn samples(sampled: &Sampled<'_>, n_most: usize) -> Series {
+    let numbered: Vec<(u64, f64)> = (1..).zip(sampled.values_ns.iter().copied()).collect();
+    let mark = |(number, ns): (u64, f64)| plot::Point {
+        x: real(number),
+        y: ns,
+        is_hollow: number == 1,
+        note: if number == 1 { "first sample".into() } else { String::new() },
+        ..plot::Point::default()
+    };
+    let points = evenly(&numbered, n_most).into_iter().map(mark).collect();
+    series(sampled, Kind::Scatter, points)
+}
+
+fn series(sampled: &Sampled<'_>, kind: Kind, points: Vec<plot::Point>) -> Series {
+    let Sampled { source, ref name, colour, .. } = *sampled;
+    Series { name: name.clone(), kind, colour, run: source, points }
+}
 
 /// A point whose samples are shown.
 #[derive(Clone, Debug)]
@@ -36,21 +104,20 @@ pub(super) fn representative<'a>(kernel: &Kernel<'a>) -> Vec<Sampled<'a>> {
     if kernel.is_of_pairs_in_rounds() {
         return Vec::new();
     }
-    let goes_away = |point: &Point| number(point, "hops") != Some(0);
+    let goes_away = |point: &Point| point.on(DISTANCE) != Some(0);
     let kernel = kernel.on_most_ranks().only(|point| varies(point) && goes_away(point));
-    let x = size(&kernel).unwrap_or("procs");
+    let x = size(&kernel).unwrap_or(RANKS);
     let all = curves(&kernel, x);
     let Some(first) = all.first() else { return Vec::new() };
-    let sizes: Vec<u64> = first.points.iter().filter_map(|point| number(point, x)).collect();
+    let sizes: Vec<u64> = first.points.iter().filter_map(|point| point.number(x)).collect();
     let sizes = evenly(&sizes, MAX_POINTS);
     let of_first = all.iter().filter(|curve| curve.colour == first.colour);
     let points = of_first.flat_map(|curve| curve.points.iter().map(|point| (curve.source, *point)));
     let sampled = points.filter_map(|(source, point)| {
-        let size = number(point, x)?;
+        let size = point.number(x)?;
         let colour = sizes.iter().position(|chosen| *chosen == size)?;
-        let words = words::parameter(x, &Param::Number(size));
-        let is_alone = kernel.sources.len() == 1;
-        let name = if is_alone { words } else { format!("{words}, {}", kernel.sources[source]) };
+        let words = words::parameter(&point.facts, x, &Param::Number(size));
+        let name = kernel.named(&words, source);
         Some(Sampled { source, name, colour, point, values_ns: values_ns(point)? })
     });
     sampled.collect()

@@ -1,14 +1,13 @@
 //! Sources of curves: overlaid runs, and the points of each kernel in them.
 
-use comet_core::kernel::Class;
+use std::sync::LazyLock;
+
+use comet_core::kernel::{AxisKind, Class};
 
 use crate::models::Fitted;
-use crate::models::sweep::number;
-use crate::record::{KernelFacts, Point, PointStatus, Run};
+use crate::plot::{Body, Chart, Figure};
+use crate::record::{KernelFacts, Over, Point, PointStatus, Run};
 use crate::runs::{RunRecords, source_numbers};
-
-/// Labels that name a run, the best one first.
-const NAMES: [&str; 2] = ["name", "machine"];
 
 /// A point with numbers, and the number of its source.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +37,8 @@ pub(super) struct Kernel<'a> {
     pub(super) sources: &'a [String],
     /// The models of all runs.
     pub(super) models: &'a [Fitted],
+    /// The description of each run, with the number of its source.
+    runs: &'a [(usize, &'a Run)],
 }
 
 impl<'a> Sources<'a> {
@@ -57,17 +58,11 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// The run of `source` over `n_ranks` ranks.
-    pub(super) fn run(&self, source: usize, n_ranks: usize) -> Option<&'a Run> {
-        let is_it = |(of, run): &&(usize, &Run)| *of == source && run.world.size == n_ranks;
-        self.runs.iter().find(is_it).map(|(_, run)| *run)
-    }
-
     /// All kernels, in the order in which they first come.
     pub(super) fn kernels(&self) -> Vec<Kernel<'_>> {
         let mut kernels: Vec<Kernel<'_>> = Vec::new();
         for measured in &self.points {
-            let name = format!("{}/{}", measured.point.suite, measured.point.kernel);
+            let name = measured.point.id();
             match kernels.iter_mut().find(|kernel| kernel.name == name) {
                 Some(kernel) => kernel.points.push(*measured),
                 None => kernels.push(Kernel {
@@ -75,6 +70,7 @@ impl<'a> Sources<'a> {
                     points: vec![*measured],
                     sources: &self.names,
                     models: self.models,
+                    runs: &self.runs,
                 }),
             }
         }
@@ -96,13 +92,50 @@ impl<'a> Kernel<'a> {
     }
 
     /// Description of the kernel.
-    pub(super) fn facts(&self) -> Option<&'a KernelFacts> {
-        self.points.first().map(|measured| &*measured.point.facts)
+    pub(super) fn facts(&self) -> &'a KernelFacts {
+        static NONE: LazyLock<KernelFacts> = LazyLock::new(KernelFacts::default);
+        self.points.first().map_or(&NONE, |measured| &measured.point.facts)
+    }
+
+    /// Name of the axis `over`, if it has points on it.
+    pub(super) fn over(&self, over: Over) -> Option<&'a str> {
+        Some(&*self.facts().over(over)?.name)
+    }
+
+    /// The figure with `end` behind the kernel's name in its id, without a number.
+    pub(super) fn figure(&self, end: &str, title: &str, caption: String, chart: Chart) -> Figure {
+        Figure {
+            id: format!("{}-{end}", self.id()),
+            number: None,
+            title: format!("{}: {title}", self.name),
+            caption,
+            body: Body::Chart(chart),
+        }
+    }
+
+    /// `words`, with the name of `source` where there are several.
+    pub(super) fn named(&self, words: &str, source: usize) -> String {
+        match self.sources {
+            [_] => words.into(),
+            sources => format!("{words}, {}", sources[source]),
+        }
+    }
+
+    /// The points of `source`.
+    pub(super) fn of(&self, source: usize) -> impl Iterator<Item = &'a Point> {
+        let points = self.points.iter().filter(move |measured| measured.source == source);
+        points.map(|measured| measured.point)
+    }
+
+    /// The run of `source` over `n_ranks` ranks.
+    pub(super) fn run(&self, source: usize, n_ranks: usize) -> Option<&'a Run> {
+        let is_it = |(of, run): &&(usize, &Run)| *of == source && run.world.size == n_ranks;
+        self.runs.iter().find(is_it).map(|(_, run)| *run)
     }
 
     /// Class of the kernel, if it is one of CoMet.
     pub(super) fn class(&self) -> Option<Class> {
-        self.facts()?.class()
+        self.facts().class()
     }
 
     /// True if all ranks take part in it, so that its times depend on their number.
@@ -112,7 +145,7 @@ impl<'a> Kernel<'a> {
 
     /// True if it takes each two ranks in rounds, so that no point stands for the others.
     pub(super) fn is_of_pairs_in_rounds(&self) -> bool {
-        !self.values("round").is_empty()
+        self.over(Over::Kind(AxisKind::Round)).is_some()
     }
 
     /// The points that `keep` accepts.
@@ -126,7 +159,7 @@ impl<'a> Kernel<'a> {
     /// the most.
     #[must_use]
     pub(super) fn on(&self, n_ranks: u64) -> Self {
-        let ranks = |measured: &Measured<'_>| number(measured.point, "procs").unwrap_or(0);
+        let ranks = |measured: &Measured<'_>| measured.point.params.ranks().unwrap_or(0);
         let chosen = |source: usize| {
             let all = self.points.iter().filter(|measured| measured.source == source).map(ranks);
             let is_there = all.clone().any(|ranks| ranks == n_ranks);
@@ -146,17 +179,18 @@ impl<'a> Kernel<'a> {
     /// True if a source has points on several numbers of ranks; else the number adds nothing to the
     /// name of the source.
     pub(super) fn is_on_several_numbers_of_ranks(&self) -> bool {
-        let of = |source: usize| Self {
-            points: self.points.iter().copied().filter(|m| m.source == source).collect(),
-            ..self.clone()
+        let is_one = |source| {
+            let mut ranks = self.of(source).filter_map(|point| point.params.ranks());
+            let first = ranks.next();
+            ranks.all(|other| Some(other) == first)
         };
-        (0..self.sources.len()).any(|source| of(source).values("procs").len() > 1)
+        !(0..self.sources.len()).all(is_one)
     }
 
     /// The different values of the parameter `name`, ascending.
     pub(super) fn values(&self, name: &str) -> Vec<u64> {
         let mut values: Vec<u64> =
-            self.points.iter().filter_map(|measured| number(measured.point, name)).collect();
+            self.points.iter().filter_map(|measured| measured.point.number(name)).collect();
         values.sort_unstable();
         values.dedup();
         values
@@ -169,21 +203,9 @@ fn names(runs: &[RunRecords], numbers: &[usize]) -> Vec<String> {
     let is_first = |index: &usize| *index == 0 || numbers[*index] != numbers[*index - 1];
     let first: Vec<&RunRecords> =
         (0..runs.len()).filter(is_first).map(|index| &runs[index]).collect();
-    let labels: Option<Vec<String>> = first.iter().map(|run| label(run)).collect();
+    let labels: Option<Vec<String>> = first.iter().map(|run| run.label()).collect();
     let distinct = labels.filter(|labels| unique(labels.clone()) == *labels);
-    distinct.unwrap_or_else(|| unique(first.iter().map(|run| file(run)).collect()))
-}
-
-/// The user's name of `run`.
-fn label(run: &RunRecords) -> Option<String> {
-    let labels = &run.run.as_ref()?.labels;
-    NAMES.iter().find_map(|name| labels.get(*name).cloned())
-}
-
-/// The name of the file of `run`.
-fn file(run: &RunRecords) -> String {
-    let stem = run.path.as_ref().and_then(|path| path.file_stem());
-    stem.map_or("run".into(), |stem| stem.to_string_lossy().into_owned())
+    distinct.unwrap_or_else(|| unique(first.iter().map(|run| run.file()).collect()))
 }
 
 /// `names`, with numbers behind those that are there twice.

@@ -89,7 +89,7 @@ fn a_bandwidth_has_the_line_of_short_messages_by_the_startup_time() {
 #[test]
 fn a_bandwidth_without_a_startup_time_has_no_asymptotes() {
     let mut points = thesis();
-    points.retain(|point| crate::models::sweep::number(point, "length_bytes") > Some(100));
+    points.retain(|point| point.number("length_bytes") > Some(100));
     for point in &mut points {
         point.quoted_ns = point.quoted_ns.map(|ns| ns - 260_000.0);
     }

@@ -4,14 +4,14 @@
 //! Each is made from the run with the thesis's number of ranks, or, without one, from that with the
 //! most. Figure 5.6 is the scaling of the barrier, which has its axes.
 
-use super::bandwidth::rates;
 use super::caption;
-use super::chart::{self, Y, axis, figure, series_at};
+use super::chart::{self, Y, along, axis, series_at};
 use super::curve::curves;
+use super::sizes::rates;
 use super::sources::{Kernel, Measured, Sources};
-use crate::models::sweep::{number, real};
+use crate::models::sweep::real;
 use crate::plot::{Axis, Figure, Quantity, Scale, Series};
-use crate::record::Point;
+use crate::record::{MESH, Point, RANKS};
 use crate::words;
 
 const LENGTH: &str = "length_bytes";
@@ -108,8 +108,8 @@ const ENTRIES: &[Entry] = &[
         title: "global sum of one double",
         kernels: &["comet/reduction"],
         ranks: Ranks::All,
-        keep: |point| number(point, VECTOR) == Some(1),
-        x: "procs",
+        keep: |point| point.number(VECTOR) == Some(1),
+        x: RANKS,
         ..entry("5.7", "")
     },
     Entry {
@@ -185,11 +185,11 @@ const fn matrix(number: &'static str) -> Entry {
 }
 
 fn number_at_most(point: &Point, name: &str, most: u64) -> bool {
-    number(point, name).is_some_and(|value| value <= most)
+    point.number(name).is_some_and(|value| value <= most)
 }
 
 fn is_of_messages(point: &Point, length: u64) -> bool {
-    number(point, LENGTH) == Some(length)
+    point.number(LENGTH) == Some(length)
 }
 
 /// True if `point` is of an exchange and a DAXPY, with or without overlap.
@@ -215,9 +215,8 @@ impl Entry {
         let chart = chart::chart(self.x_axis(&kernel), self.shows.axis(), drawn);
         let what = format!("{}, against {}", words::capital(self.title), chart.x.label);
         let id = format!("figure-{}{}", self.number, self.part);
-        let title = format!("Figure {} of the thesis: {}", self.number, self.title);
         let caption = caption::of(&what, &kernel);
-        Some(Figure { number: Some(self.number.into()), ..figure(id, title, caption, chart) })
+        Some(with_number(kernel.figure("", "", caption, chart), id, self.number, self.title))
     }
 
     /// The points of the figure, as if they were of one kernel.
@@ -237,24 +236,34 @@ impl Entry {
     /// Place of `point` on the horizontal axis: by the dimension of all of the matrix, or of a
     /// square one of its size.
     fn place(&self, point: &Point) -> Option<f64> {
-        let value = real(number(point, self.x)?);
+        let value = real(point.number(self.x)?);
         if self.x != "local_n" {
             return Some(value);
         }
-        let [rows, cols] = ["mesh_rows", "mesh_cols"].map(|name| number(point, name).map(real));
+        let [rows, cols] = MESH.map(|name| point.number(name).map(real));
         Some(value * (rows? * cols?).sqrt())
     }
 
     fn x_axis(&self, kernel: &Kernel<'_>) -> Axis {
         match self.x {
-            "local_n" => {
-                let (label, quantity) = ("dimension of the matrix".into(), Quantity::Count);
-                Axis { label, quantity, scale: Scale::Linear }
-            }
-            "procs" => chart::ranks(Scale::Log2),
-            _ => axis(kernel, self.x, Scale::Linear),
+            "local_n" => axis("dimension of the matrix", Quantity::Count, Scale::Linear),
+            RANKS => chart::ranks(Scale::Log2),
+            _ => along(kernel, self.x, Scale::Linear),
         }
     }
+}
+
+/// `figure` with its number in the thesis, if it is the scaling of the barrier.
+pub(super) fn numbered(figure: Figure, kernel: &Kernel<'_>) -> Figure {
+    match &*kernel.name {
+        "comet/barrier" => with_number(figure, "figure-5.6".into(), "5.6", "barrier time"),
+        _ => figure,
+    }
+}
+
+fn with_number(figure: Figure, id: String, number: &str, title: &str) -> Figure {
+    let title = format!("Figure {number} of the thesis: {title}");
+    Figure { id, number: Some(number.into()), title, ..figure }
 }
 
 /// The points of `kernel` over one hop and over the most, as the thesis has them; all where hops
@@ -262,5 +271,5 @@ impl Entry {
 fn near_and_far<'a>(kernel: &Kernel<'a>) -> Kernel<'a> {
     let hops = kernel.values("hops");
     let is_end = |n_hops: u64| n_hops == 1 || (n_hops > 1 && hops.last() == Some(&n_hops));
-    kernel.only(|point| number(point, "hops").is_none_or(is_end))
+    kernel.only(|point| point.number("hops").is_none_or(is_end))
 }

@@ -45,7 +45,8 @@ pub(crate) fn noise(n_ranks: usize, of_rank: impl Fn(usize) -> [u64; N_SAMPLES])
 /// A point of `comet/barrier` from which rank `r` is released after `of_rank(r)`.
 pub(crate) fn barrier(n_ranks: usize, of_rank: impl Fn(usize) -> u64) -> Point {
     let times = (0..n_ranks).map(|rank| (rank, [of_rank(rank); N_SAMPLES]));
-    point("comet/barrier", &[("procs", n_ranks as u64)], times.collect())
+    let barrier = point("comet/barrier", &[("procs", n_ranks as u64)], times.collect());
+    described(Point { class: "sync".into(), ..barrier })
 }
 
 /// Gives a parameter of `point` another value.

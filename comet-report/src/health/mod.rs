@@ -11,7 +11,6 @@
 //! Nothing is compared with what a machine should do, only its parts with each other: what all of
 //! them suffer from does not stand out.
 
-mod barrier;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod links;
@@ -21,11 +20,10 @@ mod suspects;
 mod text;
 mod work;
 
-pub use barrier::Barrier;
 pub use links::{OfClass, OfLength};
 pub use places::Class;
 pub use suspects::{Part, Suspect};
-pub use work::Work;
+pub use work::{Barrier, Work};
 
 use serde_json::Value;
 
@@ -84,7 +82,7 @@ impl Health {
             suspects,
             noticed,
             advisory: advisory(records),
-            barrier: barrier::of(points),
+            barrier: work::barrier(points),
             lengths,
             work,
         })

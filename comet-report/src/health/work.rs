@@ -1,7 +1,8 @@
-//! The work of each rank without messages: how fast it is, and what is taken from it.
+//! The work of each rank without messages, and the barrier with the rank that it lets go last.
 
 use std::collections::BTreeMap;
 
+use comet_core::kernel::{Class, Evaluation};
 use comet_stats::{self, Summary};
 
 use super::outliers::{MIN_VALUES, Usual};
@@ -49,10 +50,9 @@ pub(super) fn of(points: &[Point], factor: f64) -> Option<Work> {
     })
 }
 
-/// Times of each rank in all points of `health/noise` together, in ascending order.
+/// Times of each rank in all points of such work together, in ascending order.
 fn sorted_times_ns(points: &[Point]) -> BTreeMap<usize, Vec<f64>> {
-    let is_ours = |point: &&Point| point.suite == "health" && point.kernel == "noise";
-    let is_ok = |point: &&Point| point.status == PointStatus::Ok;
+    let is_ours = |point: &&Point| point.facts.evaluation == Evaluation::RankWork;
     let mut ranks: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (rank, times_ns) in points.iter().filter(is_ours).filter(is_ok).flat_map(times_ns) {
         ranks.entry(rank).or_default().extend(times_ns);
@@ -61,6 +61,32 @@ fn sorted_times_ns(points: &[Point]) -> BTreeMap<usize, Vec<f64>> {
     // A simulated machine may compute in no time.
     ranks.retain(|_, sorted| !sorted.is_empty() && comet_stats::quantile(sorted, 0.5) > 0.0);
     ranks
+}
+
+/// Times of the barrier.
+#[derive(Clone, Debug)]
+pub struct Barrier {
+    /// The medians of the ranks that took times, in nanoseconds.
+    pub medians_ns: Summary,
+    /// The rank with the largest one, where several took times.
+    pub last: Option<usize>,
+}
+
+/// The last verified barrier, if there is one.
+pub(super) fn barrier(points: &[Point]) -> Option<Barrier> {
+    let is_barrier = |point: &&Point| point.facts.class() == Some(Class::Synchronisation);
+    let times = times_ns(points.iter().filter(is_barrier).rfind(is_ok)?);
+    let median =
+        |(rank, times_ns): &(usize, Vec<f64>)| Some((*rank, comet_stats::median(times_ns)?));
+    let medians: Vec<(usize, f64)> = times.iter().filter_map(median).collect();
+    let medians_ns: Vec<f64> = medians.iter().map(|(_, median_ns)| *median_ns).collect();
+    let last = medians.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let last = last.filter(|_| medians.len() > 1).map(|(rank, _)| *rank);
+    Some(Barrier { medians_ns: Summary::of(&medians_ns)?, last })
+}
+
+fn is_ok(point: &&Point) -> bool {
+    point.status == PointStatus::Ok
 }
 
 #[cfg(test)]
@@ -99,5 +125,13 @@ mod tests {
         assert_eq!((work.slow, work.noisy), (vec![], vec![]));
         assert_eq!((work.medians_ns.min, work.medians_ns.max), (100.0, 1000.0));
         assert!(of(&[], 1.1).is_none());
+    }
+
+    #[test]
+    fn the_last_rank_is_named_where_several_take_times() {
+        let found = barrier(&[fixture::barrier(3, |rank| [100, 300, 200][rank])]).unwrap();
+        assert_eq!((found.medians_ns.median, found.last), (200.0, Some(1)));
+        assert_eq!(barrier(&[fixture::barrier(1, |_| 100)]).unwrap().last, None);
+        assert!(barrier(&[]).is_none());
     }
 }

@@ -3,63 +3,45 @@
 
 use comet_stats::fit::{Estimate, Line, LogGp, Train, TrainTimes, Weights};
 
-use super::sweep::{groups, number, parts, real, time_us};
-use super::wire::{blank, fit, parameter};
+use super::sweep::{Sweep, real, slices_ns, time_us};
+use super::wire::{fit, parameter};
 use crate::record::{Fit, Model, Parameter, Point};
 
-const SIZE: &str = "length_bytes";
-const DELAY: &str = "vector_length";
 const LAW: &str = "t = o_s + L + o_r + (s - 1) G";
 
 /// Messages of a train.
 const N_MESSAGES: u32 = 16;
-/// The times of the series, in this order.
-const SERIES: [&str; 4] = ["round_trip", "sends", "receives", "work"];
 
-/// Warns that `L` may as well be 0; it usually may on shared memory, where the overheads hold the
+/// Warning that `L` may as well be 0; it usually may on shared memory, where the overheads hold the
 /// copies and the polling.
 const NO_LATENCY: &str = "latency_not_identifiable";
-/// Warns that sizes were left out, whose delays were shorter than a round trip.
+/// Warning that sizes were left out, whose delays were shorter than a round trip.
 const SHORT_DELAY: &str = "short_delay";
 
-/// The models of all runs of the kernel over at least four sizes, with and without a delay.
-pub(super) fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
-    let is_of_kernel =
-        |point: &&Point| (point.suite.as_str(), point.kernel.as_str()) == ("model", "injection");
-    let of_kernel: Vec<&Point> = points.iter().copied().filter(is_of_kernel).collect();
-    let is_first = |point: &&Point| point.variant.as_deref() == Some(SERIES[0]);
-    let first: Vec<&Point> = of_kernel.iter().copied().filter(is_first).collect();
-    let runs = groups(&first, &[SIZE, DELAY], true).into_iter();
-    runs.filter_map(|first| model(&first, &of_kernel, breakpoints)).collect()
-}
-
-/// The parameters over all sizes, and over those between the breakpoints.
-fn model(first: &[&Point], of_kernel: &[&Point], breakpoints: &[u64]) -> Option<Model> {
-    let mut model = blank(first, &[SIZE, DELAY], "loggp", [SIZE, "B"]);
-    // All series together make the model.
-    model.variant = None;
-    let parts = parts(first, SIZE, breakpoints);
-    let (trains, n_left_out) = trains(first, of_kernel);
-    let whole = LogGp::fit(&trains, N_MESSAGES).ok()?;
-    if whole.is_latency_identifiable() == Some(false) {
-        model.warnings.push(NO_LATENCY.into());
-    }
-    if n_left_out > 0 {
-        model.warnings.push(SHORT_DELAY.into());
-    }
-    model.fits.extend(wire("loggp", &whole, parts.len().max(1)));
-    let segment = |first: &Vec<&Point>| {
-        let (trains, _) = self::trains(first, of_kernel);
-        wire("segment", &LogGp::fit(&trains, N_MESSAGES).ok()?, 1)
+/// The parameters over all sizes, and over those between the breakpoints; the points of `sweep` are
+/// those of the first series, with and without a delay.
+pub(super) fn model(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> {
+    let mut model = sweep.model("loggp", [&sweep.axes[0].name, "B"]);
+    // All series together make the model, and none of their intervals weighs.
+    (model.variant, model.weights) = (None, "relative".into());
+    let mut warnings = Vec::new();
+    let law = |part: &Sweep<'_>, name: &str, n_segments| {
+        let (trains, n_left_out) = trains(part);
+        let law = LogGp::fit(&trains, N_MESSAGES).ok()?;
+        let is_unknown = law.is_latency_identifiable() == Some(false);
+        let warned = [(is_unknown, NO_LATENCY), (n_left_out > 0, SHORT_DELAY)];
+        warnings.push(warned.map(|(holds, warning)| holds.then_some(warning)));
+        wire(name, &law, n_segments)
     };
-    model.fits.extend(parts.iter().filter_map(segment));
+    model.fits = sweep.fits("loggp", breakpoints, law)?;
+    model.warnings.extend(warnings[0].iter().flatten().map(|warning| (*warning).into()));
     Some(model)
 }
 
 /// The trains of all sizes, ascending, whose delay is long enough, and how many have none such.
-fn trains(first: &[&Point], of_kernel: &[&Point]) -> (Vec<Train>, usize) {
+fn trains(sweep: &Sweep<'_>) -> (Vec<Train>, usize) {
     let cases: Vec<Times<'_>> =
-        first.iter().filter_map(|point| Times::of_case(point, of_kernel)).collect();
+        sweep.points.iter().filter_map(|point| Times::of_case(point, sweep)).collect();
     let n_slices = cases.iter().map(Times::n_slices).min().unwrap_or(0);
     let mut plain: Vec<&Times<'_>> =
         cases.iter().filter(|case| case.size > 0 && case.delay_us == 0.0).collect();
@@ -86,20 +68,13 @@ struct Times<'a> {
 
 impl<'a> Times<'a> {
     /// The times of the case of which `first` is the first series.
-    fn of_case(first: &Point, of_kernel: &[&'a Point]) -> Option<Self> {
-        let is_alike =
-            |point: &Point| (&point.run_id, &point.params) == (&first.run_id, &first.params);
-        let of_series = |name: &str| {
-            let is_named = |point: &&Point| point.variant.as_deref() == Some(name);
-            of_kernel.iter().copied().filter(is_named).find(|point| is_alike(point))
-        };
-        let [round_trip, sends, receives, work] = SERIES.map(of_series);
-        let series = [round_trip?, sends?, receives?, work?];
-        let is_delayed = number(first, DELAY)? > 0;
-        let slices = series.map(|point| Some(point.quality.as_ref()?.slice_medians_ns.as_slice()));
-        let [a, b, c, d] = slices;
+    fn of_case(first: &Point, sweep: &Sweep<'a>) -> Option<Self> {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|index| sweep.series(first, index));
+        let series = [a?, b?, c?, d?];
+        let [a, b, c, d] = series.map(slices_ns);
+        let is_delayed = sweep.at(first, 1) > 0;
         Some(Self {
-            size: number(first, SIZE)?,
+            size: sweep.at(first, 0),
             delay_us: if is_delayed { time_us(series[3])? / n_gaps() } else { 0.0 },
             round_trip_us: time_us(series[0])?,
             slices: [a?, b?, c?, d?],
@@ -166,11 +141,16 @@ fn parameters(law: &LogGp) -> Vec<Parameter> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::models;
     use super::*;
     use crate::fixture;
+    use crate::older::described;
     use crate::points::PointMaker;
     use crate::record::{Param, Params};
 
+    const SIZE: &str = "length_bytes";
+    const DELAY: &str = "vector_length";
+    const SERIES: [&str; 4] = ["round_trip", "sends", "receives", "work"];
     /// `L`, `o_s`, `o_r`, `g` in us and `G` in us/B.
     const PLANTED: [f64; 5] = [5.0, 1.2, 1.5, 2.5, 0.004];
 
@@ -185,7 +165,7 @@ mod tests {
         point.quoted_ns = Some(1e3 * slices_us[slices_us.len() / 2]);
         let quality = point.quality.as_mut().unwrap();
         quality.slice_medians_ns = slices_us.iter().map(|time| 1e3 * time).collect();
-        point
+        described(point)
     }
 
     /// The four series of a case whose delay takes this long, in slices that are slowed by these
@@ -214,7 +194,8 @@ mod tests {
     }
 
     fn made(points: &[Point]) -> Vec<Model> {
-        models(&points.iter().collect::<Vec<_>>(), &[])
+        let all = models(&points.iter().collect::<Vec<_>>(), &[]);
+        all.into_iter().filter(|model| model.model == "loggp").collect()
     }
 
     #[test]
@@ -250,8 +231,8 @@ mod tests {
         let without = |is_out: &dyn Fn(&Point) -> bool| {
             made(&points(5.0, 200.0).into_iter().filter(|point| !is_out(point)).collect::<Vec<_>>())
         };
-        assert_eq!(without(&|point| number(point, SIZE) > Some(1024)), []);
-        assert_eq!(without(&|point| number(point, DELAY) == Some(1)), []);
+        assert_eq!(without(&|point| point.number(SIZE) > Some(1024)), []);
+        assert_eq!(without(&|point| point.number(DELAY) == Some(1)), []);
         assert_eq!(without(&|point| point.variant.as_deref() == Some("work")), []);
     }
 }

@@ -1,46 +1,85 @@
-//! Models: what the points of a sweep say together, beyond what each of them says.
+//! Models: laws of the points of a sweep together.
 //!
 //! ```text
-//!   sizes    t = t0 + n / r_inf                over message or vector lengths
-//!   rates    r_inf of each P                   from those lines, of all runs of a file
-//!   hops     t = t0 + n per_byte + (h-1) per_hop   over lengths and distances
-//!   procs    t = a + b f(P)                    over numbers of ranks, of all runs of a file
-//!   order    r = r_hat / (1 + f_half / f)      over the work on each word (POLY1 to POLY3)
-//!   loggp    t = o_s + L + o_r + (s-1) G       over lengths, from trains of messages
-//!   max_rate t = t0 + k n / min(R_N, k R_C)    over lengths and numbers of pairs
-//!   overlap  the hidden share, four ways       of each case of comet/overlap
+//!   line       t = t0 + n / r_inf              over message or vector lengths
+//!   hops       t = t0 + n per_byte + (h-1) per_hop   over lengths and distances
+//!   scaling    t = a + b f(P)                  over numbers of ranks, of all runs of a file
+//!   intensity  r = r_hat / (1 + f_half / f)    over the work on each word (POLY1 to POLY3)
+//!   loggp      t = o_s + L + o_r + (s-1) G     over lengths, from trains of messages
+//!   max_rate   t = t0 + k n / min(R_N, k R_C)  over lengths and numbers of pairs
+//!   overlap    the hidden share, four ways     of each case of messages beside work
+//!   rates      r_inf of each P                 from the lines, of all runs of a file
 //! ```
 //!
 //! The mathematics is in `comet_stats::fit`. Times are fitted in us, so that a rate in units of size
-//! over us is one in 10^6 of them a second.
+//! over us is one in 10^6 of them a second. [`KINDS`] chooses the model by the axes, the class and
+//! the evaluation that the record states for a kernel.
 
-mod hops;
+mod laws;
 mod loggp;
-mod max_rate;
-mod order;
 mod overlap;
-pub(crate) mod procs;
 pub(crate) mod rates;
 mod sizes;
 pub(crate) mod sweep;
 mod wire;
 
-use crate::record::{Fit, Model, Parameter, Point, Verdict};
+pub(crate) use laws::operations;
+
+use comet_core::kernel::{AxisKind, Class, Evaluation};
+
+use self::sweep::{Sweep, groups, is_ok};
+use crate::older::N_RANKS;
+use crate::record::{AxisFacts, Fit, MESH, Model, Over, Parameter, Point, RANKS, Verdict};
 use crate::runs::{RunRecords, source_numbers};
 
-/// Makes the models of one kind from points, with breakpoints of the user's.
-type Maker = fn(&[&Point], &[u64]) -> Vec<Model>;
+/// The parameters that change with the number of ranks.
+pub(crate) const FREE: [&str; 4] = [RANKS, N_RANKS, MESH[0], MESH[1]];
 
-/// The kinds of models.
-const MAKERS: &[Maker] = &[
-    sizes::models,
-    hops::models,
-    procs::models,
-    order::models,
-    loggp::models,
-    max_rate::models,
-    overlap::models,
+/// A kind of model: the axes of its sweeps, the points that it takes, and its fit to a sweep, with
+/// breakpoints of the user's.
+struct Kind {
+    over: &'static [Over],
+    takes: fn(&Point) -> bool,
+    fit: fn(Sweep<'_>, &[u64]) -> Option<Model>,
+}
+
+/// The kinds of models of one run.
+const KINDS: [Kind; 8] = [
+    Kind { over: &[Over::Message], takes: sizes::is_of_message, fit: sizes::model },
+    Kind { over: &[Over::Vector], takes: sizes::is_of_vector, fit: sizes::model },
+    Kind { over: &[Over::Message, DISTANCE], takes: goes_away, fit: laws::distance },
+    Kind { over: &[Over::Vector, DISTANCE], takes: goes_away, fit: laws::distance },
+    Kind { over: &[Over::Kind(AxisKind::Intensity)], takes: moves_words, fit: laws::intensity },
+    Kind { over: &[Over::Message, Over::Vector], takes: is_train, fit: loggp::model },
+    Kind {
+        over: &[Over::Message, Over::Kind(AxisKind::Pairs)],
+        takes: |_| true,
+        fit: laws::shared_rate,
+    },
+    Kind { over: &[], takes: is_overlap, fit: overlap::model },
 ];
+/// Number of the kinds before the growth with the number of ranks, which is one of all runs.
+const BEFORE_GROWTH: usize = 4;
+
+/// Distance of the ranks of a pair.
+pub(crate) const DISTANCE: Over = Over::Kind(AxisKind::Distance);
+
+fn goes_away(point: &Point) -> bool {
+    point.on(DISTANCE) > Some(0)
+}
+
+/// Whether words move between ranks; without, no intensity pays for them.
+fn moves_words(point: &Point) -> bool {
+    point.facts.class() != Some(Class::Compute)
+}
+
+fn is_train(point: &Point) -> bool {
+    point.facts.evaluation == Evaluation::Trains && point.series() == Some(0)
+}
+
+fn is_overlap(point: &Point) -> bool {
+    point.facts.class() == Some(Class::Overlap) && point.series() == Some(0)
+}
 
 /// The models of all sweeps among `points`; those without numbers are passed over.
 ///
@@ -48,9 +87,39 @@ const MAKERS: &[Maker] = &[
 /// where the points themselves show a break.
 #[must_use]
 pub fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
-    let mut models: Vec<Model> = MAKERS.iter().flat_map(|make| make(points, breakpoints)).collect();
+    let points: Vec<&Point> = points.iter().copied().filter(|point| is_ok(point)).collect();
+    let of_kinds = |kinds: &'static [Kind]| {
+        kinds.iter().flat_map(|kind| kind.models(&points, breakpoints)).collect::<Vec<_>>()
+    };
+    let (first, second) = KINDS.split_at(BEFORE_GROWTH);
+    let across = groups(points.iter().copied(), |_| FREE.to_vec(), false);
+    let growth = across.into_iter().filter_map(|points| laws::growth(&points));
+    let mut models: Vec<Model> =
+        of_kinds(first).into_iter().chain(growth).chain(of_kinds(second)).collect();
     models.extend(rates::models(&models));
     models
+}
+
+impl Kind {
+    /// The models of all sweeps of one run over the axes.
+    fn models(&self, all: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
+        let is_on = |point: &Point| self.over.iter().all(|over| point.on(*over).is_some());
+        let swept = all.iter().copied().filter(|point| is_on(point) && (self.takes)(point));
+        let model = |points: Vec<&Point>| {
+            let axes = self.axes(points[0]);
+            (self.fit)(Sweep { points, axes, all }, breakpoints)
+        };
+        let sweeps = groups(swept, |point| self.names(point), true);
+        sweeps.into_iter().filter_map(model).collect()
+    }
+
+    fn names<'a>(&self, point: &'a Point) -> Vec<&'a str> {
+        self.axes(point).into_iter().map(|axis| &*axis.name).collect()
+    }
+
+    fn axes<'a>(&self, point: &'a Point) -> Vec<&'a AxisFacts> {
+        self.over.iter().filter_map(|over| point.facts.over(*over)).collect()
+    }
 }
 
 /// A model, with the numbers of its run and of its source.
@@ -92,6 +161,11 @@ pub(crate) fn quoted(model: &Model) -> Vec<&Fit> {
 /// The value of the parameter `name`, if it is published.
 pub(crate) fn value(parameters: &[Parameter], name: &str) -> Option<f64> {
     parameters.iter().find(|parameter| parameter.name == name)?.value
+}
+
+/// The values of the parameters `names` of `fit`.
+pub(crate) fn values<const N: usize>(fit: &Fit, names: [&str; N]) -> [Option<f64>; N] {
+    names.map(|name| value(&fit.parameters, name))
 }
 
 #[cfg(test)]

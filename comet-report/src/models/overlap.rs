@@ -1,53 +1,30 @@
-//! Share hidden behind work, from the points of `comet/overlap`: four shares, by the definitions of
+//! Share hidden behind work, from messages beside work: four shares, by the definitions of
 //! four sources, with intervals from the slices of the four times together.
 
 use comet_stats::fit::{Estimate, Overlap, OverlapTimes};
 
-use super::wire::{blank, parameter};
-use crate::record::{Model, Parameter, Point};
+use super::sweep::{Sweep, slices_ns};
+use super::wire::parameter;
+use crate::record::{Model, Parameter};
 
-/// The times of a slice, in this order.
-const SERIES: [&str; 4] = ["exchange", "daxpy", "asynchronous", "synchronous"];
-
-/// The shares of each case that has work to hide.
-pub(super) fn models(points: &[&Point], _breakpoints: &[u64]) -> Vec<Model> {
-    let is_first = |point: &&&Point| {
-        (point.suite.as_str(), point.kernel.as_str()) == ("comet", "overlap")
-            && point.variant.as_deref() == Some(SERIES[0])
-    };
-    points.iter().filter(is_first).filter_map(|first| model(first, points)).collect()
-}
-
-fn model(first: &Point, points: &[&Point]) -> Option<Model> {
-    let slices = SERIES.map(|name| slices_ns(first, points, name));
-    let [exchange, daxpy, asynchronous, synchronous] = slices;
-    let (exchange, daxpy) = (exchange?, daxpy?);
-    let (asynchronous, synchronous) = (asynchronous?, synchronous?);
-    let lengths = [exchange, daxpy, asynchronous, synchronous].map(<[f64]>::len);
+/// The shares of one case that has work to hide; its first series is the point of `sweep`.
+pub(super) fn model(sweep: Sweep<'_>, _: &[u64]) -> Option<Model> {
+    let first = sweep.points[0];
+    let of_series = |index| slices_ns(sweep.series(first, index)?);
+    let [exchange, work] = [of_series(0)?, of_series(1)?];
+    let [sequential, overlapped] = [of_series(2)?, of_series(3)?];
+    let lengths = [exchange, work, sequential, overlapped].map(<[f64]>::len);
     let times = (0..lengths.into_iter().min()?).map(|slice| OverlapTimes {
         communication: exchange[slice],
-        work: daxpy[slice],
+        work: work[slice],
         test: 0.0,
-        overlapped: asynchronous[slice],
-        sequential: synchronous[slice],
+        overlapped: overlapped[slice],
+        sequential: sequential[slice],
     });
     let shares = Overlap::of(&times.collect::<Vec<_>>()).ok()?;
-    let mut model = blank(&[first], &[], "overlap", ["", ""]);
-    // All series together make the model.
-    model.variant = None;
-    model.marks = marks(&shares);
-    Some(model)
-}
-
-/// Medians of the slices of the series `name` in the case of `first`, in nanoseconds.
-fn slices_ns<'a>(first: &Point, points: &[&'a Point], name: &str) -> Option<&'a [f64]> {
-    let is_of_case = |point: &&&Point| {
-        (&point.run_id, &point.kernel, &point.params)
-            == (&first.run_id, &first.kernel, &first.params)
-    };
-    let mut of_case = points.iter().filter(is_of_case);
-    let series = of_case.find(|point| point.variant.as_deref() == Some(name))?;
-    Some(&series.quality.as_ref()?.slice_medians_ns)
+    // All series together make the model, and none of their intervals weighs.
+    let (variant, weights) = (None, "relative".into());
+    Some(Model { variant, weights, marks: marks(&shares), ..sweep.model("overlap", ["", ""]) })
 }
 
 fn marks(shares: &Overlap) -> Vec<Parameter> {
@@ -62,16 +39,18 @@ fn marks(shares: &Overlap) -> Vec<Parameter> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::models;
     use crate::fixture;
+    use crate::older::described;
     use crate::points::PointMaker;
+    use crate::record::Point;
 
     fn point(variant: &str, slices_ns: &[f64]) -> Point {
         let mut points = PointMaker::new("id", &fixture::topology()).measured(&fixture::overlap());
         let mut point = points.remove(0);
-        point.variant = Some(variant.into());
+        (point.class, point.variant) = ("overlap".into(), Some(variant.into()));
         point.quality.as_mut().unwrap().slice_medians_ns = slices_ns.to_vec();
-        point
+        described(point)
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! Asymptotic rates over numbers of ranks: r_inf of each line of one sweep, in a row for each P (COMMS3
 //! of the PARKBENCH report is to be read so).
 
-use super::procs::FREE;
-use super::sweep::without;
-use super::{quoted, value};
+use super::{FREE, quoted, values};
 use crate::record::{Fit, Model};
 
 /// The tables of all sweeps whose r_inf is known on at least two numbers of ranks.
@@ -15,11 +13,11 @@ pub(super) fn models(models: &[Model]) -> Vec<Model> {
 pub(crate) fn groups<'m>(models: impl Iterator<Item = &'m Model>) -> Vec<Vec<(u64, &'m Model)>> {
     let is_alike = |a: &Model, b: &Model| {
         (&a.suite, &a.kernel, &a.variant, &a.x) == (&b.suite, &b.kernel, &b.variant, &b.x)
-            && without(&a.params, FREE) == without(&b.params, FREE)
+            && a.params.without(&FREE) == b.params.without(&FREE)
     };
     let mut groups: Vec<Vec<(u64, &Model)>> = Vec::new();
     for model in models.filter(|model| model.model == "line" && asymptotic(model).is_some()) {
-        let Some(n_ranks) = model.params.number("procs") else { continue };
+        let Some(n_ranks) = model.params.ranks() else { continue };
         match groups.iter_mut().find(|group| is_alike(group[0].1, model)) {
             Some(group) => group.push((n_ranks, model)),
             None => groups.push(vec![(n_ranks, model)]),
@@ -33,7 +31,7 @@ pub(crate) fn groups<'m>(models: impl Iterator<Item = &'m Model>) -> Vec<Vec<(u6
 /// The fit of the largest sizes, if its r_inf and n_half are published.
 pub(crate) fn asymptotic(model: &Model) -> Option<&Fit> {
     let fit = *quoted(model).last()?;
-    ["r_inf", "n_half"].iter().all(|name| value(&fit.parameters, name).is_some()).then_some(fit)
+    values(fit, ["r_inf", "n_half"]).iter().all(Option::is_some).then_some(fit)
 }
 
 fn table(group: &[(u64, &Model)]) -> Model {
@@ -42,7 +40,7 @@ fn table(group: &[(u64, &Model)]) -> Model {
         Some(Fit { name: format!("P={n_ranks}"), ..asymptotic(model)?.clone() })
     };
     Model {
-        params: without(&last.params, FREE),
+        params: last.params.without(&FREE),
         model: "rates".into(),
         fits: group.iter().filter_map(row).collect(),
         breakpoints: Vec::new(),

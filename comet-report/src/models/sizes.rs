@@ -6,10 +6,11 @@
 //! number of bytes that an operation moves, where the point has it: then r∞ is the rate of all bytes,
 //! as COMMS3 wants it, and n½ is also given for the length of one message.
 
+use comet_core::kernel::Class;
 use comet_stats::fit::{Line, Marks, Rules, Segment, Weights, breaks, segments, segments_at};
 
-use super::sweep::{SIZES, groups, half_widths_us, number, real, time_us, weights};
-use super::wire::{blank, fit, parameter, scaled};
+use super::sweep::{Sweep, half_widths_us, real, time_us, weights};
+use super::wire::{fit, parameter, scaled};
 use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Point};
 
 const LAW: &str = "t = t0 + n / r_inf";
@@ -17,96 +18,82 @@ const LAW: &str = "t = t0 + n / r_inf";
 /// Start of the random numbers that the intervals of breakpoints are drawn with.
 const SEED: u64 = 1993;
 
+/// Number of the series of the work alone, in an overlap.
+const WORK: usize = 1;
+
 /// The largest share of a time that two clock readings may take without a warning.
 const MAX_CLOCK_SHARE: f64 = 0.01;
 
-/// The models of all sweeps over sizes.
-pub(super) fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
-    let of_axis = |&(axis, unit): &(&'static str, &'static str)| {
-        let swept: Vec<&Point> =
-            points.iter().copied().filter(|point| follows(point, axis)).collect();
-        let sweeps = groups(&swept, &[axis], true).into_iter();
-        sweeps.filter_map(move |points| model(points, axis, unit, breakpoints)).collect::<Vec<_>>()
-    };
-    SIZES.iter().flat_map(of_axis).collect()
+/// Whether the time of `point` is one of its message: it moves bytes. In an overlap that is the
+/// exchange alone.
+pub(super) fn is_of_message(point: &Point) -> bool {
+    point.value.as_ref().is_some_and(|value| value.bytes_per_op.is_some())
+        && (point.facts.class() != Some(Class::Overlap) || point.series() != Some(WORK))
 }
 
-/// True if the time of `point` is one of its value on `axis`: of a message, if it moves bytes. In
-/// an overlap the exchange alone is one of the message, and the DAXPY one of the vector.
-fn follows(point: &Point, axis: &str) -> bool {
-    let moves_bytes = point.value.as_ref().is_some_and(|value| value.bytes_per_op.is_some());
-    let depends = match (point.class.as_str(), point.variant.as_deref()) {
-        ("overlap", Some("daxpy")) => axis == "vector_length",
-        ("overlap", _) => axis == "length_bytes" && moves_bytes,
-        _ => axis != "length_bytes" || moves_bytes,
-    };
-    depends && number(point, axis).is_some()
+/// Whether the time of `point` is one of its vector; in an overlap that of the work alone is.
+pub(super) fn is_of_vector(point: &Point) -> bool {
+    point.facts.class() != Some(Class::Overlap) || point.series() == Some(WORK)
 }
 
-/// The model of `points`, if a line can be put through them.
-fn model(
-    mut points: Vec<&Point>,
-    axis: &'static str,
-    unit: &'static str,
-    breakpoints: &[u64],
-) -> Option<Model> {
-    points.sort_by_key(|point| number(point, axis));
-    let scale = Scale::of(&points, axis, unit);
-    let pair = |point: &&Point| Some((scale.size(number(point, axis)?), time_us(point)?));
-    let pairs: Vec<(f64, f64)> = points.iter().map(pair).collect::<Option<_>>()?;
-    let widths = half_widths_us(&points);
-    let sweep = Sweep { pairs: &pairs, weights: weights(widths.as_deref()), scale };
+/// The model of a sweep over one size, if a line can be put through its points.
+pub(super) fn model(mut sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> {
+    let axis = sweep.axes[0];
+    sweep.points.sort_by_key(|point| point.number(&axis.name));
+    let scale = Scale::of(&sweep);
+    let pair = |point: &&Point| Some((scale.size(sweep.at(point, 0)), time_us(point)?));
+    let pairs: Vec<(f64, f64)> = sweep.points.iter().map(pair).collect::<Option<_>>()?;
+    let widths = half_widths_us(&sweep.points);
+    let times = Times { pairs: &pairs, weights: weights(widths.as_deref()), scale };
     let given: Vec<f64> = breakpoints.iter().map(|size| scale.size(*size)).collect();
-    let mut model = blank(&points, &[axis], "line", [scale.x, scale.unit]);
-    if widths.is_some() {
-        model.weights = "interval".into();
-    }
-    sweep.describe(&given, &mut model)?;
-    model.warnings.extend(clock_share(&points, axis, unit));
+    let mut model = sweep.model("line", [scale.x, scale.unit]);
+    times.describe(&given, &mut model)?;
+    model.warnings.extend(clock_share(&sweep));
     Some(model)
 }
 
 /// The warning that two clock readings are a notable share of a time: the batches were short.
-fn clock_share(points: &[&Point], axis: &str, unit: &str) -> Option<String> {
+fn clock_share(sweep: &Sweep<'_>) -> Option<String> {
     let share = |point: &&Point| {
         let share = point.quality.as_ref()?.overhead_ns.clock / (1e3 * time_us(point)?);
-        Some((share, number(point, axis)?))
+        Some((share, sweep.at(point, 0)))
     };
-    let worst = points.iter().filter_map(share).max_by(|a, b| a.0.total_cmp(&b.0));
+    let worst = sweep.points.iter().filter_map(share).max_by(|a, b| a.0.total_cmp(&b.0));
     let (share, size) = worst.filter(|(share, _)| *share > MAX_CLOCK_SHARE)?;
-    Some(format!("clock_share: up to {:.0} % of a time (at {size} {unit})", 100.0 * share))
+    let (percent, unit) = (100.0 * share, &sweep.axes[0].unit);
+    Some(format!("clock_share: up to {percent:.0} % of a time (at {size} {unit})"))
 }
 
 /// Unit of sizes.
 #[derive(Clone, Copy)]
-struct Scale {
-    x: &'static str,
-    unit: &'static str,
-    axis_unit: &'static str,
+struct Scale<'a> {
+    x: &'a str,
+    unit: &'a str,
+    axis_unit: &'a str,
     /// Units of `x` for each one of the axis.
     factor: f64,
 }
 
-impl Scale {
+impl<'a> Scale<'a> {
     /// Bytes that an operation moves, if they are a multiple of the axis; or else the axis itself.
-    fn of(points: &[&Point], axis: &'static str, axis_unit: &'static str) -> Self {
+    fn of(sweep: &Sweep<'a>) -> Self {
+        let axis = sweep.axes[0];
         let factor = |point: &Point| {
             let bytes = point.value.as_ref()?.bytes_per_op?;
-            let length = number(point, axis).filter(|length| *length > 0)?;
-            (bytes > 0).then(|| real(bytes) / real(length))
+            (bytes > 0).then(|| real(bytes) / real(sweep.at(point, 0)))
         };
-        let is_zero = |point: &&&Point| number(point, axis) == Some(0);
-        let factors: Option<Vec<f64>> =
-            points.iter().filter(|point| !is_zero(point)).map(|point| factor(point)).collect();
+        let sized = sweep.points.iter().filter(|point| sweep.at(point, 0) > 0);
+        let factors: Option<Vec<f64>> = sized.map(|point| factor(point)).collect();
         let common = factors.and_then(|factors| {
             let first = *factors.first()?;
             factors.iter().all(|factor| *factor == first).then_some(first)
         });
+        let (x, axis_unit) = (&*axis.name, &*axis.unit);
         match common {
             Some(factor) if factor != 1.0 => {
                 Self { x: "bytes_per_op", unit: "B", axis_unit, factor }
             }
-            _ => Self { x: axis, unit: axis_unit, axis_unit, factor: 1.0 },
+            _ => Self { x, unit: axis_unit, axis_unit, factor: 1.0 },
         }
     }
 
@@ -115,19 +102,19 @@ impl Scale {
     }
 
     /// Unit of a rate in sizes over us.
-    fn rate_unit(&self) -> &'static str {
-        if self.unit == "B" { "MB/s" } else { "10^6 doubles/s" }
+    fn rate_unit(&self) -> String {
+        if self.unit == "B" { "MB/s".into() } else { format!("10^6 {}/s", self.unit) }
     }
 }
 
 /// Sizes with times in us, ascending.
-struct Sweep<'a> {
+struct Times<'a> {
     pairs: &'a [(f64, f64)],
     weights: Weights<'a>,
-    scale: Scale,
+    scale: Scale<'a>,
 }
 
-impl Sweep<'_> {
+impl Times<'_> {
     /// Adds all fits to `model`; `None` if there is not even a line.
     fn describe(&self, given: &[f64], model: &mut Model) -> Option<()> {
         let whole = Line::fit_robust(self.pairs, self.weights).ok()?;
@@ -199,7 +186,7 @@ impl Sweep<'_> {
         let r_inf = line.r_inf().filter(|_| start.value.is_some());
         let mut parameters = vec![
             start,
-            parameter("r_inf", self.scale.rate_unit(), r_inf, r_inf.and(line.r_inf_range())),
+            parameter("r_inf", &self.scale.rate_unit(), r_inf, r_inf.and(line.r_inf_range())),
             parameter("n_half", unit, line.n_half(), line.n_half_range()),
         ];
         if is_startup {
@@ -220,7 +207,7 @@ impl Sweep<'_> {
         let mark = |name, unit, value| parameter(name, unit, value, None);
         let unit = self.scale.unit;
         vec![
-            mark("best_rate", self.scale.rate_unit(), Some(marks.peak)),
+            mark("best_rate", &self.scale.rate_unit(), Some(marks.peak)),
             mark("best_rate_at", unit, Some(marks.peak_at)),
             mark("n_half_measured", unit, marks.half_at),
             mark("n_0.9_measured", unit, marks.ninety_at),

@@ -2,42 +2,151 @@
 
 use comet_stats::fit::Weights;
 
-use crate::record::{Param, Params, Point, PointStatus, Quote};
+use super::wire::with_intercept;
+use crate::record::{AxisFacts, Fit, Model, Params, Point, PointStatus, Quote};
 
-/// Axes of sizes, and the units of their values.
-pub(super) const SIZES: &[(&str, &str)] = &[("length_bytes", "B"), ("vector_length", "doubles")];
+/// Points that differ along axes of their kernel alone.
+pub(super) struct Sweep<'a> {
+    pub(super) points: Vec<&'a Point>,
+    /// The axes, which every point has a number on.
+    pub(super) axes: Vec<&'a AxisFacts>,
+    /// All points with numbers, of every kernel.
+    pub(super) all: &'a [&'a Point],
+}
 
-/// The points with numbers that have all parameters in common but those in `free`, and the run, if
-/// they are to be `of_one_run`; the groups are in the order in which they start.
+impl<'a> Sweep<'a> {
+    /// The number that `point` has on axis `index`.
+    pub(super) fn at(&self, point: &Point, index: usize) -> u64 {
+        point.number(&self.axes[index].name).unwrap_or(0)
+    }
+
+    /// The point of series `index` in the case of `first`.
+    pub(super) fn series(&self, first: &Point, index: usize) -> Option<&'a Point> {
+        let is_it = |point: &&&Point| {
+            (&point.run_id, &point.suite, &point.kernel, &point.params)
+                == (&first.run_id, &first.suite, &first.kernel, &first.params)
+                && point.series() == Some(index)
+        };
+        self.all.iter().find(is_it).copied()
+    }
+
+    /// The smallest and the largest number on axis `index`.
+    pub(super) fn extent(&self, index: usize) -> [f64; 2] {
+        extent(self.points.iter().map(|point| real(self.at(point, index))))
+    }
+
+    /// Each point as its numbers on the first two axes, and its time in us.
+    pub(super) fn triples(&self) -> Option<Vec<(f64, f64, f64)>> {
+        let triple = |point: &&Point| {
+            let [first, second] = [0, 1].map(|index| real(self.at(point, index)));
+            Some((first, second, time_us(point)?))
+        };
+        self.points.iter().map(triple).collect()
+    }
+
+    /// The model `kind` over the quantity `x` without fits yet.
+    pub(super) fn model(&self, kind: &str, [x, x_unit]: [&str; 2]) -> Model {
+        let free: Vec<&str> = self.axes.iter().map(|axis| &*axis.name).collect();
+        let weights = if half_widths_us(&self.points).is_some() { "interval" } else { "relative" };
+        Model { weights: weights.into(), ..blank(&self.points, &free, kind, [x, x_unit]) }
+    }
+
+    /// The fit called `name` to all points and, between the breakpoints on the first axis, those to
+    /// parts of them, by `law`, which takes the number of parts that it stands for; `None` without
+    /// the first.
+    pub(super) fn fits(
+        &self,
+        name: &str,
+        breakpoints: &[u64],
+        mut law: impl FnMut(&Self, &str, usize) -> Option<Fit>,
+    ) -> Option<Vec<Fit>> {
+        let parts = self.parts(breakpoints);
+        let whole = law(self, name, parts.len().max(1))?;
+        let mut fits = vec![whole];
+        for (index, part) in parts.iter().enumerate() {
+            let fit = law(part, "segment", 1);
+            fits.extend(fit.map(|fit| if index == 0 { fit } else { with_intercept(fit) }));
+        }
+        Some(fits)
+    }
+
+    /// The points between the breakpoints, each of which ends the part below it; none without
+    /// breakpoints.
+    fn parts(&self, breakpoints: &[u64]) -> Vec<Self> {
+        if breakpoints.is_empty() {
+            return Vec::new();
+        }
+        let mut ends = breakpoints.to_vec();
+        ends.sort_unstable();
+        let part = |of: usize| {
+            let is_of =
+                |point: &&&Point| ends.partition_point(|end| *end < self.at(point, 0)) == of;
+            let points = self.points.iter().filter(is_of).copied().collect();
+            Self { points, axes: self.axes.clone(), all: self.all }
+        };
+        (0..=ends.len()).map(part).collect()
+    }
+}
+
+/// A model of `points` without fits yet; their parameters differ in `free` alone.
+pub(super) fn blank(points: &[&Point], free: &[&str], model: &str, x: [&str; 2]) -> Model {
+    let last = points[points.len() - 1];
+    let [x, x_unit] = x.map(str::to_owned);
+    Model {
+        run_id: last.run_id.clone(),
+        suite: last.suite.clone(),
+        kernel: last.kernel.clone(),
+        variant: last.variant.clone(),
+        params: last.params.without(free),
+        model: model.into(),
+        x,
+        x_unit,
+        weights: "relative".into(),
+        fits: Vec::new(),
+        breakpoints: Vec::new(),
+        marks: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// The points that have all parameters in common but those that are `free`, and the run, if they
+/// are to be `of_one_run`; the groups are in the order in which they start.
 pub(super) fn groups<'a>(
-    points: &[&'a Point],
-    free: &[&str],
+    points: impl Iterator<Item = &'a Point>,
+    free: impl Fn(&Point) -> Vec<&str>,
     of_one_run: bool,
 ) -> Vec<Vec<&'a Point>> {
-    let is_alike = |a: &Point, b: &Point| {
-        (&a.suite, &a.kernel, &a.variant) == (&b.suite, &b.kernel, &b.variant)
-            && (a.run_id == b.run_id || !of_one_run)
-            && without(&a.params, free) == without(&b.params, free)
-    };
-    let mut groups: Vec<Vec<&Point>> = Vec::new();
-    for point in points.iter().filter(|point| point.status == PointStatus::Ok) {
-        match groups.iter_mut().find(|group| is_alike(group[0], point)) {
-            Some(group) => group.push(point),
-            None => groups.push(vec![point]),
+    let mut groups: Vec<(Params, Vec<&Point>)> = Vec::new();
+    for point in points {
+        let params = point.params.without(&free(point));
+        let is_alike = |(of_group, group): &&mut (Params, Vec<&Point>)| {
+            let first = group[0];
+            (&first.suite, &first.kernel, &first.variant)
+                == (&point.suite, &point.kernel, &point.variant)
+                && (first.run_id == point.run_id || !of_one_run)
+                && *of_group == params
+        };
+        match groups.iter_mut().find(is_alike) {
+            Some((_, group)) => group.push(point),
+            None => groups.push((params, vec![point])),
         }
     }
-    groups
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// `params` without those in `free`.
-pub(crate) fn without(params: &Params, free: &[&str]) -> Params {
-    let is_fixed = |(name, _): &&(String, Param)| !free.contains(&name.as_str());
-    Params(params.0.iter().filter(is_fixed).cloned().collect())
+/// Medians of the slices of `point`, in nanoseconds.
+pub(super) fn slices_ns(point: &Point) -> Option<&[f64]> {
+    Some(&point.quality.as_ref()?.slice_medians_ns)
 }
 
-/// The number that `point` has for the parameter `name`.
-pub(crate) fn number(point: &Point, name: &str) -> Option<u64> {
-    point.params.number(name)
+/// Whether `point` has numbers that hold.
+pub(super) fn is_ok(point: &Point) -> bool {
+    point.status == PointStatus::Ok
+}
+
+/// The least and the largest of `numbers`.
+pub(super) fn extent(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
+    numbers.fold([f64::INFINITY, 0.0], |[low, high], number| [low.min(number), high.max(number)])
 }
 
 /// `number` as the fits take it.
@@ -77,24 +186,4 @@ pub(crate) fn weights(half_widths: Option<&[f64]>) -> Weights<'_> {
 /// Reported statistic of `point`.
 pub(crate) fn quote(point: &Point) -> Option<Quote> {
     Some(point.value.as_ref()?.quote)
-}
-
-/// The points between the breakpoints, each of which ends the part below it; none without
-/// breakpoints.
-pub(super) fn parts<'a>(
-    points: &[&'a Point],
-    axis: &str,
-    breakpoints: &[u64],
-) -> Vec<Vec<&'a Point>> {
-    if breakpoints.is_empty() {
-        return Vec::new();
-    }
-    let mut ends = breakpoints.to_vec();
-    ends.sort_unstable();
-    let index = |point: &Point| {
-        let size = number(point, axis).unwrap_or(0);
-        ends.partition_point(|end| *end < size)
-    };
-    let part = |of: usize| points.iter().copied().filter(|point| index(point) == of).collect();
-    (0..=ends.len()).map(part).collect()
 }

@@ -153,7 +153,7 @@ fn three_distances_tell_what_a_hop_costs() {
     assert_eq!((hops.fits[1].to, hops.fits[2].from), (100.0, 128.0));
     assert_near(&values(hops, 1)[..3], &[79.0, 0.63, 25.0]);
     assert_near(&values(hops, 2)[..3], &[156.0, 0.41, 25.0]);
-    points.retain(|point| sweep::number(point, "hops").unwrap() < 3);
+    points.retain(|point| point.number("hops").unwrap() < 3);
     assert!(made(&points, &[]).iter().all(|model| model.model == "line"));
 }
 
@@ -193,14 +193,14 @@ fn orders_tell_the_intensity_that_a_link_needs() {
         let params = [("vector_length", 1000), ("order", order)];
         point(&params, 2.0 * sweep::real(order) * 1000.0 / rate)
     };
-    let mut points = [1, 2, 4, 8, 10].map(of_order);
+    let points = [1, 2, 4, 8, 10].map(of_order);
     let models = made(&points, &[]);
     assert_eq!((models.len(), &*models[0].model), (1, "intensity"));
     assert!(models[0].fits[0].law.contains("5 and 7 operations a point, two words a surface"));
     assert_near(&values(&models[0], 0), &[100.0, 20.0, 80.0, 128.0, 960.0 / 7.0]);
     // Without words that move between ranks, there is no intensity that pays for them.
-    points.iter_mut().for_each(|point| point.class = "compute".into());
-    assert_eq!(made(&points, &[]), []);
+    let local = |point| described(Point { class: "compute".into(), ..point });
+    assert_eq!(made(&points.map(local), &[]), []);
 }
 
 /// Round trips of so many pairs, each of 4 us and at 1000 MB/s, and all at `per_node` MB/s.

@@ -2,34 +2,7 @@
 
 use comet_stats::fit::{self, Range};
 
-use crate::record::{Fit, FitQuality, Model, Parameter, Point, Verdict};
-
-use super::sweep::without;
-
-/// A model of `points` without fits yet; their parameters differ in `free` alone.
-pub(super) fn blank(
-    points: &[&Point],
-    free: &[&str],
-    model: &str,
-    [x, x_unit]: [&str; 2],
-) -> Model {
-    let last = points[points.len() - 1];
-    Model {
-        run_id: last.run_id.clone(),
-        suite: last.suite.clone(),
-        kernel: last.kernel.clone(),
-        variant: last.variant.clone(),
-        params: without(&last.params, free),
-        model: model.into(),
-        x: x.into(),
-        x_unit: x_unit.into(),
-        weights: "relative".into(),
-        fits: Vec::new(),
-        breakpoints: Vec::new(),
-        marks: Vec::new(),
-        warnings: Vec::new(),
-    }
-}
+use crate::record::{Fit, FitQuality, Parameter, Verdict};
 
 /// A number with its interval; a number that is not finite is not known.
 pub(super) fn parameter(

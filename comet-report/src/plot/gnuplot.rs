@@ -3,7 +3,7 @@
 use super::chart::{residual_axis, sides};
 use super::csv::csv;
 use super::figure::{Body, Chart, Figure, HeatMap, Kind, Point, Scale, Series};
-use super::grid::Grid;
+use super::grid::{Grid, MOST_ROWS};
 use super::heat_map::STOPS;
 use super::panel::Side;
 use super::style::{N_RUNS, colour};
@@ -237,7 +237,7 @@ fn marks(chart: &Chart, x: &Side<'_>, y: &Side<'_>) -> String {
 }
 
 fn map_script(map: &HeatMap) -> String {
-    let grid = Grid::of(map);
+    let grid = Grid::of(map, MOST_ROWS);
     let n_rows = grid.names.len().max(1);
     let value =
         |value: &Option<f64>| value.filter(|value| value.is_finite()).map_or("NaN".into(), number);

@@ -17,10 +17,10 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// `map` as it is, or with medians of so many ranks that it has at most [`MOST_ROWS`] rows.
-    pub(super) fn of(map: &HeatMap) -> Self {
+    /// `map` as it is, or with medians of so many ranks that it has at most `most_rows` rows.
+    pub(super) fn of(map: &HeatMap, most_rows: usize) -> Self {
         let n_ranks = map.names.len();
-        let n_together = n_ranks.div_ceil(MOST_ROWS).max(1);
+        let n_together = n_ranks.div_ceil(most_rows).max(1);
         let ranks: Vec<usize> = (0..n_ranks).collect();
         let groups: Vec<_> = ranks.chunks(n_together).collect();
         let pairs =
@@ -51,14 +51,8 @@ impl Grid {
 fn median_of(map: &HeatMap, rows: &[usize], columns: &[usize]) -> Option<f64> {
     let cells = rows.iter().flat_map(|row| columns.iter().map(move |column| (row, column)));
     let value = |(row, column)| *map.values.get(row * map.names.len() + column)?;
-    let mut values: Vec<f64> = cells.filter_map(value).filter(|value| value.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[middle]),
-        _ => Some(values[middle - 1] / 2.0 + values[middle] / 2.0),
-    }
+    let values: Vec<f64> = cells.filter_map(value).filter(|value| value.is_finite()).collect();
+    comet_stats::median(&values)
 }
 
 /// The number of a rank, without its host.
@@ -85,7 +79,7 @@ pub(super) mod tests {
 
     #[test]
     fn many_ranks_are_put_together_by_medians() {
-        let grid = Grid::of(&map(130));
+        let grid = Grid::of(&map(130), MOST_ROWS);
         assert_eq!((grid.n_together, grid.n_rows()), (3, 44));
         assert_eq!(grid.names[0], "0–2 node0");
         // Of the pairs 0-3, 0-4, 0-5, 1-3 … 2-5.
@@ -96,7 +90,7 @@ pub(super) mod tests {
 
     #[test]
     fn few_ranks_stay_as_they_are() {
-        let grid = Grid::of(&map(4));
+        let grid = Grid::of(&map(4), MOST_ROWS);
         assert_eq!((grid.n_together, grid.names.len(), grid.values[0]), (1, 4, None));
     }
 }

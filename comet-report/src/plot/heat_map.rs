@@ -74,7 +74,7 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn new(map: &'a HeatMap, top_px: f64) -> Self {
-        let grid = Grid::of(map);
+        let grid = Grid::of(map, MOST_ROWS);
         let n_rows = grid.n_rows().max(1) as f64;
         let side = (n_rows * CELL_PX).min(SIDE_PX);
         let widths = grid.names.iter().map(|name| width_px(name, TEXT_PX));

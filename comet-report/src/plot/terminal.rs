@@ -14,6 +14,7 @@
 //! laws are left out: they would hide the points.
 
 use super::figure::{Body, Chart, Figure, HeatMap, Kind, Quantity, Series};
+use super::grid::Grid;
 use super::scale::Ruler;
 use super::tick;
 
@@ -287,8 +288,7 @@ fn legend(shown: &[&Series], chart: &Chart, width: usize) -> Vec<String> {
 
 /// A cell of shades for each pair, or for several pairs where there are more than cells.
 fn of_heat_map(map: &HeatMap, [width, height]: [usize; 2], letters: Letters) -> Vec<String> {
-    let n = map.names.len();
-    let per_cell = n.div_ceil(width / 2).max(n.div_ceil(height * 2)).max(1);
+    let grid = Grid::of(map, (width / 2).min(height * 2));
     let known = || map.values.iter().flatten().copied().filter(|value| value.is_finite());
     let (low, high) =
         (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
@@ -297,16 +297,10 @@ fn of_heat_map(map: &HeatMap, [width, height]: [usize; 2], letters: Letters) -> 
         let share = if high > low { (value - low) / (high - low) } else { 0.0 };
         shades[index(share * real(shades.len()), 1.0, shades.len()).unwrap_or(0)]
     };
-    let cell = |row: usize, column: usize| {
-        let of_row =
-            |row: usize| (column..(column + per_cell).min(n)).map(move |col| row * n + col);
-        let pairs = (row..(row + per_cell).min(n)).flat_map(of_row);
-        let values: Vec<f64> =
-            pairs.filter_map(|pair| map.values.get(pair).copied().flatten()).collect();
-        comet_stats::median(&values).map_or(' ', shade)
-    };
-    let line = |row: usize| (0..n).step_by(per_cell).flat_map(|col| [cell(row, col); 2]).collect();
-    let mut lines: Vec<String> = (0..n).step_by(per_cell).map(line).collect();
+    let row =
+        |row: &[Option<f64>]| row.iter().flat_map(|cell| [cell.map_or(' ', shade); 2]).collect();
+    let mut lines: Vec<String> = grid.values.chunks(grid.n_rows().max(1)).map(row).collect();
+    let per_cell = grid.n_together;
     lines.push(format!("{} down, {} across, {per_cell} a cell", map.axes[0], map.axes[1]));
     if low <= high {
         let [low, high] = [low, high].map(|value| map.quantity.write(value));

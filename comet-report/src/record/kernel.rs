@@ -1,6 +1,6 @@
 //! Wire types of the kernels of a run, so that a reader needs no table of kernels.
 
-use comet_core::kernel::{self, AxisUse, Class, KernelInfo, Series};
+use comet_core::kernel::{self, AxisUse, Class, KernelInfo};
 use serde::{Deserialize, Serialize};
 
 /// Description of one kernel of a run.
@@ -12,7 +12,13 @@ pub struct KernelFacts {
     /// Kind of communication (`p2p`, `exchange`, `collective`, `sync` …).
     pub class: String,
     /// The ranks that take part in one operation.
-    pub participants: Participants,
+    #[serde(with = "Participants")]
+    #[cfg_attr(test, schemars(with = "Participants"))]
+    pub participants: kernel::Participants,
+    /// Evaluation of its points, beyond that of its class and its axes.
+    #[serde(with = "Evaluation")]
+    #[cfg_attr(test, schemars(with = "Evaluation"))]
+    pub evaluation: kernel::Evaluation,
     /// Axes, slowest first.
     pub axes: Vec<AxisFacts>,
     /// Quantities that are measured at each case.
@@ -20,10 +26,10 @@ pub struct KernelFacts {
 }
 
 /// The ranks that take part in one operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Participants {
+#[serde(remote = "kernel::Participants", rename_all = "lowercase")]
+enum Participants {
     /// Rank 0 alone.
     One,
     /// Two ranks.
@@ -31,8 +37,20 @@ pub enum Participants {
     /// More than two ranks, but not all.
     Group,
     /// All ranks of the run.
-    #[default]
     All,
+}
+
+/// Evaluation of the points of a kernel.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(remote = "kernel::Evaluation", rename_all = "snake_case")]
+enum Evaluation {
+    /// That of its class and its axes.
+    Plain,
+    /// `LogGP` from trains of messages.
+    Trains,
+    /// Comparison of the ranks, each of which does the same work.
+    RankWork,
 }
 
 /// Description of one axis of a kernel.
@@ -46,18 +64,30 @@ pub struct AxisFacts {
     /// Unit of the values (`B`, `doubles`); empty for a pure number.
     pub unit: String,
     /// Kind of the values.
-    pub kind: AxisKind,
+    #[serde(with = "AxisKind")]
+    #[cfg_attr(test, schemars(with = "AxisKind"))]
+    pub kind: kernel::AxisKind,
     /// One line of description.
     pub summary: String,
 }
 
 /// Kind of the values of an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum AxisKind {
+#[serde(remote = "kernel::AxisKind", rename_all = "lowercase")]
+enum AxisKind {
     /// Amount of data in the axis' unit.
     Size,
+    /// Side of a square of data in the axis' unit.
+    Side,
+    /// Number of links between two ranks.
+    Distance,
+    /// Number of pairs of ranks that share the links of their nodes.
+    Pairs,
+    /// Operations for each word that moves.
+    Intensity,
+    /// Number of a round in which each rank meets another one.
+    Round,
     /// Number of things.
     Count,
     /// One of several names.
@@ -78,6 +108,17 @@ pub struct SeriesFacts {
     pub definition: String,
 }
 
+/// The axes of a model or a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Length of a message, in bytes.
+    Message,
+    /// Length of a vector, in another unit.
+    Vector,
+    /// The axis of this kind.
+    Kind(kernel::AxisKind),
+}
+
 impl KernelFacts {
     /// The axis `name`.
     #[must_use]
@@ -85,15 +126,27 @@ impl KernelFacts {
         self.axes.iter().find(|axis| axis.name == name)
     }
 
-    /// Names of the axes of sizes.
+    /// The first axis of `over`.
+    pub(crate) fn over(&self, over: Over) -> Option<&AxisFacts> {
+        let is_size = |axis: &AxisFacts| axis.kind == kernel::AxisKind::Size;
+        self.axes.iter().find(|axis| match over {
+            Over::Message => is_size(axis) && axis.unit == "B",
+            Over::Vector => is_size(axis) && axis.unit != "B",
+            Over::Kind(kind) => axis.kind == kind,
+        })
+    }
+
+    /// Names of the axes of amounts of data.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = &str> {
-        let sizes = self.axes.iter().filter(|axis| axis.kind == AxisKind::Size);
-        sizes.map(|axis| axis.name.as_str())
+        let is_size = |axis: &&AxisFacts| {
+            matches!(axis.kind, kernel::AxisKind::Size | kernel::AxisKind::Side)
+        };
+        self.axes.iter().filter(is_size).map(|axis| axis.name.as_str())
     }
 
     /// Whether the parameter `name` was found during the run.
     pub(crate) fn is_found(&self, name: &str) -> bool {
-        self.axis(name).is_some_and(|axis| axis.kind == AxisKind::Found)
+        self.axis(name).is_some_and(|axis| axis.kind == kernel::AxisKind::Found)
     }
 
     /// The class, if it is one that kernels of CoMet have.
@@ -104,23 +157,18 @@ impl KernelFacts {
 
 impl From<&KernelInfo> for KernelFacts {
     fn from(info: &KernelInfo) -> Self {
+        let series = info.series.iter().map(|series| SeriesFacts {
+            name: series.name.into(),
+            quantity: series.quantity.name().into(),
+            definition: series.definition.name().into(),
+        });
         Self {
             id: info.id(),
             class: info.class.as_str().into(),
-            participants: info.participants.into(),
+            participants: info.participants,
+            evaluation: info.evaluation,
             axes: info.axes.iter().map(AxisFacts::from).collect(),
-            series: info.series.iter().map(SeriesFacts::from).collect(),
-        }
-    }
-}
-
-impl From<kernel::Participants> for Participants {
-    fn from(participants: kernel::Participants) -> Self {
-        match participants {
-            kernel::Participants::One => Self::One,
-            kernel::Participants::Pair => Self::Pair,
-            kernel::Participants::Group => Self::Group,
-            kernel::Participants::All => Self::All,
+            series: series.collect(),
         }
     }
 }
@@ -128,23 +176,7 @@ impl From<kernel::Participants> for Participants {
 impl From<&AxisUse> for AxisFacts {
     fn from(used: &AxisUse) -> Self {
         let kernel::Axis { name, title, unit, kind, summary, .. } = *used.axis;
-        let kind = match kind {
-            kernel::AxisKind::Size => AxisKind::Size,
-            kernel::AxisKind::Count => AxisKind::Count,
-            kernel::AxisKind::Choice => AxisKind::Choice,
-            kernel::AxisKind::Found => AxisKind::Found,
-        };
         let [name, title, unit, summary] = [name, title, unit, summary].map(str::to_owned);
         Self { name, title, unit, kind, summary }
-    }
-}
-
-impl From<&Series> for SeriesFacts {
-    fn from(series: &Series) -> Self {
-        Self {
-            name: series.name.into(),
-            quantity: series.quantity.name().into(),
-            definition: series.definition.name().into(),
-        }
     }
 }

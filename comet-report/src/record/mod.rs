@@ -13,12 +13,14 @@ mod point;
 mod quality;
 mod run;
 
-pub use kernel::{AxisFacts, AxisKind, KernelFacts, Participants, SeriesFacts};
+pub(crate) use kernel::Over;
+pub use kernel::{AxisFacts, KernelFacts, SeriesFacts};
 pub use machine::{
     Cache, Clocks, Container, Cpu, Frequency, IdleState, InfinibandPort, Interface, Kernel,
     Machine, Memory, NumaNode, Os, Settings,
 };
 pub use model::{Breakpoint, BreakpointSource, Fit, FitQuality, Model, Parameter, Verdict};
+pub(crate) use params::{MESH, RANKS};
 pub use params::{Param, Params};
 pub use point::{
     Check, CheckStatus, Figure, Plan, Point, PointStatus, Quote, RankStat, RanksNs, Rate, Reps,

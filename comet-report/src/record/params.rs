@@ -10,11 +10,28 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Params(pub Vec<(String, Param)>);
 
+/// Name of the parameter with the number of ranks, which is no axis of a kernel.
+pub(crate) const RANKS: &str = "procs";
+/// Names of the parameters with the numbers of rows and columns of the mesh.
+pub(crate) const MESH: [&str; 2] = ["mesh_rows", "mesh_cols"];
+
 impl Params {
     /// The value of `name`, if there is one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Param> {
         self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value)
+    }
+
+    /// The number of ranks.
+    pub(crate) fn ranks(&self) -> Option<u64> {
+        self.number(RANKS)
+    }
+
+    /// The parameters but for those in `names`.
+    #[must_use]
+    pub(crate) fn without(&self, names: &[&str]) -> Self {
+        let is_kept = |(name, _): &&(String, Param)| !names.contains(&name.as_str());
+        Self(self.0.iter().filter(is_kept).cloned().collect())
     }
 
     /// The value of `name`, if there is one and it is a number.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{KernelFacts, Params, Quality};
+use super::{KernelFacts, Over, Params, Quality};
 
 /// One series of one case; or a case without numbers, whose `variant` is `null` because it stands
 /// for all series.
@@ -80,6 +80,27 @@ pub struct Point {
 }
 
 impl Point {
+    /// Suite and name of the kernel (`comet/echo`).
+    pub(crate) fn id(&self) -> String {
+        format!("{}/{}", self.suite, self.kernel)
+    }
+
+    /// The number that the point has for the parameter `name`.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.params.number(name)
+    }
+
+    /// The number that the point has on the axis `over` of its kernel.
+    pub(crate) fn on(&self, over: Over) -> Option<u64> {
+        self.number(&self.facts.over(over)?.name)
+    }
+
+    /// Number of its series among those of its kernel, from 0.
+    pub(crate) fn series(&self) -> Option<usize> {
+        let name = self.variant.as_ref()?;
+        self.facts.series.iter().position(|series| series.name == *name)
+    }
+
     /// The point without its samples and their starts, which take more memory than all the rest.
     pub(crate) fn without_samples(&self) -> Self {
         let mut point = self.clone();

@@ -3,8 +3,10 @@
 //! A page is to be small enough to be mailed, so its figures have fewer of the points of which
 //! there are many, and fewer digits than can be told apart; `comet-run plot` has all of them.
 
+use comet_core::kernel::Class;
+
 use super::html::{Html, element, tag};
-use super::{Content, Section};
+use super::{Content, Section, slug};
 use crate::plot::{self, Body, Chart, Figure, Kind, Point, Series, Style};
 
 /// The most points of a distribution.
@@ -18,49 +20,53 @@ const DIGITS: usize = 5;
 /// Note below figures of samples.
 const ALL_SAMPLES: &str = " The record has all samples, and comet-run plot shows more of them.";
 
-/// A group of figures: the name and the title of its section, and which figures it takes.
-struct Group {
-    id: &'static str,
-    title: &'static str,
-    takes: fn(&Figure) -> bool,
-}
-
-const fn group(id: &'static str, title: &'static str, takes: fn(&Figure) -> bool) -> Group {
-    Group { id, title, takes }
-}
-
-/// The groups; a figure is in the last one that takes it.
-const GROUPS: &[Group] = &[
-    group("point-to-point", "Point-to-point", |_| true),
-    group("collectives", "Collectives", |figure| {
-        let kernels = ["broadcast", "reduction", "barrier", "comms3", "synch1", "-scaling"];
-        kernels.iter().any(|kernel| figure.id.contains(kernel))
-    }),
-    group("matrix", "Matrix", |figure| figure.id.starts_with("matrix-")),
-    group("overlap", "Overlap", |figure| figure.id.contains("overlap")),
-    group("contention", "Contention", |figure| figure.id.contains("contention")),
-    group("pairs", "Pairs of ranks", |figure| matches!(figure.body, Body::HeatMap(_))),
-    group("samples", "Samples", is_of_samples),
-    group("thesis", "Figures of the thesis", |figure| figure.number.is_some()),
+/// Groups of figures: the name and the title of the section of each.
+const GROUPS: [[&str; 2]; 8] = [
+    ["point-to-point", "Point-to-point"],
+    ["collectives", "Collectives"],
+    ["matrix", "Matrix"],
+    ["overlap", "Overlap"],
+    ["contention", "Contention"],
+    ["pairs", "Pairs of ranks"],
+    ["samples", "Samples"],
+    ["thesis", "Figures of the thesis"],
 ];
 
 /// A section for each group that has figures.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
-    let of_group = |index: usize| {
-        let figures = content.figures.iter().filter(|figure| place(figure) == index);
-        figures.map(figure).collect::<Html>()
-    };
-    let section = |(index, group): (usize, &Group)| {
-        let body = Some(of_group(index)).filter(|figures| !figures.is_empty())?;
+    let mut classes: Vec<(String, Option<Class>)> = Vec::new();
+    for (_, point) in content.points() {
+        let start = slug(&point.id()) + "-";
+        if !classes.iter().any(|(known, _)| *known == start) {
+            classes.push((start, point.facts.class()));
+        }
+    }
+    let mut bodies = GROUPS.map(|_| Html::new());
+    for one in &content.figures {
+        let place = GROUPS.iter().position(|[id, _]| *id == group(one, &classes)).unwrap_or(0);
+        bodies[place] = std::mem::take(&mut bodies[place]).with(figure(one));
+    }
+    let shown = GROUPS.iter().zip(bodies).filter(|(_, body)| !body.is_empty());
+    let section = |([id, title], body): (&[&str; 2], Html)| {
         let body = element("div", &[("class", "figures")], body);
-        Some(Section { id: group.id.into(), title: group.title.into(), body })
+        Section { id: (*id).into(), title: (*title).into(), body }
     };
-    GROUPS.iter().enumerate().filter_map(section).collect()
+    shown.map(section).collect()
 }
 
-/// Number of the group of `figure`.
-fn place(figure: &Figure) -> usize {
-    GROUPS.iter().rposition(|group| (group.takes)(figure)).unwrap_or(0)
+/// The group of `figure`, by the class of the kernel with whose name its id starts.
+fn group(figure: &Figure, classes: &[(String, Option<Class>)]) -> &'static str {
+    let class = classes.iter().find(|(start, _)| figure.id.starts_with(start));
+    match class.and_then(|(_, class)| *class) {
+        _ if figure.number.is_some() => "thesis",
+        _ if is_of_samples(figure) => "samples",
+        _ if matches!(figure.body, Body::HeatMap(_)) => "pairs",
+        Some(Class::Contention) => "contention",
+        Some(Class::Overlap) => "overlap",
+        Some(Class::Matrix) => "matrix",
+        Some(Class::Collective | Class::Synchronisation) => "collectives",
+        _ => "point-to-point",
+    }
 }
 
 /// True if `figure` shows single samples.

@@ -58,7 +58,7 @@ fn definitions(points: &[&Point]) -> Html {
     let names: BTreeSet<String> = points.iter().filter_map(|point| named(point)).collect();
     let of_name = |name: String| {
         let of_it = || points.iter().filter(|point| named(point).as_ref() == Some(&name));
-        let kernels = of_it().map(|point| format!("{}/{}", point.suite, point.kernel));
+        let kernels = of_it().map(|point| point.id());
         let quotes = of_it().filter_map(|point| Some(quote(point.value.as_ref()?.quote).into()));
         let known = Definition::all().find(|known| known.name() == name);
         let meaning = known.map(|known| format!("{}, for one operation", known.summary()));

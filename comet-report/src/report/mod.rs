@@ -31,9 +31,6 @@ const STYLE: &str = include_str!("page.css");
 /// Script that sorts tables, and switches between light and dark.
 const SCRIPT: &str = include_str!("page.js");
 
-/// Labels that name a run, the best one first.
-const NAMES: [&str; 2] = ["name", "machine"];
-
 /// Contents of the sections of the page.
 struct Content<'a> {
     runs: &'a [RunRecords],
@@ -113,7 +110,8 @@ impl<'a> Content<'a> {
 /// Names of the runs: a label or the name of the file, with the number of ranks and the number of
 /// the run if needed to tell it from others.
 fn names(runs: &[RunRecords]) -> Vec<String> {
-    let mut names: Vec<String> = runs.iter().map(name).collect();
+    let mut names: Vec<String> =
+        runs.iter().map(|run| run.label().unwrap_or_else(|| run.file())).collect();
     let is_shared =
         |names: &[String], name: &String| names.iter().filter(|other| *other == name).count() > 1;
     let plain = names.clone();
@@ -129,11 +127,9 @@ fn names(runs: &[RunRecords]) -> Vec<String> {
     names
 }
 
-fn name(run: &RunRecords) -> String {
-    let labels = run.run.as_ref().map(|run| &run.labels);
-    let label = NAMES.iter().find_map(|name| labels?.get(*name));
-    let stem = || run.path.as_ref()?.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    label.cloned().or_else(stem).unwrap_or_else(|| "run".into())
+/// The beginning of the ids of the figures of the kernel `id`.
+fn slug(id: &str) -> String {
+    id.replace(['/', '_'], "-")
 }
 
 /// True if `run` went through its whole plan.

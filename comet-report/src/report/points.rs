@@ -5,8 +5,9 @@ use super::number::{NONE, counted, or_none};
 use super::summary::params;
 use super::{Content, Section};
 use crate::format::{is_unsteady, misses_target};
-use crate::record::{Param, Params, Point, PointStatus, Summary};
+use crate::record::{Point, PointStatus, RANKS, Summary};
 use crate::units::{DIGITS, fixed, fixed_us, significant};
+use crate::words;
 
 /// The points with numbers, and those without.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
@@ -51,12 +52,12 @@ const EXPLANATION: &str = "Times are those of one operation. The quoted time is 
 fn cells(point: &Point) -> Vec<Html> {
     let time = point.time_ns.as_ref();
     let of = |value: fn(&Summary) -> f64| us(time.map(value));
-    let ranks = point.params.get("procs").map(ToString::to_string);
+    let ranks = point.params.ranks().map(|ranks| ranks.to_string());
     let reps = point.reps.as_ref().map(|reps| format!("{} × {}", reps.n, reps.inner));
     let rate = point.rate.as_ref().map(|rate| fixed(rate.bytes_per_s / 1e6));
     vec![
-        kernel(point).into(),
-        params(&axes(&point.params)).into(),
+        words::kernel(&point.suite, &point.kernel, point.variant.as_deref()).into(),
+        params(&point.params.without(&[RANKS])).into(),
         or_none(ranks).into(),
         us(point.quoted_ns),
         or_none(spread(point)).into(),
@@ -67,19 +68,6 @@ fn cells(point: &Point) -> Vec<Html> {
         or_none(reps).into(),
         flags(point).into(),
     ]
-}
-
-/// The kernel, with the series where it has several.
-fn kernel(point: &Point) -> String {
-    let series = point.variant.as_ref().filter(|series| **series != point.kernel);
-    let series = series.map_or(String::new(), |series| format!(" {series}"));
-    format!("{}/{}{series}", point.suite, point.kernel)
-}
-
-/// The parameters but for the number of ranks, which has a column of its own.
-fn axes(params: &Params) -> Params {
-    let is_axis = |(name, _): &&(String, Param)| name != "procs";
-    Params(params.0.iter().filter(is_axis).cloned().collect())
 }
 
 fn us(ns: Option<f64>) -> Html {
@@ -108,7 +96,7 @@ fn flags(point: &Point) -> String {
 fn figures(content: &Content<'_>) -> Html {
     let mut kernels: Vec<String> = Vec::new();
     for (_, point) in content.points().filter(|(_, point)| !point.figures.is_empty()) {
-        let kernel = format!("{}/{}", point.suite, point.kernel);
+        let kernel = point.id();
         if !kernels.contains(&kernel) {
             kernels.push(kernel);
         }
@@ -120,7 +108,7 @@ fn figures(content: &Content<'_>) -> Html {
 fn figures_of(content: &Content<'_>, kernel: &str) -> Html {
     let cases: Vec<(usize, &Point)> = content
         .points()
-        .filter(|(_, point)| format!("{}/{}", point.suite, point.kernel) == kernel)
+        .filter(|(_, point)| point.id() == kernel)
         .filter(|(_, point)| !point.figures.is_empty())
         .collect();
     let names: Vec<&str> =
@@ -167,7 +155,7 @@ fn reason(point: &Point) -> Vec<Html> {
     let reason = point.message.clone().unwrap_or_else(|| NONE.into());
     vec![
         element("span", &[("class", &format!("status {status}"))], status.replace('_', " ")),
-        format!("{}/{}", point.suite, point.kernel).into(),
+        point.id().into(),
         params(&point.params).into(),
         reason.into(),
     ]

@@ -2,10 +2,11 @@
 
 use super::html::{Html, details, element, row, table, tag};
 use super::number::{NONE, counted, or_none};
-use super::{Content, Section};
+use super::{Content, Section, slug};
 use crate::models::quoted;
-use crate::record::{Fit, Model, Param, Parameter, Params, Point};
+use crate::record::{Fit, Model, Param, Parameter, Params, Point, RANKS};
 use crate::units::{DIGITS, SIZE_DIGITS, Scaled, bytes, significant, time};
+use crate::words;
 
 /// Errors below so many percent are all the same.
 const LEAST_PERCENT: f64 = 0.01;
@@ -228,10 +229,10 @@ fn barriers(content: &Content<'_>) -> Html {
 }
 
 fn barrier(point: &Point) -> Vec<Html> {
-    let ranks = point.params.get("procs").map(ToString::to_string);
+    let ranks = point.params.ranks().map(|ranks| ranks.to_string());
     let per_second = point.quoted_ns.filter(|ns| *ns > 0.0).map(|ns| significant(1e9 / ns, DIGITS));
     vec![
-        format!("{}/{}", point.suite, point.kernel).into(),
+        point.id().into(),
         or_none(ranks).into(),
         point.quoted_ns.map_or(NONE.into(), time).into(),
         or_none(per_second).into(),
@@ -241,12 +242,9 @@ fn barrier(point: &Point) -> Vec<Html> {
 /// The name of a sweep: its kernel, which leads to its first figure, and below it what all of its
 /// points have in common.
 fn sweep(content: &Content<'_>, model: &Model) -> Html {
-    let series = model.variant.as_ref().filter(|series| **series != model.kernel);
-    let series = series.map_or(String::new(), |series| format!(" {series}"));
-    let name = format!("{}/{}", model.suite, model.kernel);
-    let start = name.replace(['/', '_'], "-") + "-";
+    let start = slug(&format!("{}/{}-", model.suite, model.kernel));
     let figure = content.figures.iter().find(|figure| figure.id.starts_with(&start));
-    let name = Html::from(name + &series);
+    let name = Html::from(words::kernel(&model.suite, &model.kernel, model.variant.as_deref()));
     let link = |id: &String| element("a", &[("href", &format!("#{id}"))], name.clone());
     let kernel = tag("b", figure.map_or(name.clone(), |figure| link(&figure.id)));
     kernel.with(element("span", &[("class", "of")], params(&model.params)))
@@ -255,7 +253,7 @@ fn sweep(content: &Content<'_>, model: &Model) -> Html {
 /// Names and values of parameters, in a line (`hops 1, P = 4`).
 pub(super) fn params(params: &Params) -> String {
     let text = |(name, value): &(String, Param)| match name.as_str() {
-        "procs" => format!("P = {value}"),
+        RANKS => format!("P = {value}"),
         name => format!("{name} {value}"),
     };
     params.0.iter().map(text).collect::<Vec<_>>().join(", ")

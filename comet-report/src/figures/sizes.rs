@@ -1,0 +1,124 @@
+//! Times and bandwidths over sizes: two figures for each kernel, with the lines that the times
+//! follow, and the asymptotes of these: r_inf, n_half and n/t0.
+
+use comet_core::kernel::{AxisKind, Class};
+
+use super::caption;
+use super::chart::{self, add_lines, along, axis, level, place, series, size};
+use super::curve::{Curve, curves};
+use super::law;
+use super::sources::{Kernel, Measured};
+use crate::models::rates::asymptotic;
+use crate::models::{DISTANCE, quoted, value, values};
+use crate::plot::{Axis, Chart, Figure, Mark, Point, Quantity, Scale, Series};
+use crate::record::{Fit, Model, Over, Point as Record};
+use crate::units::{DIGITS, significant};
+use crate::words;
+
+/// True if the times of `kernel` are those of sizes, and not of the work on each word or of single
+/// pairs.
+fn is_plain(kernel: &Kernel<'_>) -> bool {
+    let is_of_work = kernel.over(Over::Kind(AxisKind::Intensity)).is_some();
+    // These classes have figures of their own.
+    let is_elsewhere =
+        matches!(kernel.class(), Some(Class::Overlap | Class::Contention | Class::Compute));
+    !(is_elsewhere || is_of_work || kernel.is_of_pairs_in_rounds())
+}
+
+/// The points of `kernel` that a figure over sizes shows: where few ranks take part, those among the
+/// most.
+fn shown<'a>(kernel: &Kernel<'a>) -> Kernel<'a> {
+    if kernel.is_of_all_ranks() { kernel.clone() } else { kernel.on_most_ranks() }
+}
+
+/// Label of the times of `kernel`.
+pub(super) fn label(kernel: &Kernel<'_>) -> &'static str {
+    let quantity =
+        |measured: &Measured<'_>| Some(measured.point.value.as_ref()?.quantity == "one_way_time");
+    match kernel.points.iter().find_map(quantity) {
+        Some(true) => "one-way time",
+        _ => "time of an operation",
+    }
+}
+
+/// The times of a kernel that was swept over sizes.
+pub(super) fn times(kernel: &Kernel<'_>) -> Option<Figure> {
+    let kernel = Some(shown(kernel)).filter(is_plain)?;
+    let (x, label) = (size(&kernel)?, label(&kernel));
+    let curves = curves(&kernel, x);
+    let drawn = curves.iter().map(|curve| series(curve, x, chart::time)).collect();
+    let y_axis = chart::times(label, Scale::Log10);
+    let mut chart = chart::chart(along(&kernel, x, Scale::Log2), y_axis, drawn);
+    add_lines(&mut chart, &curves, x, chart::time);
+    let what = format!("{} of {} against {}", words::capital(label), kernel.name, chart.x.label);
+    let caption = caption::with_fits(caption::of(&what, &kernel), !chart.residuals.is_empty());
+    Some(kernel.figure("time", label, caption, chart))
+}
+
+/// The bandwidths of a kernel whose operations move bytes.
+pub(super) fn bandwidths(kernel: &Kernel<'_>) -> Option<Figure> {
+    // Messages of a rank to itself have the rate of no link.
+    let has_rate = |point: &Record| {
+        let moves_bytes = point.rate.is_some() && chart::bytes(point) > Some(0.0);
+        moves_bytes && point.on(DISTANCE) != Some(0)
+    };
+    let kernel = Some(shown(kernel)).filter(is_plain)?.only(has_rate);
+    let x = size(&kernel)?;
+    let curves = curves(&kernel, x);
+    let drawn = curves.iter().map(|curve| series(curve, x, chart::rate)).collect();
+    let mut chart = chart::chart(along(&kernel, x, Scale::Log2), rates(), drawn);
+    add_lines(&mut chart, &curves, x, chart::rate);
+    chart.residuals.clear();
+    let what = format!("Bandwidth of {} against {}", kernel.name, chart.x.label);
+    let mut caption = caption::of(&what, &kernel);
+    let first = curves.first().and_then(|curve| Some((curve, curve.model("line", &[x])?)));
+    if let Some((curve, model)) = first {
+        caption += add_asymptotes(&mut chart, curve, model, x);
+    }
+    Some(kernel.figure("bandwidth", "bandwidth", caption, chart))
+}
+
+/// The axis of bandwidths.
+pub(super) fn rates() -> Axis {
+    axis("bandwidth", Quantity::BytesPerSecond, Scale::Linear)
+}
+
+/// Adds the asymptotes of `model`: for long messages r_inf with n_half, of the fit of the largest
+/// sizes, and for short ones n/t0, of the fit of the smallest. Returns their explanation.
+fn add_asymptotes(chart: &mut Chart, curve: &Curve<'_>, model: &Model, x: &str) -> &'static str {
+    let sizes_per_unit = law::sizes_per_unit(model, curve, x);
+    if model.x_unit != "B" {
+        return "";
+    }
+    if let Some(fit) = asymptotic(model) {
+        chart.marks = long_messages(fit, sizes_per_unit, curve.colour);
+    }
+    let Some(line) = short_messages(model, sizes_per_unit, curve) else { return "" };
+    chart.series.push(line);
+    " r_inf is the rate of endless messages and n_half the size at which half of it is reached, by \
+     the line through the largest sizes; n/t0 is the rate of short ones, whose time is the startup \
+     time."
+}
+
+fn long_messages(fit: &Fit, sizes_per_unit: f64, colour: usize) -> Vec<Mark> {
+    let [rate, half] = values(fit, ["r_inf", "n_half"]);
+    let rate = rate
+        .map(|rate| level(format!("r_inf {} MB/s", significant(rate, DIGITS)), 1e6 * rate, colour));
+    let half = half.map(|size| {
+        place(format!("n_half {} B", significant(size, DIGITS)), size / sizes_per_unit, colour)
+    });
+    rate.into_iter().chain(half).collect()
+}
+
+/// The line n/t0 over the drawn sizes, up to the best rate.
+fn short_messages(model: &Model, sizes_per_unit: f64, curve: &Curve<'_>) -> Option<Series> {
+    let t0_us = value(&quoted(model).first()?.parameters, "t0")?;
+    let best = value(&model.marks, "best_rate")?;
+    let first = curve.points.first()?;
+    let from = chart::bytes(first)? / sizes_per_unit;
+    let at = |x: f64| Point { x, y: 1e6 * x * sizes_per_unit / t0_us, ..Point::default() };
+    let extent = [from, best * t0_us / sizes_per_unit];
+    let points = (extent[0] < extent[1]).then(|| law::steps(extent).into_iter().map(at))?;
+    let name = format!("n/t0, t0 {} µs", significant(t0_us, DIGITS));
+    Some(Series { name, ..law::fit(curve, points.collect()) })
+}

@@ -1,0 +1,182 @@
+//! Laws with one formula: of distances, of numbers of ranks, of the work on each word, and of pairs
+//! that share a rate.
+
+use comet_stats::fit::{
+    Candidate, Growth, HopLine, Intensity, MaxRate, Range, Rules, Scaling, StoreAndForward,
+    segments, subdomain_edge,
+};
+
+use super::FREE;
+use super::sweep::{Sweep, blank, extent, half_widths_us, real, time_us, weights};
+use super::wire::{fit, parameter, scaled};
+use crate::record::{Fit, Model, Over, Parameter, Point, RANKS};
+
+/// Law of a distance: what one more hop costs (thesis section 5.1).
+const DISTANCE: &str = "t = t0 + n per_unit + (h - 1) per_hop";
+/// Law of a shared rate (Gropp, Olson and Samfass, 2016).
+const SHARED: &str = "t = t0 + k n / min(per_node, k per_pair)";
+/// Law of a rate that moving words limits (POLY1 to POLY3 of the PARKBENCH report), and the
+/// assumption behind the edges: a stencil of `2 d + 1` points has one operation for each, and each
+/// point of the surface of a region is a word sent and a word received.
+const INTENSITY: &str = "r = r_hat / (1 + f_half / f); edge_2d and edge_3d for 5 and 7 operations \
+                         a point, two words a surface point";
+
+/// Warning that messages seem to be stored in each node on their way.
+const STORED: &str = "store_and_forward";
+/// Warning that the times show no rate that the pairs share.
+const NOT_SHARED: &str = "no_shared_rate";
+/// Messages of a round trip; the law of a shared rate is one of the way there.
+const WAYS: f64 = 2.0;
+
+/// The law of sizes and distances. Where the line of the shortest distance has breaks, each part
+/// has a law of its own: a protocol may change the cost of a hop.
+pub(super) fn distance(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> {
+    let found = if breakpoints.is_empty() { breaks(&sweep) } else { breakpoints.to_vec() };
+    let axis = sweep.axes[0];
+    let mut model = sweep.model("hops", [&axis.name, &axis.unit]);
+    let mut is_stored = false;
+    // The test for a cost of each byte on each hop wants three distances, and so does the law.
+    let law = |part: &Sweep<'_>, name: &str, n_segments| {
+        let (triples, widths) = (part.triples()?, half_widths_us(&part.points));
+        let test = StoreAndForward::test(&triples, weights(widths.as_deref())).ok()?;
+        let line = HopLine::fit(&triples, weights(widths.as_deref())).ok()?;
+        is_stored |= test.is_likely();
+        let parameters = distance_parameters(&line, &test, &axis.unit);
+        Some(fit([name, DISTANCE], part.extent(0), parameters, &line.quality, n_segments))
+    };
+    model.fits = sweep.fits("hops", &found, law)?;
+    model.warnings.extend(is_stored.then(|| STORED.into()));
+    Some(model)
+}
+
+/// The sizes after which the times over the shortest distance follow another line.
+fn breaks(sweep: &Sweep<'_>) -> Vec<u64> {
+    let nearest = sweep.points.iter().map(|point| sweep.at(point, 1)).min();
+    let is_nearest = |point: &&&Point| Some(sweep.at(point, 1)) == nearest;
+    let pair = |point: &&Point| Some((sweep.at(point, 0), time_us(point)?));
+    let mut pairs: Vec<(u64, f64)> =
+        sweep.points.iter().filter(is_nearest).filter_map(pair).collect();
+    pairs.sort_by_key(|(size, _)| *size);
+    let times: Vec<(f64, f64)> = pairs.iter().map(|(size, time)| (real(*size), *time)).collect();
+    let found = segments(&times, &Rules::default()).unwrap_or_default();
+    let is_end = |size: u64| found.windows(2).any(|pair| pair[0].to == real(size));
+    pairs.into_iter().map(|(size, _)| size).filter(|size| is_end(*size)).collect()
+}
+
+fn distance_parameters(line: &HopLine, test: &StoreAndForward, unit: &str) -> Vec<Parameter> {
+    let per_unit = format!("us/{unit}");
+    // Where the points do not speak for it, it is nothing but the scatter.
+    let stored = test.is_likely().then_some(());
+    let range = stored.and(test.range);
+    let startup = Some(line.t0).filter(|t0| *t0 > 0.0);
+    vec![
+        parameter("t0", "us", startup, line.t0_range()),
+        parameter("per_unit", &per_unit, Some(line.per_unit), line.per_unit_range()),
+        parameter("per_hop", "us", Some(line.per_hop), line.per_hop_range()),
+        parameter("per_unit_and_hop", &per_unit, stored.and(Some(test.per_unit_and_hop)), range),
+    ]
+}
+
+/// The law of sizes and numbers of pairs, over all sizes and over those between the breakpoints.
+pub(super) fn shared_rate(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> {
+    let mut model = sweep.model("max_rate", [&sweep.axes[0].name, "B"]);
+    let mut is_shared = None;
+    let law = |part: &Sweep<'_>, name: &str, n_segments| {
+        let triples = part.triples()?;
+        let one_way = |(size, pairs, time): &(f64, f64, f64)| (*pairs, *size, time / WAYS);
+        let triples: Vec<(f64, f64, f64)> = triples.iter().map(one_way).collect();
+        let mut widths = half_widths_us(&part.points);
+        widths.iter_mut().flatten().for_each(|width| *width /= WAYS);
+        let law = MaxRate::fit(&triples, weights(widths.as_deref())).ok()?;
+        is_shared.get_or_insert(law.is_shared());
+        let parameters = shared_parameters(&law);
+        Some(fit([name, SHARED], part.extent(0), parameters, &law.quality, n_segments))
+    };
+    model.fits = sweep.fits("max_rate", breakpoints, law)?;
+    model.warnings.extend((is_shared == Some(false)).then(|| NOT_SHARED.into()));
+    Some(model)
+}
+
+fn shared_parameters(law: &MaxRate) -> Vec<Parameter> {
+    let startup = Some(law.t0).filter(|t0| *t0 > 0.0);
+    // Where the points do not speak for it, the rate of the node is nothing but their scatter.
+    let shared = law.is_shared().then_some(());
+    let (per_node, range) = (shared.map(|()| law.per_node), shared.and(law.per_node_range));
+    vec![
+        parameter("t0", "us", startup, law.t0_range),
+        parameter("per_pair", "MB/s", Some(law.per_pair), law.per_pair_range),
+        parameter("per_node", "MB/s", per_node, range),
+        parameter("shared_from", "pairs", shared.map(|()| law.shared_from), None),
+        parameter("bic_drop", "", Some(law.bic_drop), None),
+    ]
+}
+
+/// The laws of growth with the number of ranks, each with its weight (SYNCH1 and COMMS3 of the
+/// PARKBENCH report are to be read so), or that there is no growth.
+pub(super) fn growth(points: &[&Point]) -> Option<Model> {
+    let pair = |point: &&Point| Some((real(point.params.ranks()?), time_us(point)?));
+    let pairs: Vec<(f64, f64)> = points.iter().map(pair).collect::<Option<_>>()?;
+    let scaling = Scaling::fit(&pairs).ok()?;
+    let extent = extent(pairs.iter().map(|(n_ranks, _)| *n_ranks));
+    let wire = |Candidate { growth, line, weight }: &Candidate| -> Fit {
+        let mut parameters = vec![parameter("a", "us", Some(line.t0), line.t0_range())];
+        if *growth != Growth::None {
+            parameters.push(parameter("b", "us", Some(line.per_unit), line.per_unit_range()));
+            parameters.push(parameter("weight", "", Some(*weight), None));
+        }
+        let law = format!("t = {}", growth.formula());
+        fit([growth.name(), &law], extent, parameters, &line.quality, 1)
+    };
+    let fits = scaling.candidates.iter().map(wire).collect();
+    Some(Model { fits, ..blank(points, &FREE, "scaling", [RANKS, ""]) })
+}
+
+/// The law of the rate over the operations for each word that moves.
+pub(super) fn intensity(mut sweep: Sweep<'_>, _: &[u64]) -> Option<Model> {
+    let axis = sweep.axes[0];
+    sweep.points.sort_by_key(|point| point.number(&axis.name));
+    let rate = |point: &&Point| {
+        Some((real(point.number(&axis.name)?), operations(point)? / time_us(point)?))
+    };
+    let rates: Vec<(f64, f64)> = sweep.points.iter().map(rate).collect::<Option<_>>()?;
+    // A rate and its time have the same relative error.
+    let widths = half_widths_us(&sweep.points).and_then(|widths| {
+        let of_rate = |(width, (point, (_, rate))): (f64, (&&Point, &(f64, f64)))| {
+            Some(width / time_us(point)? * rate)
+        };
+        let points = sweep.points.iter().zip(&rates);
+        widths.into_iter().zip(points).map(of_rate).collect::<Option<Vec<_>>>()
+    });
+    let law = Intensity::fit(&rates, weights(widths.as_deref())).ok()?;
+    let mut model = sweep.model("intensity", [&axis.name, "flop/word"]);
+    let parameters = intensity_parameters(&law);
+    model.fits = vec![fit(["intensity", INTENSITY], sweep.extent(0), parameters, &law.quality, 1)];
+    Some(model)
+}
+
+/// Floating-point operations of one operation of a sweep over the order of a polynomial: Horner's
+/// rule does two for each order and element, and each element is a word that comes and one that
+/// goes.
+pub(crate) fn operations(point: &Point) -> Option<f64> {
+    let order = point.on(Over::Kind(comet_core::kernel::AxisKind::Intensity))?;
+    Some(2.0 * real(order) * real(point.on(Over::Vector)?))
+}
+
+/// The parameters, and the demands that follow: an intensity of `4 f_half`, and the edge of regions
+/// that exchange their surfaces.
+fn intensity_parameters(law: &Intensity) -> Vec<Parameter> {
+    let required = law.required();
+    let range = scaled(law.f_half_range, required / law.f_half);
+    let edge = |name, n_dimensions: u32| {
+        let edge = |f| subdomain_edge(f, n_dimensions, f64::from(2 * n_dimensions + 1));
+        let range = range.map(|range| Range { low: edge(range.low), high: edge(range.high) });
+        parameter(name, "points", Some(edge(required)), range)
+    };
+    vec![
+        parameter("r_hat", "Mflop/s", Some(law.r_hat), law.r_hat_range),
+        parameter("f_half", "flop/word", Some(law.f_half), law.f_half_range),
+        parameter("required_intensity", "flop/word", Some(required), range),
+        edge("edge_2d", 2),
+        edge("edge_3d", 3),
+    ]
+}
