@@ -98,8 +98,8 @@ fn kernels_know_no_backend_and_backends_no_kernel() {
 fn the_report_names_kernels_and_axes_in_few_files() {
     let kernels = kernels();
     let is_ours = |file: &File| {
-        let is_test = ["fixture.rs", "tests.rs", "example.rs"].iter();
-        let is_test = is_test.any(|end| file.path.ends_with(end));
+        let tests = ["fixture.rs", "tests.rs", "example.rs"];
+        let is_test = tests.iter().any(|end| file.path.ends_with(end));
         file.path.starts_with("comet-report/src/")
             && !is_test
             && !NAMES_KERNELS.iter().any(|path| file.path.contains(path))

@@ -28,7 +28,7 @@ pub use failures::{FailureRow, MissingRow};
 pub use judge::{Confirmation, PointRow};
 pub use kernels::KernelRow;
 pub use parameters::{ParameterRow, Spread};
-pub use render::{RENDERERS, render};
+pub use render::{RENDERERS, Renderer, render};
 
 use std::collections::BTreeSet;
 

@@ -350,7 +350,7 @@ fn comparisons_look_as_they_did() {
         ("markdown", "compare-markdown.md"),
         ("junit", "compare-junit.xml"),
     ] {
-        fixture::check_golden(&folder.join(file), &render(&rich(), name).unwrap());
+        fixture::check_golden(folder.join(file), &render(&rich(), name).unwrap());
     }
 }
 

@@ -232,7 +232,7 @@ fn all() -> Vec<Figure> {
 #[test]
 fn pictures_look_as_they_did() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden"));
-    let check = |name: &str, text: &str| check_golden(&folder.join(name), text);
+    let check = |name: &str, text: &str| check_golden(folder.join(name), text);
     check("plot-echo-time.svg", &svg(&latency(), Style::Light));
     check("plot-scaling.svg", &svg(&scaling(), Style::Dark));
     check("plot-pairs.svg", &svg(&pairs(8), Style::Light));

@@ -12,8 +12,11 @@ use super::{Content, Section};
 use crate::record::{CheckStatus, Clock, Plan, Point, PointStatus, Quality, Quote, Run};
 use crate::units::time;
 
+/// A fact: its name, and its text from the page's measured points.
+type Fact = (&'static str, fn(&Content<'_>, &[&Point]) -> String);
+
 /// Facts of the page in the order of their table, each empty where nothing is known.
-const FACTS: [(&str, fn(&Content<'_>, &[&Point]) -> String); 10] = [
+const FACTS: [Fact; 10] = [
     ("Verification", verification),
     ("Warm-up", warm_up),
     ("Samples", samples),

@@ -6,9 +6,12 @@ mod text;
 
 use super::Comparison;
 
+/// A way to write a comparison: its name, and the whole text.
+pub type Renderer = (&'static str, fn(&Comparison) -> String);
+
 /// Every renderer by its name on the command line, in the order in which help lists them.
 #[rustfmt::skip] // One renderer a line, so that additions merge.
-pub const RENDERERS: &[(&str, fn(&Comparison) -> String)] = &[
+pub const RENDERERS: &[Renderer] = &[
     ("text", text::text),
     ("markdown", text::markdown),
     ("json", json),
