@@ -14,7 +14,7 @@ use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Group, Lease, Pending, Rank, RawTransport, Source, Status, Tag, Transport,
+    ClockInfo, Group, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
     require_rank, require_source,
 };
 
@@ -97,7 +97,7 @@ pub struct LocalRecv<'env> {
     id: RecvId,
     source: Source,
     tag: Tag,
-    buffer: &'env mut [u8],
+    place: Place<'env>,
 }
 
 /// A message buffer aligned as [`Transport::Buffer`] promises: a vector with a margin, since
@@ -258,25 +258,24 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
     }
 
     fn finish(self, t: &Local) -> Result<Self::Out> {
-        let Self { id, source, tag, buffer } = self;
+        let Self { id, source, tag, mut place } = self;
         let message = t.await_delivery(|delivered| delivered.remove(&id)).ok_or_else(|| {
             let text = format!("no message arrived within {} s", PATIENCE.as_secs());
             let error = TransportError::new(TransportErrorKind::TimedOut, text);
             error.on_rank(t.rank()).with_peer(source, tag)
         })?;
-        let (found_bytes, capacity_bytes) = (message.bytes.len(), buffer.len());
+        let (found_bytes, capacity_bytes) = (message.bytes.len(), place.length_bytes());
         let status = Status { source: message.source, tag, length_bytes: found_bytes };
         let status = t.group.status(source, status);
-        let n = found_bytes.min(capacity_bytes);
-        buffer[..n].copy_from_slice(&message.bytes[..n]);
+        place.put(&message.bytes);
         if t.shared.corrupt == Corrupt::InPlace {
-            t.own.received_at.borrow_mut().insert(buffer.as_ptr().addr());
+            t.own.received_at.borrow_mut().insert(place.start().addr());
         }
         if found_bytes > capacity_bytes {
             let error = TransportError::truncated(status.source, tag, found_bytes, capacity_bytes);
             return Err(error.on_rank(t.rank()));
         }
-        Ok((status, buffer))
+        Ok((status, place.into_buffer()))
     }
 
     fn wait_any(t: &Local, ops: &mut [Option<Self>]) -> Option<usize> {
@@ -343,7 +342,7 @@ impl RawTransport for Local {
         _lease: Lease<Self>,
         source: Source,
         tag: Tag,
-        buffer: &'env mut [u8],
+        place: Place<'env>,
     ) -> Result<LocalRecv<'env>> {
         require_source(self, source)?;
         self.progress();
@@ -354,7 +353,7 @@ impl RawTransport for Local {
             Some((_, message)) => drop(self.own.delivered.borrow_mut().insert(id, message)),
             None => matcher.post(from, label, id),
         }
-        Ok(LocalRecv { id, source, tag, buffer })
+        Ok(LocalRecv { id, source, tag, place })
     }
 
     fn fail_job(&self, _reason: &str) -> ! {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Pending, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
-    Usage, require_rank, require_source,
+    ClockInfo, Group, Lease, Pending, Place, Promises, Rank, RawTransport, Source, Status, Tag,
+    Transport, Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -85,6 +85,7 @@ pub struct MpiSend<'env> {
 pub struct MpiRecv<'env> {
     receiving: Receiving<'env>,
     source: Source,
+    capacity_bytes: usize,
     waiting: Waiting,
 }
 
@@ -226,9 +227,9 @@ impl<'env> Pending<Mpi> for MpiRecv<'env> {
 
     #[inline]
     fn finish(self, t: &Mpi) -> Result<Self::Out> {
-        let Self { receiving, source, waiting } = self;
+        let Self { receiving, source, capacity_bytes, waiting } = self;
         let (arrived, buffer) = t.waiting(waiting, || receiving.wait(&t.comm));
-        let status = t.received(arrived, source, buffer.len())?;
+        let status = t.received(arrived, source, capacity_bytes)?;
         Ok((status, buffer))
     }
 
@@ -271,13 +272,14 @@ impl RawTransport for Mpi {
         lease: Lease<Self>,
         source: Source,
         tag: Tag,
-        buffer: &'env mut [u8],
+        place: Place<'env>,
     ) -> Result<MpiRecv<'env>> {
         require_source(self, source)?;
-        let waiting = Waiting::Recv(self.group.source(source), tag, buffer.len());
-        let receiving = Receiving::start(lease, &self.comm, buffer, source, tag);
+        let capacity_bytes = place.length_bytes();
+        let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
+        let receiving = Receiving::start(lease, &self.comm, place, source, tag);
         let receiving = receiving.map_err(|failure| self.error(failure))?;
-        Ok(MpiRecv { receiving, source, waiting })
+        Ok(MpiRecv { receiving, source, capacity_bytes, waiting })
     }
 
     fn fail_job(&self, reason: &str) -> ! {

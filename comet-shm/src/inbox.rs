@@ -201,8 +201,10 @@ impl Inbox {
     /// Starts a receive.
     ///
     /// # Safety
-    /// `capacity_bytes` bytes from `buffer` on can be written, by nobody else, until
-    /// [`end_recv`](Self::end_recv), or until nothing of this endpoint is called any more.
+    /// `capacity_bytes` bytes from `buffer` on can be written, by nobody but receives into one
+    /// landing, and are read by nobody, until [`end_recv`](Self::end_recv), or until nothing of this
+    /// endpoint is called any more. Senders may still copy pieces for one receive of a landing while
+    /// this rank writes those of another: in other processes, and nobody relies on the contents.
     pub(crate) unsafe fn start_recv(
         &mut self,
         source: Source,

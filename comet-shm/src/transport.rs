@@ -11,7 +11,7 @@ use comet_core::collective;
 use comet_core::error::{Result, TransportError};
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
+    ClockInfo, Group, Lease, Place, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
     require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
@@ -148,7 +148,8 @@ impl Shm {
     ) -> Result<Status> {
         let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
         let borrow = std::marker::PhantomData;
-        self.await_recv(&ShmRecv { id, source, tag, buffer: start, capacity_bytes, borrow })
+        let op = ShmRecv { id, source, tag, start, capacity_bytes, returned_bytes: 0, borrow };
+        self.await_recv(&op)
     }
 
     fn recv_is_done(&self, id: RecvId) -> bool {
@@ -215,21 +216,22 @@ impl RawTransport for Shm {
         _lease: Lease<Self>,
         source: Source,
         tag: Tag,
-        buffer: &'env mut [u8],
+        mut place: Place<'env>,
     ) -> Result<ShmRecv<'env>> {
         require_source(self, source)?;
         self.own.engine.waiter.check_job()?;
         // What lies in the rings is younger than what is unexpected, and finds this receive when it
         // is pulled: nothing has to be pulled now.
-        let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
+        let (capacity_bytes, returned_bytes) = (place.length_bytes(), place.returned_bytes());
+        let start = place.start();
         let (from, label) = (self.group.source(source), self.group.tag(tag));
         let mut endpoint = self.own.engine.endpoint.borrow_mut();
-        // SAFETY: by the lease the buffer stays borrowed until the receive is finished, unless the
+        // SAFETY: by the lease the place stays borrowed until the receive is finished, unless the
         // job fails, after which this endpoint does nothing more.
         let id = unsafe { endpoint.inbox.start_recv(from, label, start, capacity_bytes) };
         endpoint.wake(&self.own.engine.waiter);
         let borrow = std::marker::PhantomData;
-        Ok(ShmRecv { id, source, tag, buffer: start, capacity_bytes, borrow })
+        Ok(ShmRecv { id, source, tag, start, capacity_bytes, returned_bytes, borrow })
     }
 
     fn fail_job(&self, reason: &str) -> ! {

@@ -101,6 +101,38 @@ fn a_leaked_request_ends_the_job() -> bool {
     })
 }
 
+/// So does a set of requests.
+fn a_leaked_set_of_requests_ends_the_job() -> bool {
+    fails_with((None, "", "2 unblocked request(s) were leaked"), &job(1), |t| {
+        let mut buffers = [[0u8; 8]; 2];
+        let result = t.scope(|s| {
+            let mut receives = s.requests();
+            for buffer in &mut buffers {
+                receives.push(s.unblocked_recv(Source::Any, TAG, buffer)?);
+            }
+            std::mem::forget(receives);
+            Ok(())
+        });
+        u8::from(result.is_err())
+    })
+}
+
+/// In a part, whose ranks have other numbers, a report names those of the job.
+fn a_failure_in_a_part_names_the_ranks_of_the_job() -> bool {
+    let waits = "rank 0 waits for up to 8 bytes from rank 2";
+    fails_with((Some(2), "rank 2 ended with code 3", waits), &job(3), |t| {
+        let part = t.split(Some(0), 2 - t.rank() as u64).ok().flatten();
+        match part.map(|part| (part.rank(), part)) {
+            // Rank 2 of the job.
+            Some((0, _)) => 3,
+            Some((_, part)) => {
+                u8::from(part.blocked_recv(Source::Rank(0), TAG, &mut [0; 8]).is_err())
+            }
+            None => 1,
+        }
+    })
+}
+
 /// A missed rank that has ended ends the job at once, with any code and no watchdog.
 fn a_rank_that_ends_early_is_named(code: u8) -> bool {
     let config = LaunchConfig { watchdog: None, ..job(3) };
@@ -233,10 +265,15 @@ fn main() -> ExitCode {
         let name = format!("a_rank_that_ends_early_with_code_{code}_is_named");
         test(&name, a_rank_that_ends_early_is_named(code));
     }
-    let tests: [Test; 9] = [
+    let tests: [Test; 11] = [
         ("a_panic_is_named", a_panic_is_named),
         ("a_stuck_rank_is_named", a_stuck_rank_is_named),
         ("a_leaked_request_ends_the_job", a_leaked_request_ends_the_job),
+        ("a_leaked_set_of_requests_ends_the_job", a_leaked_set_of_requests_ends_the_job),
+        (
+            "a_failure_in_a_part_names_ranks_of_the_job",
+            a_failure_in_a_part_names_the_ranks_of_the_job,
+        ),
         ("a_code_is_no_failure_in_itself", a_code_is_no_failure_in_itself),
         ("messages_on_their_way_at_once_stay_apart", messages_on_their_way_at_once_stay_apart),
         ("a_rank_cannot_start_ranks", a_rank_cannot_start_ranks),

@@ -12,8 +12,8 @@ use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Work,
-    require_rank, require_source,
+    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
+    Work, require_rank, require_source,
 };
 
 use crate::JobFailure;
@@ -158,13 +158,13 @@ impl Sim {
 
     /// Waits until a receive has ended.
     #[inline]
-    fn take(&self, id: ReceiveId, source: Source, buffer: &mut [u8]) -> Result<Status> {
+    fn take(&self, id: ReceiveId, source: Source, place: &mut Place<'_>) -> Result<Status> {
         self.require_job()?;
         if self.engine.borrow().arrival_ps(id).is_none() {
             self.wait(Block::Receive(id))?;
         }
         let received = self.engine.borrow_mut().finish_receive(id);
-        self.deliver(&received, source, buffer)
+        self.deliver(&received, source, place)
     }
 
     /// Posts a receive and waits for it, from a call at `site`.
@@ -185,19 +185,23 @@ impl Sim {
             && let Some(received) = engine.receive_at_once(self.rank, from, label)
         {
             drop(engine);
-            return self.deliver(&received, source, buffer);
+            return self.deliver(&received, source, &mut Place::Own(buffer));
         }
         drop(engine);
         let id = self.post(source, tag, buffer.len())?;
-        self.take(id, source, buffer)
+        self.take(id, source, &mut Place::Own(buffer))
     }
 
-    /// Copies the message that a receive from `source` has found to `buffer`.
+    /// Copies the message that a receive from `source` has found to `place`.
     #[inline]
-    fn deliver(&self, received: &Received, source: Source, buffer: &mut [u8]) -> Result<Status> {
-        let (length_bytes, capacity_bytes) = (received.body.len(), buffer.len());
-        let n_copied = length_bytes.min(capacity_bytes);
-        buffer[..n_copied].copy_from_slice(&received.body[..n_copied]);
+    fn deliver(
+        &self,
+        received: &Received,
+        source: Source,
+        place: &mut Place<'_>,
+    ) -> Result<Status> {
+        let (length_bytes, capacity_bytes) = (received.body.len(), place.length_bytes());
+        place.put(&received.body);
         let status = self.group.status(source, received.status);
         if length_bytes <= capacity_bytes {
             return Ok(status);
@@ -279,11 +283,11 @@ impl RawTransport for Sim {
         _lease: Lease<Self>,
         source: Source,
         tag: Tag,
-        buffer: &'env mut [u8],
+        place: Place<'env>,
     ) -> Result<SimRecv<'env>> {
         self.note_site(Location::caller());
         self.pay(|node| node.irecv_ps);
-        Ok(SimRecv { id: self.post(source, tag, buffer.len())?, source, buffer })
+        Ok(SimRecv { id: self.post(source, tag, place.length_bytes())?, source, place })
     }
 
     fn fail_job(&self, reason: &str) -> ! {
@@ -427,7 +431,7 @@ impl Transport for Sim {
         let id = self.post(source, tag, buffer.len())?;
         let send = self.start(site, destination, tag, message)?;
         self.finish(send)?;
-        self.take(id, source, buffer)
+        self.take(id, source, &mut Place::Own(buffer))
     }
 
     fn barrier(&self) -> Result<()> {

@@ -6,7 +6,7 @@ use super::toolkit::{
     round_the_ring, start_sends, while_sending,
 };
 use crate::error::Result;
-use crate::transport::{Requests, Scope, Tag, Transport};
+use crate::transport::{Landing, Requests, Scope, Tag, Transport};
 
 /// Lengths that take different ways through a transport, in bytes.
 const MIXED_BYTES: [usize; 6] = [8, 200_000, 0, 4097, 70_000, 1];
@@ -21,6 +21,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         waiting_for_some_of_a_set_finds_each_once,
         a_set_tests_true_when_all_have_ended,
         a_dropped_set_is_waited_for,
+        a_window_of_receives_may_share_one_landing,
         an_empty_set_is_over_at_once,
     ]
 }
@@ -152,6 +153,34 @@ fn a_dropped_set_is_waited_for<T: Transport>(t: &T, found: &mut Problems) -> Res
     })?;
     for (from, buffer) in incoming.iter().zip(&buffers) {
         found.require_content(from, buffer);
+    }
+    Ok(())
+}
+
+/// All messages of a window have the same contents, so that those of the landing are known.
+fn a_window_of_receives_may_share_one_landing<T: Transport>(
+    t: &T,
+    found: &mut Problems,
+) -> Result<()> {
+    for (index, length_bytes) in [0, 1, 64, 5000, 70_000, 300_001].into_iter().enumerate() {
+        let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes)]);
+        let (to, from) = (&outgoing[0], &incoming[0]);
+        let (message, mut memory) = (to.message(t)?, from.buffer(t)?);
+        let landing = Landing::new(&mut memory);
+        t.scope(|s| {
+            let (mut receives, mut sends) = (s.requests(), s.requests());
+            for _ in 0..if length_bytes > 5000 { 6 } else { 64 } {
+                receives.push(s.unblocked_recv_into(from.from(), TAG, landing)?);
+                sends.push(s.unblocked_send(to.destination, TAG, &message)?);
+            }
+            receives.wait_each(|_, (status, buffer)| {
+                found.require_eq("status of a receive into a landing", status, from.status());
+                found.require(buffer.is_empty(), "a landing was given back as a buffer");
+            })?;
+            sends.wait_all()
+        })?;
+        found.require_content(from, &memory);
+        t.barrier()?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend};
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Lease, Pending, Rank, RawTransport, Source, Status, Tag, Transport,
+    ClockInfo, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
 };
 
 /// What differs from the local transport; the rest is that of `inner`.
@@ -112,10 +112,10 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
         lease: Lease<Self>,
         source: Source,
         tag: Tag,
-        buffer: &'env mut [u8],
+        place: Place<'env>,
     ) -> Result<Self::RecvOp<'env>> {
-        let capacity_bytes = buffer.len();
-        let inner = self.inner.start_recv(lease.of_wrapped(), source, tag, buffer)?;
+        let capacity_bytes = place.length_bytes();
+        let inner = self.inner.start_recv(lease.of_wrapped(), source, tag, place)?;
         Ok(TwistedRecv { inner, capacity_bytes })
     }
 

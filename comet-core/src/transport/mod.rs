@@ -18,12 +18,14 @@
 //! open, and an implementation keeps its state in cells.
 
 mod group;
+mod landing;
 mod raw;
 mod requests;
 mod scope;
 mod types;
 
 pub use group::Group;
+pub use landing::{Landing, Place};
 pub use raw::{Pending, RawTransport};
 pub use requests::{Requests, Room};
 pub use scope::{Lease, Request, Scope};

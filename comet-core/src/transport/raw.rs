@@ -1,6 +1,6 @@
 //! The part of a transport that backends write for unblocked calls, and kernels never call.
 
-use super::{Lease, Rank, Source, Status, Tag};
+use super::{Lease, Place, Rank, Source, Status, Tag};
 use crate::error::Result;
 
 /// An operation in flight on a transport `T`: started, and not finished yet.
@@ -73,7 +73,8 @@ pub trait Pending<T: ?Sized>: Sized {
 pub trait RawTransport {
     /// A send that was started.
     type SendOp<'env>: Pending<Self, Out = ()>;
-    /// A receive that was started; it holds the borrow of its buffer, and gives it back.
+    /// A receive that was started; it holds the borrow of its buffer, and gives it back (an empty one
+    /// where it fills a landing).
     type RecvOp<'env>: Pending<Self, Out = (Status, &'env mut [u8])>;
 
     /// Starts to send `message` to rank `destination`.
@@ -89,7 +90,7 @@ pub trait RawTransport {
         message: &'env [u8],
     ) -> Result<Self::SendOp<'env>>;
 
-    /// Starts to receive into `buffer`.
+    /// Starts to receive into `place`, which no other operation uses unless it is shared.
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed; nothing was started then.
@@ -99,7 +100,7 @@ pub trait RawTransport {
         lease: Lease<Self>,
         source: Source,
         tag: Tag,
-        buffer: &'env mut [u8],
+        place: Place<'env>,
     ) -> Result<Self::RecvOp<'env>>;
 
     /// Ends this process and the job, without unwinding, because a buffer that an unfinished

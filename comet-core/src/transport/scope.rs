@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::{Pending, Rank, Requests, Room, Source, Tag, Transport};
+use super::{Landing, Pending, Place, Rank, Requests, Room, Source, Tag, Transport};
 use crate::error::{Result, TransportError};
 
 /// The promise, which only a [`Scope`] over `T` makes, that the operation started with it is
@@ -104,7 +104,7 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         Ok(Request { scope: self, op: Some(op) })
     }
 
-    /// Starts to receive a message with `tag` from `source` into `buffer`; the buffer stays lent.
+    /// Starts to receive a message with `tag` from `source` into `buffer`, which stays borrowed.
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed.
@@ -116,9 +116,36 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         tag: Tag,
         buffer: &'scope mut [u8],
     ) -> Result<Request<'scope, 'env, T, T::RecvOp<'scope>>> {
+        self.receive(source, tag, Place::Own(buffer))
+    }
+
+    /// Starts to receive a message with `tag` from `source` into `landing`, into which others may be
+    /// received at once; the result has an empty buffer.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed.
+    #[inline]
+    #[track_caller]
+    pub fn unblocked_recv_into(
+        &'scope self,
+        source: Source,
+        tag: Tag,
+        landing: Landing<'scope>,
+    ) -> Result<Request<'scope, 'env, T, T::RecvOp<'scope>>> {
+        self.receive(source, tag, Place::Shared(landing))
+    }
+
+    #[inline]
+    #[track_caller]
+    fn receive(
+        &'scope self,
+        source: Source,
+        tag: Tag,
+        place: Place<'scope>,
+    ) -> Result<Request<'scope, 'env, T, T::RecvOp<'scope>>> {
         // Counted first, as in `unblocked_send`.
         self.open();
-        let start = self.outstanding.transport.start_recv(Lease(PhantomData), source, tag, buffer);
+        let start = self.outstanding.transport.start_recv(Lease(PhantomData), source, tag, place);
         let op = start.inspect_err(|_| self.close())?;
         Ok(Request { scope: self, op: Some(op) })
     }

@@ -15,14 +15,14 @@
 //!
 //! **Parameters**: `length_bytes` of one message; W is in the name of the series.
 //!
-//! **Verified by**: other test data in each message of a window; contents, source and length of all
-//! of them and of the answer.
+//! **Verified by**: contents of the receiver's buffer and of the answer; source and length of every
+//! message.
 //!
-//! **Caution**: all sends of a window are of one buffer, and each receive has a buffer of its own,
-//! because no two of them may lend the same memory; in OSU they share one too, unless it is told
-//! `-b multiple`. The receiver so needs W times the memory of a message.
+//! **Caution**: all sends of a window are of one buffer and all receives into one, as in OSU without
+//! `-b multiple`; a message that only others overwrite is not seen.
 
 use comet_core::kernel::prelude::*;
+use comet_core::transport::Landing;
 
 /// Messages of a window; that of OSU.
 const N_IN_FLIGHT: u32 = 64;
@@ -45,7 +45,7 @@ const INFO: KernelInfo = KernelInfo {
     series: &[Series::on_test_node("window_64")
         .moving(|case, _| Some(WINDOW as u64 * case.value(&LENGTH_BYTES)))],
     window: N_IN_FLIGHT,
-    bytes_per_rank: |case, _| WINDOW as u64 * case.value(&LENGTH_BYTES),
+    bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
     ..KernelInfo::pair("osu")
 };
 
@@ -55,8 +55,7 @@ pub(crate) struct Window<B> {
     peer: Rank,
     sends: bool,
     tags: [Tag; 2],
-    length_bytes: usize,
-    /// The message that is sent, or one slot for each that is received.
+    /// The message that is sent, or the place of all that are received.
     buffer: B,
     answer: [u8; ANSWER_BYTES],
     /// Lengths of what arrived from the peer.
@@ -77,17 +76,15 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Window<B> {
         })
     }
 
-    /// Receives a window, one message after the other.
+    /// Receives a window into one place.
     #[inline]
     fn receive<T: Transport>(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tags: [out, _], length_bytes, buffer, arrived_bytes, .. } = self;
-        let mut rest = &mut **buffer;
+        let Self { peer, tags: [out, _], buffer, arrived_bytes, .. } = self;
+        let landing = Landing::new(buffer);
         t.scope(|s| {
             let mut receives = [const { None }; WINDOW];
             for receive in &mut receives {
-                let (slot, after) = std::mem::take(&mut rest).split_at_mut(*length_bytes);
-                rest = after;
-                *receive = Some(s.unblocked_recv(Source::Rank(*peer), *out, slot)?);
+                *receive = Some(s.unblocked_recv_into(Source::Rank(*peer), *out, landing)?);
             }
             for (length, receive) in arrived_bytes.iter_mut().zip(receives.into_iter().flatten()) {
                 *length = receive.wait()?.0.length_from(*peer);
@@ -130,9 +127,10 @@ impl<T: Transport> Operation<T> for Window<T::Buffer> {
         }
         for (number, length) in self.arrived_bytes.into_iter().enumerate() {
             let what = format!("message {number} of {WINDOW} from rank {peer}");
-            let slot = &mut self.buffer[number * self.length_bytes..][..self.length_bytes];
-            check.arrival(length, (slot, seeds.of(0, peer)), &what);
+            check.length(length, self.buffer.len(), &what);
         }
+        let what = format!("the messages of rank {peer}");
+        check.message(&mut self.buffer, seeds.of(0, peer), &what);
     }
 }
 
@@ -142,14 +140,13 @@ impl<T: Transport> Pattern<T> for Bw {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let (length_bytes, sends) = (case.length(&LENGTH_BYTES), side.leads);
+        let sends = side.leads;
         let window = Window {
             rank: cx.rank(),
             peer: side.peer,
             sends,
             tags: [cx.tag(0), cx.tag(1)],
-            length_bytes,
-            buffer: cx.message(if sends { length_bytes } else { WINDOW * length_bytes })?,
+            buffer: cx.message(case.length(&LENGTH_BYTES))?,
             answer: [0; ANSWER_BYTES],
             arrived_bytes: [None; WINDOW],
             answered_bytes: None,

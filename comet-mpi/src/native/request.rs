@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::slice;
 
-use comet_core::transport::{Lease, Rank, Source, Tag};
+use comet_core::transport::{Lease, Place, Rank, Source, Tag};
 use mpi::ffi;
 
 use super::comm::{Arrived, Comm, envelope, source_to_c, to_c};
@@ -28,8 +28,9 @@ pub(crate) struct Receiving<'env> {
     request: Request,
     status: ffi::MPI_Status,
     start: *mut u8,
-    capacity_bytes: usize,
-    buffer: PhantomData<&'env mut [u8]>,
+    /// Length of the buffer that is given back.
+    returned_bytes: usize,
+    place: PhantomData<Place<'env>>,
 }
 
 impl<'env> Sending<'env> {
@@ -66,23 +67,27 @@ impl<'env> Sending<'env> {
 }
 
 impl<'env> Receiving<'env> {
-    /// `MPI_Irecv` (section 3.7.2).
+    /// `MPI_Irecv` (section 3.7.2). MPI does not allow two receives into one place at once, though
+    /// OSU and IMB do so in their windows, and libraries only write what arrives; with a shared
+    /// `place` CoMet does as they do, and reads nothing of it before all receives have ended.
     #[inline]
     pub(crate) fn start(
         _lease: Lease<Mpi>,
         comm: &Comm,
-        buffer: &'env mut [u8],
+        mut place: Place<'env>,
         from: Source,
         tag: Tag,
     ) -> Outcome<Self> {
-        let (start, capacity_bytes) = (buffer.as_mut_ptr(), buffer.len());
+        let (capacity_bytes, returned_bytes) = (place.length_bytes(), place.returned_bytes());
+        let start = place.start();
         let request = Request::start(comm, "MPI_Irecv", capacity_bytes, |count, kind, request| {
             let (from, tag) = (source_to_c(from), c_int::from(tag.value()));
-            // SAFETY: by the lease the buffer stays borrowed until the receive has ended.
+            // SAFETY: by the lease the place stays borrowed until the receive has ended, and there
+            // is no reference to its bytes: a shared one is made of cells.
             unsafe { ffi::MPI_Irecv(start.cast(), count, kind, from, tag, comm.raw(), request) }
         })?;
         let status = empty_status();
-        Ok(Self { request, status, start, capacity_bytes, buffer: PhantomData })
+        Ok(Self { request, status, start, returned_bytes, place: PhantomData })
     }
 
     /// Whether [`wait`](Self::wait) would return at once; makes progress.
@@ -98,8 +103,8 @@ impl<'env> Receiving<'env> {
         let status = &self.status;
         let arrived = ended.and_then(|()| comm.status(status));
         // SAFETY: pointer and length are those of the slice that `start` took for 'env, and the
-        // operation, the only one to use them, is over.
-        let buffer = unsafe { slice::from_raw_parts_mut(self.start, self.capacity_bytes) };
+        // operation, the only one to use them, is over; of a landing no byte is given back.
+        let buffer = unsafe { slice::from_raw_parts_mut(self.start, self.returned_bytes) };
         (arrived.map_err(|failure| (failure, envelope(status))), buffer)
     }
 }

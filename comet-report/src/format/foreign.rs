@@ -58,10 +58,7 @@ impl Block<'_> {
         let by = value.as_ref().map_or(String::new(), |value| format!(", {}", value.definition));
         let rules = self.run.and_then(|run| run.config.get("rules")?.as_str());
         let rules = rules.map_or(String::new(), |rules| format!(", by the rules of {rules}"));
-        let is_kernel = self.benchmark.kernel() == Some(&*format!("{suite}/{kernel}"));
-        let caution = Some(self.benchmark.caution).filter(|words| is_kernel && !words.is_empty());
-        let caution = caution.map_or(String::new(), |caution| format!("; {caution}"));
-        format!("{suite}/{kernel}{program}{by}{rules}{caution}")
+        format!("{suite}/{kernel}{program}{by}{rules}")
     }
 }
 

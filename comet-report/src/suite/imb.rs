@@ -41,7 +41,7 @@ pub static SUITE: Suite = Suite {
 };
 
 const fn row(name: &'static str, numbers: Numbers, counterpart: Counterpart) -> Benchmark {
-    Benchmark { name, title: name, numbers, is_default: true, counterpart, caution: "" }
+    Benchmark { name, title: name, numbers, is_default: true, counterpart }
 }
 
 /// A benchmark that runs only when it is named.

@@ -43,8 +43,6 @@ pub struct Benchmark {
     pub is_default: bool,
     /// The kernel that stands for it.
     pub counterpart: Counterpart,
-    /// A difference of the kernel that changes times, for the note in its block; empty without one.
-    pub caution: &'static str,
 }
 
 /// The numbers of a benchmark beside the length.
@@ -129,10 +127,6 @@ impl Suite {
 }
 
 impl Benchmark {
-    const fn cautious(self, caution: &'static str) -> Self {
-        Self { caution, ..self }
-    }
-
     /// The id of the kernel that stands for it, if there is one.
     #[must_use]
     pub fn kernel(&self) -> Option<&'static str> {

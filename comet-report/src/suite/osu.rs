@@ -27,15 +27,14 @@ const fn row(
     numbers: Numbers,
     counterpart: Counterpart,
 ) -> Benchmark {
-    Benchmark { name, title, numbers, is_default: true, counterpart, caution: "" }
+    Benchmark { name, title, numbers, is_default: true, counterpart }
 }
 
 #[rustfmt::skip] // One program a line.
 const PROGRAMS: &[Benchmark] = &[
     row("osu_latency", "Latency Test", Latency, Same("comet/echo", Definition::HalfRoundTrip)),
     row("osu_multi_lat", "Multi Latency Test", Latency, Missing),
-    row("osu_bw", "Bandwidth Test", Bandwidth, Same("osu/bw", Definition::TestNode))
-        .cautious("messages of a window arrive in buffers of their own, which lowers rates above 4 KiB"),
+    row("osu_bw", "Bandwidth Test", Bandwidth, Same("osu/bw", Definition::TestNode)),
     row("osu_bibw", "Bi-Directional Bandwidth Test", Bandwidth, Missing),
     row("osu_mbw_mr", "Multiple Bandwidth / Message Rate Test", MessageRate, Missing),
     row("osu_allgather", "Allgather Latency Test", Collective, Missing),

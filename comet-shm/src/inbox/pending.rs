@@ -25,7 +25,8 @@ impl PendingRecv {
         // SAFETY: `at` is inside the buffer, since there is room for at least one byte.
         let place = unsafe { self.buffer.add(at) };
         // SAFETY: `n` bytes fit from there on; whoever started the receive keeps the buffer
-        // writable, for nobody else, until it is over, and `data` lies in the ring or in a vector.
+        // writable, for nobody but receives into the same landing, until it is over, and `data` lies
+        // in the ring or in a vector.
         unsafe { ptr::copy_nonoverlapping(data.as_ptr(), place, n) };
     }
 
@@ -39,8 +40,9 @@ impl PendingRecv {
     ) -> Result<(), Gone> {
         debug_assert!(at + n <= self.capacity_bytes);
         // SAFETY: `n` bytes fit from there on; whoever started the receive keeps the buffer
-        // writable, for nobody else, until it is over; the sender leaves the message alone until
-        // its ticket is finished (or the job has failed: nobody relies on what arrives any more).
+        // writable, for nobody but receives into the same landing, until it is over; the sender
+        // leaves the message alone until its ticket is finished (or the job has failed: nobody
+        // relies on what arrives any more).
         unsafe { reach.read(lent, at, self.buffer.wrapping_add(at), n) }
     }
 

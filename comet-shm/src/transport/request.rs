@@ -3,7 +3,7 @@
 use std::slice;
 
 use comet_core::error::Result;
-use comet_core::transport::{Pending, Source, Status, Tag};
+use comet_core::transport::{Pending, Place, Source, Status, Tag};
 use comet_core::waiting::Waiting;
 
 use super::Shm;
@@ -20,9 +20,11 @@ pub struct ShmRecv<'env> {
     pub(super) id: RecvId,
     pub(super) source: Source,
     pub(super) tag: Tag,
-    pub(super) buffer: *mut u8,
+    pub(super) start: *mut u8,
     pub(super) capacity_bytes: usize,
-    pub(super) borrow: std::marker::PhantomData<&'env mut [u8]>,
+    /// Length of the buffer that is given back.
+    pub(super) returned_bytes: usize,
+    pub(super) borrow: std::marker::PhantomData<Place<'env>>,
 }
 
 impl Pending<Shm> for ShmSend {
@@ -81,8 +83,8 @@ impl<'env> Pending<Shm> for ShmRecv<'env> {
     fn finish(self, t: &Shm) -> Result<Self::Out> {
         let status = t.await_recv(&self)?;
         // SAFETY: pointer and length are those of the slice that `start_recv` took for 'env, and
-        // the operation, the only one to use them, is over.
-        let buffer = unsafe { slice::from_raw_parts_mut(self.buffer, self.capacity_bytes) };
+        // the operation, the only one to use them, is over; of a landing no byte is given back.
+        let buffer = unsafe { slice::from_raw_parts_mut(self.start, self.returned_bytes) };
         Ok((status, buffer))
     }
 

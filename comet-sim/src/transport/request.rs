@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use comet_core::error::Result;
-use comet_core::transport::{Pending, Source, Status};
+use comet_core::transport::{Pending, Place, Source, Status};
 
 use super::Sim;
 use crate::engine::{Poll, ReceiveId, SendId};
@@ -20,7 +20,7 @@ pub struct SimSend {
 pub struct SimRecv<'env> {
     pub(super) id: ReceiveId,
     pub(super) source: Source,
-    pub(super) buffer: &'env mut [u8],
+    pub(super) place: Place<'env>,
 }
 
 impl Pending<Sim> for SimSend {
@@ -55,10 +55,10 @@ impl<'env> Pending<Sim> for SimRecv<'env> {
         engine.arrival_ps(self.id).is_some_and(|ps| ps <= engine.ranks[t.rank].clock_ps)
     }
 
-    fn finish(self, t: &Sim) -> Result<Self::Out> {
+    fn finish(mut self, t: &Sim) -> Result<Self::Out> {
         t.note_site(Location::caller());
         t.pay(|node| node.wait_ps);
-        let status = t.take(self.id, self.source, self.buffer)?;
-        Ok((status, self.buffer))
+        let status = t.take(self.id, self.source, &mut self.place)?;
+        Ok((status, self.place.into_buffer()))
     }
 }
