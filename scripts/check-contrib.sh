@@ -83,8 +83,8 @@ python=$scratch/venv/bin/python
 comet_run=${COMET_RUN:-}
 if [[ -z $comet_run ]]; then
     announce "build"
-    cargo build --release --locked -p comet-run
-    comet_run=${CARGO_TARGET_DIR:-$PWD/target}/release/comet-run
+    cargo build --locked -p comet-run
+    comet_run=${CARGO_TARGET_DIR:-$PWD/target}/debug/comet-run
 fi
 comet_run=$(realpath "$comet_run")
 

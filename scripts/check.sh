@@ -47,8 +47,8 @@ check() {
     cargo test --locked -p comet-report --features png --lib -- plot::png
 
     announce "the whole benchmark once over, and its record"
-    cargo build --release --locked
-    comet_run="${CARGO_TARGET_DIR:-target}/release/comet-run"
+    # With the program of the tests: another profile would compile everything once more.
+    comet_run="${CARGO_TARGET_DIR:-target}/debug/comet-run"
     "$comet_run" all -n 4 --profile quick --out "$scratch/all.jsonl"
     "$comet_run" validate "$scratch/all.jsonl"
 

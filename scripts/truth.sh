@@ -18,9 +18,9 @@ announce() {
 
 export COMET_TRUTH_SEEDS=$seeds
 announce "statistics of slices, fits, refinement"
-cargo test --locked -p comet-core --lib -- truth
+cargo test --locked -p comet-stats --lib -- truth
 announce "clocks and common starts"
-cargo test --locked -p comet-sim --test clocks --test calibration
+cargo test --locked -p comet-sim --test sim
 announce "the engine"
 COMET_TRUTH_SEEDS=$((10 * seeds)) cargo test --locked -p comet-run --test it -- truth::engine
 announce "all truths hold for $seeds seeds"

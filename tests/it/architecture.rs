@@ -1,22 +1,18 @@
 //! The rules of ARCHITECTURE.md and of the house style that a text search can decide.
 //!
 //! Sources and manifests are read as text, so that a change which breaks a rule fails with the
-//! file and the line, whatever it compiles to. The rules are the tests, in the order in which
-//! ARCHITECTURE.md states them; documents come last.
+//! file and the line, whatever it compiles to.
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
+
+use crate::support::Folder;
 
 /// Crates of kernels.
 const KERNELS: &[&str] = &["comet-kernels", "comet-matrix"];
-/// Crates of backends, those that are planned included.
+/// Crates of backends.
 const BACKENDS: &[&str] = &["comet-shm", "comet-mpi", "comet-sim"];
-/// Crates, and a module of one, in which `unsafe` may be written.
-const UNSAFE: &[&str] = &["comet-shm/", "comet-mpi/", "comet-sim/src/fiber/"];
-/// Names absent from a crate without files, terminals and processes. Imports are one to a line, so
-/// that nothing hides in braces.
-const IO: &[&str] =
-    &["std::fs", "std::io", "std::net", "std::process", "std::{", "print!", "println!", "dbg!"];
 /// Axes of kernels, which the record describes, and of those whose names are also other words the
 /// calls that look a parameter up.
 const AXES: &[&str] = &[
@@ -34,12 +30,36 @@ const LOOK_UPS: &[&str] = &["number(", "values(", "axis(", ".get("];
 /// exports, the thesis, and the reader of older records.
 const NAMES_KERNELS: &[&str] =
     &["/figures/thesis.rs", "/format/", "/import/", "/older.rs", "/suite/"];
-/// Ways to read a clock, and where they may be written. The date in a record is no measurement,
-/// and the barrier's check asks who left before whom.
-const CLOCKS: &[(&str, &[&str])] = &[
-    (
-        "now_ns(",
-        &[
+
+/// Words that stand in few places.
+struct Rule {
+    /// Start of the paths below which the words are looked for.
+    within: &'static str,
+    words: &'static [&'static str],
+    /// Starts of the paths that may hold them; behind a space what the line holds besides.
+    places: &'static [&'static str],
+}
+
+const RULES: &[Rule] = &[
+    // The core does no file, terminal or process I/O: ending a process whose buffers are about to
+    // be freed is the one thing that threads can do. Imports are one to a line, so that nothing
+    // hides in braces; a lint of the workspace denies printing.
+    Rule {
+        within: "comet-core/src/",
+        words: &["std::fs", "std::io", "std::net", "std::process", "std::{"],
+        places: &["comet-core/src/local.rs std::process::abort"],
+    },
+    // A workspace lint denies unsafe code wherever no attribute admits it.
+    Rule {
+        within: "",
+        words: &["expect(unsafe_code", "allow(unsafe_code"],
+        places: &["comet-shm/", "comet-mpi/", "comet-sim/src/fiber/"],
+    },
+    // Transports and the driver read clocks; the barrier's check asks who left before whom.
+    Rule {
+        within: "",
+        words: &["now_ns("],
+        places: &[
             "comet-core/src/conformance/",
             "comet-core/src/context.rs",
             "comet-core/src/driver/",
@@ -52,10 +72,11 @@ const CLOCKS: &[(&str, &[&str])] = &[
             "comet-sim/",
             "tests/it/truth/",
         ],
-    ),
-    (
-        "Instant::now",
-        &[
+    },
+    Rule {
+        within: "",
+        words: &["Instant::now"],
+        places: &[
             "comet-core/src/local.rs",
             "comet-mpi/",
             "comet-run/src/gate.rs",
@@ -64,18 +85,27 @@ const CLOCKS: &[(&str, &[&str])] = &[
             "comet-sim/src/job.rs",
             "tests/it/",
         ],
-    ),
-    (
-        "SystemTime::now",
-        &[
+    },
+    // The date in a record is no measurement.
+    Rule {
+        within: "",
+        words: &["SystemTime::now"],
+        places: &[
             "comet-run/src/command/import.rs",
             "comet-run/src/command/run.rs",
             "comet-run/src/execute.rs",
             "comet-run/src/results.rs",
         ],
-    ),
-    ("clock_gettime", &["comet-mpi/", "comet-shm/"]),
+    },
+    Rule { within: "", words: &["clock_gettime"], places: &["comet-mpi/", "comet-shm/"] },
+    // The command line holds values only.
+    Rule {
+        within: "comet-run/src/cli/",
+        words: &["crate::"],
+        places: &[" crate::cli", " crate::exit", " crate::catalogue"],
+    },
 ];
+
 /// Words that open a question. A doc line names the item instead.
 const QUESTIONS: &[&str] =
     &["What", "How", "Whether", "Who", "Whose", "Whom", "Those", "Where", "Why", "Which", "When"];
@@ -85,13 +115,29 @@ const MAX_QUESTIONS_PERCENT: usize = 2;
 const MAX_LINES: usize = 500;
 
 #[test]
+fn words_stand_where_the_rules_admit_them() {
+    for Rule { within, words, places } in RULES {
+        let is_place = |place: &str, path: &str, line: &str| {
+            let (start, besides) = place.split_once(' ').unwrap_or((place, ""));
+            path.starts_with(start) && line.contains(besides)
+        };
+        for (path, line) in rust_files().filter(|file| file.path.starts_with(within)).flat_map(code)
+        {
+            let word = words.iter().find(|word| line.contains(**word));
+            let may = word.is_none() || places.iter().any(|place| is_place(place, path, line));
+            assert!(may, "{path} holds '{word:?}': {line}");
+        }
+    }
+}
+
+#[test]
 fn kernels_know_no_backend_and_backends_no_kernel() {
-    let check = |package: &str, strangers: &[&str]| {
-        let found = dependencies(package).into_iter().find(|name| strangers.contains(&&**name));
-        assert_eq!(found, None, "{package} depends on it");
-    };
-    KERNELS.iter().for_each(|package| check(package, BACKENDS));
-    BACKENDS.iter().for_each(|package| check(package, KERNELS));
+    for (crates, strangers) in [(KERNELS, BACKENDS), (BACKENDS, KERNELS)] {
+        for package in crates {
+            let names = dependencies(package);
+            assert!(!names.iter().any(|name| strangers.contains(&&**name)), "{package}: {names:?}");
+        }
+    }
 }
 
 #[test]
@@ -123,31 +169,20 @@ fn the_report_names_kernels_and_axes_in_few_files() {
 
 /// The ids of all kernels.
 fn kernels() -> Vec<String> {
-    let list = crate::support::Folder::new().run("list --json").success().stdout;
+    let list = Folder::new().run("list --json").success().stdout;
     let list: serde_json::Value = serde_json::from_str(&list).expect("it is JSON");
     let kernels = list["kernels"].as_array().expect("a list of kernels");
     kernels.iter().map(|kernel| kernel["id"].as_str().expect("an id is text").to_owned()).collect()
 }
 
 #[test]
-fn the_core_does_no_file_terminal_or_process_io() {
-    // Ending a process whose buffers are about to be freed is the one thing that threads can do.
-    let is_exempt = |path: &str, line: &str| {
-        path == "comet-core/src/local.rs" && line.contains("std::process::abort")
-    };
-    for file in files().iter().filter(|file| file.path.starts_with("comet-core/src/")) {
-        file.forbid(|line| {
-            IO.iter().any(|name| line.contains(name)) && !is_exempt(&file.path, line)
-        });
-    }
-}
-
-#[test]
 fn only_the_report_serializes() {
     let check = |library: &str, expected: &[&str]| {
-        let uses = |package: &&String| dependencies(package).iter().any(|name| name == library);
-        let packages = packages();
-        assert_eq!(packages.iter().filter(uses).collect::<Vec<_>>(), expected, "{library}");
+        let packages = packages().map(|(package, _)| package);
+        let uses = |package: &&str| dependencies(package).contains(&library.to_owned());
+        let mut found: Vec<&str> = packages.filter(uses).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{library}");
     };
     // The simulation reads its machine files.
     check("serde", &["comet-report", "comet-sim"]);
@@ -156,74 +191,41 @@ fn only_the_report_serializes() {
 }
 
 #[test]
-fn unsafe_code_is_in_few_crates() {
-    let keyword = ["un", "safe"].concat();
-    for file in rust_files().filter(|file| !file.is_in(UNSAFE)) {
-        file.forbid(|line| words(line).any(|word| word == keyword));
-    }
-}
-
-#[test]
-fn only_transports_and_the_driver_read_clocks() {
-    for (call, places) in CLOCKS {
-        for file in rust_files().filter(|file| !file.is_in(places)) {
-            file.forbid(|line| line.contains(call));
-        }
-    }
-}
-
-#[test]
-fn the_command_line_holds_values_only() {
-    const ROOMS: &[&str] = &["crate::cli", "crate::exit", "crate::catalogue"];
-    for file in rust_files().filter(|file| file.path.starts_with("comet-run/src/cli/")) {
-        file.forbid(|line| line.contains("crate::") && !ROOMS.iter().any(|at| line.contains(at)));
-    }
-}
-
-#[test]
-fn files_are_short() {
+fn files_are_short_and_open_with_their_purpose() {
     for file in rust_files() {
-        let n_lines = file.code().lines().filter(|line| !line.trim().is_empty()).count();
+        assert!(file.text.starts_with("//! "), "{} does not open with a comment", file.path);
+        let n_lines = code(file).count();
         assert!(n_lines <= MAX_LINES, "{} has {n_lines} lines of code", file.path);
     }
 }
 
 #[test]
-fn every_file_says_what_it_is_for() {
-    for file in rust_files() {
-        assert!(file.text.starts_with("//! "), "{} does not open with a comment", file.path);
-    }
-}
-
-#[test]
 fn doc_lines_begin_with_what_the_item_is() {
-    let (mut n_lines, mut questions) = (0, Vec::new());
-    for file in rust_files() {
-        for (index, line) in file.text.lines().enumerate() {
-            let Some(doc) = doc_of(line).filter(|doc| !doc.is_empty()) else { continue };
-            n_lines += 1;
-            if QUESTIONS.contains(&words(doc).next().unwrap_or_default()) {
-                questions.push(format!("{}:{}: {doc}", file.path, index + 1));
-            }
-        }
-    }
-    let budget = n_lines * MAX_QUESTIONS_PERCENT / 100;
-    assert!(
-        questions.len() <= budget,
-        "{} of {n_lines} doc lines open with a question word, {budget} may:\n{}",
-        questions.len(),
-        questions.join("\n")
-    );
+    let doc = |line: &'static str| {
+        let line = line.trim_start();
+        let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?.trim();
+        (!text.is_empty()).then_some(text)
+    };
+    let docs: Vec<(&str, &str)> = rust_files()
+        .flat_map(|file| file.text.lines().filter_map(doc).map(|text| (&*file.path, text)))
+        .collect();
+    let asks = |(_, text): &&(&str, &str)| {
+        let first = text.split(|c: char| !c.is_alphanumeric()).next();
+        first.is_some_and(|word| QUESTIONS.contains(&word))
+    };
+    let questions: Vec<_> = docs.iter().filter(asks).collect();
+    let budget = docs.len() * MAX_QUESTIONS_PERCENT / 100;
+    let n_questions = questions.len();
+    assert!(n_questions <= budget, "{n_questions} question words, {budget} may: {questions:#?}");
 }
 
 #[test]
-fn every_dependency_says_why_it_is_there() {
-    for package in packages() {
-        let manifest = manifest(&package).expect("a package has a manifest");
-        for (number, _) in dependency_lines(&manifest) {
+fn every_package_has_the_lints_and_every_dependency_a_reason() {
+    for (package, manifest) in packages() {
+        assert!(manifest.contains("[lints]\nworkspace = true"), "{package} has lints of its own");
+        for (number, line) in dependency_lines(manifest) {
             let above = manifest.lines().nth(number - 1).expect("a section has a head");
-            let line = number + 1;
-            assert!(above.starts_with('#'), "{package}/Cargo.toml, line {line} has no reason");
+            assert!(above.starts_with('#'), "{package}/Cargo.toml has no reason for {line}");
         }
     }
 }
@@ -233,7 +235,7 @@ fn no_file_depends_on_one_machine() {
     // Put together here, because this file is looked at too.
     let folders = ["work", "root", "home"].map(|folder| format!("/{folder}/"));
     let registries = [["crates", "io"], ["pypi", "org"], ["npmjs", "org"]].map(|at| at.join("."));
-    for file in files() {
+    for file in &*FILES {
         let found = folders.iter().find(|name| file.text.contains(*name));
         assert_eq!(found, None, "in {}", file.path);
         // Cargo writes the name of its default registry there, whichever mirror it asks.
@@ -245,27 +247,30 @@ fn no_file_depends_on_one_machine() {
 #[test]
 fn documents_name_files_that_exist() {
     let exists = |path: &str| root().join(path).exists();
-    for file in documents() {
-        for target in between(&file.text, "](", ")") {
-            let path = target.split('#').next().unwrap_or_default();
-            assert!(target.contains("://") || exists(path), "{} links to {target}", file.path);
-        }
-        for name in between(&file.text, "`", "`").into_iter().filter(|name| is_path(name)) {
-            assert!(exists(name), "{} names {name}", file.path);
+    for file in FILES.iter().filter(|file| file.path.ends_with(".md")) {
+        for line in file.text.lines() {
+            let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+            for target in links.filter(|target| !target.contains("://")) {
+                let path = target.split('#').next().unwrap_or_default();
+                assert!(exists(path), "{} links to {target}", file.path);
+            }
+            for name in line.split('`').skip(1).step_by(2).filter(|name| is_path(name)) {
+                assert!(exists(name), "{} names {name}", file.path);
+            }
         }
     }
 }
 
 #[test]
 fn the_readme_names_every_suite_and_every_exit_code() {
-    let readme = fs::read_to_string(root().join("README.md")).expect("there is a README.md");
-    let list = crate::support::Folder::new().run("list --json").success().stdout;
+    let readme = text_of("README.md");
+    let list = Folder::new().run("list --json").success().stdout;
     let list: serde_json::Value = serde_json::from_str(&list).expect("it is JSON");
     for kernel in list["kernels"].as_array().expect("a list of kernels") {
         let suite = kernel["suite"].as_str().expect("a suite is text");
         assert!(readme.contains(&format!("`{suite}`")), "{suite} is missing");
     }
-    let help = crate::support::Folder::new().run("--help").success().stdout;
+    let help = Folder::new().run("--help").success().stdout;
     let codes = help.lines().skip_while(|line| *line != "Exit codes:").skip(1);
     for code in codes.filter_map(|line| line.split_whitespace().next()) {
         assert!(readme.contains(&format!("| {code} |")), "exit code {code} is missing");
@@ -274,17 +279,8 @@ fn the_readme_names_every_suite_and_every_exit_code() {
 
 #[test]
 fn the_architecture_can_be_read_at_one_sitting() {
-    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("it is there");
-    assert!(text.lines().count() <= 200, "{} lines", text.lines().count());
-}
-
-#[test]
-fn code_is_told_from_comments_and_texts() {
-    let check = |text: &str, expected: &str| assert_eq!(code_of(text), expected);
-    check("a // b\nc", "a \nc");
-    check("a(\"b // \\\" c\", '\"') + d", "a(\"\", '') + d");
-    check("x = r#\"a \" b\n\"#; /* c\n */ y", "x = \"\n\"; \n y");
-    check("fn f<'a>(x: &'a str)", "fn f<'a>(x: &'a str)");
+    let n_lines = text_of("ARCHITECTURE.md").lines().count();
+    assert!(n_lines <= 200, "{n_lines} lines");
 }
 
 /// A text file of the repository.
@@ -294,45 +290,18 @@ struct File {
     text: String,
 }
 
-impl File {
-    fn is_in(&self, places: &[&str]) -> bool {
-        places.iter().any(|place| self.path.starts_with(place))
-    }
-
-    fn code(&self) -> String {
-        code_of(&self.text)
-    }
-
-    /// Fails with the first line of code that `is_wrong`.
-    #[track_caller]
-    fn forbid(&self, is_wrong: impl Fn(&str) -> bool) {
-        let code = self.code();
-        if let Some((index, line)) = code.lines().enumerate().find(|(_, line)| is_wrong(line)) {
-            panic!("{}, line {}: {}", self.path, index + 1, line.trim());
-        }
-    }
-}
+/// The text files of the repository, but for what git ignores and what editors leave.
+static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
+    let mut files = Vec::new();
+    collect(root(), &mut files);
+    files
+});
 
 fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().expect("the package lies in the workspace")
 }
 
-fn files() -> Vec<File> {
-    let mut files = Vec::new();
-    collect(root(), &mut files);
-    files
-}
-
-fn rust_files() -> impl Iterator<Item = File> {
-    files().into_iter().filter(|file| file.path.ends_with(".rs"))
-}
-
-fn documents() -> impl Iterator<Item = File> {
-    files().into_iter().filter(|file| file.path.ends_with(".md"))
-}
-
-/// Adds the text files in `folder` and below, but for what git ignores and what editors leave.
 fn collect(folder: &Path, files: &mut Vec<File>) {
     for entry in fs::read_dir(folder).expect("the repository can be read") {
         let path = entry.expect("the repository can be read").path();
@@ -352,83 +321,21 @@ fn collect(folder: &Path, files: &mut Vec<File>) {
     }
 }
 
-/// `text` without comments and without what stands in literals; lines stay where they are.
-fn code_of(text: &str) -> String {
-    let (mut code, mut rest) = (String::new(), text);
-    while let Some(first) = rest.chars().next() {
-        let (n_bytes, stand_in) = passive(rest);
-        let (skipped, after) = rest.split_at(n_bytes.max(first.len_utf8()));
-        if n_bytes == 0 {
-            code.push(first);
-        } else {
-            code += &stand_in[..stand_in.len() / 2];
-            code.extend(skipped.chars().filter(|c| *c == '\n'));
-            code += &stand_in[stand_in.len() / 2..];
-        }
-        rest = after;
-    }
-    code
+fn text_of(path: &str) -> &'static str {
+    &FILES.iter().find(|file| file.path == path).expect("the file is there").text
 }
 
-/// Length of the comment or literal at the start of `rest` (0 if there is code), and what stands
-/// for it.
-fn passive(rest: &str) -> (usize, &'static str) {
-    let up_to = |skip: usize, end: &str| {
-        rest[skip..].find(end).map_or(rest.len(), |at| skip + at + end.len())
-    };
-    if rest.starts_with("//") {
-        return (rest.find('\n').unwrap_or(rest.len()), "");
-    }
-    if rest.starts_with("/*") {
-        return (up_to(2, "*/"), "");
-    }
-    if rest.starts_with("r#\"") {
-        return (up_to(3, "\"#"), "\"\"");
-    }
-    if rest.starts_with("'\"'") {
-        return (3, "''");
-    }
-    if rest.starts_with('"') {
-        return (string_bytes(rest), "\"\"");
-    }
-    (0, "")
+fn rust_files() -> impl Iterator<Item = &'static File> {
+    FILES.iter().filter(|file| file.path.ends_with(".rs"))
 }
 
-/// Length of the string literal at the start of `rest`.
-fn string_bytes(rest: &str) -> usize {
-    let mut is_escaped = false;
-    for (index, c) in rest.char_indices().skip(1) {
-        if c == '"' && !is_escaped {
-            return index + 1;
-        }
-        is_escaped = c == '\\' && !is_escaped;
-    }
-    rest.len()
-}
-
-/// The text of a line of documentation, if it is one.
-fn doc_of(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim)
-}
-
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !c.is_alphanumeric() && c != '_')
-}
-
-/// Texts between each `open` and the `close` after it, on one line.
-fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
-    let in_line = |line: &'a str| {
-        let mut found = Vec::new();
-        let mut rest = line;
-        while let Some((_, after)) = rest.split_once(open) {
-            let Some((inside, after)) = after.split_once(close) else { break };
-            found.push(inside);
-            rest = after;
-        }
-        found
-    };
-    text.lines().flat_map(in_line).collect()
+/// Path and text of each line of `file` that is neither empty nor a comment; none of this file,
+/// which names what it looks for.
+fn code(file: &'static File) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
+    let is_this = file.path == "tests/it/architecture.rs";
+    let lines = file.text.lines().map(str::trim_start).filter(is_code);
+    lines.filter(move |_| !is_this).map(|line| (&*file.path, line))
 }
 
 /// True if the text in backticks is a path below the root, rather than a kernel or a command.
@@ -441,37 +348,26 @@ fn is_path(name: &str) -> bool {
         && !name.starts_with("comet-results/")
 }
 
-/// Names of the packages of the workspace, which are those of their folders.
-fn packages() -> Vec<String> {
-    let folders = fs::read_dir(root()).expect("the repository can be read");
-    let name = |entry: std::io::Result<fs::DirEntry>| {
-        entry.expect("the repository can be read").file_name().to_string_lossy().into_owned()
-    };
-    folders.map(name).filter(|name| manifest(name).is_some()).collect()
+/// Names of the packages, which are those of their folders, and their manifests.
+fn packages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let package = |file: &'static File| Some((file.path.strip_suffix("/Cargo.toml")?, &*file.text));
+    FILES.iter().filter_map(package)
 }
 
-/// The manifest of `package`, if there is one.
-fn manifest(package: &str) -> Option<String> {
-    fs::read_to_string(root().join(package).join("Cargo.toml")).ok()
-}
-
-/// Dependencies of `package`, for tests and builds too; none if there is no such package.
+/// Dependencies of `package`, for tests and builds too.
 fn dependencies(package: &str) -> Vec<String> {
-    let manifest = manifest(package).unwrap_or_default();
+    let manifest = text_of(&format!("{package}/Cargo.toml"));
     let name = |line: &str| line.split(['.', ' ', '=']).next().unwrap_or_default().to_owned();
-    dependency_lines(&manifest).into_iter().map(|(_, line)| name(line)).collect()
+    dependency_lines(manifest).into_iter().map(|(_, line)| name(line)).collect()
 }
 
 /// Numbers from 0 and texts of the lines that name a dependency.
 fn dependency_lines(manifest: &str) -> Vec<(usize, &str)> {
     let mut is_inside = false;
-    let mut lines = Vec::new();
-    for (number, line) in manifest.lines().enumerate() {
-        if line.starts_with('[') {
-            is_inside = line.ends_with("dependencies]");
-        } else if is_inside && line.starts_with(|c: char| c.is_ascii_lowercase()) {
-            lines.push((number, line));
-        }
-    }
-    lines
+    let is_dependency = |(_, line): &(usize, &str)| {
+        let is_head = line.starts_with('[');
+        is_inside = if is_head { line.ends_with("dependencies]") } else { is_inside };
+        is_inside && line.starts_with(|c: char| c.is_ascii_lowercase())
+    };
+    manifest.lines().enumerate().filter(is_dependency).collect()
 }

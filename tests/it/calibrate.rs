@@ -31,23 +31,19 @@ fn ranks_in_other_processes_can_be_calibrated() {
 }
 
 #[test]
-fn what_cannot_be_calibrated_is_refused_and_leaves_nothing() {
-    let check = |line: &str, sentence: &str| {
-        let folder = Folder::new();
-        let stderr = folder.run(line).code(2).stderr;
-        assert!(stderr.contains(sentence), "{stderr}");
-        assert_eq!(folder.names(), [""; 0]);
-    };
-    check("calibrate -t shm -n 1", "cannot calibrate: comet/echo no rank is 1 hop from rank 0");
-    check("calibrate -t shm -n 2,4", "a machine has one number of ranks, -n names 2 (write -n 2)");
-}
-
-#[test]
-fn no_file_is_overwritten() {
+fn what_cannot_be_calibrated_is_refused_and_no_file_is_overwritten() {
     let folder = Folder::new();
     folder.write("host.toml", "mine");
-    let stderr = folder.run("calibrate -t sim --machine ipsc860 -n 2").code(2).stderr;
-    assert!(stderr.contains("host.toml is there already"), "{stderr}");
-    assert_eq!(folder.names(), ["host.toml"]);
+    folder.refuses(&[
+        (
+            "calibrate -t shm -n 1 -o new.toml",
+            "cannot calibrate: comet/echo no rank is 1 hop from rank 0",
+        ),
+        (
+            "calibrate -t shm -n 2,4 -o new.toml",
+            "a machine has one number of ranks, -n names 2 (write -n 2)",
+        ),
+        ("calibrate -t sim --machine ipsc860 -n 2", "host.toml is there already"),
+    ]);
     assert_eq!(folder.read("host.toml"), "mine");
 }

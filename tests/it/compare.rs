@@ -1,64 +1,51 @@
 //! `compare` and `ab`, over runs of simulated machines.
 
 use crate::processes::{is_alive, send};
-use crate::support::{Folder, OBEYS, Output, Running, eventually, through_env};
+use crate::support::{Folder, OBEYS, Running, eventually, machine, through_env};
 
-/// The cases of all runs.
-const CASES: &str = "echo -n 2 -s 8,1Ki,64Ki --hops 1 --format none --quiet";
+/// The cases of most runs, and the options of all.
+const CASES: &str = "echo -n 2 -s 8,1Ki,64Ki";
+const OPTIONS: &str = "--hops 1 --format none --quiet";
 
-/// A machine whose messages take so long for each byte, with what a test adds.
-fn machine(per_byte_ns: f64, more: &str) -> String {
-    format!(
-        "format = 1\nname = \"mine\"\ntopology = {{ kind = \"flat\" }}\n\
-         [[protocol]]\nkind = \"eager\"\nt0 = \"2 us\"\nper_byte = \"{per_byte_ns} ns/B\"\n{more}"
-    )
-}
-
-/// Messages of one machine differ by 20 %.
-const NOISE: &str =
-    "[noise]\nseed = 1\n[[noise.source]]\nkind = \"log_normal\"\nsigma = \"20 %\"\n";
-
-/// A folder with machines: one, one whose links are a fifth slower, and one with noise.
+/// A folder with machines: one, one whose links are a fifth slower, and one whose messages differ by
+/// 20 %.
 fn folder() -> Folder {
     let folder = Folder::new();
+    let noise = "[noise]\nseed = 1\n[[noise.source]]\nkind = \"log_normal\"\nsigma = \"20 %\"\n";
     folder.write("fast.toml", &machine(1.0, ""));
     folder.write("slow.toml", &machine(1.2, ""));
-    folder.write("noisy.toml", &machine(1.0, NOISE));
+    folder.write("noisy.toml", &machine(1.0, noise));
     folder
 }
 
-/// Measures on `machine` into `file`, with further words.
-fn measure(folder: &Folder, machine: &str, file: &str, more: &str) {
-    folder.run(&format!("{CASES} --machine ./{machine}.toml -o {file} {more}")).success();
+/// A folder in which each of these files holds a run: its machine, and what is measured on it.
+fn measured(runs: &[(&str, &str, &str)]) -> Folder {
+    let folder = folder();
+    for (file, machine, cases) in runs {
+        let code = if cases.contains("corrupt") { 3 } else { 0 };
+        // Intervals need the slices of the default profile.
+        let profile = if *machine == "noisy" { "standard" } else { "quick" };
+        let options = format!("{OPTIONS} --machine ./{machine}.toml --profile {profile}");
+        let line = format!("{cases} {options} -o {file}.jsonl");
+        folder.run(&line).code(code);
+    }
+    folder
 }
 
-/// A command for `ab` that measures on `machine`.
-fn command(machine: &str) -> String {
-    format!("{} {CASES} --machine ./{machine}.toml", env!("CARGO_BIN_EXE_comet-run"))
+/// A folder with runs on one machine in `a.jsonl` and `c.jsonl`, and on slower links in `b.jsonl`.
+fn slowed() -> Folder {
+    measured(&[("a", "fast", CASES), ("b", "slow", CASES), ("c", "fast", CASES)])
 }
 
 #[test]
 fn two_runs_of_one_machine_are_exactly_the_same() {
-    let folder = folder();
-    measure(&folder, "fast", "a.jsonl", "");
-    measure(&folder, "fast", "b.jsonl", "");
-    let output = folder.run("compare a.jsonl --to b.jsonl --strict").success();
+    let output = slowed().run("compare a.jsonl --to c.jsonl --strict").success();
     output.prints("1.000-1.000  same").prints("of 3 points 0 slower, 0 faster, 3 same");
 }
 
 #[test]
-fn a_sweep_over_numbers_of_ranks_can_be_compared() {
-    let folder = Folder::new();
-    folder.run("barrier -t sim -n 2,4 --format none --quiet --out a.jsonl").success();
-    let output = folder.run("compare a.jsonl --to a.jsonl --allow-single").success();
-    output.prints("of 2 points");
-}
-
-#[test]
 fn slower_links_are_found_and_other_conditions_refused() {
-    let folder = folder();
-    measure(&folder, "fast", "a.jsonl", "");
-    measure(&folder, "slow", "b.jsonl", "");
+    let folder = slowed();
     let refused = folder.run("compare a.jsonl --to b.jsonl").code(2);
     refused.notes("taken under different conditions: transport sim machine sha256 (");
     let output = folder.run("compare a.jsonl --to b.jsonl --allow-env-diff").code(10);
@@ -71,23 +58,18 @@ fn slower_links_are_found_and_other_conditions_refused() {
 
 #[test]
 fn points_of_one_side_are_listed_and_none_in_common_are_an_exit_code() {
-    let folder = folder();
-    measure(&folder, "fast", "a.jsonl", "");
-    let fewer = CASES.replace("8,1Ki,64Ki", "8,2Ki");
-    folder.run(&format!("{fewer} --machine ./fast.toml -o b.jsonl")).success();
+    let (fewer, other) = ("echo -n 2 -s 8,2Ki", "echo -n 2 -s 16");
+    let folder = measured(&[("a", "fast", CASES), ("b", "fast", fewer), ("c", "fast", other)]);
     let output = folder.run("compare a.jsonl --to b.jsonl").success().prints("of 1 points");
     let output = output.prints("length_bytes=1024 procs=2: not in the new runs: not measured");
     output.prints("length_bytes=2048 procs=2: not in the base runs: not measured");
-    let other = CASES.replace("8,1Ki,64Ki", "16");
-    folder.run(&format!("{other} --machine ./fast.toml -o c.jsonl")).success();
     folder.run("compare a.jsonl --to c.jsonl").code(6).notes("no point was measured on both sides");
 }
 
 #[test]
 fn launches_that_do_not_tell_fail_a_strict_comparison_only() {
-    let folder = folder();
-    measure(&folder, "noisy", "a.jsonl", "--samples 20 --seed 1");
-    measure(&folder, "noisy", "b.jsonl", "--samples 20 --seed 2");
+    let [one, two] = [1, 2].map(|seed| format!("{CASES} --samples 20 --seed {seed}"));
+    let folder = measured(&[("a", "noisy", &one), ("b", "noisy", &two)]);
     let output = folder.run("compare a.jsonl --to b.jsonl").success();
     output.prints("3 inconclusive").prints("cannot compare single launches");
     folder.run("compare a.jsonl --to b.jsonl --strict").code(11);
@@ -96,45 +78,30 @@ fn launches_that_do_not_tell_fail_a_strict_comparison_only() {
 }
 
 #[test]
-fn a_case_that_fails_now_is_a_loss() {
-    let folder = folder();
-    measure(&folder, "fast", "a.jsonl", "");
-    let spoiled = format!("{CASES} --machine ./fast.toml -o b.jsonl --inject corrupt:echo");
-    folder.run(&spoiled).code(3);
-    let output = folder.run("compare a.jsonl --to b.jsonl").code(10);
-    output.prints("check_failed: ").prints("3 cases fail that the base measured");
-}
-
-#[test]
 fn a_machine_that_differs_from_itself_fails_nothing() {
-    let folder = folder();
-    measure(&folder, "fast", "a.jsonl", "");
-    measure(&folder, "slow", "b.jsonl", "");
+    let folder = slowed();
     let line = "compare a.jsonl --to b.jsonl --allow-env-diff --control";
     let output = folder.run(&format!("{line} b.jsonl")).success();
     output.prints("ADVISORY: ").notes("the machine is too unsteady for verdicts");
-    measure(&folder, "fast", "c.jsonl", "");
     folder.run(&format!("{line} c.jsonl")).code(10).prints("control: 0 of 3 points");
     folder.run(&format!("{line} a.jsonl")).code(2).notes("hold the same run");
 }
 
 #[test]
-fn wrong_data_fails_on_an_unsteady_machine_too() {
-    let folder = folder();
-    measure(&folder, "fast", "a.jsonl", "");
-    measure(&folder, "slow", "control.jsonl", "");
-    let cases = CASES.replace("echo", "echo barrier");
-    folder.run(&format!("{cases} --machine ./fast.toml -o all.jsonl")).success();
-    let spoiled = format!("{cases} --machine ./fast.toml -o b.jsonl --inject corrupt:echo");
-    folder.run(&spoiled).code(3);
-    let line = "compare all.jsonl --to b.jsonl --allow-env-diff --control control.jsonl";
+fn wrong_data_is_a_loss_on_an_unsteady_machine_too() {
+    let both = "echo barrier -n 2 -s 8,1Ki,64Ki";
+    let spoiled = format!("{both} --inject corrupt:echo");
+    let folder =
+        measured(&[("a", "fast", both), ("b", "fast", &spoiled), ("control", "slow", CASES)]);
+    let output = folder.run("compare a.jsonl --to b.jsonl").code(10);
+    output.prints("check_failed: ").prints("3 cases fail that the base measured");
+    let line = "compare a.jsonl --to b.jsonl --allow-env-diff --control control.jsonl";
     folder.run(line).code(10).prints("ADVISORY: ");
 }
 
 #[test]
 fn points_that_were_lost_fail_a_strict_comparison_only() {
-    let folder = folder();
-    measure(&folder, "fast", "a.jsonl", "");
+    let folder = measured(&[("a", "fast", CASES)]);
     let whole = folder.read("a.jsonl");
     let is_kept = |line: &&str| !line.contains("\"length_bytes\":65536");
     let lines: Vec<&str> = whole.lines().filter(is_kept).collect();
@@ -146,20 +113,16 @@ fn points_that_were_lost_fail_a_strict_comparison_only() {
 
 #[test]
 fn runs_with_several_numbers_of_ranks_are_compared_number_by_number() {
-    let folder = folder();
-    let cases = CASES.replace("-n 2", "-n 2..4");
-    for file in ["a.jsonl", "b.jsonl"] {
-        folder.run(&format!("{cases} --machine ./fast.toml -o {file}")).success();
-    }
+    let sweep = "echo -n 2..4 -s 8,1Ki,64Ki";
+    let folder = measured(&[("a", "fast", sweep), ("b", "fast", sweep)]);
     let output = folder.run("compare a.jsonl --to b.jsonl --strict").success();
     output.prints("3 runs against 3").prints("of 9 points 0 slower, 0 faster, 9 same");
+    folder.run("compare a.jsonl --to a.jsonl --allow-single").success().prints("of 9 points");
 }
 
 #[test]
 fn files_hold_what_is_printed_in_other_forms() {
-    let folder = folder();
-    measure(&folder, "fast", "a.jsonl", "");
-    measure(&folder, "slow", "b.jsonl", "");
+    let folder = slowed();
     let files = "--json c.json --markdown c.md --junit c.xml";
     let line = format!("compare a.jsonl --to b.jsonl --allow-env-diff {files}");
     folder.run(&line).code(10).prints("verdict: of 3 points 3 slower");
@@ -196,20 +159,23 @@ fn check_xml(xml: &str) {
 }
 
 #[test]
-fn files_that_cannot_be_compared_are_refused_in_one_sentence() {
-    let folder = folder();
-    measure(&folder, "fast", "a.jsonl", "");
+fn what_cannot_be_compared_is_refused_in_one_sentence() {
+    let folder = measured(&[("a", "fast", CASES)]);
     folder.write("empty.jsonl", "");
-    for (line, words) in [
+    folder.refuses(&[
         ("compare a.jsonl --to none.jsonl", "cannot read none.jsonl"),
         ("compare a.jsonl --to empty.jsonl", "there is no run in empty.jsonl"),
         ("compare a.jsonl a.jsonl --to a.jsonl", "a.jsonl and a.jsonl hold the same run"),
         ("compare a.jsonl --to a.jsonl --margin 5", "write 5% or 0.05"),
         ("ab -- true", "ab takes two commands, got 1 (write ab -- COMMAND_A -- COMMAND_B)"),
         ("ab --out . -- true -- true", ". holds something already"),
-    ] {
-        folder.run(line).code(2).notes(words);
-    }
+    ]);
+}
+
+/// A command for `ab` that measures on `machine`.
+fn command(machine: &str) -> String {
+    let options = format!("{CASES} {OPTIONS} --profile quick --machine ./{machine}.toml");
+    format!("{} {options}", env!("CARGO_BIN_EXE_comet-run"))
 }
 
 #[test]
@@ -237,8 +203,8 @@ fn a_command_against_itself_is_the_same() {
 
 #[test]
 fn a_command_that_fails_is_named_with_its_last_words() {
-    let folder = folder();
-    let check = |line: &str, words: &str| -> Output {
+    let folder = measured(&[("stored", "fast", CASES)]);
+    let check = |line: &str, words: &str| {
         folder.run(&format!("ab --launches 1 {line}")).code(1).notes(words)
     };
     let fast = command("fast");
@@ -246,7 +212,6 @@ fn a_command_that_fails_is_named_with_its_last_words() {
     output.notes("--nonsense").notes("and said last: ");
     check("-- true -- true", "'true' left no results in ");
     check("-- no-such-command -- true", "cannot start 'no-such-command' (is it in PATH?)");
-    measure(&folder, "fast", "stored.jsonl", "");
     let stored = "-- cp stored.jsonl {out} -- cp stored.jsonl {out}";
     folder.run(&format!("ab --launches 1 {stored}")).code(2).notes("hold the same run");
     check("--timeout 100ms -- sleep 100 -- true", "'sleep 100' took longer than 100ms");

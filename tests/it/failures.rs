@@ -83,10 +83,13 @@ fn until(what: &str, mut attempt: impl FnMut() -> bool) {
     assert!((0..N_TRIES).any(|_| attempt()), "{what} was not met in {N_TRIES} tries");
 }
 
-/// Kills `rank` while `kernel` runs: the job ends, says what happened, and leaves nothing behind.
+/// Kills a rank, another one each time, while each of `kernels` runs: the job ends, says what
+/// happened, and leaves nothing behind.
 #[track_caller]
-fn check_killed(kernel: &str, rank: usize) {
-    until(kernel, || kill(kernel, rank));
+fn check_killed(kernels: &[String]) {
+    for (number, kernel) in kernels.iter().enumerate() {
+        until(kernel, || kill(kernel, number % 4));
+    }
 }
 
 /// Kills `rank` while `kernel` runs; true if the rank had begun its case, of which rank 0 knows
@@ -117,22 +120,15 @@ fn check_failed(records: &Records, code: &str, rank: usize, sentence: &str) {
 
 #[test]
 fn a_killed_rank_ends_every_message_kernel() {
-    check_killed("comet/echo", 0);
-    check_killed("comet/exchange", 1);
-    check_killed("comet/broadcast", 2);
-    check_killed("comet/reduction", 3);
-    check_killed("comet/barrier", 0);
-    check_killed("comet/contention", 1);
-    check_killed("comet/overlap", 2);
+    let kernels =
+        ["echo", "exchange", "broadcast", "reduction", "barrier", "contention", "overlap"];
+    check_killed(&kernels.map(|name| format!("comet/{name}")));
 }
 
 #[test]
 fn a_killed_rank_ends_every_matrix_kernel() {
-    check_killed("matrix/update_guard", 3);
-    check_killed("matrix/shift", 0);
-    check_killed("matrix/transpose", 1);
-    check_killed("matrix/row_broadcast", 2);
-    check_killed("matrix/col_broadcast", 3);
+    let kernels = ["row_broadcast", "shift", "transpose", "col_broadcast", "update_guard"];
+    check_killed(&kernels.map(|name| format!("matrix/{name}")));
 }
 
 /// Stops rank 1 of 2 in a computation, and waits for the watchdog; false if the rank was between two
@@ -207,7 +203,22 @@ fn no_command_outlives_an_ab_that_is_killed() {
     eventually("the end of the command", || !all.iter().any(|process| process.is_alive()));
 }
 
-/// A signal ends the run between two rounds: what was measured is kept. False if nothing had been.
+/// A job of `line` that `env` starts with `option` and `prepare` changes gets a signal by `send`,
+/// which ends it between two rounds: what was measured is kept.
+#[track_caller]
+fn check_interrupted(
+    (kernel, option, prepare): (&str, &str, fn(&mut Command)),
+    (signal, code): (&str, i32),
+    send: fn(&str, u32),
+) {
+    until("a sample before the signal", || {
+        let job = Job::start_with(&format!("{kernel} {LONG}"), kernel, option, prepare);
+        send(signal, job.running.pid());
+        is_interrupted(job, &format!("SIG{signal}"), code)
+    });
+}
+
+/// False if nothing had been measured before the signal.
 #[track_caller]
 fn is_interrupted(job: Job, signal: &str, code: i32) -> bool {
     let (output, records) = job.wait();
@@ -223,23 +234,22 @@ fn is_interrupted(job: Job, signal: &str, code: i32) -> bool {
 
 #[test]
 fn a_signal_ends_the_run_in_order() {
-    for (signal, code) in [("HUP", 129), ("INT", 130), ("TERM", 143)] {
-        until("a sample before the signal", || {
-            let job = Job::start(&format!("echo {LONG}"), "comet/echo");
-            send(signal, job.running.pid());
-            is_interrupted(job, &format!("SIG{signal}"), code)
-        });
+    for end in [("HUP", 129), ("INT", 130), ("TERM", 143)] {
+        check_interrupted(("comet/echo", OBEYS, |_| ()), end, send);
     }
 }
 
 #[test]
 fn a_signal_that_the_parent_blocks_ends_the_run_all_the_same() {
-    until("a sample before the signal", || {
-        let line = format!("echo {LONG}");
-        let job = Job::start_with(&line, "comet/echo", "--block-signal=TERM", |_| ());
-        send("TERM", job.running.pid());
-        is_interrupted(job, "SIGTERM", 143)
-    });
+    check_interrupted(("comet/echo", "--block-signal=TERM", |_| ()), ("TERM", 143), send);
+}
+
+#[test]
+fn a_key_on_the_terminal_reaches_launcher_and_ranks_at_once() {
+    let own_group = |command: &mut Command| {
+        command.process_group(0);
+    };
+    check_interrupted(("comet/reduction", OBEYS, own_group), ("INT", 130), send_to_group);
 }
 
 #[test]
@@ -271,19 +281,6 @@ fn a_second_signal_before_there_are_ranks_ends_the_run_at_once() {
         send("CONT", running.pid());
         let output = running.wait();
         is_early && matches!(output.code, Some(130 | 143)) && output.stdout.is_empty()
-    });
-}
-
-#[test]
-fn a_key_on_the_terminal_reaches_launcher_and_ranks_at_once() {
-    let own_group = |command: &mut Command| {
-        command.process_group(0);
-    };
-    until("a sample before the signal", || {
-        let line = format!("reduction {LONG}");
-        let job = Job::start_with(&line, "comet/reduction", OBEYS, own_group);
-        send_to_group("INT", job.running.pid());
-        is_interrupted(job, "SIGINT", 130)
     });
 }
 

@@ -173,8 +173,9 @@ fn the_schema_is_the_committed_one() {
 
 #[test]
 fn a_row_is_printed_before_the_run_is_over() {
-    // The second case takes seconds, and the run is ended as soon as the row of the first is there.
-    let line = "echo -n 2 -s 8,4Mi --hops 1 --samples 5000 --out r.jsonl";
+    // The second kernel takes seconds, and the run is ended as soon as the row of the first is there.
+    let line =
+        "echo overlap -n 2 -s 8 --hops 1 --vector-lengths 1000000 --samples 5000 --out r.jsonl";
     let first_rows = [
         ("table", "\n         1            8     5000 "),
         ("csv", ",comet,echo,echo,p2p,"),

@@ -25,7 +25,7 @@ fn a_reader_that_pauses_for_longer_than_the_watchdog_ends_no_run() {
     let folder = Folder::new();
     make_fifo(&folder, "gate");
     let run = "echo -n 2 --hops 1 -s 0..100+1 --samples 100 --repetitions 1 --format jsonl \
-               --watchdog 2s --out r.jsonl";
+               --watchdog 1s --out r.jsonl";
     // More than a pipe holds waits until the gate is opened.
     let running = shell(
         &folder,
@@ -36,7 +36,7 @@ fn a_reader_that_pauses_for_longer_than_the_watchdog_ends_no_run() {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         text.matches("\n{\"type\":\"point\"").count() == 101
     });
-    thread::sleep(Duration::from_secs(5));
+    thread::sleep(Duration::from_millis(2500));
     folder.write("gate", "open\n");
     let output = running.wait().notes("code 0");
     assert!(output.stdout == folder.read("r.jsonl"), "every record is printed: {}", output.stderr);

@@ -2,14 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::Folder;
-
-/// A machine of a user's, with what a test adds.
-fn machine(more: &str) -> String {
-    let head = "format = 1\nname = \"mine\"\ntopology = { kind = \"flat\" }\n";
-    let protocol = "[[protocol]]\nkind = \"eager\"\nt0 = \"2 us\"\nper_byte = \"1 ns/B\"\n";
-    format!("{head}{protocol}{more}")
-}
+use crate::support::{Folder, machine};
 
 #[test]
 fn everything_runs_on_a_simulated_machine_and_is_verified() {
@@ -27,7 +20,7 @@ fn everything_runs_on_a_simulated_machine_and_is_verified() {
 fn the_same_simulation_gives_the_same_values_and_another_seed_others() {
     let folder = Folder::new();
     let noise = "[noise]\nseed = 1\n[[noise.source]]\nkind = \"log_normal\"\nsigma = \"5 %\"\n";
-    folder.write("noisy.toml", &machine(noise));
+    folder.write("noisy.toml", &machine(1.0, noise));
     // All lines but the last, which has the time that the run took.
     let values = |line: &str| {
         let output = folder.run(&format!("{line} -o none -s 8 --samples 20")).success().stdout;
@@ -42,9 +35,7 @@ fn the_same_simulation_gives_the_same_values_and_another_seed_others() {
 #[test]
 fn odd_and_large_numbers_of_ranks_run() {
     let folder = Folder::new();
-    for n_ranks in [1, 3, 7] {
-        folder.run(&format!("all -t sim -n {n_ranks} --profile quick -o none")).success();
-    }
+    folder.run("all -t sim -n 1,3,7 --profile quick -o none").success();
     folder.run("barrier reduction --machine dahu-opa -n 300 --profile quick -o none").success();
 }
 
@@ -78,8 +69,8 @@ fn a_check_runs_with_and_without_buffers() {
 #[test]
 fn a_machine_that_cannot_be_had_is_refused_in_one_sentence() {
     let folder = Folder::new();
-    folder.write("bad.toml", &machine("[node]\ncopy = \"5\"\n"));
-    for (line, words) in [
+    folder.write("bad.toml", &machine(1.0, "[node]\ncopy = \"5\"\n"));
+    folder.refuses(&[
         ("echo --machine cray", "there is no machine \"cray\" (choose ipsc860-fit, "),
         ("echo --machine ./none.toml", "cannot read the machine file ./none.toml"),
         ("echo --machine ./bad.toml", "./bad.toml, line 9: copy = \"5\" has no unit"),
@@ -88,10 +79,27 @@ fn a_machine_that_cannot_be_had_is_refused_in_one_sentence() {
         ("echo --unsteady 90", "between 0.01 and 50 percent (write 2.5)"),
         ("echo -t sim --bind core", "--bind is for ranks that run on CPUs"),
         ("machines cray", "there is no machine \"cray\""),
-    ] {
-        folder.run(line).code(2).notes(words);
-    }
-    assert_eq!(folder.names(), ["bad.toml"]);
+    ]);
+}
+
+#[test]
+fn a_dead_rank_ends_a_simulation_as_it_ends_a_job() {
+    let folder = Folder::new();
+    folder.write(
+        "deadly.toml",
+        &machine(1.0, "[fault]\ndead_rank = [{ rank = 2, at = \"10 us\" }]\n"),
+    );
+    let output = folder.run("barrier --machine ./deadly.toml -n 4 -o a.jsonl").code(1);
+    output.notes("rank 2 died at t = 10.000 us");
+    folder.run("validate a.jsonl").success();
+    assert_eq!(folder.records("a.jsonl").end()["status"], "failed");
+}
+
+#[test]
+fn the_machines_are_listed_with_their_numbers() {
+    let output = Folder::new().run("machines").success();
+    output.prints("ipsc860-fit      hypercube      16     79.00       2.4");
+    Folder::new().run("machines t3e").success().prints("cites    ");
 }
 
 #[test]
@@ -111,21 +119,4 @@ fn times_that_vary_take_an_echo_out_of_step_with_its_load() {
     let (_, n_points, n_times) = n_distinct("--unsteady 10", "b.jsonl");
     assert_eq!(n_times, n_points, "distinct times with noise");
     folder.run("contention -t sim -n 8 --sizes 8").success().notes("phase-locked");
-}
-
-#[test]
-fn a_dead_rank_ends_a_simulation_as_it_ends_a_job() {
-    let folder = Folder::new();
-    folder.write("deadly.toml", &machine("[fault]\ndead_rank = [{ rank = 2, at = \"10 us\" }]\n"));
-    let output = folder.run("barrier --machine ./deadly.toml -n 4 -o a.jsonl").code(1);
-    output.notes("rank 2 died at t = 10.000 us");
-    folder.run("validate a.jsonl").success();
-    assert_eq!(folder.records("a.jsonl").end()["status"], "failed");
-}
-
-#[test]
-fn the_machines_are_listed_with_their_numbers() {
-    let output = Folder::new().run("machines").success();
-    output.prints("ipsc860-fit      hypercube      16     79.00       2.4");
-    Folder::new().run("machines t3e").success().prints("cites    ");
 }

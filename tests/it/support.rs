@@ -14,25 +14,9 @@ use crate::records::Records;
 /// Time limit of a program and of a wait for an event. Only a program that hangs takes as
 /// long: tests run beside builds, on machines that are slow already.
 const TIME_LIMIT: Duration = Duration::from_secs(300);
-/// Variables from which the program learns that a launcher started it.
-const LAUNCHER_VARIABLES: [&str; 16] = [
-    "OMPI_COMM_WORLD_RANK",
-    "OMPI_COMM_WORLD_SIZE",
-    "PMI_RANK",
-    "PMI_SIZE",
-    "HYDI_CONTROL_FD",
-    "MV2_COMM_WORLD_RANK",
-    "MV2_COMM_WORLD_SIZE",
-    "PALS_RANKID",
-    "FLUX_TASK_RANK",
-    "FLUX_JOB_SIZE",
-    "JSM_NAMESPACE_RANK",
-    "JSM_NAMESPACE_SIZE",
-    "SLURM_PROCID",
-    "SLURM_STEP_NUM_TASKS",
-    "SLURM_STEP_ID",
-    "PMIX_RANK",
-];
+/// Starts of the variables from which the program learns that a launcher started it.
+const LAUNCHERS: [&str; 9] =
+    ["OMPI_", "PMI_", "HYDI_", "MV2_", "PALS_", "FLUX_", "JSM_", "SLURM_", "PMIX_"];
 /// Time from one look to the next.
 const STEP: Duration = Duration::from_millis(5);
 
@@ -97,6 +81,19 @@ impl Folder {
     pub(crate) fn run(&self, line: &str) -> Output {
         self.start(line).wait()
     }
+
+    /// Runs `comet-run` with each of these lines, which is refused with these words: nothing is
+    /// printed to standard output, and no file is made.
+    #[track_caller]
+    pub(crate) fn refuses(&self, lines: &[(&str, &str)]) {
+        let names = self.names();
+        for (line, words) in lines {
+            let output = self.run(line);
+            let is_refused = output.code == Some(2) && output.stdout.is_empty();
+            assert!(is_refused && output.stderr.contains(words), "{line}: {output:#?}");
+            assert_eq!(self.names(), names, "{line}");
+        }
+    }
 }
 
 impl Drop for Folder {
@@ -106,10 +103,20 @@ impl Drop for Folder {
     }
 }
 
+/// A machine file: messages take 2 us and so long for each byte, with `more` of the machine.
+pub(crate) fn machine(per_byte_ns: f64, more: &str) -> String {
+    format!(
+        "format = 1\nname = \"mine\"\ntopology = {{ kind = \"flat\" }}\n\
+         [[protocol]]\nkind = \"eager\"\nt0 = \"2 us\"\nper_byte = \"{per_byte_ns} ns/B\"\n{more}"
+    )
+}
+
 /// Starts `command` as if no launcher had started the tests, should one have done so.
 pub(crate) fn forget_launcher(command: &mut Command) {
-    for name in LAUNCHER_VARIABLES {
-        command.env_remove(name);
+    for (name, _) in std::env::vars_os() {
+        if LAUNCHERS.iter().any(|start| name.to_string_lossy().starts_with(start)) {
+            command.env_remove(name);
+        }
     }
 }
 

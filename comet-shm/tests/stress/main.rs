@@ -24,11 +24,11 @@ use schedule::Round;
 
 /// Default jobs: each number of ranks, on all cores and on one, with and without single copies.
 const N_SEEDS: usize = 4 * N_RANKS.len();
-const N_RANKS: [usize; 8] = [2, 3, 4, 5, 7, 8, 12, 16];
+const N_RANKS: [usize; 5] = [2, 3, 5, 8, 12];
 /// Number of runs of a requested seed: failures depend on the timing too.
 const N_REPEATS: usize = 20;
 /// Rounds of a job.
-const N_ROUNDS: usize = 12;
+const N_ROUNDS: usize = 8;
 /// No wait of a working transport lasts as long, however busy the machine is.
 const WATCHDOG: Duration = Duration::from_secs(30);
 

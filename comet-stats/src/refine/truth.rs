@@ -1,7 +1,7 @@
 //! Refinement of a curve whose truth is known, under seeded noise: it ends, its errors stay within
 //! the noise, and it finds the switches.
 //!
-//! `COMET_TRUTH_SEEDS` is the number of trials of each test, a hundred if it is not set.
+//! `COMET_TRUTH_SEEDS` is the number of trials of each test, forty if it is not set.
 
 use std::f64::consts::SQRT_2;
 use std::ops::RangeInclusive;
@@ -199,5 +199,5 @@ fn share_of_trials(is_good: impl Fn(&u64) -> bool) -> f64 {
 
 /// Trials of each test, unless others are asked for.
 fn n_trials() -> u64 {
-    u64::from(truth::n_trials(100))
+    u64::from(truth::n_trials(40))
 }

@@ -1,10 +1,12 @@
-//! Barriers: none lets a rank out before the last one is in, by true time, however late ranks are.
+//! Barriers and common starts: none lets a rank out before the last one is in, by true time, however
+//! late ranks are.
 
 use std::cell::RefCell;
 
 use comet_core::collective;
 use comet_core::error::Result;
 use comet_core::sample::Sample;
+use comet_core::sync::{Starter, Sync};
 use comet_core::transport::{Source, Tag, Transport, Work};
 use comet_sim::Sim;
 
@@ -16,7 +18,7 @@ const N_ROUNDS: usize = 20;
 
 /// Number of rounds that a rank left before the last one was in; each rank is late by a time of its
 /// own, drawn from `seed`.
-fn n_broken(bench: &Bench, seed: u64, barrier: fn(&Sim) -> Result<()>) -> usize {
+fn n_broken(bench: &Bench, seed: u64, barrier: impl Fn(&Sim) -> Result<()>) -> usize {
     let rounds = RefCell::new(vec![Vec::new(); N_ROUNDS]);
     bench.run(|t| {
         let mut draws = Draws::new(seed + 1000 * t.rank() as u64);
@@ -40,28 +42,26 @@ fn n_broken(bench: &Bench, seed: u64, barrier: fn(&Sim) -> Result<()>) -> usize 
     rounds.into_inner().iter().filter(is_broken).count()
 }
 
-fn check(barrier: fn(&Sim) -> Result<()>, n_ranks: usize) {
+fn check(name: &str, n_ranks: usize, barrier: impl Fn(&Sim) -> Result<()>) {
     for machine in [machines::flat(), machines::rendezvous(), machines::circuits()] {
         for seed in 0..3 {
             let bench = Bench::new(&machine, n_ranks);
-            assert_eq!(n_broken(&bench, seed, barrier), 0, "{n_ranks} ranks, seed {seed}");
+            assert_eq!(n_broken(&bench, seed, &barrier), 0, "{name}, {n_ranks} ranks, seed {seed}");
         }
     }
 }
 
 #[test]
-fn no_rank_leaves_the_barrier_of_the_transport_before_the_last_is_in() {
-    (2..=17).for_each(|n_ranks| check(Transport::barrier, n_ranks));
-}
-
-#[test]
-fn no_rank_leaves_the_dissemination_barrier_before_the_last_is_in() {
-    (2..=17).for_each(|n_ranks| check(collective::barrier, n_ranks));
-}
-
-#[test]
-fn no_rank_leaves_the_pairwise_barrier_before_the_last_is_in() {
-    [2, 4, 8, 16].into_iter().for_each(|n_ranks| check(collective::pairwise_barrier, n_ranks));
+fn no_rank_leaves_before_the_last_is_in() {
+    for n_ranks in 2..=17 {
+        for sync in [Sync::Barrier, Sync::DoubleBarrier, Sync::Dissemination, Sync::Window] {
+            let starter = Starter { sync, window_ns: 20_000, clock: None };
+            check(sync.name(), n_ranks, |t| starter.start(t).map(drop));
+        }
+    }
+    for n_ranks in [2, 4, 8, 16] {
+        check("pairwise", n_ranks, collective::pairwise_barrier);
+    }
 }
 
 #[test]

@@ -58,6 +58,11 @@ impl Bench {
         let case = Case::new(info(id), values);
         (case.info.admits)(&case, &World::of(&self.topology)).is_ok().then_some(case)
     }
+
+    /// Those of these cases that the ranks admit.
+    pub(crate) fn cases(&self, wanted: &[(&str, &[u64])]) -> Vec<Case> {
+        wanted.iter().filter_map(|(id, values)| self.case(id, values)).collect()
+    }
 }
 
 /// Keeps what is measured.

@@ -109,9 +109,14 @@ fn take_load(script: &mut Script<'_>, [source, tester]: [Rank; 2]) {
 fn samples(n_bytes: u64) -> ([Vec<f64>; 3], [u64; 3]) {
     let bench = Bench::new(&machines::ipsc860(), 8);
     // The load follows from the echoes at these lengths.
-    let echoes = [100, 486, 5000, 50_000].map(|n_bytes| bench.case("comet/echo", &[1, n_bytes]));
-    let cases = echoes.into_iter().chain([bench.case("comet/contention", &[n_bytes])]);
-    let measurements = bench.measure(&cases.flatten().collect::<Vec<_>>(), &settings(100, 1));
+    let cases = bench.cases(&[
+        ("comet/echo", &[1, 100]),
+        ("comet/echo", &[1, 486]),
+        ("comet/echo", &[1, 5000]),
+        ("comet/echo", &[1, 50_000]),
+        ("comet/contention", &[n_bytes]),
+    ]);
+    let measurements = bench.measure(&cases, &settings(100, 1));
     let Some(Measurement { case, series, .. }) = measurements.last() else {
         panic!("no contention")
     };

@@ -1,14 +1,12 @@
 //! The measuring engine against the truth: it ends whatever the noise, all ranks agree whatever
-//! their delays, batches change nothing, definitions are what they say, and switches are found to
-//! the byte.
+//! their delays, batches change nothing, and definitions are what they say.
 
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
 use comet_core::event::Measurement;
-use comet_core::kernel::{Case, LENGTH_BYTES, Profile};
+use comet_core::kernel::{Case, Profile};
 use comet_core::sync::{Skew, Sync};
-use comet_sim::machine::{Delay, Machine, NoiseSource};
-use comet_stats::refine::Rule;
+use comet_sim::machine::{Delay, NoiseSource};
 
 use super::bench::{Bench, settings};
 use super::draws::Draws;
@@ -27,21 +25,9 @@ fn standard() -> Settings {
     settings
 }
 
-fn cases(bench: &Bench) -> Vec<Case> {
-    let cases = [
-        bench.case("comet/echo", &[1, 100]),
-        bench.case("comet/reduction", &[8]),
-        bench.case("comet/barrier", &[]),
-    ];
-    cases.into_iter().flatten().collect()
-}
-
-fn noisy(sources: &[NoiseSource]) -> Machine {
-    let mut machine = machines::flat();
-    machine.noise.seed = 5;
-    machine.noise.sources = sources.to_vec();
-    machine
-}
+/// A case of each kind of start.
+const CASES: [(&str, &[u64]); 3] =
+    [("comet/echo", &[1, 100]), ("comet/reduction", &[8]), ("comet/barrier", &[])];
 
 /// Checks that the case ended by one of the permitted reasons.
 #[track_caller]
@@ -76,9 +62,9 @@ fn the_stop_rule_ends_for_every_kind_of_noise() {
         None => sources.to_vec(),
     });
     for sources in all {
-        let bench = Bench::new(&noisy(&sources), 4);
+        let bench = Bench::new(&machines::noisy(machines::flat(), 5, &sources), 4);
         let settings = standard();
-        let measurements = bench.measure(&cases(&bench), &settings);
+        let measurements = bench.measure(&bench.cases(&CASES), &settings);
         assert_eq!(measurements.len(), 3, "{sources:?}");
         measurements.iter().for_each(|measurement| check_end(measurement, &settings));
     }
@@ -89,8 +75,8 @@ fn all_ranks_agree_however_they_are_delayed() {
     let mut draws = Draws::new(11);
     for _ in 0..n_seeds() {
         let n_ranks = draws.below(6) + 2;
-        let mut machine = noisy(&[NoiseSource::LogNormal { sigma: 0.1 }]);
-        machine.noise.seed = draws.below(1 << 30) as u64;
+        let (seed, noise) = (draws.below(1 << 30), NoiseSource::LogNormal { sigma: 0.1 });
+        let mut machine = machines::noisy(machines::flat(), seed as u64, &[noise]);
         for _ in 0..draws.below(8) {
             machine.faults.delays.push(Delay {
                 rank: draws.below(n_ranks),
@@ -99,7 +85,7 @@ fn all_ranks_agree_however_they_are_delayed() {
             });
         }
         let bench = Bench::new(&machine, n_ranks);
-        let cases = cases(&bench);
+        let cases = bench.cases(&CASES);
         let mut settings = standard();
         settings.slices.max_samples = 2;
         settings.slices.max = 12;
@@ -111,10 +97,7 @@ fn all_ranks_agree_however_they_are_delayed() {
 #[test]
 fn the_time_of_an_operation_does_not_depend_on_the_batch() {
     let bench = Bench::new(&machines::ipsc860(), 4);
-    let cases: Vec<Case> = [&[1, 0], &[2, 4096]]
-        .iter()
-        .filter_map(|values| bench.case("comet/echo", *values))
-        .collect();
+    let cases = bench.cases(&[("comet/echo", &[1, 0]), ("comet/echo", &[2, 4096])]);
     let medians = |repetitions| -> Vec<f64> {
         let measured = bench.measure(&cases, &settings(3, repetitions));
         measured.iter().map(|measurement| measurement.series[0].summary.median).collect()
@@ -221,20 +204,4 @@ fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
     let barrier = measure(Rules::Imb, "comet/barrier", &[]);
     assert_eq!(barrier.series[0].definition, Definition::LoopMean);
     assert_eq!((counts(&barrier), barrier.pace.settle[0]), ((1000, 1), 100));
-}
-
-#[test]
-fn a_switch_of_protocols_is_found_to_the_byte() {
-    let bench = Bench::new(&machines::ipsc860(), 2);
-    let lengths = [0, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384, 65_536];
-    let cases: Vec<Case> =
-        lengths.iter().filter_map(|n| bench.case("comet/echo", &[1, *n])).collect();
-    let mut settings = Settings { refine: Some(Rule::Verified), ..standard() };
-    settings.slices.max_samples = 1;
-    let measured = bench.measure(&cases, &settings);
-    let sizes: Vec<u64> = measured.iter().map(|m| m.case.value(&LENGTH_BYTES)).collect();
-    assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
-    assert!(sizes.len() > lengths.len() && sizes.len() <= 140, "{sizes:?}");
-    let is_bracketed = [100, 101].iter().all(|size| sizes.contains(size));
-    assert!(is_bracketed, "the iPSC/860 changes its protocol above 100 bytes: {sizes:?}");
 }

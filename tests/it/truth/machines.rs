@@ -1,7 +1,7 @@
 //! The machines of the truth tests: each has something that the others have not, and all their
 //! times are whole nanoseconds, so that clocks of whole nanoseconds tell them exactly.
 
-use comet_sim::machine::{self, Machine};
+use comet_sim::machine::{self, Machine, NoiseSource};
 
 use super::bench::machine;
 
@@ -16,10 +16,8 @@ copy_piece = "30 ns"
 daxpy = "7 ns"
 "#;
 
-/// Messages that go at once over a crossbar.
 const FLAT: &str = r#"
-[topology]
-kind = "flat"
+topology = { kind = "flat" }
 [[protocol]]
 kind = "eager"
 t0 = "10 us"
@@ -27,12 +25,9 @@ per_byte = "8 ns/B"
 split = { o_send = "3 us", o_recv = "2 us" }
 "#;
 
-/// CPU time for each byte, a gap between messages that is longer than most of them, envelopes, a
-/// copy of what came too early, and a clock that takes time to read.
 const BUSY: &str = r#"
 envelope = "16 B"
-[topology]
-kind = "flat"
+topology = { kind = "flat" }
 [[protocol]]
 kind = "eager"
 t0 = "9 us"
@@ -44,10 +39,8 @@ split = { o_send = "1700 ns", o_recv = "2300 ns", send_per_byte = "1 ns/B", recv
 call_cost = "40 ns"
 "#;
 
-/// Long messages wait for their receive.
 const RENDEZVOUS: &str = r#"
-[topology]
-kind = "flat"
+topology = { kind = "flat" }
 [[protocol]]
 up_to = "100 B"
 kind = "eager"
@@ -62,10 +55,8 @@ gap = "600 ns"
 split = { o_send = "1 us", o_recv = "1100 ns", handshake = "9 us", recv_per_byte = "1 ns/B" }
 "#;
 
-/// Long messages wait for a buffer, on the links of a hypercube that are never busy.
 const BUFFERED: &str = r#"
-[topology]
-kind = "hypercube"
+topology = { kind = "hypercube" }
 [[protocol]]
 up_to = "100 B"
 kind = "eager"
@@ -82,12 +73,8 @@ unexpected = "2 ns/B"
 split = { o_send = "6 us", o_recv = "5 us", handshake = "22 us" }
 "#;
 
-/// Messages of all three protocols that take links one after the other.
 const CUT_THROUGH: &str = r#"
-[topology]
-kind = "hypercube"
-switching = "cut-through"
-link = "3 ns/B"
+topology = { kind = "hypercube", switching = "cut-through", link = "3 ns/B" }
 [[protocol]]
 up_to = "8 B"
 kind = "eager"
@@ -111,12 +98,10 @@ hop = "130 ns"
 split = { o_send = "700 ns", o_recv = "500 ns", handshake = "2110 ns" }
 "#;
 
-/// Circuits that messages of two protocols wait for. What a rank computes takes whole microseconds,
-/// so that it takes whole nanoseconds on a rank that is slower by some thousandths.
+/// Computations take whole microseconds, and so whole nanoseconds on ranks that are slower by some
+/// thousandths.
 const CIRCUITS: &str = r#"
-[topology]
-kind = "hypercube"
-switching = "circuit"
+topology = { kind = "hypercube", switching = "circuit" }
 [[protocol]]
 up_to = "100 B"
 kind = "eager"
@@ -160,7 +145,8 @@ pub(crate) fn prompt() -> Machine {
     machine
 }
 
-/// A machine with all costs that a message may have.
+/// All costs of a message: CPU time for each byte, a gap between messages that is longer than most
+/// of them, envelopes, a copy of what came too early, and a clock that takes time to read.
 pub(crate) fn busy() -> Machine {
     machine(&(BUSY.to_owned() + NODE))
 }
@@ -182,7 +168,8 @@ pub(crate) fn buffered() -> Machine {
     machine(&(BUFFERED.to_owned() + NODE))
 }
 
-/// A hypercube with switches that pass a message on before it is there whole.
+/// A hypercube with switches that pass a message on before it is there whole: messages of all three
+/// protocols take links one after the other.
 pub(crate) fn cut_through() -> Machine {
     machine(&(CUT_THROUGH.to_owned() + NODE))
 }
@@ -198,6 +185,13 @@ pub(crate) fn circuits() -> Machine {
 pub(crate) fn unequal(mut machine: Machine) -> Machine {
     let slow_ranks = PRIMES.iter().zip(1..).map(|(prime, rank)| (rank, 1.0 + prime / 1000.0));
     machine.faults.slow_ranks = slow_ranks.collect();
+    machine
+}
+
+/// `machine` with these sources of noise.
+pub(crate) fn noisy(mut machine: Machine, seed: u64, sources: &[NoiseSource]) -> Machine {
+    machine.noise.seed = seed;
+    machine.noise.sources = sources.to_vec();
     machine
 }
 

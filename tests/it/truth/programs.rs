@@ -25,35 +25,19 @@ const TAG: Tag = Tag::new(LABEL);
 /// Next act of a rank.
 #[derive(Clone, Debug)]
 enum Act {
-    Compute {
-        n: usize,
-    },
-    Send {
-        to: Rank,
-        n_bytes: usize,
-    },
-    Recv {
-        from: Rank,
-    },
-    Exchange {
-        peer: Rank,
-        n_bytes: usize,
-    },
-    /// Unblocked calls, which are waited for in the order in which they are started.
-    Scope {
-        sends: Vec<(Rank, usize)>,
-        receives: Vec<Rank>,
-    },
-    /// Messages with a label of their own, which one rank receives in the order in which they come.
-    SendToAny {
-        to: Rank,
-        n_bytes: usize,
-        label: Label,
-    },
-    RecvAny {
-        n_messages: usize,
-        label: Label,
-    },
+    /// A computation on so many values.
+    Compute(usize),
+    /// To a rank, so many bytes, with a label.
+    Send(Rank, usize, Label),
+    /// From a rank, under [`LABEL`].
+    Recv(Rank),
+    /// With a rank, so many bytes.
+    Exchange(Rank, usize),
+    /// Unblocked sends to ranks, with their lengths, and receives from ranks, which are waited for in
+    /// the order in which they are started.
+    Scope(Vec<(Rank, usize)>, Vec<Rank>),
+    /// So many messages with a label of their own, in the order in which they come.
+    RecvAny(usize, Label),
 }
 
 /// Acts of each of `n_ranks` ranks. One act after the other could be done by itself, so that no
@@ -64,23 +48,23 @@ fn random_acts(draws: &mut Draws, n_ranks: usize) -> Vec<Vec<Act>> {
         let (a, b) = two_ranks(draws, n_ranks);
         // Nobody does the same thing at the same time as another.
         for rank in [a, b] {
-            acts[rank].push(Act::Compute { n: draws.below(3000) });
+            acts[rank].push(Act::Compute(draws.below(3000)));
         }
         let n_bytes = random_length(draws);
         match draws.below(4) {
             0 => {
-                acts[a].push(Act::Send { to: b, n_bytes });
-                acts[b].push(Act::Recv { from: a });
+                acts[a].push(Act::Send(b, n_bytes, LABEL));
+                acts[b].push(Act::Recv(a));
             }
             1 => {
-                acts[a].push(Act::Exchange { peer: b, n_bytes });
-                acts[b].push(Act::Exchange { peer: a, n_bytes });
+                acts[a].push(Act::Exchange(b, n_bytes));
+                acts[b].push(Act::Exchange(a, n_bytes));
             }
             2 => scope(draws, &mut acts),
             _ => {
                 let senders = (0..n_ranks).filter(|rank| *rank != a);
-                senders.for_each(|rank| acts[rank].push(Act::SendToAny { to: a, n_bytes, label }));
-                acts[a].push(Act::RecvAny { n_messages: n_ranks - 1, label });
+                senders.for_each(|rank| acts[rank].push(Act::Send(a, n_bytes, label)));
+                acts[a].push(Act::RecvAny(n_ranks - 1, label));
             }
         }
     }
@@ -97,7 +81,7 @@ fn scope(draws: &mut Draws, acts: &mut [Vec<Act>]) {
         receives[to].push(from);
     }
     for ((own, sends), receives) in acts.iter_mut().zip(sends).zip(receives) {
-        own.push(Act::Scope { sends, receives });
+        own.push(Act::Scope(sends, receives));
     }
 }
 
@@ -116,22 +100,21 @@ fn random_length(draws: &mut Draws) -> usize {
 fn perform(t: &Sim, act: &Act) -> Result<()> {
     let (message, mut buffer) = ([0; CAPACITY], [0; CAPACITY]);
     match act {
-        Act::Compute { n } => t.compute(Work::Daxpy { n: *n }, || ()),
-        Act::Send { to, n_bytes } => t.blocked_send(*to, TAG, &message[..*n_bytes])?,
-        Act::SendToAny { to, n_bytes, label } => {
+        Act::Compute(n) => t.compute(Work::Daxpy { n: *n }, || ()),
+        Act::Send(to, n_bytes, label) => {
             t.blocked_send(*to, Tag::new(*label), &message[..*n_bytes])?;
         }
-        Act::Recv { from } => drop(t.blocked_recv(Source::Rank(*from), TAG, &mut buffer)?),
-        Act::RecvAny { n_messages, label } => {
+        Act::Recv(from) => drop(t.blocked_recv(Source::Rank(*from), TAG, &mut buffer)?),
+        Act::RecvAny(n_messages, label) => {
             for _ in 0..*n_messages {
                 t.blocked_recv(Source::Any, Tag::new(*label), &mut buffer)?;
             }
         }
-        Act::Exchange { peer, n_bytes } => {
+        Act::Exchange(peer, n_bytes) => {
             let message = &message[..*n_bytes];
             t.blocked_exchange(*peer, message, Source::Rank(*peer), &mut buffer, TAG)?;
         }
-        Act::Scope { sends, receives } => perform_scope(t, sends, receives)?,
+        Act::Scope(sends, receives) => perform_scope(t, sends, receives)?,
     }
     Ok(())
 }
@@ -155,17 +138,16 @@ fn perform_scope(t: &Sim, sends: &[(Rank, usize)], receives: &[Rank]) -> Result<
 /// The same in steps of the oracle.
 fn write(script: &mut Script<'_>, act: &Act) {
     match act {
-        Act::Compute { n } => script.work(Work::Daxpy { n: *n }),
-        Act::Send { to, n_bytes } => script.send(*to, LABEL, *n_bytes as u64),
-        Act::SendToAny { to, n_bytes, label } => script.send(*to, *label, *n_bytes as u64),
-        Act::Recv { from } => script.recv(Source::Rank(*from), LABEL),
-        Act::RecvAny { n_messages, label } => {
+        Act::Compute(n) => script.work(Work::Daxpy { n: *n }),
+        Act::Send(to, n_bytes, label) => script.send(*to, *label, *n_bytes as u64),
+        Act::Recv(from) => script.recv(Source::Rank(*from), LABEL),
+        Act::RecvAny(n_messages, label) => {
             (0..*n_messages).for_each(|_| script.recv(Source::Any, *label));
         }
-        Act::Exchange { peer, n_bytes } => {
+        Act::Exchange(peer, n_bytes) => {
             script.exchange(*peer, Source::Rank(*peer), LABEL, *n_bytes as u64);
         }
-        Act::Scope { sends, receives } => {
+        Act::Scope(sends, receives) => {
             sends.iter().for_each(|(to, n)| script.unblocked_send(*to, LABEL, *n as u64));
             receives.iter().for_each(|from| script.unblocked_recv(Source::Rank(*from), LABEL));
             sends.iter().for_each(|_| script.wait_send());
@@ -237,19 +219,17 @@ fn a_message_that_waits_for_its_receive_leaves_before_one_that_is_sent_later() {
     for sender in [0, 1] {
         let receiver = 1 - sender;
         let mut acts = vec![Vec::new(); 2];
-        let sends = vec![(receiver, 2000), (receiver, 8)];
-        acts[sender].push(Act::Scope { sends, receives: Vec::new() });
-        acts[receiver].push(Act::Scope { sends: Vec::new(), receives: vec![sender; 2] });
+        acts[sender].push(Act::Scope(vec![(receiver, 2000), (receiver, 8)], Vec::new()));
+        acts[receiver].push(Act::Scope(Vec::new(), vec![sender; 2]));
         check(&bench, &acts, "two messages");
     }
 }
 
 #[test]
 fn a_receive_from_any_rank_delays_no_messages_of_other_tags() {
-    let to_any = Act::SendToAny { to: 0, n_bytes: 0, label: 2 };
     // The second one is known before the first one is there.
-    let sends = Act::Scope { sends: vec![(0, 100), (0, 2000)], receives: Vec::new() };
-    let receives = Act::Scope { sends: Vec::new(), receives: vec![1; 2] };
-    let acts = [vec![Act::RecvAny { n_messages: 1, label: 2 }, receives], vec![to_any, sends]];
+    let sends = Act::Scope(vec![(0, 100), (0, 2000)], Vec::new());
+    let receives = Act::Scope(Vec::new(), vec![1; 2]);
+    let acts = [vec![Act::RecvAny(1, 2), receives], vec![Act::Send(0, 0, 2), sends]];
     check(&Bench::new(&machines::instant_rendezvous(), 2), &acts, "another tag");
 }

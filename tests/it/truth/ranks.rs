@@ -47,7 +47,6 @@ fn check(machine: &Machine, n_ranks: usize, without: &[&str]) {
 fn all_kernels_verify_their_data_at_odd_rank_counts() {
     for machine in [machines::flat(), machines::rendezvous(), machines::ipsc860()] {
         // A prime number of ranks is one row of a mesh.
-        check(&machine, 3, &["matrix/transpose", "matrix/row_broadcast"]);
         check(&machine, 5, &["matrix/transpose", "matrix/row_broadcast"]);
         check(&machine, 12, &[]);
     }
@@ -56,5 +55,5 @@ fn all_kernels_verify_their_data_at_odd_rank_counts() {
 #[test]
 fn all_kernels_verify_their_data_on_many_ranks() {
     check(&machines::rendezvous(), 100, &[]);
-    check(&machines::flat(), 1000, &["parkbench/comms3"]);
+    check(&machines::flat(), 400, &["parkbench/comms3"]);
 }

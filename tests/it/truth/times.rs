@@ -19,6 +19,8 @@ const VECTORS: [u64; 6] = [0, 1, 12, 13, 512, 2100];
 const BLOCKS: [u64; 3] = [1, 12, 13];
 
 const RANK_COUNTS: [usize; 6] = [2, 3, 4, 7, 8, 16];
+/// Samples of a case, of which each slice takes one.
+const N_SAMPLES: u32 = 5;
 
 /// The values of an axis of the kernel `info`.
 fn values(info: &KernelInfo, used: &AxisUse) -> Vec<u64> {
@@ -42,13 +44,14 @@ fn cases(bench: &Bench) -> Vec<Case> {
     infos().into_iter().flat_map(of_kernel).collect()
 }
 
-fn check(machine: &Machine, n_ranks: usize) {
-    let bench = Bench::new(machine, n_ranks);
-    let cases = cases(&bench);
-    let measurements = bench.measure(&cases, &settings(10, 3));
-    assert_eq!(measurements.len(), cases.len());
-    let n_tied = measurements.iter().filter(|measured| is_tied(&bench, measured)).count();
-    assert!(n_tied * 5 <= cases.len(), "{n_tied} of {} cases are tied", cases.len());
+fn check(machine: &Machine) {
+    for bench in RANK_COUNTS.map(|n_ranks| Bench::new(machine, n_ranks)) {
+        let cases = cases(&bench);
+        let measurements = bench.measure(&cases, &settings(N_SAMPLES, 3));
+        assert_eq!(measurements.len(), cases.len());
+        let n_tied = measurements.iter().filter(|measured| is_tied(&bench, measured)).count();
+        assert!(n_tied * 5 <= cases.len(), "{n_tied} of {} cases are tied", cases.len());
+    }
 }
 
 /// Checks every sample of every rank: all rounds are the same, and each is that of the oracle.
@@ -83,7 +86,7 @@ fn first_difference(
     expected: &[Vec<Sample>],
 ) -> Option<String> {
     let n_samples = series.values_ns.len();
-    assert_eq!(n_samples, 10);
+    assert_eq!(n_samples, N_SAMPLES as usize);
     (0..n_samples).zip(expected.iter().cycle()).find_map(|(i, expected)| {
         let found: Vec<Sample> = series.ranks.iter().map(|r| r.samples[i]).collect();
         let (found, true_ns) = (since_first(&found), since_first(expected));
@@ -114,30 +117,18 @@ fn value_ns(definition: Definition, of_ranks: &[Sample], repetitions: u32) -> f6
 
 #[test]
 fn times_are_exact_where_messages_go_at_once() {
-    RANK_COUNTS.iter().for_each(|n_ranks| check(&machines::flat(), *n_ranks));
+    check(&machines::flat());
+    check(&machines::busy());
 }
 
 #[test]
-fn times_are_exact_with_all_costs_of_a_message() {
-    RANK_COUNTS.iter().for_each(|n_ranks| check(&machines::busy(), *n_ranks));
+fn times_are_exact_where_messages_wait_for_their_receiver() {
+    check(&machines::rendezvous());
+    check(&machines::buffered());
 }
 
 #[test]
-fn times_are_exact_where_messages_wait_for_their_receive() {
-    RANK_COUNTS.iter().for_each(|n_ranks| check(&machines::rendezvous(), *n_ranks));
-}
-
-#[test]
-fn times_are_exact_where_messages_wait_for_a_buffer() {
-    RANK_COUNTS.iter().for_each(|n_ranks| check(&machines::buffered(), *n_ranks));
-}
-
-#[test]
-fn times_are_exact_where_messages_wait_for_circuits() {
-    RANK_COUNTS.iter().for_each(|n_ranks| check(&machines::circuits(), *n_ranks));
-}
-
-#[test]
-fn times_are_exact_where_messages_wait_for_busy_links() {
-    RANK_COUNTS.iter().for_each(|n_ranks| check(&machines::cut_through(), *n_ranks));
+fn times_are_exact_where_messages_wait_for_links() {
+    check(&machines::circuits());
+    check(&machines::cut_through());
 }

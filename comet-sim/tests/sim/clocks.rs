@@ -310,29 +310,3 @@ fn a_window_opens_for_all_ranks_at_once_and_those_that_heard_late_know_it() {
     let n_starts = n_seeds(5) * 5 * 50;
     assert!((1..n_starts / 5).contains(&n_late), "{n_late} of {n_starts}");
 }
-
-#[test]
-fn no_rank_starts_before_the_last_has_come() {
-    let machine = machine(1500, 3, "", QUEUES);
-    for sync in [Sync::Barrier, Sync::DoubleBarrier, Sync::Dissemination, Sync::Window] {
-        for n_ranks in 2..=17 {
-            let rounds = of_ranks(&machine, n_ranks, |t| {
-                let starter = Starter { sync, window_ns: 20_000, clock: None };
-                let round = |i: usize| {
-                    // Each rank is late by a time of its own, in each round by another.
-                    let n = (t.rank() * 7919 + i * 104_729) % 31;
-                    t.compute(Work::Daxpy { n }, || ());
-                    let entry_ns = t.now_ns();
-                    starter.start(t).expect("no rank fails");
-                    (entry_ns, t.now_ns())
-                };
-                (0..20).map(round).collect::<Vec<_>>()
-            });
-            for i in 0..20 {
-                let last_in_ns = rounds.iter().map(|of_rank| of_rank[i].0).max();
-                let first_out_ns = rounds.iter().map(|of_rank| of_rank[i].1).min();
-                assert!(first_out_ns >= last_in_ns, "{} of {n_ranks} ranks", sync.name());
-            }
-        }
-    }
-}
