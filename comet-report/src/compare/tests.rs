@@ -1,7 +1,5 @@
 //! Comparisons of runs that differ in known ways, and how they look.
 
-use std::path::Path;
-
 use super::*;
 use crate::fixture::{self, Folder};
 use crate::record::{CheckStatus, Point, PointStatus, Transport};
@@ -344,13 +342,12 @@ fn rich() -> Comparison {
 
 #[test]
 fn comparisons_look_as_they_did() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
     for (name, file) in [
         ("text", "compare-text.txt"),
         ("markdown", "compare-markdown.md"),
         ("junit", "compare-junit.xml"),
     ] {
-        fixture::check_golden(folder.join(file), &render(&rich(), name).unwrap());
+        fixture::check_golden(file, &render(&rich(), name).unwrap());
     }
 }
 
@@ -360,8 +357,7 @@ fn a_json_comparison_has_the_numbers_that_it_had() {
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["schema"], "comet.comparison/1");
     let rounded: Vec<String> = text.lines().map(rounded).collect();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/compare-json.json");
-    fixture::check_golden(&path, &(rounded.join("\n") + "\n"));
+    fixture::check_golden("compare-json.json", &(rounded.join("\n") + "\n"));
 }
 
 /// `line` with six digits of its number: logarithms differ in their last ones from system to

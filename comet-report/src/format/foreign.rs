@@ -113,8 +113,8 @@ impl<L: Layout> Blocks<'_, L> {
             Err(reason) if last_reason.as_ref() == Some(&reason) => return String::new(),
             Err(reason) => return format!("# note: {}\n", last_reason.insert(reason)),
         };
-        let goes_on = |(open, first): &(_, Point)| {
-            Block { run, benchmark: *open, first }.holds(benchmark, point)
+        let goes_on = |(open, first): &(&'static Benchmark, Point)| {
+            Block { run, benchmark: open, first }.holds(benchmark, point)
         };
         let mut text = String::new();
         if !open.as_ref().is_some_and(goes_on) {

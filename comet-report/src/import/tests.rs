@@ -268,10 +268,10 @@ fn every_kind_of_table_of_osu_has_its_numbers() {
     let points = parsed(Origin::Osu, rates);
     assert_eq!(figures(&points[0]), [("messages_per_s", Some(7_962_625.43))]);
     check(
-        "# OSU MPI One Sided Put Test v7.4\n# Window creation: MPI_Win_create\n\
+        "# OSU MPI_Put Latency Test v7.4\n# Window creation: MPI_Win_create\n\
          # Synchronization: MPI_Win_flush\n# Size          Latency (us)\n1 0.50\n",
         (
-            "One Sided Put Test",
+            "MPI_Put Latency Test",
             "other",
             "window_creation=MPI_Win_create synchronization=MPI_Win_flush length_bytes=1 procs=2",
             500.0,

@@ -49,8 +49,11 @@ pub(super) fn parse(
         } else if let Some(banner) = line.strip_prefix("# OSU ") {
             let (title, release) = banner.rsplit_once(" v").unwrap_or((banner, ""));
             found = version(release).unwrap_or(found);
-            // The title starts with the programming model (`MPI`, `MPI-CUDA`).
-            let (_, title) = title.split_once(' ').unwrap_or(("", title));
+            // A title starts with the programming model (`MPI`, `MPI-CUDA`) or with a call (`MPI_Put`).
+            let title = match title.split_once(' ') {
+                Some((model, title)) if !model.contains('_') => title,
+                _ => title,
+            };
             next = Some(Block::of(suite, title.to_owned()));
         } else if line.starts_with('#') || line.starts_with("Group") {
             found = title(line).unwrap_or(found);

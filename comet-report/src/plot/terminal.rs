@@ -311,7 +311,6 @@ fn of_heat_map(map: &HeatMap, [width, height]: [usize; 2], letters: Letters) -> 
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
 
     use super::*;
     use crate::fixture::check_golden;
@@ -327,8 +326,7 @@ mod tests {
         let drawn = |letters| -> String {
             examples().iter().map(|figure| terminal(figure, 79, 16, letters) + "\n").collect()
         };
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/plot-terminal.txt");
-        check_golden(&path, &(drawn(Letters::Unicode) + &drawn(Letters::Ascii)));
+        check_golden("plot-terminal.txt", &(drawn(Letters::Unicode) + &drawn(Letters::Ascii)));
     }
 
     #[test]
