@@ -93,7 +93,7 @@ pub const ON: &[&str] = &["on", "1", "enable", "yes"];
 pub const OFF: &[&str] = &["off", "0", "disable", "no"];
 
 const FLAGS: &[Flag] = &[
-    flag(&["-npmin"], Needed("P"), Obeyed, "all ranks, which are P where no launcher decides it"),
+    flag(&["-npmin"], Needed("P"), Obeyed, "collectives run on P ranks, twice as many, up to all"),
     flag(
         &["-msglog"],
         Needed("[MIN:]MAX"),
