@@ -186,7 +186,7 @@ impl<T: Transport> Conductor<'_, T> {
         let world = self.settings.world(&topology);
         world.admit(&case).map_err(skip)?;
         let case = self.kernel(&case).resolve(case, &world, &self.history).map_err(skip)?;
-        world.admit(&case).map(|()| case).map_err(skip)
+        world.fits(&case).map(|()| case).map_err(skip)
     }
 
     /// Takes one slice of a case.

@@ -31,6 +31,14 @@ impl<'a> World<'a> {
     /// A sentence with the reason.
     pub fn admit(&self, case: &Case) -> Result<(), String> {
         (case.info.admits)(case, self)?;
+        self.fits(case)
+    }
+
+    /// Refuses a case that exceeds the memory limit.
+    ///
+    /// # Errors
+    /// A sentence with both numbers.
+    pub fn fits(&self, case: &Case) -> Result<(), String> {
         let (bytes, cap_bytes) = ((case.info.bytes_per_rank)(case, self), self.cap_bytes);
         if bytes <= cap_bytes {
             return Ok(());

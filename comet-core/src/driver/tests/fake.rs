@@ -38,6 +38,7 @@ const fn info(name: &'static str) -> KernelInfo {
         class: Class::Synchronisation,
         series: SERIES.split_at(2).0,
         timing: Timing::Batched,
+        admits: |_, _| Ok(()),
         bytes_per_rank: |_, _| 8,
         ..KernelInfo::collective("fake")
     }
