@@ -1,22 +1,37 @@
-//! From the command line to values: the selected cases on each number of ranks, and the settings by
-//! which they are measured. Nothing is started here.
+//! From the command line to values: the cases of the selected kernels on each number of ranks, what
+//! they need, and the settings by which they are measured. Nothing is started here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{
-    Axis, Case, Class, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
+    Axis, AxisKind, AxisUse, Case, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile,
+    VECTOR_LENGTH,
 };
+use comet_core::sweep;
 use comet_core::topology::Topology;
 
 use crate::catalogue;
 use crate::cli::values::Binding;
 use crate::cli::{CaseArgs, EffortArgs, MethodArgs, WorldArgs};
 use crate::exit;
-use crate::plan::{self, KernelPlan, Override};
 use crate::selection;
 use crate::world::{self, Origin};
+
+/// The most cases of one kernel.
+const MAX_CASES: usize = 100_000;
+
+/// Time of a case beside its samples, as a share of theirs: two checks, two probes.
+const OVERHEAD_SHARE: f64 = 0.25;
+/// Samples of the probe of a long operation.
+const N_PROBED: u32 = 3;
+/// Time of an operation for each byte of memory that a rank needs for it, in nanoseconds: about that
+/// of a machine with 4 GB/s.
+const OPERATION_NS_PER_BYTE: f64 = 0.25;
+/// Time to make and to look at one byte in two checks, in nanoseconds.
+const CHECKS_NS_PER_BYTE: f64 = 4.0;
 
 /// Selected kernels with their cases, and the ranks that they are for.
 pub(crate) struct Prepared {
@@ -75,10 +90,10 @@ pub(crate) fn plan_each(
     let selection = selection::select(select, &catalogue::infos())?;
     let bind = origin.binding(world.bind.as_ref())?;
     let topologies = world::topologies(world, origin)?;
-    let no_effect = plan::admit(overrides, &selection.kernels, &topologies)?;
+    let no_effect = admit(overrides, &selection.kernels, &topologies)?;
     let notes = [selection.notes, no_effect].concat();
     let prepared = topologies.into_iter().map(|topology| {
-        let plan = plan::plan(&selection.kernels, overrides, profile, &topology)?;
+        let plan = plan(&selection.kernels, overrides, profile, &topology)?;
         let (bind, n_cpus, notes) = (bind.clone(), origin.n_cpus(&bind), notes.clone());
         Ok(Prepared { topology, bind, n_cpus, plan, notes })
     });
@@ -166,3 +181,245 @@ pub(crate) fn corrupt(inject: Option<&str>) -> anyhow::Result<Option<String>> {
     let infos = catalogue::infos();
     inject.map(|name| selection::select_one(name, &infos).map(KernelInfo::id)).transpose()
 }
+
+/// Values from the command line for an axis, instead of those of the profile.
+#[derive(Debug)]
+pub(crate) struct Override {
+    /// The option that holds them (`--sizes`, `--axis hops`).
+    pub(crate) option: String,
+    /// The axis.
+    pub(crate) axis: &'static Axis,
+    /// The values, in the form of [`sweep`], or labels of the axis.
+    pub(crate) values: String,
+    /// True if an axis that no selected kernel varies is refused; shorthands get a note.
+    pub(crate) is_required: bool,
+}
+
+impl Override {
+    /// The values on ranks of `topology`, ascending.
+    ///
+    /// # Errors
+    /// One sentence with the option, if it holds no values of the axis.
+    fn parse(&self, topology: &Topology) -> anyhow::Result<Vec<u64>> {
+        match self.axis.kind {
+            AxisKind::Choice => labelled(&self.values, self.axis.labels),
+            AxisKind::Found => {
+                Err("the kernels find its values during the run (leave it out)".into())
+            }
+            _ => sweep::parse(&self.values, max(self.axis, topology)).map_err(|e| e.to_string()),
+        }
+        .map_err(|error| self.refuse(&error))
+    }
+
+    /// Refuses values that mean nothing on one of `topologies`, and any above the largest value on
+    /// all of them. Values up to the word `max` follow the ranks.
+    fn require_values(&self, topologies: &[Topology]) -> anyhow::Result<()> {
+        let mut largest = None;
+        for topology in topologies {
+            largest = largest.max(self.parse(topology)?.last().copied());
+        }
+        let max = topologies.iter().filter_map(|topology| max(self.axis, topology)).max();
+        if *self.axis == PROCS && self.parse(&topologies[0])?.contains(&0) {
+            return Err(self.refuse("no case runs on 0 ranks (write 1..max)"));
+        }
+        match largest.zip(max).filter(|_| !self.values.contains("max")) {
+            Some((value, max)) if value > max => Err(self
+                .refuse(&format!("{value} is above the largest value here, {max} (write 0..max)"))),
+            _ => Ok(()),
+        }
+    }
+
+    fn refuse(&self, reason: &str) -> anyhow::Error {
+        exit::usage(format!("{}: {reason}", self.option))
+    }
+}
+
+/// The values with the names in `text`, ascending.
+fn labelled(text: &str, labels: &[&str]) -> Result<Vec<u64>, String> {
+    let value = |word: &str| {
+        let value = labels.iter().position(|label| *label == word.trim());
+        value.map(|value| value as u64).ok_or_else(|| {
+            format!("'{}' is not one of {} (write some of these)", word.trim(), labels.join(", "))
+        })
+    };
+    Ok(text.split(',').map(value).collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect())
+}
+
+/// Planned cases of one kernel.
+#[derive(Debug)]
+pub(crate) struct KernelPlan {
+    /// The kernel.
+    pub(crate) info: &'static KernelInfo,
+    /// Its cases; the first axis varies slowest.
+    pub(crate) cases: Vec<Case>,
+}
+
+impl KernelPlan {
+    /// Reasons for which cases will be skipped, one each.
+    pub(crate) fn refusals(&self, topology: &Topology, settings: &Settings) -> Vec<String> {
+        self.cases.iter().filter_map(|case| admit_case(case, topology, settings).err()).collect()
+    }
+
+    /// Cases that run.
+    pub(crate) fn running(
+        &self,
+        topology: &Topology,
+        settings: &Settings,
+    ) -> impl Iterator<Item = &Case> {
+        self.cases.iter().filter(move |case| admit_case(case, topology, settings).is_ok())
+    }
+
+    /// The most memory that one rank needs for a case that runs, in bytes.
+    pub(crate) fn bytes_per_rank(&self, topology: &Topology, settings: &Settings) -> u64 {
+        let bytes = self.cases.iter().filter_map(|case| admit_case(case, topology, settings).ok());
+        bytes.max().unwrap_or(0)
+    }
+}
+
+/// Memory that one rank needs for `case`, in bytes, if ranks of `topology` admit it.
+fn admit_case(case: &Case, topology: &Topology, settings: &Settings) -> Result<u64, String> {
+    let topology = case.topology(topology)?;
+    let world = settings.world(&topology);
+    world.admit(case).map(|()| (case.info.bytes_per_rank)(case, &world))
+}
+
+/// Judges `overrides` for runs of `kernels` on `topologies`; returns a sentence for each that has no
+/// effect.
+///
+/// # Errors
+/// One sentence with the option, if an axis has values from two options, if its values mean nothing
+/// or are out of range, or if no kernel varies an axis that is required.
+pub(crate) fn admit(
+    overrides: &[Override],
+    kernels: &[&'static KernelInfo],
+    topologies: &[Topology],
+) -> anyhow::Result<Vec<String>> {
+    let axes = kernels.iter().flat_map(|info| info.axes).map(|used| used.axis.name);
+    let varied: BTreeSet<_> = axes.chain([PROCS.name]).collect();
+    let mut notes = Vec::new();
+    for (index, change) in overrides.iter().enumerate() {
+        // Also where no kernel varies the axis: a typing error is no value.
+        change.require_values(topologies)?;
+        let Override { option, axis, .. } = change;
+        if let Some(other) = overrides[index + 1..].iter().find(|other| other.axis == *axis) {
+            return Err(
+                change.refuse(&format!("{} has other values for it (give one)", other.option))
+            );
+        }
+        if varied.contains(axis.name) {
+            continue;
+        }
+        if change.is_required {
+            let varied = Vec::from_iter(varied).join(", ");
+            return Err(
+                change.refuse(&format!("no selected kernel varies it (they vary {varied})"))
+            );
+        }
+        let name = axis.name;
+        notes.push(format!("note: {option} has no effect: no selected kernel varies {name}"));
+    }
+    Ok(notes)
+}
+
+/// The cases of `kernels` on ranks of `topology`: the sweeps of `profile`, but for the axes that
+/// `overrides` name.
+///
+/// # Errors
+/// One sentence with the option, if a sweep cannot be understood or makes too many cases.
+pub(crate) fn plan(
+    kernels: &[&'static KernelInfo],
+    overrides: &[Override],
+    profile: Profile,
+    topology: &Topology,
+) -> anyhow::Result<Vec<KernelPlan>> {
+    let plan = |info: &&'static KernelInfo| {
+        Ok(KernelPlan { info, cases: cases(info, overrides, profile, topology)? })
+    };
+    kernels.iter().map(plan).collect()
+}
+
+/// About how long `cases` take, or `None` if the number of samples is fixed.
+pub(crate) fn time<'a>(
+    cases: impl Iterator<Item = &'a Case>,
+    topology: &Topology,
+    settings: &Settings,
+) -> Option<Duration> {
+    if settings.samples.is_some() {
+        return None;
+    }
+    let budget = Duration::from_nanos(settings.case_budget_ns).mul_f64(1.0 + OVERHEAD_SHARE);
+    let all = cases.map(|case| budget.max(least_time(case, topology, settings))).sum();
+    let budget = settings.run_budget_ns.map(Duration::from_nanos);
+    Some(budget.map_or(all, |budget| all.min(budget)))
+}
+
+/// About how long `case` takes if its samples are as few as may be: long messages are checked twice,
+/// warmed up and sampled a few times whatever the budget.
+fn least_time(case: &Case, topology: &Topology, settings: &Settings) -> Duration {
+    // A sample follows two operations that are not timed.
+    let n_operations = 3 * (N_PROBED + settings.slices.min);
+    let ns_per_byte = f64::from(n_operations) * OPERATION_NS_PER_BYTE + CHECKS_NS_PER_BYTE;
+    let bytes = admit_case(case, topology, settings).unwrap_or(0);
+    Duration::from_secs(bytes).mul_f64(ns_per_byte * 1e-9)
+}
+
+/// The cases of one kernel on each number of ranks, in the order of its axes, slowest first.
+fn cases(
+    info: &'static KernelInfo,
+    overrides: &[Override],
+    profile: Profile,
+    topology: &Topology,
+) -> anyhow::Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for procs in procs(overrides, topology)? {
+        let part = topology.first(procs.unwrap_or(topology.n_ranks()));
+        let mut of_part = vec![Case::new(info, &[]).on_first(procs)];
+        for used in info.axes {
+            let values = values(info, used, overrides, profile, &part)?;
+            let along = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
+            if of_part.len().saturating_mul(values.len()) + cases.len() > MAX_CASES {
+                return Err(exit::usage(format!(
+                    "{} has more than {MAX_CASES} cases (use fewer values, as in 1..1Mi*2)",
+                    info.id()
+                )));
+            }
+            of_part = of_part.into_iter().flat_map(along).collect();
+        }
+        cases.extend(of_part);
+    }
+    Ok(cases)
+}
+
+/// The numbers of ranks on which each case runs; `None` for all.
+fn procs(overrides: &[Override], topology: &Topology) -> anyhow::Result<Vec<Option<usize>>> {
+    let Some(change) = overrides.iter().find(|change| *change.axis == PROCS) else {
+        return Ok(vec![None]);
+    };
+    let numbers = change.parse(topology)?.into_iter();
+    let part = |n| usize::try_from(n).ok().filter(|procs| *procs != topology.n_ranks());
+    Ok(numbers.map(part).collect())
+}
+
+/// The values of one axis; a single 0 where the kernel finds them during the run.
+fn values(
+    info: &KernelInfo,
+    used: &AxisUse,
+    overrides: &[Override],
+    profile: Profile,
+    topology: &Topology,
+) -> anyhow::Result<Vec<u64>> {
+    if let Some(change) = overrides.iter().find(|change| change.axis == used.axis) {
+        return change.parse(topology);
+    }
+    let Some(default) = used.sweep(profile) else { return Ok(vec![0]) };
+    sweep::parse(default, max(used.axis, topology))
+        .with_context(|| format!("the default of {} for {} is wrong", info.id(), used.axis.name))
+}
+
+/// The value of `max` on `axis`, where the word has a meaning.
+fn max(axis: &Axis, topology: &Topology) -> Option<u64> {
+    axis.max.map(|max| max(topology))
+}
+
+#[cfg(test)]
+mod tests;

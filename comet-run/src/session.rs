@@ -2,6 +2,9 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use comet_core::collective;
 use comet_core::conformance;
@@ -15,7 +18,6 @@ use comet_report::record::RankEntry;
 
 use crate::catalogue;
 use crate::exit;
-use crate::gate::Gate;
 use crate::signals::Signals;
 use crate::terminal;
 
@@ -71,6 +73,49 @@ impl Listener for SessionListener<'_> {
 
     fn is_behind(&mut self, max_bytes: usize) -> bool {
         self.observer.as_mut().is_ok_and(|observer| observer.is_behind(max_bytes))
+    }
+}
+
+/// Time limit of an event that is under way: standard output may be stuck.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The gate that events of a run pass, one by one, until the job has ended.
+///
+/// A job may be ended from another thread while rank 0 is about to go on. What that thread writes
+/// below the results is their end, so nothing may follow it.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    is_closed: Mutex<bool>,
+}
+
+impl Gate {
+    /// Lets `event` pass, if the gate is open.
+    ///
+    /// # Errors
+    /// The errors of `event`, and one if the gate is closed.
+    pub(crate) fn pass(
+        &self,
+        event: impl FnOnce() -> Result<(), Box<dyn Error + Send + Sync>>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let is_closed = self.is_closed.lock().unwrap_or_else(PoisonError::into_inner);
+        if *is_closed { Err("the job has ended".into()) } else { event() }
+    }
+
+    /// Closes the gate behind an event that is passing, or a second later.
+    pub(crate) fn close(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.is_closed.try_lock() {
+                Ok(mut is_closed) => *is_closed = true,
+                Err(TryLockError::Poisoned(error)) => *error.into_inner() = true,
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    thread::sleep(PATIENCE / 100);
+                    continue;
+                }
+                Err(TryLockError::WouldBlock) => (),
+            }
+            return;
+        }
     }
 }
 
@@ -149,7 +194,7 @@ fn give_up<T: Transport>(t: &T, error: DriverError) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan;
+    use crate::prepare;
     use comet_core::kernel::Profile;
     use comet_core::local::{self, Local};
 
@@ -174,7 +219,7 @@ mod tests {
         };
         let rank = |t: &Local| {
             let echo = catalogue::infos()[0];
-            let plan = plan::plan(&[echo], &[], Profile::Quick, t.topology());
+            let plan = prepare::plan(&[echo], &[], Profile::Quick, t.topology());
             let mut settings = Settings { cap_bytes, ..Settings::of(Profile::Quick) };
             (settings.repetitions, settings.samples) = (Some(1), Some(1));
             settings.corrupt = corrupt.map(str::to_owned);
@@ -205,5 +250,27 @@ mod tests {
         check(None, 0, false, exit::OK);
         // Results that cannot be kept end the run on all ranks.
         check(None, u64::MAX, true, exit::INTERNAL);
+    }
+
+    #[test]
+    fn events_pass_until_the_gate_is_closed() {
+        let gate = Gate::default();
+        assert!(gate.pass(|| Ok(())).is_ok());
+        assert_eq!(gate.pass(|| Err("disk full".into())).unwrap_err().to_string(), "disk full");
+        gate.close();
+        let mut has_passed = false;
+        let error = gate.pass(|| {
+            has_passed = true;
+            Ok(())
+        });
+        assert_eq!(error.unwrap_err().to_string(), "the job has ended");
+        assert!(!has_passed);
+    }
+
+    #[test]
+    fn an_event_that_never_passes_does_not_keep_the_gate_open_for_ever() {
+        let gate = Gate::default();
+        let _stuck = gate.is_closed.lock();
+        thread::scope(|threads| threads.spawn(|| gate.close()).join()).expect("it ends");
     }
 }

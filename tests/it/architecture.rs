@@ -79,7 +79,7 @@ const RULES: &[Rule] = &[
         places: &[
             "comet-core/src/local.rs",
             "comet-mpi/",
-            "comet-run/src/gate.rs",
+            "comet-run/src/session.rs",
             "comet-shm/",
             "comet-sim/examples/",
             "comet-sim/src/job.rs",

@@ -34,7 +34,7 @@ const N_LAUNCHES: usize = 3;
 /// # Errors
 /// If the command line contradicts itself, if the ranks cannot be started, if what they measured
 /// makes no machine, or if a file cannot be written.
-pub(super) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+pub(crate) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let backend = backend::find(&args.world, launcher)?;
     let profile = args.profile.profile();
     let Joined { job, origin, prepared } =

@@ -23,7 +23,7 @@ use crate::terminal;
 ///
 /// # Errors
 /// If the command line contradicts itself, or if the ranks cannot be started.
-pub(super) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let (world, backend) = (&args.world, backend::find(&args.world, launcher)?);
     let mut settings = Settings::of(Profile::Quick);
     (settings.repetitions, settings.samples) = (Some(1), Some(1));

@@ -31,7 +31,7 @@ impl JudgementArgs {
 ///
 /// # Errors
 /// If a file cannot be read or written, or if the runs were taken under different conditions.
-pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
+pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     args.judgement.keep(&[&args.base[..], &args.to, &args.control].concat())?;
     let (base, new) = (read(&args.base)?, read(&args.to)?);
     let options = Options {

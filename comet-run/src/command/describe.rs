@@ -11,7 +11,7 @@ use crate::terminal;
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub(super) fn schema() -> anyhow::Result<u8> {
+pub(crate) fn schema() -> anyhow::Result<u8> {
     terminal::print(comet_report::schema::COMMITTED)?;
     Ok(exit::OK)
 }
@@ -20,7 +20,7 @@ pub(super) fn schema() -> anyhow::Result<u8> {
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub(super) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
+pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "comet-run", &mut text);
     terminal::print(&String::from_utf8_lossy(&text))?;
@@ -31,7 +31,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub(super) fn man() -> anyhow::Result<u8> {
+pub(crate) fn man() -> anyhow::Result<u8> {
     let mut command = Cli::command();
     command.build();
     let mut page = Vec::new();

@@ -35,7 +35,7 @@ const RUN: [&str; 8] = [
 /// # Errors
 /// If the command line contradicts itself, if nothing can be measured, if the file cannot be read
 /// or holds something else, or if standard output cannot be written.
-pub(super) fn health(args: &HealthArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+pub(crate) fn health(args: &HealthArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let factor = args.factor;
     if let Some(path) = &args.file {
         return judge(path, factor)?.ok_or_else(|| nothing_in(path));

@@ -18,7 +18,7 @@ use crate::result_file::create_new;
 ///
 /// # Errors
 /// If the text cannot be read or understood, or if the records cannot be written.
-pub(super) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
+pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     let text = read(&args.file)?;
     let origin = match args.benchmark {
         Benchmark::Osu => Some(Origin::Osu),

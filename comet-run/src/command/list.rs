@@ -14,7 +14,7 @@ use crate::terminal;
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub(super) fn list(args: &ListArgs) -> anyhow::Result<u8> {
+pub(crate) fn list(args: &ListArgs) -> anyhow::Result<u8> {
     let infos = catalogue::infos();
     let text = if args.json { json_text(&infos) } else { plain_text(&infos) };
     terminal::print(&text)?;

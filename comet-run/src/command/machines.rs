@@ -18,7 +18,7 @@ use crate::world;
 /// # Errors
 /// If there is no such machine, if its file cannot be understood, or if standard output cannot be
 /// written.
-pub(super) fn machines(args: &MachinesArgs) -> anyhow::Result<u8> {
+pub(crate) fn machines(args: &MachinesArgs) -> anyhow::Result<u8> {
     let text = match &args.machine {
         Some(name) => details(&world::machine(name)?),
         None => list()?,
@@ -103,7 +103,7 @@ fn us(ps: u64) -> f64 {
 /// # Errors
 /// If there is no such machine, if a figure cannot be measured on it, or if the results cannot be
 /// written.
-pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let Study::Thesis = args.study;
     let machine = args.machine.as_deref().map(world::machine).transpose()?;
     let found = thesis::reproduce(machine.as_ref())?;

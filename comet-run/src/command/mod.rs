@@ -1,88 +1,17 @@
-//! The door of the program: which command does what the command line says. Each has a file.
+//! The commands, a file each but for those that read files one way.
 
-mod ab;
-mod calibrate;
-mod check;
-mod compare;
-mod describe;
+pub(crate) mod ab;
+pub(crate) mod calibrate;
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod describe;
 mod files;
-mod health;
-mod import;
-mod list;
-mod machines;
-mod plan;
-mod plot;
-mod run;
-mod show;
-mod validate;
-
-use std::process::ExitCode;
-use std::time::Duration;
-
-use crate::cli::{self, Cli, Command};
-use crate::compat;
-use crate::exit;
-use crate::launcher::Launcher;
-use crate::signals;
-use crate::terminal;
-
-/// Reads the command line, does what it says, and reports an error in one sentence.
-pub(crate) fn main() -> ExitCode {
-    if let Err(error) = signals::outlive_file_limits() {
-        terminal::note(&format!("note: a limit of file sizes will end this process: {error}"));
-    }
-    let launcher = Launcher::of_this_process();
-    let launcher = launcher.as_ref();
-    terminal::speak(launcher.is_none_or(|launcher| launcher.rank == 0));
-    let is_launched = launcher.is_some();
-    let parsed = compat::arguments(launcher).and_then(|args| cli::parse(args, is_launched));
-    let code = match parsed {
-        Ok(cli) => dispatch(&cli, launcher).unwrap_or_else(|error| {
-            terminal::note(&format!("error: {error:#}"));
-            exit::code_of(&error)
-        }),
-        Err(words) => match terminal::explain(&words) {
-            _ if words.use_stderr() => exit::USAGE,
-            Ok(()) => exit::OK,
-            Err(error) => {
-                terminal::note(&format!("error: {error}"));
-                exit::INTERNAL
-            }
-        },
-    };
-    if code != exit::OK && !terminal::speaks() {
-        std::thread::sleep(LAST_WORDS);
-    }
-    ExitCode::from(code)
-}
-
-/// Time that a failed silent process stays alive. Launchers end a job as soon as one process fails,
-/// and the first one may not have printed its error yet.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-
-/// Does what the command line says, in a process that `launcher` started; returns the exit code.
-fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
-    match &cli.command {
-        None => run::run(&cli.run, launcher),
-        Some(Command::Run(args)) => run::run(args, launcher),
-        Some(Command::List(args)) => list::list(args),
-        Some(Command::Machines(args)) => machines::machines(args),
-        Some(Command::Plan(args)) => plan::plan(args, launcher),
-        Some(Command::Check(args)) => check::check(args, launcher),
-        Some(Command::Reproduce(args)) => machines::reproduce(args),
-        Some(Command::Calibrate(args)) => calibrate::calibrate(args, launcher),
-        Some(Command::Validate(args)) => validate::validate(args),
-        Some(Command::Show(args)) => show::show(args),
-        Some(Command::Fit(args)) => show::fit(args),
-        Some(Command::Report(args)) => show::report(args),
-        Some(Command::Plot(args)) => plot::plot(args),
-        Some(Command::Compare(args)) => compare::compare(args),
-        Some(Command::Ab(args)) => ab::ab(args, launcher),
-        Some(Command::Health(args)) => health::health(args, launcher),
-        Some(Command::Export(args)) => show::export(args),
-        Some(Command::Import(args)) => import::import(args),
-        Some(Command::Schema) => describe::schema(),
-        Some(Command::Completions(args)) => describe::completions(args),
-        Some(Command::Man) => describe::man(),
-    }
-}
+pub(crate) mod health;
+pub(crate) mod import;
+pub(crate) mod list;
+pub(crate) mod machines;
+pub(crate) mod plan;
+pub(crate) mod plot;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod validate;

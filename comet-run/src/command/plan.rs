@@ -12,15 +12,14 @@ use crate::cli::PlanArgs;
 use crate::execute;
 use crate::exit;
 use crate::launcher::Launcher;
-use crate::plan::{self, KernelPlan};
-use crate::prepare;
+use crate::prepare::{self, KernelPlan};
 use crate::terminal;
 
 /// Prints the plan of a run, and starts and joins nothing.
 ///
 /// # Errors
 /// If the command line contradicts itself, or if standard output cannot be written.
-pub(super) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+pub(crate) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let backend = backend::find(&args.world, launcher)?;
     let origin = backend.origin(&args.world, launcher)?;
     let prepared = prepare::prepare(&args.select, &args.world, &args.cases, &origin)?;
@@ -56,7 +55,7 @@ fn text(plan: &[KernelPlan], topology: &Topology, settings: &Settings) -> String
         text += &kernel_text(kernel, topology, settings);
     }
     let n_running = running.len();
-    let time = time_text(plan::time(running.into_iter(), topology, settings));
+    let time = time_text(prepare::time(running.into_iter(), topology, settings));
     let (per_rank, in_all) = (mebibytes(most_bytes), mebibytes(most_bytes * n_ranks as u64));
     writeln!(text, "\nin all {n_running} cases, about {time}; {per_rank} MiB per rank, {in_all} MiB on all ranks")
         .expect("a string takes any text");
@@ -71,7 +70,7 @@ fn kernel_text(kernel: &KernelPlan, topology: &Topology, settings: &Settings) ->
         kernel.cases.len(),
         refusals.len(),
         mebibytes(kernel.bytes_per_rank(topology, settings)),
-        time_text(plan::time(kernel.running(topology, settings), topology, settings))
+        time_text(prepare::time(kernel.running(topology, settings), topology, settings))
     );
     // Cases are skipped for few reasons; each is named once.
     let mut reasons = BTreeMap::<&str, usize>::new();

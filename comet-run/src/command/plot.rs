@@ -62,7 +62,7 @@ impl PlotFormat {
 /// # Errors
 /// If a file cannot be read, or holds something else, if there is no such figure, or none at all,
 /// or if they cannot be written.
-pub(super) fn plot(args: &PlotArgs) -> anyhow::Result<u8> {
+pub(crate) fn plot(args: &PlotArgs) -> anyhow::Result<u8> {
     let figures = figures(&files::all(&args.files, files::runs)?);
     if figures.is_empty() {
         let names: Vec<_> = args.files.iter().map(|path| path.display().to_string()).collect();

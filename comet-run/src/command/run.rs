@@ -30,7 +30,7 @@ use crate::terminal;
 ///
 /// # Errors
 /// If the command line contradicts itself, or if the ranks or the result file cannot be made.
-pub(super) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     measure(args, launcher, |_, _, code| Ok(code))
 }
 

@@ -25,7 +25,7 @@ const FIGURE: [usize; 2] = [79, 16];
 /// # Errors
 /// If a file cannot be read, or holds something else, if figures were to follow what is no table,
 /// or if standard output cannot be written.
-pub(super) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
+pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     if args.plots && args.format != TABLE {
         return Err(exit::usage(format!(
             "--plots goes with --format {TABLE}, not with {} (leave one of them out, or take \
@@ -74,7 +74,7 @@ fn letters() -> Letters {
 ///
 /// # Errors
 /// If a file cannot be read, or holds something else, or if the output cannot be written.
-pub(super) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
+pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
     let records = files::all(&args.files, files::records)?;
     let format = format_of(&args.format);
     let Some(path) = &args.out else { return print(format, &records) };
@@ -89,7 +89,7 @@ pub(super) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
 ///
 /// # Errors
 /// If the file cannot be read, or holds something else, or if standard output cannot be written.
-pub(super) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
+pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
     let records = files::records(&args.file)?;
     let points: Vec<&Point> = records.iter().filter_map(point).collect();
     let models = models(&points, &args.breakpoints).into_iter();
@@ -114,7 +114,7 @@ fn point(record: &Record) -> Option<&Point> {
 ///
 /// # Errors
 /// If a file cannot be read, or holds no run, or if the page cannot be written.
-pub(super) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
+pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     let runs = files::all(&args.files, files::runs)?;
     files::keep(&args.files, &args.out)?;
     let page = report::report(&runs, args.title.as_deref());

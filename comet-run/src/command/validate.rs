@@ -14,7 +14,7 @@ use crate::terminal;
 ///
 /// # Errors
 /// If a file cannot be read or holds no run, or if standard output cannot be written.
-pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
+pub(crate) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
     let mut code = exit::OK;
     for path in &args.files {
         paths::refuse_device(path)?;

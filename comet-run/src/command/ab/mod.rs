@@ -29,7 +29,7 @@ const FOLDER: &str = "comet-results/ab-";
 /// # Errors
 /// If the command line lacks a command, if a launcher started this process, if a command fails or
 /// writes no results, or if a file cannot be written.
-pub(super) fn ab(args: &AbArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+pub(crate) fn ab(args: &AbArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     if let Some(Launcher { name, .. }) = launcher {
         return Err(exit::refuse(
             exit::TRANSPORT,

@@ -1,0 +1,164 @@
+//! Cases of a kernel and options, and what they need.
+
+use super::*;
+use crate::catalogue;
+use comet_core::kernel::{HOPS, LENGTH_BYTES, LOCAL_N};
+use comet_kernels::health::pairs::ROUND;
+use comet_kernels::model::pairs::PAIRS;
+
+static ECHO: KernelInfo = KernelInfo {
+    name: "echo",
+    summary: "s",
+    source: "s",
+    axes: &[
+        AxisUse { axis: &HOPS, sweeps: ["1..max", "0..max", "0..max"] },
+        AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,8", "0,8,16", "0"] },
+        AxisUse { axis: &LOCAL_N, sweeps: ["", "", ""] },
+    ],
+    series: &[],
+    admits: |case, _| if case.value(&HOPS) < 2 { Ok(()) } else { Err("too far".into()) },
+    bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
+    ..KernelInfo::pair("test")
+};
+static ELSEWHERE: Axis = Axis::count("elsewhere", "elsewhere", "s");
+static FOUND: Axis = Axis::found_bytes("found", "s");
+static PLACE: Axis = Axis::choice("place", "s", &["a", "b"]);
+
+fn change(option: &str, axis: &'static Axis, values: &str) -> Override {
+    let (option, values) = (option.to_owned(), values.to_owned());
+    Override { is_required: option.starts_with("--axis"), option, axis, values }
+}
+
+fn of_echo(overrides: &[Override], profile: Profile, n_ranks: usize) -> Vec<Case> {
+    let topology = Topology::hypercube(n_ranks);
+    let plan = plan(&[&ECHO], overrides, profile, &topology).unwrap();
+    plan.into_iter().flat_map(|kernel| kernel.cases).collect()
+}
+
+#[test]
+fn cases_are_those_of_the_profile_and_of_the_options_the_first_axis_slowest() {
+    let check = |n_ranks, overrides: &[Override], profile, expected: &[[u64; 2]]| {
+        let cases = of_echo(overrides, profile, n_ranks);
+        let pair = |case: &Case| [case.value(&HOPS), case.value(&LENGTH_BYTES)];
+        assert_eq!(cases.iter().map(pair).collect::<Vec<_>>(), expected, "{overrides:?}");
+        let found = |case: &Case| case.value(&LOCAL_N);
+        assert!(cases.iter().all(|case| found(case) == 0), "found during the run");
+    };
+    check(4, &[], Profile::Quick, &[[1, 0], [1, 8], [2, 0], [2, 8]]);
+    check(2, &[], Profile::Full, &[[0, 0], [1, 0]]);
+    let sizes = [change("--sizes", &LENGTH_BYTES, "4Ki")];
+    check(2, &sizes, Profile::Standard, &[[0, 4096], [1, 4096]]);
+    // A kernel that needs a second rank is planned, and refused, on one.
+    check(1, &[], Profile::Quick, &[[1, 0], [1, 8]]);
+    let hops = [change("--axis hops", &HOPS, "1..max")];
+    check(4, &hops, Profile::Full, &[[1, 0], [2, 0]]);
+}
+
+#[test]
+fn the_largest_value_of_an_axis_follows_the_ranks() {
+    // Half of the ranks make pairs; the last pairs of a round robin meet in its last round.
+    for (n_ranks, pairs, rounds) in [(8, 4, 7), (5, 2, 5), (1, 0, 0)] {
+        let topology = Topology::hypercube(n_ranks);
+        let found = [&PAIRS, &ROUND].map(|axis| max(axis, &topology));
+        assert_eq!(found, [Some(pairs), Some(rounds)], "{n_ranks} ranks");
+    }
+}
+
+#[test]
+fn options_are_judged_by_one_rule_and_refused_by_name() {
+    let topologies = [2, 4].map(Topology::hypercube);
+    let admit = |overrides: &[Override]| {
+        admit(overrides, &[&ECHO], &topologies).map_err(|error| error.to_string())
+    };
+    let backwards = "'8..4' runs backwards (write 4..8)";
+    let above = "3 is above the largest value here, 2 (write 0..max)";
+    for (axis, values, expected) in [
+        (&LENGTH_BYTES, "8..4", backwards),
+        (&LENGTH_BYTES, "max", "'max' has no meaning on this axis"),
+        (&HOPS, "1,3", above),
+        (&ELSEWHERE, "x2", "'x2' has an unknown unit (write a count like 4096, 4Ki, 1.5M or 2kB)"),
+        (&PROCS, "0..2", "no case runs on 0 ranks (write 1..max)"),
+        (&PROCS, "16", "16 is above the largest value here, 4 (write 0..max)"),
+        (&FOUND, "8", "the kernels find its values during the run (leave it out)"),
+        (&PLACE, "a,c", "'c' is not one of a, b (write some of these)"),
+    ] {
+        for option in ["--shorthand", "--axis x"] {
+            let found = admit(&[change(option, axis, values)]);
+            assert_eq!(found, Err(format!("{option}: {expected}")));
+        }
+    }
+    // The distance is there on the larger number of ranks, and the other one skips it.
+    assert_eq!(admit(&[change("--hops", &HOPS, "2")]), Ok(vec![]));
+    assert_eq!(labelled("b, a", &["a", "b"]), Ok(vec![0, 1]));
+    let note = "note: --elsewhere has no effect: no selected kernel varies elsewhere";
+    assert_eq!(admit(&[change("--elsewhere", &ELSEWHERE, "1")]), Ok(vec![note.into()]));
+    let sentence = "no selected kernel varies it (they vary hops, length_bytes, local_n, procs)";
+    let found = admit(&[change("--axis elsewhere", &ELSEWHERE, "1")]);
+    assert_eq!(found, Err(format!("--axis elsewhere: {sentence}")));
+    let twice = ["--sizes", "--axis length_bytes"].map(|o| change(o, &LENGTH_BYTES, "8"));
+    let sentence = "--sizes: --axis length_bytes has other values for it (give one)";
+    assert_eq!(admit(&twice), Err(sentence.into()));
+}
+
+#[test]
+fn cases_are_planned_and_judged_on_the_ranks_that_they_are_for() {
+    let cases = of_echo(&[change("--axis procs", &PROCS, "2..max*2")], Profile::Quick, 8);
+    let of_case = |case: &Case| (case.procs(), case.value(&HOPS));
+    let mut found: Vec<_> = cases.iter().map(of_case).collect();
+    found.dedup();
+    let on = |procs, n_hops: u64| (1..=n_hops).map(move |hops| (procs, hops));
+    let expected = on(Some(2), 1).chain(on(Some(4), 2)).chain(on(None, 3));
+    assert_eq!(found, Vec::from_iter(expected));
+    let few = |case: &&Case| case.topology(&Topology::hypercube(2)).is_ok();
+    assert_eq!(cases.iter().filter(few).count(), 2 + 6);
+}
+
+#[test]
+fn too_many_cases_are_refused() {
+    let many = [&HOPS, &LENGTH_BYTES].map(|axis| change("-x", axis, "1..9999"));
+    let error = plan(&[&ECHO], &many, Profile::Quick, &Topology::hypercube(2)).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("test/echo has more than 100000 cases"), "{error}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_a_reason() {
+    let topology = Topology::hypercube(4);
+    let plan = plan(&[&ECHO], &[], Profile::Quick, &topology).unwrap();
+    let settings = |cap_bytes| Settings { cap_bytes, ..Settings::of(Profile::Quick) };
+    let memory = "needs 8 bytes of memory on each rank, 4 are allowed (see --mem)";
+    assert_eq!(plan[0].refusals(&topology, &settings(4)), [memory, "too far", "too far"]);
+    let bytes = |cap_bytes| plan[0].bytes_per_rank(&topology, &settings(cap_bytes));
+    assert_eq!([1024, 4].map(bytes), [8, 0]);
+}
+
+#[test]
+fn time_is_bounded_by_the_budget_and_unknown_for_fixed_samples() {
+    let mut settings = Settings::of(Profile::Quick);
+    let topology = Topology::hypercube(2);
+    let time = |settings: &Settings, length_bytes| {
+        let cases = [Case::new(&ECHO, &[1, length_bytes]); 4];
+        time(cases.iter(), &topology, settings)
+    };
+    assert_eq!(time(&settings, 8), Some(Duration::from_millis(100)));
+    // 18 operations at 4 GB/s, and 4 ns for each byte that is checked.
+    let long_s = time(&settings, 1 << 30).unwrap().as_secs_f64();
+    assert!((long_s - 4.0 * 9.13).abs() < 0.04, "{long_s}");
+    settings.run_budget_ns = Some(1_000_000);
+    assert_eq!(time(&settings, 8), Some(Duration::from_millis(1)));
+    settings.samples = Some(3);
+    assert_eq!(time(&settings, 8), None);
+}
+
+#[test]
+fn every_kernel_has_a_plan_on_every_number_of_ranks() {
+    for n_ranks in [1, 2, 3, 4, 7, 8] {
+        for profile in [Profile::Quick, Profile::Standard, Profile::Full] {
+            let topology = Topology::hypercube(n_ranks);
+            let plan = plan(&catalogue::infos(), &[], profile, &topology).unwrap();
+            for kernel in &plan {
+                assert!(!kernel.cases.is_empty(), "{} on {n_ranks} ranks", kernel.info.id());
+            }
+        }
+    }
+}
