@@ -9,14 +9,14 @@ use comet_core::event::{
 };
 use comet_core::kernel::{AxisKind, Case, Class, KernelInfo, PROCS};
 use comet_core::sample::Sample;
-use comet_core::sync::Sync;
+use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
 use serde_json::json;
 
 use crate::canonical::sha256_hex;
 use crate::quality::{self, Clocks};
 use crate::record::{
-    Check, CheckStatus, Figure, KernelFacts, Param, Params, Plan, Point, PointStatus, Quote,
+    Check, CheckStatus, Derived, KernelFacts, Param, Params, Plan, Point, PointStatus, Quote,
     RankStat, RanksNs, Rate, Reps, SampleSync, Samples, Summary, Transport, Value,
 };
 
@@ -240,13 +240,13 @@ pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
 }
 
 fn plan(result: &SeriesResult, pace: Pace, settle: u32) -> Plan {
-    let sync = if result.definition.starts_together() { pace.sync } else { Sync::None };
+    let sync = if result.definition.starts_together() { pace.sync } else { StartSync::None };
     let sync = match sync {
-        Sync::None => SampleSync::None,
-        Sync::Barrier => SampleSync::Barrier,
-        Sync::DoubleBarrier => SampleSync::DoubleBarrier,
-        Sync::Dissemination => SampleSync::Dissemination,
-        Sync::Window => SampleSync::Window,
+        StartSync::None => SampleSync::None,
+        StartSync::Barrier => SampleSync::Barrier,
+        StartSync::DoubleBarrier => SampleSync::DoubleBarrier,
+        StartSync::Dissemination => SampleSync::Dissemination,
+        StartSync::Window => SampleSync::Window,
     };
     let is_corrected = result.quote == event::Quote::Corrected;
     Plan {
@@ -360,8 +360,8 @@ fn each(ranks: &[RankSamples], value: impl Fn(&Sample) -> Option<u64>) -> Option
     ranks.iter().flat_map(|of_rank| &of_rank.samples).map(value).collect()
 }
 
-fn figures(measurement: &Measurement) -> Vec<Figure> {
-    let wire = |figure: &comet_core::kernel::Derived| Figure {
+fn figures(measurement: &Measurement) -> Vec<Derived> {
+    let wire = |figure: &comet_core::kernel::Derived| Derived {
         name: figure.name.into(),
         formula: figure.formula.into(),
         value: figure.value.filter(|value| value.is_finite()),

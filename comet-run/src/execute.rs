@@ -46,7 +46,7 @@ pub(crate) fn join(
         backend::require_all(n_ranks, launcher, &job.library())?;
     }
     // From here on the ranks know better than the environment which of them is the first.
-    terminal::speak(job.rank() == 0);
+    terminal::set_output_rank(job.rank() == 0);
     let origin = told.joined(job.n_ranks());
     // Not every launcher tells how many processes it starts.
     let prepared = if origin == told { prepared } else { prepare(&origin)? };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{
-    Axis, AxisKind, AxisUse, Case, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile,
+    Axis, AxisKind, AxisUse, Case, Class, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile,
     VECTOR_LENGTH,
 };
 use comet_core::sweep;

@@ -9,18 +9,18 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The switch; a process speaks unless it learns that it is not the first.
-static SPEAKS: AtomicBool = AtomicBool::new(true);
+/// The switch; a process is_output_rank unless it learns that it is not the first.
+static IS_OUTPUT_RANK: AtomicBool = AtomicBool::new(true);
 
 /// Decides whether this process says anything from now on.
-pub(crate) fn speak(speaks: bool) {
+pub(crate) fn set_output_rank(is_output_rank: bool) {
     // Relaxed: the switch is all there is to see; it publishes nothing else.
-    SPEAKS.store(speaks, Ordering::Relaxed);
+    IS_OUTPUT_RANK.store(is_output_rank, Ordering::Relaxed);
 }
 
 /// True if this process prints.
-pub(crate) fn speaks() -> bool {
-    SPEAKS.load(Ordering::Relaxed)
+pub(crate) fn is_output_rank() -> bool {
+    IS_OUTPUT_RANK.load(Ordering::Relaxed)
 }
 
 /// Writes `text` to standard output, its control characters escaped but for newlines and tabs.
@@ -69,7 +69,7 @@ pub(crate) fn note(text: &str) {
 
 /// Writes `text` to standard error as it is. There is nobody left to tell if that fails.
 pub(crate) fn write_stderr(text: &str) {
-    if speaks() {
+    if is_output_rank() {
         let mut stderr = io::stderr();
         drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
     }
@@ -95,7 +95,11 @@ impl Write for Stderr {
 /// # Errors
 /// If that cannot be written, except that nobody may be reading it.
 pub(crate) fn explain(words: &clap::Error) -> io::Result<()> {
-    if speaks() { forgive(words.print().and_then(|()| io::stdout().flush()), ()) } else { Ok(()) }
+    if is_output_rank() {
+        forgive(words.print().and_then(|()| io::stdout().flush()), ())
+    } else {
+        Ok(())
+    }
 }
 
 /// Standard output that takes no offence at a reader who has gone (`comet-run all | head`).
@@ -110,7 +114,7 @@ pub(crate) struct Patient<W>(W);
 
 impl<W: Write> Write for Patient<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = if speaks() { self.0.write(bytes) } else { Ok(bytes.len()) };
+        let written = if is_output_rank() { self.0.write(bytes) } else { Ok(bytes.len()) };
         forgive(written, bytes.len())
     }
 

@@ -10,10 +10,10 @@ use comet_core::error::Result;
 use comet_core::transport::Rank;
 use comet_core::waiting::Waiting;
 
-use crate::baton::BatonEnd;
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
-use crate::reach::Reach;
+use crate::remote_copy::RemoteCopy;
+use crate::reply_slot::ReplyEnd;
 use crate::segment::Segment;
 use crate::wait::Waiter;
 
@@ -91,11 +91,11 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(segment: &'static Segment, reach: Reach, rank: Rank) -> Self {
-        let baton = |peer| Rc::new(BatonEnd::new(segment, rank, peer));
-        let batons: Vec<_> = (0..segment.n_ranks()).map(baton).collect();
-        let outbox = Outbox::new(segment, reach, rank, &batons);
-        Self { outbox, inbox: Inbox::new(segment, reach, rank, &batons) }
+    pub(crate) fn new(segment: &'static Segment, remote: RemoteCopy, rank: Rank) -> Self {
+        let reply_slot = |peer| Rc::new(ReplyEnd::new(segment, rank, peer));
+        let reply_slots: Vec<_> = (0..segment.n_ranks()).map(reply_slot).collect();
+        let outbox = Outbox::new(segment, remote, rank, &reply_slots);
+        Self { outbox, inbox: Inbox::new(segment, remote, rank, &reply_slots) }
     }
 
     /// Wakes the ranks for which something was published; to be called after every other call.

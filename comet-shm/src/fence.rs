@@ -12,14 +12,14 @@ use crate::sync::{Ordering, fence};
 
 /// Kind of fence; the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fences {
+pub(crate) enum AsymmetricFence {
     /// The sleeper makes all cpus fence.
     Asymmetric,
     /// Both sides fence, as the system has no such call.
     Symmetric,
 }
 
-impl Fences {
+impl AsymmetricFence {
     /// The fences that the system supports.
     pub(crate) fn available() -> Self {
         let supported = membarrier(libc::MEMBARRIER_CMD_QUERY);

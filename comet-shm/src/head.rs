@@ -4,7 +4,7 @@
 //!   kind 3 bits, context 14, tag 15 │ order u32 │ length u32 │ 48 B of data      (after the sequence word)
 //! ```
 //!
-//! Messages of one direction come in two lanes, the ring and the baton. `order` keeps them in the
+//! Messages of one direction come in two lanes, ring and reply slot. `order` keeps them in the
 //! order in which they were sent: it counts what was sent on the other lane before.
 
 use std::ptr;
@@ -12,7 +12,7 @@ use std::ptr;
 use comet_core::transport::Tag;
 
 use crate::layout::{INLINE_BYTES, Line, RUN_LINE_BYTES};
-use crate::reach::Place;
+use crate::remote_copy::Place;
 
 /// Bytes of a header after the sequence word.
 const HEADER_BYTES: usize = 12;
@@ -32,13 +32,13 @@ pub(crate) struct Head {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     Ring,
-    Baton,
+    ReplySlot,
 }
 
 /// Way of the data of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// In this line and those that follow it (up to 4 KiB), or all on the baton.
+    /// In this line and those that follow it (up to 4 KiB), or all in the reply slot.
     Run,
     /// In chunks of the payload ring, each announced by a line.
     Chunks,

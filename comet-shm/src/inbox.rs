@@ -10,11 +10,11 @@ use comet_core::matching::Matcher;
 use comet_core::transport::{Rank, Source, Status, Tag};
 use slab::Slab;
 
-use crate::baton::BatonEnd;
 use crate::failure::{is_out, outlast};
 use crate::head::{Body, Head, Ticket, is_run, length};
 use crate::layout::{INLINE_BYTES, N_LINES};
-use crate::reach::{Place, Reach};
+use crate::remote_copy::{Place, RemoteCopy};
+use crate::reply_slot::ReplyEnd;
 use crate::ring::Consumer;
 use crate::segment::Segment;
 use crate::sync::Ordering;
@@ -78,7 +78,7 @@ struct Inbound {
 pub(crate) struct Inbox {
     segment: &'static Segment,
     rank: Rank,
-    reach: Reach,
+    remote: RemoteCopy,
     matcher: Matcher<RecvId, Unexpected>,
     recvs: Slab<PendingRecv>,
     inbound: Vec<Inbound>,
@@ -98,26 +98,26 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// The receives of `rank`, with its end of a baton towards each rank.
+    /// The receives of `rank`, with its end of a reply slot towards each rank.
     pub(crate) fn new(
         segment: &'static Segment,
-        reach: Reach,
+        remote: RemoteCopy,
         rank: Rank,
-        batons: &[Rc<BatonEnd>],
+        reply_slots: &[Rc<ReplyEnd>],
     ) -> Self {
-        let inbound = |(from, baton): (Rank, &Rc<BatonEnd>)| Inbound {
-            ring: Consumer::new(segment.pair(from, rank), Rc::clone(baton)),
+        let inbound = |(from, reply_slot): (Rank, &Rc<ReplyEnd>)| Inbound {
+            ring: Consumer::new(segment.pair(from, rank), Rc::clone(reply_slot)),
             incoming: None,
         };
         Self {
             segment,
             rank,
-            reach,
+            remote,
             matcher: Matcher::default(),
             recvs: Slab::new(),
-            inbound: batons.iter().enumerate().map(inbound).collect(),
+            inbound: reply_slots.iter().enumerate().map(inbound).collect(),
             senders: Vec::new(),
-            known: vec![0; batons.len().div_ceil(64)],
+            known: vec![0; reply_slots.len().div_ceil(64)],
             helped: Vec::new(),
             n_unpulled: 0,
             unexpected_bytes: 0,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   offset 0      Header                      poison, failure text, count of sleepers
-//!                 n x RankControl             bell, sleeping flag, collective line, activity
+//!                 n x RankControl             futex, sleeping flag, collective line, activity
 //!                 BroadcastRing               messages of broadcasts, from all roots
 //!                 n x Cells                   pieces of vector sums
 //!                 n x n x Pair                [source][destination]: one ring a direction
@@ -14,7 +14,7 @@
 //!             producer writes │ 256 lines      headers and short messages    64 B each
 //!             producer writes │ 16 chunks      pieces of long messages       8 KiB each
 //!             both write      │ 16 rendezvous  messages that are copied once  384 B each
-//!             both write      │ baton          one message, in turn          64 B + 4 KiB
+//!             both write      │ reply slot     one message, in turn          64 B + 4 KiB
 //!
 //!   Line      seq u32 │ header of 12 B (see `head`) │ 48 B of data
 //!             seq u32 │ 60 B of data                           (a line that continues a run)
@@ -80,8 +80,8 @@ pub(crate) struct Header {
 #[repr(C)]
 pub(crate) struct RankControl {
     /// Futex word: others add 1 to wake this rank.
-    pub(crate) bell: CachePadded<AtomicU32>,
-    /// Nonzero if this rank sleeps on its bell, or is about to.
+    pub(crate) futex: CachePadded<AtomicU32>,
+    /// Nonzero if this rank sleeps on its futex, or is about to.
     pub(crate) sleeping: CachePadded<AtomicU32>,
     /// The ranks whose rings this one has to look at, as a set of bits. Written by them: once, or
     /// where there are many ranks with each message, and then cleared by this one.
@@ -159,7 +159,7 @@ pub(crate) struct BroadcastLine {
     pub(crate) root: AtomicU32,
     /// Length of the whole message.
     pub(crate) length_bytes: AtomicU64,
-    /// 0, or where a message lies that is copied once (see `reach::Place`).
+    /// 0, or where a message lies that is copied once (see `remote_copy::Place`).
     pub(crate) place: AtomicU64,
     /// A short message.
     pub(crate) data: SharedCell<[u8; BROADCAST_INLINE_BYTES]>,
@@ -183,12 +183,12 @@ pub(crate) struct Pair {
     /// Messages that are copied from where they lie.
     pub(crate) rendezvous: [Rendezvous; N_RENDEZVOUS],
     /// Line that both ranks write in turn; in use in the direction from the lower rank only.
-    pub(crate) baton: CachePadded<Baton>,
+    pub(crate) reply_slot: CachePadded<ReplySlot>,
 }
 
 /// One message, up to [`RUN_BYTES`] long.
 #[repr(C)]
-pub(crate) struct Baton {
+pub(crate) struct ReplySlot {
     /// Header, and short messages.
     pub(crate) head: Line,
     /// Longer messages.
@@ -212,7 +212,7 @@ pub(crate) struct Rendezvous {
 pub(crate) struct SharedCopy {
     /// Number of the message that the sender may help with. Written by the consumer.
     pub(crate) opened: AtomicU64,
-    /// Destination of the message (see `reach::Place`). Written by the consumer.
+    /// Destination of the message (see `remote_copy::Place`). Written by the consumer.
     pub(crate) destination: AtomicU64,
     /// Pieces taken: from the front in the lower half, from the back in the upper half.
     pub(crate) taken: AtomicU64,
@@ -302,7 +302,7 @@ mod tests {
             offset_of!(Rendezvous, helped),
         ];
         let control = [
-            offset_of!(RankControl, bell),
+            offset_of!(RankControl, futex),
             offset_of!(RankControl, sleeping),
             offset_of!(RankControl, senders),
             offset_of!(RankControl, collective),

@@ -21,12 +21,11 @@
 //! operations in flight use, and system calls.
 #![expect(unsafe_code, reason = "memory shared between processes has no safe interface")]
 
-mod baton;
-mod bell;
 mod collective;
 mod engine;
 mod failure;
 mod fence;
+mod futex;
 mod head;
 mod heap;
 mod inbox;
@@ -36,8 +35,9 @@ mod layout;
 mod models;
 mod outbox;
 mod placement;
-mod reach;
+mod remote_copy;
 mod rendezvous;
+mod reply_slot;
 mod ring;
 #[cfg(not(loom))]
 mod segment;

@@ -7,11 +7,11 @@ use comet_core::transport::{Rank, Tag};
 use comet_core::waiting::Waiting;
 use slab::Slab;
 
-use crate::baton::BatonEnd;
 use crate::head::Ticket;
 use crate::layout::{CHUNK_BYTES, INLINE_BYTES, RUN_BYTES};
-use crate::reach::{Place, Reach};
+use crate::remote_copy::{Place, RemoteCopy};
 use crate::rendezvous::Pieces;
+use crate::reply_slot::ReplyEnd;
 use crate::ring::{Producer, run_lines};
 use crate::segment::Segment;
 
@@ -53,7 +53,7 @@ struct Outbound {
 
 /// The sends of one rank.
 pub(crate) struct Outbox {
-    reach: Reach,
+    remote: RemoteCopy,
     sends: Slab<PendingSend>,
     outbound: Vec<Outbound>,
     /// Number of sends in queues.
@@ -63,21 +63,21 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// The sends of `rank`, with its end of a baton towards each rank.
+    /// The sends of `rank`, with its end of a reply slot towards each rank.
     pub(crate) fn new(
         segment: &'static Segment,
-        reach: Reach,
+        remote: RemoteCopy,
         rank: Rank,
-        batons: &[Rc<BatonEnd>],
+        reply_slots: &[Rc<ReplyEnd>],
     ) -> Self {
-        let outbound = |(to, baton): (Rank, &Rc<BatonEnd>)| Outbound {
-            ring: Producer::new(segment, (rank, to), Rc::clone(baton)),
+        let outbound = |(to, reply_slot): (Rank, &Rc<ReplyEnd>)| Outbound {
+            ring: Producer::new(segment, (rank, to), Rc::clone(reply_slot)),
             queue: VecDeque::new(),
         };
         Self {
-            reach,
+            remote,
             sends: Slab::new(),
-            outbound: batons.iter().enumerate().map(outbound).collect(),
+            outbound: reply_slots.iter().enumerate().map(outbound).collect(),
             n_queued: 0,
             wakes: Vec::new(),
         }
@@ -99,9 +99,9 @@ impl Outbox {
         if length_bytes > RUN_BYTES || !outbound.queue.is_empty() {
             return false;
         }
-        if outbound.ring.has_baton() {
-            // SAFETY: the caller's word; the baton is there.
-            unsafe { outbound.ring.pass_baton(tag, message, length_bytes) };
+        if outbound.ring.has_reply_slot() {
+            // SAFETY: the caller's word; the reply slot is there.
+            unsafe { outbound.ring.pass_reply_slot(tag, message, length_bytes) };
             return true;
         }
         let n_lines = if length_bytes <= INLINE_BYTES { 1 } else { run_lines(length_bytes) };
@@ -155,14 +155,14 @@ impl Outbox {
         let rendezvous = self.outbound[send.destination].ring.rendezvous(ticket);
         let Some(place) = rendezvous.opened(ticket.number) else { return };
         let target = (send.destination, place);
-        let Some(source) = self.reach.place_of(send.message, send.length_bytes) else { return };
+        let Some(source) = self.remote.place_of(send.message, send.length_bytes) else { return };
         let pieces = Pieces::of(send.length_bytes, [source, place]);
         send.state = SendState::Helped(ticket);
         while let Some((at, n)) = rendezvous.take_back(pieces) {
             let piece = send.message.wrapping_add(at);
             // SAFETY: the piece lies in the message, which can be read until the send is over; the
             // receiver has lent its buffer, and waits for the pieces that were taken here.
-            if unsafe { self.reach.write(target, at, piece, n) }.is_err() {
+            if unsafe { self.remote.write(target, at, piece, n) }.is_err() {
                 return;
             }
         }
@@ -188,7 +188,7 @@ impl Outbox {
         while let Some(id) = outbound.queue.front().copied() {
             let send = &mut self.sends[id];
             let before = send.state;
-            let left_queue = push_send(&mut outbound.ring, send, self.reach);
+            let left_queue = push_send(&mut outbound.ring, send, self.remote);
             wrote |= send.state != before;
             if !left_queue {
                 break;
@@ -210,12 +210,12 @@ impl Outbox {
 }
 
 /// Writes as much of `send` as there is room for; true once it needs no place in the queue.
-fn push_send(ring: &mut Producer, send: &mut PendingSend, reach: Reach) -> bool {
+fn push_send(ring: &mut Producer, send: &mut PendingSend, remote: RemoteCopy) -> bool {
     if send.state == SendState::Queued {
         if send.length_bytes <= RUN_BYTES {
             return push_run(ring, send);
         }
-        if let Some(place) = lent_place(send, reach) {
+        if let Some(place) = lent_place(send, remote) {
             let Some(ticket) = ring.push_lent(send.tag, place, send.length_bytes) else {
                 return false;
             };
@@ -243,8 +243,8 @@ fn push_send(ring: &mut Producer, send: &mut PendingSend, reach: Reach) -> bool 
 }
 
 /// Place from which the receiver can copy the message, if that is better than chunks.
-fn lent_place(send: &PendingSend, reach: Reach) -> Option<Place> {
-    match reach.place_of(send.message, send.length_bytes)? {
+fn lent_place(send: &PendingSend, remote: RemoteCopy) -> Option<Place> {
+    match remote.place_of(send.message, send.length_bytes)? {
         Place::Private(_) if send.length_bytes < LENT_BYTES => None,
         place => Some(place),
     }

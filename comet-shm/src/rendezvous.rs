@@ -12,7 +12,7 @@
 //! ```
 
 use crate::layout::Rendezvous;
-use crate::reach::Place;
+use crate::remote_copy::Place;
 use crate::sync::Ordering;
 
 /// From this length on both ends copy.

@@ -5,14 +5,13 @@
 //! stale data never has the right number. The consumer publishes what it has consumed every quarter
 //! of a ring, and the producer looks at that only when the ring seems full (lazy credit).
 //!
-//! A message that answers another goes on the baton instead (see `baton`).
+//! A message that answers another goes in the reply slot instead (see `reply_slot`).
 
 use std::ptr;
 use std::rc::Rc;
 
 use comet_core::transport::{Rank, Tag};
 
-use crate::baton::BatonEnd;
 use crate::head::{
     Head, Kind, Lane, Ticket, inline_data, kind, length, order, read_head, write_head,
 };
@@ -20,7 +19,8 @@ use crate::layout::{
     CHUNK_BYTES, INLINE_BYTES, Line, N_CHUNKS, N_LINES, N_RENDEZVOUS, Pair, RUN_BYTES,
     RUN_LINE_BYTES, Rendezvous,
 };
-use crate::reach::Place;
+use crate::remote_copy::Place;
+use crate::reply_slot::ReplyEnd;
 use crate::segment::Segment;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -35,7 +35,7 @@ pub(crate) fn run_lines(length_bytes: usize) -> u32 {
 pub(crate) struct Producer {
     pair: &'static Pair,
     /// The other lane, which both directions share.
-    baton: Rc<BatonEnd>,
+    reply_slot: Rc<ReplyEnd>,
     /// Place where the producer enters itself as a sender, until it has.
     entry: Option<Entry>,
     /// Lines and chunks written so far, modulo 2^32.
@@ -59,20 +59,24 @@ impl Producer {
     pub(crate) fn new(
         segment: &'static Segment,
         (source, destination): (Rank, Rank),
-        baton: Rc<BatonEnd>,
+        reply_slot: Rc<ReplyEnd>,
     ) -> Self {
         let word = &segment.control(destination).senders[source / 64];
         let entry = Entry { word, bit: 1 << (source % 64) };
-        Self::over(segment.pair(source, destination), baton, Some(entry))
+        Self::over(segment.pair(source, destination), reply_slot, Some(entry))
     }
 
-    pub(crate) fn over(pair: &'static Pair, baton: Rc<BatonEnd>, entry: Option<Entry>) -> Self {
+    pub(crate) fn over(
+        pair: &'static Pair,
+        reply_slot: Rc<ReplyEnd>,
+        entry: Option<Entry>,
+    ) -> Self {
         // The ring seems full until the first look for room, which makes the entry.
         let lines_consumed = 0u32.wrapping_sub(N_LINES);
         let tickets = [0; N_RENDEZVOUS];
         Self {
             pair,
-            baton,
+            reply_slot,
             entry,
             lines: 0,
             chunks: 0,
@@ -82,28 +86,33 @@ impl Producer {
         }
     }
 
-    /// True if a message can go on the baton: this end holds it, and is known to the consumer.
+    /// True if a message can go in the reply slot: this end holds it, and is known to the consumer.
     #[inline]
-    pub(crate) fn has_baton(&self) -> bool {
-        self.baton.is_mine() && self.entry.is_none()
+    pub(crate) fn has_reply_slot(&self) -> bool {
+        self.reply_slot.is_mine() && self.entry.is_none()
     }
 
-    /// Sends `message` on the baton, which this end has ([`has_baton`](Self::has_baton)).
+    /// Sends `message` in the slot, which this end has ([`has_reply_slot`](Self::has_reply_slot)).
     ///
     /// # Safety
     /// `length_bytes` is at most [`RUN_BYTES`], and as many bytes from `message` on can be read.
     #[inline]
-    pub(crate) unsafe fn pass_baton(&mut self, tag: Tag, message: *const u8, length_bytes: usize) {
+    pub(crate) unsafe fn pass_reply_slot(
+        &mut self,
+        tag: Tag,
+        message: *const u8,
+        length_bytes: usize,
+    ) {
         let is_inline = length_bytes <= INLINE_BYTES;
         let n = if is_inline { length_bytes } else { 0 };
         let says = (Kind::Run, tag, self.lines);
-        // SAFETY: who holds the baton writes it; `n` bytes can be read.
-        unsafe { write_head(self.baton.head(), says, length_bytes, message, n) };
+        // SAFETY: who holds the reply slot writes it; `n` bytes can be read.
+        unsafe { write_head(self.reply_slot.head(), says, length_bytes, message, n) };
         if !is_inline {
-            // SAFETY: the caller's word, and this end holds the baton.
-            unsafe { self.baton.write(message, length_bytes) };
+            // SAFETY: the caller's word, and this end holds the reply slot.
+            unsafe { self.reply_slot.write(message, length_bytes) };
         }
-        self.baton.pass();
+        self.reply_slot.pass();
     }
 
     /// True if `n_lines` lines can be written now; to be asked before each message in the ring.
@@ -217,7 +226,7 @@ impl Producer {
     ) -> Option<Ticket> {
         let is_free = |slot: &usize| self.pair.rendezvous[*slot].is_copied(self.tickets[*slot]);
         let slot = (0..N_RENDEZVOUS).find(is_free)?;
-        if !self.has_baton() && !self.has_lines(1) {
+        if !self.has_reply_slot() && !self.has_lines(1) {
             return None;
         }
         let number = self.tickets[slot] + 1;
@@ -227,11 +236,11 @@ impl Producer {
         for (word, chunk) in words.iter().zip(bytes.as_chunks_mut().0) {
             *chunk = word.to_le_bytes();
         }
-        if self.has_baton() {
+        if self.has_reply_slot() {
             let says = (Kind::Lent, tag, self.lines);
-            // SAFETY: who holds the baton writes it; `bytes` is readable for its own length.
-            unsafe { write_head(self.baton.head(), says, 0, bytes.as_ptr(), bytes.len()) };
-            self.baton.pass();
+            // SAFETY: who holds the reply slot writes it; `bytes` is readable for its own length.
+            unsafe { write_head(self.reply_slot.head(), says, 0, bytes.as_ptr(), bytes.len()) };
+            self.reply_slot.pass();
         } else {
             // SAFETY: `bytes` is readable for its own length.
             unsafe { self.push_line(Kind::Lent, tag, 0, bytes.as_ptr(), bytes.len()) };
@@ -251,7 +260,7 @@ impl Producer {
     #[inline]
     unsafe fn push_line(&mut self, kind: Kind, tag: Tag, length: usize, data: *const u8, n: usize) {
         let (line, seq) = self.next_line();
-        let says = (kind, tag, self.baton.n_sent());
+        let says = (kind, tag, self.reply_slot.n_sent());
         // SAFETY: the caller's word; the line is the producer's until it is published.
         unsafe { write_head(line, says, length, data, n) };
         publish(line, seq);
@@ -289,7 +298,7 @@ fn publish(line: &Line, seq: u32) {
 pub(crate) struct Consumer {
     pair: &'static Pair,
     /// The other lane, which both directions share.
-    baton: Rc<BatonEnd>,
+    reply_slot: Rc<ReplyEnd>,
     /// Lines and chunks consumed so far, modulo 2^32.
     lines: u32,
     chunks: u32,
@@ -299,19 +308,19 @@ pub(crate) struct Consumer {
 }
 
 impl Consumer {
-    pub(crate) fn new(pair: &'static Pair, baton: Rc<BatonEnd>) -> Self {
-        Self { pair, baton, lines: 0, chunks: 0, lines_published: 0, chunks_published: 0 }
+    pub(crate) fn new(pair: &'static Pair, reply_slot: Rc<ReplyEnd>) -> Self {
+        Self { pair, reply_slot, lines: 0, chunks: 0, lines_published: 0, chunks_published: 0 }
     }
 
     /// Lane of the next message, if its first line has arrived.
     #[inline]
     pub(crate) fn next_lane(&self) -> Option<Lane> {
-        // A message on the ring may have been sent after one on the baton, and the reverse.
-        if self.ready() && order(self.bytes()) == self.baton.n_received() {
+        // A message on the ring may have been sent after one in the reply slot, and the reverse.
+        if self.ready() && order(self.bytes()) == self.reply_slot.n_received() {
             return Some(Lane::Ring);
         }
-        let is_next = self.baton.has_arrived() && order(self.baton_bytes()) == self.lines;
-        is_next.then_some(Lane::Baton)
+        let is_next = self.reply_slot.has_arrived() && order(self.reply_bytes()) == self.lines;
+        is_next.then_some(Lane::ReplySlot)
     }
 
     /// Contents of the first line of the next message, if that has arrived on either lane.
@@ -325,16 +334,16 @@ impl Consumer {
     pub(crate) fn first_line(&self, lane: Lane) -> &[u8; RUN_LINE_BYTES] {
         match lane {
             Lane::Ring => self.bytes(),
-            Lane::Baton => self.baton_bytes(),
+            Lane::ReplySlot => self.reply_bytes(),
         }
     }
 
     /// The data that has come with the first line of a run of `length_bytes`: all of it on the
-    /// baton.
+    /// reply slot.
     #[inline]
     pub(crate) fn first_data(&self, lane: Lane, length_bytes: usize) -> &[u8] {
         match lane {
-            Lane::Baton if length_bytes > INLINE_BYTES => self.baton.data(length_bytes),
+            Lane::ReplySlot if length_bytes > INLINE_BYTES => self.reply_slot.data(length_bytes),
             lane => inline_data(self.first_line(lane), length_bytes.min(INLINE_BYTES)),
         }
     }
@@ -344,8 +353,8 @@ impl Consumer {
     pub(crate) fn consume_head(&mut self, lane: Lane) -> bool {
         match lane {
             Lane::Ring => self.consume_line(),
-            Lane::Baton => {
-                self.baton.take();
+            Lane::ReplySlot => {
+                self.reply_slot.take();
                 false
             }
         }
@@ -430,9 +439,9 @@ impl Consumer {
     }
 
     #[inline]
-    fn baton_bytes(&self) -> &[u8; RUN_LINE_BYTES] {
+    fn reply_bytes(&self) -> &[u8; RUN_LINE_BYTES] {
         // SAFETY: called after its arrival; the peer leaves it alone until it is passed back.
-        self.baton.head().bytes.with(|bytes| unsafe { &*bytes })
+        self.reply_slot.head().bytes.with(|bytes| unsafe { &*bytes })
     }
 
     #[inline]

@@ -25,7 +25,7 @@ use crate::heap::{Heap, ShmBuffer};
 use crate::inbox::{Arrival, RecvId};
 use crate::layout::RUN_BYTES;
 use crate::placement;
-use crate::reach::Reach;
+use crate::remote_copy::RemoteCopy;
 use crate::segment::Segment;
 use crate::wait::{Waiter, end_job};
 
@@ -65,7 +65,7 @@ impl Shm {
         rank: Rank,
         topology: Topology,
         waiter: Waiter,
-        reach: Reach,
+        remote: RemoteCopy,
     ) -> Self {
         // SAFETY: the segment is never unmapped, heaps are page-aligned, and this rank alone
         // writes its own, but for ranks that it receives from or adds up vectors with.
@@ -73,8 +73,8 @@ impl Shm {
         let own = Own {
             segment,
             rank,
-            engine: Engine::new(waiter, Endpoint::new(segment, reach, rank)),
-            collectives: Collectives::new(segment, reach, rank),
+            engine: Engine::new(waiter, Endpoint::new(segment, remote, rank)),
+            collectives: Collectives::new(segment, remote, rank),
             heap: Rc::new(heap),
             n_fruitless: Cell::new(0),
         };

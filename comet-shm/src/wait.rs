@@ -1,5 +1,5 @@
 //! Waiting of a rank: it polls, then yields its core, then sleeps until another rank rings its
-//! bell.
+//! futex.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ use comet_core::transport::Rank;
 use comet_core::waiting::Waiting;
 use nix::sched::sched_yield;
 
-use crate::bell::Bell;
 use crate::failure::{Cause, KILLED, poison, poisoned, publish};
-use crate::fence::Fences;
+use crate::fence::AsymmetricFence;
+use crate::futex::Futex;
 use crate::segment::Segment;
 use crate::sync::Ordering;
 
@@ -65,7 +65,7 @@ pub(crate) struct Waiter {
     segment: &'static Segment,
     rank: Rank,
     cores: Cores,
-    fences: Fences,
+    fences: AsymmetricFence,
     watchdog: Option<Duration>,
     /// Present time limit of waits.
     allowance: Cell<Duration>,
@@ -78,7 +78,7 @@ impl Waiter {
         segment: &'static Segment,
         rank: Rank,
         cores: Cores,
-        fences: Fences,
+        fences: AsymmetricFence,
         watchdog: Option<Duration>,
     ) -> Self {
         let allowance = Cell::new(Duration::ZERO);
@@ -218,13 +218,13 @@ impl Waiter {
         result
     }
 
-    /// Sleeps until the bell rings or [`SLEEP_FOR`] is over, unless `poll` gives something now.
+    /// Sleeps until the futex is woken or [`SLEEP_FOR`] is over, unless `poll` gives something now.
     fn sleep<R>(&self, poll: &mut impl FnMut(bool) -> Option<R>) -> Option<R> {
         let look = || match poll(true) {
             None if poisoned(self.segment).is_some() => Some(None),
             found => found.map(Some),
         };
-        bell(self.segment, self.rank).sleep(self.fences, self.sleep_for(), look).flatten()
+        futex(self.segment, self.rank).sleep(self.fences, self.sleep_for(), look).flatten()
     }
 
     /// Longest sleep: longer in a crowd, whose falling asleep disturbs all CPUs.
@@ -265,9 +265,9 @@ impl Waiter {
 
     #[cold]
     fn wake_sleeper(&self, rank: Rank) {
-        let bell = bell(self.segment, rank);
-        if bell.is_needed() {
-            bell.ring();
+        let futex = futex(self.segment, rank);
+        if futex.is_needed() {
+            futex.ring();
         }
     }
 
@@ -347,19 +347,19 @@ impl Waiter {
     }
 }
 
-/// Poisons the segment and rings every bell, so that all ranks notice at once.
+/// Poisons the segment and wakes every futex, so that all ranks notice at once.
 pub(crate) fn end_job(segment: &Segment, culprit: Rank, cause: Cause, reason: &str) {
     poison(segment, culprit, cause, reason);
     ring_all(segment);
 }
 
-/// Rings every bell, whether the rank seems to sleep or not: for the end of a job.
+/// Wakes every futex, whether the rank seems to sleep or not: for the end of a job.
 pub(crate) fn ring_all(segment: &Segment) {
-    (0..segment.n_ranks()).for_each(|rank| bell(segment, rank).ring());
+    (0..segment.n_ranks()).for_each(|rank| futex(segment, rank).ring());
 }
 
-/// Bell of `rank`.
-fn bell(segment: &Segment, rank: Rank) -> Bell<'_> {
+/// Futex of `rank`.
+fn futex(segment: &Segment, rank: Rank) -> Futex<'_> {
     let (header, control) = (segment.header(), segment.control(rank));
-    Bell { word: &control.bell, sleeping: &control.sleeping, n_sleepers: &header.n_sleepers }
+    Futex { word: &control.futex, sleeping: &control.sleeping, n_sleepers: &header.n_sleepers }
 }

@@ -2,7 +2,7 @@
 
 use comet_report::figures::figures;
 use comet_report::models::models;
-use comet_report::plot::{Body, Kind, Mark, Point, Quantity, Series};
+use comet_report::plot::{Body, Kind, Mark, Quantity, Trace, Vertex};
 use comet_report::record::{Fit, Model};
 use comet_report::runs::read_runs;
 use comet_stats::fit::Growth;
@@ -98,7 +98,7 @@ fn is_near(found: f64, expected: f64, tolerance: f64) -> bool {
 /// The value at `x` by `fit` of `model`, in the unit of a figure of rates or of times in ns. The
 /// last point of the drawn law gives what its axis does not: the bytes for each unit of `x`, or the
 /// length of the messages of all pairs.
-fn by_law(model: &Model, fit: &Fit, x: f64, last: &Point, is_rate: bool) -> Option<f64> {
+fn by_law(model: &Model, fit: &Fit, x: f64, last: &Vertex, is_rate: bool) -> Option<f64> {
     let of = |name| value(fit, name);
     let rate_or_time = |bytes: f64, us: f64| if is_rate { 1e6 * bytes / us } else { 1e3 * us };
     match &*model.model {
@@ -123,7 +123,7 @@ fn by_law(model: &Model, fit: &Fit, x: f64, last: &Point, is_rate: bool) -> Opti
 }
 
 /// True if `series` is the line n/t0 of one of `models`, or one of their laws.
-fn is_of_table(series: &Series, models: &[&Model], is_rate: bool) -> bool {
+fn is_of_table(series: &Trace, models: &[&Model], is_rate: bool) -> bool {
     let fits = || models.iter().flat_map(|model| model.fits.iter().map(move |fit| (model, fit)));
     if let Some(label) = series.name.strip_prefix("n/t0, t0 ") {
         let t0: f64 = label.strip_suffix(" µs").unwrap().parse().unwrap();

@@ -4,7 +4,7 @@ use super::decision::{Decision, Target, Trail};
 use super::pace::Pace;
 use super::passes;
 use super::placement::Placement;
-use super::point::{Gathered, Point};
+use super::point::{CaseState, Gathered};
 use super::probe;
 use super::refinement::{self, Wish};
 use super::report::Report;
@@ -36,7 +36,7 @@ pub(super) struct Refusal {
 pub(super) struct Entry {
     pub(super) case: Case,
     pub(super) is_refined: bool,
-    pub(super) state: Result<Box<Point>, Refusal>,
+    pub(super) state: Result<Box<CaseState>, Refusal>,
 }
 
 pub(super) struct Conductor<'a, T: Transport> {
@@ -190,7 +190,7 @@ impl<T: Transport> Conductor<'_, T> {
     }
 
     /// Takes one slice of a case.
-    fn take_slice(&mut self, point: &mut Point) -> Result<(), Interruption> {
+    fn take_slice(&mut self, point: &mut CaseState) -> Result<(), Interruption> {
         self.compare_clocks()?;
         self.look_at_placement()?;
         let (case, pace) = (point.case, point.next_pace());
@@ -249,7 +249,7 @@ impl<T: Transport> Conductor<'_, T> {
 
     /// Lets time pass between two slices of a case: rank 0 waits, and the others for it. Simulated
     /// noise is of operations, not of the time between them.
-    fn wait_for_the_gap(&self, point: &Point) {
+    fn wait_for_the_gap(&self, point: &CaseState) {
         let t = self.stage.t;
         let is_alone = self.settings.samples.is_some() || t.clock().is_virtual;
         if !is_alone {
@@ -257,7 +257,7 @@ impl<T: Transport> Conductor<'_, T> {
         }
     }
 
-    fn measurement(&mut self, point: Point, is_refined: bool) -> Result<Measurement, Refusal> {
+    fn measurement(&mut self, point: CaseState, is_refined: bool) -> Result<Measurement, Refusal> {
         let (rules, case) = (self.settings.rules, point.case);
         let (n_slices, usage, is_steady) = (point.n_slices, point.usage, point.is_steady);
         let n_disturbed = point.n_disturbed;

@@ -7,7 +7,7 @@ use crate::collective;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::event::{RunEnd, Stop};
 use crate::kernel::{Case, MAX_AXES, MAX_SERIES};
-use crate::sync::Sync;
+use crate::sync::StartSync;
 use crate::transport::Transport;
 
 /// Words of a decision about a case before the values on its axes: the trail, what to do, kernel,
@@ -157,7 +157,7 @@ impl Decision {
                     repetitions: repetitions as u32,
                     n_samples: n_samples as u32,
                     settle: settle.map(|n| n as u32),
-                    sync: *Sync::ALL.get(sync as usize)?,
+                    sync: *StartSync::ALL.get(sync as usize)?,
                     window_ns,
                     skew_ns,
                     slice: slice as u32,
@@ -200,7 +200,7 @@ mod tests {
             repetitions: 10,
             n_samples: 20,
             settle: [3, 0, 7, u32::MAX],
-            sync: Sync::Window,
+            sync: StartSync::Window,
             window_ns: 20_000,
             skew_ns: 8,
             slice: 9,

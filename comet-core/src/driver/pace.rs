@@ -1,7 +1,7 @@
 //! Pace: repetitions, samples and starts of one batch.
 
 use crate::kernel::MAX_SERIES;
-use crate::sync::Sync;
+use crate::sync::StartSync;
 
 /// Repetitions and samples of a kernel, and the start of a sample; the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Pace {
     /// Operations before the first clock read, by series.
     pub settle: [u32; MAX_SERIES],
     /// Synchronisation before a sample, if the ranks start together.
-    pub sync: Sync,
+    pub sync: StartSync,
     /// Length of a window, from its announcement to its opening, in nanoseconds.
     pub window_ns: u64,
     /// Scale of the skew that is injected between the starts of the ranks, in nanoseconds.
@@ -31,7 +31,7 @@ impl Pace {
             repetitions,
             n_samples,
             settle: [settle; MAX_SERIES],
-            sync: Sync::Barrier,
+            sync: StartSync::Barrier,
             window_ns: 0,
             skew_ns: 0,
             slice: 0,

@@ -21,7 +21,7 @@ const SEED: u64 = 1;
 pub(super) type Gathered = Vec<(Rank, Taken)>;
 
 /// A case under measurement.
-pub(super) struct Point {
+pub(super) struct CaseState {
     pub(super) case: Case,
     pub(super) probe: Probe,
     /// The pace of a whole slice.
@@ -125,7 +125,7 @@ impl Readings {
     }
 }
 
-impl Point {
+impl CaseState {
     /// Adds what the ranks took in one slice that ended at `end_ns` and took `took_ns`.
     ///
     /// # Errors

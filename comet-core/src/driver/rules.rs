@@ -8,7 +8,7 @@ use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
 use crate::kernel::{Case, Class, KernelInfo, LENGTH_BYTES, Series};
-use crate::sync::Sync;
+use crate::sync::StartSync;
 use comet_stats::real;
 
 /// Origin of the rules.
@@ -99,8 +99,8 @@ impl Rules {
 
     /// Synchronisation under these rules, if they fix it.
     #[must_use]
-    pub fn sync(self) -> Option<Sync> {
-        matches!(self, Self::Imb | Self::Osu).then_some(Sync::Barrier)
+    pub fn sync(self) -> Option<StartSync> {
+        matches!(self, Self::Imb | Self::Osu).then_some(StartSync::Barrier)
     }
 
     /// The figure of `series` that these rules quote.

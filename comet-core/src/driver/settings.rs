@@ -5,7 +5,7 @@
 use super::rules::Rules;
 use crate::definition::Definition;
 use crate::kernel::{Cast, KernelInfo, Profile, World};
-use crate::sync::{Skew, Sync};
+use crate::sync::{Skew, StartSync};
 use crate::topology::Topology;
 use comet_stats::refine;
 
@@ -38,7 +38,7 @@ pub struct Settings {
     pub seed: u64,
     /// Synchronisation before a sample, or `None` for a window if each rank has a core and clocks
     /// can be compared, and a barrier otherwise.
-    pub sync: Option<Sync>,
+    pub sync: Option<StartSync>,
     /// True if each rank has a core of its own to wait on; a window spins.
     pub has_core_each: bool,
     /// Ranks that start late.

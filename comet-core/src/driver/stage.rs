@@ -9,7 +9,7 @@ use crate::context::{Context, Method};
 use crate::error::Result;
 use crate::kernel::{Case, Kernel, World};
 use crate::sample::Sample;
-use crate::sync::{GlobalClock, Sync};
+use crate::sync::{GlobalClock, StartSync};
 use crate::transport::Transport;
 
 /// Time to make and to check one byte of test data, in nanoseconds, at most.
@@ -47,16 +47,16 @@ impl<'a, T: Transport> Stage<'a, T> {
                 Err(error) => return Err(error),
             };
         }
-        let is_possible = |sync: &Sync| *sync != Sync::Window || self.can_have_windows();
+        let is_possible = |sync: &StartSync| *sync != StartSync::Window || self.can_have_windows();
         let wanted = self.settings.sync.or(self.settings.rules.sync());
         let sync = wanted.filter(is_possible).unwrap_or_else(|| self.default_sync());
         Starts::agree(self.t, sync, self.clock.as_ref())
     }
 
     /// A window where it is possible, but on simulated ranks, which leave a barrier together.
-    fn default_sync(&self) -> Sync {
+    fn default_sync(&self) -> StartSync {
         let is_better = self.can_have_windows() && !self.t.clock().is_virtual;
-        if is_better { Sync::Window } else { Sync::Barrier }
+        if is_better { StartSync::Window } else { StartSync::Barrier }
     }
 
     /// True if ranks can spin until the clock that they share shows the start.

@@ -2,13 +2,13 @@
 
 use crate::error::Result;
 use crate::sample::Sample;
-use crate::sync::{self, GlobalClock, Sync, WindowRule};
+use crate::sync::{self, GlobalClock, StartSync, WindowRule};
 use crate::transport::Transport;
 
 /// Start of the samples of one case: rank 0 keeps it, and sends it to the others with each slice.
 #[derive(Clone, Debug)]
 pub(super) struct Starts {
-    sync: Sync,
+    sync: StartSync,
     rule: WindowRule,
     bound_ns: u64,
 }
@@ -20,18 +20,18 @@ impl Starts {
     /// If the transport fails.
     pub(super) fn agree<T: Transport>(
         t: &T,
-        sync: Sync,
+        sync: StartSync,
         clock: Option<&GlobalClock>,
     ) -> Result<Self> {
-        let window_ns = if sync == Sync::Window { sync::window_ns(t)? } else { 0 };
+        let window_ns = if sync == StartSync::Window { sync::window_ns(t)? } else { 0 };
         let bound_ns = clock.map_or(0, GlobalClock::bound_ns);
         Ok(Self { sync, rule: WindowRule::new(window_ns), bound_ns })
     }
 
     /// Synchronisation of the next slice.
-    pub(super) fn sync(&self) -> Sync {
-        let is_window = self.sync == Sync::Window;
-        if is_window && self.rule.is_given_up() { Sync::Barrier } else { self.sync }
+    pub(super) fn sync(&self) -> StartSync {
+        let is_window = self.sync == StartSync::Window;
+        if is_window && self.rule.is_given_up() { StartSync::Barrier } else { self.sync }
     }
 
     /// From the announcement of a window to its opening, in nanoseconds.

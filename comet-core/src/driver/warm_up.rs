@@ -3,7 +3,7 @@
 
 use super::conductor::{Conductor, Interruption, added};
 use super::pace::Pace;
-use super::point::{Gathered, Point, Readings, by_series};
+use super::point::{CaseState, Gathered, Readings, by_series};
 use super::probe::{self, Probe};
 use super::rules::{self, Counts, Rules};
 use crate::definition::Definition;
@@ -25,7 +25,7 @@ impl<T: Transport> Conductor<'_, T> {
         &mut self,
         case: &Case,
         check_ns: u64,
-    ) -> Result<Option<Point>, Interruption> {
+    ) -> Result<Option<CaseState>, Interruption> {
         let (sync, window_ns) = (self.starts.sync(), self.starts.window_ns());
         let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
         // Simulated ranks take their time in no time.
@@ -64,7 +64,7 @@ impl<T: Transport> Conductor<'_, T> {
         case: &Case,
         (probe, pace, counts): (Probe, Pace, Option<Counts>),
         (n_warmup, is_steady): ([u32; MAX_SERIES], bool),
-    ) -> Point {
+    ) -> CaseState {
         let settings = self.settings;
         let slices = match (settings.samples, counts) {
             (Some(n_samples), _) => rules::of_samples(settings, n_samples),
@@ -79,7 +79,7 @@ impl<T: Transport> Conductor<'_, T> {
         let clocks = self.stage.has_common_clock();
         let readings =
             |series| Readings::new(case.info.definition_under(series, wanted).on_clocks(clocks));
-        Point {
+        CaseState {
             case: *case,
             probe,
             pace: Pace { n_samples, ..pace },

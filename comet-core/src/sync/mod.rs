@@ -22,7 +22,7 @@ mod window;
 pub use burst::Burst;
 pub use clocks::GlobalClock;
 pub use skew::Skew;
-pub use start::{Starter, Sync, window_ns};
+pub use start::{StartSync, Starter, window_ns};
 pub use window::WindowRule;
 
 use crate::collective;

@@ -16,7 +16,7 @@ const N_TRIALS: usize = 11;
 
 /// Synchronisation of the ranks before a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum StartSync {
     /// Not at all: each when it is ready.
     None,
     /// After the barrier of the transport.
@@ -29,7 +29,7 @@ pub enum Sync {
     Window,
 }
 
-impl Sync {
+impl StartSync {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::None, Self::Barrier, Self::DoubleBarrier, Self::Dissemination, Self::Window];
@@ -57,7 +57,7 @@ impl Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Starter<'a> {
     /// Synchronisation.
-    pub sync: Sync,
+    pub sync: StartSync,
     /// From the moment at which rank 0 names a start to the start, in nanoseconds; for windows.
     pub window_ns: u64,
     /// The time of windows; `None` where all ranks read one clock.
@@ -73,14 +73,14 @@ impl Starter<'_> {
     #[inline]
     pub fn start<T: Transport>(&self, t: &T) -> Result<Option<u64>> {
         match self.sync {
-            Sync::None => (),
-            Sync::Barrier => t.barrier()?,
-            Sync::DoubleBarrier => {
+            StartSync::None => (),
+            StartSync::Barrier => t.barrier()?,
+            StartSync::DoubleBarrier => {
                 t.barrier()?;
                 t.barrier()?;
             }
-            Sync::Dissemination => collective::barrier(t)?,
-            Sync::Window => return self.await_window(t).map(Some),
+            StartSync::Dissemination => collective::barrier(t)?,
+            StartSync::Window => return self.await_window(t).map(Some),
         }
         Ok(None)
     }
@@ -137,10 +137,10 @@ mod tests {
 
     #[test]
     fn a_way_to_start_is_found_by_its_name() {
-        for sync in Sync::ALL {
-            assert_eq!(Sync::from_name(sync.name()), Some(sync));
+        for sync in StartSync::ALL {
+            assert_eq!(StartSync::from_name(sync.name()), Some(sync));
         }
-        assert_eq!(Sync::from_name("together"), None);
+        assert_eq!(StartSync::from_name("together"), None);
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn only_windows_name_a_moment_and_it_is_the_same_for_all() {
-        for sync in Sync::ALL {
+        for sync in StartSync::ALL {
             let dues = local::run(3, |t| {
                 let clock = Some(GlobalClock::agree(t).unwrap());
                 let window_ns = window_ns(t).unwrap();
@@ -165,7 +165,7 @@ mod tests {
                 assert!(due_ns.is_none_or(|due_ns| t.now_ns() >= due_ns), "{sync:?}");
                 due_ns
             });
-            assert_eq!(dues[0].is_some(), sync == Sync::Window);
+            assert_eq!(dues[0].is_some(), sync == StartSync::Window);
             assert_eq!(dues, vec![dues[0]; 3]);
         }
     }

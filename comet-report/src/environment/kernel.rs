@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::files::Files;
-use crate::record::{Clocks, Kernel};
+use crate::record::{Clocks, OsKernel};
 
 const KERNEL: &str = "proc/sys/kernel";
 const VULNERABILITIES: &str = "sys/devices/system/cpu/vulnerabilities";
@@ -16,9 +16,9 @@ const OPTIONS: &str = "\
     processor.max_cstate rcu_nocbs skew_tick threadirqs transparent_hugepage tsc";
 
 /// The kernel.
-pub(super) fn kernel(files: Files<'_>) -> Kernel {
+pub(super) fn kernel(files: Files<'_>) -> OsKernel {
     let build = files.text(&format!("{KERNEL}/version"));
-    Kernel {
+    OsKernel {
         preemption: build.as_deref().map(preemption),
         build,
         realtime: files.value("sys/kernel/realtime"),

@@ -5,13 +5,13 @@ use comet_core::definition::Definition;
 
 use super::curve::plotted;
 use super::samples::Sampled;
-use super::sources::Kernel;
+use super::sources::KernelPoints;
 use crate::models::sweep::quote;
 use crate::record::{Point, Quote, RANKS};
 use crate::words;
 
 /// Explains a figure of the times of `kernel`; `what` says in a sentence what is plotted.
-pub(super) fn of(what: &str, kernel: &Kernel<'_>) -> String {
+pub(super) fn of(what: &str, kernel: &KernelPoints<'_>) -> String {
     let points: Vec<&Point> = kernel.points.iter().map(|measured| measured.point).collect();
     let parts = [format!("{what}{}.", on_ranks(kernel)), definitions(&points), marks(&points)];
     let parts = parts.into_iter().chain(ranges(&points)).filter(|part| !part.is_empty());
@@ -19,7 +19,7 @@ pub(super) fn of(what: &str, kernel: &Kernel<'_>) -> String {
 }
 
 /// Explains a figure of what follows from several times of `kernel` together.
-pub(super) fn of_ratio(what: &str, kernel: &Kernel<'_>) -> String {
+pub(super) fn of_ratio(what: &str, kernel: &KernelPoints<'_>) -> String {
     format!(
         "{what}{}. Each follows from medians; bars, where there are any, are 95 % intervals.",
         on_ranks(kernel)
@@ -45,7 +45,7 @@ pub(super) fn with_fits(caption: String, has_fits: bool) -> String {
 }
 
 /// The numbers of ranks, if they are few.
-fn on_ranks(kernel: &Kernel<'_>) -> String {
+fn on_ranks(kernel: &KernelPoints<'_>) -> String {
     let numbers: Vec<String> = kernel.values(RANKS).iter().map(u64::to_string).collect();
     if numbers.is_empty() || numbers.len() > 8 {
         return String::new();

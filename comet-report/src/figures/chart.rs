@@ -2,9 +2,9 @@
 
 use super::curve::{Curve, evenly, plotted};
 use super::law;
-use super::sources::Kernel;
+use super::sources::KernelPoints;
 use crate::models::sweep::real;
-use crate::plot::{self, Axis, Chart, Kind, Mark, Quantity, Scale, Series};
+use crate::plot::{self, Axis, Chart, Kind, Mark, Quantity, Scale, Trace};
 use crate::record::{AxisFacts, Point};
 
 /// The most curves that get their lines drawn, or nobody could follow them.
@@ -30,12 +30,12 @@ pub(super) fn bytes(point: &Point) -> Option<f64> {
 }
 
 /// The parameter of sizes over which `kernel` was swept.
-pub(super) fn size<'a>(kernel: &Kernel<'a>) -> Option<&'a str> {
+pub(super) fn size<'a>(kernel: &KernelPoints<'a>) -> Option<&'a str> {
     kernel.facts().sizes().find(|name| kernel.values(name).len() > 1)
 }
 
 /// The axis of the parameter `name` of `kernel`.
-pub(super) fn along(kernel: &Kernel<'_>, name: &str, scale: Scale) -> Axis {
+pub(super) fn along(kernel: &KernelPoints<'_>, name: &str, scale: Scale) -> Axis {
     match kernel.facts().axis(name) {
         Some(AxisFacts { title, unit, .. }) => {
             let quantity = if unit == "B" { Quantity::Bytes } else { Quantity::Count };
@@ -61,15 +61,15 @@ pub(super) fn times(label: &str, scale: Scale) -> Axis {
 }
 
 /// A chart of `series`; the vertical axis is linear where a value is negative.
-pub(super) fn chart(x: Axis, mut y: Axis, series: Vec<Series>) -> Chart {
+pub(super) fn chart(x: Axis, mut y: Axis, series: Vec<Trace>) -> Chart {
     if y.scale != Scale::Linear && series.iter().any(reaches_below_zero) {
         y.scale = Scale::Linear;
     }
     Chart { x, y, series, marks: Vec::new(), residuals: Vec::new() }
 }
 
-fn reaches_below_zero(series: &Series) -> bool {
-    let least = |point: &crate::plot::Point| {
+fn reaches_below_zero(series: &Trace) -> bool {
+    let least = |point: &crate::plot::Vertex| {
         let ends = [point.interval, point.middle_half].into_iter().flatten().map(|(low, _)| low);
         ends.fold(point.y, f64::min)
     };
@@ -77,26 +77,26 @@ fn reaches_below_zero(series: &Series) -> bool {
 }
 
 /// `curve` over the parameter `x`.
-pub(super) fn series(curve: &Curve<'_>, x: &str, y: Y) -> Series {
+pub(super) fn series(curve: &Curve<'_>, x: &str, y: Y) -> Trace {
     series_at(curve, |point| point.number(x).map(real), y)
 }
 
 /// `curve` over what `x` makes of its points.
-pub(super) fn series_at(curve: &Curve<'_>, x: impl Fn(&Point) -> Option<f64>, y: Y) -> Series {
+pub(super) fn series_at(curve: &Curve<'_>, x: impl Fn(&Point) -> Option<f64>, y: Y) -> Trace {
     drawn(curve, |point| plotted(point, x(point)?, |ns| y(bytes(point), ns)))
 }
 
 /// A value beside time that `value` reads from the points of `curve`, over the parameter `x`.
-pub(super) fn values(curve: &Curve<'_>, x: &str, value: impl Fn(&Point) -> Option<f64>) -> Series {
+pub(super) fn values(curve: &Curve<'_>, x: &str, value: impl Fn(&Point) -> Option<f64>) -> Trace {
     drawn(curve, |point| {
         let (x, y) = (real(point.number(x)?), value(point)?);
-        Some(plot::Point { x, y, ..plot::Point::default() })
+        Some(plot::Vertex { x, y, ..plot::Vertex::default() })
     })
 }
 
 /// `curve` with what `mark` makes of its points.
-fn drawn(curve: &Curve<'_>, mark: impl Fn(&Point) -> Option<plot::Point>) -> Series {
-    Series {
+fn drawn(curve: &Curve<'_>, mark: impl Fn(&Point) -> Option<plot::Vertex>) -> Trace {
+    Trace {
         name: curve.name.clone(),
         kind: Kind::Curve,
         colour: curve.colour,

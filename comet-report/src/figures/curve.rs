@@ -1,7 +1,7 @@
 //! Curves: the points that differ in one parameter alone, with names and colours that tell them
 //! from each other.
 
-use super::sources::{Kernel, Measured};
+use super::sources::{KernelPoints, Measured};
 use crate::models::Fitted;
 use crate::models::sweep;
 use crate::plot;
@@ -48,7 +48,7 @@ type Traits = Vec<(String, String)>;
 
 /// The curves of `kernel` over the parameter `x`, source by source; at most [`MAX_CURVES`] of each,
 /// evenly chosen.
-pub(super) fn curves<'a>(kernel: &Kernel<'a>, x: &str) -> Vec<Curve<'a>> {
+pub(super) fn curves<'a>(kernel: &KernelPoints<'a>, x: &str) -> Vec<Curve<'a>> {
     let traits = |point: &Point| traits(point, x, kernel.is_on_several_numbers_of_ranks());
     let all = kinds(kernel, traits);
     let kinds = evenly(&all, MAX_CURVES);
@@ -70,7 +70,7 @@ pub(super) fn curves<'a>(kernel: &Kernel<'a>, x: &str) -> Vec<Curve<'a>> {
 }
 
 /// The different `traits` of points, in the order in which they come.
-fn kinds(kernel: &Kernel<'_>, traits: impl Fn(&Point) -> Option<Traits>) -> Vec<Traits> {
+fn kinds(kernel: &KernelPoints<'_>, traits: impl Fn(&Point) -> Option<Traits>) -> Vec<Traits> {
     let mut kinds: Vec<Traits> = Vec::new();
     for kind in kernel.points.iter().filter_map(|measured| traits(measured.point)) {
         if !kinds.contains(&kind) {
@@ -126,7 +126,7 @@ pub(super) fn plotted(
     point: &Point,
     x: f64,
     y: impl Fn(f64) -> Option<f64>,
-) -> Option<plot::Point> {
+) -> Option<plot::Vertex> {
     let range = |ends: [f64; 2]| {
         let [a, b] = [y(ends[0])?, y(ends[1])?];
         Some((a.min(b), a.max(b))).filter(|(low, high)| low < high)
@@ -138,7 +138,7 @@ pub(super) fn plotted(
         doubts.push("measured in addition to the sweep");
     }
     let middle_half = time.and_then(|time| range([time.p25, time.p75]));
-    Some(plot::Point {
+    Some(plot::Vertex {
         x,
         y: y(sweep::quoted_ns(point)?).filter(|y| y.is_finite())?,
         interval: time.and_then(|time| range(time.ci95?)),

@@ -9,13 +9,13 @@ use super::chart::{self, along, axis, ranks, series, series_at};
 use super::curve::{Curve, curves, evenly, plotted};
 use super::law;
 use super::sizes::{label, rates as bandwidths};
-use super::sources::Kernel;
+use super::sources::KernelPoints;
 use super::thesis;
 use crate::models::rates::{asymptotic, groups};
 use crate::models::sweep::real;
 use crate::models::{FREE, operations, value, values};
-use crate::plot::{Chart, Figure, Kind, Point, Quantity, Scale, Series};
-use crate::record::{Fit, Model, Over, Params, Point as Record, RANKS};
+use crate::plot::{Chart, Figure, Kind, Quantity, Scale, Trace, Vertex};
+use crate::record::{Fit, Model, Over, Params, Point, RANKS};
 use crate::units::significant;
 use crate::words;
 
@@ -26,7 +26,7 @@ const MAX_LENGTHS: usize = 4;
 
 /// The times of a kernel of all ranks that was measured on several numbers of them, with the law of
 /// growth that describes them best.
-pub(super) fn scaling(kernel: &Kernel<'_>) -> Option<Figure> {
+pub(super) fn scaling(kernel: &KernelPoints<'_>) -> Option<Figure> {
     if !kernel.is_of_all_ranks() || kernel.values(RANKS).len() < 2 {
         return None;
     }
@@ -47,7 +47,7 @@ pub(super) fn scaling(kernel: &Kernel<'_>) -> Option<Figure> {
 }
 
 /// The kernel at few sizes, evenly chosen.
-fn with_few_sizes<'a>(kernel: &Kernel<'a>) -> Kernel<'a> {
+fn with_few_sizes<'a>(kernel: &KernelPoints<'a>) -> KernelPoints<'a> {
     let Some(name) = chart::size(kernel) else { return kernel.clone() };
     let chosen = evenly(&kernel.values(name), MAX_SIZES);
     kernel.only(|point| point.number(name).is_some_and(|size| chosen.contains(&size)))
@@ -77,15 +77,15 @@ fn growth_us(fit: &Fit) -> Option<impl Fn(f64) -> f64> {
 
 /// The rates of a kernel that was swept over the work on each word, with the law of a rate that
 /// moving the words limits.
-pub(super) fn intensity(kernel: &Kernel<'_>) -> Option<Figure> {
+pub(super) fn intensity(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let x = kernel.over(Over::Kind(AxisKind::Intensity))?;
     if kernel.values(x).len() < 2 {
         return None;
     }
     let kernel = kernel.on_most_ranks();
     let curves = curves(&kernel, x);
-    let drawn: Vec<Series> = curves.iter().map(|curve| work_rates(curve, x)).collect();
-    let fits: Vec<Series> = curves.iter().filter_map(|curve| intensity_law(curve, x)).collect();
+    let drawn: Vec<Trace> = curves.iter().map(|curve| work_rates(curve, x)).collect();
+    let fits: Vec<Trace> = curves.iter().filter_map(|curve| intensity_law(curve, x)).collect();
     let y_axis = axis("floating-point operations", Quantity::PerSecond, Scale::Linear);
     let mut chart = chart::chart(along(&kernel, x, Scale::Log2), y_axis, drawn);
     let what = format!("Rate of {} against the operations for each word moved", kernel.name);
@@ -99,18 +99,18 @@ pub(super) fn intensity(kernel: &Kernel<'_>) -> Option<Figure> {
 }
 
 /// The rates of `curve` in operations per second.
-fn work_rates(curve: &Curve<'_>, x: &str) -> Series {
-    let rate = |point: &&Record| {
+fn work_rates(curve: &Curve<'_>, x: &str) -> Trace {
+    let rate = |point: &&Point| {
         let n_operations = operations(point)?;
         let y = |ns: f64| Some(n_operations / ns * 1e9).filter(|_| ns > 0.0);
         plotted(point, real(point.number(x)?), y)
     };
     let points = curve.points.iter().filter_map(rate).collect();
-    Series { points, ..series_at(curve, |_| None, chart::time) }
+    Trace { points, ..series_at(curve, |_| None, chart::time) }
 }
 
 /// The law of the model; kernels that move no words between ranks have none.
-fn intensity_law(curve: &Curve<'_>, x: &str) -> Option<Series> {
+fn intensity_law(curve: &Curve<'_>, x: &str) -> Option<Trace> {
     let fit = curve.model("intensity", &[x])?.fits.first()?;
     let [r_hat, f_half] = values(fit, ["r_hat", "f_half"]);
     let (r_hat, f_half) = (1e6 * r_hat?, f_half?);
@@ -118,7 +118,7 @@ fn intensity_law(curve: &Curve<'_>, x: &str) -> Option<Series> {
 }
 
 /// The bandwidths of all pairs of a kernel over numbers of pairs, with the law of a shared rate.
-pub(super) fn shared(kernel: &Kernel<'_>) -> Option<Figure> {
+pub(super) fn shared(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let all = kernel.on_most_ranks();
     let [pairs, length] = [Over::Kind(AxisKind::Pairs), Over::Message].map(|over| all.over(over));
     let (pairs, length) = (pairs?, length?);
@@ -139,11 +139,11 @@ pub(super) fn shared(kernel: &Kernel<'_>) -> Option<Figure> {
 }
 
 /// The bandwidth by the law of a shared rate, for the length of `curve`.
-fn shared_law(curve: &Curve<'_>, axes: [&str; 2]) -> Option<Series> {
+fn shared_law(curve: &Curve<'_>, axes: [&str; 2]) -> Option<Trace> {
     let fit = curve.model("max_rate", &axes)?.fits.first()?;
     let [t0, per_pair, per_node] = values(fit, ["t0", "per_pair", "per_node"]);
     let (t0, per_pair, per_node) = (t0?, per_pair?, per_node.unwrap_or(f64::INFINITY));
-    let pairs = |point: &&Record| point.number(axes[1]).map(real);
+    let pairs = |point: &&Point| point.number(axes[1]).map(real);
     let length = real(curve.points.first()?.number(axes[0])?);
     let extent = [curve.points.iter().find_map(pairs)?, curve.points.iter().rev().find_map(pairs)?];
     let time_us = |k: f64| t0 + k * length / per_node.min(k * per_pair);
@@ -152,9 +152,9 @@ fn shared_law(curve: &Curve<'_>, axes: [&str; 2]) -> Option<Series> {
 
 /// The asymptotic rates of a kernel with the lines of at least two numbers of ranks: r_inf of each
 /// sweep.
-pub(super) fn asymptotes(kernel: &Kernel<'_>) -> Option<Figure> {
+pub(super) fn asymptotes(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let of_source = |source| asymptotes_of(kernel, source);
-    let drawn: Vec<Series> = (0..kernel.sources.len()).flat_map(of_source).collect();
+    let drawn: Vec<Trace> = (0..kernel.sources.len()).flat_map(of_source).collect();
     let drawn = Some(drawn).filter(|drawn| !drawn.is_empty())?;
     let chart = chart::chart(ranks(Scale::Log2), bandwidths(), drawn);
     let caption = format!(
@@ -165,13 +165,13 @@ pub(super) fn asymptotes(kernel: &Kernel<'_>) -> Option<Figure> {
     Some(kernel.figure("r-inf", "r_inf", caption, chart))
 }
 
-fn asymptotes_of(kernel: &Kernel<'_>, source: usize) -> Vec<Series> {
+fn asymptotes_of(kernel: &KernelPoints<'_>, source: usize) -> Vec<Trace> {
     let is_of_kernel = |model: &&Model| {
         format!("{}/{}", model.suite, model.kernel) == kernel.name && model.x_unit == "B"
     };
     let of_source = kernel.models.iter().filter(|fitted| fitted.source == source);
     let groups = groups(of_source.map(|fitted| &fitted.model).filter(is_of_kernel));
-    let series = |(colour, group): (usize, &Vec<(u64, &Model)>)| Series {
+    let series = |(colour, group): (usize, &Vec<(u64, &Model)>)| Trace {
         name: name(kernel, source, group[0].1),
         kind: Kind::Curve,
         colour,
@@ -181,15 +181,15 @@ fn asymptotes_of(kernel: &Kernel<'_>, source: usize) -> Vec<Series> {
     groups.iter().enumerate().map(series).collect()
 }
 
-fn point(n_ranks: u64, model: &Model) -> Option<Point> {
+fn point(n_ranks: u64, model: &Model) -> Option<Vertex> {
     let rate = asymptotic(model)?.parameters.iter().find(|of| of.name == "r_inf")?;
     let interval = rate.low.zip(rate.high).map(|(low, high)| (1e6 * low, 1e6 * high));
     let interval = interval.filter(|(low, high)| low < high);
-    Some(Point { x: real(n_ranks), y: 1e6 * rate.value?, interval, ..Point::default() })
+    Some(Vertex { x: real(n_ranks), y: 1e6 * rate.value?, interval, ..Vertex::default() })
 }
 
 /// The series, its parameters beside the number of ranks, and the source where there are several.
-fn name(kernel: &Kernel<'_>, source: usize, model: &Model) -> String {
+fn name(kernel: &KernelPoints<'_>, source: usize, model: &Model) -> String {
     let Params(params) = model.params.without(&FREE);
     let params = params.iter().map(|(name, value)| words::parameter(kernel.facts(), name, value));
     let several = Some(&kernel.sources[source]).filter(|_| kernel.sources.len() > 1);

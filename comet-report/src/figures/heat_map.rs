@@ -4,11 +4,11 @@ use crate::pairs::{PairMatrix, matrices};
 use crate::plot::{Body, Figure, HeatMap};
 use crate::record::{Point, Run};
 
-use super::sources::Kernel;
+use super::sources::KernelPoints;
 use crate::words;
 
 /// A figure for each message length of each source of a kernel that takes each two ranks in rounds.
-pub(super) fn figures(kernel: &Kernel<'_>) -> Vec<Figure> {
+pub(super) fn figures(kernel: &KernelPoints<'_>) -> Vec<Figure> {
     let of_source = |source: usize| {
         let figure = |matrix: PairMatrix| {
             let PairMatrix { n_ranks, length_bytes, .. } = matrix;

@@ -5,8 +5,8 @@ use super::chart::{Y, bytes};
 use super::curve::Curve;
 use crate::models::sweep::{quoted_ns, real};
 use crate::models::{quoted, value};
-use crate::plot::{Kind, Point, Series};
-use crate::record::{Fit, Model, Point as Record};
+use crate::plot::{Kind, Trace, Vertex};
+use crate::record::{Fit, Model, Point};
 
 /// Steps in which a law is drawn.
 const N_STEPS: u32 = 32;
@@ -26,7 +26,7 @@ pub(super) struct SizeLine {
 
 /// Bytes that an operation moves for each unit of the size `x`; `None` if it moves none.
 fn bytes_per_unit(curve: &Curve<'_>, x: &str) -> Option<f64> {
-    let of = |point: &&Record| {
+    let of = |point: &&Point| {
         let length = point.number(x).filter(|length| *length > 0)?;
         Some(bytes(point)? / real(length))
     };
@@ -73,55 +73,54 @@ impl SizeLine {
     }
 
     /// The line as a curve: `y` of its times.
-    pub(super) fn series(&self, curve: &Curve<'_>, y: Y) -> Series {
+    pub(super) fn series(&self, curve: &Curve<'_>, y: Y) -> Trace {
         let at = |x: f64| {
             let bytes = self.bytes_per_unit.map(|each| x * each);
-            Some(Point { x, y: y(bytes, self.ns(x))?, ..Point::default() })
+            Some(Vertex { x, y: y(bytes, self.ns(x))?, ..Vertex::default() })
         };
         fit(curve, steps(self.extent).into_iter().filter_map(at).collect())
     }
 
     /// The errors of the points of `curve` in its range, in percent of the line.
-    pub(super) fn residuals(&self, curve: &Curve<'_>, x: &str) -> Option<Series> {
+    pub(super) fn residuals(&self, curve: &Curve<'_>, x: &str) -> Option<Trace> {
         let [from, to] = self.extent;
-        let is_inside = |point: &&&Record| {
-            point.number(x).is_some_and(|size| (from..=to).contains(&real(size)))
-        };
-        let points: Vec<&Record> = curve.points.iter().filter(is_inside).copied().collect();
+        let is_inside =
+            |point: &&&Point| point.number(x).is_some_and(|size| (from..=to).contains(&real(size)));
+        let points: Vec<&Point> = curve.points.iter().filter(is_inside).copied().collect();
         residuals(curve, &points, x, |size| self.ns(size))
     }
 }
 
 /// The law `y` that `curve` follows, drawn over `extent`.
-pub(super) fn drawn(curve: &Curve<'_>, extent: [f64; 2], y: impl Fn(f64) -> f64) -> Series {
-    let at = |x: f64| Point { x, y: y(x), ..Point::default() };
+pub(super) fn drawn(curve: &Curve<'_>, extent: [f64; 2], y: impl Fn(f64) -> f64) -> Trace {
+    let at = |x: f64| Vertex { x, y: y(x), ..Vertex::default() };
     fit(curve, steps(extent).into_iter().map(at).collect())
 }
 
 /// A law that `curve` follows, drawn through `points`. All parts of a law have one name.
-pub(super) fn fit(curve: &Curve<'_>, points: Vec<Point>) -> Series {
+pub(super) fn fit(curve: &Curve<'_>, points: Vec<Vertex>) -> Trace {
     let name = format!("fit of {}", curve.name);
     let (colour, run) = (curve.colour, curve.source);
-    Series { name, kind: Kind::Fit, colour, run, points }
+    Trace { name, kind: Kind::Fit, colour, run, points }
 }
 
 /// The differences of the times of `points` from those of a law in ns, in percent of it.
 pub(super) fn residuals(
     curve: &Curve<'_>,
-    points: &[&Record],
+    points: &[&Point],
     x: &str,
     law_ns: impl Fn(f64) -> f64,
-) -> Option<Series> {
-    let residual = |point: &&Record| {
+) -> Option<Trace> {
+    let residual = |point: &&Point| {
         let size = real(point.number(x)?);
         let percent = 100.0 * (quoted_ns(point)? / law_ns(size) - 1.0);
         // Rounding is no error of the law.
         let percent = (percent * 1e6).round() / 1e6;
-        percent.is_finite().then(|| Point { x: size, y: percent, ..Point::default() })
+        percent.is_finite().then(|| Vertex { x: size, y: percent, ..Vertex::default() })
     };
-    let points: Vec<Point> = points.iter().filter_map(residual).collect();
+    let points: Vec<Vertex> = points.iter().filter_map(residual).collect();
     let (name, colour, run) = (curve.name.clone(), curve.colour, curve.source);
-    (!points.is_empty()).then_some(Series { name, kind: Kind::Scatter, colour, run, points })
+    (!points.is_empty()).then_some(Trace { name, kind: Kind::Scatter, colour, run, points })
 }
 
 /// Places from the first to the last of `extent` at which a law is drawn, in equal ratios; 0 comes

@@ -1,7 +1,7 @@
 //! Figures of runs: from their records to what is plotted.
 //!
 //! ```text
-//!   runs ──► Sources ──► Kernel ──► Curve ──► Series ──► plot::Figure
+//!   runs ──► Sources ──► KernelPoints ──► Curve ──► Trace ──► plot::Figure
 //!            what is     points     points    what is
 //!            overlaid    of one     of one    plotted
 //!                        kernel     sweep
@@ -26,10 +26,10 @@ mod thesis;
 use crate::models::{self, Fitted};
 use crate::plot::{Body, Figure};
 use crate::runs::RunRecords;
-use sources::{Kernel, Sources};
+use sources::{KernelPoints, Sources};
 
 /// The kinds of figures: each passes over the kernels that it has nothing to show of.
-const MAKERS: [fn(&Kernel<'_>) -> Vec<Figure>; 12] = [
+const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 12] = [
     |kernel| Vec::from_iter(sizes::times(kernel)),
     |kernel| Vec::from_iter(sizes::bandwidths(kernel)),
     |kernel| Vec::from_iter(growth::scaling(kernel)),

@@ -7,17 +7,17 @@ use super::caption;
 use super::chart::{self, along, axis, figure_value, series, values};
 use super::curve::{Curve, curves, evenly};
 use super::sizes::label;
-use super::sources::Kernel;
+use super::sources::KernelPoints;
 use crate::models::sweep::real;
-use crate::plot::{Figure, Kind, Point, Quantity, Scale, Series};
-use crate::record::{Over, Point as Record};
+use crate::plot::{Figure, Kind, Quantity, Scale, Trace, Vertex};
+use crate::record::{Over, Point};
 use crate::units::bytes;
 
 /// Names of the ratios under load in the record, and in legends.
 const SLOWDOWNS: [(&str, &str); 2] =
     [("slowdown_at_half_load", "50 % load"), ("slowdown_at_ninety_load", "90 % load")];
 
-/// Series under load of the record, and in legends.
+/// Trace under load of the record, and in legends.
 const LOADS: [(&str, &str); 2] = [("half load", "50 % load"), ("ninety load", "90 % load")];
 
 /// Names of the costs of a message in the record, and in legends.
@@ -31,7 +31,7 @@ const COSTS: [(&str, &str); 3] = [
 const MAX_LENGTHS: usize = 4;
 
 /// The times of an echo beside a load, and how much slower they are.
-pub(super) fn contention(kernel: &Kernel<'_>) -> Vec<Figure> {
+pub(super) fn contention(kernel: &KernelPoints<'_>) -> Vec<Figure> {
     let x = kernel.over(Over::Message).filter(|_| kernel.class() == Some(Class::Contention));
     let kernel = kernel.on_most_ranks();
     match x.filter(|x| kernel.values(x).len() > 1) {
@@ -40,8 +40,8 @@ pub(super) fn contention(kernel: &Kernel<'_>) -> Vec<Figure> {
     }
 }
 
-fn loaded(kernel: &Kernel<'_>, x: &str) -> Figure {
-    let mut drawn: Vec<Series> =
+fn loaded(kernel: &KernelPoints<'_>, x: &str) -> Figure {
+    let mut drawn: Vec<Trace> =
         curves(kernel, x).iter().map(|curve| series(curve, x, chart::time)).collect();
     for series in &mut drawn {
         for (name, words) in LOADS {
@@ -55,7 +55,7 @@ fn loaded(kernel: &Kernel<'_>, x: &str) -> Figure {
     kernel.figure("time", "one-way time under load", caption::of(what, kernel), chart)
 }
 
-fn slowdowns(kernel: &Kernel<'_>, x: &str) -> Figure {
+fn slowdowns(kernel: &KernelPoints<'_>, x: &str) -> Figure {
     let with_ratio = kernel.only(|point| !point.figures.is_empty());
     let of_curve = |curve: &Curve<'_>| {
         SLOWDOWNS
@@ -63,7 +63,7 @@ fn slowdowns(kernel: &Kernel<'_>, x: &str) -> Figure {
             .enumerate()
             .map(|(colour, (name, words))| {
                 let name_of = kernel.named(words, curve.source);
-                Series {
+                Trace {
                     name: name_of,
                     colour,
                     ..values(curve, x, |point| figure_value(point, name))
@@ -80,7 +80,7 @@ fn slowdowns(kernel: &Kernel<'_>, x: &str) -> Figure {
 }
 
 /// The gap and both overheads of the messages of a train.
-pub(super) fn trains(kernel: &Kernel<'_>) -> Option<Figure> {
+pub(super) fn trains(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let x = kernel.over(Over::Message)?;
     if kernel.facts().evaluation != Evaluation::Trains {
         return None;
@@ -96,17 +96,17 @@ pub(super) fn trains(kernel: &Kernel<'_>) -> Option<Figure> {
 }
 
 /// A curve for each cost; where several delays give it, that by the shortest.
-fn costs_of(kernel: &Kernel<'_>, x: &str, source: usize) -> Vec<Series> {
+fn costs_of(kernel: &KernelPoints<'_>, x: &str, source: usize) -> Vec<Trace> {
     let curve = |(colour, (name, words)): (usize, &(&str, &str))| {
-        let cost = |point: &Record| {
+        let cost = |point: &Point| {
             let (x, y) = (real(point.number(x)?), figure_value(point, name)?);
-            Some(Point { x, y, ..Point::default() })
+            Some(Vertex { x, y, ..Vertex::default() })
         };
-        let mut points: Vec<Point> = kernel.of(source).filter_map(cost).collect();
+        let mut points: Vec<Vertex> = kernel.of(source).filter_map(cost).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         points.dedup_by(|later, first| later.x == first.x);
         let name = kernel.named(words, source);
-        Series { name, kind: Kind::Curve, colour, run: source, points }
+        Trace { name, kind: Kind::Curve, colour, run: source, points }
     };
     let curves = COSTS.iter().enumerate().map(curve);
     curves.filter(|series| !series.points.is_empty()).collect()
@@ -141,7 +141,7 @@ const SHARES: [Share; 2] = [
 ];
 
 /// Both shares of an overlap, and the times with messages of a few lengths.
-pub(super) fn overlap(kernel: &Kernel<'_>) -> Vec<Figure> {
+pub(super) fn overlap(kernel: &KernelPoints<'_>) -> Vec<Figure> {
     let kernel = kernel.on_most_ranks();
     let [length, work] = [Over::Message, Over::Vector].map(|over| kernel.over(over));
     let axes = length.zip(work).filter(|_| kernel.class() == Some(Class::Overlap));
@@ -152,7 +152,7 @@ pub(super) fn overlap(kernel: &Kernel<'_>) -> Vec<Figure> {
     shares.chain(times.filter(|_| kernel.values(work).len() > 1)).collect()
 }
 
-fn of_share(kernel: &Kernel<'_>, x: &str, share: &Share) -> Figure {
+fn of_share(kernel: &KernelPoints<'_>, x: &str, share: &Share) -> Figure {
     let with_share = kernel.only(|point| figure_value(point, share.figure.0).is_some());
     let drawn = curves(&with_share, x).iter().map(|curve| share.series(curve, x)).collect();
     let y_axis = axis(share.label, Quantity::Percent, Scale::Linear);
@@ -163,9 +163,9 @@ fn of_share(kernel: &Kernel<'_>, x: &str, share: &Share) -> Figure {
 
 impl Share {
     /// The share of each point of `curve`, with its interval by its model.
-    fn series(&self, curve: &Curve<'_>, x: &str) -> Series {
+    fn series(&self, curve: &Curve<'_>, x: &str) -> Trace {
         let (name, factor) = self.figure;
-        let value = |point: &Record| Some(factor * figure_value(point, name)?);
+        let value = |point: &Point| Some(factor * figure_value(point, name)?);
         let mut series = values(curve, x, value);
         let with_value = curve.points.iter().filter(|point| value(point).is_some());
         for (plotted, point) in series.points.iter_mut().zip(with_value) {
@@ -174,7 +174,7 @@ impl Share {
         series
     }
 
-    fn interval(&self, curve: &Curve<'_>, point: &Record) -> Option<(f64, f64)> {
+    fn interval(&self, curve: &Curve<'_>, point: &Point) -> Option<(f64, f64)> {
         let (name, factor) = self.model;
         let model = Curve { points: vec![point], ..curve.clone() }.model("overlap", &[])?;
         let mark = model.marks.iter().find(|mark| mark.name == name)?;
@@ -183,7 +183,7 @@ impl Share {
 }
 
 /// The four times over the work, with messages of `length_bytes`.
-fn beside_work(kernel: &Kernel<'_>, [length, x]: [&str; 2], length_bytes: u64) -> Figure {
+fn beside_work(kernel: &KernelPoints<'_>, [length, x]: [&str; 2], length_bytes: u64) -> Figure {
     let kernel = kernel.only(|point| point.number(length) == Some(length_bytes));
     let drawn = curves(&kernel, x).iter().map(|curve| series(curve, x, chart::time)).collect();
     let y_axis = chart::times("time of an operation", Scale::Log10);

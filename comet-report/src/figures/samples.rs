@@ -9,10 +9,10 @@ use super::caption;
 use super::chart::{self, axis, size};
 use super::curve::{curves, evenly};
 use super::sizes::label;
-use super::sources::Kernel;
+use super::sources::KernelPoints;
 use crate::models::DISTANCE;
 use crate::models::sweep::real;
-use crate::plot::{self, Figure, Kind, Quantity, Scale, Series};
+use crate::plot::{self, Figure, Kind, Quantity, Scale, Trace};
 use crate::record::{Param, Point, RANKS};
 use crate::words;
 
@@ -27,7 +27,7 @@ const MIN_SAMPLES: usize = 10;
 const MAX_POINTS: usize = 4;
 
 /// The distribution of the samples of a kernel, if they vary.
-pub(super) fn distribution(kernel: &Kernel<'_>) -> Option<Figure> {
+pub(super) fn distribution(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let sampled = Some(representative(kernel)).filter(|sampled| !sampled.is_empty())?;
     let y_axis = axis("samples that take less", Quantity::Percent, Scale::Linear);
     let x_axis = chart::times(label(kernel), Scale::Log10);
@@ -41,7 +41,7 @@ pub(super) fn distribution(kernel: &Kernel<'_>) -> Option<Figure> {
 }
 
 /// The samples of a kernel in their order, if they vary: drifts, modes and what came first.
-pub(super) fn in_order(kernel: &Kernel<'_>) -> Option<Figure> {
+pub(super) fn in_order(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let sampled = Some(representative(kernel)).filter(|sampled| !sampled.is_empty())?;
     let x_axis = axis("number of the sample", Quantity::Count, Scale::Linear);
     let n_each = MAX_SAMPLES / sampled.len();
@@ -54,33 +54,33 @@ pub(super) fn in_order(kernel: &Kernel<'_>) -> Option<Figure> {
 }
 
 /// The steps of `sampled`: one for each sample, or for each of so many quantiles.
-fn steps(sampled: &Sampled<'_>) -> Series {
+fn steps(sampled: &Sampled<'_>) -> Trace {
     let values = sorted(&sampled.values_ns);
     let n_steps = u32::try_from(values.len()).unwrap_or(u32::MAX).min(MAX_STEPS);
     let step = |index: u32| {
         let share = f64::from(index) / f64::from(n_steps.saturating_sub(1).max(1));
-        plot::Point { x: quantile(&values, share), y: 100.0 * share, ..plot::Point::default() }
+        plot::Vertex { x: quantile(&values, share), y: 100.0 * share, ..plot::Vertex::default() }
     };
     series(sampled, Kind::Steps, (0..n_steps).map(step).collect())
 }
 
 /// At most `n_most` marks of `sampled`.
-fn samples(sampled: &Sampled<'_>, n_most: usize) -> Series {
+fn samples(sampled: &Sampled<'_>, n_most: usize) -> Trace {
     let numbered: Vec<(u64, f64)> = (1..).zip(sampled.values_ns.iter().copied()).collect();
-    let mark = |(number, ns): (u64, f64)| plot::Point {
+    let mark = |(number, ns): (u64, f64)| plot::Vertex {
         x: real(number),
         y: ns,
         is_hollow: number == 1,
         note: if number == 1 { "first sample".into() } else { String::new() },
-        ..plot::Point::default()
+        ..plot::Vertex::default()
     };
     let points = evenly(&numbered, n_most).into_iter().map(mark).collect();
     series(sampled, Kind::Scatter, points)
 }
 
-fn series(sampled: &Sampled<'_>, kind: Kind, points: Vec<plot::Point>) -> Series {
+fn series(sampled: &Sampled<'_>, kind: Kind, points: Vec<plot::Vertex>) -> Trace {
     let Sampled { source, ref name, colour, .. } = *sampled;
-    Series { name: name.clone(), kind, colour, run: source, points }
+    Trace { name: name.clone(), kind, colour, run: source, points }
 }
 
 /// A point whose samples are shown.
@@ -100,7 +100,7 @@ pub(super) struct Sampled<'a> {
 
 /// The points of `kernel` whose samples are shown: a few sizes of the first sweep on the most ranks
 /// whose messages go to another rank.
-pub(super) fn representative<'a>(kernel: &Kernel<'a>) -> Vec<Sampled<'a>> {
+pub(super) fn representative<'a>(kernel: &KernelPoints<'a>) -> Vec<Sampled<'a>> {
     if kernel.is_of_pairs_in_rounds() {
         return Vec::new();
     }

@@ -7,17 +7,17 @@ use super::caption;
 use super::chart::{self, add_lines, along, axis, level, place, series, size};
 use super::curve::{Curve, curves};
 use super::law;
-use super::sources::{Kernel, Measured};
+use super::sources::{KernelPoints, Measured};
 use crate::models::rates::asymptotic;
 use crate::models::{DISTANCE, quoted, value, values};
-use crate::plot::{Axis, Chart, Figure, Mark, Point, Quantity, Scale, Series};
-use crate::record::{Fit, Model, Over, Point as Record};
+use crate::plot::{Axis, Chart, Figure, Mark, Quantity, Scale, Trace, Vertex};
+use crate::record::{Fit, Model, Over, Point};
 use crate::units::{DIGITS, significant};
 use crate::words;
 
 /// True if the times of `kernel` are those of sizes, and not of the work on each word or of single
 /// pairs.
-fn is_plain(kernel: &Kernel<'_>) -> bool {
+fn is_plain(kernel: &KernelPoints<'_>) -> bool {
     let is_of_work = kernel.over(Over::Kind(AxisKind::Intensity)).is_some();
     // These classes have figures of their own.
     let is_elsewhere =
@@ -27,12 +27,12 @@ fn is_plain(kernel: &Kernel<'_>) -> bool {
 
 /// The points of `kernel` that a figure over sizes shows: where few ranks take part, those among the
 /// most.
-fn shown<'a>(kernel: &Kernel<'a>) -> Kernel<'a> {
+fn shown<'a>(kernel: &KernelPoints<'a>) -> KernelPoints<'a> {
     if kernel.is_of_all_ranks() { kernel.clone() } else { kernel.on_most_ranks() }
 }
 
 /// Label of the times of `kernel`.
-pub(super) fn label(kernel: &Kernel<'_>) -> &'static str {
+pub(super) fn label(kernel: &KernelPoints<'_>) -> &'static str {
     let quantity =
         |measured: &Measured<'_>| Some(measured.point.value.as_ref()?.quantity == "one_way_time");
     match kernel.points.iter().find_map(quantity) {
@@ -42,7 +42,7 @@ pub(super) fn label(kernel: &Kernel<'_>) -> &'static str {
 }
 
 /// The times of a kernel that was swept over sizes.
-pub(super) fn times(kernel: &Kernel<'_>) -> Option<Figure> {
+pub(super) fn times(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let kernel = Some(shown(kernel)).filter(is_plain)?;
     let (x, label) = (size(&kernel)?, label(&kernel));
     let curves = curves(&kernel, x);
@@ -56,9 +56,9 @@ pub(super) fn times(kernel: &Kernel<'_>) -> Option<Figure> {
 }
 
 /// The bandwidths of a kernel whose operations move bytes.
-pub(super) fn bandwidths(kernel: &Kernel<'_>) -> Option<Figure> {
+pub(super) fn bandwidths(kernel: &KernelPoints<'_>) -> Option<Figure> {
     // Messages of a rank to itself have the rate of no link.
-    let has_rate = |point: &Record| {
+    let has_rate = |point: &Point| {
         let moves_bytes = point.rate.is_some() && chart::bytes(point) > Some(0.0);
         moves_bytes && point.on(DISTANCE) != Some(0)
     };
@@ -111,14 +111,14 @@ fn long_messages(fit: &Fit, sizes_per_unit: f64, colour: usize) -> Vec<Mark> {
 }
 
 /// The line n/t0 over the drawn sizes, up to the best rate.
-fn short_messages(model: &Model, sizes_per_unit: f64, curve: &Curve<'_>) -> Option<Series> {
+fn short_messages(model: &Model, sizes_per_unit: f64, curve: &Curve<'_>) -> Option<Trace> {
     let t0_us = value(&quoted(model).first()?.parameters, "t0")?;
     let best = value(&model.marks, "best_rate")?;
     let first = curve.points.first()?;
     let from = chart::bytes(first)? / sizes_per_unit;
-    let at = |x: f64| Point { x, y: 1e6 * x * sizes_per_unit / t0_us, ..Point::default() };
+    let at = |x: f64| Vertex { x, y: 1e6 * x * sizes_per_unit / t0_us, ..Vertex::default() };
     let extent = [from, best * t0_us / sizes_per_unit];
     let points = (extent[0] < extent[1]).then(|| law::steps(extent).into_iter().map(at))?;
     let name = format!("n/t0, t0 {} µs", significant(t0_us, DIGITS));
-    Some(Series { name, ..law::fit(curve, points.collect()) })
+    Some(Trace { name, ..law::fit(curve, points.collect()) })
 }

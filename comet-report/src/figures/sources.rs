@@ -28,7 +28,7 @@ pub(super) struct Sources<'a> {
 
 /// The points of one kernel.
 #[derive(Clone, Debug)]
-pub(super) struct Kernel<'a> {
+pub(super) struct KernelPoints<'a> {
     /// Suite and name (`comet/echo`).
     pub(super) name: String,
     /// The points, source by source.
@@ -59,13 +59,13 @@ impl<'a> Sources<'a> {
     }
 
     /// All kernels, in the order in which they first come.
-    pub(super) fn kernels(&self) -> Vec<Kernel<'_>> {
-        let mut kernels: Vec<Kernel<'_>> = Vec::new();
+    pub(super) fn kernels(&self) -> Vec<KernelPoints<'_>> {
+        let mut kernels: Vec<KernelPoints<'_>> = Vec::new();
         for measured in &self.points {
             let name = measured.point.id();
             match kernels.iter_mut().find(|kernel| kernel.name == name) {
                 Some(kernel) => kernel.points.push(*measured),
-                None => kernels.push(Kernel {
+                None => kernels.push(KernelPoints {
                     name,
                     points: vec![*measured],
                     sources: &self.names,
@@ -78,12 +78,12 @@ impl<'a> Sources<'a> {
     }
 
     /// The kernel `name` (`comet/echo`), if it has points.
-    pub(super) fn kernel(&self, name: &str) -> Option<Kernel<'_>> {
+    pub(super) fn kernel(&self, name: &str) -> Option<KernelPoints<'_>> {
         self.kernels().into_iter().find(|kernel| kernel.name == name)
     }
 }
 
-impl<'a> Kernel<'a> {
+impl<'a> KernelPoints<'a> {
     /// Its name as the beginning of figures' ids.
     pub(super) fn id(&self) -> String {
         let is_kept = |c: char| c.is_ascii_alphanumeric() || c == '.';

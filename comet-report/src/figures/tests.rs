@@ -7,7 +7,7 @@ use crate::fixture::{self, Folder};
 use crate::models::tests::thesis;
 use crate::older::described;
 use crate::pairs::PairMatrix;
-use crate::plot::{Chart, Kind, Quantity, Series};
+use crate::plot::{Chart, Kind, Quantity, Trace};
 use crate::record::{Param, Params, Point, PointStatus};
 use crate::runs::read_runs;
 
@@ -39,7 +39,7 @@ fn names(chart: &Chart, kind: Kind) -> Vec<&str> {
     series.map(|series| &*series.name).collect()
 }
 
-fn y_at(series: &Series, x: f64) -> Option<f64> {
+fn y_at(series: &Trace, x: f64) -> Option<f64> {
     Some(series.points.iter().find(|point| point.x == x)?.y)
 }
 
@@ -48,9 +48,9 @@ fn an_echo_is_drawn_by_hops_with_the_lines_of_its_model() {
     let figures = figures(&[run("a.jsonl", thesis())]);
     let chart = chart(&figures, "comet-echo-time");
     assert_eq!(names(chart, Kind::Curve), ["1 hop", "2 hops", "3 hops"]);
-    let fits: Vec<&Series> =
+    let fits: Vec<&Trace> =
         chart.series.iter().filter(|series| series.kind == Kind::Fit).take(2).collect();
-    let ends = |series: &Series| [series.points[0].x, series.points[series.points.len() - 1].x];
+    let ends = |series: &Trace| [series.points[0].x, series.points[series.points.len() - 1].x];
     assert_eq!((ends(fits[0]), ends(fits[1])), ([0.0, 100.0], [128.0, 16_384.0]));
     assert_eq!(y_at(&chart.series[0], 100.0), Some(142_000.0));
     assert!((y_at(fits[0], 100.0).unwrap() - 142_000.0).abs() < 1.0);

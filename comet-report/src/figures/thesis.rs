@@ -8,9 +8,9 @@ use super::caption;
 use super::chart::{self, Y, along, axis, series_at};
 use super::curve::curves;
 use super::sizes::rates;
-use super::sources::{Kernel, Measured, Sources};
+use super::sources::{KernelPoints, Measured, Sources};
 use crate::models::sweep::real;
-use crate::plot::{Axis, Figure, Quantity, Scale, Series};
+use crate::plot::{Axis, Figure, Quantity, Scale, Trace};
 use crate::record::{MESH, Point, RANKS};
 use crate::words;
 
@@ -211,7 +211,7 @@ impl Entry {
         let curves = curves(&kernel, self.x);
         let drawn =
             curves.iter().map(|curve| series_at(curve, |point| self.place(point), self.shows.y()));
-        let drawn: Vec<Series> = drawn.collect();
+        let drawn: Vec<Trace> = drawn.collect();
         let chart = chart::chart(self.x_axis(&kernel), self.shows.axis(), drawn);
         let what = format!("{}, against {}", words::capital(self.title), chart.x.label);
         let id = format!("figure-{}{}", self.number, self.part);
@@ -220,7 +220,7 @@ impl Entry {
     }
 
     /// The points of the figure, as if they were of one kernel.
-    fn kernel<'a>(&self, sources: &'a Sources<'_>) -> Option<Kernel<'a>> {
+    fn kernel<'a>(&self, sources: &'a Sources<'_>) -> Option<KernelPoints<'a>> {
         let mut kernels = self.kernels.iter().filter_map(|name| sources.kernel(name));
         let mut kernel = kernels.next()?;
         for other in kernels {
@@ -244,7 +244,7 @@ impl Entry {
         Some(value * (rows? * cols?).sqrt())
     }
 
-    fn x_axis(&self, kernel: &Kernel<'_>) -> Axis {
+    fn x_axis(&self, kernel: &KernelPoints<'_>) -> Axis {
         match self.x {
             "local_n" => axis("dimension of the matrix", Quantity::Count, Scale::Linear),
             RANKS => chart::ranks(Scale::Log2),
@@ -254,7 +254,7 @@ impl Entry {
 }
 
 /// `figure` with its number in the thesis, if it is the scaling of the barrier.
-pub(super) fn numbered(figure: Figure, kernel: &Kernel<'_>) -> Figure {
+pub(super) fn numbered(figure: Figure, kernel: &KernelPoints<'_>) -> Figure {
     match &*kernel.name {
         "comet/barrier" => with_number(figure, "figure-5.6".into(), "5.6", "barrier time"),
         _ => figure,
@@ -268,7 +268,7 @@ fn with_number(figure: Figure, id: String, number: &str, title: &str) -> Figure 
 
 /// The points of `kernel` over one hop and over the most, as the thesis has them; all where hops
 /// are no parameter.
-fn near_and_far<'a>(kernel: &Kernel<'a>) -> Kernel<'a> {
+fn near_and_far<'a>(kernel: &KernelPoints<'a>) -> KernelPoints<'a> {
     let hops = kernel.values("hops");
     let is_end = |n_hops: u64| n_hops == 1 || (n_hops > 1 && hops.last() == Some(&n_hops));
     kernel.only(|point| point.number("hops").is_none_or(is_end))

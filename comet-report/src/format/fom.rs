@@ -29,13 +29,13 @@ const DIGITS: usize = 5;
 
 /// Writer of records into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    Box::new(Lines { out, verdict: Verdict::default() })
+    Box::new(Lines { out, verdict: Tally::default() })
 }
 
 /// Writer of the lines.
 struct Lines<'a> {
     out: Box<dyn Write + 'a>,
-    verdict: Verdict,
+    verdict: Tally,
 }
 
 impl RecordSink for Lines<'_> {
@@ -61,14 +61,14 @@ impl RecordSink for Lines<'_> {
     }
 }
 
-/// Verdict on all runs so far.
+/// Tally of all runs so far.
 #[derive(Default)]
-struct Verdict {
+struct Tally {
     counts: PointCounts,
     is_cut_short: bool,
 }
 
-impl Verdict {
+impl Tally {
     fn write(&mut self, end: &End, out: &mut dyn Write) -> io::Result<()> {
         self.is_cut_short |= end.status != EndStatus::Complete;
         let PointCounts { ok, skipped, .. } = self.counts;

@@ -13,7 +13,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Record, Verdict};
+use crate::record::{Breakpoint, BreakpointSource, Fit, FitGrade, Model, Parameter, Record};
 use crate::sink::RecordSink;
 use crate::units::{DIGITS, SIZE_DIGITS, significant};
 
@@ -54,7 +54,7 @@ pub(super) fn summary(model: &Model) -> String {
     let (at, verdict) = (at.trim_end(), fit.quality.verdict.name());
     let breaks = breakpoints(model).map_or(String::new(), |text| format!("; {text}"));
     let parameters = parameters.join(", ");
-    if fit.quality.verdict == Verdict::Segment {
+    if fit.quality.verdict == FitGrade::Segment {
         return format!("{}: one law is off by up to {worst:.0} % (at {at}){breaks}", fit.law);
     }
     format!("{}: {parameters}; worst error {worst:.1} % at {at}; {verdict}{breaks}", fit.law)
@@ -62,7 +62,7 @@ pub(super) fn summary(model: &Model) -> String {
 
 /// A line for each segment of `model`, where they describe what one law does not.
 pub(super) fn segments(model: &Model) -> Vec<String> {
-    let is_segmented = model.fits.first().map(|fit| fit.quality.verdict) == Some(Verdict::Segment);
+    let is_segmented = model.fits.first().map(|fit| fit.quality.verdict) == Some(FitGrade::Segment);
     let segments = model.fits.iter().filter(|fit| is_segmented && fit.name == "segment");
     let line = |fit: &Fit| {
         let [from, to] = [fit.from, fit.to].map(|size| significant(size, SIZE_DIGITS));

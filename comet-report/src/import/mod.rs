@@ -23,7 +23,7 @@ use crate::canonical::sha256_hex;
 use crate::fingerprint::fingerprint;
 use crate::format::write_line;
 use crate::record::{
-    self, Clock, End, EndStatus, Figure, Hops, Mesh, Point, PointCounts, Record, Run, SCHEMA,
+    self, Clock, Derived, End, EndStatus, Hops, Mesh, Point, PointCounts, Record, Run, SCHEMA,
     SCHEMA_MINOR, Summary, Transport, World, timestamp,
 };
 use crate::recorder::new_run_id;
@@ -206,8 +206,8 @@ fn single(ns: f64) -> Summary {
 }
 
 /// A figure that stands in the text as it is.
-fn printed(name: &str, title: &str, value: f64) -> Figure {
-    Figure { name: name.into(), formula: format!("as printed under {title}"), value: Some(value) }
+fn printed(name: &str, title: &str, value: f64) -> Derived {
+    Derived { name: name.into(), formula: format!("as printed under {title}"), value: Some(value) }
 }
 
 /// The largest number that a row may hold; times and rates in other units are below infinity then.

@@ -2,7 +2,7 @@
 
 use super::printed;
 use crate::format::foreign::{RANKS_AVG_NS, RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
-use crate::record::Figure;
+use crate::record::Derived;
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub(super) enum Column {
     /// The outcome of a check.
     Validation,
     /// Another number, with the name of its figure and the units of it that make one printed.
-    Figure(&'static str, f64),
+    Derived(&'static str, f64),
     /// A number that nothing is made of.
     Other,
 }
@@ -39,33 +39,33 @@ const COLUMNS: &[(&str, Column)] = &[
     ("Overall(us)", Time),
     ("Bandwidth (MB/s)", Rate),
     ("MB/s", Rate),
-    ("Messages/s", Column::Figure("messages_per_s", 1.0)),
-    ("Min Latency(us)", Column::Figure(RANKS_MIN_NS, 1e3)),
-    ("Max Latency(us)", Column::Figure(RANKS_MAX_NS, 1e3)),
-    ("Iterations", Column::Figure(REPETITIONS, 1.0)),
-    ("Compute(us)", Column::Figure("compute_ns", 1e3)),
-    ("Coll. Init(us)", Column::Figure("start_ns", 1e3)),
-    ("MPI_Test(us)", Column::Figure("test_ns", 1e3)),
-    ("MPI_Wait(us)", Column::Figure("wait_ns", 1e3)),
-    ("Pure Comm.(us)", Column::Figure("pure_ns", 1e3)),
-    ("Min Comm.(us)", Column::Figure("pure_min_ns", 1e3)),
-    ("Max Comm.(us)", Column::Figure("pure_max_ns", 1e3)),
-    ("Overlap(%)", Column::Figure("overlap_percent", 1.0)),
+    ("Messages/s", Column::Derived("messages_per_s", 1.0)),
+    ("Min Latency(us)", Column::Derived(RANKS_MIN_NS, 1e3)),
+    ("Max Latency(us)", Column::Derived(RANKS_MAX_NS, 1e3)),
+    ("Iterations", Column::Derived(REPETITIONS, 1.0)),
+    ("Compute(us)", Column::Derived("compute_ns", 1e3)),
+    ("Coll. Init(us)", Column::Derived("start_ns", 1e3)),
+    ("MPI_Test(us)", Column::Derived("test_ns", 1e3)),
+    ("MPI_Wait(us)", Column::Derived("wait_ns", 1e3)),
+    ("Pure Comm.(us)", Column::Derived("pure_ns", 1e3)),
+    ("Min Comm.(us)", Column::Derived("pure_min_ns", 1e3)),
+    ("Max Comm.(us)", Column::Derived("pure_max_ns", 1e3)),
+    ("Overlap(%)", Column::Derived("overlap_percent", 1.0)),
     ("Validation", Validation),
     ("Transmit Size", Other),
     // IMB
     ("Group", Group),
     ("#bytes", Size),
     ("bytes", Size),
-    ("#rep", Column::Figure(REPETITIONS, 1.0)),
+    ("#rep", Column::Derived(REPETITIONS, 1.0)),
     ("t[", Time),
-    ("t_min", Column::Figure(RANKS_MIN_NS, 1e3)),
+    ("t_min", Column::Derived(RANKS_MIN_NS, 1e3)),
     ("t_max", Time),
-    ("t_avg", Column::Figure(RANKS_AVG_NS, 1e3)),
-    ("t_ovrl", Column::Figure("overlapped_ns", 1e3)),
+    ("t_avg", Column::Derived(RANKS_AVG_NS, 1e3)),
+    ("t_ovrl", Column::Derived("overlapped_ns", 1e3)),
     ("t_pure", Time),
-    ("t_CPU", Column::Figure("compute_ns", 1e3)),
-    ("overlap", Column::Figure("overlap_percent", 1.0)),
+    ("t_CPU", Column::Derived("compute_ns", 1e3)),
+    ("overlap", Column::Derived("overlap_percent", 1.0)),
     ("Mbytes/sec", Rate),
     ("Mb/sec", Rate),
     ("Msg/sec", MessageRate),
@@ -154,9 +154,9 @@ impl Head {
     }
 
     /// The figures of a row.
-    pub(super) fn figures(&self, words: &[&str]) -> Vec<Figure> {
+    pub(super) fn figures(&self, words: &[&str]) -> Vec<Derived> {
         let figure = |((title, column), word): (&(String, Column), &&str)| {
-            let Column::Figure(name, factor) = column else { return None };
+            let Column::Derived(name, factor) = column else { return None };
             let number: f64 = word.parse().ok()?;
             Some(printed(name, title, Some(number * factor).filter(|n| n.is_finite())?))
         };
@@ -166,7 +166,7 @@ impl Head {
 
 /// True for the column with the repetitions.
 fn is_count(column: Column) -> bool {
-    matches!(column, Column::Figure(REPETITIONS, _))
+    matches!(column, Column::Derived(REPETITIONS, _))
 }
 
 /// The length of the title at the start of `rest` up to its unit, if it is that of a percentile

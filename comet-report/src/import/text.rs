@@ -7,7 +7,7 @@ use comet_core::kernel::Class;
 use super::table::{Column, Head};
 use super::{ImportError, RANKS, Surroundings, require_measured, single};
 use crate::record::{
-    Check, CheckStatus, Figure, Param, Params, Point, PointStatus, Quote, RankStat, Rate, Value,
+    Check, CheckStatus, Derived, Param, Params, Point, PointStatus, Quote, RankStat, Rate, Value,
 };
 use crate::suite::{Benchmark, Numbers, Suite};
 use crate::{older, points};
@@ -120,7 +120,7 @@ struct Row {
     rate: Option<f64>,
     message_rate: Option<f64>,
     check: CheckStatus,
-    figures: Vec<Figure>,
+    figures: Vec<Derived>,
     failure: Option<(PointStatus, String)>,
 }
 

@@ -2,7 +2,7 @@
 //! that share a rate.
 
 use comet_stats::fit::{
-    Candidate, Growth, HopLine, Intensity, MaxRate, Range, Rules, Scaling, StoreAndForward,
+    Bounds, Candidate, Growth, HopLine, Intensity, MaxRate, Range, Scaling, StoreAndForward,
     segments, subdomain_edge,
 };
 
@@ -58,7 +58,7 @@ fn breaks(sweep: &Sweep<'_>) -> Vec<u64> {
         sweep.points.iter().filter(is_nearest).filter_map(pair).collect();
     pairs.sort_by_key(|(size, _)| *size);
     let times: Vec<(f64, f64)> = pairs.iter().map(|(size, time)| (real(*size), *time)).collect();
-    let found = segments(&times, &Rules::default()).unwrap_or_default();
+    let found = segments(&times, &Bounds::default()).unwrap_or_default();
     let is_end = |size: u64| found.windows(2).any(|pair| pair[0].to == real(size));
     pairs.into_iter().map(|(size, _)| size).filter(|size| is_end(*size)).collect()
 }

@@ -29,7 +29,7 @@ use comet_core::kernel::{AxisKind, Class, Evaluation};
 
 use self::sweep::{Sweep, groups, is_ok};
 use crate::older::N_RANKS;
-use crate::record::{AxisFacts, Fit, MESH, Model, Over, Parameter, Point, RANKS, Verdict};
+use crate::record::{AxisFacts, Fit, FitGrade, MESH, Model, Over, Parameter, Point, RANKS};
 use crate::runs::{RunRecords, source_numbers};
 
 /// The parameters that change with the number of ranks.
@@ -152,7 +152,7 @@ pub(crate) fn of_runs(runs: &[RunRecords]) -> Vec<Fitted> {
 /// points.
 pub(crate) fn quoted(model: &Model) -> Vec<&Fit> {
     let first = model.fits.first();
-    if first.is_some_and(|fit| fit.quality.verdict == Verdict::Segment) {
+    if first.is_some_and(|fit| fit.quality.verdict == FitGrade::Segment) {
         return model.fits.iter().filter(|fit| fit.name == "segment").collect();
     }
     first.into_iter().collect()

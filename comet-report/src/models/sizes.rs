@@ -7,7 +7,7 @@
 //! as COMMS3 wants it, and n½ is also given for the length of one message.
 
 use comet_core::kernel::Class;
-use comet_stats::fit::{Line, Marks, Rules, Segment, Weights, breaks, segments, segments_at};
+use comet_stats::fit::{Bounds, Line, Marks, Segment, Weights, breaks, segments, segments_at};
 
 use super::sweep::{Sweep, half_widths_us, real, time_us, weights};
 use super::wire::{fit, parameter, scaled};
@@ -119,7 +119,7 @@ impl Times<'_> {
     fn describe(&self, given: &[f64], model: &mut Model) -> Option<()> {
         let whole = Line::fit_robust(self.pairs, self.weights).ok()?;
         let extent = [self.pairs[0].0, self.pairs[self.pairs.len() - 1].0];
-        let found = segments(self.pairs, &Rules::default()).ok()?;
+        let found = segments(self.pairs, &Bounds::default()).ok()?;
         model.breakpoints =
             if given.is_empty() { self.searched(&found) } else { self.given(given) };
         let cuts: Vec<f64> = model.breakpoints.iter().map(|breakpoint| breakpoint.at).collect();
@@ -144,7 +144,7 @@ impl Times<'_> {
 
     /// The breakpoints between the segments that the points show.
     fn searched(&self, found: &[Segment]) -> Vec<Breakpoint> {
-        let breaks = breaks(self.pairs, found, &Rules::default(), SEED).unwrap_or_default();
+        let breaks = breaks(self.pairs, found, &Bounds::default(), SEED).unwrap_or_default();
         let wire = |found: comet_stats::fit::Break| Breakpoint {
             at: found.above,
             how: BreakpointSource::Searched,

@@ -2,7 +2,7 @@
 
 use comet_stats::fit::{self, Range};
 
-use crate::record::{Fit, FitQuality, Parameter, Verdict};
+use crate::record::{Fit, FitGrade, FitQuality, Parameter};
 
 /// A number with its interval; a number that is not finite is not known.
 pub(super) fn parameter(
@@ -44,7 +44,7 @@ pub(super) fn fit(
     [name, law]: [&str; 2],
     extent: [f64; 2],
     parameters: Vec<Parameter>,
-    quality: &fit::Quality,
+    quality: &fit::FitQuality,
     n_segments: usize,
 ) -> Fit {
     let [from, to] = extent;
@@ -59,8 +59,8 @@ pub(super) fn with_intercept(mut fit: Fit) -> Fit {
     fit
 }
 
-fn wire_quality(quality: &fit::Quality, verdict: fit::Verdict) -> FitQuality {
-    let fit::Quality { n_points, dof, chi2_red, relative_rmse, .. } = *quality;
+fn wire_quality(quality: &fit::FitQuality, verdict: fit::Grade) -> FitQuality {
+    let fit::FitQuality { n_points, dof, chi2_red, relative_rmse, .. } = *quality;
     FitQuality {
         n_points,
         dof,
@@ -71,9 +71,9 @@ fn wire_quality(quality: &fit::Quality, verdict: fit::Verdict) -> FitQuality {
         runs_p: quality.runs_p,
         bic: quality.bic,
         verdict: match verdict {
-            fit::Verdict::Good => Verdict::Good,
-            fit::Verdict::Segment => Verdict::Segment,
-            fit::Verdict::Poor => Verdict::Poor,
+            fit::Grade::Good => FitGrade::Good,
+            fit::Grade::Segment => FitGrade::Segment,
+            fit::Grade::Poor => FitGrade::Poor,
         },
     }
 }

@@ -1,7 +1,7 @@
 //! Curves over two axes: where the parts of a chart stand.
 
-use super::curve::{Curve, places};
-use super::figure::{Axis, Chart, Point, Quantity, Scale, Series};
+use super::curve::{DrawnCurve, places};
+use super::figure::{Axis, Chart, Quantity, Scale, Trace, Vertex};
 use super::legend::{legend, number};
 use super::panel::{Area, Panel, Side};
 use super::rule::rules;
@@ -72,9 +72,9 @@ pub(super) fn draw(id: &str, chart: &Chart, top_px: f64) -> Drawing {
 /// Curves and lines of the plot area.
 fn contents(chart: &Chart, panel: &Panel<'_>) -> String {
     let (x, y) = (panel.x, panel.y);
-    let curve = |series| Curve { series, x, y }.svg(number(series, &chart.series));
+    let curve = |series| DrawnCurve { series, x, y }.svg(number(series, &chart.series));
     let mut svg: String = chart.series.iter().map(curve).collect();
-    let dots = |series: &Series| {
+    let dots = |series: &Trace| {
         let places = places(&series.points, &x.ruler, &y.ruler);
         places.into_iter().map(|(_, _, at)| at).collect::<Vec<_>>()
     };
@@ -95,11 +95,11 @@ fn residuals(chart: &Chart, panel: &Panel<'_>) -> String {
         let [left, right] = panel.area.x_px().map(px);
         format!("<path class=\"zero\" d=\"M{left} {0}L{right} {0}\"/>\n", px(at))
     });
-    let curve = |series: &Series| Curve { series, x, y }.svg(number(series, &chart.series));
+    let curve = |series: &Trace| DrawnCurve { series, x, y }.svg(number(series, &chart.series));
     zero + &chart.residuals.iter().map(curve).collect::<String>()
 }
 
-fn points(series: &[Series]) -> impl Iterator<Item = &Point> {
+fn points(series: &[Trace]) -> impl Iterator<Item = &Vertex> {
     series.iter().flat_map(|series| &series.points)
 }
 
@@ -122,7 +122,7 @@ fn marked(chart: &Chart, is_at_x: bool) -> impl Iterator<Item = f64> {
 }
 
 /// The value of a point, and the ends of its ranges.
-fn with_ranges(point: &Point) -> impl Iterator<Item = f64> {
+fn with_ranges(point: &Vertex) -> impl Iterator<Item = f64> {
     let ranges = [point.interval, point.middle_half].into_iter().flatten();
     std::iter::once(point.y).chain(ranges.flat_map(|(low, high)| [low, high]))
 }

@@ -1,6 +1,6 @@
 //! The values of a figure as CSV, for spreadsheets and data frames.
 
-use super::figure::{Body, Chart, Figure, HeatMap, Point, Quantity};
+use super::figure::{Body, Chart, Figure, HeatMap, Quantity, Vertex};
 use super::text::{number, one_line};
 
 /// The columns of a chart that hold values along its vertical axis.
@@ -43,7 +43,7 @@ fn chart_rows(chart: &Chart) -> Vec<Vec<String>> {
         rows.extend(series.points.iter().map(|point| point_row(&series.name, point)));
     }
     for series in &chart.residuals {
-        let row = |point: &Point| residual_row(&series.name, point);
+        let row = |point: &Vertex| residual_row(&series.name, point);
         rows.extend(series.points.iter().map(row));
     }
     rows.extend(chart.marks.iter().map(|mark| {
@@ -55,7 +55,7 @@ fn chart_rows(chart: &Chart) -> Vec<Vec<String>> {
     rows
 }
 
-fn point_row(name: &str, point: &Point) -> Vec<String> {
+fn point_row(name: &str, point: &Vertex) -> Vec<String> {
     let ends = |range: Option<(f64, f64)>| {
         range.map_or([String::new(), String::new()], |(low, high)| [low, high].map(number))
     };
@@ -68,12 +68,12 @@ fn point_row(name: &str, point: &Point) -> Vec<String> {
     )
 }
 
-fn residual_row(name: &str, point: &Point) -> Vec<String> {
+fn residual_row(name: &str, point: &Vertex) -> Vec<String> {
     let y = number(point.y);
     row(name, number(point.x), Default::default(), [&y, hollow(point), &point.note])
 }
 
-fn hollow(point: &Point) -> &'static str {
+fn hollow(point: &Vertex) -> &'static str {
     if point.is_hollow { "1" } else { "" }
 }
 

@@ -1,6 +1,6 @@
 //! The curves of a chart: lines, bands, bars and marks.
 
-use super::figure::{Kind, Point, Series};
+use super::figure::{Kind, Trace, Vertex};
 use super::panel::Side;
 use super::scale::Ruler;
 use super::style::{N_COLOURS, N_RUNS};
@@ -15,34 +15,35 @@ const MOST_SCATTERED: usize = 30;
 const BOX_PX: f64 = 4.0;
 
 /// A point and where it lies.
-type Place<'a> = (usize, &'a Point, [f64; 2]);
+type Place<'a> = (usize, &'a Vertex, [f64; 2]);
 
 /// One curve between its axes.
-pub(super) struct Curve<'a> {
-    pub(super) series: &'a Series,
+pub(super) struct DrawnCurve<'a> {
+    pub(super) series: &'a Trace,
     pub(super) x: &'a Side<'a>,
     pub(super) y: &'a Side<'a>,
 }
 
 /// The classes of a series: its colour, and its dashes.
-pub(super) fn classes(series: &Series) -> String {
+pub(super) fn classes(series: &Trace) -> String {
     format!("c{} r{}", series.colour % N_COLOURS, run(series))
 }
 
 /// Number of its dashes and marks: colours that are used again have others.
-fn run(series: &Series) -> usize {
+fn run(series: &Trace) -> usize {
     (series.run + series.colour / N_COLOURS) % N_RUNS
 }
 
 /// Places of the points that can be drawn.
-pub(super) fn places<'a>(points: &'a [Point], x: &Ruler, y: &Ruler) -> Vec<Place<'a>> {
-    let place =
-        |(index, point): (usize, &'a Point)| Some((index, point, [x.px(point.x)?, y.px(point.y)?]));
+pub(super) fn places<'a>(points: &'a [Vertex], x: &Ruler, y: &Ruler) -> Vec<Place<'a>> {
+    let place = |(index, point): (usize, &'a Vertex)| {
+        Some((index, point, [x.px(point.x)?, y.px(point.y)?]))
+    };
     points.iter().enumerate().filter_map(place).collect()
 }
 
 /// The mark of a series at a place, with what it contains.
-pub(super) fn mark(series: &Series, [x, y]: [f64; 2], is_hollow: bool, contents: &str) -> String {
+pub(super) fn mark(series: &Trace, [x, y]: [f64; 2], is_hollow: bool, contents: &str) -> String {
     let hollow = if is_hollow { " hollow" } else { "" };
     let shape = match run(series) {
         0 => "circle r=\"3\"",
@@ -55,7 +56,7 @@ pub(super) fn mark(series: &Series, [x, y]: [f64; 2], is_hollow: bool, contents:
     format!("<{shape} class=\"mark{hollow}\" {at}>{contents}</{name}>")
 }
 
-impl Curve<'_> {
+impl DrawnCurve<'_> {
     /// The curve; `number` is that of its entry in the legend, if it has one.
     pub(super) fn svg(&self, number: Option<usize>) -> String {
         let places = places(&self.series.points, &self.x.ruler, &self.y.ruler);
@@ -75,7 +76,7 @@ impl Curve<'_> {
     /// Joins the points, but for those between which there is one without a place, or the break
     /// of an axis.
     fn line(&self, places: &[Place<'_>]) -> String {
-        let is_zero = |point: &Point| {
+        let is_zero = |point: &Vertex| {
             (self.x.ruler.zero_px.is_some() && point.x == 0.0)
                 || (self.y.ruler.zero_px.is_some() && point.y == 0.0)
         };
@@ -94,7 +95,7 @@ impl Curve<'_> {
     /// The middle half of the samples as a light band, and the interval as bars or as a band.
     fn spreads(&self, places: &[Place<'_>]) -> String {
         let half = self.band(places, |point| point.middle_half);
-        let interval = |point: &Point| point.interval;
+        let interval = |point: &Vertex| point.interval;
         path("half", &half)
             + &if places.len() > MOST_MARKS {
                 path("band", &self.band(places, interval))
@@ -109,7 +110,7 @@ impl Curve<'_> {
         Some([self.y.ruler.lower_px(low)?, self.y.ruler.px(high)?])
     }
 
-    fn bars(&self, places: &[Place<'_>], range: impl Fn(&Point) -> Option<(f64, f64)>) -> String {
+    fn bars(&self, places: &[Place<'_>], range: impl Fn(&Vertex) -> Option<(f64, f64)>) -> String {
         let bar = |(_, point, [x, _]): &Place<'_>| {
             let [low, high] = self.range_px(range(point))?;
             Some(format!("M{}L{}", pair([*x, low]), pair([*x, high])))
@@ -118,7 +119,7 @@ impl Curve<'_> {
     }
 
     /// An outline around ranges of points that follow each other; one alone becomes a box.
-    fn band(&self, places: &[Place<'_>], range: impl Fn(&Point) -> Option<(f64, f64)>) -> String {
+    fn band(&self, places: &[Place<'_>], range: impl Fn(&Vertex) -> Option<(f64, f64)>) -> String {
         let of_place = |(index, point, [x, _]): &Place<'_>| {
             let is_zero = self.x.ruler.zero_px.is_some() && point.x == 0.0;
             self.range_px(range(point)).map(|ends| (*index, is_zero, *x, ends))
@@ -144,7 +145,7 @@ impl Curve<'_> {
     }
 
     /// Tooltip of a point.
-    fn words(&self, point: &Point) -> String {
+    fn words(&self, point: &Vertex) -> String {
         let [x, y] = [self.x.axis.quantity, self.y.axis.quantity];
         let mut words = format!("{}: {}", x.write(point.x), y.write(point.y));
         let mut range = |name: &str, range: Option<(f64, f64)>| {

@@ -1,7 +1,7 @@
 //! Figures for the tests, with made-up values that look like measured ones.
 
 use super::{
-    Axis, Body, Chart, Figure, HeatMap, Kind, Mark, Point, Quantity, Scale, Series, Style, csv,
+    Axis, Body, Chart, Figure, HeatMap, Kind, Mark, Quantity, Scale, Style, Trace, Vertex, csv,
     gnuplot, gnuplot_frame, svg,
 };
 use crate::fixture::check_golden;
@@ -20,12 +20,12 @@ fn axis(label: &str, quantity: Quantity, scale: Scale) -> Axis {
     Axis { label: label.into(), quantity, scale }
 }
 
-fn series(name: &str, kind: Kind, colour: usize, points: Vec<Point>) -> Series {
-    Series { name: name.into(), kind, colour, run: 0, points }
+fn series(name: &str, kind: Kind, colour: usize, points: Vec<Vertex>) -> Trace {
+    Trace { name: name.into(), kind, colour, run: 0, points }
 }
 
-fn point(x: f64, y: f64) -> Point {
-    Point { x, y, ..Point::default() }
+fn point(x: f64, y: f64) -> Vertex {
+    Vertex { x, y, ..Vertex::default() }
 }
 
 fn mark(label: &str, is_at_x: bool, at: f64, colour: usize) -> Mark {
@@ -42,10 +42,10 @@ fn lengths() -> impl Iterator<Item = f64> {
 }
 
 /// Times of a kernel with spreads; some were measured in addition.
-fn sweep(factor: f64, seed: usize) -> Vec<Point> {
+fn sweep(factor: f64, seed: usize) -> Vec<Vertex> {
     let point = |(index, x): (usize, f64)| {
         let y = time_ns(x) * factor * (1.0 + 0.06 * wobble(seed + index));
-        Point {
+        Vertex {
             x,
             y,
             interval: Some((y * 0.97, y * 1.04)),
@@ -61,7 +61,7 @@ fn sweep(factor: f64, seed: usize) -> Vec<Point> {
 pub(crate) fn latency() -> Figure {
     let points = sweep(1.0, 0);
     let fit = lengths().map(|x| point(x, time_ns(x))).collect();
-    let residual = |at: &Point| point(at.x, 100.0 * (at.y / time_ns(at.x) - 1.0));
+    let residual = |at: &Vertex| point(at.x, 100.0 * (at.y / time_ns(at.x) - 1.0));
     let residuals = points.iter().map(residual).collect();
     let chart = Chart {
         x: axis("message length", Quantity::Bytes, Scale::Log2),
@@ -79,7 +79,7 @@ pub(crate) fn latency() -> Figure {
 /// Rates of several kernels in two runs.
 fn bandwidth() -> Figure {
     let rate = |factor: f64, seed: usize| {
-        let rate = |p: Point| point(p.x, p.x / p.y * 1e9);
+        let rate = |p: Vertex| point(p.x, p.x / p.y * 1e9);
         sweep(factor, seed).into_iter().map(rate).collect::<Vec<_>>()
     };
     let names =
@@ -88,7 +88,7 @@ fn bandwidth() -> Figure {
         let factor = 1.0 + index as f64 * 0.35;
         let one = series(name, Kind::Curve, index, rate(factor, index));
         let name = format!("{name}, second machine");
-        [one, Series { run: 1, ..series(&name, Kind::Curve, index, rate(factor * 1.3, index + 7)) }]
+        [one, Trace { run: 1, ..series(&name, Kind::Curve, index, rate(factor * 1.3, index + 7)) }]
     };
     let chart = Chart {
         x: axis("message length", Quantity::Bytes, Scale::Log2),
@@ -184,7 +184,7 @@ pub(crate) fn pairs(n_ranks: usize) -> Figure {
 
 /// Everything that may be wrong with what is shown.
 fn odd() -> Vec<Figure> {
-    let chart = |series: Vec<Series>, scale: Scale| Chart {
+    let chart = |series: Vec<Trace>, scale: Scale| Chart {
         x: axis("x", Quantity::Bytes, scale),
         y: axis("y", Quantity::TimeNs, scale),
         series,
@@ -192,7 +192,7 @@ fn odd() -> Vec<Figure> {
         residuals: Vec::new(),
     };
     let values = [0.0, -1.0, f64::NAN, f64::INFINITY, 1e308, -1e308, 1e-320, 5.0];
-    let strange = values.map(|value| Point {
+    let strange = values.map(|value| Vertex {
         interval: Some((-value, f64::INFINITY)),
         middle_half: Some((f64::NAN, value)),
         ..point(value, value)
@@ -207,7 +207,7 @@ fn odd() -> Vec<Figure> {
         ));
         let one = series("one", Kind::Curve, 3, vec![point(64.0, 900.0)]);
         figures.push(figure("one", "A single point", Body::Chart(chart(vec![one], scale))));
-        let steps = Series { kind: Kind::Steps, ..strange.clone() };
+        let steps = Trace { kind: Kind::Steps, ..strange.clone() };
         let none = series("none", Kind::Fit, 1, Vec::new());
         let mut odd = chart(vec![strange, steps, none], scale);
         odd.residuals = odd.series.clone();

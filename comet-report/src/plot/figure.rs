@@ -32,12 +32,12 @@ pub struct Chart {
     /// The vertical axis.
     pub y: Axis,
     /// The curves, in the order of the legend; later ones are drawn above.
-    pub series: Vec<Series>,
+    pub series: Vec<Trace>,
     /// Single values on an axis worth a line through the figure: an asymptote, a break.
     pub marks: Vec<Mark>,
     /// Curves of relative errors in percent, drawn in a strip below over the same x; empty for
     /// none.
-    pub residuals: Vec<Series>,
+    pub residuals: Vec<Trace>,
 }
 
 /// One axis of a chart.
@@ -83,7 +83,7 @@ pub enum Scale {
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub struct Trace {
     /// Its name in the legend.
     pub name: String,
     /// Kind of curve.
@@ -93,7 +93,7 @@ pub struct Series {
     /// Number of its run where several are overlaid, from 0; it chooses dashes and marks.
     pub run: usize,
     /// Its points, in the order in which they are joined.
-    pub points: Vec<Point>,
+    pub points: Vec<Vertex>,
 }
 
 /// Kind of a curve.
@@ -111,7 +111,7 @@ pub enum Kind {
 
 /// One point of a curve.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Point {
+pub struct Vertex {
     /// Place on the horizontal axis, in its base unit.
     pub x: f64,
     /// Place on the vertical axis, in its base unit.

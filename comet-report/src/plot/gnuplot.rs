@@ -2,7 +2,7 @@
 
 use super::chart::{residual_axis, sides};
 use super::csv::csv;
-use super::figure::{Body, Chart, Figure, HeatMap, Kind, Point, Scale, Series};
+use super::figure::{Body, Chart, Figure, HeatMap, Kind, Scale, Trace, Vertex};
 use super::grid::{Grid, MOST_ROWS};
 use super::heat_map::STOPS;
 use super::panel::Side;
@@ -146,7 +146,7 @@ const Y_COLUMNS: [usize; 2] = [3, 8];
 
 /// Curves that stand in rows of the data that follow each other.
 struct Rows<'a> {
-    series: &'a [Series],
+    series: &'a [Trace],
     /// The row of their first point; that of the heads is 0.
     first: usize,
     /// Their place along both axes, as gnuplot computes it.
@@ -178,11 +178,11 @@ fn plot(rows: &Rows<'_>) -> String {
 }
 
 /// Elements of one series, from the back to the front.
-fn elements(data: &str, [x, y]: &[String; 2], series: &Series, title: &str) -> Vec<String> {
+fn elements(data: &str, [x, y]: &[String; 2], series: &Trace, title: &str) -> Vec<String> {
     let run = series.run % N_RUNS;
     let colour = format!("lc rgb '{}'", colour(series.colour));
     let (dashes, mark) = (format!("dt {}", run + 1), format!("pt {} ps 0.7", [7, 5, 13, 9][run]));
-    let has = |find: fn(&Point) -> bool| series.points.iter().any(find);
+    let has = |find: fn(&Vertex) -> bool| series.points.iter().any(find);
     let mut parts = Vec::new();
     if has(|point| point.middle_half.is_some()) {
         parts.push(format!(

@@ -1,7 +1,7 @@
 //! The legend above a chart.
 
 use super::curve::{classes, mark};
-use super::figure::{Kind, Series};
+use super::figure::{Kind, Trace};
 use super::svg::{MARGIN_PX, TEXT_PX, WIDTH_PX, short_text};
 use super::text::{px, width_px};
 
@@ -15,7 +15,7 @@ const MOST_PX: f64 = 250.0;
 /// Number of the entry that shows and hides `series`: that of its name, or of its colour.
 ///
 /// A law goes with its points, so that it needs no entry of its own.
-pub(super) fn number(series: &Series, all: &[Series]) -> Option<usize> {
+pub(super) fn number(series: &Trace, all: &[Trace]) -> Option<usize> {
     let of_name = all.iter().position(|other| other.name == series.name);
     let look = (series.colour, series.run);
     let of_look =
@@ -24,7 +24,7 @@ pub(super) fn number(series: &Series, all: &[Series]) -> Option<usize> {
 }
 
 /// The legend below `top_px`, and where it ends.
-pub(super) fn legend(series: &[Series], top_px: f64) -> (String, f64) {
+pub(super) fn legend(series: &[Trace], top_px: f64) -> (String, f64) {
     let mut svg = String::from("<g class=\"legend\">\n");
     let (mut x, mut y) = (MARGIN_PX, top_px);
     let entries: Vec<_> = series.iter().enumerate().collect();
@@ -41,7 +41,7 @@ pub(super) fn legend(series: &[Series], top_px: f64) -> (String, f64) {
     (svg + "</g>\n", bottom)
 }
 
-fn entry(series: &Series, number: usize, [x, y]: [f64; 2]) -> String {
+fn entry(series: &Trace, number: usize, [x, y]: [f64; 2]) -> String {
     let line =
         |class: &str| format!("<path class=\"{class}\" d=\"M{} {}h{SAMPLE_PX}\"/>", px(x), px(y));
     let mark = || mark(series, [x + SAMPLE_PX / 2.0, y], false, "");
@@ -59,10 +59,10 @@ fn entry(series: &Series, number: usize, [x, y]: [f64; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::Point;
+    use crate::plot::Vertex;
 
-    fn series(name: &str, kind: Kind, colour: usize) -> Series {
-        Series { name: name.into(), kind, colour, run: 0, points: vec![Point::default()] }
+    fn series(name: &str, kind: Kind, colour: usize) -> Trace {
+        Trace { name: name.into(), kind, colour, run: 0, points: vec![Vertex::default()] }
     }
 
     #[test]

@@ -36,7 +36,7 @@ mod tick;
 mod example;
 
 pub use self::csv::csv;
-pub use figure::{Axis, Body, Chart, Figure, HeatMap, Kind, Mark, Point, Quantity, Scale, Series};
+pub use figure::{Axis, Body, Chart, Figure, HeatMap, Kind, Mark, Quantity, Scale, Trace, Vertex};
 pub use gnuplot::{gnuplot, gnuplot_frame};
 pub use png::{PngError, png};
 pub use script::script;

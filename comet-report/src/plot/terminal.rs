@@ -13,7 +13,7 @@
 //! A letter cell counts as a few pixels, so that axes and ticks are those of the other forms. Fitted
 //! laws are left out: they would hide the points.
 
-use super::figure::{Body, Chart, Figure, HeatMap, Kind, Quantity, Series};
+use super::figure::{Body, Chart, Figure, HeatMap, Kind, Quantity, Trace};
 use super::grid::Grid;
 use super::scale::Ruler;
 use super::tick;
@@ -107,7 +107,7 @@ pub fn terminal(figure: &Figure, width: usize, height: usize, letters: Letters) 
 }
 
 fn of_chart(chart: &Chart, [width, height]: [usize; 2], letters: Letters) -> Vec<String> {
-    let shown: Vec<&Series> =
+    let shown: Vec<&Trace> =
         chart.series.iter().filter(|series| series.kind != Kind::Fit).collect();
     let points = || shown.iter().flat_map(|series| &series.points);
     let values: Vec<f64> = points().map(|point| point.y).collect();
@@ -167,7 +167,7 @@ impl Canvas {
     }
 
     /// Draws `series` with the marks `letter`.
-    fn draw(&mut self, series: &Series, letter: char, [across, down]: [&Ruler; 2]) {
+    fn draw(&mut self, series: &Trace, letter: char, [across, down]: [&Ruler; 2]) {
         let places: Vec<[f64; 2]> = series
             .points
             .iter()
@@ -271,7 +271,7 @@ fn names_of_axes(chart: &Chart, [across, down]: [&Ruler; 2]) -> String {
 
 /// The names of the curves, and of the single values worth a line, in lines of at most `width`
 /// letters.
-fn legend(shown: &[&Series], chart: &Chart, width: usize) -> Vec<String> {
+fn legend(shown: &[&Trace], chart: &Chart, width: usize) -> Vec<String> {
     let named = shown.iter().zip(NAMES.chars().cycle());
     let curves = named.map(|(series, letter)| format!("{letter} {}", series.name));
     let marks = chart.marks.iter().map(|mark| mark.label.clone());

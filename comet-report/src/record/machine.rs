@@ -32,7 +32,7 @@ pub struct Machine {
     pub memory: Memory,
     /// Build and boot options of the kernel. Since minor version 2.
     #[serde(default)]
-    pub kernel: Kernel,
+    pub kernel: OsKernel,
     /// The kernel's clocks. Since minor version 2.
     #[serde(default)]
     pub clocks: Clocks,
@@ -203,7 +203,8 @@ pub struct NumaNode {
 /// Build and boot options of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Kernel {
+#[cfg_attr(test, schemars(rename = "Kernel"))]
+pub struct OsKernel {
     /// Its build (`#1 SMP PREEMPT_DYNAMIC …`).
     pub build: Option<String>,
     /// Preemption model, by its build (`PREEMPT_RT`, `PREEMPT_DYNAMIC`, `PREEMPT`, `none`).

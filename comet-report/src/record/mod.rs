@@ -16,14 +16,14 @@ mod run;
 pub(crate) use kernel::Over;
 pub use kernel::{AxisFacts, KernelFacts, SeriesFacts};
 pub use machine::{
-    Cache, Clocks, Container, Cpu, Frequency, IdleState, InfinibandPort, Interface, Kernel,
-    Machine, Memory, NumaNode, Os, Settings,
+    Cache, Clocks, Container, Cpu, Frequency, IdleState, InfinibandPort, Interface, Machine,
+    Memory, NumaNode, Os, OsKernel, Settings,
 };
-pub use model::{Breakpoint, BreakpointSource, Fit, FitQuality, Model, Parameter, Verdict};
+pub use model::{Breakpoint, BreakpointSource, Fit, FitGrade, FitQuality, Model, Parameter};
 pub(crate) use params::{MESH, RANKS};
 pub use params::{Param, Params};
 pub use point::{
-    Check, CheckStatus, Figure, Plan, Point, PointStatus, Quote, RankStat, RanksNs, Rate, Reps,
+    Check, CheckStatus, Derived, Plan, Point, PointStatus, Quote, RankStat, RanksNs, Rate, Reps,
     SampleSync, Samples, Summary, Value,
 };
 pub use quality::{Interval, Overhead, Quality};

@@ -95,14 +95,15 @@ pub struct FitQuality {
     /// Bayesian information criterion; only differences for the same points mean anything.
     pub bic: f64,
     /// Use that the fit permits.
-    pub verdict: Verdict,
+    pub verdict: FitGrade,
 }
 
 /// Use that a fit permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Verdict"))]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum FitGrade {
     /// It describes the points.
     Good,
     /// It does not, but several segments do.
@@ -111,7 +112,7 @@ pub enum Verdict {
     Poor,
 }
 
-impl Verdict {
+impl FitGrade {
     /// Name as in the record.
     #[must_use]
     pub fn name(self) -> &'static str {

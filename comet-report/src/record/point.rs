@@ -69,7 +69,7 @@ pub struct Point {
     /// Figures derived from all series of the case together; on the last series alone, because only
     /// with that one does the file hold all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Derived>,
     /// Status of the point.
     pub status: PointStatus,
     /// One sentence that says why there are no numbers.
@@ -383,7 +383,8 @@ impl CheckStatus {
 /// A number that follows from the series of one case together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Figure {
+#[cfg_attr(test, schemars(rename = "Figure"))]
+pub struct Derived {
     /// Name with unit.
     pub name: String,
     /// Formula.

@@ -7,7 +7,7 @@ use comet_core::kernel::Class;
 
 use super::html::{Html, element, tag};
 use super::{Content, Section, slug};
-use crate::plot::{self, Body, Chart, Figure, Kind, Point, Series, Style};
+use crate::plot::{self, Body, Chart, Figure, Kind, Style, Trace, Vertex};
 
 /// The most points of a distribution.
 const MAX_QUANTILES: usize = 25;
@@ -111,7 +111,7 @@ fn small(figure: &Figure) -> Figure {
 }
 
 /// Leaves points out evenly, but for the first and the last, so that `most` remain.
-fn thin(series: &mut Series, most: usize) {
+fn thin(series: &mut Trace, most: usize) {
     let (n, most) = (series.points.len(), most.max(2));
     if n > most {
         let kept = (0..most).map(|index| index * (n - 1) / (most - 1));
@@ -119,7 +119,7 @@ fn thin(series: &mut Series, most: usize) {
     }
 }
 
-fn round(point: &mut Point) {
+fn round(point: &mut Vertex) {
     let pair = |(low, high)| (rounded(low), rounded(high));
     (point.x, point.y) = pair((point.x, point.y));
     point.interval = point.interval.map(pair);
@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn many_points_are_thinned_and_keep_their_ends() {
         let check = |most, expected: &[f64]| {
-            let points = (0..9).map(|x| Point { x: f64::from(x), ..Point::default() }).collect();
+            let points = (0..9).map(|x| Vertex { x: f64::from(x), ..Vertex::default() }).collect();
             let name = String::new();
-            let mut series = Series { name, kind: Kind::Steps, colour: 0, run: 0, points };
+            let mut series = Trace { name, kind: Kind::Steps, colour: 0, run: 0, points };
             thin(&mut series, most);
             let kept: Vec<f64> = series.points.iter().map(|point| point.x).collect();
             assert_eq!(kept, expected);

@@ -277,7 +277,7 @@ pub(crate) fn require_all(
     }
     if launcher.size.is_none() {
         // The first process cannot know, so the second says it.
-        terminal::speak(launcher.rank == 1);
+        terminal::set_output_rank(launcher.rank == 1);
     }
     let (processes, name) = (launcher.processes(), launcher.name);
     let ranks = if n_ranks == 1 { "1 rank".into() } else { format!("{n_ranks} ranks") };
@@ -391,6 +391,6 @@ mod tests {
         }
         let second = Launcher { rank: 1, ..launcher(None) };
         assert!(require_all(1, &second, "MPI").is_err(), "there is a second process, but no rank");
-        terminal::speak(true);
+        terminal::set_output_rank(true);
     }
 }

@@ -107,7 +107,7 @@ impl Job for comet_mpi::Job {
 /// is the only one with the cause; a wait that is too long is reported by many.
 fn conclude_failure(failure: &JobFailure, results: Option<&Path>) -> u8 {
     let JobFailure { rank, code, signal, message } = failure.clone();
-    terminal::speak(code == "rank_gave_up" || rank.is_none_or(|rank| rank < N_TOLD));
+    terminal::set_output_rank(code == "rank_gave_up" || rank.is_none_or(|rank| rank < N_TOLD));
     let ended = match signal {
         Some(signal) => Ended::Interrupted { signal, message },
         None => Ended::Failed { rank, code, message },

@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::Cast;
-use comet_core::sync::{Skew, Sync};
+use comet_core::sync::{Skew, StartSync};
 use comet_stats::refine;
 
 /// Measurement method.
@@ -24,7 +24,7 @@ pub(crate) struct MethodArgs {
     pub(crate) is_for_some: bool,
     /// Synchronisation before each sample: none, barrier, double-barrier, dissemination, window [default: window if each rank has a core, else barrier]
     #[arg(long, value_name = "HOW", value_parser = parse_sync)]
-    pub(crate) sync: Option<Sync>,
+    pub(crate) sync: Option<StartSync>,
     /// Half width of the 95 % confidence interval at which a case is done, in percent of its median [default: 2.5, or 1 with --profile full]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) target: Option<f64>,
@@ -83,9 +83,10 @@ fn parse_definition(text: &str) -> Result<Definition, String> {
     })
 }
 
-fn parse_sync(text: &str) -> Result<Sync, String> {
-    let names = Sync::ALL.map(Sync::name).join(", ");
-    Sync::from_name(text).ok_or_else(|| format!("no such way to start (write one of: {names})"))
+fn parse_sync(text: &str) -> Result<StartSync, String> {
+    let names = StartSync::ALL.map(StartSync::name).join(", ");
+    StartSync::from_name(text)
+        .ok_or_else(|| format!("no such way to start (write one of: {names})"))
 }
 
 pub(super) fn parse_percent(text: &str) -> Result<f64, String> {

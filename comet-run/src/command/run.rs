@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use comet_core::definition::Definition;
 use comet_core::driver::Settings;
 use comet_core::kernel::KernelInfo;
-use comet_core::sync::Sync;
+use comet_core::sync::StartSync;
 use comet_report::format;
 use comet_report::recorder::{RunDescription, new_run_id};
 use comet_stats::refine;
@@ -105,7 +105,7 @@ impl Runs<'_> {
         let cases = prepared.cases();
         let Prepared { topology, bind, n_cpus, plan, mut notes } = prepared;
         notes.extend(plan.iter().filter_map(|kernel| self.keeps_its_own(kernel.info)));
-        if bench.settings.sync == Some(Sync::Window)
+        if bench.settings.sync == Some(StartSync::Window)
             && n_cpus.is_some_and(|n| topology.n_ranks() > n)
         {
             notes.push(NO_WINDOW.into());
@@ -190,7 +190,7 @@ impl Runs<'_> {
             ("target", json!(settings.slices.target)),
             ("rules", json!(settings.rules.name())),
             ("definition", json!(settings.definition.map(Definition::name))),
-            ("sync", json!(settings.sync.map(Sync::name))),
+            ("sync", json!(settings.sync.map(StartSync::name))),
             ("order", json!(args.method.order)),
             ("order_seed", json!(settings.seed)),
             ("skew", json!(args.method.skew.map(|(skew, scale)| (format!("{skew:?}"), scale)))),

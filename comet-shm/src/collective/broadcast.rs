@@ -18,7 +18,7 @@ use comet_core::transport::Rank;
 use crate::engine::Engine;
 use crate::failure::{is_out, outlast};
 use crate::layout::{BROADCAST_INLINE_BYTES, Rendezvous};
-use crate::reach::{Gone, Place, Reach};
+use crate::remote_copy::{Gone, Place, RemoteCopy};
 use crate::rendezvous::{Pieces, TOGETHER_BYTES};
 use crate::segment::Segment;
 use crate::sync::{Ordering, fence};
@@ -32,7 +32,7 @@ const PIECE_BYTES: usize = 16 * 1024;
 /// One rank's part in the broadcasts.
 pub(crate) struct Broadcasts {
     segment: &'static Segment,
-    reach: Reach,
+    remote: RemoteCopy,
     rank: Rank,
     stream: Stream,
     /// Root of the last message that was copied from where it lay, and its line.
@@ -40,9 +40,9 @@ pub(crate) struct Broadcasts {
 }
 
 impl Broadcasts {
-    pub(crate) fn new(segment: &'static Segment, reach: Reach, rank: Rank) -> Self {
+    pub(crate) fn new(segment: &'static Segment, remote: RemoteCopy, rank: Rank) -> Self {
         let (stream, last_lent) = (Stream::new(segment, rank), Cell::new((rank, 0)));
-        Self { segment, reach, rank, stream, last_lent }
+        Self { segment, remote, rank, stream, last_lent }
     }
 
     /// Copies `message` of `root` to all other ranks.
@@ -84,7 +84,7 @@ impl Broadcasts {
 
     fn send(&self, message: &mut [u8], engine: &Engine) -> Result<()> {
         if message.len() > PIECE_BYTES
-            && let Some(place) = self.reach.place_of(message.as_ptr(), message.len())
+            && let Some(place) = self.remote.place_of(message.as_ptr(), message.len())
         {
             return self.lend(place, message, engine);
         }
@@ -164,7 +164,7 @@ impl Broadcasts {
 
     /// Copies pieces of `message` to where `target` wants it, from the back.
     fn help(&self, target: (Rank, Place), message: &[u8]) -> std::result::Result<(), Gone> {
-        let Some(source) = self.reach.place_of(message.as_ptr(), message.len()) else {
+        let Some(source) = self.remote.place_of(message.as_ptr(), message.len()) else {
             return Ok(());
         };
         let pieces = Pieces::of(message.len(), [source, target.1]);
@@ -172,7 +172,7 @@ impl Broadcasts {
             let piece = message[at..at + n].as_ptr();
             // SAFETY: the receiver has lent its buffer, which is as long as the message, and keeps
             // it until the pieces that were taken here are there, also in a job that fails.
-            unsafe { self.reach.write(target, at, piece, n) }?;
+            unsafe { self.remote.write(target, at, piece, n) }?;
         }
         Ok(())
     }
@@ -215,11 +215,11 @@ impl Broadcasts {
         message: &mut [u8],
     ) -> std::result::Result<bool, Gone> {
         let (start, length_bytes) = (message.as_mut_ptr(), message.len());
-        let destination = self.reach.place_of(start, length_bytes);
+        let destination = self.remote.place_of(start, length_bytes);
         let Some(destination) = destination.filter(|_| length_bytes >= TOGETHER_BYTES) else {
             // SAFETY: the message is this rank's, and the root leaves its own alone until this rank
             // has copied it.
-            return unsafe { self.reach.read(lender, 0, start, length_bytes) }.map(|()| true);
+            return unsafe { self.remote.read(lender, 0, start, length_bytes) }.map(|()| true);
         };
         // The root may write to the message from here on, which the compiler has to expect.
         let _ = start.expose_provenance();
@@ -229,7 +229,7 @@ impl Broadcasts {
         let mut n_copied = 0;
         while let Some((at, n)) = rendezvous.take_front(pieces) {
             // SAFETY: as above; the root writes to other pieces.
-            unsafe { self.reach.read(lender, at, start.wrapping_add(at), n) }?;
+            unsafe { self.remote.read(lender, at, start.wrapping_add(at), n) }?;
             n_copied += 1;
         }
         Ok(n_copied == pieces.count())

@@ -20,7 +20,7 @@ use comet_core::transport::{Rank, Source};
 use comet_core::waiting::Waiting;
 
 use crate::engine::Engine;
-use crate::reach::Reach;
+use crate::remote_copy::RemoteCopy;
 use crate::segment::Segment;
 
 use broadcast::Broadcasts;
@@ -35,11 +35,11 @@ pub(crate) struct Collectives {
 }
 
 impl Collectives {
-    pub(crate) fn new(segment: &'static Segment, reach: Reach, rank: Rank) -> Self {
+    pub(crate) fn new(segment: &'static Segment, remote: RemoteCopy, rank: Rank) -> Self {
         Self {
             meeting: Meeting::new(segment, rank),
             vectors: Vectors::new(segment, rank),
-            broadcasts: Broadcasts::new(segment, reach, rank),
+            broadcasts: Broadcasts::new(segment, remote, rank),
         }
     }
 }

@@ -5,7 +5,7 @@ use comet_core::transport::Rank;
 use super::{Inbox, RecvId, UNEXPECTED_BYTES, Unexpected, memory_for};
 use crate::failure::poisoned;
 use crate::head::Ticket;
-use crate::reach::Place;
+use crate::remote_copy::Place;
 use crate::rendezvous::{Pieces, TOGETHER_BYTES};
 use crate::sync::{Ordering, fence};
 
@@ -30,10 +30,10 @@ impl Inbox {
         let recv = &mut self.recvs[id];
         let rendezvous = self.inbound[from].ring.rendezvous(ticket);
         let is_worth_it = (TOGETHER_BYTES..=recv.capacity_bytes).contains(&length_bytes);
-        let destination = self.reach.place_of(recv.buffer, length_bytes);
+        let destination = self.remote.place_of(recv.buffer, length_bytes);
         let Some(destination) = destination.filter(|_| is_worth_it) else {
             let n = length_bytes.min(recv.capacity_bytes);
-            if recv.copy(self.reach, (from, place), 0, n).is_ok() {
+            if recv.copy(self.remote, (from, place), 0, n).is_ok() {
                 self.finish_lent(id, from, ticket, length_bytes);
             }
             return;
@@ -42,7 +42,7 @@ impl Inbox {
         let pieces = Pieces::of(length_bytes, [place, destination]);
         let mut n_copied = 0;
         while let Some((at, n)) = rendezvous.take_front(pieces) {
-            if recv.copy(self.reach, (from, place), at, n).is_err() {
+            if recv.copy(self.remote, (from, place), at, n).is_err() {
                 return;
             }
             n_copied += 1;
@@ -88,7 +88,7 @@ impl Inbox {
     /// Copies unexpected messages out of their senders' memory, so that these can go on. A rank
     /// does so while it waits for something else, lest two ranks wait for each other for ever.
     pub(super) fn pull_lent_messages(&mut self) {
-        let (segment, reach, inbound) = (self.segment, self.reach, &mut self.inbound);
+        let (segment, remote, inbound) = (self.segment, self.remote, &mut self.inbound);
         let (n_unpulled, unexpected_bytes) = (&mut self.n_unpulled, &mut self.unexpected_bytes);
         let (wakes, spare) = (&mut self.wakes, &mut self.spare);
         self.matcher.for_each_unexpected(|from, message: &mut Unexpected| {
@@ -97,7 +97,7 @@ impl Inbox {
             let mut data = memory_for(spare, length_bytes);
             // SAFETY: the vector has room; the sender leaves the message alone until its ticket is
             // finished (or the job has failed: then what was copied is not handed out).
-            let copied = unsafe { reach.read((from, place), 0, data.as_mut_ptr(), length_bytes) };
+            let copied = unsafe { remote.read((from, place), 0, data.as_mut_ptr(), length_bytes) };
             // Acquire: keeps the look after the reading; see `is_torn`.
             fence(Ordering::Acquire);
             if copied.is_err() || poisoned(segment).is_some() {

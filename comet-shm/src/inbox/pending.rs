@@ -4,7 +4,7 @@ use std::ptr;
 
 use comet_core::transport::{Rank, Status, Tag};
 
-use crate::reach::{Gone, Place, Reach};
+use crate::remote_copy::{Gone, Place, RemoteCopy};
 
 /// A receive that is not over.
 pub(super) struct PendingRecv {
@@ -33,7 +33,7 @@ impl PendingRecv {
     /// Copies `n` bytes that lie `at` bytes after the start of a lent message to where they belong.
     pub(super) fn copy(
         &mut self,
-        reach: Reach,
+        remote: RemoteCopy,
         lent: (Rank, Place),
         at: usize,
         n: usize,
@@ -43,7 +43,7 @@ impl PendingRecv {
         // writable, for nobody but receives into the same landing, until it is over; the sender
         // leaves the message alone until its ticket is finished (or the job has failed: nobody
         // relies on what arrives any more).
-        unsafe { reach.read(lent, at, self.buffer.wrapping_add(at), n) }
+        unsafe { remote.read(lent, at, self.buffer.wrapping_add(at), n) }
     }
 
     /// Notes that all of it has arrived.

@@ -14,14 +14,14 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use super::signals::Blocked;
-use crate::fence::Fences;
-use crate::reach::reread_private;
+use crate::fence::AsymmetricFence;
+use crate::remote_copy::reread_private;
 
 /// Facilities that ranks may rely on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facilities {
     /// Order between publishing and falling asleep.
-    pub(crate) fences: Fences,
+    pub(crate) fences: AsymmetricFence,
     /// True if a rank reaches the private memory of another.
     pub(crate) has_private: bool,
 }
@@ -30,7 +30,7 @@ impl Facilities {
     /// Asks the system; to be called while this process has one thread.
     pub(crate) fn find(wants_private: bool) -> Self {
         let has_private = wants_private && siblings_reach_each_other().unwrap_or(false);
-        Self { fences: Fences::available(), has_private }
+        Self { fences: AsymmetricFence::available(), has_private }
     }
 
     /// Copy method for messages in private memory, in words.

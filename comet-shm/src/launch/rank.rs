@@ -15,7 +15,7 @@ use super::facilities::{Facilities, admit_siblings, die_with};
 use super::signals::Blocked;
 use super::{LaunchConfig, LaunchError, system};
 use crate::failure::Cause;
-use crate::reach::Reach;
+use crate::remote_copy::RemoteCopy;
 use crate::segment::Segment;
 use crate::transport::Shm;
 use crate::wait::{Cores, Waiter, end_job};
@@ -117,8 +117,8 @@ pub(super) fn run(
     // Leaked on purpose: buffers and rings keep pointers into it for the rest of the process.
     let segment: &'static Segment = Box::leak(Box::new(segment));
     let waiter = Waiter::new(segment, rank, cores, facilities.fences, config.watchdog);
-    let reach = Reach::new(segment, rank, facilities.has_private);
-    let shm = Shm::new(segment, rank, config.topology.clone(), waiter, reach);
+    let remote = RemoteCopy::new(segment, rank, facilities.has_private);
+    let shm = Shm::new(segment, rank, config.topology.clone(), waiter, remote);
     let code = match catch_unwind(AssertUnwindSafe(|| rank_main(&shm))) {
         Ok(code) => code,
         Err(payload) => {

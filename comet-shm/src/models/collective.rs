@@ -11,7 +11,7 @@ use super::whole::{ranks, waiter};
 use crate::collective::stream::{Position, Stream};
 use crate::engine::{Endpoint, Engine};
 use crate::layout::{BROADCAST_RING_BYTES, CELL_VALUES, CollectiveLine};
-use crate::reach::Reach;
+use crate::remote_copy::RemoteCopy;
 use crate::sync::SharedCell;
 
 /// Bytes of a piece: it fills the ring.
@@ -37,7 +37,7 @@ pub(super) fn what_a_rank_brings_to_a_meeting_is_there_once_it_has_come() {
 pub(super) fn a_place_in_the_ring_is_used_again_only_after_it_was_read() {
     ranks(2, |segment, rank| {
         let stream = Stream::new(segment, rank);
-        let endpoint = Endpoint::new(segment, Reach::new(segment, rank, false), rank);
+        let endpoint = Endpoint::new(segment, RemoteCopy::new(segment, rank, false), rank);
         let engine = Engine::new(waiter(segment, rank), endpoint);
         for value in [1.0, 2.0] {
             let end = stream.position().after(PIECE_BYTES);

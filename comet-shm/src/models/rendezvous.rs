@@ -8,7 +8,7 @@ use comet_core::transport::Tag;
 use super::explore::{together, until};
 use super::ring::{next_head, ring};
 use crate::head::Body;
-use crate::reach::Place;
+use crate::remote_copy::Place;
 use crate::rendezvous::{Pieces, TOGETHER_BYTES};
 use crate::sync::SharedCell;
 

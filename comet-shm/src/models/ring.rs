@@ -1,4 +1,4 @@
-//! Messages through a ring of two chunks and four lines, each used again and again, and on a baton.
+//! Messages through a reply slot and a ring of two chunks and four lines, each used again and again.
 
 use std::rc::Rc;
 
@@ -6,9 +6,9 @@ use comet_core::transport::Tag;
 
 use super::explore::{together, until};
 use super::segment::Fresh;
-use crate::baton::BatonEnd;
 use crate::head::{Body, Head};
 use crate::layout::{CHUNK_BYTES, INLINE_BYTES, N_LINES, Pair, RUN_LINE_BYTES};
+use crate::reply_slot::ReplyEnd;
 use crate::ring::{Consumer, Producer, run_lines};
 
 const TAG: Tag = Tag::new(5);
@@ -20,27 +20,27 @@ fn pair() -> &'static Pair {
     Box::leak(Box::new(Pair::fresh()))
 }
 
-/// Both ends of a new ring, whose consumer keeps the baton.
+/// Both ends of a new ring, whose consumer keeps the reply slot.
 pub(super) fn ring() -> (Producer, Consumer) {
     let pair = pair();
-    let [first, second] = [true, false].map(|is_first| BatonEnd::over(&pair.baton, is_first));
+    let [first, second] = [true, false].map(|is_first| ReplyEnd::over(&pair.reply_slot, is_first));
     (Producer::over(pair, Rc::new(second), None), Consumer::new(pair, Rc::new(first)))
 }
 
-/// Two ranks that send to each other, of which the first holds the baton.
+/// Two ranks that send to each other, of which the first holds the reply slot.
 fn ranks() -> [(Producer, Consumer); 2] {
     let (there, back) = (pair(), pair());
     [(true, there, back), (false, back, there)].map(|(is_first, to, from)| {
-        let baton = Rc::new(BatonEnd::over(&there.baton, is_first));
-        (Producer::over(to, Rc::clone(&baton), None), Consumer::new(from, baton))
+        let reply_slot = Rc::new(ReplyEnd::over(&there.reply_slot, is_first));
+        (Producer::over(to, Rc::clone(&reply_slot), None), Consumer::new(from, reply_slot))
     })
 }
 
-/// Sends on the baton if this end has it.
+/// Sends in the reply slot if this end has it.
 fn send(producer: &mut Producer, message: &[u8]) {
-    if producer.has_baton() {
-        // SAFETY: the slice is readable for its length, which a baton holds.
-        return unsafe { producer.pass_baton(TAG, message.as_ptr(), message.len()) };
+    if producer.has_reply_slot() {
+        // SAFETY: the slice is readable for its length, which a reply slot holds.
+        return unsafe { producer.pass_reply_slot(TAG, message.as_ptr(), message.len()) };
     }
     until(|| producer.has_lines(run_lines(message.len())));
     // SAFETY: the slice is readable for its length, and there is room.
@@ -106,7 +106,7 @@ pub(super) fn a_chunk_is_read_whole_and_used_again_only_after_it_was_read() {
     });
 }
 
-pub(super) fn a_baton_is_written_only_by_who_has_read_it() {
+pub(super) fn a_reply_slot_is_written_only_by_who_has_read_it() {
     let [(mut to_second, mut from_second), (mut to_first, mut from_first)] = ranks();
     // Short ones lie in its line, longer ones beside it.
     let messages = [[1; INLINE_BYTES + 2], [2; INLINE_BYTES + 2], [3; INLINE_BYTES + 2]];
@@ -124,7 +124,7 @@ pub(super) fn a_baton_is_written_only_by_who_has_read_it() {
     );
 }
 
-pub(super) fn messages_in_the_ring_and_on_the_baton_stay_in_order() {
+pub(super) fn messages_in_the_ring_and_on_the_reply_slot_stay_in_order() {
     let [(mut to_second, mut from_second), (mut to_first, mut from_first)] = ranks();
     together(
         move || {

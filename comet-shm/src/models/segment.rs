@@ -9,8 +9,8 @@ use crossbeam::utils::CachePadded;
 use nix::errno::Errno;
 
 use crate::layout::{
-    Baton, BroadcastCredit, BroadcastLine, BroadcastRing, Cells, Chunk, CollectiveLine, Credit,
-    Header, Layout, Line, MAX_SCANNED, Pair, RankControl, Rendezvous, SharedCopy, Text,
+    BroadcastCredit, BroadcastLine, BroadcastRing, Cells, Chunk, CollectiveLine, Credit, Header,
+    Layout, Line, MAX_SCANNED, Pair, RankControl, Rendezvous, ReplySlot, SharedCopy, Text,
     WaitingLine,
 };
 use crate::sync::{AtomicU32, AtomicU64, SharedCell};
@@ -164,7 +164,7 @@ macro_rules! fresh {
 fresh! {
     Header { poison, n_sleepers, reason }
     RankControl {
-        bell, sleeping, senders, pid, collective, broadcast, rendezvous, ended, left, ping, waiting,
+        futex, sleeping, senders, pid, collective, broadcast, rendezvous, ended, left, ping, waiting,
         activity
     }
     CollectiveLine { reached, word, length_bytes }
@@ -173,8 +173,8 @@ fresh! {
     BroadcastLine { seq, root, length_bytes, place, data }
     WaitingLine { what, length_bytes }
     Cells { values }
-    Pair { credit, lines, chunks, rendezvous, baton }
-    Baton { head, data }
+    Pair { credit, lines, chunks, rendezvous, reply_slot }
+    ReplySlot { head, data }
     Rendezvous { copied, shared, helped }
     SharedCopy { opened, destination, taken }
     Credit { lines, chunks }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::explore::together;
-use crate::bell::Bell;
-use crate::fence::Fences;
+use crate::fence::AsymmetricFence;
+use crate::futex::Futex;
 use crate::sync::{AtomicU32, Ordering};
 
 /// The words of one sleeper, and what it waits for.
 struct Words {
-    bell: AtomicU32,
+    futex: AtomicU32,
     sleeping: AtomicU32,
     n_sleepers: AtomicU32,
     published: AtomicU32,
@@ -20,21 +20,21 @@ struct Words {
 impl Words {
     fn new() -> Arc<Self> {
         let word = || AtomicU32::new(0);
-        let (bell, sleeping, n_sleepers, published) = (word(), word(), word(), word());
-        Arc::new(Self { bell, sleeping, n_sleepers, published })
+        let (futex, sleeping, n_sleepers, published) = (word(), word(), word(), word());
+        Arc::new(Self { futex, sleeping, n_sleepers, published })
     }
 
-    fn bell(&self) -> Bell<'_> {
-        Bell { word: &self.bell, sleeping: &self.sleeping, n_sleepers: &self.n_sleepers }
+    fn futex(&self) -> Futex<'_> {
+        Futex { word: &self.futex, sleeping: &self.sleeping, n_sleepers: &self.n_sleepers }
     }
 
     /// Publishes one more number as everything is published, and wakes the sleeper.
     fn publish(&self) {
         // Relaxed: this model is about being noticed, not about data.
         self.published.fetch_add(1, Ordering::Relaxed);
-        Fences::Symmetric.publisher();
-        if self.n_sleepers.load(Ordering::Relaxed) != 0 && self.bell().is_needed() {
-            self.bell().ring();
+        AsymmetricFence::Symmetric.publisher();
+        if self.n_sleepers.load(Ordering::Relaxed) != 0 && self.futex().is_needed() {
+            self.futex().ring();
         }
     }
 
@@ -43,7 +43,7 @@ impl Words {
         let is_there = || self.published.load(Ordering::Relaxed) >= number;
         while !is_there() {
             let look = || is_there().then_some(());
-            self.bell().sleep(Fences::Symmetric, Duration::MAX, look);
+            self.futex().sleep(AsymmetricFence::Symmetric, Duration::MAX, look);
         }
     }
 }
@@ -61,7 +61,7 @@ pub(super) fn a_rank_that_falls_asleep_twice_is_woken_twice() {
     together(publish, move || (1..=2).for_each(|number| sleeper.await_number(number)));
 }
 
-/// One of them rings the bell for both.
+/// One of them wakes the futex for both.
 pub(super) fn a_rank_that_two_find_asleep_sees_what_both_have_published() {
     let words = Words::new();
     let (first, second) = (Arc::clone(&words), Arc::clone(&words));
@@ -74,7 +74,7 @@ pub(super) fn a_bell_that_is_rung_without_a_look_is_heard() {
     let sleeper = Arc::clone(&words);
     let end_job = move || {
         words.published.store(1, Ordering::Relaxed);
-        words.bell().ring();
+        words.futex().ring();
     };
     together(end_job, move || sleeper.await_number(1));
 }

@@ -5,9 +5,9 @@ use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
 use loom::thread::{Builder, JoinHandle};
 
-use crate::fence::Fences;
+use crate::fence::AsymmetricFence;
 use crate::layout::{Layout, N_BROADCASTS};
-use crate::reach::Reach;
+use crate::remote_copy::RemoteCopy;
 use crate::segment::Segment;
 use crate::sync::Ordering;
 use crate::transport::Shm;
@@ -57,12 +57,12 @@ fn run(segment: &'static Segment, rank: Rank, main: impl Fn(&'static Segment, Ra
 /// Waiter of `rank`.
 pub(super) fn waiter(segment: &'static Segment, rank: Rank) -> Waiter {
     let cores = Cores { n_usable: segment.n_ranks(), mates: Vec::new(), look_pauses: 1 };
-    Waiter::new(segment, rank, cores, Fences::Symmetric, None)
+    Waiter::new(segment, rank, cores, AsymmetricFence::Symmetric, None)
 }
 
 fn shm(segment: &'static Segment, rank: Rank) -> Shm {
-    let (waiter, reach) = (waiter(segment, rank), Reach::new(segment, rank, false));
-    Shm::new(segment, rank, Topology::hypercube(segment.n_ranks()), waiter, reach)
+    let (waiter, remote) = (waiter(segment, rank), RemoteCopy::new(segment, rank, false));
+    Shm::new(segment, rank, Topology::hypercube(segment.n_ranks()), waiter, remote)
 }
 
 fn send(t: &Shm, tag: u16, value: u8) {

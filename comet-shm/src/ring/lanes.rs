@@ -1,5 +1,5 @@
 //! Messages of both lanes between two ranks stay in order, in whatever mixture they are sent and
-//! received; tested here without threads, also where the counts of lines and batons wrap around.
+//! received; tested here without threads, also where the counts of lines and replies wrap around.
 
 use proptest::prelude::*;
 
@@ -17,9 +17,9 @@ struct Side {
 /// Next step of a rank, if it can take it.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// It sends on the baton.
+    /// It sends in the reply slot.
     Pass,
-    /// It sends in the ring, also if it has the baton.
+    /// It sends in the ring, also if it has the reply slot.
     Push,
     Receive,
 }
@@ -45,14 +45,14 @@ impl Side {
     }
 }
 
-/// Sends `message` on the baton, if it is there.
+/// Sends `message` in the reply slot, if it is there.
 fn pass(producer: &mut Producer, message: &[u8]) -> bool {
-    let has_baton = producer.has_baton();
-    if has_baton {
-        // SAFETY: the slice is readable for its length, which a baton holds.
-        unsafe { producer.pass_baton(TAG, message.as_ptr(), message.len()) };
+    let has_reply_slot = producer.has_reply_slot();
+    if has_reply_slot {
+        // SAFETY: the slice is readable for its length, which a reply slot holds.
+        unsafe { producer.pass_reply_slot(TAG, message.as_ptr(), message.len()) };
     }
-    has_baton
+    has_reply_slot
 }
 
 /// The message that is sent after `n` others: no two in a row are alike.
@@ -66,13 +66,13 @@ fn pair() -> &'static Pair {
     Box::leak(unsafe { Box::<Pair>::new_zeroed().assume_init() })
 }
 
-/// Two ranks after `n_lines` lines and `n_passed` batons each; the first holds it.
+/// Two ranks after `n_lines` lines and `n_passed` reply slots each; the first holds it.
 fn ranks(n_lines: u32, n_passed: u32) -> [Side; 2] {
     let (there, back) = (pair(), pair());
     let side = |is_first, to, from| {
-        let baton = Rc::new(BatonEnd::after(&there.baton, is_first, n_passed));
-        let producer = Producer::over(to, Rc::clone(&baton), None);
-        Side { producer, consumer: Consumer::new(from, baton), n_sent: 0, n_received: 0 }
+        let reply_slot = Rc::new(ReplyEnd::after(&there.reply_slot, is_first, n_passed));
+        let producer = Producer::over(to, Rc::clone(&reply_slot), None);
+        Side { producer, consumer: Consumer::new(from, reply_slot), n_sent: 0, n_received: 0 }
     };
     let [mut first, mut second] = [side(true, there, back), side(false, back, there)];
     start_at(n_lines, &mut first.producer, &mut second.consumer);
@@ -81,30 +81,30 @@ fn ranks(n_lines: u32, n_passed: u32) -> [Side; 2] {
 }
 
 #[test]
-fn a_message_on_the_baton_waits_for_those_sent_in_the_ring_before() {
+fn a_message_on_the_reply_slot_waits_for_those_sent_in_the_ring_before() {
     let [mut first, mut second] = ranks(0, 0);
     let steps = [Step::Push, Step::Push, Step::Pass];
     steps.into_iter().for_each(|step| first.send(step));
-    for lane in [Lane::Ring, Lane::Ring, Lane::Baton] {
+    for lane in [Lane::Ring, Lane::Ring, Lane::ReplySlot] {
         assert_eq!(second.consumer.next_message().map(|head| head.lane), Some(lane));
         second.receive(&first);
     }
 }
 
 #[test]
-fn a_message_in_the_ring_waits_for_those_sent_on_the_baton_before() {
+fn a_message_in_the_ring_waits_for_those_sent_on_the_reply_slot_before() {
     let [mut first, mut second] = ranks(0, 0);
     [Step::Pass, Step::Push].into_iter().for_each(|step| first.send(step));
-    for lane in [Lane::Baton, Lane::Ring] {
+    for lane in [Lane::ReplySlot, Lane::Ring] {
         assert_eq!(second.consumer.next_message().map(|head| head.lane), Some(lane));
         second.receive(&first);
     }
 }
 
 #[test]
-fn the_baton_is_at_one_rank_and_at_none_while_its_message_is_not_received() {
+fn the_reply_slot_is_at_one_rank_and_at_none_while_its_message_is_not_received() {
     let [mut first, mut second] = ranks(0, 0);
-    let holders = |ranks: [&Side; 2]| ranks.map(|rank| rank.producer.has_baton());
+    let holders = |ranks: [&Side; 2]| ranks.map(|rank| rank.producer.has_reply_slot());
     assert_eq!(holders([&first, &second]), [true, false]);
     first.send(Step::Pass);
     assert_eq!(holders([&first, &second]), [false, false]);
@@ -117,7 +117,7 @@ proptest! {
     fn messages_stay_in_order_in_every_mixture_of_both_lanes(
         // Late enough that every line has been used before, as it is when the count wraps around.
         n_lines in prop_oneof![Just(0), u32::MAX - 800..u32::MAX - 256],
-        // Numbers on the baton wrap around twice as often as its count.
+        // Numbers in the reply slot wrap around twice as often as its count.
         n_passed in prop_oneof![Just(0), (1u32 << 31) - 9..1 << 31, u32::MAX - 9..=u32::MAX],
         steps in prop::collection::vec((any::<bool>(), step()), 1..300),
     ) {

@@ -10,7 +10,7 @@ fn ring() -> (Producer, Consumer) {
     // SAFETY: a pair is valid when zeroed.
     let pair: Box<Pair> = unsafe { Box::<Pair>::new_zeroed().assume_init() };
     let pair: &'static Pair = Box::leak(pair);
-    let ends = [true, false].map(|is_first| Rc::new(BatonEnd::over(&pair.baton, is_first)));
+    let ends = [true, false].map(|is_first| Rc::new(ReplyEnd::over(&pair.reply_slot, is_first)));
     let [first, second] = ends;
     (Producer::over(pair, first, None), Consumer::new(pair, second))
 }

@@ -18,7 +18,7 @@ pub enum Buffering {
 
 /// Effect of buffering on the completion of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum BufferNeed {
     /// It completes whatever is buffered.
     Completes,
     /// It completes if messages of up to `up_to_bytes` are buffered, and not with one byte less.
@@ -30,7 +30,7 @@ pub enum Verdict {
     Deadlocks,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for BufferNeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Completes => f.write_str("completes, whatever messages are buffered"),
@@ -72,15 +72,15 @@ impl Machine {
     }
 
     /// Buffering that a program needs: `completes` is true if it ends on the given machine.
-    pub fn buffering_needed(&self, mut completes: impl FnMut(&Self) -> bool) -> Verdict {
+    pub fn buffering_needed(&self, mut completes: impl FnMut(&Self) -> bool) -> BufferNeed {
         if !completes(&self.buffering(Buffering::All)) {
-            return Verdict::Deadlocks;
+            return BufferNeed::Deadlocks;
         }
         if completes(&self.buffering(Buffering::Nothing)) {
-            return Verdict::Completes;
+            return BufferNeed::Completes;
         }
         let up_to_bytes = least(|limit_bytes| completes(&self.with_eager_limit(limit_bytes)));
-        Verdict::NeedsBuffers { up_to_bytes }
+        BufferNeed::NeedsBuffers { up_to_bytes }
     }
 
     fn with_segments(&self, segments: impl Iterator<Item = Segment>) -> Self {

@@ -23,7 +23,7 @@ mod units;
 
 pub use catalogue::{MACHINES, find};
 pub use file::{MachineError, MachineFile, SourceCounts};
-pub use limit::{Buffering, Verdict};
+pub use limit::{BufferNeed, Buffering};
 
 use comet_core::transport::Work;
 use serde::Deserialize;

@@ -7,7 +7,7 @@ use oorandom::Rand64;
 
 use super::resampling::middle;
 use super::segments::cuts;
-use super::{FitError, Line, Range, Rules, Segment, Weights};
+use super::{Bounds, FitError, Line, Range, Segment, Weights};
 use crate::normal;
 
 /// Number of sweeps that are drawn from the lines and cut again.
@@ -35,7 +35,7 @@ pub struct Break {
 pub fn breaks(
     points: &[(f64, f64)],
     segments: &[Segment],
-    rules: &Rules,
+    rules: &Bounds,
     seed: u64,
 ) -> Result<Vec<Break>, FitError> {
     if segments.len() < 2 {
@@ -123,7 +123,7 @@ mod tests {
         let found = |percent| {
             let points = noisy(percent);
             let segments = segments_at(&points, &[100.0], Weights::Relative, Line::fit).unwrap();
-            breaks(&points, &segments, &Rules::default(), 1).unwrap()
+            breaks(&points, &segments, &Bounds::default(), 1).unwrap()
         };
         let exact = Break { above: 100.0, below: 101.0, range: Range { low: 100.0, high: 101.0 } };
         assert_eq!(found(0.0), [exact]);
@@ -137,7 +137,7 @@ mod tests {
         let points = noisy(0.0);
         let at = |ends: &[f64]| segments_at(&points, ends, Weights::Relative, Line::fit).unwrap();
         let check = |ends: &[f64], expected| {
-            assert_eq!(breaks(&points, &at(ends), &Rules::default(), 1), expected, "{ends:?}");
+            assert_eq!(breaks(&points, &at(ends), &Bounds::default(), 1), expected, "{ends:?}");
         };
         check(&[], Ok(Vec::new()));
         let refused = FitError::Undetermined { n_points: 14, n_parameters: 16 };

@@ -3,7 +3,7 @@
 
 use super::least_squares::{Solution, solve};
 use super::quality::MIN_BIC_DROP;
-use super::{FitError, Quality, Range, Weights};
+use super::{FitError, FitQuality, Range, Weights};
 use crate::distinct;
 
 /// Fewest distances that tell a cost for each hop from one for each hop and unit of size.
@@ -21,7 +21,7 @@ pub struct HopLine {
     /// Standard errors of the three; `None` for three points.
     pub errors: Option<[f64; 3]>,
     /// Quality of the fit.
-    pub quality: Quality,
+    pub quality: FitQuality,
 }
 
 impl HopLine {

@@ -6,7 +6,7 @@
 //! `1 / r_hat` and the slope `f_half / r_hat`.
 
 use super::range::Ratio;
-use super::{FitError, Line, Quality, Range, Weights};
+use super::{FitError, FitQuality, Line, Range, Weights};
 
 /// From this multiple of `f_half` on, communication does not dominate (PARKBENCH report, POLY3).
 const REQUIRED: f64 = 4.0;
@@ -23,7 +23,7 @@ pub struct Intensity {
     /// Its range; `None` if `r_hat` may be infinite.
     pub f_half_range: Option<Range>,
     /// Quality of the line through the inverse rates, over `1/f`.
-    pub quality: Quality,
+    pub quality: FitQuality,
 }
 
 impl Intensity {

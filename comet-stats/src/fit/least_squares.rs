@@ -3,7 +3,7 @@
 //! The columns are made orthogonal twice over (Gram-Schmidt), and the solution is corrected once by
 //! its own residuals, so that parameters are found to rounding where the points follow the law.
 
-use super::{FitError, Quality, Weights};
+use super::{FitError, FitQuality, Weights};
 
 /// Part of a column that must not follow from the others.
 const MIN_INDEPENDENT_SHARE: f64 = 1e-12;
@@ -18,7 +18,7 @@ pub(super) struct Solution<const K: usize> {
     /// Their covariances; `None` without a point more than there are columns.
     pub(super) covariance: Option<[[f64; K]; K]>,
     /// Quality of the fit.
-    pub(super) quality: Quality,
+    pub(super) quality: FitQuality,
 }
 
 /// The law of `points`, pairs of a size and a time, that is nearest to them as a sum of columns,
@@ -33,7 +33,7 @@ pub(super) fn solve<const K: usize>(
 ) -> Result<Solution<K>, FitError> {
     let known = weights.of(points)?;
     let Nearest { coefficients, spread, residuals } = nearest(rows, points, &known)?;
-    let mut quality = Quality::of(points, &known, &residuals, K);
+    let mut quality = FitQuality::of(points, &known, &residuals, K);
     let squares: f64 = known.iter().zip(&residuals).map(|(w, r)| w * r * r).sum();
     let variance = (quality.dof > 0).then(|| squares / quality.dof as f64);
     quality.chi2_red = variance.filter(|_| weights.are_known());

@@ -5,7 +5,7 @@
 
 use super::least_squares::{Solution, solve};
 use super::range::{Range, Ratio};
-use super::{FitError, Quality, Weights};
+use super::{FitError, FitQuality, Weights};
 
 /// A fitted line; times in the unit of the points' times, sizes in the unit of their sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Line {
     /// Covariances of `t0` and `per_unit`; `None` for two points, and where a sign was forced.
     pub covariance: Option<[[f64; 2]; 2]>,
     /// Quality of the fit.
-    pub quality: Quality,
+    pub quality: FitQuality,
 }
 
 impl Line {
@@ -57,7 +57,7 @@ impl Line {
             (mean(points, &weights).max(0.0), 0.0)
         };
         let residuals: Vec<f64> = points.iter().map(|(n, t)| t - t0 - per_unit * n).collect();
-        let quality = Quality::of(points, &weights, &residuals, 2);
+        let quality = FitQuality::of(points, &weights, &residuals, 2);
         Ok(Self { t0, per_unit, covariance: None, quality })
     }
 

@@ -6,7 +6,7 @@
 
 use super::least_squares::{Solution, solve};
 use super::quality::MIN_BIC_DROP;
-use super::{FitError, Line, Quality, Range, Weights, positive};
+use super::{FitError, FitQuality, Line, Range, Weights, positive};
 use crate::distinct;
 
 /// Fewest numbers of pairs: one without sharing, and one with it.
@@ -30,7 +30,7 @@ pub struct MaxRate {
     /// The least measured number of pairs that share it.
     pub shared_from: f64,
     /// Quality of the fit.
-    pub quality: Quality,
+    pub quality: FitQuality,
     /// By how much the Bayesian criterion falls from the line `a + n / R_C` for all numbers.
     pub bic_drop: f64,
 }

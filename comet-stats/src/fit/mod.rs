@@ -12,7 +12,7 @@
 //!   rates      peak, and where 50 % of it is reached; no law, only the measured points
 //! ```
 //!
-//! [`Line::fit_robust`] is the default where points are measured; each law has a [`Quality`], and
+//! [`Line::fit_robust`] is the default where points are measured; each law has a [`FitQuality`], and
 //! each of its parameters a [`Range`].
 //!
 //! All are weighted least squares over points `(n, t)`, in whatever units the caller has; a rate is
@@ -45,12 +45,12 @@ pub use line::Line;
 pub use loggp::{LogGp, Overheads, Train, TrainTimes};
 pub use max_rate::MaxRate;
 pub use overlap::{Overlap, OverlapTimes};
-pub use quality::{Quality, Verdict};
+pub use quality::{FitQuality, Grade};
 pub use range::Range;
 pub use rates::{Marks, size_at_rate};
 pub use resampling::Estimate;
 pub use scaling::{Candidate, Growth, Scaling};
-pub use segments::{Rules, Segment, segments};
+pub use segments::{Bounds, Segment, segments};
 
 /// Weight of each point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -17,7 +17,7 @@ pub(super) const MIN_BIC_DROP: f64 = 6.0;
 
 /// Quality of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quality {
+pub struct FitQuality {
     /// Number of points.
     pub n_points: usize,
     /// Number of points beyond those that the parameters need.
@@ -46,7 +46,7 @@ pub struct Quality {
 
 /// Use that a fit permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Grade {
     /// No point is more than 10 % off, they are 5 % off in the mean, and they do not bend.
     Good,
     /// It is not good, but several lines are.
@@ -55,7 +55,7 @@ pub enum Verdict {
     Poor,
 }
 
-impl Quality {
+impl FitQuality {
     /// Quality of a law of `n_parameters` that leaves `residuals` at `points` (size, time).
     pub(super) fn of(
         points: &[(f64, f64)],
@@ -91,14 +91,14 @@ impl Quality {
     }
 
     /// The verdict on one line, if the points fall into so many segments.
-    pub fn verdict(&self, n_segments: usize) -> Verdict {
+    pub fn verdict(&self, n_segments: usize) -> Grade {
         let is_straight = self.runs_p.is_none_or(|p| p > 0.01);
         if self.max_relative_residual <= 0.1 && self.relative_rmse <= 0.05 && is_straight {
-            Verdict::Good
+            Grade::Good
         } else if n_segments >= 2 {
-            Verdict::Segment
+            Grade::Segment
         } else {
-            Verdict::Poor
+            Grade::Poor
         }
     }
 
@@ -181,10 +181,10 @@ mod tests {
     use crate::fit::Line;
 
     /// The quality of the law t = 100 where the points are off by these shares of their time.
-    fn flat(relative: &[f64]) -> Quality {
+    fn flat(relative: &[f64]) -> FitQuality {
         let points: Vec<_> = (0..relative.len()).map(|i| (i as f64, 100.0)).collect();
         let residuals: Vec<f64> = relative.iter().map(|r| 100.0 * r).collect();
-        Quality::of(&points, &vec![1e-4; points.len()], &residuals, 2)
+        FitQuality::of(&points, &vec![1e-4; points.len()], &residuals, 2)
     }
 
     #[test]
@@ -215,11 +215,12 @@ mod tests {
     #[test]
     fn a_parabola_explains_more_of_a_parabola_than_a_line() {
         let points = [16.0, 32.0, 64.0, 128.0, 256.0].map(|x| (x, 312.0 + 0.23 * x * x));
-        let curved = Quality::of_parabola(&points, Weights::Equal).unwrap();
+        let curved = FitQuality::of_parabola(&points, Weights::Equal).unwrap();
         let straight = Line::fit(&points, Weights::Equal).unwrap().quality.r_squared.unwrap();
         assert!(curved.r_squared.unwrap() > 1.0 - 1e-12 && straight < 0.99, "{straight}");
         assert!(curved.max_relative_residual < 1e-12, "{curved:?}");
-        let refused = Quality::of_parabola(&[(0.0, 1.0), (1.0, 2.0), (1.0, 2.0)], Weights::Equal);
+        let refused =
+            FitQuality::of_parabola(&[(0.0, 1.0), (1.0, 2.0), (1.0, 2.0)], Weights::Equal);
         assert_eq!(refused, Err(FitError::Undetermined { n_points: 3, n_parameters: 3 }));
     }
 
@@ -233,12 +234,12 @@ mod tests {
         let check = |relative: &[f64], n_segments, expected| {
             assert_eq!(flat(relative).verdict(n_segments), expected, "{relative:?}");
         };
-        check(&[0.02, -0.02, 0.02, -0.02], 1, Verdict::Good);
-        check(&[0.0, 0.0, 0.0, 0.0, 0.11], 1, Verdict::Poor);
-        check(&[0.06, -0.06, 0.06, -0.06], 2, Verdict::Segment);
+        check(&[0.02, -0.02, 0.02, -0.02], 1, Grade::Good);
+        check(&[0.0, 0.0, 0.0, 0.0, 0.11], 1, Grade::Poor);
+        check(&[0.06, -0.06, 0.06, -0.06], 2, Grade::Segment);
         let bent: Vec<f64> =
             (0..20).map(|i| if (5..15).contains(&i) { 0.01 } else { -0.01 }).collect();
-        check(&bent, 1, Verdict::Poor);
+        check(&bent, 1, Grade::Poor);
     }
 
     #[test]

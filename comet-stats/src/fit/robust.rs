@@ -6,7 +6,7 @@
 
 use super::least_squares::{Nearest, nearest, sandwich, scaled};
 use super::resampling::median;
-use super::{FitError, Line, Quality, Weights};
+use super::{FitError, FitQuality, Line, Weights};
 
 /// Beyond so many standard deviations a point counts less; 95 % efficient where none is disturbed.
 const TUNING: f64 = 1.345;
@@ -50,7 +50,7 @@ impl Line {
         let (Nearest { coefficients, residuals, .. }, deviations) = settled(&rows, points, &known)?;
         let limited: Vec<f64> =
             residuals.iter().zip(&deviations).map(|(r, u)| share(*u) * r).collect();
-        let mut quality = Quality::of(points, &known, &residuals, 2);
+        let mut quality = FitQuality::of(points, &known, &residuals, 2);
         let squares: f64 = known.iter().zip(&limited).map(|(w, r)| w * r * r).sum();
         let (variance, factor) = (squares / quality.dof as f64, correction(&deviations).powi(2));
         quality.chi2_red = weights.are_known().then_some(variance);

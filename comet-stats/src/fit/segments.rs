@@ -26,7 +26,7 @@ const N_MOVES: usize = 2;
 
 /// Limits on segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct Bounds {
     /// Fewest points of a segment, at least 2.
     pub min_points: usize,
     /// Most segments.
@@ -35,7 +35,7 @@ pub struct Rules {
     pub not_negative: bool,
 }
 
-impl Default for Rules {
+impl Default for Bounds {
     fn default() -> Self {
         Self { min_points: 4, max_segments: 6, not_negative: false }
     }
@@ -58,7 +58,7 @@ pub struct Segment {
 /// # Errors
 /// [`FitError`] if there are fewer than `rules.min_points` points or two sizes, or if a time is not
 /// positive.
-pub fn segments(points: &[(f64, f64)], rules: &Rules) -> Result<Vec<Segment>, FitError> {
+pub fn segments(points: &[(f64, f64)], rules: &Bounds) -> Result<Vec<Segment>, FitError> {
     let min_points = rules.min_points.max(2);
     let search = Search::of(points, rules)?;
     let mut best: Option<(f64, Vec<Segment>)> = None;
@@ -82,9 +82,9 @@ pub fn segments(points: &[(f64, f64)], rules: &Rules) -> Result<Vec<Segment>, Fi
 pub(super) fn cuts(
     points: &[(f64, f64)],
     n_segments: usize,
-    rules: &Rules,
+    rules: &Bounds,
 ) -> Result<Vec<usize>, FitError> {
-    let rules = Rules { max_segments: n_segments, ..*rules };
+    let rules = Bounds { max_segments: n_segments, ..*rules };
     let n_parameters = n_segments * rules.min_points.max(2);
     let undetermined = FitError::Undetermined { n_points: points.len(), n_parameters };
     Search::of(points, &rules)?.cuts(n_segments).ok_or(undetermined)
@@ -94,7 +94,7 @@ pub(super) fn cuts(
 struct Search<'a> {
     points: &'a [(f64, f64)],
     weights: Vec<f64>,
-    rules: &'a Rules,
+    rules: &'a Bounds,
     /// Indices of the points at which a block begins, and the number of points.
     places: Vec<usize>,
     /// Moments of each block.
@@ -104,7 +104,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn of(points: &'a [(f64, f64)], rules: &'a Rules) -> Result<Self, FitError> {
+    fn of(points: &'a [(f64, f64)], rules: &'a Bounds) -> Result<Self, FitError> {
         let weights = Weights::Relative.of(points)?;
         let places = places(points);
         let block =
@@ -303,7 +303,7 @@ impl Moments {
 }
 
 /// The lines between `cuts`.
-fn lines(points: &[(f64, f64)], cuts: &[usize], rules: &Rules) -> Result<Vec<Segment>, FitError> {
+fn lines(points: &[(f64, f64)], cuts: &[usize], rules: &Bounds) -> Result<Vec<Segment>, FitError> {
     let fit = if rules.not_negative { Line::fit_not_negative } else { Line::fit };
     let between = |pair: &[usize]| {
         let part = &points[pair[0]..pair[1]];
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn the_law_of_the_ipsc860_is_found_to_the_byte() {
         for per_octave in [1.0, 2.0, 4.0] {
-            let found = segments(&law(&sweep(per_octave), ipsc860), &Rules::default()).unwrap();
+            let found = segments(&law(&sweep(per_octave), ipsc860), &Bounds::default()).unwrap();
             assert_eq!(found.len(), 2, "{per_octave} sizes an octave");
             assert_eq!((found[0].to, found[1].from), (100.0, 101.0));
             let parameters = found.iter().flat_map(|s| [s.line.t0, s.line.per_unit]);
@@ -369,7 +369,7 @@ mod tests {
                 sizes.iter().enumerate().map(|(i, n)| (*n, law(*n) * factor(i))).collect()
             };
             let check = |law, n_segments| {
-                let found = segments(&noisy(law), &Rules::default()).unwrap();
+                let found = segments(&noisy(law), &Bounds::default()).unwrap();
                 assert_eq!(found.len(), n_segments, "{percent} %");
             };
             check(|n| 156.0 + 0.41 * n, 1);
@@ -382,7 +382,7 @@ mod tests {
         let bent = |n: f64| {
             if n <= 512.0 { 10.0 + 0.1 * n } else { 10.0 + 0.1 * 512.0 + 0.05 * (n - 512.0) }
         };
-        let found = segments(&law(&sweep(2.0), bent), &Rules::default()).unwrap();
+        let found = segments(&law(&sweep(2.0), bent), &Bounds::default()).unwrap();
         assert_eq!(found.len(), 2);
         assert!((found[1].line.per_unit - 0.05).abs() < 1e-9, "{found:?}");
     }
@@ -391,7 +391,7 @@ mod tests {
     fn lines_that_nearly_agree_are_one() {
         let sizes: Vec<f64> = (0..300).map(f64::from).collect();
         let nearly = |n: f64| if n < 150.0 { 100.0 + n } else { 101.0 + n };
-        let found = segments(&law(&sizes, nearly), &Rules::default()).unwrap();
+        let found = segments(&law(&sizes, nearly), &Bounds::default()).unwrap();
         assert_eq!(found.len(), 1, "a jump of half a percent");
     }
 
@@ -401,7 +401,7 @@ mod tests {
             let sizes: Vec<f64> = (0..2001).map(|i| f64::from(i) * step).collect();
             let bend = 917.0 * step;
             let bent = |n: f64| if n <= bend { 79.0 + 0.63 * n } else { 156.0 + 0.41 * n };
-            let found = segments(&law(&sizes, bent), &Rules::default()).unwrap();
+            let found = segments(&law(&sizes, bent), &Bounds::default()).unwrap();
             assert_eq!(found.len(), 2, "{found:?}");
             assert_eq!((found[0].to, found[1].from), (bend, bend + step));
         }
@@ -411,7 +411,7 @@ mod tests {
     fn memory_for_a_sweep_does_not_grow_with_the_square_of_its_points() {
         let sizes: Vec<f64> = (0..50_000).map(f64::from).collect();
         let points = law(&sizes, ipsc860);
-        let rules = Rules::default();
+        let rules = Bounds::default();
         let search = Search::of(&points, &rules).unwrap();
         assert_eq!((search.blocks.len(), search.best[0].len()), (MAX_BLOCKS, MAX_BLOCKS + 1));
         assert_eq!(search.cuts(2), Some(vec![0, 101, 50_000]));
@@ -421,7 +421,7 @@ mod tests {
     fn segments_have_at_least_as_many_points_as_the_rules_say() {
         let sizes = [0.0, 50.0, 100.0, 101.0, 200.0, 400.0, 800.0];
         let check = |min_points, expected: usize| {
-            let rules = Rules { min_points, ..Rules::default() };
+            let rules = Bounds { min_points, ..Bounds::default() };
             assert_eq!(segments(&law(&sizes, ipsc860), &rules).unwrap().len(), expected);
         };
         check(3, 2);
@@ -432,32 +432,32 @@ mod tests {
     fn no_parameter_is_negative_if_the_rules_forbid_it() {
         let steep = |n: f64| if n < 64.0 { 8.0 + n } else { 3.0 * n - 128.0 };
         let points = law(&sweep(2.0), steep);
-        let least = |rules: &Rules| {
+        let least = |rules: &Bounds| {
             let found = segments(&points, rules).unwrap();
             found.iter().map(|s| s.line.t0.min(s.line.per_unit)).fold(f64::INFINITY, f64::min)
         };
-        assert!(least(&Rules::default()) < 0.0);
-        assert!(least(&Rules { not_negative: true, ..Rules::default() }) >= 0.0);
+        assert!(least(&Bounds::default()) < 0.0);
+        assert!(least(&Bounds { not_negative: true, ..Bounds::default() }) >= 0.0);
     }
 
     #[test]
     fn equal_sizes_stay_together() {
         let points = [(0.0, 1.0), (8.0, 1.0), (8.0, 9.0), (8.0, 1.0), (8.0, 9.0), (16.0, 9.0)];
-        let rules = Rules { min_points: 2, ..Rules::default() };
+        let rules = Bounds { min_points: 2, ..Bounds::default() };
         assert_eq!(segments(&points, &rules).unwrap().len(), 1);
     }
 
     #[test]
     fn points_that_make_no_segment_are_refused() {
         let check = |points: &[(f64, f64)]| {
-            let refused = segments(points, &Rules::default());
+            let refused = segments(points, &Bounds::default());
             let n_points = points.len();
             assert_eq!(refused, Err(FitError::Undetermined { n_points, n_parameters: 4 }));
         };
         check(&[]);
         check(&[(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
         check(&[(8.0, 1.0), (8.0, 2.0), (8.0, 3.0), (8.0, 4.0)]);
-        let negative = segments(&[(0.0, -1.0)], &Rules::default());
+        let negative = segments(&[(0.0, -1.0)], &Bounds::default());
         assert_eq!(negative, Err(FitError::NotPositive { what: "time", value: -1.0 }));
     }
 }

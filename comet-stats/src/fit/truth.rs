@@ -5,7 +5,7 @@
 use oorandom::Rand64;
 
 use super::resampling::median;
-use super::{Line, Rules, Weights, breaks, segments};
+use super::{Bounds, Line, Weights, breaks, segments};
 use crate::{normal, quantile, sorted};
 
 /// Relative standard deviation of a slice median.
@@ -117,7 +117,7 @@ fn share_with_breaks(law: impl Fn(f64) -> f64, limits: &[f64]) -> f64 {
     let last_below = |limit: &f64| *sizes().iter().rfind(|n| *n <= limit).unwrap();
     let expected: Vec<f64> = limits.iter().map(last_below).collect();
     let is_exact = |seed: &u64| {
-        let found = segments(&Sweep::plain(&law, *seed).points, &Rules::default()).unwrap();
+        let found = segments(&Sweep::plain(&law, *seed).points, &Bounds::default()).unwrap();
         let ends: Vec<f64> = found[..found.len() - 1].iter().map(|segment| segment.to).collect();
         ends == expected
     };
@@ -155,8 +155,8 @@ fn ranges_of_a_break_hold_it() {
     let law = from(8192.0, (11.3, 0.0113));
     let holds = |seed: &u64| {
         let points = Sweep::plain(&law, *seed).points;
-        let segments = segments(&points, &Rules::default()).unwrap();
-        let found = breaks(&points, &segments, &Rules::default(), *seed).unwrap();
+        let segments = segments(&points, &Bounds::default()).unwrap();
+        let found = breaks(&points, &segments, &Bounds::default(), *seed).unwrap();
         found.len() == 1 && found[0].range.contains(8192.0)
     };
     let n_holding = (0..50).filter(holds).count();

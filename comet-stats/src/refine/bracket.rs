@@ -15,7 +15,7 @@
 use super::curve::{Curve, Segment};
 use super::verified::Z;
 use super::{Reading, Step};
-use crate::fit::{Line, Rules, Weights, segments};
+use crate::fit::{Bounds, Line, Weights, segments};
 use crate::real;
 
 /// The least relative jump of the time at a switch; less is a change of slope.
@@ -205,7 +205,7 @@ fn settled(lines: &Lines, readings: &[Reading], curve: &Curve<'_>) -> Option<(u6
 fn cuts(ends: &[Reading]) -> Vec<usize> {
     let points = points(ends);
     // Too few readings are one law.
-    let laws = segments(&points, &Rules::default()).unwrap_or_default();
+    let laws = segments(&points, &Bounds::default()).unwrap_or_default();
     laws.iter().skip(1).map(|law| points.partition_point(|point| point.0 < law.from)).collect()
 }
 

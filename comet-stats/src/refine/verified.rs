@@ -18,13 +18,13 @@ pub(super) const Z: f64 = 2.0;
 #[derive(Debug, Default)]
 pub(super) struct Verified {
     /// Verdicts of parent tests on the segments between two sizes.
-    verdicts: BTreeMap<(u64, u64), Verdict>,
+    verdicts: BTreeMap<(u64, u64), Shape>,
     /// The sizes of the test under way: both ends, and between them the middle.
     test: Option<[u64; 3]>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Verdict {
+enum Shape {
     Straight,
     /// The relative error of the straight line that was found.
     Bent(f64),
@@ -37,8 +37,8 @@ impl Verified {
             return None;
         }
         match self.verdicts.get(&(segment.b.size, segment.c.size)) {
-            Some(Verdict::Straight) => None,
-            Some(Verdict::Bent(error)) => Some(*error),
+            Some(Shape::Straight) => None,
+            Some(Shape::Bent(error)) => Some(*error),
             None => Some(paper::key(segment)),
         }
     }
@@ -103,13 +103,13 @@ impl Triple {
         readings.iter().find_map(|reading| curve.more_slices(reading))
     }
 
-    fn verdict(&self, curve: &Curve<'_>) -> Verdict {
+    fn verdict(&self, curve: &Curve<'_>) -> Shape {
         let Self { b, m, c } = self;
         let error = (m.time_ns - on_line(b, c, m.size)).abs() / m.time_ns;
         if error <= self.noise_allowance(curve).max(curve.limits.eps) {
-            return Verdict::Straight;
+            return Shape::Straight;
         }
-        Verdict::Bent(error)
+        Shape::Bent(error)
     }
 }
 

@@ -1,13 +1,13 @@
 //! From measured times to the parameters of a machine: fits, and what each of them rests on.
 
 use anyhow::Context as _;
-use comet_stats::fit::{Line, Rules, Segment, Weights, segments};
+use comet_stats::fit::{Bounds, Line, Segment, Weights, segments};
 use comet_stats::median;
 
 use super::readings::{Key, Reading, Readings};
 
 /// Segments that a machine may have, and lengths that each needs at least.
-const RULES: Rules = Rules { min_points: 3, max_segments: 8, not_negative: true };
+const RULES: Bounds = Bounds { min_points: 3, max_segments: 8, not_negative: true };
 
 /// A machine as far as it was measured; times in nanoseconds.
 #[derive(Debug)]

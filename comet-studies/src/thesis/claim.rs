@@ -1,6 +1,6 @@
 //! A claim: what the thesis says about a figure, and what was regenerated.
 
-use comet_stats::fit::{Line, Quality, Weights};
+use comet_stats::fit::{FitQuality, Line, Weights};
 
 /// Weights of the thesis's fits: least squares, in which all points count the same (section 5.1).
 pub(super) const WEIGHTS: Weights<'_> = Weights::Equal;
@@ -95,7 +95,7 @@ pub(super) fn linear_in_log2(points: &[(f64, f64)]) -> Option<f64> {
 
 /// Share of the variance that a parabola explains.
 pub(super) fn quadratic(points: &[(f64, f64)]) -> Option<f64> {
-    Quality::of_parabola(points, WEIGHTS).ok()?.r_squared
+    FitQuality::of_parabola(points, WEIGHTS).ok()?.r_squared
 }
 
 /// `value` with at least four digits that count.

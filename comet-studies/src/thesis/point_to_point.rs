@@ -3,7 +3,7 @@
 use std::ops::{RangeFrom, RangeToInclusive};
 
 use comet_core::kernel::{HOPS, LENGTH_BYTES};
-use comet_stats::fit::{HopLine, Line, Marks, Rules, segments, size_at_rate};
+use comet_stats::fit::{Bounds, HopLine, Line, Marks, segments, size_at_rate};
 
 use super::Findings;
 use super::bench::{Bench, N_RANKS, at, points};
@@ -179,7 +179,7 @@ fn faster_than_echo(quantity: &str, exchange: &[(f64, f64)], echo: &[(f64, f64)]
 
 /// The thesis saw `curve` jump at around 100 bytes.
 pub(super) fn jump(figure: &'static str, curve: &[(f64, f64)]) -> Claim {
-    let segments = segments(curve, &Rules::default()).unwrap_or_default();
+    let segments = segments(curve, &Bounds::default()).unwrap_or_default();
     let found = segments.windows(2).map(|pair| (pair[0].to, pair[1].from)).next();
     Claim::statement(
         figure,

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use comet_core::collective;
 use comet_core::error::Result;
 use comet_core::sample::Sample;
-use comet_core::sync::{Starter, Sync};
+use comet_core::sync::{StartSync, Starter};
 use comet_core::transport::{Source, Tag, Transport, Work};
 use comet_sim::Sim;
 
@@ -54,7 +54,12 @@ fn check(name: &str, n_ranks: usize, barrier: impl Fn(&Sim) -> Result<()>) {
 #[test]
 fn no_rank_leaves_before_the_last_is_in() {
     for n_ranks in 2..=17 {
-        for sync in [Sync::Barrier, Sync::DoubleBarrier, Sync::Dissemination, Sync::Window] {
+        for sync in [
+            StartSync::Barrier,
+            StartSync::DoubleBarrier,
+            StartSync::Dissemination,
+            StartSync::Window,
+        ] {
             let starter = Starter { sync, window_ns: 20_000, clock: None };
             check(sync.name(), n_ranks, |t| starter.start(t).map(drop));
         }

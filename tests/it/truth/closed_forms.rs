@@ -3,7 +3,7 @@
 
 use comet_core::driver::Settings;
 use comet_core::event::Measurement;
-use comet_core::sync::Sync;
+use comet_core::sync::StartSync;
 use comet_sim::machine::{Machine, Node, Segment};
 
 use super::bench::{Bench, settings};
@@ -146,7 +146,8 @@ fn trains_of_messages_take_the_times_of_loggp() {
 #[test]
 fn pairs_that_share_no_link_take_the_time_of_one_echo() {
     // All start together in a window, which they do not where a barrier lets them go one by one.
-    let in_windows = Settings { sync: Some(Sync::Window), has_core_each: true, ..settings(5, 1) };
+    let in_windows =
+        Settings { sync: Some(StartSync::Window), has_core_each: true, ..settings(5, 1) };
     for machine in [machines::flat(), machines::rendezvous(), machines::ipsc860()] {
         let bench = Bench::new(&machine, 8);
         for (n_pairs, n_bytes) in [1, 2, 4].into_iter().flat_map(|k| LENGTHS.map(|n| (k, n))) {

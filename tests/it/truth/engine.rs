@@ -5,7 +5,7 @@ use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
 use comet_core::event::Measurement;
 use comet_core::kernel::{Case, Profile};
-use comet_core::sync::{Skew, Sync};
+use comet_core::sync::{Skew, StartSync};
 use comet_sim::machine::{Delay, NoiseSource};
 
 use super::bench::{Bench, settings};
@@ -108,7 +108,7 @@ fn the_time_of_an_operation_does_not_depend_on_the_batch() {
 }
 
 /// The only value of the first series of `case` by `definition`, after starts by `sync`.
-fn value_ns(bench: &Bench, case: Case, definition: Definition, sync: Sync) -> f64 {
+fn value_ns(bench: &Bench, case: Case, definition: Definition, sync: StartSync) -> f64 {
     let settings = Settings {
         definition: Some(definition),
         sync: Some(sync),
@@ -128,22 +128,22 @@ fn definitions_of_one_broadcast_differ_by_what_they_say() {
     let value = |definition, sync| value_ns(&bench, case, definition, sync);
     // Three levels of a tree of messages of 10 us and 8 ns a byte, and of barriers of 10 us.
     let (down_ns, barrier_ns) = (3.0 * 10_768.0, 3.0 * 10_000.0);
-    assert_eq!(value(Definition::Completion, Sync::Window), down_ns);
+    assert_eq!(value(Definition::Completion, StartSync::Window), down_ns);
     // Ranks that enter a barrier one after the other leave it so, and D1 counts from the first.
-    for sync in [Sync::Barrier, Sync::Dissemination] {
+    for sync in [StartSync::Barrier, StartSync::Dissemination] {
         let skewed_ns = value(Definition::Completion, sync);
         assert!(skewed_ns >= down_ns, "{sync:?}: {skewed_ns}");
     }
-    assert_eq!(value(Definition::MaxLocal, Sync::Window), down_ns);
-    assert_eq!(value(Definition::ClosedByBarrier, Sync::Barrier), down_ns + barrier_ns);
+    assert_eq!(value(Definition::MaxLocal, StartSync::Window), down_ns);
+    assert_eq!(value(Definition::ClosedByBarrier, StartSync::Barrier), down_ns + barrier_ns);
     // The root is done when it has sent; so is the loop of all, since nothing holds the root back.
-    let sent_ns = value(Definition::TestNode, Sync::Barrier);
+    let sent_ns = value(Definition::TestNode, StartSync::Barrier);
     assert!(sent_ns < down_ns, "{sent_ns}");
     // The next barrier waits for all who have not received yet, as far as it does not hide that.
-    let between_ns = value(Definition::BarrierSubtracted, Sync::Barrier);
+    let between_ns = value(Definition::BarrierSubtracted, StartSync::Barrier);
     assert!((sent_ns..=down_ns).contains(&between_ns), "{between_ns}");
-    let mean_ns = value(Definition::CallMean, Sync::Window);
-    let middle_ns = value(Definition::Release, Sync::Window);
+    let mean_ns = value(Definition::CallMean, StartSync::Window);
+    let middle_ns = value(Definition::Release, StartSync::Window);
     assert!(sent_ns < mean_ns && mean_ns < down_ns, "{mean_ns}");
     assert!(sent_ns < middle_ns && middle_ns <= down_ns, "{middle_ns}");
 }
@@ -155,7 +155,7 @@ fn a_skew_of_the_starts_is_no_part_of_the_completion() {
     let skewed = |skew| {
         let settings = Settings {
             definition: Some(Definition::Completion),
-            sync: Some(Sync::Window),
+            sync: Some(StartSync::Window),
             skew,
             ..settings(3, 1)
         };

@@ -7,7 +7,7 @@ use comet_core::driver::Settings;
 use comet_core::event::Measurement;
 use comet_core::kernel::{Case, HOPS, LENGTH_BYTES};
 use comet_sim::machine::{Machine, NoiseSource};
-use comet_stats::fit::{HopLine, Line, Rules, Weights, segments};
+use comet_stats::fit::{Bounds, HopLine, Line, Weights, segments};
 
 use super::bench::{Bench, settings};
 use super::machines;
@@ -64,7 +64,7 @@ fn found_break(machine: &Machine) -> u64 {
     let lengths: Vec<u64> = successors(Some(1), |n| Some(n * 3 / 2 + 1)).take(30).collect();
     let sweep = echoes(machine, &lengths, &[1], &settings(3, 1));
     let points: Vec<_> = sweep.iter().map(|(n, _, t)| (*n, t[0])).collect();
-    let found = segments(&points, &Rules::default()).expect("there are points enough");
+    let found = segments(&points, &Bounds::default()).expect("there are points enough");
     assert_eq!(found.len(), 2, "{found:?}");
     let n_below = lengths.iter().filter(|n| **n as f64 <= found[0].to).count();
     let (mut low, mut high) = (lengths[n_below - 1], lengths[n_below]);

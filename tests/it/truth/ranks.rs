@@ -12,8 +12,8 @@ fn small(used: &AxisUse) -> Vec<u64> {
         AxisKind::Choice => (0..used.axis.labels.len() as u64).collect(),
         // The load of contention follows from echoes of two lengths.
         AxisKind::Size if used.axis == &LENGTH_BYTES => vec![8, 300],
-        AxisKind::Size => vec![7],
-        AxisKind::Count | AxisKind::Found => vec![1],
+        AxisKind::Size | AxisKind::Side => vec![7],
+        _ => vec![1],
     }
 }
 

@@ -14,7 +14,7 @@ use comet_core::kernel::Case;
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Pending, Rank, RawTransport, Source, Status, Tag, Transport, Work,
+    ClockInfo, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport, Work,
 };
 
 use super::bench::{Bench, kernels};
@@ -61,9 +61,9 @@ impl Recording {
         self.steps.replace(script.steps);
     }
 
-    fn status(source: Source, tag: Tag, buffer: &[u8]) -> Status {
+    fn status(source: Source, tag: Tag, length_bytes: usize) -> Status {
         let source = if let Source::Rank(rank) = source { rank } else { 0 };
-        Status { source, tag, length_bytes: buffer.len() }
+        Status { source, tag, length_bytes }
     }
 }
 
@@ -113,10 +113,10 @@ impl RawTransport for Recording {
         _: Lease<Self>,
         source: Source,
         tag: Tag,
-        buffer: &'env mut [u8],
+        place: Place<'env>,
     ) -> Result<Received<'env>> {
         self.write(|script| script.unblocked_recv(source, tag.value()));
-        Ok(Received(Self::status(source, tag, buffer), buffer))
+        Ok(Received(Self::status(source, tag, place.length_bytes()), place.into_buffer()))
     }
 
     fn fail_job(&self, reason: &str) -> ! {
@@ -172,7 +172,7 @@ impl Transport for Recording {
 
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
         self.write(|script| script.recv(source, tag.value()));
-        Ok(Self::status(source, tag, buffer))
+        Ok(Self::status(source, tag, buffer.len()))
     }
 
     fn blocked_exchange(
@@ -184,7 +184,7 @@ impl Transport for Recording {
         tag: Tag,
     ) -> Result<Status> {
         self.write(|script| script.exchange(to, source, tag.value(), message.len() as u64));
-        Ok(Self::status(source, tag, buffer))
+        Ok(Self::status(source, tag, buffer.len()))
     }
 
     fn barrier(&self) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use comet_core::definition::Definition;
 use comet_core::event::{Measurement, SeriesResult};
-use comet_core::kernel::{AxisKind, AxisUse, Case, KernelInfo, LENGTH_BYTES, LOCAL_N, harness};
+use comet_core::kernel::{AxisKind, AxisUse, Case, KernelInfo, LENGTH_BYTES, harness};
 use comet_core::sample::Sample;
 use comet_sim::machine::Machine;
 
@@ -28,10 +28,10 @@ fn values(info: &KernelInfo, used: &AxisUse) -> Vec<u64> {
     let has_lengths = info.axes.iter().any(|used| used.axis == &LENGTH_BYTES);
     match axis.kind {
         AxisKind::Choice => (0..axis.labels.len() as u64).collect(),
-        AxisKind::Count if axis.max.is_some() => (0..=5).collect(),
-        AxisKind::Count | AxisKind::Found => vec![3],
+        AxisKind::Distance | AxisKind::Pairs | AxisKind::Round => (0..=5).collect(),
+        AxisKind::Intensity | AxisKind::Count | AxisKind::Found => vec![3],
         AxisKind::Size if axis == &LENGTH_BYTES => LENGTHS.to_vec(),
-        AxisKind::Size if axis == &LOCAL_N => BLOCKS.to_vec(),
+        AxisKind::Side => BLOCKS.to_vec(),
         AxisKind::Size if has_lengths => vec![0, 30, 3000],
         AxisKind::Size => VECTORS.to_vec(),
     }

@@ -5,17 +5,17 @@
 //! early:
 //!
 //! ```text
-//!   sleeper: sleeping = 1; fence; look for data; none: futex_wait(bell as read before)
-//!   waker:   publish data; fence; look at sleeping; set: bell += 1, futex_wake
+//!   sleeper: sleeping = 1; fence; look for data; none: futex_wait(futex as read before)
+//!   waker:   publish data; fence; look at sleeping; set: futex += 1, futex_wake
 //! ```
 
 use std::time::Duration;
 
-use crate::fence::Fences;
+use crate::fence::AsymmetricFence;
 use crate::sync::{AtomicU32, Ordering, futex_wait, futex_wake};
 
 /// Words in the segment on which one rank sleeps.
-pub(crate) struct Bell<'a> {
+pub(crate) struct Futex<'a> {
     /// Others add 1 to wake the rank.
     pub(crate) word: &'a AtomicU32,
     /// True if the rank sleeps, or is about to.
@@ -24,18 +24,18 @@ pub(crate) struct Bell<'a> {
     pub(crate) n_sleepers: &'a AtomicU32,
 }
 
-impl Bell<'_> {
-    /// Sleeps until the bell rings or `limit` is over, unless `look` gives something now.
+impl Futex<'_> {
+    /// Sleeps until the futex is woken or `limit` is over, unless `look` gives something now.
     pub(crate) fn sleep<R>(
         &self,
-        fences: Fences,
+        fences: AsymmetricFence,
         limit: Duration,
         look: impl FnOnce() -> Option<R>,
     ) -> Option<R> {
-        // Acquire: pairs with the Release addition in `ring`. Whoever has rung a bell that is
+        // Acquire: pairs with the Release addition in `ring`. Whoever has woken a futex that is
         // counted here took the flag before it is raised now, not after, when nobody would ring any
         // more; and what was published before is found below, also if there was no look at the flag
-        // and no fence. A bell that rings after this load makes the futex return at once.
+        // and no fence. A futex that is woken after this load makes the futex return at once.
         let rung = self.word.load(Ordering::Acquire);
         // Relaxed: the fence orders both before the look for data.
         self.sleeping.store(1, Ordering::Relaxed);

@@ -49,14 +49,14 @@ pub(crate) struct Gone;
 
 /// One rank's way to the memory of the others.
 #[derive(Clone, Copy)]
-pub(crate) struct Reach {
+pub(crate) struct RemoteCopy {
     segment: &'static Segment,
     rank: Rank,
     /// True if the system lets ranks reach each other's private memory.
     has_private: bool,
 }
 
-impl Reach {
+impl RemoteCopy {
     pub(crate) fn new(segment: &'static Segment, rank: Rank, has_private: bool) -> Self {
         Self { segment, rank, has_private }
     }
@@ -199,17 +199,17 @@ mod tests {
         let segment = Segment::create(Layout::new(1, 4096).unwrap()).unwrap();
         let segment: &'static Segment = Box::leak(Box::new(segment));
         segment.control(0).pid.store(getpid().as_raw().cast_unsigned(), Ordering::Relaxed);
-        let reach = Reach::new(segment, 0, true);
+        let remote = RemoteCopy::new(segment, 0, true);
         let (source, mut copy) = (vec![7u8; 100_000], vec![0u8; 100_000]);
-        let place = reach.place_of(source.as_ptr(), source.len()).unwrap();
+        let place = remote.place_of(source.as_ptr(), source.len()).unwrap();
         // SAFETY: two vectors of this test.
-        let read = unsafe { reach.read((0, place), 5, copy.as_mut_ptr(), 99_995) };
+        let read = unsafe { remote.read((0, place), 5, copy.as_mut_ptr(), 99_995) };
         assert_eq!((read, &copy[..99_995], copy[99_995]), (Ok(()), &source[5..], 0));
-        let place = reach.place_of(copy.as_ptr(), copy.len()).unwrap();
+        let place = remote.place_of(copy.as_ptr(), copy.len()).unwrap();
         // SAFETY: two vectors of this test.
-        let written = unsafe { reach.write((0, place), 99_995, source.as_ptr(), 5) };
+        let written = unsafe { remote.write((0, place), 99_995, source.as_ptr(), 5) };
         assert_eq!((written, copy), (Ok(()), source));
-        assert_eq!(Reach::new(segment, 0, false).place_of([0u8].as_ptr(), 1), None);
+        assert_eq!(RemoteCopy::new(segment, 0, false).place_of([0u8].as_ptr(), 1), None);
     }
 
     #[test]
@@ -219,11 +219,11 @@ mod tests {
         // Its number is that of a process that is still there: this one.
         segment.control(1).pid.store(getpid().as_raw().cast_unsigned(), Ordering::Relaxed);
         segment.control(1).ended.store(1, Ordering::Relaxed);
-        let reach = Reach::new(segment, 0, true);
+        let remote = RemoteCopy::new(segment, 0, true);
         let (source, mut copy) = (vec![7u8; 100], vec![0u8; 100]);
-        let place = reach.place_of(source.as_ptr(), source.len()).unwrap();
+        let place = remote.place_of(source.as_ptr(), source.len()).unwrap();
         // SAFETY: two vectors of this test.
-        let read = unsafe { reach.read((1, place), 0, copy.as_mut_ptr(), 100) };
+        let read = unsafe { remote.read((1, place), 0, copy.as_mut_ptr(), 100) };
         assert_eq!((read, copy), (Err(Gone), vec![0; 100]));
     }
 }
