@@ -42,7 +42,6 @@ const MAX_COARSENESS_NS: f64 = 1000.0;
 
 impl ClockCalibration {
     /// Reasons to doubt times of these clocks, one sentence each.
-    #[must_use]
     pub fn warnings(of_ranks: &[Self]) -> Vec<String> {
         let all = [unequal_costs(of_ranks), coarse_clock(of_ranks), backward_clock(of_ranks)];
         all.into_iter().flatten().collect()
@@ -61,7 +60,6 @@ fn unequal_costs(of_ranks: &[ClockCalibration]) -> Option<String> {
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53 ns")]
 fn coarse_clock(of_ranks: &[ClockCalibration]) -> Option<String> {
     let coarseness_ns = |calibration: &ClockCalibration| {
         calibration.cost_ns.max(calibration.step_ns.unwrap_or(0) as f64)

@@ -45,7 +45,6 @@ pub struct Context<'a, T: Transport> {
 impl<'a, T: Transport> Context<'a, T> {
     /// A context for the kernel `info`; `corrupt` spoils what the kernel checks, to show that the
     /// check works.
-    #[must_use]
     pub fn new(
         transport: &'a T,
         info: &'static KernelInfo,
@@ -65,31 +64,26 @@ impl<'a, T: Transport> Context<'a, T> {
     }
 
     /// The transport.
-    #[must_use]
     pub fn transport(&self) -> &'a T {
         self.transport
     }
 
     /// This rank.
-    #[must_use]
     pub fn rank(&self) -> Rank {
         self.transport.rank()
     }
 
     /// Mesh and hops.
-    #[must_use]
     pub fn topology(&self) -> &'a Topology {
         self.transport.topology()
     }
 
     /// The ranks of the run, as descriptions of kernels see them.
-    #[must_use]
     pub fn world(&self) -> World<'a> {
         World { given_cast: self.method.cast, ..World::of(self.topology()) }
     }
 
     /// The root of operations that have one.
-    #[must_use]
     pub fn root(&self) -> Rank {
         TEST_NODE
     }
@@ -98,27 +92,23 @@ impl<'a, T: Transport> Context<'a, T> {
     ///
     /// # Panics
     /// If a case has more than 1000 tags.
-    #[must_use]
     pub fn tag(&self, index: u16) -> Tag {
         assert!(index < 1000, "a case has tags 0 to 999");
         Tag::new(1 + index)
     }
 
     /// The ranks before and after this one in a ring of all ranks.
-    #[must_use]
     pub fn ring(&self) -> (Rank, Rank) {
         let (rank, n_ranks) = (self.rank(), self.transport.n_ranks());
         ((rank + n_ranks - 1) % n_ranks, (rank + 1) % n_ranks)
     }
 
     /// The side of this rank in `pairing`; `None` if it is in no pair.
-    #[must_use]
     pub fn side(&self, pairing: Pairing) -> Option<Side> {
         pairing.side(self.rank(), self.topology())
     }
 
     /// Whether what arrived is sent next, rather than a buffer into which nothing is received.
-    #[must_use]
     pub fn resends(&self) -> bool {
         !self.method.untouched
     }
@@ -254,19 +244,16 @@ impl<'a, T: Transport> Context<'a, T> {
     }
 
     /// The definition by which the samples of `series` make a value.
-    #[must_use]
     pub fn definition(&self, series: usize) -> Definition {
         self.info.definition_under(series, self.method.definition)
     }
 
     /// What the system did to this rank while samples were taken, if it tells.
-    #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         self.usage
     }
 
     /// The samples taken, by series; empty where this rank took none.
-    #[must_use]
     pub fn into_samples(self) -> Vec<Vec<Sample>> {
         self.samples
     }

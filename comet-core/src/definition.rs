@@ -17,7 +17,6 @@ pub enum Quantity {
 
 impl Quantity {
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::OneWayTime => "one_way_time",
@@ -113,7 +112,6 @@ impl Definition {
     }
 
     /// The definition with this id (`D1`), name (`completion`) or both, in any case of letters.
-    #[must_use]
     pub fn find(text: &str) -> Option<Self> {
         let is_named = |facts: &&Facts| {
             let mut names = facts.name.split(' ').chain([facts.name]);
@@ -123,13 +121,11 @@ impl Definition {
     }
 
     /// Name as in the record: its id, and a word.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.facts().name
     }
 
     /// One sentence for table heads and reports.
-    #[must_use]
     pub fn summary(self) -> &'static str {
         self.facts().summary
     }
@@ -139,7 +135,6 @@ impl Definition {
     }
 
     /// True if the test node alone samples.
-    #[must_use]
     pub fn is_of_one_rank(self) -> bool {
         matches!(
             self,
@@ -148,19 +143,16 @@ impl Definition {
     }
 
     /// True if each sample is one operation, before which all ranks start together.
-    #[must_use]
     pub fn starts_together(self) -> bool {
         matches!(self, Self::Completion | Self::MaxLocal | Self::CallMean | Self::Release)
     }
 
     /// Divisor of the measured interval that gives the value.
-    #[must_use]
     pub fn divisor(self) -> u32 {
         if self == Self::HalfRoundTrip { 2 } else { 1 }
     }
 
     /// The definition that the samples give whose clocks are comparable, or not.
-    #[must_use]
     pub fn on_clocks(self, are_comparable: bool) -> Self {
         if are_comparable {
             return self;
@@ -176,7 +168,6 @@ impl Definition {
     ///
     /// # Panics
     /// If `of_ranks` is empty.
-    #[must_use]
     pub fn value_ns(self, of_ranks: &[Sample], repetitions: u32) -> f64 {
         let elapsed_ns = match self {
             Self::Completion => completion_ns(of_ranks),
@@ -193,7 +184,6 @@ impl Definition {
 
     /// The intervals of each rank in one sample, in nanoseconds: from the common start under D9,
     /// and local ones otherwise.
-    #[must_use]
     pub fn of_each_rank_ns(self, of_ranks: &[Sample]) -> Vec<f64> {
         let st_ns = common_start_ns(of_ranks);
         let of_rank = |s: &Sample| match self {

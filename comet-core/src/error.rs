@@ -56,7 +56,6 @@ pub struct TransportError(Box<Details>);
 impl TransportError {
     /// An error of `kind`; `text` says what was attempted and what went wrong, in lower case.
     #[cold]
-    #[must_use]
     pub fn new(kind: TransportErrorKind, text: impl Into<String>) -> Self {
         let text = text.into();
         Self(Box::new(Details {
@@ -73,7 +72,6 @@ impl TransportError {
 
     /// A message of `length_bytes` met a buffer of `capacity_bytes`.
     #[cold]
-    #[must_use]
     pub fn truncated(source: Rank, tag: Tag, length_bytes: usize, capacity_bytes: usize) -> Self {
         let mut error = Self::new(TransportErrorKind::Truncated, "the message is too long");
         error.0.length_bytes = Some(length_bytes);
@@ -83,7 +81,6 @@ impl TransportError {
 
     /// A rank outside `0..n_ranks` was named.
     #[cold]
-    #[must_use]
     pub fn no_such_rank(rank: Rank, n_ranks: usize) -> Self {
         let text = format!("there is no rank {rank}: ranks are 0 to {}", n_ranks.saturating_sub(1));
         Self::new(TransportErrorKind::InvalidArgument, text)
@@ -91,7 +88,6 @@ impl TransportError {
 
     /// Adds the rank on which the call was made.
     #[cold]
-    #[must_use]
     pub fn on_rank(mut self, rank: Rank) -> Self {
         self.0.rank = Some(rank);
         self
@@ -131,56 +127,47 @@ impl TransportError {
     }
 
     /// Kind of the error.
-    #[must_use]
     pub fn kind(&self) -> TransportErrorKind {
         self.0.kind
     }
 
     /// True if a message was longer than its buffer; the transport stays usable.
-    #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.0.kind == TransportErrorKind::Truncated
     }
 
     /// True if the transport lacks what was asked; the transport stays usable.
-    #[must_use]
     pub fn is_unsupported(&self) -> bool {
         self.0.kind == TransportErrorKind::Unsupported
     }
 
     /// True if the transport cannot be used after this error.
-    #[must_use]
     pub fn ends_job(&self) -> bool {
         use TransportErrorKind::{Backend, Disagreement, PeerFailed, TimedOut};
         matches!(self.0.kind, PeerFailed | TimedOut | Disagreement | Backend)
     }
 
     /// The rank on which the call was made, if known.
-    #[must_use]
     pub fn rank(&self) -> Option<Rank> {
         self.0.rank
     }
 
     /// The other end of the call, if there is one.
-    #[must_use]
     pub fn peer(&self) -> Option<Source> {
         self.0.peer
     }
 
     /// The tag of the call, if it has one.
-    #[must_use]
     pub fn tag(&self) -> Option<Tag> {
         self.0.tag
     }
 
     /// Length of the message in bytes, if known.
-    #[must_use]
     pub fn length_bytes(&self) -> Option<usize> {
         self.0.length_bytes
     }
 
     /// Length of the buffer in bytes, if known.
-    #[must_use]
     pub fn capacity_bytes(&self) -> Option<usize> {
         self.0.capacity_bytes
     }
@@ -250,7 +237,6 @@ pub enum KernelError {
 
 impl KernelError {
     /// The transport lacks `needs`; the case is skipped with that reason.
-    #[must_use]
     pub fn unsupported(needs: &'static str) -> Self {
         Self::Unsupported { needs }
     }

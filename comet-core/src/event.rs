@@ -86,7 +86,6 @@ pub struct SeriesResult {
 
 impl SeriesResult {
     /// The summary by which other figures are formed: its median is that of the slices.
-    #[must_use]
     pub fn told(&self) -> Summary {
         let of_slices = median(&self.slice_medians_ns);
         Summary { median: of_slices.unwrap_or(self.summary.median), ..self.summary }
@@ -96,7 +95,6 @@ impl SeriesResult {
     ///
     /// # Panics
     /// If there is no such batch.
-    #[must_use]
     pub fn batch(&self, index: usize) -> Vec<Sample> {
         self.ranks.iter().map(|of_rank| of_rank.samples[index]).collect()
     }
@@ -109,12 +107,10 @@ impl SeriesResult {
     }
 
     /// Bytes per second at the quoted time, where the series moves bytes.
-    #[must_use]
     pub fn bytes_per_s(&self) -> Option<f64> {
         let bytes = self.bytes_per_op.filter(|bytes| *bytes > 0)?;
         let basis_ns =
             if self.quote == Quote::Min { Some(self.summary.median) } else { self.quoted_ns };
-        #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53 bytes")]
         let bytes = bytes as f64;
         basis_ns.filter(|ns| *ns > 0.0).map(|ns| bytes / ns * 1e9)
     }
@@ -179,7 +175,6 @@ pub enum Failure {
 
 impl Failure {
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Skipped => "skipped",

@@ -112,7 +112,6 @@ impl LocalBuffer {
     const ALIGNMENT: usize = 64;
 
     /// `length_bytes` zeroed bytes, or `None` if there is not that much memory.
-    #[must_use]
     pub fn new(length_bytes: usize) -> Option<Self> {
         let mut bytes: Vec<u8> = Vec::new();
         bytes.try_reserve_exact(length_bytes.checked_add(Self::ALIGNMENT)?).ok()?;
@@ -291,7 +290,6 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
 
 impl Local {
     /// Whether a message of this rank arrives changed, after [`run_corrupting`].
-    #[must_use]
     pub fn has_corrupted(&self) -> bool {
         self.own.has_corrupted.get()
     }

@@ -19,13 +19,11 @@ pub struct LineTimes {
 
 impl LineTimes {
     /// True if cores have moved meanwhile.
-    #[must_use]
     pub fn differ(&self) -> bool {
         are_apart(&self.readings_ns)
     }
 
     /// One sentence about cores that have moved around `what`.
-    #[must_use]
     pub fn describe(&self, what: &str) -> String {
         if let [before_ns, .., after_ns] = self.readings_ns[..]
             && are_apart(&[before_ns, after_ns])

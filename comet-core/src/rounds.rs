@@ -14,7 +14,6 @@
 use crate::transport::Rank;
 
 /// In how many rounds all of `n_ranks` ranks meet each other; 0 where there is one rank alone.
-#[must_use]
 pub fn count(n_ranks: usize) -> usize {
     if n_ranks < 2 { 0 } else { n_places(n_ranks) - 1 }
 }
@@ -23,7 +22,6 @@ pub fn count(n_ranks: usize) -> usize {
 ///
 /// # Panics
 /// If there is no such rank or no such round.
-#[must_use]
 pub fn partner(rank: Rank, n_ranks: usize, round: usize) -> Option<Rank> {
     let n_rounds = count(n_ranks);
     assert!(rank < n_ranks, "there is no rank {rank} of {n_ranks}");

@@ -18,7 +18,6 @@ pub struct Sample {
 
 impl Sample {
     /// Length of the interval in nanoseconds.
-    #[must_use]
     pub fn elapsed_ns(self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }

@@ -24,7 +24,6 @@ const ANY: u64 = 0xffff_ffff;
 
 impl Waiting {
     /// `waiting` as operation, peer and tag in one word (0 for no wait) and the length in another.
-    #[must_use]
     #[inline]
     pub fn pack(waiting: Option<Self>) -> [u64; 2] {
         let word = |kind: u64, peer: u64, tag: u16| kind << 56 | u64::from(tag) << 32 | peer & ANY;
@@ -45,7 +44,6 @@ impl Waiting {
 
     /// Wait that [`pack`](Self::pack) packed. Words that were read while they changed give a
     /// mixture, which is good enough to be quoted.
-    #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
     pub fn unpack([what, length]: [u64; 2]) -> Option<Self> {
         let tag = Tag::from_wire((what >> 32) as u32 & 0x7fff);
@@ -61,7 +59,6 @@ impl Waiting {
     }
 
     /// The ranks that could end the wait, out of `0..n_ranks`.
-    #[must_use]
     pub fn peers(self, n_ranks: usize) -> Range<Rank> {
         match self {
             Self::Send(rank, ..)

@@ -51,7 +51,6 @@ impl Daxpy {
 
     /// Checks `y` after so many pieces of work.
     pub(crate) fn check_after(&mut self, n_pieces: u64, check: &mut Checker) {
-        #[expect(clippy::cast_precision_loss, reason = "a number of runs is far below 2^53")]
         let expected = 1.0 + A * (n_pieces * self.n_runs as u64) as f64;
         check.values(&mut self.y, |_| expected, |_| true, "the piece of work");
     }

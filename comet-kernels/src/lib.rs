@@ -44,7 +44,6 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-#[must_use]
 pub fn suites<T: Transport>() -> [Suite<T>; 7] {
     [
         comet::kernels(),

@@ -9,7 +9,6 @@ use crate::comet::broadcast::Broadcast;
 use crate::comet::reduction::Reduction;
 
 /// The kernels of the suite.
-#[must_use]
 pub fn kernels<T: Transport>() -> Suite<T> {
     const { &[&Timed(Broadcast::<true>), &Timed(Reduction::<true>), &Timed(Barrier::<true>)] }
 }

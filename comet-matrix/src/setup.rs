@@ -84,7 +84,6 @@ pub(crate) fn fill<B: Memory>(block: &mut Block<B>, place: Place) {
 /// The most values, rings included, that a global matrix of distinct doubles may have.
 pub(crate) const MAX_VALUES: u64 = 1 << f64::MANTISSA_DIGITS;
 
-#[expect(clippy::cast_precision_loss, reason = "cases with values above 2^53 are not admitted")]
 fn exact(value: usize) -> f64 {
     value as f64
 }

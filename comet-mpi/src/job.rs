@@ -139,19 +139,16 @@ pub fn join(config: &JoinConfig) -> Result<Job, JoinError> {
 
 impl Job {
     /// Number of this rank, `0..n_ranks`.
-    #[must_use]
     pub fn rank(&self) -> Rank {
         self.rank
     }
 
     /// Number of ranks of the job.
-    #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.n_ranks
     }
 
     /// Description of the library for the record, units in the names.
-    #[must_use]
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let (version, subversion) = environment::version();
         vec![
@@ -164,7 +161,6 @@ impl Job {
 
     /// Rank 0's `code`, on all ranks; all ranks call it. If the others cannot be reached, this
     /// rank's own.
-    #[must_use]
     pub fn agree(&self, code: u8) -> u8 {
         let mut of_rank_0 = [code];
         self.vitals.enter(Waiting::Collective(Source::Any));
@@ -220,7 +216,6 @@ impl Job {
 
 /// Name and version of the MPI library, as it calls itself: `Open MPI v4.1.4`,
 /// `MPICH Version: 4.0.2`. It need not be initialised.
-#[must_use]
 pub fn library_version() -> String {
     let text = environment::library_version().unwrap_or_default();
     let first = text.lines().next().unwrap_or_default();

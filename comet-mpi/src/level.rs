@@ -25,13 +25,11 @@ impl ThreadLevel {
     const ALL: [Self; 4] = [Self::Single, Self::Funneled, Self::Serialized, Self::Multiple];
 
     /// The level called `name`: `single`, `funneled`, `serialized` or `multiple`.
-    #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 
     /// Name in records and on command lines.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Single => "single",

@@ -41,7 +41,6 @@ pub(crate) struct Reading {
 
 /// The matrices of the verified points of such kernels: one for each number of ranks and message
 /// length, in the order in which these come first.
-#[must_use]
 pub fn matrices(points: &[&Point]) -> Vec<PairMatrix> {
     let mut matrices: Vec<PairMatrix> = Vec::new();
     for point in points {
@@ -97,7 +96,6 @@ pub(crate) fn readings(point: &Point) -> Vec<Reading> {
 pub(crate) fn times_ns(point: &Point) -> Vec<(usize, Vec<f64>)> {
     let (Some(samples), Some(reps)) = (&point.samples, &point.reps) else { return Vec::new() };
     let n_samples = samples.shape[1].max(1);
-    #[expect(clippy::cast_precision_loss, reason = "a sample is far shorter than 2^53 ns")]
     let time_ns = |elapsed_ns: &u64| *elapsed_ns as f64 / f64::from(reps.inner.max(1));
     let of_rank = |elapsed_ns: &[u64]| elapsed_ns.iter().map(time_ns).collect();
     samples.ranks.iter().copied().zip(samples.data.chunks(n_samples).map(of_rank)).collect()

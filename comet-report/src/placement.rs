@@ -22,7 +22,6 @@ pub struct PlacementError {
 impl RankEntry {
     /// Placement of this process, which is `rank`; reads `/proc` and `/sys` below `root` (`/` on a
     /// real machine).
-    #[must_use]
     pub fn of_this_process(rank: usize, root: &Path) -> Self {
         let files = Files(root);
         let allowed = |name| files.field("proc/self/status", name, ':');
@@ -47,7 +46,6 @@ impl RankEntry {
     ///
     /// # Panics
     /// Never: numbers and texts can always be written as JSON.
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("numbers and texts can be written as JSON")
     }
@@ -62,7 +60,6 @@ impl RankEntry {
     }
 
     /// The CPUs that the rank may run on, where they are known.
-    #[must_use]
     pub fn allowed_cpus(&self) -> Option<BTreeSet<usize>> {
         parse_list(self.cpus.as_deref()?)
     }

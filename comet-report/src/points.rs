@@ -215,7 +215,6 @@ fn rate_basis(quote: event::Quote) -> Quote {
 }
 
 /// `ns` nanoseconds in seconds.
-#[expect(clippy::cast_precision_loss, reason = "runs are far shorter than 2^53 ns, 104 days")]
 pub(crate) fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }

@@ -75,7 +75,6 @@ fn start_skew_ns(result: &SeriesResult) -> Option<Summary> {
         let (first, last) = (starts_ns.clone().min().unwrap_or(0), starts_ns.max().unwrap_or(0));
         last - first
     };
-    #[expect(clippy::cast_precision_loss, reason = "skews are far below 2^53 ns")]
     let skews_ns: Vec<f64> = (0..n_samples).map(|index| of_sample(index) as f64).collect();
     comet_stats::Summary::of(&skews_ns).map(|skews| summary(&skews))
 }

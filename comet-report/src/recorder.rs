@@ -55,7 +55,6 @@ pub struct RunDescription {
 }
 
 /// An id for a run that starts at `started_at`: UUID, version 7, so that ids sort by time.
-#[must_use]
 pub fn new_run_id(started_at: SystemTime) -> String {
     let since_epoch = started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let timestamp =
@@ -86,7 +85,6 @@ impl fmt::Debug for Recorder {
 
 impl Recorder {
     /// A recorder of the run `description` for `sinks`, which take each record in their order.
-    #[must_use]
     pub fn new(description: RunDescription, sinks: Vec<Box<dyn RecordSink>>) -> Self {
         let maker = PointMaker::new(&description.run_id, &description.topology);
         let maker = maker.over(&description.transport);

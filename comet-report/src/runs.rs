@@ -61,7 +61,6 @@ pub fn parse_runs(text: &[u8]) -> Result<Vec<RunRecords>, ReadError> {
 }
 
 /// Puts records into runs: each `run` starts one, and what precedes the first makes one of its own.
-#[must_use]
 pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
     let mut runs: Vec<RunRecords> = Vec::new();
     for record in records {

@@ -68,7 +68,6 @@ pub(crate) fn bytes(length: u64) -> String {
 /// A size of memory in the largest binary unit that leaves it above 1, with one decimal (`23.5 GiB`).
 pub(crate) fn memory(n_bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let (mut value, mut unit) = (n_bytes as f64, 0);
     while value >= 1024.0 && unit + 1 < UNITS.len() {
         (value, unit) = (value / 1024.0, unit + 1);

@@ -91,7 +91,6 @@ fn gaps(readings_ns: &[u64]) -> (ClockGaps, Option<u64>) {
 }
 
 /// From one reading to a later one; negative if the clock went back.
-#[expect(clippy::cast_precision_loss, reason = "intervals are far below 2^53 ns")]
 fn interval_ns(start_ns: u64, end_ns: u64) -> f64 {
     end_ns.wrapping_sub(start_ns).cast_signed() as f64
 }

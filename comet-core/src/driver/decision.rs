@@ -17,7 +17,6 @@ const N_CASE_WORDS: usize = 11 + MAX_SERIES;
 const MAX_BYTES: usize = decision_bytes(MAX_AXES);
 
 /// Bytes on the wire of a decision about a case of a kernel with `n_axes` axes.
-#[must_use]
 pub const fn decision_bytes(n_axes: usize) -> usize {
     (N_CASE_WORDS + n_axes) * size_of::<u64>()
 }

@@ -25,7 +25,6 @@ pub struct Pace {
 impl Pace {
     /// So many repetitions in each of so many samples, after `settle` operations of each series;
     /// samples that start together start at a barrier.
-    #[must_use]
     pub const fn new(repetitions: u32, n_samples: u32, settle: u32) -> Self {
         Self {
             repetitions,

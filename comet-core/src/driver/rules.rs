@@ -64,7 +64,6 @@ impl Counts {
 
 impl Rules {
     /// Whether messages are sent from buffers into which nothing is received.
-    #[must_use]
     pub fn are_untouched(self) -> bool {
         matches!(self, Self::Imb | Self::Osu)
     }
@@ -73,7 +72,6 @@ impl Rules {
     pub const ALL: [Self; 5] = [Self::Comet, Self::Imb, Self::Osu, Self::Skampi, Self::Thesis];
 
     /// Name on the command line and in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Comet => "comet",
@@ -86,7 +84,6 @@ impl Rules {
 
     /// The definition of the collective operation `info` under these rules, if it is not the
     /// kernel's own.
-    #[must_use]
     pub fn definition(self, info: &KernelInfo) -> Option<Definition> {
         match self {
             Self::Comet | Self::Thesis => None,
@@ -98,13 +95,11 @@ impl Rules {
     }
 
     /// Synchronisation under these rules, if they fix it.
-    #[must_use]
     pub fn sync(self) -> Option<StartSync> {
         matches!(self, Self::Imb | Self::Osu).then_some(StartSync::Barrier)
     }
 
     /// The figure of `series` that these rules quote.
-    #[must_use]
     pub fn quote(self, series: &Series) -> Quote {
         match self {
             Self::Comet | Self::Thesis if series.quote_minimum => Quote::Min,

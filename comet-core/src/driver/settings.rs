@@ -87,7 +87,6 @@ const FULL: Slices = Slices { min: 20, max: 40, max_samples: 50, target: Some(0.
 
 impl Settings {
     /// The settings of a profile.
-    #[must_use]
     pub fn of(profile: Profile) -> Self {
         let (case_budget_ns, slices) = match profile {
             Profile::Quick => (20_000_000, QUICK),
@@ -117,13 +116,11 @@ impl Settings {
     }
 
     /// The ranks of `topology`, with the cast and the memory limit.
-    #[must_use]
     pub fn world<'a>(&self, topology: &'a Topology) -> World<'a> {
         World { given_cast: self.cast, cap_bytes: self.cap_bytes, ..World::of(topology) }
     }
 
     /// The definition asked for where `info` is measured: the user's, or that of the rules.
-    #[must_use]
     pub fn definition(&self, info: &KernelInfo) -> Option<Definition> {
         self.definition.or(self.rules.definition(info))
     }

@@ -52,7 +52,6 @@ pub enum AxisKind {
 
 impl AxisKind {
     /// Word in the record.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Size => "size",
@@ -70,7 +69,6 @@ impl AxisKind {
 
 impl Axis {
     /// An amount of data in `unit`.
-    #[must_use]
     pub const fn size(
         name: &'static str,
         title: &'static str,
@@ -81,19 +79,16 @@ impl Axis {
     }
 
     /// This axis with values of the kind `kind`.
-    #[must_use]
     pub const fn of_kind(self, kind: AxisKind) -> Self {
         Self { kind, ..self }
     }
 
     /// A number of things.
-    #[must_use]
     pub const fn count(name: &'static str, title: &'static str, summary: &'static str) -> Self {
         Self { kind: AxisKind::Count, ..Self::size(name, title, "", summary) }
     }
 
     /// One of `labels`.
-    #[must_use]
     pub const fn choice(
         name: &'static str,
         summary: &'static str,
@@ -103,19 +98,16 @@ impl Axis {
     }
 
     /// A number of bytes that is found during the run.
-    #[must_use]
     pub const fn found_bytes(name: &'static str, summary: &'static str) -> Self {
         Self { kind: AxisKind::Found, ..Self::size(name, name, "B", summary) }
     }
 
     /// This axis with `max` as the value of the word `max`.
-    #[must_use]
     pub const fn up_to(self, max: fn(&Topology) -> u64) -> Self {
         Self { max: Some(max), ..self }
     }
 
     /// Name of the value `value`, if the axis is a choice.
-    #[must_use]
     pub fn label(&self, value: u64) -> Option<&'static str> {
         self.labels.get(usize::try_from(value).ok()?).copied()
     }
@@ -180,13 +172,11 @@ pub struct AxisUse {
 
 impl AxisUse {
     /// `axis` with the same default values under every profile.
-    #[must_use]
     pub const fn of(axis: &'static Axis, sweep: &'static str) -> Self {
         Self { axis, sweeps: [sweep; 3] }
     }
 
     /// The default values under `profile`, or `None` if the kernel finds them during the run.
-    #[must_use]
     pub fn sweep(&self, profile: Profile) -> Option<&'static str> {
         Some(self.sweeps[profile as usize]).filter(|text| !text.is_empty())
     }

@@ -24,7 +24,6 @@ impl Case {
     ///
     /// # Panics
     /// If there are more values than axes.
-    #[must_use]
     pub fn new(info: &'static KernelInfo, values: &[u64]) -> Self {
         assert!(values.len() <= info.axes.len(), "{} has fewer axes", info.id());
         let mut all = [0; MAX_AXES];
@@ -33,13 +32,11 @@ impl Case {
     }
 
     /// This case on the first `procs` ranks alone; all take part otherwise.
-    #[must_use]
     pub fn on_first(self, procs: Option<usize>) -> Self {
         Self { procs, ..self }
     }
 
     /// Number of ranks that take part; `None` for all.
-    #[must_use]
     pub fn procs(&self) -> Option<usize> {
         self.procs
     }
@@ -58,7 +55,6 @@ impl Case {
     ///
     /// # Panics
     /// If the kernel does not declare `axis`.
-    #[must_use]
     pub fn value(&self, axis: &Axis) -> u64 {
         self.find(axis).unwrap_or_else(|| panic!("{} has no {}", self.info.id(), axis.name))
     }
@@ -67,13 +63,11 @@ impl Case {
     ///
     /// # Panics
     /// If the kernel does not declare `axis`, or if memory cannot hold that much.
-    #[must_use]
     pub fn length(&self, axis: &Axis) -> usize {
         usize::try_from(self.value(axis)).expect("plans hold lengths that fit into memory")
     }
 
     /// Value on `axis`, if the kernel declares it.
-    #[must_use]
     pub fn find(&self, axis: &Axis) -> Option<u64> {
         let index = self.info.axes.iter().position(|used| used.axis == axis)?;
         Some(self.values[index])
@@ -83,7 +77,6 @@ impl Case {
     ///
     /// # Panics
     /// If the kernel does not declare `axis`.
-    #[must_use]
     pub fn with(mut self, axis: &Axis, value: u64) -> Self {
         let index = self.info.axes.iter().position(|used| used.axis == axis);
         self.values[index.expect("a kernel sets only axes that it declares")] = value;
@@ -96,7 +89,6 @@ impl Case {
     }
 
     /// `kernel axis=value axis=value`, for messages.
-    #[must_use]
     pub fn label(&self) -> String {
         let mut label = self.info.id();
         for (axis, value) in self.values() {

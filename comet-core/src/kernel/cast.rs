@@ -25,7 +25,6 @@ impl Cast {
     /// A cast whose load and echo share a link of `topology`: a load from rank 0 to one of the
     /// farthest ranks and an echo over an inner link of that route, or else the first of all casts
     /// of few ranks; `None` where there is none, or where routes are not known.
-    #[must_use]
     pub fn on(topology: &Topology) -> Option<Self> {
         let n_ranks = topology.n_ranks();
         let sinks = (1..n_ranks).rev().filter(|sink| topology.hops(0, *sink) >= 3);
@@ -50,7 +49,6 @@ impl Cast {
     }
 
     /// True if load and echo share a link of `topology`.
-    #[must_use]
     pub fn shares_a_link(&self, topology: &Topology) -> bool {
         let links = |from, to| {
             let route = topology.route(from, to).unwrap_or_default();
@@ -62,7 +60,6 @@ impl Cast {
     }
 
     /// The four ranks, in the order of the fields.
-    #[must_use]
     pub fn ranks(&self) -> [Rank; 4] {
         [self.source, self.sink, self.tester, self.partner]
     }

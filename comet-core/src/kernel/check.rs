@@ -13,7 +13,6 @@ pub struct Seeds {
 
 impl Seeds {
     /// Seed of what `sender` sends as number `stream` of its streams.
-    #[must_use]
     pub fn of(self, stream: u16, sender: Rank) -> u64 {
         self.n_runs << 48 ^ u64::from(stream) << 32 ^ sender as u64
     }
@@ -29,19 +28,16 @@ pub struct Checker {
 
 impl Checker {
     /// Checks after `n_runs` runs; with `corrupt`, each check spoils its data first.
-    #[must_use]
     pub(crate) fn new(n_runs: u64, corrupt: bool) -> Self {
         Self { seeds: Seeds { n_runs }, corrupt, found: None }
     }
 
     /// The seeds with which the buffers were filled.
-    #[must_use]
     pub fn seeds(&self) -> Seeds {
         self.seeds
     }
 
     /// Runs of the operation since its buffers were filled.
-    #[must_use]
     pub fn n_runs(&self) -> u64 {
         self.seeds.n_runs
     }

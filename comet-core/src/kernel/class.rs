@@ -39,7 +39,6 @@ impl Class {
     ];
 
     /// Word in the record.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PointToPoint => "p2p",
@@ -54,20 +53,17 @@ impl Class {
     }
 
     /// Whether all ranks of the run take part in one operation.
-    #[must_use]
     pub const fn takes_all_ranks(self) -> bool {
         matches!(self, Self::Collective | Self::Synchronisation | Self::Matrix)
     }
 
     /// Whether messages travel between ranks.
-    #[must_use]
     pub const fn moves_messages(self) -> bool {
         !matches!(self, Self::Compute)
     }
 
     /// Whether `definition` makes sense for an operation of all ranks: all but D4, and for a
     /// barrier none that needs a second barrier. Other classes admit the kernel's own alone.
-    #[must_use]
     pub fn admits(self, definition: Definition) -> bool {
         let needs_barrier =
             matches!(definition, Definition::ClosedByBarrier | Definition::BarrierSubtracted);

@@ -43,7 +43,6 @@ pub struct Outcome {
 }
 
 /// A context for one run of a kernel on `t`; `corrupt` spoils what the kernel checks.
-#[must_use]
 pub fn context<'a>(t: &'a Local, info: &'static KernelInfo, corrupt: bool) -> Context<'a, Local> {
     Context::new(t, info, PACE, Method::default(), corrupt)
 }
@@ -87,7 +86,6 @@ pub fn trials(
 ///
 /// # Panics
 /// If they cannot be read.
-#[must_use]
 pub fn quick_values(used: &AxisUse, topology: &Topology) -> Vec<u64> {
     let max = used.axis.max.map(|max| max(topology));
     let text = used.sweep(Profile::Quick).expect("values that are given");
@@ -138,7 +136,6 @@ impl Trial {
     ///
     /// # Panics
     /// If a rank reports anything but a mismatch.
-    #[must_use]
     pub fn outcome(&self, measures: bool, corrupt: Corrupt, spoils_check: bool) -> Outcome {
         let of_ranks = local::run_corrupting(self.topology.clone(), corrupt, |t| {
             let mut cx = context(t, self.case.info, spoils_check);

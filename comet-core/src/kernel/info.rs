@@ -25,7 +25,6 @@ pub enum Timing {
 
 impl Timing {
     /// Whether the ranks start each sample together.
-    #[must_use]
     pub fn starts_together(self) -> bool {
         self == Self::Single
     }
@@ -48,32 +47,27 @@ pub struct Series {
 
 impl Series {
     /// A series whose median is reported, and that moves no bytes.
-    #[must_use]
     pub const fn of(name: &'static str, quantity: Quantity, definition: Definition) -> Self {
         Self { name, quantity, definition, quote_minimum: false, bytes_per_op: |_, _| None }
     }
 
     /// One way of a message of [`LENGTH_BYTES`], half of a round trip.
-    #[must_use]
     pub const fn one_way(name: &'static str) -> Self {
         Self::of(name, Quantity::OneWayTime, Definition::HalfRoundTrip)
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))
     }
 
     /// The time of an operation on rank 0.
-    #[must_use]
     pub const fn on_test_node(name: &'static str) -> Self {
         Self::of(name, Quantity::OpTime, Definition::TestNode)
     }
 
     /// The time of an operation from the first start to the last end on any rank.
-    #[must_use]
     pub const fn completion(name: &'static str) -> Self {
         Self::of(name, Quantity::OpTime, Definition::Completion)
     }
 
     /// This series with the bytes that one operation moves.
-    #[must_use]
     pub const fn moving(self, bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>) -> Self {
         Self { bytes_per_op, ..self }
     }
@@ -163,7 +157,6 @@ pub struct KernelInfo {
 impl KernelInfo {
     /// Messages between rank 0 and one other rank, by [`HOPS`] if the kernel declares that axis and
     /// at one hop otherwise; two buffers of [`LENGTH_BYTES`].
-    #[must_use]
     pub const fn pair(suite: &'static str) -> Self {
         Self {
             suite,
@@ -188,7 +181,6 @@ impl KernelInfo {
     }
 
     /// One operation of all ranks, of which there are at least two; needs no memory.
-    #[must_use]
     pub const fn collective(suite: &'static str) -> Self {
         Self {
             class: Class::Collective,
@@ -201,7 +193,6 @@ impl KernelInfo {
     }
 
     /// Arithmetic on rank 0 alone.
-    #[must_use]
     pub const fn compute(suite: &'static str) -> Self {
         Self {
             class: Class::Compute,
@@ -213,26 +204,22 @@ impl KernelInfo {
     }
 
     /// `suite/name`.
-    #[must_use]
     pub fn id(&self) -> String {
         format!("{}/{}", self.suite, self.name)
     }
 
     /// Whether both describe one kernel.
-    #[must_use]
     pub(crate) fn is_of_kernel(&self, other: &Self) -> bool {
         (self.suite, self.name) == (other.suite, other.name)
     }
 
     /// The definition of a series if `wanted` is asked for.
-    #[must_use]
     pub fn definition_under(&self, series: usize, wanted: Option<Definition>) -> Definition {
         let own = self.series[series].definition;
         wanted.filter(|definition| self.class.admits(*definition)).unwrap_or(own)
     }
 
     /// How operations follow each other if the definition `wanted` is asked for.
-    #[must_use]
     pub fn timing_under(&self, wanted: Option<Definition>) -> Timing {
         match wanted.filter(|definition| self.class.admits(*definition)) {
             None => self.timing,

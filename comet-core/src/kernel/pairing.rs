@@ -29,7 +29,6 @@ pub struct Side {
 
 impl Side {
     /// The rank that begins takes times.
-    #[must_use]
     pub fn duty(self) -> Duty {
         if self.leads { Duty::Times } else { Duty::Follows }
     }
@@ -37,7 +36,6 @@ impl Side {
 
 impl Pairing {
     /// The side of `rank`; `None` for a rank in no pair.
-    #[must_use]
     pub fn side(self, rank: Rank, topology: &Topology) -> Option<Side> {
         let n_ranks = topology.n_ranks();
         let with = |peer: Rank| Side { peer, leads: rank <= peer };

@@ -19,7 +19,6 @@ pub struct World<'a> {
 
 impl<'a> World<'a> {
     /// The ranks of `topology`, with no cast and no limit.
-    #[must_use]
     pub fn of(topology: &'a Topology) -> Self {
         let n_ranks = topology.n_ranks();
         Self { n_ranks, topology, given_cast: None, cap_bytes: u64::MAX }

@@ -41,7 +41,6 @@ impl<R, M> Default for Matcher<R, M> {
 
 impl<R, M> Matcher<R, M> {
     /// True if nothing is posted and nothing is unexpected.
-    #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.posted.is_empty() && self.unexpected.is_empty()
@@ -53,7 +52,6 @@ impl<R, M> Matcher<R, M> {
     }
 
     /// Looks at the message that [`take`](Self::take) would take.
-    #[must_use]
     pub fn peek(&self, source: Source, tag: Tag) -> Option<(Rank, &M)> {
         self.unexpected.peek(source, tag)
     }
@@ -77,7 +75,6 @@ impl<R, M> Matcher<R, M> {
     }
 
     /// True if a receive of messages with `tag` from any rank is posted.
-    #[must_use]
     pub fn awaits_any(&self, tag: Tag) -> bool {
         self.posted.iter().any(|p| p.tag == tag && p.source == Source::Any)
     }

@@ -67,13 +67,11 @@ impl Burst {
     }
 
     /// The best estimate of the offset: the centre of the interval.
-    #[must_use]
     pub fn offset_ns(&self) -> i64 {
         self.low_ns.midpoint(self.high_ns)
     }
 
     /// Error bound of the estimate.
-    #[must_use]
     pub fn bound_ns(&self) -> i64 {
         (self.high_ns - self.offset_ns()).max(self.offset_ns() - self.low_ns)
     }
@@ -89,7 +87,6 @@ impl Burst {
 }
 
 /// From one time to another; the difference is taken first, since times may be beyond 2^53.
-#[expect(clippy::cast_precision_loss, reason = "a run is shorter than the 104 days of 2^53 ns")]
 pub(super) fn distance(from_ns: i64, to_ns: i64) -> f64 {
     (to_ns - from_ns) as f64
 }

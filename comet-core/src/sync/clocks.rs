@@ -102,14 +102,12 @@ impl GlobalClock {
     ///
     /// Before the last comparison it lies between the comparisons before and after; later it goes on
     /// as the clock drifted of late. It is 0 where it would be less.
-    #[must_use]
     pub fn to_global_ns(&self, local_ns: u64) -> u64 {
         let Some(model) = &self.model else { return local_ns };
         model.global_ns(local_ns.cast_signed()).max(0).cast_unsigned()
     }
 
     /// Reading of this rank's clock at the global time `global_ns`, which is still to come.
-    #[must_use]
     pub fn to_local_ns(&self, global_ns: u64) -> u64 {
         let Some(model) = &self.model else { return global_ns };
         model.local_ns(global_ns.cast_signed()).max(0).cast_unsigned()
@@ -118,32 +116,27 @@ impl GlobalClock {
     /// Error bound of the global time of a rank when clocks were compared, in nanoseconds: half of
     /// the widest interval that exchanges left, and that of the parents; 0 if all ranks read one
     /// clock.
-    #[must_use]
     pub fn bound_ns(&self) -> u64 {
         self.bound_ns.cast_unsigned()
     }
 
     /// Number of different clocks that the ranks read.
-    #[must_use]
     pub fn n_domains(&self) -> usize {
         self.domains.leaders.len()
     }
 
     /// True if exchanges have confirmed the reported clock domains; not asked for if clocks are
     /// simulated.
-    #[must_use]
     pub fn is_verified(&self) -> bool {
         self.domains.is_verified
     }
 
     /// Bursts of the comparisons of this rank's clock; empty if it is that of rank 0.
-    #[must_use]
     pub fn bursts(&self) -> &[Burst] {
         self.model.as_ref().map_or(&[], Model::bursts)
     }
 
     /// Drift of this rank's clock against that of rank 0, in nanoseconds for each nanosecond.
-    #[must_use]
     pub fn drift(&self) -> f64 {
         self.model.as_ref().map_or(0.0, Model::drift)
     }

@@ -23,7 +23,6 @@ impl Skew {
     pub const ALL: [Self; 4] = [Self::None, Self::Uniform, Self::Last, Self::Linear];
 
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -34,14 +33,12 @@ impl Skew {
     }
 
     /// The skew of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|skew| skew.name() == name)
     }
 
     /// By how many nanoseconds `rank` of `n_ranks` starts late in sample number `index`, if the
     /// scale is `scale_ns`; the same in every run with `seed`.
-    #[must_use]
     pub fn delay_ns(self, rank: Rank, n_ranks: usize, scale_ns: u64, seed: u64, index: u64) -> u64 {
         let last = n_ranks.saturating_sub(1);
         match self {

@@ -35,7 +35,6 @@ impl StartSync {
         [Self::None, Self::Barrier, Self::DoubleBarrier, Self::Dissemination, Self::Window];
 
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -47,7 +46,6 @@ impl StartSync {
     }
 
     /// The way of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|sync| sync.name() == name)
     }

@@ -27,7 +27,6 @@ pub struct WindowRule {
 
 impl WindowRule {
     /// The rule that begins with windows of `window_ns` (see [`window_ns`](super::window_ns)).
-    #[must_use]
     pub fn new(window_ns: u64) -> Self {
         Self { window_ns, first_ns: window_ns, n_hopeless: 0 }
     }
@@ -35,7 +34,6 @@ impl WindowRule {
     /// True if a sample counts, whose ranks started at the global times `starts_ns` though `due_ns`
     /// was agreed: if none was late by more than twice the error of the clocks, 5 % of the median
     /// of the measurement (if one is known) or 100 ns, whichever is most.
-    #[must_use]
     pub fn judge(starts_ns: &[u64], due_ns: u64, median_ns: Option<f64>, bound_ns: u64) -> bool {
         let latest_ns = starts_ns.iter().max().copied().unwrap_or(due_ns);
         let of_median_ns = TOLERATED_OF_MEDIAN * median_ns.unwrap_or(0.0);
@@ -55,7 +53,6 @@ impl WindowRule {
 
     /// True if windows do not work here, so that samples are to start at a barrier: more than half
     /// of the starts were late in three slices, or more than a quarter in seven.
-    #[must_use]
     pub fn is_given_up(&self) -> bool {
         let longest_ns = self.first_ns.saturating_mul(MAX_GROWTH);
         self.n_hopeless >= MAX_HOPELESS || self.window_ns > longest_ns

@@ -5,7 +5,6 @@
 use crate::transport::Rank;
 
 /// The reflected Gray code of `index`.
-#[must_use]
 pub const fn gray(index: usize) -> usize {
     index ^ (index >> 1)
 }
@@ -43,7 +42,6 @@ impl Mesh {
     /// `cols` is the smallest divisor of `n_ranks` that is at least its square root: equal to
     /// `rows` for squares, twice `rows` for the other powers of two (the thesis's `proc_dim1`),
     /// and `n_ranks` itself for primes, which get a mesh of one row.
-    #[must_use]
     pub fn gray(n_ranks: usize) -> Self {
         let n_ranks = n_ranks.max(1);
         let cols = (1..=n_ranks)
@@ -64,7 +62,6 @@ impl Mesh {
     /// If both dimensions are powers of two, neighbours differ in one bit, across the edges too.
     /// For other counts the codes that are no rank are left out, so that neighbours may differ in
     /// several bits.
-    #[must_use]
     pub fn gray_with(rows: usize, cols: usize) -> Self {
         let n_ranks = rows * cols;
         let codes = (0..n_ranks.next_power_of_two()).map(gray).filter(|code| *code < n_ranks);
@@ -103,25 +100,21 @@ impl Mesh {
     }
 
     /// Number of rows (the thesis's `proc_dim2`).
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns (the thesis's `proc_dim1`).
-    #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }
 
     /// The ranks, row by row.
-    #[must_use]
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks
     }
 
     /// The rank in row `row` and column `col`; both wrap around.
-    #[must_use]
     pub fn rank_at(&self, row: usize, col: usize) -> Rank {
         self.ranks[(row % self.rows) * self.cols + col % self.cols]
     }
@@ -130,7 +123,6 @@ impl Mesh {
     ///
     /// # Panics
     /// If `rank` is not on the mesh.
-    #[must_use]
     pub fn position(&self, rank: Rank) -> (usize, usize) {
         let index = *self.indices.get(rank).expect("every rank is on the mesh");
         (index / self.cols, index % self.cols)
@@ -141,7 +133,6 @@ impl Mesh {
     ///
     /// # Panics
     /// If `rank` is not on the mesh.
-    #[must_use]
     pub fn neighbours(&self, rank: Rank) -> Neighbours {
         let (row, col) = self.position(rank);
         Neighbours {
@@ -159,7 +150,6 @@ impl Mesh {
     /// A square mesh is its own: rank (i, j) trades blocks with rank (j, i), as in the thesis.
     /// Any other is the same Gray serpent over the exchanged dimensions, or, for a table that is
     /// not such a serpent, the table with rows and columns exchanged.
-    #[must_use]
     pub fn transposed(&self) -> Self {
         if self.rows == self.cols {
             return self.clone();

@@ -30,7 +30,6 @@ pub enum Metric {
 
 impl Metric {
     /// Its name in the record: `hypercube`, `flat`, `torus`, `fattree` or `table`.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Hypercube => "hypercube",
@@ -60,7 +59,6 @@ impl Metric {
     ///
     /// # Panics
     /// If there is no such rank in a table, or if the metric fails its [`check`](Self::check).
-    #[must_use]
     pub fn hops(&self, from: Rank, to: Rank) -> usize {
         match self {
             Self::Hypercube => (from ^ to).count_ones() as usize,

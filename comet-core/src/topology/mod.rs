@@ -24,7 +24,6 @@ pub struct Topology {
 
 impl Topology {
     /// `n_ranks` ranks numbered like the corners of a hypercube, on the default [`Mesh::gray`].
-    #[must_use]
     pub fn hypercube(n_ranks: usize) -> Self {
         Self { mesh: Mesh::gray(n_ranks), metric: Metric::Hypercube }
     }
@@ -51,7 +50,6 @@ impl Topology {
 
     /// The topology of the first `n_ranks` ranks: this one if they are all of them, else a
     /// hypercube.
-    #[must_use]
     pub fn first(&self, n_ranks: usize) -> Cow<'_, Self> {
         if n_ranks == self.n_ranks() {
             return Cow::Borrowed(self);
@@ -60,19 +58,16 @@ impl Topology {
     }
 
     /// The processor mesh.
-    #[must_use]
     pub fn mesh(&self) -> &Mesh {
         &self.mesh
     }
 
     /// Number of ranks.
-    #[must_use]
     pub fn n_ranks(&self) -> usize {
         self.mesh.ranks().len()
     }
 
     /// Source of the distances, as in the record (see [`Metric::name`]).
-    #[must_use]
     pub fn metric(&self) -> &'static str {
         self.metric.name()
     }
@@ -81,7 +76,6 @@ impl Topology {
     ///
     /// # Panics
     /// If there is no such rank.
-    #[must_use]
     pub fn hops(&self, from: Rank, to: Rank) -> usize {
         assert!(from < self.n_ranks() && to < self.n_ranks(), "no rank {from} or {to}");
         self.metric.hops(from, to)
@@ -94,7 +88,6 @@ impl Topology {
     ///
     /// # Panics
     /// If there is no rank `rank`.
-    #[must_use]
     pub fn hop_node(&self, rank: Rank, hop: usize) -> Option<Rank> {
         let n_ranks = self.n_ranks();
         let flipped = 1usize.checked_shl(u32::try_from(hop).ok()?).map(|bit| rank ^ (bit - 1));
@@ -110,7 +103,6 @@ impl Topology {
     /// The nodes on the way of a message, with both ends: on a hypercube the lowest dimension
     /// first, on a torus the first, by the shorter way, and upwards where both are as long. `None`
     /// where the metric tells no routes.
-    #[must_use]
     pub fn route(&self, from: Rank, to: Rank) -> Option<Vec<usize>> {
         let mut route = vec![from];
         while let Some(node) = route.last().copied().filter(|node| *node != to) {
@@ -123,7 +115,6 @@ impl Topology {
     ///
     /// # Panics
     /// If there is no rank `rank`.
-    #[must_use]
     pub fn max_hops(&self, rank: Rank) -> usize {
         assert!(rank < self.n_ranks(), "no rank {rank}");
         self.metric.max_hops(rank, self.n_ranks())

@@ -28,54 +28,46 @@ pub struct Group {
 
 impl Group {
     /// All `n_ranks` ranks of a job, as `rank` sees them.
-    #[must_use]
     pub fn whole(rank: Rank, n_ranks: usize) -> Self {
         Self { rank, n_ranks, context: 0, members: None, free_context: Rc::new(Cell::new(1)) }
     }
 
     /// The part with `members` in `context`, in which this rank has number `rank`.
-    #[must_use]
     pub fn part(&self, rank: Rank, members: Rc<[Rank]>, context: u32) -> Self {
         let (n_ranks, free_context) = (members.len(), Rc::clone(&self.free_context));
         Self { rank, n_ranks, context, members: Some(members), free_context }
     }
 
     /// Number of this rank.
-    #[must_use]
     #[inline]
     pub fn rank(&self) -> Rank {
         self.rank
     }
 
     /// How many ranks there are.
-    #[must_use]
     #[inline]
     pub fn n_ranks(&self) -> usize {
         self.n_ranks
     }
 
     /// `true` for the whole job.
-    #[must_use]
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.members.is_none()
     }
 
     /// The context of the messages of this group.
-    #[must_use]
     pub fn context(&self) -> u32 {
         self.context
     }
 
     /// Number of `rank` in the whole job.
-    #[must_use]
     #[inline]
     pub fn global(&self, rank: Rank) -> Rank {
         self.members.as_ref().map_or(rank, |members| members[rank])
     }
 
     /// `source` in numbers of the whole job.
-    #[must_use]
     #[inline]
     pub fn source(&self, source: Source) -> Source {
         match source {
@@ -85,14 +77,12 @@ impl Group {
     }
 
     /// `tag` in the context of this group.
-    #[must_use]
     #[inline]
     pub fn tag(&self, tag: Tag) -> Tag {
         tag.within(self.context)
     }
 
     /// `status`, which a receive from `source` found in the whole job, in numbers of this group.
-    #[must_use]
     #[inline]
     pub fn status(&self, source: Source, status: Status) -> Status {
         let found = match (source, &self.members) {
@@ -107,7 +97,6 @@ impl Group {
 
     /// The topology of this group in a job on `topology`: that of the job if all ranks take part in
     /// their order, else a hypercube.
-    #[must_use]
     pub fn topology(&self, topology: &Topology) -> Topology {
         let all = self.n_ranks == topology.n_ranks();
         if all && (0..self.n_ranks).all(|rank| self.global(rank) == rank) {

@@ -48,7 +48,6 @@ pub struct Landing<'a>(&'a [Cell<u8>]);
 
 impl<'a> Landing<'a> {
     /// A landing in `memory`.
-    #[must_use]
     pub fn new(memory: &'a mut [u8]) -> Self {
         Self(Cell::from_mut(memory).as_slice_of_cells())
     }
@@ -65,7 +64,6 @@ pub enum Place<'env> {
 
 impl<'env> Place<'env> {
     /// Length in bytes.
-    #[must_use]
     #[inline]
     pub fn length_bytes(&self) -> usize {
         match self {
@@ -75,7 +73,6 @@ impl<'env> Place<'env> {
     }
 
     /// Address of the first byte, for backends with unsafe code; writable until the operation ends.
-    #[must_use]
     #[inline]
     pub fn start(&mut self) -> *mut u8 {
         match self {
@@ -97,7 +94,6 @@ impl<'env> Place<'env> {
     }
 
     /// Length of [`into_buffer`](Self::into_buffer) in bytes.
-    #[must_use]
     #[inline]
     pub fn returned_bytes(&self) -> usize {
         match self {
@@ -107,7 +103,6 @@ impl<'env> Place<'env> {
     }
 
     /// The buffer, which the receive gives back; empty for a landing.
-    #[must_use]
     #[inline]
     pub fn into_buffer(self) -> &'env mut [u8] {
         match self {

@@ -26,7 +26,6 @@ impl Tag {
     ///
     /// # Panics
     /// If `value` is above [`Tag::MAX`]; in a constant this is a compile error.
-    #[must_use]
     pub const fn new(value: u16) -> Self {
         assert!(value <= Self::MAX, "tags above Tag::MAX are reserved");
         Self(value as u32)
@@ -42,34 +41,29 @@ impl Tag {
     pub const MAX_CONTEXT: u32 = (1 << 14) - 1;
 
     /// The number of this tag, `0..=32_767`.
-    #[must_use]
     #[inline]
     pub const fn value(self) -> u16 {
         (self.0 & ((1 << TAG_BITS) - 1)) as u16
     }
 
     /// The context that the tag carries; 0 for the whole job.
-    #[must_use]
     pub const fn context(self) -> u32 {
         self.0 >> TAG_BITS
     }
 
     /// This tag in `context`, `0..=MAX_CONTEXT`, instead of its own.
-    #[must_use]
     #[inline]
     pub const fn within(self, context: u32) -> Self {
         Self(self.value() as u32 | context << TAG_BITS)
     }
 
     /// Tag and context in 29 bits, as a message header carries them.
-    #[must_use]
     #[inline]
     pub const fn to_wire(self) -> u32 {
         self.0
     }
 
     /// The tag whose [`to_wire`](Self::to_wire) was carried in a message header.
-    #[must_use]
     #[inline]
     pub const fn from_wire(word: u32) -> Self {
         Self(word & ((1 << 29) - 1))
@@ -93,7 +87,6 @@ pub enum Source {
 
 impl Source {
     /// Whether a message of `rank` may be taken.
-    #[must_use]
     pub fn accepts(self, rank: Rank) -> bool {
         match self {
             Self::Rank(wanted) => wanted == rank,
@@ -118,7 +111,6 @@ impl Status {
     ///
     /// A timed loop keeps this rather than the status: a copy of the whole reads two words at once
     /// that were written one by one, which no store buffer forwards.
-    #[must_use]
     #[inline]
     pub fn length_from(&self, source: Rank) -> Option<usize> {
         (self.source == source).then_some(self.length_bytes)
@@ -193,7 +185,6 @@ pub struct Usage {
 
 impl Usage {
     /// What has come since `earlier`.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
             involuntary_switches: self.involuntary_switches - earlier.involuntary_switches,
@@ -202,7 +193,6 @@ impl Usage {
     }
 
     /// Both together.
-    #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             involuntary_switches: self.involuntary_switches + other.involuntary_switches,

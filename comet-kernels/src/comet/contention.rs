@@ -314,7 +314,6 @@ fn loads(case: &Case) -> [usize; 3] {
 }
 
 /// Lengths above 0 and bandwidths (bytes per nanosecond) of the echo at one hop, by length.
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53 bytes")]
 fn bandwidths(history: &History) -> Vec<(f64, f64)> {
     let mut curve: Vec<(f64, f64)> = history
         .of("comet/echo")

@@ -104,7 +104,6 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Reduction<NAIVE> {
 
 /// A small integer, a product of one of the rank and one of the place, which is 1 on rank 0 and at
 /// place 0; sums of it are exact up to 2^40 ranks.
-#[expect(clippy::cast_precision_loss, reason = "the value is below 2^13")]
 fn element(rank: Rank, index: usize) -> f64 {
     ((rank % 64 + 1) * (index % 127 + 1)) as f64
 }

@@ -5,7 +5,6 @@ use comet_core::kernel::prelude::*;
 use crate::Suite;
 
 /// The kernels of the suite.
-#[must_use]
 pub fn kernels<T: Transport>() -> Suite<T> {
     const { &[] }
 }

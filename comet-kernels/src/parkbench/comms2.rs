@@ -84,7 +84,6 @@ impl<T: Transport> Pattern<T> for Comms2 {
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [comms2] = summaries else { return Vec::new() };
-        #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53 bytes")]
         let length_bytes = case.value(&LENGTH_BYTES) as f64;
         let is_rate = length_bytes > 0.0 && comms2.median > 0.0;
         let one_way = is_rate.then(|| length_bytes / comms2.median * 1e9);

@@ -63,7 +63,6 @@ pub(super) fn require_order(case: &Case) -> Result<(), String> {
 /// The rate of arithmetic, from the median of the only series.
 pub(super) fn rate(case: &Case, summaries: &[Summary]) -> Vec<Derived> {
     let [evaluation] = summaries else { return Vec::new() };
-    #[expect(clippy::cast_precision_loss, reason = "operations are far fewer than 2^53")]
     let n_flops = (2 * case.value(&ORDER) * case.value(&VECTOR_LENGTH)) as f64;
     let is_rate = n_flops > 0.0 && evaluation.median > 0.0;
     vec![Derived {

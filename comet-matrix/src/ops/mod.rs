@@ -15,7 +15,6 @@ use crate::block::{Block, Line, Memory};
 use crate::setup::{MAX_VALUES, Place};
 
 /// The kernels of the suite `matrix`, in the order of the thesis.
-#[must_use]
 pub fn kernels<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
     const {
         &[

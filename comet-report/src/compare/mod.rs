@@ -99,7 +99,6 @@ pub struct Control {
 }
 
 /// Compares `new` runs with `base` runs.
-#[must_use]
 pub fn compare(base: &[RunRecords], new: &[RunRecords], options: &Options) -> Comparison {
     let gathered = evidence::gather(base, new, options);
     let (points, launches) = judge::rows(&gathered, options);
@@ -121,7 +120,6 @@ pub fn compare(base: &[RunRecords], new: &[RunRecords], options: &Options) -> Co
 
 impl Comparison {
     /// Keys of the points that seem to have changed.
-    #[must_use]
     pub fn changed_keys(&self) -> BTreeSet<String> {
         let changed = self.points.iter().filter(|row| row.verdict.is_change());
         changed.map(|row| row.key.clone()).collect()
@@ -144,38 +142,32 @@ impl Comparison {
     }
 
     /// True if verdicts are advisory only.
-    #[must_use]
     pub fn is_advisory(&self) -> bool {
         self.control.as_ref().is_some_and(|control| control.is_advisory)
     }
 
     /// Number of points with this verdict.
-    #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.points.iter().filter(|row| row.verdict == verdict).count()
     }
 
     /// True if a point is slower, or fails though it was measured before.
-    #[must_use]
     pub fn is_worse(&self) -> bool {
         self.count(Verdict::Slower) > 0 || self.fails_anew()
     }
 
     /// True if a case fails though it was measured before, which no unsteady machine excuses.
-    #[must_use]
     pub fn fails_anew(&self) -> bool {
         self.failures.iter().any(|row| row.is_regression)
     }
 
     /// True if points are inconclusive, or missing in the new launches.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         let is_lost = self.missing.iter().any(|row| row.missing_in == "new");
         is_lost || self.count(Verdict::Inconclusive) > 0
     }
 
     /// True if the sides have no point in common.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.points.is_empty() && !self.fails_anew()
     }

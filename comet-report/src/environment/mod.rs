@@ -46,7 +46,6 @@ impl Environment {
     /// Kept are names that tune message passing (`OMPI_MCA_`, `UCX_` …), except those that may hold
     /// a secret, a path, a command line or the name of the user, and of batch systems the size and
     /// placement of the job.
-    #[must_use]
     pub fn capture(root: &Path, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let files = Files(root);
         Self {

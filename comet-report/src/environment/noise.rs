@@ -15,7 +15,6 @@ const STEAL: usize = 7;
 
 /// Counters of `/proc` and `/sys` below `root` (`/` on a real machine) for the machine and for this
 /// process; `None` if there is not even a load average.
-#[must_use]
 pub fn noise(root: &Path) -> Option<Noise> {
     let files = Files(root);
     let count = |name| files.field("proc/self/status", name, ':')?.parse().ok();

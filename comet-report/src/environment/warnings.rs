@@ -44,7 +44,6 @@ impl Warning {
 /// Everything about `environment` and `placements` that spoils measurements.
 ///
 /// The environment is that of one node; the placements are those of all ranks.
-#[must_use]
 pub fn warnings(environment: &Environment, placements: &[RankEntry]) -> Vec<Warning> {
     let found = [
         oversubscribed(placements),
@@ -62,7 +61,6 @@ pub fn warnings(environment: &Environment, placements: &[RankEntry]) -> Vec<Warn
 pub(crate) fn stolen(before: &Noise, after: &Noise) -> Option<Warning> {
     let between = |ticks: fn(&Noise) -> Option<u64>| {
         let ticks = ticks(after)?.checked_sub(ticks(before)?)?;
-        #[expect(clippy::cast_precision_loss, reason = "no machine has run for 2^53 ticks")]
         Some(ticks as f64)
     };
     let stolen = between(|noise| noise.steal_ticks)?;
@@ -99,7 +97,6 @@ pub(crate) fn moved(moved: &CoresMoved) -> Warning {
 }
 
 /// True if each rank can have a CPU of its own; `None` if CPUs are not known.
-#[must_use]
 pub fn have_cpu_each(placements: &[RankEntry]) -> Option<bool> {
     let nodes = ranks_and_cpus(placements)?;
     (!nodes.is_empty()).then(|| nodes.iter().all(|(n_ranks, n_cpus)| n_ranks <= n_cpus))
@@ -180,7 +177,6 @@ fn clocksource(environment: &Environment) -> Option<Warning> {
 fn busy(environment: &Environment) -> Option<Warning> {
     let [load, ..] = environment.noise.as_ref()?.loadavg;
     let threads = environment.machine.cpu.threads?;
-    #[expect(clippy::cast_precision_loss, reason = "no machine has 2^53 threads")]
     let idle_load = IDLE_LOAD * threads as f64;
     (load > idle_load).then(|| Warning {
         code: "load",

@@ -22,7 +22,6 @@ pub(super) fn figures(kernel: &KernelPoints<'_>) -> Vec<Figure> {
 }
 
 /// The figure `id` of `matrix`; the hosts of ranks are those of `run`.
-#[must_use]
 pub(super) fn heat_map(id: &str, matrix: &PairMatrix, run: Option<&Run>) -> Figure {
     let nodes: Vec<Option<&str>> = (0..matrix.n_ranks).map(|rank| node(run, rank)).collect();
     let starts_node = |rank: &usize| nodes[*rank] != nodes[rank - 1];

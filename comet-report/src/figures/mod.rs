@@ -48,7 +48,6 @@ const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 12] = [
 ///
 /// Runs of one file over different numbers of ranks stand beside each other; others are overlaid,
 /// in the same figures, and named by their labels `name` or `machine`, or by their files.
-#[must_use]
 pub fn figures(runs: &[RunRecords]) -> Vec<Figure> {
     with_models(runs, &models::of_runs(runs))
 }

@@ -149,7 +149,6 @@ impl<'a> KernelPoints<'a> {
     }
 
     /// The points that `keep` accepts.
-    #[must_use]
     pub(super) fn only(&self, keep: impl Fn(&Point) -> bool) -> Self {
         let points = self.points.iter().copied().filter(|measured| keep(measured.point));
         Self { points: points.collect(), ..self.clone() }
@@ -157,7 +156,6 @@ impl<'a> KernelPoints<'a> {
 
     /// The points of the run with `n_ranks` ranks of each source; where it has none, of that with
     /// the most.
-    #[must_use]
     pub(super) fn on(&self, n_ranks: u64) -> Self {
         let ranks = |measured: &Measured<'_>| measured.point.params.ranks().unwrap_or(0);
         let chosen = |source: usize| {
@@ -171,7 +169,6 @@ impl<'a> KernelPoints<'a> {
     }
 
     /// The points of the run with the most ranks of each source.
-    #[must_use]
     pub(super) fn on_most_ranks(&self) -> Self {
         self.on(u64::MAX)
     }

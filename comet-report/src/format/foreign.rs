@@ -229,7 +229,6 @@ impl Means {
         Self::of_samples(point).or_else(|| Self::of_figures(point))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "intervals are far shorter than 2^53 ns")]
     fn of_samples(point: &Point) -> Option<Self> {
         let (samples, reps) = (point.samples.as_ref()?, point.reps.as_ref()?);
         let [_, n_samples] = samples.shape;

@@ -50,7 +50,6 @@ impl Imb {
 
     /// The rate of `n_messages` of `size` bytes in `time_us`, in MB of the version a second; 0
     /// without bytes or time, as IMB prints it.
-    #[expect(clippy::cast_precision_loss, reason = "messages are far shorter than 2^53 bytes")]
     fn rate(&self, n_messages: u64, size: u64, time_us: f64) -> f64 {
         if time_us > 0.0 {
             n_messages.saturating_mul(size) as f64 / time_us * 1e6 / self.bytes_per_mb

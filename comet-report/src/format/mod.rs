@@ -54,25 +54,21 @@ const fn document(name: &'static str, summary: &'static str, make: MakeText) -> 
 
 impl Format {
     /// Name on the command line, and ending of a file in this format.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
     /// One line of description without a full stop.
-    #[must_use]
     pub fn summary(&self) -> &'static str {
         self.summary
     }
 
     /// True for one text of all runs together, which is made once no record follows.
-    #[must_use]
     pub fn is_document(&self) -> bool {
         matches!(self.form, Form::Document(_))
     }
 
     /// Writer of records into `out`.
-    #[must_use]
     pub fn writer<'a>(&self, out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
         match self.form {
             Form::Stream(writer) => writer(out),
@@ -138,7 +134,6 @@ pub const FORMATS: &[Format] = &[
 ];
 
 /// The format called `name`.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }

@@ -84,7 +84,6 @@ impl Layout for Osu {
 }
 
 /// Rate of one operation, over its mean time.
-#[expect(clippy::cast_precision_loss, reason = "messages are far shorter than 2^53 bytes")]
 fn megabytes_per_s(point: &Point, means: Option<Means>) -> Option<f64> {
     let bytes = point.value.as_ref()?.bytes_per_op?;
     Some(bytes as f64 / means?.avg_us)
@@ -92,7 +91,6 @@ fn megabytes_per_s(point: &Point, means: Option<Means>) -> Option<f64> {
 
 /// The percentile `number` over single operations: of their times in us, each the mean of the ranks,
 /// or of their rates in MB a second, which is that of the times from the other end.
-#[expect(clippy::cast_precision_loss, reason = "intervals are far shorter than 2^53 ns")]
 fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
     let (samples, value) = (point.samples.as_ref()?, point.value.as_ref()?);
     let [n_ranks, n_samples] = samples.shape;
@@ -117,7 +115,6 @@ fn is_rate(block: &Block<'_>) -> bool {
 }
 
 /// True if `number` is a percentile that OSU can print.
-#[must_use]
 pub fn is_percentile(number: &u8) -> bool {
     (1..=99).contains(number)
 }

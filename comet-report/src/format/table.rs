@@ -40,7 +40,6 @@ pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
 
 /// Writer of the table of a run that goes on, without the line about the run and the warnings
 /// about the machine.
-#[must_use]
 pub fn live<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
     Box::new(TableWriter::new(out, true))
 }

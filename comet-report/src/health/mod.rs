@@ -61,7 +61,6 @@ impl Health {
     /// apart from the others.
     ///
     /// `None` if the run holds no verified point of `health/pairs` or `health/noise`.
-    #[must_use]
     pub fn of(records: &RunRecords, factor: f64) -> Option<Self> {
         let RunRecords { run, points, .. } = records;
         let places = Places::of(run.as_deref());
@@ -89,13 +88,11 @@ impl Health {
     }
 
     /// True if there is an outlier, by times that may blame a part.
-    #[must_use]
     pub fn is_suspicious(&self) -> bool {
         !self.suspects.is_empty() && self.advisory.is_none()
     }
 
     /// True if there is something to compare: of two ranks there is one pair.
-    #[must_use]
     pub fn is_comparison(&self) -> bool {
         self.n_ranks >= MIN_VALUES || self.lengths.iter().any(|length| !length.pairs.is_empty())
     }

@@ -84,7 +84,6 @@ fn of_class(f: &mut fmt::Formatter<'_>, of_length: &OfLength, of_class: &OfClass
     if length_bytes < LONG_BYTES {
         return row(f, "latency", &names, in_us(*one_way_ns), "us", &slow);
     }
-    #[expect(clippy::cast_precision_loss, reason = "messages are far shorter than 2^53 bytes")]
     let rate = |time_ns: f64| length_bytes as f64 / time_ns;
     // The longest time is the least rate.
     let rates = [one_way_ns.max, one_way_ns.median, one_way_ns.min].map(rate);

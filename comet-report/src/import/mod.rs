@@ -40,7 +40,6 @@ pub enum Origin {
 
 impl Origin {
     /// The suite that printed `text`, by the titles in it.
-    #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let is_title = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
         match (is_title("# OSU "), is_title("# Benchmarking ")) {

@@ -312,7 +312,6 @@ fn unit(suite: &Suite, rows: &[Row]) -> (u64, f64) {
     units.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(first)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "messages are far shorter than 2^53 bytes")]
 fn real(size: u64) -> f64 {
     size as f64
 }

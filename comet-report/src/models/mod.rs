@@ -85,7 +85,6 @@ fn is_overlap(point: &Point) -> bool {
 ///
 /// The sweeps over sizes are cut at `breakpoints`, in the unit of the swept axis, or, without any,
 /// where the points themselves show a break.
-#[must_use]
 pub fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
     let points: Vec<&Point> = points.iter().copied().filter(|point| is_ok(point)).collect();
     let of_kinds = |kinds: &'static [Kind]| {

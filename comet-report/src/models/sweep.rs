@@ -150,7 +150,6 @@ pub(super) fn extent(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
 }
 
 /// `number` as the fits take it.
-#[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
 pub(crate) fn real(number: u64) -> f64 {
     number as f64
 }

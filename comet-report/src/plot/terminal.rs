@@ -94,7 +94,6 @@ fn plain(exponent: &str) -> String {
 
 /// `figure` in `width` times `height` letters, at least 40 times 8, without the lines of its title
 /// and its legend; each line ends with a line feed.
-#[must_use]
 pub fn terminal(figure: &Figure, width: usize, height: usize, letters: Letters) -> String {
     let [width, height] = [width.max(LEAST[0]), height.max(LEAST[1])];
     let lines = match &figure.body {
@@ -138,7 +137,6 @@ fn pixels(cells: usize, direction: usize) -> f64 {
     real(cells) * CELL_PX[direction]
 }
 
-#[expect(clippy::cast_precision_loss, reason = "no terminal is that large")]
 fn real(number: usize) -> f64 {
     number as f64
 }

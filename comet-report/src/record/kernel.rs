@@ -121,7 +121,6 @@ pub(crate) enum Over {
 
 impl KernelFacts {
     /// The axis `name`.
-    #[must_use]
     pub fn axis(&self, name: &str) -> Option<&AxisFacts> {
         self.axes.iter().find(|axis| axis.name == name)
     }

@@ -90,7 +90,6 @@ pub enum Level {
 
 impl Level {
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -135,7 +134,6 @@ pub enum EndStatus {
 
 impl EndStatus {
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -172,7 +170,6 @@ impl PointCounts {
     }
 
     /// Points of every kind together.
-    #[must_use]
     pub fn total(&self) -> usize {
         self.ok + self.check_failed + self.failed + self.skipped
     }

@@ -114,7 +114,6 @@ pub enum FitGrade {
 
 impl FitGrade {
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Good => "good",

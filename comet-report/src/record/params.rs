@@ -17,7 +17,6 @@ pub(crate) const MESH: [&str; 2] = ["mesh_rows", "mesh_cols"];
 
 impl Params {
     /// The value of `name`, if there is one.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Param> {
         self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value)
     }
@@ -28,14 +27,12 @@ impl Params {
     }
 
     /// The parameters but for those in `names`.
-    #[must_use]
     pub(crate) fn without(&self, names: &[&str]) -> Self {
         let is_kept = |(name, _): &&(String, Param)| !names.contains(&name.as_str());
         Self(self.0.iter().filter(is_kept).cloned().collect())
     }
 
     /// The value of `name`, if there is one and it is a number.
-    #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         match self.get(name)? {
             Param::Number(number) => Some(*number),

@@ -147,7 +147,6 @@ pub enum RankStat {
 
 impl RankStat {
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Root => "root",
@@ -177,7 +176,6 @@ pub enum Quote {
 
 impl Quote {
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Median => "median",
@@ -370,7 +368,6 @@ pub enum CheckStatus {
 
 impl CheckStatus {
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -413,7 +410,6 @@ pub enum PointStatus {
 
 impl PointStatus {
     /// Name as in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",

@@ -99,14 +99,12 @@ pub struct Transport {
 
 impl Transport {
     /// The backend `backend` with facts that it states about itself, units in their names.
-    #[must_use]
     pub fn new(backend: &str, details: BTreeMap<String, Value>) -> Self {
         let details = Value::from_iter(details);
         Self { backend: backend.into(), facts: [(backend.into(), details)].into() }
     }
 
     /// The level of threads at which the backend was started, if it has such levels (`single`).
-    #[must_use]
     pub fn thread_level(&self) -> Option<&str> {
         self.facts.get(&self.backend)?.get("thread_level")?.as_str()
     }

@@ -62,7 +62,6 @@ const SECTIONS: &[fn(&Content<'_>) -> Vec<Section>] = &[
 ///
 /// It is a whole HTML document that loads nothing. Text from the records stands in it as text,
 /// whatever it holds.
-#[must_use]
 pub fn report(runs: &[RunRecords], title: Option<&str>) -> String {
     let content = Content::of(runs);
     let title = title.map_or_else(|| header::title(&content), Into::into);

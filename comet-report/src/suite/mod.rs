@@ -66,7 +66,6 @@ pub enum Numbers {
 
 impl Numbers {
     /// The letter of such programs in the table of options.
-    #[must_use]
     pub fn letter(self) -> char {
         match self {
             Self::Latency | Self::Exchange => 'l',
@@ -77,7 +76,6 @@ impl Numbers {
     }
 
     /// True if the benchmark runs between two ranks.
-    #[must_use]
     pub fn is_of_two(self) -> bool {
         matches!(self, Self::Latency | Self::Exchange | Self::Bandwidth)
     }
@@ -107,7 +105,6 @@ pub enum Counterpart {
 
 impl Suite {
     /// The benchmark called `name`, in any case of letters.
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<&'static Benchmark> {
         self.benchmarks.iter().find(|benchmark| benchmark.name.eq_ignore_ascii_case(name))
     }
@@ -128,7 +125,6 @@ impl Suite {
 
 impl Benchmark {
     /// The id of the kernel that stands for it, if there is one.
-    #[must_use]
     pub fn kernel(&self) -> Option<&'static str> {
         match self.counterpart {
             Counterpart::Same(kernel, _) => Some(kernel),

@@ -92,7 +92,6 @@ fn megabytes_per_s(file: &MachineFile) -> f64 {
     1e6 / file.machine.segment(u64::MAX / 2).per_byte_ps()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times of a machine file are far below 2^53 ps")]
 fn us(ps: u64) -> f64 {
     ps as f64 / 1e6
 }

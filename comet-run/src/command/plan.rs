@@ -91,7 +91,6 @@ fn time_text(time: Option<Duration>) -> String {
 }
 
 fn mebibytes(bytes: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let mebibytes = bytes as f64 / f64::from(1 << 20);
     format!("{mebibytes:.3}")
 }

@@ -19,7 +19,6 @@ pub const RENDERERS: &[Renderer] = &[
 ];
 
 /// The whole text of `comparison` by the renderer `name`, if there is one.
-#[must_use]
 pub fn render(comparison: &Comparison, name: &str) -> Option<String> {
     let (_, render) = RENDERERS.iter().find(|(known, _)| *known == name)?;
     Some(render(comparison))
