@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The mathematics is in `comet_stats::fit`. Times are fitted in us, so that a rate in units of size
-//! over us is one in 10^6 of them a second. [`KINDS`] chooses the model by the axes, the class and
+//! over us is one in 10^6 of them a second. `KINDS` chooses the model by the axes, the class and
 //! the evaluation that the record states for a kernel.
 
 mod laws;
