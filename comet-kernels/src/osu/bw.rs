@@ -22,7 +22,7 @@
 //! `-b multiple`; a message that only others overwrite is not seen.
 
 use comet_core::kernel::prelude::*;
-use comet_core::transport::Landing;
+use comet_core::transport::{Landing, Room};
 
 /// Messages of a window; that of OSU.
 const N_IN_FLIGHT: u32 = 64;
@@ -50,53 +50,59 @@ const INFO: KernelInfo = KernelInfo {
 };
 
 /// One side of a window.
-pub(crate) struct Window<B> {
+pub(crate) struct Window<T: Transport> {
     rank: Rank,
     peer: Rank,
-    sends: bool,
+    is_sender: bool,
     tags: [Tag; 2],
     /// The message that is sent, or the place of all that are received.
-    buffer: B,
+    buffer: T::Buffer,
     answer: [u8; ANSWER_BYTES],
     /// Lengths of what arrived from the peer.
     arrived_bytes: [Option<usize>; WINDOW],
     answered_bytes: Option<usize>,
+    /// Memory of the sets of requests between two windows.
+    sends: Room<T::SendOp<'static>>,
+    receives: Room<T::RecvOp<'static>>,
 }
 
-impl<B: std::ops::DerefMut<Target = [u8]>> Window<B> {
+impl<T: Transport> Window<T> {
     /// Sends the message so often at once, and waits until it may be changed again.
     #[inline]
-    fn send<T: Transport>(&self, t: &T) -> Result<()> {
+    fn send(&mut self, t: &T) -> Result<()> {
+        let Self { peer, tags: [out, _], buffer, sends, .. } = self;
         t.scope(|s| {
-            let mut sends = [const { None }; WINDOW];
-            for send in &mut sends {
-                *send = Some(s.unblocked_send(self.peer, self.tags[0], &self.buffer)?);
+            let mut pending = s.requests_in(std::mem::take(sends));
+            for _ in 0..WINDOW {
+                pending.push(s.unblocked_send(*peer, *out, buffer)?);
             }
-            sends.into_iter().flatten().try_for_each(|send| send.wait())
+            *sends = pending.into_room()?;
+            Ok(())
         })
     }
 
     /// Receives a window into one place.
     #[inline]
-    fn receive<T: Transport>(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tags: [out, _], buffer, arrived_bytes, .. } = self;
+    fn receive(&mut self, t: &T) -> Result<()> {
+        let Self { peer, tags: [out, _], buffer, arrived_bytes, receives, .. } = self;
         let landing = Landing::new(buffer);
         t.scope(|s| {
-            let mut receives = [const { None }; WINDOW];
-            for receive in &mut receives {
-                *receive = Some(s.unblocked_recv_into(Source::Rank(*peer), *out, landing)?);
+            let mut pending = s.requests_in(std::mem::take(receives));
+            for _ in 0..WINDOW {
+                pending.push(s.unblocked_recv_into(Source::Rank(*peer), *out, landing)?);
             }
-            for (length, receive) in arrived_bytes.iter_mut().zip(receives.into_iter().flatten()) {
-                *length = receive.wait()?.0.length_from(*peer);
-            }
+            pending.wait_each(|number, (status, _)| {
+                arrived_bytes[number] = status.length_from(*peer);
+            })?;
+            *receives = pending.into_room()?;
             Ok(())
         })
     }
 }
 
-impl<T: Transport> Operation<T> for Window<T::Buffer> {
+impl<T: Transport> Operation<T> for Window<T> {
     fn fill(&mut self, seeds: Seeds) {
-        if self.sends {
+        if self.is_sender {
             pattern::fill(&mut self.buffer, seeds.of(0, self.rank));
             pattern::spoil(&mut self.answer, seeds.of(1, self.peer));
         } else {
@@ -108,7 +114,7 @@ impl<T: Transport> Operation<T> for Window<T::Buffer> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         let (peer, back) = (self.peer, self.tags[1]);
-        if self.sends {
+        if self.is_sender {
             self.send(t)?;
             let status = t.blocked_recv(Source::Rank(peer), back, &mut self.answer)?;
             self.answered_bytes = status.length_from(peer);
@@ -120,7 +126,7 @@ impl<T: Transport> Operation<T> for Window<T::Buffer> {
 
     fn check(&mut self, check: &mut Checker) {
         let (peer, seeds) = (self.peer, check.seeds());
-        if self.sends {
+        if self.is_sender {
             let what = format!("the answer of rank {peer}");
             check.arrival(self.answered_bytes, (&mut self.answer, seeds.of(1, peer)), &what);
             return;
@@ -136,20 +142,21 @@ impl<T: Transport> Operation<T> for Window<T::Buffer> {
 
 impl<T: Transport> Pattern<T> for Bw {
     const INFO: KernelInfo = INFO;
-    type Part = Window<T::Buffer>;
+    type Part = Window<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let sends = side.leads;
         let window = Window {
             rank: cx.rank(),
             peer: side.peer,
-            sends,
+            is_sender: side.leads,
             tags: [cx.tag(0), cx.tag(1)],
             buffer: cx.message(case.length(&LENGTH_BYTES))?,
             answer: [0; ANSWER_BYTES],
             arrived_bytes: [None; WINDOW],
             answered_bytes: None,
+            sends: Room::default(),
+            receives: Room::default(),
         };
         Ok(Some((side.duty(), window)))
     }
