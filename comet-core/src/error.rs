@@ -88,6 +88,7 @@ impl TransportError {
 
     /// Adds the rank on which the call was made.
     #[cold]
+    #[must_use]
     pub fn on_rank(mut self, rank: Rank) -> Self {
         self.0.rank = Some(rank);
         self

@@ -1,10 +1,10 @@
-//! Kernels of records before minor version 5, which do not describe them, and of imports.
+//! Kernels of records before minor version 6, which do not describe them or describe less, and of imports.
 
 use comet_core::kernel::{AxisKind, Class, Evaluation, Participants};
 
 use crate::record::{AxisFacts, KernelFacts, MESH, Param, Point, RANKS, SeriesFacts, Value};
 
-/// Name, title, unit and kind of the axes that kernels had before minor version 5.
+/// Name, title, unit and kind of the axes that kernels had before minor version 6.
 const AXES: [(&str, &str, &str, AxisKind); 11] = [
     ("length_bytes", "message length", "B", AxisKind::Size),
     ("vector_length", "vector length in doubles", "doubles", AxisKind::Size),

@@ -95,7 +95,10 @@ impl Kernels {
     fn describe(&mut self, record: &mut Record) {
         match record {
             Record::Run(run) => {
-                let known = run.kernels.iter().map(|facts| (facts.id.clone(), facts.clone()));
+                // Those of minor version 5 have fewer kinds of axes, and no evaluation.
+                let is_whole = run.schema_minor >= 6;
+                let known = run.kernels.iter().filter(|_| is_whole);
+                let known = known.map(|facts| (facts.id.clone(), facts.clone()));
                 self.0 = known.map(|(id, facts)| (id, Arc::new(facts))).collect();
             }
             Record::Point(point) => {

@@ -64,6 +64,7 @@ pub(crate) fn prepare(
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
         notes.extend(world::enlargement(topology.n_ranks(), origin));
         notes.extend(phase_lock(plan, origin));
+        notes.extend(portable_collectives(plan, topology.n_ranks(), origin));
     }
     Ok(prepared)
 }
@@ -75,6 +76,20 @@ fn phase_lock(plan: &[KernelPlan], origin: &Origin) -> Option<String> {
     (is_exact && contends).then(|| {
         "note: without noise an echo and the load of contention are phase-locked, so that all \
          echoes meet the same part of a load message, or none (use --unsteady 10)"
+            .into()
+    })
+}
+
+/// A note for collectives of a part of the ranks over shared memory, which has its own for all.
+fn portable_collectives(plan: &[KernelPlan], n_ranks: usize, origin: &Origin) -> Option<String> {
+    let is_part = |case: &Case| case.procs().is_some_and(|procs| procs < n_ranks);
+    let is_collective = |kernel: &&KernelPlan| {
+        matches!(kernel.info.class, Class::Collective | Class::Synchronisation)
+    };
+    let mut cases = plan.iter().filter(is_collective).flat_map(|kernel| &kernel.cases);
+    (matches!(origin, Origin::Here { .. }) && cases.any(is_part)).then(|| {
+        "note: over shared memory the collectives of fewer than all ranks are point-to-point \
+         algorithms, as in suite naive (start as many ranks instead, as with -n 2..8*2)"
             .into()
     })
 }
@@ -222,7 +237,8 @@ impl Override {
         if *self.axis == PROCS && self.parse(&topologies[0])?.contains(&0) {
             return Err(self.refuse("no case runs on 0 ranks (write 1..max)"));
         }
-        match largest.zip(max).filter(|_| !self.values.contains("max")) {
+        let is_open = self.values.contains("max") && *self.axis != PROCS;
+        match largest.zip(max).filter(|_| !is_open) {
             Some((value, max)) if value > max => Err(self
                 .refuse(&format!("{value} is above the largest value here, {max} (write 0..max)"))),
             _ => Ok(()),

@@ -35,6 +35,9 @@ pub(crate) struct Results<'a> {
     pub(crate) notes_sharing: bool,
     /// True if no note about the machine is printed.
     pub(crate) is_quiet: bool,
+    /// True if rows gather for a moment before they are written: in virtual time, where no rank is
+    /// lost, so that rank 0 always returns and takes what is left along.
+    pub(crate) gathers: bool,
 }
 
 impl Results<'_> {
@@ -55,6 +58,8 @@ impl Results<'_> {
         let sinks: Vec<_> = kept.chain(self.text(terminal.outlet(0))).collect();
         let recorder = (!sinks.is_empty()).then(|| Recorder::new(description, sinks));
         let progress = Progress::new(self.progress);
+        let pause = if self.gathers { VIRTUAL_PAUSE } else { Duration::ZERO };
+        file.iter().chain([&terminal]).for_each(|spool| spool.gather(pause));
         Ok(Box::new(Outputs { progress, stderr, recorder, file, terminal }))
     }
 
@@ -118,11 +123,6 @@ impl Outputs {
 
 impl Listener for Outputs {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if let Event::RunStarted(start) = event
-            && start.clock.is_virtual
-        {
-            self.spools().for_each(|spool| spool.gather(VIRTUAL_PAUSE));
-        }
         if let Some(progress) = &mut self.progress {
             self.stderr.offer(progress.text(event).as_bytes());
         }

@@ -183,7 +183,7 @@ fn has_core_each<T: Transport>(t: &T, placements: &[RankEntry]) -> Result<bool, 
 /// Ends this rank after an error, and the job with it if the others would wait for this one.
 fn give_up<T: Transport>(t: &T, error: DriverError) -> u8 {
     match error {
-        // The launcher is_output_rank of the rank that failed first.
+        // The launcher reports the rank that failed first.
         DriverError::Transport(error) if error.kind() == TransportErrorKind::PeerFailed => (),
         DriverError::Transport(error) => t.fail_job(&format!("{:#}", anyhow::Error::new(error))),
         error => terminal::note(&format!("error: {:#}", anyhow::Error::new(error))),

@@ -144,12 +144,17 @@ impl Queue {
                 let waited = self.changed.wait_timeout_while(state, pause, gathers);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
-            if let Some((index, bytes)) = state.waiting.pop_front() {
+            let waiting = std::mem::take(&mut state.waiting);
+            if !waiting.is_empty() {
                 drop(state);
-                let target = &mut targets[index];
-                let result = target.write_all(&bytes).and_then(|()| target.flush());
+                let n_bytes: usize = waiting.iter().map(|(_, bytes)| bytes.len()).sum();
+                let results = waiting.into_iter().map(|(index, bytes)| {
+                    let target = &mut targets[index];
+                    target.write_all(&bytes).and_then(|()| target.flush())
+                });
+                let result = results.fold(Ok(()), io::Result::and);
                 state = self.lock();
-                state.n_bytes -= bytes.len();
+                state.n_bytes -= n_bytes;
                 state.error = state.error.take().or(result.err());
                 self.changed.notify_all();
             } else if state.is_closed {

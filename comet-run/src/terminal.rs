@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The switch; a process is_output_rank unless it learns that it is not the first.
+/// The switch; a process prints unless it learns that it is not the first.
 static IS_OUTPUT_RANK: AtomicBool = AtomicBool::new(true);
 
 /// Decides whether this process says anything from now on.

@@ -7,6 +7,7 @@ use crate::support::Folder;
 /// Names that a record has since a minor version of its schema.
 const SINCE: &[(&str, u32)] = &[
     ("cores_moved", 3),
+    ("evaluation", 6),
     ("interfaces", 2),
     ("is_refined", 4),
     ("kernels", 5),
@@ -34,6 +35,11 @@ fn age(value: &mut Value, minor: u32) {
             }
             fields.values_mut().for_each(|value| age(value, minor));
         }
+        // Kinds of axes that were sizes and counts.
+        Value::String(kind) if minor < 6 && kind == "side" => *kind = "size".into(),
+        Value::String(kind) if minor < 6 && ["distance", "pairs", "round"].contains(&&**kind) => {
+            *kind = "count".into();
+        }
         Value::Array(values) => values.iter_mut().for_each(|value| age(value, minor)),
         _ => (),
     }
@@ -45,7 +51,7 @@ fn records_of_every_minor_version_are_read() {
     folder.run("echo barrier -t sim -n 4 --sizes 0,1..64Ki*2 -q --out now.jsonl").success();
     let text = folder.read("now.jsonl");
     let fit = folder.run("fit now.jsonl").success().prints("r_inf").stdout;
-    for minor in 0..=5 {
+    for minor in 0..=6 {
         let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         // Models came with minor version 2, whole.
         let known = records.filter(|record| minor >= 2 || record["type"] != "model");

@@ -46,6 +46,8 @@ fn one_run_measures_cases_on_several_numbers_of_ranks() {
         let ranks = format!("-t {transport} -n 4 --axis procs=2..4*2 --samples 3 --repetitions 1");
         let run =
             folder.run(&format!("barrier transpose --local-n 8 {ranks} -o {transport}.jsonl"));
+        let is_noted = run.stderr.contains("algorithms, as in suite naive");
+        assert_eq!(is_noted, transport == "shm", "{run:#?}");
         let run = run.success().prints("# comet/barrier, 2 ranks\n");
         run.prints("# comet/barrier, 4 ranks\n").prints("# matrix/transpose, 4 ranks\n");
         folder.run(&format!("validate {transport}.jsonl")).success();
@@ -78,6 +80,7 @@ fn a_machine_that_cannot_be_had_is_refused_in_one_sentence() {
         ("echo --unsteady 10 -t shm", "--unsteady 10 is for simulated ranks, not for -t shm"),
         ("echo --unsteady 90", "between 0.01 and 50 percent (write 2.5)"),
         ("echo -t sim --bind core", "--bind is for ranks that run on CPUs"),
+        ("barrier -t sim -n 4 --axis procs=2..max*2,1000000000000", "the largest value here, 4"),
         ("machines cray", "there is no machine \"cray\""),
     ]);
 }
@@ -93,6 +96,21 @@ fn a_dead_rank_ends_a_simulation_as_it_ends_a_job() {
     output.notes("rank 2 died at t = 10.000 us");
     folder.run("validate a.jsonl").success();
     assert_eq!(folder.records("a.jsonl").end()["status"], "failed");
+    // Nobody takes leave of the outputs where rank 0 is the one.
+    folder.write(
+        "headless.toml",
+        &machine(1.0, "[fault]\ndead_rank = [{ rank = 0, at = \"20 ms\" }]\n"),
+    );
+    folder
+        .run("barrier echo --sizes 1Mi --samples 3 --repetitions 1 --machine ./headless.toml -n 4 -o b.jsonl")
+        .code(1)
+        .notes("rank 0 died");
+    folder.run("validate b.jsonl").success();
+    let records = folder.records("b.jsonl");
+    assert_eq!(
+        (records.end()["status"].as_str(), records.points().count() > 0),
+        (Some("failed"), true)
+    );
 }
 
 #[test]

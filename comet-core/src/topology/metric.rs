@@ -84,10 +84,15 @@ impl Metric {
         match self {
             Self::Hypercube => farthest_corner(rank, n_ranks),
             Self::Flat => usize::from(n_ranks > 1),
-            Self::Torus(dims) => dims.iter().map(|dim| dim / 2).sum(),
+            Self::Torus(dims) if check_torus(dims, n_ranks).is_ok() => {
+                dims.iter().map(|dim| dim / 2).sum()
+            }
+            // A part of a torus, or of a table.
+            Self::Torus(_) | Self::Table(_) => {
+                (0..n_ranks).map(|to| self.hops(rank, to)).max().unwrap_or(0)
+            }
             // What is below one switch is a range, so that one of its ends is beyond it.
             Self::FatTree { .. } => self.hops(rank, 0).max(self.hops(rank, n_ranks - 1)),
-            Self::Table(table) => table[rank].iter().copied().max().unwrap_or(0),
         }
     }
 }

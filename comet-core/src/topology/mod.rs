@@ -48,13 +48,13 @@ impl Topology {
         Ok(Self { mesh, metric })
     }
 
-    /// The topology of the first `n_ranks` ranks: this one if they are all of them, else a
-    /// hypercube.
+    /// The topology of the first `n_ranks` ranks: the distances are those of this one, and the mesh
+    /// is this one for all ranks, near-square for fewer.
     pub fn first(&self, n_ranks: usize) -> Cow<'_, Self> {
         if n_ranks == self.n_ranks() {
             return Cow::Borrowed(self);
         }
-        Cow::Owned(Self::hypercube(n_ranks))
+        Cow::Owned(Self { metric: self.metric.clone(), ..Self::hypercube(n_ranks) })
     }
 
     /// The processor mesh.
@@ -200,5 +200,16 @@ mod tests {
         assert_eq!((topology.hops(0, 4), topology.max_hops(7)), (1, 3));
         assert_eq!((topology.hop_node(0, 3), topology.hop_node(0, 4)), (Some(7), None));
         assert!(Topology::with_metric(Mesh::gray(16), torus()).is_err());
+    }
+
+    #[test]
+    fn the_first_ranks_keep_their_distances() {
+        let torus = Topology::with_metric(Mesh::gray(15), Metric::Torus(vec![5, 3])).unwrap();
+        let first = torus.first(6);
+        assert_eq!((first.n_ranks(), first.metric()), (6, "torus"));
+        assert_eq!([first.hops(0, 4), first.hops(0, 5), first.max_hops(0)], [1, 1, 2]);
+        let hops = vec![vec![0, 2, 3], vec![2, 0, 1], vec![3, 1, 0]];
+        let table = Topology::new(Mesh::gray(3), Some(hops)).unwrap();
+        assert_eq!([table.max_hops(0), table.first(2).max_hops(0)], [3, 2]);
     }
 }

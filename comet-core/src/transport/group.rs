@@ -95,12 +95,11 @@ impl Group {
         Status { source: found, tag: status.tag.within(0), ..status }
     }
 
-    /// The topology of this group in a job on `topology`: that of the job if all ranks take part in
-    /// their order, else a hypercube.
+    /// The topology of this group in a job on `topology`: that of its first ranks if they are these
+    /// in their order, else a hypercube.
     pub fn topology(&self, topology: &Topology) -> Topology {
-        let all = self.n_ranks == topology.n_ranks();
-        if all && (0..self.n_ranks).all(|rank| self.global(rank) == rank) {
-            return topology.clone();
+        if (0..self.n_ranks).all(|rank| self.global(rank) == rank) {
+            return topology.first(self.n_ranks).into_owned();
         }
         Topology::hypercube(self.n_ranks)
     }

@@ -52,6 +52,8 @@ struct TableWriter<W> {
     case: Vec<Point>,
     /// True between the first record of a run and its end.
     is_open: bool,
+    /// Number of ranks of the run.
+    n_ranks: Option<u64>,
     /// Title of the block at hand: a kernel and its ranks.
     block: Option<String>,
     layout: Option<Layout>,
@@ -117,6 +119,7 @@ impl<W: Write> TableWriter<W> {
             is_live,
             case: Vec::new(),
             is_open: false,
+            n_ranks: None,
             block: None,
             layout: None,
             n_missed: 0,
@@ -193,6 +196,7 @@ impl<W: Write> TableWriter<W> {
 
     fn run(&mut self, run: &Run) -> io::Result<()> {
         self.block = None;
+        self.n_ranks = Some(run.world.size as u64);
         let (name, version) = (&run.suite.name, &run.suite.version);
         let backend = &run.transport.backend;
         // Simulated ranks are on none, and imports do not tell.
@@ -225,6 +229,8 @@ impl<W: Write> TableWriter<W> {
         let series = variant.as_ref().filter(|series| *series != kernel);
         let series = series.map_or(String::new(), |series| format!(" {series}"));
         let values: String = axes(params).map(|(name, value)| format!(" {name}={value}")).collect();
+        let part = params.ranks().filter(|n_ranks| Some(*n_ranks) != self.n_ranks);
+        let values = part.map_or(String::new(), |n| format!(" procs={n}")) + &values;
         let law = models::summary(model);
         self.comment(&format!("fit {suite}/{kernel}{series}{values}: {law}"))?;
         models::segments(model).iter().try_for_each(|segment| self.comment(segment))

@@ -1,9 +1,11 @@
 //! Sweeps: which points belong together, and what they are fitted with.
 
+use std::collections::HashMap;
+
 use comet_stats::fit::Weights;
 
 use super::wire::with_intercept;
-use crate::record::{AxisFacts, Fit, Model, Params, Point, PointStatus, Quote};
+use crate::record::{AxisFacts, Fit, Model, Point, PointStatus, Quote};
 
 /// Points that differ along axes of their kernel alone.
 pub(super) struct Sweep<'a> {
@@ -116,22 +118,19 @@ pub(super) fn groups<'a>(
     free: impl Fn(&Point) -> Vec<&str>,
     of_one_run: bool,
 ) -> Vec<Vec<&'a Point>> {
-    let mut groups: Vec<(Params, Vec<&Point>)> = Vec::new();
+    let mut groups: Vec<Vec<&Point>> = Vec::new();
+    let mut numbers = HashMap::new();
     for point in points {
-        let params = point.params.without(&free(point));
-        let is_alike = |(of_group, group): &&mut (Params, Vec<&Point>)| {
-            let first = group[0];
-            (&first.suite, &first.kernel, &first.variant)
-                == (&point.suite, &point.kernel, &point.variant)
-                && (first.run_id == point.run_id || !of_one_run)
-                && *of_group == params
-        };
-        match groups.iter_mut().find(is_alike) {
-            Some((_, group)) => group.push(point),
-            None => groups.push((params, vec![point])),
+        let run_id = of_one_run.then_some(&point.run_id);
+        let params = point.params.without(&free(point)).to_string();
+        let key = (&point.suite, &point.kernel, &point.variant, run_id, params);
+        let number = *numbers.entry(key).or_insert(groups.len());
+        if number == groups.len() {
+            groups.push(Vec::new());
         }
+        groups[number].push(point);
     }
-    groups.into_iter().map(|(_, group)| group).collect()
+    groups
 }
 
 /// Medians of the slices of `point`, in nanoseconds.

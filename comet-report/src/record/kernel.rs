@@ -15,8 +15,8 @@ pub struct KernelFacts {
     #[serde(with = "Participants")]
     #[cfg_attr(test, schemars(with = "Participants"))]
     pub participants: kernel::Participants,
-    /// Evaluation of its points, beyond that of its class and its axes.
-    #[serde(with = "Evaluation")]
+    /// Evaluation of its points, beyond that of its class and its axes. Since minor version 6.
+    #[serde(with = "Evaluation", default)]
     #[cfg_attr(test, schemars(with = "Evaluation"))]
     pub evaluation: kernel::Evaluation,
     /// Axes, slowest first.

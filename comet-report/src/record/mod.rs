@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 /// Name and major version of the format; a changed meaning raises the number.
 pub const SCHEMA: &str = "comet.record/1";
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 5;
+pub const SCHEMA_MINOR: u32 = 6;
 
 /// One line of a result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

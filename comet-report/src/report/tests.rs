@@ -35,7 +35,7 @@ fn a_run_makes_a_page_with_all_of_its_parts() {
             "rank 1: byte 3 of 8: expected 0x01, found 0x00",
             "<th>command</th><td>comet-run all</td>",
             "D4 half_round_trip",
-            "run 00000000-0000-7000-8000-000000000001, comet.record/1.5",
+            "run 00000000-0000-7000-8000-000000000001, comet.record/1.6",
         ],
     );
     for id in ["summary", "points", "left-out", "environment", "method"] {

@@ -152,6 +152,7 @@ fn launch(bench: &Bench<'_>, ranks: &Launch, cases: &[Case]) -> anyhow::Result<u
         progress: bench.progress(ProgressArg::Auto),
         notes_sharing: false,
         is_quiet: true,
+        gathers: false,
     };
     let observe = |placements| results.observer(placements);
     bench.launch(bench.job, ranks, cases.to_vec(), &observe, &execute::say_how_it_ended)

@@ -12,6 +12,7 @@ use comet_core::kernel::KernelInfo;
 use comet_core::sync::StartSync;
 use comet_report::format;
 use comet_report::recorder::{RunDescription, new_run_id};
+use comet_sim::machine::{Faults, Machine};
 use comet_stats::refine;
 use serde_json::{Value, json};
 
@@ -62,8 +63,8 @@ pub(super) fn measure(
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let (world, job, tests_transport) = (&args.world, &*job, false);
     let bench = Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
-    let seed = origin.machine().map(|file| file.machine.noise.seed);
-    let runs = Runs { args, bench, first_id: Cell::new(Some(run_id)), seed };
+    let machine = origin.machine().map(|file| &file.machine);
+    let runs = Runs { args, bench, first_id: Cell::new(Some(run_id)), machine };
     let code = execute::for_each(prepared, |prepared| runs.measure(prepared));
     let path = runs.bench.file.as_ref().and_then(ResultFile::kept);
     let code = code?;
@@ -94,8 +95,8 @@ struct Runs<'a> {
     bench: Bench<'a>,
     /// Id of the first run, which names the file too; taken by that run.
     first_id: Cell<Option<String>>,
-    /// Seed of a simulation.
-    seed: Option<u64>,
+    /// The machine of a simulation.
+    machine: Option<&'a Machine>,
 }
 
 impl Runs<'_> {
@@ -122,6 +123,7 @@ impl Runs<'_> {
             progress: bench.progress(progress),
             notes_sharing: n_cpus.is_none(),
             is_quiet: output.quiet,
+            gathers: self.machine.is_some_and(|machine| machine.faults == Faults::default()),
         };
         // Not all of `self` may be used by whichever thread notices that the job has failed.
         let file = bench.file.as_ref();
@@ -150,7 +152,7 @@ impl Runs<'_> {
         RunDescription {
             run_id: self.first_id.take().unwrap_or(description.run_id),
             config: self.config(launch, n_cpus),
-            seed: self.seed,
+            seed: self.machine.map(|machine| machine.noise.seed),
             labels: self.args.output.label.iter().cloned().collect(),
             ..description
         }

@@ -222,8 +222,15 @@ impl Asked {
             _ => (),
         }
         let min = self.n_ranks.unwrap_or(NPMIN);
-        if has_all && !has_pair && (is_known || self.n_ranks.is_none()) && is_below(min) {
-            self.words.set("--axis", format!("procs={min}..max*2,max"));
+        if has_all && !has_pair && is_below(min) {
+            // Ranks that this program starts are started anew for each number of them.
+            match all.filter(|_| !around.is_launched) {
+                Some(all) => self.words.replace("--ranks", format!("{min}..{all}*2,{all}")),
+                None if around.is_launched => {
+                    self.words.set("--axis", format!("procs={min}..max*2,max"));
+                }
+                None => (),
+            }
         }
         if let Some(n_ranks) = self.n_ranks.or((!has_all).then_some(NPMIN))
             && !is_known

@@ -300,6 +300,12 @@ impl Words {
         }
     }
 
+    /// Sets `option` in place of the user's value.
+    fn replace(&mut self, option: &'static str, value: impl ToString) {
+        self.ours.retain(|word| word.split('=').next() != Some(option));
+        self.set(option, value);
+    }
+
     /// Adds a label beside those of the user.
     fn label(&mut self, label: String) {
         self.options.push(("--label", label));
