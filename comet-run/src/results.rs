@@ -58,9 +58,11 @@ impl Results<'_> {
         let sinks: Vec<_> = kept.chain(self.text(terminal.outlet(0))).collect();
         let recorder = (!sinks.is_empty()).then(|| Recorder::new(description, sinks));
         let progress = Progress::new(self.progress);
-        let pause = if self.gathers { VIRTUAL_PAUSE } else { Duration::ZERO };
-        file.iter().chain([&terminal]).for_each(|spool| spool.gather(pause));
-        Ok(Box::new(Outputs { progress, stderr, recorder, file, terminal }))
+        let outputs = Outputs { progress, stderr, recorder, file, terminal };
+        if self.gathers {
+            outputs.spools().for_each(|spool| spool.gather(VIRTUAL_PAUSE));
+        }
+        Ok(Box::new(outputs))
     }
 
     /// Writer of the format on standard output.

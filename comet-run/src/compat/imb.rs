@@ -224,11 +224,11 @@ impl Asked {
         let min = self.n_ranks.unwrap_or(NPMIN);
         if has_all && !has_pair && is_below(min) {
             // Ranks that this program starts are started anew for each number of them.
-            match all.filter(|_| !around.is_launched) {
-                Some(all) => self.words.replace("--ranks", format!("{min}..{all}*2,{all}")),
-                None if around.is_launched => {
+            match all {
+                _ if around.is_launched => {
                     self.words.set("--axis", format!("procs={min}..max*2,max"));
                 }
+                Some(all) => self.words.replace("--ranks", format!("{min}..{all}*2,{all}")),
                 None => (),
             }
         }

@@ -21,6 +21,7 @@ use nix::errno::Errno;
 use crate::layout::{CHUNK_BYTES, Layout, N_CHUNKS, N_LINES, Pair};
 use crate::segment::Segment;
 use crate::transport::Shm;
+use crate::wait::{Cores, look_pauses};
 
 pub(crate) use facilities::Facilities;
 
@@ -151,8 +152,8 @@ pub fn launch(
     }
     let cpus = pin::cpus_of_ranks(&config.bind, n_ranks)?;
     pin::require_binding(&cpus)?;
-    // Asked before a rank is bound, which would then see one cpu only.
-    let usable = usable_cpus();
+    // Asked before a rank is bound, which would then see one cpu only, and once for all ranks.
+    let (n_usable, look_pauses) = (pin::cores_for(&cpus, usable_cpus()), look_pauses());
     require_one_thread()?;
     let segment = create_segment(n_ranks)?;
     let signals = signals::Blocked::new().map_err(system("block signals"))?;
@@ -160,7 +161,7 @@ pub fn launch(
     match rank::fork_ranks(&segment, &cpus, &signals)? {
         rank::Forked::Launcher(pids) => watch::watch(&segment, pids, &signals),
         rank::Forked::Rank(rank) => {
-            let cores = pin::cores_of(rank, n_ranks, &cpus, usable);
+            let cores = Cores { n_usable, mates: pin::mates_of(rank, &cpus), look_pauses };
             rank::run(rank, config, segment, cores, facilities, rank_main)
         }
     }

@@ -8,7 +8,6 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use super::{Bind, LaunchError};
-use crate::wait::{Cores, look_pauses};
 
 /// Number of usable CPUs: the affinity of the process, or the smaller quota of its group.
 pub fn usable_cpus() -> usize {
@@ -45,16 +44,13 @@ pub(super) fn require_binding(cpus: &[usize]) -> Result<(), LaunchError> {
     same.map_err(LaunchError::Bind)
 }
 
-/// Facts about the cores for `rank`, if ranks are bound to `cpus` or, if there are none, unbound.
-pub(super) fn cores_of(rank: Rank, n_ranks: usize, cpus: &[usize], usable: usize) -> Cores {
-    let look_pauses = look_pauses();
-    let is_mate = |other: &Rank| *other != rank && cpus.get(*other) == cpus.get(rank);
-    let mates = if cpus.is_empty() { Vec::new() } else { (0..n_ranks).filter(is_mate).collect() };
-    Cores { n_usable: cores_for(cpus, usable), mates, look_pauses }
+/// The other ranks on the core of `rank`; none if ranks are unbound, which empty `cpus` mean.
+pub(super) fn mates_of(rank: Rank, cpus: &[usize]) -> Vec<Rank> {
+    (0..cpus.len()).filter(|other| *other != rank && cpus[*other] == cpus[rank]).collect()
 }
 
 /// Number of cores of ranks bound to `cpus` (or unbound, if there are none).
-fn cores_for(cpus: &[usize], usable: usize) -> usize {
+pub(super) fn cores_for(cpus: &[usize], usable: usize) -> usize {
     let mut distinct = cpus.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
