@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # The time that CoMet adds to MPI: the kernels of comet-run beside plain C over the same library,
 # and beside the programs of IMB and OSU where COMET_PEERS names a folder with them.
-# Usage: scripts/bench-mpi-fidelity.sh [openmpi|mpich|...] [--pairs N] [--control]
+# Usage: scripts/bench-mpi-fidelity.sh [openmpi|mpich|...] [--transport mpi|shm] [--ranks N]
+#                                      [--pairs N] [--control]
 #   openmpi ...  the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi (default: openmpi);
 #                where there are no such commands, mpicc and mpiexec are taken
+#   --transport  what comet-run sends over (default: mpi); shm is for scripts/bench-shm.sh, and C
+#                stays over MPI
+#   --ranks N    ranks of a launch (default: 2); of more than 2, collectives of 8 bytes are compared
 #   --pairs N    pairs of launches, even and at least 10 (default: 20)
 #   --control    hold the C program, and each of the others, against itself: the noise of the machine
 # COMET_PEERS=DIR: IMB-MPI1, osu_latency and osu_barrier of this MPI, anywhere below DIR
@@ -29,7 +33,7 @@ REPETITIONS=20
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 usage() {
-    sed -n '4,9s/^# //p' "${BASH_SOURCE[0]}" >&2
+    sed -n '4,13s/^# //p' "${BASH_SOURCE[0]}" >&2
     exit 2
 }
 
@@ -43,8 +47,10 @@ tool() {
 
 build() {
     "$mpicc" -O3 -std=c11 -Wall -Wextra -o "$scratch/mpi-fidelity" scripts/mpi-fidelity.c
-    [[ -n $control ]] ||
-        MPICC=$mpicc cargo build --release --locked -p comet-run --features mpi --target-dir "$target"
+    case $control$transport in
+        mpi) MPICC=$mpicc cargo build --release --locked -p comet-run --features mpi --target-dir "$target" ;;
+        shm) cargo build --release --locked -p comet-run --target-dir "$target" ;;
+    esac
 }
 
 # The cases in the order in which comet-run takes them.
@@ -59,9 +65,21 @@ cases() {
     done
 }
 
-# Runs a program on two ranks, each on a core of its own.
+# Runs a program over MPI, each rank on a core of its own where there is one.
 launch() {
-    timeout 300 "$mpiexec" -n 2 --bind-to core "$@" </dev/null
+    timeout 300 "$mpiexec" -n "$ranks" "${options[@]}" "$@" </dev/null
+}
+
+launch_options() {
+    if [[ $ranks -le $(nproc) ]]; then
+        echo '--bind-to core'
+    elif "$mpiexec" --version 2>/dev/null | grep -qi 'open'; then
+        echo '--oversubscribe --bind-to none --mca mpi_yield_when_idle 1'
+    else
+        printf '%s ranks are more than %s CPUs, and only Open MPI gives them up (use openmpi)\n' \
+            "$ranks" "$(nproc)" >&2
+        return 1
+    fi
 }
 
 launch_c() {
@@ -70,10 +88,15 @@ launch_c() {
 
 launch_comet() {
     local IFS=, record=$scratch/record.jsonl
+    local command=("$target/release/comet-run" "naive/$WARM_UP" "${KERNELS[@]}" --transport "$transport"
+        --sizes "${SIZES[*]}" --vector-lengths "${VECTOR_LENGTHS[*]}" --samples "$SAMPLES"
+        --repetitions "$REPETITIONS" --quiet --format none --out "$record")
+    [[ $ranks -gt 2 ]] || command+=(--hops 1)
     rm -f "$record"
-    launch "$target/release/comet-run" "naive/$WARM_UP" "${KERNELS[@]}" \
-        --transport mpi --hops 1 --sizes "${SIZES[*]}" --vector-lengths "${VECTOR_LENGTHS[*]}" \
-        --samples "$SAMPLES" --repetitions "$REPETITIONS" --quiet --format none --out "$record"
+    case $transport in
+        mpi) launch "${command[@]}" ;;
+        shm) timeout 300 "${command[@]}" --ranks "$ranks" ;;
+    esac
     "$target/release/comet-run" show "$record" --format csv
 }
 
@@ -142,16 +165,17 @@ head_of_report() {
         "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -r)"
     printf 'load      %s (1, 5, 15 min) before the start\n' "$load"
     printf 'MPI       %s\n' "$(launch "$scratch/mpi-fidelity" 1 1 barrier:0 | sed -n 's/^# //p')"
-    printf 'launcher  %s -n 2 --bind-to core\n' "$mpiexec"
+    printf 'launcher  %s -n %s %s\n' "$mpiexec" "$ranks" "${options[*]}"
+    printf 'comet     over %s\n' "$transport"
     printf 'effort    %s pairs of launches, %s samples of %s operations\n' "$pairs" "$SAMPLES" "$REPETITIONS"
 }
 
-mpi=openmpi pairs=20 control=
+mpi=openmpi pairs=20 control='' transport=mpi ranks=2
 while [[ $# -gt 0 ]]; do
     case $1 in
-        --pairs)
+        --pairs | --ranks | --transport)
             [[ $# -ge 2 ]] || usage
-            pairs=$2
+            declare "${1#--}=$2"
             shift
             ;;
         --control) control=c ;;
@@ -161,16 +185,23 @@ while [[ $# -gt 0 ]]; do
     shift
 done
 [[ $pairs =~ ^[1-9][0-9]+$ && $((pairs % 2)) -eq 0 ]] || usage
+[[ $ranks =~ ^([2-9]|[1-9][0-9]+)$ && $transport =~ ^(mpi|shm)$ ]] || usage
+if [[ $ranks -gt 2 ]]; then
+    KERNELS=(broadcast reduction barrier) SIZES=(8) VECTOR_LENGTHS=(1)
+fi
 
 mpicc=$(tool mpicc)
 mpiexec=$(tool mpiexec)
 target=target/$mpi
+[[ $transport = mpi ]] || target=${CARGO_TARGET_DIR:-target}
+how=$(launch_options)
+read -r -a options <<<"$how"
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
 mapfile -t CASES < <(cases)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-find_peers
+[[ $ranks$transport != 2mpi ]] || find_peers
 build
 head_of_report
 launch_all c comet csv

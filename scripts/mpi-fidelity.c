@@ -1,9 +1,10 @@
 /* The kernels of comet-run as plain C over MPI: what they cost without CoMet.
  *
- * scripts/bench-mpi-fidelity.sh holds comet-run against this program, so it does what comet-run
- * does, and nothing that a C program would not do: the same operations, definitions, buffers,
- * rounds, settling, repetitions and samples, on two ranks. It asks for no status of a receive, and
- * starts MPI by MPI_Init, that is at MPI_THREAD_SINGLE, as comet-run does by default.
+ * scripts/bench-mpi-fidelity.sh and bench-shm.sh hold comet-run against this program, so it does
+ * what comet-run does, and nothing that a C program would not do: the same operations, definitions,
+ * buffers, rounds, settling, repetitions and samples. Echo and exchange run on ranks 0 and 1, the
+ * others on all. It asks for no status of a receive, and starts MPI by MPI_Init, that is at
+ * MPI_THREAD_SINGLE, as comet-run does by default.
  *
  * Usage: mpi-fidelity SAMPLES REPETITIONS KERNEL:LENGTH ...
  *   LENGTH is in bytes, for a reduction in doubles, for a barrier 0.
@@ -19,7 +20,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { TEST_NODE = 0, N_RANKS = 2 };
+enum { TEST_NODE = 0 };
 /* Tags of the kernels. */
 enum { OUT = 1, BACK = 2, EXCHANGE = 3 };
 /* As in comet-core/src/driver/pace.rs. */
@@ -52,7 +53,7 @@ struct kernel {
 };
 
 static MPI_Comm comm;
-static int rank, peer;
+static int rank, n_ranks, peer;
 
 /* ---- the timed loop, as in comet-core/src/context.rs ---- */
 
@@ -132,7 +133,7 @@ static void echo(int length, struct pace pace, struct sample *samples)
     struct buffers b = {align(memory), NULL, length};
     if (rank == TEST_NODE)
         repeat(bounce, &b, pace, 0, samples);
-    else
+    else if (peer == TEST_NODE)
         repeat(send_back, &b, pace, 0, NULL);
     check(MPI_Free_mem(memory));
 }
@@ -150,7 +151,8 @@ static void exchange(int length, struct pace pace, struct sample *samples)
 {
     char *memory = allocate(length), *second = allocate(length);
     struct buffers b = {align(memory), align(second), length};
-    repeat(swap_messages, &b, pace, 0, rank == TEST_NODE ? samples : NULL);
+    if (rank <= 1)
+        repeat(swap_messages, &b, pace, 0, rank == TEST_NODE ? samples : NULL);
     check(MPI_Free_mem(memory));
     check(MPI_Free_mem(second));
 }
@@ -224,11 +226,12 @@ static double *values_ns(const struct kernel *k, struct sample *of_ranks, int n,
     if (!values)
         fail("out of memory");
     for (int i = 0; i < n; i++) {
-        struct sample all = of_ranks[i], other = of_ranks[n + i];
-        if (k->is_single && other.start_ns < all.start_ns)
-            all.start_ns = other.start_ns;
-        if (k->is_single && other.end_ns > all.end_ns)
-            all.end_ns = other.end_ns;
+        struct sample all = of_ranks[i];
+        for (int r = 1; k->is_single && r < n_ranks; r++) {
+            struct sample other = of_ranks[r * n + i];
+            all.start_ns = other.start_ns < all.start_ns ? other.start_ns : all.start_ns;
+            all.end_ns = other.end_ns > all.end_ns ? other.end_ns : all.end_ns;
+        }
         values[i] = (double)(all.end_ns - all.start_ns) / repetitions / k->divisor;
     }
     qsort(values, (size_t)n, sizeof *values, ascending);
@@ -274,7 +277,7 @@ static void measure(const struct kernel *k, int length, struct pace pace, struct
 static void run_case(const struct kernel *k, int length, struct pace pace)
 {
     int n = pace.n_samples;
-    struct sample *samples = calloc((size_t)n * (1 + N_RANKS), sizeof *samples);
+    struct sample *samples = calloc((size_t)n * (size_t)(1 + n_ranks), sizeof *samples);
     if (!samples)
         fail("out of memory");
     struct sample *of_ranks = samples + n;
@@ -326,15 +329,14 @@ static void print_head(void)
 
 int main(int argc, char **argv)
 {
-    int n_ranks;
     check(MPI_Init(&argc, &argv));
     check(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     check(MPI_Comm_rank(comm, &rank));
     check(MPI_Comm_size(comm, &n_ranks));
-    if (n_ranks != N_RANKS || argc < 4)
-        fail("usage: mpiexec -n 2 mpi-fidelity SAMPLES REPETITIONS KERNEL:LENGTH ...");
-    peer = 1 - rank;
+    if (n_ranks < 2 || argc < 4)
+        fail("usage: mpiexec -n RANKS mpi-fidelity SAMPLES REPETITIONS KERNEL:LENGTH ...");
+    peer = rank ^ 1;
     struct pace pace = {.n_samples = positive(argv[1], "SAMPLES is a positive number"),
                         .repetitions = positive(argv[2], "REPETITIONS is a positive number")};
     if (rank == TEST_NODE)

@@ -1,4 +1,4 @@
-/* The limits of the machine that scripts/bench-shm.sh holds transports against: how fast a cache
+/* The limits of the machine that scripts/bench-shm.sh prints beside its ratios: how fast a cache
  * line goes to another core and back, memory is copied, a sleeper wakes, the scheduler switches.
  *
  * Usage: limits [line]
@@ -6,25 +6,70 @@
  * Prints `name value unit` for each; times are one way. What needs two processors is left out where
  * there is one. Needs Linux: futex(2), sched_setaffinity(2).
  */
-#include "windows.h"
-
+#define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+/* The lower quartile of windows of many operations repeats better than their mean or median. */
 enum { N_WINDOWS = 40, MAX_WINDOWS = 200 };
 /* A guest's processors are moved for some tenths of a second after they begin to work. */
 enum { WARM_UP_NS = 400000000 };
 /* More than the caches of a core, and than most shared ones leave to a process. */
 static const size_t COLD_BYTES = (size_t)256 << 20;
 static const size_t COPY_BYTES[] = {4096, 65536, 1048576, 4194304};
+
+static inline int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int ascending(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Sorts the values. */
+static double lower_quartile(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, ascending);
+    return values[n / 4];
+}
+
+/* Two words on lines of their own, each written by one side; the processor fetches lines in pairs. */
+struct words {
+    _Alignas(128) atomic_uint ping;
+    _Alignas(128) atomic_uint pong;
+};
+
+static inline void store(atomic_uint *word, unsigned value)
+{
+    /* Release: pairs with the acquire load of the wait, as in any transport. */
+    atomic_store_explicit(word, value, memory_order_release);
+}
+
+static inline void spin(atomic_uint *word, unsigned value)
+{
+    while (atomic_load_explicit(word, memory_order_acquire) != value) {
+#if defined __x86_64__
+        __builtin_ia32_pause();
+#endif
+    }
+}
 
 typedef void await(atomic_uint *word, unsigned value);
 typedef void notify(atomic_uint *word, unsigned value);
