@@ -7,7 +7,7 @@ use comet_core::driver::Pace;
 use comet_core::event::{
     self, CaseFailure, Failure, Measurement, RankSamples, RunStart, SeriesResult,
 };
-use comet_core::kernel::{AxisKind, Case, Class, KernelInfo, PROCS};
+use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, KernelInfo, PROCS};
 use comet_core::sample::Sample;
 use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
@@ -166,9 +166,11 @@ impl PointMaker {
             params.push((axis.name.into(), param));
         }
         let number = |(name, value): (&str, usize)| (name.into(), Param::Number(value as u64));
-        params.push(number((PROCS.name, case.procs().unwrap_or(self.n_ranks))));
+        let Arrangement { procs, n_groups } = case.arrangement();
+        params.push(number((PROCS.name, procs.unwrap_or(self.n_ranks))));
+        params.extend((n_groups > 1).then(|| number((GROUPS.name, n_groups))));
         if case.info.class == Class::Matrix {
-            let of_part = case.procs().map(|procs| sides(&Mesh::gray(procs)));
+            let of_part = procs.map(|procs| sides(&Mesh::gray(procs)));
             params.extend(of_part.unwrap_or(self.mesh).map(number));
         }
         Params(params)

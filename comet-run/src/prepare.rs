@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{
-    Axis, AxisKind, AxisUse, Case, Class, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, PROCS, Profile,
-    VECTOR_LENGTH,
+    Arrangement, Axis, AxisKind, AxisUse, Case, Class, GROUPS, HOPS, KernelInfo, LENGTH_BYTES,
+    LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
 };
 use comet_core::sweep;
 use comet_core::topology::Topology;
@@ -82,7 +82,7 @@ fn phase_lock(plan: &[KernelPlan], origin: &Origin) -> Option<String> {
 
 /// A note for collectives of a part of the ranks over shared memory, which has its own for all.
 fn portable_collectives(plan: &[KernelPlan], n_ranks: usize, origin: &Origin) -> Option<String> {
-    let is_part = |case: &Case| case.procs().is_some_and(|procs| procs < n_ranks);
+    let is_part = |case: &Case| case.arrangement().procs.is_some_and(|procs| procs < n_ranks);
     let is_collective = |kernel: &&KernelPlan| {
         matches!(kernel.info.class, Class::Collective | Class::Synchronisation)
     };
@@ -137,7 +137,7 @@ fn overrides(cases: &CaseArgs) -> anyhow::Result<Vec<Override>> {
 /// The axis of any kernel with this name.
 fn axis(name: &str) -> anyhow::Result<&'static Axis> {
     let axes = catalogue::infos().into_iter().flat_map(|info| info.axes).map(|used| used.axis);
-    let axes: BTreeMap<_, _> = axes.chain([&PROCS]).map(|axis| (axis.name, axis)).collect();
+    let axes: BTreeMap<_, _> = axes.chain(ARRANGEMENT).map(|axis| (axis.name, axis)).collect();
     axes.get(name).copied().ok_or_else(|| {
         let names = Vec::from_iter(axes.into_keys()).join(", ");
         exit::usage(format!("--axis {name}: no kernel varies it (they vary {names})"))
@@ -197,6 +197,9 @@ pub(crate) fn corrupt(inject: Option<&str>) -> anyhow::Result<Option<String>> {
     inject.map(|name| selection::select_one(name, &infos).map(KernelInfo::id)).transpose()
 }
 
+/// Axes that every kernel has and none declares.
+static ARRANGEMENT: [&Axis; 2] = [&PROCS, &GROUPS];
+
 /// Values from the command line for an axis, instead of those of the profile.
 #[derive(Debug)]
 pub(crate) struct Override {
@@ -234,15 +237,22 @@ impl Override {
             largest = largest.max(self.parse(topology)?.last().copied());
         }
         let max = topologies.iter().filter_map(|topology| max(self.axis, topology)).max();
-        if *self.axis == PROCS && self.parse(&topologies[0])?.contains(&0) {
+        let (min, is_arrangement) = (u64::from(self.is_arrangement()), self.is_arrangement());
+        if is_arrangement && self.parse(&topologies[0])?.contains(&0) {
             return Err(self.refuse("no case runs on 0 ranks (write 1..max)"));
         }
-        let is_open = self.values.contains("max") && *self.axis != PROCS;
+        let is_open = self.values.contains("max") && !is_arrangement;
         match largest.zip(max).filter(|_| !is_open) {
-            Some((value, max)) if value > max => Err(self
-                .refuse(&format!("{value} is above the largest value here, {max} (write 0..max)"))),
+            Some((value, max)) if value > max => Err(self.refuse(&format!(
+                "{value} is above the largest value here, {max} (write {min}..max)"
+            ))),
             _ => Ok(()),
         }
+    }
+
+    /// True for an axis of the arrangement of ranks, which each kernel has.
+    fn is_arrangement(&self) -> bool {
+        ARRANGEMENT.contains(&self.axis)
     }
 
     fn refuse(&self, reason: &str) -> anyhow::Error {
@@ -311,7 +321,7 @@ pub(crate) fn admit(
     topologies: &[Topology],
 ) -> anyhow::Result<Vec<String>> {
     let axes = kernels.iter().flat_map(|info| info.axes).map(|used| used.axis.name);
-    let varied: BTreeSet<_> = axes.chain([PROCS.name]).collect();
+    let varied: BTreeSet<_> = axes.chain(ARRANGEMENT.map(|axis| axis.name)).collect();
     let mut notes = Vec::new();
     for (index, change) in overrides.iter().enumerate() {
         // Also where no kernel varies the axis: a typing error is no value.
@@ -387,9 +397,9 @@ fn cases(
     topology: &Topology,
 ) -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
-    for procs in procs(overrides, topology)? {
-        let part = topology.first(procs.unwrap_or(topology.n_ranks()));
-        let mut of_part = vec![Case::new(info, &[]).on_first(procs)];
+    for arrangement in arrangements(overrides, topology)? {
+        let part = topology.first(arrangement.procs.unwrap_or(topology.n_ranks()));
+        let mut of_part = vec![Case::new(info, &[]).on(arrangement)];
         for used in info.axes {
             let values = values(info, used, overrides, profile, &part)?;
             let along = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
@@ -406,14 +416,23 @@ fn cases(
     Ok(cases)
 }
 
-/// The numbers of ranks on which each case runs; `None` for all.
-fn procs(overrides: &[Override], topology: &Topology) -> anyhow::Result<Vec<Option<usize>>> {
-    let Some(change) = overrides.iter().find(|change| *change.axis == PROCS) else {
-        return Ok(vec![None]);
+/// The ranks on which each case runs: groups of each number of ranks, by each number of groups for
+/// which there are ranks.
+fn arrangements(overrides: &[Override], topology: &Topology) -> anyhow::Result<Vec<Arrangement>> {
+    let numbers = |axis: &Axis, default| {
+        let change = overrides.iter().find(|change| change.axis == axis);
+        change.map_or(Ok(vec![default]), |change| change.parse(topology))
     };
-    let numbers = change.parse(topology)?.into_iter();
-    let part = |n| usize::try_from(n).ok().filter(|procs| *procs != topology.n_ranks());
-    Ok(numbers.map(part).collect())
+    let n_ranks = topology.n_ranks();
+    let (procs, groups) = (numbers(&PROCS, n_ranks as u64)?, numbers(&GROUPS, 1)?);
+    let of_procs = |procs: u64| {
+        let procs = usize::try_from(procs).unwrap_or(n_ranks);
+        let fitting = groups.iter().map(|n| usize::try_from(*n).unwrap_or(n_ranks));
+        let fitting: BTreeSet<_> = fitting.map(|n| n.min(n_ranks / procs)).collect();
+        let procs = Some(procs).filter(|procs| *procs != n_ranks);
+        fitting.into_iter().map(move |n_groups| Arrangement { procs, n_groups })
+    };
+    Ok(procs.into_iter().flat_map(of_procs).collect())
 }
 
 /// The values of one axis; a single 0 where the kernel finds them during the run.

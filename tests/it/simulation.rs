@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::{Value, json};
+
 use crate::support::{Folder, machine};
 
 #[test]
@@ -58,6 +60,27 @@ fn one_run_measures_cases_on_several_numbers_of_ranks() {
         assert_eq!(Vec::from_iter(params("mesh_rows").skip(2)), [1, 2], "{transport}");
         let status = records.points().map(|point| &point["status"]);
         assert_eq!(Vec::from_iter(status), ["ok", "ok", "skipped", "ok"], "{transport}");
+    }
+}
+
+#[test]
+fn groups_of_ranks_run_a_case_at_once() {
+    let folder = Folder::new();
+    for transport in ["sim", "shm"] {
+        let groups = "--axis procs=2,4 --axis groups=1,max --samples 3 --repetitions 1 --hops 1";
+        let run = folder.run(&format!("exchange -s 8 -t {transport} -n 5 {groups} -o {transport}"));
+        run.success().prints("# comet/exchange, 2 groups of 2 ranks\n");
+        folder.run(&format!("validate {transport}")).success();
+        let records = folder.records(transport);
+        let params = |point: &Value| {
+            [&point["params"]["procs"], &point["params"]["groups"]].map(Value::as_u64)
+        };
+        let found: Vec<_> = records.points().map(params).collect();
+        let expected = [[Some(2), None], [Some(2), Some(2)], [Some(4), None]];
+        assert_eq!(found, expected, "{transport}");
+        let ranks = records.points().map(|point| point["samples"]["ranks"].clone());
+        let expected = [json!([0]), json!([0, 2]), json!([0])];
+        assert_eq!(Vec::from_iter(ranks), expected, "{transport}");
     }
 }
 

@@ -264,7 +264,7 @@ impl<T: Transport> Conductor<'_, T> {
         let converged = point.converged(rules);
         let pace = Pace { slice: 0, n_samples: point.pace.n_samples, ..point.next_pace() };
         let series = point
-            .results(rules, self.clock, &self.stage.world(case.procs()))
+            .results(rules, self.clock, &self.stage.world(case.arrangement()))
             .map_err(|message| Refusal { failure: Failure::Failed, rank: None, message })?;
         let summaries: Vec<Summary> = series.iter().map(SeriesResult::told).collect();
         let derived = self.kernel(&case).derived(&case, &summaries);

@@ -6,7 +6,7 @@ use super::pace::Pace;
 use crate::collective;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::event::{RunEnd, Stop};
-use crate::kernel::{Case, MAX_AXES, MAX_SERIES};
+use crate::kernel::{Arrangement, Case, MAX_AXES, MAX_SERIES};
 use crate::sync::StartSync;
 use crate::transport::Transport;
 
@@ -42,8 +42,8 @@ pub(super) enum Decision {
 pub(super) struct Target {
     /// Index of the kernel.
     pub(super) kernel_idx: usize,
-    /// Number of ranks; `None` for all.
-    pub(super) procs: Option<usize>,
+    /// The ranks that take part.
+    pub(super) arrangement: Arrangement,
     /// Values on the axes of the kernel.
     pub(super) values: Vec<u64>,
 }
@@ -52,7 +52,7 @@ impl Target {
     /// The address of `case`, whose kernel has the index `kernel_idx`.
     pub(super) fn of(kernel_idx: usize, case: &Case) -> Self {
         let values = case.values().map(|(_, value)| value).collect();
-        Self { kernel_idx, procs: case.procs(), values }
+        Self { kernel_idx, arrangement: case.arrangement(), values }
     }
 }
 
@@ -108,10 +108,11 @@ impl Decision {
 
     fn to_words(&self) -> Vec<u64> {
         match self {
-            Self::Run(Target { kernel_idx, procs, values }, pace) => {
+            Self::Run(Target { kernel_idx, arrangement, values }, pace) => {
                 let (pace, expected_ns) = pace.unwrap_or((NO_PACE, 0));
                 let Pace { repetitions, n_samples, settle, sync, window_ns, skew_ns, slice } = pace;
-                let case = [0, *kernel_idx as u64, procs.unwrap_or(0) as u64];
+                let Arrangement { procs, n_groups } = *arrangement;
+                let case = [0, *kernel_idx, procs.unwrap_or(0), n_groups].map(|n| n as u64);
                 let counts = [repetitions, n_samples, slice].map(u64::from);
                 let times = [sync as u64, window_ns, skew_ns, expected_ns];
                 [&case[..], &counts, &times, &settle.map(u64::from), values].concat()
@@ -139,6 +140,7 @@ impl Decision {
                 0,
                 kernel_idx,
                 procs,
+                n_groups,
                 repetitions,
                 n_samples,
                 slice,
@@ -150,8 +152,9 @@ impl Decision {
             ] => {
                 let (settle, values) = rest.split_first_chunk::<MAX_SERIES>()?;
                 let procs = Some(procs as usize).filter(|procs| *procs > 0);
-                let target =
-                    Target { kernel_idx: kernel_idx as usize, procs, values: values.into() };
+                let arrangement = Arrangement { procs, n_groups: n_groups as usize };
+                let kernel_idx = kernel_idx as usize;
+                let target = Target { kernel_idx, arrangement, values: values.into() };
                 let pace = Pace {
                     repetitions: repetitions as u32,
                     n_samples: n_samples as u32,
@@ -193,8 +196,9 @@ mod tests {
 
     #[test]
     fn a_decision_survives_the_wire() {
-        let target = Target { kernel_idx: 3, procs: Some(5), values: (0..16).collect() };
-        let of_all = Target { procs: None, values: vec![], ..target.clone() };
+        let arrangement = Arrangement { procs: Some(5), n_groups: 2 };
+        let target = Target { kernel_idx: 3, arrangement, values: (0..16).collect() };
+        let of_all = Target { arrangement: Arrangement::ALL, values: vec![], ..target.clone() };
         let pace = Pace {
             repetitions: 10,
             n_samples: 20,

@@ -52,7 +52,7 @@ pub(super) fn groups<'a>(
 /// True if two cases on the same ranks differ in nothing but the message length.
 pub(super) fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
     let same_values = || a.values().zip(b.values()).all(|(a, b)| *a.0 == LENGTH_BYTES || a == b);
-    a.info.is_of_kernel(b.info) && a.procs() == b.procs() && same_values()
+    a.info.is_of_kernel(b.info) && a.arrangement() == b.arrangement() && same_values()
 }
 
 /// The order in which the pass number `pass`, from 1, visits the cases `open` of a group.

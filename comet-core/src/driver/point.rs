@@ -8,7 +8,7 @@ use super::settings::{Settings, Slices};
 use super::start::Starts;
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult};
-use crate::kernel::{Case, LENGTH_BYTES, MAX_SERIES, World};
+use crate::kernel::{Arrangement, Case, LENGTH_BYTES, MAX_SERIES, World};
 use crate::sample::Sample;
 use crate::transport::{Rank, Usage};
 use comet_stats::refine::Reading;
@@ -96,16 +96,25 @@ impl Readings {
         repetitions: u32,
         starts: &Starts,
         expected_ns: Option<f64>,
+        arrangement: Arrangement,
     ) -> usize {
         let n_samples = slice.first().map_or(0, |of_rank| of_rank.samples.len());
+        let group = |of_rank: &RankSamples| arrangement.group_of(of_rank.rank);
+        let groups: Vec<&[RankSamples]> = slice.chunk_by(|a, b| group(a) == group(b)).collect();
         let n_before: usize = self.slice_lengths.iter().sum();
         let median_ns = self.median_ns().or(expected_ns).map(|ns| ns * f64::from(repetitions));
         let (mut values, mut n_invalid) = (Vec::with_capacity(n_samples), 0);
         for index in 0..n_samples {
-            let of_ranks: Vec<Sample> =
-                slice.iter().map(|of_rank| of_rank.samples[index]).collect();
-            if starts.is_valid(&of_ranks, median_ns) {
-                values.push(self.definition.value_ns(&of_ranks, repetitions));
+            let of_group = |group: &&[RankSamples]| {
+                let of_ranks: Vec<Sample> =
+                    group.iter().map(|of_rank| of_rank.samples[index]).collect();
+                let is_valid = starts.is_valid(&of_ranks, median_ns);
+                is_valid.then(|| self.definition.value_ns(&of_ranks, repetitions))
+            };
+            // The slowest group stands for all.
+            let of_groups: Option<Vec<f64>> = groups.iter().map(of_group).collect();
+            if let Some(slowest_ns) = of_groups.and_then(|ns| ns.into_iter().reduce(f64::max)) {
+                values.push(slowest_ns);
             } else {
                 self.invalid.push(n_before + index);
                 n_invalid += 1;
@@ -142,13 +151,15 @@ impl CaseState {
         self.usage = self.usage.map_or(usage, |sum| usage.map(|of_slice| sum.plus(of_slice)));
         self.n_disturbed += u32::from(usage.is_some_and(|u| u.involuntary_switches > 0));
         let slice = by_series(gathered, self.series.len());
+        let arrangement = self.case.arrangement();
         let (mut n_invalid, mut n_taken) = (0, 0);
         for (index, ranks) in slice.into_iter().enumerate() {
             let (name, readings) = (self.case.info.series[index].name, &mut self.series[index]);
-            require_samples(name, readings.definition, &ranks)?;
+            require_samples(name, readings.definition, &ranks, arrangement)?;
             n_taken = ranks.first().map_or(0, |of_rank| of_rank.samples.len());
             let expected_ns = self.probe.series_ns[index];
-            n_invalid += readings.add(ranks, self.pace.repetitions, &self.starts, expected_ns);
+            let repetitions = self.pace.repetitions;
+            n_invalid += readings.add(ranks, repetitions, &self.starts, expected_ns, arrangement);
         }
         let sync = self.starts.sync();
         self.starts.slice_ended(n_invalid, n_taken * self.series.len());
@@ -316,6 +327,7 @@ fn require_samples(
     name: &str,
     definition: Definition,
     ranks: &[RankSamples],
+    arrangement: Arrangement,
 ) -> Result<(), String> {
     let n_samples = |of_rank: &RankSamples| of_rank.samples.len();
     if ranks.is_empty() {
@@ -324,7 +336,7 @@ fn require_samples(
     if ranks.windows(2).any(|pair| n_samples(&pair[0]) != n_samples(&pair[1])) {
         return Err(format!("the ranks took different numbers of samples of {name}"));
     }
-    if definition.is_of_one_rank() && ranks.len() > 1 {
+    if definition.is_of_one_rank() && ranks.len() > arrangement.n_groups {
         let (definition, n) = (definition.name(), ranks.len());
         return Err(format!("{n} ranks sampled {name}, but {definition} is of one"));
     }

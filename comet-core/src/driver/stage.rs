@@ -7,7 +7,7 @@ use super::report::{Report, Taken};
 use super::start::Starts;
 use crate::context::{Context, Method};
 use crate::error::Result;
-use crate::kernel::{Case, Kernel, World};
+use crate::kernel::{Arrangement, Case, Kernel, World};
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, StartSync};
 use crate::transport::Transport;
@@ -22,8 +22,8 @@ pub(super) struct Stage<'a, T: Transport> {
     pub(super) settings: &'a Settings,
     /// The clock that all ranks share, if there is one.
     pub(super) clock: Option<GlobalClock>,
-    /// Transports of the first ranks by their number, each made once; `None` on ranks beyond.
-    parts: Vec<(usize, Option<T>)>,
+    /// Transports of groups, each made once; `None` on ranks that take no part.
+    parts: Vec<(Arrangement, Option<T>)>,
 }
 
 impl<'a, T: Transport> Stage<'a, T> {
@@ -88,10 +88,12 @@ impl<'a, T: Transport> Stage<'a, T> {
     /// after a barrier of all ranks; those that take no part go on to the next decision, for which
     /// they wait without using the CPU.
     pub(super) fn run(&mut self, target: &Target, pace: Option<(Pace, u64)>) -> Result<Report> {
-        self.split(target.procs)?;
+        self.split(target.arrangement)?;
         let (kernel, case) = self.set(target, pace.map_or(0, |(_, expected_ns)| expected_ns));
         self.t.barrier()?;
-        let Some(part) = self.part(target.procs) else { return Ok(Report::Done(Taken::default())) };
+        let Some(part) = self.part(target.arrangement) else {
+            return Ok(Report::Done(Taken::default()));
+        };
         let Some((pace, _)) = pace else {
             let mut cx = self.context(part, kernel, Pace::new(1, 0, 0));
             return Report::of(kernel.verify(&mut cx, &case).map(|()| Taken::default()));
@@ -102,22 +104,27 @@ impl<'a, T: Transport> Stage<'a, T> {
         Report::of(result.map(|()| Taken { series: self.on_shared_clock(cx), usage }))
     }
 
-    /// Makes the transport of the first `procs` ranks, unless there is one; all ranks call it.
-    fn split(&mut self, procs: Option<usize>) -> Result<()> {
-        let Some(procs) = procs.filter(|procs| *procs != self.t.n_ranks()) else { return Ok(()) };
-        if self.parts.iter().all(|(known, _)| *known != procs) {
-            let part = self.t.split((self.t.rank() < procs).then_some(0), 0)?;
-            self.parts.push((procs, part));
+    /// Makes the transports of the groups, unless there are some; all ranks call it.
+    fn split(&mut self, arrangement: Arrangement) -> Result<()> {
+        if !self.is_whole(arrangement) && self.parts.iter().all(|part| part.0 != arrangement) {
+            let colour = arrangement.group_of(self.t.rank());
+            let colour = colour.map(|group| u32::try_from(group).expect("ranks are 32 bits"));
+            self.parts.push((arrangement, self.t.split(colour, 0)?));
         }
         Ok(())
     }
 
-    /// The transport of the first `procs` ranks; `None` on a rank beyond.
-    fn part(&self, procs: Option<usize>) -> Option<&T> {
-        let Some(procs) = procs.filter(|procs| *procs != self.t.n_ranks()) else {
+    /// The transport of the group of this rank; `None` on one that takes no part.
+    fn part(&self, arrangement: Arrangement) -> Option<&T> {
+        if self.is_whole(arrangement) {
             return Some(self.t);
-        };
-        self.parts.iter().find(|(known, _)| *known == procs)?.1.as_ref()
+        }
+        self.parts.iter().find(|part| part.0 == arrangement)?.1.as_ref()
+    }
+
+    /// True if the only group is the job.
+    fn is_whole(&self, arrangement: Arrangement) -> bool {
+        arrangement.procs.is_none_or(|procs| procs == self.t.n_ranks())
     }
 
     /// Compares the clocks again; all ranks do so at once. Why they cannot be trusted any more, on
@@ -143,16 +150,16 @@ impl<'a, T: Transport> Stage<'a, T> {
 
     fn set(&self, target: &Target, expected_ns: u64) -> (&'a dyn Kernel<T>, Case) {
         let kernel = self.kernels[target.kernel_idx];
-        let case = Case::new(kernel.info(), &target.values).on_first(target.procs);
+        let case = Case::new(kernel.info(), &target.values).on(target.arrangement);
         // Test data is made and looked at byte by byte, and the first probe knows nothing yet.
-        let bytes = (case.info.bytes_per_rank)(&case, &self.world(target.procs));
+        let bytes = (case.info.bytes_per_rank)(&case, &self.world(target.arrangement));
         self.t.annotate(&case.label(), expected_ns.max(bytes.saturating_mul(NS_PER_BYTE)));
         (kernel, case)
     }
 
-    /// The first `procs` ranks, as descriptions of kernels see them.
-    pub(super) fn world(&self, procs: Option<usize>) -> World<'_> {
-        self.settings.world(self.part(procs).unwrap_or(self.t).topology())
+    /// The group of this rank, as descriptions of kernels see it.
+    pub(super) fn world(&self, arrangement: Arrangement) -> World<'_> {
+        self.settings.world(self.part(arrangement).unwrap_or(self.t).topology())
     }
 
     fn context<'b>(&'b self, part: &'b T, kernel: &dyn Kernel<T>, pace: Pace) -> Context<'b, T> {

@@ -9,7 +9,7 @@ use super::{DriverError, Settings};
 use crate::error::KernelError;
 use crate::error::{TransportError, TransportErrorKind};
 use crate::event::{CaseFailure, Failure, Measurement, SeriesResult, Stop};
-use crate::kernel::{Case, LENGTH_BYTES, Profile};
+use crate::kernel::{Arrangement, Case, LENGTH_BYTES, Profile};
 use comet_stats::Summary;
 use fake::{
     FIRST, FOR_THREE, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify, brief, counts,
@@ -96,16 +96,20 @@ fn samples_come_from_the_ranks_that_the_definition_names() {
 
 #[test]
 fn a_case_runs_on_the_first_ranks_and_the_others_take_no_sample() {
-    let procs = [Some(2), Some(1), Some(5), None, Some(2), Some(6)];
+    let [one, two, five, six] = [1, 2, 5, 6].map(Arrangement::first);
+    let arrangements = [two, one, five, Arrangement::ALL, two, six];
     let fakes = [Fake::good(&FIRST), Fake::checked_by(&SECOND, is_wrong_on_rank_1)];
-    let outcome = drive_on(5, &procs, &fakes, &brief(), Trouble::default());
+    let outcome = drive_on(5, &arrangements, &fakes, &brief(), Trouble::default());
     // The data of the second kernel is wrong wherever there is a rank 1.
     assert_eq!(counts(&outcome.end()), [6, 4, 0, 2]);
     let of_first = &outcome.heard.measurements[..5];
-    for (measurement, procs) in of_first.iter().zip(procs) {
-        assert_eq!(measurement.case.procs(), procs);
+    for (measurement, arrangement) in of_first.iter().zip(arrangements) {
+        assert_eq!(measurement.case.arrangement(), arrangement);
         let ranks = measurement.series[1].ranks.iter().map(|of_rank| of_rank.rank);
-        assert_eq!(ranks.collect::<Vec<_>>(), (0..procs.unwrap_or(5)).collect::<Vec<_>>());
+        assert_eq!(
+            ranks.collect::<Vec<_>>(),
+            (0..arrangement.procs.unwrap_or(5)).collect::<Vec<_>>()
+        );
     }
     let skipped = &outcome.heard.failures[0];
     assert_eq!(skipped.case.label(), "fake/first procs=6");
@@ -113,15 +117,36 @@ fn a_case_runs_on_the_first_ranks_and_the_others_take_no_sample() {
 }
 
 #[test]
+fn groups_run_a_case_at_once_and_the_slowest_makes_the_values() {
+    let groups = |procs, n_groups| Arrangement { procs: Some(procs), n_groups };
+    let arrangements = [groups(2, 2), groups(2, 3)];
+    let fakes = [Fake::good(&FIRST), Fake::checked_by(&SECOND, is_wrong_on_rank_1)];
+    let outcome = drive_on(5, &arrangements, &fakes, &brief(), Trouble::default());
+    assert_eq!(counts(&outcome.end()), [1, 1, 0, 2]);
+    let [node, all] = &outcome.heard.measurements[0].series[..] else { panic!("two series") };
+    let ranks = |series: &SeriesResult| Vec::from_iter(series.ranks.iter().map(|of| of.rank));
+    assert_eq!((ranks(node), ranks(all)), (vec![0, 2], vec![0, 1, 2, 3]));
+    for (index, value_ns) in all.values_ns.iter().enumerate() {
+        let of_rank = |rank: usize| all.ranks[rank].samples[index];
+        let of_group = |first| all.definition.value_ns(&[of_rank(first), of_rank(first + 1)], 2);
+        assert_eq!(*value_ns, f64::max(of_group(0), of_group(2)), "sample {index}");
+    }
+    let messages = outcome.heard.failures.iter().map(|failure| &*failure.message);
+    let message = "needs at least 6 ranks, there are 5";
+    assert_eq!(messages.filter(|found| *found == message).count(), 2);
+    assert_eq!(outcome.heard.failures[0].case.label(), "fake/first procs=2 groups=3");
+}
+
+#[test]
 fn a_kernel_is_judged_and_completed_on_the_ranks_of_its_case() {
-    let procs = [Some(2), Some(3)];
+    let arrangements = [2, 3].map(Arrangement::first);
     let kernels = [Fake::good(&FOR_THREE), Fake::good(&FIRST), Fake::building_on_first()];
-    let outcome = drive_on(4, &procs, &kernels, &brief(), Trouble::default());
+    let outcome = drive_on(4, &arrangements, &kernels, &brief(), Trouble::default());
     assert_eq!(counts(&outcome.end()), [5, 0, 0, 1]);
     assert_eq!(outcome.heard.failures[0].message, "needs at least 3 ranks, there are 2");
     let kernels = [Fake::good(&FIRST), Fake::building_on_first()];
-    let cases = [(&kernels[0], Some(2)), (&kernels[1], None)];
-    let cases = cases.map(|(fake, procs)| Case::new(fake.info, &[]).on_first(procs));
+    let cases = [(&kernels[0], Arrangement::first(2)), (&kernels[1], Arrangement::ALL)];
+    let cases = cases.map(|(fake, arrangement)| Case::new(fake.info, &[]).on(arrangement));
     let outcome = drive_cases(4, &cases, &kernels, &brief(), Trouble::default());
     assert_eq!(outcome.heard.failures[0].message, "needs fake/first");
 }

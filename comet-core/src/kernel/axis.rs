@@ -132,6 +132,10 @@ pub static HOPS: Axis = Axis::count("hops", "hops", "number of links between the
 pub static PROCS: Axis =
     Axis::count("procs", "ranks", "number of ranks on which a case runs, from rank 0 on")
         .up_to(|topology| topology.n_ranks() as u64);
+/// Number of groups of `procs` ranks that run a case at once: an axis as [`PROCS`].
+pub static GROUPS: Axis =
+    Axis::count("groups", "groups", "number of groups of procs ranks that run a case at once")
+        .up_to(|topology| topology.n_ranks() as u64);
 /// Length of a vector in doubles.
 pub static VECTOR_LENGTH: Axis = Axis::size(
     "vector_length",

@@ -6,9 +6,35 @@ use super::axis::Axis;
 use super::info::KernelInfo;
 use super::world::World;
 use crate::topology::Topology;
+use crate::transport::Rank;
 
 /// The most axes that one kernel may declare.
 pub const MAX_AXES: usize = 16;
+
+/// Ranks on which a case runs; by default all of the job, in one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrangement {
+    /// Number of ranks of a group; `None` for all of the job.
+    pub procs: Option<usize>,
+    /// Number of groups that run the case at once, on neighbouring ranks from rank 0 on.
+    pub n_groups: usize,
+}
+
+impl Arrangement {
+    /// All ranks of the job.
+    pub const ALL: Self = Self { procs: None, n_groups: 1 };
+
+    /// The first `procs` ranks.
+    pub fn first(procs: usize) -> Self {
+        Self { procs: Some(procs), n_groups: 1 }
+    }
+
+    /// Number of the group of `rank`; `None` if that takes no part.
+    pub fn group_of(self, rank: Rank) -> Option<usize> {
+        let group = self.procs.map_or(0, |procs| rank / procs);
+        (group < self.n_groups).then_some(group)
+    }
+}
 
 /// One point of a kernel's sweeps.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +42,7 @@ pub struct Case {
     /// The kernel.
     pub info: &'static KernelInfo,
     values: [u64; MAX_AXES],
-    procs: Option<usize>,
+    arrangement: Arrangement,
 }
 
 impl Case {
@@ -28,26 +54,27 @@ impl Case {
         assert!(values.len() <= info.axes.len(), "{} has fewer axes", info.id());
         let mut all = [0; MAX_AXES];
         all[..values.len()].copy_from_slice(values);
-        Self { info, values: all, procs: None }
+        Self { info, values: all, arrangement: Arrangement::ALL }
     }
 
-    /// This case on the first `procs` ranks alone; all take part otherwise.
-    pub fn on_first(self, procs: Option<usize>) -> Self {
-        Self { procs, ..self }
+    /// This case on other ranks.
+    pub fn on(self, arrangement: Arrangement) -> Self {
+        Self { arrangement, ..self }
     }
 
-    /// Number of ranks that take part; `None` for all.
-    pub fn procs(&self) -> Option<usize> {
-        self.procs
+    /// The ranks that take part.
+    pub fn arrangement(&self) -> Arrangement {
+        self.arrangement
     }
 
-    /// The topology of the ranks that take part, in a job on `job`.
+    /// The topology of the first group, in a job on `job`.
     ///
     /// # Errors
-    /// A sentence with both numbers, if the job has fewer ranks.
+    /// A sentence with both numbers, if the job has fewer ranks than all groups together.
     pub fn topology<'a>(&self, job: &'a Topology) -> Result<Cow<'a, Topology>, String> {
-        let procs = self.procs.unwrap_or(job.n_ranks());
-        World::of(job).require_ranks(procs)?;
+        let Arrangement { procs, n_groups } = self.arrangement;
+        let procs = procs.unwrap_or(job.n_ranks());
+        World::of(job).require_ranks(procs.saturating_mul(n_groups))?;
         Ok(job.first(procs))
     }
 
@@ -95,6 +122,8 @@ impl Case {
             let name = axis.label(value).map_or(value.to_string(), str::to_owned);
             label += &format!(" {}={name}", axis.name);
         }
-        label + &self.procs.map_or(String::new(), |procs| format!(" procs={procs}"))
+        let Arrangement { procs, n_groups } = self.arrangement;
+        label += &procs.map_or(String::new(), |procs| format!(" procs={procs}"));
+        label + &if n_groups > 1 { format!(" groups={n_groups}") } else { String::new() }
     }
 }

@@ -1,6 +1,6 @@
 //! Results of a run so far, and numbers that follow from the series of one case.
 
-use super::case::Case;
+use super::case::{Arrangement, Case};
 use comet_stats::Summary;
 
 /// A number that follows from the series of one case together.
@@ -18,8 +18,8 @@ pub struct Derived {
 #[derive(Debug, Default)]
 pub struct History {
     points: Vec<(Case, Vec<Summary>)>,
-    /// Number of ranks of the cases that are shown; `None` for those of all ranks.
-    procs: Option<usize>,
+    /// Ranks of the cases that are shown; all of the job at first.
+    shown: Option<Arrangement>,
 }
 
 impl History {
@@ -30,13 +30,14 @@ impl History {
 
     /// Shows the cases that ran on the ranks of `case`, and no others.
     pub(crate) fn show_ranks_of(&mut self, case: &Case) {
-        self.procs = case.procs();
+        self.shown = Some(case.arrangement());
     }
 
     /// Cases and summaries of the kernel `id` on the ranks of the case at hand, in the order in
     /// which they were measured.
     pub fn of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = (&'a Case, &'a [Summary])> {
-        let is_shown = move |case: &Case| case.info.id() == id && case.procs() == self.procs;
+        let shown = self.shown.unwrap_or(Arrangement::ALL);
+        let is_shown = move |case: &Case| case.info.id() == id && case.arrangement() == shown;
         self.points
             .iter()
             .filter(move |(case, _)| is_shown(case))

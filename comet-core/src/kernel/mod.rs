@@ -14,9 +14,9 @@ pub mod prelude;
 mod world;
 
 pub use axis::{
-    Axis, AxisKind, AxisUse, HOPS, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
+    Axis, AxisKind, AxisUse, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
 };
-pub use case::{Case, MAX_AXES};
+pub use case::{Arrangement, Case, MAX_AXES};
 pub use cast::Cast;
 pub use check::{Checker, Seeds};
 pub use class::Class;

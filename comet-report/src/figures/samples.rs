@@ -2,6 +2,7 @@
 //! time, and the times in the order in which they were taken.
 
 use comet_core::definition::Definition;
+use comet_core::kernel::GROUPS;
 use comet_core::sample::Sample;
 use comet_stats::{quantile, sorted};
 
@@ -137,11 +138,16 @@ pub(super) fn values_ns(point: &Point) -> Option<Vec<f64>> {
     let samples = point.samples.as_ref()?;
     let [n_ranks, n_samples] = samples.shape;
     let is_whole = n_ranks > 0 && n_ranks.checked_mul(n_samples) == Some(samples.data.len());
+    let n_groups = point.number(GROUPS.name).and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
+    let is_whole = is_whole && n_groups > 0 && n_ranks.is_multiple_of(n_groups);
     let invalid = point.quality.as_ref().map_or(&[][..], |quality| &quality.invalid);
     let value = |index: usize| {
         let of_ranks: Option<Vec<Sample>> =
             (0..n_ranks).map(|rank| sample(point, rank * n_samples + index)).collect();
-        Some(definition.value_ns(&of_ranks?, inner))
+        // As in the driver, the slowest group stands for all.
+        let of_ranks = of_ranks?;
+        let of_groups = of_ranks.chunks(n_ranks / n_groups);
+        of_groups.map(|of_group| definition.value_ns(of_group, inner)).reduce(f64::max)
     };
     let valid = (0..n_samples).filter(|index| is_whole && !invalid.contains(index));
     let values: Vec<f64> = valid.map(value).collect::<Option<_>>()?;

@@ -15,6 +15,7 @@
 use std::io::{self, Write};
 
 use comet_core::definition::Definition;
+use comet_core::kernel::GROUPS;
 
 use super::models;
 use crate::record::{
@@ -25,7 +26,7 @@ use crate::sink::RecordSink;
 use crate::units::{fixed, fixed_us};
 
 /// Parameters that are equal for all points of a block, and so no columns.
-const COMMON_PARAMS: &[&str] = &["procs", "mesh_rows", "mesh_cols"];
+const COMMON_PARAMS: &[&str] = &["procs", "groups", "mesh_rows", "mesh_cols"];
 /// Width of columns with counts.
 const COUNT_WIDTH: usize = 8;
 /// Width of columns with times and rates.
@@ -230,7 +231,9 @@ impl<W: Write> TableWriter<W> {
         let series = series.map_or(String::new(), |series| format!(" {series}"));
         let values: String = axes(params).map(|(name, value)| format!(" {name}={value}")).collect();
         let part = params.ranks().filter(|n_ranks| Some(*n_ranks) != self.n_ranks);
-        let values = part.map_or(String::new(), |n| format!(" procs={n}")) + &values;
+        let groups = params.number(GROUPS.name).map(|n| format!(" groups={n}"));
+        let part = part.map_or(String::new(), |n| format!(" procs={n}"));
+        let values = part + &groups.unwrap_or_default() + &values;
         let law = models::summary(model);
         self.comment(&format!("fit {suite}/{kernel}{series}{values}: {law}"))?;
         models::segments(model).iter().try_for_each(|segment| self.comment(segment))
@@ -240,7 +243,10 @@ impl<W: Write> TableWriter<W> {
         let ranks = point.params.get("procs").map(ToString::to_string);
         let ranks = ranks.map_or(String::new(), |n| match n.as_str() {
             "1" => ", 1 rank".into(),
-            n => format!(", {n} ranks"),
+            n => match point.number(GROUPS.name) {
+                None => format!(", {n} ranks"),
+                Some(n_groups) => format!(", {n_groups} groups of {n} ranks"),
+            },
         });
         let block = format!("{}/{}{ranks}", point.suite, point.kernel);
         if self.block.as_ref() == Some(&block) {

@@ -78,7 +78,7 @@ fn options_are_judged_by_one_rule_and_refused_by_name() {
         (&HOPS, "1,3", above),
         (&ELSEWHERE, "x2", "'x2' has an unknown unit (write a count like 4096, 4Ki, 1.5M or 2kB)"),
         (&PROCS, "0..2", "no case runs on 0 ranks (write 1..max)"),
-        (&PROCS, "16", "16 is above the largest value here, 4 (write 0..max)"),
+        (&PROCS, "16", "16 is above the largest value here, 4 (write 1..max)"),
         (&FOUND, "8", "the kernels find its values during the run (leave it out)"),
         (&PLACE, "a,c", "'c' is not one of a, b (write some of these)"),
     ] {
@@ -92,7 +92,8 @@ fn options_are_judged_by_one_rule_and_refused_by_name() {
     assert_eq!(labelled("b, a", &["a", "b"]), Ok(vec![0, 1]));
     let note = "note: --elsewhere has no effect: no selected kernel varies elsewhere";
     assert_eq!(admit(&[change("--elsewhere", &ELSEWHERE, "1")]), Ok(vec![note.into()]));
-    let sentence = "no selected kernel varies it (they vary hops, length_bytes, local_n, procs)";
+    let sentence =
+        "no selected kernel varies it (they vary groups, hops, length_bytes, local_n, procs)";
     let found = admit(&[change("--axis elsewhere", &ELSEWHERE, "1")]);
     assert_eq!(found, Err(format!("--axis elsewhere: {sentence}")));
     let twice = ["--sizes", "--axis length_bytes"].map(|o| change(o, &LENGTH_BYTES, "8"));
@@ -103,14 +104,23 @@ fn options_are_judged_by_one_rule_and_refused_by_name() {
 #[test]
 fn cases_are_planned_and_judged_on_the_ranks_that_they_are_for() {
     let cases = of_echo(&[change("--axis procs", &PROCS, "2..max*2")], Profile::Quick, 8);
-    let of_case = |case: &Case| (case.procs(), case.value(&HOPS));
+    let of_case = |case: &Case| (case.arrangement(), case.value(&HOPS));
     let mut found: Vec<_> = cases.iter().map(of_case).collect();
     found.dedup();
     let on = |procs, n_hops: u64| (1..=n_hops).map(move |hops| (procs, hops));
-    let expected = on(Some(2), 1).chain(on(Some(4), 2)).chain(on(None, 3));
+    let [two, four] = [2, 4].map(Arrangement::first);
+    let expected = on(two, 1).chain(on(four, 2)).chain(on(Arrangement::ALL, 3));
     assert_eq!(found, Vec::from_iter(expected));
     let few = |case: &&Case| case.topology(&Topology::hypercube(2)).is_ok();
     assert_eq!(cases.iter().filter(few).count(), 2 + 6);
+    let groups = [change("--axis procs", &PROCS, "2,3,8"), change("-x", &GROUPS, "1,3,max")];
+    let cases = of_echo(&groups, Profile::Quick, 8);
+    let mut found: Vec<_> = cases.iter().map(|case| case.arrangement()).collect();
+    found.dedup();
+    let [of_two, of_three] =
+        [2, 3].map(|procs| move |n_groups| Arrangement { procs: Some(procs), n_groups });
+    let expected = [of_two(1), of_two(3), of_two(4), of_three(1), of_three(2), Arrangement::ALL];
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::definition::{Definition, Quantity};
 use crate::error::KernelError;
 use crate::event::{CaseFailure, Event, Listener, Measurement, RunEnd, RunStart};
 use crate::kernel::{
-    AxisUse, Case, Class, Derived, History, Kernel, KernelInfo, LENGTH_BYTES, Profile, Series,
-    Timing, World,
+    Arrangement, AxisUse, Case, Class, Derived, History, Kernel, KernelInfo, LENGTH_BYTES, Profile,
+    Series, Timing, World,
 };
 use crate::local::{self, Local};
 use crate::pattern;
@@ -296,20 +296,20 @@ pub(super) fn drive_with(
     settings: &Settings,
     trouble: Trouble,
 ) -> Outcome {
-    drive_on(n_ranks, &[None], fakes, settings, trouble)
+    drive_on(n_ranks, &[Arrangement::ALL], fakes, settings, trouble)
 }
 
-/// [`drive_with`] with a case of each kernel on each number of ranks.
+/// [`drive_with`] with a case of each kernel on each arrangement.
 pub(super) fn drive_on(
     n_ranks: usize,
-    procs: &[Option<usize>],
+    arrangements: &[Arrangement],
     fakes: &[Fake],
     settings: &Settings,
     trouble: Trouble,
 ) -> Outcome {
     let on_each = |fake: &Fake| {
         let case = Case::new(fake.info, &[]);
-        procs.iter().map(move |procs| case.on_first(*procs))
+        arrangements.iter().map(move |arrangement| case.on(*arrangement))
     };
     let cases: Vec<Case> = fakes.iter().flat_map(on_each).collect();
     drive_cases(n_ranks, &cases, fakes, settings, trouble)
