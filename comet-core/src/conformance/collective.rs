@@ -2,7 +2,7 @@
 
 use super::Check;
 use super::toolkit::{
-    Memory, Problems, TAG, buffers, checks, finish, receive, round_the_ring, while_sending,
+    Found, Memory, TAG, buffers, checks, finish, receive, round_the_ring, while_sending,
 };
 use crate::collective as naive;
 use crate::error::Result;
@@ -33,7 +33,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
 
 fn a_barrier_holds_every_rank_until_the_last_has_come<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     const OUT: Tag = TAG;
     for round in 0..40 {
@@ -66,7 +66,7 @@ fn anything_arrives<T: Transport>(t: &T, tag: Tag) -> Result<bool> {
 
 fn barriers_and_messages_in_flight_leave_each_other_alone<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     for round in 0..8 {
         let lengths_bytes = [8, 100_000, 0, 4097].map(|length_bytes| (TAG, length_bytes));
@@ -84,10 +84,7 @@ fn barriers_and_messages_in_flight_leave_each_other_alone<T: Transport>(
     Ok(())
 }
 
-fn every_rank_can_be_the_root_of_a_broadcast<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn every_rank_can_be_the_root_of_a_broadcast<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for length_bytes in BROADCASTS_BYTES {
         for root in (0..t.n_ranks()).step_by(root_step(t.n_ranks(), length_bytes)) {
             require_broadcast(t, found, root, length_bytes, T::blocked_broadcast)?;
@@ -103,10 +100,7 @@ fn root_step(n_ranks: usize, length_bytes: usize) -> usize {
     if length_bytes <= 5000 { 1 } else { n_ranks.div_ceil(MAX_LONG_ROOTS) }
 }
 
-fn broadcasts_from_changing_roots_do_not_mix<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn broadcasts_from_changing_roots_do_not_mix<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for round in 0..150 {
         let length_bytes = [8, 5000, 48, 200][round % 4] + round;
         let root = round * 5 % t.n_ranks();
@@ -118,7 +112,7 @@ fn broadcasts_from_changing_roots_do_not_mix<T: Transport>(
 /// Broadcasts a pattern from `root` by `broadcast`, and checks it on every rank.
 fn require_broadcast<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
     root: Rank,
     length_bytes: usize,
     broadcast: fn(&T, Rank, &mut [u8]) -> Result<()>,
@@ -142,7 +136,7 @@ fn require_broadcast<T: Transport>(
     Ok(())
 }
 
-fn global_sums_of_integers_are_exact<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn global_sums_of_integers_are_exact<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for round in 0..100 {
         let sum = t.global_sum(term(t.rank(), round))?;
         found.require_eq("a global sum", sum.to_bits(), sum_of_terms(t, round).to_bits());
@@ -150,7 +144,7 @@ fn global_sums_of_integers_are_exact<T: Transport>(t: &T, found: &mut Problems) 
     Ok(())
 }
 
-fn global_sums_of_vectors_are_exact<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn global_sums_of_vectors_are_exact<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for length in VECTORS {
         require_vector_sum(t, found, length, T::global_sum_vector)?;
     }
@@ -160,7 +154,7 @@ fn global_sums_of_vectors_are_exact<T: Transport>(t: &T, found: &mut Problems) -
 /// Sums vectors of `length` doubles by `sum`, and checks each element.
 fn require_vector_sum<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
     length: usize,
     sum: fn(&T, &mut [f64]) -> Result<()>,
 ) -> Result<()> {
@@ -185,10 +179,7 @@ fn sum_of_terms<T: Transport>(t: &T, index: usize) -> f64 {
     (0..t.n_ranks()).map(|rank| term(rank, index)).sum()
 }
 
-fn global_sums_have_the_same_bits_on_every_rank<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn global_sums_have_the_same_bits_on_every_rank<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for round in 0..20 {
         let sum = t.global_sum(awkward_term(t.rank(), round))?;
         require_same_bits(t, found, &[sum])?;
@@ -198,7 +189,7 @@ fn global_sums_have_the_same_bits_on_every_rank<T: Transport>(
 
 fn global_sums_of_vectors_have_the_same_bits_on_every_rank<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     for length in VECTORS {
         let terms = (0..length).map(|index| awkward_term(t.rank(), index));
@@ -216,7 +207,7 @@ fn awkward_term(rank: Rank, index: usize) -> f64 {
 }
 
 /// Checks that `values` have the bits that they have on rank 0.
-fn require_same_bits<T: Transport>(t: &T, found: &mut Problems, values: &[f64]) -> Result<()> {
+fn require_same_bits<T: Transport>(t: &T, found: &Found, values: &[f64]) -> Result<()> {
     let own: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
     let mut of_rank_0 = own.clone();
     naive::broadcast(t, 0, &mut of_rank_0)?;
@@ -230,7 +221,7 @@ fn require_same_bits<T: Transport>(t: &T, found: &mut Problems, values: &[f64]) 
     Ok(())
 }
 
-fn naive_and_native_collectives_agree<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn naive_and_native_collectives_agree<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for round in 0..6 {
         let (root, length_bytes) = (round % t.n_ranks(), BROADCASTS_BYTES[round + 1]);
         naive::barrier(t)?;
@@ -243,10 +234,7 @@ fn naive_and_native_collectives_agree<T: Transport>(t: &T, found: &mut Problems)
     Ok(())
 }
 
-fn collectives_do_not_take_the_messages_of_users<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn collectives_do_not_take_the_messages_of_users<T: Transport>(t: &T, found: &Found) -> Result<()> {
     // The receives of the first two are posted before, the others arrive unexpected.
     let tags = [0, Tag::MAX, 0, 1, 2, 3, Tag::MAX].map(Tag::new);
     let lengths_bytes = [0, 8, 48, 5000, 8, 100_000, 0];
@@ -269,7 +257,7 @@ fn collectives_do_not_take_the_messages_of_users<T: Transport>(
 }
 
 /// One of each collective, native and naive.
-fn run_collectives<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn run_collectives<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let last = t.n_ranks() - 1;
     t.barrier()?;
     require_broadcast(t, found, last, 100, T::blocked_broadcast)?;
@@ -282,7 +270,7 @@ fn run_collectives<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
 
 fn the_first_two_ranks_learn_the_time_of_a_line_or_nobody_does<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     // The second time, ranks have left the first at different moments.
     for _ in 0..2 {

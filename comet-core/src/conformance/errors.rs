@@ -3,7 +3,7 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, OTHER, Problems, TAG, checks, next, ready, receive, round_the_ring, while_sending,
+    Envelope, Found, OTHER, TAG, checks, next, ready, receive, round_the_ring, while_sending,
 };
 use crate::error::{Result, TransportErrorKind};
 use crate::pattern;
@@ -39,9 +39,9 @@ pub(super) fn truncation_checks<T: Transport>() -> Vec<Check<T>> {
 
 fn an_unexpected_message_longer_than_its_buffer_is_truncated<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
-    each_cut(found, |found, index, (length_bytes, capacity_bytes)| {
+    each_cut(|index, (length_bytes, capacity_bytes)| {
         let messages = [(TAG, length_bytes), (OTHER, 0), (TAG, 100)];
         let (outgoing, incoming) = round_the_ring(t, index, messages);
         while_sending(t, &outgoing, || {
@@ -58,9 +58,9 @@ fn an_unexpected_message_longer_than_its_buffer_is_truncated<T: Transport>(
 
 fn an_expected_message_longer_than_its_buffer_is_truncated<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
-    each_cut(found, |found, index, (length_bytes, capacity_bytes)| {
+    each_cut(|index, (length_bytes, capacity_bytes)| {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes), (TAG, 100)]);
         let cut = &incoming[0];
         let mut memory = cut.buffer(t)?;
@@ -80,9 +80,9 @@ fn an_expected_message_longer_than_its_buffer_is_truncated<T: Transport>(
 
 fn a_dropped_receive_hands_its_truncation_to_the_scope<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
-    each_cut(found, |found, index, (length_bytes, capacity_bytes)| {
+    each_cut(|index, (length_bytes, capacity_bytes)| {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes), (OTHER, 8)]);
         let cut = &incoming[0];
         let mut memory = cut.buffer(t)?;
@@ -98,18 +98,15 @@ fn a_dropped_receive_hands_its_truncation_to_the_scope<T: Transport>(
 }
 
 /// Runs `body` with every cut in every combination of memories.
-fn each_cut(
-    found: &mut Problems,
-    mut body: impl FnMut(&mut Problems, usize, (usize, usize)) -> Result<()>,
-) -> Result<()> {
-    let mut each = |cut| (0..4).try_for_each(|index| body(found, index, cut));
+fn each_cut(mut body: impl FnMut(usize, (usize, usize)) -> Result<()>) -> Result<()> {
+    let mut each = |cut| (0..4).try_for_each(|index| body(index, cut));
     CUTS_BYTES.into_iter().try_for_each(&mut each)
 }
 
 /// Checks that the receive of `cut` into the front of `memory` was reported as truncated, with all
 /// its details, and that the front arrived and nothing beyond it.
 fn require_truncated(
-    found: &mut Problems,
+    found: &Found,
     cut: &Envelope,
     capacity_bytes: usize,
     result: Result<Status>,
@@ -135,7 +132,7 @@ fn require_truncated(
 }
 
 /// Checks that the receive of `envelope` wrote nothing into `memory` from `start` on.
-fn require_untouched(found: &mut Problems, envelope: &Envelope, memory: &[u8], start: usize) {
+fn require_untouched(found: &Found, envelope: &Envelope, memory: &[u8], start: usize) {
     let mut before = vec![0; memory.len()];
     pattern::spoil(&mut before, envelope.seed());
     if let Some(place) = (start..memory.len()).find(|place| memory[*place] != before[*place]) {
@@ -147,7 +144,7 @@ fn require_untouched(found: &mut Problems, envelope: &Envelope, memory: &[u8], s
 
 fn a_shorter_message_leaves_the_rest_of_the_buffer_alone<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     for length_bytes in [0, 1, 47, 48, 49, 65, 4095, 4097, 100_000] {
         let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, length_bytes); 4]);
@@ -159,7 +156,7 @@ fn a_shorter_message_leaves_the_rest_of_the_buffer_alone<T: Transport>(
 }
 
 /// Receives `from` into a buffer that is longer than the message.
-fn receive_into_more<T: Transport>(t: &T, found: &mut Problems, from: &Envelope) -> Result<()> {
+fn receive_into_more<T: Transport>(t: &T, found: &Found, from: &Envelope) -> Result<()> {
     let mut buffer = from.buffer_of(t, from.length_bytes + 100)?;
     let result = t.blocked_recv(from.from(), from.tag, &mut buffer);
     found.require_arrival(from, result, &buffer[..from.length_bytes])?;
@@ -167,7 +164,7 @@ fn receive_into_more<T: Transport>(t: &T, found: &mut Problems, from: &Envelope)
     Ok(())
 }
 
-fn ranks_that_do_not_exist_are_refused<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn ranks_that_do_not_exist_are_refused<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for stranger in [t.n_ranks(), t.n_ranks() + 1000, usize::MAX] {
         refuse_stranger(t, found, stranger)?;
         let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, 0), (TAG, 100), (TAG, 9000)]);
@@ -180,10 +177,10 @@ fn ranks_that_do_not_exist_are_refused<T: Transport>(t: &T, found: &mut Problems
 }
 
 /// Names `stranger`, which is no rank, in every call that takes one.
-fn refuse_stranger<T: Transport>(t: &T, found: &mut Problems, stranger: Rank) -> Result<()> {
+fn refuse_stranger<T: Transport>(t: &T, found: &Found, stranger: Rank) -> Result<()> {
     let (message, mut buffer, mut unblocked_buffer) = ([0; 8], [0; 8], [0; 8]);
     let from = Source::Rank(stranger);
-    let mut refuse = |call: &str, result: Result<()>| {
+    let refuse = |call: &str, result: Result<()>| {
         require_refused(found, t.rank(), &format!("{call} rank {stranger}"), result);
     };
     refuse("blocked_send to", t.blocked_send(stranger, TAG, &message));
@@ -202,7 +199,7 @@ fn refuse_stranger<T: Transport>(t: &T, found: &mut Problems, stranger: Rank) ->
     })
 }
 
-fn require_refused(found: &mut Problems, rank: Rank, call: &str, result: Result<()>) {
+fn require_refused(found: &Found, rank: Rank, call: &str, result: Result<()>) {
     let Err(error) = result else {
         found.note(format!("{call} was accepted"));
         return;

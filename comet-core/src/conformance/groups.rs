@@ -1,9 +1,7 @@
 //! Groups: parts of the ranks, numbered anew, whose messages stay apart.
 
 use super::Check;
-use super::toolkit::{
-    Problems, TAG, checks, next, previous, receive, round_the_ring, while_sending,
-};
+use super::toolkit::{Found, TAG, checks, next, previous, receive, round_the_ring, while_sending};
 use crate::error::Result;
 use crate::transport::{Rank, Source, Transport};
 
@@ -33,7 +31,7 @@ fn expected_half<T: Transport>(t: &T) -> Vec<Rank> {
 }
 
 /// One message of each length round the ring of all ranks of `t`.
-fn messages_arrive<T: Transport>(t: &T, found: &mut Problems, first_index: usize) -> Result<()> {
+fn messages_arrive<T: Transport>(t: &T, found: &Found, first_index: usize) -> Result<()> {
     for (index, length_bytes) in (first_index..).zip(MIXED_BYTES) {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes)]);
         let source = if index % 2 == 0 { Source::Any } else { incoming[0].from() };
@@ -42,10 +40,7 @@ fn messages_arrive<T: Transport>(t: &T, found: &mut Problems, first_index: usize
     Ok(())
 }
 
-fn a_split_numbers_the_ranks_of_a_colour_by_key<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn a_split_numbers_the_ranks_of_a_colour_by_key<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let Some(part) = halves(t)? else {
         found.note("a rank with a colour has no part");
         return Ok(());
@@ -60,7 +55,7 @@ fn a_split_numbers_the_ranks_of_a_colour_by_key<T: Transport>(
     messages_arrive(&part, found, 0)
 }
 
-fn a_rank_without_a_colour_has_no_part<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn a_rank_without_a_colour_has_no_part<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let part = t.split((t.rank() > 0).then_some(0), 0)?;
     found.require_eq("a part exists", part.is_some(), t.rank() > 0);
     if let Some(part) = &part {
@@ -70,7 +65,7 @@ fn a_rank_without_a_colour_has_no_part<T: Transport>(t: &T, found: &mut Problems
     messages_arrive(t, found, 0)
 }
 
-fn a_rank_may_be_alone_in_its_part<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn a_rank_may_be_alone_in_its_part<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let Some(part) = t.split(u32::try_from(t.rank()).ok(), 0)? else {
         found.note("a rank with a colour has no part");
         return Ok(());
@@ -81,7 +76,7 @@ fn a_rank_may_be_alone_in_its_part<T: Transport>(t: &T, found: &mut Problems) ->
 }
 
 /// The messages have the same ends, tags and lengths, and are received in the other order.
-fn messages_of_two_groups_never_meet<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn messages_of_two_groups_never_meet<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let Some(part) = t.split(Some(0), t.rank() as u64)? else {
         found.note("a rank with a colour has no part");
         return Ok(());
@@ -107,7 +102,7 @@ fn messages_of_two_groups_never_meet<T: Transport>(t: &T, found: &mut Problems) 
     Ok(())
 }
 
-fn parts_of_parts_work_beside_them<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn parts_of_parts_work_beside_them<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let Some(half) = halves(t)? else { return Ok(()) };
     let Some(quarter) = halves(&half)? else { return Ok(()) };
     let Some(again) = halves(t)? else { return Ok(()) };
@@ -118,7 +113,7 @@ fn parts_of_parts_work_beside_them<T: Transport>(t: &T, found: &mut Problems) ->
     Ok(())
 }
 
-fn collectives_stay_within_their_part<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn collectives_stay_within_their_part<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let Some(part) = halves(t)? else { return Ok(()) };
     // The halves take part in different numbers of collectives.
     for round in 0..3 + 2 * (t.rank() % 2) {
@@ -140,7 +135,7 @@ fn ones(n: usize) -> f64 {
     std::iter::repeat_n(1.0, n).sum()
 }
 
-fn unblocked_calls_work_in_a_part<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn unblocked_calls_work_in_a_part<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let Some(part) = halves(t)? else { return Ok(()) };
     let (message, mut buffers) = ([9u8; 8], [[0u8; 8]; 4]);
     part.scope(|s| {

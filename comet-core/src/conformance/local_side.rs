@@ -1,7 +1,7 @@
 //! Properties of a single rank: its number, its place, its message buffers and its clock.
 
 use super::Check;
-use super::toolkit::{Problems, TAG, checks, next, poll_until, previous};
+use super::toolkit::{Found, TAG, checks, next, poll_until, previous};
 use crate::error::Result;
 use crate::pattern;
 use crate::transport::{Source, Transport, Work};
@@ -21,10 +21,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     ]
 }
 
-fn ranks_are_numbered_from_zero_without_gaps<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn ranks_are_numbered_from_zero_without_gaps<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let (rank, n_ranks) = (t.rank(), t.n_ranks());
     found.require(rank < n_ranks, "the rank is not below the number of ranks");
     found.require_eq("ranks of the topology", t.topology().n_ranks(), n_ranks);
@@ -40,7 +37,7 @@ fn ranks_are_numbered_from_zero_without_gaps<T: Transport>(
     Ok(())
 }
 
-fn message_buffers_are_aligned_and_zeroed<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn message_buffers_are_aligned_and_zeroed<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for length_bytes in [0, 1, 63, 64, 65, 4096, 100_001, 1_048_577] {
         // The second time, memory that was written and given back may come again.
         for _ in 0..2 {
@@ -55,12 +52,12 @@ fn message_buffers_are_aligned_and_zeroed<T: Transport>(t: &T, found: &mut Probl
     Ok(())
 }
 
-fn require_aligned(found: &mut Problems, buffer: &[u8]) {
+fn require_aligned(found: &Found, buffer: &[u8]) {
     let aligned = buffer.is_empty() || buffer.as_ptr().addr().is_multiple_of(ALIGNMENT_BYTES);
     found.require(aligned, "a message buffer was not aligned to 64 bytes");
 }
 
-fn message_buffers_do_not_overlap<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn message_buffers_do_not_overlap<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let mut held = Vec::new();
     for seed in 0..400 {
         let mut buffer = t.message_buffer((seed * 97 % 8192).try_into().unwrap_or(0))?;
@@ -76,16 +73,13 @@ fn message_buffers_do_not_overlap<T: Transport>(t: &T, found: &mut Problems) -> 
     Ok(())
 }
 
-fn require_own_pattern(found: &mut Problems, seed: u64, buffer: &[u8]) {
+fn require_own_pattern(found: &Found, seed: u64, buffer: &[u8]) {
     if let Err(error) = pattern::check(buffer, seed << 32, &format!("message buffer {seed}")) {
         found.note(error.to_string());
     }
 }
 
-fn a_message_buffer_beyond_all_memory_is_refused<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn a_message_buffer_beyond_all_memory_is_refused<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for length_bytes in [usize::MAX / 4, usize::MAX] {
         let refused = t.message_buffer(length_bytes).is_err();
         found.require(refused, "a message buffer longer than all memory was handed out");
@@ -94,7 +88,7 @@ fn a_message_buffer_beyond_all_memory_is_refused<T: Transport>(
     Ok(())
 }
 
-fn the_clock_never_goes_backwards<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn the_clock_never_goes_backwards<T: Transport>(t: &T, found: &Found) -> Result<()> {
     found.require(!t.clock().name.is_empty(), "the clock has no name");
     let mut before_ns = t.now_ns();
     for _ in 0..10_000 {
@@ -107,7 +101,7 @@ fn the_clock_never_goes_backwards<T: Transport>(t: &T, found: &mut Problems) -> 
     Ok(())
 }
 
-fn the_clock_advances<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn the_clock_advances<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let start_ns = t.now_ns();
     // In simulation only computation and communication take time.
     let advanced = poll_until(|| {
@@ -120,7 +114,7 @@ fn the_clock_advances<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
 
 fn a_global_clock_reads_no_earlier_where_a_message_arrives<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     for _ in 0..50 {
         require_cause_before_effect(t, found)?;
@@ -129,7 +123,7 @@ fn a_global_clock_reads_no_earlier_where_a_message_arrives<T: Transport>(
 }
 
 /// Sends the time to the next rank; what the previous one has sent must not be later than now.
-fn require_cause_before_effect<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn require_cause_before_effect<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let (sent, mut received) = (t.now_ns().to_le_bytes(), [0; 8]);
     t.blocked_exchange(next(t), &sent, Source::Rank(previous(t)), &mut received, TAG)?;
     let (sent_ns, now_ns) = (u64::from_le_bytes(received), t.now_ns());

@@ -2,7 +2,7 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, OTHER, Problems, TAG, checks, poll_until, previous, receive, round_the_ring,
+    Envelope, Found, OTHER, TAG, checks, poll_until, previous, receive, round_the_ring,
     while_sending,
 };
 use crate::error::Result;
@@ -22,10 +22,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     ]
 }
 
-fn a_receive_takes_the_message_with_its_tag<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn a_receive_takes_the_message_with_its_tag<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let lengths_bytes = [0, 48, 4096, 200_000, 1, 49, 4097, 0];
     let tags = [0, 1, 2, 3, 4, 5, Tag::MAX - 1, Tag::MAX].map(Tag::new);
     for index in 0..4 {
@@ -39,10 +36,7 @@ fn a_receive_takes_the_message_with_its_tag<T: Transport>(
     Ok(())
 }
 
-fn hundreds_of_unexpected_messages_are_kept<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn hundreds_of_unexpected_messages_are_kept<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let unexpected = (0..600).map(|i| (TAG, (i * 7) % 300));
     let (outgoing, incoming) = round_the_ring(t, 0, unexpected.chain([(OTHER, 8)]));
     while_sending(t, &outgoing, || {
@@ -53,10 +47,7 @@ fn hundreds_of_unexpected_messages_are_kept<T: Transport>(
 }
 
 /// Every rank sends to every rank, itself included; the order of arrival is anybody's guess.
-fn a_receive_takes_the_message_of_its_source<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn a_receive_takes_the_message_of_its_source<T: Transport>(t: &T, found: &Found) -> Result<()> {
     while_sending(t, &all_to_all(t), || {
         for source in (0..t.n_ranks()).rev() {
             for index in 0..N_PER_PAIR {
@@ -70,7 +61,7 @@ fn a_receive_takes_the_message_of_its_source<T: Transport>(
 
 fn messages_from_any_rank_arrive_once_each_and_in_order<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     while_sending(t, &all_to_all(t), || {
         let mut n_seen = vec![0; t.n_ranks()];
@@ -82,7 +73,7 @@ fn messages_from_any_rank_arrive_once_each_and_in_order<T: Transport>(
 }
 
 /// Receives the next message of whichever rank, of which `n_seen` were received so far.
-fn receive_from_any<T: Transport>(t: &T, found: &mut Problems, n_seen: &mut [usize]) -> Result<()> {
+fn receive_from_any<T: Transport>(t: &T, found: &Found, n_seen: &mut [usize]) -> Result<()> {
     let mut buffer = vec![0; longest_among_all()];
     let status = match t.blocked_recv(Source::Any, TAG, &mut buffer) {
         Ok(status) => status,
@@ -117,10 +108,7 @@ fn among_all(source: usize, destination: usize, index: usize) -> Envelope {
     Envelope { source, destination, tag: TAG, length_bytes, index }
 }
 
-fn probe_sees_a_message_before_it_is_received<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn probe_sees_a_message_before_it_is_received<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let lengths_bytes = [0, 1, 48, 49, 4096, 4097, 200_000];
     for (index, length_bytes) in lengths_bytes.into_iter().enumerate() {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes)]);
@@ -140,12 +128,7 @@ fn probe_sees_a_message_before_it_is_received<T: Transport>(
 }
 
 /// Probes until something is there, and once more; it must be `expected`.
-fn await_probe<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-    source: Source,
-    expected: Status,
-) -> Result<()> {
+fn await_probe<T: Transport>(t: &T, found: &Found, source: Source, expected: Status) -> Result<()> {
     let arrived = poll_until(|| Ok(t.probe(source, expected.tag)?.is_some()))?;
     found.require(arrived, "a probe never saw a message that was sent");
     if arrived {
@@ -155,7 +138,7 @@ fn await_probe<T: Transport>(
     Ok(())
 }
 
-fn nothing_is_there<T: Transport>(t: &T, found: &mut Problems, when: &str) -> Result<()> {
+fn nothing_is_there<T: Transport>(t: &T, found: &Found, when: &str) -> Result<()> {
     for source in [Source::Any, Source::Rank(previous(t))] {
         let seen = t.probe(source, TAG)?;
         found.require_eq(format!("what a probe from {source:?} saw {when}"), seen, None);
@@ -164,7 +147,7 @@ fn nothing_is_there<T: Transport>(t: &T, found: &mut Problems, when: &str) -> Re
 }
 
 /// Probes for the message with a wrong tag, and from a wrong rank.
-fn only_that_is_there<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn only_that_is_there<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let with_other_tag = t.probe(Source::Any, OTHER)?;
     found.require_eq("what a probe with another tag saw", with_other_tag, None);
     if t.n_ranks() > 1 {
@@ -176,7 +159,7 @@ fn only_that_is_there<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
 
 fn probe_sees_the_message_that_a_receive_would_take<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     let messages = [(OTHER, 5), (TAG, 100), (TAG, 70_000), (TAG, 0), (TAG, 8)];
     let (outgoing, incoming) = round_the_ring(t, 0, messages);

@@ -36,14 +36,8 @@ pub(crate) mod twisted;
 
 use crate::collective as naive;
 use crate::error::Result;
-use crate::transport::{Promises, Rank, Source, Tag, Transport};
-use toolkit::{Outcome, Problems, collect};
-
-/// Carries what a rank found wrong; reserved, so that no stray message of a check is taken for it.
-const VERDICT: Tag = Tag::reserved(32);
-
-/// The most bytes of a rank's sentence that travel to rank 0.
-const MAX_SENTENCE_BYTES: usize = 1024;
+use crate::transport::{Promises, Transport};
+use toolkit::{Found, Outcome, collect};
 
 /// Number of ranks whose sentences a failure quotes.
 const MAX_SENTENCES: usize = 3;
@@ -54,7 +48,7 @@ struct Check<T: Transport> {
     /// Name of the fact that is checked (`messages_of_a_pair_do_not_overtake`).
     name: &'static str,
     /// Checks it, with all ranks; an error is one that ended the job.
-    run: fn(&T, &mut Problems) -> Result<()>,
+    run: fn(&T, &Found) -> Result<()>,
 }
 
 /// The checks that hold on every transport, in reading order.
@@ -119,26 +113,15 @@ fn run_one<T: Transport>(t: &T, check: &Check<T>) -> Result<Outcome> {
 
 /// The outcome of all ranks on rank 0; on the others, their own.
 fn gather<T: Transport>(t: &T, own: Outcome) -> Result<Outcome> {
+    let sentence = own.clone().err().unwrap_or_default();
+    let gathered = naive::gather(t, sentence.into_bytes())?;
     if t.rank() != 0 {
-        let sentence = own.as_ref().err().map_or("", String::as_str).as_bytes();
-        let sent_bytes = sentence.len().min(MAX_SENTENCE_BYTES);
-        t.blocked_send(0, VERDICT, &sentence[..sent_bytes])?;
         return Ok(own);
     }
-    let mut sentences: Vec<String> = own.err().map(|text| quote(0, &text)).into_iter().collect();
-    for rank in 1..t.n_ranks() {
-        let mut buffer = [0; MAX_SENTENCE_BYTES];
-        let status = t.blocked_recv(Source::Rank(rank), VERDICT, &mut buffer)?;
-        if status.length_bytes > 0 {
-            let text = String::from_utf8_lossy(&buffer[..status.length_bytes]);
-            sentences.push(quote(rank, &text));
-        }
-    }
-    Ok(join(sentences))
-}
-
-fn quote(rank: Rank, text: &str) -> String {
-    format!("rank {rank}: {text}")
+    let sentences = gathered.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty());
+    let quote =
+        |(rank, bytes): (_, &Vec<_>)| format!("rank {rank}: {}", String::from_utf8_lossy(bytes));
+    Ok(join(sentences.map(quote).collect()))
 }
 
 /// The first few of `sentences` and how many there are beyond them.

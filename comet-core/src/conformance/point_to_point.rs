@@ -2,7 +2,7 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, LENGTHS_BYTES, OTHER, Problems, TAG, buffers, checks, finish, messages, next,
+    Envelope, Found, LENGTHS_BYTES, OTHER, TAG, buffers, checks, finish, messages, next,
     post_receives, previous, receive, round_the_ring, start_sends, while_sending,
 };
 use crate::error::Result;
@@ -33,10 +33,7 @@ pub(super) fn buffered_checks<T: Transport>() -> Vec<Check<T>> {
     ]
 }
 
-fn messages_of_every_length_arrive_unchanged<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn messages_of_every_length_arrive_unchanged<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for length_bytes in LENGTHS_BYTES {
         pass_round(t, found, 4, length_bytes)?;
     }
@@ -45,7 +42,7 @@ fn messages_of_every_length_arrive_unchanged<T: Transport>(
 
 fn messages_longer_than_any_ring_arrive_unchanged<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     pass_round(t, found, 2, LONG_BYTES)
 }
@@ -53,7 +50,7 @@ fn messages_longer_than_any_ring_arrive_unchanged<T: Transport>(
 /// Passes `n_messages` round the ring with blocked calls: even ranks send first.
 fn pass_round<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
     n_messages: usize,
     length_bytes: usize,
 ) -> Result<()> {
@@ -76,7 +73,7 @@ fn send<T: Transport>(t: &T, to: &Envelope) -> Result<()> {
     t.blocked_send(to.destination, to.tag, &to.message(t)?)
 }
 
-fn messages_of_a_pair_do_not_overtake<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn messages_of_a_pair_do_not_overtake<T: Transport>(t: &T, found: &Found) -> Result<()> {
     // Short messages between long ones take other ways through a transport.
     let lengths_bytes = [8, 3000, 16, 48, 70_000, 49, 64, 9000, 24, 4096, 8, 4097];
     let messages = (0..120).map(|i| (TAG, lengths_bytes[i % lengths_bytes.len()]));
@@ -88,7 +85,7 @@ fn messages_of_a_pair_do_not_overtake<T: Transport>(t: &T, found: &mut Problems)
 
 fn messages_of_one_tag_do_not_overtake_beside_those_of_another<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     let messages = (0..200).map(|i| (Tag::new(1 + i % 3), 8 + usize::from(i % 7) * 8));
     let (outgoing, incoming) = round_the_ring(t, 0, messages);
@@ -101,10 +98,7 @@ fn messages_of_one_tag_do_not_overtake_beside_those_of_another<T: Transport>(
     })
 }
 
-fn both_ends_of_an_exchange_get_their_message<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn both_ends_of_an_exchange_get_their_message<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for (index, length_bytes) in [0, 1, 48, 49, 4097, 70_000, 1_048_577].into_iter().enumerate() {
         // Every rank sends another length than it receives.
         let to = Envelope {
@@ -125,10 +119,7 @@ fn both_ends_of_an_exchange_get_their_message<T: Transport>(
     Ok(())
 }
 
-fn a_rank_receives_what_it_sends_to_itself<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn a_rank_receives_what_it_sends_to_itself<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for envelope in to_oneself(t) {
         while_sending(t, &[envelope], || receive(t, found, &envelope, envelope.from()))?;
     }
@@ -137,7 +128,7 @@ fn a_rank_receives_what_it_sends_to_itself<T: Transport>(
 
 fn a_rank_receives_from_itself_what_it_has_asked_for<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     for envelope in to_oneself(t) {
         let envelopes = [envelope];
@@ -166,7 +157,7 @@ fn to_oneself<T: Transport>(t: &T) -> impl Iterator<Item = Envelope> {
 
 fn both_ranks_of_a_pair_may_send_a_long_message_before_they_receive<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     let partner = t.rank() ^ 1;
     if partner >= t.n_ranks() {
@@ -189,7 +180,7 @@ fn both_ranks_of_a_pair_may_send_a_long_message_before_they_receive<T: Transport
 
 fn all_ranks_of_a_ring_may_send_a_long_message_before_they_receive<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     // A rank that is alone would wait for itself.
     if t.n_ranks() == 1 {

@@ -2,7 +2,7 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, Memory, Problems, TAG, buffers, checks, messages, poll_until, post_receives,
+    Envelope, Found, Memory, TAG, buffers, checks, messages, poll_until, post_receives,
     round_the_ring, start_sends, while_sending,
 };
 use crate::error::Result;
@@ -44,7 +44,7 @@ fn tagged<T: Transport>(t: &T) -> (Vec<Envelope>, Vec<Envelope>) {
     round_the_ring(t, 0, tags.zip(MIXED_BYTES))
 }
 
-fn waiting_for_all_of_a_set_completes_it<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn waiting_for_all_of_a_set_completes_it<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for n_times in [1, 4, 11] {
         let lengths_bytes = MIXED_BYTES.map(|length_bytes| (TAG, length_bytes));
         let window = lengths_bytes.into_iter().cycle().take(6 * n_times);
@@ -72,7 +72,7 @@ fn waiting_for_all_of_a_set_completes_it<T: Transport>(t: &T, found: &mut Proble
 
 fn waiting_for_any_of_a_set_finds_the_one_that_ended<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     let (outgoing, incoming) = tagged(t);
     let mut buffers = buffers(t, &incoming)?;
@@ -96,10 +96,7 @@ fn waiting_for_any_of_a_set_finds_the_one_that_ended<T: Transport>(
     })
 }
 
-fn waiting_for_some_of_a_set_finds_each_once<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn waiting_for_some_of_a_set_finds_each_once<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let (outgoing, incoming) = tagged(t);
     let mut buffers = buffers(t, &incoming)?;
     t.scope(|s| {
@@ -130,7 +127,7 @@ fn waiting_for_some_of_a_set_finds_each_once<T: Transport>(
     })
 }
 
-fn a_set_tests_true_when_all_have_ended<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn a_set_tests_true_when_all_have_ended<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let (outgoing, incoming) = tagged(t);
     let mut buffers = buffers(t, &incoming)?;
     t.scope(|s| {
@@ -145,7 +142,7 @@ fn a_set_tests_true_when_all_have_ended<T: Transport>(t: &T, found: &mut Problem
     })
 }
 
-fn a_dropped_set_is_waited_for<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn a_dropped_set_is_waited_for<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let (outgoing, incoming) = tagged(t);
     let mut buffers = buffers(t, &incoming)?;
     while_sending(t, &outgoing, || {
@@ -158,10 +155,7 @@ fn a_dropped_set_is_waited_for<T: Transport>(t: &T, found: &mut Problems) -> Res
 }
 
 /// All messages of a window have the same contents, so that those of the landing are known.
-fn a_window_of_receives_may_share_one_landing<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn a_window_of_receives_may_share_one_landing<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for (index, length_bytes) in [0, 1, 64, 5000, 70_000, 300_001].into_iter().enumerate() {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes)]);
         let (to, from) = (&outgoing[0], &incoming[0]);
@@ -185,7 +179,7 @@ fn a_window_of_receives_may_share_one_landing<T: Transport>(
     Ok(())
 }
 
-fn an_empty_set_is_over_at_once<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn an_empty_set_is_over_at_once<T: Transport>(t: &T, found: &Found) -> Result<()> {
     t.scope(|s| {
         let mut sends = s.requests::<T::SendOp<'_>>();
         found.require(sends.test_all(), "an empty set tested false");

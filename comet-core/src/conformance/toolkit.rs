@@ -3,6 +3,7 @@
 //! Most checks let messages travel once round the ring of all ranks: each rank sends to the next
 //! and receives from the one before, which works from one rank up.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -38,30 +39,28 @@ macro_rules! checks {
 pub(super) use checks;
 
 /// Runs the body of a check: its first problem, or the error that ended it.
-pub(super) fn collect(body: impl FnOnce(&mut Problems) -> Result<()>) -> Outcome {
-    let mut found = Problems::default();
-    let end = body(&mut found);
-    match (found.first, end) {
+pub(super) fn collect(body: impl FnOnce(&Found) -> Result<()>) -> Outcome {
+    let found = Found::default();
+    let end = body(&found);
+    match (found.0.into_inner(), end) {
         (Some(problem), Err(error)) => Err(format!("{problem}; then {error}")),
         (Some(problem), Ok(())) => Err(problem),
         (None, end) => end.map_err(|error| error.to_string()),
     }
 }
 
-/// Problems found by a check; only the first of them is kept.
+/// The first problem that a check found, if any.
 #[derive(Debug, Default)]
-pub(super) struct Problems {
-    first: Option<String>,
-}
+pub(super) struct Found(OnceCell<String>);
 
-impl Problems {
+impl Found {
     /// Notes a problem.
-    pub(super) fn note(&mut self, problem: impl Into<String>) {
-        self.first.get_or_insert_with(|| problem.into());
+    pub(super) fn note(&self, problem: impl Into<String>) {
+        self.0.get_or_init(|| problem.into());
     }
 
     /// Notes `problem` unless `holds`.
-    pub(super) fn require(&mut self, holds: bool, problem: &str) {
+    pub(super) fn require(&self, holds: bool, problem: &str) {
         if !holds {
             self.note(problem);
         }
@@ -69,7 +68,7 @@ impl Problems {
 
     /// Notes that `what` is wrong unless it is as expected.
     pub(super) fn require_eq<V: PartialEq + fmt::Debug>(
-        &mut self,
+        &self,
         what: impl fmt::Display,
         found: V,
         expected: V,
@@ -80,7 +79,7 @@ impl Problems {
     }
 
     /// Checks that `bytes` are the contents of `envelope`.
-    pub(super) fn require_content(&mut self, envelope: &Envelope, bytes: &[u8]) {
+    pub(super) fn require_content(&self, envelope: &Envelope, bytes: &[u8]) {
         if let Err(error) = pattern::check(bytes, envelope.seed(), &envelope.to_string()) {
             self.note(error.to_string());
         }
@@ -90,7 +89,7 @@ impl Problems {
     ///
     /// An error that ends the job comes back, any other is a problem.
     pub(super) fn require_arrival(
-        &mut self,
+        &self,
         envelope: &Envelope,
         result: Result<Status>,
         buffer: &[u8],
@@ -106,7 +105,7 @@ impl Problems {
     }
 
     /// Notes an error that the transport survives; gives back one that ends the job.
-    pub(super) fn survive(&mut self, what: &str, error: TransportError) -> Result<()> {
+    pub(super) fn survive(&self, what: &str, error: TransportError) -> Result<()> {
         if error.ends_job() {
             return Err(error);
         }
@@ -258,7 +257,7 @@ pub(super) fn while_sending<T: Transport>(
 /// Receives `envelope`, blocked, from `source`, and checks it.
 pub(super) fn receive<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
     envelope: &Envelope,
     source: Source,
 ) -> Result<()> {
@@ -299,7 +298,7 @@ pub(super) fn post_receives<'scope, 'env, T: Transport>(
 
 /// Waits for the receive of `envelope`, and checks it.
 pub(super) fn finish<'scope, T: Transport>(
-    found: &mut Problems,
+    found: &Found,
     envelope: &Envelope,
     request: Request<'scope, '_, T, T::RecvOp<'scope>>,
 ) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, LENGTHS_BYTES, OTHER, Problems, TAG, buffers, checks, finish, messages, poll_until,
+    Envelope, Found, LENGTHS_BYTES, OTHER, TAG, buffers, checks, finish, messages, poll_until,
     post_receives, ready, receive, round_the_ring, start_sends, while_sending,
 };
 use crate::error::Result;
@@ -25,10 +25,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     ]
 }
 
-fn requests_may_be_waited_for_in_reverse_order<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn requests_may_be_waited_for_in_reverse_order<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let tags = (0..).map(|i| if i % 3 == 0 { OTHER } else { TAG });
     let lengths_bytes = MIXED_BYTES.into_iter().chain(MIXED_BYTES);
     let (outgoing, incoming) = round_the_ring(t, 0, tags.zip(lengths_bytes));
@@ -46,7 +43,7 @@ fn requests_may_be_waited_for_in_reverse_order<T: Transport>(
 /// The last message has another tag, and is tested for while nobody asks for those before it.
 fn testing_alone_completes_what_waits_behind_many_others<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     let others = std::iter::repeat_n((TAG, 20_000), 20);
     let (outgoing, incoming) = round_the_ring(t, 0, others.chain([(OTHER, 8)]));
@@ -65,7 +62,7 @@ fn testing_alone_completes_what_waits_behind_many_others<T: Transport>(
     })
 }
 
-fn posted_receives_match_in_posting_order<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn posted_receives_match_in_posting_order<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let messages = (0..32).map(|i| (TAG, 8 + MIXED_BYTES[i % MIXED_BYTES.len()]));
     let (outgoing, incoming) = round_the_ring(t, 0, messages);
     let mut buffers = buffers(t, &incoming)?;
@@ -84,7 +81,7 @@ fn posted_receives_match_in_posting_order<T: Transport>(t: &T, found: &mut Probl
     })
 }
 
-fn test_becomes_true_without_a_wait<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn test_becomes_true_without_a_wait<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for index in 0..MIXED_BYTES.len() * 2 {
         let length_bytes = MIXED_BYTES[index % MIXED_BYTES.len()];
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes)]);
@@ -107,7 +104,7 @@ fn test_becomes_true_without_a_wait<T: Transport>(t: &T, found: &mut Problems) -
     Ok(())
 }
 
-fn a_dropped_request_is_waited_for<T: Transport>(t: &T, found: &mut Problems) -> Result<()> {
+fn a_dropped_request_is_waited_for<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let lengths_bytes = LENGTHS_BYTES.map(|length_bytes| (TAG, length_bytes));
     let (outgoing, incoming) = round_the_ring(t, 0, lengths_bytes);
     let (messages, mut buffers) = (messages(t, &outgoing)?, buffers(t, &incoming)?);
@@ -126,7 +123,7 @@ fn a_dropped_request_is_waited_for<T: Transport>(t: &T, found: &mut Problems) ->
 
 fn a_receive_gives_its_buffer_back_within_the_scope<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     for length_bytes in [1, 48, 49, 5000, 100_000] {
         let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, length_bytes); 4]);
@@ -147,10 +144,7 @@ fn a_receive_gives_its_buffer_back_within_the_scope<T: Transport>(
     Ok(())
 }
 
-fn one_message_may_be_in_two_sends_at_once<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn one_message_may_be_in_two_sends_at_once<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for (index, length_bytes) in MIXED_BYTES.into_iter().enumerate() {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes)]);
         let (to, from) = (&outgoing[0], &incoming[0]);
@@ -177,7 +171,7 @@ fn one_message_may_be_in_two_sends_at_once<T: Transport>(
 
 fn long_unblocked_sends_cross_while_both_ranks_compute<T: Transport>(
     t: &T,
-    found: &mut Problems,
+    found: &Found,
 ) -> Result<()> {
     for index in [0, 3] {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, 2_000_003)]);
@@ -205,10 +199,7 @@ fn compute<T: Transport>(t: &T, n: usize) {
     });
 }
 
-fn blocked_calls_work_beside_open_requests<T: Transport>(
-    t: &T,
-    found: &mut Problems,
-) -> Result<()> {
+fn blocked_calls_work_beside_open_requests<T: Transport>(t: &T, found: &Found) -> Result<()> {
     const LATE: Tag = Tag::new(9);
     let (late_out, late_in) = round_the_ring(t, 100, MIXED_BYTES.map(|bytes| (LATE, bytes)));
     let (messages, mut buffers) = (messages(t, &late_out)?, buffers(t, &late_in)?);
