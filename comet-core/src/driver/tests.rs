@@ -1,19 +1,18 @@
 //! Whole runs of small kernels over the local transport: what every rank and the listener see.
 
 mod fake;
-mod moving;
 
 use std::sync::atomic::Ordering;
 
 use super::{DriverError, Settings};
-use crate::error::KernelError;
-use crate::error::{TransportError, TransportErrorKind};
+use crate::error::{KernelError, TransportError, TransportErrorKind};
 use crate::event::{CaseFailure, Failure, Measurement, SeriesResult, Stop};
 use crate::kernel::{Arrangement, Case, LENGTH_BYTES, Profile};
 use comet_stats::Summary;
 use fake::{
-    FIRST, FOR_THREE, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify, brief, counts,
-    drive, drive_cases, drive_on, drive_with, is_wrong_on_rank_1, overflows, takes_long,
+    Collector, FIRST, FOR_THREE, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify,
+    brief, cases, counts, drive, drive_cases, drive_with, is_wrong_on_rank_1, overflows,
+    takes_long,
 };
 
 /// Checks that a kernel that is verified by `verify` fails so, and that the run then goes on.
@@ -99,7 +98,7 @@ fn a_case_runs_on_the_first_ranks_and_the_others_take_no_sample() {
     let [one, two, five, six] = [1, 2, 5, 6].map(Arrangement::first);
     let arrangements = [two, one, five, Arrangement::ALL, two, six];
     let fakes = [Fake::good(&FIRST), Fake::checked_by(&SECOND, is_wrong_on_rank_1)];
-    let outcome = drive_on(5, &arrangements, &fakes, &brief(), Trouble::default());
+    let outcome = drive_cases(5, &cases(&fakes, &arrangements), &fakes, &brief(), Trouble::default());
     // The data of the second kernel is wrong wherever there is a rank 1.
     assert_eq!(counts(&outcome.end()), [6, 4, 0, 2]);
     let of_first = &outcome.heard.measurements[..5];
@@ -121,7 +120,8 @@ fn groups_run_a_case_at_once_and_the_slowest_makes_the_values() {
     let groups = |procs, n_groups| Arrangement { procs: Some(procs), n_groups };
     let arrangements = [groups(2, 2), groups(2, 3)];
     let fakes = [Fake::good(&FIRST), Fake::checked_by(&SECOND, is_wrong_on_rank_1)];
-    let outcome = drive_on(5, &arrangements, &fakes, &brief(), Trouble::default());
+    let cases = cases(&fakes, &arrangements);
+    let outcome = drive_cases(5, &cases, &fakes, &brief(), Trouble::default());
     assert_eq!(counts(&outcome.end()), [1, 1, 0, 2]);
     let [node, all] = &outcome.heard.measurements[0].series[..] else { panic!("two series") };
     let ranks = |series: &SeriesResult| Vec::from_iter(series.ranks.iter().map(|of| of.rank));
@@ -141,7 +141,7 @@ fn groups_run_a_case_at_once_and_the_slowest_makes_the_values() {
 fn a_kernel_is_judged_and_completed_on_the_ranks_of_its_case() {
     let arrangements = [2, 3].map(Arrangement::first);
     let kernels = [Fake::good(&FOR_THREE), Fake::good(&FIRST), Fake::building_on_first()];
-    let outcome = drive_on(4, &arrangements, &kernels, &brief(), Trouble::default());
+    let outcome = drive_cases(4, &cases(&kernels, &arrangements), &kernels, &brief(), Trouble::default());
     assert_eq!(counts(&outcome.end()), [5, 0, 0, 1]);
     assert_eq!(outcome.heard.failures[0].message, "needs at least 3 ranks, there are 2");
     let kernels = [Fake::good(&FIRST), Fake::building_on_first()];
@@ -300,7 +300,7 @@ fn a_spent_budget_stops_the_run_before_the_next_case() {
 fn check_interruption(interrupts_at: usize, slices: &[u32]) {
     let trouble = Trouble { interrupts_at: Some(interrupts_at), ..Trouble::default() };
     let fakes = [Fake::good(&FIRST), Fake::good(&SECOND)];
-    let outcome = drive_with(2, &fakes, &brief(), trouble);
+    let outcome = drive_with(2, &fakes, trouble);
     let end = outcome.end();
     assert_eq!(end.stop, Some(Stop::Interrupted("SIGINT".into())), "question {interrupts_at}");
     assert_eq!(counts(&end), [slices.len(), 0, 0, 0], "question {interrupts_at}");
@@ -327,7 +327,7 @@ fn an_interruption_stops_between_two_samples_of_a_case_that_takes_long() {
     for (interrupts_at, n_operations) in [(0, 0), (1, 0), (2, 3), (3, 6), (4, 9)] {
         let fakes = [Fake::checked_by(&FIRST, takes_long), Fake::good(&SECOND)];
         let trouble = Trouble { interrupts_at: Some(interrupts_at), ..Trouble::default() };
-        let outcome = drive_with(2, &fakes, &brief(), trouble);
+        let outcome = drive_with(2, &fakes, trouble);
         let end = outcome.end();
         assert_eq!(end.stop, Some(Stop::Interrupted("SIGINT".into())));
         assert_eq!(counts(&end), [0; 4], "question {interrupts_at}");
@@ -341,7 +341,7 @@ fn a_listener_that_fails_ends_the_run_on_all_ranks() {
     // Run started, case started, case finished, run finished.
     for fails_at in 0..4 {
         let trouble = Trouble { fails_at: Some(fails_at), ..Trouble::default() };
-        let outcome = drive_with(3, &[Fake::good(&FIRST)], &brief(), trouble);
+        let outcome = drive_with(3, &[Fake::good(&FIRST)], trouble);
         let [conductor, followers @ ..] = &outcome.results[..] else { panic!("three ranks") };
         assert!(matches!(conductor, Err(DriverError::Listener(_))), "{conductor:?}");
         assert!(followers.iter().all(Result::is_ok), "{followers:?}");
@@ -352,7 +352,7 @@ fn a_listener_that_fails_ends_the_run_on_all_ranks() {
 #[test]
 fn outputs_that_are_behind_stop_the_run_until_they_have_caught_up() {
     let trouble = Trouble { n_behind: 7, ..Trouble::default() };
-    let outcome = drive_with(3, &[Fake::good(&FIRST), Fake::good(&SECOND)], &brief(), trouble);
+    let outcome = drive_with(3, &[Fake::good(&FIRST), Fake::good(&SECOND)], trouble);
     assert_eq!(counts(&outcome.end()), [2, 0, 0, 0]);
     assert_eq!(outcome.heard.trouble.n_behind, 0, "all ranks idle while there is a backlog");
 }
@@ -360,7 +360,7 @@ fn outputs_that_are_behind_stop_the_run_until_they_have_caught_up() {
 #[test]
 fn a_signal_ends_the_wait_for_outputs() {
     let trouble = Trouble { n_behind: usize::MAX, interrupts_at: Some(20), ..Trouble::default() };
-    let outcome = drive_with(2, &[Fake::good(&FIRST)], &brief(), trouble);
+    let outcome = drive_with(2, &[Fake::good(&FIRST)], trouble);
     assert_eq!(counts(&outcome.end()), [1, 0, 0, 0]);
 }
 
@@ -375,4 +375,62 @@ fn a_transport_that_fails_on_all_ranks_ends_the_run_with_its_error() {
         assert_eq!(error.to_string(), "rank 9 died");
     }
     assert_eq!(outcome.heard.log, ["run started", "started first"]);
+}
+
+/// Events of two kernels on three ranks, whose line takes these times by a clock that is so many
+/// times too fast.
+fn hear(script_ns: &'static [f64], clock_factor: u64) -> Collector {
+    let clock_factor = Some(clock_factor);
+    let trouble = Trouble { script_ns, clock_factor, ..Trouble::default() };
+    let outcome = drive_with(3, &[Fake::good(&FIRST), Fake::good(&SECOND)], trouble);
+    assert_eq!(counts(&outcome.end()), [2, 0, 0, 0]);
+    outcome.heard
+}
+
+/// The times of the line around each measurement.
+fn readings(heard: &Collector) -> Vec<Vec<f64>> {
+    let of_measurement =
+        |m: &Measurement| m.line_times.clone().map_or(Vec::new(), |times| times.readings_ns);
+    heard.measurements.iter().map(of_measurement).collect()
+}
+
+#[test]
+fn cores_that_move_are_told_of_after_the_kernel_that_they_spoil() {
+    let heard = hear(&[112.0, 24.0], 1);
+    let expected = [
+        "run started",
+        "started first",
+        "finished first",
+        "cores moved around first",
+        "started second",
+        "finished second",
+        "run finished",
+    ];
+    assert_eq!(heard.log, expected);
+    assert_eq!(heard.start.as_ref().and_then(|start| start.line_ns), Some(112.0));
+    let readings = readings(&heard);
+    assert_eq!((readings[0].first(), readings[0].last()), (Some(&112.0), Some(&24.0)));
+    assert!(readings[1].len() >= 2 && readings[1].iter().all(|ns| *ns == 24.0), "{readings:?}");
+}
+
+#[test]
+fn cores_that_stay_are_not_told_of() {
+    let heard = hear(&[112.0, 120.0, 104.0], 1);
+    assert!(heard.log.iter().all(|event| !event.starts_with("cores moved")), "{:?}", heard.log);
+    assert!(readings(&heard).iter().all(|of_case| of_case.len() >= 2));
+}
+
+#[test]
+fn a_long_group_is_looked_at_before_each_slice() {
+    let heard = hear(&[112.0], 1_000_000);
+    // Once before the group, four times before a slice, and once after the last.
+    let n_readings: Vec<usize> = readings(&heard).iter().map(Vec::len).collect();
+    assert!(n_readings.iter().all(|n| *n >= 6), "{n_readings:?}");
+}
+
+#[test]
+fn where_the_transport_does_not_tell_nothing_is_asked_again() {
+    let heard = hear(&[], 1);
+    assert_eq!(heard.start.as_ref().and_then(|start| start.line_ns), None);
+    assert!(heard.measurements.iter().all(|measurement| measurement.line_times.is_none()));
 }

@@ -1,13 +1,16 @@
-//! Small kernels that behave as told, a listener that keeps all it hears, and a run of both.
+//! Small kernels and a transport that behave as told, a listener that keeps all it hears, and a run
+//! of them.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::super::{DriverError, Settings, Slices, conduct, follow};
+use crate::conformance::twisted::{Twist, Twisted};
 use crate::context::Context;
 use crate::definition::{Definition, Quantity};
-use crate::error::KernelError;
+use crate::error::{KernelError, TransportError};
 use crate::event::{CaseFailure, Event, Listener, Measurement, RunEnd, RunStart};
 use crate::kernel::{
     Arrangement, AxisUse, Case, Class, Derived, History, Kernel, KernelInfo, LENGTH_BYTES, Profile,
@@ -64,8 +67,33 @@ static BUILDS_ON_FIRST: KernelInfo = KernelInfo {
     ..info("builds_on_first")
 };
 
+/// The local transport, whose ranks 0 and 1 move between cores as a script has it.
+pub(super) type Moving<'a> = Twisted<'a, Script>;
+
+/// Times of a cache line that the test chooses.
+#[derive(Clone, Debug)]
+pub(super) struct Script {
+    trouble: Trouble,
+    n_readings: Cell<usize>,
+}
+
+impl Twist for Script {
+    fn now_ns(&self, inner: &Local) -> u64 {
+        inner.now_ns() * self.trouble.clock_factor.unwrap_or(1)
+    }
+
+    fn line_time_ns(&self, inner: &Local) -> Result<Option<f64>, TransportError> {
+        // All ranks are to take part in each reading.
+        inner.barrier()?;
+        let (index, script_ns) = (self.n_readings.get(), self.trouble.script_ns);
+        self.n_readings.set(index + 1);
+        let has_part = inner.rank() < 2;
+        Ok(script_ns.get(index).or(script_ns.last()).copied().filter(|_| has_part))
+    }
+}
+
 /// Proof of a kernel that its data arrives.
-pub(super) type Verify = fn(&Context<'_, Local>, &Case) -> Result<(), KernelError>;
+pub(super) type Verify = fn(&Context<'_, Moving<'_>>, &Case) -> Result<(), KernelError>;
 
 /// A kernel of barriers that behaves as told.
 pub(super) struct Fake {
@@ -108,7 +136,7 @@ impl Fake {
     }
 }
 
-impl Kernel<Local> for Fake {
+impl<'a> Kernel<Moving<'a>> for Fake {
     fn info(&self) -> &'static KernelInfo {
         self.info
     }
@@ -117,12 +145,12 @@ impl Kernel<Local> for Fake {
         (self.resolve)(case, history)
     }
 
-    fn verify(&self, cx: &mut Context<'_, Local>, case: &Case) -> Result<(), KernelError> {
+    fn verify(&self, cx: &mut Context<'_, Moving<'a>>, case: &Case) -> Result<(), KernelError> {
         let again = self.has_measured.load(Ordering::Relaxed);
         (if again { self.verify_again } else { self.verify })(cx, case)
     }
 
-    fn measure(&self, cx: &mut Context<'_, Local>, _case: &Case) -> Result<(), KernelError> {
+    fn measure(&self, cx: &mut Context<'_, Moving<'a>>, _case: &Case) -> Result<(), KernelError> {
         self.has_measured.store(true, Ordering::Relaxed);
         cx.time_on(0, 0, |t| {
             self.n_operations.fetch_add(u64::from(t.rank() == 0), Ordering::Relaxed);
@@ -139,7 +167,7 @@ impl Kernel<Local> for Fake {
 }
 
 /// A broadcast from rank 0 arrives.
-fn arrives(cx: &Context<'_, Local>, _case: &Case) -> Result<(), KernelError> {
+fn arrives(cx: &Context<'_, Moving<'_>>, _case: &Case) -> Result<(), KernelError> {
     let mut message = cx.message(8)?;
     if cx.rank() == 0 {
         pattern::fill(&mut message, SEED);
@@ -151,19 +179,22 @@ fn arrives(cx: &Context<'_, Local>, _case: &Case) -> Result<(), KernelError> {
 }
 
 /// Finds wrong data on rank 1 alone.
-pub(super) fn is_wrong_on_rank_1(cx: &Context<'_, Local>, case: &Case) -> Result<(), KernelError> {
+pub(super) fn is_wrong_on_rank_1(
+    cx: &Context<'_, Moving<'_>>,
+    case: &Case,
+) -> Result<(), KernelError> {
     arrives(cx, case)?;
     if cx.rank() == 1 { Err(KernelError::mismatch("the answer", 42, 6 * 9)) } else { Ok(()) }
 }
 
 /// Finds nothing wrong, after more than a second.
-pub(super) fn takes_long(cx: &Context<'_, Local>, case: &Case) -> Result<(), KernelError> {
+pub(super) fn takes_long(cx: &Context<'_, Moving<'_>>, case: &Case) -> Result<(), KernelError> {
     std::thread::sleep(std::time::Duration::from_millis(1100));
     arrives(cx, case)
 }
 
 /// Every rank sends itself a message that is longer than the buffer.
-pub(super) fn overflows(cx: &Context<'_, Local>, _case: &Case) -> Result<(), KernelError> {
+pub(super) fn overflows(cx: &Context<'_, Moving<'_>>, _case: &Case) -> Result<(), KernelError> {
     let t = cx.transport();
     t.blocked_send(t.rank(), Tag::new(1), &[0; 8])?;
     t.blocked_recv(Source::Rank(t.rank()), Tag::new(1), &mut [0; 4])?;
@@ -179,8 +210,8 @@ fn length_of_first(case: Case, history: &History) -> Result<Case, String> {
     Ok(case.with(&LENGTH_BYTES, summaries[0].n as u64))
 }
 
-/// Errors of the listener.
-#[derive(Clone, Copy, Default)]
+/// Errors of the listener, and the script of the transport.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trouble {
     /// The question, counted from 0, from which on the listener asks to stop.
     pub(super) interrupts_at: Option<usize>,
@@ -188,6 +219,10 @@ pub(super) struct Trouble {
     pub(super) fails_at: Option<usize>,
     /// Number of backlog questions that the listener answers with yes.
     pub(super) n_behind: usize,
+    /// Times of a cache line to come, in nanoseconds; the last one stays.
+    pub(super) script_ns: &'static [f64],
+    /// Factor by which the clock is too fast.
+    pub(super) clock_factor: Option<u64>,
 }
 
 /// Keeps all that it hears.
@@ -284,38 +319,26 @@ pub(super) fn brief() -> Settings {
     Settings { repetitions: Some(2), samples: Some(4), slices, ..settings }
 }
 
-/// Runs one case of each kernel, without trouble from the listener.
-pub(super) fn drive(n_ranks: usize, kernels: &[Fake], settings: &Settings) -> Outcome {
-    drive_with(n_ranks, kernels, settings, Trouble::default())
-}
-
-/// [`drive`] with a listener that makes `trouble`.
-pub(super) fn drive_with(
-    n_ranks: usize,
-    fakes: &[Fake],
-    settings: &Settings,
-    trouble: Trouble,
-) -> Outcome {
-    drive_on(n_ranks, &[Arrangement::ALL], fakes, settings, trouble)
-}
-
-/// [`drive_with`] with a case of each kernel on each arrangement.
-pub(super) fn drive_on(
-    n_ranks: usize,
-    arrangements: &[Arrangement],
-    fakes: &[Fake],
-    settings: &Settings,
-    trouble: Trouble,
-) -> Outcome {
+/// A case of each kernel on each arrangement.
+pub(super) fn cases(fakes: &[Fake], arrangements: &[Arrangement]) -> Vec<Case> {
     let on_each = |fake: &Fake| {
         let case = Case::new(fake.info, &[]);
         arrangements.iter().map(move |arrangement| case.on(*arrangement))
     };
-    let cases: Vec<Case> = fakes.iter().flat_map(on_each).collect();
-    drive_cases(n_ranks, &cases, fakes, settings, trouble)
+    fakes.iter().flat_map(on_each).collect()
 }
 
-/// [`drive_with`] with the caller's cases.
+/// Runs one case of each kernel, without trouble.
+pub(super) fn drive(n_ranks: usize, fakes: &[Fake], settings: &Settings) -> Outcome {
+    drive_cases(n_ranks, &cases(fakes, &[Arrangement::ALL]), fakes, settings, Trouble::default())
+}
+
+/// A [`brief`] run of one case of each kernel with `trouble`.
+pub(super) fn drive_with(n_ranks: usize, fakes: &[Fake], trouble: Trouble) -> Outcome {
+    drive_cases(n_ranks, &cases(fakes, &[Arrangement::ALL]), fakes, &brief(), trouble)
+}
+
+/// [`drive`] with the caller's cases.
 pub(super) fn drive_cases(
     n_ranks: usize,
     cases: &[Case],
@@ -323,13 +346,15 @@ pub(super) fn drive_cases(
     settings: &Settings,
     trouble: Trouble,
 ) -> Outcome {
-    let ranks = local::run(n_ranks, |t| {
-        let kernels: Vec<&dyn Kernel<Local>> = fakes.iter().map(|fake| fake as _).collect();
+    let ranks = local::run(n_ranks, |inner| {
+        let twist = Script { trouble, n_readings: Cell::new(0) };
+        let t = Moving { inner: Cow::Borrowed(inner), twist };
+        let kernels: Vec<&dyn Kernel<Moving<'_>>> = fakes.iter().map(|fake| fake as _).collect();
         let mut heard = Collector { trouble, ..Collector::default() };
         let result = if t.rank() == 0 {
-            conduct(t, &kernels, cases, settings, &mut heard)
+            conduct(&t, &kernels, cases, settings, &mut heard)
         } else {
-            follow(t, &kernels, settings).map_err(DriverError::from)
+            follow(&t, &kernels, settings).map_err(DriverError::from)
         };
         (result, heard)
     });
