@@ -5,6 +5,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::ops::Deref;
 
 use crate::transport::{Rank, Source, Tag};
 
@@ -33,25 +34,38 @@ pub enum TransportErrorKind {
     Backend,
 }
 
-/// Details of a [`TransportError`]; boxed to keep the error one word wide.
+/// Details of a [`TransportError`], as far as they are known.
 #[derive(Debug)]
-struct Details {
-    kind: TransportErrorKind,
+pub struct Details {
+    /// Kind of the error.
+    pub kind: TransportErrorKind,
     text: String,
-    rank: Option<Rank>,
-    peer: Option<Source>,
-    tag: Option<Tag>,
-    length_bytes: Option<usize>,
-    capacity_bytes: Option<usize>,
-    source: Option<Box<dyn Error + Send + Sync>>,
+    /// The rank on which the call was made.
+    pub rank: Option<Rank>,
+    /// The other end of the call.
+    pub peer: Option<Source>,
+    /// The tag of the call.
+    pub tag: Option<Tag>,
+    /// Length of the message in bytes.
+    pub length_bytes: Option<usize>,
+    /// Length of the buffer in bytes.
+    pub capacity_bytes: Option<usize>,
 }
 
-/// An error of a transport call, with rank, peer, tag and lengths where they are known.
+/// An error of a transport call, with its [`Details`].
 ///
 /// A message that was [too long](TransportErrorKind::Truncated) and a call that could not be started
 /// leave the transport usable; every other kind ends the job (see [`ends_job`](Self::ends_job)).
 #[derive(Debug)]
 pub struct TransportError(Box<Details>);
+
+impl Deref for TransportError {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        &self.0
+    }
+}
 
 impl TransportError {
     /// An error of `kind`; `text` says what was attempted and what went wrong, in lower case.
@@ -66,7 +80,6 @@ impl TransportError {
             tag: None,
             length_bytes: None,
             capacity_bytes: None,
-            source: None,
         }))
     }
 
@@ -103,14 +116,6 @@ impl TransportError {
         self
     }
 
-    /// Adds the length of the message, in bytes.
-    #[cold]
-    #[must_use]
-    pub fn with_length(mut self, length_bytes: usize) -> Self {
-        self.0.length_bytes = Some(length_bytes);
-        self
-    }
-
     /// Adds the length of the buffer, in bytes.
     #[cold]
     #[must_use]
@@ -119,58 +124,20 @@ impl TransportError {
         self
     }
 
-    /// Adds the error below this one.
-    #[cold]
-    #[must_use]
-    pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Box::new(source));
-        self
-    }
-
-    /// Kind of the error.
-    pub fn kind(&self) -> TransportErrorKind {
-        self.0.kind
-    }
-
     /// True if a message was longer than its buffer; the transport stays usable.
     pub fn is_truncated(&self) -> bool {
-        self.0.kind == TransportErrorKind::Truncated
+        self.kind == TransportErrorKind::Truncated
     }
 
     /// True if the transport lacks what was asked; the transport stays usable.
     pub fn is_unsupported(&self) -> bool {
-        self.0.kind == TransportErrorKind::Unsupported
+        self.kind == TransportErrorKind::Unsupported
     }
 
     /// True if the transport cannot be used after this error.
     pub fn ends_job(&self) -> bool {
         use TransportErrorKind::{Backend, Disagreement, PeerFailed, TimedOut};
-        matches!(self.0.kind, PeerFailed | TimedOut | Disagreement | Backend)
-    }
-
-    /// The rank on which the call was made, if known.
-    pub fn rank(&self) -> Option<Rank> {
-        self.0.rank
-    }
-
-    /// The other end of the call, if there is one.
-    pub fn peer(&self) -> Option<Source> {
-        self.0.peer
-    }
-
-    /// The tag of the call, if it has one.
-    pub fn tag(&self) -> Option<Tag> {
-        self.0.tag
-    }
-
-    /// Length of the message in bytes, if known.
-    pub fn length_bytes(&self) -> Option<usize> {
-        self.0.length_bytes
-    }
-
-    /// Length of the buffer in bytes, if known.
-    pub fn capacity_bytes(&self) -> Option<usize> {
-        self.0.capacity_bytes
+        matches!(self.kind, PeerFailed | TimedOut | Disagreement | Backend)
     }
 }
 
@@ -205,11 +172,7 @@ impl fmt::Display for TransportError {
     }
 }
 
-impl Error for TransportError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source.as_deref().map(|source| source as &(dyn Error + 'static))
-    }
-}
+impl Error for TransportError {}
 
 /// Failure of a kernel to verify or to measure a case.
 #[derive(Debug, thiserror::Error)]
@@ -228,25 +191,14 @@ pub enum KernelError {
         /// Found value.
         found: String,
     },
-    /// The transport lacks something that the kernel needs; its cases are skipped.
-    #[error("needs {needs}, which this transport lacks")]
-    Unsupported {
-        /// Missing requirement.
-        needs: &'static str,
-    },
 }
 
 impl KernelError {
-    /// The transport lacks `needs`; the case is skipped with that reason.
-    pub fn unsupported(needs: &'static str) -> Self {
-        Self::Unsupported { needs }
-    }
-
     /// `what` should have been `expected` and was `found`.
     pub fn mismatch(
         what: impl Into<String>,
-        expected: impl std::fmt::Display,
-        found: impl std::fmt::Display,
+        expected: impl fmt::Display,
+        found: impl fmt::Display,
     ) -> Self {
         let (expected, found) = (expected.to_string(), found.to_string());
         Self::Mismatch { what: what.into(), expected, found }

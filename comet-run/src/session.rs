@@ -184,7 +184,7 @@ fn has_core_each<T: Transport>(t: &T, placements: &[RankEntry]) -> Result<bool, 
 fn give_up<T: Transport>(t: &T, error: DriverError) -> u8 {
     match error {
         // The launcher reports the rank that failed first.
-        DriverError::Transport(error) if error.kind() == TransportErrorKind::PeerFailed => (),
+        DriverError::Transport(error) if error.kind == TransportErrorKind::PeerFailed => (),
         DriverError::Transport(error) => t.fail_job(&format!("{:#}", anyhow::Error::new(error))),
         error => terminal::note(&format!("error: {:#}", anyhow::Error::new(error))),
     }

@@ -121,11 +121,11 @@ fn require_truncated(
         }
     };
     let what = |detail| format!("{detail} in the error for {cut}");
-    found.require_eq(what("length_bytes"), error.length_bytes(), Some(cut.length_bytes));
-    found.require_eq(what("capacity_bytes"), error.capacity_bytes(), Some(capacity_bytes));
-    found.require_eq(what("rank"), error.rank(), Some(cut.destination));
-    found.require_eq(what("peer"), error.peer(), Some(cut.from()));
-    found.require_eq(what("tag"), error.tag(), Some(cut.tag));
+    found.require_eq(what("length_bytes"), error.length_bytes, Some(cut.length_bytes));
+    found.require_eq(what("capacity_bytes"), error.capacity_bytes, Some(capacity_bytes));
+    found.require_eq(what("rank"), error.rank, Some(cut.destination));
+    found.require_eq(what("peer"), error.peer, Some(cut.from()));
+    found.require_eq(what("tag"), error.tag, Some(cut.tag));
     found.require_content(cut, &memory[..capacity_bytes]);
     require_untouched(found, cut, memory, capacity_bytes);
     Ok(())
@@ -205,6 +205,6 @@ fn require_refused(found: &Found, rank: Rank, call: &str, result: Result<()>) {
         return;
     };
     let kind = format!("kind of the error of {call}");
-    found.require_eq(kind, error.kind(), TransportErrorKind::InvalidArgument);
-    found.require_eq(format!("rank in the error of {call}"), error.rank(), Some(rank));
+    found.require_eq(kind, error.kind, TransportErrorKind::InvalidArgument);
+    found.require_eq(format!("rank in the error of {call}"), error.rank, Some(rank));
 }

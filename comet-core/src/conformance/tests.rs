@@ -61,7 +61,7 @@ impl Twist for Flaw {
     fn received(&self, result: Result<Status>, capacity_bytes: usize) -> Result<Status> {
         match result {
             Err(error) if error.is_truncated() && self.has(Fault::TruncationGoesUnnoticed) => {
-                let tag = error.tag().unwrap();
+                let tag = error.tag.unwrap();
                 Ok(Status { source: 0, tag, length_bytes: capacity_bytes })
             }
             Ok(status) if self.has(Fault::ReceivesReportAWrongSource) => {

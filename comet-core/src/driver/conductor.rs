@@ -7,7 +7,7 @@ use super::placement::Placement;
 use super::point::{CaseState, Gathered};
 use super::probe;
 use super::refinement::{self, Wish};
-use super::report::Report;
+use super::report::{self, Report};
 use super::stage::Stage;
 use super::start::Starts;
 use super::{DriverError, Settings};
@@ -296,7 +296,7 @@ impl<T: Transport> Conductor<'_, T> {
         let target = Target::of(self.kernel_idx(case), case);
         Decision::Run(target.clone(), pace).announce(t, &self.trail)?;
         let own = self.stage.run(&target, pace)?;
-        gather(own.gather(t)?)
+        gather(report::gather(t, &own)?)
     }
 
     /// True if the run ends early. Once it does it stays so, and says so: the rounds that the last
@@ -425,15 +425,13 @@ fn gather(reports: Vec<Report>) -> Result<Gathered, Interruption> {
     let (mut gathered, mut troubles) = (Gathered::new(), Vec::new());
     for (rank, report) in reports.into_iter().enumerate() {
         match report {
-            Report::Mismatch(message) => troubles.push((0, Failure::CheckFailed, rank, message)),
-            Report::Unsupported(message) => troubles.push((1, Failure::Skipped, rank, message)),
-            Report::Done(taken) => gathered.push((rank, taken)),
+            Err((failure, message)) => troubles.push((failure, rank, message)),
+            Ok(taken) => gathered.push((rank, taken)),
         }
     }
-    match troubles.into_iter().min_by_key(|(order, _, rank, _)| (*order, *rank)) {
-        Some((_, failure, rank, message)) => {
-            Err(Interruption::refuse(failure, Some(rank), message))
-        }
+    let worst = |(failure, rank, _): &(Failure, _, _)| (*failure != Failure::CheckFailed, *rank);
+    match troubles.into_iter().min_by_key(worst) {
+        Some((failure, rank, message)) => Err(Interruption::refuse(failure, Some(rank), message)),
         None => Ok(gathered),
     }
 }

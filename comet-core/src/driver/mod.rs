@@ -158,7 +158,7 @@ pub fn follow<T: Transport>(
     let trail = Trail::default();
     loop {
         match Decision::hear(t, &trail)? {
-            Decision::Run(target, pace) => drop(stage.run(&target, pace)?.gather(t)?),
+            Decision::Run(target, pace) => drop(report::gather(t, &stage.run(&target, pace)?)?),
             Decision::CompareClocks => drop(stage.compare_clocks()?),
             Decision::TimeLine => drop(t.line_time_ns()?),
             Decision::Pause => (),

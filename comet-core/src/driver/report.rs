@@ -1,8 +1,8 @@
 //! Report of a rank to rank 0 after each decision.
 
 use crate::collective;
-use crate::error::KernelError;
-use crate::error::Result;
+use crate::error::{KernelError, TransportError};
+use crate::event::Failure;
 use crate::sample::Sample;
 use crate::transport::{Transport, Usage};
 
@@ -15,90 +15,70 @@ pub(super) struct Taken {
     pub(super) usage: Option<Usage>,
 }
 
-/// Outcome of a rank's step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Report {
-    /// All went well.
-    Done(Taken),
-    /// The data was wrong.
-    Mismatch(String),
-    /// The transport lacks something; the case is to be skipped.
-    Unsupported(String),
-}
+/// Outcome of a rank's step: its samples, or the reason that the case has none.
+pub(super) type Report = Result<Taken, (Failure, String)>;
 
-impl Report {
-    /// The report for a kernel's result.
-    ///
-    /// # Errors
-    /// The transport's error, unless it is one that the other ranks need not know of to go on.
-    pub(super) fn of(result: std::result::Result<Taken, KernelError>) -> Result<Self> {
-        Ok(match result {
-            Ok(taken) => Self::Done(taken),
-            // A message of the wrong length is wrong data.
-            Err(KernelError::Transport(error)) if error.is_truncated() => {
-                Self::Mismatch(error.to_string())
-            }
-            Err(KernelError::Transport(error)) if error.is_unsupported() => {
-                Self::Unsupported(error.to_string())
-            }
-            // What this rank did not do, another may wait for.
-            Err(KernelError::Transport(error)) => return Err(error),
-            Err(error @ KernelError::Mismatch { .. }) => Self::Mismatch(error.to_string()),
-            Err(error @ KernelError::Unsupported { .. }) => Self::Unsupported(error.to_string()),
-        })
-    }
-
-    /// Sends this report to rank 0, which gets those of all ranks, its own first; the others get
-    /// nothing.
-    pub(super) fn gather<T: Transport>(&self, t: &T) -> Result<Vec<Self>> {
-        let gathered = collective::gather(t, self.encode())?;
-        Ok(gathered.iter().map(|bytes| Self::decode(bytes)).collect())
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        let text = |kind: u8, text: &str| [&[kind], text.as_bytes()].concat();
-        match self {
-            Self::Mismatch(message) => text(1, message),
-            Self::Unsupported(message) => text(2, message),
-            Self::Done(Taken { series, usage }) => {
-                let mut bytes = vec![if usage.is_some() { 3 } else { 0 }];
-                let usage = usage.map(|usage| [usage.involuntary_switches, usage.page_faults]);
-                bytes.extend(usage.iter().flatten().flat_map(|word| word.to_le_bytes()));
-                for samples in series {
-                    bytes.extend((samples.len() as u64).to_le_bytes());
-                    for sample in samples {
-                        bytes.extend(to_words(sample).iter().flat_map(|word| word.to_le_bytes()));
-                    }
-                }
-                bytes
-            }
+/// The report for a kernel's result.
+///
+/// # Errors
+/// The transport's error, unless it is one that the other ranks need not know of to go on.
+pub(super) fn of(result: Result<Taken, KernelError>) -> Result<Report, TransportError> {
+    match result {
+        Ok(taken) => Ok(Ok(taken)),
+        Err(KernelError::Transport(error)) if error.is_unsupported() => {
+            Ok(Err((Failure::Skipped, error.to_string())))
         }
-    }
-
-    fn decode(bytes: &[u8]) -> Self {
-        let (kind, rest) = bytes.split_first().expect("a report has a kind");
-        let text = || String::from_utf8_lossy(rest).into_owned();
-        match kind {
-            1 => return Self::Mismatch(text()),
-            2 => return Self::Unsupported(text()),
-            _ => (),
-        }
-        let mut words = rest.as_chunks().0.iter().map(|chunk| u64::from_le_bytes(*chunk));
-        let mut count = || words.next().unwrap_or(0);
-        let usage =
-            (*kind == 3).then(|| Usage { involuntary_switches: count(), page_faults: count() });
-        let mut series = Vec::new();
-        while let Some(n_samples) = words.next() {
-            let mut sample = || {
-                let [start, end, due, reference] = std::array::from_fn(|_| words.next());
-                Some(from_words([start?, end?, due?, reference?]))
-            };
-            series.push((0..n_samples).map_while(|_| sample()).collect());
-        }
-        Self::Done(Taken { series, usage })
+        // What this rank did not do, another may wait for.
+        Err(KernelError::Transport(error)) if !error.is_truncated() => Err(error),
+        // A message of the wrong length is wrong data.
+        Err(error) => Ok(Err((Failure::CheckFailed, error.to_string()))),
     }
 }
 
+/// Sends `report` to rank 0, which gets those of all ranks, its own first; the others get nothing.
+pub(super) fn gather<T: Transport>(t: &T, report: &Report) -> Result<Vec<Report>, TransportError> {
+    let gathered = collective::gather(t, encode(report))?;
+    Ok(gathered.iter().map(|bytes| decode(bytes)).collect())
+}
+
+fn encode(report: &Report) -> Vec<u8> {
+    let Taken { series, usage } = match report {
+        Err((failure, message)) => return [&[1 + *failure as u8], message.as_bytes()].concat(),
+        Ok(taken) => taken,
+    };
+    let mut bytes = vec![if usage.is_some() { MEASURED } else { 0 }];
+    let usage = usage.map(|usage| [usage.involuntary_switches, usage.page_faults]);
+    bytes.extend(usage.iter().flatten().flat_map(|word| word.to_le_bytes()));
+    for samples in series {
+        bytes.extend((samples.len() as u64).to_le_bytes());
+        bytes.extend(samples.iter().flat_map(to_words).flat_map(u64::to_le_bytes));
+    }
+    bytes
+}
+
+fn decode(bytes: &[u8]) -> Report {
+    let (kind, rest) = bytes.split_first().expect("a report has a kind");
+    let failures = [Failure::Skipped, Failure::CheckFailed, Failure::Failed];
+    if let Some(failure) = failures.into_iter().find(|failure| 1 + *failure as u8 == *kind) {
+        return Err((failure, String::from_utf8_lossy(rest).into_owned()));
+    }
+    let mut words = rest.as_chunks().0.iter().map(|chunk| u64::from_le_bytes(*chunk));
+    let mut count = || words.next().unwrap_or(0);
+    let usage =
+        (*kind == MEASURED).then(|| Usage { involuntary_switches: count(), page_faults: count() });
+    let mut series = Vec::new();
+    while let Some(n_samples) = words.next() {
+        let mut sample = || {
+            let [start, end, due, reference] = std::array::from_fn(|_| words.next());
+            Some(from_words([start?, end?, due?, reference?]))
+        };
+        series.push((0..n_samples).map_while(|_| sample()).collect());
+    }
+    Ok(Taken { series, usage })
+}
+
+/// First byte of samples with resources used.
+const MEASURED: u8 = u8::MAX;
 /// Stands for a time that was not taken.
 const NONE: u64 = u64::MAX;
 /// Added to a start to say that it was skewed: clocks count less than 2^63 ns, 292 years.
@@ -128,15 +108,15 @@ mod tests {
         let due = Sample { due_ns: Some(0), is_skewed: true, ..plain };
         let samples = vec![plain, due, Sample { reference_ns: Some(7), ..plain }];
         for report in [
-            Report::Done(Taken { series: vec![samples.clone(), vec![], samples], usage: None }),
-            Report::Done(Taken {
+            Ok(Taken { series: vec![samples.clone(), vec![], samples], usage: None }),
+            Ok(Taken {
                 series: vec![],
                 usage: Some(Usage { involuntary_switches: 3, page_faults: 0 }),
             }),
-            Report::Mismatch("byte 3".into()),
-            Report::Unsupported("needs windows".into()),
+            Err((Failure::CheckFailed, "byte 3".into())),
+            Err((Failure::Skipped, "no windows".into())),
         ] {
-            assert_eq!(Report::decode(&report.encode()), report);
+            assert_eq!(decode(&encode(&report)), report);
         }
     }
 }

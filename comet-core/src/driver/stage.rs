@@ -3,7 +3,7 @@
 use super::Settings;
 use super::decision::Target;
 use super::pace::Pace;
-use super::report::{Report, Taken};
+use super::report::{self, Report, Taken};
 use super::start::Starts;
 use crate::context::{Context, Method};
 use crate::error::Result;
@@ -91,17 +91,15 @@ impl<'a, T: Transport> Stage<'a, T> {
         self.split(target.arrangement)?;
         let (kernel, case) = self.set(target, pace.map_or(0, |(_, expected_ns)| expected_ns));
         self.t.barrier()?;
-        let Some(part) = self.part(target.arrangement) else {
-            return Ok(Report::Done(Taken::default()));
-        };
+        let Some(part) = self.part(target.arrangement) else { return Ok(Ok(Taken::default())) };
         let Some((pace, _)) = pace else {
             let mut cx = self.context(part, kernel, Pace::new(1, 0, 0));
-            return Report::of(kernel.verify(&mut cx, &case).map(|()| Taken::default()));
+            return report::of(kernel.verify(&mut cx, &case).map(|()| Taken::default()));
         };
         let mut cx = self.context(part, kernel, pace);
         let result = kernel.measure(&mut cx, &case);
         let usage = cx.usage();
-        Report::of(result.map(|()| Taken { series: self.on_shared_clock(cx), usage }))
+        report::of(result.map(|()| Taken { series: self.on_shared_clock(cx), usage }))
     }
 
     /// Makes the transports of the groups, unless there are some; all ranks call it.

@@ -5,7 +5,7 @@ mod fake;
 use std::sync::atomic::Ordering;
 
 use super::{DriverError, Settings};
-use crate::error::{KernelError, TransportError, TransportErrorKind};
+use crate::error::{TransportError, TransportErrorKind};
 use crate::event::{CaseFailure, Failure, Measurement, SeriesResult, Stop};
 use crate::kernel::{Arrangement, Case, LENGTH_BYTES, Profile};
 use comet_stats::Summary;
@@ -248,8 +248,9 @@ fn no_kernel_builds_on_a_number_whose_check_failed() {
 
 #[test]
 fn what_the_transport_lacks_is_skipped_with_the_reason() {
-    let fake = Fake::checked_by(&FIRST, |_, _| Err(KernelError::unsupported("windows")));
-    check_failure(fake, Failure::Skipped, "needs windows, which this transport lacks");
+    let verify: Verify =
+        |_, _| Err(TransportError::new(TransportErrorKind::Unsupported, "no windows").into());
+    check_failure(Fake::checked_by(&FIRST, verify), Failure::Skipped, "no windows");
 }
 
 #[test]

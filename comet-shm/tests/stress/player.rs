@@ -245,7 +245,7 @@ fn arrival_of(result: Result<Status>) -> Result<Arrival> {
         Err(error) if error.is_truncated() => error,
         Err(error) => return Err(error),
     };
-    match (error.peer(), error.tag(), error.length_bytes()) {
+    match (error.peer, error.tag, error.length_bytes) {
         (Some(Source::Rank(source)), Some(tag), Some(length_bytes)) => {
             Ok((Status { source, tag, length_bytes }, true))
         }
