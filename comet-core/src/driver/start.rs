@@ -1,15 +1,34 @@
-//! Start of the samples of a case, and selection of those that count.
+//! Start of the samples of a case, selection of those that count, length of windows, and the
+//! decision to give them up.
 
 use crate::error::Result;
 use crate::sample::Sample;
-use crate::sync::{self, GlobalClock, StartSync, WindowRule};
+use crate::sync::{self, GlobalClock, StartSync};
 use crate::transport::Transport;
+use comet_stats::real;
+
+/// The largest share of late starts in a slice at which the window stays as it is.
+const TOLERATED_SHARE: f64 = 0.25;
+/// The share of late starts at which a slice counts against the window.
+const HOPELESS_SHARE: f64 = 0.5;
+/// So many such slices, and the window is given up.
+const MAX_HOPELESS: u32 = 3;
+/// A window that has become so many times as long as at first is given up too: what makes starts late
+/// does not depend on it.
+const MAX_GROWTH: u64 = 64;
+/// Starts that are late by less are good enough, whatever is measured.
+const TOLERATED_NS: f64 = 100.0;
+/// And so are those that are late by less than this share of what is measured.
+const TOLERATED_OF_MEDIAN: f64 = 0.05;
 
 /// Start of the samples of one case: rank 0 keeps it, and sends it to the others with each slice.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Starts {
     sync: StartSync,
-    rule: WindowRule,
+    /// From the announcement of a window to its opening, in nanoseconds: now, and at first.
+    window_ns: u64,
+    first_ns: u64,
+    n_hopeless: u32,
     bound_ns: u64,
 }
 
@@ -24,34 +43,100 @@ impl Starts {
         clock: Option<&GlobalClock>,
     ) -> Result<Self> {
         let window_ns = if sync == StartSync::Window { sync::window_ns(t)? } else { 0 };
-        let bound_ns = clock.map_or(0, GlobalClock::bound_ns);
-        Ok(Self { sync, rule: WindowRule::new(window_ns), bound_ns })
+        Ok(Self::new(sync, window_ns, clock.map_or(0, GlobalClock::bound_ns)))
     }
 
-    /// Synchronisation of the next slice.
+    fn new(sync: StartSync, window_ns: u64, bound_ns: u64) -> Self {
+        Self { sync, window_ns, first_ns: window_ns, n_hopeless: 0, bound_ns }
+    }
+
+    /// Synchronisation of the next slice: a barrier if windows do not work here, because more than
+    /// half of the starts were late in three slices, or more than a quarter in seven.
     pub(super) fn sync(&self) -> StartSync {
+        let longest_ns = self.first_ns.saturating_mul(MAX_GROWTH);
+        let is_given_up = self.n_hopeless >= MAX_HOPELESS || self.window_ns > longest_ns;
         let is_window = self.sync == StartSync::Window;
-        if is_window && self.rule.is_given_up() { StartSync::Barrier } else { self.sync }
+        if is_window && is_given_up { StartSync::Barrier } else { self.sync }
     }
 
     /// From the announcement of a window to its opening, in nanoseconds.
     pub(super) fn window_ns(&self) -> u64 {
-        self.rule.window_ns
+        self.window_ns
     }
 
-    /// True if a sample counts: no rank was late by more than the error of the clocks and what
-    /// matters to an operation of `median_ns`, if that is known yet.
+    /// True if a sample counts: no rank was late by more than twice the error of the clocks, 5 % of
+    /// the time `median_ns` of an operation (if one is known) or 100 ns, whichever is most.
     pub(super) fn is_valid(&self, of_ranks: &[Sample], median_ns: Option<f64>) -> bool {
         let Some(due_ns) = of_ranks.iter().find_map(|sample| sample.due_ns) else { return true };
         if of_ranks.iter().any(|sample| sample.is_skewed) {
             return true;
         }
-        let starts_ns: Vec<u64> = of_ranks.iter().map(|sample| sample.start_ns).collect();
-        WindowRule::judge(&starts_ns, due_ns, median_ns, self.bound_ns)
+        let latest_ns = of_ranks.iter().map(|sample| sample.start_ns).max().unwrap_or(due_ns);
+        let of_median_ns = TOLERATED_OF_MEDIAN * median_ns.unwrap_or(0.0);
+        let tolerated_ns = (2.0 * real(self.bound_ns)).max(of_median_ns).max(TOLERATED_NS);
+        real(latest_ns.saturating_sub(due_ns)) <= tolerated_ns
     }
 
-    /// Learns from a slice, so many of whose samples do not count.
+    /// Learns from a slice of `n_samples` samples, `n_invalid` of which do not count: with too many
+    /// of them the window doubles.
     pub(super) fn slice_ended(&mut self, n_invalid: usize, n_samples: usize) {
-        self.rule.end_slice(n_invalid, n_samples);
+        let exceeds = |share: f64| n_invalid as f64 > share * n_samples as f64;
+        if exceeds(TOLERATED_SHARE) {
+            self.window_ns = self.window_ns.saturating_mul(2);
+        }
+        self.n_hopeless += u32::from(exceeds(HOPELESS_SHARE));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_counts_if_it_is_late_by_less_than_matters() {
+        let check = |latest_ns, median_ns, bound_ns, expected| {
+            let of_ranks = [1000, latest_ns, 990].map(|start_ns| Sample {
+                start_ns,
+                due_ns: Some(1000),
+                ..Sample::default()
+            });
+            let starts = Starts::new(StartSync::Window, 0, bound_ns);
+            let found = starts.is_valid(&of_ranks, median_ns);
+            assert_eq!(found, expected, "{latest_ns} {median_ns:?} {bound_ns}");
+        };
+        check(1100, None, 0, true);
+        check(1101, None, 0, false);
+        check(1150, Some(3000.0), 0, true);
+        check(1151, Some(3000.0), 0, false);
+        check(1600, Some(3000.0), 300, true);
+        check(1601, Some(3000.0), 300, false);
+        // Clocks that are wrong by a little may show a start before it was due.
+        check(900, Some(1.0), 0, true);
+    }
+
+    #[test]
+    fn a_window_doubles_above_a_quarter_and_is_given_up_after_three_hopeless_slices() {
+        let mut starts = Starts::new(StartSync::Window, 20_000, 0);
+        let mut check = |n_invalid, window_ns, is_given_up| {
+            starts.slice_ended(n_invalid, 100);
+            let sync = if is_given_up { StartSync::Barrier } else { StartSync::Window };
+            assert_eq!((starts.window_ns, starts.sync()), (window_ns, sync));
+        };
+        check(0, 20_000, false);
+        check(25, 20_000, false);
+        check(26, 40_000, false);
+        check(51, 80_000, false);
+        check(50, 160_000, false);
+        check(90, 320_000, false);
+        check(0, 320_000, false);
+        check(100, 640_000, true);
+        check(0, 640_000, true);
+    }
+
+    #[test]
+    fn a_slice_without_samples_says_nothing() {
+        let mut starts = Starts::new(StartSync::Window, 20_000, 0);
+        starts.slice_ended(0, 0);
+        assert_eq!(starts, Starts::new(StartSync::Window, 20_000, 0));
     }
 }

@@ -17,13 +17,11 @@ mod model;
 mod skew;
 mod start;
 mod tree;
-mod window;
 
 pub use burst::Burst;
 pub use clocks::GlobalClock;
 pub use skew::Skew;
 pub use start::{StartSync, Starter, window_ns};
-pub use window::WindowRule;
 
 use crate::collective;
 use crate::error::Result;
