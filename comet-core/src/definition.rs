@@ -18,10 +18,7 @@ pub enum Quantity {
 impl Quantity {
     /// Name as in the record.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::OneWayTime => "one_way_time",
-            Self::OpTime => "op_time",
-        }
+        ["one_way_time", "op_time"][self as usize]
     }
 }
 

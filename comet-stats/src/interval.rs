@@ -45,11 +45,7 @@ pub enum Method {
 impl Method {
     /// Its name in records.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::OrderStatistics => "order_statistics",
-            Self::StudentT => "student_t",
-            Self::Bootstrap => "bootstrap",
-        }
+        ["order_statistics", "student_t", "bootstrap"][self as usize]
     }
 }
 

@@ -73,13 +73,7 @@ impl Rules {
 
     /// Name on the command line and in the record.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Comet => "comet",
-            Self::Imb => "imb",
-            Self::Osu => "osu",
-            Self::Skampi => "skampi",
-            Self::Thesis => "thesis",
-        }
+        ["comet", "imb", "osu", "skampi", "thesis"][self as usize]
     }
 
     /// The definition of the collective operation `info` under these rules, if it is not the

@@ -53,17 +53,8 @@ pub enum AxisKind {
 impl AxisKind {
     /// Word in the record.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Size => "size",
-            Self::Side => "side",
-            Self::Distance => "distance",
-            Self::Pairs => "pairs",
-            Self::Intensity => "intensity",
-            Self::Round => "round",
-            Self::Count => "count",
-            Self::Choice => "choice",
-            Self::Found => "found",
-        }
+        ["size", "side", "distance", "pairs", "intensity", "round", "count", "choice", "found"]
+            [self as usize]
     }
 }
 

@@ -40,16 +40,8 @@ impl Class {
 
     /// Word in the record.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PointToPoint => "p2p",
-            Self::Exchange => "exchange",
-            Self::Contention => "contention",
-            Self::Overlap => "overlap",
-            Self::Compute => "compute",
-            Self::Collective => "collective",
-            Self::Synchronisation => "sync",
-            Self::Matrix => "matrix",
-        }
+        ["p2p", "exchange", "contention", "overlap", "compute", "collective", "sync", "matrix"]
+            [self as usize]
     }
 
     /// Whether all ranks of the run take part in one operation.

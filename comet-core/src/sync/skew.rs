@@ -19,22 +19,9 @@ pub enum Skew {
 }
 
 impl Skew {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::None, Self::Uniform, Self::Last, Self::Linear];
-
     /// Name as in the record.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Uniform => "uniform",
-            Self::Last => "last",
-            Self::Linear => "linear",
-        }
-    }
-
-    /// The skew of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|skew| skew.name() == name)
+        ["none", "uniform", "last", "linear"][self as usize]
     }
 
     /// By how many nanoseconds `rank` of `n_ranks` starts late in sample number `index`, if the
@@ -57,14 +44,6 @@ impl Skew {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_skew_is_found_by_its_name() {
-        for skew in Skew::ALL {
-            assert_eq!(Skew::from_name(skew.name()), Some(skew));
-        }
-        assert_eq!(Skew::from_name("late"), None);
-    }
 
     #[test]
     fn ranks_are_late_as_the_skew_says() {

@@ -36,13 +36,7 @@ impl StartSync {
 
     /// Name as in the record.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Barrier => "barrier",
-            Self::DoubleBarrier => "double-barrier",
-            Self::Dissemination => "dissemination",
-            Self::Window => "window",
-        }
+        ["none", "barrier", "double-barrier", "dissemination", "window"][self as usize]
     }
 
     /// The way of this name.

@@ -45,12 +45,7 @@ pub enum Verdict {
 impl Verdict {
     /// Its name in tables and files.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::Same => "same",
-            Self::Inconclusive => "inconclusive",
-        }
+        ["slower", "faster", "same", "inconclusive"][self as usize]
     }
 
     /// Verdict on a difference from `low` to `high`, logarithms of a ratio (larger is worse).

@@ -85,11 +85,7 @@ impl Rule {
 
     /// Name as in the record.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Paper => "skampi",
-            Self::Verified => "verified",
-            Self::Auto => "auto",
-        }
+        ["skampi", "verified", "auto"][self as usize]
     }
 
     /// True if the paper's key alone decides on this segment; a test overrides it.
