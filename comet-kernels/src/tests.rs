@@ -3,7 +3,7 @@
 use comet_core::driver::{self, Rules, Settings};
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::harness::{self, Trial};
-use comet_core::kernel::{Case, HOPS, History, Kernel, LENGTH_BYTES, Profile};
+use comet_core::kernel::{Case, HOPS, History, Kernel, LENGTH_BYTES, Profile, World};
 use comet_core::local::{self, Corrupt, Local};
 use comet_core::sweep;
 use comet_core::topology::Topology;
@@ -19,6 +19,12 @@ const N_RANKS: [usize; 5] = [1, 2, 3, 5, 8];
 
 fn all_kernels() -> Vec<&'static dyn Kernel<Local>> {
     crate::suites().concat()
+}
+
+/// The kernel `id`.
+fn kernel(id: &str) -> &'static dyn Kernel<Local> {
+    let all = all_kernels().into_iter();
+    all.into_iter().find(|kernel| kernel.info().id() == id).expect("a kernel of this crate")
 }
 
 /// Echo times at one hop of 100 ns and 1 ns for each 10 bytes.
@@ -99,12 +105,11 @@ fn buffers_are_untouched_under_the_rules_of_imb_and_osu() {
                 driver::follow(t, &kernels, &settings).unwrap();
                 return 0;
             }
-            let named = |name| kernels.iter().find(|k| k.info().id() == name).unwrap().info();
             let cases = [
-                Case::new(named("comet/echo"), &[1, 8]),
-                Case::new(named("comet/exchange"), &[1, 8]),
-                Case::new(named("parkbench/comms1"), &[8]),
-                Case::new(named("osu/bw"), &[8]),
+                Case::new(kernel("comet/echo").info(), &[1, 8]),
+                Case::new(kernel("comet/exchange").info(), &[1, 8]),
+                Case::new(kernel("parkbench/comms1").info(), &[8]),
+                Case::new(kernel("osu/bw").info(), &[8]),
             ];
             let mut failures = Failures(0);
             driver::conduct(t, &kernels, &cases, &settings, &mut failures).unwrap();
@@ -126,4 +131,97 @@ fn echo_sweeps_look_around_the_breaks_of_the_thesis() {
             assert!(values.contains(&length_bytes), "{length_bytes} in {profile:?}");
         }
     }
+}
+
+#[test]
+fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
+    let lone = "needs at least 2 ranks, there is 1";
+    let full = "a train of 16 messages of 16385 bytes fills buffers on its way (use at most 16384 \
+                bytes)";
+    let check = |id, n_ranks, values: &[u64], expected: Result<(), &str>| {
+        let (case, topology) = (Case::new(kernel(id).info(), values), Topology::hypercube(n_ranks));
+        let found = (case.info.admits)(&case, &World::of(&topology));
+        assert_eq!(found, expected.map_err(str::to_owned), "{} on {n_ranks}", case.label());
+    };
+    check("comet/echo", 4, &[0, 8], Ok(()));
+    check("comet/echo", 4, &[2, 8], Ok(()));
+    let far = "no rank is 3 hops from rank 0: 4 ranks reach 2 hops";
+    check("comet/echo", 4, &[3, 8], Err(far));
+    check("comet/exchange", 1, &[1, 8], Err(lone));
+    let alone = "an exchange at 0 hops has no partner (use 1 hop or more)";
+    check("comet/exchange", 2, &[0, 8], Err(alone));
+    let far = "no rank is 2 hops from rank 0: 2 ranks reach 1 hop";
+    check("comet/exchange", 2, &[2, 8], Err(far));
+    check("model/injection", 2, &[16_384], Ok(()));
+    check("model/injection", 1, &[8], Err(lone));
+    check("model/injection", 2, &[16_385], Err(full));
+    check("model/pairs", 5, &[2, 8], Ok(()));
+    check("model/pairs", 5, &[3, 8], Err("needs at least 6 ranks, there are 5"));
+    check("model/pairs", 1, &[1, 8], Err(lone));
+    let none = "0 pairs send no messages (use 1 pair or more)";
+    check("model/pairs", 4, &[0, 8], Err(none));
+    check("health/pairs", 4, &[3, 8], Ok(()));
+    check("health/pairs", 4, &[4, 8], Err("4 ranks have no round 4 (use 1 to 3)"));
+    check("health/pairs", 5, &[0, 8], Err("5 ranks have no round 0 (use 1 to 5)"));
+    check("health/pairs", 1, &[1, 8], Err(lone));
+    check("osu/bw", 1, &[8], Err(lone));
+    let order = |order| format!("a polynomial of order {order} is not known (use 1 to 10)");
+    check("parkbench/poly1", 1, &[100, 0], Err(&order(0)));
+    check("parkbench/poly1", 1, &[100, 1], Ok(()));
+    check("parkbench/poly1", 1, &[100, 10], Ok(()));
+    check("parkbench/poly1", 1, &[100, 11], Err(&order(11)));
+    check("parkbench/poly3", 1, &[100, 3], Err(lone));
+    check("parkbench/poly3", 2, &[100, 11], Err(&order(11)));
+}
+
+#[test]
+fn derived_numbers_agree_with_a_hand_computation() {
+    let check = |id, values: &[u64], times: &[f64], expected: &[Option<f64>]| {
+        let case = Case::new(kernel(id).info(), values);
+        let summaries: Vec<_> = times.iter().map(|time| Summary::of(&[*time]).unwrap()).collect();
+        let figures = kernel(id).derived(&case, &summaries);
+        let found: Vec<_> = figures.iter().map(|figure| figure.value).collect();
+        assert_eq!(found, expected, "{} {times:?}", case.label());
+    };
+    check("comet/contention", &[8], &[2.0, 3.0, 5.0], &[1.5, 2.5].map(Some));
+    // Times of exchange, daxpy, synchronous and asynchronous.
+    let overlap = |times: [f64; 4], expected: [f64; 4]| {
+        check("comet/overlap", &[8, 100], &times, &expected.map(Some));
+    };
+    overlap([100.0, 100.0, 200.0, 100.0], [50.0, 1.0, 1.0, 1.0]);
+    overlap([100.0, 50.0, 160.0, 150.0], [6.25, 0.0, 0.0, 0.0]);
+    overlap([100.0, 50.0, 160.0, 100.0], [37.5, 1.0, 0.5, 0.5]);
+    overlap([100.0, 400.0, 500.0, 550.0], [-10.0, -0.5, 0.0, 0.0]);
+    let no_work = [Some(0.0), None, None, None];
+    check("comet/overlap", &[8, 0], &[100.0, 1.0, 100.0, 100.0], &no_work);
+    check("comet/overlap", &[8, 100], &[0.0, 100.0, 0.0, 100.0], &[None; 4]);
+    // Times of round trip, sends, receives and work: 15 delays of 1200 each.
+    let injection = |vector_length, times: [f64; 4], expected: [Option<f64>; 3]| {
+        check("model/injection", &[8, vector_length], &times, &expected);
+    };
+    injection(0, [1000.0, 1750.0, 2000.0, 0.0], [Some(50.0), None, None]);
+    injection(9, [1000.0, 19_450.0, 19_600.0, 18_000.0], [None, Some(30.0), Some(40.0)]);
+    // A delay that is shorter than a round trip.
+    injection(9, [1000.0, 19_450.0, 19_600.0, 1500.0], [None; 3]);
+    check("parkbench/comms2", &[1000], &[500.0], &[2e9, 4e9].map(Some));
+    check("parkbench/comms2", &[0], &[500.0], &[None; 2]);
+    check("parkbench/poly1", &[1000, 3], &[2000.0], &[Some(3e9)]);
+    check("parkbench/poly1", &[0, 3], &[2000.0], &[None]);
+    check("parkbench/poly1", &[1000, 3], &[0.0], &[None]);
+    check("parkbench/synch1", &[], &[2000.0], &[Some(5e5)]);
+    check("parkbench/synch1", &[], &[0.0], &[None]);
+}
+
+#[test]
+fn an_operation_of_many_messages_moves_all_of_them() {
+    let check = |id, n_ranks, length_bytes, expected| {
+        let info = kernel(id).info();
+        let (case, topology) = (Case::new(info, &[length_bytes]), Topology::hypercube(n_ranks));
+        let found = (info.series[0].bytes_per_op)(&case, &World::of(&topology));
+        assert_eq!(found, Some(expected), "{id}");
+    };
+    check("osu/bw", 2, 1000, 64_000);
+    check("parkbench/comms3", 2, 100, 200);
+    check("parkbench/comms3", 4, 100, 1200);
+    check("parkbench/comms3", 5, 100, 2000);
 }

@@ -14,6 +14,13 @@ pub struct Derived {
     pub value: Option<f64>,
 }
 
+impl Derived {
+    /// The number `name`, which `formula` makes.
+    pub const fn of(name: &'static str, formula: &'static str, value: Option<f64>) -> Self {
+        Self { name, formula, value }
+    }
+}
+
 /// Results of a run so far, for kernels that build on those of others.
 #[derive(Debug, Default)]
 pub struct History {

@@ -47,21 +47,3 @@ impl<T: Transport> Pattern<T> for Echo {
         Bounce::part(cx, Pairing::ByHops(case.length(&HOPS)), case.length(&LENGTH_BYTES))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::kernel::World;
-
-    #[test]
-    fn a_distance_without_a_rank_is_refused() {
-        let topology = comet_core::topology::Topology::hypercube(4);
-        let check = |hops, expected: Result<(), &str>| {
-            let admitted = (INFO.admits)(&Case::new(&INFO, &[hops, 8]), &World::of(&topology));
-            assert_eq!(admitted, expected.map_err(str::to_owned));
-        };
-        check(0, Ok(()));
-        check(2, Ok(()));
-        check(3, Err("no rank is 3 hops from rank 0: 4 ranks reach 2 hops"));
-    }
-}

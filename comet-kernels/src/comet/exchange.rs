@@ -61,23 +61,3 @@ impl<T: Transport> Pattern<T> for Exchange {
         Crossing::part(cx, Pairing::ByHops(case.length(&HOPS)), case.length(&LENGTH_BYTES))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn an_exchange_needs_a_partner() {
-        let check = |n_ranks, hops, expected: &str| {
-            let case = Case::new(&INFO, &[hops, 8]);
-            assert_eq!(
-                admits(&case, &World::of(&Topology::hypercube(n_ranks))).unwrap_err(),
-                expected
-            );
-        };
-        check(1, 1, "needs at least 2 ranks, there is 1");
-        check(2, 0, "an exchange at 0 hops has no partner (use 1 hop or more)");
-        check(2, 2, "no rank is 2 hops from rank 0: 2 ranks reach 1 hop");
-    }
-}

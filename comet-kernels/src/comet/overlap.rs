@@ -137,56 +137,28 @@ impl<T: Transport> Pattern<T> for Overlap {
         let has_work = case.value(&VECTOR_LENGTH) > 0;
         let shares = has_work.then(|| fit::Overlap::of(&[times]).ok()).flatten();
         vec![
-            Derived {
-                name: "improvement_percent",
-                formula: "(t_s - t_o) / t_s * 100, with the medians of synchronous and \
-                          asynchronous",
-                value: (t_s > 0.0).then(|| (t_s - t_o) / t_s * 100.0),
-            },
-            Derived {
-                name: "overlap_share",
-                formula: "(t_c + t_w - t_o) / min(t_c, t_w), with the medians of exchange, daxpy \
-                          and asynchronous",
-                value: shares.map(|shares| shares.imb_min.value),
-            },
-            Derived {
-                name: "overlap_share_imb_nbc",
-                formula: "(t_c + t_w - t_o) / max(t_c, t_w), clipped to 0..1, with those medians",
-                value: shares.map(|shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
-            },
-            Derived {
-                name: "overlap_share_osu",
-                formula: "1 - (t_o - t_w) / t_c, clipped at 0, with those medians",
-                value: shares.map(|shares| shares.osu.value.max(0.0)),
-            },
+            Derived::of(
+                "improvement_percent",
+                "(t_s - t_o) / t_s * 100, with the medians of synchronous and \
+                 asynchronous",
+                (t_s > 0.0).then(|| (t_s - t_o) / t_s * 100.0),
+            ),
+            Derived::of(
+                "overlap_share",
+                "(t_c + t_w - t_o) / min(t_c, t_w), with the medians of exchange, daxpy \
+                 and asynchronous",
+                shares.map(|shares| shares.imb_min.value),
+            ),
+            Derived::of(
+                "overlap_share_imb_nbc",
+                "(t_c + t_w - t_o) / max(t_c, t_w), clipped to 0..1, with those medians",
+                shares.map(|shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
+            ),
+            Derived::of(
+                "overlap_share_osu",
+                "1 - (t_o - t_w) / t_c, clipped at 0, with those medians",
+                shares.map(|shares| shares.osu.value.max(0.0)),
+            ),
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::local::Local;
-
-    #[test]
-    fn figures_agree_with_a_hand_computation() {
-        let check = |vector_length, times: [f64; 4], expected: [Option<f64>; 4]| {
-            let summaries = times.map(|time| Summary::of(&[time]).unwrap());
-            let figures = Pattern::<Local>::derived(
-                &Overlap,
-                &Case::new(&INFO, &[8, vector_length]),
-                &summaries,
-            );
-            let found: Vec<_> = figures.iter().map(|figure| figure.value).collect();
-            assert_eq!(found, expected, "{times:?}");
-        };
-        let all = |values: [f64; 4]| values.map(Some);
-        // Times of exchange, daxpy, synchronous and asynchronous.
-        check(100, [100.0, 100.0, 200.0, 100.0], all([50.0, 1.0, 1.0, 1.0]));
-        check(100, [100.0, 50.0, 160.0, 150.0], all([6.25, 0.0, 0.0, 0.0]));
-        check(100, [100.0, 50.0, 160.0, 100.0], all([37.5, 1.0, 0.5, 0.5]));
-        check(100, [100.0, 400.0, 500.0, 550.0], all([-10.0, -0.5, 0.0, 0.0]));
-        check(0, [100.0, 1.0, 100.0, 100.0], [Some(0.0), None, None, None]);
-        check(100, [0.0, 100.0, 0.0, 100.0], [None; 4]);
     }
 }

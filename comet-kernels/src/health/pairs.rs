@@ -70,22 +70,3 @@ impl<T: Transport> Pattern<T> for AllPairs {
         Bounce::timed_by_both(cx, pairing, case.length(&LENGTH_BYTES))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn rounds_that_the_ranks_do_not_have_are_refused() {
-        let check = |n_ranks, round, expected: Result<(), &str>| {
-            let found =
-                admits(&Case::new(&INFO, &[round, 8]), &World::of(&Topology::hypercube(n_ranks)));
-            assert_eq!(found, expected.map_err(str::to_owned));
-        };
-        check(4, 3, Ok(()));
-        check(4, 4, Err("4 ranks have no round 4 (use 1 to 3)"));
-        check(5, 0, Err("5 ranks have no round 0 (use 1 to 5)"));
-        check(1, 1, Err("needs at least 2 ranks, there is 1"));
-    }
-}

@@ -209,63 +209,23 @@ impl<T: Transport> Pattern<T> for Injection {
         let delay_ns = each(work.median);
         let is_late = is_delayed && delay_ns >= round_trip.median;
         vec![
-            Derived {
-                name: "gap_ns",
-                formula: "(sends - round_trip) / 15, with medians and no delay",
-                value: (!is_delayed).then(|| beyond(sends)),
-            },
-            Derived {
-                name: "send_overhead_ns",
-                formula: "(sends - round_trip - work) / 15, with medians, if work / 15 >= \
+            Derived::of(
+                "gap_ns",
+                "(sends - round_trip) / 15, with medians and no delay",
+                (!is_delayed).then(|| beyond(sends)),
+            ),
+            Derived::of(
+                "send_overhead_ns",
+                "(sends - round_trip - work) / 15, with medians, if work / 15 >= \
                           round_trip",
-                value: is_late.then(|| beyond(sends) - delay_ns),
-            },
-            Derived {
-                name: "receive_overhead_ns",
-                formula: "(receives - round_trip - work) / 15, with medians, if work / 15 >= \
+                is_late.then(|| beyond(sends) - delay_ns),
+            ),
+            Derived::of(
+                "receive_overhead_ns",
+                "(receives - round_trip - work) / 15, with medians, if work / 15 >= \
                           round_trip",
-                value: is_late.then(|| beyond(receives) - delay_ns),
-            },
+                is_late.then(|| beyond(receives) - delay_ns),
+            ),
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::local::Local;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn trains_that_fill_buffers_are_refused() {
-        let check = |n_ranks, length_bytes, expected: Result<(), &str>| {
-            let case = Case::new(&INFO, &[length_bytes]);
-            let found = admits(&case, &World::of(&Topology::hypercube(n_ranks)));
-            assert_eq!(found, expected.map_err(str::to_owned));
-        };
-        check(2, 16_384, Ok(()));
-        check(1, 8, Err("needs at least 2 ranks, there is 1"));
-        let full = "a train of 16 messages of 16385 bytes fills buffers on its way (use at most \
-                    16384 bytes)";
-        check(2, 16_385, Err(full));
-    }
-
-    #[test]
-    fn the_parameters_agree_with_a_hand_computation() {
-        let check = |vector_length, times: [f64; 4], expected: [Option<f64>; 3]| {
-            let summaries = times.map(|time| Summary::of(&[time]).unwrap());
-            let figures = Pattern::<Local>::derived(
-                &Injection,
-                &Case::new(&INFO, &[8, vector_length]),
-                &summaries,
-            );
-            let found: Vec<_> = figures.iter().map(|figure| figure.value).collect();
-            assert_eq!(found, expected, "{times:?}");
-        };
-        // Times of round trip, sends, receives and work: 15 delays of 1200 each.
-        check(0, [1000.0, 1750.0, 2000.0, 0.0], [Some(50.0), None, None]);
-        check(9, [1000.0, 19_450.0, 19_600.0, 18_000.0], [None, Some(30.0), Some(40.0)]);
-        // A delay that is shorter than a round trip.
-        check(9, [1000.0, 19_450.0, 19_600.0, 1500.0], [None, None, None]);
     }
 }

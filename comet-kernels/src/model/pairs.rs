@@ -83,22 +83,3 @@ impl<T: Transport> Pattern<T> for Pairs {
         Bounce::timed_by_both(cx, pairing, case.length(&LENGTH_BYTES))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn more_pairs_than_ranks_for_them_are_refused() {
-        let check = |n_ranks, n_pairs, expected: Result<(), &str>| {
-            let found =
-                admits(&Case::new(&INFO, &[n_pairs, 8]), &World::of(&Topology::hypercube(n_ranks)));
-            assert_eq!(found, expected.map_err(str::to_owned));
-        };
-        check(5, 2, Ok(()));
-        check(5, 3, Err("needs at least 6 ranks, there are 5"));
-        check(1, 1, Err("needs at least 2 ranks, there is 1"));
-        check(4, 0, Err("0 pairs send no messages (use 1 pair or more)"));
-    }
-}

@@ -161,26 +161,3 @@ impl<T: Transport> Pattern<T> for Bw {
         Ok(Some((side.duty(), window)))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::kernel::World;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn a_sender_needs_a_receiver() {
-        let refusal = (INFO.admits)(&Case::new(&INFO, &[8]), &World::of(&Topology::hypercube(1)))
-            .unwrap_err();
-        assert_eq!(refusal, "needs at least 2 ranks, there is 1");
-    }
-
-    #[test]
-    fn the_bandwidth_is_that_of_the_whole_window() {
-        let bytes = (INFO.series[0].bytes_per_op)(
-            &Case::new(&INFO, &[1000]),
-            &World::of(&Topology::hypercube(2)),
-        );
-        assert_eq!(bytes, Some(64_000));
-    }
-}

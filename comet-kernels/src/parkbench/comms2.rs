@@ -88,34 +88,12 @@ impl<T: Transport> Pattern<T> for Comms2 {
         let is_rate = length_bytes > 0.0 && comms2.median > 0.0;
         let one_way = is_rate.then(|| length_bytes / comms2.median * 1e9);
         vec![
-            Derived {
-                name: "one_direction_bytes_per_s",
-                formula: "length_bytes / median(comms2)",
-                value: one_way,
-            },
-            Derived {
-                name: "both_directions_bytes_per_s",
-                formula: "2 * length_bytes / median(comms2)",
-                value: one_way.map(|rate| 2.0 * rate),
-            },
+            Derived::of("one_direction_bytes_per_s", "length_bytes / median(comms2)", one_way),
+            Derived::of(
+                "both_directions_bytes_per_s",
+                "2 * length_bytes / median(comms2)",
+                one_way.map(|rate| 2.0 * rate),
+            ),
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::local::Local;
-
-    #[test]
-    fn rates_are_of_one_direction_and_of_both() {
-        let check = |length_bytes, time_ns, expected: [Option<f64>; 2]| {
-            let summaries = [Summary::of(&[time_ns]).unwrap()];
-            let figures =
-                Pattern::<Local>::derived(&Comms2, &Case::new(&INFO, &[length_bytes]), &summaries);
-            assert_eq!([figures[0].value, figures[1].value], expected);
-        };
-        check(1000, 500.0, [Some(2e9), Some(4e9)]);
-        check(0, 500.0, [None, None]);
     }
 }

@@ -134,22 +134,3 @@ impl<T: Transport> Pattern<T> for Comms3 {
         Ok(Some((Duty::Together, part)))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::kernel::World;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn a_round_moves_a_message_between_any_two_ranks() {
-        let check = |n_ranks, expected| {
-            let (case, topology) = (Case::new(&INFO, &[100]), Topology::hypercube(n_ranks));
-            let bytes = (INFO.series[0].bytes_per_op)(&case, &World::of(&topology));
-            assert_eq!(bytes, Some(expected));
-        };
-        check(2, 200);
-        check(4, 1200);
-        check(5, 2000);
-    }
-}

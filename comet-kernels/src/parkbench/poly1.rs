@@ -65,11 +65,11 @@ pub(super) fn rate(case: &Case, summaries: &[Summary]) -> Vec<Derived> {
     let [evaluation] = summaries else { return Vec::new() };
     let n_flops = (2 * case.value(&ORDER) * case.value(&VECTOR_LENGTH)) as f64;
     let is_rate = n_flops > 0.0 && evaluation.median > 0.0;
-    vec![Derived {
-        name: "flops_per_s",
-        formula: "2 * order * vector_length / median",
-        value: is_rate.then(|| n_flops / evaluation.median * 1e9),
-    }]
+    vec![Derived::of(
+        "flops_per_s",
+        "2 * order * vector_length / median",
+        is_rate.then(|| n_flops / evaluation.median * 1e9),
+    )]
 }
 
 /// A polynomial, its arguments, and room for its values.
@@ -114,33 +114,5 @@ impl<T: Transport> Pattern<T> for Poly1 {
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         rate(case, summaries)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn orders_without_code_are_refused() {
-        let check = |order, expected: Result<(), &str>| {
-            let found = require_order(&Case::new(&INFO, &[100, order]));
-            assert_eq!(found, expected.map_err(str::to_owned));
-        };
-        check(0, Err("a polynomial of order 0 is not known (use 1 to 10)"));
-        check(1, Ok(()));
-        check(10, Ok(()));
-        check(11, Err("a polynomial of order 11 is not known (use 1 to 10)"));
-    }
-
-    #[test]
-    fn the_rate_counts_two_flops_for_each_order_and_element() {
-        let check = |values: [u64; 2], time_ns, expected| {
-            let summaries = [Summary::of(&[time_ns]).unwrap()];
-            assert_eq!(rate(&Case::new(&INFO, &values), &summaries)[0].value, expected);
-        };
-        check([1000, 3], 2000.0, Some(3e9));
-        check([0, 3], 2000.0, None);
-        check([1000, 3], 0.0, None);
     }
 }

@@ -120,22 +120,3 @@ impl<T: Transport> Pattern<T> for Poly3 {
         rate(case, summaries)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn a_neighbour_and_an_order_are_needed() {
-        let check = |n_ranks, order, expected: &str| {
-            let case = Case::new(&INFO, &[100, order]);
-            assert_eq!(
-                admits(&case, &World::of(&Topology::hypercube(n_ranks))).unwrap_err(),
-                expected
-            );
-        };
-        check(1, 3, "needs at least 2 ranks, there is 1");
-        check(2, 11, "a polynomial of order 11 is not known (use 1 to 10)");
-    }
-}

@@ -43,27 +43,10 @@ impl<T: Transport> Pattern<T> for Synch1 {
 
     fn derived(&self, _case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [synch1] = summaries else { return Vec::new() };
-        vec![Derived {
-            name: "barriers_per_s",
-            formula: "1 / median(synch1)",
-            value: (synch1.median > 0.0).then(|| 1e9 / synch1.median),
-        }]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::local::Local;
-
-    #[test]
-    fn barriers_per_second_are_the_inverse_of_their_time() {
-        let check = |time_ns, expected| {
-            let case = Case::new(Kernel::<Local>::info(&Timed(Synch1)), &[]);
-            let summaries = [Summary::of(&[time_ns]).unwrap()];
-            assert_eq!(Pattern::<Local>::derived(&Synch1, &case, &summaries)[0].value, expected);
-        };
-        check(2000.0, Some(5e5));
-        check(0.0, None);
+        vec![Derived::of(
+            "barriers_per_s",
+            "1 / median(synch1)",
+            (synch1.median > 0.0).then(|| 1e9 / synch1.median),
+        )]
     }
 }

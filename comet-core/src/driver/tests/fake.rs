@@ -162,7 +162,7 @@ impl<'a> Kernel<Moving<'a>> for Fake {
 
     fn derived(&self, _case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let sum: f64 = summaries.iter().map(|summary| summary.median).sum();
-        vec![Derived { name: "sum_ns", formula: "median(node) + median(all)", value: Some(sum) }]
+        vec![Derived::of("sum_ns", "median(node) + median(all)", Some(sum))]
     }
 }
 
