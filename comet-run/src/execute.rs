@@ -27,10 +27,6 @@ use crate::this_build;
 use crate::world::{self, Origin};
 
 /// Joins the ranks that `world` asks for, with what `prepare` makes of the command line for them.
-///
-/// # Errors
-/// If the command line contradicts itself or the ranks, or if they cannot be joined, or are fewer
-/// than `launcher` started.
 pub(crate) fn join(
     backend: &dyn Backend,
     world: &WorldArgs,
@@ -84,9 +80,6 @@ impl Bench<'_> {
 
     /// Measures `cases` on ranks of `job`, this one or a variant; returns what `conclude` makes of
     /// its end.
-    ///
-    /// # Errors
-    /// If the ranks cannot be started.
     pub(crate) fn launch(
         &self,
         job: &dyn Job,

@@ -15,9 +15,6 @@ pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
 }
 
 /// Refuses a device as input: `/dev/zero` has no end.
-///
-/// # Errors
-/// If `path` is a device.
 pub(crate) fn refuse_device(path: &Path) -> anyhow::Result<()> {
     let is_device = |data: fs::Metadata| {
         let kind = data.file_type();
@@ -32,9 +29,6 @@ pub(crate) fn refuse_device(path: &Path) -> anyhow::Result<()> {
 
 /// Writes `bytes` to a new file beside `path`, and gives it that name, so that an old file stays
 /// whole if the disk is full. Devices and pipes are written as they are.
-///
-/// # Errors
-/// If the file cannot be written; what was at `path` is still there then.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let old = path.metadata().ok();
     if old.as_ref().is_some_and(|data| !data.is_file()) {

@@ -189,9 +189,6 @@ pub(crate) fn sample_exactly(settings: &mut Settings, origin: &Origin) {
 }
 
 /// The id of the kernel whose check is to be spoiled.
-///
-/// # Errors
-/// If there is no such kernel.
 pub(crate) fn corrupt(inject: Option<&str>) -> anyhow::Result<Option<String>> {
     let infos = catalogue::infos();
     inject.map(|name| selection::select_one(name, &infos).map(KernelInfo::id)).transpose()
@@ -215,9 +212,6 @@ pub(crate) struct Override {
 
 impl Override {
     /// The values on ranks of `topology`, ascending.
-    ///
-    /// # Errors
-    /// One sentence with the option, if it holds no values of the axis.
     fn parse(&self, topology: &Topology) -> anyhow::Result<Vec<u64>> {
         match self.axis.kind {
             AxisKind::Choice => labelled(&self.values, self.axis.labels),
@@ -349,9 +343,6 @@ pub(crate) fn admit(
 
 /// The cases of `kernels` on ranks of `topology`: the sweeps of `profile`, but for the axes that
 /// `overrides` name.
-///
-/// # Errors
-/// One sentence with the option, if a sweep cannot be understood or makes too many cases.
 pub(crate) fn plan(
     kernels: &[&'static KernelInfo],
     overrides: &[Override],

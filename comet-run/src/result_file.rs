@@ -33,9 +33,6 @@ pub(crate) struct ResultFile {
 impl ResultFile {
     /// Opens the file that `output` asks for, if it asks for one, for the run `run_id` that starts
     /// at `started_at`. A FIFO is waited for until another process reads it.
-    ///
-    /// # Errors
-    /// If the file exists already, or cannot be made.
     pub(crate) fn create(
         output: &OutputArgs,
         run_id: &str,
@@ -49,9 +46,6 @@ impl ResultFile {
     }
 
     /// Opens the file `path`.
-    ///
-    /// # Errors
-    /// If the file exists already, or cannot be made.
     pub(crate) fn at(path: PathBuf) -> anyhow::Result<Self> {
         let file = open(&path, nameless)?;
         Ok(Self { path, file })
@@ -71,18 +65,12 @@ impl ResultFile {
     }
 
     /// Writer into the file, which gets its name with the first flush.
-    ///
-    /// # Errors
-    /// If the descriptor cannot be copied.
     pub(crate) fn writer(&self) -> io::Result<impl Write + Send + use<>> {
         let (file, path) = (self.file.try_clone()?, self.path.clone());
         Ok(Visible { file, path, is_new: true })
     }
 
     /// Ends the records of a run that died.
-    ///
-    /// # Errors
-    /// If the file cannot be read or written.
     pub(crate) fn close(&self, death: &Death) -> Result<(), CloseError> {
         if self.is_regular() { close_abandoned(&self.file, &self.path, death) } else { Ok(()) }
     }
@@ -107,9 +95,6 @@ impl ResultFile {
 }
 
 /// Makes the new file `path` and the folders above it. A device or a FIFO may be there already.
-///
-/// # Errors
-/// If the file exists already, or cannot be made.
 pub(crate) fn create_new(path: &Path) -> anyhow::Result<File> {
     open(path, |_| Err(io::ErrorKind::Unsupported.into()))
 }

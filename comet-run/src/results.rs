@@ -42,9 +42,6 @@ pub(crate) struct Results<'a> {
 
 impl Results<'_> {
     /// The outputs of ranks that run at `placements`.
-    ///
-    /// # Errors
-    /// If a writer cannot be started.
     pub(crate) fn observer(&self, placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Observer>> {
         let description = RunDescription { placements, ..self.description.clone() };
         let terminal = Spool::new(vec![Box::new(terminal::stdout()), Box::new(terminal::Stderr)])?;

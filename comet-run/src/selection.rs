@@ -22,9 +22,6 @@ pub(crate) struct Selection {
 }
 
 /// Kernels of the `catalogue` that `names` stand for, and before each those it requires.
-///
-/// # Errors
-/// One sentence with a remedy, if a name means nothing or several kernels, or if nothing is named.
 pub(crate) fn select(
     names: &[String],
     catalogue: &[&'static KernelInfo],
@@ -41,9 +38,6 @@ pub(crate) fn select(
 }
 
 /// The one kernel that `name` stands for.
-///
-/// # Errors
-/// One sentence with a remedy, if there is none, or more than one.
 pub(crate) fn select_one(
     name: &str,
     catalogue: &[&'static KernelInfo],

@@ -25,9 +25,6 @@ pub(crate) struct Signals {
 impl Signals {
     /// Catches the signals from now on, but for those that are ignored (SIGHUP under `nohup`), also
     /// where the parent blocks them; ranks that are started later inherit that.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub(crate) fn catch() -> io::Result<Self> {
         let signals = Self::default();
         signals.raise_flag()?;
@@ -36,9 +33,6 @@ impl Signals {
 
     /// Like [`catch`](Self::catch), and the second signal ends this process at once, as long as no
     /// rank runs.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub(crate) fn catch_before_ranks() -> io::Result<Self> {
         let signals = Self::default();
         let seen = Arc::new(AtomicBool::new(false));
@@ -80,9 +74,6 @@ impl Signals {
 }
 
 /// Lets a write beyond the limit of file sizes (`ulimit -f`) fail, where it would end this process.
-///
-/// # Errors
-/// If the system refuses.
 pub(crate) fn outlive_file_limits() -> io::Result<()> {
     // Its handler raises a flag that nothing reads.
     flag::register(SIGXFSZ, Arc::default()).map(drop)

@@ -48,9 +48,6 @@ struct State {
 
 impl Spool {
     /// A thread that writes to `targets`, in the order in which bytes are queued.
-    ///
-    /// # Errors
-    /// If the thread cannot be started.
     pub(crate) fn new(targets: Targets) -> io::Result<Self> {
         let queue = Arc::<Queue>::default();
         let own = Arc::clone(&queue);
@@ -74,9 +71,6 @@ impl Spool {
     }
 
     /// Waits until all is written, for as long as that takes.
-    ///
-    /// # Errors
-    /// If a target cannot be written.
     pub(crate) fn drain(&self) -> io::Result<()> {
         self.0.lock().pause = Duration::ZERO;
         self.0.changed.notify_all();

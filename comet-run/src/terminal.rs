@@ -24,9 +24,6 @@ pub(crate) fn is_output_rank() -> bool {
 }
 
 /// Writes `text` to standard output, its control characters escaped but for newlines and tabs.
-///
-/// # Errors
-/// If standard output cannot be written, except that nobody may be reading it.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     print_bytes(printable(text).as_bytes())
 }
@@ -52,9 +49,6 @@ fn escaped<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
 }
 
 /// Writes `bytes` to standard output as they are.
-///
-/// # Errors
-/// If standard output cannot be written, except that nobody may be reading it.
 pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = stdout();
     out.write_all(bytes)?;
@@ -91,9 +85,6 @@ impl Write for Stderr {
 }
 
 /// Writes clap's help or error to standard output or standard error, whichever it belongs to.
-///
-/// # Errors
-/// If that cannot be written, except that nobody may be reading it.
 pub(crate) fn explain(words: &clap::Error) -> io::Result<()> {
     if is_output_rank() {
         forgive(words.print().and_then(|()| io::stdout().flush()), ())

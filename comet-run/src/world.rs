@@ -84,9 +84,6 @@ impl Origin {
     }
 
     /// The binding that is in effect if `asked` is asked for.
-    ///
-    /// # Errors
-    /// If this program has no say in it.
     pub(crate) fn binding(&self, asked: Option<&Binding>) -> anyhow::Result<Binding> {
         match (self, asked) {
             (Self::Here { .. }, asked) => Ok(asked.cloned().unwrap_or(Binding::Core)),
@@ -126,19 +123,12 @@ impl Origin {
 }
 
 /// The machine called `name`, or in the file of that path.
-///
-/// # Errors
-/// One sentence, if there is none or if its file cannot be understood.
 pub(crate) fn machine(name: &str) -> anyhow::Result<MachineFile> {
     paths::refuse_device(Path::new(name))?;
     comet_sim::machine::find(name).map_err(exit::bad_input)
 }
 
 /// The ranks that `world` asks for, from `origin`: one topology for each run.
-///
-/// # Errors
-/// One sentence with a remedy, if the ranks are there already and are not as many, or if there is
-/// no such topology.
 pub(crate) fn topologies(world: &WorldArgs, origin: &Origin) -> anyhow::Result<Vec<Topology>> {
     let asked = world.ranks.as_ref().map(|RankCounts(counts)| &counts[..]);
     let counts = match (asked, origin.given()) {
@@ -165,10 +155,6 @@ pub(crate) fn watchdog(world: &WorldArgs, n_ranks: usize, case: Duration) -> Opt
 
 /// The mesh and the distances that `world` describes, for `n_ranks` ranks from `origin`, or as many
 /// as there are by default.
-///
-/// # Errors
-/// One sentence with a remedy, if the number of ranks and the mesh contradict each other, or if
-/// the topology file cannot be understood.
 fn topology(
     world: &WorldArgs,
     n_ranks: Option<usize>,

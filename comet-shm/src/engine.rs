@@ -42,9 +42,6 @@ impl Engine {
     }
 
     /// Waits until `condition` holds.
-    ///
-    /// # Errors
-    /// If the job fails meanwhile.
     #[inline]
     pub(crate) fn until(
         &self,
@@ -56,9 +53,6 @@ impl Engine {
 
     /// Waits until a send is over; makes room for other senders at once, since two ranks that send
     /// to each other first would otherwise both wait for the other's patience to end.
-    ///
-    /// # Errors
-    /// If the job fails meanwhile.
     pub(crate) fn until_sent(
         &self,
         waiting: impl FnOnce() -> Waiting,

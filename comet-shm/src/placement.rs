@@ -35,9 +35,6 @@ struct Player<'a> {
 
 /// Half of a round trip between ranks 0 and 1, which both call it, in nanoseconds.
 ///
-/// # Errors
-/// If the job fails meanwhile.
-///
 /// # Panics
 /// If called on another rank.
 pub(crate) fn line_time_ns(

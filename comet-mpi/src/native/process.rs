@@ -57,9 +57,6 @@ pub(crate) fn shared_vitals() -> nix::Result<&'static Vitals> {
 }
 
 /// Forks the guard of this process, which has one thread; it does `watch` and ends.
-///
-/// # Errors
-/// If the system refuses.
 pub(crate) fn fork(watch: impl FnOnce(&RankProcess)) -> nix::Result<GuardProcess> {
     let rank = getpid();
     // A signal before the guard ignores it would end the guard.
@@ -137,9 +134,6 @@ fn hold_signal() -> c_int {
 /// once there is one.
 ///
 /// It is no stop: Open MPI's mpirun gives up its patience with the other ranks when one stops.
-///
-/// # Errors
-/// If the system refuses.
 pub(crate) fn obey(vitals: &'static Vitals) -> io::Result<()> {
     let hold = move || {
         vitals.hold();
@@ -156,9 +150,6 @@ pub(crate) fn obey(vitals: &'static Vitals) -> io::Result<()> {
 }
 
 /// Has each signal that asks for an end, and that this program catches, noted in `vitals` too.
-///
-/// # Errors
-/// If the system refuses.
 pub(crate) fn listen(vitals: &'static Vitals) -> io::Result<()> {
     for ending in ENDING.map(|signal| signal as c_int).into_iter().filter(|n| is_caught(*n)) {
         // SAFETY: a handler may write an atomic integer.

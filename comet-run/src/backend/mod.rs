@@ -51,16 +51,10 @@ pub(crate) trait Backend: Sync {
     }
 
     /// Source of its ranks, for `world` and under `launcher`.
-    ///
-    /// # Errors
-    /// If they are to be on a machine that is not known.
     fn origin(&self, world: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin>;
 
     /// Becomes part of a job of ranks from `origin`, as `world` asks for it and as `launcher`
     /// started it, once per process; waits for the other processes, if there are any.
-    ///
-    /// # Errors
-    /// If that is not possible.
     fn join(
         &self,
         world: &WorldArgs,
@@ -109,9 +103,6 @@ pub(crate) trait Job {
     /// Has each rank take part in `session`, and returns the exit code: what `conclude` makes of
     /// the end of the job, which is told on every process that joined, and should the job fail, on
     /// whichever thread notices.
-    ///
-    /// # Errors
-    /// If the ranks cannot be started.
     fn launch(
         &self,
         launch: &Launch,
@@ -168,10 +159,6 @@ impl Ended {
 /// The backend that `world` names. For `auto` it is that for simulations if an option is for them, and
 /// else the first that starts its ranks itself, or under a `launcher` the first that joins those
 /// that are there, if this build has one.
-///
-/// # Errors
-/// If this build has no such backend, or if there is a machine or a thread level that it has no use
-/// for.
 pub(crate) fn find(
     world: &WorldArgs,
     launcher: Option<&Launcher>,
@@ -220,9 +207,6 @@ fn find_in(
 
 /// Refuses a backend that starts its ranks itself, if a launcher started this program several
 /// times: each would measure on its own, on the same CPUs, and all would print.
-///
-/// # Errors
-/// One sentence with one of `backends` as a remedy, in that case.
 pub(crate) fn admit(
     backends: &[&'static dyn Backend],
     backend: &dyn Backend,
@@ -263,9 +247,6 @@ fn build(name: &str) -> String {
 
 /// Refuses fewer ranks than `launcher` started: under the launcher of another library, each process
 /// sees a job of its own.
-///
-/// # Errors
-/// One sentence with a remedy, in that case.
 pub(crate) fn require_all(
     n_ranks: usize,
     launcher: &Launcher,

@@ -111,9 +111,6 @@ const WIDTH: usize = 100;
 /// Reads the command line `args`. If a launcher started this process (`is_launched`), what clap has
 /// to say looks as in a file: the terminals that launchers make for their processes show neither
 /// colours nor a width.
-///
-/// # Errors
-/// If it is wrong, or asks for help.
 pub(crate) fn parse(args: Vec<OsString>, is_launched: bool) -> Result<Cli, clap::Error> {
     let mut command = Cli::command();
     if is_launched {

@@ -30,10 +30,6 @@ use crate::world::{self, Origin};
 const N_LAUNCHES: usize = 3;
 
 /// Measures, fits, writes and predicts; returns the exit code.
-///
-/// # Errors
-/// If the command line contradicts itself, if the ranks cannot be started, if what they measured
-/// makes no machine, or if a file cannot be written.
 pub(crate) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let backend = backend::find(&args.world, launcher)?;
     let profile = args.profile.profile();
@@ -91,9 +87,6 @@ struct Files {
 
 impl Files {
     /// Makes them, so that a name that cannot be used is refused before anything is measured.
-    ///
-    /// # Errors
-    /// If one is there already, or cannot be made.
     fn create(args: &CalibrateArgs) -> anyhow::Result<Self> {
         let mut files = Self { machine: PathBuf::new(), record: PathBuf::new(), platform: None };
         create_new(&args.out)?;

@@ -20,9 +20,6 @@ use crate::spool::{Outlet, Spool};
 use crate::terminal;
 
 /// Tests the transport, then the kernels; returns the exit code.
-///
-/// # Errors
-/// If the command line contradicts itself, or if the ranks cannot be started.
 pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let (world, backend) = (&args.world, backend::find(&args.world, launcher)?);
     let mut settings = Settings::of(Profile::Quick);

@@ -19,18 +19,12 @@ impl JudgementArgs {
     }
 
     /// Refuses to write over one of the result files `inputs`.
-    ///
-    /// # Errors
-    /// If a file to write is one of them.
     pub(super) fn keep(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
         self.files().try_for_each(|(_, path)| files::keep(inputs, path))
     }
 }
 
 /// Prints what became slower or faster; returns the exit code.
-///
-/// # Errors
-/// If a file cannot be read or written, or if the runs were taken under different conditions.
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     args.judgement.keep(&[&args.base[..], &args.to, &args.control].concat())?;
     let (base, new) = (read(&args.base)?, read(&args.to)?);
@@ -53,9 +47,6 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
 }
 
 /// The runs of all `paths`, in their order.
-///
-/// # Errors
-/// If a file cannot be read, has no run, or has one that another has too.
 fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<RunRecords>> {
     let runs = files::all(paths, files::runs)?;
     refuse_twins(runs.iter())?;
@@ -63,9 +54,6 @@ fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<RunRecords>> {
 }
 
 /// A launch that counts twice would be evidence of nothing, and so would one that controls itself.
-///
-/// # Errors
-/// If two of `runs` are the same one.
 pub(super) fn refuse_twins<'a>(runs: impl Iterator<Item = &'a RunRecords>) -> anyhow::Result<()> {
     let mut seen = BTreeMap::new();
     for records in runs {
@@ -102,9 +90,6 @@ fn admit(environment: &[Change], is_allowed: bool) -> anyhow::Result<()> {
 }
 
 /// Prints `comparison` and writes its files; returns the exit code.
-///
-/// # Errors
-/// If a file or standard output cannot be written.
 pub(super) fn conclude(comparison: &Comparison, args: &JudgementArgs) -> anyhow::Result<u8> {
     for (name, path) in args.files() {
         files::write(path, render(comparison, name).as_bytes())?;

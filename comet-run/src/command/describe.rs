@@ -8,18 +8,12 @@ use crate::exit;
 use crate::terminal;
 
 /// Prints the JSON schema of result files.
-///
-/// # Errors
-/// If standard output cannot be written.
 pub(crate) fn schema() -> anyhow::Result<u8> {
     terminal::print(comet_report::schema::COMMITTED)?;
     Ok(exit::OK)
 }
 
 /// Prints completions for a shell.
-///
-/// # Errors
-/// If standard output cannot be written.
 pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "comet-run", &mut text);
@@ -28,9 +22,6 @@ pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
 }
 
 /// Prints the man page.
-///
-/// # Errors
-/// If standard output cannot be written.
 pub(crate) fn man() -> anyhow::Result<u8> {
     let mut command = Cli::command();
     command.build();

@@ -15,9 +15,6 @@ use crate::terminal;
 const STDOUT: &str = "-";
 
 /// The records of the result file `path`, with a note if a killed run left a piece of a line.
-///
-/// # Errors
-/// If it cannot be read, or holds something else or no record.
 pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
     paths::refuse_device(path)?;
     let read = read::read_records(path).map_err(exit::bad_input)?;
@@ -43,17 +40,11 @@ pub(super) fn split_runs(records: Vec<Record>, path: &Path) -> impl Iterator<Ite
 }
 
 /// The runs of the result file `path`.
-///
-/// # Errors
-/// The errors of [`records`].
 pub(super) fn runs(path: &Path) -> anyhow::Result<Vec<RunRecords>> {
     Ok(split_runs(records(path)?, path).collect())
 }
 
 /// Everything that `read` finds in the files `paths`, in their order.
-///
-/// # Errors
-/// The errors of `read`.
 pub(super) fn all<R>(
     paths: &[PathBuf],
     read: impl Fn(&Path) -> anyhow::Result<Vec<R>>,
@@ -63,9 +54,6 @@ pub(super) fn all<R>(
 }
 
 /// Refuses an output that is one of the result files, as it is if `-o` precedes the wrong name.
-///
-/// # Errors
-/// If both lead to one file, be it through links.
 pub(super) fn keep(inputs: &[PathBuf], out: &Path) -> anyhow::Result<()> {
     if is_stdout(out) || !inputs.iter().any(|input| paths::is_same_file(input, out)) {
         return Ok(());
@@ -77,9 +65,6 @@ pub(super) fn keep(inputs: &[PathBuf], out: &Path) -> anyhow::Result<()> {
 }
 
 /// Writes `bytes` to `path`, or to standard output if it is `-`.
-///
-/// # Errors
-/// If that cannot be written; a file that was there before is whole then.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     if is_stdout(path) {
         return Ok(terminal::print_bytes(bytes)?);

@@ -31,10 +31,6 @@ const RUN: [&str; 8] = [
 ];
 
 /// Measures unless there is a file, and prints what stands out; returns the exit code.
-///
-/// # Errors
-/// If the command line contradicts itself, if nothing can be measured, if the file cannot be read
-/// or holds something else, or if standard output cannot be written.
 pub(crate) fn health(args: &HealthArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let factor = args.factor;
     if let Some(path) = &args.file {

@@ -15,9 +15,6 @@ use crate::paths;
 use crate::result_file::create_new;
 
 /// Writes the records of a text.
-///
-/// # Errors
-/// If the text cannot be read or understood, or if the records cannot be written.
 pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     let text = read(&args.file)?;
     let origin = match args.benchmark {

@@ -11,9 +11,6 @@ use crate::exit;
 use crate::terminal;
 
 /// Prints the kernels.
-///
-/// # Errors
-/// If standard output cannot be written.
 pub(crate) fn list(args: &ListArgs) -> anyhow::Result<u8> {
     let infos = catalogue::infos();
     let text = if args.json { json_text(&infos) } else { plain_text(&infos) };

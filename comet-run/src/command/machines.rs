@@ -14,10 +14,6 @@ use crate::terminal;
 use crate::world;
 
 /// Prints one line per machine, or all of one.
-///
-/// # Errors
-/// If there is no such machine, if its file cannot be understood, or if standard output cannot be
-/// written.
 pub(crate) fn machines(args: &MachinesArgs) -> anyhow::Result<u8> {
     let text = match &args.machine {
         Some(name) => details(&world::machine(name)?),
@@ -98,10 +94,6 @@ fn us(ps: u64) -> f64 {
 
 /// Regenerates the figures of the thesis, prints their table, and writes their curves; returns the
 /// exit code.
-///
-/// # Errors
-/// If there is no such machine, if a figure cannot be measured on it, or if the results cannot be
-/// written.
 pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let Study::Thesis = args.study;
     let machine = args.machine.as_deref().map(world::machine).transpose()?;

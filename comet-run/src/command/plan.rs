@@ -16,9 +16,6 @@ use crate::prepare::{self, KernelPlan};
 use crate::terminal;
 
 /// Prints the plan of a run, and starts and joins nothing.
-///
-/// # Errors
-/// If the command line contradicts itself, or if standard output cannot be written.
 pub(crate) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let backend = backend::find(&args.world, launcher)?;
     let origin = backend.origin(&args.world, launcher)?;

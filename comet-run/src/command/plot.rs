@@ -58,10 +58,6 @@ impl PlotFormat {
 }
 
 /// Writes figures of result files.
-///
-/// # Errors
-/// If a file cannot be read, or holds something else, if there is no such figure, or none at all,
-/// or if they cannot be written.
 pub(crate) fn plot(args: &PlotArgs) -> anyhow::Result<u8> {
     let figures = figures(&files::all(&args.files, files::runs)?);
     if figures.is_empty() {

@@ -28,18 +28,12 @@ use crate::signals::Signals;
 use crate::terminal;
 
 /// Measures what is selected; returns the exit code.
-///
-/// # Errors
-/// If the command line contradicts itself, or if the ranks or the result file cannot be made.
 pub(crate) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     measure(args, launcher, |_, _, code| Ok(code))
 }
 
 /// Measures what is selected; returns what `conclude` makes of the exit code, on each process of
 /// the job, with the result file that is kept.
-///
-/// # Errors
-/// The errors of [`run`] and of `conclude`.
 pub(super) fn measure(
     args: &RunArgs,
     launcher: Option<&Launcher>,

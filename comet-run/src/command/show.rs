@@ -21,10 +21,6 @@ const TABLE: &str = "table";
 const FIGURE: [usize; 2] = [79, 16];
 
 /// Prints result files in a format, and their figures if that is wanted.
-///
-/// # Errors
-/// If a file cannot be read, or holds something else, if figures were to follow what is no table,
-/// or if standard output cannot be written.
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     if args.plots && args.format != TABLE {
         return Err(exit::usage(format!(
@@ -71,9 +67,6 @@ fn letters() -> Letters {
 }
 
 /// Writes the runs of all files, as if they were one, in the format of another program.
-///
-/// # Errors
-/// If a file cannot be read, or holds something else, or if the output cannot be written.
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
     let records = files::all(&args.files, files::records)?;
     let format = format_of(&args.format);
@@ -86,9 +79,6 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
 }
 
 /// Prints the models of a result file, made anew from its points.
-///
-/// # Errors
-/// If the file cannot be read, or holds something else, or if standard output cannot be written.
 pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
     let records = files::records(&args.file)?;
     let points: Vec<&Point> = records.iter().filter_map(point).collect();
@@ -111,9 +101,6 @@ fn point(record: &Record) -> Option<&Point> {
 }
 
 /// Writes a page of figures and tables about all runs of the files.
-///
-/// # Errors
-/// If a file cannot be read, or holds no run, or if the page cannot be written.
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     let runs = files::all(&args.files, files::runs)?;
     files::keep(&args.files, &args.out)?;

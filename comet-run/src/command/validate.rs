@@ -11,9 +11,6 @@ use crate::paths;
 use crate::terminal;
 
 /// Prints the runs of each file and its problems; returns the exit code.
-///
-/// # Errors
-/// If a file cannot be read or holds no run, or if standard output cannot be written.
 pub(crate) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
     let mut code = exit::OK;
     for path in &args.files {

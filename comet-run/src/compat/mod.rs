@@ -69,9 +69,6 @@ impl From<Stop> for clap::Error {
 
 /// The command line of this process, translated if it is a foreign one. Words without an effect are
 /// printed as notes.
-///
-/// # Errors
-/// If a word is unknown or refused, or if it asks for help.
 pub(crate) fn arguments(launcher: Option<&Launcher>) -> Result<Vec<OsString>, clap::Error> {
     let args: Vec<OsString> = std::env::args_os().collect();
     let Some(foreign) = foreign(&args) else { return Ok(args) };

@@ -32,9 +32,6 @@ pub(super) fn cpus_of_ranks(bind: &Bind, n_ranks: usize) -> Result<Vec<usize>, L
 }
 
 /// Refuses to bind ranks to `cpus` where the system lets no process choose its own.
-///
-/// # Errors
-/// If there are any, and this process cannot be bound to those that it may use.
 pub(super) fn require_binding(cpus: &[usize]) -> Result<(), LaunchError> {
     if cpus.is_empty() {
         return Ok(());

@@ -39,9 +39,6 @@ pub(super) struct Launch<'a> {
 
 impl Launch<'_> {
     /// Runs the command to its end, and reads what it measured.
-    ///
-    /// # Errors
-    /// If it cannot be started, fails, takes too long or writes no results, or if a signal arrives.
     pub(super) fn run(&self) -> anyhow::Result<Vec<RunRecords>> {
         let mut group = self.start()?;
         match group.wait(self.timeout, self.signals)? {

@@ -25,10 +25,6 @@ use crate::terminal;
 const FOLDER: &str = "comet-results/ab-";
 
 /// Runs both commands and compares them; returns the exit code.
-///
-/// # Errors
-/// If the command line lacks a command, if a launcher started this process, if a command fails or
-/// writes no results, or if a file cannot be written.
 pub(crate) fn ab(args: &AbArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     if let Some(Launcher { name, .. }) = launcher {
         return Err(exit::refuse(
@@ -55,9 +51,6 @@ pub(crate) fn ab(args: &AbArgs, launcher: Option<&Launcher>) -> anyhow::Result<u
 }
 
 /// The two commands, each at least one word.
-///
-/// # Errors
-/// If they are not two.
 fn split(words: &[String]) -> anyhow::Result<[&[String]; 2]> {
     let commands: Vec<&[String]> = words.split(|word| word == "--").collect();
     match commands[..] {
@@ -70,9 +63,6 @@ fn split(words: &[String]) -> anyhow::Result<[&[String]; 2]> {
 }
 
 /// Makes the folder `wanted`, or one with the next free number.
-///
-/// # Errors
-/// If it holds something already, or cannot be made.
 fn make_folder(wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
     let is_empty = |path: &Path| path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
     if let Some(path) = wanted.filter(|path| path.exists() && !is_empty(path)) {
