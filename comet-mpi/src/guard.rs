@@ -25,7 +25,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use comet_core::transport::Rank;
+use comet_core::job::JobFailure;
 use comet_core::waiting::Waiting;
 use nix::sys::signal::Signal;
 
@@ -53,19 +53,6 @@ const GIVING_UP: Duration = Duration::from_secs(5);
 const LAST_ORDERS: Duration = Duration::from_secs(3);
 /// Exit code of a rank that gave up and did not end, and where the report fails.
 const GAVE_UP: u8 = 1;
-
-/// A failure that ends the job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobFailure {
-    /// The rank that noticed, where its number is known.
-    pub rank: Option<Rank>,
-    /// Kind of failure, as in records: `rank_gave_up`, `rank_stalled`, `interrupted`.
-    pub code: &'static str,
-    /// The signal that asked for the end, if one did.
-    pub signal: Option<&'static str>,
-    /// One sentence with rank, peers, kernel and case where they are known.
-    pub message: String,
-}
 
 /// A function that takes note of a failure, given the path of the result file if there is one, and
 /// that returns the exit code of the rank. It runs in the guard, or in a rank that gives up.
@@ -214,7 +201,7 @@ impl Guard<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use comet_core::transport::{Source, Tag};
+    use comet_core::transport::{Rank, Source, Tag};
 
     const WAITING: Waiting = Waiting::Recv(Source::Rank(1), Tag::new(7), 8);
 

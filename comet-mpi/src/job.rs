@@ -1,12 +1,12 @@
 //! An MPI job from inside: joining it, running a rank, agreeing on how it ends.
 
-use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use comet_core::job::panic_text;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, RawTransport as _, Source};
 use comet_core::waiting::Waiting;
@@ -185,7 +185,9 @@ impl Job {
             mpi.fail_job(&format!("it cannot listen to signals: {error}"));
         }
         let code = catch_unwind(AssertUnwindSafe(|| rank_main(&mpi)));
-        let code = code.unwrap_or_else(|payload| mpi.fail_job(&panic_text(payload)));
+        let code = code.unwrap_or_else(|payload| {
+            mpi.fail_job(&format!("it panicked: {}", panic_text(payload)))
+        });
         match self.agree(code) {
             0 => mpi.largest(code),
             of_rank_0 => of_rank_0,
@@ -221,12 +223,4 @@ pub fn library_version() -> String {
     let first = text.lines().next().unwrap_or_default();
     let name = first.split(',').next().unwrap_or_default();
     name.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn panic_text(payload: Box<dyn Any + Send>) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    // Its destructor is the rank's code too, and might panic once more.
-    std::mem::forget(payload);
-    format!("it panicked: {}", text.as_deref().unwrap_or("without a message"))
 }

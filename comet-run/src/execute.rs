@@ -183,10 +183,10 @@ pub(crate) fn for_each(
 
 /// Says how a job ended, if not in order; returns the exit code.
 pub(crate) fn say_how_it_ended(ended: &Ended) -> u8 {
-    if let Ended::Failed { message, .. } | Ended::Interrupted { message, .. } = ended {
-        terminal::note(&format!("error: {message}"));
+    if let Err(failure) = ended {
+        terminal::note(&format!("error: {}", failure.message));
     }
-    ended.code()
+    backend::code_of(ended)
 }
 
 #[cfg(test)]
@@ -203,7 +203,7 @@ mod tests {
         let launcher = Launcher { name: "mpirun", rank: 0, size };
         let backend = OneOfThree { rank: 0, first_code: exit::OK };
         let joined = join(&backend, &cli.run.world, Some(&launcher), |origin| {
-            prepare(&cli.run.select, &cli.run.world, &cli.run.cases, origin)
+            prepare(&cli.run.select, &cli.run.plan.world, &cli.run.plan.cases, origin)
         })?;
         Ok(joined.prepared.iter().map(|prepared| prepared.topology.n_ranks()).collect())
     }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::time::{Duration, SystemTime};
 
 use comet_core::event::{Event, Listener};
+use comet_core::job::JobFailure;
 use comet_report::abandoned::Death;
 use comet_report::environment::warnings;
 use comet_report::format::{self, JSONL};
@@ -11,7 +12,7 @@ use comet_report::record::RankEntry;
 use comet_report::recorder::{Recorder, RunDescription};
 use comet_report::sink::RecordSink;
 
-use crate::backend::Ended;
+use crate::backend::{Ended, code_of};
 use crate::cli::ProgressArg;
 use crate::exit;
 use crate::progress::Progress;
@@ -74,31 +75,31 @@ impl Results<'_> {
 /// Puts an end under the file of a job that died, and prints how that happened; returns the exit
 /// code.
 pub(crate) fn conclude(ended: &Ended, file: Option<&ResultFile>) -> u8 {
-    let Some(death) = death(ended) else { return ended.code() };
+    let Some(death) = death(ended) else { return code_of(ended) };
     let closed = file.map_or(Ok(()), |file| file.close(&death));
     // Rank 0 has printed what could not be kept.
-    if !matches!(ended, Ended::Finished(_)) {
+    if ended.is_err() {
         terminal::note(&format!("error: {}", death.message));
     }
     if let Err(error) = closed {
         terminal::note(&format!("error: {:#}", anyhow::Error::new(error)));
         return exit::INTERNAL;
     }
-    ended.code()
+    code_of(ended)
 }
 
 /// The `end` record of a job that did not end in order.
 fn death(ended: &Ended) -> Option<Death> {
     let (code, message, rank, reason) = match ended {
-        Ended::Finished(exit::INTERNAL) => {
-            let message = "the results could not be kept or printed";
-            ("output_failed", message.to_owned(), None, "error")
+        Ok(exit::INTERNAL) => {
+            ("output_failed", "the results could not be kept or printed", None, "error")
         }
-        Ended::Finished(_) => return None,
-        Ended::Failed { rank, code, message } => (*code, message.clone(), *rank, "error"),
-        Ended::Interrupted { signal, message } => ("interrupted", message.clone(), None, *signal),
+        Ok(_) => return None,
+        Err(JobFailure { rank, code, signal, message }) => {
+            (*code, &**message, *rank, signal.unwrap_or("error"))
+        }
     };
-    let (code, reason) = (code.into(), reason.into());
+    let (code, message, reason) = (code.into(), message.into(), reason.into());
     Some(Death { code, message, rank, reason, noticed_at: SystemTime::now() })
 }
 

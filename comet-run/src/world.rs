@@ -11,7 +11,6 @@ use comet_sim::route::Routes;
 use crate::cli::WorldArgs;
 use crate::cli::values::{Binding, RankCounts};
 use crate::exit;
-#[cfg(any(feature = "mpi", test))]
 use crate::launcher::Launcher;
 use crate::paths;
 
@@ -47,7 +46,6 @@ pub(crate) enum Origin {
 
 impl Origin {
     /// Ranks that `launcher` has started; a process without one is alone.
-    #[cfg(any(feature = "mpi", test))]
     pub(crate) fn outside(launcher: Option<&Launcher>) -> Self {
         match launcher {
             None => Self::Outside { launcher: None, n_ranks: Some(1) },

@@ -50,7 +50,7 @@ use models::segment;
 
 pub use heap::ShmBuffer;
 pub use launch::{
-    Bind, JobFailure, LaunchConfig, LaunchError, MAX_RANKS, Outcome, bind_to_this_process,
-    describe, launch, usable_cpus,
+    Bind, LaunchConfig, LaunchError, MAX_RANKS, Outcome, bind_to_this_process, describe, launch,
+    usable_cpus,
 };
 pub use transport::{Shm, ShmRecv, ShmSend};

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use comet_core::conformance;
 use comet_core::error::Result;
+use comet_core::job::JobFailure;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
-use comet_shm::{Bind, JobFailure, LaunchConfig, LaunchError, Outcome, Shm, launch};
+use comet_shm::{Bind, LaunchConfig, LaunchError, Outcome, Shm, launch};
 
 const RANK_COUNTS: [usize; 5] = [1, 2, 3, 5, 8];
 const TAG: Tag = Tag::new(1);

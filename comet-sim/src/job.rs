@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use comet_core::job::{JobFailure, panic_text};
 use comet_core::topology::Topology;
-use comet_core::transport::Rank;
 
 use crate::engine::{self, Engine};
 use crate::fiber::{Fibers, StackSizes};
@@ -59,27 +59,6 @@ pub enum Outcome {
     },
     /// The job could not go on.
     Failed(JobFailure),
-}
-
-/// Failure of a job that could not go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobFailure {
-    /// The rank that is to blame, where it is one.
-    pub rank: Option<Rank>,
-    /// Kind of failure, as in the record: `deadlock`, `livelock`, `rank_died`, `rank_panicked`,
-    /// `rank_gave_up`, `interrupted`.
-    pub code: &'static str,
-    /// Name of the signal that ended the job, where it was one.
-    pub signal: Option<&'static str>,
-    /// The ranks that wait for each other, and their calls.
-    pub message: String,
-}
-
-impl JobFailure {
-    /// A failure that `rank` is to blame for.
-    pub(crate) fn of_rank(rank: Rank, code: &'static str, message: String) -> Self {
-        Self { rank: Some(rank), code, signal: None, message }
-    }
 }
 
 /// Statistics of a job.
@@ -161,9 +140,7 @@ fn code_of(sim: &Sim, rank_main: impl Fn(&Sim) -> u8) -> u8 {
     match catch_unwind(AssertUnwindSafe(|| rank_main(sim))) {
         Ok(code) => code,
         Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            sim.note_panic(text.unwrap_or("(no message)"));
+            sim.note_panic(&panic_text(panic));
             1
         }
     }

@@ -40,5 +40,6 @@ pub mod route;
 mod stuck;
 mod transport;
 
-pub use job::{JobFailure, Outcome, RunConfig, SimError, Statistics, describe, run};
+pub use comet_core::job::JobFailure;
+pub use job::{Outcome, RunConfig, SimError, Statistics, describe, run};
 pub use transport::{Sim, SimRecv, SimSend};

@@ -143,7 +143,7 @@ fn stop_a_rank() -> bool {
     if !output.stderr.contains("rank 1 is not in a transport call that waits") {
         return false;
     }
-    let sentence = "rank 1 does not answer: rank 0 waits for ";
+    let sentence = "rank 1 is stopped by a signal: rank 0 waits for ";
     output.notes(&format!("error: {sentence}")).notes(" during comet/overlap length_bytes=");
     check_failed(&records, "rank_stalled", 1, sentence);
     true

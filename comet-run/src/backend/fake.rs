@@ -28,10 +28,6 @@ impl Backend for OneOfThree {
         true
     }
 
-    fn origin(&self, _: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin> {
-        Ok(Origin::outside(launcher))
-    }
-
     fn join(
         &self,
         _: &WorldArgs,
@@ -65,6 +61,6 @@ impl Job for OneOfThree {
         _: &Session<'_>,
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
-        Ok(conclude(&Ended::Finished(self.first_code)))
+        Ok(conclude(&Ok(self.first_code)))
     }
 }

@@ -18,6 +18,7 @@ mod sim;
 
 use std::time::Duration;
 
+use comet_core::job::JobFailure;
 use comet_core::topology::Topology;
 use comet_core::transport::Rank;
 
@@ -50,8 +51,10 @@ pub(crate) trait Backend: Sync {
         false
     }
 
-    /// Source of its ranks, for `world` and under `launcher`.
-    fn origin(&self, world: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin>;
+    /// Source of its ranks, for `world` and under `launcher`; by default the launcher.
+    fn origin(&self, _: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin> {
+        Ok(Origin::outside(launcher))
+    }
 
     /// Becomes part of a job of ranks from `origin`, as `world` asks for it and as `launcher`
     /// started it, once per process; waits for the other processes, if there are any.
@@ -122,38 +125,14 @@ pub(crate) struct Launch {
     pub(crate) watchdog: Option<Duration>,
 }
 
-/// Outcome of a job.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// All ranks returned; the exit code.
-    Finished(u8),
-    /// A rank died or hung.
-    Failed {
-        /// The rank, if known.
-        rank: Option<Rank>,
-        /// Kind of failure, as in the record: `rank_died`, `rank_stalled` …
-        code: &'static str,
-        /// One paragraph that says which, and in what.
-        message: String,
-    },
-    /// The ranks were ended because of a signal.
-    Interrupted {
-        /// Its name.
-        signal: &'static str,
-        /// The event, in a sentence.
-        message: String,
-    },
-}
+/// End of a job: the exit code that all ranks returned, or what ended them.
+pub(crate) type Ended = Result<u8, JobFailure>;
 
-impl Ended {
-    /// The exit code.
-    pub(crate) fn code(&self) -> u8 {
-        match self {
-            Self::Finished(code) => *code,
-            Self::Failed { .. } => exit::INTERNAL,
-            Self::Interrupted { signal, .. } => exit::code_of_signal(signal),
-        }
-    }
+/// The exit code of a job that `ended` so.
+pub(crate) fn code_of(ended: &Ended) -> u8 {
+    let code_of =
+        |failure: &JobFailure| failure.signal.map_or(exit::INTERNAL, exit::code_of_signal);
+    ended.as_ref().map_or_else(code_of, |code| *code)
 }
 
 /// The backend that `world` names. For `auto` it is that for simulations if an option is for them, and

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use comet_core::job::JobFailure;
 use comet_core::transport::Rank;
-use comet_mpi::{JobFailure, JoinConfig, JoinError, RunConfig, ThreadLevel};
+use comet_mpi::{JoinConfig, JoinError, RunConfig, ThreadLevel};
 
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
@@ -33,10 +34,6 @@ impl Backend for Mpi {
 
     fn is_launched(&self) -> bool {
         true
-    }
-
-    fn origin(&self, _: &WorldArgs, launcher: Option<&Launcher>) -> anyhow::Result<Origin> {
-        Ok(Origin::outside(launcher))
     }
 
     fn join(
@@ -99,18 +96,14 @@ impl Job for comet_mpi::Job {
             results: session.results,
         };
         let code = self.run(&config, |t| session::rank_main(t, session));
-        Ok(conclude(&Ended::Finished(code)))
+        Ok(conclude(&Ok(code)))
     }
 }
 
 /// Reports a failure that this rank noticed, and puts an end under the results. A rank that gives up
 /// is the only one with the cause; a wait that is too long is reported by many.
 fn conclude_failure(failure: &JobFailure, results: Option<&Path>) -> u8 {
-    let JobFailure { rank, code, signal, message } = failure.clone();
-    terminal::set_output_rank(code == "rank_gave_up" || rank.is_none_or(|rank| rank < N_TOLD));
-    let ended = match signal {
-        Some(signal) => Ended::Interrupted { signal, message },
-        None => Ended::Failed { rank, code, message },
-    };
-    results::conclude(&ended, results.and_then(ResultFile::of_rank).as_ref())
+    let is_told = failure.rank.is_none_or(|rank| rank < N_TOLD);
+    terminal::set_output_rank(failure.code == "rank_gave_up" || is_told);
+    results::conclude(&Err(failure.clone()), results.and_then(ResultFile::of_rank).as_ref())
 }

@@ -1,6 +1,6 @@
 //! Ranks as processes of this machine over shared memory.
 
-use comet_shm::{Bind, JobFailure, LaunchConfig, LaunchError, Outcome};
+use comet_shm::{Bind, LaunchConfig, LaunchError, Outcome};
 
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
@@ -59,14 +59,8 @@ impl Job for Forked {
         };
         let outcome = comet_shm::launch(&config, |t| session::rank_main(t, session));
         Ok(conclude(&match outcome.map_err(refuse)? {
-            Outcome::Finished { code } => Ended::Finished(code),
-            Outcome::Failed(JobFailure { rank, code, message }) => {
-                Ended::Failed { rank, code, message }
-            }
-            Outcome::Interrupted { signal } => {
-                let message = format!("the ranks were ended by a second {signal}");
-                Ended::Interrupted { signal, message }
-            }
+            Outcome::Finished { code } => Ok(code),
+            Outcome::Failed(failure) => Err(failure),
         }))
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use comet_sim::machine::{Buffering, Machine, MachineFile, NoiseSource};
-use comet_sim::{JobFailure, Outcome, RunConfig};
+use comet_sim::{Outcome, RunConfig};
 
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
@@ -97,11 +97,8 @@ impl Job for Simulated {
             exit::refuse(exit::TRANSPORT, format!("{:#}", anyhow::Error::new(error)))
         })?;
         Ok(conclude(&match outcome {
-            Outcome::Finished { code, .. } => Ended::Finished(code),
-            Outcome::Failed(JobFailure { rank, code, message, signal }) => match signal {
-                Some(signal) => Ended::Interrupted { signal, message },
-                None => Ended::Failed { rank, code, message },
-            },
+            Outcome::Finished { code, .. } => Ok(code),
+            Outcome::Failed(failure) => Err(failure),
         }))
     }
 }

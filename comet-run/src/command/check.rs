@@ -68,7 +68,7 @@ fn check_on(
 /// The condition under which the checks complete.
 fn verdict(bench: &Bench<'_>, prepared: &Prepared) -> Option<String> {
     bench.job.verdict(&mut |job| {
-        let code = launch(bench, job, prepared, &|_| Ok(Box::new(Silent)), &Ended::code);
+        let code = launch(bench, job, prepared, &|_| Ok(Box::new(Silent)), &backend::code_of);
         code.is_ok_and(|code| code != exit::INTERNAL)
     })
 }

@@ -14,8 +14,8 @@ mod watch;
 
 use std::time::Duration;
 
+use comet_core::job::JobFailure;
 use comet_core::topology::Topology;
-use comet_core::transport::Rank;
 use nix::errno::Errno;
 
 use crate::layout::{CHUNK_BYTES, Layout, N_CHUNKS, N_LINES, Pair};
@@ -102,24 +102,9 @@ pub enum Outcome {
         /// The code.
         code: u8,
     },
-    /// A rank died, gave up or waited too long; all others were ended.
+    /// A rank died, gave up or waited too long, or a second signal came while the ranks were
+    /// finishing after the first; all others were ended.
     Failed(JobFailure),
-    /// A second signal came while the ranks were finishing after the first: they were killed.
-    Interrupted {
-        /// Its name.
-        signal: &'static str,
-    },
-}
-
-/// Failure that ended a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobFailure {
-    /// The rank that failed, if one did.
-    pub rank: Option<Rank>,
-    /// Kind of failure: `rank_died`, `rank_gave_up` or `rank_stalled`.
-    pub code: &'static str,
-    /// Says which rank, how, and what it and the others were doing.
-    pub message: String,
 }
 
 /// Runs `rank_main` on all ranks of `config.topology`, each a process of its own, and waits for them.

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use comet_core::job::panic_text;
 use comet_core::transport::Rank;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::signal::{Signal, kill};
@@ -122,14 +123,8 @@ pub(super) fn run(
     let code = match catch_unwind(AssertUnwindSafe(|| rank_main(&shm))) {
         Ok(code) => code,
         Err(payload) => {
-            let text = payload
-                .downcast_ref::<&str>()
-                .map(|text| (*text).to_owned())
-                .or_else(|| payload.downcast_ref::<String>().cloned())
-                .unwrap_or_else(|| "without a message".into());
+            let text = panic_text(payload);
             end_job(segment, rank, Cause::GaveUp, &format!("rank {rank} panicked: {text}"));
-            // Its destructor is the rank's code too, and might panic once more.
-            std::mem::forget(payload);
             PANICKED
         }
     };

@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use comet_core::job::{JobFailure, is_stopped};
 use comet_core::transport::Rank;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -12,7 +13,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::signals::Blocked;
-use super::{JobFailure, LaunchError, Outcome, system};
+use super::{LaunchError, Outcome, system};
 use crate::failure::{Cause, KILLED, describe_ranks, during, poisoned, silent_ranks};
 use crate::segment::Segment;
 use crate::sync::Ordering;
@@ -26,14 +27,12 @@ struct Watch<'a> {
     segment: &'a Segment,
     /// Process of each rank that has not ended.
     pids: Vec<Option<Pid>>,
-    /// Ranks that somebody has stopped (SIGSTOP), and not continued.
-    stopped: Vec<Rank>,
     /// Largest code that a rank has ended with.
     code: u8,
     /// Time of the kill of all remaining ranks.
     deadline: Option<Instant>,
-    /// Activities of all ranks when the job failed, and the ranks that did not wait.
-    scene: Option<(String, Vec<Rank>)>,
+    /// Activities of all ranks when the job failed, the ranks that did not go on, and their state.
+    scene: Option<(String, Vec<Rank>, &'static str)>,
     /// The first signal that was passed on, and the second, which ends the job.
     first_signal: Option<Signal>,
     second_signal: Option<Signal>,
@@ -48,7 +47,6 @@ pub(super) fn watch(
     let mut watch = Watch {
         segment,
         pids: pids.into_iter().map(Some).collect(),
-        stopped: Vec::new(),
         code: 0,
         deadline: None,
         scene: None,
@@ -109,16 +107,13 @@ impl Watch<'_> {
         }
     }
 
-    /// Notes ended, stopped and continued ranks; other children of this process stay untouched.
+    /// Notes ended ranks; other children of this process stay untouched.
     fn reap_ended(&mut self) {
-        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED;
         for rank in 0..self.pids.len() {
             while let Some(pid) = self.pids[rank] {
-                match waitpid(pid, Some(flags)) {
+                match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
                     Ok(WaitStatus::Exited(_, code)) => self.ended(rank, Err(code)),
                     Ok(WaitStatus::Signaled(_, signal, _)) => self.ended(rank, Ok(signal)),
-                    Ok(WaitStatus::Stopped(..)) => self.stopped.push(rank),
-                    Ok(WaitStatus::Continued(_)) => self.stopped.retain(|other| *other != rank),
                     Err(Errno::EINTR) => (),
                     Ok(_) => break,
                     // Somebody else has taken its end: how it ended is not known.
@@ -152,10 +147,18 @@ impl Watch<'_> {
 
     /// Remembers what the ranks are doing, the first time.
     fn look(&mut self) {
-        let (segment, stopped) = (self.segment, &self.stopped);
-        // A rank that was stopped while it waited still seems to wait.
-        let silent = || if stopped.is_empty() { silent_ranks(segment) } else { stopped.clone() };
-        self.scene.get_or_insert_with(|| (describe_ranks(segment), silent()));
+        let (segment, pids) = (self.segment, &self.pids);
+        self.scene.get_or_insert_with(|| {
+            // A rank that was stopped while it waited still seems to wait.
+            let stopped: Vec<Rank> =
+                (0..pids.len()).filter(|r| pids[*r].is_some_and(is_stopped_process)).collect();
+            let (silent, state) = match stopped.as_slice() {
+                [] => (silent_ranks(segment), ["does not answer", "do not answer"]),
+                _ => (stopped, ["is stopped by a signal", "are stopped by a signal"]),
+            };
+            let state = state[usize::from(silent.len() > 1)];
+            (describe_ranks(segment), silent, state)
+        });
     }
 
     fn killed(&mut self, rank: Rank, signal: Signal) {
@@ -181,31 +184,38 @@ impl Watch<'_> {
     }
 
     fn outcome(&self) -> Outcome {
-        if let Some(signal) = self.second_signal {
-            return Outcome::Interrupted { signal: signal.as_str() };
+        if let Some(signal) = self.second_signal.map(Signal::as_str) {
+            let message = format!("the ranks were ended by a second {signal}");
+            let (code, signal) = ("interrupted", Some(signal));
+            return Outcome::Failed(JobFailure { rank: None, code, signal, message });
         }
         let Some((rank, cause)) = poisoned(self.segment) else {
             return Outcome::Finished { code: self.code };
         };
         let reason = self.segment.header().reason.get();
-        let (scene, silent) = self.scene.clone().unwrap_or_default();
+        let (scene, silent, state) = self.scene.clone().unwrap_or_default();
         let (rank, culprit) = match (cause, silent.as_slice()) {
             // Who waited too long is not to blame if another does not answer.
-            (Cause::Stalled, [first, ..]) => (*first, does_not_answer(&silent)),
+            (Cause::Stalled, [first, ..]) => (*first, format!("{} {state}: ", names(&silent))),
             _ => (rank, String::new()),
         };
         let message = format!("{culprit}{reason}; at that moment {scene}");
-        Outcome::Failed(JobFailure { rank: Some(rank), code: cause.code(), message })
+        Outcome::Failed(JobFailure::of_rank(rank, cause.code(), message))
     }
 }
 
-/// `rank 1 does not answer: `; of many ranks, the first few.
-fn does_not_answer(ranks: &[Rank]) -> String {
+/// True if a signal has stopped the process `pid`.
+fn is_stopped_process(pid: Pid) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| is_stopped(&stat))
+}
+
+/// `rank 1`, or `ranks 1, 2 and 3 more`: of many ranks, the first few.
+fn names(ranks: &[Rank]) -> String {
     const N_TOLD: usize = 8;
     let told: Vec<String> = ranks.iter().take(N_TOLD).map(Rank::to_string).collect();
     match (told.as_slice(), ranks.len().saturating_sub(N_TOLD)) {
-        ([rank], _) => format!("rank {rank} does not answer: "),
-        (_, 0) => format!("ranks {} do not answer: ", told.join(", ")),
-        (_, n_more) => format!("ranks {} and {n_more} more do not answer: ", told.join(", ")),
+        ([rank], _) => format!("rank {rank}"),
+        (_, 0) => format!("ranks {}", told.join(", ")),
+        (_, n_more) => format!("ranks {} and {n_more} more", told.join(", ")),
     }
 }
