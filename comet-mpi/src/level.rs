@@ -21,40 +21,31 @@ pub enum ThreadLevel {
     Multiple,
 }
 
-impl ThreadLevel {
-    const ALL: [Self; 4] = [Self::Single, Self::Funneled, Self::Serialized, Self::Multiple];
+/// Each level, in order, with its name and that of the binding.
+const LEVELS: [(ThreadLevel, &str, Threading); 4] = [
+    (ThreadLevel::Single, "single", Threading::Single),
+    (ThreadLevel::Funneled, "funneled", Threading::Funneled),
+    (ThreadLevel::Serialized, "serialized", Threading::Serialized),
+    (ThreadLevel::Multiple, "multiple", Threading::Multiple),
+];
 
+impl ThreadLevel {
     /// The level called `name`: `single`, `funneled`, `serialized` or `multiple`.
     pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.name() == name)
+        LEVELS.into_iter().find(|level| level.1 == name).map(|level| level.0)
     }
 
     /// Name in records and on command lines.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Single => "single",
-            Self::Funneled => "funneled",
-            Self::Serialized => "serialized",
-            Self::Multiple => "multiple",
-        }
+        LEVELS[self as usize].1
     }
 
     pub(crate) fn to_mpi(self) -> Threading {
-        match self {
-            Self::Single => Threading::Single,
-            Self::Funneled => Threading::Funneled,
-            Self::Serialized => Threading::Serialized,
-            Self::Multiple => Threading::Multiple,
-        }
+        LEVELS[self as usize].2
     }
 
     pub(crate) fn of_mpi(level: Threading) -> Self {
-        match level {
-            Threading::Single => Self::Single,
-            Threading::Funneled => Self::Funneled,
-            Threading::Serialized => Self::Serialized,
-            Threading::Multiple => Self::Multiple,
-        }
+        LEVELS.into_iter().find(|known| known.2 == level).map_or(Self::Single, |known| known.0)
     }
 }
 
@@ -70,11 +61,11 @@ mod tests {
 
     #[test]
     fn levels_survive_their_names_and_those_of_the_library() {
-        for level in ThreadLevel::ALL {
+        for (level, ..) in LEVELS {
             assert_eq!(ThreadLevel::find(level.name()), Some(level));
             assert_eq!(ThreadLevel::of_mpi(level.to_mpi()), level);
         }
         assert_eq!(ThreadLevel::find("Single"), None);
-        assert!(ThreadLevel::ALL.is_sorted());
+        assert!(LEVELS.is_sorted_by_key(|level| level.0));
     }
 }

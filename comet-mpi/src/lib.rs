@@ -22,8 +22,8 @@ mod native;
 mod transport;
 mod vitals;
 
-pub use guard::{JobFailure, OnFailure};
+pub use guard::OnFailure;
 pub use job::{Job, JoinConfig, JoinError, RunConfig, join, library_version};
 pub use level::ThreadLevel;
-pub use native::MpiBuffer;
-pub use transport::{Mpi, MpiRecv, MpiSend};
+pub use native::{MpiBuffer, MpiRecv, MpiSend};
+pub use transport::Mpi;

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
+use comet_core::job::JobFailure;
 use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Group, Lease, Pending, Place, Promises, Rank, RawTransport, Source, Status, Tag,
@@ -17,11 +18,11 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::domain;
-use crate::guard::{JobFailure, OnFailure};
+use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiStatus, Operation, Outcome, Receiving,
-    Request, Sending, Set, has_been_waited_for,
+    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiRecv, MpiSend, Outcome, Request, Set,
+    has_been_waited_for,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -39,17 +40,17 @@ const NAP: Duration = Duration::from_millis(1);
 macro_rules! native_sets {
     () => {
         fn wait_all(t: &Mpi, ops: &mut [Option<Self>]) {
-            let Some(waiting) = ops.iter().flatten().map(Self::waiting).next() else { return };
+            let Some(waiting) = waiting_of(ops) else { return };
             t.waiting(waiting, || t.set.borrow_mut().wait_all(ops));
         }
 
         fn wait_any(t: &Mpi, ops: &mut [Option<Self>]) -> Option<usize> {
-            let waiting = ops.iter().flatten().map(Self::waiting).next()?;
+            let waiting = waiting_of(ops)?;
             t.waiting(waiting, || t.set.borrow_mut().wait_any(ops))
         }
 
         fn wait_some(t: &Mpi, ops: &mut [Option<Self>], mut ended: impl FnMut(usize, Self)) {
-            let Some(waiting) = ops.iter().flatten().map(Self::waiting).next() else { return };
+            let Some(waiting) = waiting_of(ops) else { return };
             t.waiting(waiting, || t.set.borrow_mut().wait_some(ops));
             for (index, slot) in ops.iter_mut().enumerate() {
                 if has_been_waited_for(slot) {
@@ -58,6 +59,11 @@ macro_rules! native_sets {
             }
         }
     };
+}
+
+/// Wait of the first of `ops` that is there.
+fn waiting_of<P: AsMut<Request>>(ops: &mut [Option<P>]) -> Option<Waiting> {
+    ops.iter_mut().flatten().map(|op| op.as_mut().waiting).next()
 }
 
 /// One rank of the MPI transport, or of a part of it; made by [`Job::run`].
@@ -75,36 +81,10 @@ pub struct Mpi {
     set: RefCell<Set>,
 }
 
-/// A send in flight.
-pub struct MpiSend<'env> {
-    sending: Sending<'env>,
-    waiting: Waiting,
-}
-
-/// A receive in flight; it holds the borrow of its buffer.
-pub struct MpiRecv<'env> {
-    receiving: Receiving<'env>,
-    source: Source,
-    capacity_bytes: usize,
-    waiting: Waiting,
-}
-
 impl fmt::Debug for Mpi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rank, n_ranks) = (self.group.rank(), self.group.n_ranks());
         f.debug_struct("Mpi").field("rank", &rank).field("n_ranks", &n_ranks).finish()
-    }
-}
-
-impl fmt::Debug for MpiSend<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MpiSend").field("waiting", &self.waiting).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for MpiRecv<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MpiRecv").field("source", &self.source).finish_non_exhaustive()
     }
 }
 
@@ -180,38 +160,18 @@ impl Mpi {
     }
 }
 
-impl Operation for MpiSend<'_> {
-    fn request(&mut self) -> &mut Request {
-        self.sending.request()
-    }
-
-    fn keep(&mut self, status: MpiStatus) {
-        self.sending.keep(status);
-    }
-}
-
-impl Operation for MpiRecv<'_> {
-    fn request(&mut self) -> &mut Request {
-        self.receiving.request()
-    }
-
-    fn keep(&mut self, status: MpiStatus) {
-        self.receiving.keep(status);
-    }
-}
-
 impl Pending<Mpi> for MpiSend<'_> {
     type Out = ();
 
     #[inline]
     fn poll(&mut self, _t: &Mpi) -> bool {
-        self.sending.has_ended()
+        self.as_mut().has_ended()
     }
 
     #[inline]
-    fn finish(self, t: &Mpi) -> Result<()> {
-        let Self { sending, waiting } = self;
-        t.waiting(waiting, || sending.wait()).map_err(|failure| t.error(failure))
+    fn finish(mut self, t: &Mpi) -> Result<()> {
+        let request = self.as_mut();
+        t.waiting(request.waiting, || request.wait()).map_err(|failure| t.error(failure))
     }
 
     native_sets!();
@@ -222,30 +182,18 @@ impl<'env> Pending<Mpi> for MpiRecv<'env> {
 
     #[inline]
     fn poll(&mut self, _t: &Mpi) -> bool {
-        self.receiving.has_ended()
+        self.as_mut().has_ended()
     }
 
     #[inline]
-    fn finish(self, t: &Mpi) -> Result<Self::Out> {
-        let Self { receiving, source, capacity_bytes, waiting } = self;
-        let (arrived, buffer) = t.waiting(waiting, || receiving.wait(&t.comm));
-        let status = t.received(arrived, source, capacity_bytes)?;
-        Ok((status, buffer))
+    fn finish(mut self, t: &Mpi) -> Result<Self::Out> {
+        let (waiting, source, capacity_bytes) =
+            (self.as_mut().waiting, self.source, self.capacity_bytes);
+        let (arrived, buffer) = t.waiting(waiting, || self.wait(&t.comm));
+        Ok((t.received(arrived, source, capacity_bytes)?, buffer))
     }
 
     native_sets!();
-}
-
-impl MpiSend<'_> {
-    fn waiting(&self) -> Waiting {
-        self.waiting
-    }
-}
-
-impl MpiRecv<'_> {
-    fn waiting(&self) -> Waiting {
-        self.waiting
-    }
 }
 
 impl RawTransport for Mpi {
@@ -262,8 +210,8 @@ impl RawTransport for Mpi {
     ) -> Result<MpiSend<'env>> {
         require_rank(self, destination)?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
-        let sending = Sending::start(lease, &self.comm, message, destination, tag);
-        Ok(MpiSend { sending: sending.map_err(|failure| self.error(failure))?, waiting })
+        let send = MpiSend::start(lease, &self.comm, message, (destination, tag), waiting);
+        send.map_err(|failure| self.error(failure))
     }
 
     #[inline]
@@ -275,18 +223,16 @@ impl RawTransport for Mpi {
         place: Place<'env>,
     ) -> Result<MpiRecv<'env>> {
         require_source(self, source)?;
-        let capacity_bytes = place.length_bytes();
-        let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
-        let receiving = Receiving::start(lease, &self.comm, place, source, tag);
-        let receiving = receiving.map_err(|failure| self.error(failure))?;
-        Ok(MpiRecv { receiving, source, capacity_bytes, waiting })
+        let waiting = Waiting::Recv(self.group.source(source), tag, place.length_bytes());
+        let recv = MpiRecv::start(lease, &self.comm, place, (source, tag), waiting);
+        recv.map_err(|failure| self.error(failure))
     }
 
     fn fail_job(&self, reason: &str) -> ! {
         let (rank, n_ranks) = (self.global_rank(self.rank()), self.n_ranks_of_job);
         let during = self.vitals.during();
         let message = format!("rank {rank} of {n_ranks} gave up{during}: {reason}");
-        let failure = JobFailure { rank: Some(rank), code: "rank_gave_up", signal: None, message };
+        let failure = JobFailure::of_rank(rank, "rank_gave_up", message);
         self.vitals.begin(Phase::GivingUp);
         native::abort((self.on_failure)(&failure, self.vitals.results().as_deref()))
     }

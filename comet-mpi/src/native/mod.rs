@@ -1,7 +1,7 @@
 //! The C interface of MPI, and the only unsafe code of this crate.
 //!
-//! [`Comm`] makes the calls, [`Sending`] and [`Receiving`] those that
-//! go on in the background, [`MpiBuffer`] is memory of
+//! [`Comm`] makes the calls, [`MpiSend`] and [`MpiRecv`] are those
+//! that go on in the background, [`MpiBuffer`] is memory of
 //! the library, [`Library`] its life from initialisation to its end. Calls return their code as a
 //! [`Failure`]: what it means is for the transport to say. The module `process` forks the guard.
 //!
@@ -31,8 +31,9 @@ mod set;
 pub(crate) use comm::{Arrived, Comm};
 pub use memory::MpiBuffer;
 pub(crate) use process::{GuardProcess, RankProcess, fork, listen, obey, shared_vitals};
-pub(crate) use request::{Receiving, Request, Sending};
-pub(crate) use set::{Operation, Set, has_been_waited_for};
+pub(crate) use request::Request;
+pub use request::{MpiRecv, MpiSend};
+pub(crate) use set::{Set, has_been_waited_for};
 
 use std::ffi::{c_char, c_int};
 
@@ -41,8 +42,6 @@ use mpi::{environment, ffi};
 
 use crate::level::ThreadLevel;
 use crate::vitals::{Phase, Vitals};
-
-pub(crate) use ffi::MPI_Status as MpiStatus;
 
 /// Code of a rank that panicked, as Rust programs have it.
 const PANICKED: u8 = 101;

@@ -11,6 +11,7 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
+use comet_core::job::is_stopped;
 use nix::libc;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous};
 use nix::sys::prctl;
@@ -181,9 +182,7 @@ impl RankProcess {
 
     /// Whether a signal has stopped it.
     pub(crate) fn is_stopped(&self) -> bool {
-        let line = fs::read_to_string(format!("/proc/{}/stat", self.0)).unwrap_or_default();
-        // The name before the state is in parentheses, and may hold some.
-        line.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+        fs::read_to_string(format!("/proc/{}/stat", self.0)).is_ok_and(|stat| is_stopped(&stat))
     }
 
     /// Holds it, so that it writes nothing more; one that is stopped holds when it goes on.

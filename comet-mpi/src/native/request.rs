@@ -8,65 +8,57 @@ use std::marker::PhantomData;
 use std::slice;
 
 use comet_core::transport::{Lease, Place, Rank, Source, Tag};
+use comet_core::waiting::Waiting;
 use mpi::ffi;
 
 use super::comm::{Arrived, Comm, envelope, source_to_c, to_c};
-use super::{Operation, Outcome, abort, empty_status, outcome};
+use super::{Outcome, abort, empty_status, outcome};
 use crate::transport::Mpi;
 
 /// Code of a process that the library left with an operation that neither ended nor goes on.
 const LOST: u8 = 1;
 
-/// A send that was started.
-pub(crate) struct Sending<'env> {
+/// A send in flight.
+#[derive(Debug)]
+pub struct MpiSend<'env> {
     request: Request,
     message: PhantomData<&'env [u8]>,
 }
 
-/// A receive that was started.
-pub(crate) struct Receiving<'env> {
+/// A receive in flight; it holds the borrow of its buffer.
+#[derive(Debug)]
+pub struct MpiRecv<'env> {
     request: Request,
-    status: ffi::MPI_Status,
+    pub(crate) source: Source,
+    pub(crate) capacity_bytes: usize,
     start: *mut u8,
     /// Length of the buffer that is given back.
     returned_bytes: usize,
     place: PhantomData<Place<'env>>,
 }
 
-impl<'env> Sending<'env> {
+impl<'env> MpiSend<'env> {
     /// `MPI_Isend` (section 3.7.2).
     #[inline]
     pub(crate) fn start(
         _lease: Lease<Mpi>,
         comm: &Comm,
         message: &'env [u8],
-        to: Rank,
-        tag: Tag,
+        (to, tag): (Rank, Tag),
+        waiting: Waiting,
     ) -> Outcome<Self> {
-        let start = message.as_ptr().cast();
-        let request = Request::start(comm, "MPI_Isend", message.len(), |count, kind, request| {
+        let (start, length_bytes) = (message.as_ptr().cast(), message.len());
+        let send = |count, kind, request| {
             let (to, tag) = (to_c(to), c_int::from(tag.value()));
             // SAFETY: by the lease the message stays borrowed until the send has ended.
             unsafe { ffi::MPI_Isend(start, count, kind, to, tag, comm.raw(), request) }
-        })?;
+        };
+        let request = Request::start(comm, "MPI_Isend", length_bytes, waiting, send)?;
         Ok(Self { request, message: PhantomData })
-    }
-
-    /// Whether [`wait`](Self::wait) would return at once; makes progress.
-    #[inline]
-    pub(crate) fn has_ended(&self) -> bool {
-        self.request.has_ended()
-    }
-
-    /// `MPI_Wait` (section 3.7.3), unless a set has waited.
-    #[inline]
-    pub(crate) fn wait(mut self) -> Outcome {
-        let ignored = constant!(RSMPI_STATUS_IGNORE);
-        self.request.wait(ignored)
     }
 }
 
-impl<'env> Receiving<'env> {
+impl<'env> MpiRecv<'env> {
     /// `MPI_Irecv` (section 3.7.2). MPI does not allow two receives into one place at once, though
     /// OSU and IMB do so in their windows, and libraries only write what arrives; with a shared
     /// `place` CoMet does as they do, and reads nothing of it before all receives have ended.
@@ -75,32 +67,26 @@ impl<'env> Receiving<'env> {
         _lease: Lease<Mpi>,
         comm: &Comm,
         mut place: Place<'env>,
-        from: Source,
-        tag: Tag,
+        (source, tag): (Source, Tag),
+        waiting: Waiting,
     ) -> Outcome<Self> {
         let (capacity_bytes, returned_bytes) = (place.length_bytes(), place.returned_bytes());
         let start = place.start();
-        let request = Request::start(comm, "MPI_Irecv", capacity_bytes, |count, kind, request| {
-            let (from, tag) = (source_to_c(from), c_int::from(tag.value()));
+        let recv = |count, kind, request| {
+            let (from, tag) = (source_to_c(source), c_int::from(tag.value()));
             // SAFETY: by the lease the place stays borrowed until the receive has ended, and there
             // is no reference to its bytes: a shared one is made of cells.
             unsafe { ffi::MPI_Irecv(start.cast(), count, kind, from, tag, comm.raw(), request) }
-        })?;
-        let status = empty_status();
-        Ok(Self { request, status, start, returned_bytes, place: PhantomData })
+        };
+        let request = Request::start(comm, "MPI_Irecv", capacity_bytes, waiting, recv)?;
+        Ok(Self { request, source, capacity_bytes, start, returned_bytes, place: PhantomData })
     }
 
-    /// Whether [`wait`](Self::wait) would return at once; makes progress.
-    #[inline]
-    pub(crate) fn has_ended(&self) -> bool {
-        self.request.has_ended()
-    }
-
-    /// `MPI_Wait` (section 3.7.3), unless a set has waited; gives the buffer back.
+    /// Waits for the message, and gives the buffer back.
     #[inline]
     pub(crate) fn wait(mut self, comm: &Comm) -> (Arrived, &'env mut [u8]) {
-        let ended = self.request.wait(&raw mut self.status);
-        let status = &self.status;
+        let ended = self.request.wait();
+        let status = &self.request.status;
         let arrived = ended.and_then(|()| comm.status(status));
         // SAFETY: pointer and length are those of the slice that `start` took for 'env, and the
         // operation, the only one to use them, is over; of a landing no byte is given back.
@@ -109,30 +95,31 @@ impl<'env> Receiving<'env> {
     }
 }
 
-impl Operation for Sending<'_> {
-    fn request(&mut self) -> &mut Request {
+impl AsMut<Request> for MpiSend<'_> {
+    #[inline]
+    fn as_mut(&mut self) -> &mut Request {
         &mut self.request
     }
-
-    fn keep(&mut self, _status: ffi::MPI_Status) {}
 }
 
-impl Operation for Receiving<'_> {
-    fn request(&mut self) -> &mut Request {
+impl AsMut<Request> for MpiRecv<'_> {
+    #[inline]
+    fn as_mut(&mut self) -> &mut Request {
         &mut self.request
-    }
-
-    fn keep(&mut self, status: ffi::MPI_Status) {
-        self.status = status;
     }
 }
 
 /// The handle of an operation that was started.
+#[derive(Debug)]
 pub(crate) struct Request {
     /// `MPI_REQUEST_NULL` once a set has waited for it.
     pub(super) raw: ffi::MPI_Request,
     /// The code of the operation, once a set has waited for it.
     pub(super) ended: Option<c_int>,
+    /// Status of the operation, once it has been waited for.
+    pub(super) status: ffi::MPI_Status,
+    /// The wait for it, in the terms of the guard.
+    pub(crate) waiting: Waiting,
 }
 
 impl Request {
@@ -142,22 +129,24 @@ impl Request {
         comm: &Comm,
         call: &'static str,
         length_bytes: usize,
+        waiting: Waiting,
         start: impl FnOnce(c_int, ffi::MPI_Datatype, *mut ffi::MPI_Request) -> c_int,
     ) -> Outcome<Self> {
-        let mut request = constant!(RSMPI_REQUEST_NULL);
-        let written = &raw mut request;
+        let mut raw = constant!(RSMPI_REQUEST_NULL);
+        let written = &raw mut raw;
         let code = comm.with_type(length_bytes, |count, kind| start(count, kind, written))?;
         outcome(call, code)?;
-        Ok(Self { raw: request, ended: None })
+        Ok(Self { raw, ended: None, status: empty_status(), waiting })
     }
 
     /// `MPI_Wait` (section 3.7.3), after which the operation is over, also if it failed; no call if
     /// a set has waited.
     #[inline]
-    fn wait(&mut self, status: *mut ffi::MPI_Status) -> Outcome {
+    pub(crate) fn wait(&mut self) -> Outcome {
         if let Some(code) = self.ended {
             return outcome("MPI_Wait", code);
         }
+        let status = &raw mut self.status;
         // SAFETY: the request was started, and neither a set has waited for it nor its owner, who
         // does so once.
         let ended = outcome("MPI_Wait", unsafe { ffi::MPI_Wait(&raw mut self.raw, status) });
@@ -168,10 +157,11 @@ impl Request {
         ended
     }
 
-    /// `MPI_Request_get_status` (section 3.7.6), which makes progress as `MPI_Test` does, and
-    /// leaves the request as it is. An operation that has failed has ended too.
+    /// True if [`wait`](Self::wait) would return at once: `MPI_Request_get_status` (section 3.7.6),
+    /// which makes progress as `MPI_Test` does, and leaves the request as it is. An operation that
+    /// has failed has ended too.
     #[inline]
-    fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         if self.ended.is_some() {
             return true;
         }

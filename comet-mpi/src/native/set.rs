@@ -8,15 +8,6 @@ use super::comm::to_c;
 use super::request::Request;
 use super::{empty_status, outcome};
 
-/// An operation that a set may hold.
-pub(crate) trait Operation {
-    /// Its handle.
-    fn request(&mut self) -> &mut Request;
-
-    /// Keeps the status that a set was given for it.
-    fn keep(&mut self, status: ffi::MPI_Status);
-}
-
 /// The arrays of the calls, kept from one to the next.
 #[derive(Default)]
 pub(crate) struct Set {
@@ -27,7 +18,7 @@ pub(crate) struct Set {
 
 impl Set {
     /// `MPI_Waitall`. What the library leaves pending after an error is waited for later, alone.
-    pub(crate) fn wait_all<P: Operation>(&mut self, ops: &mut [Option<P>]) {
+    pub(crate) fn wait_all<P: AsMut<Request>>(&mut self, ops: &mut [Option<P>]) {
         let n = self.gather(ops);
         let (requests, statuses) = (self.requests.as_mut_ptr(), self.statuses.as_mut_ptr());
         // SAFETY: the arrays have `n` elements; each request is null, or was started and has not
@@ -40,7 +31,7 @@ impl Set {
     }
 
     /// `MPI_Waitany`: the index of an operation that has ended.
-    pub(crate) fn wait_any<P: Operation>(&mut self, ops: &mut [Option<P>]) -> Option<usize> {
+    pub(crate) fn wait_any<P: AsMut<Request>>(&mut self, ops: &mut [Option<P>]) -> Option<usize> {
         if let Some(index) = ops.iter_mut().position(has_been_waited_for) {
             return Some(index);
         }
@@ -60,7 +51,7 @@ impl Set {
     }
 
     /// `MPI_Waitsome`; marks the operations that have ended.
-    pub(crate) fn wait_some<P: Operation>(&mut self, ops: &mut [Option<P>]) {
+    pub(crate) fn wait_some<P: AsMut<Request>>(&mut self, ops: &mut [Option<P>]) {
         let n = self.gather(ops);
         let mut n_ended = 0;
         let (requests, statuses) = (self.requests.as_mut_ptr(), self.statuses.as_mut_ptr());
@@ -79,10 +70,10 @@ impl Set {
     }
 
     /// Copies the handles of `ops` into the array, null for those that have ended; their number.
-    fn gather<P: Operation>(&mut self, ops: &mut [Option<P>]) -> c_int {
+    fn gather<P: AsMut<Request>>(&mut self, ops: &mut [Option<P>]) -> c_int {
         let null = constant!(RSMPI_REQUEST_NULL);
         self.requests.clear();
-        let raw = |op: &mut Option<P>| op.as_mut().map_or(null, |op| op.request().raw);
+        let raw = |op: &mut Option<P>| op.as_mut().map_or(null, |op| op.as_mut().raw);
         self.requests.extend(ops.iter_mut().map(raw));
         self.statuses.resize(ops.len(), empty_status());
         self.indices.resize(ops.len(), 0);
@@ -90,7 +81,7 @@ impl Set {
     }
 
     /// Takes over what a call has left of operation `index`.
-    fn end<P: Operation>(
+    fn end<P: AsMut<Request>>(
         &self,
         op: &mut Option<P>,
         index: usize,
@@ -98,19 +89,18 @@ impl Set {
         status: ffi::MPI_Status,
     ) {
         let null = constant!(RSMPI_REQUEST_NULL);
-        let Some(op) = op else { return };
-        let was_active = op.request().raw != null;
-        op.request().raw = self.requests[index];
-        if was_active && self.requests[index] == null {
-            op.request().ended = Some(code);
-            op.keep(status);
+        let Some(op) = op.as_mut().map(AsMut::as_mut) else { return };
+        let was_active = op.raw != null;
+        op.raw = self.requests[index];
+        if was_active && op.raw == null {
+            (op.ended, op.status) = (Some(code), status);
         }
     }
 }
 
 /// `true` for an operation that an earlier call has ended.
-pub(crate) fn has_been_waited_for<P: Operation>(op: &mut Option<P>) -> bool {
-    op.as_mut().is_some_and(|op| op.request().ended.is_some())
+pub(crate) fn has_been_waited_for<P: AsMut<Request>>(op: &mut Option<P>) -> bool {
+    op.as_mut().is_some_and(|op| op.as_mut().ended.is_some())
 }
 
 /// The code of one operation, from that of its call and its status (section 3.7.5).
