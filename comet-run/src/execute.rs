@@ -202,8 +202,8 @@ mod tests {
         let cli = Cli::try_parse_from(line.split_whitespace()).expect("a valid command line");
         let launcher = Launcher { name: "mpirun", rank: 0, size };
         let backend = OneOfThree { rank: 0, first_code: exit::OK };
-        let joined = join(&backend, &cli.run.world, Some(&launcher), |origin| {
-            prepare(&cli.run.select, &cli.run.plan.world, &cli.run.plan.cases, origin)
+        let joined = join(&backend, &cli.run.plan.world, Some(&launcher), |origin| {
+            prepare(&cli.run.plan.select, &cli.run.plan.world, &cli.run.plan.cases, origin)
         })?;
         Ok(joined.prepared.iter().map(|prepared| prepared.topology.n_ranks()).collect())
     }

@@ -4,29 +4,18 @@ use std::fmt;
 
 use comet_core::event::{RunEnd, Stop};
 
-/// Everything that was asked for was done.
+// Each is explained in `TABLE`.
 pub(crate) const OK: u8 = 0;
-/// An internal or I/O error, or a rank died or hung.
 pub(crate) const INTERNAL: u8 = 1;
-/// The command line is wrong; clap's code too.
 pub(crate) const USAGE: u8 = 2;
-/// Data arrived wrong.
 pub(crate) const CHECK_FAILED: u8 = 3;
-/// The run ended before its plan did, or some cases could not be run.
 pub(crate) const PARTIAL: u8 = 4;
-/// The ranks could not be started, or the wrong launcher started them.
 pub(crate) const TRANSPORT: u8 = 5;
-/// Nothing was selected, or nothing could be measured.
 pub(crate) const NOTHING: u8 = 6;
-/// Regression, failed reproduction, or unhealthy machine.
 pub(crate) const OFF: u8 = 10;
-/// Inconclusive comparison under `--strict`.
 pub(crate) const INCONCLUSIVE: u8 = 11;
-/// 128 and the number of SIGHUP.
 pub(crate) const SIGHUP: u8 = 129;
-/// 128 and the number of SIGINT.
 pub(crate) const SIGINT: u8 = 130;
-/// 128 and the number of SIGTERM.
 pub(crate) const SIGTERM: u8 = 143;
 
 /// Every code with its meaning.

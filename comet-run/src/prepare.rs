@@ -58,7 +58,7 @@ pub(crate) fn prepare(
     cases: &CaseArgs,
     origin: &Origin,
 ) -> anyhow::Result<Vec<Prepared>> {
-    let (overrides, profile) = (overrides(cases)?, cases.profile.profile());
+    let (overrides, profile) = (overrides(cases)?, cases.profile);
     let mut prepared = plan_each(select, world, &overrides, profile, origin)?;
     for Prepared { topology, n_cpus, plan, notes, .. } in &mut prepared {
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
@@ -159,7 +159,7 @@ pub(crate) fn settings(
     method: &MethodArgs,
     origin: &Origin,
 ) -> Settings {
-    let mut settings = Settings { cap_bytes: cases.mem, ..Settings::of(cases.profile.profile()) };
+    let mut settings = Settings { cap_bytes: cases.mem, ..Settings::of(cases.profile) };
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     if let Some(time) = effort.time {
         settings.case_budget_ns = ns(time);
@@ -175,7 +175,7 @@ pub(crate) fn settings(
     if effort.time.is_none() {
         sample_exactly(&mut settings, origin);
     }
-    method.apply(&mut settings, cases.profile.profile() == Profile::Full);
+    method.apply(&mut settings, cases.profile == Profile::Full);
     settings
 }
 

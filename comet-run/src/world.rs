@@ -251,7 +251,7 @@ mod tests {
         let line = format!("comet-run run echo {options}");
         let cli = Cli::try_parse_from(line.split_whitespace()).expect("a valid command line");
         let Some(Command::Run(args)) = cli.command else { panic!("not a run: {line}") };
-        args.world
+        args.plan.world
     }
 
     /// Number of ranks and of rows of the mesh of each run.

@@ -11,7 +11,6 @@ use comet_report::import::RANKS;
 
 use super::values::{parse_bytes, parse_positive_time, parse_share};
 
-/// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Print JSON
@@ -19,7 +18,6 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
 }
 
-/// Arguments of `machines`.
 #[derive(Debug, Args)]
 pub(crate) struct MachinesArgs {
     /// The machine: a name, or a file
@@ -27,7 +25,6 @@ pub(crate) struct MachinesArgs {
     pub(crate) machine: Option<String>,
 }
 
-/// Arguments of `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
     /// Study to reproduce
@@ -48,7 +45,6 @@ pub(crate) enum Study {
     Thesis,
 }
 
-/// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
     /// Result files
@@ -56,7 +52,6 @@ pub(crate) struct ValidateArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// Result files
@@ -70,7 +65,6 @@ pub(crate) struct ShowArgs {
     pub(crate) plots: bool,
 }
 
-/// Arguments of `fit`.
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
     /// Result file
@@ -84,7 +78,6 @@ pub(crate) struct FitArgs {
     pub(crate) format: String,
 }
 
-/// Arguments of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// Result files; several are overlaid in one page
@@ -98,7 +91,6 @@ pub(crate) struct ReportArgs {
     pub(crate) title: Option<String>,
 }
 
-/// Arguments of `plot`.
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
     /// Result files; their runs are overlaid
@@ -135,7 +127,6 @@ pub(crate) enum PlotFormat {
     Gnuplot,
 }
 
-/// Arguments of `compare`.
 #[derive(Debug, Args)]
 // The base comes first: after --to, it would be taken for one more file that is judged.
 #[command(override_usage = "comet-run compare [OPTIONS] <BASE>... --to <NEW>...")]
@@ -185,7 +176,6 @@ pub(crate) struct JudgementArgs {
     pub(crate) junit: Option<PathBuf>,
 }
 
-/// Arguments of `ab`.
 #[derive(Debug, Args)]
 #[command(override_usage = "comet-run ab [OPTIONS] -- COMMAND_A... -- COMMAND_B...")]
 pub(crate) struct AbArgs {
@@ -208,7 +198,6 @@ pub(crate) struct AbArgs {
     pub(crate) commands: Vec<String>,
 }
 
-/// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// Format to convert to
@@ -222,7 +211,6 @@ pub(crate) struct ExportArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Arguments of `import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// Benchmark that printed the text
@@ -250,7 +238,6 @@ pub(crate) enum Benchmark {
     Auto,
 }
 
-/// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell

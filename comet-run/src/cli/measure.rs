@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use comet_core::kernel::Profile;
 use comet_report::format::{FORMATS, Format};
@@ -15,10 +15,9 @@ use super::values::{
     parse_injection, parse_label, parse_mesh, parse_positive_time, parse_ranks, parse_time,
 };
 
-/// Arguments of `run`.
 #[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    /// Kernels to measure: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
+pub(crate) struct PlanArgs {
+    /// Kernels: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
     #[command(flatten)]
@@ -29,6 +28,12 @@ pub(crate) struct RunArgs {
     pub(crate) effort: EffortArgs,
     #[command(flatten)]
     pub(crate) method: MethodArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Corrupt the data that the check of a kernel sees, to test the check
@@ -36,23 +41,6 @@ pub(crate) struct RunArgs {
     pub(crate) inject: Option<String>,
 }
 
-/// Arguments of `plan`.
-#[derive(Debug, Args)]
-pub(crate) struct PlanArgs {
-    /// Kernels to plan: all, suites, kernels, suite/kernel, globs, aliases like IMB:PingPong
-    #[arg(value_name = "SELECT", required = true)]
-    pub(crate) select: Vec<String>,
-    #[command(flatten)]
-    pub(crate) world: WorldArgs,
-    #[command(flatten)]
-    pub(crate) cases: CaseArgs,
-    #[command(flatten)]
-    pub(crate) effort: EffortArgs,
-    #[command(flatten)]
-    pub(crate) method: MethodArgs,
-}
-
-/// Arguments of `check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Kernels to check
@@ -106,8 +94,8 @@ pub(crate) struct WorldArgs {
 #[command(next_help_heading = "Cases")]
 pub(crate) struct CaseArgs {
     /// Thoroughness: default sweeps and time per case
-    #[arg(long, value_name = "NAME", default_value = "standard")]
-    pub(crate) profile: ProfileArg,
+    #[arg(long, value_name = "NAME", default_value = "standard", value_parser = profiles())]
+    pub(crate) profile: Profile,
     /// Message lengths in bytes
     #[arg(short, long, value_name = "SWEEP")]
     pub(crate) sizes: Option<String>,
@@ -170,7 +158,6 @@ pub(crate) struct OutputArgs {
     pub(crate) quiet: bool,
 }
 
-/// Arguments of `health`.
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
     /// Result file of an earlier run, judged instead of a new one
@@ -182,8 +169,8 @@ pub(crate) struct HealthArgs {
     #[command(flatten)]
     pub(crate) world: WorldArgs,
     /// Thoroughness: time per case
-    #[arg(long, value_name = "NAME", default_value = "quick")]
-    pub(crate) profile: ProfileArg,
+    #[arg(long, value_name = "NAME", default_value = "quick", value_parser = profiles())]
+    pub(crate) profile: Profile,
     /// Message lengths in bytes [default: 8,1Mi]
     #[arg(short, long, value_name = "SWEEP")]
     pub(crate) sizes: Option<String>,
@@ -201,14 +188,13 @@ pub(crate) struct HealthArgs {
     pub(crate) quiet: bool,
 }
 
-/// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
     #[command(flatten)]
     pub(crate) world: WorldArgs,
     /// Thoroughness: time per case
-    #[arg(long, value_name = "NAME", default_value = "standard")]
-    pub(crate) profile: ProfileArg,
+    #[arg(long, value_name = "NAME", default_value = "standard", value_parser = profiles())]
+    pub(crate) profile: Profile,
     /// Machine file to write; the samples go to a file of the same name ending in .jsonl
     #[arg(short, long, value_name = "FILE", default_value = "host.toml")]
     pub(crate) out: PathBuf,
@@ -217,35 +203,25 @@ pub(crate) struct CalibrateArgs {
     pub(crate) simgrid: Option<PathBuf>,
 }
 
-/// A [`Profile`] by name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ProfileArg {
-    /// Everything once over, in seconds
-    Quick,
-    /// Minutes
-    Standard,
-    /// Dense sweeps and long samples
-    Full,
+/// Every profile with its name and a help text.
+const PROFILES: [(Profile, &str, &str); 3] = [
+    (Profile::Quick, "quick", "Everything once over, in seconds"),
+    (Profile::Standard, "standard", "Minutes"),
+    (Profile::Full, "full", "Dense sweeps and long samples"),
+];
+
+/// Profiles by name.
+fn profiles() -> impl TypedValueParser<Value = Profile> {
+    let known = PROFILES.map(|(_, name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(known).map(|text| {
+        let found = PROFILES.into_iter().find(|(_, name, _)| *name == text);
+        found.expect("clap accepts known profiles only").0
+    })
 }
 
-impl ProfileArg {
-    /// Name on the command line and in the record.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Quick => "quick",
-            Self::Standard => "standard",
-            Self::Full => "full",
-        }
-    }
-
-    /// The profile.
-    pub(crate) fn profile(self) -> Profile {
-        match self {
-            Self::Quick => Profile::Quick,
-            Self::Standard => Profile::Standard,
-            Self::Full => Profile::Full,
-        }
-    }
+/// Name of `profile` on the command line and in the record.
+pub(crate) fn profile_name(profile: Profile) -> &'static str {
+    PROFILES[profile as usize].1
 }
 
 /// Form of progress reports.

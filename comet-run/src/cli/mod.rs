@@ -19,7 +19,7 @@ pub(crate) use files::{
 };
 pub(crate) use measure::{
     CalibrateArgs, CaseArgs, CheckArgs, EffortArgs, HealthArgs, OPTIONAL, OutputArgs, PlanArgs,
-    ProgressArg, RunArgs, WorldArgs,
+    ProgressArg, RunArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
 
@@ -70,6 +70,7 @@ pub(crate) enum Command {
     /// List the machines that can be simulated, or describe one
     Machines(MachinesArgs),
     /// Show the cases, time and memory of a run without running it
+    #[command(mut_arg("select", |select| select.required(true)))]
     Plan(PlanArgs),
     /// Test message passing and the checks of all kernels on this machine
     Check(CheckArgs),
@@ -154,7 +155,7 @@ mod tests {
                 }
             };
             assert_eq!(
-                (args.select, args.world.ranks),
+                (args.plan.select, args.plan.world.ranks),
                 (vec!["echo".into(), "barrier".into()], Some(RankCounts(vec![2])))
             );
         }
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_backend_that_this_build_may_lack_is_a_known_word() {
-        assert_eq!(parse("comet-run echo -t mpi").run.world.transport, OPTIONAL);
+        assert_eq!(parse("comet-run echo -t mpi").run.plan.world.transport, OPTIONAL);
         assert!(Cli::try_parse_from(["comet-run", "echo", "-t", "pigeon"]).is_err());
     }
 

@@ -32,7 +32,7 @@ const N_LAUNCHES: usize = 3;
 /// Measures, fits, writes and predicts; returns the exit code.
 pub(crate) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let backend = backend::find(&args.world, launcher)?;
-    let profile = args.profile.profile();
+    let profile = args.profile;
     let Joined { job, origin, prepared } =
         execute::join(backend, &args.world, launcher, |origin| {
             let world = ranks_of(&args.world, origin);

@@ -78,10 +78,10 @@ fn nothing_in(path: &Path) -> anyhow::Error {
 fn run_args(args: &HealthArgs) -> RunArgs {
     let HealthArgs { world, profile, sizes, budget, out, label, quiet, .. } = args;
     let mut run = Cli::try_parse_from(RUN).expect("it is a valid command line").run;
-    run.world = world.clone();
-    (run.cases.profile, run.cases.sizes) = (*profile, sizes.clone());
-    run.effort.budget = *budget;
-    run.method.is_for_some = true;
+    run.plan.world = world.clone();
+    (run.plan.cases.profile, run.plan.cases.sizes) = (*profile, sizes.clone());
+    run.plan.effort.budget = *budget;
+    run.plan.method.is_for_some = true;
     (run.output.out, run.output.label, run.output.quiet) = (out.clone(), label.clone(), *quiet);
     run
 }

@@ -17,7 +17,7 @@ use comet_stats::refine;
 use serde_json::{Value, json};
 
 use crate::backend::{self, Job, Launch};
-use crate::cli::{ProgressArg, RunArgs};
+use crate::cli::{ProgressArg, RunArgs, profile_name};
 use crate::execute::{self, Bench, Joined};
 use crate::exit;
 use crate::launcher::Launcher;
@@ -40,14 +40,15 @@ pub(super) fn measure(
     conclude: impl FnOnce(&dyn Job, Option<&Path>, u8) -> anyhow::Result<u8>,
 ) -> anyhow::Result<u8> {
     refuse_document(&args.output.format)?;
-    let backend = backend::find(&args.world, launcher)?;
+    let backend = backend::find(&args.plan.world, launcher)?;
     let corrupt = prepare::corrupt(args.inject.as_deref())?;
     let Joined { job, origin, prepared } =
-        execute::join(backend, &args.world, launcher, |origin| {
-            prepare::prepare(&args.select, &args.world, &args.cases, origin)
+        execute::join(backend, &args.plan.world, launcher, |origin| {
+            prepare::prepare(&args.plan.select, &args.plan.world, &args.plan.cases, origin)
         })?;
-    let settings = prepare::settings(&args.cases, &args.effort, &args.method, &origin);
-    let seed = args.world.seed.unwrap_or(settings.seed);
+    let settings =
+        prepare::settings(&args.plan.cases, &args.plan.effort, &args.plan.method, &origin);
+    let seed = args.plan.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
@@ -55,7 +56,7 @@ pub(super) fn measure(
     // Not before: a process that waits for others to join, or for the reader of a FIFO, has nothing
     // to lose by a signal.
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
-    let (world, job, tests_transport) = (&args.world, &*job, false);
+    let (world, job, tests_transport) = (&args.plan.world, &*job, false);
     let bench = Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
     let machine = origin.machine().map(|file| &file.machine);
     let runs = Runs { args, bench, first_id: Cell::new(Some(run_id)), machine };
@@ -127,7 +128,8 @@ impl Runs<'_> {
 
     /// A note for a kernel that cannot be measured by the definition that the user asks for.
     fn keeps_its_own(&self, info: &KernelInfo) -> Option<String> {
-        let wanted = self.args.method.definition.filter(|_| !self.args.method.is_for_some)?;
+        let wanted =
+            self.args.plan.method.definition.filter(|_| !self.args.plan.method.is_for_some)?;
         let own = info.series.first()?.definition;
         let is_strange = wanted != own && !info.class.admits(wanted);
         is_strange.then(|| {
@@ -157,23 +159,23 @@ impl Runs<'_> {
         let Self { args, bench: Bench { backend, settings, .. }, .. } = self;
         let n_ranks = launch.topology.n_ranks();
         let entries = [
-            ("select", json!(args.select)),
+            ("select", json!(args.plan.select)),
             ("ranks", json!(n_ranks)),
             ("usable_cpus", json!(n_cpus)),
             ("oversubscribed", json!(n_cpus.map(|n_cpus| n_ranks > n_cpus))),
             ("transport", json!(backend.name())),
-            ("machine", json!(args.world.machine)),
-            ("mesh", json!(args.world.mesh.map(|shape| shape.to_string()))),
-            ("topology", json!(args.world.topology)),
+            ("machine", json!(args.plan.world.machine)),
+            ("mesh", json!(args.plan.world.mesh.map(|shape| shape.to_string()))),
+            ("topology", json!(args.plan.world.topology)),
             ("bind", json!(launch.bind.to_string())),
             ("watchdog_s", json!(launch.watchdog.map(|time| time.as_secs_f64()))),
-            ("profile", json!(args.cases.profile.name())),
-            ("sizes", json!(args.cases.sizes)),
-            ("vector_lengths", json!(args.cases.vector_lengths)),
-            ("local_n", json!(args.cases.local_n)),
-            ("hops", json!(args.cases.hops)),
-            ("axis", json!(args.cases.axis.iter().cloned().collect::<BTreeMap<_, _>>())),
-            ("mem_bytes", json!(args.cases.mem)),
+            ("profile", json!(profile_name(args.plan.cases.profile))),
+            ("sizes", json!(args.plan.cases.sizes)),
+            ("vector_lengths", json!(args.plan.cases.vector_lengths)),
+            ("local_n", json!(args.plan.cases.local_n)),
+            ("hops", json!(args.plan.cases.hops)),
+            ("axis", json!(args.plan.cases.axis.iter().cloned().collect::<BTreeMap<_, _>>())),
+            ("mem_bytes", json!(args.plan.cases.mem)),
             ("case_budget_ns", json!(settings.case_budget_ns)),
             ("run_budget_ns", json!(settings.run_budget_ns)),
             ("repetitions", json!(settings.repetitions)),
@@ -187,9 +189,12 @@ impl Runs<'_> {
             ("rules", json!(settings.rules.name())),
             ("definition", json!(settings.definition.map(Definition::name))),
             ("sync", json!(settings.sync.map(StartSync::name))),
-            ("order", json!(args.method.order)),
+            ("order", json!(args.plan.method.order)),
             ("order_seed", json!(settings.seed)),
-            ("skew", json!(args.method.skew.map(|(skew, scale)| (format!("{skew:?}"), scale)))),
+            (
+                "skew",
+                json!(args.plan.method.skew.map(|(skew, scale)| (format!("{skew:?}"), scale))),
+            ),
             ("cast", json!(settings.cast.map(|cast| cast.ranks()))),
             ("buffers", json!(if settings.rules.are_untouched() { "untouched" } else { "resent" })),
             ("refine", json!(settings.refine.map(refine::Rule::name))),
