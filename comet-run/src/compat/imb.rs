@@ -5,7 +5,7 @@ use comet_report::suite::imb::{OFF, ON, SUITE};
 use comet_report::suite::{Benchmark, Numbers};
 
 use super::{Options, Reading, Stop, Surroundings, Translation, Words};
-use super::{count, doubling, not_here, wrong};
+use super::{count, doubling, not_here, require_pair, wrong};
 
 /// The only program of IMB that has kernels here.
 const PROGRAM: &str = "IMB-MPI1";
@@ -104,7 +104,11 @@ impl Asked {
             "-warm_up" if is_on(name, value)? => (),
             "-warm_up" => self.words.set("--warm-up", 0),
             "-iter" => {
-                let n = value.split(',').next().unwrap_or(value);
+                let mut words = value.splitn(4, ',');
+                let n = words.next().unwrap_or(value);
+                if words.take(2).any(|word| word.parse::<u64>().is_err()) {
+                    return Err(refuse("it is N[,VOLUME[,N[,POLICY]]] (write 1000,40)"));
+                }
                 // The rules take fewer where a loop would move too much.
                 match count(PROGRAM, name, n)? {
                     OPERATIONS => (),
@@ -185,6 +189,7 @@ impl Asked {
         let has_pair = has(Numbers::is_of_two);
         let has_all = has(|numbers| !numbers.is_of_two());
         if has_pair {
+            require_pair(PROGRAM, &self.words, around)?;
             self.words.set("--hops", 1);
         }
         if has(|numbers| numbers != Numbers::Barrier) {

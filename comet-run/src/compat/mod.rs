@@ -265,6 +265,16 @@ fn wrong(program: &str, option: &str, value: &str, expected: &str) -> Stop {
     Stop::Wrong(format!("{program}: '{value}' for {option}: {expected}"))
 }
 
+/// Refuses a single rank, which the user asks for in `words` or a launcher started, for a pair.
+fn require_pair(program: &str, words: &Words, around: &Surroundings) -> Result<(), Stop> {
+    let sentence = match (words.value("--ranks"), around.n_ranks) {
+        (Some("1"), _) => "--ranks=1 is too few for a pair (write --ranks=2, or leave it out)",
+        (_, Some(1)) => "1 process was started, too few for a pair (start 2)",
+        _ => return Ok(()),
+    };
+    Err(Stop::Wrong(format!("{program}: {sentence}")))
+}
+
 /// A positive number in the value of `option`.
 fn count(program: &str, option: &str, text: &str) -> Result<u64, Stop> {
     let n = text.parse().ok().filter(|n| *n > 0);

@@ -5,7 +5,7 @@ use comet_report::suite::Numbers;
 use comet_report::suite::osu::SUITE;
 
 use super::{Options, Reading, Stop, Surroundings, Translation, Words};
-use super::{count, doubling, not_here, wrong};
+use super::{count, doubling, not_here, require_pair, wrong};
 
 /// The longest message of a test between two ranks, unless the user chooses it.
 const MAX_BYTES: u64 = 4 << 20;
@@ -60,6 +60,9 @@ pub(super) fn translate(
         words: Words { ours, ..Words::default() },
     };
     options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
+    if numbers.is_of_two() {
+        require_pair(program, &asked.words, around)?;
+    }
     Ok(Translation { words: asked.words(known.name, around), notes })
 }
 
