@@ -1,107 +1,84 @@
 //! Contention in steps of the oracle, and its times: an echo whose link others load.
 
-use comet_core::driver::Pace;
+use comet_core::error::Result;
 use comet_core::event::Measurement;
-use comet_core::kernel::{Case, LENGTH_BYTES, World};
-use comet_core::transport::Rank;
+use comet_core::kernel::{Case, World};
 use comet_core::transport::Source::Rank as From;
+use comet_core::transport::{Rank, Tag, Transport as _};
 
 use super::bench::{Bench, settings};
 use super::machines;
-use super::oracle::{Label, Step, law, time_ps};
-use super::script::Script;
+use super::oracle::{Step, law, time_ps};
+use super::recording::Recording;
 
-const ECHO: Label = 20;
-const LOAD: Label = 21;
-const START: Label = 22;
-const RUNNING: Label = 23;
-const STOP: Label = 24;
-const DRAINED: Label = 25;
-const CREDIT: Label = 26;
+/// Tags of the messages, from that of the load on, as the kernel has them.
+const LOAD: Tag = Tag::new(3);
+const START: Tag = Tag::new(4);
+const RUNNING: Tag = Tag::new(5);
+const STOP: Tag = Tag::new(6);
+const DRAINED: Tag = Tag::new(7);
+const CREDIT: Tag = Tag::new(8);
 
 /// Messages of one burst of the load.
 const BURST: usize = 8;
 
-/// Adds the steps of a rank for all series of a case; the numbers of its samples.
-pub(super) fn round(script: &mut Script<'_>, case: &Case, pace: Pace) -> Vec<usize> {
-    let mut of_series = |number| {
-        let n_before = script.steps.len();
-        series(script, case, pace, number);
-        script.steps[n_before..].iter().filter(|step| matches!(step, Step::Read)).count() / 2
-    };
-    (0..case.info.series.len()).map(&mut of_series).collect()
-}
-
-/// Steps of a rank for one series of a case.
-fn series(script: &mut Script<'_>, case: &Case, pace: Pace, series: usize) {
-    let cast = World::of(&script.bench.topology).cast().expect("the ranks admit the case");
-    let [source, sink, tester, partner] = cast.ranks();
-    let n_bytes = case.value(&LENGTH_BYTES);
-    let load_bytes = match series {
-        0 => 0,
-        // The length of the echo is the first axis, those of the loads are the next two.
-        loaded => case.values().nth(loaded).map_or(0, |(_, value)| value),
-    };
-    let mut echo = Script::new(script.bench, script.rank);
-    if script.rank == tester {
-        echo.send(partner, ECHO, n_bytes);
-        echo.recv(From(partner), ECHO);
-    } else if script.rank == partner {
-        echo.recv(From(tester), ECHO);
-        echo.send(tester, ECHO, n_bytes);
+/// The part of a rank that loads the links, or takes the load, in all series of a case of the kernel
+/// contention; `false` if the rank has another part. These go on as they find messages.
+pub(super) fn serve(t: &Recording, case: &Case) -> Result<bool> {
+    let world = World::of(&t.bench.topology);
+    let ("contention", Ok(cast)) = (case.info.name, world.cast()) else { return Ok(false) };
+    let [source, sink, tester, _] = cast.ranks();
+    // The length of the echo is the first axis, those of the loads are the next two.
+    for (_, load_bytes) in case.values().skip(1).filter(|_| [source, sink].contains(&t.rank())) {
+        let load = vec![0; usize::try_from(load_bytes).expect("it fits into memory")];
+        match t.rank() == source {
+            true => send_load(t, [sink, tester], &load)?,
+            false => take_load(t, [source, tester])?,
+        }
     }
-    let is_tester = script.rank == tester;
-    if is_tester && load_bytes > 0 {
-        script.send(source, START, 0);
-        script.recv(From(sink), RUNNING);
-    }
-    script.timed(&echo.steps, case.info.timing, (pace, series), is_tester);
-    if is_tester && load_bytes > 0 {
-        script.send(source, STOP, 0);
-        script.recv(From(sink), DRAINED);
-    }
-    if script.rank == source && load_bytes > 0 {
-        send_load(script, [sink, tester], load_bytes);
-    } else if script.rank == sink && load_bytes > 0 {
-        take_load(script, [source, tester]);
-    }
+    Ok([source, sink].contains(&t.rank()))
 }
 
 /// Bursts from START to STOP, of which the sink acknowledges each; an empty message is the end.
-fn send_load(script: &mut Script<'_>, [sink, tester]: [Rank; 2], load_bytes: u64) {
-    script.recv(From(tester), START);
-    (0..BURST).for_each(|_| script.send(sink, LOAD, load_bytes));
-    let mut again = Script::new(script.bench, script.rank);
-    again.unblocked_recv(From(sink), CREDIT);
-    (0..BURST).for_each(|_| again.send(sink, LOAD, load_bytes));
-    again.wait_recv();
-    let n_steps = again.steps.len().cast_signed();
-    script.go_if_here(tester, STOP, n_steps + 2);
-    script.steps.extend(again.steps);
+fn send_load(t: &Recording, [sink, tester]: [Rank; 2], load: &[u8]) -> Result<()> {
+    let burst = || (0..BURST).try_for_each(|_| t.blocked_send(sink, LOAD, load));
+    t.blocked_recv(From(tester), START, &mut [])?;
+    burst()?;
+    t.pay(|node| node.poll_ps);
+    let look = t.steps.borrow().len();
+    t.scope(|s| {
+        let credit = s.unblocked_recv(From(sink), CREDIT, &mut [])?;
+        burst()?;
+        credit.wait().map(drop)
+    })?;
+    let n_steps = (t.steps.borrow().len() - look).cast_signed();
+    let found = Step::GoIfHere { from: tester, label: STOP.value(), by: n_steps + 2 };
+    t.steps.borrow_mut().insert(look, found);
     // Back to the look for STOP, which is two steps.
-    script.steps.push(Step::Go { by: -n_steps - 2 });
-    script.recv(From(tester), STOP);
-    script.unblocked_recv(From(sink), CREDIT);
-    script.send(sink, LOAD, 0);
-    script.wait_recv();
+    t.steps.borrow_mut().push(Step::Go { by: -n_steps - 2 });
+    t.blocked_recv(From(tester), STOP, &mut [])?;
+    t.scope(|s| {
+        let credit = s.unblocked_recv(From(sink), CREDIT, &mut [])?;
+        t.blocked_send(sink, LOAD, &[])?;
+        credit.wait().map(drop)
+    })
 }
 
-fn take_load(script: &mut Script<'_>, [source, tester]: [Rank; 2]) {
-    let source_of_load = From(source);
-    script.recv(source_of_load, LOAD);
-    script.send(tester, RUNNING, 0);
-    (1..BURST).for_each(|_| script.recv(source_of_load, LOAD));
-    script.send(source, CREDIT, 0);
-    let mut rest = Script::new(script.bench, script.rank);
-    (1..BURST).for_each(|_| rest.recv(source_of_load, LOAD));
-    rest.send(source, CREDIT, 0);
-    let n_steps = rest.steps.len().cast_signed();
-    script.recv(source_of_load, LOAD);
-    script.steps.push(Step::GoIfEmpty { by: n_steps + 2 });
-    script.steps.extend(rest.steps);
+fn take_load(t: &Recording, [source, tester]: [Rank; 2]) -> Result<()> {
+    let take = |_| t.blocked_recv(From(source), LOAD, &mut []).map(drop);
+    take(0)?;
+    t.blocked_send(tester, RUNNING, &[])?;
+    (1..BURST).try_for_each(take)?;
+    t.blocked_send(source, CREDIT, &[])?;
+    take(0)?;
+    let look = t.steps.borrow().len();
+    (1..BURST).try_for_each(take)?;
+    t.blocked_send(source, CREDIT, &[])?;
+    let n_steps = (t.steps.borrow().len() - look).cast_signed();
+    t.steps.borrow_mut().insert(look, Step::GoIfEmpty { by: n_steps + 2 });
     // Back to the first receive of a burst, which is two steps, and the look at its length.
-    script.steps.push(Step::Go { by: -n_steps - 3 });
-    script.send(tester, DRAINED, 0);
+    t.steps.borrow_mut().push(Step::Go { by: -n_steps - 3 });
+    t.blocked_send(tester, DRAINED, &[])
 }
 
 /// Samples of echoes of `n_bytes` bytes on eight ranks of an iPSC/860, without load, at half and at

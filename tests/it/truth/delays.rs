@@ -7,16 +7,14 @@ use comet_core::context::{Context, Method};
 use comet_core::definition::Definition;
 use comet_core::driver::Pace;
 use comet_core::error::Result;
-use comet_core::kernel::Timing;
 use comet_core::sample::Sample;
 use comet_core::transport::{Rank, Transport, Work};
-use comet_sim::Sim;
 use comet_sim::machine::{Delay, Machine};
 
 use super::bench::{Bench, info};
 use super::machines;
 use super::oracle::{Step, n_operations, truth};
-use super::script::Script;
+use super::recording::record;
 
 /// Each sample is one operation, after a barrier.
 const PACE: Pace = Pace::new(1, 5, 2);
@@ -27,60 +25,52 @@ const DELAY_PS: u64 = 700_000_000;
 const DELAY_NS: f64 = 700_000.0;
 
 /// An operation, as ranks do it and as the oracle follows it.
-struct Operation {
-    run: fn(&Sim) -> Result<()>,
-    write: fn(&mut Script<'_>),
+#[derive(Clone, Copy)]
+enum Operation {
+    Computation,
+    Broadcast,
+    GlobalSum,
+    Barrier,
 }
 
-const COMPUTATION: Operation = Operation {
-    run: |t| {
-        t.compute(Work::Daxpy { n: 1000 }, || ());
+impl Operation {
+    fn run<T: Transport>(self, t: &T) -> Result<()> {
+        match self {
+            Self::Computation => t.compute(Work::Daxpy { n: 1000 }, || ()),
+            Self::Broadcast => t.blocked_broadcast(0, &mut [0; 96])?,
+            Self::GlobalSum => t.global_sum_vector(&mut [0.0; 12])?,
+            Self::Barrier => t.barrier()?,
+        }
         Ok(())
-    },
-    write: |script| script.work(Work::Daxpy { n: 1000 }),
-};
+    }
 
-const BROADCAST: Operation = Operation {
-    run: |t| t.blocked_broadcast(0, &mut [0; 96]),
-    write: |script| script.broadcast(96),
-};
-
-const GLOBAL_SUM: Operation = Operation {
-    run: |t| t.global_sum_vector(&mut [0.0; 12]),
-    write: |script| script.global_sum(12),
-};
-
-const BARRIER: Operation = Operation { run: Transport::barrier, write: |script| script.barrier() };
+    /// The samples of one rank.
+    fn samples<T: Transport>(self, t: &T) -> Result<Vec<Sample>> {
+        let mut cx = Context::new(t, info("comet/reduction"), PACE, Method::default(), false);
+        cx.time(0, |t| self.run(t))?;
+        Ok(cx.into_samples().remove(0))
+    }
+}
 
 /// The samples of all ranks as they are measured, by sample.
-fn measured(bench: &Bench, operation: &Operation) -> Vec<Vec<Sample>> {
-    let n_ranks = bench.topology.n_ranks();
-    let of_ranks = RefCell::new(vec![Vec::new(); n_ranks]);
+fn measured(bench: &Bench, operation: Operation) -> Vec<Vec<Sample>> {
+    let of_ranks = RefCell::new(vec![Vec::new(); bench.topology.n_ranks()]);
     bench.run(|t| {
-        let mut cx = Context::new(t, info("comet/reduction"), PACE, Method::default(), false);
-        cx.time(0, operation.run).expect("no rank fails");
-        of_ranks.borrow_mut()[t.rank()] = cx.into_samples().remove(0);
+        of_ranks.borrow_mut()[t.rank()] = operation.samples(t).expect("no rank fails");
     });
     by_sample(&of_ranks.into_inner())
 }
 
 /// The same, as the oracle says.
-fn true_samples(bench: &Bench, operation: &Operation) -> Vec<Vec<Sample>> {
-    let programs: Vec<_> =
-        (0..bench.topology.n_ranks()).map(|rank| program(bench, operation, rank)).collect();
-    let of_ranks: Vec<Vec<Sample>> = truth(&bench.machine, &programs)
-        .readings_ps
-        .iter()
-        .map(|of_rank| {
-            let sample = |pair: &[u64; 2]| Sample {
-                start_ns: pair[0] / 1000,
-                end_ns: pair[1] / 1000,
-                ..Sample::default()
-            };
-            of_rank.as_chunks().0.iter().map(sample).collect()
-        })
-        .collect();
-    by_sample(&of_ranks)
+fn true_samples(bench: &Bench, operation: Operation) -> Vec<Vec<Sample>> {
+    let program = |rank| program(bench, operation, rank);
+    let programs: Vec<_> = (0..bench.topology.n_ranks()).map(program).collect();
+    let samples = |readings_ns: &Vec<u64>| {
+        let pairs = readings_ns.as_chunks().0.iter();
+        pairs.map(|&[start_ns, end_ns]| Sample { start_ns, end_ns, ..Sample::default() }).collect()
+    };
+    let readings_ns = truth(&bench.machine, &programs).readings_ns;
+    by_sample(&readings_ns.iter().map(samples).collect::<Vec<_>>())
 }
 
 fn by_sample(of_ranks: &[Vec<Sample>]) -> Vec<Vec<Sample>> {
@@ -88,15 +78,12 @@ fn by_sample(of_ranks: &[Vec<Sample>]) -> Vec<Vec<Sample>> {
 }
 
 /// Steps of one rank from its start on.
-fn program(bench: &Bench, operation: &Operation, rank: Rank) -> Vec<Step> {
-    let (mut script, mut one) = (Script::new(bench, rank), Script::new(bench, rank));
-    (operation.write)(&mut one);
-    script.timed(&one.steps, Timing::Single, (PACE, 0), true);
-    script.steps
+fn program(bench: &Bench, operation: Operation, rank: Rank) -> Vec<Step> {
+    record(bench, rank, |t| operation.samples(t).map(drop))
 }
 
 /// The numbers of the operations of `rank` in the sample that is hit.
-fn operations(bench: &Bench, operation: &Operation, rank: Rank) -> std::ops::Range<u64> {
+fn operations(bench: &Bench, operation: Operation, rank: Rank) -> std::ops::Range<u64> {
     let steps = program(bench, operation, rank);
     let is_reading = |step: &Step| matches!(step, Step::Read);
     let reads: Vec<usize> = (0..steps.len()).filter(|i| is_reading(&steps[*i])).collect();
@@ -125,7 +112,7 @@ fn values_ns(samples: &[Vec<Sample>]) -> [Vec<f64>; 3] {
 /// that; D1, D2 and D3 of this sample grow by all of the delay or by nothing, as `expected`, and
 /// those of the others stay as they are.
 #[track_caller]
-fn check(operation: &Operation, (rank, offset): (Rank, i64), expected: [bool; 3]) {
+fn check(operation: Operation, (rank, offset): (Rank, i64), expected: [bool; 3]) {
     let bench = Bench::new(&machines::prompt(), 8);
     let first = operations(&bench, operation, rank).start;
     let number = first.checked_add_signed(offset).expect("the sample is not the first");
@@ -142,27 +129,27 @@ fn check(operation: &Operation, (rank, offset): (Rank, i64), expected: [bool; 3]
 #[test]
 fn a_delay_inside_the_operation_of_a_rank_counts_there() {
     // Nobody waits for a computation, so D3 is that of rank 0 alone.
-    check(&COMPUTATION, (5, 0), [true, true, false]);
-    check(&COMPUTATION, (0, 0), [true, true, true]);
+    check(Operation::Computation, (5, 0), [true, true, false]);
+    check(Operation::Computation, (0, 0), [true, true, true]);
 }
 
 #[test]
 fn a_delay_before_the_start_of_a_rank_is_no_longer_local_time() {
-    check(&COMPUTATION, (5, -1), [true, false, false]);
-    check(&COMPUTATION, (0, -1), [true, false, false]);
+    check(Operation::Computation, (5, -1), [true, false, false]);
+    check(Operation::Computation, (0, -1), [true, false, false]);
 }
 
 #[test]
 fn a_delay_counts_on_the_ranks_that_wait_for_it() {
     // Rank 0 needs the value of rank 7, but not to know that ranks 6 and 7 have the message of 4,
     // whose first operation is its receive.
-    check(&GLOBAL_SUM, (7, 0), [true, true, true]);
-    check(&BROADCAST, (4, 1), [true, true, false]);
-    check(&BROADCAST, (0, 0), [true, true, true]);
+    check(Operation::GlobalSum, (7, 0), [true, true, true]);
+    check(Operation::Broadcast, (4, 1), [true, true, false]);
+    check(Operation::Broadcast, (0, 0), [true, true, true]);
 }
 
 /// Delays each rank before each operation of one sample; all samples are those of the oracle.
-fn check_each(operation: &Operation, machine: &Machine, n_ranks: usize) {
+fn check_each(operation: Operation, machine: &Machine, n_ranks: usize) {
     for rank in 0..n_ranks {
         for number in operations(&Bench::new(machine, n_ranks), operation, rank) {
             let bench = delayed(machine, n_ranks, (rank, number));
@@ -177,8 +164,8 @@ fn check_each(operation: &Operation, machine: &Machine, n_ranks: usize) {
 fn a_delay_before_any_operation_has_the_effect_that_the_law_says() {
     for machine in [machines::flat(), machines::rendezvous(), machines::busy()] {
         for n_ranks in [5, 8] {
-            for operation in [BROADCAST, GLOBAL_SUM, BARRIER] {
-                check_each(&operation, &machine, n_ranks);
+            for operation in [Operation::Broadcast, Operation::GlobalSum, Operation::Barrier] {
+                check_each(operation, &machine, n_ranks);
             }
         }
     }

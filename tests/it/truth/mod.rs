@@ -8,8 +8,8 @@
 //!   comparison            how often comparisons of launches are wrong, and find a change
 //!   delays, barriers      what depends on what: injected delays, barriers that ranks are late for
 //!   noise, clocks, ranks  seeds, clocks that are coarse or differ, odd and large rank counts
-//!   oracle, script, recording  the truth: law, calls, and the calls of each kernel
-//!   bench, machines, draws     the simulated ranks and machines
+//!   oracle, recording     the truth: the law, and the calls of each kernel
+//!   bench, machines, draws  the simulated ranks and machines
 //! ```
 
 mod barriers;
@@ -28,5 +28,4 @@ mod oracle;
 mod programs;
 mod ranks;
 mod recording;
-mod script;
 mod times;

@@ -17,7 +17,7 @@ use comet_sim::machine::{Machine, PerByte, Protocol, Segment, Shape, Switching};
 /// Tells messages between two ranks apart.
 pub(crate) type Label = u16;
 
-/// One step of a rank; a call of the transport is one or a few of them (see `script.rs`).
+/// One step of a rank; a call of the transport is one or a few of them (see `recording.rs`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     /// The sender's CPU hands over a message.
@@ -93,7 +93,7 @@ struct RankState {
     n_operations: u64,
     is_last_empty: bool,
     has_turn: bool,
-    readings_ps: Vec<u64>,
+    readings_ns: Vec<u64>,
 }
 
 /// Next event; at equal times links get free before they are taken.
@@ -127,8 +127,8 @@ struct World<'a> {
 
 /// The times of programs.
 pub(crate) struct Truth {
-    /// Readings of each rank from a true clock, in picoseconds, as it follows its program.
-    pub(crate) readings_ps: Vec<Vec<u64>>,
+    /// Readings of each rank from a true clock, in nanoseconds, as it follows its program.
+    pub(crate) readings_ns: Vec<Vec<u64>>,
     /// Whether two messages wanted one link from the same moment on: no law says who is first.
     pub(crate) is_tied: bool,
 }
@@ -162,8 +162,8 @@ pub(crate) fn truth(machine: &Machine, programs: &[Vec<Step>]) -> Truth {
     }
     let is_done = |(rank, program): (&RankState, &Vec<Step>)| rank.next == program.len();
     assert!(world.ranks.iter().zip(programs).all(is_done), "the ranks wait for each other");
-    let readings_ps = world.ranks.into_iter().map(|rank| rank.readings_ps).collect();
-    Truth { readings_ps, is_tied: world.is_tied }
+    let readings_ns = world.ranks.into_iter().map(|rank| rank.readings_ns).collect();
+    Truth { readings_ns, is_tied: world.is_tied }
 }
 
 impl World<'_> {
@@ -191,7 +191,7 @@ impl World<'_> {
             Step::Read => {
                 let own = &mut self.ranks[rank];
                 own.clock_ps += self.machine.clock.call_cost_ps;
-                own.readings_ps.push(own.clock_ps);
+                own.readings_ns.push(own.clock_ps / 1000);
             }
             Step::GoIfHere { from, label, by } => {
                 return self.is_here(rank, from, label).map(|is_here| if is_here { by } else { 1 });

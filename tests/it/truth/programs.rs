@@ -5,14 +5,13 @@ use std::cell::RefCell;
 
 use comet_core::error::Result;
 use comet_core::transport::{Rank, Source, Tag, Transport, Work};
-use comet_sim::Sim;
 use comet_sim::machine::Machine;
 
 use super::bench::Bench;
 use super::draws::Draws;
 use super::machines;
-use super::oracle::{Label, Step, truth};
-use super::script::Script;
+use super::oracle::{Label, truth};
+use super::recording::record;
 
 const N_ACTS: usize = 60;
 /// The longest message.
@@ -97,7 +96,7 @@ fn random_length(draws: &mut Draws) -> usize {
 }
 
 /// Does `act`.
-fn perform(t: &Sim, act: &Act) -> Result<()> {
+fn perform<T: Transport>(t: &T, act: &Act) -> Result<()> {
     let (message, mut buffer) = ([0; CAPACITY], [0; CAPACITY]);
     match act {
         Act::Compute(n) => t.compute(Work::Daxpy { n: *n }, || ()),
@@ -119,7 +118,7 @@ fn perform(t: &Sim, act: &Act) -> Result<()> {
     Ok(())
 }
 
-fn perform_scope(t: &Sim, sends: &[(Rank, usize)], receives: &[Rank]) -> Result<()> {
+fn perform_scope<T: Transport>(t: &T, sends: &[(Rank, usize)], receives: &[Rank]) -> Result<()> {
     let message = [0; CAPACITY];
     let mut buffers = vec![[0; CAPACITY]; receives.len()];
     t.scope(|s| {
@@ -135,51 +134,26 @@ fn perform_scope(t: &Sim, sends: &[(Rank, usize)], receives: &[Rank]) -> Result<
     })
 }
 
-/// The same in steps of the oracle.
-fn write(script: &mut Script<'_>, act: &Act) {
-    match act {
-        Act::Compute(n) => script.work(Work::Daxpy { n: *n }),
-        Act::Send(to, n_bytes, label) => script.send(*to, *label, *n_bytes as u64),
-        Act::Recv(from) => script.recv(Source::Rank(*from), LABEL),
-        Act::RecvAny(n_messages, label) => {
-            (0..*n_messages).for_each(|_| script.recv(Source::Any, *label));
-        }
-        Act::Exchange(peer, n_bytes) => {
-            script.exchange(*peer, Source::Rank(*peer), LABEL, *n_bytes as u64);
-        }
-        Act::Scope(sends, receives) => {
-            sends.iter().for_each(|(to, n)| script.unblocked_send(*to, LABEL, *n as u64));
-            receives.iter().for_each(|from| script.unblocked_recv(Source::Rank(*from), LABEL));
-            sends.iter().for_each(|_| script.wait_send());
-            receives.iter().for_each(|_| script.wait_recv());
-        }
-    }
+/// Performs `acts`, and reads the clock after each.
+fn perform_all<T: Transport>(t: &T, acts: &[Act]) -> Result<Vec<u64>> {
+    acts.iter().map(|act| perform(t, act).map(|()| t.now_ns())).collect()
 }
 
 /// Readings of all ranks' clocks after each act.
 fn measured_ns(bench: &Bench, acts: &[Vec<Act>]) -> Vec<Vec<u64>> {
     let readings_ns = RefCell::new(vec![Vec::new(); acts.len()]);
     bench.run(|t| {
-        for act in &acts[t.rank()] {
-            perform(t, act).expect("no rank fails");
-            readings_ns.borrow_mut()[t.rank()].push(t.now_ns());
-        }
+        readings_ns.borrow_mut()[t.rank()] =
+            perform_all(t, &acts[t.rank()]).expect("no rank fails");
     });
     readings_ns.into_inner()
 }
 
 fn true_ns(bench: &Bench, acts: &[Vec<Act>]) -> Vec<Vec<u64>> {
-    let program = |(rank, acts): (Rank, &Vec<Act>)| {
-        let mut script = Script::new(bench, rank);
-        for act in acts {
-            write(&mut script, act);
-            script.steps.push(Step::Read);
-        }
-        script.steps
-    };
+    let program =
+        |(rank, acts): (Rank, &Vec<Act>)| record(bench, rank, |t| perform_all(t, acts).map(drop));
     let programs: Vec<_> = acts.iter().enumerate().map(program).collect();
-    let readings_ps = truth(&bench.machine, &programs).readings_ps.into_iter();
-    readings_ps.map(|of_rank| of_rank.iter().map(|ps| ps / 1000).collect()).collect()
+    truth(&bench.machine, &programs).readings_ns
 }
 
 fn check(bench: &Bench, acts: &[Vec<Act>], label: &str) {

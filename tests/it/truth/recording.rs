@@ -3,12 +3,14 @@
 //! No message travels: each rank is recorded alone, and a receive gives back what is in its buffer.
 //! The oracle then knows how long the calls take, so that a kernel needs no description here; what
 //! a kernel has to do is held by its check of the data and, for most, by a formula in
-//! `closed_forms.rs`. Contention, whose load follows from what it finds, is in `contention.rs`.
+//! `closed_forms.rs`. Two ranks of contention, which go on as they find messages, are written out in
+//! `contention.rs`.
 
 use std::cell::RefCell;
 
+use comet_core::collective;
 use comet_core::context::{Context, Method};
-use comet_core::driver::Pace;
+use comet_core::driver::{self, Pace};
 use comet_core::error::{KernelError, Result};
 use comet_core::kernel::Case;
 use comet_core::local::LocalBuffer;
@@ -16,49 +18,70 @@ use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport, Work,
 };
+use comet_sim::machine::{Node, Protocol};
 
 use super::bench::{Bench, kernels};
 use super::contention;
-use super::oracle::Step;
-use super::script::Script;
+use super::machines;
+use super::oracle::{Step, time_ps};
 
 /// Steps of a rank in one round of a case: it receives the decision, takes its samples of each
 /// series, and reports them.
 pub(crate) fn round(bench: &Bench, rank: Rank, case: &Case, pace: Pace) -> Vec<Step> {
-    let mut script = Script::new(bench, rank);
-    script.decision(case.info.axes.len());
-    let n_samples = if case.info.name == "contention" {
-        contention::round(&mut script, case, pace)
-    } else {
-        let t = Recording { bench: bench.clone(), rank, steps: RefCell::default() };
-        let mut cx = Context::new(&t, case.info, pace, Method::default(), false);
-        let kernel = kernels().into_iter().find(|kernel| kernel.info().id() == case.info.id());
-        match kernel.expect("the kernel is in a suite").measure(&mut cx, case) {
-            Ok(()) | Err(KernelError::Mismatch { .. }) => (),
-            Err(error) => panic!("{}: {error}", case.label()),
+    record(bench, rank, |t| {
+        t.blocked_broadcast(0, &mut vec![0; driver::decision_bytes(case.info.axes.len())])?;
+        t.barrier()?;
+        let mut cx = Context::new(t, case.info, pace, Method::default(), false);
+        if !contention::serve(t, case)? {
+            let kernel = kernels().into_iter().find(|kernel| kernel.info().id() == case.info.id());
+            match kernel.expect("the kernel is in a suite").measure(&mut cx, case) {
+                Ok(()) | Err(KernelError::Mismatch { .. }) => (),
+                Err(error) => panic!("{}: {error}", case.label()),
+            }
         }
-        let n_samples = cx.into_samples().iter().map(Vec::len).collect();
-        script.steps.append(&mut t.steps.take());
-        n_samples
-    };
-    script.report(&n_samples);
-    script.steps
+        let of_series = |samples: &Vec<_>| 8 + driver::SAMPLE_BYTES * samples.len();
+        let report_bytes = 1 + cx.into_samples().iter().map(of_series).sum::<usize>();
+        collective::gather(t, vec![0; report_bytes]).map(drop)
+    })
+}
+
+/// Steps of `rank` in `program`.
+pub(crate) fn record(
+    bench: &Bench,
+    rank: Rank,
+    program: impl FnOnce(&Recording) -> Result<()>,
+) -> Vec<Step> {
+    let t = Recording { bench: bench.clone(), rank, steps: RefCell::default() };
+    program(&t).expect("nothing fails that does not happen");
+    t.steps.into_inner()
 }
 
 /// A rank that writes its calls down.
 #[derive(Debug)]
-struct Recording {
-    bench: Bench,
+pub(crate) struct Recording {
+    pub(crate) bench: Bench,
     rank: Rank,
-    steps: RefCell<Vec<Step>>,
+    pub(crate) steps: RefCell<Vec<Step>>,
 }
 
 impl Recording {
-    /// Adds the steps of one call.
-    fn write(&self, call: impl FnOnce(&mut Script<'_>)) {
-        let mut script = Script { bench: &self.bench, rank: self.rank, steps: self.steps.take() };
-        call(&mut script);
-        self.steps.replace(script.steps);
+    fn push(&self, step: Step) {
+        self.steps.borrow_mut().push(step);
+    }
+
+    /// The node takes so long.
+    pub(crate) fn pay(&self, busy_ps: fn(&Node) -> u64) {
+        self.push(Step::Busy(busy_ps(&self.bench.machine.node)));
+    }
+
+    fn start(&self, to: Rank, tag: Tag, message: &[u8]) {
+        let n_bytes = message.len() as u64;
+        self.push(Step::Start { to, label: tag.value(), n_bytes });
+    }
+
+    fn post(&self, source: Source, tag: Tag) {
+        let from = if let Source::Rank(rank) = source { Some(rank) } else { None };
+        self.push(Step::Post { from, label: tag.value() });
     }
 
     fn status(source: Source, tag: Tag, length_bytes: usize) -> Status {
@@ -68,20 +91,21 @@ impl Recording {
 }
 
 /// A send that was started.
-struct Sent;
+pub(crate) struct Sent;
 
 /// A receive that was started.
-struct Received<'env>(Status, &'env mut [u8]);
+pub(crate) struct Received<'env>(Status, &'env mut [u8]);
 
 impl Pending<Recording> for Sent {
     type Out = ();
 
     fn poll(&mut self, _t: &Recording) -> bool {
-        panic!("no script knows when a request that is polled ends")
+        panic!("no step knows when a request that is polled ends")
     }
 
     fn finish(self, t: &Recording) -> Result<()> {
-        t.write(|script| script.wait_send());
+        t.pay(|node| node.wait_ps);
+        t.push(Step::EndSend);
         Ok(())
     }
 }
@@ -90,11 +114,12 @@ impl<'env> Pending<Recording> for Received<'env> {
     type Out = (Status, &'env mut [u8]);
 
     fn poll(&mut self, _t: &Recording) -> bool {
-        panic!("no script knows when a request that is polled ends")
+        panic!("no step knows when a request that is polled ends")
     }
 
     fn finish(self, t: &Recording) -> Result<Self::Out> {
-        t.write(|script| script.wait_recv());
+        t.pay(|node| node.wait_ps);
+        t.push(Step::EndRecv);
         Ok((self.0, self.1))
     }
 }
@@ -104,7 +129,8 @@ impl RawTransport for Recording {
     type RecvOp<'env> = Received<'env>;
 
     fn start_send(&self, _: Lease<Self>, to: Rank, tag: Tag, message: &[u8]) -> Result<Sent> {
-        self.write(|script| script.unblocked_send(to, tag.value(), message.len() as u64));
+        self.pay(|node| node.isend_ps);
+        self.start(to, tag, message);
         Ok(Sent)
     }
 
@@ -115,7 +141,8 @@ impl RawTransport for Recording {
         tag: Tag,
         place: Place<'env>,
     ) -> Result<Received<'env>> {
-        self.write(|script| script.unblocked_recv(source, tag.value()));
+        self.pay(|node| node.irecv_ps);
+        self.post(source, tag);
         Ok(Received(Self::status(source, tag, place.length_bytes()), place.into_buffer()))
     }
 
@@ -136,7 +163,7 @@ impl Transport for Recording {
     }
 
     fn split(&self, _colour: Option<u32>, _key: u64) -> Result<Option<Self>> {
-        panic!("no script has parts of the ranks")
+        panic!("no program has parts of the ranks")
     }
 
     fn global_rank(&self, rank: Rank) -> Rank {
@@ -144,7 +171,7 @@ impl Transport for Recording {
     }
 
     fn now_ns(&self) -> u64 {
-        self.steps.borrow_mut().push(Step::Read);
+        self.push(Step::Read);
         0
     }
 
@@ -162,19 +189,23 @@ impl Transport for Recording {
     }
 
     fn probe(&self, _source: Source, _tag: Tag) -> Result<Option<Status>> {
-        panic!("a kernel that goes on as it finds messages needs a script of its own")
+        panic!("a rank that goes on as it finds messages needs steps of its own")
     }
 
     fn blocked_send(&self, to: Rank, tag: Tag, message: &[u8]) -> Result<()> {
-        self.write(|script| script.send(to, tag.value(), message.len() as u64));
+        self.start(to, tag, message);
+        self.push(Step::EndSend);
         Ok(())
     }
 
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
-        self.write(|script| script.recv(source, tag.value()));
+        self.post(source, tag);
+        self.push(Step::EndRecv);
         Ok(Self::status(source, tag, buffer.len()))
     }
 
+    /// Both send before they receive where sends are buffered; a rank whose sends may have to wait
+    /// posts its receive first.
     fn blocked_exchange(
         &self,
         to: Rank,
@@ -183,26 +214,75 @@ impl Transport for Recording {
         buffer: &mut [u8],
         tag: Tag,
     ) -> Result<Status> {
-        self.write(|script| script.exchange(to, source, tag.value(), message.len() as u64));
+        let segments = &self.bench.machine.segments;
+        if segments.iter().all(|segment| segment.protocol != Protocol::Rendezvous) {
+            self.blocked_send(to, tag, message)?;
+            return self.blocked_recv(source, tag, buffer);
+        }
+        self.post(source, tag);
+        self.blocked_send(to, tag, message)?;
+        self.push(Step::EndRecv);
         Ok(Self::status(source, tag, buffer.len()))
     }
 
+    /// Pairwise over the dimensions of a hypercube, and by dissemination where there is none.
     fn barrier(&self) -> Result<()> {
-        self.write(|script| script.barrier());
-        Ok(())
-    }
-
-    fn blocked_broadcast(&self, _root: Rank, message: &mut [u8]) -> Result<()> {
-        self.write(|script| script.broadcast(message.len() as u64));
-        Ok(())
-    }
-
-    fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
-        self.write(|script| script.global_sum(values.len() as u64));
-        Ok(())
+        if self.n_ranks().is_power_of_two() {
+            return collective::pairwise_barrier(self);
+        }
+        collective::barrier(self)
     }
 
     fn compute(&self, work: Work, _body: impl FnOnce()) {
-        self.write(|script| script.work(work));
+        let node = &self.bench.machine.node;
+        self.push(Step::Work(match work {
+            Work::Daxpy { n } => node.daxpy_ps * n as u64,
+            Work::Reduce { n } => node.reduce_ps * n as u64,
+            Work::Copy { bytes, piece_bytes, .. } => {
+                let n_pieces = bytes / piece_bytes;
+                time_ps(node.copy, bytes as u64) + node.copy_piece_ps * n_pieces as u64
+            }
+        }));
+    }
+}
+
+/// Messages of `program` on one rank, in order: `true` and the receiver, or `false` and the sender.
+fn messages(
+    bench: &Bench,
+    rank: Rank,
+    program: fn(&Recording) -> Result<()>,
+) -> Vec<(bool, Option<Rank>)> {
+    let message = |step| match step {
+        Step::Start { to, .. } => Some((true, Some(to))),
+        Step::Post { from, .. } => Some((false, from)),
+        _ => None,
+    };
+    record(bench, rank, program).into_iter().filter_map(message).collect()
+}
+
+/// A rank has a broadcast from the rank without its lowest bit, and passes it on to those with one
+/// lower bit more, the highest first; sums go the other way before. In round `i` of a dissemination
+/// each rank signals the rank `2^i` above it.
+#[test]
+fn collectives_have_their_trees() {
+    let (to, from) = (|rank| (true, Some(rank)), |rank| (false, Some(rank)));
+    for (n_ranks, rank) in
+        (1..=17).flat_map(|n_ranks| (0..n_ranks).map(move |rank| (n_ranks, rank)))
+    {
+        let bench = Bench::new(&machines::flat(), n_ranks);
+        let bits = (0..usize::BITS).map(|dim| 1 << dim).take_while(|bit| *bit < n_ranks);
+        let parent = bits.clone().find(|bit| rank & bit != 0).map(|bit| rank - bit);
+        let lower = bits.clone().take_while(|bit| rank & bit == 0 && rank + bit < n_ranks);
+        let children = Vec::from_iter(lower.map(|bit| rank + bit));
+        let down = parent.map(from).into_iter().chain(children.iter().rev().map(|rank| to(*rank)));
+        let up = children.iter().map(|rank| from(*rank)).chain(parent.map(to));
+        let broadcast = messages(&bench, rank, |t| t.blocked_broadcast(0, &mut [0]));
+        assert_eq!(broadcast, Vec::from_iter(down.clone()), "rank {rank} of {n_ranks}");
+        let sum = messages(&bench, rank, |t| t.global_sum_vector(&mut [0.0]));
+        assert_eq!(sum, Vec::from_iter(up.chain(down)), "rank {rank} of {n_ranks}");
+        let signals = bits
+            .flat_map(|bit| [to((rank + bit) % n_ranks), from((rank + n_ranks - bit) % n_ranks)]);
+        let barrier = messages(&bench, rank, collective::barrier);
+        assert_eq!(barrier, Vec::from_iter(signals), "rank {rank} of {n_ranks}");
     }
 }

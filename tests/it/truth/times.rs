@@ -60,9 +60,8 @@ fn is_tied(bench: &Bench, measurement: &Measurement) -> bool {
     let Measurement { case, pace, .. } = measurement;
     let ranks = 0..bench.topology.n_ranks();
     let programs: Vec<_> = ranks.map(|rank| round(bench, rank, case, *pace)).collect();
-    let Truth { readings_ps, is_tied } = truth(&bench.machine, &programs);
-    let mut readings_ns: Vec<_> =
-        readings_ps.into_iter().map(|of_rank| of_rank.into_iter().map(|ps| ps / 1000)).collect();
+    let Truth { readings_ns, is_tied } = truth(&bench.machine, &programs);
+    let mut readings_ns: Vec<_> = readings_ns.into_iter().map(Vec::into_iter).collect();
     let mut difference = None;
     for series in &measurement.series {
         let mut sample = |rank: usize| {
