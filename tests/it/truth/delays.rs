@@ -69,7 +69,7 @@ fn true_samples(bench: &Bench, operation: Operation) -> Vec<Vec<Sample>> {
         let pairs = readings_ns.as_chunks().0.iter();
         pairs.map(|&[start_ns, end_ns]| Sample { start_ns, end_ns, ..Sample::default() }).collect()
     };
-    let readings_ns = truth(&bench.machine, &programs).readings_ns;
+    let readings_ns = truth(&bench.machine, &programs);
     by_sample(&readings_ns.iter().map(samples).collect::<Vec<_>>())
 }
 

@@ -80,7 +80,7 @@ up_to = "8 B"
 kind = "eager"
 t0 = "2 us"
 per_byte = "6 ns/B"
-hop = "110 ns"
+hop = "111 ns"
 gap = "900 ns"
 split = { o_send = "700 ns", o_recv = "500 ns" }
 [[protocol]]
@@ -88,22 +88,23 @@ up_to = "1000 B"
 kind = "buffered"
 t0 = "3 us"
 per_byte = "5 ns/B"
-hop = "120 ns"
+hop = "123 ns"
 split = { o_send = "700 ns", o_recv = "500 ns", handshake = "1040 ns" }
 [[protocol]]
 kind = "rendezvous"
 t0 = "4 us"
 per_byte = "4 ns/B"
-hop = "130 ns"
+hop = "137 ns"
 split = { o_send = "700 ns", o_recv = "500 ns", handshake = "2110 ns" }
 "#;
 
 /// Computations take whole microseconds, and so whole nanoseconds on ranks that are slower by some
 /// thousandths.
 const CIRCUITS: &str = r#"
+envelope = "1 B"
 topology = { kind = "hypercube", switching = "circuit" }
 [[protocol]]
-up_to = "100 B"
+up_to = "101 B"
 kind = "eager"
 t0 = "79 us"
 per_byte = "630 ns/B"

@@ -118,26 +118,15 @@ struct World<'a> {
     holding: Vec<(u64, usize)>,
     /// Until when each link is taken; for ever while a circuit has it.
     busy_until_ps: HashMap<Link, u64>,
-    /// Time from which the message that took each link last had wanted it.
-    wanted_ps: HashMap<Link, u64>,
-    is_tied: bool,
     /// Receives from any rank without a message, with their label.
     open: Vec<(usize, Label)>,
 }
 
-/// The times of programs.
-pub(crate) struct Truth {
-    /// Readings of each rank from a true clock, in nanoseconds, as it follows its program.
-    pub(crate) readings_ns: Vec<Vec<u64>>,
-    /// Whether two messages wanted one link from the same moment on: no law says who is first.
-    pub(crate) is_tied: bool,
-}
-
-/// The times of `programs`, one for each rank.
+/// Readings of each rank from a true clock, in nanoseconds, as it follows its one of `programs`.
 ///
 /// # Panics
 /// If the ranks wait for each other.
-pub(crate) fn truth(machine: &Machine, programs: &[Vec<Step>]) -> Truth {
+pub(crate) fn truth(machine: &Machine, programs: &[Vec<Step>]) -> Vec<Vec<u64>> {
     let ranks = programs.iter().map(|_| RankState::default()).collect();
     let mut world = World {
         machine,
@@ -149,8 +138,6 @@ pub(crate) fn truth(machine: &Machine, programs: &[Vec<Step>]) -> Truth {
         moving: Vec::new(),
         holding: Vec::new(),
         busy_until_ps: HashMap::new(),
-        wanted_ps: HashMap::new(),
-        is_tied: false,
         open: Vec::new(),
     };
     loop {
@@ -162,8 +149,7 @@ pub(crate) fn truth(machine: &Machine, programs: &[Vec<Step>]) -> Truth {
     }
     let is_done = |(rank, program): (&RankState, &Vec<Step>)| rank.next == program.len();
     assert!(world.ranks.iter().zip(programs).all(is_done), "the ranks wait for each other");
-    let readings_ns = world.ranks.into_iter().map(|rank| rank.readings_ns).collect();
-    Truth { readings_ns, is_tied: world.is_tied }
+    world.ranks.into_iter().map(|rank| rank.readings_ns).collect()
 }
 
 impl World<'_> {
@@ -397,7 +383,6 @@ impl World<'_> {
         let Some(switching) = self.machine.network.switching else { return self.inject(id, at_ps) };
         let message = &mut self.messages[id];
         let link = message.way[message.n_taken];
-        self.is_tied |= self.wanted_ps.insert(link, message.wants_ps) == Some(message.wants_ps);
         let is_wire = matches!(link, Link::Wire { .. });
         let per_byte = if is_wire { link_per_byte } else { message.law.wire };
         let busy_until_ps = match switching {

@@ -153,7 +153,7 @@ fn true_ns(bench: &Bench, acts: &[Vec<Act>]) -> Vec<Vec<u64>> {
     let program =
         |(rank, acts): (Rank, &Vec<Act>)| record(bench, rank, |t| perform_all(t, acts).map(drop));
     let programs: Vec<_> = acts.iter().enumerate().map(program).collect();
-    truth(&bench.machine, &programs).readings_ns
+    truth(&bench.machine, &programs)
 }
 
 fn check(bench: &Bench, acts: &[Vec<Act>], label: &str) {
