@@ -11,16 +11,12 @@ use comet_core::job::{JobFailure, panic_text};
 use comet_core::topology::Topology;
 
 use crate::engine::{self, Engine};
-use crate::fiber::{Fibers, StackSizes};
+use crate::fiber::Fibers;
 use crate::machine::{Machine, MachineFile, SourceCounts};
 use crate::route::Routes;
 use crate::stuck;
 use crate::transport::Sim;
 
-/// Stack of rank 0, in bytes: it formats and keeps results too.
-const FIRST_STACK_BYTES: usize = 4 << 20;
-/// Stack of each other rank, in bytes. Only pages that are touched take memory.
-const STACK_BYTES: usize = if cfg!(debug_assertions) { 256 << 10 } else { 64 << 10 };
 /// Time that a job may go on after a signal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -104,9 +100,8 @@ pub fn run(config: &RunConfig<'_>, rank_main: impl Fn(&Sim) -> u8) -> Result<Out
         let sim = Sim::new(Rc::clone(&engine), Rc::clone(&topology), rank, suspender);
         code_of(&sim, &rank_main)
     };
-    let sizes = StackSizes { first_bytes: FIRST_STACK_BYTES, other_bytes: STACK_BYTES };
     let watch = Watch::new(config.signal);
-    let codes = Fibers::with(n_ranks, sizes, main, |fibers| engine::run(&engine, fibers, watch))
+    let codes = Fibers::with(n_ranks, main, |fibers| engine::run(&engine, fibers, watch))
         .map_err(|source| SimError::Stacks { n_ranks, source })?;
     let engine = engine.borrow();
     Ok(match &engine.failure {

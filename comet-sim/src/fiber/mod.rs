@@ -29,6 +29,10 @@ use nix::sys::mman::{self, MapFlags, MmapAdvise, ProtFlags};
 
 use overflow::{Stacks, Watch};
 
+/// Stack of rank 0, in bytes: it formats and keeps results too.
+const FIRST_STACK_BYTES: usize = 4 << 20;
+/// Stack of each other rank, in bytes. Only pages that are touched take memory.
+const STACK_BYTES: usize = if cfg!(debug_assertions) { 256 << 10 } else { 64 << 10 };
 /// Size of a page, and of a guard.
 const PAGE_BYTES: usize = 4096;
 /// `MADV_GUARD_INSTALL` of Linux 6.13.
@@ -58,23 +62,20 @@ impl Slab {
     }
 
     /// Memory for the stacks of all ranks, the lowest page of each being its guard.
-    fn of_stacks(n_ranks: usize, sizes: StackSizes) -> io::Result<Self> {
-        let slab = Self::map(sizes.offset_bytes(n_ranks.max(1)))?;
-        (0..n_ranks).try_for_each(|rank| slab.guard(sizes.offset_bytes(rank)))?;
+    fn of_stacks(n_ranks: usize) -> io::Result<Self> {
+        let slab = Self::map(offset_bytes(n_ranks.max(1)))?;
+        (0..n_ranks).try_for_each(|rank| slab.guard(offset_bytes(rank)))?;
         Ok(slab)
     }
 
     /// The stack of `rank`; valid as long as the slab.
-    fn stack(&self, rank: usize, sizes: StackSizes) -> RankStack {
-        let address = |offset_bytes: usize| {
-            self.start.addr().checked_add(offset_bytes).expect("the slab has an end")
-        };
-        let end_bytes = sizes.offset_bytes(rank + 1);
+    fn stack(&self, rank: usize) -> RankStack {
+        let address =
+            |bytes: usize| self.start.addr().checked_add(bytes).expect("the slab has an end");
+        let end_bytes = offset_bytes(rank + 1);
         assert!(end_bytes <= self.length_bytes, "the stack lies in the slab");
-        RankStack {
-            base: address(end_bytes - colour_bytes(rank)),
-            limit: address(sizes.offset_bytes(rank)),
-        }
+        let base = address(end_bytes - colour_bytes(rank));
+        RankStack { base, limit: address(offset_bytes(rank)) }
     }
 
     /// Makes the page at `offset_bytes` fault when it is touched.
@@ -120,23 +121,9 @@ unsafe impl Stack for RankStack {
     }
 }
 
-/// Sizes of the stacks in bytes; multiples of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StackSizes {
-    /// Of rank 0, which formats and keeps results beside its part in the kernels.
-    pub(crate) first_bytes: usize,
-    /// Of each other rank.
-    pub(crate) other_bytes: usize,
-}
-
-impl StackSizes {
-    /// Start of the stack of `rank`, from the start of the slab.
-    fn offset_bytes(self, rank: usize) -> usize {
-        match rank {
-            0 => 0,
-            rank => self.first_bytes + (rank - 1) * self.other_bytes,
-        }
-    }
+/// Start of the stack of `rank`, from the start of the slab.
+fn offset_bytes(rank: usize) -> usize {
+    rank.checked_sub(1).map_or(0, |others| FIRST_STACK_BYTES + others * STACK_BYTES)
 }
 
 /// The ranks of a job, each with a stack of its own.
@@ -213,20 +200,19 @@ impl Fibers {
     /// If there is no memory for the stacks, or if they cannot be guarded.
     pub(crate) fn with<R>(
         n_ranks: usize,
-        sizes: StackSizes,
         main: impl Fn(usize, Suspender) -> u8,
         act: impl FnOnce(&mut Self) -> R,
     ) -> io::Result<R> {
-        let slab = Slab::of_stacks(n_ranks, sizes)?;
+        let slab = Slab::of_stacks(n_ranks)?;
         let start = slab.start.addr().get();
-        let _watch = Watch::new(Stacks { start, n_ranks, sizes })?;
+        let _watch = Watch::new(Stacks { start, n_ranks })?;
         let main = &main;
         // Declared after `main`, so that it is dropped before.
         let running = Rc::new(Cell::new(NOBODY));
         let fibers = Vec::with_capacity(n_ranks);
         let mut fibers = Self { fibers, slab, running: Rc::clone(&running) };
         for rank in 0..n_ranks {
-            let stack = fibers.slab.stack(rank, sizes);
+            let stack = fibers.slab.stack(rank);
             let running = Rc::clone(&running);
             let body = move |yielder: &Yielder<(), ()>, ()| {
                 main(rank, Suspender { yielder, rank, running })
@@ -274,8 +260,6 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    const SIZES: StackSizes = StackSizes { first_bytes: 1 << 18, other_bytes: 1 << 16 };
-
     #[test]
     fn ranks_take_turns_and_keep_their_state() {
         let said = RefCell::new(Vec::new());
@@ -286,7 +270,7 @@ mod tests {
             }
             u8::try_from(rank).unwrap()
         };
-        let codes = Fibers::with(2, SIZES, main, |fibers| {
+        let codes = Fibers::with(2, main, |fibers| {
             let mut step = |rank| fibers.resume(rank);
             let early: Vec<_> = [0, 1, 0, 1, 1, 0].into_iter().map(&mut step).collect();
             assert_eq!(early, [None; 6]);
@@ -303,14 +287,14 @@ mod tests {
             suspender.suspend();
             0
         };
-        let first = Fibers::with(100, SIZES, main, |fibers| fibers.resume(7)).unwrap();
+        let first = Fibers::with(100, main, |fibers| fibers.resume(7)).unwrap();
         assert_eq!(first, None);
     }
 
     #[test]
     fn a_panic_reaches_whoever_resumed_the_rank() {
         let main = |_: usize, _: Suspender| panic!("on purpose");
-        let resumed = Fibers::with(1, SIZES, main, |fibers| {
+        let resumed = Fibers::with(1, main, |fibers| {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fibers.resume(0))).is_err()
         });
         assert!(resumed.unwrap());

@@ -13,34 +13,31 @@ use std::ffi::{c_int, c_void};
 use std::io;
 use std::io::Write;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction};
 
-use super::{PAGE_BYTES, StackSizes};
+use super::{FIRST_STACK_BYTES, PAGE_BYTES, STACK_BYTES};
 
 /// Stack of the handler, in bytes: also for one that was there before, and prints.
 const HANDLER_STACK_BYTES: usize = 64 << 10;
 
-/// Address range of the stacks of a job.
+/// Address range of the stacks of a job, from the lowest address on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stacks {
-    /// The lowest address.
     pub(super) start: usize,
     pub(super) n_ranks: usize,
-    pub(super) sizes: StackSizes,
 }
 
 impl Stacks {
     /// The rank whose guard `address` is in, and the size of its stack in bytes.
     fn overflowed(self, address: usize) -> Option<(usize, usize)> {
-        let StackSizes { first_bytes, other_bytes } = self.sizes;
         let offset_bytes = address.checked_sub(self.start)?;
-        let (rank, height_bytes, size_bytes) = match offset_bytes.checked_sub(first_bytes) {
-            None => (0, offset_bytes, first_bytes),
-            Some(above) => (1 + above / other_bytes, above % other_bytes, other_bytes),
+        let (rank, height_bytes, size_bytes) = match offset_bytes.checked_sub(FIRST_STACK_BYTES) {
+            None => (0, offset_bytes, FIRST_STACK_BYTES),
+            Some(above) => (1 + above / STACK_BYTES, above % STACK_BYTES, STACK_BYTES),
         };
         (rank < self.n_ranks && height_bytes < PAGE_BYTES).then_some((rank, size_bytes))
     }
@@ -51,14 +48,8 @@ thread_local! {
     static STACKS: Cell<Option<Stacks>> = const { Cell::new(None) };
 }
 
-/// The handler of this process, which the jobs of all its threads share.
-struct Installed {
-    n_users: usize,
-    /// Handler that was installed before the first of them.
-    before: Option<SigAction>,
-}
-
-static INSTALLED: Mutex<Installed> = Mutex::new(Installed { n_users: 0, before: None });
+/// Handler that was there before that of this module, which stays once a job has installed it.
+static BEFORE: OnceLock<SigAction> = OnceLock::new();
 
 /// Watches over the stacks of the job that this thread runs, until it is dropped.
 pub(super) struct Watch {
@@ -77,14 +68,13 @@ impl Watch {
             libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: memory.len() };
         let handler_stack_before = exchange_handler_stack(&handler_stack)?;
         let stacks_before = STACKS.replace(Some(stacks));
-        install();
+        BEFORE.get_or_init(install);
         Ok(Self { stacks_before, handler_stack_before, _handler_stack: memory })
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        uninstall();
         STACKS.set(self.stacks_before);
         let restored = exchange_handler_stack(&self.handler_stack_before);
         assert!(restored.is_ok(), "a stack that was valid still is, and no handler runs");
@@ -102,28 +92,13 @@ fn exchange_handler_stack(stack: &libc::stack_t) -> io::Result<libc::stack_t> {
     Ok(before)
 }
 
-/// Has the handler installed, for one more user.
-fn install() {
-    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
-    if installed.n_users == 0 {
-        let flags = SaFlags::SA_SIGINFO | SaFlags::SA_ONSTACK;
-        let handler = SigAction::new(SigHandler::SigAction(on_fault), flags, SigSet::empty());
-        // SAFETY: the handler does only what may be done in one, see there.
-        let before = unsafe { sigaction(Signal::SIGSEGV, &handler) };
-        installed.before = Some(before.expect("the system takes any handler of this signal"));
-    }
-    installed.n_users += 1;
-}
-
-/// One user less; after the last one, what was there before is there again.
-fn uninstall() {
-    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
-    installed.n_users -= 1;
-    if let (0, Some(before)) = (installed.n_users, &installed.before) {
-        // SAFETY: this was the action until `install`, and whoever set it holds it ready.
-        let restored = unsafe { sigaction(Signal::SIGSEGV, before) };
-        debug_assert!(restored.is_ok(), "an action that was valid still is");
-    }
+/// Installs the handler; returns the one before.
+fn install() -> SigAction {
+    let flags = SaFlags::SA_SIGINFO | SaFlags::SA_ONSTACK;
+    let handler = SigAction::new(SigHandler::SigAction(on_fault), flags, SigSet::empty());
+    // SAFETY: the handler does only what may be done in one, see there.
+    let before = unsafe { sigaction(Signal::SIGSEGV, &handler) };
+    before.expect("the system takes any handler of this signal")
 }
 
 /// Handles a segmentation fault of this thread.
@@ -159,9 +134,7 @@ fn end(rank: usize, size_bytes: usize) -> ! {
 
 /// Has the signal handled as if there were no ranks.
 fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // Whoever has the lock may be the thread that this handler interrupts, so it does not wait.
-    let before = INSTALLED.try_lock().ok().and_then(|installed| installed.before);
-    match before.map(|before| before.handler()) {
+    match BEFORE.get().map(SigAction::handler) {
         Some(SigHandler::SigAction(handler)) => handler(signal, info, context),
         Some(SigHandler::Handler(handler)) => handler(signal),
         Some(SigHandler::SigDfl | SigHandler::SigIgn) | None => end_by_signal(),
@@ -185,16 +158,18 @@ mod tests {
 
     #[test]
     fn each_guard_belongs_to_the_rank_above_it() {
-        let sizes = StackSizes { first_bytes: 0x8000, other_bytes: 0x4000 };
-        let stacks = Stacks { start: 0x10_0000, n_ranks: 3, sizes };
-        let check = |address, expected| assert_eq!(stacks.overflowed(address), expected);
-        check(0xf_ffff, None);
-        check(0x10_0000, Some((0, 0x8000)));
-        check(0x10_0fff, Some((0, 0x8000)));
-        check(0x10_1000, None);
-        check(0x10_8000, Some((1, 0x4000)));
-        check(0x10_bfff, None);
-        check(0x10_c123, Some((2, 0x4000)));
-        check(0x11_0000, None);
+        let stacks = Stacks { start: 0x10_0000, n_ranks: 3 };
+        let check = |offset_bytes, expected| {
+            assert_eq!(stacks.overflowed(0x10_0000 + offset_bytes), expected);
+        };
+        let (first, other) = (FIRST_STACK_BYTES, STACK_BYTES);
+        assert_eq!(stacks.overflowed(0xf_ffff), None);
+        check(0, Some((0, first)));
+        check(0xfff, Some((0, first)));
+        check(0x1000, None);
+        check(first, Some((1, other)));
+        check(first + other - 1, None);
+        check(first + other + 0x123, Some((2, other)));
+        check(first + 2 * other, None);
     }
 }

@@ -96,7 +96,7 @@ fn positive(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::file::tests::{self, README};
+    use crate::machine::file::tests::check_errors;
     use crate::machine::{Machine, MachineFile};
 
     const HEAD: &str = "format = 1\nname = \"mine\"\ntopology = { kind = \"flat\" }\n\
@@ -104,11 +104,6 @@ mod tests {
 
     fn parse(tables: &str) -> Machine {
         MachineFile::parse(&format!("{HEAD}{tables}"), "my.toml").unwrap().machine
-    }
-
-    #[track_caller]
-    fn check_error(tables: &str, expected: &str) {
-        tests::check_error(&format!("{HEAD}{tables}"), expected);
     }
 
     #[test]
@@ -170,58 +165,28 @@ mod tests {
     }
 
     #[test]
-    fn noise_that_cannot_be_is_refused() {
-        let check = |lines: &str, expected: &str| {
-            check_error(&format!("[[noise.source]]\n{lines}"), expected);
-        };
-        check("sigma = \"2 %\"", "8: this [[noise.source]] has no kind (write kind = \"spike\")");
-        check(
-            "kind = \"pink\"",
-            "9: kind = \"pink\" is no kind of noise (write one of log_normal, spike, outlier, \
-             ar1, regimes, start_up, detour)",
+    fn noise_and_faults_that_cannot_be_are_refused() {
+        check_errors(
+            |lines| format!("{HEAD}[[noise.source]]\n{lines}"),
+            r#"
+    sigma = "2 %"                    => 8: this [[noise.source]] has no kind (write kind = "spike")
+    kind = "pink"                    => 9: kind = "pink" is no kind of noise (write one of log_normal, spike, outlier, ar1, regimes, start_up, detour)
+    kind = "spike"; mean = "1 us"    => 8: missing field `probability` README
+    kind = "spike"; mean = "1 us"; phi = 1 => 8: missing field `probability` README
+    kind = "spike"; mean = "1 us"; probability = "1 %"; phi = 1 => 12: unknown field `phi`, expected one of `kind`, `probability`, `mean` README
+    kind = "spike"; mean = "1 us"; probability = "120 %" => 11: probability = "120 %" is not between 0 % and 100 % (write a share of the whole)
+    kind = "ar1"; phi = 1; sigma = "1 %" => 10: phi = "1" is no correlation from 0 to 0.999 (write it as in 0.9)
+    kind = "start_up"; amplitude = 1; tau = 0 => 11: tau = "0" is no number above 0 (write it as in 10)
+    kind = "detour"; period = "1 us"; length = "1 us" => 11: length = "1 us" is not shorter than the period (shorten it, or nothing is ever computed)
+            "#,
         );
-        let missing = format!("8: missing field `probability` {README}");
-        check("kind = \"spike\"\nmean = \"1 us\"", &missing);
-        check("kind = \"spike\"\nmean = \"1 us\"\nphi = 1", &missing);
-        check(
-            "kind = \"spike\"\nmean = \"1 us\"\nprobability = \"1 %\"\nphi = 1",
-            &format!(
-                "12: unknown field `phi`, expected one of `kind`, `probability`, `mean` {README}"
-            ),
-        );
-        check(
-            "kind = \"spike\"\nmean = \"1 us\"\nprobability = \"120 %\"",
-            "11: probability = \"120 %\" is not between 0 % and 100 % (write a share of the whole)",
-        );
-        check(
-            "kind = \"ar1\"\nphi = 1\nsigma = \"1 %\"",
-            "10: phi = \"1\" is no correlation from 0 to 0.999 (write it as in 0.9)",
-        );
-        check(
-            "kind = \"start_up\"\namplitude = 1\ntau = 0",
-            "11: tau = \"0\" is no number above 0 (write it as in 10)",
-        );
-        check(
-            "kind = \"detour\"\nperiod = \"1 us\"\nlength = \"1 us\"",
-            "11: length = \"1 us\" is not shorter than the period (shorten it, or nothing is ever \
-             computed)",
-        );
-    }
-
-    #[test]
-    fn a_fault_that_cannot_be_is_refused() {
-        check_error(
-            "[fault]\ndrop = \"-1 %\"",
-            "9: drop = \"-1 %\" does not begin with a number of at most 18 digits (write it as in \
-             \"0.5 %\")",
-        );
-        check_error(
-            "[fault]\nslow_rank = [{ rank = 3, factor = 0.5 }]",
-            "9: factor = \"0.5\" is no factor of at least 1 (write it as in 1.5)",
-        );
-        check_error(
-            "[fault]\ndead_rank = [{ rank = 3 }]",
-            &format!("9: missing field `at` {README}"),
+        check_errors(
+            |line| format!("{HEAD}[fault]\n{line}"),
+            r#"
+    drop = "-1 %"                    => 9: drop = "-1 %" does not begin with a number of at most 18 digits (write it as in "0.5 %")
+    slow_rank = [{ rank = 3, factor = 0.5 }] => 9: factor = "0.5" is no factor of at least 1 (write it as in 1.5)
+    dead_rank = [{ rank = 3 }]       => 9: missing field `at` README
+            "#,
         );
     }
 }

@@ -260,11 +260,17 @@ pub(super) mod tests {
     /// End of an error about the form.
     pub(in super::super) const README: &str = "(comet-sim/machines/README.md explains every key)";
 
-    /// Checks that `text` is refused with `expected`, which begins with the number of a line.
+    /// Checks rows `TEXT => ERROR`: the file with the text, in which `; ` ends a line, is refused with
+    /// the error, which begins with the number of a line; `README` stands for [`README`].
     #[track_caller]
-    pub(in super::super) fn check_error(text: &str, expected: &str) {
-        let error = MachineFile::parse(text, "my.toml").unwrap_err();
-        assert_eq!(error.to_string(), format!("my.toml, line {expected}"));
+    pub(in super::super) fn check_errors(file: impl Fn(&str) -> String, rows: &str) {
+        for row in rows.lines().map(str::trim).filter(|row| !row.is_empty()) {
+            let (text, expected) = row.split_once("=>").expect("a row has an arrow");
+            let text = file(&text.trim().replace("; ", "\n"));
+            let error = MachineFile::parse(&text, "my.toml").unwrap_err();
+            let expected = expected.trim().replace("README", README);
+            assert_eq!(error.to_string(), format!("my.toml, line {expected}"), "{row}");
+        }
     }
 
     #[test]
@@ -398,74 +404,37 @@ drift = "50 ppm"
 
     #[test]
     fn an_error_names_line_value_and_remedy() {
-        let check = |head, tables, expected: &str| check_error(&file(head, tables), expected);
-        check(
-            "",
-            "[node]\ndaxpy = 0.25",
-            "11: daxpy = \"0.25\" has no unit (write it as in \"79 us\")",
+        check_errors(
+            |tables| file("", tables),
+            r#"
+    [node]; daxpy = 0.25       => 11: daxpy = "0.25" has no unit (write it as in "79 us")
+    [node]; copy = { value = "0.05", source = "assumed" } => 11: copy = "0.05" has no unit (write it as in "0.63 us/B" or "2.8 MB/s")
+    [node]; poll = "0 us"      => 11: poll = "0 us" would let a loop of probes last for ever (write at least "1 ps")
+    [clock]; resolution = "1 ps" => 11: resolution = "1 ps" is finer than the readings of clocks are (write at least "1 ns")
+    [clock]; ticks = 3         => 11: unknown field `ticks`, expected one of `note`, `source`, `resolution`, `call_cost`, `offset_spread`, `drift` README
+    [node]; wait = { value = "1 us", source = "guess" } => 11: unknown variant `guess`, expected one of `published`, `measured`, `derived`, `assumed` README
+    [node]; wait = { source = "assumed" } => 11: missing field `value` README
+    [node]; wait = [1, 2]      => 11: wait is no number with a unit such as "79 us" README
+            "#,
         );
-        check(
-            "",
-            "[node]\ncopy = { value = \"0.05\", source = \"assumed\" }",
-            "11: copy = \"0.05\" has no unit (write it as in \"0.63 us/B\" or \
-             \"2.8 MB/s\")",
+        check_errors(
+            |head| file(head, ""),
+            r#"
+    summary = "a\nb"           => 3: summary has several lines (write one, and the rest in comments)
+    ranks = 0                  => 3: ranks = 0 (write at least 1)
+    ranks = 9; max_ranks = 8   => 3: ranks = 9 is more than max_ranks = 8 (raise one or lower the other)
+    ranks = -3                 => 3: invalid value: integer `-3`, expected usize README
+            "#,
         );
-        check(
-            "",
-            "[node]\npoll = \"0 us\"",
-            "11: poll = \"0 us\" would let a loop of probes last for ever (write at \
-             least \"1 ps\")",
-        );
-        check(
-            "",
-            "[clock]\nresolution = \"1 ps\"",
-            "11: resolution = \"1 ps\" is finer than the readings of clocks are \
-             (write at least \"1 ns\")",
-        );
-        check(
-            "summary = \"a\\nb\"",
-            "",
-            "3: summary has several lines (write one, and the rest in comments)",
-        );
-        check("ranks = 0", "", "3: ranks = 0 (write at least 1)");
-        check(
-            "ranks = 9\nmax_ranks = 8",
-            "",
-            "3: ranks = 9 is more than max_ranks = 8 (raise one or lower the other)",
-        );
-    }
-
-    #[test]
-    fn an_error_of_the_form_is_one_sentence_too() {
-        let check = |text: &str, expected: &str| check_error(text, &format!("{expected} {README}"));
-        check(
-            &file("", "[clock]\nticks = 3"),
-            "11: unknown field `ticks`, expected one of `note`, `source`, `resolution`, `call_cost`, \
-             `offset_spread`, `drift`",
-        );
-        check(
-            &file("", "[node]\nwait = { value = \"1 us\", source = \"guess\" }"),
-            "11: unknown variant `guess`, expected one of `published`, `measured`, `derived`, \
-             `assumed`",
-        );
-        check(&file("", "[node]\nwait = { source = \"assumed\" }"), "11: missing field `value`");
-        check(
-            &file("", "[node]\nwait = [1, 2]"),
-            "11: wait is no number with a unit such as \"79 us\"",
-        );
-        check(&file("ranks = -3", ""), "3: invalid value: integer `-3`, expected usize");
-        check("format = 1\nname = 3", "2: invalid type: integer `3`, expected a string");
-        check("format = 1\nname = \"a\"", "1: missing field `topology`");
-        check("format = 1\nname =", "2: string values must be quoted, expected literal string");
-    }
-
-    #[test]
-    fn a_format_of_the_future_is_not_guessed() {
-        let text = file("", "").replace("format = 1", "format = 2");
-        check_error(&text, "1: format = 2 is not known (this version reads format = 1)");
-        check_error(
-            &file("", "").replace("mine", " "),
-            "2: name is empty (write the name that users choose the machine by)",
+        check_errors(
+            str::to_owned,
+            r#"
+    format = 2; name = "mine"  => 1: format = 2 is not known (this version reads format = 1)
+    format = 1; name = " "     => 2: name is empty (write the name that users choose the machine by)
+    format = 1; name = 3       => 2: invalid type: integer `3`, expected a string README
+    format = 1; name = "a"     => 1: missing field `topology` README
+    format = 1; name =         => 2: string values must be quoted, expected literal string README
+            "#,
         );
     }
 }

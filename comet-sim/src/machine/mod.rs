@@ -112,7 +112,7 @@ pub enum Switching {
 }
 
 /// Costs of messages of a range of lengths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// The longest message of the segment, in bytes; `None` in the last.
     pub up_to_bytes: Option<u64>,
@@ -141,10 +141,11 @@ pub struct Segment {
 }
 
 /// Waiting of sender and receiver for each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// The message goes at once; the send returns when the sender's CPU is done with it.
+    #[default]
     Eager,
     /// The receiving system grants a buffer, posted receive or not (NX/2 above 100 bytes); the
     /// send returns when the network has taken the bytes.

@@ -81,13 +81,7 @@ fn split(table: &Table<'_>) -> Result<Segment> {
         handshake_ps: table.or_zero("handshake", units::time_ps)?,
         send: table.or_zero("send_per_byte", units::per_byte)?,
         recv: table.or_zero("recv_per_byte", units::per_byte)?,
-        up_to_bytes: None,
-        protocol: Protocol::Eager,
-        latency_ps: 0,
-        hop_ps: 0,
-        gap_ps: 0,
-        wire: PerByte(0),
-        unexpected: PerByte(0),
+        ..Segment::default()
     })
 }
 
@@ -159,7 +153,7 @@ fn per_byte_text(per_byte: PerByte) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::file::tests::{README, check_error};
+    use crate::machine::file::tests::check_errors;
     use crate::machine::{MachineFile, Network, PerByte, Shape, Switching, TorusDims};
 
     const EAGER: &str = "kind = \"eager\"\nt0 = \"10 us\"\nper_byte = \"1 us/B\"\n";
@@ -200,94 +194,61 @@ mod tests {
     fn a_torus_of_given_dimensions_has_that_many_ranks() {
         let text = file("kind = \"torus\"\ndims = [4, 3]", &[EAGER]);
         assert_eq!(MachineFile::parse(&text, "my.toml").unwrap().ranks, Some(12));
-        check_error(
-            &text.replace("format = 1", "format = 1\nranks = 13"),
-            "2: ranks = 13 is not the product of dims (leave ranks out, or write dims = 3)",
+        check_errors(
+            |ranks| text.replace("format = 1", &format!("format = 1\n{ranks}")),
+            "ranks = 13 => 2: ranks = 13 is not the product of dims (leave ranks out, or write dims = 3)",
         );
     }
 
     #[test]
     fn a_topology_that_cannot_be_is_refused() {
-        let check = |topology: &str, expected: &str| {
-            check_error(&file(topology, &[EAGER]), expected);
-        };
-        let torus = "3: a torus has dims alone (write dims = 3 or dims = [8, 8, 8])";
-        check("kind = \"torus\"", torus);
-        check("kind = \"torus\"\ndims = 3\nradix = 2", torus);
-        let dims = "3: a torus has 1 to 6 dims of at least 1 (write dims = 3 or dims = [8, 8, 8])";
-        check("kind = \"torus\"\ndims = 0", dims);
-        check("kind = \"torus\"\ndims = []", dims);
-        check("kind = \"torus\"\ndims = [2, 0]", dims);
-        let radix = "3: a fattree has a radix of at least 2 alone (write radix = 16)";
-        check("kind = \"fattree\"", radix);
-        check("kind = \"fattree\"\nradix = 1", radix);
-        check(
-            "kind = \"flat\"\nradix = 4",
-            "3: only a torus has dims and only a fattree a radix (leave them out)",
-        );
-        check(
-            "kind = \"torus\"\ndims = 2\nswitching = \"circuit\"",
-            "3: circuits block each other for ever on the rings of a torus (write switching = \
-             \"cut-through\")",
-        );
-        check(
-            "kind = \"flat\"\nlink = \"0.9 MB/s\"",
-            "5: link = \"0.9 MB/s\" is slower than a protocol's wire, 1.000000 us/B (raise link, \
-             or per_byte)",
-        );
-        check(
-            "kind = \"dragonfly\"",
-            "4: kind = \"dragonfly\" is no topology (write one of flat, hypercube, torus, fattree)",
-        );
-        check(
-            "kind = \"torus\"\ndims = \"3\"",
-            &format!("5: dims is neither a number such as 3 nor a list such as [8, 8, 8] {README}"),
+        check_errors(
+            |topology| file(topology, &[EAGER]),
+            r#"
+    kind = "torus"                        => 3: a torus has dims alone (write dims = 3 or dims = [8, 8, 8])
+    kind = "torus"; dims = 3; radix = 2   => 3: a torus has dims alone (write dims = 3 or dims = [8, 8, 8])
+    kind = "torus"; dims = 0              => 3: a torus has 1 to 6 dims of at least 1 (write dims = 3 or dims = [8, 8, 8])
+    kind = "torus"; dims = []             => 3: a torus has 1 to 6 dims of at least 1 (write dims = 3 or dims = [8, 8, 8])
+    kind = "torus"; dims = [2, 0]         => 3: a torus has 1 to 6 dims of at least 1 (write dims = 3 or dims = [8, 8, 8])
+    kind = "torus"; dims = "3"            => 5: dims is neither a number such as 3 nor a list such as [8, 8, 8] README
+    kind = "torus"; dims = 2; switching = "circuit" => 3: circuits block each other for ever on the rings of a torus (write switching = "cut-through")
+    kind = "fattree"                      => 3: a fattree has a radix of at least 2 alone (write radix = 16)
+    kind = "fattree"; radix = 1           => 3: a fattree has a radix of at least 2 alone (write radix = 16)
+    kind = "flat"; radix = 4              => 3: only a torus has dims and only a fattree a radix (leave them out)
+    kind = "flat"; link = "0.9 MB/s"      => 5: link = "0.9 MB/s" is slower than a protocol's wire, 1.000000 us/B (raise link, or per_byte)
+    kind = "dragonfly"                    => 4: kind = "dragonfly" is no topology (write one of flat, hypercube, torus, fattree)
+            "#,
         );
     }
 
     #[test]
-    fn each_length_belongs_to_one_protocol() {
-        let check = |protocols: &[&str], expected| {
-            check_error(&file("kind = \"flat\"", protocols), expected);
+    fn each_length_belongs_to_one_protocol_and_a_split_is_no_more_than_the_whole() {
+        // Lines of the last protocol, after those with the bounds before the bar.
+        let protocols = |text: &str| {
+            let (bounds, last) = text.split_once('|').unwrap_or(("", text));
+            let bounded = |bound: &str| match bound {
+                "none" => EAGER.to_owned(),
+                bound => format!("{EAGER}up_to = \"{bound}\""),
+            };
+            let mut all: Vec<String> =
+                bounds.split(',').map(str::trim).filter(|b| !b.is_empty()).map(bounded).collect();
+            all.push(format!("{EAGER}{}", last.trim()));
+            file("kind = \"flat\"", &all.iter().map(String::as_str).collect::<Vec<_>>())
         };
-        let up_to = |size: &str| format!("{EAGER}up_to = \"{size}\"");
-        check(&[], "1: there is no [[protocol]] (write one, with kind, t0 and per_byte)");
-        check(
-            &[&up_to("1 KiB")],
-            "9: up_to = \"1 KiB\" leaves longer messages without a cost (leave it out of the last \
-             [[protocol]])",
+        check_errors(
+            protocols,
+            r#"
+    up_to = "1 KiB"   => 9: up_to = "1 KiB" leaves longer messages without a cost (leave it out of the last [[protocol]])
+    none |            => 5: this [[protocol]] is not the last, but has no up_to (write one, in ascending order)
+    2 KiB, 1 KiB |    => 14: up_to = "1 KiB" is not above the one before (write each [[protocol]] in ascending order)
+    split = { o_send = "6 us", o_recv = "5 us" } => 7: t0 = "10 us" is less than o_send + o_recv + handshake, 11 us (raise t0 or lower the split)
+    split = { send_per_byte = "0.6 us/B", recv_per_byte = "0.5 us/B" } => 8: per_byte = "1 us/B" is less than send_per_byte + recv_per_byte, 1.100000 us/B (raise per_byte or lower the split)
+    split = { handshake = "1 us" } => 9: handshake = "1 us" belongs to no eager message (write kind = "buffered" or "rendezvous")
+            "#,
         );
-        check(
-            &[EAGER, EAGER],
-            "5: this [[protocol]] is not the last, but has no up_to (write one, in ascending \
-             order)",
-        );
-        check(
-            &[&up_to("2 KiB"), &up_to("1 KiB"), EAGER],
-            "14: up_to = \"1 KiB\" is not above the one before (write each [[protocol]] in \
-             ascending order)",
-        );
-    }
-
-    #[test]
-    fn a_split_is_no_more_than_the_whole() {
-        let check = |line: &str, expected| {
-            check_error(&file("kind = \"flat\"", &[&format!("{EAGER}{line}")]), expected);
-        };
-        check(
-            "split = { o_send = \"6 us\", o_recv = \"5 us\" }",
-            "7: t0 = \"10 us\" is less than o_send + o_recv + handshake, 11 us (raise t0 or lower \
-             the split)",
-        );
-        check(
-            "split = { send_per_byte = \"0.6 us/B\", recv_per_byte = \"0.5 us/B\" }",
-            "8: per_byte = \"1 us/B\" is less than send_per_byte + recv_per_byte, 1.100000 us/B \
-             (raise per_byte or lower the split)",
-        );
-        check(
-            "split = { handshake = \"1 us\" }",
-            "9: handshake = \"1 us\" belongs to no eager message (write kind = \"buffered\" or \
-             \"rendezvous\")",
+        check_errors(
+            |topology| file(topology, &[]),
+            "kind = \"flat\" => 1: there is no [[protocol]] (write one, with kind, t0 and per_byte)",
         );
     }
 }

@@ -15,18 +15,15 @@ use comet_sim::{Outcome, RunConfig, run};
 /// A machine on which all messages go by `protocol`.
 fn machine(shape: Shape, switching: Option<Switching>, protocol: Protocol) -> Machine {
     let segment = Segment {
-        up_to_bytes: None,
         protocol,
         o_send_ps: 300_000,
         o_recv_ps: 400_000,
         handshake_ps: if protocol == Protocol::Eager { 0 } else { 500_000 },
         latency_ps: 1_000_000,
         hop_ps: 50_000,
-        gap_ps: 0,
-        send: PerByte(0),
         wire: PerByte(100 << 20),
-        recv: PerByte(0),
         unexpected: PerByte(20 << 20),
+        ..Segment::default()
     };
     Machine {
         name: "test".into(),
