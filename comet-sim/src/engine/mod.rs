@@ -20,7 +20,6 @@
 mod matching;
 mod message;
 mod network;
-mod poll;
 mod queue;
 mod rank;
 mod splits;
@@ -39,6 +38,7 @@ use crate::stuck;
 use crate::{JobFailure, Statistics};
 
 pub(crate) use matching::Received;
+use message::UNKNOWN_PS;
 pub(crate) use message::{Lost, Message, MessageId, Receive, ReceiveId, SendId, Sending};
 use network::Links;
 use queue::Queue;
@@ -52,6 +52,12 @@ const STACK_LINES: usize = 10;
 const RANK_LINES: usize = size_of::<RankState>().div_ceil(64);
 /// Lines of the cache that hold a message without its body.
 const MESSAGE_LINES: usize = size_of::<Message>().div_ceil(64);
+
+/// So many probes and tests in a row that find nothing are a job that never ends, if nothing is
+/// under way. A kernel that gives up after a time of its own must do so before.
+const MAX_VAIN_POLLS: u64 = 10_000_000;
+/// And so many more for each rank.
+const MAX_VAIN_POLLS_A_RANK: u64 = 10_000;
 
 /// An event at a time of the queue. Small, since there may be one for each of a million ranks.
 #[derive(Clone, Copy, Debug)]
@@ -206,6 +212,38 @@ impl Engine {
             let receiver = &self.ranks[self.message(id).way.destination()];
             fiber::prefetch(receiver.stack_end, STACK_LINES);
         }
+    }
+
+    /// Notes that `rank` looks for something; whether the job does so in vain for ever.
+    pub(crate) fn polls_in_vain(&mut self, rank: Rank, poll: Poll) -> bool {
+        self.ranks[rank].poll = Some(poll);
+        self.n_vain_polls += 1;
+        let n_ranks = self.ranks.len() as u64;
+        if self.n_vain_polls <= MAX_VAIN_POLLS + n_ranks * MAX_VAIN_POLLS_A_RANK {
+            return false;
+        }
+        self.n_vain_polls = 0;
+        !self.is_under_way(self.ranks[rank].clock_ps)
+    }
+
+    /// Notes that `rank` has found something.
+    pub(crate) fn note_found(&mut self, rank: Rank) {
+        self.ranks[rank].poll = None;
+        self.n_vain_polls = 0;
+    }
+
+    /// True if anything other than a poll will happen after `now_ps`.
+    fn is_under_way(&self, now_ps: u64) -> bool {
+        let is_later = |at_ps: u64| at_ps != UNKNOWN_PS && at_ps > now_ps;
+        // One that waits for a message goes on only when something else has happened.
+        let goes_on = |rank: &RankState| {
+            let is_held = matches!(rank.block, Some(Block::Receive(_) | Block::Send(_)));
+            !rank.is_finished && !is_held && rank.poll.is_none()
+        };
+        self.messages.iter().any(|(_, m)| is_later(m.known_ps) || is_later(m.arrival_ps))
+            || self.sends.iter().any(|(_, send)| send.done_ps.is_some_and(is_later))
+            || self.ranks.iter().any(goes_on)
+            || self.queue.events().any(|event| !matches!(event, Event::Turn(_)))
     }
 
     /// True if `rank` can do no more: the job has failed, or an injected fault has ended the rank.

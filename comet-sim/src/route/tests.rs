@@ -54,6 +54,21 @@ fn a_fat_tree_goes_up_by_the_digits_of_the_destination() {
 }
 
 #[test]
+fn dimensions_are_as_equal_as_the_factors_allow() {
+    let check = |n_ranks, expected: &[usize]| {
+        assert_eq!(near_equal(n_ranks, expected.len()), expected, "{n_ranks} ranks");
+    };
+    check(1, &[1, 1]);
+    check(7, &[7, 1]);
+    check(12, &[4, 3]);
+    check(24, &[4, 3, 2]);
+    check(64, &[4, 4, 4]);
+    check(65_536, &[64, 32, 32]);
+    check(65_537, &[65_537, 1, 1]);
+    check(1 << 20, &[1024, 1024]);
+}
+
+#[test]
 fn networks_that_the_ranks_do_not_fill_are_refused() {
     let check = |shape: Shape, expected: &str| {
         assert_eq!(Routes::new(&shape, 12).unwrap_err(), expected);
@@ -79,44 +94,26 @@ fn links_are_few_enough_for_many_ranks() {
 
 proptest! {
     #[test]
-    fn routes_are_those_that_go_from_node_to_node(network in networks()) {
-        let (shape, n_ranks) = network;
+    fn routes_are_those_that_go_from_node_to_node_and_as_long_as_the_topology_says(
+        (shape, n_ranks) in networks(),
+    ) {
         let routes = Routes::new(&shape, n_ranks).unwrap();
+        let topology = Topology::with_metric(Mesh::gray(n_ranks), routes.metric().clone()).unwrap();
         let mut by_number: HashMap<usize, Link> = HashMap::new();
         let mut by_link: HashMap<Link, usize> = HashMap::new();
         for (from, to) in pairs(n_ranks) {
             let links = walk(routes.metric(), n_ranks, from, to);
+            prop_assert!(links.windows(2).all(|pair| pair[0].1 == pair[1].0));
+            prop_assert!(links.last().is_none_or(|link| link.1 == rank_node(to)));
             let numbers = route(&routes, from, to);
-            prop_assert_eq!(numbers.len(), links.len());
+            let hops = topology.hops(from, to);
+            prop_assert_eq!((numbers.len(), links.len()), (hops, hops));
+            prop_assert_eq!((routes.hops(from, to), routes.hops(to, from)), (hops, hops));
             for (number, link) in numbers.into_iter().zip(links) {
                 prop_assert!(number < routes.n_links());
                 prop_assert_eq!(by_number.entry(number).or_insert_with(|| link.clone()), &link);
                 prop_assert_eq!(*by_link.entry(link).or_insert(number), number);
             }
-        }
-    }
-
-    #[test]
-    fn naive_routes_are_connected_and_arrive(network in networks()) {
-        let (shape, n_ranks) = network;
-        let metric = Routes::new(&shape, n_ranks).unwrap().metric;
-        for (from, to) in pairs(n_ranks) {
-            let links = walk(&metric, n_ranks, from, to);
-            prop_assert!(links.windows(2).all(|pair| pair[0].1 == pair[1].0));
-            prop_assert!(links.last().is_none_or(|link| link.1 == rank_node(to)));
-        }
-    }
-
-    #[test]
-    fn the_number_of_links_is_that_of_the_topology(network in networks()) {
-        let (shape, n_ranks) = network;
-        let routes = Routes::new(&shape, n_ranks).unwrap();
-        let topology = Topology::with_metric(Mesh::gray(n_ranks), routes.metric().clone()).unwrap();
-        for (from, to) in pairs(n_ranks) {
-            let hops = topology.hops(from, to);
-            prop_assert_eq!(route(&routes, from, to).len(), hops);
-            prop_assert_eq!(routes.hops(from, to), hops);
-            prop_assert_eq!(routes.hops(to, from), hops);
         }
     }
 
