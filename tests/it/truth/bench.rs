@@ -1,5 +1,5 @@
-//! Simulations of the truth tests: machines of whole nanoseconds, and runs of the driver on them,
-//! whose measurements are kept.
+//! Simulations of the truth tests: machines of whole nanoseconds, runs of the driver on them, whose
+//! measurements are kept, and numbers that look random and are the same every day.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -106,4 +106,23 @@ pub(crate) fn settings(n_samples: u32, repetitions: u32) -> Settings {
 pub(crate) fn machine(lines: &str) -> Machine {
     let text = format!("format = 1\nname = \"truth\"\n{lines}");
     MachineFile::parse(&text, "truth").expect("the lines describe a machine").machine
+}
+
+/// A generator of random numbers.
+#[derive(Debug)]
+pub(crate) struct Draws(u64);
+
+impl Draws {
+    /// The numbers that belong to `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// A number below `bound`, by Marsaglia's xorshift generator (J. Stat. Softw. 8, 2003).
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize % bound
+    }
 }

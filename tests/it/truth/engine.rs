@@ -8,8 +8,7 @@ use comet_core::kernel::{Case, Profile};
 use comet_core::sync::{Skew, StartSync};
 use comet_sim::machine::{Delay, NoiseSource};
 
-use super::bench::{Bench, settings};
-use super::draws::Draws;
+use super::bench::{Bench, Draws, settings};
 use super::machines;
 
 /// Number of random schedules; `COMET_TRUTH_SEEDS` asks for more.

@@ -1,31 +1,26 @@
 //! Measurements in virtual time against the truth, which is known there to the picosecond.
 //!
 //! ```text
-//!   times, contention     the kernels, against an oracle that follows the law of the machine
-//!   closed_forms, fits    the same against formulas, and the law found again from measurements
-//!   programs              random programs against the oracle
-//!   engine                definitions, rules, the stop rule, and what the ranks agree on
-//!   comparison            how often comparisons of launches are wrong, and find a change
-//!   delays, barriers      what depends on what: injected delays, barriers that ranks are late for
-//!   noise, clocks, ranks  seeds, clocks that are coarse or differ, odd and large rank counts
-//!   oracle, recording     the truth: the law, and the calls of each kernel
-//!   bench, machines, draws  the simulated ranks and machines
+//!   times, contention   the kernels, against an oracle that follows the law of the machine
+//!   closed_forms        the same against formulas, and the law found again from measurements
+//!   programs            random programs against the oracle
+//!   engine              definitions, rules, the stop rule, and what the ranks agree on
+//!   comparison          how often comparisons of launches are wrong, and find a change
+//!   delays              what depends on what: injected delays, barriers that ranks are late for
+//!   conditions          seeds, clocks that are coarse or differ, odd and large rank counts
+//!   oracle, recording   the truth: the law, and the calls of each kernel
+//!   bench, machines     the simulated ranks and machines
 //! ```
 
-mod barriers;
 mod bench;
-mod clocks;
 mod closed_forms;
 mod comparison;
+mod conditions;
 mod contention;
 mod delays;
-mod draws;
 mod engine;
-mod fits;
 mod machines;
-mod noise;
 mod oracle;
 mod programs;
-mod ranks;
 mod recording;
 mod times;

@@ -7,8 +7,7 @@ use comet_core::error::Result;
 use comet_core::transport::{Rank, Source, Tag, Transport, Work};
 use comet_sim::machine::Machine;
 
-use super::bench::Bench;
-use super::draws::Draws;
+use super::bench::{Bench, Draws};
 use super::machines;
 use super::oracle::{Label, truth};
 use super::recording::record;
