@@ -12,7 +12,7 @@ use comet_core::topology::Topology;
 
 use crate::engine::{self, Engine};
 use crate::fiber::Fibers;
-use crate::machine::{Machine, MachineFile, SourceCounts};
+use crate::machine::{Machine, MachineFile, SOURCES};
 use crate::route::Routes;
 use crate::stuck;
 use crate::transport::Sim;
@@ -115,19 +115,14 @@ pub fn run(config: &RunConfig<'_>, rank_main: impl Fn(&Sim) -> u8) -> Result<Out
 
 /// Description of a simulation of `file` for the record, units in the names.
 pub fn describe(file: &MachineFile) -> Vec<(&'static str, String)> {
-    let SourceCounts { published, measured, derived, assumed, unstated } = file.sources;
-    let count = |n: usize| n.to_string();
-    vec![
+    let facts = [
         ("engine", concat!("comet-sim ", env!("CARGO_PKG_VERSION")).into()),
         ("machine", file.name.clone()),
         ("machine_sha256", file.hash.clone()),
         ("seed", file.machine.noise.seed.to_string()),
-        ("n_values_published", count(published)),
-        ("n_values_measured", count(measured)),
-        ("n_values_derived", count(derived)),
-        ("n_values_assumed", count(assumed)),
-        ("n_values_unstated", count(unstated)),
-    ]
+    ];
+    let counts = SOURCES.into_iter().zip(file.sources.map(|n| n.to_string()));
+    facts.into_iter().chain(counts).collect()
 }
 
 /// Runs a rank, and ends the job if it panics.

@@ -389,7 +389,7 @@ impl Transport for Sim {
         self.note_site(Location::caller());
         require_source(self, source)?;
         let (wanted, label) = (self.group.source(source), self.group.tag(tag));
-        if !self.poll(Poll::Probe(wanted.into(), label)) {
+        if !self.poll(Poll::Probe(wanted, label)) {
             return Err(self.job_failed());
         }
         let mut engine = self.engine.borrow_mut();

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use comet_core::error::Result;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport, Work};
-use comet_sim::machine::{self, Buffering, Machine};
+use comet_sim::machine::{self, Machine};
 use comet_sim::{JobFailure, Outcome, RunConfig, Sim, run};
 use nix::sys::signal::{Signal, raise};
 
@@ -23,7 +23,7 @@ fn buffered() -> Machine {
 
 /// The same, on which every message does.
 fn unbuffered() -> Machine {
-    buffered().buffering(Buffering::Nothing)
+    buffered().unbuffered()
 }
 
 fn outcome(machine: Machine, n_ranks: usize, kernel: impl Fn(&Sim) -> Result<()>) -> Outcome {
@@ -352,7 +352,7 @@ fn the_verdict_names_the_buffers_that_are_enough() {
         let completes = |machine: &Machine| {
             matches!(outcome(machine.clone(), 2, kernel), Outcome::Finished { .. })
         };
-        assert_eq!(buffered().buffering_needed(completes).to_string(), expected);
+        assert_eq!(buffered().buffering_needed(completes), expected);
     };
     for length_bytes in [0, 8, 100, 101, 8192] {
         check(

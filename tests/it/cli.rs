@@ -1,6 +1,6 @@
 //! The command line: help, lists and plans start no rank, and bad input is one sentence.
 
-use crate::support::Folder;
+use crate::support::{Folder, rows_of};
 
 /// Runs `line`, which is wrong: nothing is printed or made, and the first line of standard error
 /// has `sentence`, or is all of it where the sentence ends a line.
@@ -109,64 +109,48 @@ fn a_name_in_two_suites_means_the_default_one() {
 
 #[test]
 fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
-    for (line, sentence) in [
-        (
-            "echo -n 0",
-            "'0' for '--ranks <N>': a run has 1 to 1048576 ranks (write -n 4, or -n 2..16*2 for several runs)",
-        ),
-        ("echo -n four", "'four' for '--ranks <N>'"),
-        ("echo --mesh 2by2", "'2by2' for '--mesh <RxC>': a mesh is rows x columns"),
-        ("echo --time soon", "'soon' for '--time <TIME>': a time is a number with a unit"),
-        ("echo --budget 0s", "'0s' for '--budget <TIME>': the time must be above zero"),
-        ("echo --watchdog 5", "'5' for '--watchdog <TIME>': a time is a number with a unit"),
-        ("echo --mem lots", "'lots' for '--mem <SIZE>'"),
-        ("echo --samples 0", "'0' for '--samples <N>'"),
-        ("echo --repetitions x", "'x' for '--repetitions <N>'"),
-        ("echo --profile slow", "'slow' for '--profile <NAME>'"),
-        ("echo --format pdf", "'pdf' for '--format <FORMAT>'"),
-        ("echo --progress loud", "'loud' for '--progress <HOW>'"),
-        ("echo --label machine", "'machine' for '--label <KEY=VALUE>'"),
-        ("echo --bind left", "'left' for '--bind <WHERE>': ranks are bound to core, none or"),
-        ("echo -t pigeon", "'pigeon' for '--transport <NAME>'"),
-        ("echo --inject echo", "write corrupt:KERNEL"),
-        ("echo --inject corrupt:nothing", "'nothing' is no kernel"),
-        ("echo --inject corrupt:naive", "'naive' means 3 kernels: naive/broadcast, "),
-        ("echo --mesh 2x2 --topology t.json", "'--mesh <RxC>' cannot be used with"),
-        ("echo --frobnicate", "unexpected argument '--frobnicate'"),
-        ("completions tcsh", "'tcsh' for '<SHELL>'"),
-        ("plan", "required arguments were not provided"),
-        ("echo barier", "did you mean barrier?"),
-        ("echo -n 1 --bind 60000", "cannot run on cpu 60000"),
-        ("echo --topology none.json", "none.json"),
-        ("show none.jsonl", "none.jsonl"),
-        ("validate none.jsonl", "none.jsonl"),
-        (
-            "plan shift -n 4 --axis direction=up",
-            "--axis direction: 'up' is not one of north, east (write some of these)",
-        ),
-        (
-            "plan echo -n 4 --axis hops=9",
-            "--axis hops: 9 is above the largest value here, 2 (write 0..max)",
-        ),
-        ("plan echo -n 4 --hops 9", "--hops: 9 is above the largest value here, 2 (write 0..max)"),
-        ("plan echo -n 2 --axis stride=2", "--axis stride: no kernel varies it (they vary "),
-        ("plan echo -n 2 --axis hops", "write hops=1..max"),
-        ("echo -s 8..4", "--sizes: '8..4' runs backwards (write 4..8)\n"),
-        ("echo -s max", "--sizes: 'max' has no meaning on this axis\n"),
-        (
-            "update_guard --local-n 4Q",
-            "--local-n: '4Q' has an unknown unit (write a count like 4096, 4Ki, 1.5M or 2kB)\n",
-        ),
-        (
-            "echo -n 4 --mesh 2x3",
-            "a mesh of 2x3 holds 6 ranks, -n asks for 4 (write -n 6, or leave it out)\n",
-        ),
-        (
-            "ecko",
-            "'ecko' is no kernel, suite or alias; did you mean echo? (comet-run list shows all kernels)\n",
-        ),
-    ] {
-        check_refused(line, 2, sentence);
+    // A sentence that ends in a dollar sign is all that is said.
+    let rows = r"
+        echo -n 0                           => '0' for '--ranks <N>': a run has 1 to 1048576 ranks (write -n 4, or -n 2..16*2 for several runs)
+        echo -n four                        => 'four' for '--ranks <N>'
+        echo --mesh 2by2                    => '2by2' for '--mesh <RxC>': a mesh is rows x columns
+        echo --time soon                    => 'soon' for '--time <TIME>': a time is a number with a unit
+        echo --budget 0s                    => '0s' for '--budget <TIME>': the time must be above zero
+        echo --watchdog 5                   => '5' for '--watchdog <TIME>': a time is a number with a unit
+        echo --mem lots                     => 'lots' for '--mem <SIZE>'
+        echo --samples 0                    => '0' for '--samples <N>'
+        echo --repetitions x                => 'x' for '--repetitions <N>'
+        echo --profile slow                 => 'slow' for '--profile <NAME>'
+        echo --format pdf                   => 'pdf' for '--format <FORMAT>'
+        echo --progress loud                => 'loud' for '--progress <HOW>'
+        echo --label machine                => 'machine' for '--label <KEY=VALUE>'
+        echo --bind left                    => 'left' for '--bind <WHERE>': ranks are bound to core, none or
+        echo -t pigeon                      => 'pigeon' for '--transport <NAME>'
+        echo --inject echo                  => write corrupt:KERNEL
+        echo --inject corrupt:nothing       => 'nothing' is no kernel
+        echo --inject corrupt:naive         => 'naive' means 3 kernels: naive/broadcast, 
+        echo --mesh 2x2 --topology t.json   => '--mesh <RxC>' cannot be used with
+        echo --frobnicate                   => unexpected argument '--frobnicate'
+        completions tcsh                    => 'tcsh' for '<SHELL>'
+        plan                                => required arguments were not provided
+        echo barier                         => did you mean barrier?
+        echo -n 1 --bind 60000              => cannot run on cpu 60000
+        echo --topology none.json           => none.json
+        show none.jsonl                     => none.jsonl
+        validate none.jsonl                 => none.jsonl
+        plan shift -n 4 --axis direction=up => --axis direction: 'up' is not one of north, east (write some of these)
+        plan echo -n 4 --axis hops=9        => --axis hops: 9 is above the largest value here, 2 (write 0..max)
+        plan echo -n 4 --hops 9             => --hops: 9 is above the largest value here, 2 (write 0..max)
+        plan echo -n 2 --axis stride=2      => --axis stride: no kernel varies it (they vary 
+        plan echo -n 2 --axis hops          => write hops=1..max
+        echo -s 8..4                        => --sizes: '8..4' runs backwards (write 4..8)$
+        echo -s max                         => --sizes: 'max' has no meaning on this axis$
+        update_guard --local-n 4Q           => --local-n: '4Q' has an unknown unit (write a count like 4096, 4Ki, 1.5M or 2kB)$
+        echo -n 4 --mesh 2x3                => a mesh of 2x3 holds 6 ranks, -n asks for 4 (write -n 6, or leave it out)$
+        ecko                                => 'ecko' is no kernel, suite or alias; did you mean echo? (comet-run list shows all kernels)$
+        ";
+    for (line, sentence) in rows_of(rows) {
+        check_refused(line, 2, &sentence.replace('$', "\n"));
     }
     check_refused("zz*", 6, "no kernel matches 'zz*' (comet-run list shows all kernels)\n");
     check_refused("run -n 2", 6, "nothing is selected");
@@ -179,18 +163,17 @@ fn files_that_hold_something_else_are_refused_and_kept() {
     folder.write("poem.txt", "roses are red\nviolets are blue\n");
     folder.write("empty.jsonl", "");
     folder.write("t.json", "{\"mesh\": [[0, 0]]}");
-    folder.refuses(&[
-        (
-            "barrier -n 2 --out old.jsonl",
-            "error: old.jsonl is there already, and results are not added to it (name another file",
-        ),
-        ("echo --topology t.json", "error: t.json: the mesh of 2 ranks names rank 0 2 times"),
-        ("show poem.txt", "line 1"),
-        ("show empty.jsonl", "there is no run in empty.jsonl"),
-        ("plot empty.jsonl", "there is no run in empty.jsonl"),
-        ("report empty.jsonl", "there is no run in empty.jsonl"),
-        ("validate empty.jsonl", "there is no run in empty.jsonl"),
-    ]);
+    folder.refuses(
+        r"
+        barrier -n 2 --out old.jsonl => error: old.jsonl is there already, and results are not added to it (name another file
+        echo --topology t.json       => error: t.json: the mesh of 2 ranks names rank 0 2 times
+        show poem.txt                => line 1
+        show empty.jsonl             => there is no run in empty.jsonl
+        plot empty.jsonl             => there is no run in empty.jsonl
+        report empty.jsonl           => there is no run in empty.jsonl
+        validate empty.jsonl         => there is no run in empty.jsonl
+        ",
+    );
     folder.run("validate poem.txt").code(3).prints("poem.txt: line 1: ");
     assert_eq!(folder.read("old.jsonl"), "precious");
 }

@@ -162,14 +162,16 @@ fn check_xml(xml: &str) {
 fn what_cannot_be_compared_is_refused_in_one_sentence() {
     let folder = measured(&[("a", "fast", CASES)]);
     folder.write("empty.jsonl", "");
-    folder.refuses(&[
-        ("compare a.jsonl --to none.jsonl", "cannot read none.jsonl"),
-        ("compare a.jsonl --to empty.jsonl", "there is no run in empty.jsonl"),
-        ("compare a.jsonl a.jsonl --to a.jsonl", "a.jsonl and a.jsonl hold the same run"),
-        ("compare a.jsonl --to a.jsonl --margin 5", "write 5% or 0.05"),
-        ("ab -- true", "ab takes two commands, got 1 (write ab -- COMMAND_A -- COMMAND_B)"),
-        ("ab --out . -- true -- true", ". holds something already"),
-    ]);
+    folder.refuses(
+        r"
+        compare a.jsonl --to none.jsonl         => cannot read none.jsonl
+        compare a.jsonl --to empty.jsonl        => there is no run in empty.jsonl
+        compare a.jsonl a.jsonl --to a.jsonl    => a.jsonl and a.jsonl hold the same run
+        compare a.jsonl --to a.jsonl --margin 5 => write 5% or 0.05
+        ab -- true                              => ab takes two commands, got 1 (write ab -- COMMAND_A -- COMMAND_B)
+        ab --out . -- true -- true              => . holds something already
+        ",
+    );
 }
 
 /// A command for `ab` that measures on `machine`.

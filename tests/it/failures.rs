@@ -257,10 +257,8 @@ fn a_parent_that_ignores_its_children_changes_nothing() {
     let folder = Folder::new();
     let script = "echo -n 2 -s 8 --profile quick --format none --out";
     folder.run(&format!("{script} plain.jsonl")).success();
-    let mut command = Command::new("sh");
-    let script = format!("trap '' CHLD; exec \"$0\" {script} ignored.jsonl");
-    command.args(["-c", &script, env!("CARGO_BIN_EXE_comet-run")]).current_dir(&folder.path);
-    Running::new(command).wait().success();
+    let ignoring = format!("trap '' CHLD; exec \"$0\" {script} ignored.jsonl");
+    folder.start_shell(&ignoring).wait().success();
     let memory = |name: &str| folder.records(name).run()["transport"]["private_memory"].clone();
     assert_eq!(memory("ignored.jsonl"), memory("plain.jsonl"));
 }

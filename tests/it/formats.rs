@@ -2,9 +2,8 @@
 //! away.
 
 use std::path::Path;
-use std::process::Command;
 
-use crate::support::{Folder, Output, Running, eventually, forget_launcher};
+use crate::support::{Folder, Output, eventually};
 
 /// The formats that print something.
 const FORMATS: [&str; 3] = ["table", "csv", "jsonl"];
@@ -127,10 +126,7 @@ fn no_escape_sequence_goes_into_a_pipe() {
 /// standard error.
 fn run_in_shell(folder: &Folder, line: &str, pipeline: &str) -> Output {
     let script = format!("{{ \"$0\" {line}; echo \"code $?\" >&2; }} {pipeline}");
-    let mut command = Command::new("sh");
-    command.args(["-c", &script, env!("CARGO_BIN_EXE_comet-run")]).current_dir(&folder.path);
-    forget_launcher(&mut command);
-    Running::new(command).wait()
+    folder.start_shell(&script).wait()
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! Files that are written and files that are strange: no measurement is lost, and no terminal obeys
-//! a file.
+//! Files and pipes: outputs that are read late or not at all, FIFOs, files of runs that die early,
+//! and files that are strange: no measurement is lost, and no terminal obeys a file.
 
-use std::fs;
 use std::process::Command;
+use std::time::Duration;
+use std::{fs, thread};
 
-use crate::support::{Folder, Output, Running, forget_launcher};
+use crate::processes::send;
+use crate::support::{Folder, Output, Running, eventually};
 
 /// A run in virtual time in `a.jsonl`, and another in `b.jsonl`.
 fn two_runs() -> Folder {
@@ -14,14 +16,6 @@ fn two_runs() -> Folder {
         folder.run(&line).success();
     }
     folder
-}
-
-/// Output of `script` in a shell in `folder`, with the program as `$0`.
-fn shell(folder: &Folder, script: &str) -> Output {
-    let mut command = Command::new("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_comet-run")]).current_dir(&folder.path);
-    forget_launcher(&mut command);
-    Running::new(command).wait()
 }
 
 #[test]
@@ -52,14 +46,16 @@ fn a_page_that_cannot_be_written_leaves_the_old_one_and_nothing_else() {
     let folder = two_runs();
     folder.run("report a.jsonl -o page.html").success();
     let (page, names) = (folder.read("page.html"), folder.names());
-    let output = shell(&folder, "ulimit -f 8; \"$0\" report a.jsonl b.jsonl -o page.html");
+    let output =
+        folder.start_shell("ulimit -f 8; \"$0\" report a.jsonl b.jsonl -o page.html").wait();
     output.code(1).notes("error: cannot write page.html (name another file): File too large");
     assert_eq!((folder.read("page.html"), folder.names()), (page, names));
 }
 
 #[test]
 fn a_limit_of_file_sizes_ends_a_run_with_a_sentence() {
-    let output = shell(&Folder::new(), "ulimit -f 100; \"$0\" echo -n 2 --profile quick");
+    let output =
+        Folder::new().start_shell("ulimit -f 100; \"$0\" echo -n 2 --profile quick").wait();
     output.code(5).notes("error: cannot").notes("ulimit -f");
 }
 
@@ -135,7 +131,7 @@ fn an_import_to_a_dash_goes_to_standard_output() {
 
 #[test]
 fn help_that_cannot_be_written_is_a_failure() {
-    let output = shell(&Folder::new(), "\"$0\" --help > /dev/full");
+    let output = Folder::new().start_shell("\"$0\" --help > /dev/full").wait();
     output.code(1).notes("error: ");
 }
 
@@ -145,5 +141,73 @@ fn values_of_an_option_without_effect_are_parsed_all_the_same() {
     for line in ["echo --vector-lengths=-5%", "matrix/transpose --sizes x2", "barrier --hops ,"] {
         let output = folder.run(&format!("{line} -t sim -n 4 --out none")).code(2);
         assert!(!output.stderr.contains("has no effect"), "{output:#?}");
+    }
+}
+
+fn make_fifo(folder: &Folder, name: &str) {
+    let made = Command::new("mkfifo").arg(folder.path.join(name)).status();
+    assert!(made.expect("mkfifo is there").success());
+}
+
+#[test]
+fn a_reader_that_pauses_for_longer_than_the_watchdog_ends_no_run() {
+    let folder = Folder::new();
+    make_fifo(&folder, "gate");
+    let run = "echo -n 2 --hops 1 -s 0..100+1 --samples 100 --repetitions 1 --format jsonl \
+               --watchdog 1s --out r.jsonl";
+    // More than a pipe holds waits until the gate is opened.
+    let running = folder.start_shell(&format!(
+        "{{ \"$0\" {run}; echo \"code $?\" >&2; }} | {{ cat gate > word; cat; }}"
+    ));
+    let path = folder.path.join("r.jsonl");
+    eventually("all points in the file", || {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        text.matches("\n{\"type\":\"point\"").count() == 101
+    });
+    thread::sleep(Duration::from_millis(2500));
+    folder.write("gate", "open\n");
+    let output = running.wait().notes("code 0");
+    assert!(output.stdout == folder.read("r.jsonl"), "every record is printed: {}", output.stderr);
+    assert_eq!(folder.records("r.jsonl").end()["status"], "complete");
+}
+
+#[test]
+fn a_reader_that_pauses_ends_no_check() {
+    let folder = Folder::new();
+    make_fifo(&folder, "gate");
+    // The line of the launcher fits into the pipe, the checks of the ranks do not.
+    let script = "{ head -c 65436 /dev/zero; \"$0\" check echo -n 2 --watchdog 2s; \
+                  echo \"code $?\" >&2; } | { cat gate > word; tr -d '\\000'; }";
+    let running = folder.start_shell(script);
+    thread::sleep(Duration::from_secs(5));
+    folder.write("gate", "open\n");
+    let output = running.wait().notes("code 0");
+    output.prints("2 ranks over shm\nok       transport: ").prints("ok       kernel comet/echo: ");
+}
+
+#[test]
+fn a_fifo_gets_every_record_of_a_run_with_a_format() {
+    let folder = Folder::new();
+    make_fifo(&folder, "fifo");
+    let run = "barrier -n 2 --samples 2 --format csv --out fifo";
+    let output =
+        folder.start_shell(&format!("cat fifo > r.jsonl & \"$0\" {run}; c=$?; wait; exit $c"));
+    output.wait().success().prints("run_id,started_at,machine,");
+    folder.run("validate r.jsonl").success().prints(": complete (1 points ok");
+}
+
+#[test]
+fn a_launcher_that_is_killed_early_leaves_no_empty_file() {
+    for after_ms in [0, 20, 60, 150, 300, 600] {
+        let folder = Folder::new();
+        let running = folder.start("barrier -n 2 --out r.jsonl");
+        thread::sleep(Duration::from_millis(after_ms));
+        send("KILL", running.pid());
+        running.wait();
+        if folder.names() == ["r.jsonl"] {
+            folder.run("validate r.jsonl").success();
+        } else {
+            assert_eq!(folder.names(), [""; 0], "after {after_ms} ms");
+        }
     }
 }

@@ -82,18 +82,35 @@ impl Folder {
         self.start(line).wait()
     }
 
-    /// Runs `comet-run` with each of these lines, which is refused with these words: nothing is
-    /// printed to standard output, and no file is made.
+    /// Runs `comet-run` with each of these rows `LINE => WORDS`: the line is refused with the words,
+    /// nothing is printed to standard output, and no file is made.
     #[track_caller]
-    pub(crate) fn refuses(&self, lines: &[(&str, &str)]) {
+    pub(crate) fn refuses(&self, rows: &str) {
         let names = self.names();
-        for (line, words) in lines {
+        for (line, words) in rows_of(rows) {
             let output = self.run(line);
             let is_refused = output.code == Some(2) && output.stdout.is_empty();
             assert!(is_refused && output.stderr.contains(words), "{line}: {output:#?}");
             assert_eq!(self.names(), names, "{line}");
         }
     }
+
+    /// Runs `script` in a shell in this folder, with the program as `$0`.
+    pub(crate) fn start_shell(&self, script: &str) -> Running {
+        let mut command = Command::new("sh");
+        command.args(["-c", script, env!("CARGO_BIN_EXE_comet-run")]).current_dir(&self.path);
+        forget_launcher(&mut command);
+        Running::new(command)
+    }
+}
+
+/// Both sides of the rows `LEFT => RIGHT` of a table.
+pub(crate) fn rows_of(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
+    rows.map(|row| {
+        let (left, right) = row.split_once("=>").expect("a row has an arrow");
+        (left.trim(), right.trim())
+    })
 }
 
 impl Drop for Folder {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use comet_sim::machine::{Buffering, Machine, MachineFile, NoiseSource};
+use comet_sim::machine::{Machine, MachineFile, NoiseSource};
 use comet_sim::{Outcome, RunConfig};
 
 use super::{Backend, Ended, Job, Launch};
@@ -66,18 +66,17 @@ impl Job for Simulated {
     }
 
     fn variants(&self) -> Vec<(&'static str, Box<dyn Job>)> {
-        let job = |buffering| -> Box<dyn Job> {
-            Box::new(Self::on(&self.0, self.0.machine.buffering(buffering)))
-        };
+        let machine = &self.0.machine;
+        let job = |machine| -> Box<dyn Job> { Box::new(Self::on(&self.0, machine)) };
         vec![
-            ("all messages buffered", job(Buffering::All)),
-            ("no message buffered", job(Buffering::Nothing)),
+            ("all messages buffered", job(machine.buffered())),
+            ("no message buffered", job(machine.unbuffered())),
         ]
     }
 
     fn verdict(&self, completes: &mut dyn FnMut(&dyn Job) -> bool) -> Option<String> {
         let mut completes_on = |machine: &Machine| completes(&Self::on(&self.0, machine.clone()));
-        Some(self.0.machine.buffering_needed(&mut completes_on).to_string())
+        Some(self.0.machine.buffering_needed(&mut completes_on))
     }
 
     fn launch(

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use comet_sim::machine::{MACHINES, MachineFile, Shape, SourceCounts};
+use comet_sim::machine::{MACHINES, MachineFile, Shape};
 use comet_studies::thesis::{self, Curves};
 
 use crate::cli::{MachinesArgs, ReproduceArgs, Study};
@@ -45,7 +45,7 @@ fn list() -> anyhow::Result<String> {
 }
 
 fn details(file: &MachineFile) -> String {
-    let SourceCounts { published, measured, derived, assumed, unstated } = file.sources;
+    let [published, measured, derived, assumed, unstated] = file.sources;
     let mut text = format!(
         "{}: {}\n\nsha256   {}\nvalues   {published} published, {measured} measured, {derived} \
          derived, {assumed} assumed, {unstated} without a source\n\n",

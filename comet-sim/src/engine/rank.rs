@@ -4,9 +4,9 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use comet_core::matching::Matcher;
-use comet_core::transport::{Rank, Source, Status, Tag};
+use comet_core::transport::{Source, Status, Tag};
 
-use super::{MessageId, ReceiveId, SendId, short};
+use super::{MessageId, ReceiveId, SendId};
 
 /// Reason for which a rank waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,30 +28,11 @@ pub(crate) struct Collective {
     pub(crate) number: u32,
 }
 
-/// A [`Source`] in half of its memory; the largest number stands for any rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ShortSource(u32);
-
-impl From<Source> for ShortSource {
-    fn from(source: Source) -> Self {
-        Self(match source {
-            Source::Rank(rank) => short(rank),
-            Source::Any => u32::MAX,
-        })
-    }
-}
-
-impl From<ShortSource> for Source {
-    fn from(ShortSource(rank): ShortSource) -> Self {
-        if rank == u32::MAX { Self::Any } else { Self::Rank(rank as Rank) }
-    }
-}
-
 /// Object of a poll, which does not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Poll {
     /// A message that a receive would take.
-    Probe(ShortSource, Tag),
+    Probe(Source, Tag),
     /// The end of a receive.
     Receive(ReceiveId),
     /// The end of a send.

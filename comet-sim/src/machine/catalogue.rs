@@ -71,7 +71,7 @@ mod tests {
             let file = find(name).unwrap();
             assert_eq!(file.name, *name);
             assert!(!file.cite.is_empty() && !file.summary.is_empty(), "{name}");
-            assert!(file.sources.published > 0 && file.sources.unstated == 0, "{name}");
+            assert!(file.sources[0] > 0 && file.sources[4] == 0, "{name}");
         }
     }
 

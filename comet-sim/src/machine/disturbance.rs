@@ -108,35 +108,20 @@ mod tests {
 
     #[test]
     fn each_kind_of_noise_has_its_keys() {
-        let check = |lines: &str, expected| {
-            let machine = parse(&format!("[[noise.source]]\n{lines}"));
-            assert_eq!(machine.noise.sources, [expected], "{lines}");
-        };
-        check("kind = \"log_normal\"\nsigma = \"2 %\"", NoiseSource::LogNormal { sigma: 0.02 });
-        check(
-            "kind = \"spike\"\nprobability = \"5 %\"\nmean = \"200 us\"",
-            NoiseSource::Spike { probability: 0.05, mean_ps: 200_000_000 },
-        );
-        check(
-            "kind = \"outlier\"\nprobability = \"1 %\"\nscale = 10",
-            NoiseSource::Outlier { probability: 0.01, scale: 10.0 },
-        );
-        check(
-            "kind = \"ar1\"\nphi = 0.9\nsigma = \"1 %\"",
-            NoiseSource::Ar1 { phi: 0.9, sigma: 0.01 },
-        );
-        check(
-            "kind = \"regimes\"\nsojourn = 100\nratio = 1.2",
-            NoiseSource::Regimes { sojourn: 100.0, ratio: 1.2 },
-        );
-        check(
-            "kind = \"start_up\"\namplitude = 2.5\ntau = 10",
-            NoiseSource::StartUp { amplitude: 2.5, tau: 10.0 },
-        );
-        check(
-            "kind = \"detour\"\nperiod = \"10 ms\"\nlength = \"20 us\"",
-            NoiseSource::Detour { period_ps: 10_000_000_000, length_ps: 20_000_000 },
-        );
+        let rows = r#"
+    kind = "log_normal"; sigma = "2 %"                         => LogNormal { sigma: 0.02 }
+    kind = "spike"; probability = "5 %"; mean = "200 us"       => Spike { probability: 0.05, mean_ps: 200000000 }
+    kind = "outlier"; probability = "1 %"; scale = 10          => Outlier { probability: 0.01, scale: 10.0 }
+    kind = "ar1"; phi = 0.9; sigma = "1 %"                     => Ar1 { phi: 0.9, sigma: 0.01 }
+    kind = "regimes"; sojourn = 100; ratio = 1.2               => Regimes { sojourn: 100.0, ratio: 1.2 }
+    kind = "start_up"; amplitude = 2.5; tau = 10               => StartUp { amplitude: 2.5, tau: 10.0 }
+    kind = "detour"; period = "10 ms"; length = "20 us"        => Detour { period_ps: 10000000000, length_ps: 20000000 }
+        "#;
+        for row in rows.trim().lines() {
+            let (lines, expected) = row.split_once("=>").unwrap();
+            let machine = parse(&format!("[[noise.source]]\n{}", lines.trim().replace("; ", "\n")));
+            assert_eq!(format!("{:?}", machine.noise.sources), format!("[{}]", expected.trim()));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use toml::de::DeTable;
 
-use super::reader::{Reader, Result, Source, Table};
+use super::reader::{Reader, Result, Table};
 use super::{Clock, Machine, Node, Shape, TorusDims, disturbance, network, units};
 
 /// A machine, and what its file says about it.
@@ -29,26 +29,22 @@ pub struct MachineFile {
     pub max_ranks: Option<usize>,
     /// The machine.
     pub machine: Machine,
-    /// Number of its values by source.
-    pub sources: SourceCounts,
+    /// Number of its values by source, in the order of [`SOURCES`].
+    pub sources: [usize; 5],
     /// SHA-256 of the text, in hex.
     pub hash: String,
 }
 
-/// Number of a machine's values by source; reports of simulated runs repeat this.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SourceCounts {
-    /// In a document that the file cites.
-    pub published: usize,
-    /// By a calibration.
-    pub measured: usize,
-    /// By arithmetic, from published or measured values.
-    pub derived: usize,
-    /// Plausible, no more.
-    pub assumed: usize,
-    /// The file does not say.
-    pub unstated: usize,
-}
+/// Sources of values, as the record of a simulated run names their numbers: a document that the file
+/// cites; a calibration; arithmetic, from published or measured values; none (plausible, no more);
+/// and one that the file does not state.
+pub const SOURCES: [&str; 5] = [
+    "n_values_published",
+    "n_values_measured",
+    "n_values_derived",
+    "n_values_assumed",
+    "n_values_unstated",
+];
 
 /// A machine that cannot be read; displays as one sentence.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +106,7 @@ impl MachineFile {
     /// "#;
     /// let file = MachineFile::parse(text, "mine.toml")?;
     /// assert_eq!(file.machine.segment(0).latency_ps, 1_600_000);
-    /// assert_eq!(file.sources.measured, 1);
+    /// assert_eq!(file.sources, [0, 1, 0, 0, 1]);
     /// # Ok::<(), comet_sim::machine::MachineError>(())
     /// ```
     ///
@@ -123,19 +119,6 @@ impl MachineFile {
         file.sources = reader.sources.get();
         file.hash = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(file)
-    }
-}
-
-impl SourceCounts {
-    pub(super) fn count(&mut self, source: Option<Source>) {
-        let count = match source {
-            Some(Source::Published) => &mut self.published,
-            Some(Source::Measured) => &mut self.measured,
-            Some(Source::Derived) => &mut self.derived,
-            Some(Source::Assumed) => &mut self.assumed,
-            None => &mut self.unstated,
-        };
-        *count += 1;
     }
 }
 
@@ -164,7 +147,7 @@ fn file(table: &Table<'_>) -> Result<MachineFile> {
         ranks: ranks(table, &machine)?,
         max_ranks: table.plain("max_ranks")?,
         machine,
-        sources: SourceCounts::default(),
+        sources: [0; 5],
         hash: String::new(),
     })
 }
@@ -285,7 +268,7 @@ pub(super) mod tests {
         assert_eq!(machine.network.switching, None);
         assert_eq!((&machine.noise, &machine.faults), (&Noise::default(), &Faults::default()));
         assert_eq!(machine.envelope_bytes, 0);
-        assert_eq!(file.sources, SourceCounts { unstated: 2, ..SourceCounts::default() });
+        assert_eq!(file.sources, [0, 0, 0, 0, 2]);
     }
 
     const ALL: &str = r#"
@@ -337,52 +320,35 @@ drift = "50 ppm"
         let file = parse(ALL);
         assert_eq!((file.name.as_str(), file.summary.as_str()), ("all", "all keys"));
         assert_eq!((file.ranks, file.max_ranks, file.cite.len()), (Some(8), Some(16), 2));
-        let sources =
-            SourceCounts { published: 2, measured: 1, derived: 4, assumed: 4, unstated: 13 };
-        assert_eq!(file.sources, sources);
-        let segment = Segment {
+        assert_eq!(file.sources, [2, 1, 4, 4, 13]);
+        let Machine { name, network, segments, node, clock, envelope_bytes, .. } = file.machine;
+        assert_eq!((&*name, envelope_bytes, segments.len()), ("all", 16, 1));
+        let us = |us: u64| us * 1_000_000;
+        let ps_per_byte = |ps: u64| PerByte(ps << 20);
+        let expected = Segment {
             up_to_bytes: None,
             protocol: Protocol::Buffered,
-            o_send_ps: 10_000_000,
-            o_recv_ps: 20_000_000,
-            handshake_ps: 30_000_000,
-            latency_ps: 40_000_000,
-            hop_ps: 3_000_000,
-            gap_ps: 4_000_000,
-            send: PerByte(100_000 << 20),
-            wire: PerByte(700_000 << 20),
-            recv: PerByte(200_000 << 20),
-            unexpected: PerByte(5_000 << 20),
+            o_send_ps: us(10),
+            o_recv_ps: us(20),
+            handshake_ps: us(30),
+            latency_ps: us(40),
+            hop_ps: us(3),
+            gap_ps: us(4),
+            send: ps_per_byte(100_000),
+            wire: ps_per_byte(700_000),
+            recv: ps_per_byte(200_000),
+            unexpected: ps_per_byte(5_000),
         };
-        let node = Node {
-            isend_ps: 1_000_000,
-            irecv_ps: 2_000_000,
-            wait_ps: 3_000_000,
-            poll_ps: 4_000_000,
-            copy: PerByte(5_000 << 20),
-            copy_piece_ps: 6_000_000,
-            daxpy_ps: 7_000_000,
-            reduce_ps: 8_000_000,
-        };
-        let clock = Clock {
-            resolution_ps: 1_000_000,
-            call_cost_ps: 10_000,
-            offset_spread_ps: 1_000_000_000,
-            drift_ppm: 50.0,
-        };
+        assert_eq!(segments[0], expected);
+        let Node { isend_ps, irecv_ps, wait_ps, poll_ps, copy_piece_ps, .. } = node;
+        let times = [isend_ps, irecv_ps, wait_ps, poll_ps, copy_piece_ps];
+        assert_eq!(times, [1, 2, 3, 4, 6].map(us));
+        assert_eq!((node.daxpy_ps, node.reduce_ps, node.copy), (us(7), us(8), ps_per_byte(5_000)));
+        assert_eq!((clock.resolution_ps, clock.call_cost_ps), (us(1), 10_000));
+        assert_eq!((clock.offset_spread_ps, clock.drift_ppm), (us(1000), 50.0));
         let switching = Some(Switching::Circuit);
-        let link_per_byte = PerByte(500_000 << 20);
-        let expected = Machine {
-            name: "all".into(),
-            network: Network { shape: Shape::Hypercube, switching, link_per_byte },
-            segments: vec![segment],
-            node,
-            clock,
-            noise: Noise::default(),
-            faults: Faults::default(),
-            envelope_bytes: 16,
-        };
-        assert_eq!(file.machine, expected);
+        let link_per_byte = ps_per_byte(500_000);
+        assert_eq!(network, Network { shape: Shape::Hypercube, switching, link_per_byte });
     }
 
     #[test]

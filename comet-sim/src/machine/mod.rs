@@ -22,8 +22,7 @@ mod reader;
 mod units;
 
 pub use catalogue::{MACHINES, find};
-pub use file::{MachineError, MachineFile, SourceCounts};
-pub use limit::{BufferNeed, Buffering};
+pub use file::{MachineError, MachineFile, SOURCES};
 
 use comet_core::transport::Work;
 use serde::Deserialize;

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::{MachineError, SourceCounts};
+use super::MachineError;
 
-/// Source of a value.
+/// Source of a value, in the order of [`SOURCES`](super::SOURCES).
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Source {
@@ -32,7 +32,7 @@ type Entry<'a> = &'a Spanned<DeValue<'a>>;
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) origin: &'a str,
-    pub(super) sources: Cell<SourceCounts>,
+    pub(super) sources: Cell<[usize; 5]>,
 }
 
 impl Reader<'_> {
@@ -161,7 +161,7 @@ impl<'a> Table<'a> {
         let Some(entry) = self.get(key) else { return Ok(None) };
         let (text, source) = self.text(key, entry)?;
         let mut sources = self.reader.sources.get();
-        sources.count(source);
+        sources[source.map_or(4, |source| source as usize)] += 1;
         self.reader.sources.set(sources);
         convert(&text).map(Some).map_err(|problem| self.refuse(key, &problem))
     }

@@ -82,7 +82,7 @@ fn want(engine: &Engine, rank: Rank) -> Option<Want> {
         (_, Some(Poll::Receive(id))) => receive(Kind::TestReceive, id),
         (_, Some(Poll::Send(id))) => send(Kind::TestSend, id),
         (_, Some(Poll::Probe(peer, tag))) => {
-            Some(Want { kind: Kind::Probe, peer: peer.into(), tag, length_bytes: 0 })
+            Some(Want { kind: Kind::Probe, peer, tag, length_bytes: 0 })
         }
         (_, None) => None,
     }

@@ -123,9 +123,7 @@ fn asks(engine: &Engine) -> Vec<Ask> {
         Ask { rank: receive.rank, source: receive.source, tag: receive.tag, is_awaited }
     });
     let probes = engine.ranks.iter().enumerate().filter_map(|(rank, state)| match state.poll? {
-        Poll::Probe(source, tag) => {
-            Some(Ask { rank, source: source.into(), tag, is_awaited: true })
-        }
+        Poll::Probe(source, tag) => Some(Ask { rank, source, tag, is_awaited: true }),
         Poll::Receive(_) | Poll::Send(_) => None,
     });
     let mut asks: Vec<_> = receives.chain(probes).collect();
