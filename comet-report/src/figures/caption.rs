@@ -10,7 +10,6 @@ use crate::models::sweep::quote;
 use crate::record::{Point, Quote, RANKS};
 use crate::words;
 
-/// Explains a figure of the times of `kernel`; `what` says in a sentence what is plotted.
 pub(super) fn of(what: &str, kernel: &KernelPoints<'_>) -> String {
     let points: Vec<&Point> = kernel.points.iter().map(|measured| measured.point).collect();
     let parts = [format!("{what}{}.", on_ranks(kernel)), definitions(&points), marks(&points)];
@@ -18,7 +17,6 @@ pub(super) fn of(what: &str, kernel: &KernelPoints<'_>) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// Explains a figure of what follows from several times of `kernel` together.
 pub(super) fn of_ratio(what: &str, kernel: &KernelPoints<'_>) -> String {
     format!(
         "{what}{}. Each follows from medians; bars, where there are any, are 95 % intervals.",
@@ -26,7 +24,6 @@ pub(super) fn of_ratio(what: &str, kernel: &KernelPoints<'_>) -> String {
     )
 }
 
-/// Explains a figure of the samples of a few points.
 pub(super) fn of_samples(what: &str, sampled: &[Sampled<'_>]) -> String {
     let points: Vec<&Point> = sampled.iter().map(|sampled| sampled.point).collect();
     let numbers = sampled.iter().map(|sampled| sampled.values_ns.len().to_string());
@@ -44,7 +41,6 @@ pub(super) fn with_fits(caption: String, has_fits: bool) -> String {
            points are off."
 }
 
-/// The numbers of ranks, if they are few.
 fn on_ranks(kernel: &KernelPoints<'_>) -> String {
     let numbers: Vec<String> = kernel.values(RANKS).iter().map(u64::to_string).collect();
     if numbers.is_empty() || numbers.len() > 8 {
@@ -53,7 +49,6 @@ fn on_ranks(kernel: &KernelPoints<'_>) -> String {
     format!(", on {} rank{}", words::list(&numbers), if numbers == ["1"] { "" } else { "s" })
 }
 
-/// Timed operation, for each definition that the points have.
 fn definitions(points: &[&Point]) -> String {
     let named = |name: &str| match Definition::find(name) {
         Some(definition) => format!("{name}: {}.", definition.summary()),
@@ -63,7 +58,6 @@ fn definitions(points: &[&Point]) -> String {
     distinct(names).into_iter().map(named).collect::<Vec<_>>().join(" ")
 }
 
-/// Meaning of a mark.
 fn marks(points: &[&Point]) -> String {
     let quotes = points.iter().filter_map(|point| quote(point));
     let names: Vec<String> = distinct(quotes).into_iter().map(|q| plural(q).into()).collect();
@@ -89,7 +83,6 @@ fn plural(quote: Quote) -> &'static str {
     }
 }
 
-/// Meaning of bars, bands and hollow marks, if there are any.
 fn ranges(points: &[&Point]) -> Vec<String> {
     let plotted: Vec<_> = points.iter().filter_map(|point| plotted(point, 0.0, Some)).collect();
     let sentences = [
@@ -104,7 +97,6 @@ fn ranges(points: &[&Point]) -> Vec<String> {
     sentences.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.into()).collect()
 }
 
-/// `items` without repetitions, in the order in which they come.
 fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for item in items {

@@ -13,7 +13,6 @@ const MAX_FITTED: usize = 4;
 /// Plotted value: from the bytes that an operation moves, if it does, and its time in ns.
 pub(super) type Y = fn(Option<f64>, f64) -> Option<f64>;
 
-/// The time itself.
 pub(super) fn time(_: Option<f64>, ns: f64) -> Option<f64> {
     Some(ns)
 }
@@ -24,7 +23,6 @@ pub(super) fn rate(bytes: Option<f64>, ns: f64) -> Option<f64> {
     (ns > 0.0).then(|| bytes / ns * 1e9)
 }
 
-/// The bytes that an operation of `point` moves.
 pub(super) fn bytes(point: &Point) -> Option<f64> {
     point.value.as_ref()?.bytes_per_op.map(real)
 }
@@ -34,7 +32,6 @@ pub(super) fn size<'a>(kernel: &KernelPoints<'a>) -> Option<&'a str> {
     kernel.facts().sizes().find(|name| kernel.values(name).len() > 1)
 }
 
-/// The axis of the parameter `name` of `kernel`.
 pub(super) fn along(kernel: &KernelPoints<'_>, name: &str, scale: Scale) -> Axis {
     match kernel.facts().axis(name) {
         Some(AxisFacts { title, unit, .. }) => {
@@ -45,17 +42,14 @@ pub(super) fn along(kernel: &KernelPoints<'_>, name: &str, scale: Scale) -> Axis
     }
 }
 
-/// An axis.
 pub(super) fn axis(label: &str, quantity: Quantity, scale: Scale) -> Axis {
     Axis { label: label.into(), quantity, scale }
 }
 
-/// An axis of numbers of ranks.
 pub(super) fn ranks(scale: Scale) -> Axis {
     axis("number of ranks P", Quantity::Count, scale)
 }
 
-/// An axis of times.
 pub(super) fn times(label: &str, scale: Scale) -> Axis {
     axis(label, Quantity::TimeNs, scale)
 }
@@ -76,12 +70,10 @@ fn reaches_below_zero(series: &Trace) -> bool {
     series.points.iter().any(|point| least(point) < 0.0)
 }
 
-/// `curve` over the parameter `x`.
 pub(super) fn series(curve: &Curve<'_>, x: &str, y: Y) -> Trace {
     series_at(curve, |point| point.number(x).map(real), y)
 }
 
-/// `curve` over what `x` makes of its points.
 pub(super) fn series_at(curve: &Curve<'_>, x: impl Fn(&Point) -> Option<f64>, y: Y) -> Trace {
     drawn(curve, |point| plotted(point, x(point)?, |ns| y(bytes(point), ns)))
 }
@@ -94,7 +86,6 @@ pub(super) fn values(curve: &Curve<'_>, x: &str, value: impl Fn(&Point) -> Optio
     })
 }
 
-/// `curve` with what `mark` makes of its points.
 fn drawn(curve: &Curve<'_>, mark: impl Fn(&Point) -> Option<plot::Vertex>) -> Trace {
     Trace {
         name: curve.name.clone(),
@@ -123,12 +114,10 @@ pub(super) fn add_lines(chart: &mut Chart, curves: &[Curve<'_>], x: &str, y: Y) 
     }
 }
 
-/// A line through a chart at the height `at`.
 pub(super) fn level(label: String, at: f64, colour: usize) -> Mark {
     Mark { label, is_at_x: false, at, colour }
 }
 
-/// A line through a chart at the place `at`.
 pub(super) fn place(label: String, at: f64, colour: usize) -> Mark {
     Mark { label, is_at_x: true, at, colour }
 }

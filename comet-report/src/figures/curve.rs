@@ -14,15 +14,11 @@ const MAX_CURVES: usize = 8;
 /// The points of one sweep in one source.
 #[derive(Clone, Debug)]
 pub(super) struct Curve<'a> {
-    /// Number of its source.
     pub(super) source: usize,
-    /// Name of the curve.
     pub(super) name: String,
     /// Number of its colour, which is the same in all sources.
     pub(super) colour: usize,
-    /// Its points, ascending.
     pub(super) points: Vec<&'a Point>,
-    /// The models of all runs.
     pub(super) models: &'a [Fitted],
 }
 
@@ -69,7 +65,6 @@ pub(super) fn curves<'a>(kernel: &KernelPoints<'a>, x: &str) -> Vec<Curve<'a>> {
     curves.filter(|curve| !curve.points.is_empty()).collect()
 }
 
-/// The different `traits` of points, in the order in which they come.
 fn kinds(kernel: &KernelPoints<'_>, traits: impl Fn(&Point) -> Option<Traits>) -> Vec<Traits> {
     let mut kinds: Vec<Traits> = Vec::new();
     for kind in kernel.points.iter().filter_map(|measured| traits(measured.point)) {
@@ -148,7 +143,6 @@ pub(super) fn plotted(
     })
 }
 
-/// Reasons to doubt a number, in words.
 fn doubts(quality: Option<&Quality>) -> Vec<&'static str> {
     let Some(quality) = quality else { return Vec::new() };
     let has_changed =

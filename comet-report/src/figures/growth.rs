@@ -46,7 +46,6 @@ pub(super) fn scaling(kernel: &KernelPoints<'_>) -> Option<Figure> {
     Some(thesis::numbered(kernel.figure("scaling", "scaling", caption, chart), &kernel))
 }
 
-/// The kernel at few sizes, evenly chosen.
 fn with_few_sizes<'a>(kernel: &KernelPoints<'a>) -> KernelPoints<'a> {
     let Some(name) = chart::size(kernel) else { return kernel.clone() };
     let chosen = evenly(&kernel.values(name), MAX_SIZES);
@@ -66,7 +65,6 @@ fn add_growth(chart: &mut Chart, curve: &Curve<'_>) {
     chart.residuals.extend(law::residuals(curve, &curve.points, RANKS, |x| 1e3 * law_us(x)));
 }
 
-/// The law `a + b f(P)` of `fit`, in us.
 fn growth_us(fit: &Fit) -> Option<impl Fn(f64) -> f64> {
     let growth = Growth::ALL.into_iter().find(|growth| growth.name() == fit.name);
     let growth = growth.unwrap_or(Growth::None);
@@ -98,7 +96,6 @@ pub(super) fn intensity(kernel: &KernelPoints<'_>) -> Option<Figure> {
     Some(kernel.figure("rate", "rate", caption, chart))
 }
 
-/// The rates of `curve` in operations per second.
 fn work_rates(curve: &Curve<'_>, x: &str) -> Trace {
     let rate = |point: &&Point| {
         let n_operations = operations(point)?;
@@ -117,7 +114,6 @@ fn intensity_law(curve: &Curve<'_>, x: &str) -> Option<Trace> {
     Some(law::drawn(curve, [fit.from, fit.to], |x| r_hat / (1.0 + f_half / x)))
 }
 
-/// The bandwidths of all pairs of a kernel over numbers of pairs, with the law of a shared rate.
 pub(super) fn shared(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let all = kernel.on_most_ranks();
     let [pairs, length] = [Over::Kind(AxisKind::Pairs), Over::Message].map(|over| all.over(over));
@@ -138,7 +134,6 @@ pub(super) fn shared(kernel: &KernelPoints<'_>) -> Option<Figure> {
     Some(kernel.figure("shared", "shared bandwidth", caption, chart))
 }
 
-/// The bandwidth by the law of a shared rate, for the length of `curve`.
 fn shared_law(curve: &Curve<'_>, axes: [&str; 2]) -> Option<Trace> {
     let fit = curve.model("max_rate", &axes)?.fits.first()?;
     let [t0, per_pair, per_node] = values(fit, ["t0", "per_pair", "per_node"]);
@@ -188,7 +183,6 @@ fn point(n_ranks: u64, model: &Model) -> Option<Vertex> {
     Some(Vertex { x: real(n_ranks), y: 1e6 * rate.value?, interval, ..Vertex::default() })
 }
 
-/// The series, its parameters beside the number of ranks, and the source where there are several.
 fn name(kernel: &KernelPoints<'_>, source: usize, model: &Model) -> String {
     let Params(params) = model.params.without(&FREE);
     let params = params.iter().map(|(name, value)| words::parameter(kernel.facts(), name, value));

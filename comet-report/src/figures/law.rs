@@ -18,7 +18,6 @@ pub(super) struct SizeLine {
     start_ns: f64,
     /// Time for each unit of size, in ns.
     per_unit_ns: f64,
-    /// The first and the last size.
     extent: [f64; 2],
     /// Bytes that an operation moves for each unit of size.
     bytes_per_unit: Option<f64>,
@@ -51,7 +50,6 @@ pub(super) fn lines(curve: &Curve<'_>, x: &str) -> Vec<SizeLine> {
 }
 
 impl SizeLine {
-    /// The line of `fit`, whose sizes are `factor` for each unit of the axis.
     fn of(fit: &Fit, factor: f64, bytes_per_unit: Option<f64>) -> Option<Self> {
         let of = |name| value(&fit.parameters, name);
         Some(Self {
@@ -62,7 +60,6 @@ impl SizeLine {
         })
     }
 
-    /// The line from `first` on, the least size that is drawn.
     fn from(mut self, first: f64) -> Self {
         self.extent[0] = self.extent[0].max(first);
         self
@@ -72,7 +69,6 @@ impl SizeLine {
         self.start_ns + size * self.per_unit_ns
     }
 
-    /// The line as a curve: `y` of its times.
     pub(super) fn series(&self, curve: &Curve<'_>, y: Y) -> Trace {
         let at = |x: f64| {
             let bytes = self.bytes_per_unit.map(|each| x * each);

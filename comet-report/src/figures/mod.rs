@@ -52,7 +52,6 @@ pub fn figures(runs: &[RunRecords]) -> Vec<Figure> {
     with_models(runs, &models::of_runs(runs))
 }
 
-/// The figures of `runs`, with the laws of `models`.
 pub(crate) fn with_models(runs: &[RunRecords], models: &[Fitted]) -> Vec<Figure> {
     let sources = Sources::of(runs, models);
     let kernels = sources.kernels();
@@ -70,7 +69,6 @@ fn place(figure: &Figure) -> (bool, Vec<u32>) {
     (figure.number.is_none(), parts.collect())
 }
 
-/// True if there is at least one mark to see.
 fn shows_something(figure: &Figure) -> bool {
     match &figure.body {
         Body::Chart(chart) => chart.series.iter().any(|series| !series.points.is_empty()),

@@ -30,7 +30,6 @@ const COSTS: [(&str, &str); 3] = [
 /// The most message lengths that get a figure of their times beside work.
 const MAX_LENGTHS: usize = 4;
 
-/// The times of an echo beside a load, and how much slower they are.
 pub(super) fn contention(kernel: &KernelPoints<'_>) -> Vec<Figure> {
     let x = kernel.over(Over::Message).filter(|_| kernel.class() == Some(Class::Contention));
     let kernel = kernel.on_most_ranks();
@@ -79,7 +78,6 @@ fn slowdowns(kernel: &KernelPoints<'_>, x: &str) -> Figure {
     kernel.figure("slowdown", "slowdown", caption::of_ratio(what, kernel), chart)
 }
 
-/// The gap and both overheads of the messages of a train.
 pub(super) fn trains(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let x = kernel.over(Over::Message)?;
     if kernel.facts().evaluation != Evaluation::Trains {

@@ -24,10 +24,8 @@ const MAX_SAMPLES: usize = 400;
 
 /// Fewest samples that show a distribution.
 const MIN_SAMPLES: usize = 10;
-/// The most points of one kernel whose samples are shown, but for those of further runs.
 const MAX_POINTS: usize = 4;
 
-/// The distribution of the samples of a kernel, if they vary.
 pub(super) fn distribution(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let sampled = Some(representative(kernel)).filter(|sampled| !sampled.is_empty())?;
     let y_axis = axis("samples that take less", Quantity::Percent, Scale::Linear);
@@ -54,7 +52,6 @@ pub(super) fn in_order(kernel: &KernelPoints<'_>) -> Option<Figure> {
     Some(kernel.figure("samples", "samples in order", caption, chart))
 }
 
-/// The steps of `sampled`: one for each sample, or for each of so many quantiles.
 fn steps(sampled: &Sampled<'_>) -> Trace {
     let values = sorted(&sampled.values_ns);
     let n_steps = u32::try_from(values.len()).unwrap_or(u32::MAX).min(MAX_STEPS);
@@ -65,7 +62,6 @@ fn steps(sampled: &Sampled<'_>) -> Trace {
     series(sampled, Kind::Steps, (0..n_steps).map(step).collect())
 }
 
-/// At most `n_most` marks of `sampled`.
 fn samples(sampled: &Sampled<'_>, n_most: usize) -> Trace {
     let numbered: Vec<(u64, f64)> = (1..).zip(sampled.values_ns.iter().copied()).collect();
     let mark = |(number, ns): (u64, f64)| plot::Vertex {
@@ -87,15 +83,11 @@ fn series(sampled: &Sampled<'_>, kind: Kind, points: Vec<plot::Vertex>) -> Trace
 /// A point whose samples are shown.
 #[derive(Clone, Debug)]
 pub(super) struct Sampled<'a> {
-    /// Number of its source.
     pub(super) source: usize,
-    /// Name of the series.
     pub(super) name: String,
     /// Number of its colour, which is the same in all sources.
     pub(super) colour: usize,
-    /// The point.
     pub(super) point: &'a Point,
-    /// Times of one operation, in time order.
     pub(super) values_ns: Vec<f64>,
 }
 

@@ -31,7 +31,6 @@ fn shown<'a>(kernel: &KernelPoints<'a>) -> KernelPoints<'a> {
     if kernel.is_of_all_ranks() { kernel.clone() } else { kernel.on_most_ranks() }
 }
 
-/// Label of the times of `kernel`.
 pub(super) fn label(kernel: &KernelPoints<'_>) -> &'static str {
     let quantity =
         |measured: &Measured<'_>| Some(measured.point.value.as_ref()?.quantity == "one_way_time");
@@ -41,7 +40,6 @@ pub(super) fn label(kernel: &KernelPoints<'_>) -> &'static str {
     }
 }
 
-/// The times of a kernel that was swept over sizes.
 pub(super) fn times(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let kernel = Some(shown(kernel)).filter(is_plain)?;
     let (x, label) = (size(&kernel)?, label(&kernel));
@@ -55,7 +53,6 @@ pub(super) fn times(kernel: &KernelPoints<'_>) -> Option<Figure> {
     Some(kernel.figure("time", label, caption, chart))
 }
 
-/// The bandwidths of a kernel whose operations move bytes.
 pub(super) fn bandwidths(kernel: &KernelPoints<'_>) -> Option<Figure> {
     // Messages of a rank to itself have the rate of no link.
     let has_rate = |point: &Point| {
@@ -78,7 +75,6 @@ pub(super) fn bandwidths(kernel: &KernelPoints<'_>) -> Option<Figure> {
     Some(kernel.figure("bandwidth", "bandwidth", caption, chart))
 }
 
-/// The axis of bandwidths.
 pub(super) fn rates() -> Axis {
     axis("bandwidth", Quantity::BytesPerSecond, Scale::Linear)
 }

@@ -16,7 +16,6 @@ pub(super) struct Measured<'a> {
     pub(super) point: &'a Point,
 }
 
-/// The sources of all curves.
 #[derive(Debug)]
 pub(super) struct Sources<'a> {
     names: Vec<String>,
@@ -29,13 +28,9 @@ pub(super) struct Sources<'a> {
 /// The points of one kernel.
 #[derive(Clone, Debug)]
 pub(super) struct KernelPoints<'a> {
-    /// Suite and name (`comet/echo`).
     pub(super) name: String,
-    /// The points, source by source.
     pub(super) points: Vec<Measured<'a>>,
-    /// Names of the sources.
     pub(super) sources: &'a [String],
-    /// The models of all runs.
     pub(super) models: &'a [Fitted],
     /// The description of each run, with the number of its source.
     runs: &'a [(usize, &'a Run)],
@@ -58,7 +53,6 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// All kernels, in the order in which they first come.
     pub(super) fn kernels(&self) -> Vec<KernelPoints<'_>> {
         let mut kernels: Vec<KernelPoints<'_>> = Vec::new();
         for measured in &self.points {
@@ -91,13 +85,11 @@ impl<'a> KernelPoints<'a> {
         letters.chars().map(|c| if is_kept(c) { c } else { '-' }).collect()
     }
 
-    /// Description of the kernel.
     pub(super) fn facts(&self) -> &'a KernelFacts {
         static NONE: LazyLock<KernelFacts> = LazyLock::new(KernelFacts::default);
         self.points.first().map_or(&NONE, |measured| &measured.point.facts)
     }
 
-    /// Name of the axis `over`, if it has points on it.
     pub(super) fn over(&self, over: Over) -> Option<&'a str> {
         Some(&*self.facts().over(over)?.name)
     }
@@ -121,19 +113,16 @@ impl<'a> KernelPoints<'a> {
         }
     }
 
-    /// The points of `source`.
     pub(super) fn of(&self, source: usize) -> impl Iterator<Item = &'a Point> {
         let points = self.points.iter().filter(move |measured| measured.source == source);
         points.map(|measured| measured.point)
     }
 
-    /// The run of `source` over `n_ranks` ranks.
     pub(super) fn run(&self, source: usize, n_ranks: usize) -> Option<&'a Run> {
         let is_it = |(of, run): &&(usize, &Run)| *of == source && run.world.size == n_ranks;
         self.runs.iter().find(is_it).map(|(_, run)| *run)
     }
 
-    /// Class of the kernel, if it is one of CoMet.
     pub(super) fn class(&self) -> Option<Class> {
         self.facts().class()
     }
@@ -148,7 +137,6 @@ impl<'a> KernelPoints<'a> {
         self.over(Over::Kind(AxisKind::Round)).is_some()
     }
 
-    /// The points that `keep` accepts.
     pub(super) fn only(&self, keep: impl Fn(&Point) -> bool) -> Self {
         let points = self.points.iter().copied().filter(|measured| keep(measured.point));
         Self { points: points.collect(), ..self.clone() }
@@ -168,7 +156,6 @@ impl<'a> KernelPoints<'a> {
         Self { points: self.points.iter().copied().filter(is_kept).collect(), ..self.clone() }
     }
 
-    /// The points of the run with the most ranks of each source.
     pub(super) fn on_most_ranks(&self) -> Self {
         self.on(u64::MAX)
     }
@@ -184,7 +171,6 @@ impl<'a> KernelPoints<'a> {
         !(0..self.sources.len()).all(is_one)
     }
 
-    /// The different values of the parameter `name`, ascending.
     pub(super) fn values(&self, name: &str) -> Vec<u64> {
         let mut values: Vec<u64> =
             self.points.iter().filter_map(|measured| measured.point.number(name)).collect();

@@ -11,12 +11,10 @@ use crate::plot::{Chart, Kind, Quantity, Trace};
 use crate::record::{Param, Params, Point, PointStatus};
 use crate::runs::read_runs;
 
-/// A run of the file `name` with these points, whose `run` line is lost.
 fn run(name: &str, points: Vec<Point>) -> RunRecords {
     RunRecords { path: Some(PathBuf::from(name)), points, ..RunRecords::default() }
 }
 
-/// `point` as one of the barrier on so many ranks.
 fn barrier(point: &Point, n_ranks: u64, ns: f64) -> Point {
     described(Point {
         kernel: "barrier".into(),

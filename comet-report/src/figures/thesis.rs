@@ -23,27 +23,20 @@ const LONGEST_SUM: u64 = 1024;
 /// The longest vectors of figure 5.11, the beginning of figure 5.10.
 const ZOOMED: u64 = 10_000;
 
-/// Ranks of a figure.
 enum Ranks {
-    /// All numbers that were measured.
     All,
-    /// This one.
     Number(u64),
 }
 
-/// Quantity of a figure.
 #[derive(Clone, Copy)]
 enum Shows {
-    /// The time, as it is quoted.
     Time,
     /// The time of a round trip, of which one way was quoted.
     RoundTrip,
-    /// The bandwidth.
     Bandwidth,
 }
 
 impl Shows {
-    /// The value of a point.
     fn y(self) -> Y {
         match self {
             Self::Time => chart::time,
@@ -52,7 +45,6 @@ impl Shows {
         }
     }
 
-    /// The vertical axis.
     fn axis(self) -> Axis {
         match self {
             Self::Time => chart::times("time", Scale::Linear),
@@ -68,11 +60,9 @@ struct Entry {
     /// Suffix of its id, if there are two of one number.
     part: &'static str,
     title: &'static str,
-    /// Kernels with their points in one figure.
     kernels: &'static [&'static str],
     ranks: Ranks,
     keep: fn(&Point) -> bool,
-    /// The parameter of the horizontal axis.
     x: &'static str,
     shows: Shows,
 }

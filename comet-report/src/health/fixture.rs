@@ -9,7 +9,6 @@ use crate::older::described;
 use crate::record::{Param, Params, Point, RankEntry, Reps, Run, Samples};
 use crate::runs::{RunRecords, read_runs};
 
-/// Samples of each rank in a point.
 const N_SAMPLES: usize = 4;
 
 /// A run in which each two of so many ranks take the one-way time of 8 bytes that `one_way_ns`
@@ -49,13 +48,11 @@ pub(crate) fn barrier(n_ranks: usize, of_rank: impl Fn(usize) -> u64) -> Point {
     described(Point { class: "sync".into(), ..barrier })
 }
 
-/// Gives a parameter of `point` another value.
 pub(crate) fn set(point: &mut Point, name: &str, value: u64) {
     let param = point.params.0.iter_mut().find(|(other, _)| other == name);
     param.expect("the point has it").1 = Param::Number(value);
 }
 
-/// The run of `records`.
 pub(crate) fn run(records: &mut RunRecords) -> &mut Run {
     records.run.as_deref_mut().expect("a run was recorded")
 }
@@ -73,7 +70,6 @@ static TEMPLATE: LazyLock<RunRecords> = LazyLock::new(|| {
     read_runs(&fixture::record_run(&folder)).expect("it was written").remove(0)
 });
 
-/// A run of so many ranks without points.
 fn blank(n_ranks: usize) -> RunRecords {
     let mut records = RunRecords { run: TEMPLATE.run.clone(), ..RunRecords::default() };
     let world = &mut run(&mut records).world;

@@ -31,7 +31,6 @@ pub struct OfClass {
     pub n_slow: Option<usize>,
 }
 
-/// A pair that was compared with others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) ranks: [usize; 2],
@@ -62,7 +61,6 @@ pub(super) fn of_lengths(points: &[Point], places: &Places<'_>, factor: f64) -> 
 }
 
 impl OfLength {
-    /// Compares the pairs of a class with each other.
     fn compare(&mut self, class: Class, readings: &[Reading], factor: f64) {
         let medians_ns: Vec<f64> = readings.iter().map(|reading| reading.median_ns).collect();
         let Some(one_way_ns) = Summary::of(&medians_ns) else { return };
@@ -91,7 +89,6 @@ mod tests {
         of_lengths(&records.points, &places, 1.1).remove(0)
     }
 
-    /// The slow pairs.
     fn slow(length: &OfLength) -> Vec<[usize; 2]> {
         let is_slow = |pair: &&Pair| pair.slowness.is_some();
         length.pairs.iter().filter(is_slow).map(|pair| pair.ranks).collect()

@@ -6,7 +6,6 @@ use std::fmt;
 use crate::record::{RankEntry, Run};
 use crate::words::count;
 
-/// Places of the ranks of a run.
 #[derive(Debug)]
 pub(super) struct Places<'a> {
     run: Option<&'a Run>,
@@ -20,7 +19,6 @@ pub struct Class {
     hops: Option<usize>,
 }
 
-/// Parts that two ranks share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Nearness {
     Core,
@@ -58,25 +56,21 @@ impl<'a> Places<'a> {
         Self { run, n_hosts: hosts.len() }
     }
 
-    /// Number of hosts; 0 if nobody knows.
     pub(super) fn n_hosts(&self) -> usize {
         self.n_hosts
     }
 
-    /// The host of `rank`, where there are several.
     pub(super) fn host(&self, rank: usize) -> Option<&'a str> {
         let name = self.entry(rank)?.node.as_deref();
         name.filter(|_| self.n_hosts > 1)
     }
 
-    /// The ranks of `host`, in ascending order.
     pub(super) fn ranks_of(&self, host: &str) -> Vec<usize> {
         let ranks = self.run.iter().flat_map(|run| &run.world.ranks);
         let on_host = ranks.filter(|entry| entry.node.as_deref() == Some(host));
         on_host.map(|entry| entry.rank).collect()
     }
 
-    /// Distance of two ranks.
     pub(super) fn class(&self, a: usize, b: usize) -> Class {
         let entries = self.entry(a).zip(self.entry(b));
         let nearness = entries.map_or(Nearness::Unknown, |(a, b)| nearness(a, b));

@@ -50,7 +50,6 @@ impl fmt::Display for Part {
     }
 }
 
-/// Parts that stand out, and by what.
 #[derive(Debug)]
 pub(super) struct Suspects<'a> {
     places: &'a Places<'a>,
@@ -76,7 +75,6 @@ impl<'a> Suspects<'a> {
         [certain, uncertain]
     }
 
-    /// Adds the ranks whose work stands out.
     pub(super) fn add_work(&mut self, work: &Work) {
         for (rank, excess) in &work.slow {
             self.blame(self.rank(*rank), format!("computes {excess:.2} times as long as others"));

@@ -7,7 +7,6 @@ fn of(records: &RunRecords) -> Health {
     Health::of(records, 1.1).expect("there are points")
 }
 
-/// The parts that stand out.
 fn parts(records: &RunRecords) -> Vec<String> {
     of(records).suspects.iter().map(|suspect| suspect.part.to_string()).collect()
 }

@@ -25,7 +25,6 @@ pub struct Work {
     pub(super) noisy: Vec<(usize, f64)>,
 }
 
-/// The work in `points`; a rank is slow that takes more than `factor` times the median of all.
 pub(super) fn of(points: &[Point], factor: f64) -> Option<Work> {
     let ranks = sorted_times_ns(points);
     let medians: Vec<f64> =
@@ -72,7 +71,6 @@ pub struct Barrier {
     pub last: Option<usize>,
 }
 
-/// The last verified barrier, if there is one.
 pub(super) fn barrier(points: &[Point]) -> Option<Barrier> {
     let is_barrier = |point: &&Point| point.facts.class() == Some(Class::Synchronisation);
     let times = times_ns(points.iter().filter(is_barrier).rfind(is_ok)?);

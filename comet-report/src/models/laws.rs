@@ -49,7 +49,6 @@ pub(super) fn distance(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> {
     Some(model)
 }
 
-/// The sizes after which the times over the shortest distance follow another line.
 fn breaks(sweep: &Sweep<'_>) -> Vec<u64> {
     let nearest = sweep.points.iter().map(|point| sweep.at(point, 1)).min();
     let is_nearest = |point: &&&Point| Some(sweep.at(point, 1)) == nearest;

@@ -9,7 +9,6 @@ use crate::record::{Fit, Model, Parameter, Point};
 
 const LAW: &str = "t = o_s + L + o_r + (s - 1) G";
 
-/// Messages of a train.
 const N_MESSAGES: u32 = 16;
 
 /// Warning that `L` may as well be 0; it usually may on shared memory, where the overheads hold the
@@ -56,7 +55,6 @@ fn trains(sweep: &Sweep<'_>) -> (Vec<Train>, usize) {
     (trains, n_left_out)
 }
 
-/// The times of one case.
 struct Times<'a> {
     size: u64,
     /// Time of one delay; 0 without one.
@@ -67,7 +65,6 @@ struct Times<'a> {
 }
 
 impl<'a> Times<'a> {
-    /// The times of the case of which `first` is the first series.
     fn of_case(first: &Point, sweep: &Sweep<'a>) -> Option<Self> {
         let [a, b, c, d] = [0, 1, 2, 3].map(|index| sweep.series(first, index));
         let series = [a?, b?, c?, d?];
@@ -111,7 +108,6 @@ impl<'a> Times<'a> {
     }
 }
 
-/// Distances between the messages of a train.
 fn n_gaps() -> f64 {
     f64::from(N_MESSAGES - 1)
 }

@@ -61,7 +61,6 @@ const KINDS: [Kind; 8] = [
 /// Number of the kinds before the growth with the number of ranks, which is one of all runs.
 const BEFORE_GROWTH: usize = 4;
 
-/// Distance of the ranks of a pair.
 pub(crate) const DISTANCE: Over = Over::Kind(AxisKind::Distance);
 
 fn goes_away(point: &Point) -> bool {
@@ -157,12 +156,10 @@ pub(crate) fn quoted(model: &Model) -> Vec<&Fit> {
     first.into_iter().collect()
 }
 
-/// The value of the parameter `name`, if it is published.
 pub(crate) fn value(parameters: &[Parameter], name: &str) -> Option<f64> {
     parameters.iter().find(|parameter| parameter.name == name)?.value
 }
 
-/// The values of the parameters `names` of `fit`.
 pub(crate) fn values<const N: usize>(fit: &Fit, names: [&str; N]) -> [Option<f64>; N] {
     names.map(|name| value(&fit.parameters, name))
 }

@@ -64,7 +64,6 @@ fn clock_share(sweep: &Sweep<'_>) -> Option<String> {
     Some(format!("clock_share: up to {percent:.0} % of a time (at {size} {unit})"))
 }
 
-/// Unit of sizes.
 #[derive(Clone, Copy)]
 struct Scale<'a> {
     x: &'a str,
@@ -107,7 +106,6 @@ impl<'a> Scale<'a> {
     }
 }
 
-/// Sizes with times in us, ascending.
 struct Times<'a> {
     pairs: &'a [(f64, f64)],
     weights: Weights<'a>,
@@ -201,7 +199,6 @@ impl Times<'_> {
         parameters
     }
 
-    /// The best rate, and where half and nine tenths of it are reached.
     fn marks(&self) -> Vec<Parameter> {
         let Some(marks) = Marks::of(self.pairs) else { return Vec::new() };
         let mark = |name, unit, value| parameter(name, unit, value, None);

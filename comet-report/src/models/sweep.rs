@@ -32,12 +32,10 @@ impl<'a> Sweep<'a> {
         self.all.iter().find(is_it).copied()
     }
 
-    /// The smallest and the largest number on axis `index`.
     pub(super) fn extent(&self, index: usize) -> [f64; 2] {
         extent(self.points.iter().map(|point| real(self.at(point, index))))
     }
 
-    /// Each point as its numbers on the first two axes, and its time in us.
     pub(super) fn triples(&self) -> Option<Vec<(f64, f64, f64)>> {
         let triple = |point: &&Point| {
             let [first, second] = [0, 1].map(|index| real(self.at(point, index)));
@@ -133,32 +131,26 @@ pub(super) fn groups<'a>(
     groups
 }
 
-/// Medians of the slices of `point`, in nanoseconds.
 pub(super) fn slices_ns(point: &Point) -> Option<&[f64]> {
     Some(&point.quality.as_ref()?.slice_medians_ns)
 }
 
-/// Whether `point` has numbers that hold.
 pub(super) fn is_ok(point: &Point) -> bool {
     point.status == PointStatus::Ok
 }
 
-/// The least and the largest of `numbers`.
 pub(super) fn extent(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
     numbers.fold([f64::INFINITY, 0.0], |[low, high], number| [low.min(number), high.max(number)])
 }
 
-/// `number` as the fits take it.
 pub(crate) fn real(number: u64) -> f64 {
     number as f64
 }
 
-/// The time to quote of `point`, in us.
 pub(super) fn time_us(point: &Point) -> Option<f64> {
     Some(quoted_ns(point)? / 1e3)
 }
 
-/// The time to quote of `point`, in ns.
 pub(crate) fn quoted_ns(point: &Point) -> Option<f64> {
     let time = point.time_ns.as_ref()?;
     let in_older_files = if quote(point) == Some(Quote::Min) { time.min } else { time.median };

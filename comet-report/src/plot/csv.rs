@@ -1,6 +1,6 @@
 //! The values of a figure as CSV, for spreadsheets and data frames.
 
-use super::figure::{Body, Chart, Figure, HeatMap, Quantity, Vertex};
+use super::figure::{Body, Chart, Figure, HeatMap, Quantity, Trace, Vertex};
 use super::text::{number, one_line};
 
 /// The columns of a chart that hold values along its vertical axis.
@@ -39,50 +39,33 @@ fn chart_rows(chart: &Chart) -> Vec<Vec<String>> {
     head.extend(Y_COLUMNS.map(|name| format!("{name}{y}")));
     head.extend(["residual_percent", "hollow", "note"].map(String::from));
     let mut rows = vec![head];
-    for series in &chart.series {
-        rows.extend(series.points.iter().map(|point| point_row(&series.name, point)));
-    }
-    for series in &chart.residuals {
-        let row = |point: &Vertex| residual_row(&series.name, point);
-        rows.extend(series.points.iter().map(row));
+    let point_row = |series: &Trace, point: &Vertex, is_residual: bool| {
+        let ends = |range: Option<(f64, f64)>| range.map_or([None; 2], |(a, b)| [Some(a), Some(b)]);
+        let ([low, high], [p25, p75]) = (ends(point.interval), ends(point.middle_half));
+        let mut y = [Some(point.y), low, high, p25, p75, None];
+        if is_residual {
+            y = [None, None, None, None, None, Some(point.y)];
+        }
+        let hollow = if point.is_hollow { "1" } else { "" };
+        row(&series.name, Some(point.x), y, [hollow, &point.note])
+    };
+    for (all, is_residual) in [(&chart.series, false), (&chart.residuals, true)] {
+        for series in all {
+            rows.extend(series.points.iter().map(|point| point_row(series, point, is_residual)));
+        }
     }
     rows.extend(chart.marks.iter().map(|mark| {
-        let at = number(mark.at);
-        let (x, y) = if mark.is_at_x { (at, String::new()) } else { (String::new(), at) };
-        let [.., low, high, p25, p75] = <[String; 5]>::default();
-        row(&mark.label, x, [y, low, high, p25, p75], ["", "", "line"])
+        let (x, y) = if mark.is_at_x { (Some(mark.at), None) } else { (None, Some(mark.at)) };
+        row(&mark.label, x, [y, None, None, None, None, None], ["", "line"])
     }));
     rows
 }
 
-fn point_row(name: &str, point: &Vertex) -> Vec<String> {
-    let ends = |range: Option<(f64, f64)>| {
-        range.map_or([String::new(), String::new()], |(low, high)| [low, high].map(number))
-    };
-    let ([low, high], [quarter, three]) = (ends(point.interval), ends(point.middle_half));
-    row(
-        name,
-        number(point.x),
-        [number(point.y), low, high, quarter, three],
-        ["", hollow(point), &point.note],
-    )
-}
-
-fn residual_row(name: &str, point: &Vertex) -> Vec<String> {
-    let y = number(point.y);
-    row(name, number(point.x), Default::default(), [&y, hollow(point), &point.note])
-}
-
-fn hollow(point: &Vertex) -> &'static str {
-    if point.is_hollow { "1" } else { "" }
-}
-
-/// A row of a chart; it ends with the residual, whether the mark is hollow, and the note.
-fn row(name: &str, x: String, y: [String; 5], more: [&str; 3]) -> Vec<String> {
-    let mut row = vec![name.into(), x];
-    row.extend(y);
-    row.extend(more.map(String::from));
-    row
+/// A row of a chart: `y` holds the columns from that of the value to that of the residual.
+fn row(name: &str, x: Option<f64>, y: [Option<f64>; 6], more: [&str; 2]) -> Vec<String> {
+    let numbers = [x].into_iter().chain(y).map(|value| value.map_or(String::new(), number));
+    let name = std::iter::once(name.to_owned());
+    name.chain(numbers).chain(more.map(String::from)).collect()
 }
 
 fn map_rows(map: &HeatMap) -> Vec<Vec<String>> {

@@ -17,14 +17,12 @@ const BOX_PX: f64 = 4.0;
 /// A point and where it lies.
 type Place<'a> = (usize, &'a Vertex, [f64; 2]);
 
-/// One curve between its axes.
 pub(super) struct DrawnCurve<'a> {
     pub(super) series: &'a Trace,
-    pub(super) x: &'a Side<'a>,
-    pub(super) y: &'a Side<'a>,
+    pub(super) x: &'a Side,
+    pub(super) y: &'a Side,
 }
 
-/// The classes of a series: its colour, and its dashes.
 pub(super) fn classes(series: &Trace) -> String {
     format!("c{} r{}", series.colour % N_COLOURS, run(series))
 }
@@ -104,7 +102,6 @@ impl DrawnCurve<'_> {
             }
     }
 
-    /// Ends of a range at a point, below and above.
     fn range_px(&self, range: Option<(f64, f64)>) -> Option<[f64; 2]> {
         let (low, high) = range?;
         Some([self.y.ruler.lower_px(low)?, self.y.ruler.px(high)?])
@@ -144,9 +141,8 @@ impl DrawnCurve<'_> {
         mark(self.series, *at, point.is_hollow, &words)
     }
 
-    /// Tooltip of a point.
     fn words(&self, point: &Vertex) -> String {
-        let [x, y] = [self.x.axis.quantity, self.y.axis.quantity];
+        let [x, y] = [self.x.ruler.quantity, self.y.ruler.quantity];
         let mut words = format!("{}: {}", x.write(point.x), y.write(point.y));
         let mut range = |name: &str, range: Option<(f64, f64)>| {
             let range = range.filter(|(low, high)| low.is_finite() && high.is_finite());
@@ -163,7 +159,6 @@ impl DrawnCurve<'_> {
     }
 }
 
-/// A place as it stands in a path.
 pub(super) fn pair([x, y]: [f64; 2]) -> String {
     format!("{} {}", px(x), px(y))
 }

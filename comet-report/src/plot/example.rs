@@ -6,7 +6,6 @@ use super::{
 };
 use crate::fixture::check_golden;
 
-/// A straight line, as echo has it.
 fn time_ns(length_bytes: f64) -> f64 {
     410.0 + 0.12 * length_bytes
 }
@@ -41,7 +40,6 @@ fn lengths() -> impl Iterator<Item = f64> {
     std::iter::once(0.0).chain((0..=20).map(|power| 2_f64.powi(power)))
 }
 
-/// Times of a kernel with spreads; some were measured in addition.
 fn sweep(factor: f64, seed: usize) -> Vec<Vertex> {
     let point = |(index, x): (usize, f64)| {
         let y = time_ns(x) * factor * (1.0 + 0.06 * wobble(seed + index));
@@ -57,43 +55,45 @@ fn sweep(factor: f64, seed: usize) -> Vec<Vertex> {
     lengths().enumerate().map(point).collect()
 }
 
+fn chart(x: Axis, y: Axis, series: Vec<Trace>) -> Chart {
+    Chart { x, y, series, marks: Vec::new(), residuals: Vec::new() }
+}
+
 /// Latency against length, with a fit and its residuals.
 pub(crate) fn latency() -> Figure {
     let points = sweep(1.0, 0);
     let fit = lengths().map(|x| point(x, time_ns(x))).collect();
     let residual = |at: &Vertex| point(at.x, 100.0 * (at.y / time_ns(at.x) - 1.0));
     let residuals = points.iter().map(residual).collect();
+    let x = axis("message length", Quantity::Bytes, Scale::Log2);
+    let y = axis("one-way time", Quantity::TimeNs, Scale::Log10);
+    let curve = series("echo", Kind::Curve, 0, points);
     let chart = Chart {
-        x: axis("message length", Quantity::Bytes, Scale::Log2),
-        y: axis("one-way time", Quantity::TimeNs, Scale::Log10),
-        series: vec![
-            series("echo", Kind::Curve, 0, points),
-            series("echo: t0 + n / r_inf", Kind::Fit, 0, fit),
-        ],
         marks: vec![mark("n_half 3.4 kB", true, 3417.0, 0), mark("t0 0.41 us", false, 410.0, 0)],
         residuals: vec![series("echo", Kind::Scatter, 0, residuals)],
+        ..chart(x, y, vec![curve, series("echo: t0 + n / r_inf", Kind::Fit, 0, fit)])
     };
     figure("echo-time", "Time of a message against its length", Body::Chart(chart))
 }
 
-/// Rates of several kernels in two runs.
-fn bandwidth() -> Figure {
-    let rate = |factor: f64, seed: usize| {
+/// Rates of kernels in two runs, distributions, and many samples, with lines close to each other.
+fn busy() -> Figure {
+    let names = ["echo", "exchange", "naive/broadcast over a long name of a variant"];
+    let rates = |(index, name): (usize, &&str)| {
         let rate = |p: Vertex| point(p.x, p.x / p.y * 1e9);
-        sweep(factor, seed).into_iter().map(rate).collect::<Vec<_>>()
+        let points = sweep(1.0 + index as f64 * 0.35, index).into_iter().map(rate).collect();
+        let one = series(name, Kind::Curve, index, points);
+        let other = Trace { run: 1, name: format!("{name}, second machine"), ..one.clone() };
+        [one, other]
     };
-    let names =
-        ["echo", "exchange", "parkbench/comms1", "naive/broadcast over a long name of a variant"];
-    let curve = |(index, name): (usize, &&str)| {
-        let factor = 1.0 + index as f64 * 0.35;
-        let one = series(name, Kind::Curve, index, rate(factor, index));
-        let name = format!("{name}, second machine");
-        [one, Trace { run: 1, ..series(&name, Kind::Curve, index, rate(factor * 1.3, index + 7)) }]
-    };
+    let quantile = |q: i32| point(5e9 / (1.005 - f64::from(q) / 100.0), f64::from(q) * 1e8);
+    let steps = series("8 B", Kind::Steps, 4, (0..=100).map(quantile).collect());
+    let sample = |index: usize| point(index as f64, 5e9 * (1.0 + 0.1 * wobble(index).powi(3)));
+    let samples = series("samples", Kind::Scatter, 5, (0..300).map(sample).collect());
+    let x = axis("message length", Quantity::Bytes, Scale::Log2);
+    let y = axis("rate", Quantity::BytesPerSecond, Scale::Linear);
+    let rates = names.iter().enumerate().flat_map(rates);
     let chart = Chart {
-        x: axis("message length", Quantity::Bytes, Scale::Log2),
-        y: axis("rate", Quantity::BytesPerSecond, Scale::Linear),
-        series: names.iter().enumerate().flat_map(curve).collect(),
         marks: vec![
             mark("r_inf 8.3 GB/s", false, 8.33e9, 0),
             mark("r_inf 6.2 GB/s", false, 6.2e9, 1),
@@ -101,7 +101,7 @@ fn bandwidth() -> Figure {
             mark("break 16 KiB", true, 16384.0, 1),
             mark("break 20 KiB", true, 20480.0, 2),
         ],
-        residuals: Vec::new(),
+        ..chart(x, y, rates.chain([steps, samples]).collect())
     };
     figure("rates", "Rate against message length, two machines", Body::Chart(chart))
 }
@@ -110,55 +110,14 @@ fn bandwidth() -> Figure {
 fn scaling() -> Figure {
     let ranks = [2.0_f64, 4.0, 8.0, 16.0, 32.0, 64.0];
     let curve = |factor: f64| ranks.map(|p| point(p, 1e3 * factor * (1.0 + p.log2()))).to_vec();
-    let chart = Chart {
-        x: axis("ranks", Quantity::Count, Scale::Log2),
-        y: axis("time of a barrier", Quantity::TimeNs, Scale::Linear),
-        series: vec![
-            series("barrier", Kind::Curve, 1, curve(1.04)),
-            series("a + b log2 P", Kind::Fit, 1, curve(1.0)),
-            series("broadcast", Kind::Curve, 2, curve(0.4)),
-        ],
-        marks: Vec::new(),
-        residuals: Vec::new(),
-    };
+    let series = vec![
+        series("barrier", Kind::Curve, 1, curve(1.04)),
+        series("a + b log2 P", Kind::Fit, 1, curve(1.0)),
+        series("broadcast", Kind::Curve, 2, curve(0.4)),
+    ];
+    let x = axis("ranks", Quantity::Count, Scale::Log2);
+    let chart = chart(x, axis("time of a barrier", Quantity::TimeNs, Scale::Linear), series);
     figure("scaling", "Time of collectives against the number of ranks", Body::Chart(chart))
-}
-
-/// Distributions of samples.
-fn distribution() -> Figure {
-    let curve = |colour: usize| {
-        let quantile = |q: i32| {
-            let tail = 1.0 / (1.005 - f64::from(q) / 100.0);
-            point(500.0 * (colour + 1) as f64 * (1.0 + 0.01 * tail), f64::from(q))
-        };
-        series(
-            &format!("{} B", 8 << (4 * colour)),
-            Kind::Steps,
-            colour,
-            (0..=100).map(quantile).collect(),
-        )
-    };
-    let chart = Chart {
-        x: axis("sample", Quantity::TimeNs, Scale::Log10),
-        y: axis("share of samples", Quantity::Percent, Scale::Linear),
-        series: (0..4).map(curve).collect(),
-        marks: Vec::new(),
-        residuals: Vec::new(),
-    };
-    figure("samples", "Distribution of samples of echo", Body::Chart(chart))
-}
-
-/// Samples in the order of the run.
-fn order() -> Figure {
-    let sample = |index: usize| point(index as f64, 520.0 * (1.0 + 0.1 * wobble(index).powi(3)));
-    let chart = Chart {
-        x: axis("sample", Quantity::Count, Scale::Linear),
-        y: axis("one-way time", Quantity::TimeNs, Scale::Linear),
-        series: vec![series("8 B", Kind::Scatter, 0, (0..300).map(sample).collect())],
-        marks: vec![mark("median", false, 520.0, 6)],
-        residuals: Vec::new(),
-    };
-    figure("order", "Samples in the order of the run", Body::Chart(chart))
 }
 
 /// Times between ranks on nodes of four.
@@ -168,28 +127,24 @@ pub(crate) fn pairs(n_ranks: usize) -> Figure {
         let time_ns = if from / 4 == to / 4 { 240.0 } else { 1900.0 };
         (from != to).then_some(time_ns * (1.0 + 0.2 * wobble(index)))
     };
-    let map = HeatMap {
+    let map = Body::HeatMap(HeatMap {
         names: (0..n_ranks).map(|rank| format!("{rank} node{:03}", rank / 4)).collect(),
         quantity: Quantity::TimeNs,
         values: (0..n_ranks * n_ranks).map(value).collect(),
         borders: (4..n_ranks).step_by(4).collect(),
         axes: ["from rank".into(), "to rank".into()],
-    };
-    figure(
-        &format!("pairs-{n_ranks}"),
-        "Time of 8 bytes between each two ranks",
-        Body::HeatMap(map),
-    )
+    });
+    figure(&format!("pairs-{n_ranks}"), "Time of 8 bytes between each two ranks", map)
 }
 
 /// Everything that may be wrong with what is shown.
 fn odd() -> Vec<Figure> {
-    let chart = |series: Vec<Trace>, scale: Scale| Chart {
-        x: axis("x", Quantity::Bytes, scale),
-        y: axis("y", Quantity::TimeNs, scale),
-        series,
-        marks: vec![mark("nowhere", true, f64::NAN, 9), mark("below", false, -1.0, 90)],
-        residuals: Vec::new(),
+    let odd = |id: &str, title: &str, series: Vec<Trace>, scale: Scale| {
+        let [x, y] = [("x", Quantity::Bytes), ("y", Quantity::TimeNs)]
+            .map(|(label, quantity)| axis(label, quantity, scale));
+        let residuals = if series.len() > 1 { series.clone() } else { Vec::new() };
+        let marks = vec![mark("nowhere", true, f64::NAN, 9), mark("below", false, -1.0, 90)];
+        figure(id, title, Body::Chart(Chart { marks, residuals, ..chart(x, y, series) }))
     };
     let values = [0.0, -1.0, f64::NAN, f64::INFINITY, 1e308, -1e308, 1e-320, 5.0];
     let strange = values.map(|value| Vertex {
@@ -197,31 +152,23 @@ fn odd() -> Vec<Figure> {
         middle_half: Some((f64::NAN, value)),
         ..point(value, value)
     });
-    let mut figures = Vec::new();
-    for scale in [Scale::Linear, Scale::Log2, Scale::Log10] {
-        let strange = series("<b>&\"'\n\u{0}", Kind::Curve, 77, strange.to_vec());
-        figures.push(figure(
-            "empty",
-            "Nothing was measured",
-            Body::Chart(chart(Vec::new(), scale)),
-        ));
-        let one = series("one", Kind::Curve, 3, vec![point(64.0, 900.0)]);
-        figures.push(figure("one", "A single point", Body::Chart(chart(vec![one], scale))));
-        let steps = Trace { kind: Kind::Steps, ..strange.clone() };
-        let none = series("none", Kind::Fit, 1, Vec::new());
-        let mut odd = chart(vec![strange, steps, none], scale);
-        odd.residuals = odd.series.clone();
-        figures.push(figure(
-            "\"/><script>alert(1)</script>",
-            "</title><script>' \\",
-            Body::Chart(odd),
-        ));
-    }
-    figures
+    let strange = series("<b>&\"'\n\u{0}", Kind::Curve, 77, strange.to_vec());
+    let steps = Trace { kind: Kind::Steps, ..strange.clone() };
+    let all = [strange, steps, series("none", Kind::Fit, 1, Vec::new())];
+    let one = series("one", Kind::Curve, 3, vec![point(64.0, 900.0)]);
+    let of_scale = |scale| {
+        let (id, title) = ("\"/><script>alert(1)</script>", "</title><script>' \\");
+        [
+            odd("empty", "Nothing was measured", Vec::new(), scale),
+            odd("one", "A single point", vec![one.clone()], scale),
+            odd(id, title, all.to_vec(), scale),
+        ]
+    };
+    [Scale::Linear, Scale::Log2, Scale::Log10].into_iter().flat_map(of_scale).collect()
 }
 
 fn all() -> Vec<Figure> {
-    let mut figures = vec![latency(), bandwidth(), scaling(), distribution(), order()];
+    let mut figures = vec![latency(), busy(), scaling()];
     figures.extend([2, 8, 33, 512].map(pairs));
     figures.extend(odd());
     figures
@@ -229,35 +176,27 @@ fn all() -> Vec<Figure> {
 
 #[test]
 fn pictures_look_as_they_did() {
-    let check = |name: &str, text: &str| check_golden(name, text);
-    check("plot-echo-time.svg", &svg(&latency(), Style::Light));
-    check("plot-scaling.svg", &svg(&scaling(), Style::Dark));
-    check("plot-pairs.svg", &svg(&pairs(8), Style::Light));
-    check("plot-echo-time.csv", &csv(&latency()));
-    check("plot-echo-time.gp", &gnuplot(&latency()));
-    check("plot-pairs.gp", &gnuplot(&pairs(8)));
+    check_golden("plot-echo-time.svg", &svg(&latency(), Style::Light));
+    check_golden("plot-scaling.svg", &svg(&scaling(), Style::Dark));
+    check_golden("plot-pairs.svg", &svg(&pairs(8), Style::Light));
+    check_golden("plot-echo-time.csv", &csv(&latency()));
+    check_golden("plot-echo-time.gp", &gnuplot(&latency()));
+    check_golden("plot-pairs.gp", &gnuplot(&pairs(8)));
 }
 
 #[test]
-fn no_picture_holds_what_is_no_number() {
+fn pictures_are_well_formed_and_hold_only_numbers() {
     for figure in all() {
         for style in [Style::Page, Style::Light] {
             let svg = svg(&figure, style);
             let wrong = ["NaN", " inf", "-inf", "\"inf", "Minf", "Linf", "<b>", "<script", "\u{0}"];
             let found = wrong.into_iter().find(|text| svg.contains(text));
             assert_eq!(found, None, "{}: {svg}", figure.title);
+            for [open, close] in [["<g", "</g>"], ["<text", "</text>"], ["<title", "</title>"]] {
+                assert_eq!(svg.matches(open).count(), svg.matches(close).count(), "{svg}");
+            }
+            assert_eq!(svg.matches('"').count() % 2, 0, "{svg}");
         }
-    }
-}
-
-#[test]
-fn pictures_are_well_formed() {
-    for figure in all() {
-        let svg = svg(&figure, Style::Light);
-        assert_eq!(svg.matches("<g").count(), svg.matches("</g>").count(), "{svg}");
-        assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count(), "{svg}");
-        assert_eq!(svg.matches("<title").count(), svg.matches("</title>").count(), "{svg}");
-        assert_eq!(svg.matches('"').count() % 2, 0, "{svg}");
     }
 }
 

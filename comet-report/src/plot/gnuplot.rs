@@ -1,10 +1,9 @@
 //! A figure as a script for gnuplot that holds its values, to be changed by hand.
 
-use super::chart::{residual_axis, sides};
+use super::chart::sides;
 use super::csv::csv;
 use super::figure::{Body, Chart, Figure, HeatMap, Kind, Scale, Trace, Vertex};
-use super::grid::{Grid, MOST_ROWS};
-use super::heat_map::STOPS;
+use super::heat_map::{Grid, MOST_ROWS, STOPS};
 use super::panel::Side;
 use super::style::{N_RUNS, colour};
 use super::text::{number, one_line, slug};
@@ -65,8 +64,7 @@ fn quote(text: &str) -> String {
 }
 
 fn chart_script(chart: &Chart, data: &str) -> String {
-    let strip_axis = residual_axis();
-    let sides = sides(chart, &strip_axis);
+    let sides = sides(chart, 0.0);
     let (x, y, strip) = (&sides.x, &sides.y, &sides.strip);
     let mut script = String::from(
         "set grid lt 1 lc rgb '#dddddd'\nset tics nomirror\nset key outside top left horizontal Left reverse\n\
@@ -98,23 +96,23 @@ fn chart_script(chart: &Chart, data: &str) -> String {
 }
 
 /// Position of `value` in gnuplot: 0 has a place below the others on a logarithmic axis.
-fn drawn(side: &Side<'_>, value: f64) -> Option<f64> {
+fn drawn(side: &Side, value: f64) -> Option<f64> {
     side.ruler.px(value)?;
     let is_zero = value == 0.0 && side.ruler.zero_px.is_some();
     Some(if is_zero { zero_place(side) } else { value })
 }
 
-fn zero_place(side: &Side<'_>) -> f64 {
+fn zero_place(side: &Side) -> f64 {
     let [from, to] = side.ruler.range;
     from * (from / to).powf(ZERO_SHARE)
 }
 
 /// An axis, with a function of its name that gives 0 the place it has on a logarithmic one.
-fn axis(name: char, side: &Side<'_>, has_labels: bool) -> String {
+fn axis(name: char, side: &Side, has_labels: bool) -> String {
     let [from, to] = side.ruler.range;
     let from =
         if side.ruler.zero_px.is_some() { zero_place(side) / (to / from).powf(0.03) } else { from };
-    let scale = match side.axis.scale {
+    let scale = match side.ruler.scale {
         Scale::Linear => format!("unset logscale {name}"),
         Scale::Log2 => format!("set logscale {name} 2"),
         Scale::Log10 => format!("set logscale {name} 10"),
@@ -136,25 +134,21 @@ fn axis(name: char, side: &Side<'_>, has_labels: bool) -> String {
     )
 }
 
-/// Expression of gnuplot for `column` on an axis; see [`axis`] for the place of 0.
-fn value_of(column: usize, name: char, side: &Side<'_>) -> String {
+fn value_of(column: usize, name: char, side: &Side) -> String {
     if side.ruler.zero_px.is_some() { format!("{name}(${column})") } else { format!("${column}") }
 }
 
-/// The columns of the values of curves, and of those of residuals.
 const Y_COLUMNS: [usize; 2] = [3, 8];
 
 /// Curves that stand in rows of the data that follow each other.
 struct Rows<'a> {
     series: &'a [Trace],
-    /// The row of their first point; that of the heads is 0.
     first: usize,
     /// Their place along both axes, as gnuplot computes it.
     at: [String; 2],
     has_titles: bool,
 }
 
-/// The command that draws all curves; without any it draws nothing, but the axes.
 fn plot(rows: &Rows<'_>) -> String {
     let mut parts = Vec::new();
     let mut first = rows.first;
@@ -177,7 +171,6 @@ fn plot(rows: &Rows<'_>) -> String {
     format!("plot {}\n", parts.join(", \\\n     "))
 }
 
-/// Elements of one series, from the back to the front.
 fn elements(data: &str, [x, y]: &[String; 2], series: &Trace, title: &str) -> Vec<String> {
     let run = series.run % N_RUNS;
     let colour = format!("lc rgb '{}'", colour(series.colour));
@@ -211,7 +204,7 @@ fn elements(data: &str, [x, y]: &[String; 2], series: &Trace, title: &str) -> Ve
     parts
 }
 
-fn marks(chart: &Chart, x: &Side<'_>, y: &Side<'_>) -> String {
+fn marks(chart: &Chart, x: &Side, y: &Side) -> String {
     let mark = |mark: &super::figure::Mark| {
         let at = number(drawn(if mark.is_at_x { x } else { y }, mark.at)?);
         let (colour, label) = (colour(mark.colour), quote(&mark.label));

@@ -1,29 +1,27 @@
-//! A value for each pair of ranks, as coloured cells.
+//! A value for each pair of ranks, as coloured cells; where there are too many to be drawn, rows and
+//! columns are put together.
 
 use std::fmt::Write;
 
-use super::figure::{Axis, HeatMap, Quantity, Scale};
-use super::grid::{Grid, MOST_ROWS, first_word};
+use super::curve::pair;
+use super::figure::{Axis, HeatMap, Scale};
 use super::panel::Area;
-use super::scale::Ruler;
-use super::svg::{Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, short_text};
+use super::scale::{Ruler, extremes};
+use super::svg::{Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, short_text, text, upright};
 use super::text::{cut, decimals, px, width_px};
-use super::tick::{ticks, unit};
 use crate::units::significant;
 use crate::xml::escape;
 
+/// More rows than this are put together, so that pictures of many ranks stay small.
+pub(super) const MOST_ROWS: usize = 64;
 /// Up to this many rows, values are written into their cells.
 const MOST_WRITTEN: usize = 12;
-/// Side of the map, and the most of a cell.
 const SIDE_PX: f64 = 400.0;
 const CELL_PX: f64 = 72.0;
-/// The most of a row's name.
 const NAME_PX: f64 = 110.0;
-/// Room for the names of columns.
 const NAMES_PX: f64 = 40.0;
 /// Width of the colour bar, and what it keeps from the map.
 const BAR_PX: [f64; 2] = [16.0, 26.0];
-/// Room for the ticks of the colour bar.
 const BAR_LABELS_PX: f64 = 66.0;
 /// Nodes that are narrower get no borders, which would hide their values.
 const DENSE_PX: f64 = 20.0;
@@ -31,7 +29,6 @@ const DENSE_PX: f64 = 20.0;
 const LEAST_GROWTH: f64 = 1.1;
 /// A wider range than this is coloured by its logarithm.
 const WIDE: f64 = 20.0;
-/// Number of colours.
 const N_LEVELS: usize = 32;
 /// Colours from the smallest to the largest value: viridis, in even steps of what is seen.
 pub(super) const STOPS: [[u8; 3]; 9] = [
@@ -45,6 +42,57 @@ pub(super) const STOPS: [[u8; 3]; 9] = [
     [170, 220, 50],
     [253, 231, 37],
 ];
+
+/// A map whose rows are few enough to be drawn.
+#[derive(Debug, PartialEq)]
+pub(super) struct Grid {
+    pub(super) names: Vec<String>,
+    /// Row by row.
+    pub(super) values: Vec<Option<f64>>,
+    /// Number of ranks of each row.
+    pub(super) n_together: usize,
+}
+
+impl Grid {
+    /// `map` as it is, or with medians of so many ranks that it has at most `most_rows` rows.
+    pub(super) fn of(map: &HeatMap, most_rows: usize) -> Self {
+        let n_together = map.names.len().div_ceil(most_rows).max(1);
+        let ranks: Vec<usize> = (0..map.names.len()).collect();
+        let groups: Vec<_> = ranks.chunks(n_together).collect();
+        let pairs =
+            groups.iter().flat_map(|rows| groups.iter().map(move |columns| (rows, columns)));
+        let value = |(rows, columns): (&&[usize], &&[usize])| median_of(map, rows, columns);
+        let values = pairs.map(value).collect();
+        let name = |ranks: &&[usize]| match ranks {
+            [only] => map.names[*only].clone(),
+            [first, .., last] => format!("{}–{}", first_word(&map.names[*first]), map.names[*last]),
+            [] => String::new(),
+        };
+        Self { names: groups.iter().map(name).collect(), values, n_together }
+    }
+
+    pub(super) fn n_rows(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(super) fn cells(&self) -> impl Iterator<Item = (usize, usize, f64)> {
+        let n_rows = self.n_rows().max(1);
+        let cells = self.values.iter().enumerate();
+        cells.filter_map(move |(index, value)| Some((index / n_rows, index % n_rows, (*value)?)))
+    }
+}
+
+fn median_of(map: &HeatMap, rows: &[usize], columns: &[usize]) -> Option<f64> {
+    let cells = rows.iter().flat_map(|row| columns.iter().map(move |column| (row, column)));
+    let value = |(row, column)| *map.values.get(row * map.names.len() + column)?;
+    let values: Vec<f64> = cells.filter_map(value).filter(|value| value.is_finite()).collect();
+    comet_stats::median(&values)
+}
+
+/// The number of a rank, without its host.
+pub(super) fn first_word(name: &str) -> &str {
+    name.split_whitespace().next().unwrap_or(name)
+}
 
 /// Draws `map` from `top_px` downwards; ids of elements begin with `id`.
 pub(super) fn draw(id: &str, map: &HeatMap, top_px: f64) -> Drawing {
@@ -62,12 +110,10 @@ pub(super) fn draw(id: &str, map: &HeatMap, top_px: f64) -> Drawing {
     Drawing { svg, bottom_px: view.area.bottom() + NAMES_PX }
 }
 
-/// Positions of all parts.
 struct View<'a> {
     map: &'a HeatMap,
     grid: Grid,
     area: Area,
-    /// Places of values along the colour bar.
     ruler: Ruler,
     names_px: f64,
 }
@@ -83,7 +129,7 @@ impl<'a> View<'a> {
         let left = (WIDTH_PX - whole) / 2.0 + 30.0 + names_px;
         let top = top_px + if grid.n_together > 1 { 24.0 } else { 6.0 };
         let area = Area { left, top, width: side, height: side };
-        let ruler = colour_ruler(&grid, area.y_px());
+        let ruler = colour_ruler(map, &grid, area.y_px());
         Self { map, grid, area, ruler, names_px }
     }
 
@@ -91,20 +137,17 @@ impl<'a> View<'a> {
         self.area.width / self.grid.n_rows().max(1) as f64
     }
 
-    /// Note above a map whose cells are medians.
     fn note(&self) -> String {
         let n = self.grid.n_together;
         if n == 1 {
             return String::new();
         }
-        let y = px(self.area.top - 10.0);
-        let text = format!("each cell is the median of up to {n} x {n} pairs");
-        format!("<text class=\"quiet\" x=\"{}\" y=\"{y}\">{text}</text>\n", px(MARGIN_PX))
+        let words = format!("each cell is the median of up to {n} x {n} pairs");
+        text("quiet", [MARGIN_PX, self.area.top - 10.0], &words) + "\n"
     }
 
-    /// Attributes for the script.
     fn attributes(&self) -> String {
-        let unit = unit(&self.ruler, self.map.quantity);
+        let unit = self.ruler.unit();
         let text = |value: &Option<f64>| {
             value.map_or(String::new(), |value| significant(value / unit.size, 4))
         };
@@ -140,12 +183,11 @@ impl<'a> View<'a> {
         svg + "</g>\n"
     }
 
-    /// The values in the cells, where these are large enough.
     fn written(&self) -> String {
         if self.grid.n_rows() > MOST_WRITTEN {
             return String::new();
         }
-        let (unit, pitch) = (unit(&self.ruler, self.map.quantity), self.pitch_px());
+        let (unit, pitch) = (self.ruler.unit(), self.pitch_px());
         let text = |(row, column, value): (usize, usize, f64)| {
             let x = px(self.area.left + pitch * (column as f64 + 0.5));
             let y = px(self.area.top + pitch * (row as f64 + 0.5) + 4.0);
@@ -158,7 +200,6 @@ impl<'a> View<'a> {
         self.grid.cells().map(text).collect::<String>() + "\n"
     }
 
-    /// Lines before the first ranks of further nodes.
     fn borders(&self) -> String {
         let Area { left, top, .. } = self.area;
         let line = |border: &usize| {
@@ -190,13 +231,11 @@ impl<'a> View<'a> {
     fn column_names(&self) -> String {
         let names = self.grid.names.iter().map(|name| first_word(name));
         let widest = names.map(|name| width_px(name, TEXT_PX)).fold(0.0, f64::max);
-        let y = px(self.area.bottom() + 16.0);
-        let text = |(at, name): (f64, &str)| {
-            let x = px(self.area.left + at);
+        let label = |(at, name): (f64, &str)| {
             let name = escape(&cut(first_word(name), TEXT_PX, NAME_PX));
-            format!("<text class=\"tick middle\" x=\"{x}\" y=\"{y}\">{name}</text>")
+            text("tick middle", [self.area.left + at, self.area.bottom() + 16.0], &name)
         };
-        self.shown(widest.min(NAME_PX) + 6.0).map(text).collect()
+        self.shown(widest.min(NAME_PX) + 6.0).map(label).collect()
     }
 
     fn row_names(&self) -> String {
@@ -211,18 +250,12 @@ impl<'a> View<'a> {
     /// Labels of rows and columns.
     fn labels(&self) -> String {
         let Area { left, top, width, height } = self.area;
-        let [rows, columns] = self.map.axes.each_ref().map(|label| escape(label));
-        let (x, y) = (px(left + width / 2.0), px(top + height + 36.0));
-        let row_x = px(left - self.names_px - 18.0);
-        format!(
-            "<text class=\"label middle\" x=\"{x}\" y=\"{y}\">{columns}</text>\n\
-             <text class=\"label middle\" transform=\"translate({row_x} {}) rotate(-90)\">{rows}\
-             </text>\n",
-            px(top + height / 2.0)
-        )
+        let [rows, columns] = &self.map.axes;
+        let at = [left + width / 2.0, top + height + 36.0];
+        let columns = text("label middle", at, &escape(columns)) + "\n";
+        columns + &upright([left - self.names_px - 18.0, top + height / 2.0], rows)
     }
 
-    /// Number of the colour of `value`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
     fn level(&self, value: f64) -> usize {
         let at = self.ruler.px(value).unwrap_or(self.area.bottom());
@@ -230,7 +263,6 @@ impl<'a> View<'a> {
         ((share * N_LEVELS as f64) as usize).min(N_LEVELS - 1)
     }
 
-    /// The colour bar with its ticks.
     fn bar(&self) -> String {
         let Area { top, height, .. } = self.area;
         if self.grid.cells().next().is_none() {
@@ -247,49 +279,35 @@ impl<'a> View<'a> {
         let x = left + BAR_PX[0];
         let tick = |(value, label): (f64, String)| {
             let y = self.ruler.px(value)?;
-            let (from, to, base) = (px(x), px(x + 8.0), px(y + TEXT_PX * 0.35));
-            Some(format!(
-                "<path class=\"ticks\" d=\"M{from} {}h5\"/>\
-                 <text class=\"tick\" x=\"{to}\" y=\"{base}\">{label}</text>",
-                px(y)
-            ))
+            let label = text("tick", [x + 8.0, y + TEXT_PX * 0.35], &label);
+            Some(format!("<path class=\"ticks\" d=\"M{}h5\"/>{label}", pair([x, y])))
         };
-        let ticks = ticks(&self.ruler, self.map.quantity, 34.0).major;
+        let ticks = self.ruler.ticks(34.0).major;
         let ticks: String = ticks.into_iter().filter_map(tick).collect();
-        let unit = unit(&self.ruler, self.map.quantity).name;
-        let (x, y) = (px(x + 8.0), px(top + height + 16.0));
-        let unit = format!("<text class=\"quiet\" x=\"{x}\" y=\"{y}\">{unit}</text>");
+        let unit = text("quiet", [x + 8.0, top + height + 16.0], self.ruler.unit().name);
         format!(
             "<g class=\"bar\"><g shape-rendering=\"crispEdges\">{levels}</g>\n{ticks}{unit}</g>\n"
         )
     }
 
-    /// Explanation of hatched cells, if there are any.
     fn missing(&self, id: &str) -> String {
         if self.grid.cells().count() == self.grid.n_rows().pow(2) && self.grid.n_rows() > 0 {
             return String::new();
         }
-        let (x, y) = (self.area.right() + BAR_PX[1], self.area.bottom() + 26.0);
-        format!(
-            "<rect class=\"frame\" x=\"{0}\" y=\"{1}\" width=\"12\" height=\"12\"/>\
-             <rect fill=\"url(#{id}-hatch)\" x=\"{0}\" y=\"{1}\" width=\"12\" height=\"12\"/>\
-             <text class=\"quiet\" x=\"{2}\" y=\"{3}\">not measured</text>\n",
-            px(x),
-            px(y),
-            px(x + 18.0),
-            px(y + 10.0)
-        )
+        let (left, top) = (self.area.right() + BAR_PX[1], self.area.bottom() + 26.0);
+        let at = Area { left, top, width: 12.0, height: 12.0 }.rect();
+        let words = text("quiet", [left + 18.0, top + 10.0], "not measured");
+        format!("<rect class=\"frame\" {at}/><rect fill=\"url(#{id}-hatch)\" {at}/>{words}\n")
     }
 }
 
 /// From the smallest to the largest value.
-fn colour_ruler(grid: &Grid, ends_px: [f64; 2]) -> Ruler {
+fn colour_ruler(map: &HeatMap, grid: &Grid, ends_px: [f64; 2]) -> Ruler {
     let values: Vec<f64> = grid.cells().map(|(_, _, value)| value).collect();
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let [low, high] = extremes(values.iter().copied()).unwrap_or_default();
     let is_wide = low > 0.0 && high > low * WIDE;
     let scale = if is_wide { Scale::Log10 } else { Scale::Linear };
-    let axis = Axis { label: String::new(), quantity: Quantity::Count, scale };
+    let axis = Axis { label: String::new(), quantity: map.quantity, scale };
     let ruler = Ruler::new(&axis, &values, ends_px);
     let high = high.max(low * LEAST_GROWTH);
     if low < high { Ruler { range: [low, high], ..ruler } } else { ruler }
@@ -303,7 +321,6 @@ fn hatch(id: &str) -> String {
     )
 }
 
-/// A colour between those of [`STOPS`].
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
 fn colour(level: usize) -> String {
     let at = level as f64 / (N_LEVELS - 1) as f64 * (STOPS.len() - 1) as f64;
@@ -318,8 +335,37 @@ fn colour(level: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grid::tests::map;
     use super::*;
+    use crate::plot::Quantity;
+
+    /// Numbers between ranks on nodes of eight.
+    fn map(n_ranks: usize) -> HeatMap {
+        let value = |index: usize| (index / n_ranks != index % n_ranks).then_some(index as f64);
+        HeatMap {
+            names: (0..n_ranks).map(|rank| format!("{rank} node{}", rank / 8)).collect(),
+            quantity: Quantity::TimeNs,
+            values: (0..n_ranks * n_ranks).map(value).collect(),
+            borders: (8..n_ranks).step_by(8).collect(),
+            axes: ["from rank".into(), "to rank".into()],
+        }
+    }
+
+    #[test]
+    fn many_ranks_are_put_together_by_medians() {
+        let grid = Grid::of(&map(130), MOST_ROWS);
+        assert_eq!((grid.n_together, grid.n_rows()), (3, 44));
+        assert_eq!(grid.names[0], "0–2 node0");
+        // Of the pairs 0-3, 0-4, 0-5, 1-3 … 2-5.
+        assert_eq!(grid.values[1], Some(134.0));
+        // The last group has one rank, which was not measured with itself.
+        assert_eq!(grid.values.last(), Some(&None));
+    }
+
+    #[test]
+    fn few_ranks_stay_as_they_are() {
+        let grid = Grid::of(&map(4), MOST_ROWS);
+        assert_eq!((grid.n_together, grid.names.len(), grid.values[0]), (1, 4, None));
+    }
 
     #[test]
     fn maps_of_many_ranks_stay_small() {

@@ -1,24 +1,23 @@
 //! A plot area: its frame, its grid and its axes.
 
+use super::curve::pair;
 use super::figure::{Axis, Quantity, Scale};
-use super::scale::Ruler;
-use super::svg::{MARGIN_PX, TEXT_PX};
+use super::scale::{Ruler, Ticks};
+use super::svg::{MARGIN_PX, TEXT_PX, text, upright};
 use super::text::{number, px, width_px};
-use super::tick::{Ticks, ticks, unit};
 use crate::xml::escape;
 
-/// Distance between labels of a horizontal axis; the script of the page has the same.
-const X_SPACING_PX: [f64; 2] = [72.0, 44.0];
+/// Distance between labels of a horizontal axis, if linear and if not. The script of the
+/// page has the same.
+pub(super) const X_SPACING_PX: [f64; 2] = [72.0, 44.0];
 /// Distance between labels of a vertical axis.
-const Y_SPACING_PX: [f64; 2] = [32.0, 26.0];
+pub(super) const Y_SPACING_PX: [f64; 2] = [32.0, 26.0];
 /// Distance between labels of a low vertical axis.
-const LOW_SPACING_PX: [f64; 2] = [21.0, 21.0];
-/// Length of a tick, and of a small one.
+pub(super) const LOW_SPACING_PX: [f64; 2] = [21.0, 21.0];
 const TICK_PX: [f64; 2] = [5.0, 3.0];
 /// Overhang of marks at the edge of the area.
 const OVERHANG_PX: f64 = 5.0;
 
-/// A rectangle of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
     pub(super) left: f64,
@@ -36,7 +35,6 @@ impl Area {
         self.top + self.height
     }
 
-    /// From left to right.
     pub(super) fn x_px(&self) -> [f64; 2] {
         [self.left, self.right()]
     }
@@ -46,7 +44,6 @@ impl Area {
         [self.bottom(), self.top]
     }
 
-    /// The attributes of an element `rect`.
     pub(super) fn rect(&self) -> String {
         let [x, y, width, height] = [self.left, self.top, self.width, self.height].map(px);
         format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"")
@@ -69,68 +66,58 @@ impl Area {
 }
 
 /// One axis with its ticks.
-pub(super) struct Side<'a> {
-    pub(super) axis: &'a Axis,
+pub(super) struct Side {
+    label: String,
     pub(super) ruler: Ruler,
     ticks: Ticks,
 }
 
-impl<'a> Side<'a> {
-    /// A horizontal axis.
-    pub(super) fn horizontal(axis: &'a Axis, values: &[f64], ends_px: [f64; 2]) -> Self {
-        Self::new(axis, values, ends_px, X_SPACING_PX)
-    }
-
-    /// A vertical axis.
-    pub(super) fn vertical(axis: &'a Axis, values: &[f64], ends_px: [f64; 2]) -> Self {
-        Self::new(axis, values, ends_px, Y_SPACING_PX)
-    }
-
-    /// The vertical axis of a strip.
-    pub(super) fn low(axis: &'a Axis, values: &[f64], ends_px: [f64; 2]) -> Self {
-        Self::new(axis, values, ends_px, LOW_SPACING_PX)
-    }
-
-    fn new(axis: &'a Axis, values: &[f64], ends_px: [f64; 2], spacing_px: [f64; 2]) -> Self {
+impl Side {
+    /// `axis` along `ends_px` with room for `values`; a linear one has the first of `spacing_px`
+    /// between its labels.
+    pub(super) fn new(
+        axis: &Axis,
+        values: &[f64],
+        ends_px: [f64; 2],
+        spacing_px: [f64; 2],
+    ) -> Self {
         let ruler = Ruler::new(axis, values, ends_px);
-        let spacing_px = spacing_px[usize::from(axis.scale != Scale::Linear)];
-        Self { axis, ruler, ticks: ticks(&ruler, axis.quantity, spacing_px) }
+        let ticks = ruler.ticks(spacing_px[usize::from(axis.scale != Scale::Linear)]);
+        Self { label: axis.label.clone(), ruler, ticks }
     }
 
     /// Width of its widest label.
     pub(super) fn tick_width_px(&self) -> f64 {
-        let labels = self.ticks.major.iter();
-        labels.map(|(_, label)| width_px(label, TEXT_PX)).fold(0.0, f64::max)
+        let labels = self.labelled().map(|(_, label)| width_px(label, TEXT_PX));
+        labels.fold(0.0, f64::max)
     }
 
-    /// Label beside the axis: quantity and unit.
+    /// Quantity and unit.
     pub(super) fn label(&self) -> String {
-        let unit = unit(&self.ruler, self.axis.quantity).name;
-        if unit.is_empty() {
-            return self.axis.label.clone();
+        match self.ruler.unit().name {
+            "" => self.label.clone(),
+            unit => format!("{} ({unit})", self.label),
         }
-        format!("{} ({unit})", self.axis.label)
     }
 
     /// Attributes of the axis `name` for the script.
     fn attributes(&self, name: char) -> String {
-        let Ruler { scale, range: [from, to], ends_px: [first, last], zero_px, start_px } =
-            self.ruler;
+        let Ruler { scale, quantity, range: [from, to], ends_px: [first, last], .. } = self.ruler;
         let scale = match scale {
             Scale::Linear => "linear",
             Scale::Log2 => "log2",
             Scale::Log10 => "log10",
         };
-        let unit = unit(&self.ruler, self.axis.quantity);
-        let quantity = if self.axis.quantity == Quantity::Bytes { "bytes" } else { "number" };
+        let unit = self.ruler.unit();
+        let quantity = if quantity == Quantity::Bytes { "bytes" } else { "number" };
         let pairs = [
             ("scale", scale.into()),
             ("from", number(from)),
             ("to", number(to)),
             ("first", px(first)),
             ("last", px(last)),
-            ("start", px(start_px)),
-            ("zero", zero_px.map_or(String::new(), px)),
+            ("start", px(self.ruler.start_px)),
+            ("zero", self.ruler.zero_px.map_or(String::new(), px)),
             ("unit", unit.name.into()),
             ("size", number(unit.size)),
             ("quantity", quantity.into()),
@@ -159,12 +146,10 @@ impl<'a> Side<'a> {
 
 /// A plot area with its axes.
 pub(super) struct Panel<'a> {
-    /// Its name among those of the figure.
     pub(super) name: &'static str,
     pub(super) area: Area,
-    pub(super) x: &'a Side<'a>,
-    pub(super) y: &'a Side<'a>,
-    /// True if the labels of the horizontal axis stand below it.
+    pub(super) x: &'a Side,
+    pub(super) y: &'a Side,
     pub(super) has_x_labels: bool,
 }
 
@@ -176,47 +161,35 @@ impl Panel<'_> {
         svg += &format!("<g class=\"grid\">{}</g>\n", self.grid());
         svg += &format!("<rect class=\"frame\" {}/>\n", self.area.rect());
         let bare = if self.has_x_labels { "" } else { " bare" };
-        svg += &format!("<g class=\"axis axis-x{bare}\">{}</g>\n", self.x_ticks());
-        svg += &format!("<g class=\"axis axis-y\">{}</g>\n", self.y_ticks());
+        svg += &format!("<g class=\"axis axis-x{bare}\">{}</g>\n", self.axis(true));
+        svg += &format!("<g class=\"axis axis-y\">{}</g>\n", self.axis(false));
         svg += &format!("<g class=\"area\" clip-path=\"url(#{id}-{})\">\n", self.name);
         svg + contents + "</g>\n" + &self.labels() + "</g>\n"
     }
 
     fn grid(&self) -> String {
         let Area { left, top, width, height } = self.area;
-        let [left, top, width, height] = [left, top, width, height].map(px);
-        let vertical = self.x.major().map(|(x, _)| format!("M{} {top}v{height}", px(x)));
-        let horizontal = self.y.major().map(|(y, _)| format!("M{left} {}h{width}", px(y)));
+        let vertical = self.x.major().map(|(x, _)| format!("M{}v{}", pair([x, top]), px(height)));
+        let horizontal = self.y.major().map(|(y, _)| format!("M{}h{}", pair([left, y]), px(width)));
         format!("<path d=\"{}\"/>", vertical.chain(horizontal).collect::<String>())
     }
 
-    fn x_ticks(&self) -> String {
-        let bottom = self.area.bottom();
-        let tick = |(x, length): (f64, f64)| format!("M{} {}v{}", px(x), px(bottom), px(length));
-        let mut svg =
-            format!("<path class=\"ticks\" d=\"{}\"/>", self.x.all().map(tick).collect::<String>());
-        if self.has_x_labels {
-            let y = px(bottom + TICK_PX[0] + TEXT_PX + 1.0);
-            let label = |(x, label): (f64, &str)| {
-                format!("<text class=\"tick middle\" x=\"{}\" y=\"{y}\">{label}</text>", px(x))
-            };
-            svg += &self.x.major().map(label).collect::<String>();
-        }
-        svg + &self.x.ruler.gap_px().map_or(String::new(), |x| gap(x, bottom, true))
-    }
-
-    fn y_ticks(&self) -> String {
-        let left = self.area.left;
-        let tick = |(y, length): (f64, f64)| format!("M{} {}h-{}", px(left), px(y), px(length));
-        let mut svg =
-            format!("<path class=\"ticks\" d=\"{}\"/>", self.y.all().map(tick).collect::<String>());
-        let x = px(left - TICK_PX[0] - 4.0);
-        let label = |(y, label): (f64, &str)| {
-            let y = px(y + TEXT_PX * 0.35);
-            format!("<text class=\"tick end\" x=\"{x}\" y=\"{y}\">{label}</text>")
+    /// Ticks and labels of the horizontal axis, or of the vertical one.
+    fn axis(&self, is_x: bool) -> String {
+        let side = if is_x { self.x } else { self.y };
+        let at = |px: f64| if is_x { [px, self.area.bottom()] } else { [self.area.left, px] };
+        let stroke = if is_x { "v" } else { "h-" };
+        let tick = |(place, length)| format!("M{}{stroke}{}", pair(at(place)), px(length));
+        let ticks: String = side.all().map(tick).collect();
+        let label = |(place, label): (f64, &str)| match at(place) {
+            [x, y] if is_x => text("tick middle", [x, y + TICK_PX[0] + TEXT_PX + 1.0], label),
+            [x, y] => text("tick end", [x - TICK_PX[0] - 4.0, y + TEXT_PX * 0.35], label),
         };
-        svg += &self.y.major().map(label).collect::<String>();
-        svg + &self.y.ruler.gap_px().map_or(String::new(), |y| gap(left, y, false))
+        let mut svg = format!("<path class=\"ticks\" d=\"{ticks}\"/>");
+        if !is_x || self.has_x_labels {
+            svg += &side.major().map(label).collect::<String>();
+        }
+        svg + &side.ruler.gap_px().map_or(String::new(), |place| gap(at(place), is_x))
     }
 
     /// The names of the axes.
@@ -224,28 +197,20 @@ impl Panel<'_> {
         let Area { left, top, width, height } = self.area;
         let mut svg = String::new();
         if self.has_x_labels {
-            let (x, y) = (px(left + width / 2.0), px(top + height + 40.0));
-            let label = escape(&self.x.label());
-            svg += &format!("<text class=\"label middle\" x=\"{x}\" y=\"{y}\">{label}</text>\n");
+            let at = [left + width / 2.0, top + height + 40.0];
+            svg += &(text("label middle", at, &escape(&self.x.label())) + "\n");
         }
-        let (x, y) = (px(MARGIN_PX + 10.0), px(top + height / 2.0));
-        let label = escape(&self.y.label());
-        svg + &format!(
-            "<text class=\"label middle\" transform=\"translate({x} {y}) rotate(-90)\">{label}\
-             </text>\n"
-        )
+        svg + &upright([MARGIN_PX + 10.0, top + height / 2.0], &self.y.label())
     }
 }
 
 /// The break of an axis between the place of 0 and the others: two strokes over a gap.
-fn gap(x: f64, y: f64, is_horizontal: bool) -> String {
-    let (x, y) = (px(x), px(y));
+fn gap(at: [f64; 2], is_horizontal: bool) -> String {
     let [gap, strokes] = if is_horizontal {
         ["m-3 0h6", "m-5 4l4 -8m2 8l4 -8"]
     } else {
         ["m0 -3v6", "m-4 5l8 -4m-8 -2l8 -4"]
     };
-    format!(
-        "<path class=\"gap\" d=\"M{x} {y}{gap}\"/><path class=\"break\" d=\"M{x} {y}{strokes}\"/>"
-    )
+    let at = pair(at);
+    format!("<path class=\"gap\" d=\"M{at}{gap}\"/><path class=\"break\" d=\"M{at}{strokes}\"/>")
 }

@@ -55,7 +55,6 @@ pub fn png(_: &Figure, _: Style, _: u32) -> Result<Vec<u8>, PngError> {
     Err(PngError::NotBuilt)
 }
 
-/// `figure` as the renderer sees it.
 #[cfg(feature = "png")]
 fn tree(figure: &Figure, style: Style) -> resvg::usvg::Tree {
     let style = if style == Style::Page { Style::Light } else { style };

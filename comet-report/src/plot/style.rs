@@ -1,13 +1,12 @@
-//! Colours: of the page, which may change between light and dark, or of one file.
+//! Colours, of the page, which may change between light and dark, or of one file; and the script that
+//! makes figures of a page live.
 
 /// Styles of lines, marks and texts, with colours as variables.
 const RULES: &str = include_str!("style.css");
 /// Styles that only a page needs: tools, tooltips, boxes around figures.
 const PAGE_RULES: &str = include_str!("page.css");
 
-/// Number of colours for series.
 pub(super) const N_COLOURS: usize = 8;
-/// Number of kinds of dashes and marks for runs.
 pub(super) const N_RUNS: usize = 4;
 
 /// Names of variables, and their values in light and in dark.
@@ -41,7 +40,6 @@ pub enum Style {
 }
 
 impl Style {
-    /// The style element of a picture that brings its own colours.
     pub(super) fn element(self) -> String {
         match self {
             Self::Page => String::new(),
@@ -66,7 +64,20 @@ pub fn css() -> String {
     )
 }
 
-/// The literal colour of series `number`, in light.
+/// Zoom, values under the pointer, curves to hide, and downloads, for each `figure.plot` of a page
+/// that holds a figure in [`Style::Page`].
+///
+/// It stands at the end of a page, leaves no name behind, and passes over what is missing.
+pub fn script() -> &'static str {
+    concat!(
+        "\"use strict\";\n{\n",
+        include_str!("script/axis.js"),
+        include_str!("script/panel.js"),
+        include_str!("script/plot.js"),
+        "}\n"
+    )
+}
+
 pub(super) fn colour(number: usize) -> &'static str {
     VARIABLES[4 + number % N_COLOURS].1[0]
 }

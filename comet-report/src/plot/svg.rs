@@ -6,21 +6,14 @@ use super::text::{cut, px, slug, width_px};
 use super::{chart, heat_map};
 use crate::xml::escape;
 
-/// Width of every picture.
 pub(super) const WIDTH_PX: f64 = 720.0;
-/// Margin of a picture.
 pub(super) const MARGIN_PX: f64 = 16.0;
-/// Size of the letters of ticks and legends.
 pub(super) const TEXT_PX: f64 = 12.0;
-/// Start of the parts below the title.
 const TITLE_PX: f64 = 34.0;
-/// Size of the letters of titles.
 const TITLE_TEXT_PX: f64 = 15.0;
 
-/// Parts below the title.
 pub(super) struct Drawing {
     pub(super) svg: String,
-    /// Its end, from the top of the picture.
     pub(super) bottom_px: f64,
 }
 
@@ -57,8 +50,7 @@ pub fn svg(figure: &Figure, style: Style) -> String {
 
 fn heading(title: &str) -> String {
     let shown = cut(title, TITLE_TEXT_PX * 1.05, WIDTH_PX - 2.0 * MARGIN_PX);
-    let at = format!("x=\"{}\" y=\"22\"", px(MARGIN_PX));
-    format!("<text class=\"title\" {at}>{}</text>", escape(&shown))
+    text("title", [MARGIN_PX, 22.0], &escape(&shown))
 }
 
 /// A text of at most `limit_px`, with the whole as its tooltip where it had to be cut.
@@ -69,4 +61,15 @@ pub(super) fn short_text(attributes: &str, text: &str, limit_px: f64) -> String 
         String::new()
     };
     format!("<text {attributes}>{}{tooltip}</text>", escape(&cut(text, TEXT_PX, limit_px)))
+}
+
+/// A text of the class `class` at a place; `content` is markup.
+pub(super) fn text(class: &str, [x, y]: [f64; 2], content: &str) -> String {
+    format!("<text class=\"{class}\" x=\"{}\" y=\"{}\">{content}</text>", px(x), px(y))
+}
+
+/// The name of a vertical axis, written upwards.
+pub(super) fn upright([x, y]: [f64; 2], label: &str) -> String {
+    let at = format!("transform=\"translate({} {}) rotate(-90)\"", px(x), px(y));
+    format!("<text class=\"label middle\" {at}>{}</text>\n", escape(label))
 }

@@ -13,20 +13,17 @@
 //! A letter cell counts as a few pixels, so that axes and ticks are those of the other forms. Fitted
 //! laws are left out: they would hide the points.
 
-use super::figure::{Body, Chart, Figure, HeatMap, Kind, Quantity, Trace};
-use super::grid::Grid;
-use super::scale::Ruler;
-use super::tick;
+use super::figure::{Body, Chart, Figure, HeatMap, Kind, Trace};
+use super::heat_map::Grid;
+use super::panel::Side;
+use super::scale::{Ruler, extremes};
 
-/// Width and height of a letter cell in pixels.
 const CELL_PX: [f64; 2] = [8.0, 16.0];
-/// Dots of a cell, across and down.
 const DOTS: [usize; 2] = [2, 4];
 /// Distance between ticks in pixels, across and down.
 const SPACING_PX: [f64; 2] = [64.0, 44.0];
 /// Steps of a distribution between two letters of it.
 const STEPS_PER_LETTER: usize = 25;
-/// The smallest width and height in letters that a figure is drawn in.
 const LEAST: [usize; 2] = [40, 8];
 
 /// The letters that a figure is drawn with.
@@ -48,7 +45,6 @@ impl Letters {
         }
     }
 
-    /// A cell with these dots, by the numbers of Braille.
     fn dots(self, dots: u8) -> char {
         match self {
             _ if dots == 0 => ' ',
@@ -57,7 +53,6 @@ impl Letters {
         }
     }
 
-    /// Cells from the smallest to the largest value.
     fn shades(self) -> &'static [char] {
         match self {
             Self::Unicode => &['░', '▒', '▓', '█'],
@@ -110,21 +105,23 @@ fn of_chart(chart: &Chart, [width, height]: [usize; 2], letters: Letters) -> Vec
         chart.series.iter().filter(|series| series.kind != Kind::Fit).collect();
     let points = || shown.iter().flat_map(|series| &series.points);
     let values: Vec<f64> = points().map(|point| point.y).collect();
-    let down = Ruler::new(&chart.y, &values, [pixels(height, 1), 0.0]);
-    let y_ticks = tick::ticks(&down, chart.y.quantity, SPACING_PX[1]).major;
-    let widths = y_ticks.iter().map(|(_, label)| letters.write_tick(label).chars().count());
+    let down = Side::new(&chart.y, &values, [pixels(height, 1), 0.0], [SPACING_PX[1]; 2]);
+    let widths = down.labelled().map(|(_, label)| letters.write_tick(label).chars().count());
     let margin = widths.max().unwrap_or(0) + 1;
     let columns = width.saturating_sub(margin + 1).max(1);
     let values: Vec<f64> = points().map(|point| point.x).collect();
-    let across = Ruler::new(&chart.x, &values, [0.0, pixels(columns, 0)]);
+    let across = Side::new(&chart.x, &values, [0.0, pixels(columns, 0)], [SPACING_PX[0]; 2]);
     let mut canvas = Canvas::new([columns, height], letters);
     for (series, letter) in shown.iter().zip(NAMES.chars().cycle()) {
-        canvas.draw(series, letter, [&across, &down]);
+        canvas.draw(series, letter, [&across.ruler, &down.ruler]);
     }
-    let mut lines = left_axis(&canvas, &y_ticks, &down, margin);
-    let x_ticks = tick::ticks(&across, chart.x.quantity, SPACING_PX[0]).major;
-    lines.extend(bottom_axis(&x_ticks, &across, [margin, columns], letters));
-    lines.push(letters.write(&names_of_axes(chart, [&across, &down])));
+    let mut lines = left_axis(&canvas, &down, margin);
+    lines.extend(bottom_axis(&across, [margin, columns], letters));
+    let [y, x] = [(&chart.y, down), (&chart.x, across)].map(|(axis, side)| {
+        let unit = side.ruler.unit().name;
+        if unit.is_empty() { axis.label.clone() } else { format!("{} in {unit}", axis.label) }
+    });
+    lines.push(letters.write(&format!("{y}, against {x}")));
     lines.extend(legend(&shown, chart, width).iter().map(|line| letters.write(line)));
     lines
 }
@@ -150,7 +147,6 @@ fn index(px: f64, size_px: f64, n: usize) -> Option<usize> {
     is_near.then(|| (index as usize).min(n.saturating_sub(1)))
 }
 
-/// A rectangle of cells, each with dots or with a letter.
 struct Canvas {
     size: [usize; 2],
     letters: Letters,
@@ -164,7 +160,6 @@ impl Canvas {
         Self { size, letters, dots: vec![0; n_cells], marks: vec![None; n_cells] }
     }
 
-    /// Draws `series` with the marks `letter`.
     fn draw(&mut self, series: &Trace, letter: char, [across, down]: [&Ruler; 2]) {
         let places: Vec<[f64; 2]> = series
             .points
@@ -187,7 +182,6 @@ impl Canvas {
         Some(index(y, CELL_PX[1], rows)? * columns + index(x, CELL_PX[0], columns)?)
     }
 
-    /// Dots from one place to another.
     fn line(&mut self, from: [f64; 2], to: [f64; 2]) {
         let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
         let n_steps = dx.abs().max(dy.abs()).ceil().max(1.0);
@@ -218,12 +212,12 @@ impl Canvas {
 }
 
 /// The rows of `canvas` behind the vertical axis.
-fn left_axis(canvas: &Canvas, ticks: &[(f64, String)], down: &Ruler, margin: usize) -> Vec<String> {
+fn left_axis(canvas: &Canvas, side: &Side, margin: usize) -> Vec<String> {
     let [upright, tick, ..] = canvas.letters.axes();
     let rows = canvas.size[1];
-    let row_of = |value: f64| index(down.px(value)?, CELL_PX[1], rows);
+    let row_of = |value: f64| index(side.ruler.px(value)?, CELL_PX[1], rows);
     let row = |row: usize| {
-        let label = ticks.iter().find(|(value, _)| row_of(*value) == Some(row));
+        let label = side.labelled().find(|(value, _)| row_of(*value) == Some(row));
         let (label, axis) = label.map_or(("", upright), |(_, label)| (label, tick));
         let label = canvas.letters.write_tick(label);
         format!("{label:>0$} {axis}{1}", margin - 1, canvas.row(row))
@@ -232,18 +226,13 @@ fn left_axis(canvas: &Canvas, ticks: &[(f64, String)], down: &Ruler, margin: usi
 }
 
 /// The horizontal axis, and the line of its labels.
-fn bottom_axis(
-    ticks: &[(f64, String)],
-    across: &Ruler,
-    [margin, columns]: [usize; 2],
-    letters: Letters,
-) -> [String; 2] {
+fn bottom_axis(side: &Side, [margin, columns]: [usize; 2], letters: Letters) -> [String; 2] {
     let [_, _, corner, tick, line] = letters.axes();
     let mut axis = vec![line; columns];
     let mut labels = vec![' '; margin + 1 + columns + 8];
     let mut free_from = 0;
-    for (value, label) in ticks {
-        let column = across.px(*value).and_then(|px| index(px, CELL_PX[0], columns));
+    for (value, label) in side.labelled() {
+        let column = side.ruler.px(value).and_then(|px| index(px, CELL_PX[0], columns));
         let Some(column) = column else { continue };
         axis[column] = tick;
         let label = letters.write_tick(label);
@@ -255,16 +244,6 @@ fn bottom_axis(
     }
     let axis: String = axis.into_iter().collect();
     [format!("{:margin$}{corner}{axis}", ""), labels.into_iter().collect()]
-}
-
-/// Names of both axes, with units.
-fn names_of_axes(chart: &Chart, [across, down]: [&Ruler; 2]) -> String {
-    let with_unit = |label: &str, ruler: &Ruler, quantity: Quantity| {
-        let unit = tick::unit(ruler, quantity).name;
-        if unit.is_empty() { label.to_owned() } else { format!("{label} in {unit}") }
-    };
-    let y = with_unit(&chart.y.label, down, chart.y.quantity);
-    format!("{y}, against {}", with_unit(&chart.x.label, across, chart.x.quantity))
 }
 
 /// The names of the curves, and of the single values worth a line, in lines of at most `width`
@@ -287,9 +266,9 @@ fn legend(shown: &[&Trace], chart: &Chart, width: usize) -> Vec<String> {
 /// A cell of shades for each pair, or for several pairs where there are more than cells.
 fn of_heat_map(map: &HeatMap, [width, height]: [usize; 2], letters: Letters) -> Vec<String> {
     let grid = Grid::of(map, (width / 2).min(height * 2));
-    let known = || map.values.iter().flatten().copied().filter(|value| value.is_finite());
-    let (low, high) =
-        (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+    let known = map.values.iter().flatten().copied().filter(|value| value.is_finite());
+    let ends = extremes(known);
+    let [low, high] = ends.unwrap_or_default();
     let shades = letters.shades();
     let shade = |value: f64| {
         let share = if high > low { (value - low) / (high - low) } else { 0.0 };
@@ -300,8 +279,8 @@ fn of_heat_map(map: &HeatMap, [width, height]: [usize; 2], letters: Letters) -> 
     let mut lines: Vec<String> = grid.values.chunks(grid.n_rows().max(1)).map(row).collect();
     let per_cell = grid.n_together;
     lines.push(format!("{} down, {} across, {per_cell} a cell", map.axes[0], map.axes[1]));
-    if low <= high {
-        let [low, high] = [low, high].map(|value| map.quantity.write(value));
+    if let Some(ends) = ends {
+        let [low, high] = ends.map(|value| map.quantity.write(value));
         lines.push(format!("{low} {} {high}", shades.iter().collect::<String>()));
     }
     lines.into_iter().map(|line| letters.write(&line)).collect()
@@ -314,7 +293,6 @@ mod tests {
     use crate::fixture::check_golden;
     use crate::plot::example;
 
-    /// A chart, and a map of the pairs of eight ranks.
     fn examples() -> [Figure; 2] {
         [example::latency(), example::pairs(8)]
     }
@@ -355,14 +333,7 @@ mod tests {
             chart.series.clear();
         }
         assert!(terminal(&figure, 79, 16, Letters::Ascii).lines().count() > 16);
-        let map = HeatMap {
-            names: Vec::new(),
-            quantity: Quantity::Count,
-            values: Vec::new(),
-            borders: Vec::new(),
-            axes: [String::new(), String::new()],
-        };
-        let figure = Figure { body: Body::HeatMap(map), ..figure };
+        let figure = example::pairs(0);
         assert!(terminal(&figure, 79, 16, Letters::Unicode).starts_with(&figure.title));
     }
 }

@@ -1,6 +1,5 @@
 //! Texts and numbers in a picture: measured, cut and rounded.
 
-/// `text` on one line.
 pub(super) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -20,7 +19,6 @@ pub(super) fn px(value: f64) -> String {
     decimals(value, 1)
 }
 
-/// `value` with at most `n` decimals.
 pub(super) fn decimals(value: f64, n: usize) -> String {
     let text = format!("{value:.n$}");
     let text = if text.contains('.') { text.trim_end_matches('0') } else { &text };

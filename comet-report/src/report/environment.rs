@@ -15,7 +15,6 @@ use crate::units::memory;
 /// Fields with a place of their own elsewhere on the page, or that only programs care for.
 const ELSEWHERE: &[&str] = &["world.ranks", "world.mesh.map", "world.hops.table"];
 
-/// Titles of the groups: the fields of a `run` record that hold others.
 const GROUPS: &[(&str, &str)] = &[
     ("labels", "Labels"),
     ("suite", "Program"),
@@ -29,7 +28,6 @@ const GROUPS: &[(&str, &str)] = &[
     ("config", "Configuration"),
 ];
 
-/// One fact about a run.
 struct Fact {
     /// Group (`clock`); empty for the run itself.
     group: String,
@@ -37,11 +35,9 @@ struct Fact {
     value: Option<String>,
 }
 
-/// One fact about all runs.
 struct Line {
     group: String,
     name: String,
-    /// Value in each run.
     values: Vec<Option<String>>,
 }
 

@@ -9,15 +9,11 @@ use super::html::{Html, element, tag};
 use super::{Content, Section, slug};
 use crate::plot::{self, Body, Chart, Figure, Kind, Style, Trace, Vertex};
 
-/// The most points of a distribution.
 const MAX_QUANTILES: usize = 25;
-/// The most points of a series that has marks and no lines.
 const MAX_SCATTERED: usize = 32;
-/// The most points of a law.
 const MAX_OF_LAW: usize = 12;
 /// Digits of a value that is not whole.
 const DIGITS: usize = 5;
-/// Note below figures of samples.
 const ALL_SAMPLES: &str = " The record has all samples, and comet-run plot shows more of them.";
 
 /// Groups of figures: the name and the title of the section of each.
@@ -69,7 +65,6 @@ fn group(figure: &Figure, classes: &[(String, Option<Class>)]) -> &'static str {
     }
 }
 
-/// True if `figure` shows single samples.
 fn is_of_samples(figure: &Figure) -> bool {
     ["-distribution", "-samples"].iter().any(|kind| figure.id.ends_with(kind))
 }
@@ -93,7 +88,6 @@ fn numbers(figure: &Figure) -> Html {
     hidden("csv", plot::csv(figure)).with(hidden("gnuplot", plot::gnuplot_frame(figure)))
 }
 
-/// `figure` with fewer points and digits.
 fn small(figure: &Figure) -> Figure {
     let mut figure = figure.clone();
     if let Body::Chart(Chart { series, residuals, .. }) = &mut figure.body {

@@ -7,7 +7,6 @@ use crate::format::{is_unsteady, misses_target};
 use crate::record::{Event, Level, PointCounts, PointStatus, Run};
 use crate::runs::RunRecords;
 
-/// The heading of a page that was given none.
 pub(super) fn title(content: &Content<'_>) -> String {
     match content.names.as_slice() {
         [] => "CoMet report".into(),
@@ -16,7 +15,6 @@ pub(super) fn title(content: &Content<'_>) -> String {
     }
 }
 
-/// The head of the page.
 pub(super) fn header(content: &Content<'_>, title: &str) -> Html {
     let theme = element("button", &[("id", "theme"), ("type", "button")], "Light or dark");
     let bar = element("div", &[("class", "bar")], tag("h1", title).with(theme));
@@ -35,7 +33,6 @@ fn about_one(run: &RunRecords) -> Html {
     element("p", &[("class", "facts")], facts).with(verdict(run))
 }
 
-/// First facts about a run, in a few words each.
 fn facts(run: &Run) -> Vec<String> {
     let ranks = counted(run.world.size, "rank", "ranks");
     // Simulated ranks are on none.
@@ -72,7 +69,6 @@ fn date(text: &str) -> String {
     }
 }
 
-/// One line that says how `run` went.
 fn verdict(run: &RunRecords) -> Html {
     let n_wide = run.points.iter().filter(|point| misses_target(point)).count();
     let n_unsteady = run.points.iter().filter(|point| is_unsteady(point)).count();
@@ -98,7 +94,6 @@ fn counts(run: &RunRecords) -> PointCounts {
     counts
 }
 
-/// A sentence on the end of `run`.
 fn ending(run: &RunRecords) -> String {
     let Some(end) = &run.end else {
         return "There is no end: the run was killed or is still running.".into();
@@ -120,7 +115,6 @@ fn level(run: &RunRecords) -> &'static str {
     }
 }
 
-/// A row for each run.
 fn about_several(content: &Content<'_>) -> Html {
     let heads = [
         "Run",

@@ -7,28 +7,23 @@
 pub(super) struct Html(String);
 
 impl Html {
-    /// Nothing yet.
     pub(super) fn new() -> Self {
         Self::default()
     }
 
-    /// Markup that this crate made.
     pub(super) fn trusted(markup: impl Into<String>) -> Self {
         Self(markup.into())
     }
 
-    /// This, and then `more`.
     pub(super) fn with(mut self, more: impl Into<Html>) -> Self {
         self.0 += &more.into().0;
         self
     }
 
-    /// True if there is no text.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The markup.
     pub(super) fn into_string(self) -> String {
         self.0
     }
@@ -108,12 +103,9 @@ pub(super) fn details(summary: &str, content: impl Into<Html>) -> Html {
     tag("details", tag("summary", summary).with(content))
 }
 
-/// Context of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In an element.
     Content,
-    /// Between quotation marks.
     Attribute,
 }
 

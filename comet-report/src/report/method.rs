@@ -38,7 +38,6 @@ const READING: &str = "METHODOLOGY.md, which comes with CoMet, defines every num
      rules of Hoefler and Belli (2015) under Figures. The schema of the record explains its fields \
      (comet-run schema).";
 
-/// The one section.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     if content.runs.is_empty() {
         return Vec::new();
@@ -55,7 +54,6 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     vec![Section { id: "method".into(), title: "Method".into(), body }]
 }
 
-/// Definitions of `points`, one row each.
 fn definitions(points: &[&Point]) -> Html {
     let named = |point: &Point| Some(point.value.as_ref()?.definition.clone());
     let names: BTreeSet<String> = points.iter().filter_map(|point| named(point)).collect();
@@ -79,7 +77,6 @@ fn list(items: impl Iterator<Item = String>) -> String {
     items.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Reported statistic, in words.
 fn quote(quote: Quote) -> &'static str {
     match quote {
         Quote::Median => "the median of the medians of slices",

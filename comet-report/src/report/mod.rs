@@ -26,24 +26,17 @@ use crate::plot::{self, Figure};
 use crate::record::{EndStatus, Point, Run};
 use crate::runs::RunRecords;
 
-/// Styles of the page, beside its figures.
 const STYLE: &str = include_str!("page.css");
-/// Script that sorts tables, and switches between light and dark.
 const SCRIPT: &str = include_str!("page.js");
 
-/// Contents of the sections of the page.
 struct Content<'a> {
     runs: &'a [RunRecords],
-    /// Names of the runs, in their order.
     names: Vec<String>,
-    /// The models of all runs, which the figures share.
     models: Vec<Fitted>,
     figures: Vec<Figure>,
 }
 
-/// One section of the page.
 struct Section {
-    /// Name for links.
     id: String,
     title: String,
     body: Html,
@@ -82,13 +75,11 @@ impl<'a> Content<'a> {
         Self { runs, names: names(runs), models, figures }
     }
 
-    /// All points, each with the number of its run.
     fn points(&self) -> impl Iterator<Item = (usize, &'a Point)> {
         let runs = self.runs.iter().enumerate();
         runs.flat_map(|(index, run)| run.points.iter().map(move |point| (index, point)))
     }
 
-    /// Start records of the runs that have one.
     fn starts(&self) -> impl Iterator<Item = &'a Run> {
         self.runs.iter().filter_map(|run| run.run.as_deref())
     }

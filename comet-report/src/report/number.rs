@@ -1,10 +1,8 @@
 //! Numbers for people: with their unit, with as many digits as they are worth, and a dash where
 //! there is none.
 
-/// Mark of a missing number.
 pub(super) const NONE: &str = "—";
 
-/// `text`, or a dash.
 pub(super) fn or_none(text: Option<String>) -> String {
     text.filter(|text| !text.is_empty()).unwrap_or_else(|| NONE.into())
 }

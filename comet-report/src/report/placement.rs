@@ -53,7 +53,6 @@ fn of_run(run: &Run) -> Html {
     nodes.iter().map(of_node).collect::<Html>().with(mesh(run))
 }
 
-/// The ranks by node and CPUs, in the order of the first rank on each.
 fn seats(ranks: &[RankEntry]) -> Vec<Seat<'_>> {
     let mut seats: Vec<Seat<'_>> = Vec::new();
     for entry in ranks.iter().take(MAX_RANKS) {
@@ -93,7 +92,6 @@ fn around(entry: &RankEntry) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The processor mesh with its ranks.
 fn mesh(run: &Run) -> Html {
     let mesh = &run.world.mesh;
     let is_whole = mesh.rows * mesh.cols == mesh.map.len();
@@ -114,7 +112,6 @@ fn mesh(run: &Run) -> Html {
     tag("p", text).with(table("mesh", &[], rows))
 }
 
-/// Order of filling of a mesh, in words.
 fn filled(order: &str) -> String {
     match order {
         "gray" => "filled in Gray code, so that neighbours are one link apart".into(),

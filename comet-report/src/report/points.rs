@@ -9,7 +9,6 @@ use crate::record::{Point, PointStatus, RANKS, Summary};
 use crate::units::{DIGITS, fixed, fixed_us, significant};
 use crate::words;
 
-/// The points with numbers, and those without.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     [left_out(content), measured(content)].into_iter().flatten().collect()
 }
@@ -42,7 +41,6 @@ fn measured(content: &Content<'_>) -> Option<Section> {
     Some(Section { id: "points".into(), title: "Points".into(), body })
 }
 
-/// Explanation of the columns.
 const EXPLANATION: &str = "Times are those of one operation. The quoted time is the one that the \
      kernel is known by, for most the median; beside it stands half of its 95 % interval in \
      percent. MB are 10^6 bytes. Samples are intervals between two clock readings, times the \
@@ -83,7 +81,6 @@ fn spread(point: &Point) -> Option<String> {
     Some(format!("{:.1}", 50.0 * (high - low) / quoted_ns))
 }
 
-/// Reasons to doubt the number.
 fn flags(point: &Point) -> String {
     let is_warming = point.quality.as_ref().is_some_and(|quality| !quality.is_steady);
     let flags =
@@ -129,13 +126,11 @@ fn figures_of(content: &Content<'_>, kernel: &str) -> Html {
     details(&format!("Figures of {kernel}"), formulas.with(table))
 }
 
-/// The figure `name` of the case of `point`.
 fn figure(point: &Point, name: &str) -> String {
     let found = point.figures.iter().find(|figure| figure.name == name);
     or_none(found.and_then(|figure| figure.value).map(|value| significant(value, DIGITS)))
 }
 
-/// The points without numbers.
 fn left_out(content: &Content<'_>) -> Option<Section> {
     let rows: Html = content
         .points()

@@ -65,7 +65,6 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// The one section, if there are models or barriers.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let kinds: Html = KINDS.iter().map(|kind| other(content, kind)).collect();
     let body = lines(content).with(barriers(content)).with(kinds);
@@ -75,7 +74,6 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     vec![Section { id: "summary".into(), title: "Summary".into(), body }]
 }
 
-/// The models of one kind, each with the number of its run.
 fn models<'c>(content: &'c Content<'_>, kind: &str) -> impl Iterator<Item = (usize, &'c Model)> {
     let all = content.models.iter().map(|fitted| (fitted.run, &fitted.model));
     all.filter(move |(_, model)| model.model == kind)
@@ -134,7 +132,6 @@ fn line(content: &Content<'_>, model: &Model, number: usize, fit: &Fit) -> Vec<H
     ]
 }
 
-/// The warnings of `model`, in small letters.
 fn warnings(model: &Model) -> Html {
     let warning = |text: &String| Html::from(" ").with(tag("small", text.as_str()));
     model.warnings.iter().map(warning).collect()
@@ -203,7 +200,6 @@ fn marks(content: &Content<'_>, model: &Model, names: &[&str]) -> Vec<Html> {
     [sweep(content, model)].into_iter().chain(values(&model.marks, names)).collect()
 }
 
-/// A cell for each of `names`.
 fn values(parameters: &[Parameter], names: &[&str]) -> Vec<Html> {
     let cell = |name: &&str| {
         let found = parameters.iter().find(|parameter| parameter.name == *name);
@@ -259,7 +255,6 @@ pub(super) fn params(params: &Params) -> String {
     params.0.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// The range of sizes that `fit` is for.
 fn extent(model: &Model, fit: &Fit) -> String {
     match [fit.from, fit.to].map(|end| size(end, &model.x_unit)) {
         [from, to] if model.x_unit == "B" => format!("{from} to {to}"),

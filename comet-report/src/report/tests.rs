@@ -4,7 +4,6 @@ use super::*;
 use crate::fixture::{self, Folder};
 use crate::runs::parse_runs;
 
-/// The runs of a whole file.
 fn runs() -> Vec<RunRecords> {
     let folder = Folder::new();
     parse_runs(&std::fs::read(fixture::record_run(&folder)).unwrap()).unwrap()

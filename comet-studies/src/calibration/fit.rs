@@ -16,15 +16,11 @@ pub(super) struct Calibration {
     pub(super) protocols: Vec<Protocol>,
     /// Share of a message's time hidden behind a computation of about its length, 0 to 1.
     pub(super) hidden_share: Option<f64>,
-    /// One element of a DAXPY.
     pub(super) daxpy: Fitted,
-    /// A copy of one byte.
     pub(super) copy: Fitted,
-    /// A reading of the clock.
     pub(super) clock_ns: Option<f64>,
 }
 
-/// Costs of messages of a range of lengths.
 #[derive(Debug)]
 pub(super) struct Protocol {
     /// The longest message; `None` in the last.
@@ -48,10 +44,6 @@ pub(super) struct Fitted {
 }
 
 impl Calibration {
-    /// The machine on which `readings` were taken.
-    ///
-    /// # Errors
-    /// If there are too few of them for a fit.
     pub(super) fn of(readings: &Readings) -> anyhow::Result<Self> {
         Ok(Self {
             protocols: protocols(readings).context("cannot fit the times of the echo")?,

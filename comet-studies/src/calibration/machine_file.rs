@@ -135,7 +135,6 @@ fn sourced(value: &str, source: &str) -> String {
     format!("{{ value = {}, source = {} }}", quoted(value), quoted(source))
 }
 
-/// A text as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

@@ -14,10 +14,6 @@ use crate::simulated;
 /// successive operations do to each other counts as it does there.
 const REPETITIONS: u32 = 10;
 
-/// Runs `cases` on `machine`.
-///
-/// # Errors
-/// If the simulation fails.
 pub(super) fn simulate(
     machine: Machine,
     topology: Topology,
@@ -35,7 +31,6 @@ pub(super) fn simulate(
     Ok(readings)
 }
 
-/// One case that the machine was not fitted to.
 struct Prediction<'a> {
     measured: &'a Reading,
     predicted_ns: f64,

@@ -17,29 +17,20 @@ const PER_OCTAVE: u32 = 4;
 /// Octaves of the echo: to 1 MiB.
 const N_OCTAVES: u32 = 20;
 
-/// One number of a calibration: what was measured, and how long it took.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
-    /// Kernel, series and sizes.
     pub(super) key: Key,
-    /// Median time of one operation, in nanoseconds.
     pub(super) median_ns: f64,
-    /// Number of samples.
     pub(super) n_samples: usize,
 }
 
-/// Kernel, series and sizes of a reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    /// Id of the kernel.
     pub(super) kernel: String,
-    /// Name of the series.
     pub(super) series: String,
     /// Hops, where the kernel has that axis; likewise the others.
     pub(super) hops: Option<u64>,
-    /// Length of the messages in bytes.
     pub(super) length_bytes: Option<u64>,
-    /// Length of the vectors in doubles.
     pub(super) vector_length: Option<u64>,
 }
 
@@ -47,15 +38,11 @@ pub(super) struct Key {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Readings {
     pub(super) all: Vec<Reading>,
-    /// Cost of a clock reading, in nanoseconds.
     pub(super) clock_ns: Option<f64>,
 }
 
 impl Readings {
     /// Readings of a result file. Each case counts by the median over the launches.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or if nothing was measured.
     pub(super) fn of_file(path: &Path) -> anyhow::Result<Self> {
         let records = read_records(path)?.records;
         let clock_ns = records.iter().find_map(|record| match record {

@@ -28,9 +28,6 @@ const LONGEST_BYTES: i32 = i32::MAX;
 const PS_PER_S: f64 = 1e12;
 
 /// The platform of `n_hosts` hosts that are connected as the ranks of `machine`.
-///
-/// # Errors
-/// If the machine is not flat, or if no byte takes any time.
 pub(super) fn platform(machine: &Machine, n_hosts: usize) -> anyhow::Result<String> {
     if machine.network.shape != Shape::Flat || machine.network.switching.is_some() {
         let name = &machine.name;
@@ -65,7 +62,6 @@ pub(super) fn platform(machine: &Machine, n_hosts: usize) -> anyhow::Result<Stri
     ))
 }
 
-/// The way between two ranks.
 struct Link {
     per_byte_s: f64,
     latency_s: f64,
@@ -158,7 +154,6 @@ mod tests {
         platform(&MachineFile::parse(text, "test")?.machine, 2)
     }
 
-    /// The value of a property.
     fn property<'a>(platform: &'a str, id: &str) -> &'a str {
         let (_, rest) = platform.split_once(&format!("id=\"{id}\" value=\"")).expect(id);
         rest.split_once('"').expect("a value ends").0

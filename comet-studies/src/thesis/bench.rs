@@ -16,7 +16,6 @@ use comet_stats::Summary;
 
 use crate::{Refusal, simulated};
 
-/// The ranks of the thesis's machine.
 pub(super) const N_RANKS: usize = 16;
 
 /// Operations in a sample; even, since ranks that exchange messages may lead in turn.
@@ -26,7 +25,6 @@ const UNSTEADINESS: f64 = 0.1;
 /// Samples of a case on an unsteady machine.
 const N_UNSTEADY_SAMPLES: u32 = 30;
 
-/// A machine to measure on.
 pub(super) struct Bench {
     machine: Machine,
     /// Samples of a case; one is as good as any number where nothing disturbs the ranks.
@@ -35,9 +33,6 @@ pub(super) struct Bench {
 
 impl Bench {
     /// The machine that `file` describes.
-    ///
-    /// # Errors
-    /// If the figures of the thesis cannot be measured on it.
     pub(super) fn new(file: &MachineFile) -> anyhow::Result<Self> {
         let machine = file.machine.clone();
         let is_large = file.max_ranks.is_none_or(|max_ranks| max_ranks >= N_RANKS);
@@ -60,12 +55,6 @@ impl Bench {
     }
 
     /// Measures the kernel `id` on `n_ranks` ranks, over the product of the `sweeps` of its axes.
-    ///
-    /// # Errors
-    /// If one of the cases has no numbers.
-    ///
-    /// # Panics
-    /// If there is no such kernel, or if it has fewer axes.
     pub(super) fn measure(
         &self,
         n_ranks: usize,
@@ -94,9 +83,6 @@ pub(super) fn points(measurements: &[Measurement], axis: &Axis, series: usize) -
 }
 
 /// The figure of a series that is quoted, in microseconds.
-///
-/// # Panics
-/// Never: the rules by which all of this is measured correct nothing, and so always quote a figure.
 pub(super) fn quoted_us(measurement: &Measurement, series: usize) -> f64 {
     measurement.series[series].quoted_ns.expect("nothing was corrected away") / 1e3
 }

@@ -8,13 +8,10 @@ pub(super) const WEIGHTS: Weights<'_> = Weights::Equal;
 /// One published value or statement, beside the regenerated one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
-    /// Number of the figure (`5.1`).
     pub(super) figure: &'static str,
-    /// Quantity, unit included.
     pub(super) quantity: String,
     /// The value of the thesis, or what it says.
     pub(super) published: String,
-    /// Regenerated value.
     pub(super) regenerated: String,
     /// Largest accepted deviation.
     pub(super) tolerance: String,

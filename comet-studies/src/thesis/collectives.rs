@@ -17,10 +17,6 @@ const COMPARED: &str = "1024";
 /// Lengths of the summed vectors in doubles; more than 12 of them take the other protocol.
 const VECTORS: &str = "1..12,13..101+8,128..1024+128";
 
-/// All three figures.
-///
-/// # Errors
-/// If one of them cannot be measured.
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
     let mut findings = broadcast(bench)?;
     findings.extend(barrier(bench)?);

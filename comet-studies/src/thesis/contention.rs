@@ -17,7 +17,6 @@ use super::claim::Claim;
 use super::curve::Curves;
 
 const N_RANKS: usize = 8;
-/// Lengths of the echo in bytes.
 const LENGTHS: &str = "0..100+20,101,128..1Ki+128,2Ki..8Ki+1Ki";
 /// Lengths of the load messages in bytes, at 50 and 90 % load (section 5.1).
 const LOADS: [&str; 2] = ["486", "5000"];
@@ -26,10 +25,6 @@ const IDLE: usize = 0;
 const HALF_LOAD: usize = 1;
 const NINETY_LOAD: usize = 2;
 
-/// The figure.
-///
-/// # Errors
-/// If it cannot be measured.
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
     let [half, ninety] = LOADS;
     let measured =

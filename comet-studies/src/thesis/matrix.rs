@@ -21,10 +21,6 @@ const EAST: &str = "1";
 
 type Points = Vec<(f64, f64)>;
 
-/// All four figures.
-///
-/// # Errors
-/// If one of them cannot be measured.
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
     let measure = |id: &str, sweeps: &[&str]| times(bench, id, sweeps);
     let guard = measure("matrix/update_guard", &[BLOCKS])?;

@@ -5,10 +5,8 @@ use comet_core::transport::Rank;
 
 use super::claim::Claim;
 
-/// The largest number of ranks looked at.
 const MOST_RANKS: usize = 1024;
 
-/// Claim of the figure.
 pub(super) fn claim() -> Claim {
     let cubes = || (1..).map(|dims| 1 << dims).take_while(|n_ranks| *n_ranks <= MOST_RANKS);
     let farthest = cubes().map(|n_ranks| farthest(&Topology::hypercube(n_ranks))).max();

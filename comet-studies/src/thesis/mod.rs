@@ -26,18 +26,14 @@ use claim::Claim;
 pub use curve::Curves;
 use point_to_point::{Echo, Law};
 
-/// The machine with the fitted times of the thesis.
 const FIT: &str = "ipsc860-fit";
-/// The machine with its marks on the bandwidth curve.
 const MARKS: &str = "ipsc860-marks";
 
-/// Remarks on some of the figures.
 const NOTES: &str = "\
 5.1: the jumps at 2048 and 4096 B, for which the thesis gives no values, are not modelled.
 5.5: the loads are those of the thesis; times vary by a tenth, or echo and load fall into step.
 ";
 
-/// Findings on a group of figures.
 #[derive(Default)]
 struct Findings {
     claims: Vec<Claim>,
@@ -106,7 +102,6 @@ fn by_the_marks(by_fit: &Echo) -> anyhow::Result<(String, Vec<Claim>)> {
     Ok((text, claims))
 }
 
-/// Chapter and number of a figure.
 fn number(figure: &str) -> (u32, u32) {
     let (chapter, number) = figure.split_once('.').unwrap_or((figure, "0"));
     (chapter.parse().unwrap_or(0), number.parse().unwrap_or(0))

@@ -20,10 +20,6 @@ const VECTORS: &str = "0..100+20,200..1000+200,2000..10000+2000,20000..140000+40
 /// The vectors of figure 5.11, the beginning of figure 5.10.
 const ZOOMED: RangeToInclusive<f64> = ..=10_000.0;
 
-/// All five figures.
-///
-/// # Errors
-/// If one of them cannot be measured.
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
     let mut findings = daxpy(bench)?;
     let overlap = bench.measure(N_RANKS, "comet/overlap", &["0,2536,85000", VECTORS])?;
@@ -45,7 +41,6 @@ fn daxpy(bench: &Bench) -> anyhow::Result<Findings> {
     Ok(Findings { claims, curves })
 }
 
-/// Claims about the improvements with messages of 0, 2536 and 85000 bytes.
 fn claims(gains: &[Vec<(f64, f64)>; 3]) -> Vec<Claim> {
     let [empty, medium, large] = gains;
     let without_work = gains.each_ref().map(|curve| curve[0].1);
@@ -105,7 +100,6 @@ fn times(figure: &'static str, measured: &[Measurement]) -> Curves {
     Curves::new(figure, "vector_length", &curves)
 }
 
-/// The measurements of figure 5.11.
 fn zoomed(measured: &[Measurement]) -> Vec<Measurement> {
     let lengths = points(measured, &VECTOR_LENGTH, DAXPY);
     let n_zoomed = part(&lengths, ZOOMED).len();

@@ -31,23 +31,15 @@ pub(super) enum Law {
 
 /// The echo curves with their fits.
 pub(super) struct Echo {
-    /// Between adjacent ranks.
     near: Vec<(f64, f64)>,
-    /// Between ranks 4 hops apart.
     far: Vec<(f64, f64)>,
-    /// The law up to 100 bytes.
     short: Option<Line>,
-    /// The law above.
     long: Option<HopLine>,
     /// Lengths at half and at nine tenths of the published peak.
     marks: [Option<f64>; 2],
 }
 
 impl Echo {
-    /// Measures and fits them.
-    ///
-    /// # Errors
-    /// If they cannot be measured.
     pub(super) fn measure(bench: &Bench) -> anyhow::Result<Self> {
         let echo = bench.measure(N_RANKS, "comet/echo", &["1,4", LENGTHS])?;
         let [near, far] = [1, 4].map(|hops| points(&at(&echo, &HOPS, hops), &LENGTH_BYTES, 0));
@@ -61,7 +53,6 @@ impl Echo {
         })
     }
 
-    /// Claims of figures 5.1 and 5.2, by one of the laws.
     pub(super) fn claims(&self, law: Law) -> Vec<Claim> {
         let mut claims = self.times(law);
         claims.push(jump("5.1", &self.near));
@@ -104,7 +95,6 @@ impl Echo {
         ]
     }
 
-    /// The curves of figures 5.1 and 5.2.
     pub(super) fn curves(&self) -> Vec<Curves> {
         let (near, far) = (&self.near, &self.far);
         let round_trip = |curve: &[(f64, f64)]| map(curve, |_, us| 2.0 * us);
@@ -136,9 +126,6 @@ pub(super) fn contradiction(fit: &Echo, marks: &Echo) -> String {
 }
 
 /// Figure 5.4, beside the echo times of the same lengths.
-///
-/// # Errors
-/// If it cannot be measured.
 pub(super) fn exchange(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
     let exchange = bench.measure(N_RANKS, "comet/exchange", &["1,4", LENGTHS])?;
     let [near, far] = [1, 4].map(|hops| points(&at(&exchange, &HOPS, hops), &LENGTH_BYTES, 0));
