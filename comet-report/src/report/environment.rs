@@ -5,8 +5,7 @@
 
 use serde_json::Value;
 
-use super::html::{Html, element, table, tag};
-use super::number::NONE;
+use super::html::{Html, NONE, element, table, tag};
 use super::{Content, Section, placement};
 use crate::record::Run;
 use crate::runs::RunRecords;
@@ -48,7 +47,7 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     }
     let lines = lines(content.runs);
     let body = placement::map(content).with(intro(content)).with(groups(content, &lines));
-    vec![Section { id: "environment".into(), title: "Environment".into(), body }]
+    vec![Section { id: "environment", title: "Environment", body }]
 }
 
 fn intro(content: &Content<'_>) -> Html {
@@ -85,15 +84,15 @@ fn title(name: &str) -> String {
 /// Known facts in a table, and the names of unknown ones in one line.
 fn group(content: &Content<'_>, title: &str, lines: &[&Line]) -> Html {
     let is_known = |line: &&&Line| line.values.iter().any(Option::is_some);
-    let rows: Html = lines.iter().filter(is_known).map(|line| known(line)).collect();
+    let rows: Vec<Html> = lines.iter().filter(is_known).map(|line| known(line)).collect();
     let unknown: Vec<&str> =
         lines.iter().filter(|line| !is_known(line)).map(|line| line.name.as_str()).collect();
     let mut body = tag("h3", title);
     if !rows.is_empty() {
         let heads = if content.runs.len() > 1 { content.names.as_slice() } else { &[] };
-        let heads: Vec<&str> =
-            heads.iter().take(1).map(|_| "").chain(heads.iter().map(String::as_str)).collect();
-        body = body.with(table("facts", &heads, rows));
+        let corner = (!heads.is_empty()).then_some("");
+        let heads = corner.into_iter().chain(heads.iter().map(String::as_str));
+        body = body.with(table("facts", heads, rows));
     }
     if !unknown.is_empty() {
         let text = format!("Not known, or not set: {}.", unknown.join(", "));

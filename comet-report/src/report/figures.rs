@@ -37,17 +37,14 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
             classes.push((start, point.facts.class()));
         }
     }
-    let mut bodies = GROUPS.map(|_| Html::new());
-    for one in &content.figures {
-        let place = GROUPS.iter().position(|[id, _]| *id == group(one, &classes)).unwrap_or(0);
-        bodies[place] = std::mem::take(&mut bodies[place]).with(figure(one));
-    }
-    let shown = GROUPS.iter().zip(bodies).filter(|(_, body)| !body.is_empty());
-    let section = |([id, title], body): (&[&str; 2], Html)| {
-        let body = element("div", &[("class", "figures")], body);
-        Section { id: (*id).into(), title: (*title).into(), body }
+    let section = |[id, title]: [&'static str; 2]| {
+        let of_group = content.figures.iter().filter(|one| group(one, &classes) == id);
+        let figures: Html = of_group.map(figure).collect();
+        let is_empty = figures.is_empty();
+        let body = element("div", &[("class", "figures")], figures);
+        (!is_empty).then_some(Section { id, title, body })
     };
-    shown.map(section).collect()
+    GROUPS.into_iter().filter_map(section).collect()
 }
 
 /// The group of `figure`, by the class of the kernel with whose name its id starts.

@@ -1,11 +1,11 @@
 //! The top of the page: what was run, when and where, how it went, and what to be careful about.
 
-use super::html::{Html, element, row, table, tag};
-use super::number::{NONE, counted, or_none};
+use super::html::{Html, NONE, element, or_none, row, table, tag};
 use super::{Content, is_complete};
 use crate::format::{is_unsteady, misses_target};
 use crate::record::{Event, Level, PointCounts, PointStatus, Run};
 use crate::runs::RunRecords;
+use crate::words::count;
 
 pub(super) fn title(content: &Content<'_>) -> String {
     match content.names.as_slice() {
@@ -34,11 +34,11 @@ fn about_one(run: &RunRecords) -> Html {
 }
 
 fn facts(run: &Run) -> Vec<String> {
-    let ranks = counted(run.world.size, "rank", "ranks");
+    let ranks = count(run.world.size, "rank");
     // Simulated ranks are on none.
     let nodes = match run.world.nodes {
         None | Some(0) => String::new(),
-        Some(n_nodes) => format!(" on {}", counted(n_nodes, "node", "nodes")),
+        Some(n_nodes) => format!(" on {}", count(n_nodes, "node")),
     };
     let processor = run.machines.first().and_then(|machine| machine.cpu.model.clone());
     let facts = [
@@ -74,11 +74,11 @@ fn verdict(run: &RunRecords) -> Html {
     let n_unsteady = run.points.iter().filter(|point| is_unsteady(point)).count();
     let counts = counts(run);
     let parts = [
-        format!("{} ok", counted(counts.ok, "point", "points")),
+        format!("{} ok", count(counts.ok, "point")),
         format!("{} skipped", counts.skipped),
         format!("{} failed", counts.failed),
-        counted(counts.check_failed, "failed check", "failed checks"),
-        format!("{} wider than wanted", counted(n_wide, "interval", "intervals")),
+        count(counts.check_failed, "failed check"),
+        format!("{} wider than wanted", count(n_wide, "interval")),
         format!("{n_unsteady} unsteady"),
     ];
     let text = format!("{}. {}", parts.join(", "), ending(run));
@@ -116,20 +116,9 @@ fn level(run: &RunRecords) -> &'static str {
 }
 
 fn about_several(content: &Content<'_>) -> Html {
-    let heads = [
-        "Run",
-        "Started",
-        "Ranks",
-        "Nodes",
-        "Transport",
-        "Points ok",
-        "Skipped",
-        "Failed",
-        "Failed checks",
-        "End",
-    ];
+    let heads = "Run|Started|Ranks|Nodes|Transport|Points ok|Skipped|Failed|Failed checks|End";
     let runs = content.runs.iter().zip(&content.names);
-    table("", &heads, runs.map(|(run, name)| about(run, name)).collect::<Html>())
+    table("", heads.split('|'), runs.map(|(run, name)| about(run, name)))
 }
 
 fn about(run: &RunRecords, name: &str) -> Html {

@@ -1,6 +1,6 @@
 //! Markup: what comes from a record is text, and text is escaped when it becomes markup.
 //!
-//! Only [`Html::trusted`] takes markup as it is; it is for pictures and scripts of this crate.
+//! Numbers that are missing are a dash. Only [`Html::trusted`] takes markup as it is; it is for pictures and scripts of this crate.
 
 /// Markup that may stand in the body of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Html {
 impl From<&str> for Html {
     fn from(text: &str) -> Self {
         let mut html = String::with_capacity(text.len());
-        escape(text, Place::Content, &mut html);
+        escape(text, false, &mut html);
         Self(html)
     }
 }
@@ -46,12 +46,6 @@ impl From<&String> for Html {
 impl From<String> for Html {
     fn from(text: String) -> Self {
         text.as_str().into()
-    }
-}
-
-impl From<Vec<Html>> for Html {
-    fn from(parts: Vec<Html>) -> Self {
-        parts.into_iter().collect()
     }
 }
 
@@ -71,7 +65,7 @@ pub(super) fn element(name: &str, attributes: &[(&str, &str)], content: impl Int
     let mut html = format!("<{name}");
     for (attribute, value) in attributes {
         html += &format!(" {attribute}=\"");
-        escape(value, Place::Attribute, &mut html);
+        escape(value, true, &mut html);
         html.push('"');
     }
     html.push('>');
@@ -86,9 +80,14 @@ pub(super) fn row<C: Into<Html>>(cell: &str, cells: impl IntoIterator<Item = C>)
 }
 
 /// A table with column heads, in a box that scrolls sideways where it is too wide.
-pub(super) fn table(class: &str, heads: &[&str], rows: impl Into<Html>) -> Html {
-    let head = tag("thead", row("th", heads.iter().copied()));
-    let body = element("table", &[("class", class)], head.with(tag("tbody", rows)));
+pub(super) fn table<'h>(
+    class: &str,
+    heads: impl IntoIterator<Item = &'h str>,
+    rows: impl IntoIterator<Item = Html>,
+) -> Html {
+    let rows: Html = rows.into_iter().collect();
+    let body = tag("thead", row("th", heads)).with(tag("tbody", rows));
+    let body = element("table", &[("class", class)], body);
     // Only what can have the focus can be scrolled by keys.
     element("div", &[("class", "scroll"), ("tabindex", "0")], body)
 }
@@ -103,19 +102,14 @@ pub(super) fn details(summary: &str, content: impl Into<Html>) -> Html {
     tag("details", tag("summary", summary).with(content))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Content,
-    Attribute,
-}
-
-fn escape(text: &str, place: Place, html: &mut String) {
+/// Appends `text` to `html`, in an element or between the quotation marks of an attribute.
+fn escape(text: &str, is_attribute: bool, html: &mut String) {
     for c in text.chars() {
         match c {
             '&' => *html += "&amp;",
             '<' => *html += "&lt;",
             '>' => *html += "&gt;",
-            '"' if place == Place::Attribute => *html += "&quot;",
+            '"' if is_attribute => *html += "&quot;",
             c if is_unseen(c) => html.push(char::REPLACEMENT_CHARACTER),
             c => html.push(c),
         }
@@ -126,6 +120,22 @@ fn escape(text: &str, place: Place, html: &mut String) {
 fn is_unseen(c: char) -> bool {
     let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     reorders || (c.is_control() && c != '\n' && c != '\t')
+}
+
+/// Mark of a missing number.
+pub(super) const NONE: &str = "—";
+
+pub(super) fn or_none(text: Option<String>) -> String {
+    text.filter(|text| !text.is_empty()).unwrap_or_else(|| NONE.into())
+}
+
+/// The least and the largest of `values` (`3 to 20`), or one if they are equal.
+pub(super) fn range<T: Ord + ToString>(values: impl IntoIterator<Item = T>) -> Option<String> {
+    let mut values: Vec<T> = values.into_iter().collect();
+    values.sort();
+    let (least, largest) = (values.first()?, values.last()?);
+    let (from, to) = (least.to_string(), largest.to_string());
+    Some(if from == to { from } else { format!("{from} to {to}") })
 }
 
 #[cfg(test)]
@@ -152,5 +162,12 @@ mod tests {
     #[test]
     fn rows_hold_a_cell_for_each_value() {
         assert_eq!(row("td", ["1", "2"]).into_string(), "<tr><td>1</td><td>2</td></tr>\n");
+    }
+
+    #[test]
+    fn ranges_of_equal_values_are_one_value() {
+        assert_eq!(range([3, 10, 20]).as_deref(), Some("3 to 20"));
+        assert_eq!(range([3, 3]).as_deref(), Some("3"));
+        assert_eq!(range::<u32>([]), None);
     }
 }

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use comet_core::definition::Definition;
 use serde_json::Value;
 
-use super::html::{Html, row, table, tag};
-use super::number::{counted, or_none, range};
+use super::html::{Html, or_none, range, row, table, tag};
 use super::{Content, Section};
 use crate::record::{CheckStatus, Clock, Plan, Point, PointStatus, Quality, Quote, Run};
 use crate::units::time;
+use crate::words::count;
 
 /// A fact: its name, and its text from the page's measured points.
 type Fact = (&'static str, fn(&Content<'_>, &[&Point]) -> String);
@@ -48,10 +48,8 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let facts = FACTS.iter().map(|(name, of)| (*name, of(content, &measured)));
     let known = facts.filter(|(_, text)| !text.is_empty());
     let rows = known.map(|(name, text)| tag("tr", tag("th", name).with(tag("td", text))));
-    let body = definitions(&measured)
-        .with(table("facts", &[], rows.collect::<Html>()))
-        .with(tag("p", READING));
-    vec![Section { id: "method".into(), title: "Method".into(), body }]
+    let body = definitions(&measured).with(table("facts", [], rows)).with(tag("p", READING));
+    vec![Section { id: "method", title: "Method", body }]
 }
 
 fn definitions(points: &[&Point]) -> Html {
@@ -65,11 +63,11 @@ fn definitions(points: &[&Point]) -> Html {
         let meaning = known.map(|known| format!("{}, for one operation", known.summary()));
         row("td", [name.clone(), or_none(meaning), list(quotes), list(kernels)])
     };
-    let rows: Html = names.into_iter().map(of_name).collect();
-    if rows.is_empty() {
-        return rows;
+    if names.is_empty() {
+        return Html::new();
     }
-    table("", &["Definition", "The value of a sample", "Quoted", "Kernels"], rows)
+    let heads = ["Definition", "The value of a sample", "Quoted", "Kernels"];
+    table("", heads, names.into_iter().map(of_name))
 }
 
 /// Different `items`, in ascending order, with commas between them.
@@ -91,17 +89,16 @@ fn verification(content: &Content<'_>, _: &[&Point]) -> String {
     let of = |status| content.points().filter(|(_, point)| point.check.status == status).count();
     match [CheckStatus::Pass, CheckStatus::Fail].map(of) {
         [0, 0] => String::new(),
-        [passed, failed] => format!(
-            "the data of {} was right, of {failed} wrong",
-            counted(passed, "point", "points")
-        ),
+        [passed, failed] => {
+            format!("the data of {} was right, of {failed} wrong", count(passed, "point"))
+        }
     }
 }
 
 fn warm_up(_: &Content<'_>, points: &[&Point]) -> String {
     let operations = range(points.iter().filter_map(|point| Some(point.reps.as_ref()?.warmup)));
     let n_warming = qualities(points).filter(|quality| !quality.is_steady).count();
-    let warming = counted(n_warming, "point", "points");
+    let warming = count(n_warming, "point");
     operations.map_or(String::new(), |operations| {
         format!("{operations} operations; no steady state before the first slice: {warming}")
     })
@@ -128,11 +125,10 @@ fn starts(_: &Content<'_>, points: &[&Point]) -> String {
     }
     let n_skewed = plans(points).filter(|plan| plan.skew_ns.is_some()).count();
     ways.extend((n_skewed > 0).then(|| ("ranks start late on purpose".into(), n_skewed)));
-    let of_way =
-        |(way, count): &(String, usize)| format!("{way} ({})", counted(*count, "point", "points"));
+    let of_way = |(way, n): &(String, usize)| format!("{way} ({})", count(*n, "point"));
     let mut facts: Vec<String> = ways.iter().map(of_way).collect();
     let n_invalid: usize = qualities(points).map(|quality| quality.invalid.len()).sum();
-    let invalid = counted(n_invalid, "sample", "samples");
+    let invalid = count(n_invalid, "sample");
     facts.extend((n_invalid > 0).then(|| format!("{invalid} late in a window, without a value")));
     facts.join("; ")
 }
@@ -155,7 +151,7 @@ fn stop_rule(content: &Content<'_>, points: &[&Point]) -> String {
     ];
     let mut facts: Vec<String> = facts.into_iter().flatten().collect();
     let n_missed = points.iter().filter(|point| crate::format::misses_target(point)).count();
-    let missed = counted(n_missed, "point", "points");
+    let missed = count(n_missed, "point");
     facts.extend((!facts.is_empty()).then(|| format!("target missed: {missed}")));
     facts.join("; ")
 }
@@ -196,7 +192,7 @@ fn named(points: &[&Point], field: fn(&Plan) -> Vec<&str>) -> String {
 fn intervals(_: &Content<'_>, points: &[&Point]) -> String {
     let of = |quality: &Quality| Some(quality.interval_ns.as_ref()?.method.replace('_', " "));
     let methods: Vec<String> = qualities(points).filter_map(of).collect();
-    let (n_with, n) = (methods.len(), counted(points.len(), "point", "points"));
+    let (n_with, n) = (methods.len(), count(points.len(), "point"));
     let methods = list(methods.into_iter());
     let methods =
         if n_with > 0 { format!(", from the medians of slices ({methods})") } else { methods };

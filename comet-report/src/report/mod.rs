@@ -13,13 +13,12 @@ mod figures;
 mod header;
 mod html;
 mod method;
-mod number;
 mod placement;
 mod points;
 mod policy;
 mod summary;
 
-use html::{Html, element, section, tag};
+use html::{Html, element, row, section, table, tag};
 
 use crate::models::{self, Fitted};
 use crate::plot::{self, Figure};
@@ -37,12 +36,13 @@ struct Content<'a> {
 }
 
 struct Section {
-    id: String,
-    title: String,
+    /// Name for links.
+    id: &'static str,
+    title: &'static str,
     body: Html,
 }
 
-/// The sections, in the order of the page; a kind without content has none.
+/// The sections, in the order of the page; those without content are left out.
 const SECTIONS: &[fn(&Content<'_>) -> Vec<Section>] = &[
     summary::sections,
     figures::sections,
@@ -58,9 +58,10 @@ const SECTIONS: &[fn(&Content<'_>) -> Vec<Section>] = &[
 pub fn report(runs: &[RunRecords], title: Option<&str>) -> String {
     let content = Content::of(runs);
     let title = title.map_or_else(|| header::title(&content), Into::into);
-    let sections: Vec<Section> = SECTIONS.iter().flat_map(|make| make(&content)).collect();
+    let sections = SECTIONS.iter().flat_map(|make| make(&content));
+    let sections: Vec<Section> = sections.filter(|section| !section.body.is_empty()).collect();
     let contents = contents(&sections);
-    let main = sections.into_iter().map(|part| section(&part.id, &part.title, part.body));
+    let main = sections.into_iter().map(|part| section(part.id, part.title, part.body));
     let body = header::header(&content, &title)
         .with(contents)
         .with(tag("main", main.collect::<Html>()))
@@ -84,16 +85,23 @@ impl<'a> Content<'a> {
         self.runs.iter().filter_map(|run| run.run.as_deref())
     }
 
-    /// Heads of a table that says of which run a row is, where there are several.
-    fn heads<'h>(&self, heads: &[&'h str]) -> Vec<&'h str> {
-        let run = (self.runs.len() > 1).then_some("Run");
-        run.into_iter().chain(heads.iter().copied()).collect()
-    }
-
-    /// The cells of a row of such a table, of the run `index`.
-    fn cells(&self, index: usize, cells: Vec<Html>) -> Vec<Html> {
-        let run = (self.runs.len() > 1).then(|| Html::from(&self.names[index]));
-        run.into_iter().chain(cells).collect()
+    /// A table of `rows`, each with the number of its run, which has a column where there are several;
+    /// nothing without a row.
+    fn table<'h>(
+        &self,
+        class: &str,
+        heads: impl IntoIterator<Item = &'h str>,
+        rows: impl IntoIterator<Item = (usize, Vec<Html>)>,
+    ) -> Html {
+        let is_shared = self.runs.len() > 1;
+        let name = |index: usize| is_shared.then(|| Html::from(&self.names[index]));
+        let rows = rows.into_iter();
+        let mut rows =
+            rows.map(|(index, cells)| row("td", name(index).into_iter().chain(cells))).peekable();
+        if rows.peek().is_none() {
+            return Html::new();
+        }
+        table(class, is_shared.then_some("Run").into_iter().chain(heads), rows)
     }
 }
 
@@ -130,7 +138,7 @@ fn is_complete(run: &RunRecords) -> bool {
 fn contents(sections: &[Section]) -> Html {
     let link = |section: &Section| {
         let target = format!("#{}", section.id);
-        tag("li", element("a", &[("href", &target)], &section.title))
+        tag("li", element("a", &[("href", &target)], section.title))
     };
     let links: Html = sections.iter().map(link).collect();
     element("nav", &[("aria-label", "Contents")], tag("ul", links))

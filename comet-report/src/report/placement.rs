@@ -2,8 +2,8 @@
 
 use super::Content;
 use super::html::{Html, element, row, table, tag};
-use super::number::counted;
 use crate::record::{RankEntry, Run};
+use crate::words::count;
 
 /// The most ranks of which each is shown; the record has all.
 const MAX_RANKS: usize = 1024;
@@ -39,7 +39,7 @@ pub(super) fn map(content: &Content<'_>) -> Html {
 fn of_run(run: &Run) -> Html {
     let world = &run.world;
     if run.clock.is_virtual {
-        let ranks = counted(world.size, "rank", "ranks");
+        let ranks = count(world.size, "rank");
         return tag("p", format!("The {ranks} were simulated, so none has a CPU.")).with(mesh(run));
     }
     let seats = seats(&world.ranks);
@@ -99,7 +99,7 @@ fn mesh(run: &Run) -> Html {
         return Html::new();
     }
     let of_row = |ranks: &[usize]| row("td", ranks.iter().map(ToString::to_string));
-    let rows: Html = mesh.map.chunks(mesh.cols).map(of_row).collect();
+    let rows = mesh.map.chunks(mesh.cols).map(of_row);
     let hops = &run.world.hops;
     let text = format!(
         "Mesh of {} × {}, {}; distances of a {}, at most {}:",
@@ -107,9 +107,9 @@ fn mesh(run: &Run) -> Html {
         mesh.cols,
         filled(&mesh.order),
         hops.metric,
-        counted(hops.diameter, "hop", "hops"),
+        count(hops.diameter, "hop"),
     );
-    tag("p", text).with(table("mesh", &[], rows))
+    tag("p", text).with(table("mesh", [], rows))
 }
 
 fn filled(order: &str) -> String {

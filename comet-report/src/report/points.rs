@@ -1,44 +1,32 @@
 //! The points: all that have numbers in one table, and those without, with the reason.
 
-use super::html::{Html, details, element, row, table, tag};
-use super::number::{NONE, counted, or_none};
+use super::html::{Html, NONE, details, element, or_none, tag};
 use super::summary::params;
 use super::{Content, Section};
 use crate::format::{is_unsteady, misses_target};
-use crate::record::{Point, PointStatus, RANKS, Summary};
+use crate::record::{Derived, Point, PointStatus, RANKS, Summary};
 use crate::units::{DIGITS, fixed, fixed_us, significant};
 use crate::words;
 
+/// The points without numbers, and those with.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
-    [left_out(content), measured(content)].into_iter().flatten().collect()
-}
-
-fn measured(content: &Content<'_>) -> Option<Section> {
-    let rows: Vec<Html> = content
-        .points()
-        .filter(|(_, point)| point.status == PointStatus::Ok)
-        .map(|(index, point)| row("td", content.cells(index, cells(point))))
-        .collect();
-    if rows.is_empty() {
-        return None;
+    let of_status = |is_ok: bool| {
+        content.points().filter(move |(_, point)| (point.status == PointStatus::Ok) == is_ok)
+    };
+    let heads = "What became of it|Kernel|Parameters|Reason".split('|');
+    let rows = of_status(false).map(|(index, point)| (index, reason(point)));
+    let left_out = content.table("", heads, rows);
+    let heads = "Kernel|Parameters|Ranks|Quoted µs|± %|p25 µs|p75 µs|Least µs|MB/s|Samples|Flags";
+    let rows = of_status(true).map(|(index, point)| (index, cells(point)));
+    let mut body = content.table("sortable points", heads.split('|'), rows);
+    if !body.is_empty() {
+        let summary = words::count(of_status(true).count(), "point") + " with numbers";
+        body = tag("p", EXPLANATION).with(details(&summary, body)).with(figures(content));
     }
-    let summary = counted(rows.len(), "point with numbers", "points with numbers");
-    let heads = content.heads(&[
-        "Kernel",
-        "Parameters",
-        "Ranks",
-        "Quoted µs",
-        "± %",
-        "p25 µs",
-        "p75 µs",
-        "Least µs",
-        "MB/s",
-        "Samples",
-        "Flags",
-    ]);
-    let table = details(&summary, table("sortable points", &heads, rows));
-    let body = tag("p", EXPLANATION).with(table).with(figures(content));
-    Some(Section { id: "points".into(), title: "Points".into(), body })
+    vec![
+        Section { id: "left-out", title: "Skipped and failed", body: left_out },
+        Section { id: "points", title: "Points", body },
+    ]
 }
 
 const EXPLANATION: &str = "Times are those of one operation. The quoted time is the one that the \
@@ -108,41 +96,23 @@ fn figures_of(content: &Content<'_>, kernel: &str) -> Html {
         .filter(|(_, point)| point.id() == kernel)
         .filter(|(_, point)| !point.figures.is_empty())
         .collect();
-    let names: Vec<&str> =
-        cases.iter().take(1).flat_map(|(_, point)| &point.figures).map(|f| &*f.name).collect();
-    let formulas = cases
-        .iter()
-        .take(1)
-        .flat_map(|(_, point)| &point.figures)
-        .map(|figure| tag("li", tag("code", format!("{} = {}", figure.name, figure.formula))));
+    let figures = || cases.iter().take(1).flat_map(|(_, point)| &point.figures);
+    let names: Vec<&str> = figures().map(|figure| &*figure.name).collect();
+    let formula =
+        |figure: &Derived| tag("li", tag("code", format!("{} = {}", figure.name, figure.formula)));
     let rows = cases.iter().map(|(index, point)| {
-        let cells = [params(&point.params)].into_iter();
-        let cells = cells.chain(names.iter().map(|name| figure(point, name))).map(Html::from);
-        row("td", content.cells(*index, cells.collect()))
+        let cells = names.iter().map(|name| figure(point, name).into());
+        (*index, std::iter::once(params(&point.params).into()).chain(cells).collect())
     });
-    let heads: Vec<&str> = ["Parameters"].into_iter().chain(names.iter().copied()).collect();
-    let table = table("sortable", &content.heads(&heads), rows.collect::<Html>());
-    let formulas = tag("ul", formulas.collect::<Html>());
+    let heads = ["Parameters"].into_iter().chain(names.iter().copied());
+    let table = content.table("sortable", heads, rows);
+    let formulas = tag("ul", figures().map(formula).collect::<Html>());
     details(&format!("Figures of {kernel}"), formulas.with(table))
 }
 
 fn figure(point: &Point, name: &str) -> String {
     let found = point.figures.iter().find(|figure| figure.name == name);
     or_none(found.and_then(|figure| figure.value).map(|value| significant(value, DIGITS)))
-}
-
-fn left_out(content: &Content<'_>) -> Option<Section> {
-    let rows: Html = content
-        .points()
-        .filter(|(_, point)| point.status != PointStatus::Ok)
-        .map(|(index, point)| row("td", content.cells(index, reason(point))))
-        .collect();
-    let heads = content.heads(&["What became of it", "Kernel", "Parameters", "Reason"]);
-    (!rows.is_empty()).then(|| Section {
-        id: "left-out".into(),
-        title: "Skipped and failed".into(),
-        body: table("", &heads, rows),
-    })
 }
 
 fn reason(point: &Point) -> Vec<Html> {

@@ -1,7 +1,6 @@
 //! Models of the points: the parameters of each sweep, and the other models in tables of their own.
 
-use super::html::{Html, details, element, row, table, tag};
-use super::number::{NONE, counted, or_none};
+use super::html::{Html, NONE, details, element, or_none, tag};
 use super::{Content, Section, slug};
 use crate::models::quoted;
 use crate::record::{Fit, Model, Param, Parameter, Params, Point, RANKS};
@@ -13,65 +12,46 @@ const LEAST_PERCENT: f64 = 0.01;
 /// The most rows of a table that is open from the start.
 const MAX_OPEN_ROWS: usize = 16;
 
-/// A kind of models with a table of its own: its name in the record, and what its heading and the
-/// sentence below say.
-struct Kind {
-    name: &'static str,
-    title: &'static str,
-    explanation: &'static str,
-}
-
-/// The kinds beside the lines over sizes.
-const KINDS: &[Kind] = &[
-    Kind {
-        name: "hops",
-        title: "Distance",
-        explanation: "What each hop between the ranks adds to a message.",
-    },
-    Kind {
-        name: "scaling",
-        title: "Growth with the number of ranks",
-        explanation: "The laws that may describe it, each with its Akaike weight, or a constant \
-                      where no growth is seen; none is to be used beyond twice the largest number \
-                      of ranks.",
-    },
-    Kind {
-        name: "rates",
-        title: "Asymptotic rates and the number of ranks",
-        explanation: "The line over the largest sizes on each number of ranks P: r∞ as a function \
-                      of P.",
-    },
-    Kind {
-        name: "loggp",
-        title: "LogGP",
-        explanation: "Latency, overheads and gaps, from trains of messages.",
-    },
-    Kind {
-        name: "max_rate",
-        title: "Pairs that share a rate",
-        explanation: "The rate of one pair of ranks, and the one that all pairs share.",
-    },
-    Kind {
-        name: "intensity",
-        title: "Computational intensity",
-        explanation: "The operations for each word that reach half of the highest rate (f half), \
-                      4 f half, and the edges of regions with that intensity.",
-    },
-    Kind {
-        name: "overlap",
-        title: "Overlap",
-        explanation: "Which share of the shorter part is hidden behind the other one, as four \
-                      sources define it; 1 is all of it.",
-    },
+/// The kinds of models beside the lines over sizes, with a table each: the name in the record, the
+/// heading, and the sentence below.
+const KINDS: [[&str; 3]; 7] = [
+    ["hops", "Distance", "What each hop between the ranks adds to a message."],
+    [
+        "scaling",
+        "Growth with the number of ranks",
+        "The laws that may describe it, each with its Akaike weight, or a constant where no growth \
+         is seen; none is to be used beyond twice the largest number of ranks.",
+    ],
+    [
+        "rates",
+        "Asymptotic rates and the number of ranks",
+        "The line over the largest sizes on each number of ranks P: r∞ as a function of P.",
+    ],
+    ["loggp", "LogGP", "Latency, overheads and gaps, from trains of messages."],
+    [
+        "max_rate",
+        "Pairs that share a rate",
+        "The rate of one pair of ranks, and the one that all pairs share.",
+    ],
+    [
+        "intensity",
+        "Computational intensity",
+        "The operations for each word that reach half of the highest rate (f half), 4 f half, and \
+         the edges of regions with that intensity.",
+    ],
+    [
+        "overlap",
+        "Overlap",
+        "Which share of the shorter part is hidden behind the other one, as four sources define \
+         it; 1 is all of it.",
+    ],
 ];
 
+/// The one section, if there are models or barriers.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
-    let kinds: Html = KINDS.iter().map(|kind| other(content, kind)).collect();
+    let kinds: Html = KINDS.iter().map(|kind| other(content, *kind)).collect();
     let body = lines(content).with(barriers(content)).with(kinds);
-    if body.is_empty() {
-        return Vec::new();
-    }
-    vec![Section { id: "summary".into(), title: "Summary".into(), body }]
+    vec![Section { id: "summary", title: "Summary", body }]
 }
 
 fn models<'c>(content: &'c Content<'_>, kind: &str) -> impl Iterator<Item = (usize, &'c Model)> {
@@ -81,55 +61,34 @@ fn models<'c>(content: &'c Content<'_>, kind: &str) -> impl Iterator<Item = (usi
 
 /// Hockney's four parameters, a row for each sweep or each of its segments.
 fn lines(content: &Content<'_>) -> Html {
-    let rows: Vec<Html> = models(content, "line")
-        .flat_map(|(index, model)| {
-            let fits = quoted(model).into_iter().enumerate();
-            fits.map(move |(number, fit)| {
-                row("td", content.cells(index, line(content, model, number, fit)))
-            })
-        })
-        .collect();
-    if rows.is_empty() {
-        return Html::new();
+    let rows = models(content, "line").flat_map(|(index, model)| {
+        let fits = quoted(model).into_iter().enumerate();
+        fits.map(move |(number, fit)| (index, line(content, model, number, fit)))
+    });
+    let heads = "Sweep|Range|t₀|π₀|Intercept|r∞|n½|Best rate|Worst error|Fit";
+    let table = content.table("wide", heads.split('|'), rows);
+    if table.is_empty() {
+        return table;
     }
-    let heads = content.heads(&[
-        "Sweep",
-        "Range",
-        "t₀",
-        "π₀",
-        "Intercept",
-        "r∞",
-        "n½",
-        "Best rate",
-        "Worst error",
-        "Fit",
-    ]);
     let explanation = "The line t = t₀ + n / r∞ over message or vector lengths, with 95 % \
                        intervals (k, M and G are powers of 1000); n½ = t₀ r∞ and π₀ = r∞ / n½, so \
                        two of the four are independent. A sweep that one line does not describe \
                        has a row for each segment; only the first has a startup time.";
-    tag("p", explanation).with(table("wide", &heads, rows))
+    tag("p", explanation).with(table)
 }
 
 /// The cells of fit `number` of a sweep, of which only the first says whose it is.
 fn line(content: &Content<'_>, model: &Model, number: usize, fit: &Fit) -> Vec<Html> {
-    let named = |name: &str| {
-        let found = fit.parameters.iter().find(|of| of.name == name);
-        found.map_or(NONE.into(), with_interval)
-    };
     let best = model.marks.iter().find(|mark| mark.name == "best_rate").filter(|_| number == 0);
-    vec![
-        if number == 0 { sweep(content, model) } else { Html::new() },
-        extent(model, fit).into(),
-        named("t0"),
-        named("pi0"),
-        named("intercept"),
-        named("r_inf"),
-        named("n_half"),
-        best.map_or(Html::new(), with_interval),
-        worst(model, fit).into(),
-        verdict(fit).with(if number == 0 { warnings(model) } else { Html::new() }),
-    ]
+    let mut cells = vec![Html::new(), extent(model, fit).into()];
+    cells.extend(values(&fit.parameters, &["t0", "pi0", "intercept", "r_inf", "n_half"]));
+    cells.push(best.map_or(Html::new(), with_interval));
+    cells.extend([worst(model, fit).into(), verdict(fit)]);
+    if number == 0 {
+        cells[0] = sweep(content, model);
+        cells[9] = verdict(fit).with(warnings(model));
+    }
+    cells
 }
 
 fn warnings(model: &Model) -> Html {
@@ -138,8 +97,8 @@ fn warnings(model: &Model) -> Html {
 }
 
 /// The table of one other kind; nothing if there is no such model.
-fn other(content: &Content<'_>, kind: &Kind) -> Html {
-    let models: Vec<(usize, &Model)> = models(content, kind.name).collect();
+fn other(content: &Content<'_>, [kind, title, explanation]: [&str; 3]) -> Html {
+    let models: Vec<(usize, &Model)> = models(content, kind).collect();
     let names = parameter_names(&models);
     if names.is_empty() {
         return Html::new();
@@ -149,21 +108,21 @@ fn other(content: &Content<'_>, kind: &Kind) -> Html {
         let rows = if has_laws {
             laws(content, model, &names)
         } else {
-            vec![marks(content, model, &names)]
+            vec![[sweep(content, model)].into_iter().chain(values(&model.marks, &names)).collect()]
         };
-        rows.into_iter().map(|cells| row("td", content.cells(*index, cells)))
+        rows.into_iter().map(|cells| (*index, cells))
     });
-    let rows: Vec<Html> = rows.collect();
-    let symbols: Vec<String> = names.into_iter().map(symbol).collect();
+    let rows: Vec<(usize, Vec<Html>)> = rows.collect();
+    let symbols: Vec<String> = names.iter().map(|name| name.replace('_', " ")).collect();
     let mut heads = vec!["Sweep"];
     heads.extend(has_laws.then_some("Law"));
     heads.extend(symbols.iter().map(String::as_str));
     heads.extend(if has_laws { &["Worst error", "Fit"][..] } else { &[] });
-    let count = counted(rows.len(), "row", "rows");
-    let is_long = rows.len() > MAX_OPEN_ROWS;
-    let table = table("wide", &content.heads(&heads), rows);
-    let table = if is_long { details(&count, table) } else { table };
-    tag("h3", kind.title).with(tag("p", kind.explanation)).with(table)
+    let n_rows = rows.len();
+    let table = content.table("wide", heads, rows);
+    let is_long = n_rows > MAX_OPEN_ROWS;
+    let table = if is_long { details(&words::count(n_rows, "row"), table) } else { table };
+    tag("h3", title).with(tag("p", explanation)).with(table)
 }
 
 /// Names of all parameters of `models`, in the order in which they are first met.
@@ -195,11 +154,6 @@ fn laws(content: &Content<'_>, model: &Model, names: &[&str]) -> Vec<Vec<Html>> 
     fits.into_iter().map(cells).collect()
 }
 
-/// The row of a model that has no law, only figures.
-fn marks(content: &Content<'_>, model: &Model, names: &[&str]) -> Vec<Html> {
-    [sweep(content, model)].into_iter().chain(values(&model.marks, names)).collect()
-}
-
 fn values(parameters: &[Parameter], names: &[&str]) -> Vec<Html> {
     let cell = |name: &&str| {
         let found = parameters.iter().find(|parameter| parameter.name == *name);
@@ -212,16 +166,9 @@ fn values(parameters: &[Parameter], names: &[&str]) -> Vec<Html> {
 fn barriers(content: &Content<'_>) -> Html {
     let is_barrier =
         |(_, point): &(usize, &Point)| point.class == "sync" && point.quoted_ns.is_some();
-    let rows: Html = content
-        .points()
-        .filter(is_barrier)
-        .map(|(index, point)| row("td", content.cells(index, barrier(point))))
-        .collect();
-    if rows.is_empty() {
-        return Html::new();
-    }
-    let heads = content.heads(&["Kernel", "Ranks", "Time", "Barriers per second"]);
-    tag("h3", "Barriers").with(table("", &heads, rows))
+    let rows = content.points().filter(is_barrier).map(|(index, point)| (index, barrier(point)));
+    let table = content.table("", "Kernel|Ranks|Time|Barriers per second".split('|'), rows);
+    if table.is_empty() { table } else { tag("h3", "Barriers").with(table) }
 }
 
 fn barrier(point: &Point) -> Vec<Html> {
@@ -304,11 +251,6 @@ fn with_interval(parameter: &Parameter) -> Html {
         return html;
     }
     html.with(" ").with(tag("small", format!("{low} … {high}")))
-}
-
-/// A name of the record as it is written by hand, where that is shorter.
-fn symbol(name: &str) -> String {
-    name.replace('_', " ")
 }
 
 #[cfg(test)]
