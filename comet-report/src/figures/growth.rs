@@ -11,9 +11,8 @@ use super::law;
 use super::sizes::{label, rates as bandwidths};
 use super::sources::KernelPoints;
 use super::thesis;
-use crate::models::rates::{asymptotic, groups};
 use crate::models::sweep::real;
-use crate::models::{FREE, operations, value, values};
+use crate::models::{FREE, asymptotic, groups_of_lines, operations, value, values};
 use crate::plot::{Chart, Figure, Kind, Quantity, Scale, Trace, Vertex};
 use crate::record::{Fit, Model, Over, Params, Point, RANKS};
 use crate::units::significant;
@@ -165,7 +164,7 @@ fn asymptotes_of(kernel: &KernelPoints<'_>, source: usize) -> Vec<Trace> {
         format!("{}/{}", model.suite, model.kernel) == kernel.name && model.x_unit == "B"
     };
     let of_source = kernel.models.iter().filter(|fitted| fitted.source == source);
-    let groups = groups(of_source.map(|fitted| &fitted.model).filter(is_of_kernel));
+    let groups = groups_of_lines(of_source.map(|fitted| &fitted.model).filter(is_of_kernel));
     let series = |(colour, group): (usize, &Vec<(u64, &Model)>)| Trace {
         name: name(kernel, source, group[0].1),
         kind: Kind::Curve,

@@ -8,7 +8,7 @@ use super::caption;
 use super::chart::{self, Y, along, axis, series_at};
 use super::curve::curves;
 use super::sizes::rates;
-use super::sources::{KernelPoints, Measured, Sources};
+use super::sources::{KernelPoints, Sources};
 use crate::models::sweep::real;
 use crate::plot::{Axis, Figure, Quantity, Scale, Trace};
 use crate::record::{MESH, Point, RANKS};
@@ -16,175 +16,118 @@ use crate::words;
 
 const LENGTH: &str = "length_bytes";
 const VECTOR: &str = "vector_length";
+const BLOCK: &str = "local_n";
 
-/// The longest messages and vectors of the figures over them: breaks show up to here.
-const LONGEST_BYTES: u64 = 8192;
-const LONGEST_SUM: u64 = 1024;
-/// The longest vectors of figure 5.11, the beginning of figure 5.10.
-const ZOOMED: u64 = 10_000;
-
-enum Ranks {
-    All,
-    Number(u64),
-}
-
+/// Quantity of a figure.
 #[derive(Clone, Copy)]
 enum Shows {
+    /// The time, as it is quoted.
     Time,
     /// The time of a round trip, of which one way was quoted.
     RoundTrip,
     Bandwidth,
 }
+use Shows::{Bandwidth, RoundTrip, Time};
 
 impl Shows {
-    fn y(self) -> Y {
+    /// The vertical axis, and the value of a point on it.
+    fn y(self) -> (Axis, Y) {
         match self {
-            Self::Time => chart::time,
-            Self::RoundTrip => |_, one_way_ns| Some(2.0 * one_way_ns),
-            Self::Bandwidth => chart::rate,
-        }
-    }
-
-    fn axis(self) -> Axis {
-        match self {
-            Self::Time => chart::times("time", Scale::Linear),
-            Self::RoundTrip => chart::times("time of a round trip", Scale::Linear),
-            Self::Bandwidth => rates(),
+            Time => (chart::times("time", Scale::Linear), chart::time),
+            RoundTrip => {
+                (chart::times("time of a round trip", Scale::Linear), |_, ns| Some(2.0 * ns))
+            }
+            Bandwidth => (rates(), chart::rate),
         }
     }
 }
 
-/// One figure of the thesis.
-struct Entry {
-    number: &'static str,
-    /// Suffix of its id, if there are two of one number.
-    part: &'static str,
-    title: &'static str,
-    kernels: &'static [&'static str],
-    ranks: Ranks,
-    keep: fn(&Point) -> bool,
-    x: &'static str,
-    shows: Shows,
+/// Points of a figure.
+#[derive(Clone, Copy)]
+enum Slice {
+    /// Message lengths, to where breaks show.
+    Lengths,
+    /// Sums of one double over numbers of ranks.
+    OneDouble,
+    /// Sums of vectors, to where breaks show.
+    Vectors,
+    /// The work of an overlap alone.
+    Daxpy,
+    /// Exchanges of so many bytes beside vectors of at most a length.
+    Overlap(u64, u64),
+    /// Blocks of a matrix.
+    Blocks,
+}
+use Slice::{Blocks, Daxpy, Lengths, OneDouble, Overlap, Vectors};
+
+impl Slice {
+    /// The parameter of the horizontal axis.
+    fn x(self) -> &'static str {
+        match self {
+            Lengths => LENGTH,
+            OneDouble => RANKS,
+            Vectors | Daxpy | Overlap(..) => VECTOR,
+            Blocks => BLOCK,
+        }
+    }
+
+    fn holds(self, point: &Point) -> bool {
+        let is = |name, value| point.number(name) == Some(value);
+        let at_most = |name, most| point.number(name).is_some_and(|value| value <= most);
+        let variant = point.variant.as_deref();
+        match self {
+            Lengths => at_most(LENGTH, 8192),
+            OneDouble => is(VECTOR, 1),
+            Vectors => at_most(VECTOR, 1024),
+            Daxpy => variant == Some("daxpy") && is(LENGTH, 0),
+            Overlap(length, longest) => {
+                let is_together = ["synchronous", "asynchronous"].map(Some).contains(&variant);
+                is_together && is(LENGTH, length) && at_most(VECTOR, longest)
+            }
+            Blocks => true,
+        }
+    }
 }
 
-const ENTRIES: &[Entry] = &[
-    Entry {
-        title: "echo, round trip",
-        kernels: &["comet/echo"],
-        shows: Shows::RoundTrip,
-        ..entry("5.1", "")
-    },
-    Entry {
-        title: "echo, bandwidth",
-        kernels: &["comet/echo"],
-        shows: Shows::Bandwidth,
-        ..entry("5.2", "")
-    },
-    Entry {
-        title: "broadcast time",
-        kernels: &["comet/broadcast"],
-        ranks: Ranks::All,
-        ..entry("5.3", "")
-    },
-    Entry { title: "pairwise exchange time", kernels: &["comet/exchange"], ..entry("5.4", "") },
-    Entry {
-        title: "echo under load, round trip",
-        kernels: &["comet/contention"],
-        ranks: Ranks::Number(8),
-        shows: Shows::RoundTrip,
-        ..entry("5.5", "")
-    },
-    Entry {
-        title: "global sum of one double",
-        kernels: &["comet/reduction"],
-        ranks: Ranks::All,
-        keep: |point| point.number(VECTOR) == Some(1),
-        x: RANKS,
-        ..entry("5.7", "")
-    },
-    Entry {
-        title: "global sum of vectors",
-        kernels: &["comet/reduction"],
-        ranks: Ranks::All,
-        keep: |point| number_at_most(point, VECTOR, LONGEST_SUM),
-        x: VECTOR,
-        ..entry("5.7", "-by-length")
-    },
-    Entry {
-        title: "DAXPY time",
-        kernels: &["comet/overlap"],
-        ranks: Ranks::Number(4),
-        keep: |point| point.variant.as_deref() == Some("daxpy") && is_of_messages(point, 0),
-        x: VECTOR,
-        ..entry("5.8", "")
-    },
-    Entry {
-        title: "exchange of 0 B and DAXPY, with and without overlap",
-        keep: |point| is_together(point) && is_of_messages(point, 0),
-        ..overlap("5.9")
-    },
-    Entry {
-        title: "exchange of 2536 B and DAXPY, with and without overlap",
-        keep: |point| is_together(point) && is_of_messages(point, 2536),
-        ..overlap("5.10")
-    },
-    Entry {
-        title: "exchange of 2536 B and DAXPY of short vectors, with and without overlap",
-        keep: |point| {
-            is_together(point)
-                && is_of_messages(point, 2536)
-                && number_at_most(point, VECTOR, ZOOMED)
-        },
-        ..overlap("5.11")
-    },
-    Entry {
-        title: "exchange of 85000 B and DAXPY, with and without overlap",
-        keep: |point| is_together(point) && is_of_messages(point, 85_000),
-        ..overlap("5.12")
-    },
-    Entry { title: "update guard", kernels: &["matrix/update_guard"], ..matrix("5.13") },
-    Entry { title: "shift", kernels: &["matrix/shift"], ..matrix("5.14") },
-    Entry {
-        title: "row and column broadcast",
-        kernels: &["matrix/row_broadcast", "matrix/col_broadcast"],
-        ..matrix("5.15")
-    },
-    Entry { title: "transpose", kernels: &["matrix/transpose"], ..matrix("5.16") },
+/// One figure of the thesis: its number, its title, the kernels whose points it has, the number of
+/// ranks if not all, the points, and the quantity.
+struct Entry(&'static str, &'static str, &'static [&'static str], Option<u64>, Slice, Shows);
+
+const ENTRIES: [Entry; 16] = [
+    Entry("5.1", "echo, round trip", &["comet/echo"], Some(16), Lengths, RoundTrip),
+    Entry("5.2", "echo, bandwidth", &["comet/echo"], Some(16), Lengths, Bandwidth),
+    Entry("5.3", "broadcast time", &["comet/broadcast"], None, Lengths, Time),
+    Entry("5.4", "pairwise exchange time", &["comet/exchange"], Some(16), Lengths, Time),
+    Entry("5.5", "echo under load, round trip", &["comet/contention"], Some(8), Lengths, RoundTrip),
+    Entry("5.7", "global sum of one double", &["comet/reduction"], None, OneDouble, Time),
+    Entry("5.7", "global sum of vectors", &["comet/reduction"], None, Vectors, Time),
+    Entry("5.8", "DAXPY time", &["comet/overlap"], Some(4), Daxpy, Time),
+    overlap("5.9", "exchange of 0 B and DAXPY, with and without overlap", 0, u64::MAX),
+    overlap("5.10", "exchange of 2536 B and DAXPY, with and without overlap", 2536, u64::MAX),
+    // The beginning of figure 5.10.
+    overlap(
+        "5.11",
+        "exchange of 2536 B and DAXPY of short vectors, with and without overlap",
+        2536,
+        10_000,
+    ),
+    overlap("5.12", "exchange of 85000 B and DAXPY, with and without overlap", 85_000, u64::MAX),
+    matrix("5.13", "update guard", &["matrix/update_guard"]),
+    matrix("5.14", "shift", &["matrix/shift"]),
+    matrix("5.15", "row and column broadcast", &["matrix/row_broadcast", "matrix/col_broadcast"]),
+    matrix("5.16", "transpose", &["matrix/transpose"]),
 ];
 
-/// The times of message lengths on 16 ranks; what is not said of a figure.
-const fn entry(number: &'static str, part: &'static str) -> Entry {
-    Entry {
-        number,
-        part,
-        title: "",
-        kernels: &[],
-        ranks: Ranks::Number(16),
-        keep: |point| number_at_most(point, LENGTH, LONGEST_BYTES),
-        x: LENGTH,
-        shows: Shows::Time,
-    }
+const fn overlap(number: &'static str, title: &'static str, length: u64, longest: u64) -> Entry {
+    Entry(number, title, &["comet/overlap"], Some(16), Overlap(length, longest), Time)
 }
 
-const fn overlap(number: &'static str) -> Entry {
-    Entry { kernels: &["comet/overlap"], x: VECTOR, ..entry(number, "") }
-}
-
-const fn matrix(number: &'static str) -> Entry {
-    Entry { keep: |_| true, x: "local_n", ..entry(number, "") }
-}
-
-fn number_at_most(point: &Point, name: &str, most: u64) -> bool {
-    point.number(name).is_some_and(|value| value <= most)
-}
-
-fn is_of_messages(point: &Point, length: u64) -> bool {
-    point.number(LENGTH) == Some(length)
-}
-
-/// True if `point` is of an exchange and a DAXPY, with or without overlap.
-fn is_together(point: &Point) -> bool {
-    ["synchronous", "asynchronous"].map(Some).contains(&point.variant.as_deref())
+const fn matrix(
+    number: &'static str,
+    title: &'static str,
+    kernels: &'static [&'static str],
+) -> Entry {
+    Entry(number, title, kernels, Some(16), Blocks, Time)
 }
 
 /// The figures that `sources` has points for, two at least.
@@ -194,52 +137,48 @@ pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
 
 impl Entry {
     fn figure(&self, sources: &Sources<'_>) -> Option<Figure> {
+        let Self(number, title, _, _, slice, shows) = *self;
         let kernel = self.kernel(sources)?;
-        if kernel.values(self.x).len() < 2 {
+        if kernel.values(slice.x()).len() < 2 {
             return None;
         }
-        let curves = curves(&kernel, self.x);
-        let drawn =
-            curves.iter().map(|curve| series_at(curve, |point| self.place(point), self.shows.y()));
+        let (y_axis, y) = shows.y();
+        let curves = curves(&kernel, slice.x());
+        let drawn = curves.iter().map(|curve| series_at(curve, |point| self.place(point), y));
         let drawn: Vec<Trace> = drawn.collect();
-        let chart = chart::chart(self.x_axis(&kernel), self.shows.axis(), drawn);
-        let what = format!("{}, against {}", words::capital(self.title), chart.x.label);
-        let id = format!("figure-{}{}", self.number, self.part);
+        let x_axis = match slice.x() {
+            BLOCK => axis("dimension of the matrix", Quantity::Count, Scale::Linear),
+            RANKS => chart::ranks(Scale::Log2),
+            x => along(&kernel, x, Scale::Linear),
+        };
+        let chart = chart::chart(x_axis, y_axis, drawn);
+        let what = format!("{}, against {}", words::capital(title), chart.x.label);
+        let part = if matches!(slice, Vectors) { "-by-length" } else { "" };
+        let id = format!("figure-{number}{part}");
         let caption = caption::of(&what, &kernel);
-        Some(with_number(kernel.figure("", "", caption, chart), id, self.number, self.title))
+        Some(with_number(kernel.figure("", "", caption, chart), id, number, title))
     }
 
     /// The points of the figure, as if they were of one kernel.
     fn kernel<'a>(&self, sources: &'a Sources<'_>) -> Option<KernelPoints<'a>> {
-        let mut kernels = self.kernels.iter().filter_map(|name| sources.kernel(name));
+        let Self(_, _, kernels, n_ranks, slice, _) = *self;
+        let mut kernels = kernels.iter().filter_map(|name| sources.kernel(name));
         let mut kernel = kernels.next()?;
-        for other in kernels {
-            kernel.points.extend::<Vec<Measured<'a>>>(other.points);
-        }
-        let kernel = kernel.only(self.keep);
-        Some(near_and_far(&match self.ranks {
-            Ranks::All => kernel,
-            Ranks::Number(n_ranks) => kernel.on(n_ranks),
-        }))
+        kernels.for_each(|other| kernel.points.extend(other.points));
+        let kernel = kernel.only(|point| slice.holds(point));
+        Some(near_and_far(&n_ranks.map_or_else(|| kernel.clone(), |n| kernel.on(n))))
     }
 
     /// Place of `point` on the horizontal axis: by the dimension of all of the matrix, or of a
     /// square one of its size.
     fn place(&self, point: &Point) -> Option<f64> {
-        let value = real(point.number(self.x)?);
-        if self.x != "local_n" {
+        let Self(_, _, _, _, slice, _) = self;
+        let value = real(point.number(slice.x())?);
+        if slice.x() != BLOCK {
             return Some(value);
         }
         let [rows, cols] = MESH.map(|name| point.number(name).map(real));
         Some(value * (rows? * cols?).sqrt())
-    }
-
-    fn x_axis(&self, kernel: &KernelPoints<'_>) -> Axis {
-        match self.x {
-            "local_n" => axis("dimension of the matrix", Quantity::Count, Scale::Linear),
-            RANKS => chart::ranks(Scale::Log2),
-            _ => along(kernel, self.x, Scale::Linear),
-        }
     }
 }
 

@@ -7,8 +7,9 @@ use comet_stats::fit::{
 };
 
 use super::FREE;
-use super::sweep::{Sweep, blank, extent, half_widths_us, real, time_us, weights};
-use super::wire::{fit, parameter, scaled};
+use super::sweep::{
+    Sweep, blank, extent, fit, half_widths_us, parameter, real, scaled, time_us, weights,
+};
 use crate::record::{Fit, Model, Over, Parameter, Point, RANKS};
 
 /// Law of a distance: what one more hop costs (thesis section 5.1).

@@ -16,12 +16,9 @@
 //! the evaluation that the record states for a kernel.
 
 mod laws;
-mod loggp;
-mod overlap;
-pub(crate) mod rates;
 mod sizes;
+mod slices;
 pub(crate) mod sweep;
-mod wire;
 
 pub(crate) use laws::operations;
 
@@ -50,13 +47,13 @@ const KINDS: [Kind; 8] = [
     Kind { over: &[Over::Message, DISTANCE], takes: goes_away, fit: laws::distance },
     Kind { over: &[Over::Vector, DISTANCE], takes: goes_away, fit: laws::distance },
     Kind { over: &[Over::Kind(AxisKind::Intensity)], takes: moves_words, fit: laws::intensity },
-    Kind { over: &[Over::Message, Over::Vector], takes: is_train, fit: loggp::model },
+    Kind { over: &[Over::Message, Over::Vector], takes: is_train, fit: slices::loggp },
     Kind {
         over: &[Over::Message, Over::Kind(AxisKind::Pairs)],
         takes: |_| true,
         fit: laws::shared_rate,
     },
-    Kind { over: &[], takes: is_overlap, fit: overlap::model },
+    Kind { over: &[], takes: is_overlap, fit: slices::overlap },
 ];
 /// Number of the kinds before the growth with the number of ranks, which is one of all runs.
 const BEFORE_GROWTH: usize = 4;
@@ -94,7 +91,9 @@ pub fn models(points: &[&Point], breakpoints: &[u64]) -> Vec<Model> {
     let growth = across.into_iter().filter_map(|points| laws::growth(&points));
     let mut models: Vec<Model> =
         of_kinds(first).into_iter().chain(growth).chain(of_kinds(second)).collect();
-    models.extend(rates::models(&models));
+    let rates: Vec<Model> =
+        groups_of_lines(models.iter()).iter().map(|group| rates(group)).collect();
+    models.extend(rates);
     models
 }
 
@@ -144,6 +143,51 @@ pub(crate) fn of_runs(runs: &[RunRecords]) -> Vec<Fitted> {
         models(&points, &[]).into_iter().filter_map(fitted).collect::<Vec<_>>()
     };
     (0..n_sources).flat_map(of_source).collect()
+}
+
+/// The lines of each sweep that was fitted on at least two numbers of ranks, ascending.
+pub(crate) fn groups_of_lines<'m>(
+    models: impl Iterator<Item = &'m Model>,
+) -> Vec<Vec<(u64, &'m Model)>> {
+    let is_alike = |a: &Model, b: &Model| {
+        (&a.suite, &a.kernel, &a.variant, &a.x) == (&b.suite, &b.kernel, &b.variant, &b.x)
+            && a.params.without(&FREE) == b.params.without(&FREE)
+    };
+    let mut groups: Vec<Vec<(u64, &Model)>> = Vec::new();
+    for model in models.filter(|model| model.model == "line" && asymptotic(model).is_some()) {
+        let Some(n_ranks) = model.params.ranks() else { continue };
+        match groups.iter_mut().find(|group| is_alike(group[0].1, model)) {
+            Some(group) => group.push((n_ranks, model)),
+            None => groups.push(vec![(n_ranks, model)]),
+        }
+    }
+    groups.iter_mut().for_each(|group| group.sort_by_key(|(n_ranks, _)| *n_ranks));
+    groups.retain(|group| group[0].0 < group[group.len() - 1].0);
+    groups
+}
+
+/// The fit of the largest sizes, if its r_inf and n_half are published.
+pub(crate) fn asymptotic(model: &Model) -> Option<&Fit> {
+    let fit = *quoted(model).last()?;
+    values(fit, ["r_inf", "n_half"]).iter().all(Option::is_some).then_some(fit)
+}
+
+/// Asymptotic rates over numbers of ranks: r_inf of each line of one sweep, in a row for each P (COMMS3
+/// of the PARKBENCH report is to be read so).
+fn rates(group: &[(u64, &Model)]) -> Model {
+    let (_, last) = group[group.len() - 1];
+    let row = |(n_ranks, model): &(u64, &Model)| {
+        Some(Fit { name: format!("P={n_ranks}"), ..asymptotic(model)?.clone() })
+    };
+    Model {
+        params: last.params.without(&FREE),
+        model: "rates".into(),
+        fits: group.iter().filter_map(row).collect(),
+        breakpoints: Vec::new(),
+        marks: Vec::new(),
+        warnings: Vec::new(),
+        ..last.clone()
+    }
 }
 
 /// The fits of `model` to quote: its first, or its segments where one law does not describe all

@@ -9,8 +9,7 @@
 use comet_core::kernel::Class;
 use comet_stats::fit::{Bounds, Line, Marks, Segment, Weights, breaks, segments, segments_at};
 
-use super::sweep::{Sweep, half_widths_us, real, time_us, weights};
-use super::wire::{fit, parameter, scaled};
+use super::sweep::{Sweep, fit, half_widths_us, parameter, real, scaled, time_us, weights};
 use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Point};
 
 const LAW: &str = "t = t0 + n / r_inf";

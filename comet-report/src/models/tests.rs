@@ -18,6 +18,17 @@ fn point(params: &[(&str, u64)], time_us: f64) -> Point {
     described(point)
 }
 
+/// One series of a case of the kernel `id`, with these medians of its slices.
+fn of_slices(id: &str, variant: &str, params: &[(&str, u64)], slices_us: &[f64]) -> Point {
+    let mut point = point(params, slices_us[slices_us.len() / 2]);
+    let (suite, kernel) = id.split_once('/').unwrap();
+    (point.suite, point.kernel) = (suite.into(), kernel.into());
+    point.variant = Some(variant.into());
+    let quality = point.quality.as_mut().unwrap();
+    quality.slice_medians_ns = slices_us.iter().map(|time| 1e3 * time).collect();
+    described(point)
+}
+
 /// An echo on the iPSC/860 by the formulas of the thesis, section 5.1, over one to three hops.
 pub(crate) fn thesis() -> Vec<Point> {
     let sizes = [0, 8, 16, 50, 100, 128, 256, 1024, 4096, 16_384];
@@ -236,4 +247,100 @@ fn few_or_failed_points_make_no_model() {
     assert_eq!(made(&points[..3], &[]), []);
     points.iter_mut().for_each(|point| point.status = crate::record::PointStatus::Failed);
     assert_eq!(made(&points, &[]), []);
+}
+
+const SIZE: &str = "length_bytes";
+const DELAY: &str = "vector_length";
+const SERIES: [&str; 4] = ["round_trip", "sends", "receives", "work"];
+/// `L`, `o_s`, `o_r`, `g` in us and `G` in us/B.
+const PLANTED: [f64; 5] = [5.0, 1.2, 1.5, 2.5, 0.004];
+
+/// The four series of a case whose delay takes this long, in slices that are slowed by these
+/// shares of their time.
+fn train(l: f64, size: u64, delay_us: f64, slowed: &[f64]) -> Vec<Point> {
+    let [_, o_s, o_r, g, per_byte] = PLANTED;
+    let rest = sweep::real(size - 1) * per_byte;
+    let round_trip = 2.0 * (o_s + l + o_r + rest);
+    let (send, receive) = match delay_us {
+        0.0 => (g + rest, g + rest),
+        delay => (o_s + delay, o_r + delay),
+    };
+    let gaps = [0.0, send, receive, delay_us].map(|each| 15.0 * each);
+    let times = [round_trip, round_trip + gaps[1], round_trip + gaps[2], gaps[3]];
+    let slices = |time: f64| slowed.iter().map(|share| time * (1.0 + share)).collect();
+    let slices = times.map(|time| -> Vec<f64> { slices(time) });
+    let series = SERIES.iter().zip(slices);
+    let params = [(SIZE, size), (DELAY, u64::from(delay_us > 0.0))];
+    series.map(|(name, slices)| of_slices("model/injection", name, &params, &slices)).collect()
+}
+
+/// Sizes with and without this delay.
+fn trains(l: f64, delay_us: f64) -> Vec<Point> {
+    let slowed = [-0.02, -0.01, 0.0, 0.01, 0.02];
+    let both = |size| [0.0, delay_us].map(|delay_us| train(l, size, delay_us, &slowed));
+    [1, 64, 1024, 4096, 16_384].into_iter().flat_map(both).flatten().collect()
+}
+
+fn loggp(points: &[Point]) -> Vec<Model> {
+    made(points, &[]).into_iter().filter(|model| model.model == "loggp").collect()
+}
+
+#[test]
+fn trains_tell_the_planted_parameters() {
+    let made = loggp(&trains(5.0, 200.0));
+    assert_eq!((made.len(), made[0].fits.len(), &made[0].variant), (1, 1, &None));
+    let netgauge = 7.7;
+    let planted = PLANTED.into_iter().chain([netgauge]);
+    for (found, planted) in made[0].fits[0].parameters.iter().zip(planted) {
+        assert!((found.value.unwrap() / planted - 1.0).abs() < 1e-6, "{found:?}: {planted}");
+        let (low, high) = (found.low.unwrap(), found.high.unwrap());
+        assert!(low < planted && planted < high, "{found:?}");
+    }
+    assert_eq!(made[0].warnings, [""; 0]);
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    let check = |l, delay_us, expected: &[&str]| {
+        assert_eq!(loggp(&trains(l, delay_us))[0].warnings, expected);
+    };
+    // On shared memory, what the sender does and what the receiver does overlap.
+    check(-0.1, 200.0, &["latency_not_identifiable"]);
+    // A round trip of 16 KiB takes 146 us.
+    check(5.0, 100.0, &["short_delay"]);
+}
+
+#[test]
+fn few_sizes_or_delays_make_no_model() {
+    let without = |is_out: &dyn Fn(&Point) -> bool| {
+        loggp(&trains(5.0, 200.0).into_iter().filter(|point| !is_out(point)).collect::<Vec<_>>())
+    };
+    assert_eq!(without(&|point| point.number(SIZE) > Some(1024)), []);
+    assert_eq!(without(&|point| point.number(DELAY) == Some(1)), []);
+    assert_eq!(without(&|point| point.variant.as_deref() == Some("work")), []);
+}
+
+#[test]
+fn shares_follow_from_the_slices_of_four_times() {
+    let check = |times_ns: [f64; 4], speeds: &[f64], expected: &[f64]| {
+        let names = ["exchange", "daxpy", "synchronous", "asynchronous"];
+        let series = names.into_iter().zip(times_ns).map(|(name, ns)| {
+            let slices: Vec<f64> = speeds.iter().map(|speed| ns / 1e3 * speed).collect();
+            Point { class: "overlap".into(), ..of_slices("comet/overlap", name, &[], &slices) }
+        });
+        let points: Vec<Point> = series.map(described).collect();
+        let made = made(&points, &[]);
+        let marks: Vec<_> = made.iter().flat_map(|model| &model.marks).collect();
+        assert_eq!((made.len(), marks.len()), (expected.len() / 4, expected.len()));
+        for (mark, expected) in marks.into_iter().zip(expected) {
+            assert!((mark.value.unwrap() - expected).abs() < 1e-12, "{mark:?}");
+            assert!(mark.low.is_some() && mark.high.is_some(), "{mark:?}");
+        }
+    };
+    // A transfer of 100 behind work of 50, all of the work hidden, and speeds that change between
+    // slices.
+    let speeds = [1.0, 1.1, 0.9, 1.3, 1.0];
+    check([100.0, 50.0, 150.0, 100.0], &speeds, &[1.0, 0.5, 0.5, 1.0 / 3.0]);
+    // Without work there is nothing to share.
+    check([1.0, 0.0, 1.0, 1.0], &[1.0], &[]);
 }
