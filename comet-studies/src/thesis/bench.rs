@@ -72,10 +72,24 @@ impl Bench {
             .with_context(|| format!("{id} ended early"))?;
         results.0.into_iter().collect()
     }
+
+    /// The times in microseconds of the only series of the kernel `id` over `axis`.
+    pub(super) fn times(
+        &self,
+        n_ranks: usize,
+        id: &str,
+        sweeps: &[&str],
+        axis: &Axis,
+    ) -> anyhow::Result<Points> {
+        Ok(points(&self.measure(n_ranks, id, sweeps)?, axis, 0))
+    }
 }
 
+/// Values with times or other quantities.
+pub(super) type Points = Vec<(f64, f64)>;
+
 /// Points of the series number `series` over `axis`: values, and times in microseconds.
-pub(super) fn points(measurements: &[Measurement], axis: &Axis, series: usize) -> Vec<(f64, f64)> {
+pub(super) fn points(measurements: &[Measurement], axis: &Axis, series: usize) -> Points {
     let point = |measurement: &Measurement| {
         (measurement.case.value(axis) as f64, quoted_us(measurement, series))
     };

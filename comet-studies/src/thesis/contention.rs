@@ -12,7 +12,7 @@ use comet_core::event::Measurement;
 use comet_core::kernel::LENGTH_BYTES;
 
 use super::Findings;
-use super::bench::Bench;
+use super::bench::{Bench, Points};
 use super::claim::Claim;
 use super::curve::Curves;
 
@@ -20,17 +20,13 @@ const N_RANKS: usize = 8;
 const LENGTHS: &str = "0..100+20,101,128..1Ki+128,2Ki..8Ki+1Ki";
 /// Lengths of the load messages in bytes, at 50 and 90 % load (section 5.1).
 const LOADS: [&str; 2] = ["486", "5000"];
-/// Numbers of the series.
-const IDLE: usize = 0;
-const HALF_LOAD: usize = 1;
-const NINETY_LOAD: usize = 2;
 
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
     let [half, ninety] = LOADS;
     let measured =
         bench.unsteady().measure(N_RANKS, "comet/contention", &[LENGTHS, half, ninety])?;
-    let [idle, half, ninety] =
-        [IDLE, HALF_LOAD, NINETY_LOAD].map(|series| means(&measured, series));
+    // The series are idle, half load and ninety load.
+    let [idle, half, ninety] = [0, 1, 2].map(|series| means(&measured, series));
     let slower =
         |quantity, published, curves| Claim::above("5.5", quantity, published, curves, "lengths");
     let claims = vec![
@@ -38,7 +34,7 @@ pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
         slower("echo beside messages of 5000 B", "slower than beside 486 B", [&ninety, &half]),
     ];
     let curves = [
-        ("idle_round_trip_us", idle.as_slice()),
+        ("idle_round_trip_us", &idle),
         ("half_load_round_trip_us", &half),
         ("ninety_load_round_trip_us", &ninety),
     ];
@@ -46,7 +42,7 @@ pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
 }
 
 /// Mean round trips in microseconds.
-fn means(measured: &[Measurement], series: usize) -> Vec<(f64, f64)> {
+fn means(measured: &[Measurement], series: usize) -> Points {
     let point = |measurement: &Measurement| {
         let one_way_ns = measurement.series[series].summary.mean;
         (measurement.case.value(&LENGTH_BYTES) as f64, 2.0 * one_way_ns / 1e3)

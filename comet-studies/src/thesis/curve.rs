@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 use std::ops::RangeBounds;
 
+use super::bench::Points;
+
 /// The points of `curve` whose x is in `range`.
-pub(super) fn part(curve: &[(f64, f64)], range: impl RangeBounds<f64>) -> Vec<(f64, f64)> {
+pub(super) fn part(curve: &[(f64, f64)], range: impl RangeBounds<f64>) -> Points {
     curve.iter().filter(|(x, _)| range.contains(x)).copied().collect()
 }
 
@@ -24,9 +26,9 @@ impl Curves {
     ///
     /// # Panics
     /// If the curves have not the same values of x.
-    pub(super) fn new(figure: &'static str, x: &str, curves: &[(&str, &[(f64, f64)])]) -> Self {
+    pub(super) fn new(figure: &'static str, x: &str, curves: &[(&str, &Points)]) -> Self {
         let head = std::iter::once(x).chain(curves.iter().map(|(name, _)| *name));
-        let xs = |points: &[(f64, f64)]| points.iter().map(|(x, _)| *x).collect::<Vec<_>>();
+        let xs = |points: &Points| points.iter().map(|(x, _)| *x).collect::<Vec<_>>();
         let (_, first) = curves[0];
         assert!(
             curves.iter().all(|(_, points)| xs(points) == xs(first)),
@@ -69,8 +71,8 @@ mod tests {
 
     #[test]
     fn curves_stand_beside_each_other_over_one_x() {
-        let near = [(0.0, 79.0), (8.0, 84.04)];
-        let far = [(0.0, 104.0), (8.0, 0.1 + 0.2)];
+        let near = vec![(0.0, 79.0), (8.0, 84.04)];
+        let far = vec![(0.0, 104.0), (8.0, 0.1 + 0.2)];
         let curves = Curves::new("5.1", "length_bytes", &[("near_us", &near), ("far_us", &far)]);
         assert_eq!(curves.csv(), "length_bytes,near_us,far_us\n0,79,104\n8,84.04,0.3\n");
     }
@@ -78,7 +80,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "figure 5.1 needs one x for all its curves")]
     fn curves_over_different_x_are_refused() {
-        let curves = [("a", [(0.0, 1.0)].as_slice()), ("b", &[(1.0, 1.0)])];
-        drop(Curves::new("5.1", "x", &curves));
+        let [a, b] = [vec![(0.0, 1.0)], vec![(1.0, 1.0)]];
+        drop(Curves::new("5.1", "x", &[("a", &a), ("b", &b)]));
     }
 }

@@ -5,7 +5,7 @@ use std::ops::RangeFrom;
 use comet_core::kernel::LOCAL_N;
 
 use super::Findings;
-use super::bench::{Bench, N_RANKS, points};
+use super::bench::{Bench, N_RANKS, Points};
 use super::claim::{Claim, linear, quadratic};
 use super::curve::{Curves, part};
 
@@ -15,17 +15,18 @@ const BLOCKS: &str = "4,8,16..64+16,96,128,192";
 const SIDE: f64 = 4.0;
 /// Dimensions of the matrices whose times follow one law; smaller ones take the other protocol.
 const LAWFUL: RangeFrom<f64> = 64.0..;
-/// The values of the shift's axis.
-const NORTH: &str = "0";
-const EAST: &str = "1";
 
-type Points = Vec<(f64, f64)>;
-
+/// All four figures.
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
-    let measure = |id: &str, sweeps: &[&str]| times(bench, id, sweeps);
+    // Dimensions of the matrix, and times.
+    let measure = |id: &str, sweeps: &[&str]| -> anyhow::Result<Points> {
+        let of_blocks = bench.times(N_RANKS, id, sweeps, &LOCAL_N)?;
+        Ok(of_blocks.into_iter().map(|(local_n, us)| (SIDE * local_n, us)).collect())
+    };
     let guard = measure("matrix/update_guard", &[BLOCKS])?;
-    let north = measure("matrix/shift", &[NORTH, BLOCKS])?;
-    let east = measure("matrix/shift", &[EAST, BLOCKS])?;
+    // The values of the shift's axis are directions.
+    let north = measure("matrix/shift", &["0", BLOCKS])?;
+    let east = measure("matrix/shift", &["1", BLOCKS])?;
     let row = measure("matrix/row_broadcast", &[BLOCKS])?;
     let col = measure("matrix/col_broadcast", &[BLOCKS])?;
     let transpose = measure("matrix/transpose", &[BLOCKS])?;
@@ -37,6 +38,7 @@ pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
     let (quantity, published) = ("column broadcast", "slower than that of a row");
     claims.push(Claim::above("5.15", quantity, published, [&col, &row], "dimensions"));
     claims.extend(is_quadratic("5.16", "transpose", &transpose));
+    let curves = |figure, curves: &[_]| Curves::new(figure, "dimension", curves);
     let curves = vec![
         curves("5.13", &[("update_guard_us", &guard)]),
         curves("5.14", &[("shift_north_us", &north), ("shift_east_us", &east)]),
@@ -44,13 +46,6 @@ pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
         curves("5.16", &[("transpose_us", &transpose)]),
     ];
     Ok(Findings { claims, curves })
-}
-
-/// Dimensions of the matrix, and times in microseconds.
-fn times(bench: &Bench, id: &str, sweeps: &[&str]) -> anyhow::Result<Points> {
-    let measured = bench.measure(N_RANKS, id, sweeps)?;
-    let of_blocks = points(&measured, &LOCAL_N, 0);
-    Ok(of_blocks.into_iter().map(|(local_n, us)| (SIDE * local_n, us)).collect())
 }
 
 fn is_linear(figure: &'static str, quantity: &str, times: &[(f64, f64)]) -> Claim {
@@ -71,9 +66,4 @@ fn is_quadratic(figure: &'static str, quantity: &str, times: &[(f64, f64)]) -> [
             ("R^2 lower", straight < curved),
         ),
     ]
-}
-
-fn curves(figure: &'static str, curves: &[(&str, &Points)]) -> Curves {
-    let curves: Vec<_> = curves.iter().map(|(name, points)| (*name, points.as_slice())).collect();
-    Curves::new(figure, "dimension", &curves)
 }

@@ -1,7 +1,7 @@
 //! Published results of the thesis beside those of its kernels on the simulated machine.
 //!
 //! ```text
-//!   mesh   point_to_point   collectives   contention   overlap   matrix    a group of figures each
+//!   point_to_point   collectives   contention   overlap   matrix    a group of figures each
 //!                    │ cases          ▲ times
 //!                    ▼                │ fitted as the thesis did
 //!                  bench: kernels and driver on the ranks of a machine file
@@ -15,10 +15,11 @@ mod collectives;
 mod contention;
 mod curve;
 mod matrix;
-mod mesh;
 mod overlap;
 mod point_to_point;
 
+use comet_core::topology::Topology;
+use comet_core::transport::Rank;
 use comet_sim::machine::{self, MachineFile};
 
 use bench::Bench;
@@ -81,7 +82,7 @@ pub fn reproduce(machine: Option<&MachineFile>) -> anyhow::Result<Reproduction> 
 
 /// Figures 4.1 and 5.1 to 5.16, in their order.
 fn all_figures(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
-    let mut findings = Findings { claims: vec![mesh::claim()], curves: echo.curves() };
+    let mut findings = Findings { claims: vec![mesh()], curves: echo.curves() };
     findings.claims.extend(echo.claims(Law::Fit));
     findings.extend(point_to_point::exchange(bench, echo)?);
     findings.extend(collectives::findings(bench)?);
@@ -90,6 +91,29 @@ fn all_figures(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
     findings.extend(matrix::findings(bench)?);
     findings.claims.sort_by_key(|claim| number(claim.figure));
     Ok(findings)
+}
+
+/// Figure 4.1: the mesh on which all neighbours are one hop apart.
+fn mesh() -> Claim {
+    let cubes = || (1..).map(|dims| 1 << dims).take_while(|n_ranks| *n_ranks <= 1024);
+    let farthest = cubes().map(|n_ranks| farthest(&Topology::hypercube(n_ranks))).max();
+    let found = farthest.unwrap_or(0);
+    Claim::statement(
+        "4.1",
+        "hops to the neighbours on the mesh, P = 2 to 1024",
+        "1",
+        found.to_string(),
+        ("exact", found == 1),
+    )
+}
+
+/// The most hops between neighbours; a rank may be its own.
+fn farthest(topology: &Topology) -> usize {
+    let hops = |rank: Rank| {
+        let near = topology.mesh().neighbours(rank);
+        [near.top, near.bottom, near.pred, near.succ].map(|other| topology.hops(rank, other))
+    };
+    (0..topology.n_ranks()).flat_map(hops).max().unwrap_or(0)
 }
 
 /// Figures 5.1 and 5.2 on the machine with the marks of the thesis, and how the two machines

@@ -2,11 +2,10 @@
 
 use std::ops::RangeToInclusive;
 
-use comet_core::event::Measurement;
 use comet_core::kernel::{LENGTH_BYTES, VECTOR_LENGTH};
 
 use super::Findings;
-use super::bench::{Bench, N_RANKS, at, points};
+use super::bench::{Bench, N_RANKS, Points, at, points};
 use super::claim::{Claim, linear};
 use super::curve::{Curves, part};
 
@@ -20,28 +19,33 @@ const VECTORS: &str = "0..100+20,200..1000+200,2000..10000+2000,20000..140000+40
 /// The vectors of figure 5.11, the beginning of figure 5.10.
 const ZOOMED: RangeToInclusive<f64> = ..=10_000.0;
 
+/// All five figures.
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
-    let mut findings = daxpy(bench)?;
+    let work = bench.measure(4, "comet/overlap", &["0", "0..200000+40000"])?;
+    let work = points(&work, &VECTOR_LENGTH, DAXPY);
+    let law = linear(&work);
+    let linear = Claim::law("5.8", "DAXPY on 4 ranks", "linear in vector length", law, 0.999);
     let overlap = bench.measure(N_RANKS, "comet/overlap", &["0,2536,85000", VECTORS])?;
-    let [empty, medium, large] = [0, 2536, 85_000].map(|bytes| at(&overlap, &LENGTH_BYTES, bytes));
-    let gains = [&empty, &medium, &large].map(|measured| improvements(measured));
-    findings.claims.extend(claims(&gains));
-    let zoomed = zoomed(&medium);
-    let curves = [("5.9", &empty), ("5.10", &medium), ("5.11", &zoomed), ("5.12", &large)];
-    findings.curves.extend(curves.map(|(figure, measured)| times(figure, measured)));
-    Ok(findings)
+    let times = [0, 2536, 85_000].map(|bytes| {
+        let measured = at(&overlap, &LENGTH_BYTES, bytes);
+        [SYNCHRONOUS, ASYNCHRONOUS].map(|series| points(&measured, &VECTOR_LENGTH, series))
+    });
+    let gains = times.each_ref().map(improvements);
+    let [empty, medium, large] = &times;
+    let zoomed = medium.each_ref().map(|curve| part(curve, ZOOMED));
+    let figures = [("5.9", empty), ("5.10", medium), ("5.11", &zoomed), ("5.12", large)];
+    let curves = figures.map(|(figure, [synchronous, asynchronous])| {
+        let curves = [("synchronous_us", synchronous), ("asynchronous_us", asynchronous)];
+        Curves::new(figure, "vector_length", &curves)
+    });
+    let daxpy = Curves::new("5.8", "vector_length", &[("daxpy_us", &work)]);
+    Ok(Findings {
+        claims: [linear].into_iter().chain(claims(&gains)).collect(),
+        curves: [daxpy].into_iter().chain(curves).collect(),
+    })
 }
 
-fn daxpy(bench: &Bench) -> anyhow::Result<Findings> {
-    let measured = bench.measure(4, "comet/overlap", &["0", "0..200000+40000"])?;
-    let times = points(&measured, &VECTOR_LENGTH, DAXPY);
-    let published = "linear in vector length";
-    let claims = vec![Claim::law("5.8", "DAXPY on 4 ranks", published, linear(&times), 0.999)];
-    let curves = vec![Curves::new("5.8", "vector_length", &[("daxpy_us", &times)])];
-    Ok(Findings { claims, curves })
-}
-
-fn claims(gains: &[Vec<(f64, f64)>; 3]) -> Vec<Claim> {
+fn claims(gains: &[Points; 3]) -> Vec<Claim> {
     let [empty, medium, large] = gains;
     let without_work = gains.each_ref().map(|curve| curve[0].1);
     let percents = without_work.map(|percent| format!("{percent:.1}")).join(", ");
@@ -83,25 +87,9 @@ fn always_faster(figure: &'static str, quantity: &str, gains: &[(f64, f64)]) -> 
 }
 
 /// Vector lengths, and by how many per cent of the synchronous time the asynchronous one is less.
-fn improvements(measured: &[Measurement]) -> Vec<(f64, f64)> {
+fn improvements([synchronous, asynchronous]: &[Points; 2]) -> Points {
     let percent = |(synchronous, asynchronous): (&(f64, f64), &(f64, f64))| {
         (synchronous.0, (synchronous.1 - asynchronous.1) / synchronous.1 * 100.0)
     };
-    let [synchronous, asynchronous] =
-        [SYNCHRONOUS, ASYNCHRONOUS].map(|series| points(measured, &VECTOR_LENGTH, series));
-    synchronous.iter().zip(&asynchronous).map(percent).collect()
-}
-
-fn times(figure: &'static str, measured: &[Measurement]) -> Curves {
-    let [synchronous, asynchronous] =
-        [SYNCHRONOUS, ASYNCHRONOUS].map(|series| points(measured, &VECTOR_LENGTH, series));
-    let curves =
-        [("synchronous_us", synchronous.as_slice()), ("asynchronous_us", asynchronous.as_slice())];
-    Curves::new(figure, "vector_length", &curves)
-}
-
-fn zoomed(measured: &[Measurement]) -> Vec<Measurement> {
-    let lengths = points(measured, &VECTOR_LENGTH, DAXPY);
-    let n_zoomed = part(&lengths, ZOOMED).len();
-    measured[..n_zoomed].to_vec()
+    synchronous.iter().zip(asynchronous).map(percent).collect()
 }

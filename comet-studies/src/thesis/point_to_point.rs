@@ -6,7 +6,7 @@ use comet_core::kernel::{HOPS, LENGTH_BYTES};
 use comet_stats::fit::{Bounds, HopLine, Line, Marks, segments, size_at_rate};
 
 use super::Findings;
-use super::bench::{Bench, N_RANKS, at, points};
+use super::bench::{Bench, N_RANKS, Points, at, points};
 use super::claim::{Claim, WEIGHTS, four_digits};
 use super::curve::{Curves, part};
 
@@ -31,8 +31,8 @@ pub(super) enum Law {
 
 /// The echo curves with their fits.
 pub(super) struct Echo {
-    near: Vec<(f64, f64)>,
-    far: Vec<(f64, f64)>,
+    near: Points,
+    far: Points,
     short: Option<Line>,
     long: Option<HopLine>,
     /// Lengths at half and at nine tenths of the published peak.
@@ -53,53 +53,47 @@ impl Echo {
         })
     }
 
+    /// Claims of figures 5.1 and 5.2, by one of the laws.
     pub(super) fn claims(&self, law: Law) -> Vec<Claim> {
-        let mut claims = self.times(law);
-        claims.push(jump("5.1", &self.near));
-        claims.extend(self.bandwidths(law));
-        claims
-    }
-
-    fn times(&self, law: Law) -> Vec<Claim> {
-        let number =
-            |quantity, published, found| Claim::number("5.1", quantity, published, found, 1.0);
+        let Self { near, far, short, long, marks: [half, ninety] } = self;
+        let number = Claim::number;
+        let is_fit = law == Law::Fit;
+        let short = |of: fn(Line) -> f64| short.map(of);
+        let long = |of: fn(HopLine) -> f64| long.map(of);
+        let peak = Marks::of(near).map(|marks| marks.peak);
+        let (above, below) = ("bandwidth over 4 hops", "below that over 1 hop");
         let mut claims = vec![
-            number("startup time up to 100 B", (79.0, "us"), self.short.map(|line| line.t0)),
-            number("time per byte up to 100 B", (0.63, "us/B"), self.short.map(|l| l.per_unit)),
-            number("time per byte above 100 B", (0.41, "us/B"), self.long.map(|l| l.per_unit)),
-            number("overhead per hop above 100 B", (25.0, "us"), self.long.map(|l| l.per_hop)),
+            number("5.1", "startup time up to 100 B", (79.0, "us"), short(|l| l.t0), 1.0),
+            number("5.1", "time per byte up to 100 B", (0.63, "us/B"), short(|l| l.per_unit), 1.0),
         ];
-        if law == Law::Fit {
-            let t0 = self.long.map(|line| line.t0);
-            claims.insert(2, number("startup time above 100 B", (156.0, "us"), t0));
+        if is_fit {
+            claims.push(number(
+                "5.1",
+                "startup time above 100 B",
+                (156.0, "us"),
+                long(|l| l.t0),
+                1.0,
+            ));
         }
+        // The fitted line and the mark at half of the peak contradict each other.
+        let percent_at_half = if is_fit { 25.0 } else { 5.0 };
+        claims.extend([
+            number("5.1", "time per byte above 100 B", (0.41, "us/B"), long(|l| l.per_unit), 1.0),
+            number("5.1", "overhead per hop above 100 B", (25.0, "us"), long(|l| l.per_hop), 1.0),
+            jump("5.1", near),
+            number("5.2", "peak bandwidth, 1 hop", (PEAK_MB_PER_S, "MB/s"), peak, 3.0),
+            number("5.2", "length at half of 2.5 MB/s", (486.0, "B"), *half, percent_at_half),
+            number("5.2", "length at 90 % of 2.5 MB/s", (5000.0, "B"), *ninety, 10.0),
+            Claim::above("5.2", above, below, [far, near], "lengths"),
+        ]);
         claims
-    }
-
-    fn bandwidths(&self, law: Law) -> Vec<Claim> {
-        // The fitted line and this mark contradict each other.
-        let percent_at_half = if law == Law::Fit { 25.0 } else { 5.0 };
-        let peak = Marks::of(&self.near).map(|marks| marks.peak);
-        let [half, ninety] = self.marks;
-        vec![
-            Claim::number("5.2", "peak bandwidth, 1 hop", (PEAK_MB_PER_S, "MB/s"), peak, 3.0),
-            Claim::number("5.2", "length at half of 2.5 MB/s", (486.0, "B"), half, percent_at_half),
-            Claim::number("5.2", "length at 90 % of 2.5 MB/s", (5000.0, "B"), ninety, 10.0),
-            Claim::above(
-                "5.2",
-                "bandwidth over 4 hops",
-                "below that over 1 hop",
-                [&self.far, &self.near],
-                "lengths",
-            ),
-        ]
     }
 
     pub(super) fn curves(&self) -> Vec<Curves> {
         let (near, far) = (&self.near, &self.far);
         let round_trip = |curve: &[(f64, f64)]| map(curve, |_, us| 2.0 * us);
         let bandwidth = |curve: &[(f64, f64)]| map(curve, |bytes, us| bytes / us);
-        let figure = |figure, unit: &str, [near, far]: [Vec<(f64, f64)>; 2]| {
+        let figure = |figure, unit: &str, [near, far]: [Points; 2]| {
             let names = [format!("hops_1_{unit}"), format!("hops_4_{unit}")];
             Curves::new(figure, "length_bytes", &[(&names[0], &near), (&names[1], &far)])
         };
@@ -129,7 +123,9 @@ pub(super) fn contradiction(fit: &Echo, marks: &Echo) -> String {
 pub(super) fn exchange(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
     let exchange = bench.measure(N_RANKS, "comet/exchange", &["1,4", LENGTHS])?;
     let [near, far] = [1, 4].map(|hops| points(&at(&exchange, &HOPS, hops), &LENGTH_BYTES, 0));
-    let (posted_first, posted_last) = (posted_first(bench)?, time_at(&near, 2536.0));
+    // The overlap posts its receive before the message comes.
+    let overlap = bench.times(N_RANKS, "comet/overlap", &["2536", "0"], &LENGTH_BYTES)?;
+    let (posted_first, posted_last) = (overlap[0].1, time_at(&near, 2536.0));
     let claims = vec![
         faster_than_echo("pairwise exchange, 1 hop", &near, &echo.near),
         faster_than_echo("pairwise exchange, 4 hops", &far, &echo.far),
@@ -141,14 +137,8 @@ pub(super) fn exchange(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
             ("faster", posted_first < posted_last),
         ),
     ];
-    let curves = [("hops_1_us", near.as_slice()), ("hops_4_us", far.as_slice())];
+    let curves = [("hops_1_us", &near), ("hops_4_us", &far)];
     Ok(Findings { claims, curves: vec![Curves::new("5.4", "length_bytes", &curves)] })
-}
-
-/// The time in us of an exchange of 2536 bytes whose receive is posted before the message comes.
-fn posted_first(bench: &Bench) -> anyhow::Result<f64> {
-    let overlap = bench.measure(N_RANKS, "comet/overlap", &["2536", "0"])?;
-    Ok(points(&overlap, &LENGTH_BYTES, 0)[0].1)
 }
 
 fn faster_than_echo(quantity: &str, exchange: &[(f64, f64)], echo: &[(f64, f64)]) -> Claim {
@@ -190,6 +180,6 @@ fn time_at(curve: &[(f64, f64)], x: f64) -> f64 {
     curve.iter().find(|point| point.0 == x).map_or(f64::NAN, |point| point.1)
 }
 
-fn map(curve: &[(f64, f64)], y: impl Fn(f64, f64) -> f64) -> Vec<(f64, f64)> {
+fn map(curve: &[(f64, f64)], y: impl Fn(f64, f64) -> f64) -> Points {
     curve.iter().map(|(x, us)| (*x, y(*x, *us))).collect()
 }
