@@ -32,6 +32,7 @@ pub mod import;
 mod junit;
 pub mod models;
 mod older;
+mod order;
 pub mod pairs;
 pub mod placement;
 mod plain;

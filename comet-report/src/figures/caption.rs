@@ -7,6 +7,7 @@ use super::curve::plotted;
 use super::samples::Sampled;
 use super::sources::KernelPoints;
 use crate::models::sweep::quote;
+use crate::order::distinct;
 use crate::record::{Point, Quote, RANKS};
 use crate::words;
 
@@ -95,14 +96,4 @@ fn ranges(points: &[&Point]) -> Vec<String> {
         ),
     ];
     sentences.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.into()).collect()
-}
-
-fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut distinct = Vec::new();
-    for item in items {
-        if !distinct.contains(&item) {
-            distinct.push(item);
-        }
-    }
-    distinct
 }

@@ -2,8 +2,8 @@
 //! from each other.
 
 use super::sources::{KernelPoints, Measured};
-use crate::models::Fitted;
-use crate::models::sweep;
+use crate::models::{Fitted, sweep};
+use crate::order::grouped;
 use crate::plot;
 use crate::record::{Model, Point, Quality, Quote, RANKS};
 use crate::words;
@@ -46,33 +46,21 @@ type Traits = Vec<(String, String)>;
 /// evenly chosen.
 pub(super) fn curves<'a>(kernel: &KernelPoints<'a>, x: &str) -> Vec<Curve<'a>> {
     let traits = |point: &Point| traits(point, x, kernel.is_on_several_numbers_of_ranks());
-    let all = kinds(kernel, traits);
-    let kinds = evenly(&all, MAX_CURVES);
+    let of_kind = |measured: &Measured<'a>| Some((traits(measured.point)?, *measured));
+    let kinds = evenly(&grouped(kernel.points.iter().filter_map(of_kind)), MAX_CURVES);
     let curve = |source: usize, colour: usize| {
-        let is_of_curve = |measured: &&Measured<'a>| {
-            measured.source == source && traits(measured.point).as_ref() == Some(&kinds[colour])
-        };
-        let mut points: Vec<&Point> =
-            kernel.points.iter().filter(is_of_curve).map(|measured| measured.point).collect();
+        let (kind, measured) = &kinds[colour];
+        let of_source = measured.iter().filter(|measured| measured.source == source);
+        let mut points: Vec<&Point> = of_source.map(|measured| measured.point).collect();
         points.sort_by_key(|point| point.number(x));
         let source_name = Some(&kernel.sources[source]).filter(|_| kernel.sources.len() > 1);
-        let name = name(&kinds[colour], &kinds, source_name);
+        let name = name(kind, kinds.iter().map(|(kind, _)| kind), source_name);
         Curve { source, name, colour, points, models: kernel.models }
     };
     let all = (0..kernel.sources.len())
         .flat_map(|source| (0..kinds.len()).map(move |colour| (source, colour)));
     let curves = all.map(|(source, colour)| curve(source, colour));
     curves.filter(|curve| !curve.points.is_empty()).collect()
-}
-
-fn kinds(kernel: &KernelPoints<'_>, traits: impl Fn(&Point) -> Option<Traits>) -> Vec<Traits> {
-    let mut kinds: Vec<Traits> = Vec::new();
-    for kind in kernel.points.iter().filter_map(|measured| traits(measured.point)) {
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
-    kinds
 }
 
 /// The traits of the curve over `x` that `point` lies on, its number of ranks among them if that is
@@ -90,10 +78,14 @@ fn traits(point: &Point, x: &str, with_ranks: bool) -> Option<Traits> {
 
 /// The traits of `kind` in which the `kinds` differ, or its series if there is no other, and its
 /// source where there are several.
-fn name(kind: &Traits, kinds: &[Traits], source: Option<&String>) -> String {
+fn name<'t>(
+    kind: &Traits,
+    kinds: impl Iterator<Item = &'t Traits> + Clone,
+    source: Option<&String>,
+) -> String {
     let differs = |name: &str| {
         let of = |kind: &Traits| kind.iter().find(|(other, _)| other == name).cloned();
-        kinds.iter().any(|other| of(other) != of(kind))
+        kinds.clone().any(|other| of(other) != of(kind))
     };
     let mut parts: Vec<&str> =
         kind.iter().filter(|(name, _)| differs(name)).map(|(_, words)| &**words).collect();
@@ -106,7 +98,7 @@ fn name(kind: &Traits, kinds: &[Traits], source: Option<&String>) -> String {
 }
 
 /// At most `n` of `items`, the first and the last among them.
-pub(super) fn evenly<T: Clone>(items: &[T], n: usize) -> Vec<T> {
+pub(crate) fn evenly<T: Clone>(items: &[T], n: usize) -> Vec<T> {
     if items.len() <= n {
         return items.to_vec();
     }

@@ -23,6 +23,8 @@ mod sizes;
 mod sources;
 mod thesis;
 
+pub(crate) use curve::evenly;
+
 use crate::models::{self, Fitted};
 use crate::plot::{Body, Figure};
 use crate::runs::RunRecords;

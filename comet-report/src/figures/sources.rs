@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use comet_core::kernel::{AxisKind, Class};
 
 use crate::models::Fitted;
+use crate::order::grouped;
 use crate::plot::{Body, Chart, Figure};
 use crate::record::{KernelFacts, Over, Point, PointStatus, Run};
 use crate::runs::{RunRecords, source_numbers};
@@ -54,21 +55,15 @@ impl<'a> Sources<'a> {
     }
 
     pub(super) fn kernels(&self) -> Vec<KernelPoints<'_>> {
-        let mut kernels: Vec<KernelPoints<'_>> = Vec::new();
-        for measured in &self.points {
-            let name = measured.point.id();
-            match kernels.iter_mut().find(|kernel| kernel.name == name) {
-                Some(kernel) => kernel.points.push(*measured),
-                None => kernels.push(KernelPoints {
-                    name,
-                    points: vec![*measured],
-                    sources: &self.names,
-                    models: self.models,
-                    runs: &self.runs,
-                }),
-            }
-        }
-        kernels
+        let kernels = grouped(self.points.iter().map(|measured| (measured.point.id(), *measured)));
+        let kernel = |(name, points)| KernelPoints {
+            name,
+            points,
+            sources: &self.names,
+            models: self.models,
+            runs: &self.runs,
+        };
+        kernels.into_iter().map(kernel).collect()
     }
 
     /// The kernel `name` (`comet/echo`), if it has points.

@@ -26,6 +26,7 @@ use comet_core::kernel::{AxisKind, Class, Evaluation};
 
 use self::sweep::{Sweep, groups, is_ok};
 use crate::older::N_RANKS;
+use crate::order::grouped;
 use crate::record::{AxisFacts, Fit, FitGrade, MESH, Model, Over, Parameter, Point, RANKS};
 use crate::runs::{RunRecords, source_numbers};
 
@@ -149,18 +150,12 @@ pub(crate) fn of_runs(runs: &[RunRecords]) -> Vec<Fitted> {
 pub(crate) fn groups_of_lines<'m>(
     models: impl Iterator<Item = &'m Model>,
 ) -> Vec<Vec<(u64, &'m Model)>> {
-    let is_alike = |a: &Model, b: &Model| {
-        (&a.suite, &a.kernel, &a.variant, &a.x) == (&b.suite, &b.kernel, &b.variant, &b.x)
-            && a.params.without(&FREE) == b.params.without(&FREE)
-    };
-    let mut groups: Vec<Vec<(u64, &Model)>> = Vec::new();
-    for model in models.filter(|model| model.model == "line" && asymptotic(model).is_some()) {
-        let Some(n_ranks) = model.params.ranks() else { continue };
-        match groups.iter_mut().find(|group| is_alike(group[0].1, model)) {
-            Some(group) => group.push((n_ranks, model)),
-            None => groups.push(vec![(n_ranks, model)]),
-        }
-    }
+    let lines = models.filter(|model| model.model == "line" && asymptotic(model).is_some());
+    let groups = grouped(lines.filter_map(|model| {
+        let key = (&model.suite, &model.kernel, &model.variant, &model.x);
+        Some(((key, model.params.without(&FREE)), (model.params.ranks()?, model)))
+    }));
+    let mut groups: Vec<_> = groups.into_iter().map(|(_, group)| group).collect();
     groups.iter_mut().for_each(|group| group.sort_by_key(|(n_ranks, _)| *n_ranks));
     groups.retain(|group| group[0].0 < group[group.len() - 1].0);
     groups

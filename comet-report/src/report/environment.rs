@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::html::{Html, NONE, element, table, tag};
 use super::{Content, Section, placement};
+use crate::order::grouped;
 use crate::record::Run;
 use crate::runs::RunRecords;
 use crate::units::memory;
@@ -27,49 +28,39 @@ const GROUPS: &[(&str, &str)] = &[
     ("config", "Configuration"),
 ];
 
-struct Fact {
-    /// Group (`clock`); empty for the run itself.
-    group: String,
-    name: String,
-    value: Option<String>,
-}
+/// Group (`clock`; empty for the run itself) and name of a fact about a run, and its value.
+type Fact = ([String; 2], Option<String>);
 
-struct Line {
-    group: String,
-    name: String,
-    values: Vec<Option<String>>,
-}
+/// Name of a fact about all runs, and its value in each.
+type Line = (String, Vec<Option<String>>);
 
 /// The one section, if any run says where it ran.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     if content.starts().next().is_none() {
         return Vec::new();
     }
-    let lines = lines(content.runs);
-    let body = placement::map(content).with(intro(content)).with(groups(content, &lines));
+    let is_several = content.runs.len() > 1;
+    let marked = if is_several { " Lines in which the runs differ are marked." } else { "" };
+    let intro = format!("Names are those of the record; units stand in names.{marked}");
+    let class = if is_several { "groups several" } else { "groups" };
+    let groups = groups(content.runs).into_iter();
+    let groups: Html = groups.map(|(name, lines)| group(content, &title(&name), &lines)).collect();
+    let body = placement::map(content).with(tag("p", intro));
+    let body = body.with(element("div", &[("class", class)], groups));
     vec![Section { id: "environment", title: "Environment", body }]
 }
 
-fn intro(content: &Content<'_>) -> Html {
-    let marked =
-        if content.runs.len() > 1 { " Lines in which the runs differ are marked." } else { "" };
-    tag("p", format!("Names are those of the record; units stand in names.{marked}"))
-}
-
-/// A table for each group, in the order in which they are first met.
-fn groups(content: &Content<'_>, lines: &[Line]) -> Html {
-    let mut names: Vec<&str> = Vec::new();
-    for line in lines {
-        if !names.contains(&line.group.as_str()) {
-            names.push(&line.group);
-        }
-    }
-    let group = |name: &&str| {
-        let of_group: Vec<&Line> = lines.iter().filter(|line| line.group == *name).collect();
-        group(content, &title(name), &of_group)
+/// The facts of all runs, each once, by their groups.
+fn groups(runs: &[RunRecords]) -> Vec<(String, Vec<Line>)> {
+    let facts = runs.iter().enumerate().flat_map(|(index, run)| {
+        facts(run).into_iter().map(move |(name, value)| (name, (index, value)))
+    });
+    let line = |([group, name], known): ([String; 2], Vec<(usize, Option<String>)>)| {
+        let mut values = vec![None; runs.len()];
+        known.into_iter().for_each(|(index, value)| values[index] = value);
+        (group, (name, values))
     };
-    let class = if content.runs.len() > 1 { "groups several" } else { "groups" };
-    element("div", &[("class", class)], names.iter().map(group).collect::<Html>())
+    grouped(grouped(facts).into_iter().map(line))
 }
 
 /// The title of the group `name` (`machines 0 cpu` is the processor of the first machine).
@@ -82,48 +73,29 @@ fn title(name: &str) -> String {
 }
 
 /// Known facts in a table, and the names of unknown ones in one line.
-fn group(content: &Content<'_>, title: &str, lines: &[&Line]) -> Html {
-    let is_known = |line: &&&Line| line.values.iter().any(Option::is_some);
-    let rows: Vec<Html> = lines.iter().filter(is_known).map(|line| known(line)).collect();
-    let unknown: Vec<&str> =
-        lines.iter().filter(|line| !is_known(line)).map(|line| line.name.as_str()).collect();
+fn group(content: &Content<'_>, title: &str, lines: &[Line]) -> Html {
+    let is_known = |(_, values): &Line| values.iter().any(Option::is_some);
+    let (known, unknown): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| is_known(line));
     let mut body = tag("h3", title);
-    if !rows.is_empty() {
+    if !known.is_empty() {
         let heads = if content.runs.len() > 1 { content.names.as_slice() } else { &[] };
         let corner = (!heads.is_empty()).then_some("");
         let heads = corner.into_iter().chain(heads.iter().map(String::as_str));
-        body = body.with(table("facts", heads, rows));
+        body = body.with(table("facts", heads, known.into_iter().map(row)));
     }
     if !unknown.is_empty() {
-        let text = format!("Not known, or not set: {}.", unknown.join(", "));
+        let names: Vec<&str> = unknown.iter().map(|(name, _)| name.as_str()).collect();
+        let text = format!("Not known, or not set: {}.", names.join(", "));
         body = body.with(element("p", &[("class", "of")], text));
     }
     tag("div", body)
 }
 
-fn known(line: &Line) -> Html {
-    let values = line.values.iter();
-    let cells = values.map(|value| tag("td", value.as_deref().unwrap_or(NONE)));
-    let cells = tag("th", &line.name).with(cells.collect::<Html>());
-    let differs = line.values.iter().any(|value| *value != line.values[0]);
-    let class = if differs { "differs" } else { "" };
+fn row((name, values): &Line) -> Html {
+    let cells = values.iter().map(|value| tag("td", value.as_deref().unwrap_or(NONE)));
+    let cells = tag("th", name).with(cells.collect::<Html>());
+    let class = if values.iter().any(|value| *value != values[0]) { "differs" } else { "" };
     element("tr", &[("class", class)], cells).with(Html::trusted("\n"))
-}
-
-/// The facts of all runs, each once.
-fn lines(runs: &[RunRecords]) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
-    for (index, run) in runs.iter().enumerate() {
-        for Fact { group, name, value } in facts(run) {
-            let known = lines.iter().position(|line| (&line.group, &line.name) == (&group, &name));
-            let place = known.unwrap_or_else(|| {
-                lines.push(Line { group, name, values: vec![None; runs.len()] });
-                lines.len() - 1
-            });
-            lines[place].values[index] = value;
-        }
-    }
-    lines
 }
 
 /// The facts of one run, those about the run itself first.
@@ -140,7 +112,7 @@ fn start(run: &Run) -> Vec<Fact> {
     let mut facts = Vec::new();
     let Ok(Value::Object(fields)) = serde_json::to_value(run) else { return facts };
     let command = run.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    facts.push(Fact { group: String::new(), name: "command".into(), value: Some(command) });
+    facts.push(([String::new(), "command".into()], Some(command)));
     let is_group = |name: &str| GROUPS.iter().any(|(group, _)| *group == name);
     let plain = fields.iter().filter(|(name, _)| !is_group(name) && *name != "argv");
     plain.for_each(|(name, value)| flatten("", name, value, &mut facts));
@@ -186,12 +158,12 @@ fn flatten(group: &str, name: &str, value: &Value, facts: &mut Vec<Fact>) {
         Value::Array(values) if values.iter().any(Value::is_object) => {
             for (index, value) in values.iter().enumerate() {
                 let name = inner(&(index + 1).to_string());
-                facts.push(Fact { group: group.into(), name, value: Some(words("", value)) });
+                facts.push(([group.into(), name], Some(words("", value))));
             }
         }
         value => {
             let text = Some(words(name, value)).filter(|text| !text.is_empty());
-            facts.push(Fact { group: group.into(), name: name.into(), value: text });
+            facts.push(([group.into(), name.into()], text));
         }
     }
 }
@@ -231,10 +203,9 @@ mod tests {
             "list": [1, 2],
         });
         flatten("group", "", &value, &mut facts);
-        let lines: Vec<_> = facts
-            .iter()
-            .map(|fact| format!("{}: {}", fact.name, fact.value.as_deref().unwrap_or("-")))
-            .collect();
+        let text =
+            |([_, name], value): &Fact| format!("{name}: {}", value.as_deref().unwrap_or("-"));
+        let mut found: Vec<String> = facts.iter().map(text).collect();
         let expected = [
             "a.flag: yes",
             "a.mem_bytes: 65536 (64 KiB)",
@@ -242,7 +213,6 @@ mod tests {
             "caches.1: bytes 32768 (32 KiB), level 1",
             "list: 1, 2",
         ];
-        let mut found = lines;
         found.sort();
         assert_eq!(found, expected);
     }

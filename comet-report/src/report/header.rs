@@ -3,6 +3,7 @@
 use super::html::{Html, NONE, element, or_none, row, table, tag};
 use super::{Content, is_complete};
 use crate::format::{is_unsteady, misses_target};
+use crate::order::distinct;
 use crate::record::{Event, Level, PointCounts, PointStatus, Run};
 use crate::runs::RunRecords;
 use crate::words::count;
@@ -149,15 +150,11 @@ fn about(run: &RunRecords, name: &str) -> Html {
 
 /// Warnings of the runs, each sentence once.
 fn warnings(content: &Content<'_>) -> Html {
-    let mut sentences: Vec<Html> = Vec::new();
-    for (index, run) in content.runs.iter().enumerate() {
-        for event in run.events.iter().filter(|event| event.level != Level::Info) {
-            let sentence = Html::new().with(whose(content, index)).with(warning(event));
-            if !sentences.contains(&sentence) {
-                sentences.push(sentence);
-            }
-        }
-    }
+    let runs = content.runs.iter().enumerate();
+    let sentences = distinct(runs.flat_map(|(index, run)| {
+        let events = run.events.iter().filter(|event| event.level != Level::Info);
+        events.map(move |event| whose(content, index).with(warning(event)))
+    }));
     if sentences.is_empty() {
         return Html::new();
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::html::{Html, or_none, range, row, table, tag};
 use super::{Content, Section};
+use crate::order::{distinct, grouped};
 use crate::record::{CheckStatus, Clock, Plan, Point, PointStatus, Quality, Quote, Run};
 use crate::units::time;
 use crate::words::count;
@@ -116,16 +117,11 @@ fn samples(_: &Content<'_>, points: &[&Point]) -> String {
 }
 
 fn starts(_: &Content<'_>, points: &[&Point]) -> String {
-    let mut ways: Vec<(String, usize)> = Vec::new();
-    for plan in plans(points) {
-        match ways.iter_mut().find(|(way, _)| *way == plan.sync.words()) {
-            Some((_, count)) => *count += 1,
-            None => ways.push((plan.sync.words().into(), 1)),
-        }
-    }
+    let ways = grouped(plans(points).map(|plan| (plan.sync.words(), ()))).into_iter();
+    let mut ways: Vec<(&str, usize)> = ways.map(|(way, all)| (way, all.len())).collect();
     let n_skewed = plans(points).filter(|plan| plan.skew_ns.is_some()).count();
-    ways.extend((n_skewed > 0).then(|| ("ranks start late on purpose".into(), n_skewed)));
-    let of_way = |(way, n): &(String, usize)| format!("{way} ({})", count(*n, "point"));
+    ways.extend((n_skewed > 0).then(|| ("ranks start late on purpose", n_skewed)));
+    let of_way = |(way, n): &(&str, usize)| format!("{way} ({})", count(*n, "point"));
     let mut facts: Vec<String> = ways.iter().map(of_way).collect();
     let n_invalid: usize = qualities(points).map(|quality| quality.invalid.len()).sum();
     let invalid = count(n_invalid, "sample");
@@ -157,14 +153,7 @@ fn stop_rule(content: &Content<'_>, points: &[&Point]) -> String {
 }
 
 fn clock(content: &Content<'_>, _: &[&Point]) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for run in content.starts() {
-        let text = of_clock(run, &run.clock);
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    texts.join("; ")
+    distinct(content.starts().map(|run| of_clock(run, &run.clock))).join("; ")
 }
 
 fn of_clock(run: &Run, clock: &Clock) -> String {

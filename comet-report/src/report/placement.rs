@@ -2,31 +2,21 @@
 
 use super::Content;
 use super::html::{Html, element, row, table, tag};
+use crate::order::{distinct, grouped};
 use crate::record::{RankEntry, Run};
 use crate::words::count;
 
 /// The most ranks of which each is shown; the record has all.
 const MAX_RANKS: usize = 1024;
 
-/// Ranks that may run on the same CPUs.
-struct Seat<'a> {
-    node: &'a str,
-    /// Of one of them, which says for all where that is.
-    entry: &'a RankEntry,
-    ranks: Vec<usize>,
-}
+/// Ranks that may run on the same CPUs: the node, one of them, which says for all where that is, and
+/// their numbers.
+type Seat<'a> = (&'a str, &'a RankEntry, Vec<usize>);
 
 /// A map for each way of placing ranks among the runs.
 pub(super) fn map(content: &Content<'_>) -> Html {
-    let mut maps: Vec<(Html, Vec<&str>)> = Vec::new();
-    for (run, name) in content.runs.iter().zip(&content.names) {
-        let Some(run) = run.run.as_deref() else { continue };
-        let map = of_run(run);
-        match maps.iter_mut().find(|(other, _)| *other == map) {
-            Some((_, names)) => names.push(name),
-            None => maps.push((map, vec![name])),
-        }
-    }
+    let runs = content.runs.iter().zip(&content.names);
+    let maps = grouped(runs.filter_map(|(run, name)| Some((of_run(run.run.as_deref()?), &**name))));
     let is_shared = content.runs.len() > 1;
     let titled = |(map, names): (Html, Vec<&str>)| {
         let names = names.join("; ");
@@ -43,41 +33,35 @@ fn of_run(run: &Run) -> Html {
         return tag("p", format!("The {ranks} were simulated, so none has a CPU.")).with(mesh(run));
     }
     let seats = seats(&world.ranks);
-    let mut nodes: Vec<&str> = seats.iter().map(|seat| seat.node).collect();
-    nodes.dedup();
+    let nodes = distinct(seats.iter().map(|(node, ..)| *node));
     let of_node = |name: &&str| {
-        let cells = seats.iter().filter(|seat| seat.node == *name).map(seat);
+        let cells = seats.iter().filter(|(node, ..)| node == name).map(seat);
         let cells = element("ul", &[("class", "seats")], cells.collect::<Html>());
         tag("div", element("p", &[("class", "node")], *name).with(cells))
     };
     nodes.iter().map(of_node).collect::<Html>().with(mesh(run))
 }
 
-fn seats(ranks: &[RankEntry]) -> Vec<Seat<'_>> {
-    let mut seats: Vec<Seat<'_>> = Vec::new();
-    for entry in ranks.iter().take(MAX_RANKS) {
+fn seats<'a>(ranks: &'a [RankEntry]) -> Vec<Seat<'a>> {
+    let place = |entry: &'a RankEntry| {
         let node = entry.node.as_deref().unwrap_or("unnamed node");
-        let is_same = |seat: &&mut Seat<'_>| (seat.node, &seat.entry.cpus) == (node, &entry.cpus);
-        match seats.iter_mut().find(is_same) {
-            Some(seat) => seat.ranks.push(entry.rank),
-            None => seats.push(Seat { node, entry, ranks: vec![entry.rank] }),
-        }
-    }
-    seats.sort_by_key(|seat| {
-        let first = ranks.iter().position(|entry| entry.node.as_deref() == Some(seat.node));
-        (first, seat.node, seat.ranks[0])
-    });
-    seats
+        ((node, &entry.cpus), entry)
+    };
+    let seats = grouped(ranks.iter().take(MAX_RANKS).map(place)).into_iter();
+    let seat = |((node, _), entries): (_, Vec<&'a RankEntry>)| {
+        (node, entries[0], entries.iter().map(|entry| entry.rank).collect())
+    };
+    seats.map(seat).collect()
 }
 
-fn seat(seat: &Seat<'_>) -> Html {
-    let cpus = seat.entry.cpus.as_deref().unwrap_or("unknown");
-    let ranks: Vec<String> = seat.ranks.iter().map(ToString::to_string).collect();
+fn seat((_, entry, ranks): &Seat<'_>) -> Html {
+    let cpus = entry.cpus.as_deref().unwrap_or("unknown");
+    let ranks: Vec<String> = ranks.iter().map(ToString::to_string).collect();
     let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
     let class = if ranks.len() == 1 { "seat" } else { "seat shared" };
     let body = tag("b", format!("{noun} {}", ranks.join(", ")))
         .with(tag("span", format!("CPU {cpus}")))
-        .with(tag("small", around(seat.entry)));
+        .with(tag("small", around(entry)));
     element("li", &[("class", class)], body)
 }
 

@@ -4,6 +4,7 @@ use super::html::{Html, NONE, details, element, or_none, tag};
 use super::summary::params;
 use super::{Content, Section};
 use crate::format::{is_unsteady, misses_target};
+use crate::order::grouped;
 use crate::record::{Derived, Point, PointStatus, RANKS, Summary};
 use crate::units::{DIGITS, fixed, fixed_us, significant};
 use crate::words;
@@ -79,23 +80,13 @@ fn flags(point: &Point) -> String {
 
 /// Figures derived from the series of each case together: a table for each kernel that has such.
 fn figures(content: &Content<'_>) -> Html {
-    let mut kernels: Vec<String> = Vec::new();
-    for (_, point) in content.points().filter(|(_, point)| !point.figures.is_empty()) {
-        let kernel = point.id();
-        if !kernels.contains(&kernel) {
-            kernels.push(kernel);
-        }
-    }
-    kernels.iter().map(|kernel| figures_of(content, kernel)).collect()
+    let with_figures = content.points().filter(|(_, point)| !point.figures.is_empty());
+    let kernels = grouped(with_figures.map(|(index, point)| (point.id(), (index, point))));
+    kernels.iter().map(|(kernel, cases)| figures_of(content, kernel, cases)).collect()
 }
 
 /// The figures of the cases of `kernel`, a row for each case, and how they follow.
-fn figures_of(content: &Content<'_>, kernel: &str) -> Html {
-    let cases: Vec<(usize, &Point)> = content
-        .points()
-        .filter(|(_, point)| point.id() == kernel)
-        .filter(|(_, point)| !point.figures.is_empty())
-        .collect();
+fn figures_of(content: &Content<'_>, kernel: &str, cases: &[(usize, &Point)]) -> Html {
     let figures = || cases.iter().take(1).flat_map(|(_, point)| &point.figures);
     let names: Vec<&str> = figures().map(|figure| &*figure.name).collect();
     let formula =

@@ -3,6 +3,7 @@
 use super::html::{Html, NONE, details, element, or_none, tag};
 use super::{Content, Section, slug};
 use crate::models::quoted;
+use crate::order::distinct;
 use crate::record::{Fit, Model, Param, Parameter, Params, Point, RANKS};
 use crate::units::{DIGITS, SIZE_DIGITS, Scaled, bytes, significant, time};
 use crate::words;
@@ -127,17 +128,11 @@ fn other(content: &Content<'_>, [kind, title, explanation]: [&str; 3]) -> Html {
 
 /// Names of all parameters of `models`, in the order in which they are first met.
 fn parameter_names<'m>(models: &[(usize, &'m Model)]) -> Vec<&'m str> {
-    let mut names = Vec::new();
-    for (_, model) in models {
+    distinct(models.iter().flat_map(|(_, model)| {
         let fits = model.fits.iter().flat_map(|fit| &fit.parameters);
         let marks = if model.fits.is_empty() { &model.marks[..] } else { &[] };
-        for parameter in fits.chain(marks) {
-            if !names.contains(&parameter.name.as_str()) {
-                names.push(&parameter.name);
-            }
-        }
-    }
-    names
+        fits.chain(marks).map(|parameter| parameter.name.as_str())
+    }))
 }
 
 /// A row for each law of `model` that is worth one: of rivals all, of others those that hold.
