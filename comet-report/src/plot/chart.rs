@@ -65,33 +65,34 @@ pub(super) fn draw(id: &str, chart: &Chart, top_px: f64) -> Drawing {
     Drawing { svg, bottom_px: bottom_px + X_LABELS_PX }
 }
 
-fn contents(chart: &Chart, panel: &Panel<'_>) -> String {
+/// Curves of `chart`, each with the number of its entry in the legend.
+fn curves(all: &[Trace], chart: &Chart, panel: &Panel<'_>) -> String {
     let (x, y) = (panel.x, panel.y);
     let curve = |series| DrawnCurve { series, x, y }.svg(number(series, &chart.series));
-    let mut svg: String = chart.series.iter().map(curve).collect();
-    let dots = |series: &Trace| {
-        let places = places(&series.points, &x.ruler, &y.ruler);
-        places.into_iter().map(|(_, _, at)| at).collect::<Vec<_>>()
-    };
-    let dots: Vec<_> = chart.series.iter().flat_map(dots).collect();
-    svg += &rules(&chart.marks, &panel.area, [&x.ruler, &y.ruler], &dots);
-    if dots.is_empty() {
-        let Area { left, top, width, height } = panel.area;
-        let at = [left + width / 2.0, top + height / 2.0];
-        svg += &(text("quiet middle", at, "no values") + "\n");
+    all.iter().map(curve).collect()
+}
+
+/// Curves and lines of the plot area.
+fn contents(chart: &Chart, panel: &Panel<'_>) -> String {
+    let rulers = [&panel.x.ruler, &panel.y.ruler];
+    let of_series = |series| places(series, rulers[0], rulers[1]).into_iter().map(|(_, _, at)| at);
+    let dots: Vec<_> = chart.series.iter().flat_map(|series| of_series(&series.points)).collect();
+    let svg =
+        curves(&chart.series, chart, panel) + &rules(&chart.marks, &panel.area, rulers, &dots);
+    if !dots.is_empty() {
+        return svg;
     }
-    svg
+    let Area { left, top, width, height } = panel.area;
+    svg + &text("quiet middle", [left + width / 2.0, top + height / 2.0], "no values") + "\n"
 }
 
 /// Errors of curves around a line at 0; each is shown and hidden with the curve of its name.
 fn residuals(chart: &Chart, panel: &Panel<'_>) -> String {
-    let (x, y) = (panel.x, panel.y);
-    let zero = y.ruler.px(0.0).map_or(String::new(), |at| {
+    let zero = panel.y.ruler.px(0.0).map_or(String::new(), |at| {
         let [left, right] = panel.area.x_px().map(px);
         format!("<path class=\"zero\" d=\"M{left} {0}L{right} {0}\"/>\n", px(at))
     });
-    let curve = |series: &Trace| DrawnCurve { series, x, y }.svg(number(series, &chart.series));
-    zero + &chart.residuals.iter().map(curve).collect::<String>()
+    zero + &curves(&chart.residuals, chart, panel)
 }
 
 fn points(series: &[Trace]) -> impl Iterator<Item = &Vertex> {

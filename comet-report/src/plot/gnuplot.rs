@@ -176,30 +176,27 @@ fn elements(data: &str, [x, y]: &[String; 2], series: &Trace, title: &str) -> Ve
     let colour = format!("lc rgb '{}'", colour(series.colour));
     let (dashes, mark) = (format!("dt {}", run + 1), format!("pt {} ps 0.7", [7, 5, 13, 9][run]));
     let has = |find: fn(&Vertex) -> bool| series.points.iter().any(find);
+    let with = |values: &str, style: &str| format!("{data} using {values} with {style}");
+    let at = format!("({x}):({y})");
     let mut parts = Vec::new();
     if has(|point| point.middle_half.is_some()) {
-        parts.push(format!(
-            "{data} using ({x}):6:7 with filledcurves {colour} fs transparent solid 0.15 notitle"
-        ));
+        let style = format!("filledcurves {colour} fs transparent solid 0.15 notitle");
+        parts.push(with(&format!("({x}):6:7"), &style));
     }
     if has(|point| point.interval.is_some()) {
-        parts.push(format!("{data} using ({x}):({y}):4:5 with yerrorbars {colour} pt 0 notitle"));
+        parts.push(with(&format!("{at}:4:5"), &format!("yerrorbars {colour} pt 0 notitle")));
     }
-    parts.push(match series.kind {
-        Kind::Curve => {
-            format!("{data} using ({x}):({y}) with linespoints {colour} {dashes} {mark} {title}")
-        }
-        Kind::Fit => format!("{data} using ({x}):({y}) with lines {colour} {dashes} {title}"),
-        Kind::Scatter => format!("{data} using ({x}):({y}) with points {colour} {mark} {title}"),
-        Kind::Steps => format!("{data} using ({x}):({y}) with steps {colour} {dashes} {title}"),
-    });
+    let style = match series.kind {
+        Kind::Curve => format!("linespoints {colour} {dashes} {mark}"),
+        Kind::Fit => format!("lines {colour} {dashes}"),
+        Kind::Scatter => format!("points {colour} {mark}"),
+        Kind::Steps => format!("steps {colour} {dashes}"),
+    };
+    parts.push(with(&at, &format!("{style} {title}")));
     if has(|point| point.is_hollow) {
-        parts.push(format!(
-            "{data} using ({x}):($9==1 ? ({y}) : NaN) with points lc rgb 'white' {mark} notitle"
-        ));
-        parts.push(format!(
-            "{data} using ({x}):($9==1 ? ({y}) : NaN) with points {colour} pt 6 ps 0.7 notitle"
-        ));
+        let hollow = format!("({x}):($9==1 ? ({y}) : NaN)");
+        parts.push(with(&hollow, &format!("points lc rgb 'white' {mark} notitle")));
+        parts.push(with(&hollow, &format!("points {colour} pt 6 ps 0.7 notitle")));
     }
     parts
 }
@@ -208,21 +205,14 @@ fn marks(chart: &Chart, x: &Side, y: &Side) -> String {
     let mark = |mark: &super::figure::Mark| {
         let at = number(drawn(if mark.is_at_x { x } else { y }, mark.at)?);
         let (colour, label) = (colour(mark.colour), quote(&mark.label));
-        let (from, to, place) = if mark.is_at_x {
-            (
-                format!("{at}, graph 0"),
-                format!("{at}, graph 1"),
-                format!("{at}, graph 0.96 left offset 0.5,0"),
-            )
+        let [ends, place] = if mark.is_at_x {
+            ["@, graph 0 to @, graph 1", "@, graph 0.96 left offset 0.5,0"]
         } else {
-            (
-                format!("graph 0, first {at}"),
-                format!("graph 1, first {at}"),
-                format!("graph 0.99, first {at} right offset 0,0.6"),
-            )
-        };
+            ["graph 0, first @ to graph 1, first @", "graph 0.99, first @ right offset 0,0.6"]
+        }
+        .map(|place| place.replace('@', &at));
         Some(format!(
-            "set arrow from {from} to {to} nohead dt 2 lc rgb '{colour}'\n\
+            "set arrow from {ends} nohead dt 2 lc rgb '{colour}'\n\
              set label {label} at {place} tc rgb '{colour}'\n"
         ))
     };
@@ -238,10 +228,8 @@ fn map_script(map: &HeatMap) -> String {
     let rows: String = grid.values.chunks(n_rows).map(row).collect();
     let step = n_rows.div_ceil(16);
     let ticks = grid.names.iter().enumerate().step_by(step);
-    let ticks = ticks
-        .map(|(index, name)| format!("{} {index}", quote(name)))
-        .collect::<Vec<_>>()
-        .join(", ");
+    let ticks: Vec<_> = ticks.map(|(index, name)| format!("{} {index}", quote(name))).collect();
+    let ticks = ticks.join(", ");
     let stop = |(index, [red, green, blue]): (usize, &[u8; 3])| {
         format!("{index} '#{red:02x}{green:02x}{blue:02x}'")
     };
