@@ -24,7 +24,7 @@ pub(crate) struct Test {
 pub(crate) enum Outcome {
     Passed,
     /// With its kind, where there are several.
-    Failure(Option<&'static str>, Reason),
+    Failure(Option<String>, Reason),
     Error(Reason),
     Skipped(Reason),
 }
@@ -86,11 +86,11 @@ impl Outcome {
     fn xml(&self) -> String {
         let (element, kind, reason) = match self {
             Self::Passed => return String::new(),
-            Self::Failure(kind, reason) => ("failure", *kind, reason),
+            Self::Failure(kind, reason) => ("failure", kind.clone(), reason),
             Self::Error(reason) => ("error", None, reason),
             Self::Skipped(reason) => ("skipped", None, reason),
         };
-        let kind = kind.map(|kind| ("type", kind.to_owned()));
+        let kind = kind.map(|kind| ("type", kind));
         let attributes: Vec<_> =
             kind.into_iter().chain([("message", reason.message.clone())]).collect();
         let attributes = written(&attributes);

@@ -269,38 +269,22 @@ fn time_ns(result: &SeriesResult) -> Summary {
 }
 
 /// `summary` in the record, without an interval.
-pub(crate) fn summary(summary: &comet_stats::Summary) -> Summary {
-    let comet_stats::Summary {
-        n,
-        min,
-        p10,
-        p25,
-        median,
-        p75,
-        p90,
-        p95,
-        p99,
-        p999,
-        max,
-        mean,
-        stddev,
-        mad,
-    } = *summary;
+pub(crate) fn summary(of: &comet_stats::Summary) -> Summary {
     Summary {
-        n,
-        min,
-        p10: Some(p10),
-        p25,
-        median,
-        p75,
-        p90,
-        p95,
-        p99,
-        p999,
-        max,
-        mean,
-        stddev,
-        mad,
+        n: of.n,
+        min: of.min,
+        p10: Some(of.p10),
+        p25: of.p25,
+        median: of.median,
+        p75: of.p75,
+        p90: of.p90,
+        p95: of.p95,
+        p99: of.p99,
+        p999: of.p999,
+        max: of.max,
+        mean: of.mean,
+        stddev: of.stddev,
+        mad: of.mad,
         ci95: None,
     }
 }

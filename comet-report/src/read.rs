@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::older;
 use crate::plain;
-use crate::record::{EndStatus, KernelFacts, PointCounts, PointStatus, Record, SCHEMA};
+use crate::record::{EndStatus, KernelFacts, Name, PointCounts, PointStatus, Record, SCHEMA};
 
 /// The records of one file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -141,10 +141,10 @@ pub enum Ending {
 
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Recorded(status) => status.name(),
-            Self::Missing => "no end: the run was killed or is still running",
-        })
+        match self {
+            Self::Recorded(status) => Name(status).fmt(f),
+            Self::Missing => f.write_str("no end: the run was killed or is still running"),
+        }
     }
 }
 

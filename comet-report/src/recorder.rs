@@ -14,8 +14,7 @@ use crate::environment::{Environment, Warning, disturbed, moved, stolen, warning
 use crate::models::models;
 use crate::points::{PointMaker, seconds};
 use crate::record::{
-    self, End, EndStatus, Level, Noise, Point, PointCounts, RankEntry, Record, Suite, Transport,
-    timestamp,
+    End, EndStatus, Noise, Point, PointCounts, RankEntry, Record, Suite, Transport, timestamp,
 };
 use crate::run_record::run;
 use crate::sink::RecordSink;
@@ -120,15 +119,7 @@ impl Recorder {
             self.warn(&warning, 0.0)?;
         }
         for message in ClockCalibration::warnings(&start.calibrations) {
-            self.write(&Record::Event(record::Event {
-                run_id: Some(self.description.run_id.clone()),
-                t_rel_s: Some(0.0),
-                level: Level::Warning,
-                code: "clock".into(),
-                rank: None,
-                message,
-                hint: None,
-            }))?;
+            self.warn(&Warning { code: "clock", message, hint: "" }, 0.0)?;
         }
         Ok(())
     }
@@ -171,13 +162,18 @@ impl Recorder {
         for warning in warning.into_iter().chain(disturbed).filter(|_| is_real) {
             self.warn(&warning, wall.as_secs_f64())?;
         }
+        let reason = end.stop.as_ref().map(|stop| match stop {
+            Stop::Interrupted(words) => words.clone(),
+            Stop::BudgetSpent => "time_limit".into(),
+        });
         self.write(&Record::End(End {
             run_id: Some(self.description.run_id.clone()),
-            status: end_status(end),
+            // Single points that failed do not make a run partial.
+            status: if reason.is_some() { EndStatus::Partial } else { EndStatus::Complete },
             ended_at: timestamp(started_at + wall),
             points: self.counts,
             wall_s: Some(wall.as_secs_f64()),
-            reason: end.stop.as_ref().map(reason),
+            reason,
             noise: after,
         }))
     }
@@ -209,24 +205,13 @@ impl Listener for Recorder {
     }
 }
 
-/// Status of a run that stopped as in `end`; single points that failed do not make it partial.
-fn end_status(end: &RunEnd) -> EndStatus {
-    if end.stop.is_some() { EndStatus::Partial } else { EndStatus::Complete }
-}
-
-/// Reason of an early stop, as in the record.
-fn reason(stop: &Stop) -> String {
-    match stop {
-        Stop::Interrupted(words) => words.clone(),
-        Stop::BudgetSpent => "time_limit".into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture::{self, Folder};
     use crate::read::{read_records, validate};
+    use crate::record::{Level, PointStatus};
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_recorded_run_is_valid_and_complete() {
@@ -266,24 +251,19 @@ mod tests {
     #[test]
     fn a_case_without_numbers_is_a_point_without_times() {
         let records = fixture::records();
-        let failed = fixture::points(&records).find(|point| point.status.name() == "check_failed");
-        let failed = failed.unwrap();
+        let is_wrong = |point: &&Point| point.status == PointStatus::CheckFailed;
+        let failed = fixture::points(&records).find(is_wrong).unwrap();
         assert_eq!((&failed.time_ns, &failed.samples, &failed.variant), (&None, &None, &None));
-        assert_eq!(
-            failed.message.as_deref(),
-            Some("rank 1: byte 3 of 8: expected 0x01, found 0x00")
-        );
+        let message = "rank 1: byte 3 of 8: expected 0x01, found 0x00";
+        assert_eq!(failed.message.as_deref(), Some(message));
     }
 
     #[test]
     fn keys_tell_points_apart_and_do_not_depend_on_times() {
         let records = fixture::records();
-        let mut keys: Vec<_> = fixture::points(&records).map(|point| &point.key[..]).collect();
+        let keys: BTreeSet<_> = fixture::points(&records).map(|point| &point.key[..]).collect();
         assert!(keys.iter().all(|key| key.len() == 16));
-        let n_points = keys.len();
-        keys.sort_unstable();
-        keys.dedup();
-        assert_eq!(keys.len(), n_points);
+        assert_eq!(keys.len(), fixture::points(&records).count());
     }
 
     #[test]
@@ -311,14 +291,9 @@ mod tests {
         let end = RunEnd { n_ok: 6, ..RunEnd::default() };
         recorder.event(&Event::RunFinished(&end)).unwrap();
         assert_eq!(validate(&path).unwrap().problems, []);
-        let name = |record: &Record| match record {
-            Record::Run(_) => "run",
-            Record::Point(_) => "point",
-            Record::Model(_) => "model",
-            Record::Event(_) => "event",
-            Record::End(_) => "end",
-        };
-        let mut kinds: Vec<_> = read_records(&path).unwrap().records.iter().map(name).collect();
+        let records = read_records(&path).unwrap().records;
+        let kind = |record: &Record| serde_json::json!(record)["type"].clone();
+        let mut kinds: Vec<_> = records.iter().map(kind).collect();
         kinds.dedup();
         assert_eq!(kinds, ["run", "event", "point", "model", "end"]);
     }

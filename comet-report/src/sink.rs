@@ -35,6 +35,38 @@ pub trait RecordSink {
     }
 }
 
+/// Sink that writes the text of each record at once, so that a run that is killed leaves whole lines.
+pub(crate) struct Stream<'a, W> {
+    out: Box<dyn Write + 'a>,
+    has_models: bool,
+    write: W,
+}
+
+impl<'a, W: FnMut(&Record, &mut dyn Write) -> io::Result<()> + 'a> Stream<'a, W> {
+    /// A sink of what `write` writes into `out`, where `has_models` is that of [`RecordSink`].
+    pub(crate) fn boxed(
+        out: Box<dyn Write + 'a>,
+        has_models: bool,
+        write: W,
+    ) -> Box<dyn RecordSink + 'a> {
+        Box::new(Self { out, has_models, write })
+    }
+}
+
+impl<W: FnMut(&Record, &mut dyn Write) -> io::Result<()>> RecordSink for Stream<'_, W> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        (self.write)(record, &mut *self.out)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    fn has_models(&self) -> bool {
+        self.has_models
+    }
+}
+
 /// Text of all records together, which is made once no record follows.
 pub(crate) type MakeText = fn(&[Record], &mut dyn Write) -> io::Result<()>;
 

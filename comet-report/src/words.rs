@@ -39,6 +39,22 @@ pub(crate) fn kernel(suite: &str, kernel: &str, variant: Option<&str>) -> String
     }
 }
 
+/// The cells of `row`, each as wide as the widest of its column in `rows`, on the right where the
+/// column `is_number`.
+pub(crate) fn aligned(
+    row: &[String],
+    rows: &[Vec<String>],
+    is_number: impl Fn(usize) -> bool,
+) -> String {
+    let n_letters = |cell: &String| cell.chars().count();
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(n_letters).max();
+    let cell = |(column, cell): (usize, &String)| {
+        let width = width(column).unwrap_or(0);
+        if is_number(column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+    };
+    row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")
+}
+
 /// `text` with a capital letter in front.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::evidence::quoted_ns;
-use crate::record::{Params, Point, PointStatus};
+use crate::record::{Name, Params, Point, PointStatus};
 use crate::runs::RunRecords;
 use crate::words;
 
@@ -20,7 +20,7 @@ pub struct FailureRow {
     /// Its parameters.
     pub params: Params,
     /// Outcome of the case (`check_failed`, `failed`).
-    pub status: &'static str,
+    pub status: PointStatus,
     /// One sentence that says why.
     pub message: Option<String>,
     /// True if every run of the base that has the case measured it.
@@ -60,7 +60,7 @@ pub(super) fn failures(base: &[RunRecords], new: &[RunRecords]) -> Vec<FailureRo
     let row = |point: &Point| FailureRow {
         kernel: words::kernel(&point.suite, &point.kernel, None),
         params: point.params.clone(),
-        status: point.status.name(),
+        status: point.status,
         message: point.message.clone(),
         is_regression: measured.contains(&case(point)) && !failed.contains(&case(point)),
     };
@@ -109,7 +109,7 @@ fn measured_keys(runs: &[RunRecords]) -> BTreeSet<&str> {
 fn reasons(runs: &[RunRecords]) -> BTreeMap<String, String> {
     let reason = |point: &Point| {
         let message = point.message.as_ref().filter(|_| point.status != PointStatus::Ok)?;
-        Some((case(point), format!("{}: {message}", point.status.name())))
+        Some((case(point), format!("{}: {message}", Name(point.status))))
     };
     points(runs).filter_map(reason).collect()
 }

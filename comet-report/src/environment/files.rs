@@ -66,7 +66,7 @@ impl Files<'_> {
 }
 
 /// The word in brackets of a list such as `always [madvise] never`.
-pub(crate) fn chosen(text: &str) -> Option<String> {
+pub(crate) fn chosen(text: String) -> Option<String> {
     let (_, rest) = text.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())
 }

@@ -3,13 +3,8 @@
 //! Everything comes from `/proc`, `/sys` and `/etc` below a root that tests can choose.
 //! An absent file is a missing value, never an error: virtual machines and containers lack many.
 
-mod container;
-mod cpu;
 pub(crate) mod files;
-mod frequency;
-mod kernel;
-mod memory;
-mod network;
+mod machine;
 pub(crate) mod noise;
 mod variables;
 mod warnings;
@@ -21,8 +16,9 @@ pub(crate) use warnings::{disturbed, moved, stolen};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::record::{Machine, Noise, Os, Settings};
+use crate::record::{Machine, Noise};
 use files::Files;
+use machine::machine;
 
 /// Description of one node by its own files.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,50 +54,9 @@ impl Environment {
     }
 }
 
-fn machine(files: Files<'_>) -> Machine {
-    let numa = files.numbered("sys/devices/system/node", "node").len();
-    let memory = files.field("proc/meminfo", "MemTotal", ':');
-    Machine {
-        id: "m0".into(),
-        nodes: files.text("proc/sys/kernel/hostname").into_iter().collect(),
-        cpu: cpu::cpu(files),
-        caches: cpu::caches(files),
-        numa: Some(numa).filter(|numa| *numa > 0),
-        mem_bytes: memory.and_then(|size| files::parse_bytes(&size)),
-        os: Os {
-            id: files.field("etc/os-release", "ID", '='),
-            version: files.field("etc/os-release", "VERSION_ID", '='),
-            kernel: files.text("proc/sys/kernel/osrelease"),
-        },
-        settings: settings(files),
-        frequency: frequency::frequency(files),
-        memory: memory::memory(files),
-        kernel: kernel::kernel(files),
-        clocks: kernel::clocks(files),
-        container: container::container(files),
-        interfaces: network::interfaces(files),
-        infiniband: network::infiniband(files),
-    }
-}
-
 fn parent(files: Files<'_>) -> Option<String> {
     let parent = files.field("proc/self/status", "PPid", ':')?;
     files.text(&format!("proc/{parent}/comm"))
-}
-
-fn settings(files: Files<'_>) -> Settings {
-    const CLOCKSOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let thp = files.text("sys/kernel/mm/transparent_hugepage/enabled");
-    Settings {
-        thp: thp.as_deref().and_then(files::chosen),
-        aslr: files.value("proc/sys/kernel/randomize_va_space"),
-        numa_balancing: files.value("proc/sys/kernel/numa_balancing"),
-        isolcpus: files.text("sys/devices/system/cpu/isolated"),
-        nohz_full: files.text("sys/devices/system/cpu/nohz_full"),
-        clocksource: files.text(CLOCKSOURCE),
-        cgroup_cpu_max: container::limit(files, "cpu.max"),
-        virt: cpu::has_flag(files, "hypervisor"),
-    }
 }
 
 #[cfg(test)]

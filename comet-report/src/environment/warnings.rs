@@ -22,7 +22,7 @@ pub struct Warning {
     pub code: &'static str,
     /// One sentence.
     pub message: String,
-    /// Remedy.
+    /// Remedy; empty if there is none.
     pub hint: &'static str,
 }
 
@@ -36,7 +36,7 @@ impl Warning {
             code: self.code.into(),
             rank: None,
             message: self.message.clone(),
-            hint: Some(self.hint.into()),
+            hint: Some(self.hint.into()).filter(|_| !self.hint.is_empty()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use csv::StringRecord;
 
-use crate::record::{Point, Record, Run};
+use crate::record::{Name, Point, Record, Run};
 use crate::sink::RecordSink;
 
 /// The columns with a parameter each; all other parameters share `params`.
@@ -63,8 +63,8 @@ impl<W: Write> Rows<W> {
         row.add_identity(point);
         row.add_times(point);
         row.add("bytes_per_s", point.rate.as_ref().map(|rate| rate.bytes_per_s));
-        row.add("check", Some(point.check.status.name()));
-        row.add("status", Some(point.status.name()));
+        row.add("check", Some(Name(point.check.status)));
+        row.add("status", Some(Name(point.status)));
         row.add("message", point.message.as_ref());
         if !std::mem::replace(has_head, true) {
             row.titles.splice(1..1, of_run(None).titles);
@@ -112,16 +112,16 @@ impl Row {
         self.add("params", Some(others.join(" ")));
         self.add("quantity", value.map(|value| &value.quantity));
         self.add("definition", value.map(|value| &value.definition));
-        self.add("rank_stat", value.map(|value| value.rank_stat.name()));
+        self.add("rank_stat", value.map(|value| Name(value.rank_stat)));
     }
 
     fn add_times(&mut self, point: &Point) {
         let (time, reps) = (point.time_ns.as_ref(), point.reps.as_ref());
-        let ranks = point.ranks_ns.as_ref();
+        let (ranks, value) = (point.ranks_ns.as_ref(), point.value.as_ref());
         self.add("n", time.map(|time| time.n));
         self.add("inner", reps.map(|reps| reps.inner));
         self.add("slices", reps.map(|reps| reps.rounds));
-        self.add("quote", point.value.as_ref().map(|value| value.quote.name()));
+        self.add("quote", value.map(|value| Name(value.quote)));
         self.add("t_quoted_ns", point.quoted_ns);
         self.add("t_ci95_low_ns", time.and_then(|time| time.ci95).map(|[low, _]| low));
         self.add("t_ci95_high_ns", time.and_then(|time| time.ci95).map(|[_, high]| high));

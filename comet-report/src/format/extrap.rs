@@ -10,6 +10,7 @@
 //! takes logarithms. Its models want five coordinates or more.
 //! The values are the medians of the slices of all launches.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use serde_json::json;
@@ -25,17 +26,27 @@ const LENGTH: [&str; 2] = ["length_bytes", "length_bytes"];
 /// Writes the document of `records`.
 pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
     let points: Vec<&Point> = records.iter().filter_map(lasting).collect();
-    let [param, parameter] = if coordinates(&points, RANKS[0]).len() > 1 { RANKS } else { LENGTH };
-    let sweeps = sweeps(&points, param);
-    let of = |(_, points): &(String, Vec<&Point>)| coordinates(points, param);
-    let longest = sweeps.iter().rev().map(of).max_by_key(Vec::len).unwrap_or_default();
-    for (callpath, points) in sweeps.iter().filter(|sweep| of(sweep) == longest) {
-        for coordinate in &longest {
+    let n_ranks: BTreeSet<_> = points.iter().filter_map(|p| coordinate(p, RANKS[0])).collect();
+    let [param, parameter] = if n_ranks.len() > 1 { RANKS } else { LENGTH };
+    // The values of points that differ in the parameter alone, in the order of their first.
+    let mut sweeps: Vec<(String, BTreeMap<u64, Vec<f64>>)> = Vec::new();
+    for (point, at) in points.iter().filter_map(|p| Some((p, coordinate(p, param)?))) {
+        let callpath = callpath(point, param);
+        let known = sweeps.iter().position(|(other, _)| *other == callpath);
+        let index = known.unwrap_or(sweeps.len());
+        if known.is_none() {
+            sweeps.push((callpath, BTreeMap::new()));
+        }
+        sweeps[index].1.entry(at).or_default().extend(values_ns(point));
+    }
+    let Some((_, longest)) = sweeps.iter().rev().max_by_key(|(_, values)| values.len()) else {
+        return Ok(());
+    };
+    for (callpath, values) in sweeps.iter().filter(|(_, values)| values.keys().eq(longest.keys())) {
+        for (coordinate, value) in values {
+            let params = json!({ parameter: coordinate });
             let line = json!({
-                "callpath": callpath,
-                "metric": "time_ns",
-                "params": { parameter: coordinate },
-                "value": values_ns(points, param, *coordinate),
+                "callpath": callpath, "metric": "time_ns", "params": params, "value": value,
             });
             writeln!(out, "{line}")?;
         }
@@ -55,27 +66,6 @@ fn coordinate(point: &Point, param: &str) -> Option<u64> {
     point.params.number(param).filter(|number| *number > 0)
 }
 
-/// All values of `param`, ascending, each once.
-fn coordinates(points: &[&Point], param: &str) -> Vec<u64> {
-    let mut found: Vec<u64> = points.iter().filter_map(|p| coordinate(p, param)).collect();
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// Points that differ in `param` alone, by their call path, in the order of their first.
-fn sweeps<'a>(points: &[&'a Point], param: &str) -> Vec<(String, Vec<&'a Point>)> {
-    let mut sweeps: Vec<(String, Vec<&Point>)> = Vec::new();
-    for point in points.iter().filter(|point| coordinate(point, param).is_some()) {
-        let callpath = callpath(point, param);
-        match sweeps.iter_mut().find(|(other, _)| *other == callpath) {
-            Some((_, points)) => points.push(point),
-            None => sweeps.push((callpath, vec![point])),
-        }
-    }
-    sweeps
-}
-
 /// `suite->kernel->series->param=value`.
 fn callpath(point: &Point, param: &str) -> String {
     let mut path = vec![point.suite.clone(), point.kernel.clone()];
@@ -85,21 +75,18 @@ fn callpath(point: &Point, param: &str) -> String {
     path.join("->")
 }
 
-/// The medians of the slices of `points` at `at`, or what is quoted where there are none.
-fn values_ns(points: &[&Point], param: &str, at: u64) -> Vec<f64> {
-    let there = points.iter().filter(|point| coordinate(point, param) == Some(at));
-    let of_point = |point: &&Point| {
-        let medians_ns = point.quality.as_ref().map(|quality| quality.slice_medians_ns.clone());
-        medians_ns.filter(|medians| !medians.is_empty()).or(Some(vec![point.quoted_ns?]))
-    };
-    there.filter_map(of_point).flatten().collect()
+/// The medians of the slices of `point`, or what is quoted where there are none.
+fn values_ns(point: &Point) -> Vec<f64> {
+    let medians_ns = point.quality.as_ref().map(|quality| quality.slice_medians_ns.clone());
+    let medians_ns = medians_ns.filter(|medians| !medians.is_empty());
+    medians_ns.unwrap_or_else(|| point.quoted_ns.into_iter().collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::record::Param;
+    use crate::record::{Param, Params};
     use serde_json::Value;
 
     /// Echoes over some lengths on some numbers of ranks.
@@ -107,27 +94,20 @@ mod tests {
         let records = fixture::records();
         let echo = fixture::points(&records).find(|point| point.variant.is_some()).unwrap();
         let of_case = |(length_bytes, procs): &(u64, u64)| {
-            let mut point = echo.clone();
-            for (name, value) in &mut point.params.0 {
-                match name.as_str() {
-                    "length_bytes" => *value = Param::Number(*length_bytes),
-                    "procs" => *value = Param::Number(*procs),
-                    _ => (),
-                }
-            }
-            Record::Point(Box::new(point))
+            let params = [("hops", 1), ("length_bytes", *length_bytes), ("procs", *procs)];
+            let params = params.map(|(name, value)| (name.to_owned(), Param::Number(value)));
+            Record::Point(Box::new(Point { params: Params(params.into()), ..echo.clone() }))
         };
         cases.iter().map(of_case).collect()
     }
 
     fn check(cases: &[(u64, u64)], expected: &[(&str, Value)]) {
         let text = fixture::render("extrap", &echoes(cases));
-        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let found: Vec<(String, Value)> = lines
-            .map(|line| (line["callpath"].as_str().unwrap().into(), line["params"].clone()))
-            .collect();
-        let expected: Vec<(String, Value)> =
-            expected.iter().map(|(path, params)| ((*path).into(), params.clone())).collect();
+        let line = |line: &str| serde_json::from_str::<Value>(line).unwrap();
+        let pair = |line: Value| (line["callpath"].clone(), line["params"].clone());
+        let found: Vec<_> = text.lines().map(line).map(pair).collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(path, of)| (json!(path), of.clone())).collect();
         assert_eq!(found, expected);
     }
 

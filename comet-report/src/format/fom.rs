@@ -17,7 +17,7 @@ use std::io::{self, Write};
 
 use super::cases;
 use crate::record::{End, EndStatus, Model, Param, Parameter, Point, PointCounts, Record};
-use crate::sink::RecordSink;
+use crate::sink::{RecordSink, Stream};
 use crate::units::significant;
 
 /// The message lengths, in bytes, that have lines if they were measured.
@@ -29,36 +29,16 @@ const DIGITS: usize = 5;
 
 /// Writer of records into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    Box::new(Lines { out, verdict: Tally::default() })
-}
-
-/// Writer of the lines.
-struct Lines<'a> {
-    out: Box<dyn Write + 'a>,
-    verdict: Tally,
-}
-
-impl RecordSink for Lines<'_> {
-    fn record(&mut self, record: &Record) -> io::Result<()> {
-        let Self { out, verdict } = self;
-        match record {
-            Record::Point(point) => {
-                verdict.counts.add(point.status);
-                write_point(point, out)
-            }
-            Record::Model(model) => write_model(model, out),
-            Record::End(end) => verdict.write(end, out),
-            Record::Run(_) | Record::Event(_) => Ok(()),
+    let mut verdict = Tally::default();
+    Stream::boxed(out, true, move |record, out| match record {
+        Record::Point(point) => {
+            verdict.counts.add(point.status);
+            write_point(point, out)
         }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-
-    fn has_models(&self) -> bool {
-        true
-    }
+        Record::Model(model) => write_model(model, out),
+        Record::End(end) => verdict.write(end, out),
+        Record::Run(_) | Record::Event(_) => Ok(()),
+    })
 }
 
 /// Tally of all runs so far.

@@ -1,10 +1,10 @@
 //! Parts that the layouts of foreign suites share: blocks of points that are one benchmark there,
 //! and the means of the ranks, which the suites print.
 
-use std::io::{self, Write};
+use std::io::Write;
 
-use crate::record::{EndStatus, Param, Point, PointStatus, Record, Run};
-use crate::sink::RecordSink;
+use crate::record::{EndStatus, Name, Param, Point, PointStatus, Record, Run};
+use crate::sink::{RecordSink, Stream};
 use crate::suite::{Benchmark, Numbers, Suite};
 
 /// Length of an element of our vectors.
@@ -67,13 +67,13 @@ pub(super) fn writer<'a>(
     layout: impl Layout + 'a,
     out: Box<dyn Write + 'a>,
 ) -> Box<dyn RecordSink + 'a> {
-    Box::new(Blocks { layout, out, run: None, open: None, last_reason: None })
+    let mut blocks = Blocks { layout, run: None, open: None, last_reason: None };
+    Stream::boxed(out, false, move |record, out| out.write_all(blocks.text(record).as_bytes()))
 }
 
-/// Writer of blocks, with the run and the block at hand.
-struct Blocks<'a, L> {
+/// Text of blocks, with the run and the block at hand.
+struct Blocks<L> {
     layout: L,
-    out: Box<dyn Write + 'a>,
     run: Option<Box<Run>>,
     /// Benchmark of the block, and its first point.
     open: Option<(&'static Benchmark, Point)>,
@@ -81,9 +81,9 @@ struct Blocks<'a, L> {
     last_reason: Option<String>,
 }
 
-impl<L: Layout> RecordSink for Blocks<'_, L> {
-    fn record(&mut self, record: &Record) -> io::Result<()> {
-        let text = match record {
+impl<L: Layout> Blocks<L> {
+    fn text(&mut self, record: &Record) -> String {
+        match record {
             Record::Run(run) => {
                 (self.run, self.open, self.last_reason) = (Some(run.clone()), None, None);
                 self.layout.start(run)
@@ -94,19 +94,12 @@ impl<L: Layout> RecordSink for Blocks<'_, L> {
                 format!("# note: {reason}\n{}", self.layout.end())
             }
             Record::End(_) => self.layout.end().into(),
-            Record::Model(_) | Record::Event(_) => return Ok(()),
-        };
-        self.out.write_all(text.as_bytes())
+            Record::Model(_) | Record::Event(_) => String::new(),
+        }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-impl<L: Layout> Blocks<'_, L> {
     fn point(&mut self, point: &Point) -> String {
-        let Self { layout, run, open, last_reason, .. } = self;
+        let Self { layout, run, open, last_reason } = self;
         let run = run.as_deref();
         let benchmark = match benchmark_of(layout.suite(), point) {
             Ok(benchmark) => benchmark,
@@ -130,7 +123,7 @@ impl<L: Layout> Blocks<'_, L> {
         if point.status != PointStatus::Ok {
             let size = size_bytes(point).map_or(String::new(), |size| format!(" {size} bytes:"));
             let message = point.message.as_deref().unwrap_or("no reason is known");
-            text += &format!("# {}:{size} {message}\n", point.status.name());
+            text += &format!("# {}:{size} {message}\n", Name(point.status));
         }
         text
     }

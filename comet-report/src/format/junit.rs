@@ -8,7 +8,7 @@
 use std::io::{self, Write};
 
 use crate::junit::{self, Outcome, Suite, Test};
-use crate::record::{End, EndStatus, Point, PointStatus, Record, Run};
+use crate::record::{End, EndStatus, Name, Point, PointStatus, Record, Run};
 
 /// Writes the document of `records`.
 pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
@@ -70,7 +70,7 @@ fn of_run(end: Option<&End>, place: &str) -> Test {
         None => Some("no end: the run was killed or is still running".to_owned()),
         Some(End { status: EndStatus::Complete, .. }) => None,
         Some(End { status, reason, .. }) => {
-            Some(format!("{}: {}", status.name(), reason.as_deref().unwrap_or("no reason")))
+            Some(format!("{}: {}", Name(status), reason.as_deref().unwrap_or("no reason")))
         }
     };
     let attributes =

@@ -7,14 +7,12 @@ mod extrap;
 mod fom;
 pub(crate) mod foreign;
 mod imb;
-mod jsonl;
 mod junit;
 mod models;
 mod openmetrics;
 mod osu;
 mod table;
 
-pub(crate) use jsonl::write_line;
 pub use osu::{COLUMNS_LABEL, is_percentile};
 pub use table::live as live_table;
 pub(crate) use table::{is_unsteady, misses_target};
@@ -22,7 +20,7 @@ pub(crate) use table::{is_unsteady, misses_target};
 use std::io::{self, Write};
 
 use crate::record::Record;
-use crate::sink::{Document, MakeText, RecordSink};
+use crate::sink::{Document, MakeText, RecordSink, Stream};
 
 /// Text form of records.
 #[derive(Clone, Copy, Debug)]
@@ -88,11 +86,8 @@ impl Format {
 }
 
 /// The records as they are, one a line: the format of a result file.
-pub const JSONL: Format = stream(
-    "jsonl",
-    "the records as they are, with raw samples: one JSON object per line",
-    jsonl::writer,
-);
+pub const JSONL: Format =
+    stream("jsonl", "the records as they are, with raw samples: one JSON object per line", jsonl);
 
 /// Table of all models; it holds no other record.
 pub const MODELS: Format =
@@ -132,6 +127,17 @@ pub const FORMATS: &[Format] = &[
     stream("imb", "the layout of IMB 2021, MB of 10^6 bytes", imb::writer),
     stream("imb-3.2", "the layout of IMB 3.2, MB of 2^20 bytes", imb::writer_3_2),
 ];
+
+fn jsonl<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    Stream::boxed(out, true, |record, out| write_line(out, record))
+}
+
+/// Writes `record` and its newline in one call.
+pub(crate) fn write_line(out: &mut dyn Write, record: &Record) -> io::Result<()> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    out.write_all(&line)
+}
 
 /// The format called `name`.
 pub fn find(name: &str) -> Option<&'static Format> {

@@ -11,38 +11,22 @@
 //! another; two of the four are independent (PARKBENCH report, COMMS1).
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::Write;
 
-use crate::record::{Breakpoint, BreakpointSource, Fit, FitGrade, Model, Parameter, Record};
-use crate::sink::RecordSink;
+use crate::record::{Breakpoint, BreakpointSource, Fit, FitGrade, Model, Name, Parameter, Record};
+use crate::sink::{RecordSink, Stream};
 use crate::units::{DIGITS, SIZE_DIGITS, significant};
+use crate::words::aligned;
 
 /// A number that there is not.
 const NONE: &str = "-";
 
 /// Writer of records into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    Box::new(Blocks(out))
-}
-
-/// Writer of a block for each model.
-struct Blocks<'a>(Box<dyn Write + 'a>);
-
-impl RecordSink for Blocks<'_> {
-    fn record(&mut self, record: &Record) -> io::Result<()> {
-        match record {
-            Record::Model(model) => self.0.write_all(block(model).as_bytes()),
-            _ => Ok(()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-
-    fn has_models(&self) -> bool {
-        true
-    }
+    Stream::boxed(out, true, |record, out| match record {
+        Record::Model(model) => out.write_all(block(model).as_bytes()),
+        _ => Ok(()),
+    })
 }
 
 /// One line about `model`: the fit to quote, and whether to trust it.
@@ -51,7 +35,7 @@ pub(super) fn summary(model: &Model) -> String {
     let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
     let worst = 100.0 * fit.quality.max_relative_residual;
     let at = significant(fit.quality.max_at, SIZE_DIGITS) + " " + &unit(model);
-    let (at, verdict) = (at.trim_end(), fit.quality.verdict.name());
+    let (at, verdict) = (at.trim_end(), Name(fit.quality.verdict));
     let breaks = breakpoints(model).map_or(String::new(), |text| format!("; {text}"));
     let parameters = parameters.join(", ");
     if fit.quality.verdict == FitGrade::Segment {
@@ -67,7 +51,7 @@ pub(super) fn segments(model: &Model) -> Vec<String> {
     let line = |fit: &Fit| {
         let [from, to] = [fit.from, fit.to].map(|size| significant(size, SIZE_DIGITS));
         let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
-        let verdict = fit.quality.verdict.name();
+        let verdict = Name(fit.quality.verdict);
         format!("  {from} to {to} {}: {}; {verdict}", unit(model), parameters.join(", "))
     };
     segments.map(line).collect()
@@ -90,7 +74,7 @@ fn block(model: &Model) -> String {
     let rows: Vec<Vec<String>> = std::iter::once(head(model, &columns)).chain(rows).collect();
     for (index, row) in rows.iter().enumerate() {
         let mark = if index == 0 { '#' } else { ' ' };
-        text += &format!("{mark}{}\n", aligned(row, &rows));
+        text += &format!("{mark} {}\n", aligned(row, &rows, |column| column > 0));
     }
     for note in notes(model) {
         text += &format!("# {note}\n");
@@ -143,21 +127,8 @@ fn row(fit: &Fit, columns: &[&Parameter]) -> Vec<String> {
         found.map_or(NONE.into(), with_interval)
     }));
     cells.extend([percent(quality.relative_rmse), percent(quality.max_relative_residual)]);
-    cells.push(quality.verdict.name().into());
+    cells.push(Name(quality.verdict).to_string());
     cells
-}
-
-/// The cells of `row`, each as wide as the widest of its column in `rows`.
-fn aligned(row: &[String], rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-    };
-    let mut line = String::new();
-    for (column, cell) in row.iter().enumerate() {
-        let width = width(column).unwrap_or(0);
-        line += &if column == 0 { format!(" {cell:<width$}") } else { format!("  {cell:>width$}") };
-    }
-    line
 }
 
 /// Notes below the rows of `model`.

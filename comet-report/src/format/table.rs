@@ -19,8 +19,8 @@ use comet_core::kernel::GROUPS;
 
 use super::models;
 use crate::record::{
-    CheckStatus, Clock, Event, Model, Params, Point, PointCounts, PointStatus, Quality, Quote,
-    Record, Run, Summary, Value,
+    CheckStatus, Clock, Event, Model, Name, Params, Point, PointCounts, PointStatus, Quality,
+    Quote, Record, Run, Summary, Value,
 };
 use crate::sink::RecordSink;
 use crate::units::{fixed, fixed_us};
@@ -218,7 +218,7 @@ impl<W: Write> TableWriter<W> {
         }
         let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
         let hint = event.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-        self.comment(&format!("{}: {rank}{}{hint}", event.level.name(), event.message))
+        self.comment(&format!("{}: {rank}{}{hint}", Name(event.level), event.message))
     }
 
     /// A line about the laws of a sweep; figures without a law stand with their points.
@@ -264,7 +264,7 @@ impl<W: Write> TableWriter<W> {
             axes(&point.params).map(|(name, value)| format!("{name}={value}")).collect();
         let case = if axes.is_empty() { String::new() } else { format!(" {}:", axes.join(" ")) };
         let reason = point.message.as_deref().unwrap_or("no reason is known");
-        self.comment(&format!("{}:{case} {reason}", point.status.name()))
+        self.comment(&format!("{}:{case} {reason}", Name(point.status)))
     }
 
     fn head(&mut self, points: &[&Point]) -> io::Result<()> {

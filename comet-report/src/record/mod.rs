@@ -10,26 +10,18 @@ mod machine;
 mod model;
 mod params;
 mod point;
-mod quality;
 mod run;
 
 pub(crate) use kernel::Over;
 pub use kernel::{AxisFacts, KernelFacts, SeriesFacts};
-pub use machine::{
-    Cache, Clocks, Container, Cpu, Frequency, IdleState, InfinibandPort, Interface, Machine,
-    Memory, NumaNode, Os, OsKernel, Settings,
-};
-pub use model::{Breakpoint, BreakpointSource, Fit, FitGrade, FitQuality, Model, Parameter};
+pub use machine::*;
+pub use model::*;
 pub(crate) use params::{MESH, RANKS};
 pub use params::{Param, Params};
-pub use point::{
-    Check, CheckStatus, Derived, Plan, Point, PointStatus, Quote, RankStat, RanksNs, Rate, Reps,
-    SampleSync, Samples, Summary, Value,
-};
-pub use quality::{Interval, Overhead, Quality};
-pub use run::{
-    Clock, ClockGaps, Hops, Launcher, Mesh, Noise, RankEntry, Run, Suite, Transport, World,
-};
+pub use point::*;
+pub use run::*;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -88,17 +80,6 @@ pub enum Level {
     Error,
 }
 
-impl Level {
-    /// Name as in the record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
 /// The last line of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -132,17 +113,6 @@ pub enum EndStatus {
     Failed,
 }
 
-impl EndStatus {
-    /// Name as in the record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Partial => "partial",
-            Self::Failed => "failed",
-        }
-    }
-}
-
 /// Numbers of points of each kind that a run wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -172,6 +142,15 @@ impl PointCounts {
     /// Points of every kind together.
     pub fn total(&self) -> usize {
         self.ok + self.check_failed + self.failed + self.skipped
+    }
+}
+
+/// Name of a value of an enumeration, as in the record.
+pub(crate) struct Name<T>(pub(crate) T);
+
+impl<T: Serialize> fmt::Display for Name<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.serialize(f)
     }
 }
 

@@ -112,17 +112,6 @@ pub enum FitGrade {
     Poor,
 }
 
-impl FitGrade {
-    /// Name as in the record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Segment => "segment",
-            Self::Poor => "poor",
-        }
-    }
-}
-
 /// Boundary between two segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

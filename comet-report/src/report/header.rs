@@ -4,7 +4,7 @@ use super::html::{Html, NONE, element, or_none, row, table, tag};
 use super::{Content, is_complete};
 use crate::format::{is_unsteady, misses_target};
 use crate::order::distinct;
-use crate::record::{Event, Level, PointCounts, PointStatus, Run};
+use crate::record::{Event, Level, Name, PointCounts, PointStatus, Run};
 use crate::runs::RunRecords;
 use crate::words::count;
 
@@ -101,7 +101,7 @@ fn ending(run: &RunRecords) -> String {
     };
     let length = end.wall_s.map_or(String::new(), |wall_s| format!(" after {wall_s:.1} s"));
     let reason = end.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-    format!("The run ended {}{length}{reason}.", end.status.name())
+    format!("The run ended {}{length}{reason}.", Name(end.status))
 }
 
 /// Severity of a run: the name of a class.
@@ -127,7 +127,8 @@ fn about(run: &RunRecords, name: &str) -> Html {
     let PointCounts { ok, check_failed, failed, skipped } = counts(run);
     let end = run.end.as_ref();
     let length = end.and_then(|end| end.wall_s).map_or(NONE.into(), |s| format!("{s:.1} s"));
-    let end = end.map_or("no end: killed or still running", |end| end.status.name());
+    let end =
+        end.map_or("no end: killed or still running".into(), |end| Name(end.status).to_string());
     row(
         "td",
         [
@@ -173,7 +174,7 @@ fn whose(content: &Content<'_>, index: usize) -> Html {
 
 fn warning(event: &Event) -> Html {
     let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
-    let level = tag("strong", format!("{}:", event.level.name()));
+    let level = tag("strong", format!("{}:", Name(event.level)));
     let hint = event.hint.as_ref().map(|hint| tag("em", format!(" ({hint})")));
     level.with(format!(" {rank}{}", event.message)).with(hint.unwrap_or_default())
 }

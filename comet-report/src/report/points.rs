@@ -5,7 +5,7 @@ use super::summary::params;
 use super::{Content, Section};
 use crate::format::{is_unsteady, misses_target};
 use crate::order::grouped;
-use crate::record::{Derived, Point, PointStatus, RANKS, Summary};
+use crate::record::{Derived, Name, Point, PointStatus, RANKS, Summary};
 use crate::units::{DIGITS, fixed, fixed_us, significant};
 use crate::words;
 
@@ -107,7 +107,7 @@ fn figure(point: &Point, name: &str) -> String {
 }
 
 fn reason(point: &Point) -> Vec<Html> {
-    let status = point.status.name();
+    let status = Name(point.status).to_string();
     let reason = point.message.clone().unwrap_or_else(|| NONE.into());
     vec![
         element("span", &[("class", &format!("status {status}"))], status.replace('_', " ")),

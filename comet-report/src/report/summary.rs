@@ -4,7 +4,7 @@ use super::html::{Html, NONE, details, element, or_none, tag};
 use super::{Content, Section, slug};
 use crate::models::quoted;
 use crate::order::distinct;
-use crate::record::{Fit, Model, Param, Parameter, Params, Point, RANKS};
+use crate::record::{Fit, Model, Name, Param, Parameter, Params, Point, RANKS};
 use crate::units::{DIGITS, SIZE_DIGITS, Scaled, bytes, significant, time};
 use crate::words;
 
@@ -226,7 +226,7 @@ fn worst(model: &Model, fit: &Fit) -> String {
 }
 
 fn verdict(fit: &Fit) -> Html {
-    let name = fit.quality.verdict.name();
+    let name = Name(fit.quality.verdict).to_string();
     element("span", &[("class", &format!("fit {name}"))], name)
 }
 

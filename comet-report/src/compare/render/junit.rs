@@ -6,7 +6,7 @@ use comet_stats::compare::Verdict;
 use super::sections::change;
 use crate::compare::{Comparison, FailureRow, MissingRow, PointRow};
 use crate::junit::{self, Outcome, Suite, Test};
-use crate::record::Params;
+use crate::record::{Name, Params};
 
 /// JUnit XML.
 pub(super) fn junit(comparison: &Comparison) -> String {
@@ -33,7 +33,7 @@ fn of_point(row: &PointRow, is_advisory: bool) -> (String, Test) {
         Verdict::Slower if is_advisory => {
             Outcome::Skipped(format!("advisory: {}", change(row)).into())
         }
-        Verdict::Slower => Outcome::Failure(Some("slower"), change(row).into()),
+        Verdict::Slower => Outcome::Failure(Some("slower".into()), change(row).into()),
         Verdict::Inconclusive => Outcome::Skipped(row.why.clone().unwrap_or_default().into()),
         Verdict::Faster | Verdict::Same => Outcome::Passed,
     };
@@ -43,9 +43,11 @@ fn of_point(row: &PointRow, is_advisory: bool) -> (String, Test) {
 fn of_failure(row: &FailureRow) -> (String, Test) {
     let message = row.message.clone().unwrap_or_default();
     let outcome = if row.is_regression {
-        Outcome::Failure(Some(row.status), message.into())
+        Outcome::Failure(Some(Name(row.status).to_string()), message.into())
     } else {
-        Outcome::Skipped(format!("{}, and not only in the new runs: {message}", row.status).into())
+        Outcome::Skipped(
+            format!("{}, and not only in the new runs: {message}", Name(row.status)).into(),
+        )
     };
     test(&row.kernel, &row.params, outcome)
 }

@@ -7,6 +7,7 @@ use crate::compare::{
     Change, Comparison, FailureRow, KernelRow, MissingRow, ParameterRow, PointRow, Spread,
 };
 
+use crate::record::Name;
 use crate::units::{DIGITS, fixed_us, significant};
 
 /// Most rows or sentences of a kind; JSON has all of them.
@@ -94,7 +95,7 @@ fn point(row: &PointRow) -> Vec<String> {
 fn failure(row: &FailureRow) -> String {
     let message = row.message.as_deref().unwrap_or("no reason is given");
     let base = if row.is_regression { "; the base measured it" } else { "" };
-    format!("{} {}: {}: {message}{base}", row.kernel, row.params, row.status)
+    format!("{} {}: {}: {message}{base}", row.kernel, row.params, Name(row.status))
 }
 
 fn missing(row: &MissingRow) -> String {
