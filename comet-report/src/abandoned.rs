@@ -158,6 +158,13 @@ mod tests {
         let validation = validate(&path).unwrap();
         assert_eq!(validation.problems, []);
         assert_eq!(validation.runs[0].ending.to_string(), "failed");
+        let records = read_records(&path).unwrap().records;
+        let table = fixture::render("table", &records);
+        let last = "the run failed: 2 ok, 1 skipped, 0 wrong results, 0 errors, 5.0 s\n";
+        assert!(table.ends_with(last), "{table}");
+        let junit = fixture::render("junit", &records);
+        let error = "<error message=\"failed: error: rank 1 was ended by signal 9\"";
+        assert!(junit.contains(error), "{junit}");
     }
 
     #[test]

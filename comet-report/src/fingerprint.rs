@@ -37,7 +37,8 @@ pub(crate) fn conditions(run: &Run) -> Value {
 /// The transport without the seed of a simulation, which is to it what chance is to a machine.
 fn transport(transport: &Transport) -> Value {
     let mut value = json!(transport);
-    if let Some(facts) = value.get_mut(&transport.backend).and_then(Value::as_object_mut) {
+    let facts = transport.backend.as_ref().and_then(|backend| value.get_mut(backend));
+    if let Some(facts) = facts.and_then(Value::as_object_mut) {
         facts.remove("seed");
     }
     value

@@ -1,7 +1,5 @@
 //! JUnit XML, which continuous integration shows as tests: suites of tests with their outcomes.
 
-use std::fmt::Write as _;
-
 use crate::xml::{self, escape};
 
 /// One suite.
@@ -15,45 +13,44 @@ pub(crate) struct Suite {
 pub(crate) struct Test {
     /// Its attributes, among them its class and its name.
     pub(crate) attributes: Vec<(&'static str, String)>,
-    pub(crate) outcome: Outcome,
+    /// None of a test that has passed.
+    pub(crate) outcome: Option<Outcome>,
     /// Text beside the outcome.
     pub(crate) output: String,
 }
 
-/// The outcome of a test; all but the first with their reason.
-pub(crate) enum Outcome {
-    Passed,
-    /// With its kind, where there are several.
-    Failure(Option<String>, Reason),
-    Error(Reason),
-    Skipped(Reason),
-}
-
-/// The reason of an outcome: a message, and more text where there is some.
-pub(crate) struct Reason {
+/// The outcome of a test that has not passed: `failure`, `error` or `skipped`.
+pub(crate) struct Outcome {
+    element: &'static str,
+    /// Kind of a failure, where there are several.
+    pub(crate) kind: Option<String>,
     message: String,
+    /// More about the reason than the message.
     text: String,
 }
 
-impl From<String> for Reason {
-    fn from(message: String) -> Self {
-        Self { message, text: String::new() }
+impl Outcome {
+    /// The outcome `element` for the reason `message`.
+    pub(crate) fn new(element: &'static str, message: String) -> Self {
+        Self { element, kind: None, message, text: String::new() }
     }
-}
 
-impl From<Vec<String>> for Reason {
-    fn from(lines: Vec<String>) -> Self {
-        Self { message: lines.first().cloned().unwrap_or_default(), text: lines.join("\n") }
+    /// The outcome `element` for the reasons `lines`, the first of which is the message.
+    pub(crate) fn of_lines(element: &'static str, lines: &[String]) -> Self {
+        let message = lines.first().cloned().unwrap_or_default();
+        Self { text: lines.join("\n"), ..Self::new(element, message) }
     }
 }
 
 /// The document of `suites`, with the attributes of its root beside the totals.
 pub(crate) fn document(attributes: &[(&'static str, String)], suites: &[Suite]) -> String {
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let tests: Vec<&Test> = suites.iter().flat_map(|suite| &suite.tests).collect();
-    text += &format!("<testsuites{}{}>\n", written(attributes), totals(&tests));
-    suites.iter().for_each(|suite| text += &suite.xml());
-    text + "</testsuites>\n"
+    let (written, totals) = (written(attributes), totals(&tests));
+    let suites: String = suites.iter().map(Suite::xml).collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites{written}{totals}>\n{suites}\
+         </testsuites>\n"
+    )
 }
 
 impl Suite {
@@ -67,34 +64,23 @@ impl Suite {
 impl Test {
     fn xml(&self) -> String {
         let attributes = written(&self.attributes);
-        let inside = self.outcome.xml() + &self.output();
+        let mut inside = self.outcome.as_ref().map_or(String::new(), Outcome::xml);
+        if !self.output.is_empty() {
+            inside += &format!("      <system-out>{}</system-out>\n", escape(&self.output));
+        }
         if inside.is_empty() {
             return format!("    <testcase{attributes}/>\n");
         }
         format!("    <testcase{attributes}>\n{inside}    </testcase>\n")
     }
-
-    fn output(&self) -> String {
-        if self.output.is_empty() {
-            return String::new();
-        }
-        format!("      <system-out>{}</system-out>\n", escape(&self.output))
-    }
 }
 
 impl Outcome {
     fn xml(&self) -> String {
-        let (element, kind, reason) = match self {
-            Self::Passed => return String::new(),
-            Self::Failure(kind, reason) => ("failure", kind.clone(), reason),
-            Self::Error(reason) => ("error", None, reason),
-            Self::Skipped(reason) => ("skipped", None, reason),
-        };
-        let kind = kind.map(|kind| ("type", kind));
-        let attributes: Vec<_> =
-            kind.into_iter().chain([("message", reason.message.clone())]).collect();
-        let attributes = written(&attributes);
-        match escape(&reason.text) {
+        let kind = self.kind.iter().map(|kind| ("type", kind.clone()));
+        let attributes: Vec<_> = kind.chain([("message", self.message.clone())]).collect();
+        let (element, attributes) = (self.element, written(&attributes));
+        match escape(&self.text) {
             text if text.is_empty() => format!("      <{element}{attributes}/>\n"),
             text => format!("      <{element}{attributes}>{text}</{element}>\n"),
         }
@@ -102,19 +88,17 @@ impl Outcome {
 }
 
 fn totals(tests: &[&Test]) -> String {
-    let count = |is_counted: fn(&Outcome) -> bool| {
-        tests.iter().filter(|test| is_counted(&test.outcome)).count()
+    let count = |element: &str| {
+        let is_one = |test: &&&Test| test.outcome.as_ref().is_some_and(|of| of.element == element);
+        tests.iter().filter(is_one).count()
     };
-    let mut text = format!(" tests=\"{}\"", tests.len());
-    let counts = [
-        ("failures", count(|outcome| matches!(outcome, Outcome::Failure(..)))),
-        ("errors", count(|outcome| matches!(outcome, Outcome::Error(_)))),
-        ("skipped", count(|outcome| matches!(outcome, Outcome::Skipped(_)))),
-    ];
-    for (name, n) in counts {
-        write!(text, " {name}=\"{n}\"").expect("a string takes any text");
-    }
-    text
+    format!(
+        " tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
+        tests.len(),
+        count("failure"),
+        count("error"),
+        count("skipped")
+    )
 }
 
 fn written(attributes: &[(&'static str, String)]) -> String {

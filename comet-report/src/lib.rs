@@ -45,7 +45,6 @@ pub mod recorder;
 pub mod report;
 mod run_record;
 pub mod runs;
-pub mod schema;
 pub mod sink;
 pub mod suite;
 pub mod topology_file;

@@ -7,7 +7,7 @@ use comet_core::driver::Pace;
 use comet_core::event::{
     self, CaseFailure, Failure, Measurement, RankSamples, RunStart, SeriesResult,
 };
-use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, KernelInfo, PROCS};
+use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, PROCS};
 use comet_core::sample::Sample;
 use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
@@ -32,8 +32,6 @@ pub(crate) struct PointMaker {
     thread_level: Option<String>,
     clocks: Clocks,
     next_seq: u64,
-    /// The last kernel and its description.
-    kernel: Option<(&'static KernelInfo, Arc<KernelFacts>)>,
 }
 
 impl PointMaker {
@@ -46,7 +44,6 @@ impl PointMaker {
             thread_level: None,
             clocks: Clocks::default(),
             next_seq: 0,
-            kernel: None,
         }
     }
 
@@ -141,17 +138,11 @@ impl PointMaker {
             aliases: info.aliases.iter().map(|alias| (*alias).into()).collect(),
             params: self.params(case),
             value: result.map(value),
-            facts: self.facts(info),
+            facts: Arc::new(KernelFacts::from(info)),
             ..Point::default()
         };
         point.key = key(&point, self.thread_level.as_deref());
         point
-    }
-
-    fn facts(&mut self, info: &'static KernelInfo) -> Arc<KernelFacts> {
-        let known = self.kernel.take().filter(|(known, _)| std::ptr::eq(*known, info));
-        let make = || (info, Arc::new(KernelFacts::from(info)));
-        Arc::clone(&self.kernel.insert(known.unwrap_or_else(make)).1)
     }
 
     fn params(&self, case: &Case) -> Params {
@@ -293,7 +284,9 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
     if result.ranks.len() < 2 {
         return None;
     }
-    let per_rank = medians_ns(result, pace)?;
+    let times_ns = times_of_ranks_ns(result, pace);
+    let medians: Option<Vec<f64>> = times_ns.iter().map(|ns| comet_stats::median(ns)).collect();
+    let per_rank = medians?;
     let of_ranks = comet_stats::Summary::of(&per_rank)?;
     let slowest = per_rank.iter().position(|median| *median == of_ranks.max)?;
     Some(RanksNs {
@@ -305,8 +298,8 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
     })
 }
 
-/// Median time of one operation on each rank, by the definition, over the samples that count.
-fn medians_ns(result: &SeriesResult, pace: Pace) -> Option<Vec<f64>> {
+/// The times of one operation on each rank, by the definition, over the samples that count.
+pub(crate) fn times_of_ranks_ns(result: &SeriesResult, pace: Pace) -> Vec<Vec<f64>> {
     let divisor = f64::from(pace.repetitions) * f64::from(result.definition.divisor());
     let mut per_rank = vec![Vec::new(); result.ranks.len()];
     for batch in result.valid_batches() {
@@ -315,7 +308,7 @@ fn medians_ns(result: &SeriesResult, pace: Pace) -> Option<Vec<f64>> {
             of_rank.push(ns / divisor);
         }
     }
-    per_rank.iter().map(|of_rank| comet_stats::median(of_rank)).collect()
+    per_rank
 }
 
 fn samples(ranks: &[RankSamples]) -> Samples {

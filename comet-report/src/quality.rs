@@ -1,9 +1,8 @@
 //! Quality of a measurement, as its part of the record.
 
 use comet_core::event::{ClockCalibration, LineTimes, Measurement, SeriesResult};
-use comet_core::sample::Sample;
 
-use crate::points::summary;
+use crate::points::{summary, times_of_ranks_ns};
 use crate::record::{Interval, Overhead, Quality, Summary};
 
 /// Quality of the ranks' clocks.
@@ -84,8 +83,6 @@ fn rank_samples_ns(measurement: &Measurement, result: &SeriesResult) -> Option<S
     if result.ranks.len() < 2 {
         return None;
     }
-    let divisor = f64::from(measurement.pace.repetitions) * f64::from(result.definition.divisor());
-    let of_batch = |batch: Vec<Sample>| result.definition.of_each_rank_ns(&batch);
-    let all_ns = result.valid_batches().flat_map(of_batch).map(|ns| ns / divisor);
-    comet_stats::Summary::of(&all_ns.collect::<Vec<_>>()).map(|of_all| summary(&of_all))
+    let all_ns = times_of_ranks_ns(result, measurement.pace).concat();
+    comet_stats::Summary::of(&all_ns).map(|of_all| summary(&of_all))
 }

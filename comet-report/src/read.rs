@@ -18,6 +18,8 @@ pub struct Records {
     /// Number, from 1, of a last line that was only written in part, because the run was killed or
     /// is still running; it is not among the records.
     pub incomplete_line: Option<usize>,
+    /// Records that belong to no run, to another one, or after its end, in the order of the lines.
+    pub problems: Vec<Problem>,
 }
 
 /// A file that is no result file, or cannot be read.
@@ -71,9 +73,11 @@ pub fn read_records(path: &Path) -> Result<Records, ReadError> {
 /// If a line is no record of `comet.record/1`, unless it is the last and lacks its newline.
 pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
     let (mut found, mut kernels) = (Records::default(), Kernels::default());
+    let mut checker = Checker::default();
     for line in lines(text) {
         match line.record {
             Ok(mut record) => {
+                checker.record(line.number, &record);
                 kernels.describe(&mut record);
                 found.records.push(record);
             }
@@ -83,6 +87,7 @@ pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
             }
         }
     }
+    found.problems = checker.validation.problems;
     Ok(found)
 }
 
@@ -327,13 +332,17 @@ mod tests {
         let (_folder, _, text) = recorded();
         let foreign = text.replace(SCHEMA, "comet.record/9");
         check(&foreign, "line 1: the format is comet.record/9, expected comet.record/1");
+        let hops = "\"params\":{\"hops\":";
+        let line = 1 + text.lines().position(|line| line.contains(hops)).unwrap();
+        let negative = text.replacen(hops, &format!("{hops}-"), 1);
+        let expected = "a parameter is neither a whole number from 0 nor a text";
+        check(&negative, &format!("line {line}: {expected}"));
     }
 
     #[test]
     fn no_string_of_a_file_holds_a_control_character() {
         let (_folder, path, text) = recorded();
-        let run_id =
-            crate::runs::parse_runs(text.as_bytes()).unwrap()[0].run.clone().unwrap().run_id;
+        let run_id = fixture::description().run_id;
         std::fs::write(&path, text.replace(&run_id, r"\u001b[2J\nFAKE: complete")).unwrap();
         let validation = validate(&path).unwrap();
         let ids: Vec<_> = validation.runs.iter().map(|run| run.run_id.as_deref()).collect();
@@ -352,11 +361,16 @@ mod tests {
             let problems = validate(&path).unwrap().problems;
             let found = problems.iter().any(|problem| problem.message.contains(expected));
             assert!(found, "{expected}: {problems:?}");
+            if let Ok(read) = read_records(&path) {
+                assert_eq!(read.problems, problems, "whoever reads the file is told");
+            }
         };
         check(lines[1..].to_vec(), "there is no run record before this line");
         check([&lines[..], &lines[n - 2..]].concat(), "after the end of its run");
         check([&lines[..n - 1], &lines[n - 2..]].concat(), "is there twice");
         check([&lines[..n - 2], &lines[n - 1..]].concat(), "the end states 7 points, there are 6");
+        let foreign = lines[n - 2].replace(&fixture::description().run_id, "other");
+        check([&lines[..n - 2], &[&foreign]].concat(), "this line is of other, the run before");
         check([&["{}"], &lines[..]].concat(), "missing field `type`");
     }
 

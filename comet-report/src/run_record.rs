@@ -47,7 +47,7 @@ pub(crate) fn run(description: &RunDescription, start: &RunStart) -> Run {
 /// Clock quality as the driver measured it; `invariant_tsc` comes from the machine.
 fn clock(start: &RunStart, invariant_tsc: Option<bool>) -> Clock {
     Clock {
-        source: start.clock.name.into(),
+        source: Some(start.clock.name.into()),
         resolution_ns: start.calibration.step_ns,
         overhead_ns: Some(start.calibration.cost_ns),
         pair_bias_ns: Some(start.calibration.pair_bias_ns),

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::read::{ReadError, parse_records, read_records};
+use crate::read::{ReadError, read_records};
 use crate::record::{End, Event, Model, Point, Record, Run};
 
 /// One run of a result file.
@@ -52,14 +52,6 @@ pub fn read_runs(path: &Path) -> Result<Vec<RunRecords>, ReadError> {
     Ok(runs)
 }
 
-/// The runs in the text of a result file.
-///
-/// # Errors
-/// If it is no result file.
-pub fn parse_runs(text: &[u8]) -> Result<Vec<RunRecords>, ReadError> {
-    Ok(split(parse_records(text)?.records))
-}
-
 /// Puts records into runs: each `run` starts one, and what precedes the first makes one of its own.
 pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
     let mut runs: Vec<RunRecords> = Vec::new();
@@ -103,6 +95,7 @@ fn n_ranks(run: &RunRecords) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::fixture::{self, Folder};
+    use crate::read::parse_records;
 
     #[test]
     fn files_that_follow_each_other_are_several_runs() {
@@ -113,7 +106,7 @@ mod tests {
         assert_eq!(one.len(), 1);
         assert_eq!(one[0].path.as_deref(), Some(&*path));
         assert!(one[0].run.is_some() && one[0].end.is_some() && !one[0].points.is_empty());
-        let two = parse_runs(&[&*text, &*text].concat()).unwrap();
+        let two = split(parse_records(&text.repeat(2)).unwrap().records);
         assert_eq!(two.len(), 2);
         assert_eq!(two[0].points, two[1].points);
     }

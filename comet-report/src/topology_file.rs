@@ -25,25 +25,12 @@ pub enum TopologyFileError {
         /// Error of the system.
         source: io::Error,
     },
-    /// The text has another form.
-    #[error(
-        "{}, line {line}: {message} (write {{\"mesh\": [[0, 1], [3, 2]]}}, with \"hops\" if you like)",
-        path.display()
-    )]
-    Syntax {
+    /// The text does not describe a topology.
+    #[error("{}{message}", path.display())]
+    Text {
         /// The file.
         path: PathBuf,
-        /// Number of the line, from 1.
-        line: usize,
-        /// The error.
-        message: String,
-    },
-    /// The tables do not describe a topology.
-    #[error("{}: {message}", path.display())]
-    Tables {
-        /// The file.
-        path: PathBuf,
-        /// The error.
+        /// The error, after a comma and the number of the line or after a colon.
         message: String,
     },
 }
@@ -63,14 +50,16 @@ struct Tables {
 pub fn read_topology(path: &Path) -> Result<Topology, TopologyFileError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| TopologyFileError::Io { path: path.into(), source })?;
+    let wrong = |message| TopologyFileError::Text { path: path.into(), message };
     let tables: Tables = serde_json::from_str(&text).map_err(|error| {
-        let message = error.to_string();
-        let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
-        TopologyFileError::Syntax { path: path.into(), line: error.line(), message }
+        let (line, message) = (error.line(), error.to_string());
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        let example = "write {\"mesh\": [[0, 1], [3, 2]]}, with \"hops\" if you like";
+        wrong(format!(", line {line}: {message} ({example})"))
     })?;
     Mesh::from_table(&tables.mesh)
         .and_then(|mesh| Topology::new(mesh, tables.hops))
-        .map_err(|message| TopologyFileError::Tables { path: path.into(), message })
+        .map_err(|message| wrong(format!(": {message}")))
 }
 
 #[cfg(test)]

@@ -158,9 +158,22 @@ fn runs_become_a_page() {
     assert!(page.starts_with("<!doctype html>") && page.contains("<h1>Title</h1>"), "{page}");
     let n_figures = page.matches("<figure class=\"plot\"").count();
     assert!(n_figures > 0, "the page has no figure");
-    folder.run("report run.jsonl run.jsonl -o two.html").success().prints("4 runs)");
+    folder.run("echo -t sim -n 2..4*2 --profile quick --out b.jsonl --quiet").success();
+    folder.run("report run.jsonl b.jsonl -o two.html").success().prints("4 runs)");
     folder.run("report run.jsonl --title Title -o equal.html").success();
     assert_eq!(folder.read("equal.html"), page);
+}
+
+#[test]
+fn records_of_no_run_are_noted() {
+    let folder = Folder::new();
+    folder.run("barrier -t sim -n 2 --out run.jsonl --quiet").success();
+    let text = folder.read("run.jsonl");
+    folder.write("cut.jsonl", text.split_once('\n').expect("there are several lines").1);
+    for command in ["fit cut.jsonl", "export fom cut.jsonl", "report cut.jsonl"] {
+        let note = "note: line 1 of cut.jsonl: there is no run record before this line";
+        folder.run(command).success().notes(note);
+    }
 }
 
 #[test]

@@ -101,8 +101,8 @@ fn wrong_data_is_a_loss_on_an_unsteady_machine_too() {
 
 #[test]
 fn points_that_were_lost_fail_a_strict_comparison_only() {
-    let folder = measured(&[("a", "fast", CASES)]);
-    let whole = folder.read("a.jsonl");
+    let folder = measured(&[("a", "fast", CASES), ("b", "fast", CASES)]);
+    let whole = folder.read("b.jsonl");
     let is_kept = |line: &&str| !line.contains("\"length_bytes\":65536");
     let lines: Vec<&str> = whole.lines().filter(is_kept).collect();
     folder.write("b.jsonl", &(lines.join("\n") + "\n"));
@@ -117,7 +117,7 @@ fn runs_with_several_numbers_of_ranks_are_compared_number_by_number() {
     let folder = measured(&[("a", "fast", sweep), ("b", "fast", sweep)]);
     let output = folder.run("compare a.jsonl --to b.jsonl --strict").success();
     output.prints("3 runs against 3").prints("of 9 points 0 slower, 0 faster, 9 same");
-    folder.run("compare a.jsonl --to a.jsonl --allow-single").success().prints("of 9 points");
+    folder.run("compare a.jsonl --to b.jsonl --allow-single").success().prints("of 9 points");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn files_hold_what_is_printed_in_other_forms() {
     check_xml(&xml);
     assert_eq!(xml.matches("<failure type=\"slower\"").count(), 3);
     for format in ["json", "markdown", "junit"] {
-        let output = folder.run(&format!("compare a.jsonl --to a.jsonl --format {format}"));
+        let output = folder.run(&format!("compare a.jsonl --to c.jsonl --format {format}"));
         assert!(!output.success().stdout.is_empty());
     }
 }
@@ -167,6 +167,8 @@ fn what_cannot_be_compared_is_refused_in_one_sentence() {
         compare a.jsonl --to none.jsonl         => cannot read none.jsonl
         compare a.jsonl --to empty.jsonl        => there is no run in empty.jsonl
         compare a.jsonl a.jsonl --to a.jsonl    => a.jsonl and a.jsonl hold the same run
+        compare a.jsonl --to a.jsonl            => a.jsonl and a.jsonl hold the same run
+        export fom a.jsonl a.jsonl              => a.jsonl and a.jsonl hold the same run
         compare a.jsonl --to a.jsonl --margin 5 => write 5% or 0.05
         ab -- true                              => ab takes two commands, got 1 (write ab -- COMMAND_A -- COMMAND_B)
         ab --out . -- true -- true              => . holds something already

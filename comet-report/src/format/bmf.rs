@@ -1,11 +1,5 @@
 //! Bencher Metric Format: one JSON object with the benchmarks by name, each with its measures.
 //!
-//! ```text
-//!   { "comet/echo/hops=1/length_bytes=8/procs=2/transport=shm": {
-//!       "bandwidth": { "value": 95274000.0 },
-//!       "latency": { "lower_value": 83.1, "upper_value": 84.6, "value": 84.0 } } }
-//! ```
-//!
 //! `latency` is Bencher's own measure in nanoseconds, here of every operation; `bandwidth` is in
 //! bytes per second, and is to be made in Bencher once.
 //! Of several launches the middle one counts, and the least and the largest are the bounds.

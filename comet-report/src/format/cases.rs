@@ -85,7 +85,7 @@ pub(super) fn launches(records: &[Record]) -> BTreeMap<String, Launches<'_>> {
     let mut transport = None;
     for record in records {
         match record {
-            Record::Run(run) => transport = Some(run.transport.backend.as_str()),
+            Record::Run(run) => transport = run.transport.backend.as_deref(),
             Record::Point(point) if is_lasting(point) => {
                 let name = name_of(point) + "/transport=" + transport.unwrap_or("unknown");
                 let empty = || Launches { transport, points: Vec::new() };

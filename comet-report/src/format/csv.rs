@@ -81,7 +81,7 @@ fn of_run(run: Option<&Run>) -> Row {
     let mut row = Row::default();
     row.add("started_at", run.map(|run| &run.started_at));
     row.add("machine", machine);
-    row.add("transport", run.map(|run| &run.transport.backend));
+    row.add("transport", run.and_then(|run| run.transport.backend.as_ref()));
     row.add("nodes", run.and_then(|run| run.world.nodes));
     row.add("size", run.map(|run| run.world.size));
     row

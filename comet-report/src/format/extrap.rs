@@ -1,9 +1,5 @@
 //! JSON Lines for Extra-P, which models how times grow.
 //!
-//! ```text
-//!   {"callpath":"comet->barrier","metric":"time_ns","params":{"p":4},"value":[158000.0,158000.0]}
-//! ```
-//!
 //! Extra-P (4.2) wants every call path at every coordinate, so that there is one parameter: the
 //! number of ranks `p` if it varies, or else the length of a message. What else differs is part of
 //! the call path, and sweeps that lack a coordinate are left out, as are empty messages: Extra-P

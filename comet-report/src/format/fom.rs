@@ -11,12 +11,16 @@
 //! After `comet.fom` come case, metric, value, unit, and which direction is better.
 //! A harness keeps one history for each name, so a command prints the same names in every run: of
 //! the message lengths only a few fixed ones, and none that refinement asked for.
+//! The lines of a fit are there if its law describes the times: of several segments `t0` is that of
+//! the shortest messages, and `r_inf` that of the longest.
 //! The last line is there when a run has ended; after several it counts all of them.
 
 use std::io::{self, Write};
 
 use super::cases;
-use crate::record::{End, EndStatus, Model, Param, Parameter, Point, PointCounts, Record};
+use crate::record::{
+    End, EndStatus, FitGrade, Model, Param, Parameter, Point, PointCounts, Record,
+};
 use crate::sink::{RecordSink, Stream};
 use crate::units::significant;
 
@@ -84,21 +88,33 @@ fn has_fixed_length(point: &Point) -> bool {
     }
 }
 
-/// The lines of the fit that is quoted first, where it is that of times over sizes.
+/// The lines of the law of times over sizes that a table quotes.
 fn write_model(model: &Model, out: &mut dyn Write) -> io::Result<()> {
-    let Some(fit) = model.fits.first().filter(|_| model.model == "line") else { return Ok(()) };
     let id = [model.suite.as_str(), &model.kernel];
     let params = model.params.0.iter().map(|(name, value)| (name.as_str(), value));
     let case = cases::name(id, model.variant.as_deref(), params) + "/fit";
     for (name, better) in FITTED {
-        let found = fit.parameters.iter().find(|parameter| parameter.name == name);
-        if let Some(Parameter { value: Some(value), unit, .. }) = found {
+        if let Some(Parameter { value: Some(value), unit, .. }) = quoted(model, name) {
             // A unit is one word here, so that a line has as many words as any other.
             let unit = unit.replace("10^6 ", "M");
             write_line(out, &case, name, *value, &format!("{unit} {better}"))?;
         }
     }
     Ok(())
+}
+
+/// The parameter `name` of the line; where segments describe the times better, `t0` of the first
+/// and `r_inf` of the last one. `None` of a law that does not describe the points.
+fn quoted<'a>(model: &'a Model, name: &str) -> Option<&'a Parameter> {
+    let line = model.fits.first().filter(|_| model.model == "line")?;
+    let mut segments = model.fits.iter().filter(|fit| fit.name == "segment");
+    let fit = match line.quality.verdict {
+        FitGrade::Segment if name == "r_inf" => segments.next_back()?,
+        FitGrade::Segment => segments.next()?,
+        _ => line,
+    };
+    let mut parameters = fit.parameters.iter().filter(|_| fit.quality.verdict != FitGrade::Poor);
+    parameters.find(|parameter| parameter.name == name)
 }
 
 fn write_line(
@@ -135,6 +151,17 @@ mod tests {
         }
         assert!(before.contains("comet.fom ") && before.contains("comet.status fail"), "{before}");
         assert_eq!(text(&records).lines().count(), 1);
+    }
+
+    #[test]
+    fn a_law_that_does_not_describe_the_points_has_no_lines() {
+        let points = crate::models::tests::thesis();
+        let mut model = crate::models::models(&points.iter().collect::<Vec<_>>(), &[]).remove(0);
+        for (verdict, n_lines) in [(FitGrade::Good, 2), (FitGrade::Poor, 0)] {
+            model.fits[0].quality.verdict = verdict;
+            let text = text(&[Record::Model(Box::new(model.clone()))]);
+            assert_eq!(text.lines().count(), n_lines, "{text}");
+        }
     }
 
     #[test]

@@ -1,16 +1,6 @@
 //! The layouts of the Intel MPI Benchmarks, for programs that read them: of version 2021, with MB of
 //! 10^6 bytes, and of version 3.2, with MB of 2^20.
 //!
-//! ```text
-//!
-//!   #---------------------------------------------------
-//!   # Benchmarking PingPong
-//!   # #processes = 2
-//!   #---------------------------------------------------
-//!          #bytes #repetitions      t[usec]   Mbytes/sec
-//!               8         1000         0.51        15.69
-//! ```
-//!
 //! Times are the mean of each rank over its repetitions: the least, the largest, and their mean, over
 //! the ranks that sampled. Rates follow from the largest.
 

@@ -8,7 +8,7 @@
 use std::io::{self, Write};
 
 use crate::junit::{self, Outcome, Suite, Test};
-use crate::record::{End, EndStatus, Name, Point, PointStatus, Record, Run};
+use crate::record::{End, EndStatus, Level, Name, Point, PointStatus, Record, Run};
 
 /// Writes the document of `records`.
 pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
@@ -19,12 +19,13 @@ pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
 
 /// The run that `records` hold.
 fn suite(records: &[Record]) -> Suite {
-    let (mut run, mut end, mut points) = (None, None, Vec::new());
+    let (mut run, mut end, mut points, mut errors) = (None, None, Vec::new(), Vec::new());
     for record in records {
         match record {
             Record::Run(found) => run = Some(&**found),
             Record::Point(point) => points.push(&**point),
             Record::End(found) => end = Some(found),
+            Record::Event(event) if event.level == Level::Error => errors.push(&*event.message),
             Record::Model(_) | Record::Event(_) => (),
         }
     }
@@ -36,7 +37,7 @@ fn suite(records: &[Record]) -> Suite {
         tests.push(of_kernel(kernel, &place, end_s - start_s));
         start_s = end_s;
     }
-    tests.push(of_run(end, &place));
+    tests.push(of_run(end, &errors, &place));
     Suite { attributes: suite_attributes(run, end, &place), tests }
 }
 
@@ -48,15 +49,10 @@ fn of_kernel(points: &[&Point], place: &str, time_s: f64) -> Test {
     ];
     let is_skipped = skipped.len() == points.len();
     let output = if is_skipped { String::new() } else { skipped.join("\n") };
-    let outcome = if !failures.is_empty() {
-        Outcome::Failure(None, failures.into())
-    } else if !errors.is_empty() {
-        Outcome::Error(errors.into())
-    } else if is_skipped {
-        Outcome::Skipped(skipped.into())
-    } else {
-        Outcome::Passed
-    };
+    let skipped = if is_skipped { skipped } else { Vec::new() };
+    let reasons = [("failure", failures), ("error", errors), ("skipped", skipped)];
+    let outcome = reasons.into_iter().find(|(_, lines)| !lines.is_empty());
+    let outcome = outcome.map(|(element, lines)| Outcome::of_lines(element, &lines));
     let attributes = vec![
         ("classname", format!("comet-run.{}", points[0].suite)),
         ("name", format!("{} {place}", points[0].kernel)),
@@ -65,24 +61,27 @@ fn of_kernel(points: &[&Point], place: &str, time_s: f64) -> Test {
     Test { attributes, outcome, output }
 }
 
-fn of_run(end: Option<&End>, place: &str) -> Test {
+/// The test of the run as a whole, of which `errors` happened to ranks.
+fn of_run(end: Option<&End>, errors: &[&str], place: &str) -> Test {
     let why = match end {
         None => Some("no end: the run was killed or is still running".to_owned()),
         Some(End { status: EndStatus::Complete, .. }) => None,
         Some(End { status, reason, .. }) => {
-            Some(format!("{}: {}", Name(status), reason.as_deref().unwrap_or("no reason")))
+            let reason = reason.as_deref().into_iter().chain(errors.iter().copied());
+            let reasons: Vec<&str> = reason.collect();
+            Some(format!("{}: {}", Name(status), reasons.join(": ")))
         }
     };
     let attributes =
         vec![("classname", "comet-run".into()), ("name", format!("the whole run {place}"))];
-    let outcome = why.map_or(Outcome::Passed, |why| Outcome::Error(vec![why].into()));
+    let outcome = why.map(|why| Outcome::of_lines("error", &[why]));
     Test { attributes, outcome, output: String::new() }
 }
 
 /// The place of a run, as part of names: by its name a CI system knows a test again.
 fn place(run: Option<&Run>) -> String {
     match run {
-        Some(run) => format!("on {} ranks over {}", run.world.size, run.transport.backend),
+        Some(run) => format!("on {} ranks over {}", run.world.size, run.transport.name()),
         None => "of an unknown run".into(),
     }
 }

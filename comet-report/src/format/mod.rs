@@ -1,4 +1,5 @@
-//! Output formats: each writes records as text, and is one file and one line in [`FORMATS`].
+//! Output formats: each writes records as text, and is one file and one line in [`FORMATS`]. The
+//! folder `tests/golden` has an example of each.
 
 mod bmf;
 mod cases;

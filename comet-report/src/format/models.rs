@@ -1,11 +1,5 @@
 //! Tables of models for people: one block per sweep, one row per fit.
 //!
-//! ```text
-//!   # comet/echo, echo hops=1 procs=2: t = t0 + n / r_inf, weights: interval
-//!   # fit            from_B     to_B  points                 t0_us            r_inf_MB/s …
-//!   line                0     4096      12     79.00 [78.1, 79.9]   1.587 [1.56, 1.62] …
-//! ```
-//!
 //! Beside a number stands its 95 % interval.
 //! Of t0, r∞, n½ and π₀ none is ever printed alone, because each of them can be had at the cost of
 //! another; two of the four are independent (PARKBENCH report, COMMS1).

@@ -1,13 +1,5 @@
 //! OpenMetrics text, for Prometheus and for the metrics reports of GitLab.
 //!
-//! ```text
-//!   # TYPE comet_time_seconds gauge
-//!   # UNIT comet_time_seconds seconds
-//!   # HELP comet_time_seconds Time of one operation, the figure to quote.
-//!   comet_time_seconds{suite="comet",kernel="echo",…,transport="shm"} 8.40e-8
-//!   # EOF
-//! ```
-//!
 //! Values have three digits: GitLab compares their texts, and what is about equal should be equal.
 //! All samples of a family stand together, and nothing may follow the last line, so that the text
 //! is made from whole runs.

@@ -1,14 +1,5 @@
 //! The layout of the OSU micro-benchmarks 7.4, for programs that read it.
 //!
-//! ```text
-//!
-//!   # OSU MPI Latency Test v7.4
-//!   # Datatype: MPI_CHAR.
-//!   # note: comet/echo of comet 0.1.0, D4 half_round_trip
-//!   # Size       Avg Latency(us)        Validation
-//!   8                       0.51              Pass
-//! ```
-//!
 //! A row starts at column 0 with the length in bytes, and no other line starts with a digit.
 //! Times are means, as OSU's are: of the test node, or over all ranks of the mean of each, where
 //! all of them sampled. MB are 10^6 bytes.

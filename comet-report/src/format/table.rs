@@ -19,14 +19,17 @@ use comet_core::kernel::GROUPS;
 
 use super::models;
 use crate::record::{
-    CheckStatus, Clock, Event, Model, Name, Params, Point, PointCounts, PointStatus, Quality,
-    Quote, Record, Run, Summary, Value,
+    CheckStatus, Clock, End, EndStatus, Event, Model, Name, Param, Params, Point, PointCounts,
+    PointStatus, Quality, Quote, Record, Run, Summary, Value,
 };
 use crate::sink::RecordSink;
 use crate::units::{fixed, fixed_us};
+use crate::words::count;
 
 /// Parameters that are equal for all points of a block, and so no columns.
 const COMMON_PARAMS: &[&str] = &["procs", "groups", "mesh_rows", "mesh_cols"];
+/// Name of the column with the series.
+const SERIES: &str = "series";
 /// Width of columns with counts.
 const COUNT_WIDTH: usize = 8;
 /// Width of columns with times and rates.
@@ -39,8 +42,7 @@ pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
     Box::new(TableWriter::new(out, false))
 }
 
-/// Writer of the table of a run that goes on, without the line about the run and the warnings
-/// about the machine.
+/// Writer of the table of a run that goes on, without its first line and warnings.
 pub fn live<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
     Box::new(TableWriter::new(out, true))
 }
@@ -78,15 +80,18 @@ impl<W: Write> RecordSink for TableWriter<W> {
         if !point.zip(self.case.last()).is_some_and(|(point, last)| are_of_one_case(last, point)) {
             self.write_case()?;
         }
-        match record {
-            Record::Run(run) => self.run(run)?,
-            Record::Model(model) => self.model(model)?,
-            Record::Event(event) => self.event(event)?,
-            Record::Point(point) => self.case.push(point.without_samples()),
-            Record::End(end) => self.done(&end.points, end.wall_s, end.reason.as_deref())?,
-        }
+        let text = match record {
+            Record::Run(run) => self.run(run),
+            Record::Model(model) => self.model(model),
+            Record::Event(event) => self.event(event),
+            Record::Point(point) => {
+                self.case.push(point.without_samples());
+                String::new()
+            }
+            Record::End(end) => self.done(end),
+        };
         self.is_open = !matches!(record, Record::End(_));
-        Ok(())
+        self.out.write_all(text.as_bytes())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -97,7 +102,8 @@ impl<W: Write> RecordSink for TableWriter<W> {
     fn finish(&mut self) -> io::Result<()> {
         self.write_case()?;
         if self.is_open {
-            self.comment("no end: the run was killed or is still running")?;
+            let text = comment("no end: the run was killed or is still running");
+            self.out.write_all(text.as_bytes())?;
         }
         self.out.flush()
     }
@@ -111,6 +117,11 @@ impl<W: Write> RecordSink for TableWriter<W> {
 fn are_of_one_case(a: &Point, b: &Point) -> bool {
     let is_measured = a.variant.is_some() && b.variant.is_some();
     is_measured && (&a.suite, &a.kernel, &a.params) == (&b.suite, &b.kernel, &b.params)
+}
+
+/// A line that is no data.
+fn comment(text: &str) -> String {
+    format!("# {text}\n")
 }
 
 impl<W: Write> TableWriter<W> {
@@ -128,249 +139,236 @@ impl<W: Write> TableWriter<W> {
         }
     }
 
+    /// Writes all points of the last case.
     fn write_case(&mut self) -> io::Result<()> {
         let points = std::mem::take(&mut self.case);
-        self.case(&points.iter().collect::<Vec<_>>())
-    }
-
-    /// A line about the ranks, their clock, and the time of a cache line between the first two.
-    fn ranks(&mut self, n_ranks: usize, clock: &Clock, line_ns: Option<f64>) -> io::Result<()> {
-        let step = clock.resolution_ns.map_or("unknown".into(), |step| format!("{step} ns"));
-        let ranks = if n_ranks == 1 { "rank" } else { "ranks" };
-        let line = line_ns.map_or(String::new(), |ns| {
-            format!(", a cache line takes {ns:.0} ns from rank 0 to rank 1")
-        });
-        let cost = clock.overhead_ns.map_or("an unknown time".into(), |ns| format!("{ns:.1} ns"));
-        self.comment(&format!(
-            "{n_ranks} {ranks}, clock {} (a reading costs {cost}, step {step}){line}",
-            clock.source
-        ))
-    }
-
-    /// All points of one case.
-    fn case(&mut self, points: &[&Point]) -> io::Result<()> {
         let Some(first) = points.first() else { return Ok(()) };
-        self.title(first)?;
-        if first.status != PointStatus::Ok {
-            return self.without_numbers(first);
+        let mut text = self.title(first);
+        if first.status == PointStatus::Ok {
+            let (head, layout) = match self.layout.take() {
+                Some(layout) => (String::new(), layout),
+                None => head(&points),
+            };
+            text += &head;
+            text.extend(points.iter().map(|point| self.row(&layout, point)));
+            text += &figures(&points);
+            self.layout = Some(layout);
+        } else {
+            text += &without_numbers(first);
         }
-        if self.layout.is_none() {
-            self.head(points)?;
-        }
-        for point in points {
-            self.row(point)?;
-        }
-        self.figures(points)
+        self.out.write_all(text.as_bytes())
     }
 
-    /// The last line of a run.
-    fn done(
-        &mut self,
-        counts: &PointCounts,
-        wall_s: Option<f64>,
-        reason: Option<&str>,
-    ) -> io::Result<()> {
-        let PointCounts { ok, check_failed, failed, skipped } = counts;
-        writeln!(self.out)?;
-        if self.n_missed + self.n_unsteady > 0 {
-            let (missed, unsteady) = (self.n_missed, self.n_unsteady);
-            self.comment(&format!(
-                "{missed} points missed the width of interval that was wanted (!), at {unsteady} \
-                 others the machine changed its speed (~)"
-            ))?;
-            (self.n_missed, self.n_unsteady) = (0, 0);
-        }
-        if let Some(reason) = reason {
-            self.comment(&format!("stopped early: {reason}"))?;
-        }
-        let wall = wall_s.map_or("of unknown length".into(), |wall_s| format!("{wall_s:.1} s"));
-        writeln!(
-            self.out,
-            "done: {ok} ok, {skipped} skipped, {check_failed} wrong results, {failed} errors, {wall}"
-        )
-    }
-
-    /// A line that is no data.
-    fn comment(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "# {text}")
-    }
-
-    fn run(&mut self, run: &Run) -> io::Result<()> {
+    /// Lines about a run: its ranks, their clock, and the time of a cache line between the first two.
+    fn run(&mut self, run: &Run) -> String {
         self.block = None;
         self.n_ranks = Some(run.world.size as u64);
-        let (name, version) = (&run.suite.name, &run.suite.version);
-        let backend = &run.transport.backend;
-        // Simulated ranks are on none, and imports do not tell.
-        let nodes = run.world.nodes.filter(|nodes| *nodes > 0);
-        let nodes = nodes.map_or("-".into(), |nodes| nodes.to_string());
+        let mut text = String::new();
         if !self.is_live {
-            let id = &run.run_id;
-            self.comment(&format!("{name} {version}, {backend}, nodes: {nodes}, run {id}"))?;
+            let (name, version, id) = (&run.suite.name, &run.suite.version, &run.run_id);
+            let backend = run.transport.name();
+            // Simulated ranks are on none, and imports do not tell.
+            let nodes = run.world.nodes.filter(|nodes| *nodes > 0);
+            let nodes = nodes.map_or("-".into(), |nodes| nodes.to_string());
+            text = comment(&format!("{name} {version}, {backend}, nodes: {nodes}, run {id}"));
         }
-        self.ranks(run.world.size, &run.clock, run.line_ns)
+        let Clock { source, resolution_ns, overhead_ns, .. } = &run.clock;
+        let source = source.as_deref().unwrap_or("unknown");
+        let step = resolution_ns.map_or("unknown".into(), |step| format!("{step} ns"));
+        let cost = overhead_ns.map_or("an unknown time".into(), |ns| format!("{ns:.1} ns"));
+        let line = run.line_ns.map_or(String::new(), |ns| {
+            format!(", a cache line takes {ns:.0} ns from rank 0 to rank 1")
+        });
+        let ranks = count(run.world.size, "rank");
+        let clock = format!("clock {source} (a reading costs {cost}, step {step})");
+        text + &comment(&format!("{ranks}, {clock}{line}"))
     }
 
     /// A line about an event.
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn event(&mut self, event: &Event) -> String {
         // The notes of a run that goes on name what matters of its machine.
         if self.is_live && self.block.is_none() {
-            return Ok(());
+            return String::new();
         }
         let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
         let hint = event.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-        self.comment(&format!("{}: {rank}{}{hint}", Name(event.level), event.message))
+        comment(&format!("{}: {rank}{}{hint}", Name(event.level), event.message))
     }
 
-    /// A line about the laws of a sweep; figures without a law stand with their points.
-    fn model(&mut self, model: &Model) -> io::Result<()> {
+    /// Lines about the laws of a sweep; figures without a law stand with their points.
+    fn model(&mut self, model: &Model) -> String {
         if model.fits.is_empty() {
-            return Ok(());
+            return String::new();
         }
         let Model { suite, kernel, variant, params, .. } = model;
         let series = variant.as_ref().filter(|series| *series != kernel);
         let series = series.map_or(String::new(), |series| format!(" {series}"));
         let values: String = axes(params).map(|(name, value)| format!(" {name}={value}")).collect();
         let part = params.ranks().filter(|n_ranks| Some(*n_ranks) != self.n_ranks);
-        let groups = params.number(GROUPS.name).map(|n| format!(" groups={n}"));
         let part = part.map_or(String::new(), |n| format!(" procs={n}"));
-        let values = part + &groups.unwrap_or_default() + &values;
+        let groups = params.number(GROUPS.name).map(|n| format!(" groups={n}"));
+        let part = part + &groups.unwrap_or_default();
         let law = models::summary(model);
-        self.comment(&format!("fit {suite}/{kernel}{series}{values}: {law}"))?;
-        models::segments(model).iter().try_for_each(|segment| self.comment(segment))
+        let first = comment(&format!("fit {suite}/{kernel}{series}{part}{values}: {law}"));
+        models::segments(model).iter().fold(first, |text, segment| text + &comment(segment))
     }
 
-    fn title(&mut self, point: &Point) -> io::Result<()> {
-        let ranks = point.params.get("procs").map(ToString::to_string);
-        let ranks = ranks.map_or(String::new(), |n| match n.as_str() {
-            "1" => ", 1 rank".into(),
-            n => match point.number(GROUPS.name) {
-                None => format!(", {n} ranks"),
-                Some(n_groups) => format!(", {n_groups} groups of {n} ranks"),
-            },
+    /// The last line of a run, and remarks above it.
+    fn done(&mut self, end: &End) -> String {
+        let PointCounts { ok, check_failed, failed, skipped } = end.points;
+        let (missed, unsteady) = (self.n_missed, self.n_unsteady);
+        (self.n_missed, self.n_unsteady) = (0, 0);
+        let mut text = String::from("\n");
+        if missed + unsteady > 0 {
+            text += &comment(&format!(
+                "{missed} points missed the width of interval that was wanted (!), at {unsteady} \
+                 others the machine changed its speed (~)"
+            ));
+        }
+        if let Some(reason) = &end.reason {
+            text += &comment(&format!("stopped early: {reason}"));
+        }
+        let wall = end.wall_s.map_or("of unknown length".into(), |wall_s| format!("{wall_s:.1} s"));
+        let word = if end.status == EndStatus::Failed { "the run failed" } else { "done" };
+        text + &format!(
+            "{word}: {ok} ok, {skipped} skipped, {check_failed} wrong results, {failed} errors, \
+             {wall}\n"
+        )
+    }
+
+    /// The title of a block, if `point` starts one.
+    fn title(&mut self, point: &Point) -> String {
+        let ranks = point.params.ranks();
+        let ranks = ranks.map(|n| match point.number(GROUPS.name) {
+            None => format!(", {}", count(n, "rank")),
+            Some(n_groups) => format!(", {n_groups} groups of {}", count(n, "rank")),
         });
+        let ranks = ranks.unwrap_or_default();
         let block = format!("{}/{}{ranks}", point.suite, point.kernel);
         if self.block.as_ref() == Some(&block) {
-            return Ok(());
+            return String::new();
         }
-        writeln!(self.out)?;
-        self.comment(&block)?;
-        self.block = Some(block);
-        self.layout = None;
-        Ok(())
+        let title = format!("\n{}", comment(&block));
+        (self.block, self.layout) = (Some(block), None);
+        title
     }
 
-    fn without_numbers(&mut self, point: &Point) -> io::Result<()> {
-        let axes: Vec<_> =
-            axes(&point.params).map(|(name, value)| format!("{name}={value}")).collect();
-        let case = if axes.is_empty() { String::new() } else { format!(" {}:", axes.join(" ")) };
-        let reason = point.message.as_deref().unwrap_or("no reason is known");
-        self.comment(&format!("{}:{case} {reason}", Name(point.status)))
-    }
-
-    fn head(&mut self, points: &[&Point]) -> io::Result<()> {
-        for (index, point) in points.iter().enumerate() {
-            let is_new = !points[..index].iter().any(|other| meaning(other) == meaning(point));
-            if is_new && let Some(value) = &point.value {
-                self.definition(points, value)?;
-            }
+    fn row(&mut self, layout: &Layout, point: &Point) -> String {
+        if point.time_ns.is_none() {
+            return String::new();
         }
-        for figure in points.iter().flat_map(|point| &point.figures) {
-            self.comment(&format!("{} = {}", figure.name, figure.formula))?;
-        }
-        let names = points.iter().filter_map(|point| point.variant.as_deref());
-        let width = names.map(str::len).chain(["series".len()]).max();
-        let layout = Layout {
-            series_width: width.filter(|_| points.len() > 1),
-            quote: points[0].value.as_ref().map_or(Quote::Median, |value| value.quote),
-        };
-        let line = head_line(&layout, &points[0].params);
-        self.layout = Some(layout);
-        writeln!(self.out, "{line}")
-    }
-
-    /// The line that says what `value` is, and of which series if not of all.
-    fn definition(&mut self, points: &[&Point], value: &Value) -> io::Result<()> {
-        let of_value = |point: &&&Point| meaning(point) == Some((&value.definition, value.quote));
-        let series: Vec<_> =
-            points.iter().filter(of_value).filter_map(|point| point.variant.as_deref()).collect();
-        let series =
-            if series.len() == points.len() { String::new() } else { series.join(", ") + ": " };
-        let Value { quantity, definition, .. } = value;
-        let mut summary = explain(definition).to_owned();
-        let of_meaning =
-            points.iter().find(|point| meaning(point).map(|m| m.0) == Some(definition));
-        if let Some(plan) = of_meaning.and_then(|point| point.plan.as_ref())
-            && starts_together(definition)
-        {
-            summary += &format!("; {}", plan.sync.words());
-            summary += plan.skew_ns.map_or("", |_| ", some late on purpose");
-        }
-        let quote = match value.quote {
-            Quote::Median => "",
-            Quote::Min => "; quote the least value",
-            Quote::Mean => "; quote the mean",
-            Quote::MiddleMean => "; quote the mean of the middle half",
-            Quote::Corrected => "; quote the mean less an empty loop",
-        };
-        let is_verified = points.iter().all(|point| point.check.status == CheckStatus::Pass);
-        let check = if is_verified { "verified" } else { "not verified" };
-        self.comment(&format!("{series}{quantity} in us, {definition}: {summary}{quote}; {check}"))
-    }
-
-    fn row(&mut self, point: &Point) -> io::Result<()> {
-        let (Some(layout), Some(time)) = (&self.layout, &point.time_ns) else { return Ok(()) };
         self.n_missed += usize::from(misses_target(point));
         self.n_unsteady += usize::from(is_unsteady(point) && !misses_target(point));
-        let mut line = String::new();
-        for (name, value) in axes(&point.params) {
-            line += &format!(" {:>1$}", value.to_string(), axis_width(name));
-        }
-        if let Some(width) = layout.series_width {
-            line += &format!(" {:<width$}", point.variant.as_deref().unwrap_or("-"));
-        }
-        let reps = point.reps.as_ref();
-        let [n, inner] = [reps.map(|reps| reps.n.to_string()), reps.map(|r| r.inner.to_string())]
-            .map(|count| count.unwrap_or_else(|| "-".into()));
-        line += &format!(" {n:>COUNT_WIDTH$} {inner:>COUNT_WIDTH$}");
-        let quoted_us = point.quoted_ns.map(fixed_us);
-        line += &format!(" {:>TIME_WIDTH$}", quoted_us.as_deref().unwrap_or("-"));
-        line += &format!(" {:>SPREAD_WIDTH$}", spread(point, time));
-        for (_, time_ns) in times(layout.quote) {
-            line += &format!(" {:>TIME_WIDTH$}", fixed_us(time_ns(time)));
-        }
-        let rate = point.rate.as_ref().map(|rate| fixed(rate.bytes_per_s / 1e6));
-        line += &format!(" {:>TIME_WIDTH$}", rate.as_deref().unwrap_or("-"));
-        writeln!(self.out, " {line}")
-    }
-
-    fn figures(&mut self, points: &[&Point]) -> io::Result<()> {
-        let figures: Vec<_> = points.iter().flat_map(|point| &point.figures).collect();
-        if figures.is_empty() {
-            return Ok(());
-        }
-        let text = |value: Option<f64>| value.map_or("-".into(), figure_digits);
-        let texts: Vec<_> = figures
-            .iter()
-            .map(|figure| format!("{}={}", figure.name, text(figure.value)))
-            .collect();
-        self.comment(&format!("  {}", texts.join(" ")))
+        let cells: String =
+            columns(layout, point).iter().map(|column| column.filled(&column.cell)).collect();
+        format!(" {cells}\n")
     }
 }
 
-fn head_line(layout: &Layout, params: &Params) -> String {
-    let mut line = String::new();
-    for (name, _) in axes(params) {
-        line += &format!(" {name:>0$}", axis_width(name));
+fn without_numbers(point: &Point) -> String {
+    let axes: Vec<_> = axes(&point.params).map(|(name, value)| format!("{name}={value}")).collect();
+    let case = if axes.is_empty() { String::new() } else { format!(" {}:", axes.join(" ")) };
+    let reason = point.message.as_deref().unwrap_or("no reason is known");
+    comment(&format!("{}:{case} {reason}", Name(point.status)))
+}
+
+/// The lines above the rows of `points` and those after them, and their columns.
+fn head(points: &[Point]) -> (String, Layout) {
+    let mut text = String::new();
+    for (index, point) in points.iter().enumerate() {
+        let is_new = !points[..index].iter().any(|other| meaning(other) == meaning(point));
+        if is_new && let Some(value) = &point.value {
+            text += &definition(points, value);
+        }
+    }
+    for figure in points.iter().flat_map(|point| &point.figures) {
+        text += &comment(&format!("{} = {}", figure.name, figure.formula));
+    }
+    let names = points.iter().filter_map(|point| point.variant.as_deref());
+    let width = names.map(str::len).chain([SERIES.len()]).max();
+    let layout = Layout {
+        series_width: width.filter(|_| points.len() > 1),
+        quote: points[0].value.as_ref().map_or(Quote::Median, |value| value.quote),
+    };
+    let columns = columns(&layout, &points[0]);
+    let titles: String = columns.iter().map(|column| column.filled(column.name)).collect();
+    (text + &format!("#{titles}\n"), layout)
+}
+
+/// The line that says what `value` is, and of which series if not of all.
+fn definition(points: &[Point], value: &Value) -> String {
+    let Value { quantity, definition, quote, .. } = value;
+    let of_value = |point: &&Point| meaning(point) == Some((definition, *quote));
+    let series: Vec<_> =
+        points.iter().filter(of_value).filter_map(|point| point.variant.as_deref()).collect();
+    let series =
+        if series.len() == points.len() { String::new() } else { series.join(", ") + ": " };
+    let known = Definition::find(definition);
+    let mut summary = known.map_or("see METHODOLOGY.md", Definition::summary).to_owned();
+    let mut of_meaning = points.iter().filter(|p| meaning(p).is_some_and(|m| m.0 == definition));
+    if let Some(plan) = of_meaning.next().and_then(|point| point.plan.as_ref())
+        && known.is_some_and(Definition::starts_together)
+    {
+        summary += &format!("; {}", plan.sync.words());
+        summary += plan.skew_ns.map_or("", |_| ", some late on purpose");
+    }
+    let quote = match quote {
+        Quote::Median => "",
+        Quote::Min => "; quote the least value",
+        Quote::Mean => "; quote the mean",
+        Quote::MiddleMean => "; quote the mean of the middle half",
+        Quote::Corrected => "; quote the mean less an empty loop",
+    };
+    let is_verified = points.iter().all(|point| point.check.status == CheckStatus::Pass);
+    let check = if is_verified { "verified" } else { "not verified" };
+    comment(&format!("{series}{quantity} in us, {definition}: {summary}{quote}; {check}"))
+}
+
+fn figures(points: &[Point]) -> String {
+    let text = |value: Option<f64>| value.map_or("-".into(), figure_digits);
+    let figures = points.iter().flat_map(|point| &point.figures);
+    let figures: Vec<_> =
+        figures.map(|figure| format!("{}={}", figure.name, text(figure.value))).collect();
+    if figures.is_empty() { String::new() } else { comment(&format!("  {}", figures.join(" "))) }
+}
+
+/// A column with the cell of one row.
+struct Column<'a> {
+    name: &'a str,
+    width: usize,
+    cell: String,
+}
+
+impl Column<'_> {
+    /// `text` in this column.
+    fn filled(&self, text: &str) -> String {
+        let width = self.width;
+        if self.name == SERIES { format!(" {text:<width$}") } else { format!(" {text:>width$}") }
+    }
+}
+
+/// The columns of `layout` with the cells of `point`.
+fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> {
+    let mut columns = Vec::new();
+    let mut add = |name: &'a str, width, cell: Option<String>| {
+        columns.push(Column { name, width, cell: cell.unwrap_or_else(|| "-".into()) });
+    };
+    for (name, value) in axes(&point.params) {
+        add(name, name.len().max(COUNT_WIDTH), Some(value.to_string()));
     }
     if let Some(width) = layout.series_width {
-        line += &format!(" {:<width$}", "series");
+        add(SERIES, width, point.variant.clone());
     }
-    line += &format!(" {:>COUNT_WIDTH$} {:>COUNT_WIDTH$}", "samples", "reps");
-    line += &format!(" {:>TIME_WIDTH$} {:>SPREAD_WIDTH$}", quoted(layout.quote), "+-%");
-    for (name, _) in times(layout.quote) {
-        line += &format!(" {name:>TIME_WIDTH$}");
+    let (reps, time) = (point.reps.as_ref(), point.time_ns.as_ref());
+    add("samples", COUNT_WIDTH, reps.map(|reps| reps.n.to_string()));
+    add("reps", COUNT_WIDTH, reps.map(|reps| reps.inner.to_string()));
+    add(quoted(layout.quote), TIME_WIDTH, point.quoted_ns.map(fixed_us));
+    add("+-%", SPREAD_WIDTH, time.and_then(|time| spread(point, time)));
+    for (name, time_ns) in times(layout.quote) {
+        add(name, TIME_WIDTH, time.map(|time| fixed_us(time_ns(time))));
     }
-    format!("#{line} {:>TIME_WIDTH$}", "MB/s")
+    add("MB/s", TIME_WIDTH, point.rate.as_ref().map(|rate| fixed(rate.bytes_per_s / 1e6)));
+    columns
 }
 
 /// Name of a column with times in us, and where its times in ns come from.
@@ -400,13 +398,10 @@ fn times(quote: Quote) -> impl Iterator<Item = TimeColumn> {
 }
 
 /// Half of the interval of the median, in percent of it, and a mark for what speaks against the
-/// number: `!` for a target that was missed, `~` for changes of speed. Nothing beside other figures
-/// than the median, to which it does not belong.
-fn spread(point: &Point, time: &Summary) -> String {
-    let is_of_median = point.value.as_ref().is_some_and(|value| value.quote == Quote::Median);
-    let (Some([low, high]), Some(quoted_ns)) = (time.ci95, point.quoted_ns) else {
-        return "-".into();
-    };
+/// number: `!` for a missed target, `~` for changes of speed. `None` beside other figures.
+fn spread(point: &Point, time: &Summary) -> Option<String> {
+    let is_of_median = point.value.as_ref()?.quote == Quote::Median;
+    let ([low, high], quoted_ns) = time.ci95.zip(point.quoted_ns).filter(|_| is_of_median)?;
     let mark = if misses_target(point) {
         "!"
     } else if is_unsteady(point) {
@@ -414,7 +409,7 @@ fn spread(point: &Point, time: &Summary) -> String {
     } else {
         ""
     };
-    if is_of_median { format!("{:.1}{mark}", 50.0 * (high - low) / quoted_ns) } else { "-".into() }
+    Some(format!("{:.1}{mark}", 50.0 * (high - low) / quoted_ns))
 }
 
 /// True if the interval of `point` missed its target.
@@ -436,22 +431,9 @@ fn meaning(point: &Point) -> Option<(&String, Quote)> {
     point.value.as_ref().map(|value| (&value.definition, value.quote))
 }
 
-fn starts_together(definition: &str) -> bool {
-    Definition::find(definition).is_some_and(Definition::starts_together)
-}
-
-fn explain(definition: &str) -> &str {
-    let known = Definition::all().find(|known| known.name() == definition);
-    known.map_or("see METHODOLOGY.md", |known| known.summary())
-}
-
-fn axes(params: &Params) -> impl Iterator<Item = (&String, &crate::record::Param)> {
+fn axes(params: &Params) -> impl Iterator<Item = (&String, &Param)> {
     let axes = params.0.iter().filter(|(name, _)| !COMMON_PARAMS.contains(&name.as_str()));
     axes.map(|(name, value)| (name, value))
-}
-
-fn axis_width(name: &str) -> usize {
-    name.len().max(COUNT_WIDTH)
 }
 
 /// `value` with five digits, as a power of ten where it has many more before the point.

@@ -81,6 +81,14 @@ pub enum ImportError {
         /// Name of the benchmark.
         name: &'static str,
     },
+    /// The text is that of another suite, whose numbers have other definitions.
+    #[error("the text is of {found}, not of {asked} (write import {found}, or import auto)")]
+    Other {
+        /// Name of the suite that was asked for.
+        asked: &'static str,
+        /// Name of the suite by the titles in the text.
+        found: &'static str,
+    },
     /// A line cannot be understood.
     #[error("line {line}: {message}")]
     Line {
@@ -109,6 +117,9 @@ pub fn import(
     around: &Surroundings,
 ) -> Result<Vec<Record>, ImportError> {
     let suite = origin.suite();
+    if let Some(other) = Origin::of(text).filter(|other| *other != origin) {
+        return Err(ImportError::Other { asked: suite.id, found: other.suite().id });
+    }
     let (version, points) = text::parse(suite, text, around)?;
     if points.is_empty() {
         return Err(ImportError::NoTable { name: suite.id });
@@ -123,7 +134,13 @@ pub fn import(
             points.push(point);
         }
     }
-    let run = |(_, points)| run_records(suite, &version, points, around);
+    // The layouts of this program have notes, and tell neither transport nor clock.
+    let is_own = text.lines().any(|line| line.starts_with("# note: "));
+    let [backend, clock] = ["mpi", "MPI_Wtime"].map(|name| (!is_own).then(|| name.to_owned()));
+    let transport = Transport { backend, facts: [].into() };
+    let clock = Clock { source: clock, ..Clock::default() };
+    let bare = Run { transport, clock, ..run(suite, &version, around) };
+    let run = |(_, points)| run_records(bare.clone(), points, around);
     Ok(runs.into_iter().flat_map(run).collect())
 }
 
@@ -135,22 +152,24 @@ pub fn write(records: &[Record], out: &mut impl Write) -> io::Result<()> {
     records.iter().try_for_each(|record| write_line(out, record))
 }
 
-/// A run with `points`: number and id of each are set here.
-fn run_records(
-    suite: &Suite,
-    version: &str,
-    mut points: Vec<Point>,
-    around: &Surroundings,
-) -> Vec<Record> {
-    let run_id = new_run_id(around.imported_at);
+/// A run with `points`: the number and the id of each are set here, and the facts that follow from
+/// them: the number of cases, and the most ranks of any.
+fn run_records(mut run: Run, mut points: Vec<Point>, around: &Surroundings) -> Vec<Record> {
+    run.run_id = new_run_id(around.imported_at);
     let mut counts = PointCounts::default();
     for (seq, point) in (0..).zip(&mut points) {
-        (point.run_id, point.seq) = (run_id.clone(), seq);
+        (point.run_id, point.seq) = (run.run_id.clone(), seq);
         counts.add(point.status);
     }
-    let run = run(suite, version, &points, (&run_id, around));
+    let procs = |point: &Point| usize::try_from(point.params.ranks()?).ok();
+    let size = points.iter().filter_map(procs).max().unwrap_or(1);
+    let mesh = Mesh { rows: 1, cols: size, order: "row".into(), map: (0..size).collect() };
+    let hops = Hops { metric: "flat".into(), diameter: size.min(2) - 1, table: None };
+    run.world = World { size, mesh, hops, ..World::default() };
+    run.n_cases = points.len();
+    run.fingerprint = fingerprint(&run);
     let end = End {
-        run_id: Some(run_id),
+        run_id: Some(run.run_id.clone()),
         status: EndStatus::Complete,
         ended_at: run.started_at.clone(),
         points: counts,
@@ -162,40 +181,20 @@ fn run_records(
     std::iter::once(Record::Run(Box::new(run))).chain(points).chain([Record::End(end)]).collect()
 }
 
-/// The run `run_id` of `version` of a suite that measured `points`, of which only name, version and
-/// the most ranks of any point are known.
-fn run(
-    suite: &Suite,
-    version: &str,
-    points: &[Point],
-    (run_id, around): (&str, &Surroundings),
-) -> Run {
+/// A run of `version` of a suite, of which only that is known.
+fn run(suite: &Suite, version: &str, around: &Surroundings) -> Run {
     let config = [("imported_from".to_owned(), Json::from(suite.id))].into();
-    let procs = |point: &Point| usize::try_from(point.params.number("procs")?).ok();
-    let size = points.iter().filter_map(procs).max().unwrap_or(1);
-    let mesh = Mesh { rows: 1, cols: size, order: "row".into(), map: (0..size).collect() };
-    let hops = Hops { metric: "flat".into(), diameter: size.min(2) - 1, table: None };
-    let mut run = Run {
+    let (name, version) = (suite.id.into(), version.into());
+    Run {
         schema: SCHEMA.into(),
         schema_minor: SCHEMA_MINOR,
-        run_id: run_id.into(),
         started_at: timestamp(around.imported_at),
-        suite: record::Suite {
-            name: suite.id.into(),
-            version: version.into(),
-            ..record::Suite::default()
-        },
+        suite: record::Suite { name, version, ..record::Suite::default() },
         argv: around.argv.clone(),
         config_sha256: sha256_hex(&json!(config)),
         config,
-        transport: Transport { backend: "mpi".into(), facts: [].into() },
-        world: World { size, mesh, hops, ..World::default() },
-        clock: Clock { source: "MPI_Wtime".into(), ..Clock::default() },
-        n_cases: points.len(),
         ..Run::default()
-    };
-    run.fingerprint = fingerprint(&run);
-    run
+    }
 }
 
 /// The summary of one value, which is all that was printed.

@@ -39,6 +39,19 @@ fn what_a_layout_prints_comes_back_with_the_same_numbers() {
 }
 
 #[test]
+fn transport_and_clock_of_a_layout_of_comet_are_unknown() {
+    let check = |text: &str, expected: [Option<&str>; 2]| {
+        let records = imported(Origin::Osu, text);
+        let Record::Run(run) = &records[0] else { unreachable!() };
+        let found = [&run.transport.backend, &run.clock.source];
+        assert_eq!(found.map(|fact| fact.as_deref()), expected);
+    };
+    check(&render("osu", &foreign::records("osu")), [None; 2]);
+    let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
+    check(text, [Some("mpi"), Some("MPI_Wtime")]);
+}
+
+#[test]
 fn an_import_is_a_valid_file() {
     let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n16 1.60\n";
     let folder = Folder::new();
@@ -108,6 +121,10 @@ fn what_cannot_be_imported_is_told_in_a_sentence() {
     let nothing = "there is no table of imb in the text (is this what the benchmark printed?)";
     check(Origin::Imb, "roses are red\n", nothing);
     let text = "# OSU MPI Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
+    let other = "the text is of osu, not of imb (write import osu, or import auto)";
+    check(Origin::Imb, text, other);
+    let other = "the text is of imb, not of osu (write import imb, or import auto)";
+    check(Origin::Osu, &block("PingPong", TRANSFER), other);
     let ranks = "the text does not say on how many ranks osu_allreduce ran (add --ranks N)";
     check(Origin::Osu, text, ranks);
 }

@@ -27,8 +27,11 @@ use serde::{Deserialize, Serialize};
 
 /// Name and major version of the format; a changed meaning raises the number.
 pub const SCHEMA: &str = "comet.record/1";
+/// JSON Schema 2020-12 of one line of a result file, as committed; a test compares it with the types
+/// below. After a change, `COMET_BLESS=1 cargo test -p comet-report` rewrites it.
+pub const JSON_SCHEMA: &str = include_str!("../../schema/comet.record-1.schema.json");
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 6;
+pub const SCHEMA_MINOR: u32 = 7;
 
 /// One line of a result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -157,4 +160,20 @@ impl<T: Serialize> fmt::Display for Name<T> {
 /// `time` as the record writes it: RFC 3339, UTC, milliseconds.
 pub(crate) fn timestamp(time: std::time::SystemTime) -> String {
     humantime::format_rfc3339_millis(time).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_schema_is_the_generated_one_of_five_kinds_of_lines() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/comet.record-1.schema.json");
+        let generated = serde_json::to_string_pretty(&schemars::schema_for!(Record)).unwrap();
+        crate::fixture::check_golden(path, &(generated + "\n"));
+        let schema: serde_json::Value = serde_json::from_str(JSON_SCHEMA).unwrap();
+        let kinds = schema["oneOf"].as_array().unwrap().iter();
+        let names: Vec<_> = kinds.map(|kind| &kind["properties"]["type"]["const"]).collect();
+        assert_eq!(names, ["run", "point", "model", "event", "end"]);
+    }
 }

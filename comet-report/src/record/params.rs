@@ -52,7 +52,7 @@ impl fmt::Display for Params {
 /// Value of one parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a parameter is neither a whole number from 0 nor a text")]
 pub enum Param {
     /// A number, in the unit that the parameter's name says.
     Number(u64),

@@ -43,10 +43,8 @@ pub struct Point {
     pub time_ns: Option<Summary>,
     /// The figure to quote, for one operation; `null` where a correction leaves nothing. Since minor
     /// version 2.
-    #[serde(default)]
     pub quoted_ns: Option<f64>,
     /// Quality of the numbers. Since minor version 2.
-    #[serde(default)]
     pub quality: Option<Quality>,
     /// Medians of the ranks, for one operation, where several ranks sampled.
     pub ranks_ns: Option<RanksNs>,
@@ -58,11 +56,9 @@ pub struct Point {
     pub starts_ns: Option<Vec<u64>>,
     /// By how much each sample started after the opening of its window, in the layout of `samples`;
     /// `null` without windows. Since minor version 2.
-    #[serde(default)]
     pub late_ns: Option<Vec<u64>>,
     /// Times of the same loop without the operation (D8), in the layout of `samples`; `null` if not
     /// measured. Since minor version 2.
-    #[serde(default)]
     pub reference_ns: Option<Vec<u64>>,
     /// Result of the check.
     pub check: Check,
@@ -176,11 +172,9 @@ pub struct Plan {
     pub sync: SampleSync,
     /// From the announcement of a window to its opening; `null` without windows. Since minor
     /// version 2.
-    #[serde(default)]
     pub window_ns: Option<u64>,
     /// Scale of the skew that was injected between the starts of the ranks; `null` without one.
     /// Since minor version 2.
-    #[serde(default)]
     pub skew_ns: Option<u64>,
     /// True if refinement asked for the case, and not the plan. Since minor version 4.
     #[serde(default)]
@@ -244,7 +238,6 @@ pub struct Summary {
     /// Least value.
     pub min: f64,
     /// 10th percentile. Since minor version 2.
-    #[serde(default)]
     pub p10: Option<f64>,
     /// 25th percentile.
     pub p25: f64,
@@ -259,7 +252,6 @@ pub struct Summary {
     /// 99th percentile.
     pub p99: f64,
     /// 99.9th percentile; `null` below 10 000 values. Since minor version 2.
-    #[serde(default)]
     pub p999: Option<f64>,
     /// Largest value.
     pub max: f64,
@@ -422,10 +414,8 @@ pub struct Quality {
     pub page_faults: Option<u64>,
     /// Times of a cache line from rank 0 to rank 1, in time order: the first before the slices, the
     /// last after them; `null` if the transport does not report them. Since minor version 3.
-    #[serde(default)]
     pub line_ns: Option<Vec<f64>>,
     /// True if the cores of ranks 0 and 1 moved meanwhile, by these times. Since minor version 3.
-    #[serde(default)]
     pub cores_moved: Option<bool>,
     /// Overhead of the two clock readings and the loop on one operation, if nothing waits. It is
     /// not subtracted.

@@ -48,7 +48,6 @@ pub struct Run {
     pub clock: Clock,
     /// Time of a cache line from rank 0 to rank 1 before the first case, in nanoseconds: the least
     /// cost of a message; `null` if the transport does not report it. Since minor version 3.
-    #[serde(default)]
     pub line_ns: Option<f64>,
     /// Load of the machine before the run; `end` has the same for afterwards.
     pub noise: Option<Noise>,
@@ -90,8 +89,9 @@ pub struct Suite {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transport {
-    /// Name of the backend (`shm`).
-    pub backend: String,
+    /// Name of the backend (`shm`); `null` if unknown, as of an import. May be `null` since minor
+    /// version 7.
+    pub backend: Option<String>,
     /// Facts about the backend, in an object called like it (`"shm": {"ring_bytes": 65536}`).
     #[serde(flatten)]
     pub facts: BTreeMap<String, Value>,
@@ -101,12 +101,17 @@ impl Transport {
     /// The backend `backend` with facts that it states about itself, units in their names.
     pub fn new(backend: &str, details: BTreeMap<String, Value>) -> Self {
         let details = Value::from_iter(details);
-        Self { backend: backend.into(), facts: [(backend.into(), details)].into() }
+        Self { backend: Some(backend.into()), facts: [(backend.into(), details)].into() }
     }
 
     /// The level of threads at which the backend was started, if it has such levels (`single`).
     pub fn thread_level(&self) -> Option<&str> {
-        self.facts.get(&self.backend)?.get("thread_level")?.as_str()
+        self.facts.get(self.backend.as_ref()?)?.get("thread_level")?.as_str()
+    }
+
+    /// Name of the backend for people.
+    pub(crate) fn name(&self) -> &str {
+        self.backend.as_deref().unwrap_or("unknown")
     }
 }
 
@@ -201,8 +206,9 @@ pub struct Hops {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clock {
-    /// Name of the clock (`CLOCK_MONOTONIC`).
-    pub source: String,
+    /// Name of the clock (`CLOCK_MONOTONIC`); `null` if unknown, as of an import. May be `null` since
+    /// minor version 7.
+    pub source: Option<String>,
     /// Smallest positive difference of two readings; `null` if all were equal.
     pub resolution_ns: Option<u64>,
     /// Cost of one reading; `null` of a run that was imported. May be `null` since minor version 4.
@@ -218,20 +224,15 @@ pub struct Clock {
     /// True if the time stamp counter below it runs at one rate; `null` if there is none.
     pub invariant_tsc: Option<bool>,
     /// Number of unshared clocks that the ranks read. Since minor version 2, as all that follows.
-    #[serde(default)]
     pub domains: Option<usize>,
     /// Error bound of the time of a rank on the shared clock: guaranteed; `null` if they share
     /// none.
-    #[serde(default)]
     pub bound_ns: Option<u64>,
     /// Median cost of one reading.
-    #[serde(default)]
     pub median_overhead_ns: Option<f64>,
     /// One turn of an empty loop.
-    #[serde(default)]
     pub empty_loop_ns: Option<f64>,
     /// Gaps between consecutive readings; `null` of a simulated clock.
-    #[serde(default)]
     pub gaps: Option<ClockGaps>,
 }
 

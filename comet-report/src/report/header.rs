@@ -56,10 +56,10 @@ fn facts(run: &Run) -> Vec<String> {
 
 /// The backend with what it runs on: the MPI library or the simulated machine, where it says.
 fn transport(run: &Run) -> String {
-    let backend = &run.transport.backend;
+    let backend = run.transport.name();
     let fact = |name: &str| run.transport.facts.get(backend)?.get(name)?.as_str();
     let detail = ["library", "machine"].into_iter().find_map(fact);
-    detail.map_or_else(|| backend.clone(), |detail| format!("{backend}: {detail}"))
+    detail.map_or_else(|| backend.to_owned(), |detail| format!("{backend}: {detail}"))
 }
 
 /// A date of the record to the second (`2026-11-22 06:30:55 UTC`); anything else as it is.

@@ -168,7 +168,10 @@ fn of_clock(run: &Run, clock: &Clock) -> String {
         (_, Some(0)) => "one clock for all ranks".to_owned(),
         (_, Some(bound)) => format!("clocks of all ranks known to {bound} ns"),
     };
-    format!("{}: a reading costs {cost}, step {step}, {ranks}", clock.source)
+    format!(
+        "{}: a reading costs {cost}, step {step}, {ranks}",
+        clock.source.as_deref().unwrap_or("unknown")
+    )
 }
 
 /// Names in a field of the plans of `points`; `none` without any.

@@ -1,12 +1,11 @@
 //! Contents of a page, and texts that it must not hold.
 
 use super::*;
-use crate::fixture::{self, Folder};
-use crate::runs::parse_runs;
+use crate::fixture;
+use crate::runs::split;
 
 fn runs() -> Vec<RunRecords> {
-    let folder = Folder::new();
-    parse_runs(&std::fs::read(fixture::record_run(&folder)).unwrap()).unwrap()
+    split(fixture::records())
 }
 
 /// The texts between each `open` and the `close` after it.
@@ -34,7 +33,7 @@ fn a_run_makes_a_page_with_all_of_its_parts() {
             "rank 1: byte 3 of 8: expected 0x01, found 0x00",
             "<th>command</th><td>comet-run all</td>",
             "D4 half_round_trip",
-            "run 00000000-0000-7000-8000-000000000001, comet.record/1.6",
+            "run 00000000-0000-7000-8000-000000000001, comet.record/1.7",
         ],
     );
     for id in ["summary", "points", "left-out", "environment", "method"] {
@@ -128,7 +127,7 @@ fn several_runs_stand_side_by_side() {
     let mut runs = [runs(), runs()].concat();
     let second = runs[1].run.as_mut().unwrap();
     second.labels.insert("name".into(), "second".into());
-    second.clock.source = "other clock".into();
+    second.clock.source = Some("other clock".into());
     let page = report(&runs, Some("Two"));
     check_holds(
         &page,

@@ -1,6 +1,5 @@
 //! `compare`: two sets of runs held against each other.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use comet_report::compare::{self, Change, Comparison, Options};
@@ -27,7 +26,8 @@ impl JudgementArgs {
 /// Prints what became slower or faster; returns the exit code.
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     args.judgement.keep(&[&args.base[..], &args.to, &args.control].concat())?;
-    let (base, new) = (read(&args.base)?, read(&args.to)?);
+    let (base, new) = (files::runs(&args.base)?, files::runs(&args.to)?);
+    refuse_twins(base.iter().chain(&new))?;
     let options = Options {
         margin: args.judgement.margin,
         is_paired: args.paired,
@@ -37,7 +37,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     let mut comparison = compare::compare(&base, &new, &options);
     admit(&comparison.environment, args.allow_env_diff)?;
     if !args.control.is_empty() {
-        let control = read(&args.control)?;
+        let control = files::runs(&args.control)?;
         refuse_twins(base.iter().chain(&control))?;
         let control = compare::compare(&base, &control, &options);
         admit(&control.environment, args.allow_env_diff)?;
@@ -46,28 +46,9 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     conclude(&comparison, &args.judgement)
 }
 
-/// The runs of all `paths`, in their order.
-fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<RunRecords>> {
-    let runs = files::all(paths, files::runs)?;
-    refuse_twins(runs.iter())?;
-    Ok(runs)
-}
-
 /// A launch that counts twice would be evidence of nothing, and so would one that controls itself.
 pub(super) fn refuse_twins<'a>(runs: impl Iterator<Item = &'a RunRecords>) -> anyhow::Result<()> {
-    let mut seen = BTreeMap::new();
-    for records in runs {
-        let (Some(run), Some(path)) = (&records.run, &records.path) else { continue };
-        if let Some(first) = seen.insert(&run.run_id, path) {
-            let (first, path) = (first.display(), path.display());
-            return Err(exit::usage(format!(
-                "{first} and {path} hold the same run {} (a launch counts once: measure anew, or \
-                 name its file once)",
-                run.run_id
-            )));
-        }
-    }
-    Ok(())
+    files::refuse_twins(runs.filter_map(|of| Some((of.path.as_deref()?, of.run.as_deref()?))))
 }
 
 /// Refuses runs that differ in their conditions, unless that is allowed.

@@ -9,7 +9,7 @@ use crate::terminal;
 
 /// Prints the JSON schema of result files.
 pub(crate) fn schema() -> anyhow::Result<u8> {
-    terminal::print(comet_report::schema::COMMITTED)?;
+    terminal::print(comet_report::record::JSON_SCHEMA)?;
     Ok(exit::OK)
 }
 

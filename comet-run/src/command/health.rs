@@ -58,7 +58,7 @@ fn conclude(job: &dyn Job, file: Option<&Path>, factor: f64, code: u8) -> anyhow
 /// Prints what stands out in each run of the file `path`; the exit code, or `None` if none of them
 /// tells anything.
 fn judge(path: &Path, factor: f64) -> anyhow::Result<Option<u8>> {
-    let runs = files::runs(path)?;
+    let runs = files::runs(&[path.into()])?;
     let found: Vec<Health> = runs.iter().filter_map(|run| Health::of(run, factor)).collect();
     for health in &found {
         terminal::print(&health.to_string())?;

@@ -59,7 +59,7 @@ impl PlotFormat {
 
 /// Writes figures of result files.
 pub(crate) fn plot(args: &PlotArgs) -> anyhow::Result<u8> {
-    let figures = figures(&files::all(&args.files, files::runs)?);
+    let figures = figures(&files::runs(&args.files)?);
     if figures.is_empty() {
         let names: Vec<_> = args.files.iter().map(|path| path.display().to_string()).collect();
         return Err(exit::refuse(

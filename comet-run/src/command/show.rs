@@ -1,6 +1,7 @@
 //! `show`, `export`, `fit` and `report`: stored runs in another form.
 
 use std::io::{BufWriter, Write};
+use std::slice;
 
 use comet_report::figures::figures;
 use comet_report::format::{self, Format, MODELS};
@@ -30,8 +31,7 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
         )));
     }
     let (mut records, mut runs) = (Vec::new(), Vec::new());
-    for path in &args.files {
-        let of_file = files::records(path)?;
+    for (path, of_file) in files::records(&args.files)? {
         if args.plots {
             runs.extend(files::split_runs(of_file.clone(), path));
         }
@@ -68,7 +68,8 @@ fn letters() -> Letters {
 
 /// Writes the runs of all files, as if they were one, in the format of another program.
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
-    let records = files::all(&args.files, files::records)?;
+    let records = files::records(&args.files)?.into_iter().flat_map(|(_, records)| records);
+    let records: Vec<Record> = records.collect();
     let format = format_of(&args.format);
     let Some(path) = &args.out else { return print(format, &records) };
     files::keep(&args.files, path)?;
@@ -80,8 +81,8 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
 
 /// Prints the models of a result file, made anew from its points.
 pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
-    let records = files::records(&args.file)?;
-    let points: Vec<&Point> = records.iter().filter_map(point).collect();
+    let runs = files::runs(slice::from_ref(&args.file))?;
+    let points: Vec<&Point> = runs.iter().flat_map(|run| &run.points).collect();
     let models = models(&points, &args.breakpoints).into_iter();
     let models: Vec<Record> = models.map(|model| Record::Model(Box::new(model))).collect();
     if models.is_empty() {
@@ -93,16 +94,9 @@ pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
     print(if args.format == TABLE { &MODELS } else { format_of(&args.format) }, &models)
 }
 
-fn point(record: &Record) -> Option<&Point> {
-    match record {
-        Record::Point(point) => Some(point),
-        _ => None,
-    }
-}
-
 /// Writes a page of figures and tables about all runs of the files.
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
-    let runs = files::all(&args.files, files::runs)?;
+    let runs = files::runs(&args.files)?;
     files::keep(&args.files, &args.out)?;
     let page = report::report(&runs, args.title.as_deref());
     files::write(&args.out, page.as_bytes())?;

@@ -31,11 +31,11 @@ fn tests(comparison: &Comparison) -> Vec<(String, Test)> {
 fn of_point(row: &PointRow, is_advisory: bool) -> (String, Test) {
     let outcome = match row.verdict {
         Verdict::Slower if is_advisory => {
-            Outcome::Skipped(format!("advisory: {}", change(row)).into())
+            Some(Outcome::new("skipped", format!("advisory: {}", change(row))))
         }
-        Verdict::Slower => Outcome::Failure(Some("slower".into()), change(row).into()),
-        Verdict::Inconclusive => Outcome::Skipped(row.why.clone().unwrap_or_default().into()),
-        Verdict::Faster | Verdict::Same => Outcome::Passed,
+        Verdict::Slower => Some(failure("slower".into(), change(row))),
+        Verdict::Inconclusive => Some(Outcome::new("skipped", row.why.clone().unwrap_or_default())),
+        Verdict::Faster | Verdict::Same => None,
     };
     test(&row.kernel, &row.params, outcome)
 }
@@ -43,23 +43,27 @@ fn of_point(row: &PointRow, is_advisory: bool) -> (String, Test) {
 fn of_failure(row: &FailureRow) -> (String, Test) {
     let message = row.message.clone().unwrap_or_default();
     let outcome = if row.is_regression {
-        Outcome::Failure(Some(Name(row.status).to_string()), message.into())
+        failure(Name(row.status).to_string(), message)
     } else {
-        Outcome::Skipped(
-            format!("{}, and not only in the new runs: {message}", Name(row.status)).into(),
-        )
+        let status = Name(row.status);
+        Outcome::new("skipped", format!("{status}, and not only in the new runs: {message}"))
     };
-    test(&row.kernel, &row.params, outcome)
+    test(&row.kernel, &row.params, Some(outcome))
 }
 
 fn of_missing(row: &MissingRow) -> (String, Test) {
     let why = row.message.as_ref().map_or(String::new(), |message| format!(" ({message})"));
-    let outcome =
-        Outcome::Skipped(format!("not measured in the {} runs{why}", row.missing_in).into());
-    test(&row.kernel, &row.params, outcome)
+    let why = format!("not measured in the {} runs{why}", row.missing_in);
+    test(&row.kernel, &row.params, Some(Outcome::new("skipped", why)))
 }
 
-fn test(kernel: &str, params: &Params, outcome: Outcome) -> (String, Test) {
+fn failure(kind: String, message: String) -> Outcome {
+    let mut failure = Outcome::new("failure", message);
+    failure.kind = Some(kind);
+    failure
+}
+
+fn test(kernel: &str, params: &Params, outcome: Option<Outcome>) -> (String, Test) {
     let attributes = vec![("classname", kernel.to_owned()), ("name", params.to_string())];
     (kernel.to_owned(), Test { attributes, outcome, output: String::new() })
 }
