@@ -41,9 +41,8 @@ pub enum CloseError {
     Read(#[from] ReadError),
 }
 
-/// Ends the last run in `file`, which is open for reading and appending: cuts off a line that was
-/// only written in part, then adds an `event` of level error and an `end` with status `failed`, and
-/// the counts of the points there. Errors name the file by its `path`.
+/// Ends the last run in `file`, open for reading and appending: cuts off a partial line, then adds
+/// an error `event` and a failed `end` with the counts. Errors name the file by its `path`.
 ///
 /// A file without a record stays empty; one whose last run has its `end` stays as it is.
 ///
@@ -157,7 +156,7 @@ mod tests {
         assert_eq!((end.wall_s, end.reason.as_deref()), (Some(5.0), Some("error")));
         let validation = validate(&path).unwrap();
         assert_eq!(validation.problems, []);
-        assert_eq!(validation.runs[0].ending.to_string(), "failed");
+        assert_eq!(validation.runs[0].ending(), "failed");
         let records = read_records(&path).unwrap().records;
         let table = fixture::render("table", &records);
         let last = "the run failed: 2 ok, 1 skipped, 0 wrong results, 0 errors, 5.0 s\n";

@@ -1,10 +1,11 @@
-//! The fingerprint of a run: one number for the conditions under which its times were taken.
+//! The fingerprint of a run: one number for the conditions under which its times were taken; and the
+//! SHA-256 of canonical JSON (sorted keys, no blanks), the identity of points and machines.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use crate::canonical::sha256_hex;
 use crate::record::{Machine, Run, Transport, World};
 
 /// Starts of variables that batch systems set anew for each job.
@@ -17,8 +18,7 @@ pub(crate) fn fingerprint(run: &Run) -> String {
     sha256_hex(&conditions(run))
 }
 
-/// The conditions under which the times of a run were taken: no names, no process numbers, and
-/// nothing that changes by itself.
+/// Conditions of the times of a run: no names, no process numbers, nothing that changes by itself.
 pub(crate) fn conditions(run: &Run) -> Value {
     let is_of_one = |name: &str| OF_ONE_JOB.iter().any(|start| name.starts_with(start));
     let is_lasting = |name: &str| name != RESULT_FILE && !is_of_one(name);
@@ -72,6 +72,22 @@ fn machine(machine: &Machine) -> Value {
     })
 }
 
+/// SHA-256 of the canonical JSON of `value`, as 64 hex digits.
+pub(crate) fn sha256_hex(value: &Value) -> String {
+    sha256_of(canonical(value.clone()).as_bytes())
+}
+
+/// SHA-256 of `bytes`, as 64 hex digits.
+pub(crate) fn sha256_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Sorts keys, because a feature of the JSON library may keep them in another order.
+fn canonical(mut value: Value) -> String {
+    value.sort_all_objects();
+    value.to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +120,14 @@ mod tests {
         assert_eq!(transport(&simulated(1)), transport(&simulated(2)));
         check(|run| run.machines[0].nodes.clear(), false);
         check(|run| run.machines[0].memory.available_bytes = Some(1), false);
+    }
+
+    #[test]
+    fn canonical_json_is_sorted_and_without_blanks() {
+        let text = canonical(json!({"b": [1, null, "x y"], "a": {"d": 0.5, "c": true}}));
+        assert_eq!(text, r#"{"a":{"c":true,"d":0.5},"b":[1,null,"x y"]}"#);
+        // printf '{}' | sha256sum
+        let expected = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+        assert_eq!(sha256_hex(&json!({})), expected);
     }
 }

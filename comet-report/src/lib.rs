@@ -21,7 +21,6 @@
 #![forbid(unsafe_code)]
 
 pub mod abandoned;
-mod canonical;
 pub mod compare;
 pub mod environment;
 pub mod figures;
@@ -38,12 +37,10 @@ pub mod placement;
 mod plain;
 pub mod plot;
 mod points;
-mod quality;
 pub mod read;
 pub mod record;
 pub mod recorder;
 pub mod report;
-mod run_record;
 pub mod runs;
 pub mod sink;
 pub mod suite;

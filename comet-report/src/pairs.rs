@@ -39,8 +39,7 @@ pub(crate) struct Reading {
     pub(crate) quartile_ns: f64,
 }
 
-/// The matrices of the verified points of such kernels: one for each number of ranks and message
-/// length, in the order in which these come first.
+/// The matrices of the verified points: one for each number of ranks and message length.
 pub fn matrices(points: &[&Point]) -> Vec<PairMatrix> {
     let mut matrices: Vec<PairMatrix> = Vec::new();
     for point in points {
@@ -91,8 +90,7 @@ pub(crate) fn readings(point: &Point) -> Vec<Reading> {
     of_ranks.filter_map(reading).collect()
 }
 
-/// The times of one operation on each rank that sampled, in nanoseconds, sample by sample; no rank
-/// has none.
+/// The times of one operation in nanoseconds, sample by sample, on each rank that sampled.
 pub(crate) fn times_ns(point: &Point) -> Vec<(usize, Vec<f64>)> {
     let (Some(samples), Some(reps)) = (&point.samples, &point.reps) else { return Vec::new() };
     let n_samples = samples.shape[1].max(1);

@@ -20,8 +20,7 @@ pub struct PlacementError {
 }
 
 impl RankEntry {
-    /// Placement of this process, which is `rank`; reads `/proc` and `/sys` below `root` (`/` on a
-    /// real machine).
+    /// Placement of this process, which is `rank`, by `/proc` and `/sys` below `root`.
     pub fn of_this_process(rank: usize, root: &Path) -> Self {
         let files = Files(root);
         let allowed = |name| files.field("proc/self/status", name, ':');

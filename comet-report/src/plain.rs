@@ -39,8 +39,7 @@ pub(crate) fn text(text: &str) -> String {
     text.chars().map(letters).collect()
 }
 
-/// The next escape or byte of `rest`, and what follows it; a sign of two bytes is one piece where
-/// it may be a control character.
+/// The next escape, byte, or sign of two bytes that may be a control character, and the rest.
 fn next(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let n_bytes = match rest {
         [] => return None,

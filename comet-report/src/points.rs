@@ -5,7 +5,8 @@ use std::sync::Arc;
 use comet_core::definition::Definition;
 use comet_core::driver::Pace;
 use comet_core::event::{
-    self, CaseFailure, Failure, Measurement, RankSamples, RunStart, SeriesResult,
+    self, CaseFailure, ClockCalibration, Failure, LineTimes, Measurement, RankSamples, RunStart,
+    SeriesResult,
 };
 use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, PROCS};
 use comet_core::sample::Sample;
@@ -13,11 +14,11 @@ use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
 use serde_json::json;
 
-use crate::canonical::sha256_hex;
-use crate::quality::{self, Clocks};
+use crate::fingerprint::sha256_hex;
 use crate::record::{
-    Check, CheckStatus, Derived, KernelFacts, Param, Params, Plan, Point, PointStatus, Quote,
-    RankStat, RanksNs, Rate, Reps, SampleSync, Samples, Summary, Transport, Value,
+    Check, CheckStatus, Derived, Interval, KernelFacts, Overhead, Param, Params, Plan, Point,
+    PointStatus, Quality, Quote, RankStat, RanksNs, Rate, Reps, SampleSync, Samples, Summary,
+    Transport, Value,
 };
 
 /// Number of hex digits of a point's key.
@@ -108,7 +109,7 @@ impl PointMaker {
             }),
             time_ns: Some(time_ns(result)),
             quoted_ns: result.quoted_ns,
-            quality: Some(quality::quality(measurement, result, self.clocks)),
+            quality: Some(quality(measurement, result, self.clocks)),
             ranks_ns: ranks_ns(result, *pace),
             rate: bytes_per_s
                 .map(|bytes_per_s| Rate { bytes_per_s, basis: rate_basis(result.quote) }),
@@ -260,7 +261,7 @@ fn time_ns(result: &SeriesResult) -> Summary {
 }
 
 /// `summary` in the record, without an interval.
-pub(crate) fn summary(of: &comet_stats::Summary) -> Summary {
+fn summary(of: &comet_stats::Summary) -> Summary {
     Summary {
         n: of.n,
         min: of.min,
@@ -299,7 +300,7 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
 }
 
 /// The times of one operation on each rank, by the definition, over the samples that count.
-pub(crate) fn times_of_ranks_ns(result: &SeriesResult, pace: Pace) -> Vec<Vec<f64>> {
+fn times_of_ranks_ns(result: &SeriesResult, pace: Pace) -> Vec<Vec<f64>> {
     let divisor = f64::from(pace.repetitions) * f64::from(result.definition.divisor());
     let mut per_rank = vec![Vec::new(); result.ranks.len()];
     for batch in result.valid_batches() {
@@ -325,8 +326,7 @@ fn samples(ranks: &[RankSamples]) -> Samples {
     }
 }
 
-/// Starts relative to the earliest, because clocks may count beyond the 2^53 that many readers of
-/// JSON can hold.
+/// Starts relative to the earliest: many readers of JSON hold no number beyond 2^53.
 fn starts_ns(ranks: &[RankSamples]) -> Vec<u64> {
     let all = ranks.iter().flat_map(|of_rank| &of_rank.samples).map(|sample| sample.start_ns);
     let first_ns = all.clone().min().unwrap_or(0);
@@ -345,6 +345,88 @@ fn figures(measurement: &Measurement) -> Vec<Derived> {
         value: figure.value.filter(|value| value.is_finite()),
     };
     measurement.derived.iter().map(wire).collect()
+}
+
+/// Quality of the ranks' clocks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clocks {
+    /// Calibration of rank 0's clock, once known.
+    calibration: Option<ClockCalibration>,
+    /// True if readings of two ranks can be compared.
+    are_comparable: bool,
+}
+
+/// Quality of `result`, a series of `measurement`.
+fn quality(measurement: &Measurement, result: &SeriesResult, clocks: Clocks) -> Quality {
+    let diagnosis = &result.diagnosis;
+    let usage = measurement.usage;
+    let line_times = measurement.line_times.as_ref();
+    Quality {
+        slice_medians_ns: result.slice_medians_ns.clone(),
+        slice_lengths: result.slice_lengths.clone(),
+        interval_ns: result.interval.map(interval),
+        p90_interval_ns: result.p90_interval.map(interval),
+        p99_interval_ns: result.p99_interval.map(interval),
+        converged: measurement.converged,
+        is_steady: measurement.is_steady,
+        invalid: result.invalid.clone(),
+        start_skew_ns: start_skew_ns(result).filter(|_| clocks.are_comparable),
+        autocorrelation_samples: diagnosis.tau_samples,
+        regime_ratio: diagnosis.regime_ratio,
+        lag1_correlation: diagnosis.lag1,
+        has_regimes: diagnosis.regime_ratio.map(|_| diagnosis.has_regimes()),
+        drifts: diagnosis.lag1.map(|_| diagnosis.drifts()),
+        is_bimodal: diagnosis.is_bimodal,
+        n_mild_outliers: diagnosis.n_mild,
+        n_severe_outliers: diagnosis.n_severe,
+        involuntary_switches: usage.map(|usage| usage.involuntary_switches),
+        disturbed_slices: usage.map(|_| measurement.n_disturbed),
+        page_faults: usage.map(|usage| usage.page_faults),
+        line_ns: line_times.map(|times| times.readings_ns.clone()),
+        cores_moved: line_times.map(LineTimes::differ),
+        overhead_ns: overhead(measurement, result, clocks.calibration),
+        rank_samples_ns: rank_samples_ns(measurement, result),
+    }
+}
+
+fn interval(interval: comet_stats::Interval) -> Interval {
+    let comet_stats::Interval { low, high, level, method } = interval;
+    Interval { low, high, level, method: method.name().into() }
+}
+
+fn overhead(
+    measurement: &Measurement,
+    result: &SeriesResult,
+    clock: Option<ClockCalibration>,
+) -> Overhead {
+    let divisor = f64::from(result.definition.divisor());
+    let repetitions = f64::from(measurement.pace.repetitions);
+    let (pair_ns, loop_ns) = clock.map_or((0.0, 0.0), |c| (c.pair_bias_ns, c.loop_ns));
+    Overhead { clock: pair_ns / repetitions / divisor, empty_loop: loop_ns / divisor }
+}
+
+/// From the first to the last start in each sample, where several ranks started together.
+fn start_skew_ns(result: &SeriesResult) -> Option<Summary> {
+    let n_samples = result.ranks.first().filter(|_| result.ranks.len() > 1)?.samples.len();
+    if !result.definition.starts_together() {
+        return None;
+    }
+    let of_sample = |index: usize| {
+        let starts_ns = result.ranks.iter().map(|of_rank| of_rank.samples[index].start_ns);
+        let (first, last) = (starts_ns.clone().min().unwrap_or(0), starts_ns.max().unwrap_or(0));
+        last - first
+    };
+    let skews_ns: Vec<f64> = (0..n_samples).map(|index| of_sample(index) as f64).collect();
+    comet_stats::Summary::of(&skews_ns).map(|skews| summary(&skews))
+}
+
+/// Summary over the intervals of all ranks, where several sampled.
+fn rank_samples_ns(measurement: &Measurement, result: &SeriesResult) -> Option<Summary> {
+    if result.ranks.len() < 2 {
+        return None;
+    }
+    let all_ns = times_of_ranks_ns(result, measurement.pace).concat();
+    comet_stats::Summary::of(&all_ns).map(|of_all| summary(&of_all))
 }
 
 #[cfg(test)]

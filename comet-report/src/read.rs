@@ -1,7 +1,6 @@
 //! Reads result files: tolerant of what a killed run leaves behind, strict about everything else.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -131,25 +130,17 @@ pub struct RunSummary {
     pub run_id: Option<String>,
     /// Its points.
     pub points: PointCounts,
-    /// Ending of the run.
-    pub ending: Ending,
+    /// Status of the run as its `end` says; `None` if there is no `end`.
+    pub end: Option<EndStatus>,
 }
 
-/// Ending of a run in a file; displays as a few words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// As its `end` says.
-    Recorded(EndStatus),
-    /// There is no `end`.
-    Missing,
-}
+/// Ending of a run without an `end`.
+pub(crate) const NO_END: &str = "no end: the run was killed or is still running";
 
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Recorded(status) => Name(status).fmt(f),
-            Self::Missing => f.write_str("no end: the run was killed or is still running"),
-        }
+impl RunSummary {
+    /// Ending of the run in a few words.
+    pub fn ending(&self) -> String {
+        self.end.map_or(NO_END.into(), |status| Name(status).to_string())
     }
 }
 
@@ -191,9 +182,8 @@ impl Checker {
     fn record(&mut self, line: usize, record: &Record) {
         match record {
             Record::Run(run) => {
-                let (points, ending) = (PointCounts::default(), Ending::Missing);
-                let run_id = Some(run.run_id.clone());
-                self.validation.runs.push(RunSummary { run_id, points, ending });
+                let (run_id, points) = (Some(run.run_id.clone()), PointCounts::default());
+                self.validation.runs.push(RunSummary { run_id, points, end: None });
                 self.keys.clear();
             }
             Record::Point(point) => {
@@ -212,7 +202,7 @@ impl Checker {
             }
             Record::End(end) => {
                 let run = self.open_run(line, end.run_id.as_ref());
-                run.ending = Ending::Recorded(end.status);
+                run.end = Some(end.status);
                 if run.points != end.points {
                     let (counted, stated) = (run.points.total(), end.points.total());
                     let message = format!("the end states {stated} points, there are {counted}");
@@ -229,7 +219,7 @@ impl Checker {
             // A run that died at once leaves an event and an end without an id.
             None if run_id.is_none() => None,
             None => Some("there is no run record before this line".to_owned()),
-            Some(run) if run.ending != Ending::Missing => {
+            Some(run) if run.end.is_some() => {
                 Some("this line comes after the end of its run".to_owned())
             }
             Some(run) if run.run_id.as_ref() != run_id => {
@@ -240,9 +230,8 @@ impl Checker {
             Some(_) => None,
         };
         if last.is_none() {
-            let (points, ending) = (PointCounts::default(), Ending::Missing);
-            let run_id = run_id.cloned();
-            self.validation.runs.push(RunSummary { run_id, points, ending });
+            let (run_id, points) = (run_id.cloned(), PointCounts::default());
+            self.validation.runs.push(RunSummary { run_id, points, end: None });
         }
         if let Some(message) = problem {
             self.problem(line, message);
@@ -316,7 +305,7 @@ mod tests {
         assert_eq!((found.records.len(), found.incomplete_line), (n_lines - 1, Some(n_lines)));
         let validation = validate(&path).unwrap();
         assert_eq!(validation.problems, []);
-        let ending = validation.runs[0].ending.to_string();
+        let ending = validation.runs[0].ending();
         assert_eq!(ending, "no end: the run was killed or is still running");
     }
 

@@ -71,8 +71,7 @@ pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
     runs
 }
 
-/// The number of each run's source, ascending: runs of one file over different numbers of ranks are
-/// one source.
+/// The number of each run's source, ascending: runs of one file over several P are one source.
 pub(crate) fn source_numbers(runs: &[RunRecords]) -> Vec<usize> {
     let mut numbers: Vec<usize> = Vec::new();
     for (index, run) in runs.iter().enumerate() {

@@ -105,8 +105,7 @@ pub(crate) struct Scaled {
 }
 
 impl Scaled {
-    /// The unit in which `value`, given in `unit` of the record, has one to three digits before
-    /// the point; powers of 1000.
+    /// The unit in which `value` in `unit` of the record has one to three digits before the point.
     pub(crate) fn fitting(value: f64, unit: &str) -> Self {
         let Some((_, scale, base)) = UNITS.iter().find(|(name, ..)| *name == unit) else {
             return Self { factor: 1.0, name: unit.into() };

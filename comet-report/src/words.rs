@@ -13,8 +13,7 @@ pub(crate) fn count<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> Stri
     format!("{n} {noun}{plural}")
 }
 
-/// The parameter `name` of the kernel `facts` with its value, as it distinguishes a curve from
-/// others.
+/// The parameter `name` of the kernel `facts` with its value, as the name of a curve.
 pub(crate) fn parameter(facts: &KernelFacts, name: &str, value: &Param) -> String {
     let Param::Number(number) = value else { return value.to_string() };
     let plain = || format!("{} {number}", name.replace('_', " "));

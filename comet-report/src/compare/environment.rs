@@ -23,8 +23,7 @@ pub struct Change {
     pub to: Option<String>,
 }
 
-/// In what `runs` differ from the first of them with as many ranks; nothing if their fingerprints
-/// are the same. Points of other numbers of ranks have other keys, and are never compared.
+/// Conditions in which `runs` differ from the first of them with as many ranks, by fingerprint.
 pub(super) fn changes<'a>(runs: impl Iterator<Item = &'a RunRecords>) -> Vec<Change> {
     let mut firsts: BTreeMap<usize, &Run> = BTreeMap::new();
     let mut found = BTreeSet::new();

@@ -27,8 +27,7 @@ pub(super) struct Launch<'a> {
     run: Option<&'a Run>,
 }
 
-/// The points that both sides measured and none failed, in the order of the first run that has
-/// them.
+/// The points that both sides measured and none failed, in the order of the base.
 pub(super) fn gather<'a>(
     base: &'a [RunRecords],
     new: &'a [RunRecords],
@@ -58,8 +57,7 @@ pub(super) fn quoted_ns(point: &Point) -> Option<f64> {
     point.quoted_ns.filter(|quoted_ns| is_measured && *quoted_ns > 0.0)
 }
 
-/// The launches that measured each point, in the order in which they were started. The first
-/// counts of several points of one launch with the same key.
+/// The launches that measured each point, by their start; the first of equal keys of one launch.
 fn by_key(runs: &[RunRecords]) -> BTreeMap<&str, Vec<Launch<'_>>> {
     let mut found: BTreeMap<&str, Vec<Launch<'_>>> = BTreeMap::new();
     let mut runs: Vec<&RunRecords> = runs.iter().collect();
@@ -84,8 +82,7 @@ pub(super) fn keys_in_order(runs: &[RunRecords]) -> Vec<&str> {
     keys.filter(|key| seen.insert(*key)).collect()
 }
 
-/// True if launches of both sides took turns, as in A B B A A B: then slow changes of a machine are
-/// the same for the two of each pair.
+/// True if launches of both sides took turns (A B B A): slow changes are alike in each pair.
 fn alternate(base: &[Launch<'_>], new: &[Launch<'_>]) -> bool {
     let started = |launch: &Launch<'_>| launch.run.map_or("", |run| &run.started_at).to_owned();
     let of_base = base.iter().map(|launch| (started(launch), false));
@@ -114,8 +111,7 @@ impl<'a> Evidence<'a> {
         self.logarithms(|launch| min_ns(launch).filter(|min_ns| *min_ns > 0.0))
     }
 
-    /// Standard errors of the mean logarithms of both sides together, by the intervals of the
-    /// samples within each launch; `None` if one has none.
+    /// Standard error of both mean logarithms by the intervals of the samples, where all have one.
     pub(super) fn error_of_samples(&self) -> Option<f64> {
         let of_side = |side: &[Launch<'_>]| -> Option<f64> {
             let squares: Option<Vec<f64>> = side.iter().map(square_of_samples).collect();
@@ -125,8 +121,7 @@ impl<'a> Evidence<'a> {
         Some((of_side(&self.base)? + of_side(&self.new)?).sqrt())
     }
 
-    /// The difference of times that do not vary at all, as those of a simulation without noise;
-    /// `None` if they do.
+    /// The difference of times that do not vary, as of a simulation; `None` if they do.
     pub(super) fn exact_log_ratio(&self) -> Option<f64> {
         let of_side = |side: &[Launch<'_>]| {
             let first_ns = side[0].quoted_ns;

@@ -135,8 +135,7 @@ fn difference(
     launches.difference().or_else(of_samples)
 }
 
-/// The margin of a point. Where times do not vary, every difference is one, unless the user says
-/// otherwise.
+/// The margin of a point: 0 where times do not vary, unless the user says otherwise.
 fn margin_of(
     evidence: &Evidence<'_>,
     time_ns: f64,
@@ -155,8 +154,7 @@ fn geometric_mean(logarithms: &[f64]) -> f64 {
     (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
 }
 
-/// Adjusts the p values to each other, and takes back the changes that are chance among so many
-/// points.
+/// Adjusts the p values to each other, and takes back changes that are chance among the points.
 fn doubt_chance(rows: &mut [PointRow]) {
     let p: Vec<f64> = rows.iter().filter_map(|row| row.p).collect();
     let n_points = p.len();

@@ -1,15 +1,5 @@
 //! Comparisons: what became slower or faster between two sets of runs.
 //!
-//! ```text
-//!   runs ──► evidence      points of both sides by their key, one value for each launch
-//!               └► judge       a row for each point: ratio, interval, verdict
-//!                    └► kernels    a row for each kernel, over all of its points
-//!            failures      what was measured once and fails now, what only one side has
-//!            environment   conditions in which the runs differ
-//!            parameters    t0, r_inf and n_half of the models
-//!            render        text, Markdown, JUnit; JSON is a comparison as it is
-//! ```
-//!
 //! The mathematics is in `comet_stats::compare`. One run of a file is one launch, and what a launch
 //! says of a point is its figure to quote.
 
@@ -39,8 +29,7 @@ use crate::runs::RunRecords;
 
 /// Name and major version of a comparison as JSON.
 pub const SCHEMA: &str = "comet.comparison/1";
-/// Share of the points that may change between runs of one and the same program, before a
-/// comparison on that machine is no more than a hint.
+/// Share of points that may change in a control before verdicts are hints.
 const MAX_CONTROL_SHARE: f64 = 0.05;
 
 /// Options of a comparison.

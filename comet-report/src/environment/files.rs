@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::canonical::sha256_of;
+use crate::fingerprint::sha256_of;
 
 /// The root of a file system; what is absent or unreadable there is `None`.
 #[derive(Clone, Copy, Debug)]

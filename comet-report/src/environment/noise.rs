@@ -13,8 +13,7 @@ const MAJFLT: usize = 12;
 const IDLE: usize = 3;
 const STEAL: usize = 7;
 
-/// Counters of `/proc` and `/sys` below `root` (`/` on a real machine) for the machine and for this
-/// process; `None` if there is not even a load average.
+/// Counters below `root` for the machine and this process; `None` without a load average.
 pub fn noise(root: &Path) -> Option<Noise> {
     let files = Files(root);
     let count = |name| files.field("proc/self/status", name, ':')?.parse().ok();

@@ -27,8 +27,7 @@ const NAMES: &str = "\
 /// Starts of names that launchers set anew for each job, and that tune nothing.
 const OF_ONE_JOB: &[&str] = &["OMPI_MCA_ess", "OMPI_MCA_initial_wdir", "OMPI_MCA_orte_"];
 
-/// Parts of names whose values are command lines or the values of other variables, in which anything
-/// may stand: `OMPI_MCA_plm_rsh_args` names a key, `OMPI_MCA_mca_base_env_list` holds variables.
+/// Parts of names whose values are command lines or other variables, in which anything may stand.
 const OPEN: &[&str] = &["AGENT", "ARGS", "ENV", "_EXEC", "RSH"];
 
 /// Parts of names that may hold a secret; these are never recorded.
@@ -38,8 +37,7 @@ const SECRETS: &[&str] =
 /// Parts of names whose values tell who the user is.
 const PERSONS: &[&str] = &["USER", "LOGNAME", "HOME", "MAIL", "ACCOUNT", "UID", "GID"];
 
-/// Variables that may be recorded, with `~` for the folder of the user, whose name it
-/// holds.
+/// Variables that may be recorded, with `~` for the user's folder, whose name it holds.
 pub(super) fn allowed(
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> BTreeMap<String, String> {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use comet_core::event::CoresMoved;
 
 use super::Environment;
-use crate::record::{Event, Level, Noise, RankEntry};
+use crate::record::{Noise, RankEntry};
 
 /// Clock sources that a program reads without entering the kernel.
 const FAST_CLOCKS: &[&str] = &["tsc", "arch_sys_counter"];
@@ -24,21 +24,6 @@ pub struct Warning {
     pub message: String,
     /// Remedy; empty if there is none.
     pub hint: &'static str,
-}
-
-impl Warning {
-    /// This warning as a record of the run `run_id`, `t_rel_s` seconds after its start.
-    pub(crate) fn to_event(&self, run_id: &str, t_rel_s: f64) -> Event {
-        Event {
-            run_id: Some(run_id.into()),
-            t_rel_s: Some(t_rel_s),
-            level: Level::Warning,
-            code: self.code.into(),
-            rank: None,
-            message: self.message.clone(),
-            hint: Some(self.hint.into()).filter(|_| !self.hint.is_empty()),
-        }
-    }
 }
 
 /// Everything about `environment` and `placements` that spoils measurements.

@@ -56,8 +56,7 @@ impl Launches<'_> {
         median(&self.times_ns())
     }
 
-    /// Between which the time lies: the 95 % interval of a single launch, or else the least and the
-    /// largest time of the launches.
+    /// The 95 % interval of a single launch, or the least and the largest time of several.
     pub(super) fn bounds_ns(&self) -> Option<[f64; 2]> {
         if let [point] = self.points[..] {
             let is_median = point.value.as_ref()?.quote == Quote::Median;

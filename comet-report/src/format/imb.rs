@@ -38,8 +38,7 @@ impl Imb {
     const NEW: Self = Self { version: "IMB 2021, MB of 10^6 bytes", bytes_per_mb: 1e6 };
     const V3_2: Self = Self { version: "IMB 3.2, MB of 2^20 bytes", bytes_per_mb: 1_048_576.0 };
 
-    /// The rate of `n_messages` of `size` bytes in `time_us`, in MB of the version a second; 0
-    /// without bytes or time, as IMB prints it.
+    /// The rate of `n_messages` of `size` bytes in MB a second; 0 without bytes or time.
     fn rate(&self, n_messages: u64, size: u64, time_us: f64) -> f64 {
         if time_us > 0.0 {
             n_messages.saturating_mul(size) as f64 / time_us * 1e6 / self.bytes_per_mb

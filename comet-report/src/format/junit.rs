@@ -8,6 +8,7 @@
 use std::io::{self, Write};
 
 use crate::junit::{self, Outcome, Suite, Test};
+use crate::read::NO_END;
 use crate::record::{End, EndStatus, Level, Name, Point, PointStatus, Record, Run};
 
 /// Writes the document of `records`.
@@ -64,7 +65,7 @@ fn of_kernel(points: &[&Point], place: &str, time_s: f64) -> Test {
 /// The test of the run as a whole, of which `errors` happened to ranks.
 fn of_run(end: Option<&End>, errors: &[&str], place: &str) -> Test {
     let why = match end {
-        None => Some("no end: the run was killed or is still running".to_owned()),
+        None => Some(NO_END.to_owned()),
         Some(End { status: EndStatus::Complete, .. }) => None,
         Some(End { status, reason, .. }) => {
             let reason = reason.as_deref().into_iter().chain(errors.iter().copied());

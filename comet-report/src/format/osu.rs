@@ -80,8 +80,7 @@ fn megabytes_per_s(point: &Point, means: Option<Means>) -> Option<f64> {
     Some(bytes as f64 / means?.avg_us)
 }
 
-/// The percentile `number` over single operations: of their times in us, each the mean of the ranks,
-/// or of their rates in MB a second, which is that of the times from the other end.
+/// The percentile `number` over operations: of times in us, or of rates in MB/s from the other end.
 fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
     let (samples, value) = (point.samples.as_ref()?, point.value.as_ref()?);
     let [n_ranks, n_samples] = samples.shape;

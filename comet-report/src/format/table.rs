@@ -18,6 +18,7 @@ use comet_core::definition::Definition;
 use comet_core::kernel::GROUPS;
 
 use super::models;
+use crate::read::NO_END;
 use crate::record::{
     CheckStatus, Clock, End, EndStatus, Event, Model, Name, Param, Params, Point, PointCounts,
     PointStatus, Quality, Quote, Record, Run, Summary, Value,
@@ -102,7 +103,7 @@ impl<W: Write> RecordSink for TableWriter<W> {
     fn finish(&mut self) -> io::Result<()> {
         self.write_case()?;
         if self.is_open {
-            let text = comment("no end: the run was killed or is still running");
+            let text = comment(NO_END);
             self.out.write_all(text.as_bytes())?;
         }
         self.out.flush()
@@ -417,8 +418,7 @@ pub(crate) fn misses_target(point: &Point) -> bool {
     point.quality.as_ref().is_some_and(|quality| quality.converged == Some(false))
 }
 
-/// True if the machine changed its speed for good while `point` was measured, switched between two
-/// speeds, or moved the ranks' cores. Smaller changes, from slice to slice, are in the interval.
+/// True if the machine changed its speed for good, switched between two, or moved cores.
 pub(crate) fn is_unsteady(point: &Point) -> bool {
     let has_changed = |quality: &Quality| {
         quality.is_bimodal || [quality.drifts, quality.cores_moved].contains(&Some(true))

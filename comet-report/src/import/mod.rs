@@ -19,8 +19,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value as Json, json};
 
-use crate::canonical::sha256_hex;
-use crate::fingerprint::fingerprint;
+use crate::fingerprint::{fingerprint, sha256_hex};
 use crate::format::write_line;
 use crate::record::{
     self, Clock, Derived, End, EndStatus, Hops, Mesh, Point, PointCounts, Record, Run, SCHEMA,
@@ -28,34 +27,6 @@ use crate::record::{
 };
 use crate::recorder::new_run_id;
 use crate::suite::{self, Suite};
-
-/// The foreign suite that printed a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The OSU micro-benchmarks, of any version.
-    Osu,
-    /// The Intel MPI Benchmarks, of any version.
-    Imb,
-}
-
-impl Origin {
-    /// The suite that printed `text`, by the titles in it.
-    pub fn of(text: &str) -> Option<Self> {
-        let is_title = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
-        match (is_title("# OSU "), is_title("# Benchmarking ")) {
-            (true, _) => Some(Self::Osu),
-            (false, true) => Some(Self::Imb),
-            (false, false) => None,
-        }
-    }
-
-    fn suite(self) -> &'static Suite {
-        match self {
-            Self::Osu => &suite::osu::SUITE,
-            Self::Imb => &suite::imb::SUITE,
-        }
-    }
-}
 
 /// Numbers of processes that a text may be of.
 pub const RANKS: RangeInclusive<u64> = 1..=1 << 20;
@@ -105,20 +76,19 @@ pub enum ImportError {
     },
 }
 
-/// The records of the output of `origin`: a run with its points and its end, and another run
-/// wherever a test is there once more.
+/// The records of an output of `suite`: a run with its points and its end, and another run wherever
+/// a test is there once more.
 ///
 /// # Errors
-/// If there is no table in `text`, if a row does not fit its table, or if nobody says how many
+/// If `text` is of another suite, if there is no table in it, if a row does not fit its table, or if nobody says how many
 /// ranks there were.
 pub fn import(
-    origin: Origin,
+    suite: &'static Suite,
     text: &str,
     around: &Surroundings,
 ) -> Result<Vec<Record>, ImportError> {
-    let suite = origin.suite();
-    if let Some(other) = Origin::of(text).filter(|other| *other != origin) {
-        return Err(ImportError::Other { asked: suite.id, found: other.suite().id });
+    if let Some(other) = suite::of_text(text).filter(|other| other.id != suite.id) {
+        return Err(ImportError::Other { asked: suite.id, found: other.id });
     }
     let (version, points) = text::parse(suite, text, around)?;
     if points.is_empty() {

@@ -1,5 +1,7 @@
 //! Tables of foreign suites: the columns by the titles in their head, and the words of their rows.
 
+use std::str::FromStr;
+
 use super::printed;
 use crate::format::foreign::{RANKS_AVG_NS, RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
 use crate::record::Derived;
@@ -29,8 +31,7 @@ pub(super) enum Column {
 
 use Column::{Defects, Group, MessageRate, Other, Rate, Size, Time, Validation};
 
-/// Starts of the titles of columns, in the order in which they are tried; a title goes on to the
-/// next blank.
+/// Starts of the titles of columns, in the order of trial; a title goes on to the next blank.
 const COLUMNS: &[(&str, Column)] = &[
     // OSU
     ("Size", Size),
@@ -130,27 +131,25 @@ impl Head {
         cells.find(|((_, column), _)| *column == wanted).map(|(_, word)| *word)
     }
 
-    /// The whole number under `wanted`.
+    /// The `noun` that `word` is.
     ///
     /// # Errors
     /// A sentence, if the word there is none.
-    pub(super) fn count(&self, words: &[&str], wanted: Column) -> Result<Option<u64>, String> {
-        let Some(word) = self.word(words, wanted) else { return Ok(None) };
-        let wrong = |_| format!("'{word}' is no whole number (is it cut off?)");
-        word.parse().map(Some).map_err(wrong)
+    fn parsed<V: FromStr>(word: Option<&str>, noun: &str) -> Result<Option<V>, String> {
+        let wrong = |word| format!("'{word}' is no {noun} (is it cut off?)");
+        word.map(|word| word.parse().map_err(|_| wrong(word))).transpose()
     }
 
-    /// The number under `wanted`; none where the word has no digits, as some print where they divide
-    /// by 0.
-    ///
-    /// # Errors
-    /// A sentence, if the word there is none.
+    /// The whole number under `wanted`; an error of [`Self::parsed`].
+    pub(super) fn count(&self, words: &[&str], wanted: Column) -> Result<Option<u64>, String> {
+        Self::parsed(self.word(words, wanted), "whole number")
+    }
+
+    /// The number under `wanted`; none where the word has no digits, as after a division by 0.
     pub(super) fn number(&self, words: &[&str], wanted: Column) -> Result<Option<f64>, String> {
         let has_digits = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
-        let Some(word) = self.word(words, wanted).filter(has_digits) else { return Ok(None) };
-        let number: Result<f64, _> = word.parse();
-        let wrong = |_| format!("'{word}' is no number (is it cut off?)");
-        Ok(Some(number.map_err(wrong)?).filter(|number| number.is_finite()))
+        let word = self.word(words, wanted).filter(has_digits);
+        Ok(Self::parsed(word, "number")?.filter(|number: &f64| number.is_finite()))
     }
 
     /// The figures of a row.

@@ -10,6 +10,10 @@ use crate::models::models;
 use crate::read::{read_records, validate};
 use crate::record::{CheckStatus, PointStatus};
 
+/// The suites.
+const OSU: &Suite = &suite::osu::SUITE;
+const IMB: &Suite = &suite::imb::SUITE;
+
 fn around(n_ranks: Option<u64>) -> Surroundings {
     Surroundings { n_ranks, argv: vec!["comet-run".into()], imported_at: UNIX_EPOCH }
 }
@@ -18,7 +22,7 @@ fn points(records: &[Record]) -> Vec<&Point> {
     crate::fixture::points(records).collect()
 }
 
-fn imported(origin: Origin, text: &str) -> Vec<Record> {
+fn imported(origin: &'static Suite, text: &str) -> Vec<Record> {
     import(origin, text, &around(Some(2))).unwrap()
 }
 
@@ -29,9 +33,9 @@ fn rows(text: &str) -> Vec<&str> {
 
 #[test]
 fn what_a_layout_prints_comes_back_with_the_same_numbers() {
-    for (name, origin) in [("osu", Origin::Osu), ("imb", Origin::Imb), ("imb-3.2", Origin::Imb)] {
+    for (name, origin) in [("osu", OSU), ("imb", IMB), ("imb-3.2", IMB)] {
         let text = render(name, &foreign::records(name));
-        assert_eq!(Origin::of(&text), Some(origin));
+        assert_eq!(suite::of_text(&text).unwrap().id, origin.id);
         let again = render(name, &imported(origin, &text));
         assert_eq!(rows(&again), rows(&text), "{name}");
         assert!(rows(&text).len() > 3, "{text}");
@@ -41,7 +45,7 @@ fn what_a_layout_prints_comes_back_with_the_same_numbers() {
 #[test]
 fn transport_and_clock_of_a_layout_of_comet_are_unknown() {
     let check = |text: &str, expected: [Option<&str>; 2]| {
-        let records = imported(Origin::Osu, text);
+        let records = imported(OSU, text);
         let Record::Run(run) = &records[0] else { unreachable!() };
         let found = [&run.transport.backend, &run.clock.source];
         assert_eq!(found.map(|fact| fact.as_deref()), expected);
@@ -56,7 +60,7 @@ fn an_import_is_a_valid_file() {
     let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n16 1.60\n";
     let folder = Folder::new();
     let path = folder.path().join("osu.jsonl");
-    let records = imported(Origin::Osu, &text.repeat(2));
+    let records = imported(OSU, &text.repeat(2));
     write(&records, &mut std::fs::File::create(&path).unwrap()).unwrap();
     let validation = validate(&path).unwrap();
     assert_eq!((validation.runs.len(), validation.problems), (2, vec![]));
@@ -67,7 +71,7 @@ fn an_import_is_a_valid_file() {
 fn an_imported_sweep_has_models() {
     let rows: String = (0..8).map(|i| format!("{} {}.00\n", 1000 * i, 10 + 2 * i)).collect();
     let text = format!("# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n{rows}");
-    let records = imported(Origin::Osu, &text);
+    let records = imported(OSU, &text);
     let models = models(&points(&records), &[]);
     let startup = models[0].fits[0].parameters[0].value.unwrap();
     assert!((startup - 10.0).abs() < 1e-6, "{startup}");
@@ -76,7 +80,7 @@ fn an_imported_sweep_has_models() {
 #[test]
 fn a_table_says_that_an_import_was_not_verified() {
     let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
-    let table = render("table", &imported(Origin::Osu, text));
+    let table = render("table", &imported(OSU, text));
     assert!(table.starts_with("# osu 7.4, mpi, nodes: -, run "), "{table}");
     assert!(table.contains("; quote the mean; not verified\n"), "{table}");
     assert!(table.contains("           8        -        -      1.5000"), "{table}");
@@ -85,12 +89,12 @@ fn a_table_says_that_an_import_was_not_verified() {
 #[test]
 fn what_is_not_finite_is_missing() {
     let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 nan\n16 1.50\n";
-    let records = imported(Origin::Osu, text);
+    let records = imported(OSU, text);
     let statuses: Vec<_> = points(&records).iter().map(|point| point.status).collect();
     assert_eq!(statuses, [PointStatus::Failed, PointStatus::Ok]);
     let text = "# Benchmarking PingPong\n# #processes = 99999999999\n\
                 #bytes #repetitions t[usec] Mbytes/sec\n 0 1000 0.50 -nan\n";
-    let records = imported(Origin::Imb, text);
+    let records = imported(IMB, text);
     assert_eq!(points(&records)[0].rate, None);
     let Record::Run(run) = &records[0] else { unreachable!() };
     assert_eq!(run.world.size, 2);
@@ -107,8 +111,8 @@ fn a_number_that_cannot_have_been_measured_is_refused_with_its_line() {
         assert!(error.starts_with(&expected), "{error}");
     };
     for word in ["1e308", "-1.50", "inf"] {
-        check(Origin::Osu, format!("{osu}{word}\n"), word);
-        check(Origin::Imb, format!("{imb}{word} 3.0\n"), word);
+        check(OSU, format!("{osu}{word}\n"), word);
+        check(IMB, format!("{imb}{word} 3.0\n"), word);
     }
 }
 
@@ -119,24 +123,24 @@ fn what_cannot_be_imported_is_told_in_a_sentence() {
         assert_eq!(error, expected);
     };
     let nothing = "there is no table of imb in the text (is this what the benchmark printed?)";
-    check(Origin::Imb, "roses are red\n", nothing);
+    check(IMB, "roses are red\n", nothing);
     let text = "# OSU MPI Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
     let other = "the text is of osu, not of imb (write import osu, or import auto)";
-    check(Origin::Imb, text, other);
+    check(IMB, text, other);
     let other = "the text is of imb, not of osu (write import imb, or import auto)";
-    check(Origin::Osu, &block("PingPong", TRANSFER), other);
+    check(OSU, &block("PingPong", TRANSFER), other);
     let ranks = "the text does not say on how many ranks osu_allreduce ran (add --ranks N)";
-    check(Origin::Osu, text, ranks);
+    check(OSU, text, ranks);
 }
 
 /// The points in `text`.
-fn parsed(origin: Origin, text: &str) -> Vec<Point> {
-    text::parse(origin.suite(), text, &around(Some(2))).unwrap().1
+fn parsed(origin: &'static Suite, text: &str) -> Vec<Point> {
+    text::parse(origin, text, &around(Some(2))).unwrap().1
 }
 
 /// The points of a block of IMB on two processes with these lines after its head.
 fn imb(name: &str, lines: &str) -> Vec<Point> {
-    parsed(Origin::Imb, &block(name, lines))
+    parsed(IMB, &block(name, lines))
 }
 
 fn block(name: &str, lines: &str) -> String {
@@ -242,7 +246,7 @@ fn further_columns_are_figures() {
                 \x20       Validation  P50 Tail Lat(us)\n\
                 4      10.50    9.00    12.00   1000   Pass   10.00\n\
                 8      10.50    9.00    12.00   1000   Fail   10.00\n";
-    let points = parsed(Origin::Osu, text);
+    let points = parsed(OSU, text);
     check(&points, &[(RANKS_MIN_NS, 9000.0), (RANKS_MAX_NS, 12_000.0), (REPETITIONS, 1000.0)]);
     let check = |point: &Point, check, status| {
         assert_eq!((point.check.status, point.status), (check, status));
@@ -259,7 +263,7 @@ fn further_columns_are_figures() {
 #[test]
 fn every_kind_of_table_of_osu_has_its_numbers() {
     let check = |text: &str, expected: (&str, &str, &str, f64, Option<f64>)| {
-        let points = parsed(Origin::Osu, text);
+        let points = parsed(OSU, text);
         let (kernel, class, params, time_ns, rate) = facts(&points[0]);
         let found = (kernel, class, &*params, time_ns.unwrap(), rate);
         assert_eq!(found, expected, "{text}");
@@ -282,7 +286,7 @@ fn every_kind_of_table_of_osu_has_its_numbers() {
                  2   15.93    7962625.43\n";
     let params = "pairs=2 window=64 length_bytes=2 procs=2";
     check(rates, ("osu_mbw_mr", "p2p", params, 125.549, Some(15_930_000.0)));
-    let points = parsed(Origin::Osu, rates);
+    let points = parsed(OSU, rates);
     assert_eq!(figures(&points[0]), [("messages_per_s", Some(7_962_625.43))]);
     check(
         "# OSU MPI_Put Latency Test v7.4\n# Window creation: MPI_Win_create\n\
@@ -328,29 +332,29 @@ fn words_in_place_of_numbers_become_a_status() {
 
 #[test]
 fn the_title_holds_the_version() {
-    let check = |origin: Origin, line: &str, expected: &str| {
-        let (version, _) = text::parse(origin.suite(), line, &around(None)).unwrap();
+    let check = |origin, line: &str, expected: &str| {
+        let (version, _) = text::parse(origin, line, &around(None)).unwrap();
         assert_eq!(version, expected, "{line}");
     };
-    check(Origin::Imb, "#    Intel (R) MPI Benchmark Suite V3.2, MPI-1 part", "3.2");
-    check(Origin::Imb, "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part", "2021.3");
-    check(Origin::Imb, "#    comet 0.1.0, in the layout of IMB 3.2, MB of 2^20 bytes", "3.2");
-    check(Origin::Osu, "# OSU MPI Allreduce Latency Test v7.4", "7.4");
+    check(IMB, "#    Intel (R) MPI Benchmark Suite V3.2, MPI-1 part", "3.2");
+    check(IMB, "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part", "2021.3");
+    check(IMB, "#    comet 0.1.0, in the layout of IMB 3.2, MB of 2^20 bytes", "3.2");
+    check(OSU, "# OSU MPI Allreduce Latency Test v7.4", "7.4");
 }
 
 #[test]
 fn a_row_that_is_cut_off_is_refused_with_its_line() {
-    let check = |origin: Origin, text: &str, expected: &str| {
+    let check = |origin, text: &str, expected: &str| {
         let error = import(origin, text, &around(Some(2))).unwrap_err().to_string();
         assert_eq!(error, expected);
     };
     check(
-        Origin::Imb,
+        IMB,
         &block("PingPong", "#bytes #repetitions t[usec] Mbytes/sec\n 8 1000 1.00"),
         "line 6: the row has 3 columns, the head of its table 4 (is it cut off?)",
     );
     check(
-        Origin::Osu,
+        OSU,
         "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n8      1.5\n16\n",
         "line 4: the row has 1 columns, the head of its table 2 (is it cut off?)",
     );

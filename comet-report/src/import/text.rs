@@ -272,8 +272,7 @@ impl Block {
         known.or(is_imb.then_some(of_head))
     }
 
-    /// Meaning of the numbers, which are means, by the definitions of the suite; where no rate is
-    /// printed, an operation counts for its length.
+    /// Meaning of the numbers, which are means, by the definitions of the suite.
     fn value(&self, bytes_per_op: Option<u64>) -> Value {
         let (definition, quantity) = match self.benchmark.map(|benchmark| benchmark.numbers) {
             Some(Numbers::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),

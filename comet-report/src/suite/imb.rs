@@ -32,6 +32,7 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
 pub static SUITE: Suite = Suite {
     id: "imb",
     name: "IMB",
+    title: "# Benchmarking ",
     benchmarks: BENCHMARKS,
     flags: FLAGS,
     of_all: Definition::LoopMean,

@@ -16,6 +16,8 @@ pub struct Suite {
     pub id: &'static str,
     /// Name of the suite in sentences, and before the names in aliases of kernels (`OSU`).
     pub name: &'static str,
+    /// Start of the titles in its output.
+    pub(crate) title: &'static str,
     /// The benchmarks whose output is known.
     pub benchmarks: &'static [Benchmark],
     /// The options of its programs.
@@ -94,13 +96,18 @@ impl Numbers {
 /// The kernel that stands for a foreign benchmark.
 #[derive(Clone, Copy, Debug)]
 pub enum Counterpart {
-    /// The id of a kernel that is the same operation on the same ranks, and the definition by which
-    /// its times are the same.
+    /// The id of a kernel with the same operation on the same ranks, and its definition.
     Same(&'static str, Definition),
     /// A kernel that is another operation, and the difference, in a sentence.
     Similar(&'static str),
     /// No kernel.
     Missing,
+}
+
+/// The suite that printed `text`, by the titles in it.
+pub fn of_text(text: &str) -> Option<&'static Suite> {
+    let is_title = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
+    [&osu::SUITE, &imb::SUITE].into_iter().find(|suite| is_title(suite.title))
 }
 
 impl Suite {

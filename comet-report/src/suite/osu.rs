@@ -13,6 +13,7 @@ use crate::record::RankStat;
 pub static SUITE: Suite = Suite {
     id: "osu",
     name: "OSU",
+    title: "# OSU ",
     benchmarks: PROGRAMS,
     flags: FLAGS,
     of_all: Definition::CallMean,

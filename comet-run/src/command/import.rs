@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
-use comet_report::import::{Origin, Surroundings, import as records_of, write};
+use comet_report::import::{Surroundings, import as records_of, write};
+use comet_report::suite;
 
 use super::files;
 use crate::cli::{Benchmark, ImportArgs};
@@ -17,13 +18,13 @@ use crate::result_file::create_new;
 /// Writes the records of a text.
 pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     let text = read(&args.file)?;
-    let origin = match args.benchmark {
-        Benchmark::Osu => Some(Origin::Osu),
-        Benchmark::Imb => Some(Origin::Imb),
-        Benchmark::Auto => Origin::of(&text),
+    let suite = match args.benchmark {
+        Benchmark::Osu => Some(&suite::osu::SUITE),
+        Benchmark::Imb => Some(&suite::imb::SUITE),
+        Benchmark::Auto => suite::of_text(&text),
     };
     let name = args.file.display();
-    let origin = origin.ok_or_else(|| {
+    let suite = suite.ok_or_else(|| {
         exit::usage(format!("{name} has no title of osu or imb (write import osu or import imb)"))
     })?;
     let around = Surroundings {
@@ -31,7 +32,7 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
         argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         imported_at: SystemTime::now(),
     };
-    let records = records_of(origin, &text, &around)
+    let records = records_of(suite, &text, &around)
         .map_err(|error| exit::usage(format!("{name}: {error}")))?;
     let mut lines = Vec::new();
     write(&records, &mut lines).context("cannot make records")?;

@@ -40,6 +40,10 @@ fn run_text(run: &RunSummary) -> String {
     let points = run.points;
     format!(
         "run {id}: {} ({} points ok, {} skipped, {} failed, {} with a failed check)",
-        run.ending, points.ok, points.skipped, points.failed, points.check_failed
+        run.ending(),
+        points.ok,
+        points.skipped,
+        points.failed,
+        points.check_failed
     )
 }
