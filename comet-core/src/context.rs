@@ -5,7 +5,7 @@ use crate::driver::Pace;
 use crate::error::Result;
 use crate::kernel::{Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::sample::Sample;
-use crate::sync::{GlobalClock, Skew, Starter};
+use crate::sync::{GlobalClock, Skew};
 use crate::topology::Topology;
 use crate::transport::{Rank, Tag, Transport, Usage};
 
@@ -293,8 +293,7 @@ impl<'a, T: Transport> Context<'a, T> {
             return Ok(None);
         }
         let (t, pace, method) = (self.transport, self.pace, self.method);
-        let starter = Starter { sync: pace.sync, window_ns: pace.window_ns, clock: method.clock };
-        let due_ns = starter.start(t)?;
+        let due_ns = pace.sync.start(t, pace.window_ns, method.clock)?;
         if pace.skew_ns > 0 {
             let number = u64::from(pace.slice) << 32 | u64::from(index);
             let (rank, n_ranks) = (t.rank(), t.n_ranks());

@@ -50,85 +50,65 @@ pub enum Definition {
     Release,
 }
 
-/// Properties of one definition.
-struct Facts {
-    definition: Definition,
-    name: &'static str,
-    summary: &'static str,
-}
-
-const fn facts(definition: Definition, name: &'static str, summary: &'static str) -> Facts {
-    Facts { definition, name, summary }
-}
-
-/// All definitions, in the order of their ids.
-const FACTS: [Facts; 9] = [
-    facts(
-        Definition::Completion,
-        "D1 completion",
-        "last finish over all ranks minus their common start",
-    ),
-    facts(
-        Definition::MaxLocal,
-        "D2 max_local",
-        "longest local time over all ranks, after a common start",
-    ),
-    facts(Definition::TestNode, "D3 test_node", "elapsed time on the test node"),
-    facts(
-        Definition::HalfRoundTrip,
-        "D4 half_round_trip",
-        "one way: half of the round trip timed on the test node",
-    ),
-    facts(
-        Definition::LoopMean,
-        "D5 loop_mean",
-        "time of a loop without synchronisation, per operation, on the slowest rank",
-    ),
-    facts(Definition::CallMean, "D6 call_mean", "time of one call, the mean over all ranks"),
-    facts(
-        Definition::ClosedByBarrier,
-        "D7 closed_by_barrier",
-        "elapsed time on the test node, closing barrier included",
-    ),
-    facts(
-        Definition::BarrierSubtracted,
-        "D8 barrier_subtracted",
-        "barrier and operation minus barrier alone, on the test node",
-    ),
-    facts(
-        Definition::Release,
-        "D9 release",
-        "from the common start to the finish of a rank, the middle one over all ranks",
-    ),
-];
+/// Definitions with their names and summaries, in the order of their ids.
+const FACTS: [(Definition, &str, &str); 9] = {
+    use Definition::*;
+    [
+        (Completion, "D1 completion", "last finish over all ranks minus their common start"),
+        (MaxLocal, "D2 max_local", "longest local time over all ranks, after a common start"),
+        (TestNode, "D3 test_node", "elapsed time on the test node"),
+        (
+            HalfRoundTrip,
+            "D4 half_round_trip",
+            "one way: half of the round trip timed on the test node",
+        ),
+        (
+            LoopMean,
+            "D5 loop_mean",
+            "time of a loop without synchronisation, per operation, on the slowest rank",
+        ),
+        (CallMean, "D6 call_mean", "time of one call, the mean over all ranks"),
+        (
+            ClosedByBarrier,
+            "D7 closed_by_barrier",
+            "elapsed time on the test node, closing barrier included",
+        ),
+        (
+            BarrierSubtracted,
+            "D8 barrier_subtracted",
+            "barrier and operation minus barrier alone, on the test node",
+        ),
+        (
+            Release,
+            "D9 release",
+            "from the common start to the finish of a rank, the middle one over all ranks",
+        ),
+    ]
+};
 
 impl Definition {
     /// All definitions, in the order of their ids.
     pub fn all() -> impl Iterator<Item = Self> {
-        FACTS.iter().map(|facts| facts.definition)
+        FACTS.iter().map(|(definition, ..)| *definition)
     }
 
     /// The definition with this id (`D1`), name (`completion`) or both, in any case of letters.
     pub fn find(text: &str) -> Option<Self> {
-        let is_named = |facts: &&Facts| {
-            let mut names = facts.name.split(' ').chain([facts.name]);
+        let is_named = |name: &str| {
+            let mut names = name.split(' ').chain([name]);
             names.any(|name| name.eq_ignore_ascii_case(text))
         };
-        FACTS.iter().find(is_named).map(|facts| facts.definition)
+        Self::all().find(|definition| is_named(definition.name()))
     }
 
     /// Name as in the record: its id, and a word.
     pub fn name(self) -> &'static str {
-        self.facts().name
+        FACTS[self as usize].1
     }
 
     /// One sentence for table heads and reports.
     pub fn summary(self) -> &'static str {
-        self.facts().summary
-    }
-
-    fn facts(self) -> &'static Facts {
-        &FACTS[self as usize]
+        FACTS[self as usize].2
     }
 
     /// True if the test node alone samples.

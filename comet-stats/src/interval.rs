@@ -9,7 +9,7 @@
 use oorandom::Rand64;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::{MIN_SLICES, mean, not_empty, quantile, sorted, student_quantile, variance};
+use crate::{MIN_SLICES, mean, not_empty, place, quantile, sorted, student_quantile, variance};
 
 /// Confidence level of all intervals.
 const LEVEL: f64 = 0.95;
@@ -144,11 +144,6 @@ fn resample(n_slices: usize, random: &mut Rand64) -> Vec<usize> {
 
 /// The quantile of the values, each as often as its slice was drawn. They are sorted once for all
 /// resamples, and a high quantile is near the largest.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the index is at least 0 and below the number of values"
-)]
 fn quantile_of(
     (descending, lengths): (&[(f64, usize)], &[usize]),
     weights: &[usize],
@@ -156,7 +151,7 @@ fn quantile_of(
 ) -> f64 {
     let n_values: usize = weights.iter().zip(lengths).map(|(weight, length)| weight * length).sum();
     let position = q.clamp(0.0, 1.0) * (n_values - 1) as f64;
-    let n_above = n_values - 1 - position as usize;
+    let n_above = n_values - 1 - place(position);
     let (mut n_larger, mut above) = (0, None);
     for (value, slice) in descending {
         n_larger += weights[*slice];

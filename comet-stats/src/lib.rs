@@ -112,14 +112,9 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 ///
 /// # Panics
 /// If `sorted` is empty.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the index is at least 0 and below the length"
-)]
 pub fn quantile(sorted: &[f64], q: f64) -> f64 {
     let position = q.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
-    let (below, part) = (position.floor() as usize, position.fract());
+    let (below, part) = (place(position), position.fract());
     let above = sorted[(below + 1).min(sorted.len() - 1)];
     sorted[below] + part * (above - sorted[below])
 }
@@ -132,6 +127,17 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// `number` as a real number; exact below 2^53, as times, sizes and counts are.
 pub fn real(number: u64) -> f64 {
     number as f64
+}
+
+/// `number` without its fraction; the nearest one that there is, where it is negative or too large.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast saturates")]
+pub fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+/// [`whole`], as a count or an index of things in memory.
+pub(crate) fn place(number: f64) -> usize {
+    usize::try_from(whole(number)).unwrap_or(usize::MAX)
 }
 
 /// The slices that have samples: all of one may be invalid.

@@ -5,7 +5,7 @@
 //! 71 % of cases instead of 95 % (32 normal values, simulated). Tukey and McLaughlin's (Sankhya A
 //! 25, 1963), from the Winsorised values, gives 94 %.
 
-use crate::{mean, sorted, variance};
+use crate::{mean, place, sorted, variance};
 
 /// Mean of the middle of some values, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,18 +22,13 @@ impl Trimmed {
     ///
     /// # Panics
     /// If `share` is not at least 0 and below 0.5: nothing would be left.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the share is not negative and below a half"
-    )]
     pub fn of(values: &[f64], share: f64) -> Option<Self> {
         assert!(
             (0.0..0.5).contains(&share),
             "a share of {share} at either end leaves nothing (trim at least 0 and less than 0.5)"
         );
         let sorted = sorted(values);
-        let n_cut = (share * values.len() as f64) as usize;
+        let n_cut = place(share * values.len() as f64);
         let left = &sorted[n_cut..sorted.len() - n_cut];
         let (least, largest) = (*left.first()?, *left.last()?);
         let winsorised: Vec<f64> = sorted.iter().map(|value| value.clamp(least, largest)).collect();

@@ -4,7 +4,7 @@ use super::pace::Pace;
 use super::settings::{Settings, Slices};
 use crate::event::ClockCalibration;
 use crate::kernel::{MAX_SERIES, Timing};
-use comet_stats::real;
+use comet_stats::{real, whole};
 
 /// An interval holds at least this many clock costs and clock steps, so that both distort it by
 /// one percent at most.
@@ -75,16 +75,6 @@ impl Probe {
         let sample_ns = self.sample_ns.max(self.batch_ns(pace.repetitions));
         whole(f64::from(pace.n_samples) * sample_ns + self.settle_ns(pace))
     }
-}
-
-/// A time in whole nanoseconds.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "times are positive, and a cast saturates"
-)]
-pub(super) fn whole(ns: f64) -> u64 {
-    ns as u64
 }
 
 /// Number of operations of an interval that suits the clock.
@@ -162,13 +152,8 @@ pub(super) const FIRST_PROBE: Pace = Pace::new(1, N_PROBE_SAMPLES, MIN_SETTLE);
 /// Samples of a probe.
 const N_PROBE_SAMPLES: u32 = 3;
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "callers clamp the value to the range of u32"
-)]
 pub(super) fn to_u32(value: f64) -> u32 {
-    value as u32
+    u32::try_from(whole(value)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -98,7 +98,8 @@ fn a_case_runs_on_the_first_ranks_and_the_others_take_no_sample() {
     let [one, two, five, six] = [1, 2, 5, 6].map(Arrangement::first);
     let arrangements = [two, one, five, Arrangement::ALL, two, six];
     let fakes = [Fake::good(&FIRST), Fake::checked_by(&SECOND, is_wrong_on_rank_1)];
-    let outcome = drive_cases(5, &cases(&fakes, &arrangements), &fakes, &brief(), Trouble::default());
+    let outcome =
+        drive_cases(5, &cases(&fakes, &arrangements), &fakes, &brief(), Trouble::default());
     // The data of the second kernel is wrong wherever there is a rank 1.
     assert_eq!(counts(&outcome.end()), [6, 4, 0, 2]);
     let of_first = &outcome.heard.measurements[..5];
@@ -141,7 +142,8 @@ fn groups_run_a_case_at_once_and_the_slowest_makes_the_values() {
 fn a_kernel_is_judged_and_completed_on_the_ranks_of_its_case() {
     let arrangements = [2, 3].map(Arrangement::first);
     let kernels = [Fake::good(&FOR_THREE), Fake::good(&FIRST), Fake::building_on_first()];
-    let outcome = drive_cases(4, &cases(&kernels, &arrangements), &kernels, &brief(), Trouble::default());
+    let outcome =
+        drive_cases(4, &cases(&kernels, &arrangements), &kernels, &brief(), Trouble::default());
     assert_eq!(counts(&outcome.end()), [5, 0, 0, 1]);
     assert_eq!(outcome.heard.failures[0].message, "needs at least 3 ranks, there are 2");
     let kernels = [Fake::good(&FIRST), Fake::building_on_first()];

@@ -12,8 +12,7 @@ use crate::kernel::{Case, MAX_SERIES};
 use crate::sample::Sample;
 use crate::sync::Skew;
 use crate::transport::Transport;
-use comet_stats::real;
-use comet_stats::{median, steady_from};
+use comet_stats::{median, real, steady_from, whole};
 
 /// A check that takes longer than this, in nanoseconds, is of a case whose samples may be long.
 const LONG_CHECK_NS: u64 = 1_000_000_000;
@@ -136,7 +135,7 @@ impl<T: Transport> Conductor<'_, T> {
     fn skew_ns(&self, probe: Probe) -> u64 {
         match self.settings.skew {
             Skew::None => 0,
-            _ => probe::whole(probe.slowest_ns() * self.settings.skew_scale),
+            _ => whole(probe.slowest_ns() * self.settings.skew_scale),
         }
     }
 

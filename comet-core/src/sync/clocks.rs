@@ -9,6 +9,8 @@
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::transport::{Rank, Source, Tag, Transport};
 
+use comet_stats::whole;
+
 use super::burst::{Burst, Exchanges};
 use super::domain::Domains;
 use super::exchange::{Teacher, learn, teach};
@@ -258,16 +260,12 @@ fn first_model(bursts: &[Option<Exchanges>]) -> Result<Model, Trouble> {
     model(drift)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a cast saturates, and that is more than is believed"
-)]
 fn believable(drift: f64) -> Result<(), Trouble> {
     if drift.abs() <= MAX_DRIFT {
         return Ok(());
     }
-    Err(Trouble::Drifts((drift.abs() * 1e6).ceil() as u32))
+    let ppm = whole((drift.abs() * 1e6).ceil());
+    Err(Trouble::Drifts(u32::try_from(ppm).unwrap_or(u32::MAX)))
 }
 
 impl Trouble {

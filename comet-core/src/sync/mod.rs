@@ -4,7 +4,7 @@
 //! ```text
 //!   domains ──► bursts of exchanges ──► model of each leader's clock ──► GlobalClock
 //!   (who reads one clock)  (offset within an interval)  (offset and drift)    │
-//!                                                           Starter ◄─────────┘ Skew
+//!                                                         StartSync ◄───────┘ Skew
 //! ```
 //!
 //! All that is collective here is called by all ranks, and ends in the same way on all of them.
@@ -21,7 +21,7 @@ mod tree;
 pub use burst::Burst;
 pub use clocks::GlobalClock;
 pub use skew::Skew;
-pub use start::{StartSync, Starter, window_ns};
+pub use start::{StartSync, window_ns};
 
 use crate::collective;
 use crate::error::Result;

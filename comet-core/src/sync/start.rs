@@ -3,7 +3,7 @@
 use crate::collective;
 use crate::error::Result;
 use crate::transport::Transport;
-use comet_stats::{quantile, sorted};
+use comet_stats::{quantile, real, sorted, whole};
 
 use super::{GlobalClock, share};
 
@@ -43,53 +43,48 @@ impl StartSync {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|sync| sync.name() == name)
     }
-}
 
-/// Has the ranks start together, before each sample anew; the same on all ranks.
-#[derive(Clone, Copy, Debug)]
-pub struct Starter<'a> {
-    /// Synchronisation.
-    pub sync: StartSync,
-    /// From the moment at which rank 0 names a start to the start, in nanoseconds; for windows.
-    pub window_ns: u64,
-    /// The time of windows; `None` where all ranks read one clock.
-    pub clock: Option<&'a GlobalClock>,
-}
-
-impl Starter<'_> {
     /// Returns when this rank is to start; all ranks call it. The global time in nanoseconds at
     /// which that was due, for windows: a rank that heard of it too late starts later.
+    ///
+    /// From the moment at which rank 0 names a start to the start of a window it is `window_ns`, by
+    /// the time of `clock`, or by the one clock that all ranks read.
     ///
     /// # Errors
     /// If the job has failed.
     #[inline]
-    pub fn start<T: Transport>(&self, t: &T) -> Result<Option<u64>> {
-        match self.sync {
-            StartSync::None => (),
-            StartSync::Barrier => t.barrier()?,
-            StartSync::DoubleBarrier => {
+    pub fn start<T: Transport>(
+        self,
+        t: &T,
+        window_ns: u64,
+        clock: Option<&GlobalClock>,
+    ) -> Result<Option<u64>> {
+        match self {
+            Self::None => (),
+            Self::Barrier => t.barrier()?,
+            Self::DoubleBarrier => {
                 t.barrier()?;
                 t.barrier()?;
             }
-            StartSync::Dissemination => collective::barrier(t)?,
-            StartSync::Window => return self.await_window(t).map(Some),
+            Self::Dissemination => collective::barrier(t)?,
+            Self::Window => return await_window(t, window_ns, clock).map(Some),
         }
         Ok(None)
     }
+}
 
-    #[inline]
-    fn await_window<T: Transport>(&self, t: &T) -> Result<u64> {
-        t.barrier()?;
-        let mut message = [0; size_of::<u64>()];
-        if t.rank() == 0 {
-            let now_ns = self.clock.map_or(t.now_ns(), |clock| clock.to_global_ns(t.now_ns()));
-            message = (now_ns + self.window_ns).to_le_bytes();
-        }
-        t.blocked_broadcast(0, &mut message)?;
-        let due_ns = u64::from_le_bytes(message);
-        t.wait_until_ns(self.clock.map_or(due_ns, |clock| clock.to_local_ns(due_ns)));
-        Ok(due_ns)
+#[inline]
+fn await_window<T: Transport>(t: &T, window_ns: u64, clock: Option<&GlobalClock>) -> Result<u64> {
+    t.barrier()?;
+    let mut message = [0; size_of::<u64>()];
+    if t.rank() == 0 {
+        let now_ns = clock.map_or(t.now_ns(), |clock| clock.to_global_ns(t.now_ns()));
+        message = (now_ns + window_ns).to_le_bytes();
     }
+    t.blocked_broadcast(0, &mut message)?;
+    let due_ns = u64::from_le_bytes(message);
+    t.wait_until_ns(clock.map_or(due_ns, |clock| clock.to_local_ns(due_ns)));
+    Ok(due_ns)
 }
 
 /// The window to begin with, in nanoseconds: 20 us, or four times what the broadcast of a start
@@ -110,16 +105,10 @@ pub fn window_ns<T: Transport>(t: &T) -> Result<u64> {
 }
 
 /// The window for ranks on which a broadcast takes `broadcasts_ns`.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "times are not negative, and far below 2^53 ns"
-)]
 fn window_of(broadcasts_ns: &[u64]) -> u64 {
-    let broadcasts_ns: Vec<f64> = broadcasts_ns.iter().map(|ns| *ns as f64).collect();
+    let broadcasts_ns: Vec<f64> = broadcasts_ns.iter().copied().map(real).collect();
     let long_ns = quantile(&sorted(&broadcasts_ns), 0.95);
-    MIN_WINDOW_NS.max((N_BROADCASTS * long_ns).ceil() as u64)
+    MIN_WINDOW_NS.max(whole((N_BROADCASTS * long_ns).ceil()))
 }
 
 #[cfg(test)]
@@ -153,7 +142,7 @@ mod tests {
             let dues = local::run(3, |t| {
                 let clock = Some(GlobalClock::agree(t).unwrap());
                 let window_ns = window_ns(t).unwrap();
-                let due_ns = Starter { sync, window_ns, clock: clock.as_ref() }.start(t).unwrap();
+                let due_ns = sync.start(t, window_ns, clock.as_ref()).unwrap();
                 assert!(due_ns.is_none_or(|due_ns| t.now_ns() >= due_ns), "{sync:?}");
                 due_ns
             });

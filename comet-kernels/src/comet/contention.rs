@@ -32,6 +32,7 @@
 
 use comet_core::kernel::Cast;
 use comet_core::kernel::prelude::*;
+use comet_stats::whole;
 
 use crate::pattern::Bounce;
 
@@ -333,11 +334,6 @@ fn bandwidths(history: &History) -> Vec<(f64, f64)> {
 ///
 /// # Panics
 /// If `curve` is empty.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the length lies between two that were measured, which are whole numbers above 0"
-)]
 fn length_reaching(curve: &[(f64, f64)], share: f64) -> u64 {
     let peak = curve.iter().map(|point| point.1).fold(0.0, f64::max);
     let target = share * peak;
@@ -345,12 +341,12 @@ fn length_reaching(curve: &[(f64, f64)], share: f64) -> u64 {
     let index = reached.expect("the peak is one of the points");
     let (length_bytes, bandwidth) = curve[index];
     if index == 0 {
-        return length_bytes as u64;
+        return whole(length_bytes);
     }
     let (length_below, bandwidth_below) = curve[index - 1];
     let part = (target - bandwidth_below) / (bandwidth - bandwidth_below);
     let between = length_below * (length_bytes / length_below).powf(part);
-    between.ceil().min(length_bytes) as u64
+    whole(between.ceil().min(length_bytes))
 }
 
 #[cfg(test)]

@@ -66,7 +66,27 @@ impl<T: Transport> Operation<T> for Guarded<T::Buffer> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        self.update(t)
+        let Self { block, leaving, arriving, .. } = self;
+        t.scope(|s| {
+            let sends = leaving.each_mut().map(|edge| {
+                pack(t, block, edge.line, &mut edge.message);
+                s.unblocked_send(edge.neighbour, edge.tag, &edge.message)
+            });
+            let receives = arriving.each_mut().map(|edge| {
+                s.unblocked_recv(Source::Rank(edge.neighbour), edge.tag, &mut edge.message)
+            });
+            for send in sends {
+                send?.wait()?;
+            }
+            for receive in receives {
+                receive?.wait()?;
+            }
+            Ok(())
+        })?;
+        for edge in arriving {
+            unpack(t, block, edge.line, &edge.message);
+        }
+        Ok(())
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -124,30 +144,5 @@ impl<B: Memory> Guarded<B> {
         ];
         let at = place(cx, cx.topology().mesh(), case);
         Ok(Self { at, block: new_block(cx, case)?, leaving, arriving })
-    }
-
-    #[inline]
-    fn update<T: Transport>(&mut self, t: &T) -> Result<()> {
-        let Self { block, leaving, arriving, .. } = self;
-        t.scope(|s| {
-            let sends = leaving.each_mut().map(|edge| {
-                pack(t, block, edge.line, &mut edge.message);
-                s.unblocked_send(edge.neighbour, edge.tag, &edge.message)
-            });
-            let receives = arriving.each_mut().map(|edge| {
-                s.unblocked_recv(Source::Rank(edge.neighbour), edge.tag, &mut edge.message)
-            });
-            for send in sends {
-                send?.wait()?;
-            }
-            for receive in receives {
-                receive?.wait()?;
-            }
-            Ok(())
-        })?;
-        for edge in arriving {
-            unpack(t, block, edge.line, &edge.message);
-        }
-        Ok(())
     }
 }

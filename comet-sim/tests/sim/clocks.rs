@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 
-use comet_core::sync::{GlobalClock, StartSync, Starter, window_ns};
+use comet_core::sync::{GlobalClock, StartSync, window_ns};
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Transport, Work};
 use comet_sim::machine::{Machine, MachineFile};
@@ -290,9 +290,9 @@ fn a_window_opens_for_all_ranks_at_once_and_those_that_heard_late_know_it() {
         let found = of_ranks(&machine, 5, |t| {
             let clock = agree(t);
             let window_ns = window_ns(t).expect("no rank fails");
-            let starter = Starter { sync: StartSync::Window, window_ns, clock: Some(&clock) };
             let start = |_| {
-                let due_ns = starter.start(t).expect("no rank fails").expect("a window");
+                let due_ns = StartSync::Window.start(t, window_ns, Some(&clock));
+                let due_ns = due_ns.expect("no rank fails").expect("a window");
                 let local_ns = t.now_ns();
                 (local_ns, clock.to_global_ns(local_ns), due_ns)
             };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Limits, Reading, Step};
-use crate::real;
+use crate::{real, whole};
 
 /// Half widths of a 95 % interval in one standard error.
 const QUANTILE: f64 = 1.96;
@@ -87,7 +87,7 @@ impl Segment {
     /// too narrow.
     pub(super) fn middle(&self) -> Option<u64> {
         let (b, c) = (self.b.size, self.c.size);
-        let middle = rounded((real(b) * real(c)).sqrt());
+        let middle = whole((real(b) * real(c)).sqrt().round());
         (b < middle && middle < c).then_some(middle)
     }
 }
@@ -109,16 +109,6 @@ pub(super) fn usable(readings: &[Reading]) -> Vec<Reading> {
 /// The reading of `size` among ascending ones.
 pub(super) fn find(readings: &[Reading], size: u64) -> Option<&Reading> {
     readings.binary_search_by_key(&size, |reading| reading.size).ok().map(|index| &readings[index])
-}
-
-/// The nearest whole size.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "sizes are positive and far below 2^53"
-)]
-pub(super) fn rounded(size: f64) -> u64 {
-    size.round() as u64
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use std::ops::RangeInclusive;
 use oorandom::Rand64;
 use proptest::prelude::*;
 
-use super::curve::{on_line, rounded};
+use super::curve::on_line;
 use super::{Bracket, Limits, Reading, Refiner, Rule, Step};
-use crate::real;
 use crate::truth::{self, Noise};
+use crate::{real, whole};
 
 const LAST: u64 = 4 << 20;
 /// The switches of [`truth_ns`] at which the time jumps, by a quarter.
@@ -34,7 +34,7 @@ fn truth_ns(size: u64) -> f64 {
 /// 0, and sizes that grow by `gamma` from 1 to `last`.
 fn grid(last: u64, gamma: f64) -> Vec<u64> {
     let powers = std::iter::successors(Some(1.0), |size| Some(size * gamma));
-    let below = powers.take_while(|size| *size < real(last)).map(rounded);
+    let below = powers.take_while(|size| *size < real(last)).map(|size| whole(size.round()));
     let mut sizes: Vec<u64> = [0].into_iter().chain(below).chain([last]).collect();
     sizes.dedup();
     sizes

@@ -10,7 +10,7 @@ use comet_core::definition::Definition;
 use comet_core::driver::Pace;
 use comet_core::error::Result;
 use comet_core::sample::Sample;
-use comet_core::sync::{StartSync, Starter};
+use comet_core::sync::StartSync;
 use comet_core::transport::{Rank, Source, Tag, Transport, Work};
 use comet_sim::Sim;
 use comet_sim::machine::{Delay, Machine};
@@ -221,8 +221,7 @@ fn no_rank_leaves_before_the_last_is_in() {
             StartSync::Dissemination,
             StartSync::Window,
         ] {
-            let starter = Starter { sync, window_ns: 20_000, clock: None };
-            check_barrier(sync.name(), n_ranks, |t| starter.start(t).map(drop));
+            check_barrier(sync.name(), n_ranks, |t| sync.start(t, 20_000, None).map(drop));
         }
     }
     for n_ranks in [2, 4, 8, 16] {
