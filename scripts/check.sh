@@ -76,7 +76,7 @@ check_mpi() {
 
     announce "tests, with MPI but without its launcher"
     cargo test "${with_mpi[@]}" --lib --test conformance
-    cargo test "${with_mpi[@]}" --bin comet-run --test it -- backend:: launchers:: cli:: check::
+    cargo test "${with_mpi[@]}" --bin comet-run --test it -- backend:: launchers:: cli:: commands::
 
     announce "tests under the launchers of Open MPI and MPICH"
     scripts/mpi-test.sh

@@ -9,101 +9,56 @@ use std::sync::LazyLock;
 
 use crate::support::Folder;
 
-/// Crates of kernels.
 const KERNELS: &[&str] = &["comet-kernels", "comet-matrix"];
-/// Crates of backends.
 const BACKENDS: &[&str] = &["comet-shm", "comet-mpi", "comet-sim"];
 /// Axes of kernels, which the record describes, and of those whose names are also other words the
 /// calls that look a parameter up.
-const AXES: &[&str] = &[
-    "length_bytes",
-    "vector_length",
-    "local_n",
-    "direction",
-    "load_50_bytes",
-    "load_90_bytes",
-    "n_ranks",
-];
-const WORDS: &[&str] = &["hops", "pairs", "order", "round", "part"];
+const AXES: &str =
+    "length_bytes vector_length local_n direction load_50_bytes load_90_bytes n_ranks";
+const WORDS: &str = "hops pairs order round part";
 const LOOK_UPS: &[&str] = &["number(", "values(", "axis(", ".get("];
 /// Files of comet-report that may name kernels and their axes: layouts of other benchmarks and of
 /// exports, the thesis, and the reader of older records.
 const NAMES_KERNELS: &[&str] =
     &["/figures/thesis.rs", "/format/", "/import/", "/older.rs", "/suite/"];
 
-/// Words that stand in few places.
-struct Rule {
-    /// Start of the paths below which the words are looked for.
-    within: &'static str,
-    words: &'static [&'static str],
-    /// Starts of the paths that may hold them; behind a space what the line holds besides.
-    places: &'static [&'static str],
-}
-
-const RULES: &[Rule] = &[
+/// Words that stand in few places: start of the paths below which they are looked for, the words,
+/// and starts of the paths that may hold them; behind a bar what the line holds besides.
+const RULES: &[[&str; 3]] = &[
     // The core does no file, terminal or process I/O: ending a process whose buffers are about to
     // be freed is the one thing that threads can do. Imports are one to a line, so that nothing
     // hides in braces; a lint of the workspace denies printing.
-    Rule {
-        within: "comet-core/src/",
-        words: &["std::fs", "std::io", "std::net", "std::process", "std::{"],
-        places: &["comet-core/src/local.rs std::process::abort"],
-    },
+    [
+        "comet-core/src/",
+        "std::fs std::io std::net std::process std::{",
+        "comet-core/src/local.rs|std::process::abort",
+    ],
     // A workspace lint denies unsafe code wherever no attribute admits it.
-    Rule {
-        within: "",
-        words: &["expect(unsafe_code", "allow(unsafe_code"],
-        places: &["comet-shm/", "comet-mpi/", "comet-sim/src/fiber/"],
-    },
+    ["", "expect(unsafe_code allow(unsafe_code", "comet-shm/ comet-mpi/ comet-sim/src/fiber/"],
     // Transports and the driver read clocks; the barrier's check asks who left before whom.
-    Rule {
-        within: "",
-        words: &["now_ns("],
-        places: &[
-            "comet-core/src/conformance/",
-            "comet-core/src/context.rs",
-            "comet-core/src/driver/",
-            "comet-core/src/local.rs",
-            "comet-core/src/sync/",
-            "comet-core/src/transport/",
-            "comet-kernels/src/comet/barrier.rs",
-            "comet-mpi/",
-            "comet-shm/",
-            "comet-sim/",
-            "tests/it/truth/",
-        ],
-    },
-    Rule {
-        within: "",
-        words: &["Instant::now"],
-        places: &[
-            "comet-core/src/local.rs",
-            "comet-mpi/",
-            "comet-run/src/session.rs",
-            "comet-shm/",
-            "comet-sim/examples/",
-            "comet-sim/src/job.rs",
-            "tests/it/",
-        ],
-    },
+    [
+        "",
+        "now_ns(",
+        "comet-core/src/conformance/ comet-core/src/context.rs comet-core/src/driver/ \
+         comet-core/src/local.rs comet-core/src/sync/ comet-core/src/transport/ \
+         comet-kernels/src/comet/barrier.rs comet-mpi/ comet-shm/ comet-sim/ tests/it/truth/",
+    ],
+    [
+        "",
+        "Instant::now",
+        "comet-core/src/local.rs comet-mpi/ comet-run/src/session.rs comet-shm/ \
+         comet-sim/examples/ comet-sim/src/job.rs tests/it/",
+    ],
     // The date in a record is no measurement.
-    Rule {
-        within: "",
-        words: &["SystemTime::now"],
-        places: &[
-            "comet-run/src/command/import.rs",
-            "comet-run/src/command/run.rs",
-            "comet-run/src/execute.rs",
-            "comet-run/src/results.rs",
-        ],
-    },
-    Rule { within: "", words: &["clock_gettime"], places: &["comet-mpi/", "comet-shm/"] },
+    [
+        "",
+        "SystemTime::now",
+        "comet-run/src/command/import.rs comet-run/src/command/run.rs comet-run/src/execute.rs \
+         comet-run/src/results.rs",
+    ],
+    ["", "clock_gettime", "comet-mpi/ comet-shm/"],
     // The command line holds values only.
-    Rule {
-        within: "comet-run/src/cli/",
-        words: &["crate::"],
-        places: &[" crate::cli", " crate::exit", " crate::catalogue"],
-    },
+    ["comet-run/src/cli/", "crate::", "|crate::cli |crate::exit |crate::catalogue"],
 ];
 
 /// Words that open a question. A doc line names the item instead.
@@ -116,15 +71,15 @@ const MAX_LINES: usize = 500;
 
 #[test]
 fn words_stand_where_the_rules_admit_them() {
-    for Rule { within, words, places } in RULES {
+    for [within, words, places] in RULES {
         let is_place = |place: &str, path: &str, line: &str| {
-            let (start, besides) = place.split_once(' ').unwrap_or((place, ""));
+            let (start, besides) = place.split_once('|').unwrap_or((place, ""));
             path.starts_with(start) && line.contains(besides)
         };
         for (path, line) in rust_files().filter(|file| file.path.starts_with(within)).flat_map(code)
         {
-            let word = words.iter().find(|word| line.contains(**word));
-            let may = word.is_none() || places.iter().any(|place| is_place(place, path, line));
+            let word = words.split(' ').find(|word| line.contains(word));
+            let may = word.is_none() || places.split(' ').any(|place| is_place(place, path, line));
             assert!(may, "{path} holds '{word:?}': {line}");
         }
     }
@@ -150,12 +105,13 @@ fn the_report_names_kernels_and_axes_in_few_files() {
             && !is_test
             && !NAMES_KERNELS.iter().any(|path| file.path.contains(path))
     };
-    let quoted =
-        |line: &str, names: &[&str]| names.iter().any(|name| line.contains(&format!("\"{name}\"")));
+    let quoted = |line: &str, names: &str| {
+        names.split(' ').any(|name| line.contains(&format!("\"{name}\"")))
+    };
     let is_free = |line: &str| {
         let names_kernel = kernels.iter().any(|id| {
             let (suite, name) = id.split_once('/').expect("an id is suite/name");
-            line.contains(id.as_str()) || quoted(line, &[suite]) && quoted(line, &[name])
+            line.contains(id.as_str()) || quoted(line, suite) && quoted(line, name)
         });
         let looks_up = LOOK_UPS.iter().any(|call| line.contains(call));
         !(names_kernel || quoted(line, AXES) || looks_up && quoted(line, WORDS))
@@ -168,7 +124,6 @@ fn the_report_names_kernels_and_axes_in_few_files() {
     }
 }
 
-/// The ids of all kernels.
 fn kernels() -> Vec<String> {
     let list = Folder::new().run("list --json").success().stdout;
     let list: serde_json::Value = serde_json::from_str(&list).expect("it is JSON");
@@ -282,7 +237,6 @@ fn the_architecture_can_be_read_at_one_sitting() {
     assert!(n_lines <= 200, "{n_lines} lines");
 }
 
-/// A text file of the repository.
 struct File {
     /// From the root of the repository.
     path: String,

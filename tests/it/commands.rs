@@ -195,7 +195,6 @@ fn what_cannot_become_a_page_is_refused_in_a_sentence() {
     folder.run("report run.jsonl -o no/page.html").code(1).notes("cannot write no/page.html (");
 }
 
-/// The machine file of the thesis's fit.
 fn ipsc860() -> String {
     let path = "../comet-sim/machines/ipsc860-fit.toml";
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("it is there")

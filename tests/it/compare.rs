@@ -1,14 +1,12 @@
 //! `compare` and `ab`, over runs of simulated machines.
 
-use crate::processes::{is_alive, send};
-use crate::support::{Folder, OBEYS, Running, eventually, machine, through_env};
+use crate::support::{Folder, OBEYS, Running, eventually, is_alive, machine, send, through_env};
 
 /// The cases of most runs, and the options of all.
 const CASES: &str = "echo -n 2 -s 8,1Ki,64Ki";
 const OPTIONS: &str = "--hops 1 --format none --quiet";
 
-/// A folder with machines: one, one whose links are a fifth slower, and one whose messages differ by
-/// 20 %.
+/// Three machines: the second has slower links by a fifth, messages of the third differ by 20 %.
 fn folder() -> Folder {
     let folder = Folder::new();
     let noise = "[noise]\nseed = 1\n[[noise.source]]\nkind = \"log_normal\"\nsigma = \"20 %\"\n";
@@ -176,7 +174,6 @@ fn what_cannot_be_compared_is_refused_in_one_sentence() {
     );
 }
 
-/// A command for `ab` that measures on `machine`.
 fn command(machine: &str) -> String {
     let options = format!("{CASES} {OPTIONS} --profile quick --machine ./{machine}.toml");
     format!("{} {options}", env!("CARGO_BIN_EXE_comet-run"))

@@ -1,9 +1,8 @@
 //! In place of other benchmarks: their command lines, what the programs that start them look for in
 //! the output, and their output as result files.
 
-use crate::support::{Folder, Output};
+use crate::support::{Folder, Output, Running, forget_launcher, rows_of};
 
-/// Lines of standard output that are rows.
 fn rows(output: &Output) -> Vec<&str> {
     output.stdout.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 }
@@ -78,8 +77,8 @@ fn a_link_is_called_like_the_program_that_it_stands_for() {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_comet-run"), &link).expect("a new link");
         let mut command = std::process::Command::new(&link);
         command.args(line.split_whitespace()).current_dir(&folder.path);
-        crate::support::forget_launcher(&mut command);
-        crate::support::Running::new(command).wait().success().prints(title);
+        forget_launcher(&mut command);
+        Running::new(command).wait().success().prints(title);
     }
     assert_eq!(folder.names(), ["IMB-MPI1", "osu_latency"], "no file is written");
 }
@@ -152,23 +151,14 @@ const RUN: &str = "run -t sim echo barrier broadcast osu/bw -n 2 --hops 1 --prof
 const LAYOUTS: [(&str, &str); 3] = [("osu", "osu"), ("imb", "imb"), ("imb-3.2", "imb")];
 
 #[test]
-fn a_file_shows_what_was_printed_live() {
-    for (format, rules) in LAYOUTS {
-        let run = format!("{RUN} --rules {rules}");
-        let folder = Folder::new();
-        let live = folder.run(&format!("{run} --format {format} --out r.jsonl")).success();
-        let shown = folder.run(&format!("show r.jsonl --format {format}")).success();
-        assert_eq!(live.stdout, shown.stdout, "{format}");
-        assert!(rows(&live).len() > 8, "{live:#?}");
-    }
-}
-
-#[test]
-fn what_is_printed_can_be_imported_with_the_same_numbers() {
+fn what_is_printed_can_be_shown_again_and_imported_with_the_same_numbers() {
     for (format, suite) in LAYOUTS {
         let folder = Folder::new();
-        let line = format!("{RUN} --rules {suite} --format {format} --out none");
+        let line = format!("{RUN} --rules {suite} --format {format} --out r.jsonl");
         let printed = folder.run(&line).success();
+        assert!(rows(&printed).len() > 8, "{printed:#?}");
+        let shown = folder.run(&format!("show r.jsonl --format {format}")).success();
+        assert_eq!(printed.stdout, shown.stdout, "{format}");
         folder.write("printed.txt", &printed.stdout);
         for suite in [suite, "auto"] {
             let out = format!("{format}-{suite}.jsonl");
@@ -197,42 +187,26 @@ fn an_import_goes_to_standard_output_unless_a_file_is_named() {
 #[test]
 fn what_is_wrong_is_one_sentence() {
     let folder = Folder::new();
-    let check = |line: &str, sentence: &str| {
+    folder.write("poem.txt", "roses are red\n");
+    folder.write("cut.txt", "# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n8\n");
+    let rows = "
+        osu_alltoall -m 8              => osu_alltoall is not here, but osu_latency, osu_bw, osu_bcast and osu_barrier are (comet-run list shows all kernels)
+        IMB-MPI1 PingPong -off_cache 1 => IMB-MPI1: -off_cache 1 is not supported: one buffer is sent again and again (leave it out)
+        import imb poem.txt            => poem.txt: there is no table of imb in the text (is this what the benchmark printed?)
+        import auto poem.txt           => poem.txt has no title of osu or imb (write import osu or import imb)
+        import osu cut.txt             => cut.txt: line 3: the row has 1 columns, the head of its table 2 (is it cut off?)
+    ";
+    for (line, sentence) in rows_of(rows) {
         let output = folder.run(line).code(2);
         assert_eq!(output.stderr, format!("error: {sentence}\n"), "{line}");
         assert_eq!(output.stdout, "", "{line}");
-    };
-    check(
-        "osu_alltoall -m 8",
-        "osu_alltoall is not here, but osu_latency, osu_bw, osu_bcast and osu_barrier are \
-         (comet-run list shows all kernels)",
-    );
-    check(
-        "IMB-MPI1 PingPong -off_cache 1",
-        "IMB-MPI1: -off_cache 1 is not supported: one buffer is sent again and again (leave it out)",
-    );
-    folder.write("poem.txt", "roses are red\n");
-    check(
-        "import imb poem.txt",
-        "poem.txt: there is no table of imb in the text (is this what the benchmark printed?)",
-    );
-    check(
-        "import auto poem.txt",
-        "poem.txt has no title of osu or imb (write import osu or import imb)",
-    );
-    folder.write("cut.txt", "# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n8\n");
-    check(
-        "import osu cut.txt",
-        "cut.txt: line 3: the row has 1 columns, the head of its table 2 (is it cut off?)",
-    );
+    }
 }
 
 #[test]
 fn help_of_another_program_is_its_own() {
     let output = Folder::new().run("osu_latency -h").success();
-    assert!(
-        output.stdout.starts_with("osu_latency, as comet-run understands it:\n"),
-        "{output:#?}"
-    );
+    let head = "osu_latency, as comet-run understands it:\n";
+    assert!(output.stdout.starts_with(head), "{output:#?}");
     output.prints("-m, --message-size [MIN:][MAX]");
 }

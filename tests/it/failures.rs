@@ -5,9 +5,10 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use crate::processes::{Process, send, send_to_group, stop, stop_in_computation};
-use crate::records::Records;
-use crate::support::{Folder, OBEYS, Output, Running, eventually, through_env};
+use crate::support::{
+    Folder, OBEYS, Output, Process, Records, Running, eventually, send, send_to_group, stop,
+    stop_in_computation, through_env,
+};
 
 /// Tries of a test that may come too early or too late for what it wants to meet.
 const N_TRIES: usize = 20;
@@ -24,7 +25,6 @@ const LONG_CONTENTION: &str =
 struct Job {
     folder: Folder,
     running: Running,
-    /// Processes of the ranks.
     ranks: Vec<Process>,
 }
 
@@ -34,8 +34,7 @@ impl Job {
         Self::start_with(line, kernel, OBEYS, |_| ())
     }
 
-    /// Like [`start`](Self::start), of a process that `env` starts with `option` and that `prepare`
-    /// changes.
+    /// [`start`](Self::start) of a process that `env` starts with `option` and `prepare` changes.
     fn start_with(
         line: &str,
         kernel: &str,
@@ -59,7 +58,6 @@ impl Job {
         Self { folder, running, ranks }
     }
 
-    /// Sends the signal `name` to a rank.
     fn send(&self, name: &str, rank: usize) {
         send(name, self.ranks[rank].pid);
     }
@@ -92,8 +90,7 @@ fn check_killed(kernels: &[String]) {
     }
 }
 
-/// Kills `rank` while `kernel` runs; true if the rank had begun its case, of which rank 0 knows
-/// before the others.
+/// Kills `rank` while `kernel` runs; true if it had begun its case, which rank 0 begins first.
 fn kill(kernel: &str, rank: usize) -> bool {
     let options = if kernel == "comet/contention" { LONG_CONTENTION } else { LONG };
     let job = Job::start(&format!("{kernel} {options}"), kernel);
@@ -115,7 +112,7 @@ fn check_failed(records: &Records, code: &str, rank: usize, sentence: &str) {
     let message = event["message"].as_str().expect("an event has a message");
     assert!(message.starts_with(sentence), "{message}");
     let end = records.end();
-    assert_eq!((end["status"].as_str(), end["reason"].as_str()), (Some("failed"), Some("error")));
+    assert_eq!([&end["status"], &end["reason"]], ["failed", "error"]);
 }
 
 #[test]

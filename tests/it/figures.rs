@@ -54,19 +54,16 @@ fn a_figure_is_written_as_the_name_of_its_file_says() {
 fn what_cannot_be_drawn_is_refused_in_one_sentence() {
     let folder = Folder::new();
     folder.run(SHORT).success();
-    for (line, words) in [
-        (
-            "a.jsonl --figure echo",
-            "there is no figure 'echo'; the nearest are comet-echo-time, comet-echo-bandwidth",
-        ),
-        ("a.jsonl -o all.svg", "all.svg is a file for one figure, and these are 4: figure-5.1,"),
-        ("a.jsonl --figure 5.1 --format csv -o a.svg", "--format csv does not go with a.svg"),
-        ("none.jsonl", "none.jsonl"),
-        ("a.jsonl -o a.pdf", "a.pdf is no name for a figure (end it in .svg"),
-        ("a.jsonl -o ./a.jsonl", "./a.jsonl is one of the result files"),
-    ] {
-        folder.run(&format!("plot {line}")).code(2).notes(words);
-    }
+    folder.refuses(
+        "
+        plot a.jsonl --figure echo    => there is no figure 'echo'; the nearest are comet-echo-time, comet-echo-bandwidth
+        plot a.jsonl -o all.svg       => all.svg is a file for one figure, and these are 4: figure-5.1,
+        plot a.jsonl --figure 5.1 --format csv -o a.svg => --format csv does not go with a.svg
+        plot none.jsonl               => none.jsonl
+        plot a.jsonl -o a.pdf         => a.pdf is no name for a figure (end it in .svg
+        plot a.jsonl -o ./a.jsonl     => ./a.jsonl is one of the result files
+        ",
+    );
     folder.run("barrier -t sim -n 2 --format none -o one.jsonl").success();
     folder.run("plot one.jsonl").code(6).notes("nothing in one.jsonl makes a figure");
     assert_eq!(folder.names(), ["a.jsonl", "one.jsonl"]);

@@ -1,7 +1,9 @@
 //! Formats of standard output: every one live, from a file, into a pipe, and to a reader who goes
-//! away.
+//! away. Records of older minor versions: what they lack is missing, and the rest is read as before.
 
 use std::path::Path;
+
+use serde_json::Value;
 
 use crate::support::{Folder, Output, eventually};
 
@@ -16,7 +18,6 @@ fn print(folder: &Folder, format: &str) -> String {
     folder.run(&format!("{RUN} --format {format} --out r.jsonl")).success().stdout
 }
 
-/// Output of `show`.
 fn show(folder: &Folder, format: &str) -> String {
     folder.run(&format!("show r.jsonl --format {format}")).success().stdout
 }
@@ -122,8 +123,7 @@ fn no_escape_sequence_goes_into_a_pipe() {
     }
 }
 
-/// Runs `comet-run` with the words of `line` in a pipeline of the shell; adds its exit code to
-/// standard error.
+/// Runs `line` in a pipeline of the shell; adds its exit code to standard error.
 fn run_in_shell(folder: &Folder, line: &str, pipeline: &str) -> Output {
     let script = format!("{{ \"$0\" {line}; echo \"code $?\" >&2; }} {pipeline}");
     folder.start_shell(&script).wait()
@@ -182,5 +182,59 @@ fn a_row_is_printed_before_the_run_is_over() {
         let mut running = folder.start(&format!("{line} --format {format}"));
         eventually("the first row", || running.stdout().contains(row));
         assert_eq!(running.status(), None, "{format}: {}", running.stdout());
+    }
+}
+
+/// Names that a record has since a minor version of its schema.
+const SINCE: &[(u32, &str)] = &[
+    (2, "interfaces late_ns memory p10 p999 quality quoted_ns skew_ns target_features window_ns"),
+    (3, "cores_moved line_ns"),
+    (4, "is_refined"),
+    (5, "kernels"),
+    (6, "evaluation"),
+];
+
+/// Takes all names out of `value` that are younger than `minor`.
+fn age(value: &mut Value, minor: u32) {
+    match value {
+        Value::Object(fields) => {
+            let younger = SINCE.iter().filter(|(since, _)| *since > minor);
+            let younger = younger.flat_map(|(_, names)| names.split(' '));
+            fields.retain(|name, _| !younger.clone().any(|young| young == name));
+            if fields.contains_key("schema_minor") {
+                fields.insert("schema_minor".into(), minor.into());
+            }
+            fields.values_mut().for_each(|value| age(value, minor));
+        }
+        // Kinds of axes that were sizes and counts.
+        Value::String(kind) if minor < 6 && kind == "side" => *kind = "size".into(),
+        Value::String(kind) if minor < 6 && ["distance", "pairs", "round"].contains(&&**kind) => {
+            *kind = "count".into();
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| age(value, minor)),
+        _ => (),
+    }
+}
+
+#[test]
+fn records_of_every_minor_version_are_read() {
+    let folder = Folder::new();
+    folder.run("echo barrier -t sim -n 4 --sizes 0,1..64Ki*2 -q --out now.jsonl").success();
+    let text = folder.read("now.jsonl");
+    let fit = folder.run("fit now.jsonl").success().prints("r_inf").stdout;
+    for minor in 0..=6 {
+        let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        // Models came with minor version 2, whole.
+        let known = records.filter(|record| minor >= 2 || record["type"] != "model");
+        let aged = known.map(|mut record| {
+            age(&mut record, minor);
+            format!("{record}\n")
+        });
+        folder.write("old.jsonl", &String::from_iter(aged));
+        folder.run("validate old.jsonl").success();
+        folder.run("show old.jsonl").success().prints("65536");
+        assert_eq!(folder.run("fit old.jsonl").success().stdout, fit, "minor version {minor}");
+        folder.run("report old.jsonl -o old.html").success();
+        folder.run("plot old.jsonl -o figures").success();
     }
 }

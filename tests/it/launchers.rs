@@ -13,7 +13,6 @@ fn mpirun(rank: usize, size: usize) -> Vec<(&'static str, String)> {
     vec![("OMPI_COMM_WORLD_RANK", rank.to_string()), ("OMPI_COMM_WORLD_SIZE", size.to_string())]
 }
 
-/// Starts `line` in an environment with `variables`.
 fn start_with(folder: &Folder, line: &str, variables: &[(&str, String)]) -> Running {
     let mut command = folder.command(line);
     command.envs(variables.iter().map(|(name, value)| (name, value)));

@@ -1,10 +1,8 @@
 //! By which method times are taken: definitions, rules and starts by command line, and what the
 //! record says of them and of how good the numbers are.
 
-use crate::records::Records;
-use crate::support::{Folder, Output};
+use crate::support::{Folder, Output, Records};
 
-/// Output and records of `line`.
 #[track_caller]
 fn run(line: &str) -> (Output, Records) {
     let folder = Folder::new();
@@ -115,4 +113,19 @@ fn a_sweep_is_refined_where_it_switches_protocols() {
     assert!((10..=140).contains(&lengths.len()), "{lengths:?}");
     assert!(lengths.contains(&100) && lengths.contains(&101), "{lengths:?}");
     assert!(records.points().all(|point| point["status"] == "ok"));
+}
+
+#[test]
+fn a_warm_up_is_so_many_operations_before_the_samples_of_a_slice() {
+    // Two slices of one sample; an echo of 8 bytes takes 168.08 us there and back.
+    let line = "echo --machine ipsc860 -n 2 --hops 1 -s 8 --samples 2 --repetitions 10";
+    let between_ns = |n: u64| {
+        let (_, records) = run(&format!("{line} --warm-up {n}"));
+        let starts_ns = &records.points().next().expect("a point")["starts_ns"];
+        starts_ns[1].as_u64().expect("a time") - starts_ns[0].as_u64().expect("a time")
+    };
+    let cold_ns = between_ns(0);
+    for n in [1, 5, 25] {
+        assert_eq!(between_ns(n), cold_ns + n * 168_080, "--warm-up {n}");
+    }
 }

@@ -5,8 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 use std::{fs, thread};
 
-use crate::processes::send;
-use crate::support::{Folder, Output, Running, eventually};
+use crate::support::{Folder, Output, Running, eventually, send};
 
 /// A run in virtual time in `a.jsonl`, and another in `b.jsonl`.
 fn two_runs() -> Folder {

@@ -97,7 +97,7 @@ fn a_machine_that_cannot_be_had_is_refused_in_one_sentence() {
     folder.write("bad.toml", &machine(1.0, "[node]\ncopy = \"5\"\n"));
     folder.refuses(
         r#"
-        echo --machine cray                              => there is no machine "cray" (choose ipsc860-fit, 
+        echo --machine cray                              => there is no machine "cray" (choose ipsc860-fit,
         echo --machine ./none.toml                       => cannot read the machine file ./none.toml
         echo --machine ./bad.toml                        => ./bad.toml, line 9: copy = "5" has no unit
         echo --machine t3e -t shm                        => --machine t3e is for simulated ranks, not for -t shm

@@ -1,5 +1,10 @@
-//! A fresh folder for each test, and the program run in it under a time limit.
+//! A fresh folder for each test, the program run in it under a time limit, the processes of a job as
+//! they are seen and signalled from outside, and result files: their lines as plain JSON, so that the
+//! names on disk are tested too.
+//!
+//! A test looks only at processes that it has started: a number alone may soon be that of another.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
@@ -9,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::records::Records;
+use serde_json::Value;
 
 /// Time limit of a program and of a wait for an event. Only a program that hangs takes as
 /// long: tests run beside builds, on machines that are slow already.
@@ -22,12 +27,10 @@ const STEP: Duration = Duration::from_millis(5);
 
 /// A folder of one test, removed with everything in it when the test ends.
 pub(crate) struct Folder {
-    /// Path of the folder.
     pub(crate) path: PathBuf,
 }
 
 impl Folder {
-    /// A new, empty folder.
     pub(crate) fn new() -> Self {
         static N_FOLDERS: AtomicUsize = AtomicUsize::new(0);
         let number = N_FOLDERS.fetch_add(1, Ordering::Relaxed);
@@ -44,12 +47,10 @@ impl Folder {
         path
     }
 
-    /// Text of a file in it.
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path.join(name)).expect("the file is there")
     }
 
-    /// Records of a result file in it.
     pub(crate) fn records(&self, name: &str) -> Records {
         Records::parse(&self.read(name))
     }
@@ -72,7 +73,6 @@ impl Folder {
         command
     }
 
-    /// Starts `comet-run` with the words of `line`.
     pub(crate) fn start(&self, line: &str) -> Running {
         Running::new(self.command(line))
     }
@@ -170,17 +170,14 @@ impl Running {
         Self { child, stdout, stderr }
     }
 
-    /// Number of its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Standard output so far.
     pub(crate) fn stdout(&self) -> String {
         self.stdout.text()
     }
 
-    /// Standard error so far.
     pub(crate) fn stderr(&self) -> String {
         self.stderr.text()
     }
@@ -249,25 +246,20 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Exit code and output of a program.
 #[derive(Debug)]
 pub(crate) struct Output {
     /// Exit code, or `None` if a signal ended it.
     pub(crate) code: Option<i32>,
-    /// Standard output.
     pub(crate) stdout: String,
-    /// Standard error.
     pub(crate) stderr: String,
 }
 
 impl Output {
-    /// This output, of a program that succeeded.
     #[track_caller]
     pub(crate) fn success(self) -> Self {
         self.code(0)
     }
 
-    /// This output, of a program that ended with `code`.
     #[track_caller]
     pub(crate) fn code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
@@ -287,4 +279,168 @@ impl Output {
         assert!(self.stderr.contains(text), "no '{text}' in {self:#?}");
         self
     }
+}
+
+/// One process, with the time of its start, so that no later one is taken for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    started: u64,
+}
+
+impl Process {
+    pub(crate) fn find(pid: u32) -> Option<Self> {
+        Some(Self { pid, started: stat(pid)?.started })
+    }
+
+    /// True until somebody has waited for its end.
+    pub(crate) fn is_known(self) -> bool {
+        Self::find(self.pid) == Some(self)
+    }
+
+    /// True until it ends; one that nobody has waited for yet has ended.
+    pub(crate) fn is_alive(self) -> bool {
+        self.is_known() && is_alive(self.pid)
+    }
+
+    pub(crate) fn children(self) -> Vec<Self> {
+        let path = format!("/proc/{0}/task/{0}/children", self.pid);
+        let pids = fs::read_to_string(path).unwrap_or_default();
+        let children = pids.split_whitespace().filter_map(|pid| Self::find(pid.parse().ok()?));
+        children.filter(|child| child.is_alive()).collect()
+    }
+
+    /// Shared memory that it has mapped by a name, under which it would outlive a job.
+    pub(crate) fn named_memory(self) -> Vec<String> {
+        let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
+        maps.lines().filter(|line| line.contains("/dev/shm/")).map(str::to_owned).collect()
+    }
+
+    /// True if it has a handler for the signal `number`.
+    pub(crate) fn catches(self, number: u32) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        mask >> (number - 1) & 1 == 1
+    }
+}
+
+/// Sends the signal `name` (`KILL`, `INT`) to one process.
+pub(crate) fn send(name: &str, pid: u32) {
+    kill(name, &pid.to_string());
+}
+
+/// Sends the signal `name` to all processes of a group, as a terminal does.
+pub(crate) fn send_to_group(name: &str, group: u32) {
+    kill(name, &format!("-{group}"));
+}
+
+/// Stops a process while it computes, rather than in a system call.
+pub(crate) fn stop_in_computation(pid: u32) {
+    eventually("a stop in a computation", || {
+        stop(pid);
+        let is_computing = !in_system_call(pid);
+        if !is_computing {
+            send("CONT", pid);
+        }
+        is_computing
+    });
+}
+
+/// Stops a process, and waits until it has stopped.
+pub(crate) fn stop(pid: u32) {
+    send("STOP", pid);
+    eventually("a stop", || stat(pid).is_none_or(|stat| "TZX".contains(stat.state)));
+}
+
+/// True until the process ends; one that nobody has waited for yet has ended.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| !"ZX".contains(stat.state))
+}
+
+struct Stat {
+    state: char,
+    /// Clock ticks from the start of the system to its own.
+    started: u64,
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may hold anything but ends at the last parenthesis.
+    let words: Vec<&str> = stat.rsplit_once(") ")?.1.split_whitespace().collect();
+    Some(Stat { state: words.first()?.chars().next()?, started: words.get(19)?.parse().ok()? })
+}
+
+/// True if a stopped process is in a system call; some systems do not say so.
+fn in_system_call(pid: u32) -> bool {
+    let call = fs::read_to_string(format!("/proc/{pid}/syscall"));
+    call.is_ok_and(|call| !call.starts_with("-1 "))
+}
+
+/// The shell's own `kill` is there on every system, and needs no code that is unsafe.
+fn kill(name: &str, target: &str) {
+    let script = "kill -s \"$1\" -- \"$2\"";
+    let status = Command::new("sh").args(["-c", script, "sh", name, target]).status();
+    assert!(status.expect("there is a shell").success(), "cannot send SIG{name} to {target}");
+}
+
+#[derive(Debug)]
+pub(crate) struct Records(Vec<Value>);
+
+impl Records {
+    /// Reads the text of a file in which every line is whole.
+    #[track_caller]
+    pub(crate) fn parse(text: &str) -> Self {
+        let parse = |line: &str| match serde_json::from_str(line) {
+            Ok(record) => record,
+            Err(error) => panic!("{error} in the line '{line}'"),
+        };
+        Self(text.lines().map(parse).collect())
+    }
+
+    /// The first record, which is the run.
+    #[track_caller]
+    pub(crate) fn run(&self) -> &Value {
+        let run = self.0.first().expect("the file is not empty");
+        assert_eq!(run["type"], "run", "the first record is {run}");
+        run
+    }
+
+    /// The last record, which is the end.
+    #[track_caller]
+    pub(crate) fn end(&self) -> &Value {
+        let end = self.0.last().expect("the file is not empty");
+        assert_eq!(end["type"], "end", "the last record is {end}");
+        end
+    }
+
+    pub(crate) fn of_type<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.0.iter().filter(move |record| record["type"] == name)
+    }
+
+    pub(crate) fn points(&self) -> impl Iterator<Item = &Value> {
+        self.of_type("point")
+    }
+
+    pub(crate) fn points_of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.points().filter(move |point| kernel_id(point) == id)
+    }
+
+    pub(crate) fn kernels(&self) -> BTreeSet<String> {
+        self.points().map(kernel_id).collect()
+    }
+
+    /// Processes of the ranks, in rank order.
+    #[track_caller]
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        let ranks = self.run()["world"]["ranks"].as_array().expect("a list of ranks");
+        let pid = |rank: &Value| u32::try_from(rank["pid"].as_u64()?).ok();
+        ranks.iter().map(|rank| pid(rank).expect("a process has a number")).collect()
+    }
+}
+
+/// `suite/name` of the kernel of a point.
+pub(crate) fn kernel_id(point: &Value) -> String {
+    let text = |name: &str| point[name].as_str().unwrap_or_default();
+    format!("{}/{}", text("suite"), text("kernel"))
 }

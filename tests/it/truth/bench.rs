@@ -13,7 +13,6 @@ use comet_sim::machine::{Machine, MachineFile};
 use comet_sim::route::Routes;
 use comet_sim::{Outcome, RunConfig, Sim};
 
-/// A machine, and the ranks on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
     pub(crate) machine: Machine,
@@ -65,7 +64,6 @@ impl Bench {
     }
 }
 
-/// Keeps what is measured.
 struct Collector(Vec<Measurement>);
 
 impl Listener for Collector {
@@ -79,12 +77,10 @@ impl Listener for Collector {
     }
 }
 
-/// The kernels of all suites.
 pub(crate) fn kernels<T: Transport>() -> Vec<&'static dyn Kernel<T>> {
     [&[comet_matrix::kernels()], &comet_kernels::suites()[..]].concat().concat()
 }
 
-/// The description of the kernel `id`.
 pub(crate) fn info(id: &str) -> &'static KernelInfo {
     infos().into_iter().find(|info| info.id() == id).expect("the kernel is in a suite")
 }
@@ -108,7 +104,6 @@ pub(crate) fn machine(lines: &str) -> Machine {
     MachineFile::parse(&text, "truth").expect("the lines describe a machine").machine
 }
 
-/// A generator of random numbers.
 #[derive(Debug)]
 pub(crate) struct Draws(u64);
 

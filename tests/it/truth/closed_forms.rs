@@ -202,8 +202,7 @@ fn check_near(found: f64, expected: f64, share: f64) {
     assert!((found / expected - 1.0).abs() <= share, "{found} instead of {expected}");
 }
 
-/// Checks what the lengths between two breaks give: startup in microseconds, time for a byte, time
-/// for a hop.
+/// Checks startup in microseconds, time for a byte and time for a hop between two breaks.
 #[track_caller]
 fn check_law(lengths: &[u64], [t0, per_byte, hop]: [f64; 3]) {
     let points = echoes(&machines::ipsc860(), lengths, &[1, 2, 3, 4], &settings(3, 1));

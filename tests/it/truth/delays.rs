@@ -48,7 +48,6 @@ impl Operation {
         Ok(())
     }
 
-    /// The samples of one rank.
     fn samples<T: Transport>(self, t: &T) -> Result<Vec<Sample>> {
         let mut cx = Context::new(t, info("comet/reduction"), PACE, Method::default(), false);
         cx.time(0, |t| self.run(t))?;
@@ -177,8 +176,7 @@ fn a_delay_before_any_operation_has_the_effect_that_the_law_says() {
 
 const N_ROUNDS: usize = 20;
 
-/// Number of rounds that a rank left before the last one was in; each rank is late by a time of its
-/// own, drawn from `seed`.
+/// Number of rounds that a rank left before the last was in; ranks are late by draws of `seed`.
 fn n_broken(bench: &Bench, seed: u64, barrier: impl Fn(&Sim) -> Result<()>) -> usize {
     let rounds = RefCell::new(vec![Vec::new(); N_ROUNDS]);
     bench.run(|t| {

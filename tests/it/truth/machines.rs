@@ -196,7 +196,6 @@ pub(crate) fn noisy(mut machine: Machine, seed: u64, sources: &[NoiseSource]) ->
     machine
 }
 
-/// The machine of the thesis as it is.
 pub(crate) fn ipsc860() -> Machine {
     machine::find("ipsc860").expect("it comes with the program").machine
 }

@@ -1,5 +1,4 @@
-//! Programs that no kernel is like: random ones, of all calls of the transport, end when the oracle
-//! says, on every machine.
+//! Random programs of all calls of the transport end when the oracle says, on every machine.
 
 use std::cell::RefCell;
 
@@ -13,7 +12,6 @@ use super::oracle::{Label, truth};
 use super::recording::record;
 
 const N_ACTS: usize = 60;
-/// The longest message.
 const CAPACITY: usize = 5000;
 
 /// Of all messages that are received from a named rank.
@@ -38,8 +36,7 @@ enum Act {
     RecvAny(usize, Label),
 }
 
-/// Acts of each of `n_ranks` ranks. One act after the other could be done by itself, so that no
-/// rank waits for ever.
+/// Acts of each rank. One act after the other could be done, so that no rank waits for ever.
 fn random_acts(draws: &mut Draws, n_ranks: usize) -> Vec<Vec<Act>> {
     let mut acts = vec![Vec::new(); n_ranks];
     for label in (LABEL + 1..).take(N_ACTS) {
@@ -94,7 +91,6 @@ fn random_length(draws: &mut Draws) -> usize {
     draws.below(largest)
 }
 
-/// Does `act`.
 fn perform<T: Transport>(t: &T, act: &Act) -> Result<()> {
     let (message, mut buffer) = ([0; CAPACITY], [0; CAPACITY]);
     match act {
@@ -133,7 +129,6 @@ fn perform_scope<T: Transport>(t: &T, sends: &[(Rank, usize)], receives: &[Rank]
     })
 }
 
-/// Performs `acts`, and reads the clock after each.
 fn perform_all<T: Transport>(t: &T, acts: &[Act]) -> Result<Vec<u64>> {
     acts.iter().map(|act| perform(t, act).map(|()| t.now_ns())).collect()
 }

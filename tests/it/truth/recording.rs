@@ -25,8 +25,7 @@ use super::contention;
 use super::machines;
 use super::oracle::{Step, time_ps};
 
-/// Steps of a rank in one round of a case: it receives the decision, takes its samples of each
-/// series, and reports them.
+/// Steps of a rank in one round of a case: the decision, its samples of each series, its report.
 pub(crate) fn round(bench: &Bench, rank: Rank, case: &Case, pace: Pace) -> Vec<Step> {
     record(bench, rank, |t| {
         t.blocked_broadcast(0, &mut vec![0; driver::decision_bytes(case.info.axes.len())])?;
@@ -56,7 +55,6 @@ pub(crate) fn record(
     t.steps.into_inner()
 }
 
-/// A rank that writes its calls down.
 #[derive(Debug)]
 pub(crate) struct Recording {
     pub(crate) bench: Bench,
@@ -69,7 +67,6 @@ impl Recording {
         self.steps.borrow_mut().push(step);
     }
 
-    /// The node takes so long.
     pub(crate) fn pay(&self, busy_ps: fn(&Node) -> u64) {
         self.push(Step::Busy(busy_ps(&self.bench.machine.node)));
     }
@@ -204,8 +201,7 @@ impl Transport for Recording {
         Ok(Self::status(source, tag, buffer.len()))
     }
 
-    /// Both send before they receive where sends are buffered; a rank whose sends may have to wait
-    /// posts its receive first.
+    /// Both send before they receive where sends are buffered; else they post their receive first.
     fn blocked_exchange(
         &self,
         to: Rank,
