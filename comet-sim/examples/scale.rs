@@ -24,50 +24,41 @@ const ECHO: Tag = Tag::new(3);
 /// Length of a message: 128 doubles.
 const LENGTH_BYTES: usize = 1024;
 
-#[derive(Clone, Copy)]
-enum Operation {
-    BarrierAndSum,
-    Echo { length_bytes: usize },
-}
-
 #[expect(clippy::print_stdout, reason = "an example is a program")]
 fn main() -> std::result::Result<(), Box<dyn Error>> {
-    let (path, n_ranks, operation) = arguments()?;
-    let machine = MachineFile::parse(&fs::read_to_string(&path)?, &path)?.machine;
+    let (path, n_ranks, echo_bytes) = arguments()?;
+    let machine = MachineFile::read(path.as_ref())?.machine;
     let config = RunConfig::new(machine, Topology::hypercube(n_ranks));
     let (start, start_bytes) = (Instant::now(), peak_bytes()?);
     let outcome = comet_sim::run(&config, |t| {
-        let is_right = match operation {
-            Operation::BarrierAndSum => barrier_and_sum(t),
-            Operation::Echo { length_bytes } => echo(t, length_bytes),
-        };
+        let is_right = echo_bytes.map_or_else(|| barrier_and_sum(t), |n| echo(t, n));
         u8::from(!is_right.unwrap_or(false))
     })?;
     let (wall_s, bytes) = (start.elapsed().as_secs_f64(), peak_bytes()? - start_bytes);
     let Outcome::Finished { code: 0, statistics } = outcome else {
         return Err(format!("the simulation went wrong: {outcome:?}").into());
     };
-    let n_ways = if matches!(operation, Operation::Echo { .. }) { 2 } else { 1 };
+    let n_ways = if echo_bytes.is_some() { 2 } else { 1 };
     let ps = statistics.end_ps / n_ways;
     let own_bytes = (bytes / n_ranks as u64).saturating_sub(2 * LENGTH_BYTES as u64);
     println!("{}.{:03} {} {wall_s:.6} {own_bytes}", ps / 1000, ps % 1000, statistics.n_messages);
     Ok(())
 }
 
-/// Path of the machine file, number of ranks, and what they are to do.
-fn arguments() -> std::result::Result<(String, usize, Operation), Box<dyn Error>> {
+/// Path of the machine file, number of ranks, and length of an echo in bytes.
+fn arguments() -> std::result::Result<(String, usize, Option<usize>), Box<dyn Error>> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let (path, n_ranks, operation) = match &arguments[..] {
-        [path, ranks] => (path, ranks.parse()?, Operation::BarrierAndSum),
+    let (path, n_ranks, echo_bytes) = match &arguments[..] {
+        [path, ranks] => (path, ranks.parse()?, None),
         [path, ranks, word, bytes] if (&**ranks, &**word) == ("2", "echo") => {
-            (path, 2, Operation::Echo { length_bytes: bytes.parse()? })
+            (path, 2, Some(bytes.parse()?))
         }
         _ => return Err("usage: scale MACHINE.toml RANKS [echo BYTES], an echo on 2 ranks".into()),
     };
     if !usize::is_power_of_two(n_ranks) {
         return Err(format!("the sum needs a power of two of ranks, got {n_ranks}").into());
     }
-    Ok((path.clone(), n_ranks, operation))
+    Ok((path.clone(), n_ranks, echo_bytes))
 }
 
 /// The most memory that this process has had so far (Linux, proc(5)).

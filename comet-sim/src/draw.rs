@@ -15,11 +15,8 @@ pub(crate) const LOST: u64 = u64::MAX - 2;
 /// Coordinates of one random number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draw {
-    /// Seed of the machine.
     pub(crate) seed: u64,
-    /// The rank that draws.
     pub(crate) rank: usize,
-    /// Number of the operation among those of the rank.
     pub(crate) operation: u64,
     /// Draw within one operation: a constant above, or twice the index of a source of noise.
     pub(crate) stream: u64,
@@ -41,7 +38,6 @@ impl Draw {
         Self { operation: 0, ..self }
     }
 
-    /// 64 random bits.
     pub(crate) fn bits(self) -> u64 {
         [self.rank as u64, self.operation, self.stream]
             .into_iter()
@@ -61,7 +57,6 @@ impl Draw {
         ((self.bits() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
-    /// True with this probability.
     pub(crate) fn happens(self, probability: f64) -> bool {
         self.uniform() < probability
     }

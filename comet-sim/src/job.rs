@@ -125,12 +125,11 @@ pub fn describe(file: &MachineFile) -> Vec<(&'static str, String)> {
     facts.into_iter().chain(counts).collect()
 }
 
-/// Runs a rank, and ends the job if it panics.
 fn code_of(sim: &Sim, rank_main: impl Fn(&Sim) -> u8) -> u8 {
     match catch_unwind(AssertUnwindSafe(|| rank_main(sim))) {
         Ok(code) => code,
         Err(panic) => {
-            sim.note_panic(&panic_text(panic));
+            sim.end_job("rank_panicked", "panicked", &panic_text(panic));
             1
         }
     }

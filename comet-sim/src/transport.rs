@@ -31,7 +31,6 @@ pub use request::{SimRecv, SimSend};
 pub struct Sim {
     engine: Rc<RefCell<Engine>>,
     topology: Rc<Topology>,
-    /// The number of this rank in the whole job.
     rank: Rank,
     group: Group,
     /// How many splits of this group there were.
@@ -56,11 +55,11 @@ impl Sim {
         Self { engine, topology, rank, group, n_splits: Cell::new(0), suspender }
     }
 
-    /// The job ends because this rank panicked.
-    pub(crate) fn note_panic(&self, text: &str) {
+    /// The job ends because of this rank: `how` it ended, and `why`.
+    pub(crate) fn end_job(&self, code: &'static str, how: &str, why: &str) {
         let mut engine = self.engine.borrow_mut();
-        let message = stuck::ended(&engine, self.rank, "panicked", text);
-        engine.fail(JobFailure::of_rank(self.rank, "rank_panicked", message));
+        let message = stuck::ended(&engine, self.rank, how, why);
+        engine.fail(JobFailure::of_rank(self.rank, code, message));
     }
 
     /// Notes where in the kernel this rank is; inside a collective that is where it was called.
@@ -68,7 +67,6 @@ impl Sim {
         self.engine.borrow_mut().ranks[self.rank].note_site(site);
     }
 
-    /// Waits for `block`.
     fn wait(&self, block: Block) -> Result<()> {
         self.require_job()?;
         let here = 0u8;
@@ -98,7 +96,6 @@ impl Sim {
             .on_rank(self.group.rank())
     }
 
-    /// Is not resumed any more.
     fn stand_still(&self) -> ! {
         loop {
             self.suspender.suspend();
@@ -133,7 +130,6 @@ impl Sim {
         Ok(engine.send(self.rank, destination, tag, message))
     }
 
-    /// Posts a receive.
     #[inline]
     fn post(&self, source: Source, tag: Tag, capacity_bytes: usize) -> Result<ReceiveId> {
         require_source(self, source)?;
@@ -145,7 +141,6 @@ impl Sim {
         Ok(self.engine.borrow_mut().post(self.rank, source, tag, capacity_bytes))
     }
 
-    /// Waits until a send has ended.
     #[inline]
     fn finish(&self, send: Option<SendId>) -> Result<()> {
         let Some(id) = send else { return Ok(()) };
@@ -156,7 +151,6 @@ impl Sim {
         Ok(())
     }
 
-    /// Waits until a receive has ended.
     #[inline]
     fn take(&self, id: ReceiveId, source: Source, place: &mut Place<'_>) -> Result<Status> {
         self.require_job()?;
@@ -241,11 +235,6 @@ impl Sim {
         self.require_job().is_ok() && self.await_turn().is_ok()
     }
 
-    /// True if all messages that a rank sends are taken without their receive.
-    fn buffers_sends(&self) -> bool {
-        self.engine.borrow().machine.buffers_sends()
-    }
-
     /// Runs a collective, which is known by name to reports.
     fn collectively<R>(
         &self,
@@ -291,10 +280,7 @@ impl RawTransport for Sim {
     }
 
     fn fail_job(&self, reason: &str) -> ! {
-        let mut engine = self.engine.borrow_mut();
-        let message = stuck::ended(&engine, self.rank, "gave up", reason);
-        engine.fail(JobFailure::of_rank(self.rank, "rank_gave_up", message));
-        drop(engine);
+        self.end_job("rank_gave_up", "gave up", reason);
         self.stand_still();
     }
 }
@@ -317,13 +303,14 @@ impl Transport for Sim {
         let asked = Asked { colour, key, order: self.group.rank(), rank: self.rank };
         self.engine.borrow_mut().splits.ask(name, asked);
         self.barrier()?;
-        let found = self.engine.borrow_mut().splits.part(name, colour, self.group.n_ranks());
-        let Some(context) = found.context else {
+        let (context, members) =
+            self.engine.borrow_mut().splits.part(name, colour, self.group.n_ranks());
+        let Some(context) = context else {
             let text = format!("a job has at most {} splits", Tag::MAX_CONTEXT);
             let error = TransportError::new(TransportErrorKind::OutOfResources, text);
             return Err(error.on_rank(self.group.rank()));
         };
-        let Some(members) = found.members else { return Ok(None) };
+        let Some(members) = members else { return Ok(None) };
         let rank = members.iter().position(|member| *member == self.rank).unwrap_or(0);
         let group = self.group.part(rank, members, context);
         let topology = Rc::new(group.topology(&self.topology));
@@ -371,7 +358,8 @@ impl Transport for Sim {
     }
 
     fn promises(&self) -> Promises {
-        Promises { buffers_sends: self.buffers_sends(), survives_truncation: true }
+        let buffers_sends = self.engine.borrow().machine.buffers_sends();
+        Promises { buffers_sends, survives_truncation: true }
     }
 
     fn topology(&self) -> &Topology {
@@ -421,7 +409,7 @@ impl Transport for Sim {
         // Before anything is sent or posted, which would have to be waited for.
         require_rank(self, destination)?;
         require_source(self, source)?;
-        if self.buffers_sends() {
+        if self.promises().buffers_sends {
             // As in the thesis: both send, then both receive.
             let send = self.start(site, destination, tag, message)?;
             self.finish(send)?;

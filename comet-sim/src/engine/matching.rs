@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use comet_core::transport::{Rank, Source, Status, Tag};
 
-use super::message::{UNKNOWN_PS, Way};
+use super::state::{UNKNOWN_PS, Way};
 use super::{
     Block, Engine, Event, Lost, Message, MessageId, RANK_LINES, Receive, ReceiveId, SendId, Sending,
 };
@@ -12,7 +12,6 @@ use crate::fiber;
 use crate::machine::{Delay, Protocol};
 use crate::noise;
 
-/// A receive that has ended.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) status: Status,
@@ -377,7 +376,6 @@ impl Engine {
     }
 }
 
-/// `factor` times a time.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -387,7 +385,6 @@ fn scaled_ps(busy_ps: u64, factor: f64) -> u64 {
     (busy_ps as f64 * factor).round() as u64
 }
 
-/// A number of a slab as an id.
 fn id(number: usize) -> u32 {
     u32::try_from(number).expect("fewer than 2^32 messages are in flight")
 }

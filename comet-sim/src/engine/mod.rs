@@ -18,11 +18,10 @@
 //! event order, deterministically.
 
 mod matching;
-mod message;
 mod network;
 mod queue;
-mod rank;
 mod splits;
+mod state;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -38,12 +37,15 @@ use crate::stuck;
 use crate::{JobFailure, Statistics};
 
 pub(crate) use matching::Received;
-use message::UNKNOWN_PS;
-pub(crate) use message::{Lost, Message, MessageId, Receive, ReceiveId, SendId, Sending};
 use network::Links;
 use queue::Queue;
-pub(crate) use rank::{Block, Collective, Poll, RankState, Truncation};
+
 pub(crate) use splits::{Asked, SplitName, Splits};
+use state::UNKNOWN_PS;
+pub(crate) use state::{
+    Block, Collective, Lost, Message, MessageId, Poll, RankState, Receive, ReceiveId, SendId,
+    Sending, Truncation,
+};
 
 /// Lines of the cache that hold the innermost calls of a rank that waits.
 const STACK_LINES: usize = 10;
@@ -83,7 +85,6 @@ impl Event {
     }
 }
 
-/// The whole job.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) machine: Machine,
@@ -108,7 +109,6 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// A job of which all ranks are about to start.
     pub(crate) fn new(machine: Machine, routes: Routes, n_ranks: usize) -> Self {
         let links = Links::new(machine.network.switching, &routes, n_ranks);
         Self {
@@ -130,7 +130,6 @@ impl Engine {
         }
     }
 
-    /// Statistics of the job.
     pub(crate) fn statistics(&self) -> Statistics {
         Statistics {
             end_ps: self.ranks.iter().map(|rank| rank.clock_ps).max().unwrap_or(0),
@@ -226,7 +225,6 @@ impl Engine {
         !self.is_under_way(self.ranks[rank].clock_ps)
     }
 
-    /// Notes that `rank` has found something.
     pub(crate) fn note_found(&mut self, rank: Rank) {
         self.ranks[rank].poll = None;
         self.n_vain_polls = 0;
@@ -269,7 +267,6 @@ impl Engine {
     }
 }
 
-/// A rank in 32 bits.
 fn short(rank: Rank) -> u32 {
     u32::try_from(rank).expect("a job has fewer than 2^32 ranks")
 }

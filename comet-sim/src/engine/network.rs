@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use comet_core::transport::Rank;
 
-use super::message::{UNKNOWN_PS, Way};
+use super::state::{UNKNOWN_PS, Way};
 use super::{Engine, Event, Message, MessageId};
 use crate::machine::{Segment, Switching};
 use crate::route::Routes;
@@ -66,7 +66,6 @@ impl Engine {
         self.queue.push(at_ps, Event::Start(id));
     }
 
-    /// It is time to start.
     pub(super) fn start(&mut self, id: MessageId, now_ps: u64) {
         let source = self.message(id).way.source();
         self.ranks[source].n_starting -= 1;

@@ -20,7 +20,6 @@ pub(crate) struct Queue<E> {
 
 #[derive(Debug)]
 struct Bucket<E> {
-    /// The time of the earliest event.
     first_ps: u64,
     /// In the order in which they were added.
     events: VecDeque<(u64, E)>,
@@ -52,7 +51,6 @@ impl<E> Queue<E> {
         self.buckets[0].events.pop_front()
     }
 
-    /// Time of the next event.
     pub(crate) fn next_ps(&self) -> Option<u64> {
         Some(self.buckets[self.lowest()?].first_ps)
     }

@@ -22,14 +22,9 @@ pub(crate) struct Asked {
     pub(crate) rank: Rank,
 }
 
-/// The outcome of a split for one rank.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    /// The context of all parts; `None` if none was left.
-    pub(crate) context: Option<u32>,
-    /// The ranks of the job in the part of this rank, in order.
-    pub(crate) members: Option<Rc<[Rank]>>,
-}
+/// The context of all parts of a split, `None` if none was left, and the ranks of the job in the part
+/// of each colour, in order.
+type Parts = (Option<u32>, HashMap<u32, Rc<[Rank]>>);
 
 /// One split: all that ranks ask for, and then the parts.
 #[derive(Debug, Default)]
@@ -37,12 +32,6 @@ struct Split {
     asked: Vec<Asked>,
     parts: Option<Parts>,
     n_answered: usize,
-}
-
-#[derive(Debug)]
-struct Parts {
-    context: Option<u32>,
-    by_colour: HashMap<u32, Rc<[Rank]>>,
 }
 
 /// The splits that some ranks have not heard of yet.
@@ -58,18 +47,21 @@ impl Splits {
         self.open.entry(name).or_default().asked.push(asked);
     }
 
-    /// The part of a rank that named `colour`, after all `n_ranks` ranks have asked.
-    pub(crate) fn part(&mut self, name: SplitName, colour: Option<u32>, n_ranks: usize) -> Part {
+    /// Context and ranks of the part of a rank that named `colour`, after all `n_ranks` ranks have
+    /// asked.
+    pub(crate) fn part(
+        &mut self,
+        name: SplitName,
+        colour: Option<u32>,
+        n_ranks: usize,
+    ) -> (Option<u32>, Option<Rc<[Rank]>>) {
         let split = self.open.entry(name).or_default();
-        let parts = split.parts.get_or_insert_with(|| {
+        let (context, by_colour) = split.parts.get_or_insert_with(|| {
             self.n_contexts += 1;
-            Parts {
-                context: Some(self.n_contexts).filter(|context| *context <= Tag::MAX_CONTEXT),
-                by_colour: by_colour(std::mem::take(&mut split.asked)),
-            }
+            let context = Some(self.n_contexts).filter(|context| *context <= Tag::MAX_CONTEXT);
+            (context, by_colour(std::mem::take(&mut split.asked)))
         });
-        let members = colour.and_then(|colour| parts.by_colour.get(&colour)).map(Rc::clone);
-        let part = Part { context: parts.context, members };
+        let part = (*context, colour.and_then(|colour| by_colour.get(&colour)).map(Rc::clone));
         split.n_answered += 1;
         if split.n_answered == n_ranks {
             self.open.remove(&name);

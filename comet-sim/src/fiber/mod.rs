@@ -38,7 +38,6 @@ const PAGE_BYTES: usize = 4096;
 /// `MADV_GUARD_INSTALL` of Linux 6.13.
 const GUARD_INSTALL: libc::c_int = 102;
 
-/// The stacks of all ranks.
 #[derive(Debug)]
 struct Slab {
     start: NonNull<c_void>,
@@ -46,8 +45,9 @@ struct Slab {
 }
 
 impl Slab {
-    /// Memory for stacks of `length_bytes` bytes in all.
-    fn map(length_bytes: usize) -> io::Result<Self> {
+    /// Memory for the stacks of all ranks, the lowest page of each being its guard.
+    fn of_stacks(n_ranks: usize) -> io::Result<Self> {
+        let length_bytes = offset_bytes(n_ranks.max(1));
         let length = NonZeroUsize::new(length_bytes).ok_or(io::ErrorKind::InvalidInput)?;
         let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
@@ -58,12 +58,6 @@ impl Slab {
         // SAFETY: the range is the whole of the mapping above; the advice changes no contents.
         unsafe { mman::madvise(start, length_bytes, MmapAdvise::MADV_NOHUGEPAGE) }
             .or_else(|errno| if errno == Errno::EINVAL { Ok(()) } else { Err(errno) })?;
-        Ok(slab)
-    }
-
-    /// Memory for the stacks of all ranks, the lowest page of each being its guard.
-    fn of_stacks(n_ranks: usize) -> io::Result<Self> {
-        let slab = Self::map(offset_bytes(n_ranks.max(1)))?;
         (0..n_ranks).try_for_each(|rank| slab.guard(offset_bytes(rank)))?;
         Ok(slab)
     }
@@ -95,7 +89,7 @@ impl Slab {
 
 impl Drop for Slab {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `map`, and `Fibers` drops all that runs on its stacks before.
+        // SAFETY: `of_stacks` made the mapping, and `Fibers` drops all that runs on its stacks before.
         let unmapped = unsafe { mman::munmap(self.start, self.length_bytes) };
         debug_assert_eq!(unmapped, Ok(()), "a mapping can be given back");
     }

@@ -55,7 +55,6 @@ static BEFORE: OnceLock<SigAction> = OnceLock::new();
 pub(super) struct Watch {
     stacks_before: Option<Stacks>,
     handler_stack_before: libc::stack_t,
-    /// Keeps the stack of the handler.
     _handler_stack: Vec<u8>,
 }
 
@@ -92,7 +91,6 @@ fn exchange_handler_stack(stack: &libc::stack_t) -> io::Result<libc::stack_t> {
     Ok(before)
 }
 
-/// Installs the handler; returns the one before.
 fn install() -> SigAction {
     let flags = SaFlags::SA_SIGINFO | SaFlags::SA_ONSTACK;
     let handler = SigAction::new(SigHandler::SigAction(on_fault), flags, SigSet::empty());
@@ -101,7 +99,6 @@ fn install() -> SigAction {
     before.expect("the system takes any handler of this signal")
 }
 
-/// Handles a segmentation fault of this thread.
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system gives a handler that was installed with SA_SIGINFO a valid pointer.
     let fault = unsafe { &*info };
@@ -114,7 +111,6 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     }
 }
 
-/// Says that a stack has overflowed, and ends the process.
 fn end(rank: usize, size_bytes: usize) -> ! {
     let mut text = [0; 200];
     let mut rest = text.as_mut_slice();

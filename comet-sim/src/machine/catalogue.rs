@@ -38,7 +38,7 @@ pub fn find(name_or_path: &str) -> Result<MachineFile, MachineError> {
     let wanted = alias.map_or(name_or_path, |(_, name)| *name);
     let Some((name, text)) = MACHINES.iter().find(|(name, _)| *name == wanted) else {
         let known: Vec<_> = MACHINES.iter().map(|(name, _)| *name).collect();
-        return Err(MachineError::Unknown { name: wanted.to_owned(), known: known.join(", ") });
+        return Err(MachineError::Unknown(wanted.to_owned(), known.join(", ")));
     };
     MachineFile::parse(text, &format!("{name}.toml"))
 }
@@ -51,9 +51,8 @@ mod tests {
     /// One way, with nothing in its way.
     fn time_ps(machine: &Machine, n_bytes: u64, n_hops: u64) -> u64 {
         let s: &Segment = machine.segment(n_bytes);
-        let t0_ps = s.o_send_ps + s.handshake_ps + s.latency_ps + s.o_recv_ps;
         let bytes_ps = s.send.times(n_bytes) + s.wire.times(n_bytes) + s.recv.times(n_bytes);
-        t0_ps + bytes_ps + (n_hops - 1) * s.hop_ps
+        s.startup_ps() + bytes_ps + (n_hops - 1) * s.hop_ps
     }
 
     #[track_caller]

@@ -6,13 +6,11 @@ use super::{Delay, Faults, Noise, NoiseSource, units};
 /// The strongest correlation; beyond it a draw has thousands of terms.
 const MAX_PHI: f64 = 0.999;
 
-/// The table `[noise]`.
 pub(super) fn noise(table: &Table<'_>) -> Result<Noise> {
     let seed = table.plain("seed")?.unwrap_or_default();
     Ok(Noise { seed, sources: list(table, "source", source)? })
 }
 
-/// The table `[fault]`.
 pub(super) fn faults(table: &Table<'_>) -> Result<Faults> {
     let slow =
         |table: &Table<'_>| Ok((table.needed("rank")?, table.value("factor", units::slowdown)?));
@@ -84,13 +82,12 @@ fn detour(table: &Table<'_>) -> Result<NoiseSource> {
 }
 
 fn correlation(text: &str) -> Result<f64, String> {
-    let phi = units::factor(text).ok().filter(|phi| *phi <= MAX_PHI);
-    phi.ok_or_else(|| "is no correlation from 0 to 0.999 (write it as in 0.9)".into())
+    let problem = "is no correlation from 0 to 0.999 (write it as in 0.9)";
+    units::number(text, |phi| phi <= MAX_PHI, problem)
 }
 
 fn positive(text: &str) -> Result<f64, String> {
-    let number = units::factor(text).ok().filter(|number| *number > 0.0);
-    number.ok_or_else(|| "is no number above 0 (write it as in 10)".into())
+    units::number(text, |number| number > 0.0, "is no number above 0 (write it as in 10)")
 }
 
 #[cfg(test)]

@@ -50,34 +50,15 @@ pub const SOURCES: [&str; 5] = [
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// The system refused.
-    #[error("cannot read the machine file {} (does it exist, and may you read it?)", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Error of the system.
-        source: io::Error,
-    },
-    /// No machine of this name is listed.
-    #[error(
-        "there is no machine {name:?} (choose {known}, or give the path of a file such as ./my.toml)"
-    )]
-    Unknown {
-        /// Name that was asked for.
-        name: String,
-        /// The names that are listed.
-        known: String,
-    },
-    /// The text does not describe a machine.
-    #[error("{origin}, line {line}: {message}")]
-    Text {
-        /// The file.
-        origin: String,
-        /// Number of the line, from 1.
-        line: usize,
-        /// The error, and its remedy.
-        message: String,
-    },
+    /// The system refused to read this file.
+    #[error("cannot read the machine file {} (does it exist, and may you read it?)", .0.display())]
+    Io(PathBuf, #[source] io::Error),
+    /// No machine of this name is among the names that are listed.
+    #[error("there is no machine {0:?} (choose {1}, or give the path of a file such as ./my.toml)")]
+    Unknown(String, String),
+    /// The text of this file does not describe a machine, by this line (from 1) and for this reason.
+    #[error("{0}, line {1}: {2}")]
+    Text(String, usize, String),
 }
 
 impl MachineFile {
@@ -87,7 +68,7 @@ impl MachineFile {
     /// If the file cannot be read or does not describe a machine.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| MachineError::Io { path: path.into(), source })?;
+            .map_err(|source| MachineError::Io(path.into(), source))?;
         Self::parse(&text, &path.to_string_lossy())
     }
 

@@ -47,8 +47,7 @@ impl Machine {
         Self { segments: [within, beyond].concat(), ..self.clone() }
     }
 
-    /// Sentence about the buffering that a program needs: `completes` is true if it ends on the given
-    /// machine.
+    /// Sentence about the buffering with which a program `completes` on the given machine.
     pub fn buffering_needed(&self, mut completes: impl FnMut(&Self) -> bool) -> String {
         if !completes(&self.buffered()) {
             return "deadlocks, even when all messages are buffered".into();

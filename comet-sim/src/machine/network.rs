@@ -223,32 +223,20 @@ mod tests {
 
     #[test]
     fn each_length_belongs_to_one_protocol_and_a_split_is_no_more_than_the_whole() {
-        // Lines of the last protocol, after those with the bounds before the bar.
-        let protocols = |text: &str| {
-            let (bounds, last) = text.split_once('|').unwrap_or(("", text));
-            let bounded = |bound: &str| match bound {
-                "none" => EAGER.to_owned(),
-                bound => format!("{EAGER}up_to = \"{bound}\""),
-            };
-            let mut all: Vec<String> =
-                bounds.split(',').map(str::trim).filter(|b| !b.is_empty()).map(bounded).collect();
-            all.push(format!("{EAGER}{}", last.trim()));
-            file("kind = \"flat\"", &all.iter().map(String::as_str).collect::<Vec<_>>())
-        };
+        let eager = format!("[[protocol]]\n{}", EAGER.trim_end());
+        let file =
+            |protocols: &str| file("kind = \"flat\"", &[]) + &protocols.replace("EAGER", &eager);
         check_errors(
-            protocols,
+            file,
             r#"
-    up_to = "1 KiB"   => 9: up_to = "1 KiB" leaves longer messages without a cost (leave it out of the last [[protocol]])
-    none |            => 5: this [[protocol]] is not the last, but has no up_to (write one, in ascending order)
-    2 KiB, 1 KiB |    => 14: up_to = "1 KiB" is not above the one before (write each [[protocol]] in ascending order)
-    split = { o_send = "6 us", o_recv = "5 us" } => 7: t0 = "10 us" is less than o_send + o_recv + handshake, 11 us (raise t0 or lower the split)
-    split = { send_per_byte = "0.6 us/B", recv_per_byte = "0.5 us/B" } => 8: per_byte = "1 us/B" is less than send_per_byte + recv_per_byte, 1.100000 us/B (raise per_byte or lower the split)
-    split = { handshake = "1 us" } => 9: handshake = "1 us" belongs to no eager message (write kind = "buffered" or "rendezvous")
+    EAGER; up_to = "1 KiB"   => 9: up_to = "1 KiB" leaves longer messages without a cost (leave it out of the last [[protocol]])
+    EAGER; EAGER             => 5: this [[protocol]] is not the last, but has no up_to (write one, in ascending order)
+    EAGER; up_to = "2 KiB"; EAGER; up_to = "1 KiB"; EAGER => 14: up_to = "1 KiB" is not above the one before (write each [[protocol]] in ascending order)
+    EAGER; split = { o_send = "6 us", o_recv = "5 us" } => 7: t0 = "10 us" is less than o_send + o_recv + handshake, 11 us (raise t0 or lower the split)
+    EAGER; split = { send_per_byte = "0.6 us/B", recv_per_byte = "0.5 us/B" } => 8: per_byte = "1 us/B" is less than send_per_byte + recv_per_byte, 1.100000 us/B (raise per_byte or lower the split)
+    EAGER; split = { handshake = "1 us" } => 9: handshake = "1 us" belongs to no eager message (write kind = "buffered" or "rendezvous")
+                             => 1: there is no [[protocol]] (write one, with kind, t0 and per_byte)
             "#,
-        );
-        check_errors(
-            |topology| file(topology, &[]),
-            "kind = \"flat\" => 1: there is no [[protocol]] (write one, with kind, t0 and per_byte)",
         );
     }
 }

@@ -40,7 +40,7 @@ impl Reader<'_> {
     fn error(&self, offset: usize, message: String) -> MachineError {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        MachineError::Text { origin: self.origin.to_owned(), line, message }
+        MachineError::Text(self.origin.to_owned(), line, message)
     }
 
     /// An error of the form: an unknown key, or a value of the wrong type.
@@ -49,7 +49,6 @@ impl Reader<'_> {
         self.error(offset, format!("{cause} (comet-sim/machines/README.md explains every key)"))
     }
 
-    /// An error of the TOML library.
     pub(super) fn toml_error(&self, error: &toml::de::Error) -> MachineError {
         self.form_error(error.span().map_or(0, |span| span.start), error.message())
     }
@@ -67,7 +66,6 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The whole file.
     pub(super) fn root(reader: &'a Reader<'a>, root: &'a Spanned<DeTable<'a>>) -> Self {
         Self::new(reader, Some(root.get_ref()), root.span().start, None)
     }
@@ -117,7 +115,6 @@ impl<'a> Table<'a> {
         self.get(key).map_or_else(|| Err(self.missing(key)), |entry| self.inner(key, entry))
     }
 
-    /// The table `key`.
     pub(super) fn table(&self, key: &'static str) -> Result<Self> {
         match self.get(key) {
             Some(entry) => self.inner(key, entry),
@@ -151,7 +148,6 @@ impl<'a> Table<'a> {
         value.map(Some).map_err(refuse)
     }
 
-    /// The value of `key` that has no unit.
     pub(super) fn needed<T: DeserializeOwned>(&self, key: &'static str) -> Result<T> {
         self.plain(key)?.ok_or_else(|| self.missing(key))
     }
@@ -166,7 +162,6 @@ impl<'a> Table<'a> {
         convert(&text).map(Some).map_err(|problem| self.refuse(key, &problem))
     }
 
-    /// The value of `key` that has a unit.
     pub(super) fn value<T>(&self, key: &'static str, convert: Convert<T>) -> Result<T> {
         self.optional(key, convert)?.ok_or_else(|| self.missing(key))
     }
@@ -210,7 +205,6 @@ impl<'a> Table<'a> {
         self.reader.error(self.offset, message.into())
     }
 
-    /// An error of the entry `key`.
     pub(super) fn error_at(&self, key: &'static str, message: impl Into<String>) -> MachineError {
         let offset = self.get(key).map_or(self.offset, |entry| entry.span().start);
         self.reader.error(offset, message.into())

@@ -29,18 +29,8 @@ const SIZES: &[Unit] = &[
 /// In picoseconds for a byte.
 const TIMES_PER_BYTE: &[Unit] = &[("ps/B", 1), ("ns/B", 1_000), ("us/B", 1_000_000)];
 
-/// In bits in a second.
-const RATES: &[Unit] = &[
-    ("B/s", 8),
-    ("kB/s", 8_000),
-    ("MB/s", 8_000_000),
-    ("MiB/s", 8 << 20),
-    ("GB/s", 8_000_000_000),
-    ("GiB/s", 8 << 30),
-    ("kbit/s", 1_000),
-    ("Mbit/s", 1_000_000),
-    ("Gbit/s", 1_000_000_000),
-];
+/// In bits.
+const BITS: &[Unit] = &[("kbit", 1_000), ("Mbit", 1_000_000), ("Gbit", 1_000_000_000)];
 
 const PS_PER_S: u128 = 1_000_000_000_000;
 
@@ -69,7 +59,7 @@ pub(super) fn size_bytes(text: &str) -> Result<u64, String> {
 /// Time of a byte, written as a time for a byte or as its inverse, a rate.
 pub(super) fn per_byte(text: &str) -> Result<PerByte, String> {
     let quantity = Quantity::read(text, "\"0.63 us/B\" or \"2.8 MB/s\"")?;
-    match worth(RATES, quantity.unit) {
+    match bits_per_s(quantity.unit) {
         Some(bits_per_s) => quantity.inverted((8 * PS_PER_S) << 20, bits_per_s),
         None => quantity.rounded(quantity.worth(TIMES_PER_BYTE)? << 20, 1),
     }
@@ -97,14 +87,18 @@ pub(super) fn ppm(text: &str) -> Result<f64, String> {
 
 /// A factor or a mean number, without a unit.
 pub(super) fn factor(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
-    number.ok_or_else(|| "is no number from 0 up, without a unit (write it as in 1.5)".into())
+    number(text, |_| true, "is no number from 0 up, without a unit (write it as in 1.5)")
 }
 
 /// A factor that slows down.
 pub(super) fn slowdown(text: &str) -> Result<f64, String> {
-    let at_least_one = factor(text).ok().filter(|factor| *factor >= 1.0);
-    at_least_one.ok_or_else(|| "is no factor of at least 1 (write it as in 1.5)".into())
+    number(text, |factor| factor >= 1.0, "is no factor of at least 1 (write it as in 1.5)")
+}
+
+/// A number from 0 up that `holds`, or the `problem` with it.
+pub(super) fn number(text: &str, holds: fn(f64) -> bool, problem: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0 && holds(*n));
+    number.ok_or_else(|| problem.into())
 }
 
 fn in_unit(text: &str, unit: &'static str, example: &'static str) -> Result<f64, String> {
@@ -116,6 +110,12 @@ fn in_unit(text: &str, unit: &'static str, example: &'static str) -> Result<f64,
 
 fn worth(units: &[Unit], name: &str) -> Option<u128> {
     units.iter().find(|(unit, _)| *unit == name).map(|(_, worth)| *worth)
+}
+
+/// Value of `GB/s` and `Mbit/s`.
+fn bits_per_s(rate: &str) -> Option<u128> {
+    let amount = rate.strip_suffix("/s")?;
+    worth(BITS, amount).or_else(|| Some(8 * worth(SIZES, amount)?))
 }
 
 /// `digits / scale` of a unit.

@@ -29,19 +29,9 @@ const MAX_HOPS: usize = 60_000;
 pub struct Routes {
     metric: Metric,
     n_links: usize,
-    way: Way,
-}
-
-/// Search for the next link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Way {
-    /// The only link is that from the crossbar to the receiver, and has its number.
-    Flat,
-    /// Number of dimensions.
-    Hypercube(usize),
-    /// Ranks along each dimension.
-    Torus(Vec<usize>),
-    FatTree(FatTree),
+    /// Of the smallest hypercube that has a corner for each rank.
+    n_dims: usize,
+    tree: Option<FatTree>,
 }
 
 impl Routes {
@@ -66,22 +56,17 @@ impl Routes {
             Shape::FatTree { radix } => Metric::FatTree { radix: *radix },
         };
         metric.check(n_ranks)?;
-        let (way, n_links) = match &metric {
-            Metric::Torus(dims) => {
-                (Way::Torus(dims.clone()), 2 * dims.len() * dims.iter().product::<usize>())
-            }
-            Metric::FatTree { radix } => {
-                let tree = FatTree::new(*radix, n_ranks);
-                (Way::FatTree(tree), tree.n_links())
-            }
-            Metric::Hypercube => {
-                // The smallest that has a corner for each rank.
-                let n_dims = n_ranks.next_power_of_two().ilog2() as usize;
-                (Way::Hypercube(n_dims), n_dims << n_dims)
-            }
-            Metric::Flat | Metric::Table(_) => (Way::Flat, n_ranks),
+        let n_dims = n_ranks.next_power_of_two().ilog2() as usize;
+        let tree = match metric {
+            Metric::FatTree { radix } => Some(FatTree::new(radix, n_ranks)),
+            _ => None,
         };
-        Ok(Self { metric, n_links, way })
+        let n_links = match &metric {
+            Metric::Torus(dims) => 2 * dims.len() * dims.iter().product::<usize>(),
+            Metric::Hypercube => n_dims << n_dims,
+            _ => tree.map_or(n_ranks, |tree| tree.n_links()),
+        };
+        Ok(Self { metric, n_links, n_dims, tree })
     }
 
     /// Distances between the ranks, for [`Topology::with_metric`].
@@ -105,11 +90,12 @@ impl Routes {
     /// Link after `step` others from `from` to `to`; `None` when the message has arrived.
     #[inline]
     pub fn next(&self, from: Rank, to: Rank, step: usize) -> Option<usize> {
-        match &self.way {
-            Way::Flat => (from != to && step == 0).then_some(to),
-            Way::Hypercube(n_dims) => next_on_hypercube(*n_dims, from, to, step),
-            Way::Torus(dims) => next_on_torus(dims, from, to, step),
-            Way::FatTree(fat_tree) => fat_tree.next(from, to, step),
+        match (&self.metric, &self.tree) {
+            (Metric::Hypercube, _) => next_on_hypercube(self.n_dims, from, to, step),
+            (Metric::Torus(dims), _) => next_on_torus(dims, from, to, step),
+            (_, Some(tree)) => tree.next(from, to, step),
+            // The only link is that from the crossbar to the receiver, and has its number.
+            (_, None) => (from != to && step == 0).then_some(to),
         }
     }
 }
@@ -221,7 +207,6 @@ impl FatTree {
         (2 * self.n_levels - 1) * self.stride
     }
 
-    /// The link that is taken after `step` others.
     #[inline]
     fn next(&self, from: Rank, to: Rank, step: usize) -> Option<usize> {
         let top = self.meeting_level(from, to)?;

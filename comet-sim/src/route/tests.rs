@@ -150,7 +150,6 @@ fn pairs(n_ranks: usize) -> impl Iterator<Item = (Rank, Rank)> {
     (0..n_ranks).flat_map(move |from| (0..n_ranks).map(move |to| (from, to)))
 }
 
-/// The links of a route by number.
 fn route(routes: &Routes, from: Rank, to: Rank) -> Vec<usize> {
     (0..).map_while(|step| routes.next(from, to, step)).collect()
 }

@@ -2,8 +2,7 @@
 
 use comet_core::transport::{Rank, Source};
 
-use super::stand::{Kind, Stand};
-use super::words;
+use super::{Kind, Stand, words};
 
 /// The most ranks of a chain that are all shown.
 const MAX_SHOWN: usize = 8;
@@ -78,12 +77,10 @@ impl<'s, 'e> Cycle<'s, 'e> {
         Self { stands }
     }
 
-    /// The rank with the lowest number.
     pub(super) fn first(&self) -> &'s Stand<'e> {
         self.stands[0]
     }
 
-    /// Sentence about the ranks that wait for each other.
     pub(super) fn sentence(&self) -> String {
         let mut ranks: Vec<_> = self.stands.iter().map(|stand| stand.rank).collect();
         ranks.sort_unstable();

@@ -5,10 +5,8 @@ use std::hash::Hash;
 
 use comet_core::transport::{Rank, Source};
 
-use super::stand::Stand;
-use super::words;
+use super::{Stand, words};
 
-/// The most lines on groups.
 const MAX_LINES: usize = 24;
 /// So few ranks have a line each.
 const FEW: usize = 4;

@@ -1,7 +1,6 @@
 //! Explanation of a job that cannot go on: one sentence, and below it one line for each fact.
 //!
 //! ```text
-//!   stand      what each rank waits for
 //!   cycle      the shortest chain of ranks that wait for each other
 //!   group      ranks at the same line of the kernel, in one line
 //!   suspect    what may be wrong: messages that almost match, ranks that have returned, …
@@ -12,20 +11,20 @@
 
 mod cycle;
 mod group;
-mod stand;
 mod suspect;
 mod words;
 
-use comet_core::transport::{Rank, Source};
+use std::panic::Location;
+
+use comet_core::transport::{Rank, Source, Tag};
 
 use crate::JobFailure;
-use crate::engine::Engine;
+use crate::engine::{Block, Collective, Engine, Poll};
 use cycle::Cycle;
-use stand::Stand;
 
 /// All ranks that have not returned wait for each other, or for ranks that have.
 pub(crate) fn deadlock(engine: &Engine) -> JobFailure {
-    let stands = stand::all(engine);
+    let stands = all_stands(engine);
     let cycle = cycle::shortest(&stands, engine.ranks.len());
     let (activity, first_line) = match &cycle {
         Some(cycle) => (cycle.first().activity, cycle.sentence()),
@@ -41,7 +40,7 @@ pub(crate) fn deadlock(engine: &Engine) -> JobFailure {
 
 /// A rank that probes and tests in vain for ever.
 pub(crate) fn livelock(engine: &Engine, rank: Rank) -> String {
-    let (stands, stand) = (stand::all(engine), stand::of(engine, rank));
+    let (stands, stand) = (all_stands(engine), stand_of(engine, rank));
     let (does, during) = (stand.sentence(), words::during(stand.activity));
     let mut lines = vec![format!("rank {rank} {does} in vain for ever{during}")];
     lines.extend(group::lines(&stands, engine.ranks.len(), stand.activity));
@@ -51,12 +50,12 @@ pub(crate) fn livelock(engine: &Engine, rank: Rank) -> String {
 
 /// A rank that an injected fault has ended.
 pub(crate) fn death(engine: &Engine, rank: Rank, now_ps: u64) -> String {
-    let stand = stand::of(engine, rank);
+    let stand = stand_of(engine, rank);
     let (at, during) = (words::time(now_ps), words::during(stand.activity));
     let mut lines = vec![format!("rank {rank} died at t = {at} (injected){during}")];
     let waits = |other: &Stand<'_>| other.want.is_some_and(|want| want.peer == Source::Rank(rank));
     let is_near = |other: &Stand<'_>| other.rank == rank || waits(other);
-    let stands: Vec<_> = stand::all(engine).into_iter().filter(is_near).collect();
+    let stands: Vec<_> = all_stands(engine).into_iter().filter(is_near).collect();
     lines.extend(group::lines(&stands, engine.ranks.len(), stand.activity));
     report(&lines)
 }
@@ -64,13 +63,13 @@ pub(crate) fn death(engine: &Engine, rank: Rank, now_ps: u64) -> String {
 /// A job that goes on after a signal.
 pub(crate) fn interruption(engine: &Engine, signal: &str) -> String {
     let mut lines = vec![format!("the ranks were ended because they went on after {signal}")];
-    lines.extend(group::lines(&stand::all(engine), engine.ranks.len(), ""));
+    lines.extend(group::lines(&all_stands(engine), engine.ranks.len(), ""));
     report(&lines)
 }
 
 /// A rank that has ended by itself: it `panicked`, or `gave up`.
 pub(crate) fn ended(engine: &Engine, rank: Rank, how: &str, why: &str) -> String {
-    let stand = stand::of(engine, rank);
+    let stand = stand_of(engine, rank);
     let (at, during) = (words::time(stand.clock_ps), words::during(stand.activity));
     let last_call = stand.site.map(|site| format!("its last call is at {}", words::site(site)));
     let first_line = format!("rank {rank} {how} at t = {at}{during}: {why}");
@@ -101,7 +100,115 @@ fn unbuffered(engine: &Engine, cycle: &Cycle<'_, '_>) -> Option<String> {
     ))
 }
 
-/// The first line, and the others below it.
 fn report(lines: &[String]) -> String {
     lines.join("\n  ")
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    /// It waits for a message.
+    Receive,
+    /// It waits for the network to take a message.
+    Send,
+    /// It looks again and again for a message.
+    Probe,
+    /// It looks again and again for the end of a receive.
+    TestReceive,
+    /// It looks again and again for the end of a send.
+    TestSend,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Want {
+    kind: Kind,
+    peer: Source,
+    tag: Tag,
+    /// Of the message, or of the buffer; 0 for a probe.
+    length_bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stand<'e> {
+    rank: Rank,
+    want: Option<Want>,
+    collective: Option<Collective>,
+    site: Option<&'static Location<'static>>,
+    clock_ps: u64,
+    activity: &'e str,
+}
+
+/// The ranks that have not returned.
+fn all_stands(engine: &Engine) -> Vec<Stand<'_>> {
+    let is_there = |rank: &Rank| !engine.ranks[*rank].is_finished;
+    (0..engine.ranks.len()).filter(is_there).map(|rank| stand_of(engine, rank)).collect()
+}
+
+fn stand_of(engine: &Engine, rank: Rank) -> Stand<'_> {
+    let state = &engine.ranks[rank];
+    Stand {
+        rank,
+        want: want(engine, rank),
+        collective: state.collective(),
+        site: state.site,
+        clock_ps: state.clock_ps,
+        activity: state.activity.as_deref().unwrap_or_default(),
+    }
+}
+
+fn want(engine: &Engine, rank: Rank) -> Option<Want> {
+    let state = &engine.ranks[rank];
+    let receive = |kind, id| {
+        let receive = engine.receives.get(id as usize).filter(|receive| receive.rank == rank)?;
+        let (peer, tag, length_bytes) = (receive.source, receive.tag, receive.capacity_bytes);
+        Some(Want { kind, peer, tag, length_bytes })
+    };
+    let send = |kind, id| {
+        let send = engine.sends.get(id as usize).filter(|send| send.way.source() == rank)?;
+        let (peer, tag, length_bytes) =
+            (Source::Rank(send.way.destination()), send.way.tag, send.length_bytes);
+        Some(Want { kind, peer, tag, length_bytes })
+    };
+    match (state.block, state.poll) {
+        (Some(Block::Receive(id)), _) => receive(Kind::Receive, id),
+        (Some(Block::Send(id)), _) => send(Kind::Send, id),
+        (_, Some(Poll::Receive(id))) => receive(Kind::TestReceive, id),
+        (_, Some(Poll::Send(id))) => send(Kind::TestSend, id),
+        (_, Some(Poll::Probe(peer, tag))) => {
+            Some(Want { kind: Kind::Probe, peer, tag, length_bytes: 0 })
+        }
+        (_, None) => None,
+    }
+}
+
+impl Stand<'_> {
+    /// Predicate of a sentence about the rank: `waits for up to 8 bytes from rank 1 (tag 3)`.
+    fn sentence(&self) -> String {
+        let Some(want) = self.want else { return self.phrase(false, "", "", "") };
+        let peer = match want.peer {
+            Source::Rank(peer) => format!("rank {peer}"),
+            Source::Any => "any rank".into(),
+        };
+        self.phrase(false, &want.length_bytes.to_string(), &peer, &words::tag(want.tag))
+    }
+
+    /// Predicate of a sentence about one rank, or several in the same state.
+    fn phrase(&self, many: bool, lengths: &str, peers: &str, tags: &str) -> String {
+        let (s, its) = if many { ("", "their") } else { ("s", "its") };
+        let within = self.collective.map_or(String::new(), |Collective { name, number }| {
+            format!(" in {name}, {its} {} collective", words::ordinal(number))
+        });
+        let Some(Want { kind, .. }) = self.want else { return format!("run{s}{within}") };
+        if !within.is_empty() {
+            return format!("wait{s}{within}, for {peers}");
+        }
+        match kind {
+            Kind::Receive => format!("wait{s} for up to {lengths} bytes from {peers} ({tags})"),
+            Kind::Send => format!("wait{s} to send {lengths} bytes to {peers} ({tags})"),
+            Kind::Probe => format!("probe{s} for a message from {peers} ({tags})"),
+            Kind::TestReceive => {
+                format!("test{s} a receive of up to {lengths} bytes from {peers} ({tags})")
+            }
+            Kind::TestSend => format!("test{s} a send of {lengths} bytes to {peers} ({tags})"),
+        }
+    }
 }

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use comet_core::transport::{Rank, Source, Tag};
 
 use super::group::grouped;
-use super::stand::{Kind, Stand};
-use super::words;
+use super::{Kind, Stand, words};
 use crate::engine::{Block, Engine, Lost, Message, Poll};
 
 /// The most lines on one kind of suspicion.
@@ -15,7 +14,6 @@ const MAX_LINES: usize = 6;
 /// The most open receives of one rank that are looked at.
 const MAX_ASKS: usize = 16;
 
-/// All suspicions on the ranks in `stands`.
 pub(super) fn lines(stands: &[Stand<'_>], engine: &Engine) -> Vec<String> {
     let kinds = [
         (collectives_that_differ(engine), "collectives that differ"),

@@ -51,12 +51,10 @@ pub(super) fn is_reserved(tag: Tag) -> bool {
     tag.value() > Tag::MAX
 }
 
-/// A virtual time.
 pub(super) fn time(at_ps: u64) -> String {
     format!("{}.{:03} us", at_ps / 1_000_000, at_ps % 1_000_000 / 1000)
 }
 
-/// A line of the kernel.
 pub(super) fn site(site: &Location<'_>) -> String {
     format!("{}:{}", site.file(), site.line())
 }

@@ -4,14 +4,20 @@
 //! and another one after a time that is known gives its rate. Neither depends on noise, since the
 //! seed alone decides them.
 //!
-//! `COMET_TRUTH_SEEDS` sets the number of seeds.
+//! `COMET_TRUTH_SEEDS` sets the number of seeds. What the calibration finds is held against the cost
+//! that clocks were given.
 
 use std::cell::RefCell;
+use std::error::Error;
 
+use comet_core::calibration::ClockCalibration;
+use comet_core::driver::{self, Settings};
+use comet_core::event::{Event, Listener, RunStart};
+use comet_core::kernel::Profile;
 use comet_core::sync::{GlobalClock, StartSync, window_ns};
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Transport, Work};
-use comet_sim::machine::{Machine, MachineFile};
+use comet_sim::machine::{Machine, MachineFile, find};
 use comet_sim::{Outcome, RunConfig, Sim, run};
 
 /// Messages with queues: most wait, a few for very long.
@@ -58,7 +64,6 @@ fn n_seeds(usual: u64) -> u64 {
     said.map_or(usual, |text| text.parse().expect("COMET_TRUTH_SEEDS is a number"))
 }
 
-/// Values that `rank_main` returns on each rank.
 fn of_ranks<R>(machine: &Machine, n_ranks: usize, rank_main: impl Fn(&Sim) -> R) -> Vec<R> {
     let results: RefCell<Vec<Option<R>>> = RefCell::new((0..n_ranks).map(|_| None).collect());
     let config = RunConfig::new(machine.clone(), Topology::hypercube(n_ranks));
@@ -89,7 +94,6 @@ impl Truth {
         }))
     }
 
-    /// Rate of the clock of `rank`.
     fn rate(&self, rank: Rank) -> f64 {
         let [start_ns, end_ns] = self.0[rank];
         (end_ns - start_ns) as f64 / Self::SPAN_NS
@@ -113,7 +117,6 @@ fn quantile(errors_ns: &[f64], q: f64) -> f64 {
     comet_stats::quantile(&comet_stats::sorted(&sizes), q)
 }
 
-/// A rank's clock after all have agreed.
 fn agree(t: &Sim) -> GlobalClock {
     GlobalClock::agree(t).expect("these clocks have a common time")
 }
@@ -309,4 +312,64 @@ fn a_window_opens_for_all_ranks_at_once_and_those_that_heard_late_know_it() {
     // A broadcast that is hit by an outlier takes longer than the window.
     let n_starts = n_seeds(5) * 5 * 50;
     assert!((1..n_starts / 5).contains(&n_late), "{n_late} of {n_starts}");
+}
+
+struct Start(Option<RunStart>);
+
+impl Listener for Start {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        if let Event::RunStarted(start) = event {
+            self.0 = Some((*start).clone());
+        }
+        Ok(())
+    }
+}
+
+/// The start record of a run whose clocks have this resolution and cost of a reading.
+fn start(resolution_ps: u64, call_cost_ps: u64) -> RunStart {
+    let mut machine = find("ipsc860").expect("it comes with the program").machine;
+    machine.clock.resolution_ps = resolution_ps;
+    machine.clock.call_cost_ps = call_cost_ps;
+    let listener = RefCell::new(Start(None));
+    let outcome = run(&RunConfig::new(machine, Topology::hypercube(4)), |t| {
+        let settings = Settings::of(Profile::Quick);
+        if t.rank() > 0 {
+            driver::follow(t, &[], &settings).expect("no rank fails");
+        } else {
+            let listener = &mut *listener.borrow_mut();
+            driver::conduct(t, &[], &[], &settings, listener).expect("no rank fails");
+        }
+        0
+    });
+    assert!(matches!(outcome, Ok(Outcome::Finished { .. })), "{outcome:?}");
+    listener.into_inner().0.expect("the run has started")
+}
+
+#[test]
+fn the_cost_of_a_clock_is_found() {
+    let check = |resolution_ps, call_cost_ps, cost_ns: f64, step_ns: u32| {
+        let start = start(resolution_ps, call_cost_ps);
+        // Simulated clocks are alike.
+        assert_eq!(start.calibrations.len(), 1);
+        let found = start.calibrations[0];
+        let error_ns = (found.cost_ns - cost_ns).abs() + (found.median_cost_ns - cost_ns).abs();
+        assert!(error_ns <= 0.01 * cost_ns, "{found:?}");
+        // What is shown is rounded to steps.
+        assert!((found.pair_bias_ns - cost_ns).abs() <= f64::from(step_ns), "{found:?}");
+        assert_eq!((found.step_ns, found.gaps), (Some(step_ns.into()), None));
+    };
+    check(1000, 0, 0.0, 1);
+    check(1000, 37_000, 37.0, 1);
+    check(1000, 2_500_000, 2500.0, 1);
+    check(10_000, 25_000, 25.0, 10);
+}
+
+#[test]
+fn clocks_too_coarse_for_latencies_are_named() {
+    let warnings =
+        |call_cost_ps| ClockCalibration::warnings(&start(1000, call_cost_ps).calibrations);
+    assert_eq!(warnings(40_000), [""; 0]);
+    let warnings = warnings(2_500_000);
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    assert!(warning.starts_with("the clock of rank 0 is no finer than 2500 ns"), "{warning}");
 }

@@ -53,21 +53,14 @@ fn check(machine: &Machine, n_ranks: usize) {
 }
 
 #[test]
-fn messages_that_go_at_once() {
-    for n_ranks in [1, 3, 16] {
-        check(&machine(Shape::Flat, None, Protocol::Eager), n_ranks);
-    }
-}
-
-#[test]
-fn messages_that_are_granted_a_buffer() {
-    check(&machine(Shape::Flat, None, Protocol::Buffered), 3);
-}
-
-#[test]
-fn messages_that_wait_for_their_receive() {
-    for n_ranks in [2, 5] {
-        check(&machine(Shape::Flat, None, Protocol::Rendezvous), n_ranks);
+fn messages_of_every_protocol() {
+    for (protocol, rank_counts) in [
+        (Protocol::Eager, &[1, 3, 16][..]),
+        (Protocol::Buffered, &[3]),
+        (Protocol::Rendezvous, &[2, 5]),
+    ] {
+        let machine = machine(Shape::Flat, None, protocol);
+        rank_counts.iter().for_each(|n_ranks| check(&machine, *n_ranks));
     }
 }
 

@@ -1,5 +1,4 @@
 //! Tests of simulations as their users see them, in one program, which is built sooner than three.
 
-mod calibration;
 mod clocks;
 mod conformance;

@@ -1,0 +1,200 @@
+//! State of the engine: ranks, and messages, receives and sends in flight.
+//!
+//! There may be a message in flight for each of a million ranks, so they are kept small: ranks and
+//! ids have 32 bits.
+
+use std::panic::Location;
+use std::rc::Rc;
+
+use comet_core::matching::Matcher;
+use comet_core::transport::{Rank, Source, Status, Tag};
+
+use super::short;
+
+/// Names of a [`Message`], a [`Receive`] and a [`Sending`] in flight.
+pub(crate) type MessageId = u32;
+pub(crate) type ReceiveId = u32;
+pub(crate) type SendId = u32;
+
+/// A message from the call that sends it to the end of the call that receives it.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) way: Way,
+    pub(crate) body: Box<[u8]>,
+    /// Time of the send, for reports.
+    pub(crate) sent_ps: u64,
+    /// Time from which its receiver can match it and probe for it; [`UNKNOWN_PS`] until known.
+    pub(crate) known_ps: u64,
+    /// Arrival time of its last byte; [`UNKNOWN_PS`] until known.
+    pub(crate) arrival_ps: u64,
+    /// Time that noise adds to its way; may be negative.
+    pub(crate) extra_ps: i64,
+    /// The send that waits for the network to take it.
+    pub(crate) send: Option<SendId>,
+    pub(crate) receive: Option<ReceiveId>,
+    /// The next message that waits for the link that this one waits for.
+    pub(crate) next: Option<MessageId>,
+    /// Number of links that its header has taken.
+    pub(crate) n_taken: u16,
+    /// Number of links between the interfaces.
+    pub(crate) n_hops: u16,
+    /// True once it has been given to the network, or is about to be.
+    pub(crate) is_started: bool,
+    /// True if it is matched when it arrives rather than when it is sent.
+    pub(crate) is_coming: bool,
+    /// True if it has arrived and only waits for an earlier one of its sender.
+    pub(crate) is_here: bool,
+}
+
+pub(crate) const UNKNOWN_PS: u64 = u64::MAX;
+
+/// From whom a message comes, to whom it goes, and its tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    source: u32,
+    destination: u32,
+    pub(crate) tag: Tag,
+}
+
+impl Way {
+    pub(crate) fn new(source: Rank, destination: Rank, tag: Tag) -> Self {
+        Self { source: short(source), destination: short(destination), tag }
+    }
+
+    pub(crate) fn source(self) -> Rank {
+        self.source as Rank
+    }
+
+    pub(crate) fn destination(self) -> Rank {
+        self.destination as Rank
+    }
+
+    pub(crate) fn is_local(self) -> bool {
+        self.source == self.destination
+    }
+}
+
+/// A receive from the call that posts it to the end of the call that finishes it.
+#[derive(Debug)]
+pub(crate) struct Receive {
+    pub(crate) rank: Rank,
+    pub(crate) source: Source,
+    pub(crate) tag: Tag,
+    pub(crate) capacity_bytes: usize,
+    pub(crate) posted_ps: u64,
+    pub(crate) message: Option<MessageId>,
+}
+
+/// A send that returns when the network has taken the message.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    pub(crate) way: Way,
+    pub(crate) length_bytes: usize,
+    pub(crate) done_ps: Option<u64>,
+}
+
+/// A message that an injected fault has lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lost {
+    pub(crate) way: Way,
+    pub(crate) length_bytes: usize,
+    pub(crate) sent_ps: u64,
+}
+
+/// Reason for which a rank waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// That no other rank can do anything earlier.
+    Turn,
+    /// That a message is there whole.
+    Receive(ReceiveId),
+    /// That the network has taken a message.
+    Send(SendId),
+}
+
+/// A collective that a rank is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Collective {
+    pub(crate) name: &'static str,
+    /// Number of the rank's collective, from 1.
+    pub(crate) number: u32,
+}
+
+/// Object of a poll, which does not wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Poll {
+    /// A message that a receive would take.
+    Probe(Source, Tag),
+    Receive(ReceiveId),
+    Send(SendId),
+}
+
+/// A message that was longer than the buffer of its receive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Truncation {
+    pub(crate) status: Status,
+    pub(crate) capacity_bytes: usize,
+    pub(crate) at_ps: u64,
+    /// Place in the kernel.
+    pub(crate) site: Option<&'static Location<'static>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct RankState {
+    pub(crate) clock_ps: u64,
+    /// Time from which its network interface is free; unused if messages take links.
+    pub(crate) interface_free_ps: u64,
+    /// Posted receives, and messages that none of them has taken.
+    pub(crate) matcher: Matcher<ReceiveId, MessageId>,
+    /// Messages on their way that can be matched only when they arrive, in the order of their
+    /// sends: because a receive from any rank was posted when they were sent, or still are.
+    pub(crate) coming: Vec<MessageId>,
+    /// Posted receives from any rank that have no message yet.
+    pub(crate) n_any: u32,
+    /// Messages of this rank that are to start at a time of the queue, or of their receive.
+    pub(crate) n_starting: u32,
+    pub(crate) block: Option<Block>,
+    /// End of its stack when it began to wait.
+    pub(crate) stack_end: usize,
+    /// Place in the kernel.
+    pub(crate) site: Option<&'static Location<'static>>,
+    /// The collective that it entered last; number 0 if it has entered none.
+    pub(crate) last_collective: Collective,
+    pub(crate) is_in_collective: bool,
+    /// Number of operations begun, for noise and faults.
+    pub(crate) n_operations: u64,
+    /// Object of its polls, if it has done nothing else since.
+    pub(crate) poll: Option<Poll>,
+    /// The last message that did not fit.
+    pub(crate) truncation: Option<Box<Truncation>>,
+    /// Current activity, as reported by the driver.
+    pub(crate) activity: Option<Rc<str>>,
+    pub(crate) is_finished: bool,
+    /// True if it died by an injected fault.
+    pub(crate) is_dead: bool,
+}
+
+impl RankState {
+    /// Notes where in the kernel the rank is; inside a collective that is where it was called.
+    #[inline]
+    pub(crate) fn note_site(&mut self, site: &'static Location<'static>) {
+        if !self.is_in_collective {
+            self.site = Some(site);
+        }
+    }
+
+    /// Enters a collective; whether it is not part of another.
+    pub(crate) fn enter(&mut self, name: &'static str) -> bool {
+        if self.is_in_collective {
+            return false;
+        }
+        self.last_collective = Collective { name, number: self.last_collective.number + 1 };
+        self.is_in_collective = true;
+        true
+    }
+
+    /// The collective that it is in.
+    pub(crate) fn collective(&self) -> Option<Collective> {
+        self.is_in_collective.then_some(self.last_collective)
+    }
+}
