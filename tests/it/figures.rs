@@ -43,6 +43,8 @@ fn a_figure_is_written_as_the_name_of_its_file_says() {
         ("--figure comet-echo-time -o echo.gp", "echo.gp", "plot "),
         ("--figure comet-echo-time -o dark.svg --dark", "dark.svg", "</svg>"),
         ("--format csv -o values", "values/figure-5.2.csv", "1 hop,"),
+        ("-o made.v2/", "made.v2/figure-5.1.svg", "</svg>"),
+        ("--format csv -o made.v2", "made.v2/figure-5.1.csv", "1 hop,"),
     ] {
         folder.run(&format!("plot a.jsonl {line}")).success();
         assert!(folder.read(file).contains(words), "{line}");
@@ -61,6 +63,8 @@ fn what_cannot_be_drawn_is_refused_in_one_sentence() {
         plot a.jsonl --figure 5.1 --format csv -o a.svg => --format csv does not go with a.svg
         plot none.jsonl               => none.jsonl
         plot a.jsonl -o a.pdf         => a.pdf is no name for a figure (end it in .svg
+        plot a.jsonl -o a.xyz         => a.xyz is no name for a figure (end it in .svg, .png, .csv or .gp
+        plot a.jsonl -o -             => - is no name for a figure
         plot a.jsonl -o ./a.jsonl     => ./a.jsonl is one of the result files
         ",
     );

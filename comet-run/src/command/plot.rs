@@ -21,9 +21,6 @@ const PNG_WIDTH_PX: u32 = 1440;
 /// The most figures that are named instead of one that is not there.
 const MAX_GUESSES: usize = 5;
 
-/// Ends of names of pictures and pages that are not written; folders hardly have such names.
-const OTHERS: [&str; 8] = ["pdf", "eps", "ps", "gif", "jpg", "jpeg", "html", "-"];
-
 /// Largest distance of a suggested figure beyond that of the nearest, in edits.
 const MAX_EDITS: usize = 2;
 
@@ -150,14 +147,15 @@ fn write_all(figures: &[&Figure], args: &PlotArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses to make a folder where a file of a format was wanted that figures are not written in.
+/// Refuses to make a folder whose name ends as that of a file in a format of others.
 fn refuse_other_formats(folder: &Path) -> anyhow::Result<()> {
-    let end = folder.extension().or(folder.file_name()).unwrap_or_default();
-    if !OTHERS.iter().any(|other| end.eq_ignore_ascii_case(other)) {
+    let is_folder = folder.is_dir() || folder.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if is_folder || (folder.extension().is_none() && folder != Path::new("-")) {
         return Ok(());
     }
     Err(exit::usage(format!(
-        "{} is no name for a figure (end it in .svg, .png, .csv or .gp, or name a folder)",
+        "{} is no name for a figure (end it in .svg, .png, .csv or .gp, or name a folder, a new one \
+         without a dot or with / at its end)",
         folder.display()
     )))
 }
