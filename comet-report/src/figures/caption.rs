@@ -60,28 +60,30 @@ fn definitions(points: &[&Point]) -> String {
 }
 
 fn marks(points: &[&Point]) -> String {
-    let quotes = points.iter().filter_map(|point| quote(point));
-    let names: Vec<String> = distinct(quotes).into_iter().map(|q| plural(q).into()).collect();
+    let names = points.iter().filter_map(|point| plural(point));
+    let names: Vec<String> = distinct(names).into_iter().map(Into::into).collect();
     if names.is_empty() {
         return String::new();
     }
     let numbers = || points.iter().filter_map(|point| Some(point.reps.as_ref()?.n));
     let samples = match (numbers().min(), numbers().max()) {
-        (Some(least), Some(most)) if least == most => format!(" of {least} samples"),
-        (Some(least), Some(most)) => format!(" of {least} to {most} samples"),
+        (Some(least), Some(most)) if least == most => format!("; each has {least} samples"),
+        (Some(least), Some(most)) => format!("; each has {least} to {most} samples"),
         _ => String::new(),
     };
     format!("Marks are {}{samples}.", words::list(&names))
 }
 
-fn plural(quote: Quote) -> &'static str {
-    match quote {
-        Quote::Median => "medians",
+fn plural(point: &Point) -> Option<&'static str> {
+    Some(match quote(point)? {
+        // Older files and other programs have the median of all samples alone.
+        Quote::Median if point.quoted_ns.is_none() => "medians",
+        Quote::Median => "medians of slice medians",
         Quote::Min => "least values",
         Quote::Mean => "means",
         Quote::MiddleMean => "means of the middle half",
         Quote::Corrected => "means less an empty loop",
-    }
+    })
 }
 
 fn ranges(points: &[&Point]) -> Vec<String> {

@@ -78,7 +78,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
 
 fn quote(quote: Quote) -> &'static str {
     match quote {
-        Quote::Median => "the median of the medians of slices",
+        Quote::Median => "the median of slice medians",
         Quote::Min => "the least value",
         Quote::Mean => "the mean",
         Quote::MiddleMean => "the mean of the middle half",
@@ -186,8 +186,7 @@ fn intervals(_: &Content<'_>, points: &[&Point]) -> String {
     let methods: Vec<String> = qualities(points).filter_map(of).collect();
     let (n_with, n) = (methods.len(), count(points.len(), "point"));
     let methods = list(methods.into_iter());
-    let methods =
-        if n_with > 0 { format!(", from the medians of slices ({methods})") } else { methods };
+    let methods = if n_with > 0 { format!(", from slice medians ({methods})") } else { methods };
     if points.is_empty() { methods } else { format!("{n_with} of {n}{methods}") }
 }
 

@@ -30,11 +30,12 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     ]
 }
 
-const EXPLANATION: &str = "Times are those of one operation. The quoted time is the one that the \
-     kernel is known by, for most the median; beside it stands half of its 95 % interval in \
-     percent. MB are 10^6 bytes. Samples are intervals between two clock readings, times the \
-     operations in each. Flags: wide, if the interval missed its target; unsteady, if the machine \
-     changed its speed meanwhile; warming, if no steady state was seen before.";
+const EXPLANATION: &str = "Times are those of one operation. The quoted time (t_quoted_ns of the \
+     CSV) is the one that the kernel is known by, for most the median of slice medians; t_median_ns \
+     is the median of all samples. Beside it stands half of its 95 % interval in percent. MB are \
+     10^6 bytes. Samples are intervals between two clock readings, times the operations in each. \
+     Flags: wide, if the interval missed its target; unsteady, if the machine changed its speed \
+     meanwhile; warming, if no steady state was seen before.";
 
 fn cells(point: &Point) -> Vec<Html> {
     let time = point.time_ns.as_ref();

@@ -33,6 +33,9 @@ fn a_run_makes_a_page_with_all_of_its_parts() {
             "rank 1: byte 3 of 8: expected 0x01, found 0x00",
             "<th>command</th><td>comet-run all</td>",
             "D4 half_round_trip",
+            "time (t_quoted_ns of the CSV) is the one that the kernel is known by, for most the median \
+             of slice medians",
+            "<td>the median of slice medians</td>",
             "run 00000000-0000-7000-8000-000000000001, comet.record/1.7",
         ],
     );
