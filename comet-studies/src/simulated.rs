@@ -13,7 +13,6 @@ use comet_core::transport::Transport as _;
 use comet_sim::machine::Machine;
 use comet_sim::{Outcome, RunConfig, Sim};
 
-/// The kernels of the studies.
 pub(crate) fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
     [comet_kernels::comet::kernels(), comet_kernels::naive::kernels(), comet_matrix::kernels()]
         .concat()

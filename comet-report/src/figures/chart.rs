@@ -96,7 +96,6 @@ fn drawn(curve: &Curve<'_>, mark: impl Fn(&Point) -> Option<plot::Vertex>) -> Tr
     }
 }
 
-/// The figure of `point` that is called `name` (`overlap_share`).
 pub(super) fn figure_value(point: &Point, name: &str) -> Option<f64> {
     point.figures.iter().find(|figure| figure.name == name)?.value
 }

@@ -18,9 +18,7 @@ use crate::record::{Fit, Model, Over, Params, Point, RANKS};
 use crate::units::significant;
 use crate::words;
 
-/// The most sizes that a figure over numbers of ranks has curves for.
 const MAX_SIZES: usize = 5;
-/// The most message lengths that a figure over numbers of pairs has curves for.
 const MAX_LENGTHS: usize = 4;
 
 /// The times of a kernel of all ranks that was measured on several numbers of them, with the law of

@@ -43,28 +43,22 @@ pub(super) fn lines(curve: &Curve<'_>, x: &str) -> Vec<SizeLine> {
     let Some(model) = curve.model("line", &[x]) else { return Vec::new() };
     let factor = sizes_per_unit(model, curve, x);
     let bytes_per_unit = bytes_per_unit(curve, x);
+    // The least size that is drawn.
     let first = curve.points.first().and_then(|point| point.number(x)).map_or(0.0, real);
-    let lines =
-        quoted(model).into_iter().filter_map(|fit| SizeLine::of(fit, factor, bytes_per_unit));
-    lines.map(|line| line.from(first)).filter(|line| line.extent[0] < line.extent[1]).collect()
+    let line = |fit: &Fit| {
+        let of = |name| value(&fit.parameters, name);
+        Some(SizeLine {
+            start_ns: 1e3 * of("t0").or_else(|| of("intercept"))?,
+            per_unit_ns: 1e3 * factor / of("r_inf")?,
+            extent: [(fit.from / factor).max(first), fit.to / factor],
+            bytes_per_unit,
+        })
+    };
+    let lines = quoted(model).into_iter().filter_map(line);
+    lines.filter(|line| line.extent[0] < line.extent[1]).collect()
 }
 
 impl SizeLine {
-    fn of(fit: &Fit, factor: f64, bytes_per_unit: Option<f64>) -> Option<Self> {
-        let of = |name| value(&fit.parameters, name);
-        Some(Self {
-            start_ns: 1e3 * of("t0").or_else(|| of("intercept"))?,
-            per_unit_ns: 1e3 * factor / of("r_inf")?,
-            extent: [fit.from / factor, fit.to / factor],
-            bytes_per_unit,
-        })
-    }
-
-    fn from(mut self, first: f64) -> Self {
-        self.extent[0] = self.extent[0].max(first);
-        self
-    }
-
     fn ns(&self, size: f64) -> f64 {
         self.start_ns + size * self.per_unit_ns
     }

@@ -17,7 +17,6 @@ use crate::units::bytes;
 const SLOWDOWNS: [(&str, &str); 2] =
     [("slowdown_at_half_load", "50 % load"), ("slowdown_at_ninety_load", "90 % load")];
 
-/// Trace under load of the record, and in legends.
 const LOADS: [(&str, &str); 2] = [("half load", "50 % load"), ("ninety load", "90 % load")];
 
 /// Names of the costs of a message in the record, and in legends.
@@ -27,7 +26,6 @@ const COSTS: [(&str, &str); 3] = [
     ("receive_overhead_ns", "overhead of a receive"),
 ];
 
-/// The most message lengths that get a figure of their times beside work.
 const MAX_LENGTHS: usize = 4;
 
 pub(super) fn contention(kernel: &KernelPoints<'_>) -> Vec<Figure> {
@@ -160,7 +158,6 @@ fn of_share(kernel: &KernelPoints<'_>, x: &str, share: &Share) -> Figure {
 }
 
 impl Share {
-    /// The share of each point of `curve`, with its interval by its model.
     fn series(&self, curve: &Curve<'_>, x: &str) -> Trace {
         let (name, factor) = self.figure;
         let value = |point: &Point| Some(factor * figure_value(point, name)?);
@@ -180,7 +177,6 @@ impl Share {
     }
 }
 
-/// The four times over the work, with messages of `length_bytes`.
 fn beside_work(kernel: &KernelPoints<'_>, [length, x]: [&str; 2], length_bytes: u64) -> Figure {
     let kernel = kernel.only(|point| point.number(length) == Some(length_bytes));
     let drawn = curves(&kernel, x).iter().map(|curve| series(curve, x, chart::time)).collect();

@@ -17,12 +17,10 @@ use crate::plot::{self, Figure, Kind, Quantity, Scale, Trace};
 use crate::record::{Param, Point, RANKS};
 use crate::words;
 
-/// The most steps of a distribution.
 const MAX_STEPS: u32 = 200;
 /// The most samples in their order, of all points together.
 const MAX_SAMPLES: usize = 400;
 
-/// Fewest samples that show a distribution.
 const MIN_SAMPLES: usize = 10;
 const MAX_POINTS: usize = 4;
 
@@ -116,7 +114,6 @@ pub(super) fn representative<'a>(kernel: &KernelPoints<'a>) -> Vec<Sampled<'a>> 
     sampled.collect()
 }
 
-/// True if `point` has samples enough, and not all the same.
 fn varies(point: &Point) -> bool {
     let differ = point.time_ns.as_ref().is_some_and(|time| time.min < time.max);
     differ && point.reps.as_ref().is_some_and(|reps| reps.n >= MIN_SAMPLES)

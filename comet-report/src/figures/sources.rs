@@ -26,7 +26,6 @@ pub(super) struct Sources<'a> {
     models: &'a [Fitted],
 }
 
-/// The points of one kernel.
 #[derive(Clone, Debug)]
 pub(super) struct KernelPoints<'a> {
     pub(super) name: String,
@@ -66,7 +65,6 @@ impl<'a> Sources<'a> {
         kernels.into_iter().map(kernel).collect()
     }
 
-    /// The kernel `name` (`comet/echo`), if it has points.
     pub(super) fn kernel(&self, name: &str) -> Option<KernelPoints<'_>> {
         self.kernels().into_iter().find(|kernel| kernel.name == name)
     }

@@ -25,6 +25,25 @@ fn barrier(point: &Point, n_ranks: u64, ns: f64) -> Point {
     })
 }
 
+fn of_thesis() -> Vec<Figure> {
+    figures(&[run("a.jsonl", thesis())])
+}
+
+/// The points of the thesis on so many ranks.
+fn thesis_on(n_ranks: u64) -> Vec<Point> {
+    let mut points = thesis();
+    for point in &mut points {
+        point.params.0.retain(|(name, _)| name != "procs");
+        point.params.0.push(("procs".into(), Param::Number(n_ranks)));
+    }
+    points
+}
+
+/// The runs of a whole file.
+fn recorded() -> Vec<RunRecords> {
+    read_runs(&fixture::record_run(&Folder::new())).unwrap()
+}
+
 #[track_caller]
 fn chart<'a>(figures: &'a [Figure], id: &str) -> &'a Chart {
     let figure = figures.iter().find(|figure| figure.id == id).expect("there is such a figure");
@@ -43,7 +62,7 @@ fn y_at(series: &Trace, x: f64) -> Option<f64> {
 
 #[test]
 fn an_echo_is_drawn_by_hops_with_the_lines_of_its_model() {
-    let figures = figures(&[run("a.jsonl", thesis())]);
+    let figures = of_thesis();
     let chart = chart(&figures, "comet-echo-time");
     assert_eq!(names(chart, Kind::Curve), ["1 hop", "2 hops", "3 hops"]);
     let fits: Vec<&Trace> =
@@ -57,7 +76,7 @@ fn an_echo_is_drawn_by_hops_with_the_lines_of_its_model() {
 
 #[test]
 fn the_thesis_plots_round_trips_over_the_nearest_and_the_farthest_ranks() {
-    let figures = figures(&[run("a.jsonl", thesis())]);
+    let figures = of_thesis();
     assert_eq!((&*figures[0].id, figures[0].number.as_deref()), ("figure-5.1", Some("5.1")));
     let chart = chart(&figures, "figure-5.1");
     assert_eq!(names(chart, Kind::Curve), ["1 hop", "3 hops"]);
@@ -66,17 +85,12 @@ fn the_thesis_plots_round_trips_over_the_nearest_and_the_farthest_ranks() {
 }
 
 #[test]
-fn a_bandwidth_has_the_rate_of_endless_messages_and_the_length_of_half_of_it() {
-    let figures = figures(&[run("a.jsonl", thesis())]);
+fn a_bandwidth_has_the_rates_of_endless_and_short_messages_and_the_length_of_half() {
+    let figures = of_thesis();
     let marks = &chart(&figures, "comet-echo-bandwidth").marks;
     assert_eq!(marks[0].label, "r_inf 2.439 MB/s");
     assert!((marks[0].at / (1e6 / 0.41) - 1.0).abs() < 1e-6 && !marks[0].is_at_x);
     assert_eq!((&*marks[1].label, marks[1].is_at_x), ("n_half 380.5 B", true));
-}
-
-#[test]
-fn a_bandwidth_has_the_line_of_short_messages_by_the_startup_time() {
-    let figures = figures(&[run("a.jsonl", thesis())]);
     let series = &chart(&figures, "comet-echo-bandwidth").series;
     let line = series.iter().find(|series| series.name == "n/t0, t0 79 µs").unwrap();
     assert!(line.points.iter().all(|point| (point.y / (1e6 * point.x / 79.0) - 1.0).abs() < 1e-6));
@@ -99,15 +113,7 @@ fn a_bandwidth_without_a_startup_time_has_no_asymptotes() {
 
 #[test]
 fn numbers_of_ranks_have_the_rate_of_endless_messages() {
-    let on = |n_ranks: u64| {
-        let mut points = thesis();
-        for point in &mut points {
-            point.params.0.retain(|(name, _)| name != "procs");
-            point.params.0.push(("procs".into(), Param::Number(n_ranks)));
-        }
-        run("a.jsonl", points)
-    };
-    let figures = figures(&[on(4), on(8)]);
+    let figures = figures(&[4, 8].map(|n_ranks| run("a.jsonl", thesis_on(n_ranks))));
     let chart = chart(&figures, "comet-echo-r-inf");
     assert_eq!(names(chart, Kind::Curve).len(), 3);
     for n_ranks in [4.0, 8.0] {
@@ -140,12 +146,7 @@ fn runs_of_two_files_are_overlaid_in_one_colour() {
 
 #[test]
 fn runs_on_different_numbers_of_ranks_have_the_same_colours() {
-    let mut on_16 = thesis();
-    for point in &mut on_16 {
-        point.params.0.retain(|(name, _)| name != "procs");
-        point.params.0.push(("procs".into(), Param::Number(16)));
-    }
-    let figures = figures(&[run("a.jsonl", thesis()), run("b.jsonl", on_16)]);
+    let figures = figures(&[run("a.jsonl", thesis()), run("b.jsonl", thesis_on(16))]);
     let chart = chart(&figures, "comet-echo-time");
     assert_eq!(names(chart, Kind::Curve)[3], "1 hop, b");
     assert_eq!(chart.series[3].colour, 0);
@@ -153,8 +154,7 @@ fn runs_on_different_numbers_of_ranks_have_the_same_colours() {
 
 #[test]
 fn runs_with_one_name_are_numbered() {
-    let folder = Folder::new();
-    let run = read_runs(&fixture::record_run(&folder)).unwrap().remove(0);
+    let run = recorded().remove(0);
     let figures = figures(&[run.clone(), run]);
     let chart = chart(&figures, "comet-echo-time");
     assert_eq!(names(chart, Kind::Curve), ["run (1)", "run (2)"]);
@@ -162,8 +162,7 @@ fn runs_with_one_name_are_numbered() {
 
 #[test]
 fn captions_say_what_was_timed_and_what_marks_mean() {
-    let folder = Folder::new();
-    let figures = figures(&read_runs(&fixture::record_run(&folder)).unwrap());
+    let figures = figures(&recorded());
     let caption = &figures.iter().find(|figure| figure.id == "comet-echo-time").unwrap().caption;
     assert_eq!(
         caption,
@@ -175,8 +174,7 @@ fn captions_say_what_was_timed_and_what_marks_mean() {
 
 #[test]
 fn samples_are_values_again_by_their_definitions() {
-    let folder = Folder::new();
-    let runs = read_runs(&fixture::record_run(&folder)).unwrap();
+    let runs = recorded();
     let measured = runs[0].points.iter().filter(|point| point.status == PointStatus::Ok);
     for point in measured {
         let values = samples::values_ns(point).unwrap();
@@ -225,8 +223,7 @@ fn what_has_no_numbers_makes_no_figure() {
 
 #[test]
 fn names_of_figures_are_unique_and_fit_for_files() {
-    let folder = Folder::new();
-    let mut runs = read_runs(&fixture::record_run(&folder)).unwrap();
+    let mut runs = recorded();
     runs.push(run("a.jsonl", thesis()));
     let figures = figures(&runs);
     let mut ids: Vec<&str> = figures.iter().map(|figure| &*figure.id).collect();
@@ -239,8 +236,7 @@ fn names_of_figures_are_unique_and_fit_for_files() {
 
 #[test]
 fn pairs_of_ranks_are_parted_by_their_nodes() {
-    let folder = Folder::new();
-    let run = read_runs(&fixture::record_run(&folder)).unwrap().remove(0).run;
+    let run = recorded().remove(0).run;
     let matrix = PairMatrix {
         title: "one-way time of 8 B".into(),
         n_ranks: 3,

@@ -58,7 +58,6 @@ pub(super) struct Suspects<'a> {
 }
 
 impl<'a> Suspects<'a> {
-    /// Nothing stands out yet; `factor` is above which a time does.
     pub(super) fn new(places: &'a Places<'a>, factor: f64) -> Self {
         Self { places, factor, found: BTreeMap::new() }
     }
@@ -89,7 +88,6 @@ impl<'a> Suspects<'a> {
         }
     }
 
-    /// Adds what the slow pairs of `of_length` have in common.
     pub(super) fn add_pairs(&mut self, of_length: &OfLength) {
         let label = bytes(of_length.length_bytes);
         let ranks = self.slow_ranks(&of_length.pairs);

@@ -11,6 +11,16 @@ fn parts(records: &RunRecords) -> Vec<String> {
     of(records).suspects.iter().map(|suspect| suspect.part.to_string()).collect()
 }
 
+/// Pairs that take 1300 ns if they are slow and 1000 if not.
+fn slow(n_ranks: usize, is_slow: impl Fn(usize, usize) -> bool) -> RunRecords {
+    fixture::pairs(n_ranks, |a, b| if is_slow(a, b) { 1300 } else { 1000 })
+}
+
+fn on_hosts(mut records: RunRecords, ranks_per_host: usize) -> RunRecords {
+    fixture::on_hosts(&mut records, ranks_per_host);
+    records
+}
+
 #[test]
 fn on_a_healthy_machine_nothing_stands_out() {
     // A few percent up and down.
@@ -23,7 +33,7 @@ fn on_a_healthy_machine_nothing_stands_out() {
 #[test]
 fn a_rank_most_of_whose_pairs_are_slow_is_to_blame_and_the_others_are_not() {
     for n_ranks in [5, 8, 9] {
-        let records = fixture::pairs(n_ranks, |a, b| if [a, b].contains(&3) { 1300 } else { 1000 });
+        let records = slow(n_ranks, |a, b| [a, b].contains(&3));
         let health = of(&records);
         assert_eq!(parts(&records), ["rank 3"], "{n_ranks} ranks");
         let others = n_ranks - 1;
@@ -37,9 +47,8 @@ fn a_rank_most_of_whose_pairs_are_slow_is_to_blame_and_the_others_are_not() {
 
 #[test]
 fn a_link_is_to_blame_that_is_slow_at_all_lengths_if_nobody_at_its_ends_is() {
-    let of_ranks = |a, b| if (a, b) == (1, 4) { 1300 } else { 1000 };
-    let mut records = fixture::pairs(6, of_ranks);
-    fixture::add_length(&mut records, 1024, fixture::pairs(6, of_ranks));
+    let mut records = slow(6, |a, b| (a, b) == (1, 4));
+    fixture::add_length(&mut records, 1024, slow(6, |a, b| (a, b) == (1, 4)));
     assert_eq!(parts(&records), ["link of ranks 1 - 4"]);
     let reasons = ["8 B: 1.30 times the median", "1 KiB: 1.30 times the median"];
     assert_eq!(of(&records).suspects[0].reasons, reasons);
@@ -49,7 +58,7 @@ fn a_link_is_to_blame_that_is_slow_at_all_lengths_if_nobody_at_its_ends_is() {
 #[test]
 fn a_pair_that_is_slow_at_one_length_may_share_a_link_and_is_only_noticed() {
     let mut records = fixture::pairs(6, |_, _| 1000);
-    let shared = fixture::pairs(6, |a, b| if (a, b) == (1, 4) { 1300 } else { 1000 });
+    let shared = slow(6, |a, b| (a, b) == (1, 4));
     fixture::add_length(&mut records, 1024, shared.clone());
     for records in [records, shared] {
         let health = of(&records);
@@ -57,21 +66,22 @@ fn a_pair_that_is_slow_at_one_length_may_share_a_link_and_is_only_noticed() {
         assert!(!health.is_suspicious());
         let text = health.to_string();
         assert!(text.contains("\nnoticed: link of ranks 1 - 4: "), "{text}");
-        assert!(
-            text.contains("\nverdict: nothing stands out but 1 pair at some lengths"),
-            "{text}"
-        );
+        let verdict = "\nverdict: nothing stands out but 1 pair at some lengths";
+        assert!(text.contains(verdict), "{text}");
     }
 }
 
 #[test]
-fn a_host_is_to_blame_if_most_of_its_ranks_are() {
-    let mut records = fixture::pairs(12, |a, b| {
-        let is_slow = |rank: usize| rank / 2 == 3;
-        if is_slow(a) != is_slow(b) { 1300 } else { 1000 }
+fn hosts_and_what_lies_between_two_of_them_are_named_instead_of_their_ranks() {
+    let is_slow = |rank: usize| rank / 2 == 3;
+    let host = on_hosts(slow(12, |a, b| is_slow(a) != is_slow(b)), 2);
+    assert_eq!(parts(&host), ["host node3"]);
+    let link = fixture::pairs(8, |a, b| match (a / 2, b / 2) {
+        (1, 2) => 1400,
+        (a, b) if a == b => 100,
+        _ => 1000,
     });
-    fixture::on_hosts(&mut records, 2);
-    assert_eq!(parts(&records), ["host node3"]);
+    assert_eq!(parts(&on_hosts(link, 2)), ["link node1 - node2"]);
 }
 
 #[test]
@@ -84,21 +94,10 @@ fn hosts_of_one_rank_are_named_instead_of_it() {
     let mut records = fixture::pairs(6, of_ranks);
     fixture::add_length(&mut records, 1024, fixture::pairs(6, of_ranks));
     records.points.push(fixture::noise(6, |rank| [100 + 100 * u64::from(rank == 2); 4]));
-    fixture::on_hosts(&mut records, 1);
+    let records = on_hosts(records, 1);
     assert_eq!(parts(&records), ["host node2", "link of ranks 1 - 4 on node1 and node4"]);
     let reasons = &of(&records).suspects[0].reasons;
     assert_eq!(reasons[2], "computes 2.00 times as long as others");
-}
-
-#[test]
-fn what_lies_between_two_hosts_is_one_link() {
-    let mut records = fixture::pairs(8, |a, b| match (a / 2, b / 2) {
-        (1, 2) => 1400,
-        (a, b) if a == b => 100,
-        _ => 1000,
-    });
-    fixture::on_hosts(&mut records, 2);
-    assert_eq!(parts(&records), ["link node1 - node2"]);
 }
 
 #[test]
@@ -125,7 +124,7 @@ fn of_few_ranks_nothing_is_compared() {
 
 #[test]
 fn ranks_that_share_cpus_are_nobodys_fault() {
-    let mut records = fixture::pairs(6, |a, b| if [a, b].contains(&4) { 1300 } else { 1000 });
+    let mut records = slow(6, |a, b| [a, b].contains(&4));
     let config = &mut fixture::run(&mut records).config;
     config.insert("oversubscribed".into(), Value::Bool(true));
     assert!(!of(&records).is_suspicious());

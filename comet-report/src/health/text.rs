@@ -62,7 +62,6 @@ impl Health {
     }
 }
 
-/// A line for each of the first suspects.
 fn suspects(f: &mut fmt::Formatter<'_>, word: &str, suspects: &[Suspect]) -> fmt::Result {
     for Suspect { part, reasons } in suspects.iter().take(MAX_SUSPECTS) {
         writeln!(f, "{word}: {part}: {}", reasons.join("; "))?;

@@ -49,7 +49,6 @@ pub(super) fn of(points: &[Point], factor: f64) -> Option<Work> {
     })
 }
 
-/// Times of each rank in all points of such work together, in ascending order.
 fn sorted_times_ns(points: &[Point]) -> BTreeMap<usize, Vec<f64>> {
     let is_ours = |point: &&Point| point.facts.evaluation == Evaluation::RankWork;
     let mut ranks: BTreeMap<usize, Vec<f64>> = BTreeMap::new();

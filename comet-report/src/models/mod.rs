@@ -41,7 +41,6 @@ struct Kind {
     fit: fn(Sweep<'_>, &[u64]) -> Option<Model>,
 }
 
-/// The kinds of models of one run.
 const KINDS: [Kind; 8] = [
     Kind { over: &[Over::Message], takes: sizes::is_of_message, fit: sizes::model },
     Kind { over: &[Over::Vector], takes: sizes::is_of_vector, fit: sizes::model },
@@ -120,7 +119,6 @@ impl Kind {
     }
 }
 
-/// A model, with the numbers of its run and of its source.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fitted {
     pub(crate) run: usize,

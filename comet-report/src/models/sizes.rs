@@ -35,7 +35,6 @@ pub(super) fn is_of_vector(point: &Point) -> bool {
     point.facts.class() != Some(Class::Overlap) || point.series() == Some(WORK)
 }
 
-/// The model of a sweep over one size, if a line can be put through its points.
 pub(super) fn model(mut sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> {
     let axis = sweep.axes[0];
     sweep.points.sort_by_key(|point| point.number(&axis.name));
@@ -139,7 +138,6 @@ impl Times<'_> {
         Some(())
     }
 
-    /// The breakpoints between the segments that the points show.
     fn searched(&self, found: &[Segment]) -> Vec<Breakpoint> {
         let breaks = breaks(self.pairs, found, &Bounds::default(), SEED).unwrap_or_default();
         let wire = |found: comet_stats::fit::Break| Breakpoint {
@@ -151,7 +149,6 @@ impl Times<'_> {
         breaks.into_iter().map(wire).collect()
     }
 
-    /// The user's breakpoints that lie within the sweep.
     fn given(&self, sizes: &[f64]) -> Vec<Breakpoint> {
         let (first, last) = (self.pairs[0].0, self.pairs[self.pairs.len() - 1].0);
         let mut inside: Vec<f64> =

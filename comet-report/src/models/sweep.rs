@@ -19,7 +19,6 @@ pub(super) struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// The number that `point` has on axis `index`.
     pub(super) fn at(&self, point: &Point, index: usize) -> u64 {
         point.number(&self.axes[index].name).unwrap_or(0)
     }
@@ -173,12 +172,10 @@ pub(crate) fn half_widths_us(points: &[&Point]) -> Option<Vec<f64>> {
     points.iter().map(half_width).collect()
 }
 
-/// The weights for these half-widths.
 pub(crate) fn weights(half_widths: Option<&[f64]>) -> Weights<'_> {
     half_widths.map_or(Weights::Relative, Weights::HalfWidths)
 }
 
-/// Reported statistic of `point`.
 pub(crate) fn quote(point: &Point) -> Option<Quote> {
     Some(point.value.as_ref()?.quote)
 }

@@ -72,7 +72,6 @@ fn curves(all: &[Trace], chart: &Chart, panel: &Panel<'_>) -> String {
     all.iter().map(curve).collect()
 }
 
-/// Curves and lines of the plot area.
 fn contents(chart: &Chart, panel: &Panel<'_>) -> String {
     let rulers = [&panel.x.ruler, &panel.y.ruler];
     let of_series = |series| places(series, rulers[0], rulers[1]).into_iter().map(|(_, _, at)| at);

@@ -59,7 +59,6 @@ fn chart(x: Axis, y: Axis, series: Vec<Trace>) -> Chart {
     Chart { x, y, series, marks: Vec::new(), residuals: Vec::new() }
 }
 
-/// Latency against length, with a fit and its residuals.
 pub(crate) fn latency() -> Figure {
     let points = sweep(1.0, 0);
     let fit = lengths().map(|x| point(x, time_ns(x))).collect();
@@ -106,7 +105,6 @@ fn busy() -> Figure {
     figure("rates", "Rate against message length, two machines", Body::Chart(chart))
 }
 
-/// Barriers against ranks.
 fn scaling() -> Figure {
     let ranks = [2.0_f64, 4.0, 8.0, 16.0, 32.0, 64.0];
     let curve = |factor: f64| ranks.map(|p| point(p, 1e3 * factor * (1.0 + p.log2()))).to_vec();
@@ -120,7 +118,6 @@ fn scaling() -> Figure {
     figure("scaling", "Time of collectives against the number of ranks", Body::Chart(chart))
 }
 
-/// Times between ranks on nodes of four.
 pub(crate) fn pairs(n_ranks: usize) -> Figure {
     let value = |index: usize| {
         let (from, to) = (index / n_ranks, index % n_ranks);

@@ -28,7 +28,6 @@ pub fn gnuplot_frame(figure: &Figure) -> String {
     around(figure, "")
 }
 
-/// The script with `data` for the values of a chart.
 fn around(figure: &Figure, data: &str) -> String {
     let id = slug(&figure.id);
     let height = match &figure.body {
@@ -250,7 +249,6 @@ fn map_script(map: &HeatMap) -> String {
     )
 }
 
-/// Lines before the first ranks of further nodes.
 fn borders(map: &HeatMap, grid: &Grid) -> String {
     let line = |border: &usize| {
         let at = number(*border as f64 / grid.n_together as f64 - 0.5);

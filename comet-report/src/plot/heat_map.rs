@@ -94,7 +94,6 @@ pub(super) fn first_word(name: &str) -> &str {
     name.split_whitespace().next().unwrap_or(name)
 }
 
-/// Draws `map` from `top_px` downwards; ids of elements begin with `id`.
 pub(super) fn draw(id: &str, map: &HeatMap, top_px: f64) -> Drawing {
     let view = View::new(map, top_px);
     let mut svg = view.note();
@@ -247,7 +246,6 @@ impl<'a> View<'a> {
         self.shown(TEXT_PX + 2.0).map(text).collect()
     }
 
-    /// Labels of rows and columns.
     fn labels(&self) -> String {
         let Area { left, top, width, height } = self.area;
         let [rows, columns] = &self.map.axes;
@@ -301,7 +299,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// From the smallest to the largest value.
 fn colour_ruler(map: &HeatMap, grid: &Grid, ends_px: [f64; 2]) -> Ruler {
     let values: Vec<f64> = grid.cells().map(|(_, _, value)| value).collect();
     let [low, high] = extremes(values.iter().copied()).unwrap_or_default();
@@ -338,7 +335,6 @@ mod tests {
     use super::*;
     use crate::plot::Quantity;
 
-    /// Numbers between ranks on nodes of eight.
     fn map(n_ranks: usize) -> HeatMap {
         let value = |index: usize| (index / n_ranks != index % n_ranks).then_some(index as f64);
         HeatMap {

@@ -86,13 +86,11 @@ impl Side {
         Self { label: axis.label.clone(), ruler, ticks }
     }
 
-    /// Width of its widest label.
     pub(super) fn tick_width_px(&self) -> f64 {
         let labels = self.labelled().map(|(_, label)| width_px(label, TEXT_PX));
         labels.fold(0.0, f64::max)
     }
 
-    /// Quantity and unit.
     pub(super) fn label(&self) -> String {
         match self.ruler.unit().name {
             "" => self.label.clone(),
@@ -126,7 +124,6 @@ impl Side {
         shown.map(|(key, value)| format!(" data-{name}-{key}=\"{value}\"")).collect()
     }
 
-    /// Values and labels of its ticks.
     pub(super) fn labelled(&self) -> impl Iterator<Item = (f64, &str)> {
         self.ticks.major.iter().map(|(value, label)| (*value, label.as_str()))
     }
@@ -192,7 +189,6 @@ impl Panel<'_> {
         svg + &side.ruler.gap_px().map_or(String::new(), |place| gap(at(place), is_x))
     }
 
-    /// The names of the axes.
     fn labels(&self) -> String {
         let Area { left, top, width, height } = self.area;
         let mut svg = String::new();

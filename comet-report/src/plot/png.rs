@@ -3,9 +3,9 @@
 use super::figure::Figure;
 use super::style::Style;
 
-/// Widths that make sense, in pixels.
+/// Width of every picture in pixels.
 #[cfg(feature = "png")]
-const WIDTHS_PX: std::ops::RangeInclusive<u32> = 16..=8192;
+const WIDTH_PX: u32 = 1440;
 
 /// Reason that there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,35 +14,34 @@ pub enum PngError {
     /// The program was built without the feature `png`.
     #[error("this program was built without PNG (take SVG, or build it with the feature png)")]
     NotBuilt,
-    /// The width is of no use.
-    #[error("a PNG picture is 16 to 8192 pixels wide, got {0} (try 1440)")]
-    Width(u32),
-    /// The figure is too high for a picture of this width.
-    #[error("a PNG picture of {0} pixels in width would be too large (try 1440, or take SVG)")]
-    Size(u32),
+    /// The figure is too high for a picture.
+    #[error("a PNG picture of this figure would be too large (take SVG)")]
+    Size,
 }
 
-/// `figure` as PNG, `width_px` pixels wide, with the colours of `style` (those of the page are
-/// light here) and a font of its own: equal figures give equal bytes on all machines.
+/// `figure` as PNG, 1440 pixels wide, with the colours of `style` (those of the page are light here)
+/// and a font of its own: equal figures give equal bytes on all machines.
 ///
 /// # Errors
 ///
-/// If the width is not from 16 to 8192, or if the program was built without the feature `png`.
+/// If the figure is too high, or if the program was built without the feature `png`.
 #[cfg(feature = "png")]
-pub fn png(figure: &Figure, style: Style, width_px: u32) -> Result<Vec<u8>, PngError> {
+pub fn png(figure: &Figure, style: Style) -> Result<Vec<u8>, PngError> {
+    drawn(figure, style, WIDTH_PX)
+}
+
+#[cfg(feature = "png")]
+fn drawn(figure: &Figure, style: Style, width_px: u32) -> Result<Vec<u8>, PngError> {
     use resvg::tiny_skia::{Pixmap, Transform};
 
-    if !WIDTHS_PX.contains(&width_px) {
-        return Err(PngError::Width(width_px));
-    }
     let tree = tree(figure, style);
     let scale = f64::from(width_px) / f64::from(tree.size().width());
     let height_px = height_px(f64::from(tree.size().height()) * scale);
-    let mut picture = Pixmap::new(width_px, height_px).ok_or(PngError::Size(width_px))?;
+    let mut picture = Pixmap::new(width_px, height_px).ok_or(PngError::Size)?;
     #[expect(clippy::cast_possible_truncation, reason = "the renderer has single precision")]
     let transform = Transform::from_scale(scale as f32, scale as f32);
     resvg::render(&tree, transform, &mut picture.as_mut());
-    picture.encode_png().map_err(|_| PngError::Size(width_px))
+    picture.encode_png().map_err(|_| PngError::Size)
 }
 
 /// Without the feature `png` there is no picture.
@@ -51,7 +50,7 @@ pub fn png(figure: &Figure, style: Style, width_px: u32) -> Result<Vec<u8>, PngE
 ///
 /// Always.
 #[cfg(not(feature = "png"))]
-pub fn png(_: &Figure, _: Style, _: u32) -> Result<Vec<u8>, PngError> {
+pub fn png(_: &Figure, _: Style) -> Result<Vec<u8>, PngError> {
     Err(PngError::NotBuilt)
 }
 
@@ -88,24 +87,18 @@ mod tests {
 
     #[test]
     fn pictures_have_the_width_that_was_asked_for() {
-        let bytes = png(&example::latency(), Style::Page, 360).unwrap();
+        let bytes = drawn(&example::latency(), Style::Page, 360).unwrap();
         assert_eq!(&bytes[1..4], b"PNG");
         assert_eq!(bytes[16..20], 360_u32.to_be_bytes());
-        assert_eq!(bytes, png(&example::latency(), Style::Light, 360).unwrap());
-        assert_ne!(bytes, png(&example::latency(), Style::Dark, 360).unwrap());
+        assert_eq!(bytes, drawn(&example::latency(), Style::Light, 360).unwrap());
+        assert_ne!(bytes, drawn(&example::latency(), Style::Dark, 360).unwrap());
     }
 
     #[test]
     fn pictures_show_text() {
         let mut figure = example::latency();
-        let with_title = png(&figure, Style::Light, 360).unwrap();
+        let with_title = drawn(&figure, Style::Light, 360).unwrap();
         figure.title.clear();
-        assert_ne!(png(&figure, Style::Light, 360).unwrap(), with_title);
-    }
-
-    #[test]
-    fn widths_of_no_use_are_refused() {
-        let error = png(&example::latency(), Style::Light, 0).unwrap_err();
-        assert_eq!(error.to_string(), "a PNG picture is 16 to 8192 pixels wide, got 0 (try 1440)");
+        assert_ne!(drawn(&figure, Style::Light, 360).unwrap(), with_title);
     }
 }

@@ -70,7 +70,6 @@ impl Letters {
         text.chars().map(letter).collect()
     }
 
-    /// The label of a tick in these letters.
     fn write_tick(self, label: &str) -> String {
         match (self, label.strip_prefix("10")) {
             (Self::Ascii, Some(power)) if !label.is_ascii() => format!("10^{}", plain(power)),
@@ -79,7 +78,6 @@ impl Letters {
     }
 }
 
-/// An exponent in digits of the usual height.
 fn plain(exponent: &str) -> String {
     const RAISED: &str = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹";
     let plain =
@@ -126,7 +124,6 @@ fn of_chart(chart: &Chart, [width, height]: [usize; 2], letters: Letters) -> Vec
     lines
 }
 
-/// Letters of the curves, in their order.
 const NAMES: &str = "abcdefghijklmnopqrstuvwxyz";
 
 /// Letter cells in pixels, across (0) or down (1).
@@ -211,7 +208,6 @@ impl Canvas {
     }
 }
 
-/// The rows of `canvas` behind the vertical axis.
 fn left_axis(canvas: &Canvas, side: &Side, margin: usize) -> Vec<String> {
     let [upright, tick, ..] = canvas.letters.axes();
     let rows = canvas.size[1];

@@ -34,7 +34,6 @@ type Fact = ([String; 2], Option<String>);
 /// Name of a fact about all runs, and its value in each.
 type Line = (String, Vec<Option<String>>);
 
-/// The one section, if any run says where it ran.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     if content.starts().next().is_none() {
         return Vec::new();
@@ -98,7 +97,6 @@ fn row((name, values): &Line) -> Html {
     element("tr", &[("class", class)], cells).with(Html::trusted("\n"))
 }
 
-/// The facts of one run, those about the run itself first.
 fn facts(run: &RunRecords) -> Vec<Fact> {
     let mut facts = run.run.as_deref().map_or(Vec::new(), start);
     let noise = run.end.as_ref().and_then(|end| end.noise.as_ref());

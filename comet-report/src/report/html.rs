@@ -29,23 +29,11 @@ impl Html {
     }
 }
 
-impl From<&str> for Html {
-    fn from(text: &str) -> Self {
-        let mut html = String::with_capacity(text.len());
-        escape(text, false, &mut html);
+impl<T: AsRef<str>> From<T> for Html {
+    fn from(text: T) -> Self {
+        let mut html = String::with_capacity(text.as_ref().len());
+        escape(text.as_ref(), false, &mut html);
         Self(html)
-    }
-}
-
-impl From<&String> for Html {
-    fn from(text: &String) -> Self {
-        text.as_str().into()
-    }
-}
-
-impl From<String> for Html {
-    fn from(text: String) -> Self {
-        text.as_str().into()
     }
 }
 
@@ -55,7 +43,6 @@ impl FromIterator<Html> for Html {
     }
 }
 
-/// The element `name` around `content`.
 pub(super) fn tag(name: &str, content: impl Into<Html>) -> Html {
     element(name, &[], content)
 }
@@ -97,7 +84,6 @@ pub(super) fn section(id: &str, title: &str, content: impl Into<Html>) -> Html {
     element("section", &[("id", id)], tag("h2", title).with(content)).with(Html::trusted("\n"))
 }
 
-/// A part that opens under `summary`.
 pub(super) fn details(summary: &str, content: impl Into<Html>) -> Html {
     tag("details", tag("summary", summary).with(content))
 }

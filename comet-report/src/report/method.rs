@@ -120,7 +120,7 @@ fn starts(_: &Content<'_>, points: &[&Point]) -> String {
     let ways = grouped(plans(points).map(|plan| (plan.sync.words(), ()))).into_iter();
     let mut ways: Vec<(&str, usize)> = ways.map(|(way, all)| (way, all.len())).collect();
     let n_skewed = plans(points).filter(|plan| plan.skew_ns.is_some()).count();
-    ways.extend((n_skewed > 0).then(|| ("ranks start late on purpose", n_skewed)));
+    ways.extend((n_skewed > 0).then_some(("ranks start late on purpose", n_skewed)));
     let of_way = |(way, n): &(&str, usize)| format!("{way} ({})", count(*n, "point"));
     let mut facts: Vec<String> = ways.iter().map(of_way).collect();
     let n_invalid: usize = qualities(points).map(|quality| quality.invalid.len()).sum();

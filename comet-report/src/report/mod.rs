@@ -130,7 +130,6 @@ fn slug(id: &str) -> String {
     id.replace(['/', '_'], "-")
 }
 
-/// True if `run` went through its whole plan.
 fn is_complete(run: &RunRecords) -> bool {
     run.end.as_ref().is_some_and(|end| end.status == EndStatus::Complete)
 }
@@ -155,7 +154,6 @@ fn footer(content: &Content<'_>) -> Html {
     tag("footer", tag("p", format!("Made by comet-run {version} of {made_of}.")))
 }
 
-/// The document around `body`.
 fn page(title: &str, body: Html) -> String {
     let figures = plot::css();
     let policy = policy::policy(&[&figures, STYLE], &[plot::script(), SCRIPT]);

@@ -9,7 +9,6 @@ use crate::record::{Derived, Name, Point, PointStatus, RANKS, Summary};
 use crate::units::{DIGITS, fixed, fixed_us, significant};
 use crate::words;
 
-/// The points without numbers, and those with.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let of_status = |is_ok: bool| {
         content.points().filter(move |(_, point)| (point.status == PointStatus::Ok) == is_ok)

@@ -48,7 +48,6 @@ const KINDS: [[&str; 3]; 7] = [
     ],
 ];
 
-/// The one section, if there are models or barriers.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let kinds: Html = KINDS.iter().map(|kind| other(content, *kind)).collect();
     let body = lines(content).with(barriers(content)).with(kinds);

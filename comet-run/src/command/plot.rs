@@ -16,8 +16,6 @@ use crate::terminal;
 
 /// Folder of the figures where none is named.
 const FOLDER: &str = "comet-plots";
-/// Width of PNG pictures in pixels.
-const PNG_WIDTH_PX: u32 = 1440;
 /// The most figures that are named instead of one that is not there.
 const MAX_GUESSES: usize = 5;
 
@@ -45,9 +43,7 @@ impl PlotFormat {
     fn write(self, figure: &Figure, style: Style) -> anyhow::Result<Vec<u8>> {
         Ok(match self {
             Self::Svg => plot::svg(figure, style).into_bytes(),
-            Self::Png => {
-                plot::png(figure, style, PNG_WIDTH_PX).map_err(|e| exit::usage(e.to_string()))?
-            }
+            Self::Png => plot::png(figure, style).map_err(|e| exit::usage(e.to_string()))?,
             Self::Csv => plot::csv(figure).into_bytes(),
             Self::Gnuplot => plot::gnuplot(figure).into_bytes(),
         })

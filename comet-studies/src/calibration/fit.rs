@@ -33,14 +33,11 @@ pub(super) struct Protocol {
     pub(super) n_samples: usize,
 }
 
-/// A number that a line gave, for one element or byte.
+/// A line over elements or bytes, and its number of samples.
 #[derive(Debug)]
 pub(super) struct Fitted {
-    pub(super) per_unit_ns: f64,
-    pub(super) n_points: usize,
+    pub(super) line: Line,
     pub(super) n_samples: usize,
-    /// Largest `|residual| / time`.
-    pub(super) max_relative_residual: f64,
 }
 
 impl Calibration {
@@ -67,7 +64,6 @@ pub(super) fn is_left_out(key: &Key, index: usize) -> bool {
     }
 }
 
-/// The lengths and times of those of `readings` that are not left out.
 fn kept<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Vec<&'a Reading> {
     let numbered = readings.into_iter().enumerate();
     numbered.filter(|(index, reading)| !is_left_out(&reading.key, *index)).map(|(_, r)| r).collect()
@@ -86,7 +82,7 @@ fn protocols(readings: &Readings) -> anyhow::Result<Vec<Protocol>> {
             up_to_bytes: next.map(|next| last_byte(segment.to, next)),
             line: segment.line,
             late_per_byte_ns: late_per_byte_ns(&segment.line, &exchanges),
-            n_samples: echoes.iter().map(|reading| reading.n_samples).sum(),
+            n_samples: n_samples(&echoes),
         }
     };
     Ok(found.iter().enumerate().map(protocol).collect())
@@ -146,12 +142,11 @@ fn fitted<'a>(
 ) -> anyhow::Result<Fitted> {
     let readings: Vec<&Reading> = readings.collect();
     let line = Line::fit_not_negative(&points(&readings, size), Weights::Relative)?;
-    Ok(Fitted {
-        per_unit_ns: line.per_unit,
-        n_points: line.quality.n_points,
-        n_samples: readings.iter().map(|reading| reading.n_samples).sum(),
-        max_relative_residual: line.quality.max_relative_residual,
-    })
+    Ok(Fitted { line, n_samples: n_samples(&readings) })
+}
+
+fn n_samples(readings: &[&Reading]) -> usize {
+    readings.iter().map(|reading| reading.n_samples).sum()
 }
 
 fn points(readings: &[&Reading], size: fn(&Key) -> Option<u64>) -> Vec<(f64, f64)> {
@@ -219,8 +214,8 @@ pub(super) mod tests {
         assert_near(short.line.per_unit, 1.0);
         assert_near(long.line.t0, 3000.0);
         assert_near(long.line.per_unit, 0.5);
-        assert_near(found.daxpy.per_unit_ns, 1.0);
-        assert_near(found.copy.per_unit_ns, 0.25);
+        assert_near(found.daxpy.line.per_unit, 1.0);
+        assert_near(found.copy.line.per_unit, 0.25);
         assert_eq!((found.hidden_share, found.clock_ns), (Some(0.25), Some(25.0)));
         assert_eq!(found.daxpy.n_samples, 30);
     }

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use comet_stats::fit::Line;
+
 use super::fit::{Calibration, Fitted, Protocol};
 
 /// Share of a message's time that is the network's at least, or a send would take no time beyond
@@ -106,10 +108,10 @@ fn node(calibration: &Calibration) -> String {
          daxpy = {}  # an element; {}\n\
          reduce = {}  # an element; as of the DAXPY, which adds to as much memory\n\
          copy = {}  # {}\n",
-        sourced(&time(daxpy.per_unit_ns), "measured"),
+        sourced(&time(daxpy.line.per_unit), "measured"),
         basis(daxpy),
-        sourced(&time(daxpy.per_unit_ns), "derived"),
-        sourced(&rate(copy.per_unit_ns), "measured"),
+        sourced(&time(daxpy.line.per_unit), "derived"),
+        sourced(&rate(copy.line.per_unit), "measured"),
         basis(copy),
     );
     if let Some(clock_ns) = clock_ns {
@@ -120,8 +122,8 @@ fn node(calibration: &Calibration) -> String {
 }
 
 fn basis(fitted: &Fitted) -> String {
-    let Fitted { n_points, n_samples, max_relative_residual, .. } = fitted;
-    let residual = percent(*max_relative_residual);
+    let Fitted { line: Line { quality, .. }, n_samples } = fitted;
+    let (n_points, residual) = (quality.n_points, percent(quality.max_relative_residual));
     format!("{n_points} points, {n_samples} samples, largest residual {residual}")
 }
 

@@ -102,7 +102,6 @@ fn row(prediction: &Prediction<'_>) -> String {
     )
 }
 
-/// Number of cases of `what`, and their errors.
 fn summary(what: &str, predictions: &[Prediction<'_>]) -> String {
     let errors: Vec<f64> = predictions.iter().map(|prediction| prediction.error().abs()).collect();
     let largest = predictions.iter().max_by(|a, b| a.error().abs().total_cmp(&b.error().abs()));

@@ -141,35 +141,28 @@ fn joined(of_launches: impl Iterator<Item = Reading>) -> Vec<Reading> {
     cases.into_iter().map(join).collect()
 }
 
+impl Key {
+    fn new(kernel: String, series: &str, value: impl Fn(&Axis) -> Option<u64>) -> Self {
+        let [hops, length_bytes, vector_length] = [&HOPS, &LENGTH_BYTES, &VECTOR_LENGTH].map(value);
+        Self { kernel, series: series.to_owned(), hops, length_bytes, vector_length }
+    }
+}
+
 /// The reading that a point of a result file holds, if it has numbers.
 fn of_point(point: &Point) -> Option<Reading> {
-    let number = |axis: &Axis| point.params.number(axis.name);
     let time = point.time_ns.as_ref()?;
-    let key = Key {
-        kernel: format!("{}/{}", point.suite, point.kernel),
-        series: point.variant.clone()?,
-        hops: number(&HOPS),
-        length_bytes: number(&LENGTH_BYTES),
-        vector_length: number(&VECTOR_LENGTH),
-    };
+    let kernel = format!("{}/{}", point.suite, point.kernel);
+    let key = Key::new(kernel, point.variant.as_ref()?, |axis| point.params.number(axis.name));
     Some(Reading { key, median_ns: time.median, n_samples: time.n })
 }
 
 /// The readings of a case, one for each of its series.
-fn of_measurement(measurement: &Measurement) -> impl Iterator<Item = Reading> {
-    let Measurement { case, series, .. } = measurement;
-    let of_series = |result: &comet_core::event::SeriesResult| Reading {
-        key: Key {
-            kernel: KernelInfo::id(case.info),
-            series: result.series.name.to_owned(),
-            hops: case.find(&HOPS),
-            length_bytes: case.find(&LENGTH_BYTES),
-            vector_length: case.find(&VECTOR_LENGTH),
-        },
+fn of_measurement(Measurement { case, series, .. }: &Measurement) -> impl Iterator<Item = Reading> {
+    series.iter().map(|result| Reading {
+        key: Key::new(KernelInfo::id(case.info), result.series.name, |axis| case.find(axis)),
         median_ns: result.summary.median,
         n_samples: result.summary.n,
-    };
-    series.iter().map(of_series)
+    })
 }
 
 #[cfg(test)]

@@ -125,7 +125,6 @@ fn properties(link: &Link, laws: &[Law]) -> String {
     properties.iter().map(line).collect()
 }
 
-/// A text as it may stand in a comment of XML.
 fn comment(text: &str) -> String {
     text.replace('-', "_").chars().filter(|c| !c.is_control()).collect()
 }

@@ -85,12 +85,10 @@ pub(super) fn linear(points: &[(f64, f64)]) -> Option<f64> {
     Line::fit(points, WEIGHTS).ok()?.quality.r_squared
 }
 
-/// Share of the variance that a straight line over log2 P explains.
 pub(super) fn linear_in_log2(points: &[(f64, f64)]) -> Option<f64> {
     linear(&points.iter().map(|(n_ranks, us)| (n_ranks.log2(), *us)).collect::<Vec<_>>())
 }
 
-/// Share of the variance that a parabola explains.
 pub(super) fn quadratic(points: &[(f64, f64)]) -> Option<f64> {
     FitQuality::of_parabola(points, WEIGHTS).ok()?.r_squared
 }

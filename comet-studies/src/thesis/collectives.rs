@@ -17,7 +17,6 @@ const COMPARED: &str = "1024";
 /// Lengths of the summed vectors in doubles; more than 12 of them take the other protocol.
 const VECTORS: &str = "1..12,13..101+8,128..1024+128";
 
-/// All three figures.
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
     let broadcast = |n, lengths| bench.times(n, "comet/broadcast", &[lengths], &LENGTH_BYTES);
     let sum = |n, lengths| bench.times(n, "comet/reduction", &[lengths], &VECTOR_LENGTH);

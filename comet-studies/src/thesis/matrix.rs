@@ -16,7 +16,6 @@ const SIDE: f64 = 4.0;
 /// Dimensions of the matrices whose times follow one law; smaller ones take the other protocol.
 const LAWFUL: RangeFrom<f64> = 64.0..;
 
-/// All four figures.
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
     // Dimensions of the matrix, and times.
     let measure = |id: &str, sweeps: &[&str]| -> anyhow::Result<Points> {

@@ -19,7 +19,6 @@ const VECTORS: &str = "0..100+20,200..1000+200,2000..10000+2000,20000..140000+40
 /// The vectors of figure 5.11, the beginning of figure 5.10.
 const ZOOMED: RangeToInclusive<f64> = ..=10_000.0;
 
-/// All five figures.
 pub(super) fn findings(bench: &Bench) -> anyhow::Result<Findings> {
     let work = bench.measure(4, "comet/overlap", &["0", "0..200000+40000"])?;
     let work = points(&work, &VECTOR_LENGTH, DAXPY);
