@@ -1,7 +1,6 @@
 //! Charts over a swept parameter: axes by its name, and curves turned into series.
 
-use super::curve::{Curve, evenly, plotted};
-use super::law;
+use super::curve::{self, Curve, evenly, plotted};
 use super::sources::KernelPoints;
 use crate::models::sweep::real;
 use crate::plot::{self, Axis, Chart, Kind, Mark, Quantity, Scale, Trace};
@@ -106,7 +105,7 @@ pub(super) fn add_lines(chart: &mut Chart, curves: &[Curve<'_>], x: &str, y: Y) 
     let is_first = |curve: &&Curve<'_>| curve.source == 0 || curves.len() <= MAX_FITTED;
     let fitted: Vec<&Curve<'_>> = curves.iter().filter(is_first).collect();
     for curve in evenly(&fitted, MAX_FITTED) {
-        for line in law::lines(curve, x) {
+        for line in curve::lines(curve, x) {
             chart.series.push(line.series(curve, y));
             chart.residuals.extend(line.residuals(curve, x));
         }

@@ -6,8 +6,7 @@ use comet_stats::fit::Growth;
 
 use super::caption;
 use super::chart::{self, along, axis, ranks, series, series_at};
-use super::curve::{Curve, curves, evenly, plotted};
-use super::law;
+use super::curve::{self, Curve, curves, evenly, plotted};
 use super::sizes::{label, rates as bandwidths};
 use super::sources::KernelPoints;
 use super::thesis;
@@ -53,13 +52,13 @@ fn with_few_sizes<'a>(kernel: &KernelPoints<'a>) -> KernelPoints<'a> {
 fn add_growth(chart: &mut Chart, curve: &Curve<'_>) {
     let best = curve.model("scaling", &FREE).and_then(|model| model.fits.first());
     let Some((fit, law_us)) = best.and_then(|fit| Some((fit, growth_us(fit)?))) else { return };
-    let mut drawn = law::drawn(curve, [fit.from, fit.to], |x| 1e3 * law_us(x));
+    let mut drawn = curve::drawn(curve, [fit.from, fit.to], |x| 1e3 * law_us(x));
     let weight = value(&fit.parameters, "weight");
     let weight =
         weight.map_or(String::new(), |weight| format!(", weight {}", significant(weight, 3)));
     drawn.name = format!("{}: {}{weight}", curve.name, fit.name);
     chart.series.push(drawn);
-    chart.residuals.extend(law::residuals(curve, &curve.points, RANKS, |x| 1e3 * law_us(x)));
+    chart.residuals.extend(curve::residuals(curve, &curve.points, RANKS, |x| 1e3 * law_us(x)));
 }
 
 fn growth_us(fit: &Fit) -> Option<impl Fn(f64) -> f64> {
@@ -108,7 +107,7 @@ fn intensity_law(curve: &Curve<'_>, x: &str) -> Option<Trace> {
     let fit = curve.model("intensity", &[x])?.fits.first()?;
     let [r_hat, f_half] = values(fit, ["r_hat", "f_half"]);
     let (r_hat, f_half) = (1e6 * r_hat?, f_half?);
-    Some(law::drawn(curve, [fit.from, fit.to], |x| r_hat / (1.0 + f_half / x)))
+    Some(curve::drawn(curve, [fit.from, fit.to], |x| r_hat / (1.0 + f_half / x)))
 }
 
 pub(super) fn shared(kernel: &KernelPoints<'_>) -> Option<Figure> {
@@ -139,7 +138,7 @@ fn shared_law(curve: &Curve<'_>, axes: [&str; 2]) -> Option<Trace> {
     let length = real(curve.points.first()?.number(axes[0])?);
     let extent = [curve.points.iter().find_map(pairs)?, curve.points.iter().rev().find_map(pairs)?];
     let time_us = |k: f64| t0 + k * length / per_node.min(k * per_pair);
-    Some(law::drawn(curve, extent, |k| k * length / time_us(k) * 1e6))
+    Some(curve::drawn(curve, extent, |k| k * length / time_us(k) * 1e6))
 }
 
 /// The asymptotic rates of a kernel with the lines of at least two numbers of ranks: r_inf of each

@@ -15,8 +15,6 @@ mod caption;
 mod chart;
 mod curve;
 mod growth;
-mod heat_map;
-mod law;
 mod parts;
 mod samples;
 mod sizes;
@@ -41,7 +39,7 @@ const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 12] = [
     |kernel| Vec::from_iter(growth::shared(kernel)),
     |kernel| Vec::from_iter(growth::intensity(kernel)),
     |kernel| Vec::from_iter(growth::asymptotes(kernel)),
-    heat_map::figures,
+    parts::of_pairs,
     |kernel| Vec::from_iter(samples::distribution(kernel)),
     |kernel| Vec::from_iter(samples::in_order(kernel)),
 ];

@@ -1,5 +1,6 @@
 //! Figures of kernels whose series make numbers together: an echo beside a load, an exchange beside
-//! work, and the costs of one message of a train.
+//! work, and the costs of one message of a train; and a value for each pair of ranks, with borders
+//! between nodes.
 
 use comet_core::kernel::{Class, Evaluation};
 
@@ -9,9 +10,11 @@ use super::curve::{Curve, curves, evenly};
 use super::sizes::label;
 use super::sources::KernelPoints;
 use crate::models::sweep::real;
-use crate::plot::{Figure, Kind, Quantity, Scale, Trace, Vertex};
-use crate::record::{Over, Point};
+use crate::pairs::{PairMatrix, matrices};
+use crate::plot::{Body, Figure, HeatMap, Kind, Quantity, Scale, Trace, Vertex};
+use crate::record::{Over, Point, Run};
 use crate::units::bytes;
+use crate::words;
 
 /// Names of the ratios under load in the record, and in legends.
 const SLOWDOWNS: [(&str, &str); 2] =
@@ -189,4 +192,48 @@ fn beside_work(kernel: &KernelPoints<'_>, [length, x]: [&str; 2], length_bytes: 
     );
     let title = format!("times with messages of {messages}");
     kernel.figure(&format!("time-{length_bytes}"), &title, caption::of(&what, &kernel), chart)
+}
+
+/// A figure for each message length of each source of a kernel that takes each two ranks in rounds.
+pub(super) fn of_pairs(kernel: &KernelPoints<'_>) -> Vec<Figure> {
+    let of_source = |source: usize| {
+        let figure = |matrix: PairMatrix| {
+            let PairMatrix { n_ranks, length_bytes, .. } = matrix;
+            let id = format!("{}-{n_ranks}-{length_bytes}-{source}", kernel.id());
+            heat_map(&id, &matrix, kernel.run(source, n_ranks))
+        };
+        let points: Vec<&Point> = kernel.of(source).collect();
+        matrices(&points).into_iter().map(figure).collect::<Vec<_>>()
+    };
+    (0..kernel.sources.len()).flat_map(of_source).collect()
+}
+
+/// The figure `id` of `matrix`; the hosts of ranks are those of `run`.
+pub(super) fn heat_map(id: &str, matrix: &PairMatrix, run: Option<&Run>) -> Figure {
+    let nodes: Vec<Option<&str>> = (0..matrix.n_ranks).map(|rank| node(run, rank)).collect();
+    let starts_node = |rank: &usize| nodes[*rank] != nodes[rank - 1];
+    let name = |(rank, node): (usize, &Option<&str>)| {
+        node.map_or_else(|| rank.to_string(), |node| format!("{rank} ({node})"))
+    };
+    let map = HeatMap {
+        names: nodes.iter().enumerate().map(name).collect(),
+        quantity: matrix.quantity,
+        values: matrix.values.clone(),
+        borders: (1..matrix.n_ranks).filter(starts_node).collect(),
+        axes: ["from rank".into(), "to rank".into()],
+    };
+    let n_missing = matrix.values.iter().filter(|value| value.is_none()).count();
+    let caption = format!(
+        "{} from the rank of each row to that of each column, on {} ranks. Lines are borders of \
+         nodes; {n_missing} of {} pairs have no value.",
+        words::capital(&matrix.title),
+        matrix.n_ranks,
+        matrix.values.len(),
+    );
+    let title = matrix.title.clone();
+    Figure { id: id.into(), number: None, title, caption, body: Body::HeatMap(map) }
+}
+
+fn node(run: Option<&Run>, rank: usize) -> Option<&str> {
+    run?.world.ranks.iter().find(|entry| entry.rank == rank)?.node.as_deref()
 }

@@ -5,8 +5,7 @@ use comet_core::kernel::{AxisKind, Class};
 
 use super::caption;
 use super::chart::{self, add_lines, along, axis, level, place, series, size};
-use super::curve::{Curve, curves};
-use super::law;
+use super::curve::{self, Curve, curves};
 use super::sources::{KernelPoints, Measured};
 use crate::models::{DISTANCE, asymptotic, quoted, value, values};
 use crate::plot::{Axis, Chart, Figure, Mark, Quantity, Scale, Trace, Vertex};
@@ -81,7 +80,7 @@ pub(super) fn rates() -> Axis {
 /// Adds the asymptotes of `model`: for long messages r_inf with n_half, of the fit of the largest
 /// sizes, and for short ones n/t0, of the fit of the smallest. Returns their explanation.
 fn add_asymptotes(chart: &mut Chart, curve: &Curve<'_>, model: &Model, x: &str) -> &'static str {
-    let sizes_per_unit = law::sizes_per_unit(model, curve, x);
+    let sizes_per_unit = curve::sizes_per_unit(model, curve, x);
     if model.x_unit != "B" {
         return "";
     }
@@ -113,7 +112,7 @@ fn short_messages(model: &Model, sizes_per_unit: f64, curve: &Curve<'_>) -> Opti
     let from = chart::bytes(first)? / sizes_per_unit;
     let at = |x: f64| Vertex { x, y: 1e6 * x * sizes_per_unit / t0_us, ..Vertex::default() };
     let extent = [from, best * t0_us / sizes_per_unit];
-    let points = (extent[0] < extent[1]).then(|| law::steps(extent).into_iter().map(at))?;
+    let points = (extent[0] < extent[1]).then(|| curve::steps(extent).into_iter().map(at))?;
     let name = format!("n/t0, t0 {} µs", significant(t0_us, DIGITS));
-    Some(Trace { name, ..law::fit(curve, points.collect()) })
+    Some(Trace { name, ..curve::fit(curve, points.collect()) })
 }

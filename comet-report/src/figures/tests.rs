@@ -244,7 +244,7 @@ fn pairs_of_ranks_are_parted_by_their_nodes() {
         quantity: Quantity::TimeNs,
         values: vec![None; 9],
     };
-    let Body::HeatMap(map) = heat_map::heat_map("pairs", &matrix, run.as_deref()).body else {
+    let Body::HeatMap(map) = parts::heat_map("pairs", &matrix, run.as_deref()).body else {
         panic!()
     };
     assert_eq!(

@@ -14,7 +14,6 @@
 #[cfg(test)]
 pub(crate) mod fixture;
 mod links;
-mod outliers;
 mod places;
 mod suspects;
 mod text;
@@ -27,7 +26,7 @@ pub use work::{Barrier, Work};
 
 use serde_json::Value;
 
-use self::outliers::MIN_VALUES;
+use self::links::MIN_VALUES;
 use self::places::Places;
 use self::suspects::Suspects;
 use crate::pairs::world;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use comet_core::kernel::{Class, Evaluation};
 use comet_stats::{self, Summary};
 
-use super::outliers::{MIN_VALUES, Usual};
+use super::links::{MIN_VALUES, Usual};
 use crate::pairs::times_ns;
 use crate::record::{Point, PointStatus};
 

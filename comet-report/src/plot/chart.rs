@@ -7,7 +7,7 @@ use super::panel::{Area, LOW_SPACING_PX, Panel, Side, X_SPACING_PX, Y_SPACING_PX
 use super::scale::Ruler;
 use super::style::N_COLOURS;
 use super::svg::{Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, short_text, text};
-use super::text::{cut, px, width_px};
+use super::svg::{cut, px, width_px};
 use crate::xml::escape;
 
 /// Height of the plot area, and of the strip with residuals.

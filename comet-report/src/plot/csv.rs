@@ -1,7 +1,7 @@
 //! The values of a figure as CSV, for spreadsheets and data frames.
 
 use super::figure::{Body, Chart, Figure, HeatMap, Quantity, Trace, Vertex};
-use super::text::{number, one_line};
+use super::svg::{number, one_line};
 
 /// The columns of a chart that hold values along its vertical axis.
 const Y_COLUMNS: [&str; 5] = ["y", "low", "high", "p25", "p75"];

@@ -4,7 +4,7 @@ use super::figure::{Kind, Trace, Vertex};
 use super::panel::Side;
 use super::scale::Ruler;
 use super::style::{N_COLOURS, N_RUNS};
-use super::text::px;
+use super::svg::px;
 use crate::xml::escape;
 
 /// With more points than this, marks become dots of one path, and bars a band.

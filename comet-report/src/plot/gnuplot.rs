@@ -6,7 +6,7 @@ use super::figure::{Body, Chart, Figure, HeatMap, Kind, Scale, Trace, Vertex};
 use super::heat_map::{Grid, MOST_ROWS, STOPS};
 use super::panel::Side;
 use super::style::{N_RUNS, colour};
-use super::text::{number, one_line, slug};
+use super::svg::{number, one_line, slug};
 use crate::units::significant;
 
 /// Distance of 0 from the other values on a logarithmic axis, in shares of its length.

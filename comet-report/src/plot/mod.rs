@@ -24,7 +24,6 @@ mod scale;
 mod style;
 mod svg;
 mod terminal;
-mod text;
 
 #[cfg(test)]
 mod example;

@@ -1,7 +1,7 @@
 //! Positions of values along an axis, and the ticks and labels there.
 
 use super::figure::{Axis, Quantity, Scale};
-use super::text::decimals;
+use super::svg::decimals;
 use crate::units::{Unit, significant};
 
 const ZERO_SLOT_PX: f64 = 34.0;

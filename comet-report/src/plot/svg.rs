@@ -1,8 +1,7 @@
-//! A figure as a picture in SVG.
+//! A figure as a picture in SVG, and texts and numbers in pictures: measured, cut and rounded.
 
 use super::figure::{Body, Figure};
 use super::style::Style;
-use super::text::{cut, px, slug, width_px};
 use super::{chart, heat_map};
 use crate::xml::escape;
 
@@ -72,4 +71,101 @@ pub(super) fn text(class: &str, [x, y]: [f64; 2], content: &str) -> String {
 pub(super) fn upright([x, y]: [f64; 2], label: &str) -> String {
     let at = format!("transform=\"translate({} {}) rotate(-90)\"", px(x), px(y));
     format!("<text class=\"label middle\" {at}>{}</text>\n", escape(label))
+}
+
+pub(super) fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// `id` with nothing but letters, digits, dots and dashes, for ids and names of files.
+pub(super) fn slug(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
+}
+
+/// A length in pixels, to one decimal: pictures are 720 wide, and nobody sees a tenth.
+///
+/// # Panics
+///
+/// With a number that is not finite, which only a mistake in this module can make.
+pub(super) fn px(value: f64) -> String {
+    assert!(value.is_finite(), "a place in a picture is a number, got {value}");
+    decimals(value, 1)
+}
+
+pub(super) fn decimals(value: f64, n: usize) -> String {
+    let text = format!("{value:.n$}");
+    let text = if text.contains('.') { text.trim_end_matches('0') } else { &text };
+    let text = text.trim_end_matches('.');
+    if text == "-0" { "0".into() } else { text.into() }
+}
+
+/// `value` so that it is read back as it was, and short.
+pub(super) fn number(value: f64) -> String {
+    let is_common = value == 0.0 || (1e-5..1e15).contains(&value.abs());
+    if is_common { value.to_string() } else { format!("{value:e}") }
+}
+
+/// Width of `text` in a common font without serifs of `size_px`; rather too wide than not.
+pub(super) fn width_px(text: &str, size_px: f64) -> f64 {
+    let em = |c: char| match c {
+        'i' | 'j' | 'l' | '|' | '\'' => 0.25,
+        ' ' | 'f' | 't' | 'r' | 'I' | '.' | ',' | ':' | ';' | '!' | '/' | '-' | '(' | ')' => 0.36,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.9,
+        'A'..='Z' => 0.69,
+        _ if c.is_ascii() => 0.57,
+        _ => 0.75,
+    };
+    text.chars().map(em).sum::<f64>() * size_px
+}
+
+/// `text`, or its begin and its end around an ellipsis, so that it is at most `limit_px` wide.
+pub(super) fn cut(text: &str, size_px: f64, limit_px: f64) -> String {
+    if width_px(text, size_px) <= limit_px {
+        return text.into();
+    }
+    let (mut begin, mut end): (Vec<char>, Vec<char>) = (Vec::new(), Vec::new());
+    let mut chars = text.chars();
+    let mut free_px = limit_px - size_px;
+    while let Some(c) = if begin.len() > end.len() { chars.next_back() } else { chars.next() } {
+        free_px -= width_px(c.encode_utf8(&mut [0; 4]), size_px);
+        if free_px < 0.0 {
+            break;
+        }
+        if begin.len() > end.len() { end.insert(0, c) } else { begin.push(c) }
+    }
+    let [begin, end] = [begin, end].map(|part| part.into_iter().collect::<String>());
+    format!("{}…{}", begin.trim_end(), end.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_become_harmless() {
+        assert_eq!(slug("echo-time.2 \"/../x\""), "echo-time.2---..-x-");
+    }
+
+    #[test]
+    fn numbers_are_as_short_as_they_can_be() {
+        let check = |value: f64, expected: &str| assert_eq!(px(value), expected);
+        check(1.0, "1");
+        check(100.0, "100");
+        check(1.255, "1.3");
+        check(-0.01, "0");
+        check(-12.3, "-12.3");
+        let check = |value: f64, expected: &str| assert_eq!(number(value), expected);
+        check(65_536.0, "65536");
+        check(1e300, "1e300");
+        check(-0.5, "-0.5");
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!(cut("echo", 12.0, 100.0), "echo");
+        let long = cut("parkbench/comms1 of the second machine", 12.0, 150.0);
+        assert_eq!(long, "parkbench/c…nd machine");
+        assert!(width_px(&long, 12.0) <= 150.0);
+        assert_eq!(cut("name", 12.0, 0.0), "…");
+    }
 }

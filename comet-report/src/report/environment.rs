@@ -1,16 +1,18 @@
-//! The environment: every field of the `run` records, side by side where there are several runs.
+//! The environment: every field of the `run` records, side by side where there are several runs, and
+//! the CPUs of each node with the ranks that were bound to them.
 //!
 //! Names are those of the record, so that nothing is missing here that the record knows, and all
 //! of it can be looked up in its schema.
 
 use serde_json::Value;
 
-use super::html::{Html, NONE, element, table, tag};
-use super::{Content, Section, placement};
-use crate::order::grouped;
-use crate::record::Run;
+use super::html::{Html, NONE, element, row, table, tag};
+use super::{Content, Section};
+use crate::order::{distinct, grouped};
+use crate::record::{RankEntry, Run};
 use crate::runs::RunRecords;
 use crate::units::memory;
+use crate::words::count;
 
 /// Fields with a place of their own elsewhere on the page, or that only programs care for.
 const ELSEWHERE: &[&str] = &["world.ranks", "world.mesh.map", "world.hops.table"];
@@ -44,7 +46,7 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let class = if is_several { "groups several" } else { "groups" };
     let groups = groups(content.runs).into_iter();
     let groups: Html = groups.map(|(name, lines)| group(content, &title(&name), &lines)).collect();
-    let body = placement::map(content).with(tag("p", intro));
+    let body = placement(content).with(tag("p", intro));
     let body = body.with(element("div", &[("class", class)], groups));
     vec![Section { id: "environment", title: "Environment", body }]
 }
@@ -80,7 +82,7 @@ fn group(content: &Content<'_>, title: &str, lines: &[Line]) -> Html {
         let heads = if content.runs.len() > 1 { content.names.as_slice() } else { &[] };
         let corner = (!heads.is_empty()).then_some("");
         let heads = corner.into_iter().chain(heads.iter().map(String::as_str));
-        body = body.with(table("facts", heads, known.into_iter().map(row)));
+        body = body.with(table("facts", heads, known.into_iter().map(line)));
     }
     if !unknown.is_empty() {
         let names: Vec<&str> = unknown.iter().map(|(name, _)| name.as_str()).collect();
@@ -90,7 +92,7 @@ fn group(content: &Content<'_>, title: &str, lines: &[Line]) -> Html {
     tag("div", body)
 }
 
-fn row((name, values): &Line) -> Html {
+fn line((name, values): &Line) -> Html {
     let cells = values.iter().map(|value| tag("td", value.as_deref().unwrap_or(NONE)));
     let cells = tag("th", name).with(cells.collect::<Html>());
     let class = if values.iter().any(|value| *value != values[0]) { "differs" } else { "" };
@@ -184,6 +186,105 @@ fn words(name: &str, value: &Value) -> String {
             let text = |(key, value): (&String, &Value)| format!("{key} {}", words(key, value));
             texts.map(text).collect::<Vec<_>>().join(", ")
         }
+    }
+}
+
+/// The most ranks of which each is shown; the record has all.
+const MAX_RANKS: usize = 1024;
+
+/// Ranks that may run on the same CPUs: the node, one of them, which says for all where that is, and
+/// their numbers.
+type Seat<'a> = (&'a str, &'a RankEntry, Vec<usize>);
+
+/// A map for each way of placing ranks among the runs.
+fn placement(content: &Content<'_>) -> Html {
+    let runs = content.runs.iter().zip(&content.names);
+    let maps = grouped(runs.filter_map(|(run, name)| Some((of_run(run.run.as_deref()?), &**name))));
+    let is_shared = content.runs.len() > 1;
+    let titled = |(map, names): (Html, Vec<&str>)| {
+        let names = names.join("; ");
+        let head = if is_shared { tag("h4", names) } else { Html::new() };
+        head.with(map)
+    };
+    tag("h3", "Placement").with(maps.into_iter().map(titled).collect::<Html>())
+}
+
+fn of_run(run: &Run) -> Html {
+    let world = &run.world;
+    if run.clock.is_virtual {
+        let ranks = count(world.size, "rank");
+        return tag("p", format!("The {ranks} were simulated, so none has a CPU.")).with(mesh(run));
+    }
+    let seats = seats(&world.ranks);
+    let nodes = distinct(seats.iter().map(|(node, ..)| *node));
+    let of_node = |name: &&str| {
+        let cells = seats.iter().filter(|(node, ..)| node == name).map(seat);
+        let cells = element("ul", &[("class", "seats")], cells.collect::<Html>());
+        tag("div", element("p", &[("class", "node")], *name).with(cells))
+    };
+    nodes.iter().map(of_node).collect::<Html>().with(mesh(run))
+}
+
+fn seats<'a>(ranks: &'a [RankEntry]) -> Vec<Seat<'a>> {
+    let place = |entry: &'a RankEntry| {
+        let node = entry.node.as_deref().unwrap_or("unnamed node");
+        ((node, &entry.cpus), entry)
+    };
+    let seats = grouped(ranks.iter().take(MAX_RANKS).map(place)).into_iter();
+    let seat = |((node, _), entries): (_, Vec<&'a RankEntry>)| {
+        (node, entries[0], entries.iter().map(|entry| entry.rank).collect())
+    };
+    seats.map(seat).collect()
+}
+
+fn seat((_, entry, ranks): &Seat<'_>) -> Html {
+    let cpus = entry.cpus.as_deref().unwrap_or("unknown");
+    let ranks: Vec<String> = ranks.iter().map(ToString::to_string).collect();
+    let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
+    let class = if ranks.len() == 1 { "seat" } else { "seat shared" };
+    let body = tag("b", format!("{noun} {}", ranks.join(", ")))
+        .with(tag("span", format!("CPU {cpus}")))
+        .with(tag("small", around(entry)));
+    element("li", &[("class", class)], body)
+}
+
+/// Surroundings of the CPU of a rank, as far as the system reported them.
+fn around(entry: &RankEntry) -> String {
+    let parts = [
+        entry.core.as_ref().map(|threads| format!("core {threads}")),
+        entry.l3.as_ref().map(|cpus| format!("L3 {cpus}")),
+        entry.numa.map(|node| format!("NUMA {node}")),
+        entry.socket.map(|socket| format!("socket {socket}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+fn mesh(run: &Run) -> Html {
+    let mesh = &run.world.mesh;
+    let is_whole = mesh.rows * mesh.cols == mesh.map.len();
+    if !is_whole || mesh.map.is_empty() || mesh.map.len() > MAX_RANKS {
+        return Html::new();
+    }
+    let of_row = |ranks: &[usize]| row("td", ranks.iter().map(ToString::to_string));
+    let rows = mesh.map.chunks(mesh.cols).map(of_row);
+    let hops = &run.world.hops;
+    let text = format!(
+        "Mesh of {} × {}, {}; distances of a {}, at most {}:",
+        mesh.rows,
+        mesh.cols,
+        filled(&mesh.order),
+        hops.metric,
+        count(hops.diameter, "hop"),
+    );
+    tag("p", text).with(table("mesh", [], rows))
+}
+
+fn filled(order: &str) -> String {
+    match order {
+        "gray" => "filled in Gray code, so that neighbours are one link apart".into(),
+        "row" => "filled row by row".into(),
+        "file" => "filled as a file says".into(),
+        other => format!("filled by {other}"),
     }
 }
 

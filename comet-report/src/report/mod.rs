@@ -13,7 +13,6 @@ mod figures;
 mod header;
 mod html;
 mod method;
-mod placement;
 mod points;
 mod policy;
 mod summary;

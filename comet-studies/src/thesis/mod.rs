@@ -1,7 +1,7 @@
 //! Published results of the thesis beside those of its kernels on the simulated machine.
 //!
 //! ```text
-//!   point_to_point   collectives   contention   overlap   matrix    a group of figures each
+//!   point_to_point   collectives   overlap   matrix    a group of figures each
 //!                    │ cases          ▲ times
 //!                    ▼                │ fitted as the thesis did
 //!                  bench: kernels and driver on the ranks of a machine file
@@ -12,8 +12,6 @@
 mod bench;
 mod claim;
 mod collectives;
-mod contention;
-mod curve;
 mod matrix;
 mod overlap;
 mod point_to_point;
@@ -24,7 +22,7 @@ use comet_sim::machine::{self, MachineFile};
 
 use bench::Bench;
 use claim::Claim;
-pub use curve::Curves;
+pub use claim::Curves;
 use point_to_point::{Echo, Law};
 
 const FIT: &str = "ipsc860-fit";
@@ -86,7 +84,7 @@ fn all_figures(bench: &Bench, echo: &Echo) -> anyhow::Result<Findings> {
     findings.claims.extend(echo.claims(Law::Fit));
     findings.extend(point_to_point::exchange(bench, echo)?);
     findings.extend(collectives::findings(bench)?);
-    findings.extend(contention::findings(bench)?);
+    findings.extend(point_to_point::contention(bench)?);
     findings.extend(overlap::findings(bench)?);
     findings.extend(matrix::findings(bench)?);
     findings.claims.sort_by_key(|claim| number(claim.figure));
