@@ -9,7 +9,9 @@
 use oorandom::Rand64;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::{MIN_SLICES, mean, not_empty, place, quantile, sorted, student_quantile, variance};
+use crate::{
+    MIN_SLICES, drawn, mean, not_empty, place, quantile, sorted, student_quantile, variance,
+};
 
 /// Confidence level of all intervals.
 const LEVEL: f64 = 0.95;
@@ -136,8 +138,7 @@ fn descending(slices: &[&[f64]]) -> Vec<(f64, usize)> {
 fn resample(n_slices: usize, random: &mut Rand64) -> Vec<usize> {
     let mut weights = vec![0; n_slices];
     for _ in 0..n_slices {
-        let drawn = random.rand_range(0..n_slices as u64);
-        weights[usize::try_from(drawn).expect("it indexes a slice")] += 1;
+        weights[drawn(n_slices, random)] += 1;
     }
     weights
 }

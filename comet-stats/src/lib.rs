@@ -180,6 +180,11 @@ pub(crate) fn normal(random: &mut Rand64) -> f64 {
     Normal::standard().inverse_cdf(random.rand_float().max(f64::MIN_POSITIVE))
 }
 
+/// Index of one of `n` things, all of which are equally likely.
+pub(crate) fn drawn(n: usize, random: &mut Rand64) -> usize {
+    usize::try_from(random.rand_range(0..n as u64)).expect("it is below a usize")
+}
+
 /// The different numbers among `values`, in ascending order.
 pub(crate) fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut distinct = sorted(&values.collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 use oorandom::Rand64;
 
 use super::{Launches, Verdict};
-use crate::{mean, median, student_quantile, variance};
+use crate::{drawn, mean, median, student_quantile, variance};
 
 /// Number of times that launches are resampled.
 const N_RESAMPLES: usize = 1000;
@@ -71,8 +71,9 @@ impl Design {
 
     /// As many launches of each side as there are, with replacement; pairs stay together.
     fn drawn(&self, random: &mut Rand64) -> Drawn {
-        let base = draw(self.n_base, random);
-        let new = if self.is_paired { base.clone() } else { draw(self.n_new, random) };
+        let mut of = |n: usize| (0..n).map(|_| drawn(n, random)).collect::<Vec<_>>();
+        let base = of(self.n_base);
+        let new = if self.is_paired { base.clone() } else { of(self.n_new) };
         [base, new]
     }
 
@@ -86,13 +87,6 @@ impl Design {
         let widening = n_least as f64 / (n_least - 1) as f64;
         Some(student_quantile(0.975, dof as f64) * (widening * variance(draws)).sqrt())
     }
-}
-
-fn draw(n_launches: usize, random: &mut Rand64) -> Vec<usize> {
-    let mut number = || random.rand_range(0..n_launches as u64);
-    (0..n_launches)
-        .map(|_| usize::try_from(number()).expect("it is the number of a launch"))
-        .collect()
 }
 
 /// The median over the points that the `drawn` launches have on both sides.

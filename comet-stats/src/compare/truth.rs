@@ -2,13 +2,11 @@
 //!
 //! A longer look is `COMET_TRUTH_SEEDS=20000 cargo test -p comet-stats compare::truth`.
 
-use std::env;
-
 use oorandom::Rand64;
-use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{Launches, MARGIN, Verdict, adjusted};
-use crate::mean;
+use crate::truth::n_trials;
+use crate::{mean, normal};
 
 /// Comparisons of each test, unless the environment says otherwise.
 const N_TRIALS: u32 = 1000;
@@ -25,24 +23,14 @@ fn launches(change: f64, random: &mut Rand64) -> Launches {
     Launches { base: side(0.0), new: side(change.ln()), is_paired: false }
 }
 
-fn normal(random: &mut Rand64) -> f64 {
-    // The generator may give 0, where the normal distribution has no quantile.
-    Normal::standard().inverse_cdf(random.rand_float().max(f64::MIN_POSITIVE))
-}
-
-fn n_trials() -> u32 {
-    let given = env::var("COMET_TRUTH_SEEDS").ok().and_then(|text| text.parse().ok());
-    given.unwrap_or(N_TRIALS)
-}
-
 /// The share of comparisons of a point with this change, for which `verdict` comes out.
 fn share(change: f64, is_paired: bool, verdict: Verdict) -> f64 {
     let mut random = Rand64::new(1);
-    let found = (0..n_trials()).filter(|_| {
+    let found = (0..n_trials(N_TRIALS)).filter(|_| {
         let launches = Launches { is_paired, ..launches(change, &mut random) };
         launches.difference().expect("there are launches").verdict(MARGIN) == verdict
     });
-    found.count() as f64 / f64::from(n_trials())
+    found.count() as f64 / f64::from(n_trials(N_TRIALS))
 }
 
 #[test]
@@ -64,11 +52,11 @@ fn a_change_of_a_fifth_is_found_by_five_launches() {
 #[test]
 fn the_interval_holds_the_true_ratio() {
     let mut random = Rand64::new(2);
-    let held = (0..n_trials()).filter(|_| {
+    let held = (0..n_trials(N_TRIALS)).filter(|_| {
         let found = launches(1.1, &mut random).difference().expect("there are launches");
         (found.low..=found.high).contains(&1.1f64.ln())
     });
-    let share = held.count() as f64 / f64::from(n_trials());
+    let share = held.count() as f64 / f64::from(n_trials(N_TRIALS));
     assert!((0.93..=0.975).contains(&share), "{share} of all intervals");
 }
 
@@ -85,7 +73,7 @@ fn of_what_is_discovered_among_many_points_little_is_false() {
         let n_false = discovered.iter().filter(|point| **point >= 20).count();
         n_false as f64 / discovered.len().max(1) as f64
     };
-    let shares: Vec<f64> = (0..n_trials() / 5).map(|_| false_share(&mut random)).collect();
+    let shares: Vec<f64> = (0..n_trials(N_TRIALS) / 5).map(|_| false_share(&mut random)).collect();
     let found = mean(&shares);
     assert!(found <= 0.05, "{found} of all discoveries are false");
 }

@@ -140,7 +140,7 @@ mod tests {
             assert_eq!(breaks(&points, &at(ends), &Bounds::default(), 1), expected, "{ends:?}");
         };
         check(&[], Ok(Vec::new()));
-        let refused = FitError::Undetermined { n_points: 14, n_parameters: 16 };
+        let refused = FitError::undetermined(14, 16);
         check(&[2.0, 8.0, 100.0], Err(refused));
     }
 
@@ -170,6 +170,6 @@ mod tests {
             }
         }
         let unpaired = segments_at(&points, &[], Weights::HalfWidths(&[1.0]), Line::fit);
-        assert_eq!(unpaired, Err(FitError::Unpaired { n_weights: 1, n_points: 14 }));
+        assert_eq!(unpaired, Err(FitError::unpaired(1, 14)));
     }
 }

@@ -77,8 +77,7 @@ impl StoreAndForward {
     pub fn test(points: &[(f64, f64, f64)], weights: Weights<'_>) -> Result<Self, FitError> {
         let found = distinct(points.iter().map(|(_, h, _)| *h)).len();
         if found < MIN_HOP_CLASSES {
-            let what = "distances in hops";
-            return Err(FitError::TooFew { what, found, expected: MIN_HOP_CLASSES });
+            return Err(FitError::too_few(found, "distances in hops", MIN_HOP_CLASSES));
         }
         let row = |(n, h, _): &(f64, f64, f64)| [1.0, h - 1.0, *n, n * (h - 1.0)];
         let rows: Vec<[f64; 4]> = points.iter().map(row).collect();
@@ -154,6 +153,6 @@ mod tests {
     fn a_single_distance_says_nothing_about_hops() {
         let points = [(0.0, 1.0, 79.0), (8.0, 1.0, 84.0), (16.0, 1.0, 89.0)];
         let refused = HopLine::fit(&points, Weights::Relative);
-        assert_eq!(refused, Err(FitError::Undetermined { n_points: 3, n_parameters: 3 }));
+        assert_eq!(refused, Err(FitError::undetermined(3, 3)));
     }
 }

@@ -89,12 +89,11 @@ pub(super) fn nearest<const K: usize>(
 ) -> Result<Nearest<K>, FitError> {
     for (row, (x, y)) in rows.iter().zip(points) {
         if !(row.iter().all(|value| value.is_finite()) && y.is_finite()) {
-            return Err(FitError::NotFinite { x: *x, y: *y });
+            return Err(FitError(format!("the point ({x}, {y}) is not finite (leave it out)")));
         }
     }
     let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
-    let basis = Basis::of(rows, &roots)
-        .ok_or(FitError::Undetermined { n_points: rows.len(), n_parameters: K })?;
+    let basis = Basis::of(rows, &roots).ok_or_else(|| FitError::undetermined(rows.len(), K))?;
     let times: Vec<f64> = points.iter().map(|(_, t)| *t).collect();
     let mut coefficients = basis.project(&weighted(&times, &roots));
     let correction = basis.project(&weighted(&residuals(rows, &times, &coefficients), &roots));
@@ -226,7 +225,7 @@ mod tests {
         let check = |rows: &[[f64; 2]]| {
             let n_points = rows.len();
             let refused = solve(rows, &vec![(1.0, 1.0); n_points], Weights::Equal).err();
-            assert_eq!(refused, Some(FitError::Undetermined { n_points, n_parameters: 2 }));
+            assert_eq!(refused, Some(FitError::undetermined(n_points, 2)));
         };
         check(&[]);
         check(&[[1.0, 3.0]]);

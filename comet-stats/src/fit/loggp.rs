@@ -108,7 +108,7 @@ impl LogGp {
 
 /// The number of slices of each size, if all is as it should be.
 fn check(trains: &[Train], n_messages: u32) -> Result<usize, FitError> {
-    let too_few = |what, found, expected| Err(FitError::TooFew { what, found, expected });
+    let too_few = |what, found, expected| Err(FitError::too_few(found, what, expected));
     if n_messages < 2 {
         return too_few("messages of a train", n_messages as usize, 2);
     }
@@ -130,7 +130,11 @@ fn overheads(train: &Train, n_messages: u32) -> Result<Overheads, FitError> {
     let receive = per_slice(train, |times| times.receive - delay);
     // Below the gap, the train would take no longer with the waits than without.
     if delay + send.value < gap.value || delay <= 0.0 {
-        return Err(FitError::ShortDelay { delay, size, gap: gap.value });
+        return Err(FitError(format!(
+            "a delay of {delay} between messages of size {size} is below their gap of {} (wait for \
+             the time of a round trip)",
+            gap.value
+        )));
     }
     Ok(Overheads { size_bytes: size, gap, send, receive })
 }

@@ -48,8 +48,8 @@ impl MaxRate {
         let laws = numbers.iter().skip(1).map(|k| Self::shared_from(*k, points, &pairs, weights));
         let laws = laws.collect::<Result<Vec<_>, _>>()?;
         let best = laws.into_iter().min_by(|a, b| a.quality.bic.total_cmp(&b.quality.bic));
-        let (what, found) = ("numbers of pairs", numbers.len());
-        let best = best.ok_or(FitError::TooFew { what, found, expected: MIN_NUMBERS })?;
+        let too_few = || FitError::too_few(numbers.len(), "numbers of pairs", MIN_NUMBERS);
+        let best = best.ok_or_else(too_few)?;
         let bic_drop = Line::fit(&pairs, weights)?.quality.bic - best.quality.bic;
         Ok(Self { bic_drop, ..best })
     }

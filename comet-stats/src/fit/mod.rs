@@ -75,7 +75,7 @@ impl Weights<'_> {
     /// One weight for each of `points`.
     ///
     /// # Errors
-    /// [`FitError::NotPositive`] where a weight would not be a positive number.
+    /// [`FitError`] where a weight would not be a positive number.
     fn of(self, points: &[(f64, f64)]) -> Result<Vec<f64>, FitError> {
         match self {
             Self::Relative => {
@@ -83,7 +83,7 @@ impl Weights<'_> {
             }
             Self::Equal => Ok(vec![1.0; points.len()]),
             Self::HalfWidths(given) if given.len() != points.len() => {
-                Err(FitError::Unpaired { n_weights: given.len(), n_points: points.len() })
+                Err(FitError::unpaired(given.len(), points.len()))
             }
             Self::HalfWidths(widths) => {
                 widths.iter().zip(points).map(|(width, (_, t))| of_width(*width, *t)).collect()
@@ -105,81 +105,37 @@ impl Weights<'_> {
     }
 }
 
-/// Reason that there is no fit.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum FitError {
+/// Reason that there is no fit: one sentence with the values, and a remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FitError(String);
+
+impl FitError {
     /// The points do not determine the law.
-    #[error(
-        "{n_points} points do not determine a law of {n_parameters} parameters \
-         (measure at least {n_parameters} different sizes)"
-    )]
-    Undetermined {
-        /// Number of points.
-        n_points: usize,
-        /// Number of parameters.
-        n_parameters: usize,
-    },
+    fn undetermined(n_points: usize, n_parameters: usize) -> Self {
+        Self(format!(
+            "{n_points} points do not determine a law of {n_parameters} parameters (measure at \
+             least {n_parameters} different sizes)"
+        ))
+    }
+
     /// A number that must be positive is not.
-    #[error(
-        "a {what} of {value} is no positive number (leave that point out, or weight all points equally)"
-    )]
-    NotPositive {
-        /// The quantity.
-        what: &'static str,
-        /// The number.
-        value: f64,
-    },
-    /// A point is no number.
-    #[error("the point ({x}, {y}) is not finite (leave it out)")]
-    NotFinite {
-        /// Its size.
-        x: f64,
-        /// Its time.
-        y: f64,
-    },
+    fn not_positive(what: &str, value: f64) -> Self {
+        Self(format!(
+            "a {what} of {value} is no positive number (leave that point out, or weight all points \
+             equally)"
+        ))
+    }
+
     /// There is not one weight for each point.
-    #[error("{n_weights} weights are given for {n_points} points (give one for each)")]
-    Unpaired {
-        /// Number of weights.
-        n_weights: usize,
-        /// Number of points.
-        n_points: usize,
-    },
-    /// The sizes are too close together for a law of them.
-    #[error(
-        "sizes from {from} to {to} span less than an octave \
-         (measure sizes of which the largest is at least twice the smallest)"
-    )]
-    Narrow {
-        /// The smallest size.
-        from: f64,
-        /// The largest size.
-        to: f64,
-    },
-    /// The delay of a train of messages is too short to see the overhead of one.
-    #[error(
-        "a delay of {delay} between messages of size {size} is below their gap of {gap} \
-         (wait for the time of a round trip)"
-    )]
-    ShortDelay {
-        /// The delay.
-        delay: f64,
-        /// The size of a message.
-        size: f64,
-        /// The time between two messages without a delay.
-        gap: f64,
-    },
+    fn unpaired(n_weights: usize, n_points: usize) -> Self {
+        Self(format!("{n_weights} weights are given for {n_points} points (give one for each)"))
+    }
+
     /// There are not as many values as there should be.
-    #[error("{found} {what} are too few (measure at least {expected})")]
-    TooFew {
-        /// The quantity that is too small in number.
-        what: &'static str,
-        /// Number found.
-        found: usize,
-        /// Number needed.
-        expected: usize,
-    },
+    fn too_few(found: usize, what: &str, expected: usize) -> Self {
+        Self(format!("{found} {what} are too few (measure at least {expected})"))
+    }
 }
 
 /// The weight of a time whose interval has this half width.
@@ -188,14 +144,14 @@ fn of_width(half_width: f64, time: f64) -> Result<f64, FitError> {
     if half_width >= 0.0 && half_width.is_finite() {
         return Ok(1.0 / (half_width / NORMAL_QUANTILE).max(floor).powi(2));
     }
-    Err(FitError::NotPositive { what: "half width of an interval", value: half_width })
+    Err(FitError::not_positive("half width of an interval", half_width))
 }
 
 fn positive(what: &'static str, value: f64) -> Result<f64, FitError> {
     if value > 0.0 && value.is_finite() {
         return Ok(value);
     }
-    Err(FitError::NotPositive { what, value })
+    Err(FitError::not_positive(what, value))
 }
 
 #[cfg(test)]
@@ -209,8 +165,8 @@ mod tests {
         check(Weights::Relative, Ok(vec![0.25, 0.0625]));
         check(Weights::Equal, Ok(vec![1.0, 1.0]));
         check(Weights::HalfWidths(&[0.98, 0.0]), Ok(vec![4.0, 1.0 / 0.02f64.powi(2)]));
-        check(Weights::HalfWidths(&[]), Err(FitError::Unpaired { n_weights: 0, n_points: 2 }));
-        let refused = FitError::NotPositive { what: "half width of an interval", value: -1.0 };
+        check(Weights::HalfWidths(&[]), Err(FitError::unpaired(0, 2)));
+        let refused = FitError::not_positive("half width of an interval", -1.0);
         check(Weights::HalfWidths(&[-1.0, 1.0]), Err(refused));
     }
 

@@ -45,7 +45,7 @@ impl Overlap {
     /// [`FitError`] if there is no slice, or if a time is not positive.
     pub fn of(slices: &[OverlapTimes]) -> Result<Self, FitError> {
         if slices.is_empty() {
-            return Err(FitError::TooFew { what: "slices", found: 0, expected: 1 });
+            return Err(FitError::too_few(0, "slices", 1));
         }
         for slice in slices {
             for time in [slice.communication, slice.work, slice.overlapped, slice.sequential] {

@@ -221,7 +221,7 @@ mod tests {
         assert!(curved.max_relative_residual < 1e-12, "{curved:?}");
         let refused =
             FitQuality::of_parabola(&[(0.0, 1.0), (1.0, 2.0), (1.0, 2.0)], Weights::Equal);
-        assert_eq!(refused, Err(FitError::Undetermined { n_points: 3, n_parameters: 3 }));
+        assert_eq!(refused, Err(FitError::undetermined(3, 3)));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use oorandom::Rand64;
 
 use super::Range;
-use crate::{MIN_SLICES, quantile, sorted};
+use crate::{MIN_SLICES, drawn, quantile, sorted};
 
 /// Number of times that slices are resampled.
 const N_RESAMPLES: usize = 1000;
@@ -27,10 +27,10 @@ impl Estimate {
     /// Estimate of `statistic` from `slices`, and from slices drawn from them with replacement.
     pub(super) fn of<S: Copy>(slices: &[S], statistic: impl Fn(&[S]) -> f64) -> Self {
         let mut random = Rand64::new(SEED);
-        let mut again =
-            || -> Vec<S> { slices.iter().map(|_| drawn(slices, &mut random)).collect() };
+        let mut one = |_| slices[drawn(slices.len(), &mut random)];
+        let mut again = |_| statistic(&(0..slices.len()).map(&mut one).collect::<Vec<S>>());
         let range = (slices.len() >= MIN_SLICES)
-            .then(|| middle(&(0..N_RESAMPLES).map(|_| statistic(&again())).collect::<Vec<_>>()))
+            .then(|| middle(&(0..N_RESAMPLES).map(&mut again).collect::<Vec<_>>()))
             .filter(|range| range.low.is_finite() && range.high.is_finite());
         Self { value: statistic(slices), range }
     }
@@ -50,11 +50,6 @@ pub(super) fn middle(values: &[f64]) -> Range {
 /// The median of values, of which there must be one.
 pub(super) fn median(values: &[f64]) -> f64 {
     crate::median(values).expect("fits are of values that there are")
-}
-
-fn drawn<S: Copy>(slices: &[S], random: &mut Rand64) -> S {
-    let index = random.rand_range(0..slices.len() as u64);
-    slices[usize::try_from(index).expect("an index of a slice is a usize")]
 }
 
 #[cfg(test)]

@@ -117,11 +117,17 @@ fn stands(line: &Nearest<2>, next: &Nearest<2>) -> bool {
 /// A line of few points, or of sizes that are nearly the same, says nothing.
 fn check_extent(points: &[(f64, f64)]) -> Result<(), FitError> {
     if points.len() < MIN_POINTS {
-        return Err(FitError::TooFew { what: "points", found: points.len(), expected: MIN_POINTS });
+        return Err(FitError::too_few(points.len(), "points", MIN_POINTS));
     }
     let sizes = || points.iter().map(|(n, _)| *n);
     let (from, to) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
-    if to < 2.0 * from { Err(FitError::Narrow { from, to }) } else { Ok(()) }
+    if to >= 2.0 * from {
+        return Ok(());
+    }
+    Err(FitError(format!(
+        "sizes from {from} to {to} span less than an octave (measure sizes of which the largest is \
+         at least twice the smallest)"
+    )))
 }
 
 #[cfg(test)]

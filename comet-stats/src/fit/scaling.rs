@@ -128,9 +128,10 @@ fn require_numbers(points: &[(f64, f64)]) -> Result<(), FitError> {
     for (n_ranks, _) in points {
         super::positive("number of ranks", *n_ranks)?;
     }
-    let (what, expected) = ("numbers of ranks", MIN_NUMBERS);
     match distinct(points.iter().map(|(n_ranks, _)| *n_ranks)).len() {
-        found if found < MIN_NUMBERS => Err(FitError::TooFew { what, found, expected }),
+        found if found < MIN_NUMBERS => {
+            Err(FitError::too_few(found, "numbers of ranks", MIN_NUMBERS))
+        }
         _ => Ok(()),
     }
 }

@@ -74,8 +74,8 @@ pub fn segments(points: &[(f64, f64)], rules: &Bounds) -> Result<Vec<Segment>, F
             best = Some((score, found));
         }
     }
-    let undetermined = FitError::Undetermined { n_points: points.len(), n_parameters: min_points };
-    best.map(|(_, segments)| segments).ok_or(undetermined)
+    let undetermined = || FitError::undetermined(points.len(), min_points);
+    best.map(|(_, segments)| segments).ok_or_else(undetermined)
 }
 
 /// The first point of each of so many segments, and the end, whether they pay or not.
@@ -86,8 +86,8 @@ pub(super) fn cuts(
 ) -> Result<Vec<usize>, FitError> {
     let rules = Bounds { max_segments: n_segments, ..*rules };
     let n_parameters = n_segments * rules.min_points.max(2);
-    let undetermined = FitError::Undetermined { n_points: points.len(), n_parameters };
-    Search::of(points, &rules)?.cuts(n_segments).ok_or(undetermined)
+    let undetermined = || FitError::undetermined(points.len(), n_parameters);
+    Search::of(points, &rules)?.cuts(n_segments).ok_or_else(undetermined)
 }
 
 /// The search for the best cuts of a sweep.
@@ -452,12 +452,12 @@ mod tests {
         let check = |points: &[(f64, f64)]| {
             let refused = segments(points, &Bounds::default());
             let n_points = points.len();
-            assert_eq!(refused, Err(FitError::Undetermined { n_points, n_parameters: 4 }));
+            assert_eq!(refused, Err(FitError::undetermined(n_points, 4)));
         };
         check(&[]);
         check(&[(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
         check(&[(8.0, 1.0), (8.0, 2.0), (8.0, 3.0), (8.0, 4.0)]);
         let negative = segments(&[(0.0, -1.0)], &Bounds::default());
-        assert_eq!(negative, Err(FitError::NotPositive { what: "time", value: -1.0 }));
+        assert_eq!(negative, Err(FitError::not_positive("time", -1.0)));
     }
 }
