@@ -69,7 +69,8 @@ impl Checker {
     /// Checks that a message of `n` bytes arrived last from the right source.
     pub fn length(&mut self, length_bytes: Option<usize>, n: usize, what: &str) {
         if length_bytes != Some(n) {
-            let found = length_bytes.map_or("no message".into(), |found| format!("{found} bytes"));
+            let found =
+                length_bytes.map_or("none from the expected rank".into(), |n| format!("{n} bytes"));
             self.note(Err(KernelError::mismatch(what, format_args!("{n} bytes"), found)));
         }
     }
@@ -102,8 +103,7 @@ impl Checker {
         }
     }
 
-    /// # Errors
-    /// The first mismatch.
+    /// The first mismatch, if there is one.
     pub(crate) fn result(self) -> Result<(), KernelError> {
         self.found.map_or(Ok(()), Err)
     }
@@ -135,6 +135,6 @@ mod tests {
         checker.length(None, 8, "the first");
         checker.message(&mut [0], 7, "the second");
         let text = checker.result().unwrap_err().to_string();
-        assert_eq!(text, "the first: expected 8 bytes, found no message");
+        assert_eq!(text, "the first: expected 8 bytes, found none from the expected rank");
     }
 }

@@ -84,13 +84,8 @@ impl Metric {
         match self {
             Self::Hypercube => farthest_corner(rank, n_ranks),
             Self::Flat => usize::from(n_ranks > 1),
-            Self::Torus(dims) if check_torus(dims, n_ranks).is_ok() => {
-                dims.iter().map(|dim| dim / 2).sum()
-            }
-            // A part of a torus, or of a table.
-            Self::Torus(_) | Self::Table(_) => {
-                (0..n_ranks).map(|to| self.hops(rank, to)).max().unwrap_or(0)
-            }
+            Self::Torus(dims) => farthest_place(dims, rank, n_ranks),
+            Self::Table(table) => table[rank][..n_ranks].iter().copied().max().unwrap_or(0),
             // What is below one switch is a range, so that one of its ends is beyond it.
             Self::FatTree { .. } => self.hops(rank, 0).max(self.hops(rank, n_ranks - 1)),
         }
@@ -181,6 +176,27 @@ fn farthest_corner(rank: Rank, n_ranks: usize) -> usize {
     farthest.max().unwrap_or(0) as usize
 }
 
+/// Places below `n_ranks` either lie below it in a dimension, and anywhere in those that vary faster,
+/// or agree with it there; none does in any dimension if `n_ranks` is the size of the torus.
+fn farthest_place(dims: &[usize], rank: Rank, n_ranks: usize) -> usize {
+    let (mut farthest, mut anywhere, mut stride) = (None, 0, 1);
+    for dim in dims {
+        let hops = |place: usize| {
+            let ahead = (rank / stride + dim - place) % dim;
+            ahead.min(dim - ahead)
+        };
+        let (at, end) = (rank / stride % dim, n_ranks / stride % dim);
+        // The place opposite is farthest, or else one of the ends.
+        let places = [0, end.wrapping_sub(1), (at + dim / 2) % dim, (at + dim.div_ceil(2)) % dim];
+        let below = places.into_iter().filter(|place| *place < end);
+        let below = below.map(|place| hops(place) + anywhere).max();
+        farthest = below.max(farthest.map(|faster: usize| faster + hops(end)));
+        anywhere += dim / 2;
+        stride *= dim;
+    }
+    farthest.unwrap_or(anywhere)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,13 +218,17 @@ mod tests {
 
     #[test]
     fn the_largest_distance_is_that_to_some_rank() {
-        let check = |metric: Metric, n_ranks: usize| {
-            assert_eq!(metric.check(n_ranks), Ok(()));
+        let check_part = |metric: &Metric, n_ranks: usize| {
             for rank in 0..n_ranks {
                 let expected = (0..n_ranks).map(|to| metric.hops(rank, to)).max();
                 let found = metric.max_hops(rank, n_ranks);
                 assert_eq!(Some(found), expected, "{metric:?} of {n_ranks} ranks from {rank}");
             }
+        };
+        (1..=60).for_each(|n_ranks| check_part(&Metric::Torus(vec![5, 4, 3]), n_ranks));
+        let check = |metric: Metric, n_ranks: usize| {
+            assert_eq!(metric.check(n_ranks), Ok(()));
+            check_part(&metric, n_ranks);
         };
         for n_ranks in 1..=70 {
             check(Metric::Hypercube, n_ranks);
@@ -218,6 +238,9 @@ mod tests {
             check(Metric::Torus(vec![n_ranks]), n_ranks);
             check(Metric::Torus(vec![3, n_ranks, 2]), 6 * n_ranks);
         }
+        // A part of a machine: as many ranks as would take hours if each looked at all others.
+        let part = Metric::Torus(vec![1 << 20, 1 << 20, 1 << 20]);
+        assert_eq!((0..1 << 10).map(|rank| part.max_hops(rank, 3 << 58)).max(), Some(3 << 19));
     }
 
     #[test]
