@@ -171,6 +171,24 @@ pub fn gather<T: Transport>(t: &T, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>> {
     Ok(gathered)
 }
 
+/// The words of all ranks in rank order, on every rank.
+pub(crate) fn share<T: Transport, const N: usize>(t: &T, own: [u64; N]) -> Result<Vec<[u64; N]>> {
+    let mut table = gather(t, bytes(own))?.concat();
+    table.resize(t.n_ranks() * size_of::<[u64; N]>(), 0);
+    broadcast_to_resting(t, 0, &mut table)?;
+    Ok(words(&table).as_chunks().0.to_vec())
+}
+
+/// The words in a message.
+pub(crate) fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect()
+}
+
+/// The bytes of a message of `words`.
+pub(crate) fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    words.into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
 fn add(values: &mut [f64], incoming: &[u8]) {
     for (value, bytes) in values.iter_mut().zip(incoming.as_chunks().0) {
         *value += f64::from_ne_bytes(*bytes);
@@ -191,7 +209,8 @@ fn require_length<T: Transport>(t: &T, found_bytes: usize, expected_bytes: usize
         "the ranks of a collective disagree about its length: \
          {found_bytes} bytes arrived, {expected_bytes} expected"
     );
-    Err(TransportError::new(TransportErrorKind::Disagreement, text).on_rank(t.rank()))
+    let error = TransportError::new(TransportErrorKind::Disagreement, text);
+    Err(error.on_rank(t.global_rank(t.rank())))
 }
 
 #[cfg(test)]

@@ -261,7 +261,7 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
         let message = t.await_delivery(|delivered| delivered.remove(&id)).ok_or_else(|| {
             let text = format!("no message arrived within {} s", PATIENCE.as_secs());
             let error = TransportError::new(TransportErrorKind::TimedOut, text);
-            error.on_rank(t.rank()).with_peer(source, tag)
+            t.group.located(error.with_peer(source, tag))
         })?;
         let (found_bytes, capacity_bytes) = (message.bytes.len(), place.length_bytes());
         let status = Status { source: message.source, tag, length_bytes: found_bytes };
@@ -272,7 +272,7 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
         }
         if found_bytes > capacity_bytes {
             let error = TransportError::truncated(status.source, tag, found_bytes, capacity_bytes);
-            return Err(error.on_rank(t.rank()));
+            return Err(t.group.located(error));
         }
         Ok((status, place.into_buffer()))
     }
@@ -403,7 +403,7 @@ impl Transport for Local {
     fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
         let buffer = LocalBuffer::new(length_bytes).ok_or_else(|| {
             let text = format!("there is no memory for a message buffer of {length_bytes} bytes");
-            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank())
+            self.group.located(TransportError::new(TransportErrorKind::OutOfResources, text))
         })?;
         // What was received at these addresses before is gone.
         let range = buffer.as_ptr_range();
@@ -437,5 +437,17 @@ mod tests {
             assert_eq!(*buffer, vec![0; length_bytes]);
             assert_eq!(buffer.as_ptr().addr() % 64, 0, "{length_bytes} bytes");
         }
+    }
+
+    #[test]
+    fn an_error_in_a_part_has_the_numbers_of_the_job() {
+        let texts = run(4, |t| {
+            let part = t.split(Some(u32::from(t.rank() > 1)), 0).unwrap().unwrap();
+            part.blocked_send(1 - part.rank(), Tag::new(1), &[0; 2]).unwrap();
+            let result = part.blocked_recv(Source::Any, Tag::new(1), &mut [0]);
+            result.unwrap_err().to_string()
+        });
+        let ends = "tag 1, 2 bytes sent, 1 bytes expected)";
+        assert_eq!(texts[2], format!("the message is too long (on rank 2, peer rank 3, {ends}"));
     }
 }

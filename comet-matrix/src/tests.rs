@@ -51,7 +51,9 @@ fn every_kernel_notices_spoiled_values_on_every_rank() {
 #[test]
 fn every_kernel_notices_messages_that_arrive_wrong() {
     // A single rank fills its guard ring by messages to itself.
-    trials(&[3]).iter().for_each(Trial::notices_wrong_messages);
+    for trial in trials(&[3]) {
+        trial.notices_wrong_messages(trial.case.info.name == "shift");
+    }
 }
 
 #[test]
@@ -80,6 +82,38 @@ fn default_meshes_admit_every_kernel_and_refuse_blocks_of_no_element_or_too_many
         assert!(admits(1 << 26).unwrap_err().starts_with("local_n 67108864 is too large"));
         let refusal = admits(u64::MAX).unwrap_err();
         assert!(refusal.starts_with("local_n 18446744073709551615 is too large"), "{refusal}");
+    }
+}
+
+#[test]
+fn meshes_on_which_no_block_leaves_its_rank_are_refused_with_a_remedy() {
+    let check = |name, (rows, cols), values: &[u64], expected: Result<(), &str>| {
+        let mut infos = crate::kernels::<Local>().iter().map(|kernel| kernel.info());
+        let info = infos.find(|info| info.name == name).unwrap();
+        let topology = Topology::new(Mesh::gray_with(rows, cols), None).unwrap();
+        let found = (info.admits)(&Case::new(info, values), &World::of(&topology));
+        assert_eq!(found, expected.map_err(str::to_owned), "{name} on {rows}x{cols}");
+    };
+    for (n, of_rows, of_columns) in [
+        (1, "start at least 2 ranks", "start at least 2 ranks"),
+        (3, "try --mesh 3x1", "try --mesh 1x3"),
+        (4, "try --mesh 2x2", "try --mesh 2x2"),
+        (6, "try --mesh 2x3", "try --mesh 3x2"),
+    ] {
+        let needs = "row broadcast needs a mesh of at least 2 rows";
+        check("row_broadcast", (1, n), &[4], Err(&format!("{needs}, got 1x{n} ({of_rows})")));
+        let needs = "column broadcast needs a mesh of at least 2 columns";
+        check("col_broadcast", (n, 1), &[4], Err(&format!("{needs}, got {n}x1 ({of_columns})")));
+    }
+    let needs = "shift north needs a mesh of at least 2 rows, got 1x2 (try --mesh 2x1)";
+    check("shift", (1, 2), &[0, 4], Err(needs));
+    check("shift", (1, 2), &[1, 4], Ok(()));
+    let direction = "direction must be 0 (north) or 1 (east), got 2";
+    check("shift", (2, 2), &[2, 4], Err(direction));
+    for (rows, cols) in [(1, 5), (5, 1)] {
+        let nothing = "transpose moves no block between the ranks of a";
+        let expected = format!("{nothing} {rows}x{cols} mesh (start 4 or 6 ranks)");
+        check("transpose", (rows, cols), &[4], Err(&expected));
     }
 }
 

@@ -129,7 +129,7 @@ impl Mpi {
     #[cold]
     fn error(&self, failure: Failure) -> TransportError {
         let text = format!("{} failed: {}", failure.call, failure.text());
-        TransportError::new(TransportErrorKind::Backend, text).on_rank(self.group.rank())
+        self.group.located(TransportError::new(TransportErrorKind::Backend, text))
     }
 
     /// What came of a receive from `source` into `capacity_bytes` bytes.
@@ -149,14 +149,12 @@ impl Mpi {
         capacity_bytes: usize,
     ) -> TransportError {
         if !failure.is_truncation() {
-            return self.error(failure).with_peer(source, tag);
+            return self.error(failure).with_peer(self.group.source(source), tag);
         }
         // How long it was, and what of it arrived, the standard leaves open, and so do libraries.
         let peer = if source == Source::Any { Source::Rank(found) } else { source };
-        TransportError::new(TransportErrorKind::Truncated, "the message is too long")
-            .with_capacity(capacity_bytes)
-            .with_peer(peer, tag)
-            .on_rank(self.group.rank())
+        let error = TransportError::new(TransportErrorKind::Truncated, "the message is too long");
+        self.group.located(error.with_capacity(capacity_bytes).with_peer(peer, tag))
     }
 }
 
@@ -310,7 +308,7 @@ impl Transport for Mpi {
     fn message_buffer(&self, length_bytes: usize) -> Result<MpiBuffer> {
         MpiBuffer::new(&self.library, length_bytes).ok_or_else(|| {
             let text = format!("there is no memory for a message buffer of {length_bytes} bytes");
-            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.group.rank())
+            self.group.located(TransportError::new(TransportErrorKind::OutOfResources, text))
         })
     }
 
@@ -341,8 +339,10 @@ impl Transport for Mpi {
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
         require_rank(self, destination)?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
-        self.waiting(waiting, || self.comm.send(message, destination, tag))
-            .map_err(|failure| self.error(failure).with_peer(Source::Rank(destination), tag))
+        self.waiting(waiting, || self.comm.send(message, destination, tag)).map_err(|failure| {
+            let peer = Source::Rank(self.group.global(destination));
+            self.error(failure).with_peer(peer, tag)
+        })
     }
 
     #[inline]

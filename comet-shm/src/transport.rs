@@ -167,14 +167,14 @@ impl Shm {
         };
         let arrived = self.own.engine.endpoint.borrow_mut().inbox.end_recv(id);
         let describe =
-            |error: TransportError| error.with_peer(op.source, op.tag).on_rank(self.group.rank());
+            |error: TransportError| self.group.located(error.with_peer(op.source, op.tag));
         waited.map_err(describe)?;
         let status = arrived.expect("a receive that is done has a status");
         let status = self.group.status(op.source, status);
         if status.length_bytes > capacity_bytes {
             let Status { source, tag, length_bytes } = status;
             let error = TransportError::truncated(source, tag, length_bytes, capacity_bytes);
-            return Err(error.on_rank(self.group.rank()));
+            return Err(self.group.located(error));
         }
         Ok(status)
     }

@@ -92,8 +92,7 @@ impl Sim {
         if self.engine.borrow().ranks[self.rank].is_dead {
             self.stand_still();
         }
-        TransportError::new(TransportErrorKind::PeerFailed, "the job has failed")
-            .on_rank(self.group.rank())
+        TransportError::new(TransportErrorKind::PeerFailed, "the job has failed").on_rank(self.rank)
     }
 
     fn stand_still(&self) -> ! {
@@ -202,8 +201,8 @@ impl Sim {
         }
         self.note_truncation(received.status, capacity_bytes);
         let Status { source, tag, .. } = status;
-        Err(TransportError::truncated(source, tag, length_bytes, capacity_bytes)
-            .on_rank(self.group.rank()))
+        let error = TransportError::truncated(source, tag, length_bytes, capacity_bytes);
+        Err(self.group.located(error))
     }
 
     /// Keeps what reports tell of a message that did not fit.
@@ -308,7 +307,7 @@ impl Transport for Sim {
         let Some(context) = context else {
             let text = format!("a job has at most {} splits", Tag::MAX_CONTEXT);
             let error = TransportError::new(TransportErrorKind::OutOfResources, text);
-            return Err(error.on_rank(self.group.rank()));
+            return Err(self.group.located(error));
         };
         let Some(members) = members else { return Ok(None) };
         let rank = members.iter().position(|member| *member == self.rank).unwrap_or(0);
@@ -369,7 +368,7 @@ impl Transport for Sim {
     fn message_buffer(&self, length_bytes: usize) -> Result<LocalBuffer> {
         LocalBuffer::new(length_bytes).ok_or_else(|| {
             let text = format!("there is no memory for a buffer of {length_bytes} bytes");
-            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.group.rank())
+            TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(self.rank)
         })
     }
 

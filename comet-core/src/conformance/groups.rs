@@ -17,6 +17,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         parts_of_parts_work_beside_them,
         collectives_stay_within_their_part,
         unblocked_calls_work_in_a_part,
+        errors_in_a_part_name_the_rank_of_the_job,
     ]
 }
 
@@ -153,5 +154,12 @@ fn unblocked_calls_work_in_a_part<T: Transport>(t: &T, found: &Found) -> Result<
         sends.wait_all()
     })?;
     found.require_eq("messages in a part", buffers, [[9; 8]; 4]);
+    Ok(())
+}
+
+fn errors_in_a_part_name_the_rank_of_the_job<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let Some(part) = halves(t)? else { return Ok(()) };
+    let error = part.blocked_send(part.n_ranks(), TAG, &[]).err().and_then(|error| error.rank);
+    found.require_eq("rank in an error", error, Some(t.global_rank(t.rank())));
     Ok(())
 }

@@ -22,9 +22,6 @@ const N_READINGS: usize = 20_000;
 /// what was found in rank order, the others nothing.
 ///
 /// Simulated clocks are all alike, so that of rank 0 is the only one that is looked at.
-///
-/// # Errors
-/// If the job has failed.
 pub(super) fn calibrate_all<T: Transport>(t: &T) -> Result<Vec<ClockCalibration>> {
     if t.clock().is_virtual {
         return Ok(if t.rank() == 0 { vec![calibrate(t)] } else { Vec::new() });
@@ -105,13 +102,11 @@ fn encode(calibration: &ClockCalibration) -> Vec<u8> {
         let ClockGaps { n, n_zero, n_backwards, n_above_1_us, n_above_50_us, longest_ns } = gaps;
         [n, n_zero, n_backwards, n_above_1_us, n_above_50_us, longest_ns]
     });
-    let words = means.into_iter().chain([step_ns]).chain(gaps.into_iter().flatten());
-    words.flat_map(u64::to_le_bytes).collect()
+    collective::bytes(means.into_iter().chain([step_ns]).chain(gaps.into_iter().flatten()))
 }
 
 fn decode(bytes: &[u8]) -> ClockCalibration {
-    let words: Vec<u64> =
-        bytes.as_chunks().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect();
+    let words = collective::words(bytes);
     let mean_ns = |i: usize| f64::from_bits(words[i]);
     let gaps = words.get(5..11).map(|gaps| ClockGaps {
         n: gaps[0],

@@ -78,8 +78,7 @@ impl Decision {
     /// Sends the decision from rank 0 to all ranks.
     pub(super) fn announce<T: Transport>(&self, t: &T, trail: &Trail) -> Result<()> {
         let words = self.to_words();
-        let on_wire = [trail.hash()].into_iter().chain(words.iter().copied());
-        let mut bytes: Vec<u8> = on_wire.flat_map(u64::to_le_bytes).collect();
+        let mut bytes = collective::bytes([&[trail.hash()], &words[..]].concat());
         trail.add(&words);
         collective::broadcast_to_resting(t, 0, &mut bytes).map(drop)
     }
@@ -92,9 +91,7 @@ impl Decision {
     pub(super) fn hear<T: Transport>(t: &T, trail: &Trail) -> Result<Self> {
         let mut bytes = [0u8; MAX_BYTES];
         let length_bytes = collective::broadcast_to_resting(t, 0, &mut bytes)?;
-        let words = bytes[..length_bytes].as_chunks().0.iter();
-        let words: Vec<u64> = words.map(|chunk| u64::from_le_bytes(*chunk)).collect();
-        if let [hash, words @ ..] = &words[..]
+        if let [hash, words @ ..] = &collective::words(&bytes[..length_bytes])[..]
             && *hash == trail.hash()
             && let Some(decision) = Self::from_words(words)
         {

@@ -48,7 +48,7 @@ fn encode(report: &Report) -> Vec<u8> {
     };
     let mut bytes = vec![if usage.is_some() { MEASURED } else { 0 }];
     let usage = usage.map(|usage| [usage.involuntary_switches, usage.page_faults]);
-    bytes.extend(usage.iter().flatten().flat_map(|word| word.to_le_bytes()));
+    bytes.extend(collective::bytes(usage.into_iter().flatten()));
     for samples in series {
         bytes.extend((samples.len() as u64).to_le_bytes());
         bytes.extend(samples.iter().flat_map(to_words).flat_map(u64::to_le_bytes));
@@ -62,7 +62,7 @@ fn decode(bytes: &[u8]) -> Report {
     if let Some(failure) = failures.into_iter().find(|failure| 1 + *failure as u8 == *kind) {
         return Err((failure, String::from_utf8_lossy(rest).into_owned()));
     }
-    let mut words = rest.as_chunks().0.iter().map(|chunk| u64::from_le_bytes(*chunk));
+    let mut words = collective::words(rest).into_iter();
     let mut count = || words.next().unwrap_or(0);
     let usage =
         (*kind == MEASURED).then(|| Usage { involuntary_switches: count(), page_faults: count() });

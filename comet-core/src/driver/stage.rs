@@ -33,9 +33,6 @@ impl<'a, T: Transport> Stage<'a, T> {
     }
 
     /// Sets up all ranks before the first case: they agree on a clock, and on the start of windows.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub(super) fn set_up(&mut self) -> Result<Starts> {
         let clock = self.t.clock();
         // The simulator's clock is common by its making, and comparing it costs much of 65536 ranks.

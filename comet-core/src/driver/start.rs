@@ -34,9 +34,6 @@ pub(super) struct Starts {
 
 impl Starts {
     /// Finds out how long windows have to be, if there are any; all ranks call it.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub(super) fn agree<T: Transport>(
         t: &T,
         sync: StartSync,

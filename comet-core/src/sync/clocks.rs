@@ -6,6 +6,7 @@
 //!   members of a domain: what their leader has learnt
 //! ```
 
+use crate::collective::{bytes, share, words};
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::transport::{Rank, Source, Tag, Transport};
 
@@ -16,7 +17,6 @@ use super::domain::Domains;
 use super::exchange::{Teacher, learn, teach};
 use super::model::{Model, N_FIRST};
 use super::tree::{self, Level};
-use super::{bytes, share, words};
 
 /// From the start of one of the first bursts to the next: so far apart that the drift shows.
 const PAUSE_NS: u64 = 200_000_000;
@@ -206,9 +206,8 @@ impl GlobalClock {
 
     /// Hears how all ranks fared, so that none goes on alone.
     fn settle<T: Transport>(&mut self, t: &T, outcome: Outcome) -> Result<()> {
-        let outcomes = share(t, encode(outcome))?;
-        for (rank, outcome) in outcomes.into_iter().map(decode).enumerate() {
-            let bound_ns = outcome.map_err(|trouble| trouble.of_rank(rank))?;
+        for (rank, [outcome]) in share(t, [encode(outcome)])?.into_iter().enumerate() {
+            let bound_ns = decode(outcome).map_err(|trouble| trouble.of_rank(rank))?;
             self.bound_ns = self.bound_ns.max(bound_ns);
         }
         Ok(())

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
+use crate::collective::share;
 use crate::error::Result;
 use crate::transport::{Rank, Transport};
 
 use super::burst::Burst;
 use super::exchange::{Teacher, answer, ask};
-use super::share;
 
 /// Exchanges of each rank with the rank whose clock it says it reads.
 const N_EXCHANGES: usize = 64;
@@ -40,7 +40,7 @@ impl Domains {
             // Without a table, for there may be a million of ranks.
             return Ok(Self { leader: 0, members: Vec::new(), leaders: vec![0], is_verified });
         }
-        let mut leaders = first_of_each(&share(t, domain)?);
+        let mut leaders = first_of_each(&share(t, [domain])?.concat());
         if is_verified {
             leaders = verify(t, &leaders, now_ns)?;
         }
@@ -89,8 +89,8 @@ fn verify<T: Transport>(t: &T, leader_of: &[Rank], now_ns: &dyn Fn() -> i64) -> 
         let is_one = burst.is_some_and(|burst| burst.low_ns <= 0 && burst.high_ns >= 0);
         leader = if is_one { leader } else { rank };
     }
-    let leaders = share(t, leader as u64)?.into_iter();
-    Ok(leaders.map(|leader| usize::try_from(leader).expect("a rank was shared")).collect())
+    let leaders = share(t, [leader as u64])?.into_iter();
+    Ok(leaders.map(|[leader]| usize::try_from(leader).expect("a rank was shared")).collect())
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The messages of a burst, as the rank that learns and the rank that answers see them.
 
+use crate::collective::{bytes, words};
 use crate::error::Result;
 use crate::transport::{Rank, Source, Tag, Transport};
 
 use super::burst::{Burst, Exchange, Exchanges};
-use super::{bytes, words};
 
 /// Exchanges in a burst.
 const N_EXCHANGES: usize = 100;

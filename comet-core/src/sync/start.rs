@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::transport::Transport;
 use comet_stats::{quantile, real, sorted, whole};
 
-use super::{GlobalClock, share};
+use super::GlobalClock;
 
 /// The shortest window, in nanoseconds.
 const MIN_WINDOW_NS: u64 = 20_000;
@@ -101,7 +101,7 @@ pub fn window_ns<T: Transport>(t: &T) -> Result<u64> {
         *trial_ns = t.now_ns() - start_ns;
     }
     trials_ns.sort_unstable();
-    Ok(window_of(&share(t, trials_ns[N_TRIALS / 2])?))
+    Ok(window_of(&collective::share(t, [trials_ns[N_TRIALS / 2]])?.concat()))
 }
 
 /// The window for ranks on which a broadcast takes `broadcasts_ns`.

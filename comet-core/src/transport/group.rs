@@ -8,9 +8,6 @@ use crate::collective;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::topology::Topology;
 
-/// Bytes with which a rank takes part in a split: colour, key, first free context.
-const ENTRY_BYTES: usize = 24;
-
 /// The ranks of one transport, numbered anew, for backends that do their own matching.
 ///
 /// A message carries the context of its group beside its tag, so that groups with common ranks
@@ -95,6 +92,16 @@ impl Group {
         Status { source: found, tag: status.tag.within(0), ..status }
     }
 
+    /// `error` of a call on this rank, with its ranks by their numbers in the whole job.
+    #[cold]
+    pub fn located(&self, error: TransportError) -> TransportError {
+        let error = error.on_rank(self.global(self.rank));
+        match (error.peer, error.tag) {
+            (Some(peer), Some(tag)) => error.with_peer(self.source(peer), tag),
+            _ => error,
+        }
+    }
+
     /// The topology of this group in a job on `topology`: that of its first ranks if they are these
     /// in their order, else a hypercube.
     pub fn topology(&self, topology: &Topology) -> Topology {
@@ -116,24 +123,14 @@ impl Group {
         key: u64,
     ) -> Result<Option<Self>> {
         let colour = colour.map_or(0, |colour| u64::from(colour) + 1);
-        let own = [colour, key, u64::from(self.free_context.get())].map(u64::to_le_bytes);
-        let mut table = collective::gather(t, own.as_flattened().to_vec())?.concat();
-        table.resize(ENTRY_BYTES * self.n_ranks, 0);
-        collective::broadcast(t, 0, &mut table)?;
-        let entries: Vec<[u64; 3]> = table
-            .as_chunks::<8>()
-            .0
-            .as_chunks::<3>()
-            .0
-            .iter()
-            .map(|entry| entry.map(u64::from_le_bytes))
-            .collect();
+        let own = [colour, key, u64::from(self.free_context.get())];
+        let entries = collective::share(t, own)?;
         let context = entries.iter().map(|[_, _, free]| *free).max().unwrap_or(0);
         let context = u32::try_from(context).unwrap_or(u32::MAX);
         if context > Tag::MAX_CONTEXT {
             let text = format!("a job has at most {} splits", Tag::MAX_CONTEXT);
             let error = TransportError::new(TransportErrorKind::OutOfResources, text);
-            return Err(error.on_rank(self.rank));
+            return Err(self.located(error));
         }
         self.free_context.set(context + 1);
         if colour == 0 {

@@ -329,7 +329,7 @@ pub fn require_rank<T: Transport>(t: &T, rank: Rank) -> Result<()> {
     if rank < t.n_ranks() {
         return Ok(());
     }
-    Err(TransportError::no_such_rank(rank, t.n_ranks()).on_rank(t.rank()))
+    Err(TransportError::no_such_rank(rank, t.n_ranks()).on_rank(t.global_rank(t.rank())))
 }
 
 /// Refuses a source that does not exist; see [`require_rank`].

@@ -144,7 +144,7 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Train<B> {
         look: impl FnMut(&mut Bounce<B>, usize),
     ) -> Result<()> {
         match TRAINS.get(self.series) {
-            Some(train) if self.bounce.side().leads => self.send_and_receive(t, *train, look),
+            Some(train) if self.bounce.side.leads => self.send_and_receive(t, *train, look),
             Some(train) => self.answer(t, *train, look),
             None => {
                 (1..N_MESSAGES).for_each(|_| self.daxpy.compute(t));
@@ -176,7 +176,7 @@ impl<T: Transport> Operation<T> for Train<T::Buffer> {
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
         Operation::<T>::fill(self, check.seeds());
         let (n_out, n_back) = TRAINS.get(self.series).copied().unwrap_or_default();
-        let n_arriving = if self.bounce.side().leads { n_back } else { n_out };
+        let n_arriving = if self.bounce.side.leads { n_back } else { n_out };
         self.run_looking(t, |bounce, number| {
             if number > 0 {
                 Operation::<T>::check(bounce, check);

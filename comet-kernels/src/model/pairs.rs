@@ -80,6 +80,7 @@ impl<T: Transport> Pattern<T> for Pairs {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let pairing = Pairing::Halves(case.length(&PAIRS));
-        Bounce::timed_by_both(cx, pairing, case.length(&LENGTH_BYTES))
+        let role = Bounce::part(cx, pairing, case.length(&LENGTH_BYTES))?;
+        Ok(role.map(|(_, part)| (Duty::Times, part)))
     }
 }

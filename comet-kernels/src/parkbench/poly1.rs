@@ -50,9 +50,6 @@ const INFO: KernelInfo = KernelInfo {
 };
 
 /// Refuses an order for which there is no code.
-///
-/// # Errors
-/// A sentence with the order and those that there are.
 pub(super) fn require_order(case: &Case) -> Result<(), String> {
     match case.value(&ORDER) {
         order if (1..=MAX_ORDER as u64).contains(&order) => Ok(()),

@@ -64,7 +64,7 @@ impl<T: Transport> Operation<T> for Remote<T::Buffer> {
     fn fill(&mut self, _seeds: Seeds) {
         self.x.incoming().fill(u8::MAX);
         if self.y.is_none() {
-            polynomial::fill_arguments(self.x.outgoing());
+            polynomial::fill_arguments(&mut self.x.message);
         }
     }
 
@@ -77,11 +77,11 @@ impl<T: Transport> Operation<T> for Remote<T::Buffer> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        let (peer, is_owner) = (self.x.side().peer, self.y.is_none());
+        let (peer, is_owner) = (self.x.side.peer, self.y.is_none());
         let n_runs = if self.resends { check.n_runs() } else { 1 };
         let what =
             format!("the {} from rank {peer}", if is_owner { "values" } else { "arguments" });
-        let arrived_bytes = self.x.arrived_bytes();
+        let arrived_bytes = self.x.arrived_bytes;
         let x = self.x.incoming();
         check.length(arrived_bytes, x.len(), &what);
         let expected = self.polynomial.values_after(if is_owner { n_runs } else { n_runs - 1 });
@@ -111,7 +111,7 @@ impl<T: Transport> Pattern<T> for Poly3 {
         let length_bytes = polynomial::length_bytes(case.length(&VECTOR_LENGTH));
         let role = Bounce::part(cx, Pairing::ByHops(1), length_bytes)?;
         let Some((duty, x)) = role else { return Ok(None) };
-        let y = if x.side().leads { None } else { Some(cx.message(length_bytes)?) };
+        let y = if x.side.leads { None } else { Some(cx.message(length_bytes)?) };
         let (polynomial, resends) = (Polynomial::new(case.length(&ORDER)), cx.resends());
         Ok(Some((duty, Remote { polynomial, x, y, resends })))
     }

@@ -161,32 +161,6 @@ impl<const COLS: bool, T: Transport> Pattern<T> for LineBroadcast<COLS> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use comet_core::local::Local;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn a_mesh_without_receivers_is_refused_with_a_mesh_that_works() {
-        let check = |kernel: &dyn Kernel<Local>, (rows, cols), expected: &str| {
-            let topology = Topology::new(Mesh::gray_with(rows, cols), None).unwrap();
-            let info = kernel.info();
-            let refusal = (info.admits)(&Case::new(info, &[4]), &World::of(&topology));
-            assert_eq!(refusal.unwrap_err(), expected);
-        };
-        for (cols, remedy) in
-            [(1, "start at least 2 ranks"), (3, "try --mesh 3x1"), (4, "try --mesh 2x2")]
-        {
-            let needs = "row broadcast needs a mesh of at least 2 rows";
-            let expected = format!("{needs}, got 1x{cols} ({remedy})");
-            check(&Timed(LineBroadcast::<false>), (1, cols), &expected);
-        }
-        for (rows, remedy) in
-            [(1, "start at least 2 ranks"), (3, "try --mesh 1x3"), (6, "try --mesh 3x2")]
-        {
-            let needs = "column broadcast needs a mesh of at least 2 columns";
-            let expected = format!("{needs}, got {rows}x1 ({remedy})");
-            check(&Timed(LineBroadcast::<true>), (rows, 1), &expected);
-        }
-    }
 
     #[test]
     fn the_owner_and_the_receivers_come_from_the_mesh_table() {

@@ -105,28 +105,3 @@ fn admits_direction(case: &Case, world: &World<'_>) -> Result<(), String> {
     }
     admits(case, world)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use comet_core::topology::Topology;
-
-    #[test]
-    fn other_directions_are_refused() {
-        let refusal =
-            admits_direction(&Case::new(&INFO, &[2, 4]), &World::of(&Topology::hypercube(4)));
-        assert_eq!(refusal.unwrap_err(), "direction must be 0 (north) or 1 (east), got 2");
-    }
-
-    #[test]
-    fn a_mesh_whose_ranks_would_send_to_themselves_is_refused() {
-        let row = Topology::hypercube(2);
-        let admitted =
-            |direction| admits_direction(&Case::new(&INFO, &[direction, 4]), &World::of(&row));
-        assert_eq!(
-            admitted(NORTH).unwrap_err(),
-            "shift north needs a mesh of at least 2 rows, got 1x2 (try --mesh 2x1)"
-        );
-        assert_eq!(admitted(EAST), Ok(()));
-    }
-}

@@ -192,22 +192,10 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_of_one_row_or_one_column_sends_nothing_and_is_refused() {
+    fn a_mesh_of_one_row_or_one_column_sends_nothing() {
         for mesh in [Mesh::gray_with(1, 5), Mesh::gray_with(5, 1)] {
-            let topology = Topology::new(mesh.clone(), None).unwrap();
-            let refusal =
-                admits_transpose(&Case::new(&INFO, &[4]), &World::of(&topology)).unwrap_err();
-            let (rows, cols) = (mesh.rows(), mesh.cols());
-            assert_eq!(
-                refusal,
-                format!(
-                    "transpose moves no block between the ranks of a {rows}x{cols} mesh (start 4 \
-                     or 6 ranks)"
-                )
-            );
-            for rank in 0..5 {
-                assert_eq!(route(&mesh, rank), Route { to: rank, from: rank });
-            }
+            let stays = |rank| route(&mesh, rank) == Route { to: rank, from: rank };
+            assert!((0..5).all(stays), "{mesh:?}");
         }
     }
 }

@@ -11,11 +11,7 @@
 //! (non-overtaking, MPI-4.1 section 3.5). The structure keeps no bytes and reads no clock: a
 //! backend attaches to each entry whatever it needs.
 
-mod kept;
-mod list;
-
-use kept::Kept;
-use list::List;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::transport::{Rank, Source, Tag};
 
@@ -98,6 +94,195 @@ impl<R, M> Matcher<R, M> {
     /// The latest unexpected message from `source`, for a backend that fills it piece by piece.
     pub fn last_from(&mut self, source: Rank) -> Option<&mut M> {
         self.unexpected.iter_mut().rev().find(|(from, _)| *from == source).map(|(_, m)| m)
+    }
+}
+
+/// The most messages in a list without an index.
+const FEW: usize = if cfg!(test) { 4 } else { 64 };
+
+#[derive(Debug)]
+struct Unexpected<M> {
+    source: Rank,
+    tag: Tag,
+    message: M,
+}
+
+/// Unexpected messages in the order in which they were kept: a few in a list, or very many with an
+/// index, since a rank that gathers from all others has a message from each of them.
+#[derive(Debug)]
+struct Kept<M> {
+    /// All of them, unless there are many.
+    few: List<Unexpected<M>>,
+    many: Option<Box<Many<M>>>,
+}
+
+/// Messages by number, and the numbers of each source and tag.
+#[derive(Debug)]
+struct Many<M> {
+    messages: BTreeMap<u64, Unexpected<M>>,
+    numbers: HashMap<(Rank, Tag), VecDeque<u64>>,
+    next_number: u64,
+}
+
+impl<M> Default for Kept<M> {
+    fn default() -> Self {
+        Self { few: List::EMPTY, many: None }
+    }
+}
+
+impl<M> Kept<M> {
+    fn is_empty(&self) -> bool {
+        self.few.is_empty() && self.many.is_none()
+    }
+
+    fn push(&mut self, source: Rank, tag: Tag, message: M) {
+        let entry = Unexpected { source, tag, message };
+        if let Some(many) = &mut self.many {
+            return many.push(entry);
+        }
+        self.few.push(entry);
+        if self.few.len() > FEW {
+            let few = std::mem::replace(&mut self.few, List::EMPTY);
+            let mut many = Box::new(Many::default());
+            few.into_iter().for_each(|entry| many.push(entry));
+            self.many = Some(many);
+        }
+    }
+
+    /// Takes out the earliest message that `source` and `tag` accept.
+    fn take(&mut self, source: Source, tag: Tag) -> Option<(Rank, M)> {
+        let found = match &mut self.many {
+            None => self.few.take(|m| m.tag == tag && source.accepts(m.source)),
+            Some(many) => many.number(source, tag).map(|number| many.take(number)),
+        };
+        if self.many.as_ref().is_some_and(|many| many.messages.is_empty()) {
+            self.many = None;
+        }
+        found.map(|m| (m.source, m.message))
+    }
+
+    /// Looks at the message that [`take`](Self::take) would take.
+    fn peek(&self, source: Source, tag: Tag) -> Option<(Rank, &M)> {
+        let found = match &self.many {
+            None => self.few.iter().find(|m| m.tag == tag && source.accepts(m.source)),
+            Some(many) => many.number(source, tag).map(|number| &many.messages[&number]),
+        };
+        found.map(|m| (m.source, &m.message))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Rank, Tag, &M)> {
+        let many = self.many.iter().flat_map(|many| many.messages.values());
+        self.few.iter().chain(many).map(|m| (m.source, m.tag, &m.message))
+    }
+
+    fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (Rank, &mut M)> {
+        let many = self.many.iter_mut().flat_map(|many| many.messages.values_mut());
+        self.few.iter_mut().chain(many).map(|m| (m.source, &mut m.message))
+    }
+
+    /// Takes out the messages for which `f` holds.
+    fn extract(&mut self, f: impl Fn(&M) -> bool) -> Vec<M> {
+        let all = std::mem::take(self);
+        let many = all.many.into_iter().flat_map(|many| many.messages.into_values());
+        let (taken, left): (Vec<_>, Vec<_>) =
+            all.few.into_iter().chain(many).partition(|m| f(&m.message));
+        left.into_iter().for_each(|m| self.push(m.source, m.tag, m.message));
+        taken.into_iter().map(|m| m.message).collect()
+    }
+}
+
+impl<M> Default for Many<M> {
+    fn default() -> Self {
+        Self { messages: BTreeMap::new(), numbers: HashMap::new(), next_number: 0 }
+    }
+}
+
+impl<M> Many<M> {
+    fn push(&mut self, entry: Unexpected<M>) {
+        let number = self.next_number;
+        self.next_number += 1;
+        self.numbers.entry((entry.source, entry.tag)).or_default().push_back(number);
+        self.messages.insert(number, entry);
+    }
+
+    /// Number of the earliest message that `source` and `tag` accept.
+    fn number(&self, source: Source, tag: Tag) -> Option<u64> {
+        match source {
+            Source::Rank(rank) => self.numbers.get(&(rank, tag))?.front().copied(),
+            Source::Any => {
+                self.messages.iter().find(|(_, m)| m.tag == tag).map(|(number, _)| *number)
+            }
+        }
+    }
+
+    /// Takes out the message `number`, which is the earliest of its source and tag.
+    fn take(&mut self, number: u64) -> Unexpected<M> {
+        let entry = self.messages.remove(&number).expect("a number in use");
+        let key = (entry.source, entry.tag);
+        let numbers = self.numbers.get_mut(&key).expect("every message is in the index");
+        numbers.pop_front();
+        if numbers.is_empty() {
+            self.numbers.remove(&key);
+        }
+        entry
+    }
+}
+
+/// A list whose first entry needs no memory of its own: mostly there is no second, and a simulation
+/// has a million of these.
+#[derive(Debug)]
+struct List<T> {
+    first: Option<T>,
+    /// Empty where there is no first.
+    rest: VecDeque<T>,
+}
+
+impl<T> List<T> {
+    /// Length of an empty list that keeps its memory.
+    const KEPT: usize = 4;
+    const EMPTY: Self = Self { first: None, rest: VecDeque::new() };
+
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    fn push(&mut self, entry: T) {
+        if self.first.is_none() {
+            self.first = Some(entry);
+        } else {
+            self.rest.push_back(entry);
+        }
+    }
+
+    fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.rest.len()
+    }
+
+    fn into_iter(self) -> impl Iterator<Item = T> {
+        self.first.into_iter().chain(self.rest)
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.first.iter().chain(&self.rest)
+    }
+
+    fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
+        self.first.iter_mut().chain(&mut self.rest)
+    }
+
+    /// Takes out the first entry for which `f` holds.
+    fn take(&mut self, mut f: impl FnMut(&T) -> bool) -> Option<T> {
+        let taken = if self.first.as_ref().is_some_and(&mut f) {
+            std::mem::replace(&mut self.first, self.rest.pop_front())
+        } else {
+            let index = self.rest.iter().position(f)?;
+            self.rest.remove(index)
+        };
+        // A long list was an exception.
+        if self.rest.is_empty() && self.rest.capacity() > Self::KEPT {
+            self.rest = VecDeque::new();
+        }
+        taken
     }
 }
 
