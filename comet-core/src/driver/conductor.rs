@@ -1,16 +1,14 @@
 //! Rank 0: decides what all ranks do next, collects their reports, tells the listener.
 
 use super::decision::{Decision, Target, Trail};
-use super::pace::Pace;
-use super::passes;
+use super::passes::{self, Wish};
 use super::placement::Placement;
 use super::point::{CaseState, Gathered};
 use super::probe;
-use super::refinement::{self, Wish};
 use super::report::{self, Report};
 use super::stage::Stage;
 use super::start::Starts;
-use super::{DriverError, Settings};
+use super::{DriverError, Pace, Settings};
 use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd,
     SeriesResult, Stop,
@@ -137,7 +135,7 @@ impl<T: Transport> Conductor<'_, T> {
 
     /// Further cases between those of the plan, a step of each sweep at a time.
     fn refine(&mut self, mut entries: Vec<Entry>, rule: Rule) -> Result<Vec<Entry>, DriverError> {
-        let mut sweeps = refinement::sweeps(&entries, rule, self.settings);
+        let mut sweeps = passes::sweeps(&entries, rule, self.settings);
         while !sweeps.is_empty() && !self.is_stopped() {
             let mut wishes = Vec::new();
             sweeps.retain_mut(|sweep| {
@@ -160,7 +158,7 @@ impl<T: Transport> Conductor<'_, T> {
             }
             self.take_slices(&mut entries)?;
         }
-        Ok(refinement::in_order(entries))
+        Ok(passes::in_order(entries))
     }
 
     /// The last pass: checks each case again, and tells the listener.

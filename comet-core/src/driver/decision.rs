@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::pace::Pace;
+use super::settings::Pace;
 use crate::collective;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::event::{RunEnd, Stop};

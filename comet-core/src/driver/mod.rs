@@ -16,12 +16,10 @@
 mod clock;
 mod conductor;
 mod decision;
-mod pace;
 mod passes;
 mod placement;
 mod point;
 mod probe;
-mod refinement;
 mod report;
 mod rules;
 mod settings;
@@ -44,10 +42,9 @@ use placement::Placement;
 use stage::Stage;
 
 pub use decision::decision_bytes;
-pub use pace::Pace;
 pub use report::SAMPLE_BYTES;
 pub use rules::Rules;
-pub use settings::{Settings, Slices};
+pub use settings::{Pace, Settings, Slices};
 
 /// Error that ends a run.
 #[derive(Debug, thiserror::Error)]

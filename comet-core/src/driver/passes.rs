@@ -1,4 +1,5 @@
-//! The order of the slices: every case of a kernel is visited once in each pass.
+//! The order of the slices: every case of a kernel is visited once in each pass; and further message
+//! lengths between those of a sweep, where its times bend or jump.
 //!
 //! ```text
 //!   pass 1   check ── warm up ── slice   of each case, in ascending order
@@ -9,13 +10,16 @@
 //!
 //! Samples that follow each other are not independent, so those of one case are spread over the
 //! time that the whole kernel takes: slow changes of the machine reach all cases alike, and show in
-//! the interval of each.
+//! the interval of each. All sweeps of a group that are refined take a step at a time together, so
+//! that their slices lie between each other's as well.
 
 use oorandom::Rand32;
 
+use super::conductor::Entry;
 use super::settings::Settings;
 use crate::kernel::{Case, LENGTH_BYTES};
 use crate::sample::Sample;
+use comet_stats::refine::{Limits, Reading, Refiner, Rule, Step};
 
 /// The longest time that the cases of one group may take, in nanoseconds: what is lost if the job
 /// is killed in the middle of one.
@@ -50,7 +54,7 @@ pub(super) fn groups<'a>(
 }
 
 /// True if two cases on the same ranks differ in nothing but the message length.
-pub(super) fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
+fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
     let same_values = || a.values().zip(b.values()).all(|(a, b)| *a.0 == LENGTH_BYTES || a == b);
     a.info.is_of_kernel(b.info) && a.arrangement() == b.arrangement() && same_values()
 }
@@ -65,6 +69,67 @@ pub(super) fn order(pass: u32, mut open: Vec<usize>, settings: &Settings) -> Vec
         }
     }
     open
+}
+
+/// The fewest lengths of a sweep that can be refined: two lines need as many points.
+const MIN_LENGTHS: usize = 4;
+
+/// One sweep of message lengths, and its refinement.
+pub(super) struct Sweep {
+    first: Case,
+    refiner: Refiner,
+}
+
+/// Next request of a sweep.
+pub(super) enum Wish {
+    /// A case that is not measured yet.
+    Case(Case),
+    /// A slice more of the case with this number in the group.
+    Slice(usize),
+}
+
+/// The sweeps among the cases of a group that `rule` can refine.
+pub(super) fn sweeps(entries: &[Entry], rule: Rule, settings: &Settings) -> Vec<Sweep> {
+    let limits = Limits { max_slices: settings.slices.max, ..Limits::default() };
+    let of_one_sweep = |a: &Entry, b: &Entry| are_of_one_sweep(&a.case, &b.case);
+    let of_lengths = entries
+        .chunk_by(of_one_sweep)
+        .filter(|sweep| sweep.len() >= MIN_LENGTHS && sweep[0].case.find(&LENGTH_BYTES).is_some());
+    of_lengths
+        .map(|sweep| Sweep { first: sweep[0].case, refiner: Refiner::new(rule, limits) })
+        .collect()
+}
+
+impl Sweep {
+    /// Next request, given all cases of the group; `None` if the sweep is done.
+    pub(super) fn next(&mut self, entries: &[Entry]) -> Option<Wish> {
+        let is_own = |entry: &Entry| are_of_one_sweep(&entry.case, &self.first);
+        let own: Vec<(usize, Reading)> = entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| is_own(entry))
+            .filter_map(|(index, entry)| Some((index, entry.state.as_ref().ok()?.reading()?)))
+            .collect();
+        let readings: Vec<Reading> = own.iter().map(|(_, reading)| *reading).collect();
+        match self.refiner.next(&readings) {
+            Step::Done => None,
+            Step::Measure(size) => Some(Wish::Case(self.first.with(&LENGTH_BYTES, size))),
+            Step::MoreSlices(size) => {
+                let found = own.iter().find(|(_, reading)| reading.size == size);
+                Some(Wish::Slice(found.expect("a sweep asks for sizes that it has").0))
+            }
+        }
+    }
+}
+
+/// The cases of a group in the order of the plan, with the new ones where their lengths belong.
+pub(super) fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
+    let sweep_of = |entry: &Entry, all: &[Case]| {
+        all.iter().position(|case| are_of_one_sweep(case, &entry.case))
+    };
+    let all: Vec<Case> = entries.iter().map(|entry| entry.case).collect();
+    entries.sort_by_cached_key(|entry| (sweep_of(entry, &all), entry.case.find(&LENGTH_BYTES)));
+    entries
 }
 
 #[cfg(test)]

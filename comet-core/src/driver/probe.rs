@@ -1,7 +1,6 @@
 //! Numbers of repetitions and samples: long enough intervals for the clock, as many as the budget allows.
 
-use super::pace::Pace;
-use super::settings::{Settings, Slices};
+use super::settings::{Pace, Settings, Slices};
 use crate::event::ClockCalibration;
 use crate::kernel::{MAX_SERIES, Timing};
 use comet_stats::{real, whole};

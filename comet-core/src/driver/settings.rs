@@ -1,10 +1,10 @@
-//! Settings for all cases of a run: time, numbers and rules.
+//! Settings for all cases of a run: time, numbers and rules; and the pace of one batch.
 //!
 //! All ranks have the same settings; what follows from them for a case, rank 0 decides.
 
 use super::rules::Rules;
 use crate::definition::Definition;
-use crate::kernel::{Cast, KernelInfo, Profile, World};
+use crate::kernel::{Cast, KernelInfo, MAX_SERIES, Profile, World};
 use crate::sync::{Skew, StartSync};
 use crate::topology::Topology;
 use comet_stats::refine;
@@ -123,5 +123,40 @@ impl Settings {
     /// The definition asked for where `info` is measured: the user's, or that of the rules.
     pub fn definition(&self, info: &KernelInfo) -> Option<Definition> {
         self.definition.or(self.rules.definition(info))
+    }
+}
+
+/// Repetitions and samples of a kernel, and the start of a sample; the same on all ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Operations between two clock reads, at least 1.
+    pub repetitions: u32,
+    /// Timed batches per series.
+    pub n_samples: u32,
+    /// Operations before the first clock read, by series.
+    pub settle: [u32; MAX_SERIES],
+    /// Synchronisation before a sample, if the ranks start together.
+    pub sync: StartSync,
+    /// Length of a window, from its announcement to its opening, in nanoseconds.
+    pub window_ns: u64,
+    /// Scale of the skew that is injected between the starts of the ranks, in nanoseconds.
+    pub skew_ns: u64,
+    /// Number of the slice among those of its case: slices are skewed differently.
+    pub slice: u32,
+}
+
+impl Pace {
+    /// So many repetitions in each of so many samples, after `settle` operations of each series;
+    /// samples that start together start at a barrier.
+    pub const fn new(repetitions: u32, n_samples: u32, settle: u32) -> Self {
+        Self {
+            repetitions,
+            n_samples,
+            settle: [settle; MAX_SERIES],
+            sync: StartSync::Barrier,
+            window_ns: 0,
+            skew_ns: 0,
+            slice: 0,
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! One rank doing what was decided.
 
-use super::Settings;
 use super::decision::Target;
-use super::pace::Pace;
 use super::report::{self, Report, Taken};
 use super::start::Starts;
+use super::{Pace, Settings};
 use crate::context::{Context, Method};
 use crate::error::Result;
 use crate::kernel::{Arrangement, Case, Kernel, World};

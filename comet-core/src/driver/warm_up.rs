@@ -1,8 +1,8 @@
 //! A case before its first slice: how long an operation takes, whether it is steady, and how to
 //! measure it.
 
+use super::Pace;
 use super::conductor::{Conductor, Interruption, added};
-use super::pace::Pace;
 use super::point::{CaseState, Gathered, Readings, by_series};
 use super::probe::{self, Probe};
 use super::rules::{self, Counts, Rules};

@@ -6,7 +6,6 @@ mod cast;
 mod check;
 mod class;
 pub mod harness;
-mod history;
 mod info;
 mod operation;
 mod pairing;
@@ -16,11 +15,10 @@ mod world;
 pub use axis::{
     Axis, AxisKind, AxisUse, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
 };
-pub use case::{Arrangement, Case, MAX_AXES};
+pub use case::{Arrangement, Case, Derived, History, MAX_AXES};
 pub use cast::Cast;
 pub use check::{Checker, Seeds};
 pub use class::Class;
-pub use history::{Derived, History};
 pub use info::{Evaluation, KernelInfo, MAX_SERIES, Participants, Series, Timing};
 pub use operation::{Duty, Operation, Pattern, Role, Timed};
 pub use pairing::{Pairing, Side};

@@ -2,9 +2,8 @@
 //! same buffers is verified and timed.
 
 use super::Kernel;
-use super::case::Case;
+use super::case::{Case, Derived, History};
 use super::check::{Checker, Seeds};
-use super::history::{Derived, History};
 use super::info::KernelInfo;
 use super::world::World;
 use crate::context::Context;

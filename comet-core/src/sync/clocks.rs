@@ -12,9 +12,8 @@ use crate::transport::{Rank, Source, Tag, Transport};
 
 use comet_stats::whole;
 
-use super::burst::{Burst, Exchanges};
+use super::burst::{Burst, Exchanges, Teacher, learn, teach};
 use super::domain::Domains;
-use super::exchange::{Teacher, learn, teach};
 use super::model::{Model, N_FIRST};
 use super::tree::{self, Level};
 

@@ -7,8 +7,7 @@ use crate::collective::share;
 use crate::error::Result;
 use crate::transport::{Rank, Transport};
 
-use super::burst::Burst;
-use super::exchange::{Teacher, answer, ask};
+use super::burst::{Burst, Teacher, answer, ask};
 
 /// Exchanges of each rank with the rank whose clock it says it reads.
 const N_EXCHANGES: usize = 64;

@@ -12,7 +12,6 @@
 mod burst;
 mod clocks;
 mod domain;
-mod exchange;
 mod model;
 mod skew;
 mod start;

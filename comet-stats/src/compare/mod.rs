@@ -16,13 +16,11 @@
 
 mod combined;
 mod difference;
-mod margin;
 #[cfg(test)]
 mod truth;
 
 pub use combined::Combined;
-pub use difference::{Difference, Method};
-pub use margin::{MARGIN, Scale, Verdict, margin};
+pub use difference::{Difference, MARGIN, Method, Scale, Verdict, margin};
 
 use crate::{mean, variance};
 
