@@ -10,7 +10,6 @@ use comet_core::topology::Topology;
 use comet_core::transport::Transport;
 use comet_stats::Summary;
 
-use crate::comet::echo;
 use crate::health::pairs::ROUND;
 use crate::model::pairs::PAIRS;
 
@@ -31,7 +30,9 @@ fn kernel(id: &str) -> &'static dyn Kernel<Local> {
 pub(crate) fn echo_history() -> History {
     let mut history = History::default();
     for (length_bytes, time) in [(0, 100.0), (100, 110.0), (1000, 200.0), (10_000, 1100.0)] {
-        let case = Case::new(&echo::INFO, &[]).with(&HOPS, 1).with(&LENGTH_BYTES, length_bytes);
+        let case = Case::new(kernel("comet/echo").info(), &[])
+            .with(&HOPS, 1)
+            .with(&LENGTH_BYTES, length_bytes);
         history.push(case, vec![Summary::of(&[time]).unwrap()]);
     }
     history

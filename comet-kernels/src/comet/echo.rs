@@ -29,18 +29,16 @@ use crate::pattern::Bounce;
 /// `comet/echo`; see the [module](self).
 pub(crate) struct Echo;
 
-pub(crate) const INFO: KernelInfo = KernelInfo {
-    name: "echo",
-    summary: "One-way time of a message, half of the round trip to a partner",
-    source: "thesis section 3.3.1, figure 3.2",
-    aliases: &["IMB:PingPong", "OSU:osu_latency"],
-    axes: &[axes::HOPS_FROM_0, axes::MESSAGE_LENGTHS],
-    series: &[Series::one_way("echo")],
-    ..KernelInfo::pair("comet")
-};
-
 impl<T: Transport> Pattern<T> for Echo {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "echo",
+        summary: "One-way time of a message, half of the round trip to a partner",
+        source: "thesis section 3.3.1, figure 3.2",
+        aliases: &["IMB:PingPong", "OSU:osu_latency"],
+        axes: &[axes::HOPS_FROM_0, axes::MESSAGE_LENGTHS],
+        series: &[Series::one_way("echo")],
+        ..KernelInfo::pair("comet")
+    };
     type Part = Bounce<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

@@ -31,20 +31,6 @@ use crate::pattern::Crossing;
 /// `comet/exchange`; see the [module](self).
 pub(crate) struct Exchange;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "exchange",
-    summary: "Pairwise exchange: two ranks send to each other at the same time",
-    source: "thesis section 3.3.2, figure 3.3",
-    class: Class::Exchange,
-    axes: &[axes::HOPS_FROM_1, axes::MESSAGE_LENGTHS],
-    series: &[
-        Series::on_test_node("exchange").moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))
-    ],
-    timing: Timing::Pipelined,
-    admits,
-    ..KernelInfo::pair("comet")
-};
-
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
     match case.length(&HOPS) {
@@ -54,7 +40,19 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 }
 
 impl<T: Transport> Pattern<T> for Exchange {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "exchange",
+        summary: "Pairwise exchange: two ranks send to each other at the same time",
+        source: "thesis section 3.3.2, figure 3.3",
+        class: Class::Exchange,
+        axes: &[axes::HOPS_FROM_1, axes::MESSAGE_LENGTHS],
+        series: &[
+            Series::on_test_node("exchange").moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))
+        ],
+        timing: Timing::Pipelined,
+        admits,
+        ..KernelInfo::pair("comet")
+    };
     type Part = Crossing<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

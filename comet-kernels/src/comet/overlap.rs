@@ -41,40 +41,6 @@ const SYNCHRONOUS: usize = 2;
 /// `comet/overlap`; see the [module](self).
 pub(crate) struct Overlap;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "overlap",
-    summary: "Exchange beside a DAXPY: one after the other, and overlapped",
-    source: "thesis section 3.3.7, figures 3.8 and 3.9",
-    class: Class::Overlap,
-    axes: &[
-        AxisUse {
-            axis: &LENGTH_BYTES,
-            sweeps: [
-                "0,2536,85000",
-                "0,512,2536,10000,40000,85000",
-                "0..85000+5000,100,512,1024,2536",
-            ],
-        },
-        AxisUse {
-            axis: &VECTOR_LENGTH,
-            sweeps: [
-                "1000,20000",
-                "0,2000,20000,80000,200000",
-                "0..200000+20000,1000,2000,5000,10000",
-            ],
-        },
-    ],
-    series: &[
-        Series::on_test_node("exchange").moving(|case, _| Some(2 * case.value(&LENGTH_BYTES))),
-        Series::on_test_node("daxpy"),
-        Series::on_test_node("synchronous"),
-        Series::on_test_node("asynchronous"),
-    ],
-    timing: Timing::Pipelined,
-    bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
-    ..KernelInfo::pair("comet")
-};
-
 /// One side of one series.
 pub(crate) struct Overlapped<B> {
     series: usize,
@@ -113,7 +79,39 @@ impl<T: Transport> Operation<T> for Overlapped<T::Buffer> {
 }
 
 impl<T: Transport> Pattern<T> for Overlap {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "overlap",
+        summary: "Exchange beside a DAXPY: one after the other, and overlapped",
+        source: "thesis section 3.3.7, figures 3.8 and 3.9",
+        class: Class::Overlap,
+        axes: &[
+            AxisUse {
+                axis: &LENGTH_BYTES,
+                sweeps: [
+                    "0,2536,85000",
+                    "0,512,2536,10000,40000,85000",
+                    "0..85000+5000,100,512,1024,2536",
+                ],
+            },
+            AxisUse {
+                axis: &VECTOR_LENGTH,
+                sweeps: [
+                    "1000,20000",
+                    "0,2000,20000,80000,200000",
+                    "0..200000+20000,1000,2000,5000,10000",
+                ],
+            },
+        ],
+        series: &[
+            Series::on_test_node("exchange").moving(|case, _| Some(2 * case.value(&LENGTH_BYTES))),
+            Series::on_test_node("daxpy"),
+            Series::on_test_node("synchronous"),
+            Series::on_test_node("asynchronous"),
+        ],
+        timing: Timing::Pipelined,
+        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
+        ..KernelInfo::pair("comet")
+    };
     type Part = Overlapped<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {

@@ -36,21 +36,19 @@ const N_RUNS: usize = 400;
 /// `health/noise`; see the [module](self).
 pub(crate) struct Noise;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "noise",
-    summary: "A fixed piece of work on each rank, without communication",
-    source: "Petrini et al. 2003, The Case of the Missing Supercomputer Performance",
-    aliases: &["FWQ"],
-    axes: &[AxisUse { axis: &PART, sweeps: ["1..20", "1..20", "1..100"] }],
-    series: &[Series::of("noise", Quantity::OpTime, Definition::MaxLocal)],
-    timing: Timing::Single,
-    evaluation: Evaluation::RankWork,
-    bytes_per_rank: |_, _| 16 * VECTOR_LENGTH as u64,
-    ..KernelInfo::compute("health")
-};
-
 impl<T: Transport> Pattern<T> for Noise {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "noise",
+        summary: "A fixed piece of work on each rank, without communication",
+        source: "Petrini et al. 2003, The Case of the Missing Supercomputer Performance",
+        aliases: &["FWQ"],
+        axes: &[AxisUse { axis: &PART, sweeps: ["1..20", "1..20", "1..100"] }],
+        series: &[Series::of("noise", Quantity::OpTime, Definition::MaxLocal)],
+        timing: Timing::Single,
+        evaluation: Evaluation::RankWork,
+        bytes_per_rank: |_, _| 16 * VECTOR_LENGTH as u64,
+        ..KernelInfo::compute("health")
+    };
     type Part = Daxpy;
 
     fn part(&self, _: &Context<'_, T>, _: &Case, _: usize) -> Result<Role<Self::Part>> {

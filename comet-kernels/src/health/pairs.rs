@@ -38,19 +38,6 @@ pub static ROUND: Axis =
 /// `health/pairs`; see the [module](self).
 pub(crate) struct AllPairs;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "pairs",
-    participants: Participants::All,
-    summary: "Echoes between all pairs of ranks, in rounds of disjoint pairs",
-    source: "node checks of clusters: clusterkit, mpiGraph",
-    aliases: &["mpiGraph"],
-    axes: &[AxisUse::of(&ROUND, "1..max"), AxisUse::of(&LENGTH_BYTES, "8,1Mi")],
-    series: &[Series::of("pairs", Quantity::OpTime, Definition::LoopMean)
-        .moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))],
-    admits,
-    ..KernelInfo::pair("health")
-};
-
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
     let (round, n_rounds) = (case.length(&ROUND), rounds::count(world.n_ranks));
@@ -62,7 +49,18 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 }
 
 impl<T: Transport> Pattern<T> for AllPairs {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "pairs",
+        participants: Participants::All,
+        summary: "Echoes between all pairs of ranks, in rounds of disjoint pairs",
+        source: "node checks of clusters: clusterkit, mpiGraph",
+        aliases: &["mpiGraph"],
+        axes: &[AxisUse::of(&ROUND, "1..max"), AxisUse::of(&LENGTH_BYTES, "8,1Mi")],
+        series: &[Series::of("pairs", Quantity::OpTime, Definition::LoopMean)
+            .moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))],
+        admits,
+        ..KernelInfo::pair("health")
+    };
     type Part = Bounce<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

@@ -42,30 +42,6 @@ const TRAINS: [(usize, usize); 3] = [(1, 1), (N_MESSAGES, 1), (1, N_MESSAGES)];
 /// `model/injection`; see the [module](self).
 pub(crate) struct Injection;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "injection",
-    summary: "Trains of messages to a partner, back to back and with delays",
-    source: "Hoefler et al. 2007, Low-Overhead LogGP Parameter Assessment",
-    aliases: &["netgauge:loggp"],
-    axes: &[
-        AxisUse {
-            axis: &LENGTH_BYTES,
-            sweeps: ["1,1Ki", "1,64,1Ki,4Ki,16Ki", "1..16Ki*2,100,101,192,384,768,1536,3Ki"],
-        },
-        AxisUse { axis: &VECTOR_LENGTH, sweeps: ["0,20000", "0,20000", "0,20000,200000"] },
-    ],
-    series: &[
-        Series::on_test_node("round_trip"),
-        Series::on_test_node("sends"),
-        Series::on_test_node("receives"),
-        Series::on_test_node("work"),
-    ],
-    admits,
-    evaluation: Evaluation::Trains,
-    bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
-    ..KernelInfo::pair("model")
-};
-
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
     world.require_hops(1)?;
@@ -190,7 +166,29 @@ impl<T: Transport> Operation<T> for Train<T::Buffer> {
 }
 
 impl<T: Transport> Pattern<T> for Injection {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "injection",
+        summary: "Trains of messages to a partner, back to back and with delays",
+        source: "Hoefler et al. 2007, Low-Overhead LogGP Parameter Assessment",
+        aliases: &["netgauge:loggp"],
+        axes: &[
+            AxisUse {
+                axis: &LENGTH_BYTES,
+                sweeps: ["1,1Ki", "1,64,1Ki,4Ki,16Ki", "1..16Ki*2,100,101,192,384,768,1536,3Ki"],
+            },
+            AxisUse { axis: &VECTOR_LENGTH, sweeps: ["0,20000", "0,20000", "0,20000,200000"] },
+        ],
+        series: &[
+            Series::on_test_node("round_trip"),
+            Series::on_test_node("sends"),
+            Series::on_test_node("receives"),
+            Series::on_test_node("work"),
+        ],
+        admits,
+        evaluation: Evaluation::Trains,
+        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
+        ..KernelInfo::pair("model")
+    };
     type Part = Train<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {

@@ -44,29 +44,6 @@ pub static PAIRS: Axis = Axis::count(
 /// `model/pairs`; see the [module](self).
 pub(crate) struct Pairs;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "pairs",
-    participants: Participants::Group,
-    summary: "Echoes of several pairs of ranks at the same time",
-    source: "Gropp et al. 2016, Modeling MPI Communication Performance on SMP Nodes",
-    axes: &[
-        AxisUse::of(&PAIRS, "1..max*2"),
-        AxisUse {
-            axis: &LENGTH_BYTES,
-            sweeps: [
-                "8,4Ki,64Ki",
-                "0,8,64,512,4Ki,16Ki,64Ki,256Ki,1Mi",
-                "0,1..4Mi*2,100,101,192,384,768,1536,3Ki",
-            ],
-        },
-    ],
-    series: &[Series::completion("pairs")
-        .moving(|case, _| Some(2 * case.value(&PAIRS) * case.value(&LENGTH_BYTES)))],
-    timing: Timing::Single,
-    admits,
-    ..KernelInfo::pair("model")
-};
-
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     match case.length(&PAIRS) {
         0 => Err("0 pairs send no messages (use 1 pair or more)".into()),
@@ -75,7 +52,28 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 }
 
 impl<T: Transport> Pattern<T> for Pairs {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "pairs",
+        participants: Participants::Group,
+        summary: "Echoes of several pairs of ranks at the same time",
+        source: "Gropp et al. 2016, Modeling MPI Communication Performance on SMP Nodes",
+        axes: &[
+            AxisUse::of(&PAIRS, "1..max*2"),
+            AxisUse {
+                axis: &LENGTH_BYTES,
+                sweeps: [
+                    "8,4Ki,64Ki",
+                    "0,8,64,512,4Ki,16Ki,64Ki,256Ki,1Mi",
+                    "0,1..4Mi*2,100,101,192,384,768,1536,3Ki",
+                ],
+            },
+        ],
+        series: &[Series::completion("pairs")
+            .moving(|case, _| Some(2 * case.value(&PAIRS) * case.value(&LENGTH_BYTES)))],
+        timing: Timing::Single,
+        admits,
+        ..KernelInfo::pair("model")
+    };
     type Part = Bounce<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

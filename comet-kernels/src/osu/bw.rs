@@ -33,22 +33,6 @@ const ANSWER_BYTES: usize = 4;
 /// `osu/bw`; see the [module](self).
 pub(crate) struct Bw;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "bw",
-    summary: "Windows of 64 messages in one direction, each with a short answer",
-    source: "OSU micro-benchmarks 7.4, osu_bw",
-    aliases: &["OSU:osu_bw"],
-    axes: &[AxisUse {
-        axis: &LENGTH_BYTES,
-        sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
-    }],
-    series: &[Series::on_test_node("window_64")
-        .moving(|case, _| Some(WINDOW as u64 * case.value(&LENGTH_BYTES)))],
-    window: N_IN_FLIGHT,
-    bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
-    ..KernelInfo::pair("osu")
-};
-
 /// One side of a window.
 pub(crate) struct Window<T: Transport> {
     rank: Rank,
@@ -141,7 +125,21 @@ impl<T: Transport> Operation<T> for Window<T> {
 }
 
 impl<T: Transport> Pattern<T> for Bw {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "bw",
+        summary: "Windows of 64 messages in one direction, each with a short answer",
+        source: "OSU micro-benchmarks 7.4, osu_bw",
+        aliases: &["OSU:osu_bw"],
+        axes: &[AxisUse {
+            axis: &LENGTH_BYTES,
+            sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
+        }],
+        series: &[Series::on_test_node("window_64")
+            .moving(|case, _| Some(WINDOW as u64 * case.value(&LENGTH_BYTES)))],
+        window: N_IN_FLIGHT,
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
+        ..KernelInfo::pair("osu")
+    };
     type Part = Window<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

@@ -37,18 +37,16 @@ pub(super) const LENGTHS: AxisUse = AxisUse {
 /// `parkbench/comms1`; see the [module](self).
 pub(crate) struct Comms1;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "comms1",
-    summary: "Ping-pong: half of the time of a message that is returned at once",
-    source: "PARKBENCH low-level benchmarks, COMMS1",
-    aliases: &["PARKBENCH:COMMS1", "IMB:PingPong"],
-    axes: &[LENGTHS],
-    series: &[Series::one_way("comms1")],
-    ..KernelInfo::pair("parkbench")
-};
-
 impl<T: Transport> Pattern<T> for Comms1 {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "comms1",
+        summary: "Ping-pong: half of the time of a message that is returned at once",
+        source: "PARKBENCH low-level benchmarks, COMMS1",
+        aliases: &["PARKBENCH:COMMS1", "IMB:PingPong"],
+        axes: &[LENGTHS],
+        series: &[Series::one_way("comms1")],
+        ..KernelInfo::pair("parkbench")
+    };
     type Part = Bounce<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

@@ -31,18 +31,6 @@ use crate::pattern::Crossing;
 /// `parkbench/comms2`; see the [module](self).
 pub(crate) struct Comms2;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "comms2",
-    summary: "Exchange: half of the time of two messages that cross and are returned",
-    source: "PARKBENCH low-level benchmarks, COMMS2",
-    class: Class::Exchange,
-    aliases: &["PARKBENCH:COMMS2"],
-    axes: &[LENGTHS],
-    series: &[Series::one_way("comms2")],
-    timing: Timing::Pipelined,
-    ..KernelInfo::pair("parkbench")
-};
-
 /// One side: the crossing, and the return of what came.
 pub(crate) struct Returned<B>(Crossing<B>);
 
@@ -74,7 +62,17 @@ impl<T: Transport> Operation<T> for Returned<T::Buffer> {
 }
 
 impl<T: Transport> Pattern<T> for Comms2 {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "comms2",
+        summary: "Exchange: half of the time of two messages that cross and are returned",
+        source: "PARKBENCH low-level benchmarks, COMMS2",
+        class: Class::Exchange,
+        aliases: &["PARKBENCH:COMMS2"],
+        axes: &[LENGTHS],
+        series: &[Series::one_way("comms2")],
+        timing: Timing::Pipelined,
+        ..KernelInfo::pair("parkbench")
+    };
     type Part = Returned<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

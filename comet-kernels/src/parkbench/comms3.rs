@@ -39,20 +39,6 @@ const LENGTHS: AxisUse = AxisUse {
 /// `parkbench/comms3`; see the [module](self).
 pub(crate) struct Comms3;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "comms3",
-    summary: "Saturation: every rank sends a message to every other",
-    source: "PARKBENCH low-level benchmarks, COMMS3",
-    aliases: &["PARKBENCH:COMMS3"],
-    axes: &[LENGTHS],
-    series: &[Series::completion("comms3").moving(|case, world| {
-        let n_ranks = world.n_ranks as u64;
-        Some(n_ranks * n_ranks.saturating_sub(1) * case.value(&LENGTH_BYTES))
-    })],
-    bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
-    ..KernelInfo::collective("parkbench")
-};
-
 /// One rank's message, and room for those of the others.
 pub(crate) struct Saturation<T: Transport> {
     rank: Rank,
@@ -122,7 +108,19 @@ impl<T: Transport> Operation<T> for Saturation<T> {
 }
 
 impl<T: Transport> Pattern<T> for Comms3 {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "comms3",
+        summary: "Saturation: every rank sends a message to every other",
+        source: "PARKBENCH low-level benchmarks, COMMS3",
+        aliases: &["PARKBENCH:COMMS3"],
+        axes: &[LENGTHS],
+        series: &[Series::completion("comms3").moving(|case, world| {
+            let n_ranks = world.n_ranks as u64;
+            Some(n_ranks * n_ranks.saturating_sub(1) * case.value(&LENGTH_BYTES))
+        })],
+        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
+        ..KernelInfo::collective("parkbench")
+    };
     type Part = Saturation<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

@@ -37,18 +37,6 @@ pub(super) const VECTOR_LENGTHS: AxisUse =
 /// `parkbench/poly1`; see the [module](self).
 pub(crate) struct Poly1;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "poly1",
-    summary: "Polynomial over a vector in the memory of the rank",
-    source: "PARKBENCH low-level benchmarks, POLY1",
-    aliases: &["PARKBENCH:POLY1"],
-    axes: &[VECTOR_LENGTHS, ORDERS],
-    series: &[Series::on_test_node("poly1")],
-    admits: |case, _| require_order(case),
-    bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
-    ..KernelInfo::compute("parkbench")
-};
-
 /// Refuses an order for which there is no code.
 pub(super) fn require_order(case: &Case) -> Result<(), String> {
     match case.value(&ORDER) {
@@ -96,7 +84,17 @@ impl<T: Transport> Operation<T> for Local<T::Buffer> {
 }
 
 impl<T: Transport> Pattern<T> for Poly1 {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "poly1",
+        summary: "Polynomial over a vector in the memory of the rank",
+        source: "PARKBENCH low-level benchmarks, POLY1",
+        aliases: &["PARKBENCH:POLY1"],
+        axes: &[VECTOR_LENGTHS, ORDERS],
+        series: &[Series::on_test_node("poly1")],
+        admits: |case, _| require_order(case),
+        bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+        ..KernelInfo::compute("parkbench")
+    };
     type Part = Local<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

@@ -33,18 +33,6 @@ use crate::polynomial::{self, Polynomial};
 /// `parkbench/poly3`; see the [module](self).
 pub(crate) struct Poly3;
 
-const INFO: KernelInfo = KernelInfo {
-    name: "poly3",
-    summary: "Polynomial over a vector that lies on the neighbouring rank",
-    source: "PARKBENCH low-level benchmarks, POLY3",
-    aliases: &["PARKBENCH:POLY3"],
-    axes: &[VECTOR_LENGTHS, ORDERS],
-    series: &[Series::on_test_node("poly3")],
-    admits,
-    bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
-    ..KernelInfo::pair("parkbench")
-};
-
 fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
     world.require_hops(1)?;
@@ -104,7 +92,17 @@ impl<T: Transport> Operation<T> for Remote<T::Buffer> {
 }
 
 impl<T: Transport> Pattern<T> for Poly3 {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "poly3",
+        summary: "Polynomial over a vector that lies on the neighbouring rank",
+        source: "PARKBENCH low-level benchmarks, POLY3",
+        aliases: &["PARKBENCH:POLY3"],
+        axes: &[VECTOR_LENGTHS, ORDERS],
+        series: &[Series::on_test_node("poly3")],
+        admits,
+        bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+        ..KernelInfo::pair("parkbench")
+    };
     type Part = Remote<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

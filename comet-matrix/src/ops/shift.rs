@@ -39,17 +39,6 @@ const EAST: u64 = 1;
 static DIRECTION: Axis =
     Axis::choice("direction", "side towards which the matrix is shifted", &["north", "east"]);
 
-const INFO: KernelInfo = KernelInfo {
-    name: "shift",
-    summary: "Move every block with its guard ring to the next rank north or east",
-    source: "CoMet thesis (1993), sections 3.3.9 and 4.3, figure 3.12",
-    axes: &[AxisUse::of(&DIRECTION, "0,1"), SIZES],
-    series: &[Series::completion("shift").moving(|case, _| Some(block_bytes(case)))],
-    admits: admits_direction,
-    bytes_per_rank: |case, _| block_bytes(case).saturating_mul(2),
-    ..MATRIX
-};
-
 /// `matrix/shift`; see the [module](self).
 pub(crate) struct Shift;
 
@@ -82,7 +71,16 @@ impl<T: Transport> Operation<T> for Shifting<T::Buffer> {
 }
 
 impl<T: Transport> Pattern<T> for Shift {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "shift",
+        summary: "Move every block with its guard ring to the next rank north or east",
+        source: "CoMet thesis (1993), sections 3.3.9 and 4.3, figure 3.12",
+        axes: &[AxisUse::of(&DIRECTION, "0,1"), SIZES],
+        series: &[Series::completion("shift").moving(|case, _| Some(block_bytes(case)))],
+        admits: admits_direction,
+        bytes_per_rank: |case, _| block_bytes(case).saturating_mul(2),
+        ..MATRIX
+    };
     type Part = Shifting<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {

@@ -40,16 +40,6 @@ use crate::block::{Block, ELEMENT_BYTES, Line, Memory};
 use crate::check;
 use crate::setup::{self, Place};
 
-const INFO: KernelInfo = KernelInfo {
-    name: "update_guard",
-    summary: "Fill the guard ring with the edge elements of the four neighbours",
-    source: "CoMet thesis (1993), sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3",
-    series: &[Series::completion("update_guard")
-        .moving(|case, world| Some(line_bytes(case).saturating_mul(leaving(world))))],
-    bytes_per_rank: |case, _| block_bytes(case).saturating_add(line_bytes(case).saturating_mul(8)),
-    ..MATRIX
-};
-
 /// Edges of a block that leave its rank: two for each direction in which the mesh has neighbours.
 fn leaving(world: &World<'_>) -> u64 {
     let mesh = world.topology.mesh();
@@ -97,7 +87,17 @@ impl<T: Transport> Operation<T> for Guarded<T::Buffer> {
 }
 
 impl<T: Transport> Pattern<T> for UpdateGuard {
-    const INFO: KernelInfo = INFO;
+    const INFO: KernelInfo = KernelInfo {
+        name: "update_guard",
+        summary: "Fill the guard ring with the edge elements of the four neighbours",
+        source: "CoMet thesis (1993), sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3",
+        series: &[Series::completion("update_guard")
+            .moving(|case, world| Some(line_bytes(case).saturating_mul(leaving(world))))],
+        bytes_per_rank: |case, _| {
+            block_bytes(case).saturating_add(line_bytes(case).saturating_mul(8))
+        },
+        ..MATRIX
+    };
     type Part = Guarded<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
