@@ -91,19 +91,13 @@ impl SeriesResult {
         Summary { median: of_slices.unwrap_or(self.summary.median), ..self.summary }
     }
 
-    /// The samples that all ranks took of one batch, in rank order; `index` counts batches from 0.
-    ///
-    /// # Panics
-    /// If there is no such batch.
-    pub fn batch(&self, index: usize) -> Vec<Sample> {
-        self.ranks.iter().map(|of_rank| of_rank.samples[index]).collect()
-    }
-
-    /// The batches that make values, in time order.
+    /// The samples that all ranks took of each batch that makes a value: in rank order, and in time
+    /// order.
     pub fn valid_batches(&self) -> impl Iterator<Item = Vec<Sample>> {
         let n_batches = self.slice_lengths.iter().sum();
         let is_valid = |index: &usize| self.invalid.binary_search(index).is_err();
-        (0..n_batches).filter(is_valid).map(|index| self.batch(index))
+        let batch = |index| self.ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
+        (0..n_batches).filter(is_valid).map(batch)
     }
 
     /// Bytes per second at the quoted time, where the series moves bytes.

@@ -15,7 +15,7 @@ use crate::transport::Rank;
 
 /// In how many rounds all of `n_ranks` ranks meet each other; 0 where there is one rank alone.
 pub fn count(n_ranks: usize) -> usize {
-    if n_ranks < 2 { 0 } else { n_places(n_ranks) - 1 }
+    if n_ranks < 2 { 0 } else { n_ranks - 1 + n_ranks % 2 }
 }
 
 /// Partner of `rank` of `n_ranks` ranks in `round`, from 1 to [`count`]; `None` if it rests.
@@ -36,11 +36,6 @@ pub fn partner(rank: Rank, n_ranks: usize, round: usize) -> Option<Rank> {
         other => other,
     };
     (partner < n_ranks).then_some(partner)
-}
-
-/// The number of ranks, and of one more that is not there where it is odd.
-fn n_places(n_ranks: usize) -> usize {
-    n_ranks + n_ranks % 2
 }
 
 #[cfg(test)]

@@ -10,22 +10,13 @@
 //! A range to a `max` below its start is its start alone, so that `1..max` on ranks without any
 //! distance gives a case which the kernel refuses with its reason.
 
-use std::fmt;
-
 /// The most values that one sweep may have.
 const MAX_VALUES: usize = 10_000;
 
 /// A sweep or a count that cannot be understood; displays as one sentence with a remedy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct SweepError(String);
-
-impl fmt::Display for SweepError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SweepError {}
 
 /// Reads one count, such as `4096`, `4Ki`, `4 KiB`, `1.5M` or `2kB`.
 ///

@@ -13,19 +13,14 @@ const WORD: usize = size_of::<f64>();
 
 /// Coefficients `c_k = 2^-(k+1)`: the values at arguments from 0 to 1 lie in that range again, and
 /// stay normal numbers however often values become arguments.
-const COEFFICIENTS: [f64; MAX_ORDER + 1] = [
-    1.0 / 2.0,
-    1.0 / 4.0,
-    1.0 / 8.0,
-    1.0 / 16.0,
-    1.0 / 32.0,
-    1.0 / 64.0,
-    1.0 / 128.0,
-    1.0 / 256.0,
-    1.0 / 512.0,
-    1.0 / 1024.0,
-    1.0 / 2048.0,
-];
+const COEFFICIENTS: [f64; MAX_ORDER + 1] = {
+    let (mut coefficients, mut k) = ([0.5; MAX_ORDER + 1], 1);
+    while k <= MAX_ORDER {
+        coefficients[k] = coefficients[k - 1] / 2.0;
+        k += 1;
+    }
+    coefficients
+};
 
 /// Puts the values at the arguments in the first buffer into the second.
 type Evaluation = fn(&[u8], &mut [u8]);
@@ -111,11 +106,6 @@ pub(crate) fn argument(index: usize) -> f64 {
 /// The doubles in `message`.
 pub(crate) fn doubles(message: &[u8]) -> Vec<f64> {
     message.as_chunks().0.iter().map(|word| f64::from_ne_bytes(*word)).collect()
-}
-
-/// Length in bytes of a message of `n` doubles.
-pub(crate) fn length_bytes(n: usize) -> usize {
-    n * WORD
 }
 
 fn horner<const ORDER: usize>(arguments: &[u8], values: &mut [u8]) {

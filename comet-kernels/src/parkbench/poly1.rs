@@ -101,7 +101,7 @@ impl<T: Transport> Pattern<T> for Poly1 {
         if cx.rank() != cx.root() {
             return Ok(None);
         }
-        let length_bytes = polynomial::length_bytes(case.length(&VECTOR_LENGTH));
+        let length_bytes = case.length(&VECTOR_LENGTH) * size_of::<f64>();
         let (arguments, values) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
         let polynomial = Polynomial::new(case.length(&ORDER));
         Ok(Some((Duty::Times, Local { polynomial, arguments, values })))

@@ -106,7 +106,7 @@ impl<T: Transport> Pattern<T> for Poly3 {
     type Part = Remote<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        let length_bytes = polynomial::length_bytes(case.length(&VECTOR_LENGTH));
+        let length_bytes = case.length(&VECTOR_LENGTH) * size_of::<f64>();
         let role = Bounce::part(cx, Pairing::ByHops(1), length_bytes)?;
         let Some((duty, x)) = role else { return Ok(None) };
         let y = if x.side.leads { None } else { Some(cx.message(length_bytes)?) };
