@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 
 use super::{DriverError, Settings};
 use crate::error::{TransportError, TransportErrorKind};
-use crate::event::{CaseFailure, Failure, Measurement, SeriesResult, Stop};
+use crate::event::{Failure, Measurement, SeriesResult, Stop};
 use crate::kernel::{Arrangement, Case, LENGTH_BYTES, Profile};
+use crate::transport::Rank;
 use comet_stats::Summary;
 use fake::{
     Collector, FIRST, FOR_THREE, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify,
@@ -15,17 +16,16 @@ use fake::{
     takes_long,
 };
 
-/// Checks that a kernel that is verified by `verify` fails so, and that the run then goes on.
-fn check_failure(fake: Fake, failure: Failure, message: &str) -> CaseFailure {
+/// Checks that a kernel fails so, by the report of `rank`, and that the run then goes on.
+fn check_failure(fake: Fake, failure: Failure, rank: Option<Rank>, message: &str) {
     let id = fake.info.id();
     let outcome = drive(3, &[fake, Fake::good(&SECOND)], &brief());
     let n = |kind| usize::from(failure == kind);
     let expected = [1, n(Failure::CheckFailed), n(Failure::Failed), n(Failure::Skipped)];
     assert_eq!(counts(&outcome.end()), expected, "{id}");
     let [found] = &outcome.heard.failures[..] else { panic!("{id} fails once") };
-    assert_eq!((found.case.info.id(), found.failure), (id, failure));
+    assert_eq!((found.case.info.id(), found.failure, found.rank), (id, failure, rank));
     assert_eq!(found.message, message);
-    found.clone()
 }
 
 #[test]
@@ -219,25 +219,23 @@ fn derived_numbers_follow_from_the_summaries_of_the_case() {
 }
 
 #[test]
-fn a_mismatch_on_one_rank_fails_the_check_and_the_run_goes_on() {
-    let fake = Fake::checked_by(&FIRST, is_wrong_on_rank_1);
-    let found = check_failure(fake, Failure::CheckFailed, "the answer: expected 42, found 54");
-    assert_eq!(found.rank, Some(1));
-}
-
-#[test]
-fn a_message_that_is_too_long_fails_the_check() {
-    let fake = Fake::checked_by(&FIRST, overflows);
-    let message = "the message is too long \
-                   (on rank 0, peer rank 0, tag 1, 8 bytes sent, 4 bytes expected)";
-    check_failure(fake, Failure::CheckFailed, message);
-}
-
-#[test]
-fn a_check_that_fails_after_measuring_leaves_no_number() {
-    let fake = Fake::wrong_after_measuring(&FIRST);
-    let found = check_failure(fake, Failure::CheckFailed, "the answer: expected 42, found 54");
-    assert_eq!(found.rank, Some(1));
+fn a_case_that_fails_is_told_with_its_reason_and_the_run_goes_on() {
+    use Failure::{CheckFailed, Failed, Skipped};
+    let wrong = "the answer: expected 42, found 54";
+    check_failure(Fake::checked_by(&FIRST, is_wrong_on_rank_1), CheckFailed, Some(1), wrong);
+    // Its first check passes, and it leaves no number.
+    check_failure(Fake::wrong_after_measuring(&FIRST), CheckFailed, Some(1), wrong);
+    let too_long = "the message is too long \
+                    (on rank 0, peer rank 0, tag 1, 8 bytes sent, 4 bytes expected)";
+    check_failure(Fake::checked_by(&FIRST, overflows), CheckFailed, Some(0), too_long);
+    let lacks: Verify =
+        |_, _| Err(TransportError::new(TransportErrorKind::Unsupported, "no windows").into());
+    check_failure(Fake::checked_by(&FIRST, lacks), Skipped, Some(0), "no windows");
+    let refused = Fake::checked_by(&TOO_FLAT, |_, _| panic!("this case is not admitted"));
+    check_failure(refused, Skipped, None, "needs a fourth dimension");
+    check_failure(Fake::building_on_first(), Skipped, None, "needs fake/first");
+    let message = "no rank took a sample of nobody";
+    check_failure(Fake::good(&TOO_LITTLE), Failed, None, message);
 }
 
 #[test]
@@ -249,36 +247,10 @@ fn no_kernel_builds_on_a_number_whose_check_failed() {
 }
 
 #[test]
-fn what_the_transport_lacks_is_skipped_with_the_reason() {
-    let verify: Verify =
-        |_, _| Err(TransportError::new(TransportErrorKind::Unsupported, "no windows").into());
-    check_failure(Fake::checked_by(&FIRST, verify), Failure::Skipped, "no windows");
-}
-
-#[test]
-fn a_case_that_is_not_admitted_is_skipped_and_never_verified() {
-    let fake = Fake::checked_by(&TOO_FLAT, |_, _| panic!("this case is not admitted"));
-    let found = check_failure(fake, Failure::Skipped, "needs a fourth dimension");
-    assert_eq!(found.rank, None);
-}
-
-#[test]
-fn a_case_that_earlier_results_do_not_complete_is_skipped() {
-    check_failure(Fake::building_on_first(), Failure::Skipped, "needs fake/first");
-}
-
-#[test]
 fn earlier_results_complete_a_case_on_every_rank() {
     let outcome = drive(3, &[Fake::good(&FIRST), Fake::building_on_first()], &brief());
     assert_eq!(counts(&outcome.end()), [2, 0, 0, 0]);
     assert_eq!(outcome.heard.measurements[1].case.value(&LENGTH_BYTES), 4);
-}
-
-#[test]
-fn a_series_that_no_rank_samples_fails_the_case() {
-    let message = "no rank took a sample of nobody";
-    let found = check_failure(Fake::good(&TOO_LITTLE), Failure::Failed, message);
-    assert_eq!(found.rank, None);
 }
 
 #[test]
