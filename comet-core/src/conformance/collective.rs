@@ -17,24 +17,21 @@ const VECTORS: [usize; 6] = [0, 1, 5, 513, 1000, 70_000];
 
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     checks![
-        a_barrier_holds_every_rank_until_the_last_has_come,
-        barriers_and_messages_in_flight_leave_each_other_alone,
+        a_barrier_holds_all_ranks_until_the_last,
+        barriers_and_messages_leave_each_other_alone,
         every_rank_can_be_the_root_of_a_broadcast,
         broadcasts_from_changing_roots_do_not_mix,
         global_sums_of_integers_are_exact,
         global_sums_have_the_same_bits_on_every_rank,
         global_sums_of_vectors_are_exact,
-        global_sums_of_vectors_have_the_same_bits_on_every_rank,
+        sums_of_vectors_have_the_same_bits_everywhere,
         naive_and_native_collectives_agree,
         collectives_do_not_take_the_messages_of_users,
-        the_first_two_ranks_learn_the_time_of_a_line_or_nobody_does,
+        two_ranks_learn_the_time_of_a_line_or_none,
     ]
 }
 
-fn a_barrier_holds_every_rank_until_the_last_has_come<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn a_barrier_holds_all_ranks_until_the_last<T: Transport>(t: &T, found: &Found) -> Result<()> {
     const OUT: Tag = TAG;
     for round in 0..40 {
         let last = round % t.n_ranks();
@@ -64,10 +61,7 @@ fn anything_arrives<T: Transport>(t: &T, tag: Tag) -> Result<bool> {
     Ok(false)
 }
 
-fn barriers_and_messages_in_flight_leave_each_other_alone<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn barriers_and_messages_leave_each_other_alone<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for round in 0..8 {
         let lengths_bytes = [8, 100_000, 0, 4097].map(|length_bytes| (TAG, length_bytes));
         let (outgoing, incoming) = round_the_ring(t, round, lengths_bytes);
@@ -187,10 +181,7 @@ fn global_sums_have_the_same_bits_on_every_rank<T: Transport>(t: &T, found: &Fou
     Ok(())
 }
 
-fn global_sums_of_vectors_have_the_same_bits_on_every_rank<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn sums_of_vectors_have_the_same_bits_everywhere<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for length in VECTORS {
         let terms = (0..length).map(|index| awkward_term(t.rank(), index));
         let mut values: Vec<f64> = terms.collect();
@@ -268,10 +259,7 @@ fn run_collectives<T: Transport>(t: &T, found: &Found) -> Result<()> {
     require_vector_sum(t, found, 3, naive::global_sum_vector)
 }
 
-fn the_first_two_ranks_learn_the_time_of_a_line_or_nobody_does<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn two_ranks_learn_the_time_of_a_line_or_none<T: Transport>(t: &T, found: &Found) -> Result<()> {
     // The second time, ranks have left the first at different moments.
     for _ in 0..2 {
         let line_ns = t.line_time_ns()?;

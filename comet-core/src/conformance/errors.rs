@@ -23,24 +23,18 @@ const CUTS_BYTES: [(usize, usize); 9] = [
 ];
 
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
-    checks![
-        a_shorter_message_leaves_the_rest_of_the_buffer_alone,
-        ranks_that_do_not_exist_are_refused,
-    ]
+    checks![a_short_message_leaves_the_rest_of_a_buffer, ranks_that_do_not_exist_are_refused,]
 }
 
 pub(super) fn truncation_checks<T: Transport>() -> Vec<Check<T>> {
     checks![
-        an_unexpected_message_longer_than_its_buffer_is_truncated,
-        an_expected_message_longer_than_its_buffer_is_truncated,
-        a_dropped_receive_hands_its_truncation_to_the_scope,
+        an_unexpected_message_is_cut_to_its_buffer,
+        an_expected_message_is_cut_to_its_buffer,
+        a_dropped_receive_tells_its_scope_of_a_cut,
     ]
 }
 
-fn an_unexpected_message_longer_than_its_buffer_is_truncated<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn an_unexpected_message_is_cut_to_its_buffer<T: Transport>(t: &T, found: &Found) -> Result<()> {
     each_cut(|index, (length_bytes, capacity_bytes)| {
         let messages = [(TAG, length_bytes), (OTHER, 0), (TAG, 100)];
         let (outgoing, incoming) = round_the_ring(t, index, messages);
@@ -56,10 +50,7 @@ fn an_unexpected_message_longer_than_its_buffer_is_truncated<T: Transport>(
     })
 }
 
-fn an_expected_message_longer_than_its_buffer_is_truncated<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn an_expected_message_is_cut_to_its_buffer<T: Transport>(t: &T, found: &Found) -> Result<()> {
     each_cut(|index, (length_bytes, capacity_bytes)| {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes), (TAG, 100)]);
         let cut = &incoming[0];
@@ -78,10 +69,7 @@ fn an_expected_message_longer_than_its_buffer_is_truncated<T: Transport>(
     })
 }
 
-fn a_dropped_receive_hands_its_truncation_to_the_scope<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn a_dropped_receive_tells_its_scope_of_a_cut<T: Transport>(t: &T, found: &Found) -> Result<()> {
     each_cut(|index, (length_bytes, capacity_bytes)| {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, length_bytes), (OTHER, 8)]);
         let cut = &incoming[0];
@@ -142,10 +130,7 @@ fn require_untouched(found: &Found, envelope: &Envelope, memory: &[u8], start: u
     }
 }
 
-fn a_shorter_message_leaves_the_rest_of_the_buffer_alone<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn a_short_message_leaves_the_rest_of_a_buffer<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for length_bytes in [0, 1, 47, 48, 49, 65, 4095, 4097, 100_000] {
         let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, length_bytes); 4]);
         while_sending(t, &outgoing, || {

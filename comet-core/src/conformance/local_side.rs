@@ -17,7 +17,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         a_message_buffer_beyond_all_memory_is_refused,
         the_clock_never_goes_backwards,
         the_clock_advances,
-        a_global_clock_reads_no_earlier_where_a_message_arrives,
+        a_global_clock_reads_no_earlier_on_arrival,
     ]
 }
 
@@ -112,10 +112,7 @@ fn the_clock_advances<T: Transport>(t: &T, found: &Found) -> Result<()> {
     Ok(())
 }
 
-fn a_global_clock_reads_no_earlier_where_a_message_arrives<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn a_global_clock_reads_no_earlier_on_arrival<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for _ in 0..50 {
         require_cause_before_effect(t, found)?;
     }

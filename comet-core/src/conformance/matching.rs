@@ -16,9 +16,9 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         a_receive_takes_the_message_with_its_tag,
         hundreds_of_unexpected_messages_are_kept,
         a_receive_takes_the_message_of_its_source,
-        messages_from_any_rank_arrive_once_each_and_in_order,
+        messages_of_any_rank_arrive_once_and_in_order,
         probe_sees_a_message_before_it_is_received,
-        probe_sees_the_message_that_a_receive_would_take,
+        probe_sees_what_a_receive_would_take,
     ]
 }
 
@@ -59,10 +59,7 @@ fn a_receive_takes_the_message_of_its_source<T: Transport>(t: &T, found: &Found)
     })
 }
 
-fn messages_from_any_rank_arrive_once_each_and_in_order<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn messages_of_any_rank_arrive_once_and_in_order<T: Transport>(t: &T, found: &Found) -> Result<()> {
     while_sending(t, &all_to_all(t), || {
         let mut n_seen = vec![0; t.n_ranks()];
         for _ in 0..n_seen.len() * N_PER_PAIR {
@@ -157,10 +154,7 @@ fn only_that_is_there<T: Transport>(t: &T, found: &Found) -> Result<()> {
     Ok(())
 }
 
-fn probe_sees_the_message_that_a_receive_would_take<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn probe_sees_what_a_receive_would_take<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let messages = [(OTHER, 5), (TAG, 100), (TAG, 70_000), (TAG, 0), (TAG, 8)];
     let (outgoing, incoming) = round_the_ring(t, 0, messages);
     while_sending(t, &outgoing, || {

@@ -17,20 +17,17 @@ const EXCHANGED_BYTES: usize = 1024 * 1024;
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     checks![
         messages_of_every_length_arrive_unchanged,
-        messages_longer_than_any_ring_arrive_unchanged,
+        messages_beyond_any_ring_arrive_unchanged,
         messages_of_a_pair_do_not_overtake,
-        messages_of_one_tag_do_not_overtake_beside_those_of_another,
+        messages_of_one_of_several_tags_keep_order,
         both_ends_of_an_exchange_get_their_message,
         a_rank_receives_what_it_sends_to_itself,
-        a_rank_receives_from_itself_what_it_has_asked_for,
+        a_rank_receives_from_itself_as_it_has_asked,
     ]
 }
 
 pub(super) fn buffered_checks<T: Transport>() -> Vec<Check<T>> {
-    checks![
-        both_ranks_of_a_pair_may_send_a_long_message_before_they_receive,
-        all_ranks_of_a_ring_may_send_a_long_message_before_they_receive,
-    ]
+    checks![both_ranks_of_a_pair_may_send_first, all_ranks_of_a_ring_may_send_first,]
 }
 
 fn messages_of_every_length_arrive_unchanged<T: Transport>(t: &T, found: &Found) -> Result<()> {
@@ -40,10 +37,7 @@ fn messages_of_every_length_arrive_unchanged<T: Transport>(t: &T, found: &Found)
     Ok(())
 }
 
-fn messages_longer_than_any_ring_arrive_unchanged<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn messages_beyond_any_ring_arrive_unchanged<T: Transport>(t: &T, found: &Found) -> Result<()> {
     pass_round(t, found, 2, LONG_BYTES)
 }
 
@@ -83,10 +77,7 @@ fn messages_of_a_pair_do_not_overtake<T: Transport>(t: &T, found: &Found) -> Res
     })
 }
 
-fn messages_of_one_tag_do_not_overtake_beside_those_of_another<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn messages_of_one_of_several_tags_keep_order<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let messages = (0..200).map(|i| (Tag::new(1 + i % 3), 8 + usize::from(i % 7) * 8));
     let (outgoing, incoming) = round_the_ring(t, 0, messages);
     while_sending(t, &outgoing, || {
@@ -126,10 +117,7 @@ fn a_rank_receives_what_it_sends_to_itself<T: Transport>(t: &T, found: &Found) -
     Ok(())
 }
 
-fn a_rank_receives_from_itself_what_it_has_asked_for<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn a_rank_receives_from_itself_as_it_has_asked<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for envelope in to_oneself(t) {
         let envelopes = [envelope];
         let (messages, mut buffers) = (messages(t, &envelopes)?, buffers(t, &envelopes)?);
@@ -155,10 +143,7 @@ fn to_oneself<T: Transport>(t: &T) -> impl Iterator<Item = Envelope> {
     })
 }
 
-fn both_ranks_of_a_pair_may_send_a_long_message_before_they_receive<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn both_ranks_of_a_pair_may_send_first<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let partner = t.rank() ^ 1;
     if partner >= t.n_ranks() {
         return Ok(());
@@ -178,10 +163,7 @@ fn both_ranks_of_a_pair_may_send_a_long_message_before_they_receive<T: Transport
     Ok(())
 }
 
-fn all_ranks_of_a_ring_may_send_a_long_message_before_they_receive<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn all_ranks_of_a_ring_may_send_first<T: Transport>(t: &T, found: &Found) -> Result<()> {
     // A rank that is alone would wait for itself.
     if t.n_ranks() == 1 {
         return Ok(());

@@ -17,7 +17,7 @@ const TURNS: [usize; 6] = [3, 0, 5, 1, 4, 2];
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     checks![
         waiting_for_all_of_a_set_completes_it,
-        waiting_for_any_of_a_set_finds_the_one_that_ended,
+        waiting_for_any_of_a_set_finds_what_ended,
         waiting_for_some_of_a_set_finds_each_once,
         a_set_tests_true_when_all_have_ended,
         a_dropped_set_is_waited_for,
@@ -70,10 +70,7 @@ fn waiting_for_all_of_a_set_completes_it<T: Transport>(t: &T, found: &Found) -> 
     Ok(())
 }
 
-fn waiting_for_any_of_a_set_finds_the_one_that_ended<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn waiting_for_any_of_a_set_finds_what_ended<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let (outgoing, incoming) = tagged(t);
     let mut buffers = buffers(t, &incoming)?;
     t.scope(|s| {

@@ -17,11 +17,11 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         posted_receives_match_in_posting_order,
         test_becomes_true_without_a_wait,
         a_dropped_request_is_waited_for,
-        a_receive_gives_its_buffer_back_within_the_scope,
+        a_receive_gives_its_buffer_back_in_its_scope,
         one_message_may_be_in_two_sends_at_once,
-        long_unblocked_sends_cross_while_both_ranks_compute,
+        long_sends_cross_while_both_ranks_compute,
         blocked_calls_work_beside_open_requests,
-        testing_alone_completes_what_waits_behind_many_others,
+        testing_completes_what_waits_behind_many,
     ]
 }
 
@@ -41,10 +41,7 @@ fn requests_may_be_waited_for_in_reverse_order<T: Transport>(t: &T, found: &Foun
 }
 
 /// The last message has another tag, and is tested for while nobody asks for those before it.
-fn testing_alone_completes_what_waits_behind_many_others<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn testing_completes_what_waits_behind_many<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let others = std::iter::repeat_n((TAG, 20_000), 20);
     let (outgoing, incoming) = round_the_ring(t, 0, others.chain([(OTHER, 8)]));
     let (messages, mut buffers) = (messages(t, &outgoing)?, buffers(t, &incoming)?);
@@ -121,10 +118,7 @@ fn a_dropped_request_is_waited_for<T: Transport>(t: &T, found: &Found) -> Result
     Ok(())
 }
 
-fn a_receive_gives_its_buffer_back_within_the_scope<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn a_receive_gives_its_buffer_back_in_its_scope<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for length_bytes in [1, 48, 49, 5000, 100_000] {
         let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, length_bytes); 4]);
         while_sending(t, &outgoing, || {
@@ -169,10 +163,7 @@ fn one_message_may_be_in_two_sends_at_once<T: Transport>(t: &T, found: &Found) -
     Ok(())
 }
 
-fn long_unblocked_sends_cross_while_both_ranks_compute<T: Transport>(
-    t: &T,
-    found: &Found,
-) -> Result<()> {
+fn long_sends_cross_while_both_ranks_compute<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for index in [0, 3] {
         let (outgoing, incoming) = round_the_ring(t, index, [(TAG, 2_000_003)]);
         let (messages, mut buffers) = (messages(t, &outgoing)?, buffers(t, &incoming)?);
