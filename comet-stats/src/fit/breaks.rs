@@ -5,7 +5,7 @@ use std::ops::Range as Indices;
 
 use oorandom::Rand64;
 
-use super::resampling::middle;
+use super::range::middle;
 use super::segments::cuts;
 use super::{Bounds, FitError, Line, Range, Segment, Weights};
 use crate::normal;

@@ -15,7 +15,7 @@
 //! All differences are taken within a slice, and the range of each parameter comes from resampling
 //! the slices. A message that waits for its receiver has no `o_r`; fit each protocol alone.
 
-use super::resampling::{Estimate, median};
+use super::range::{Estimate, median};
 use super::{FitError, Line, Weights, positive};
 
 /// Times of one slice; the mean of its repetitions each.

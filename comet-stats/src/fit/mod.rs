@@ -31,8 +31,6 @@ mod overlap;
 mod quality;
 mod range;
 mod rates;
-mod resampling;
-mod robust;
 mod scaling;
 mod segments;
 #[cfg(test)]
@@ -46,9 +44,8 @@ pub use loggp::{LogGp, Overheads, Train, TrainTimes};
 pub use max_rate::MaxRate;
 pub use overlap::{Overlap, OverlapTimes};
 pub use quality::{FitQuality, Grade};
-pub use range::Range;
+pub use range::{Estimate, Range};
 pub use rates::{Marks, size_at_rate};
-pub use resampling::Estimate;
 pub use scaling::{Candidate, Growth, Scaling};
 pub use segments::{Bounds, Segment, segments};
 

@@ -7,7 +7,7 @@
 //!   thesis_gain  (t_s - t_o) / t_s                   thesis section 5.5; at most one half
 //! ```
 
-use super::resampling::{Estimate, median};
+use super::range::{Estimate, median};
 use super::{FitError, positive};
 
 /// The times of one slice, all in the same unit.

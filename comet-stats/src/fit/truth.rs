@@ -4,7 +4,7 @@
 
 use oorandom::Rand64;
 
-use super::resampling::median;
+use super::range::median;
 use super::{Bounds, Line, Weights, breaks, segments};
 use crate::{normal, quantile, sorted};
 
