@@ -4,7 +4,6 @@ mod axis;
 mod case;
 mod cast;
 mod check;
-mod class;
 pub mod harness;
 mod info;
 mod operation;
@@ -18,8 +17,7 @@ pub use axis::{
 pub use case::{Arrangement, Case, Derived, History, MAX_AXES};
 pub use cast::Cast;
 pub use check::{Checker, Seeds};
-pub use class::Class;
-pub use info::{Evaluation, KernelInfo, MAX_SERIES, Participants, Series, Timing};
+pub use info::{Class, Evaluation, KernelInfo, MAX_SERIES, Participants, Series, Timing};
 pub use operation::{Duty, Operation, Pattern, Role, Timed};
 pub use pairing::{Pairing, Side};
 pub use world::World;

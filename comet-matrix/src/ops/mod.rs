@@ -3,7 +3,6 @@
 //! A replaced operation is checked by `setup.rs` and `check.rs` as they are.
 
 mod line_broadcast;
-mod pair;
 mod shift;
 mod transpose;
 mod update_guard;
@@ -120,4 +119,46 @@ fn unpack<T: Transport>(t: &T, block: &mut Block<impl Memory>, line: Line, messa
             *value = *packed;
         }
     });
+}
+
+/// Destination of a rank's block, and source of its next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Route {
+    /// The rank that receives this rank's block.
+    to: Rank,
+    /// The rank whose block this rank receives.
+    from: Rank,
+}
+
+/// The block that a rank holds, and the one into which it receives.
+///
+/// The thesis receives into the array that it has just sent (section 3.3.9), which is right only
+/// where a send returns after the system has copied the message. A second block makes the operation
+/// right on every transport, without that copy.
+struct Pair<B> {
+    /// The block that the rank holds.
+    current: Block<B>,
+    /// Room for the block that arrives.
+    incoming: Block<B>,
+    tag: Tag,
+}
+
+impl<B: Memory> Pair<B> {
+    /// Room for two blocks.
+    fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, case: &Case) -> Result<Self> {
+        Ok(Self { current: new_block(cx, case)?, incoming: new_block(cx, case)?, tag: cx.tag(0) })
+    }
+
+    /// Sends the current block along `route` while the next one comes in.
+    #[inline]
+    fn exchange<T: Transport>(&mut self, t: &T, route: Route) -> Result<()> {
+        let (message, buffer) = (self.current.bytes(), self.incoming.bytes_mut());
+        t.blocked_exchange(route.to, message, Source::Rank(route.from), buffer, self.tag).map(drop)
+    }
+
+    /// Makes the block that came in the current one; no data moves.
+    #[inline]
+    fn swap(&mut self) {
+        std::mem::swap(&mut self.current, &mut self.incoming);
+    }
 }

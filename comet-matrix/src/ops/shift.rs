@@ -26,8 +26,7 @@
 use comet_core::kernel::prelude::*;
 use comet_core::topology::Neighbours;
 
-use super::pair::{Pair, Route};
-use super::{MATRIX, SIZES, admits, block_bytes, place, require_two};
+use super::{MATRIX, Pair, Route, SIZES, admits, block_bytes, place, require_two};
 use crate::check;
 use crate::setup::{self, Place};
 

@@ -37,8 +37,7 @@ use comet_core::kernel::prelude::*;
 use comet_core::topology::Mesh;
 use comet_core::transport::Work;
 
-use super::pair::{Pair, Route};
-use super::{MATRIX, admits, block_bytes, place, two_or_more_lines};
+use super::{MATRIX, Pair, Route, admits, block_bytes, place, two_or_more_lines};
 use crate::block::ELEMENT_BYTES;
 use crate::check;
 use crate::setup::{self, Place};
