@@ -108,8 +108,9 @@ impl Bench<'_> {
         })
     }
 
-    /// Description of a run for the record, without settings and labels.
-    pub(crate) fn describe(&self, launch: &Launch) -> RunDescription {
+    /// Description of a run for the record, without settings and labels; the hash of this program
+    /// is left out where no record `is_kept`.
+    pub(crate) fn describe(&self, launch: &Launch, is_kept: bool) -> RunDescription {
         let started_at = SystemTime::now();
         // A backend states numbers as texts too; the record has numbers.
         let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
@@ -117,6 +118,10 @@ impl Bench<'_> {
         let details = details.map(|(name, text)| (name.to_owned(), value(text))).collect();
         // The launcher has started the ranks only where they were joined.
         let launcher = self.job.n_ranks().and(self.launcher);
+        let mut environment = Environment::capture(Path::new("/"), variables());
+        if is_kept {
+            environment.hash_program(Path::new("/"));
+        }
         RunDescription {
             run_id: new_run_id(started_at),
             started_at,
@@ -131,7 +136,7 @@ impl Bench<'_> {
             launcher: launcher.map(|launcher| launcher.name.to_owned()),
             placements: Vec::new(),
             topology: launch.topology.clone(),
-            environment: Environment::capture(Path::new("/"), variables()),
+            environment,
         }
     }
 
@@ -203,7 +208,7 @@ mod tests {
         let launcher = Launcher { name: "mpirun", rank: 0, size };
         let backend = OneOfThree { rank: 0, first_code: exit::OK };
         let joined = join(&backend, &cli.run.plan.world, Some(&launcher), |origin| {
-            prepare(&cli.run.plan.select, &cli.run.plan.world, &cli.run.plan.cases, origin)
+            prepare(&cli.run.plan, origin)
         })?;
         Ok(joined.prepared.iter().map(|prepared| prepared.topology.n_ranks()).collect())
     }

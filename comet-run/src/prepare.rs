@@ -15,7 +15,7 @@ use comet_core::topology::Topology;
 
 use crate::catalogue;
 use crate::cli::values::Binding;
-use crate::cli::{CaseArgs, EffortArgs, MethodArgs, WorldArgs};
+use crate::cli::{CaseArgs, PlanArgs, WorldArgs};
 use crate::exit;
 use crate::selection;
 use crate::world::{self, Origin};
@@ -40,6 +40,8 @@ pub(crate) struct Prepared {
     /// Number of CPUs that the ranks share, if known.
     pub(crate) n_cpus: Option<usize>,
     pub(crate) plan: Vec<KernelPlan>,
+    /// Kernels that are measured because others need them.
+    pub(crate) bases: Vec<&'static KernelInfo>,
     /// Sentences for standard error.
     pub(crate) notes: Vec<String>,
 }
@@ -49,17 +51,28 @@ impl Prepared {
     pub(crate) fn cases(&self) -> Vec<Case> {
         self.plan.iter().flat_map(|kernel| &kernel.cases).copied().collect()
     }
+
+    /// The reason why no case of a selected kernel runs, if none does.
+    pub(crate) fn hindrance(&self, settings: &Settings) -> Option<String> {
+        let is_base = |kernel: &&KernelPlan| self.bases.iter().any(|b| b.id() == kernel.info.id());
+        let mut wanted = self.plan.iter().filter(|kernel| !is_base(kernel)).peekable();
+        let first = wanted.peek()?.refusals(&self.topology, settings).into_iter().next();
+        first.filter(|_| wanted.all(|k| k.running(&self.topology, settings).next().is_none()))
+    }
 }
 
-/// Plans `select` on ranks from `origin`, one run for each number of ranks that `world` asks for.
-pub(crate) fn prepare(
-    select: &[String],
-    world: &WorldArgs,
-    cases: &CaseArgs,
-    origin: &Origin,
-) -> anyhow::Result<Vec<Prepared>> {
-    let (overrides, profile) = (overrides(cases)?, cases.profile);
-    let mut prepared = plan_each(select, world, &overrides, profile, origin)?;
+/// Plans what `args` select on ranks from `origin`, one run for each number of ranks.
+pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Prepared>> {
+    let PlanArgs { select, world, cases, method, .. } = args;
+    let mut prepared = plan_each(select, world, &overrides(cases)?, cases.profile, origin)?;
+    let most = prepared.iter().map(|prepared| prepared.topology.n_ranks()).max().unwrap_or(0);
+    let cast = method.cast.map_or([0; 4], |cast| cast.ranks());
+    if let Some(rank) = cast.into_iter().find(|rank| *rank >= most) {
+        let (last, needed) = (most.saturating_sub(1), rank + 1);
+        return Err(exit::usage(format!(
+            "--cast names rank {rank}, but ranks are 0 to {last} (start {needed}, or name others)"
+        )));
+    }
     for Prepared { topology, n_cpus, plan, notes, .. } in &mut prepared {
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
         notes.extend(world::enlargement(topology.n_ranks(), origin));
@@ -110,7 +123,7 @@ pub(crate) fn plan_each(
     let prepared = topologies.into_iter().map(|topology| {
         let plan = plan(&selection.kernels, overrides, profile, &topology)?;
         let (bind, n_cpus, notes) = (bind.clone(), origin.n_cpus(&bind), notes.clone());
-        Ok(Prepared { topology, bind, n_cpus, plan, notes })
+        Ok(Prepared { topology, bind, n_cpus, plan, bases: selection.bases.clone(), notes })
     });
     prepared.collect()
 }
@@ -153,12 +166,8 @@ const EXACT: (u32, u32) = (3, 10);
 const MAX_SLICES: u32 = 1000;
 
 /// Settings of the driver for ranks from `origin`.
-pub(crate) fn settings(
-    cases: &CaseArgs,
-    effort: &EffortArgs,
-    method: &MethodArgs,
-    origin: &Origin,
-) -> Settings {
+pub(crate) fn settings(args: &PlanArgs, origin: &Origin) -> Settings {
+    let PlanArgs { cases, effort, method, .. } = args;
     let mut settings = Settings { cap_bytes: cases.mem, ..Settings::of(cases.profile) };
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     if let Some(time) = effort.time {
@@ -355,7 +364,7 @@ pub(crate) fn plan(
     kernels.iter().map(plan).collect()
 }
 
-/// About how long `cases` take, or `None` if the number of samples is fixed.
+/// About how long `cases` take without a budget, or `None` if the number of samples is fixed.
 pub(crate) fn time<'a>(
     cases: impl Iterator<Item = &'a Case>,
     topology: &Topology,
@@ -365,9 +374,7 @@ pub(crate) fn time<'a>(
         return None;
     }
     let budget = Duration::from_nanos(settings.case_budget_ns).mul_f64(1.0 + OVERHEAD_SHARE);
-    let all = cases.map(|case| budget.max(least_time(case, topology, settings))).sum();
-    let budget = settings.run_budget_ns.map(Duration::from_nanos);
-    Some(budget.map_or(all, |budget| all.min(budget)))
+    Some(cases.map(|case| budget.max(least_time(case, topology, settings))).sum())
 }
 
 /// About how long `case` takes if its samples are as few as may be: long messages are checked twice,

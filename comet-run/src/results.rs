@@ -1,9 +1,10 @@
 //! Outputs of a run: standard output, progress, and the result file.
 
 use std::error::Error;
+use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
-use comet_core::event::{Event, Listener};
+use comet_core::event::{Event, Listener, RunEnd, Stop};
 use comet_core::job::JobFailure;
 use comet_report::abandoned::Death;
 use comet_report::environment::warnings;
@@ -127,7 +128,11 @@ impl Listener for Outputs {
             self.stderr.offer(progress.text(event).as_bytes());
         }
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.event(event))?;
-        if matches!(event, Event::RunFinished(_)) {
+        if let Event::RunFinished(end) = event {
+            if let Some(error) = shortfall(end) {
+                writeln!(self.stderr, "error: {error}")?;
+                self.stderr.flush()?;
+            }
             self.spools().try_for_each(Spool::drain)?;
         }
         Ok(())
@@ -139,6 +144,19 @@ impl Listener for Outputs {
 }
 
 impl Observer for Outputs {}
+
+/// A sentence for a run that ended by itself with less than was asked for.
+fn shortfall(end: &RunEnd) -> Option<String> {
+    let cases = |n: usize| if n == 1 { "1 case".into() } else { format!("{n} cases") };
+    match (&end.stop, end.n_check_failed, end.n_failed) {
+        (Some(Stop::Interrupted(_)), ..) | (None, 0, 0) => None,
+        (_, n @ 1.., _) => Some(format!("data arrived wrong in {}", cases(n))),
+        (None, _, n) => Some(format!("{} could not be run", cases(n))),
+        (Some(Stop::BudgetSpent), ..) => {
+            Some("the budget was spent before the last case (give more with --budget)".into())
+        }
+    }
+}
 
 /// A line if the machine is busy, and one if ranks share CPUs where they run.
 fn notes(description: &RunDescription, with_sharing: bool) -> String {

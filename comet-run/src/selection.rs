@@ -17,7 +17,8 @@ use crate::exit;
 pub(crate) struct Selection {
     /// The kernels, each once, in the order in which they were named.
     pub(crate) kernels: Vec<&'static KernelInfo>,
-    /// One sentence for each kernel that was added because another one needs it.
+    /// Kernels that were added because others need them, and one sentence for each.
+    pub(crate) bases: Vec<&'static KernelInfo>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -94,13 +95,14 @@ fn prefer_default(infos: &[&'static KernelInfo]) -> Vec<&'static KernelInfo> {
 
 /// `named`, each once, and before each the kernels that it requires.
 fn with_required(named: &[&'static KernelInfo], catalogue: &[&'static KernelInfo]) -> Selection {
-    let mut selection = Selection { kernels: Vec::new(), notes: Vec::new() };
+    let mut selection = Selection { kernels: Vec::new(), bases: Vec::new(), notes: Vec::new() };
     for info in named {
         for required in catalogue.iter().filter(|other| info.requires.contains(&&*other.id())) {
             if !contains(named, required) && !contains(&selection.kernels, required) {
                 let note =
                     format!("note: {} is measured first: {} needs it", required.id(), info.id());
                 selection.notes.push(note);
+                selection.bases.push(required);
             }
             push(&mut selection.kernels, required);
         }
@@ -134,8 +136,11 @@ fn unknown(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Error {
         [] => String::new(),
         names => format!("; did you mean {}?", names.join(" or ")),
     };
+    let foreign = if name.eq_ignore_ascii_case("imb") { "write IMB-MPI1 PingPong; " } else { "" };
+    let suites = catalogue::suites(catalogue).join(", ");
     exit::usage(format!(
-        "'{name}' is no kernel, suite or alias{guess} (comet-run list shows all kernels)"
+        "'{name}' is no kernel, suite or alias{guess} ({foreign}suites are {suites}; comet-run list \
+         shows all kernels)"
     ))
 }
 
@@ -236,6 +241,7 @@ mod tests {
     #[test]
     fn a_name_of_no_or_of_several_kernels_is_refused_with_what_it_may_mean() {
         let tail = "(comet-run list shows all kernels)";
+        let suites = "suites are comet, matrix, naive, imb, osu; comet-run list shows all kernels)";
         let unknown = "is no kernel, suite or alias";
         for (name, message, code) in [
             ("x*", format!("no kernel matches 'x*' {tail}"), exit::NOTHING),
@@ -249,8 +255,8 @@ mod tests {
                 "'twice' means 2 kernels: imb/twice, osu/twice (write one of them)".into(),
                 exit::USAGE,
             ),
-            ("ecko", format!("'ecko' {unknown}; did you mean echo? {tail}"), exit::USAGE),
-            ("quicksort", format!("'quicksort' {unknown} {tail}"), exit::USAGE),
+            ("ecko", format!("'ecko' {unknown}; did you mean echo? ({suites}"), exit::USAGE),
+            ("quicksort", format!("'quicksort' {unknown} ({suites}"), exit::USAGE),
         ] {
             let error = selected(name).unwrap_err();
             assert_eq!((error.to_string(), exit::code_of(&error)), (message, code));

@@ -134,13 +134,20 @@ pub(crate) fn topologies(world: &WorldArgs, origin: &Origin) -> anyhow::Result<V
         (Some(asked), Some((n_ranks, clause))) if asked != [n_ranks] => {
             let asked: Vec<String> = asked.iter().map(usize::to_string).collect();
             return Err(exit::usage(format!(
-                "-n asks for {} ranks, {clause} (leave -n out: mpirun or srun decides)",
-                asked.join(",")
+                "-n asks for {}, {clause} (leave -n out: mpirun or srun decides)",
+                ranks(asked.join(","))
             )));
         }
         (Some(asked), _) => asked.iter().copied().map(Some).collect(),
     };
-    counts.into_iter().map(|n_ranks| topology(world, n_ranks, origin)).collect()
+    let topologies = counts.into_iter().map(|n_ranks| topology(world, n_ranks, origin));
+    let topologies: Vec<Topology> = topologies.collect::<anyhow::Result<_>>()?;
+    let is_here = matches!(origin, Origin::Here { .. });
+    let mut numbers = topologies.iter().map(Topology::n_ranks);
+    match numbers.find(|n_ranks| is_here && *n_ranks > comet_shm::MAX_RANKS) {
+        Some(n_ranks) => Err(exit::bad_input(comet_shm::LaunchError::Ranks(n_ranks))),
+        None => Ok(topologies),
+    }
 }
 
 /// Longest wait of one of `n_ranks` ranks where a case takes as long as `case`; `None` for any time.
@@ -207,6 +214,12 @@ pub(crate) fn enlargement(n_ranks: usize, origin: &Origin) -> Option<String> {
     Some(format!("note: {} had {max_ranks} ranks at most, {n_ranks} are simulated", file.name))
 }
 
+/// `1 rank`, `2 ranks`.
+pub(crate) fn ranks(n_ranks: impl ToString) -> String {
+    let n_ranks = n_ranks.to_string();
+    if n_ranks == "1" { "1 rank".into() } else { format!("{n_ranks} ranks") }
+}
+
 /// One sentence if ranks have to share CPUs, as far as that is known.
 pub(crate) fn oversubscription(n_ranks: usize, n_cpus: Option<usize>) -> Option<String> {
     let n_cpus = n_cpus.filter(|n_cpus| n_ranks > *n_cpus)?;
@@ -216,7 +229,7 @@ pub(crate) fn oversubscription(n_ranks: usize, n_cpus: Option<usize>) -> Option<
 
 /// The error for `mesh`, which holds `n_mesh` ranks where there are `n_ranks`.
 fn contradiction(n_mesh: usize, mesh: &str, n_ranks: usize, origin: &Origin) -> anyhow::Error {
-    let holds = format!("{mesh} holds {n_mesh} ranks");
+    let holds = format!("{mesh} holds {}", ranks(n_mesh));
     exit::usage(match origin.given() {
         Some((_, clause)) => format!("{holds}, {clause} (start {n_mesh} with mpirun or srun)"),
         None => format!("{holds}, -n asks for {n_ranks} (write -n {n_mesh}, or leave it out)"),
@@ -306,6 +319,8 @@ mod tests {
                 UNTOLD.joined(Some(3)),
                 format!("-n asks for 8 ranks, srun started 3 {leave}"),
             ),
+            ("-n 1", outside(8), format!("-n asks for 1 rank, mpirun started 8 {leave}")),
+            ("-n 2000", HERE, "cannot start 2000 ranks: expected 1 to 1024 (take fewer)".into()),
             (
                 "-n 4 --mesh 2x3",
                 HERE,

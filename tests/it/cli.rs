@@ -147,13 +147,33 @@ fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
         echo -s max                         => --sizes: 'max' has no meaning on this axis$
         update_guard --local-n 4Q           => --local-n: '4Q' has an unknown unit (write a count like 4096, 4Ki, 1.5M or 2kB)$
         echo -n 4 --mesh 2x3                => a mesh of 2x3 holds 6 ranks, -n asks for 4 (write -n 6, or leave it out)$
-        ecko                                => 'ecko' is no kernel, suite or alias; did you mean echo? (comet-run list shows all kernels)$
+        ecko                                => 'ecko' is no kernel, suite or alias; did you mean echo? (suites are comet, matrix,
+        imb                                 => 'imb' is no kernel, suite or alias
+        imb                                 => (write IMB-MPI1 PingPong; suites are comet, matrix, naive,
+        plan echo -n 2000                   => cannot start 2000 ranks: expected 1 to 1024 (take fewer)$
+        contention -n 8 --cast 0,1,2,30     => --cast names rank 30, but ranks are 0 to 7 (start 31
+        echo --unsteady 10                  => --unsteady 10 is for simulated ranks (add -t sim or --machine
+        echo -n 4 --axis procs=99999        => 99999 is above the largest value here, 4 (write 1..max)
         ";
     for (line, sentence) in rows_of(rows) {
         check_refused(line, 2, &sentence.replace('$', "\n"));
     }
     check_refused("zz*", 6, "no kernel matches 'zz*' (comet-run list shows all kernels)\n");
     check_refused("run -n 2", 6, "nothing is selected");
+}
+
+#[test]
+fn a_run_that_falls_short_says_why_even_if_it_is_quiet() {
+    let folder = Folder::new();
+    for (line, code, sentence) in [
+        ("contention -n 4", 6, "error: nothing was measured: "),
+        ("exchange -n 1", 6, "error: nothing was measured: "),
+        ("all -n 2 --budget 1ns", 4, "error: the budget was spent before the last case (give "),
+        ("echo -n 2 --inject corrupt:echo", 3, "error: data arrived wrong in "),
+    ] {
+        let line = format!("{line} --profile quick -q --format none --out none");
+        folder.run(&line).code(code).notes(sentence);
+    }
 }
 
 #[test]

@@ -151,7 +151,9 @@ fn a_reader_may_go_away() {
 fn a_full_disk_is_told_in_a_sentence() {
     let folder = Folder::new();
     let line = "barrier -n 2 --samples 2 --out /dev/full";
-    folder.run(line).code(1).notes("error: cannot keep the results: cannot write /dev/full (");
+    let output = folder.run(line).code(1);
+    let output = output.notes("error: cannot keep the results: cannot write /dev/full (");
+    assert!(!output.stderr.contains("results: /dev/full"), "{output:#?}");
     for line in ["barrier -n 2 --samples 2 --out r.jsonl", "show r.jsonl", "list", "schema"] {
         let output = run_in_shell(&folder, line, "> /dev/full").notes("code 1");
         output.notes("cannot write to standard output: ");

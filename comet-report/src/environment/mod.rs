@@ -49,8 +49,13 @@ impl Environment {
             noise: noise(root),
             variables: variables::allowed(variables),
             parent: parent(files),
-            binary_sha256: files.sha256("proc/self/exe"),
+            binary_sha256: None,
         }
+    }
+
+    /// Reads the hash of the executable file, which takes a while, below `root`.
+    pub fn hash_program(&mut self, root: &Path) {
+        self.binary_sha256 = Files(root).sha256("proc/self/exe");
     }
 }
 
@@ -82,7 +87,8 @@ mod tests {
         machine_files(&folder);
         let secret = ("OMPI_TOKEN".to_owned(), "abc".to_owned());
         let kept = ("OMPI_MCA_btl".to_owned(), "self".to_owned());
-        let found = Environment::capture(folder.path(), [secret, kept.clone()]);
+        let mut found = Environment::capture(folder.path(), [secret, kept.clone()]);
+        found.hash_program(folder.path());
         let Machine { cpu, caches, os, settings, .. } = &found.machine;
         assert_eq!((cpu.sockets, cpu.cores, cpu.threads), (Some(1), Some(2), Some(4)));
         assert_eq!((cpu.smt, cpu.turbo, cpu.invariant_tsc), (Some(true), Some(true), Some(true)));

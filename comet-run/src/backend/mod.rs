@@ -28,7 +28,7 @@ use crate::exit;
 use crate::launcher::Launcher;
 use crate::session::Session;
 use crate::terminal;
-use crate::world::Origin;
+use crate::world::{self, Origin};
 
 /// Every backend of this build; `auto` takes the first that fits.
 pub(crate) const BACKENDS: &[&dyn Backend] = &[
@@ -135,7 +135,7 @@ pub(crate) fn code_of(ended: &Ended) -> u8 {
     ended.as_ref().map_or_else(code_of, |code| *code)
 }
 
-/// The backend that `world` names. For `auto` it is that for simulations if an option is for them, and
+/// The backend that `world` names. For `auto` it is that for simulations if there is a machine, and
 /// else the first that starts its ranks itself, or under a `launcher` the first that joins those
 /// that are there, if this build has one.
 pub(crate) fn find(
@@ -146,6 +146,9 @@ pub(crate) fn find(
     let machine = world.machine.as_ref().map(|name| format!("--machine {name}"));
     let simulated = machine.or(world.unsteady.map(|percent| format!("--unsteady {percent}")));
     let found = match (&*world.transport, simulated) {
+        ("auto", Some(option)) if world.machine.is_none() => Err(exit::usage(format!(
+            "{option} is for simulated ranks (add -t sim or --machine NAME, or leave it out)"
+        ))),
         ("auto", Some(_)) => find_in(BACKENDS, simulation, launcher),
         (name, Some(option)) if name != simulation => Err(exit::usage(format!(
             "{option} is for simulated ranks, not for -t {name} (leave one of them out)"
@@ -240,7 +243,7 @@ pub(crate) fn require_all(
         terminal::set_output_rank(launcher.rank == 1);
     }
     let (processes, name) = (launcher.processes(), launcher.name);
-    let ranks = if n_ranks == 1 { "1 rank".into() } else { format!("{n_ranks} ranks") };
+    let ranks = world::ranks(n_ranks);
     Err(exit::refuse(
         exit::TRANSPORT,
         format!(
@@ -281,6 +284,19 @@ mod tests {
         ] {
             let found = find_in(backends, name, launcher.as_ref()).unwrap();
             assert_eq!(found.name(), expected, "{name} {launcher:?}");
+        }
+    }
+
+    #[test]
+    fn noise_alone_simulates_nothing() {
+        let world = |line: &str| Cli::try_parse_from(line.split(' ')).unwrap().run.plan.world;
+        let error = find(&world("comet-run echo --unsteady 10"), None).err().unwrap().to_string();
+        let sentence = "--unsteady 10 is for simulated ranks (add -t sim or --machine NAME, or \
+                        leave it out)";
+        assert_eq!(error, sentence);
+        for line in ["--unsteady 10 -t sim", "--unsteady 10 --machine t3e"] {
+            let found = find(&world(&format!("comet-run echo {line}")), None).unwrap();
+            assert_eq!(found.name(), "sim", "{line}");
         }
     }
 

@@ -18,8 +18,8 @@ pub(crate) use files::{
     ShowArgs, Study, ValidateArgs,
 };
 pub(crate) use measure::{
-    CalibrateArgs, CaseArgs, CheckArgs, EffortArgs, HealthArgs, OPTIONAL, OutputArgs, PlanArgs,
-    ProgressArg, RunArgs, WorldArgs, profile_name,
+    CalibrateArgs, CaseArgs, CheckArgs, HealthArgs, OPTIONAL, OutputArgs, PlanArgs, ProgressArg,
+    RunArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
 

@@ -139,7 +139,7 @@ fn launch(bench: &Bench<'_>, ranks: &Launch, cases: &[Case]) -> anyhow::Result<u
     let config = [("ranks", json!(ranks.topology.n_ranks())), ("launches", json!(N_LAUNCHES))];
     let config = config.map(|(name, value)| (name.to_owned(), value)).into();
     let results = Results {
-        description: RunDescription { config, ..bench.describe(ranks) },
+        description: RunDescription { config, ..bench.describe(ranks, true) },
         file: bench.file.as_ref(),
         format: "none".into(),
         progress: bench.progress(ProgressArg::Auto),

@@ -18,6 +18,7 @@ use crate::session::{Observe, Observer};
 use crate::signals::Signals;
 use crate::spool::{Outlet, Spool};
 use crate::terminal;
+use crate::world;
 
 /// Tests the transport, then the kernels; returns the exit code.
 pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
@@ -60,7 +61,7 @@ fn check_on(
     clause: &str,
 ) -> anyhow::Result<u8> {
     let (n_ranks, name) = (prepared.topology.n_ranks(), bench.backend.name());
-    let head = format!("{n_ranks} ranks over {name}{clause}\n");
+    let head = format!("{} over {name}{clause}\n", world::ranks(n_ranks));
     execute::on_first(bench.job, || Ok(terminal::print(&head)?))?;
     launch(bench, job, prepared, &|_| Ok(Box::new(Lines::new()?)), &execute::say_how_it_ended)
 }

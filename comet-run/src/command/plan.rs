@@ -14,16 +14,17 @@ use crate::exit;
 use crate::launcher::Launcher;
 use crate::prepare::{self, KernelPlan};
 use crate::terminal;
+use crate::world;
 
 /// Prints the plan of a run, and starts and joins nothing.
 pub(crate) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let backend = backend::find(&args.world, launcher)?;
     let origin = backend.origin(&args.world, launcher)?;
-    let prepared = prepare::prepare(&args.select, &args.world, &args.cases, &origin)?;
+    let prepared = prepare::prepare(args, &origin)?;
     if let Err(error) = backend::admit(BACKENDS, backend, launcher) {
         terminal::note(&format!("note: {error:#}"));
     }
-    let settings = prepare::settings(&args.cases, &args.effort, &args.method, &origin);
+    let settings = prepare::settings(args, &origin);
     terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
     execute::for_each(prepared, |prepared| {
         prepared.notes.iter().for_each(|note| terminal::note(note));
@@ -35,7 +36,8 @@ pub(crate) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Resu
 fn text(plan: &[KernelPlan], topology: &Topology, settings: &Settings) -> String {
     let (n_ranks, mesh) = (topology.n_ranks(), topology.mesh());
     let mut text = format!(
-        "{n_ranks} ranks on a mesh of {}x{}, hops 0 to {}\n\n{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+        "{} on a mesh of {}x{}, hops 0 to {}\n\n{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+        world::ranks(n_ranks),
         mesh.rows(),
         mesh.cols(),
         topology.max_hops(0),
@@ -52,10 +54,14 @@ fn text(plan: &[KernelPlan], topology: &Topology, settings: &Settings) -> String
         text += &kernel_text(kernel, topology, settings);
     }
     let n_running = running.len();
-    let time = time_text(prepare::time(running.into_iter(), topology, settings));
+    let time = prepare::time(running.into_iter(), topology, settings);
+    let time = total_text(time, settings.run_budget_ns.map(Duration::from_nanos));
     let (per_rank, in_all) = (mebibytes(most_bytes), mebibytes(most_bytes * n_ranks as u64));
-    writeln!(text, "\nin all {n_running} cases, about {time}; {per_rank} MiB per rank, {in_all} MiB on all ranks")
-        .expect("a string takes any text");
+    writeln!(
+        text,
+        "\nin all {n_running} cases, {time}; {per_rank} MiB per rank, {in_all} MiB on all ranks"
+    )
+    .expect("a string takes any text");
     text
 }
 
@@ -87,6 +93,14 @@ fn time_text(time: Option<Duration>) -> String {
     humantime::format_duration(rounded).to_string()
 }
 
+/// The time of all cases, of which `budget` may allow less.
+fn total_text(time: Option<Duration>, budget: Option<Duration>) -> String {
+    let cut = budget.filter(|budget| time.is_none_or(|time| time > *budget));
+    let about = time.map_or("time not known".into(), |_| format!("about {}", time_text(time)));
+    let cut = cut.map(|budget| format!(", of which --budget allows {}", time_text(Some(budget))));
+    about + &cut.unwrap_or_default()
+}
+
 fn mebibytes(bytes: u64) -> String {
     let mebibytes = bytes as f64 / f64::from(1 << 20);
     format!("{mebibytes:.3}")
@@ -105,6 +119,16 @@ mod tests {
         check(1, "1s");
         check(61_000, "1m 1s");
         assert_eq!(time_text(None), "not known");
+        let seconds = |n| Some(Duration::from_secs(n));
+        for (time, budget, expected) in [
+            (seconds(61), None, "about 1m 1s"),
+            (seconds(61), seconds(100), "about 1m 1s"),
+            (seconds(61), seconds(1), "about 1m 1s, of which --budget allows 1s"),
+            (None, seconds(1), "time not known, of which --budget allows 1s"),
+            (None, None, "time not known"),
+        ] {
+            assert_eq!(total_text(time, budget), expected);
+        }
     }
 
     #[test]

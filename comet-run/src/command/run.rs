@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -16,7 +17,7 @@ use comet_sim::machine::{Faults, Machine};
 use comet_stats::refine;
 use serde_json::{Value, json};
 
-use crate::backend::{self, Job, Launch};
+use crate::backend::{self, Ended, Job, Launch};
 use crate::cli::{ProgressArg, RunArgs, profile_name};
 use crate::execute::{self, Bench, Joined};
 use crate::exit;
@@ -44,10 +45,9 @@ pub(super) fn measure(
     let corrupt = prepare::corrupt(args.inject.as_deref())?;
     let Joined { job, origin, prepared } =
         execute::join(backend, &args.plan.world, launcher, |origin| {
-            prepare::prepare(&args.plan.select, &args.plan.world, &args.plan.cases, origin)
+            prepare::prepare(&args.plan, origin)
         })?;
-    let settings =
-        prepare::settings(&args.plan.cases, &args.plan.effort, &args.plan.method, &origin);
+    let settings = prepare::settings(&args.plan, &origin);
     let seed = args.plan.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
     let started_at = SystemTime::now();
@@ -59,11 +59,24 @@ pub(super) fn measure(
     let (world, job, tests_transport) = (&args.plan.world, &*job, false);
     let bench = Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
     let machine = origin.machine().map(|file| &file.machine);
-    let runs = Runs { args, bench, first_id: Cell::new(Some(run_id)), machine };
+    let runs = Runs {
+        args,
+        bench,
+        first_id: Cell::new(Some(run_id)),
+        machine,
+        hindrance: Cell::default(),
+    };
     let code = execute::for_each(prepared, |prepared| runs.measure(prepared));
     let path = runs.bench.file.as_ref().and_then(ResultFile::kept);
     let code = code?;
-    if let Some(path) = path.filter(|_| !args.output.quiet || code != exit::OK) {
+    if code == exit::NOTHING {
+        let reason = runs.hindrance.take().unwrap_or_else(|| "every case was skipped".into());
+        terminal::note(&format!("error: nothing was measured: {reason}"));
+    }
+    let is_device =
+        |path: &Path| path.metadata().is_ok_and(|data| data.file_type().is_char_device());
+    let is_told = |path: &&Path| (!args.output.quiet || code != exit::OK) && !is_device(path);
+    if let Some(path) = path.filter(is_told) {
         terminal::note(&format!("results: {}", path.display()));
     }
     conclude(job, path, code)
@@ -92,6 +105,8 @@ struct Runs<'a> {
     first_id: Cell<Option<String>>,
     /// The machine of a simulation.
     machine: Option<&'a Machine>,
+    /// The reason why the last run measured nothing that was asked for.
+    hindrance: Cell<Option<String>>,
 }
 
 impl Runs<'_> {
@@ -99,7 +114,8 @@ impl Runs<'_> {
     fn measure(&self, prepared: Prepared) -> anyhow::Result<u8> {
         let Self { bench, args: RunArgs { output, .. }, .. } = self;
         let cases = prepared.cases();
-        let Prepared { topology, bind, n_cpus, plan, mut notes } = prepared;
+        let hindrance = prepared.hindrance(&bench.settings);
+        let Prepared { topology, bind, n_cpus, plan, mut notes, .. } = prepared;
         notes.extend(plan.iter().filter_map(|kernel| self.keeps_its_own(kernel.info)));
         if bench.settings.sync == Some(StartSync::Window)
             && n_cpus.is_some_and(|n| topology.n_ranks() > n)
@@ -123,7 +139,12 @@ impl Runs<'_> {
         // Not all of `self` may be used by whichever thread notices that the job has failed.
         let file = bench.file.as_ref();
         let observe = |placements| results.observer(placements);
-        bench.launch(bench.job, &launch, cases, &observe, &|ended| results::conclude(ended, file))
+        let conclude = |ended: &Ended| results::conclude(ended, file);
+        let code = bench.launch(bench.job, &launch, cases, &observe, &conclude)?;
+        // A base that was measured is not what was asked for.
+        let code = if code == exit::OK && hindrance.is_some() { exit::NOTHING } else { code };
+        self.hindrance.set(hindrance);
+        Ok(code)
     }
 
     /// A note for a kernel that cannot be measured by the definition that the user asks for.
@@ -144,7 +165,9 @@ impl Runs<'_> {
 
     /// Description of the run for the record.
     fn describe(&self, launch: &Launch, n_cpus: Option<usize>) -> RunDescription {
-        let description = self.bench.describe(launch);
+        let is_kept =
+            self.bench.file.is_some() || !["none", "table"].contains(&&*self.args.output.format);
+        let description = self.bench.describe(launch, is_kept);
         RunDescription {
             run_id: self.first_id.take().unwrap_or(description.run_id),
             config: self.config(launch, n_cpus),

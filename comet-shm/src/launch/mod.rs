@@ -62,7 +62,7 @@ pub struct LaunchConfig {
 #[non_exhaustive]
 pub enum LaunchError {
     /// The number of ranks is not possible.
-    #[error("cannot start {0} ranks: expected 1 to {max}", max = MAX_RANKS)]
+    #[error("cannot start {0} ranks: expected 1 to {max} (take fewer)", max = MAX_RANKS)]
     Ranks(usize),
     /// A rank cannot start ranks of its own.
     #[error("cannot start ranks from a rank: launch from the process that started it")]
