@@ -13,7 +13,6 @@
 //! All unsafe code is in the module `native`.
 #![cfg(feature = "link")]
 
-mod domain;
 mod guard;
 mod job;
 mod level;

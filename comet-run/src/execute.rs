@@ -9,7 +9,7 @@ use comet_core::driver::Settings;
 use comet_core::kernel::Case;
 use comet_core::topology::Topology;
 use comet_report::environment::{Environment, noise};
-use comet_report::record::Transport;
+use comet_report::record::{Suite, Transport};
 use comet_report::recorder::{RunDescription, new_run_id};
 use serde_json::Value;
 
@@ -23,7 +23,6 @@ use crate::result_file::ResultFile;
 use crate::session::{Gate, Observe, Session};
 use crate::signals::Signals;
 use crate::terminal;
-use crate::this_build;
 use crate::world::{self, Origin};
 
 /// Joins the ranks that `world` asks for, with what `prepare` makes of the command line for them.
@@ -127,7 +126,7 @@ impl Bench<'_> {
             started_at,
             date: SystemTime::now,
             noise: || noise(Path::new("/")),
-            suite: this_build::suite(),
+            suite: this_build(),
             argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             config: [].into(),
             seed: None,
@@ -144,6 +143,28 @@ impl Bench<'_> {
     pub(crate) fn progress(&self, asked: ProgressArg) -> ProgressArg {
         let is_hidden = asked == ProgressArg::Auto && self.launcher.is_some();
         if is_hidden { ProgressArg::None } else { asked }
+    }
+}
+
+/// Version, revision, compiler and flags; the hash of the executable file is left to the environment.
+///
+/// The flags are those of comet-run, in which the timed loops are instantiated.
+fn this_build() -> Suite {
+    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let target = option_env!("COMET_TARGET").unwrap_or(std::env::consts::ARCH);
+    let level = option_env!("COMET_OPT_LEVEL").unwrap_or("?");
+    let flags = option_env!("COMET_RUSTFLAGS").unwrap_or_default();
+    Suite {
+        name: "comet".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        git_rev: option_env!("COMET_GIT_REV").map(Into::into),
+        rustc: option_env!("COMET_RUSTC").map(Into::into),
+        target: target.into(),
+        profile: profile.into(),
+        opt_flags: format!("-C opt-level={level} {flags}").trim_end().into(),
+        target_features: option_env!("COMET_TARGET_FEATURES").map(Into::into),
+        lock_sha256: option_env!("COMET_LOCK_SHA256").map(Into::into),
+        binary_sha256: None,
     }
 }
 

@@ -27,7 +27,6 @@ mod session;
 mod signals;
 mod spool;
 mod terminal;
-mod this_build;
 mod world;
 
 use std::process::ExitCode;
@@ -35,8 +34,7 @@ use std::time::Duration;
 
 use cli::{Cli, Command};
 use command::{
-    ab, calibrate, check, compare, describe, health, import, list, machines, plan, plot, run, show,
-    validate,
+    ab, calibrate, check, compare, health, import, list, machines, plan, plot, run, show,
 };
 use launcher::Launcher;
 
@@ -85,7 +83,7 @@ fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Check(args)) => check::check(args, launcher),
         Some(Command::Reproduce(args)) => machines::reproduce(args),
         Some(Command::Calibrate(args)) => calibrate::calibrate(args, launcher),
-        Some(Command::Validate(args)) => validate::validate(args),
+        Some(Command::Validate(args)) => show::validate(args),
         Some(Command::Show(args)) => show::show(args),
         Some(Command::Fit(args)) => show::fit(args),
         Some(Command::Report(args)) => show::report(args),
@@ -95,8 +93,8 @@ fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Health(args)) => health::health(args, launcher),
         Some(Command::Export(args)) => show::export(args),
         Some(Command::Import(args)) => import::import(args),
-        Some(Command::Schema) => describe::schema(),
-        Some(Command::Completions(args)) => describe::completions(args),
-        Some(Command::Man) => describe::man(),
+        Some(Command::Schema) => list::schema(),
+        Some(Command::Completions(args)) => list::completions(args),
+        Some(Command::Man) => list::man(),
     }
 }

@@ -1,7 +1,6 @@
 //! Messages on their way in: receives that wait for one, and messages that came before theirs.
 
 mod lent;
-mod pending;
 
 use std::ptr;
 use std::rc::Rc;
@@ -19,8 +18,7 @@ use crate::ring::Consumer;
 use crate::segment::Segment;
 use crate::sync::Ordering;
 
-use lent::Helped;
-use pending::PendingRecv;
+use lent::{Helped, PendingRecv};
 
 /// Number of a receive in flight.
 pub(crate) type RecvId = usize;

@@ -24,7 +24,6 @@
 mod collective;
 mod engine;
 mod failure;
-mod fence;
 mod futex;
 mod head;
 mod heap;

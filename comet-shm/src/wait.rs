@@ -10,8 +10,7 @@ use comet_core::waiting::Waiting;
 use nix::sched::sched_yield;
 
 use crate::failure::{Cause, KILLED, poison, poisoned, publish};
-use crate::fence::AsymmetricFence;
-use crate::futex::Futex;
+use crate::futex::{AsymmetricFence, Futex};
 use crate::segment::Segment;
 use crate::sync::Ordering;
 

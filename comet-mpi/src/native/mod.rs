@@ -26,14 +26,12 @@ mod comm;
 mod memory;
 mod process;
 mod request;
-mod set;
 
 pub(crate) use comm::{Arrived, Comm};
 pub use memory::MpiBuffer;
 pub(crate) use process::{GuardProcess, RankProcess, fork, listen, obey, shared_vitals};
-pub(crate) use request::Request;
 pub use request::{MpiRecv, MpiSend};
-pub(crate) use set::{Set, has_been_waited_for};
+pub(crate) use request::{Request, Set, has_been_waited_for};
 
 use std::ffi::{c_char, c_int};
 

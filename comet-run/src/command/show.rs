@@ -1,19 +1,23 @@
-//! `show`, `export`, `fit` and `report`: stored runs in another form.
+//! `show`, `export`, `fit` and `report`: stored runs in another form; `validate`: a check that they are
+//! whole and well formed.
 
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::slice;
 
 use comet_report::figures::figures;
 use comet_report::format::{self, Format, MODELS};
 use comet_report::models::models;
 use comet_report::plot::{self, Letters};
+use comet_report::read::{self, RunSummary, Validation};
 use comet_report::record::{Point, Record};
 use comet_report::report;
 use comet_report::runs::RunRecords;
 
-use crate::cli::{ExportArgs, FitArgs, ReportArgs, ShowArgs};
+use crate::cli::{ExportArgs, FitArgs, ReportArgs, ShowArgs, ValidateArgs};
 use crate::command::files;
 use crate::exit;
+use crate::paths;
 use crate::terminal;
 
 /// The format that figures may follow.
@@ -119,4 +123,42 @@ fn print(format: &Format, records: &[Record]) -> anyhow::Result<u8> {
     format.write(records, &mut out)?;
     out.flush()?;
     Ok(exit::OK)
+}
+
+/// Prints the runs of each file and its problems; returns the exit code.
+pub(crate) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
+    let mut code = exit::OK;
+    for path in &args.files {
+        paths::refuse_device(path)?;
+        let validation = read::validate(path).map_err(exit::bad_input)?;
+        if validation == Validation::default() {
+            return Err(files::without_run(path));
+        }
+        terminal::print(&validation_text(path, &validation))?;
+        if !validation.problems.is_empty() {
+            code = exit::CHECK_FAILED;
+        }
+    }
+    Ok(code)
+}
+
+fn validation_text(path: &Path, validation: &Validation) -> String {
+    let path = terminal::one_line(path.display());
+    let runs = validation.runs.iter().map(|run| format!("{path}: {}\n", run_text(run)));
+    let problems = validation.problems.iter();
+    let problems = problems.map(|p| format!("{path}: line {}: {}\n", p.line, p.message));
+    runs.chain(problems).collect()
+}
+
+fn run_text(run: &RunSummary) -> String {
+    let id = run.run_id.as_deref().unwrap_or("without an id");
+    let points = run.points;
+    format!(
+        "run {id}: {} ({} points ok, {} skipped, {} failed, {} with a failed check)",
+        run.ending(),
+        points.ok,
+        points.skipped,
+        points.failed,
+        points.check_failed
+    )
 }

@@ -14,7 +14,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use super::signals::Blocked;
-use crate::fence::AsymmetricFence;
+use crate::futex::AsymmetricFence;
 use crate::remote_copy::reread_private;
 
 /// Facilities that ranks may rely on.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::explore::together;
-use crate::fence::AsymmetricFence;
-use crate::futex::Futex;
+use crate::futex::{AsymmetricFence, Futex};
 use crate::sync::{AtomicU32, Ordering};
 
 /// The words of one sleeper, and what it waits for.

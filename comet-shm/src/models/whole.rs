@@ -5,7 +5,7 @@ use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
 use loom::thread::{Builder, JoinHandle};
 
-use crate::fence::AsymmetricFence;
+use crate::futex::AsymmetricFence;
 use crate::layout::{Layout, N_BROADCASTS};
 use crate::remote_copy::RemoteCopy;
 use crate::segment::Segment;
