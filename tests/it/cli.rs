@@ -1,6 +1,6 @@
 //! The command line: help, lists and plans start no rank, and bad input is one sentence.
 
-use crate::support::{Folder, rows_of};
+use crate::support::{Folder, machine, rows_of};
 
 /// Runs `line`, which is wrong: nothing is printed or made, and the first line of standard error
 /// has `sentence`, or is all of it where the sentence ends a line.
@@ -19,34 +19,31 @@ fn check_refused(line: &str, code: i32, sentence: &str) {
 #[test]
 fn help_lists_and_plans_say_what_there_is_and_make_no_file() {
     let folder = Folder::new();
-    let check = |line: &str, words: &[&str]| {
+    let rows = "
+        --help         => comet-run all|completions|Exit codes:|--watchdog|143  ended early by SIGTERM
+        help plan      => --sizes
+        run -h         => --out
+        list           => all = comet + matrix|IMB:PingPong|thesis|length_bytes: |  echo |  contention
+        list           => overlap |  update_guard |  transpose |  col_broadcast
+        plan echo -n 4 --hops 0,1 --sizes 8,1Ki,1Mi => 4 ranks on a mesh of 2x2|in all 6 cases, about
+        plan contention -n 2                => skips |4 ranks
+        plan echo -n 2 --mem 1Ki -s 1Mi     => (see --mem)
+        plan contention -n 8 --cast 0,1,2,3 => skips 8: a load from 0 to 1 shares no link with an echo between 2 and 3
+        plan echo -n 2,4 --hops 2           => no rank is 2 hops from rank 0
+        plan shift -n 4 --axis direction=east --axis local_n=8,16 => 2 cases
+        plan */barrier -n 2                 => comet/barrier|naive/barrier
+        completions bash                    => watchdog
+        completions zsh                     => watchdog
+        completions fish                    => watchdog
+        man                                 => .TH comet|EXIT STATUS|COMMAND PLAN
+    ";
+    for (line, words) in rows_of(rows) {
         let output = folder.run(line).success();
-        words
-            .iter()
-            .for_each(|word| assert!(output.stdout.contains(word), "no '{word}' by {line}"));
+        for word in words.split('|') {
+            assert!(output.stdout.contains(word), "no '{word}' by {line}");
+        }
         assert!(folder.names().is_empty(), "{line} left {:?}", folder.names());
-    };
-    check("--help", &["comet-run all", "completions", "Exit codes:", "--watchdog"]);
-    check("--help", &["143  ended early by SIGTERM"]);
-    check("help plan", &["--sizes"]);
-    check("run -h", &["--out"]);
-    check("list", &["all = comet + matrix", "IMB:PingPong", "thesis", "length_bytes: "]);
-    check("list", &["\n  echo ", "\n  contention ", "\n  overlap ", "\n  update_guard "]);
-    check("list", &["\n  transpose ", "\n  col_broadcast "]);
-    check("plan echo -n 4 --hops 0,1 --sizes 8,1Ki,1Mi", &["4 ranks on a mesh of 2x2"]);
-    check("plan echo -n 4 --hops 0,1 --sizes 8,1Ki,1Mi", &["in all 6 cases, about "]);
-    check("plan contention -n 2", &["skips ", "4 ranks"]);
-    check("plan echo -n 2 --mem 1Ki -s 1Mi", &["(see --mem)"]);
-    let apart = "skips 8: a load from 0 to 1 shares no link with an echo between 2 and 3";
-    check("plan contention -n 8 --cast 0,1,2,3", &[apart]);
-    check("plan echo -n 2,4 --hops 2", &["no rank is 2 hops from rank 0"]);
-    check("plan shift -n 4 --axis direction=east --axis local_n=8,16", &["2 cases"]);
-    check("plan */barrier -n 2", &["comet/barrier", "naive/barrier"]);
-    for shell in ["bash", "zsh", "fish"] {
-        check(&format!("completions {shell}"), &["watchdog"]);
     }
-    check("man", &[".TH comet", "EXIT STATUS", "COMMAND PLAN"]);
-    check("schema", &["\"oneOf\""]);
 }
 
 #[test]
@@ -177,22 +174,38 @@ fn a_run_that_falls_short_says_why_even_if_it_is_quiet() {
 }
 
 #[test]
-fn files_that_hold_something_else_are_refused_and_kept() {
+fn methods_machines_and_files_that_cannot_be_are_refused_and_files_are_kept() {
     let folder = Folder::new();
     folder.write("old.jsonl", "precious");
     folder.write("poem.txt", "roses are red\nviolets are blue\n");
     folder.write("empty.jsonl", "");
     folder.write("t.json", "{\"mesh\": [[0, 0]]}");
+    folder.write("bad.toml", &machine(1.0, "[node]\ncopy = \"5\"\n"));
     folder.refuses(
-        r"
-        barrier -n 2 --out old.jsonl => error: old.jsonl is there already, and results are not added to it (name another file
-        echo --topology t.json       => error: t.json: the mesh of 2 ranks names rank 0 2 times
-        show poem.txt                => line 1
-        show empty.jsonl             => there is no run in empty.jsonl
-        plot empty.jsonl             => there is no run in empty.jsonl
-        report empty.jsonl           => there is no run in empty.jsonl
-        validate empty.jsonl         => there is no run in empty.jsonl
-        ",
+        r#"
+        barrier -n 2 --out old.jsonl         => error: old.jsonl is there already, and results are not added to it (name another file
+        echo --topology t.json               => error: t.json: the mesh of 2 ranks names rank 0 2 times
+        show poem.txt                        => line 1
+        show empty.jsonl                     => there is no run in empty.jsonl
+        plot empty.jsonl                     => there is no run in empty.jsonl
+        report empty.jsonl                   => there is no run in empty.jsonl
+        validate empty.jsonl                 => there is no run in empty.jsonl
+        reduction -n 2 --definition D11      => D9 release
+        reduction -n 2 --sync together       => double-barrier
+        reduction -n 2 --rules netperf       => skampi
+        reduction -n 2 --target 99           => between 0.01 and 50 percent
+        reduction -n 2 --skew first          => write last:0.5
+        reduction -n 2 --refine all          => verified
+        echo --machine cray                  => there is no machine "cray" (choose ipsc860-fit,
+        echo --machine ./none.toml           => cannot read the machine file ./none.toml
+        echo --machine ./bad.toml            => ./bad.toml, line 9: copy = "5" has no unit
+        echo --machine t3e -t shm            => --machine t3e is for simulated ranks, not for -t shm
+        echo --unsteady 10 -t shm            => --unsteady 10 is for simulated ranks, not for -t shm
+        echo --unsteady 90                   => between 0.01 and 50 percent (write 2.5)
+        echo -t sim --bind core              => --bind is for ranks that run on CPUs
+        barrier -t sim -n 4 --axis procs=2..max*2,1000000000000 => the largest value here, 4
+        machines cray                        => there is no machine "cray"
+        "#,
     );
     folder.run("validate poem.txt").code(3).prints("poem.txt: line 1: ");
     assert_eq!(folder.read("old.jsonl"), "precious");

@@ -61,20 +61,6 @@ fn ranks_in_other_processes_can_be_calibrated() {
 }
 
 #[test]
-fn what_cannot_be_calibrated_is_refused_and_no_file_is_overwritten() {
-    let folder = Folder::new();
-    folder.write("host.toml", "mine");
-    folder.refuses(
-        r"
-        calibrate -t shm -n 1 -o new.toml       => cannot calibrate: comet/echo no rank is 1 hop from rank 0
-        calibrate -t shm -n 2,4 -o new.toml     => a machine has one number of ranks, -n names 2 (write -n 2)
-        calibrate -t sim --machine ipsc860 -n 2 => host.toml is there already
-        ",
-    );
-    assert_eq!(folder.read("host.toml"), "mine");
-}
-
-#[test]
 fn nothing_stands_out_on_a_healthy_machine() {
     let folder = Folder::new();
     let line = "health --machine dahu-opa -n 9 -s 8,4Ki --profile quick -o a.jsonl";
@@ -135,21 +121,6 @@ fn two_ranks_are_described_and_not_compared() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_refused_in_one_sentence() {
-    let folder = Folder::new();
-    folder.run("echo -n 2 --profile quick -s 8 --format none -o echo.jsonl").success();
-    folder.refuses(
-        r"
-        health echo.jsonl      => echo.jsonl holds no times of health/pairs or health/noise (measure
-        health none.jsonl      => none.jsonl
-        health echo.jsonl -n 4 => cannot be used with
-        health --out none      => --out none leaves nothing to judge
-        health --factor 1      => a ratio is a number above 1
-        ",
-    );
-}
-
-#[test]
 fn runs_become_a_page() {
     let folder = Folder::new();
     folder.run("echo -t sim -n 2..4*2 --profile quick --out run.jsonl --quiet").success();
@@ -174,25 +145,6 @@ fn records_of_no_run_are_noted() {
         let note = "note: line 1 of cut.jsonl: there is no run record before this line";
         folder.run(command).success().notes(note);
     }
-}
-
-#[test]
-fn what_cannot_become_a_page_is_refused_in_a_sentence() {
-    let folder = Folder::new();
-    folder.write("empty.jsonl", "");
-    folder.write("text.jsonl", "text\n");
-    folder.run("barrier -t sim -n 2 --out run.jsonl --quiet").success();
-    folder.refuses(
-        r"
-        report nowhere.jsonl          => cannot read nowhere.jsonl (does it exist, and may you read it?)
-        report empty.jsonl            => there is no run in empty.jsonl (name a file that comet-run wrote)
-        report text.jsonl             => text.jsonl, line 1: expected
-        report run.jsonl -o run.jsonl => run.jsonl is one of the result files
-        ",
-    );
-    folder.run("report run.jsonl -o -").success().prints("<!doctype html>");
-    assert!(!folder.names().contains(&"-".to_owned()));
-    folder.run("report run.jsonl -o no/page.html").code(1).notes("cannot write no/page.html (");
 }
 
 fn ipsc860() -> String {
@@ -230,11 +182,33 @@ fn a_machine_with_another_startup_time_is_off() {
 }
 
 #[test]
-fn a_machine_that_the_thesis_could_not_be_on_is_refused() {
-    Folder::new().refuses(
+fn what_makes_no_sense_is_refused_in_a_sentence_and_no_file_is_overwritten() {
+    let folder = Folder::new();
+    folder.write("host.toml", "mine");
+    folder.write("empty.jsonl", "");
+    folder.write("text.jsonl", "text\n");
+    folder.run("barrier -t sim -n 2 --out run.jsonl --quiet").success();
+    folder.run("echo -n 2 --profile quick -s 8 --format none -o echo.jsonl").success();
+    folder.refuses(
         r#"
-        reproduce thesis --machine cm5  => error: the figures of the thesis need a hypercube of 16 ranks without noise
-        reproduce thesis --machine cray => error: there is no machine "cray"
+        calibrate -t shm -n 1 -o new.toml       => cannot calibrate: comet/echo no rank is 1 hop from rank 0
+        calibrate -t shm -n 2,4 -o new.toml     => a machine has one number of ranks, -n names 2 (write -n 2)
+        calibrate -t sim --machine ipsc860 -n 2 => host.toml is there already
+        health echo.jsonl                       => echo.jsonl holds no times of health/pairs or health/noise (measure
+        health none.jsonl                       => none.jsonl
+        health echo.jsonl -n 4                  => cannot be used with
+        health --out none                       => --out none leaves nothing to judge
+        health --factor 1                       => a ratio is a number above 1
+        report nowhere.jsonl                    => cannot read nowhere.jsonl (does it exist, and may you read it?)
+        report empty.jsonl                      => there is no run in empty.jsonl (name a file that comet-run wrote)
+        report text.jsonl                       => text.jsonl, line 1: expected
+        report run.jsonl -o run.jsonl           => run.jsonl is one of the result files
+        reproduce thesis --machine cm5          => error: the figures of the thesis need a hypercube of 16 ranks without noise
+        reproduce thesis --machine cray         => error: there is no machine "cray"
         "#,
     );
+    assert_eq!(folder.read("host.toml"), "mine");
+    folder.run("report run.jsonl -o -").success().prints("<!doctype html>");
+    assert!(!folder.names().contains(&"-".to_owned()));
+    folder.run("report run.jsonl -o no/page.html").code(1).notes("cannot write no/page.html (");
 }

@@ -177,6 +177,11 @@ fn an_import_goes_to_standard_output_unless_a_file_is_named() {
     let folder = Folder::new();
     folder.write("osu.txt", "# OSU MPI Latency Test v5.9\n# Size  Latency (us)\n8  1.51\n");
     let output = folder.run("import osu osu.txt").success();
+    let dashed = folder.run("import osu osu.txt -o -").success();
+    assert_eq!(
+        (output.stdout.lines().count(), folder.names()),
+        (dashed.stdout.lines().count(), vec!["osu.txt".into()])
+    );
     folder.write("r.jsonl", &output.stdout);
     let records = folder.records("r.jsonl");
     assert_eq!(records.run()["suite"]["version"], "5.9");

@@ -98,13 +98,6 @@ fn a_stored_sweep_is_fitted_with_all_four_parameters() {
 }
 
 #[test]
-fn without_a_format_nothing_is_printed() {
-    let folder = Folder::new();
-    assert_eq!(print(&folder, "none"), "");
-    assert!(folder.records("r.jsonl").points().count() > 0);
-}
-
-#[test]
 fn no_escape_sequence_goes_into_a_pipe() {
     for format in FORMATS {
         let folder = Folder::new();

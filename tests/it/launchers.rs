@@ -19,11 +19,6 @@ fn start_with(folder: &Folder, line: &str, variables: &[(&str, String)]) -> Runn
     Running::new(command)
 }
 
-/// Runs `line` in an environment with `variables` to its end.
-fn run_with(folder: &Folder, line: &str, variables: &[(&str, String)]) -> Output {
-    start_with(folder, line, variables).wait()
-}
-
 /// Runs `line` as each of four processes of mpirun: all end with `code`, all but the first are
 /// silent, and there is no file. Returns what the first one says.
 #[track_caller]
@@ -122,7 +117,7 @@ fn a_transport_that_this_build_lacks_comes_with_the_command_that_builds_it() {
 fn a_launcher_of_a_single_process_is_no_obstacle() {
     let folder = Folder::new();
     let line = "barrier -t shm -n 2 --samples 1 --out r.jsonl";
-    run_with(&folder, line, &mpirun(0, 1)).success().prints("comet/barrier");
+    start_with(&folder, line, &mpirun(0, 1)).wait().success().prints("comet/barrier");
     let records = folder.records("r.jsonl");
     // It started this program, and this program the ranks.
     assert_eq!(records.run()["launcher"]["name"], Value::Null);
@@ -133,16 +128,16 @@ fn a_launcher_of_a_single_process_is_no_obstacle() {
 fn the_script_of_a_batch_job_is_no_launcher() {
     let folder = Folder::new();
     let variables = [("SLURM_JOB_ID", "7".to_owned()), ("SLURM_PROCID", "0".to_owned())];
-    run_with(&folder, "barrier -n 2 --samples 1 --out none", &variables).success();
+    start_with(&folder, "barrier -n 2 --samples 1 --out none", &variables).wait().success();
 }
 
 #[test]
 fn help_has_no_colours_and_no_terminal_width_under_a_launcher() {
     let folder = Folder::new();
     let mut variables = vec![("CLICOLOR_FORCE", "1".to_owned()), ("COLUMNS", "40".to_owned())];
-    let output = run_with(&folder, "--help", &variables).success();
+    let output = start_with(&folder, "--help", &variables).wait().success();
     assert!(output.stdout.contains('\x1b'), "the variables have an effect: {output:?}");
     variables.extend(mpirun(0, 4));
-    let output = run_with(&folder, "--help", &variables).success();
+    let output = start_with(&folder, "--help", &variables).wait().success();
     assert_eq!(output.stdout, folder.run("--help").success().stdout);
 }

@@ -7,7 +7,6 @@ mod compare;
 mod compat;
 mod exports;
 mod failures;
-mod figures;
 mod formats;
 mod launchers;
 mod method;

@@ -89,20 +89,6 @@ fn a_point_of_the_default_profile_says_how_good_it_is() {
 }
 
 #[test]
-fn what_cannot_be_is_answered_with_what_can() {
-    Folder::new().refuses(
-        r"
-        reduction -n 2 --definition D11 => D9 release
-        reduction -n 2 --sync together  => double-barrier
-        reduction -n 2 --rules netperf  => skampi
-        reduction -n 2 --target 99      => between 0.01 and 50 percent
-        reduction -n 2 --skew first     => write last:0.5
-        reduction -n 2 --refine all     => verified
-        ",
-    );
-}
-
-#[test]
 fn a_sweep_is_refined_where_it_switches_protocols() {
     let line = "echo --machine ipsc860 -n 2 --hops 1 -s 0,8,32,64,128,256,1Ki,4Ki,16Ki,64Ki \
                 --repetitions 1 --refine verified";

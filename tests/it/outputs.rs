@@ -120,15 +120,6 @@ fn devices_are_refused_before_they_are_read() {
 }
 
 #[test]
-fn an_import_to_a_dash_goes_to_standard_output() {
-    let folder = Folder::new();
-    folder.write("osu.txt", "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n");
-    let output = folder.run("import osu osu.txt -n 2 -o -").success();
-    assert!(output.stdout.starts_with("{\"type\":\"run\""), "{output:#?}");
-    assert_eq!(folder.names(), ["osu.txt"]);
-}
-
-#[test]
 fn help_that_cannot_be_written_is_a_failure() {
     let output = Folder::new().start_shell("\"$0\" --help > /dev/full").wait();
     output.code(1).notes("error: ");

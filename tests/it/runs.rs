@@ -298,6 +298,7 @@ fn nothing_is_left_behind_if_nothing_is_to_be_kept() {
         let line = format!("barrier -n 2 --samples 2 --quiet --out none --format {format}");
         let output = folder.run(&line).success();
         assert_eq!((folder.names(), output.stderr), (vec![], String::new()), "{format}");
+        assert_eq!(output.stdout.is_empty(), format == "none", "{format}");
     }
 }
 

@@ -35,13 +35,6 @@ fn the_same_simulation_gives_the_same_values_and_another_seed_others() {
 }
 
 #[test]
-fn odd_and_large_numbers_of_ranks_run() {
-    let folder = Folder::new();
-    folder.run("all -t sim -n 1,3,7 --profile quick -o none").success();
-    folder.run("barrier reduction --machine dahu-opa -n 300 --profile quick -o none").success();
-}
-
-#[test]
 fn one_run_measures_cases_on_several_numbers_of_ranks() {
     let folder = Folder::new();
     for transport in ["sim", "shm"] {
@@ -89,25 +82,6 @@ fn a_check_runs_with_and_without_buffers() {
     let output = Folder::new().run("check -t sim -n 3 --machine hbv2-hdr").success();
     let output = output.prints("3 ranks over sim, all messages buffered");
     output.prints("3 ranks over sim, no message buffered");
-}
-
-#[test]
-fn a_machine_that_cannot_be_had_is_refused_in_one_sentence() {
-    let folder = Folder::new();
-    folder.write("bad.toml", &machine(1.0, "[node]\ncopy = \"5\"\n"));
-    folder.refuses(
-        r#"
-        echo --machine cray                              => there is no machine "cray" (choose ipsc860-fit,
-        echo --machine ./none.toml                       => cannot read the machine file ./none.toml
-        echo --machine ./bad.toml                        => ./bad.toml, line 9: copy = "5" has no unit
-        echo --machine t3e -t shm                        => --machine t3e is for simulated ranks, not for -t shm
-        echo --unsteady 10 -t shm                        => --unsteady 10 is for simulated ranks, not for -t shm
-        echo --unsteady 90                               => between 0.01 and 50 percent (write 2.5)
-        echo -t sim --bind core                          => --bind is for ranks that run on CPUs
-        barrier -t sim -n 4 --axis procs=2..max*2,1000000000000 => the largest value here, 4
-        machines cray                                    => there is no machine "cray"
-        "#,
-    );
 }
 
 #[test]

@@ -93,19 +93,6 @@ fn all_ranks_agree_however_they_are_delayed() {
     }
 }
 
-#[test]
-fn the_time_of_an_operation_does_not_depend_on_the_batch() {
-    let bench = Bench::new(&machines::ipsc860(), 4);
-    let cases = bench.cases(&[("comet/echo", &[1, 0]), ("comet/echo", &[2, 4096])]);
-    let medians = |repetitions| -> Vec<f64> {
-        let measured = bench.measure(&cases, &settings(3, repetitions));
-        measured.iter().map(|measurement| measurement.series[0].summary.median).collect()
-    };
-    let one = medians(1);
-    assert_eq!(medians(10), one);
-    assert_eq!(medians(1000), one);
-}
-
 /// The only value of the first series of `case` by `definition`, after starts by `sync`.
 fn value_ns(bench: &Bench, case: Case, definition: Definition, sync: StartSync) -> f64 {
     let settings = Settings {

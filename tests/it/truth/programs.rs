@@ -108,25 +108,21 @@ fn perform<T: Transport>(t: &T, act: &Act) -> Result<()> {
             let message = &message[..*n_bytes];
             t.blocked_exchange(*peer, message, Source::Rank(*peer), &mut buffer, TAG)?;
         }
-        Act::Scope(sends, receives) => perform_scope(t, sends, receives)?,
+        Act::Scope(sends, receives) => {
+            let mut buffers = vec![[0; CAPACITY]; receives.len()];
+            t.scope(|s| {
+                let send = |(to, n): &(Rank, usize)| s.unblocked_send(*to, TAG, &message[..*n]);
+                let sends = sends.iter().map(send).collect::<Result<Vec<_>>>()?;
+                let receives = receives.iter().zip(&mut buffers);
+                let receives = receives
+                    .map(|(from, buffer)| s.unblocked_recv(Source::Rank(*from), TAG, buffer))
+                    .collect::<Result<Vec<_>>>()?;
+                sends.into_iter().try_for_each(|send| send.wait())?;
+                receives.into_iter().try_for_each(|receive| receive.wait().map(drop))
+            })?;
+        }
     }
     Ok(())
-}
-
-fn perform_scope<T: Transport>(t: &T, sends: &[(Rank, usize)], receives: &[Rank]) -> Result<()> {
-    let message = [0; CAPACITY];
-    let mut buffers = vec![[0; CAPACITY]; receives.len()];
-    t.scope(|s| {
-        let start =
-            |(to, n_bytes): &(Rank, usize)| s.unblocked_send(*to, TAG, &message[..*n_bytes]);
-        let sends = sends.iter().map(start).collect::<Result<Vec<_>>>()?;
-        let receives = receives.iter().zip(&mut buffers);
-        let receives = receives
-            .map(|(from, buffer)| s.unblocked_recv(Source::Rank(*from), TAG, buffer))
-            .collect::<Result<Vec<_>>>()?;
-        sends.into_iter().try_for_each(|send| send.wait())?;
-        receives.into_iter().try_for_each(|receive| receive.wait().map(drop))
-    })
 }
 
 fn perform_all<T: Transport>(t: &T, acts: &[Act]) -> Result<Vec<u64>> {

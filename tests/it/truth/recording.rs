@@ -87,48 +87,37 @@ impl Recording {
     }
 }
 
-/// A send that was started.
-pub(crate) struct Sent;
+/// An operation that was started, by the step that ends it and its result.
+pub(crate) struct Started<O>(Step, O);
 
-/// A receive that was started.
-pub(crate) struct Received<'env>(Status, &'env mut [u8]);
-
-impl Pending<Recording> for Sent {
-    type Out = ();
+impl<O> Pending<Recording> for Started<O> {
+    type Out = O;
 
     fn poll(&mut self, _t: &Recording) -> bool {
         panic!("no step knows when a request that is polled ends")
     }
 
-    fn finish(self, t: &Recording) -> Result<()> {
+    fn finish(self, t: &Recording) -> Result<O> {
         t.pay(|node| node.wait_ps);
-        t.push(Step::EndSend);
-        Ok(())
-    }
-}
-
-impl<'env> Pending<Recording> for Received<'env> {
-    type Out = (Status, &'env mut [u8]);
-
-    fn poll(&mut self, _t: &Recording) -> bool {
-        panic!("no step knows when a request that is polled ends")
-    }
-
-    fn finish(self, t: &Recording) -> Result<Self::Out> {
-        t.pay(|node| node.wait_ps);
-        t.push(Step::EndRecv);
-        Ok((self.0, self.1))
+        t.push(self.0);
+        Ok(self.1)
     }
 }
 
 impl RawTransport for Recording {
-    type SendOp<'env> = Sent;
-    type RecvOp<'env> = Received<'env>;
+    type SendOp<'env> = Started<()>;
+    type RecvOp<'env> = Started<(Status, &'env mut [u8])>;
 
-    fn start_send(&self, _: Lease<Self>, to: Rank, tag: Tag, message: &[u8]) -> Result<Sent> {
+    fn start_send(
+        &self,
+        _: Lease<Self>,
+        to: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<Started<()>> {
         self.pay(|node| node.isend_ps);
         self.start(to, tag, message);
-        Ok(Sent)
+        Ok(Started(Step::EndSend, ()))
     }
 
     fn start_recv<'env>(
@@ -137,10 +126,11 @@ impl RawTransport for Recording {
         source: Source,
         tag: Tag,
         place: Place<'env>,
-    ) -> Result<Received<'env>> {
+    ) -> Result<Self::RecvOp<'env>> {
         self.pay(|node| node.irecv_ps);
         self.post(source, tag);
-        Ok(Received(Self::status(source, tag, place.length_bytes()), place.into_buffer()))
+        let status = Self::status(source, tag, place.length_bytes());
+        Ok(Started(Step::EndRecv, (status, place.into_buffer())))
     }
 
     fn fail_job(&self, reason: &str) -> ! {
