@@ -205,13 +205,8 @@ pub(crate) fn tell(listener: &mut impl Listener) {
     let skipped = failure(Failure::Skipped, None, "needs 4 ranks, there are 2", 3);
     let wrong = "byte 3 of 8: expected 0x01, found 0x00";
     let check_failed = failure(Failure::CheckFailed, Some(1), wrong, 1);
-    let end = RunEnd {
-        n_ok: 4,
-        n_check_failed: 1,
-        n_skipped: 1,
-        wall_ns: 2_500_000_000,
-        ..RunEnd::default()
-    };
+    let end = RunEnd { n_ok: 4, n_check_failed: 1, n_skipped: 1, ..RunEnd::default() };
+    let end = RunEnd { wall_ns: 2_500_000_000, ..end };
     for event in [
         Event::RunStarted(&start()),
         Event::CaseFailed(&skipped),
@@ -243,14 +238,11 @@ pub(crate) fn description() -> RunDescription {
         suite: Suite {
             name: "comet".into(),
             version: "0.1.0".into(),
-            git_rev: None,
             rustc: Some("rustc 1.88.0".into()),
             opt_flags: "-C opt-level=3".into(),
             target: "x86_64-linux".into(),
             profile: "release".into(),
-            target_features: None,
-            lock_sha256: None,
-            binary_sha256: None,
+            ..Suite::default()
         },
         argv: vec!["comet-run".into(), "all".into()],
         config: [("case_budget_ns".into(), 1000.into())].into(),
@@ -363,13 +355,10 @@ pub(crate) fn barrier() -> Measurement {
 }
 
 pub(crate) fn overlap() -> Measurement {
+    let share = |name, formula, value| Derived { name, formula, value: Some(value) };
     let derived = vec![
-        Derived {
-            name: "overlap_share",
-            formula: "1 - overlapped / synchronous",
-            value: Some(0.25),
-        },
-        Derived { name: "unknown_share", formula: "0 / 0", value: Some(f64::NAN) },
+        share("overlap_share", "1 - overlapped / synchronous", 0.25),
+        share("unknown_share", "0 / 0", f64::NAN),
     ];
     let (synchronous, overlapped): (&[u64], &[u64]) = (&[80_000], &[60_000]);
     measurement(Case::new(&OVERLAP, &[1, 8]), vec![vec![synchronous], vec![overlapped]], derived)
@@ -417,10 +406,9 @@ fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> 
         samples: elapsed_ns.iter().enumerate().map(|(i, ns)| sample(rank, i, *ns)).collect(),
     };
     let ranks: Vec<RankSamples> = elapsed_ns.iter().enumerate().map(of_rank).collect();
-    let value_ns = |index: usize| {
-        let samples: Vec<_> = ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
-        series.definition.value_ns(&samples, pace.repetitions)
-    };
+    let batch = |index: usize| ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
+    let of_batch = |batch: Vec<Sample>| series.definition.value_ns(&batch, pace.repetitions);
+    let value_ns = |index: usize| of_batch(batch(index));
     let values_ns: Vec<f64> = (0..elapsed_ns[0].len()).map(value_ns).collect();
     let summary = Summary::of(&values_ns).unwrap();
     let quote = if series.quote_minimum { Quote::Min } else { Quote::Median };

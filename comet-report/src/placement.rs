@@ -97,14 +97,8 @@ mod tests {
         folder.write("sys/devices/system/cpu/cpu2/node1/cpulist", "0-3\n");
         let placement = RankEntry::of_this_process(1, folder.path());
         assert_eq!((placement.rank, placement.pid), (1, std::process::id()));
-        assert_eq!(
-            (placement.node.as_deref(), placement.cpus.as_deref()),
-            (Some("host"), Some("2"))
-        );
-        assert_eq!(
-            (placement.core.as_deref(), placement.l3.as_deref()),
-            (Some("0,2"), Some("0-3"))
-        );
+        let texts = [placement.node, placement.cpus, placement.core, placement.l3];
+        assert_eq!(texts.map(Option::unwrap), ["host", "2", "0,2", "0-3"]);
         assert_eq!((placement.numa, placement.socket), (Some(1), Some(0)));
     }
 

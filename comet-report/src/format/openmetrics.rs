@@ -9,25 +9,17 @@ use std::io::{self, Write};
 use super::cases::{Launches, launches, settled};
 use crate::record::{PointCounts, Record};
 
-/// A family of samples: its name, which ends with its unit where it has one.
-struct Family {
-    name: &'static str,
-    unit: &'static str,
-    help: &'static str,
-}
+/// Name of a family of samples, its unit, with which the name ends, and its help.
+type Family = [&'static str; 3];
 
-const TIME: Family = Family {
-    name: "comet_time_seconds",
-    unit: "seconds",
-    help: "Time of one operation, the figure to quote.",
-};
-const BANDWIDTH: Family = Family {
-    name: "comet_bandwidth_bytes_per_second",
-    unit: "bytes_per_second",
-    help: "Bytes that an operation moves over its time.",
-};
-const POINTS: Family =
-    Family { name: "comet_points", unit: "", help: "Points by what became of them." };
+const TIME: Family =
+    ["comet_time_seconds", "seconds", "Time of one operation, the figure to quote."];
+const BANDWIDTH: Family = [
+    "comet_bandwidth_bytes_per_second",
+    "bytes_per_second",
+    "Bytes that an operation moves over its time.",
+];
+const POINTS: Family = ["comet_points", "", "Points by what became of them."];
 
 /// Writes the document of `records`.
 pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
@@ -35,26 +27,24 @@ pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
     let sample = |case: &Launches<'_>, value: f64| (labels(case), format!("{value:.2e}"));
     let time = |case: &Launches<'_>| Some(sample(case, case.time_ns()? / 1e9));
     let bandwidth = |case: &Launches<'_>| Some(sample(case, case.bytes_per_s()?));
-    TIME.write(&cases.values().filter_map(time).collect::<Vec<_>>(), out)?;
-    BANDWIDTH.write(&cases.values().filter_map(bandwidth).collect::<Vec<_>>(), out)?;
-    POINTS.write(&counts(records), out)?;
+    family(TIME, &cases.values().filter_map(time).collect::<Vec<_>>(), out)?;
+    family(BANDWIDTH, &cases.values().filter_map(bandwidth).collect::<Vec<_>>(), out)?;
+    family(POINTS, &counts(records), out)?;
     writeln!(out, "# EOF")
 }
 
-impl Family {
-    /// Writes the head, and a sample for each pair of labels and value.
-    fn write(&self, samples: &[(String, String)], out: &mut dyn Write) -> io::Result<()> {
-        let Self { name, unit, help } = self;
-        if samples.is_empty() {
-            return Ok(());
-        }
-        writeln!(out, "# TYPE {name} gauge")?;
-        if !unit.is_empty() {
-            writeln!(out, "# UNIT {name} {unit}")?;
-        }
-        writeln!(out, "# HELP {name} {help}")?;
-        samples.iter().try_for_each(|(labels, value)| writeln!(out, "{name}{{{labels}}} {value}"))
+/// Writes the head of a family, and a sample for each pair of labels and value.
+fn family(of: Family, samples: &[(String, String)], out: &mut dyn Write) -> io::Result<()> {
+    let [name, unit, help] = of;
+    if samples.is_empty() {
+        return Ok(());
     }
+    writeln!(out, "# TYPE {name} gauge")?;
+    if !unit.is_empty() {
+        writeln!(out, "# UNIT {name} {unit}")?;
+    }
+    writeln!(out, "# HELP {name} {help}")?;
+    samples.iter().try_for_each(|(labels, value)| writeln!(out, "{name}{{{labels}}} {value}"))
 }
 
 fn labels(case: &Launches<'_>) -> String {
@@ -106,8 +96,8 @@ mod tests {
 
     #[test]
     fn families_end_with_their_unit() {
-        for family in [TIME, BANDWIDTH] {
-            assert!(family.name.ends_with(&format!("_{}", family.unit)), "{}", family.name);
+        for [name, unit, _] in [TIME, BANDWIDTH] {
+            assert!(name.ends_with(&format!("_{unit}")), "{name}");
         }
     }
 

@@ -50,7 +50,7 @@ impl Layout for Osu {
             }
             None => ("", format!("# {value}")),
         };
-        let columns = columns(block).into_iter();
+        let columns = columns(block, block.first, None).into_iter();
         let titles: String = columns.map(|(title, width, _)| format!("{title:>width$}")).collect();
         format!("\n# OSU MPI {title} v7.4\n{datatype}# note: {origin}\n{start}{titles}\n")
     }
@@ -68,8 +68,8 @@ impl Layout for Osu {
             Some(size) => format!("{size:<SIZE_WIDTH$}{value:>WIDTH$}"),
             None => format!("{value:>ALONE_WIDTH$}"),
         };
-        let columns = columns(block).into_iter();
-        let cells = columns.map(|(_, width, cell)| format!("{:>width$}", cell(point, means)));
+        let columns = columns(block, point, means).into_iter();
+        let cells = columns.map(|(_, width, cell)| format!("{cell:>width$}"));
         Some(start + &cells.collect::<String>())
     }
 }
@@ -118,35 +118,29 @@ fn requested<'a>(block: &Block<'a>) -> impl Iterator<Item = &'a str> + Clone {
     label.map_or("", String::as_str).split(',')
 }
 
-/// A column on request: its title, its width, and its cell for a point.
-type Column = (String, usize, Box<dyn Fn(&Point, Option<Means>) -> String>);
-
-/// The columns that OSU prints on request, in its order.
-fn columns(block: &Block<'_>) -> Vec<Column> {
+/// The columns that OSU prints on request, in its order: title, width, and the cell of `point`.
+fn columns(block: &Block<'_>, point: &Point, means: Option<Means>) -> Vec<(String, usize, String)> {
     let (words, is_rate) = (requested(block), is_rate(block));
-    let mut columns: Vec<Column> = Vec::new();
+    let mut columns = Vec::new();
     if words.clone().any(|word| word == "full") {
-        let mean = |title: &str, of: fn(Means) -> f64| -> Column {
-            (title.into(), WIDTH, Box::new(move |_, means| two_digits(means.map(of))))
-        };
-        columns.push(mean("Min Latency(us)", |means| means.min_us));
-        columns.push(mean("Max Latency(us)", |means| means.max_us));
-        let count = |point: &Point, _| or_dash(repetitions(point));
-        columns.push(("Iterations".into(), ITERATIONS_WIDTH, Box::new(count)));
+        let mean = |of: fn(Means) -> f64| two_digits(means.map(of));
+        columns.push(("Min Latency(us)".into(), WIDTH, mean(|means| means.min_us)));
+        columns.push(("Max Latency(us)".into(), WIDTH, mean(|means| means.max_us)));
+        columns.push(("Iterations".into(), ITERATIONS_WIDTH, or_dash(repetitions(point))));
     }
     if words.clone().any(|word| word == VALIDATION) {
-        let outcome = |point: &Point, _| match point.check.status {
-            CheckStatus::Pass => "Pass".into(),
-            CheckStatus::Fail => "Fail".into(),
-            CheckStatus::Skipped => "-".into(),
+        let outcome = match point.check.status {
+            CheckStatus::Pass => "Pass",
+            CheckStatus::Fail => "Fail",
+            CheckStatus::Skipped => "-",
         };
-        columns.push(("Validation".into(), WIDTH, Box::new(outcome)));
+        columns.push(("Validation".into(), WIDTH, outcome.into()));
     }
     let of = if is_rate { "BW(MB/s)" } else { "Lat(us)" };
     let numbers = words.filter_map(|word| word.strip_prefix('p')?.parse().ok());
-    columns.extend(numbers.filter(is_percentile).map(|number| -> Column {
-        let cell = move |point: &Point, _| two_digits(percentile(point, number, is_rate));
-        (format!("P{number} Tail {of}"), WIDTH, Box::new(cell))
+    columns.extend(numbers.filter(is_percentile).map(|number| {
+        let cell = two_digits(percentile(point, number, is_rate));
+        (format!("P{number} Tail {of}"), WIDTH, cell)
     }));
     columns
 }

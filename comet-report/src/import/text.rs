@@ -157,11 +157,9 @@ impl Block {
             Some((*name, Param::Number(number_after(line, start).filter(|_| is_fact)?)))
         });
         let labels = LABELS.iter().filter_map(|(start, name)| {
-            let (_, word) = line.split_once(start)?;
-            let word = word.trim();
-            let is_mode = *name == "mode";
-            let mode = || word.to_lowercase().replace('-', "_");
-            Some((*name, Param::Label(if is_mode { mode() } else { word.to_owned() })))
+            let word = line.split_once(start)?.1.trim();
+            let mode = word.to_lowercase().replace('-', "_");
+            Some((*name, Param::Label(if *name == "mode" { mode } else { word.into() })))
         });
         self.params.extend(counts.chain(labels).map(|(name, value)| (name.to_owned(), value)));
         if let Some(head) = Head::of(line) {

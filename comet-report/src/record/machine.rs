@@ -283,17 +283,3 @@ pub struct InfinibandPort {
     /// `InfiniBand` or `Ethernet`.
     pub link_layer: Option<String>,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_machine_in_a_file_of_minor_version_1_knows_less() {
-        let text =
-            r#"{"id":"m0","nodes":[],"cpu":{"arch":"x86_64"},"caches":[],"os":{},"settings":{}}"#;
-        let machine: Machine = serde_json::from_str(text).unwrap();
-        let cpu = Cpu { arch: "x86_64".into(), ..Cpu::default() };
-        assert_eq!(machine, Machine { id: "m0".into(), cpu, ..Machine::default() });
-    }
-}

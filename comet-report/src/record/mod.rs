@@ -176,4 +176,15 @@ mod tests {
         let names: Vec<_> = kinds.map(|kind| &kind["properties"]["type"]["const"]).collect();
         assert_eq!(names, ["run", "point", "model", "event", "end"]);
     }
+
+    #[test]
+    fn launcher_and_machine_of_the_first_minor_versions_know_less() {
+        let launcher: Launcher = serde_json::from_str(r#"{"env":{}}"#).unwrap();
+        assert_eq!(launcher, Launcher::default());
+        let text =
+            r#"{"id":"m0","nodes":[],"cpu":{"arch":"x86_64"},"caches":[],"os":{},"settings":{}}"#;
+        let machine: Machine = serde_json::from_str(text).unwrap();
+        let cpu = Cpu { arch: "x86_64".into(), ..Cpu::default() };
+        assert_eq!(machine, Machine { id: "m0".into(), cpu, ..Machine::default() });
+    }
 }

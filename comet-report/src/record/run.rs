@@ -283,14 +283,3 @@ pub struct Noise {
     /// Frequency of CPU 0 at this moment, in MHz.
     pub mhz: Option<f64>,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_launcher_in_a_file_of_minor_version_0_has_no_name() {
-        let launcher: Launcher = serde_json::from_str(r#"{"env":{}}"#).unwrap();
-        assert_eq!(launcher, Launcher::default());
-    }
-}
