@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use crate::format::write_line;
 use crate::read::{ReadError, parse_records};
 use crate::record::{End, EndStatus, Event, Level, PointCounts, Record, timestamp};
+use crate::runs::{RunRecords, split};
 
 /// Facts about a run that died, as the launcher knows them.
 #[derive(Clone, Debug)]
@@ -52,10 +53,8 @@ pub fn close_abandoned(mut file: &File, path: &Path, death: &Death) -> Result<()
     let io_error = |source| CloseError::Io { path: path.into(), source };
     let whole = cut_partial_line(file).map_err(io_error)?;
     let records = parse_records(&whole).map_err(|error| error.of_file(path))?.records;
-    if matches!(records.last(), None | Some(Record::End(_))) {
-        return Ok(());
-    }
-    for record in last_words(&records, death) {
+    let Some(run) = split(records).pop().filter(|run| run.end.is_none()) else { return Ok(()) };
+    for record in last_words(&run, death) {
         write_line(&mut file, &record).map_err(io_error)?;
     }
     Ok(())
@@ -74,20 +73,12 @@ fn cut_partial_line(mut file: &File) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn last_words(records: &[Record], death: &Death) -> [Record; 2] {
-    let start = records.iter().rposition(|record| matches!(record, Record::Run(_)));
-    let run = start.and_then(|start| match &records[start] {
-        Record::Run(run) => Some(run),
-        _ => None,
-    });
+fn last_words(run: &RunRecords, death: &Death) -> [Record; 2] {
+    let mut points = PointCounts::default();
+    run.points.iter().for_each(|point| points.add(point.status));
+    let run = run.run.as_ref();
     let run_id = run.map(|run| run.run_id.clone());
     let wall_s = run.and_then(|run| seconds_since(&run.started_at, death.noticed_at));
-    let mut points = PointCounts::default();
-    for record in &records[start.unwrap_or(0)..] {
-        if let Record::Point(point) = record {
-            points.add(point.status);
-        }
-    }
     let event = Event {
         run_id: run_id.clone(),
         t_rel_s: wall_s,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::environment::files::{Files, parse_list};
-use crate::environment::noise::{process_stat, stat_field};
+use crate::environment::machine::{process_stat, stat_field};
 use crate::record::RankEntry;
 
 /// Position, from 1, of the current CPU in `/proc/self/stat` as proc(5) counts.

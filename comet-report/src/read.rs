@@ -71,13 +71,13 @@ pub fn read_records(path: &Path) -> Result<Records, ReadError> {
 /// # Errors
 /// If a line is no record of `comet.record/1`, unless it is the last and lacks its newline.
 pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
-    let (mut found, mut kernels) = (Records::default(), Kernels::default());
+    let (mut found, mut kernels) = (Records::default(), BTreeMap::new());
     let mut checker = Checker::default();
     for line in lines(text) {
         match line.record {
             Ok(mut record) => {
                 checker.record(line.number, &record);
-                kernels.describe(&mut record);
+                describe(&mut record, &mut kernels);
                 found.records.push(record);
             }
             Err(_) if line.lacks_newline => found.incomplete_line = Some(line.number),
@@ -90,27 +90,19 @@ pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
     Ok(found)
 }
 
-/// Descriptions of the kernels of the run at hand, by id.
-#[derive(Default)]
-struct Kernels(BTreeMap<String, Arc<KernelFacts>>);
-
-impl Kernels {
-    /// Takes the descriptions of a run, and gives each point that of its kernel.
-    fn describe(&mut self, record: &mut Record) {
-        match record {
-            Record::Run(run) => {
-                // Those of minor version 5 have fewer kinds of axes, and no evaluation.
-                let is_whole = run.schema_minor >= 6;
-                let known = run.kernels.iter().filter(|_| is_whole);
-                let known = known.map(|facts| (facts.id.clone(), facts.clone()));
-                self.0 = known.map(|(id, facts)| (id, Arc::new(facts))).collect();
-            }
-            Record::Point(point) => {
-                let known = self.0.get(&format!("{}/{}", point.suite, point.kernel));
-                point.facts = known.cloned().unwrap_or_else(|| Arc::new(older::facts(point)));
-            }
-            Record::Model(_) | Record::Event(_) | Record::End(_) => (),
+/// Takes the descriptions of the kernels of a run, by id, and gives each point that of its kernel.
+fn describe(record: &mut Record, kernels: &mut BTreeMap<String, Arc<KernelFacts>>) {
+    match record {
+        Record::Run(run) => {
+            // Those of minor version 5 have fewer kinds of axes, and no evaluation.
+            let known = run.kernels.iter().filter(|_| run.schema_minor >= 6);
+            *kernels = known.map(|facts| (facts.id.clone(), Arc::new(facts.clone()))).collect();
         }
+        Record::Point(point) => {
+            let known = kernels.get(&point.id()).cloned();
+            point.facts = known.unwrap_or_else(|| Arc::new(older::facts(point)));
+        }
+        Record::Model(_) | Record::Event(_) | Record::End(_) => (),
     }
 }
 
@@ -261,7 +253,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = Line> {
 }
 
 fn parse(line: &[u8]) -> Result<Record, String> {
-    let record = serde_json::from_slice(&plain::json(line)).map_err(|error| describe(&error))?;
+    let record = serde_json::from_slice(&plain::json(line)).map_err(|error| words(&error))?;
     match &record {
         Record::Run(run) if run.schema != SCHEMA => {
             Err(format!("the format is {}, expected {SCHEMA}", run.schema))
@@ -271,7 +263,7 @@ fn parse(line: &[u8]) -> Result<Record, String> {
 }
 
 /// The words of `error` without its position, which counts from the start of the line.
-fn describe(error: &serde_json::Error) -> String {
+fn words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     plain::text(text.split(" at line ").next().unwrap_or(&text))
 }

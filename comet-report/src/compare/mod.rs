@@ -7,7 +7,6 @@ mod environment;
 mod evidence;
 mod failures;
 mod judge;
-mod kernels;
 mod parameters;
 mod render;
 #[cfg(test)]
@@ -15,8 +14,7 @@ mod tests;
 
 pub use environment::Change;
 pub use failures::{FailureRow, MissingRow};
-pub use judge::{Confirmation, PointRow};
-pub use kernels::KernelRow;
+pub use judge::{Confirmation, KernelRow, PointRow};
 pub use parameters::{ParameterRow, Spread};
 pub use render::{RENDERERS, Renderer, render};
 
@@ -97,7 +95,7 @@ pub fn compare(base: &[RunRecords], new: &[RunRecords], options: &Options) -> Co
         n_new_runs: new.len(),
         margin: options.margin.unwrap_or(MARGIN),
         environment: environment::changes(base.iter().chain(new)),
-        kernels: kernels::rows(&points, &launches),
+        kernels: judge::kernels(&points, &launches),
         points,
         failures: failures::failures(base, new),
         missing: failures::missing(base, new),

@@ -4,12 +4,11 @@
 //! An absent file is a missing value, never an error: virtual machines and containers lack many.
 
 pub(crate) mod files;
-mod machine;
-pub(crate) mod noise;
+pub(crate) mod machine;
 mod variables;
 mod warnings;
 
-pub use noise::noise;
+pub use machine::noise;
 pub use warnings::{Warning, have_cpu_each, warnings};
 pub(crate) use warnings::{disturbed, moved, stolen};
 

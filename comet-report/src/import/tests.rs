@@ -26,6 +26,11 @@ fn imported(origin: &'static Suite, text: &str) -> Vec<Record> {
     import(origin, text, &around(Some(2))).unwrap()
 }
 
+/// A text of `osu_latency` with these rows.
+fn latency(rows: &str) -> String {
+    format!("# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n{rows}")
+}
+
 /// The rows in `text`.
 fn rows(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
@@ -51,13 +56,12 @@ fn transport_and_clock_of_a_layout_of_comet_are_unknown() {
         assert_eq!(found.map(|fact| fact.as_deref()), expected);
     };
     check(&render("osu", &foreign::records("osu")), [None; 2]);
-    let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
-    check(text, [Some("mpi"), Some("MPI_Wtime")]);
+    check(&latency("8 1.50\n"), [Some("mpi"), Some("MPI_Wtime")]);
 }
 
 #[test]
 fn an_import_is_a_valid_file() {
-    let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n16 1.60\n";
+    let text = latency("8 1.50\n16 1.60\n");
     let folder = Folder::new();
     let path = folder.path().join("osu.jsonl");
     let records = imported(OSU, &text.repeat(2));
@@ -70,8 +74,7 @@ fn an_import_is_a_valid_file() {
 #[test]
 fn an_imported_sweep_has_models() {
     let rows: String = (0..8).map(|i| format!("{} {}.00\n", 1000 * i, 10 + 2 * i)).collect();
-    let text = format!("# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n{rows}");
-    let records = imported(OSU, &text);
+    let records = imported(OSU, &latency(&rows));
     let models = models(&points(&records), &[]);
     let startup = models[0].fits[0].parameters[0].value.unwrap();
     assert!((startup - 10.0).abs() < 1e-6, "{startup}");
@@ -79,8 +82,7 @@ fn an_imported_sweep_has_models() {
 
 #[test]
 fn a_table_says_that_an_import_was_not_verified() {
-    let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
-    let table = render("table", &imported(OSU, text));
+    let table = render("table", &imported(OSU, &latency("8 1.50\n")));
     assert!(table.starts_with("# osu 7.4, mpi, nodes: -, run "), "{table}");
     assert!(table.contains("; quote the mean; not verified\n"), "{table}");
     assert!(table.contains("           8        -        -      1.5000"), "{table}");
@@ -88,8 +90,7 @@ fn a_table_says_that_an_import_was_not_verified() {
 
 #[test]
 fn what_is_not_finite_is_missing() {
-    let text = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 nan\n16 1.50\n";
-    let records = imported(OSU, text);
+    let records = imported(OSU, &latency("8 nan\n16 1.50\n"));
     let statuses: Vec<_> = points(&records).iter().map(|point| point.status).collect();
     assert_eq!(statuses, [PointStatus::Failed, PointStatus::Ok]);
     let text = "# Benchmarking PingPong\n# #processes = 99999999999\n\
@@ -102,7 +103,7 @@ fn what_is_not_finite_is_missing() {
 
 #[test]
 fn a_number_that_cannot_have_been_measured_is_refused_with_its_line() {
-    let osu = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n2 ";
+    let osu = latency("8 1.50\n2 ");
     let imb = "# Benchmarking PingPong\n#processes = 2\n#bytes #repetitions t[usec] Mbytes/sec\n\
                2 1000 ";
     let check = |origin, text: String, word: &str| {
@@ -122,9 +123,13 @@ fn what_cannot_be_imported_is_told_in_a_sentence() {
         let error = import(origin, text, &around(None)).unwrap_err().to_string();
         assert_eq!(error, expected);
     };
+    let cut = "line 6: the row has 3 columns, the head of its table 4 (is it cut off?)";
+    check(IMB, &block("PingPong", &format!("{TRANSFER} 8 1000 1.00")), cut);
+    let cut = "line 4: the row has 1 columns, the head of its table 2 (is it cut off?)";
+    check(OSU, &latency("8      1.5\n16\n"), cut);
     let nothing = "there is no table of imb in the text (is this what the benchmark printed?)";
     check(IMB, "roses are red\n", nothing);
-    let text = "# OSU MPI Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n8 1.50\n";
+    let text = &latency("8 1.50\n").replace("MPI", "MPI Allreduce");
     let other = "the text is of osu, not of imb (write import osu, or import auto)";
     check(IMB, text, other);
     let other = "the text is of imb, not of osu (write import imb, or import auto)";
@@ -169,14 +174,15 @@ const TIMES: &str = "# bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n"
 fn every_kind_of_table_of_imb_has_its_numbers() {
     let check = |name: &str, lines: &str, expected: &[(&str, &str, Option<f64>, Option<f64>)]| {
         let points = imb(name, lines);
-        let found = points.iter().map(facts).map(|(kernel, class, params, time, rate)| {
-            assert_eq!(kernel, name);
-            (class.to_owned(), params, time, rate)
-        });
-        let own = |(class, params, time, rate): &(&str, &str, _, _)| {
-            ((*class).to_owned(), (*params).to_owned(), *time, *rate)
-        };
-        assert_eq!(found.collect::<Vec<_>>(), expected.iter().map(own).collect::<Vec<_>>());
+        let found = points
+            .iter()
+            .map(facts)
+            .map(|(_, class, params, time, rate)| (class, params, time, rate));
+        let own = expected
+            .iter()
+            .map(|(class, params, time, rate)| (*class, (*params).to_owned(), *time, *rate));
+        assert!(points.iter().all(|point| point.kernel == name));
+        assert_eq!(found.collect::<Vec<_>>(), own.collect::<Vec<_>>());
     };
     check(
         "PingPong",
@@ -340,22 +346,4 @@ fn the_title_holds_the_version() {
     check(IMB, "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part", "2021.3");
     check(IMB, "#    comet 0.1.0, in the layout of IMB 3.2, MB of 2^20 bytes", "3.2");
     check(OSU, "# OSU MPI Allreduce Latency Test v7.4", "7.4");
-}
-
-#[test]
-fn a_row_that_is_cut_off_is_refused_with_its_line() {
-    let check = |origin, text: &str, expected: &str| {
-        let error = import(origin, text, &around(Some(2))).unwrap_err().to_string();
-        assert_eq!(error, expected);
-    };
-    check(
-        IMB,
-        &block("PingPong", "#bytes #repetitions t[usec] Mbytes/sec\n 8 1000 1.00"),
-        "line 6: the row has 3 columns, the head of its table 4 (is it cut off?)",
-    );
-    check(
-        OSU,
-        "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n8      1.5\n16\n",
-        "line 4: the row has 1 columns, the head of its table 2 (is it cut off?)",
-    );
 }

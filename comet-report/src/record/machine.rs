@@ -219,8 +219,7 @@ pub struct OsKernel {
     pub sched_rt_runtime_us: Option<i64>,
     /// Flaws of the processor, and what is done about them.
     pub vulnerabilities: BTreeMap<String, String>,
-    /// Restriction on reading the memory of another process; above 0, messages cannot be copied at
-    /// once.
+    /// Restriction on reading another process; above 0, messages cannot be copied at once.
     pub ptrace_scope: Option<i64>,
     /// Restriction on the performance counters.
     pub perf_event_paranoid: Option<i64>,

@@ -27,8 +27,7 @@ use serde::{Deserialize, Serialize};
 
 /// Name and major version of the format; a changed meaning raises the number.
 pub const SCHEMA: &str = "comet.record/1";
-/// JSON Schema 2020-12 of one line of a result file, as committed; a test compares it with the types
-/// below. After a change, `COMET_BLESS=1 cargo test -p comet-report` rewrites it.
+/// JSON Schema 2020-12 of one line of a result file; `COMET_BLESS=1` and the tests rewrite it.
 pub const JSON_SCHEMA: &str = include_str!("../../schema/comet.record-1.schema.json");
 /// Minor version of the format; each new optional field raises it.
 pub const SCHEMA_MINOR: u32 = 7;

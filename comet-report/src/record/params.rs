@@ -5,8 +5,7 @@ use std::fmt;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Names and values of a point's parameters, slowest axis first, so that tables have the same
-/// columns whether they come from a running kernel or from a file.
+/// Names and values of a point's parameters, slowest axis first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Params(pub Vec<(String, Param)>);
 

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{KernelFacts, Over, Params};
 
-/// One series of one case; or a case without numbers, whose `variant` is `null` because it stands
-/// for all series.
+/// One series of one case; or a case without numbers, which stands for all series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Point {
@@ -41,8 +40,7 @@ pub struct Point {
     pub reps: Option<Reps>,
     /// Summary over the samples, for one operation, by the definition.
     pub time_ns: Option<Summary>,
-    /// The figure to quote, for one operation; `null` where a correction leaves nothing. Since minor
-    /// version 2.
+    /// The figure to quote, for one operation, if there is one. Since minor version 2.
     pub quoted_ns: Option<f64>,
     /// Quality of the numbers. Since minor version 2.
     pub quality: Option<Quality>,
@@ -54,16 +52,13 @@ pub struct Point {
     pub samples: Option<Samples>,
     /// Start of each sample after the earliest one of the point, in the layout of `samples`.
     pub starts_ns: Option<Vec<u64>>,
-    /// By how much each sample started after the opening of its window, in the layout of `samples`;
-    /// `null` without windows. Since minor version 2.
+    /// Delay of each sample in its window, in the layout of `samples`. Since minor version 2.
     pub late_ns: Option<Vec<u64>>,
-    /// Times of the same loop without the operation (D8), in the layout of `samples`; `null` if not
-    /// measured. Since minor version 2.
+    /// Times of the loop without the operation (D8), likewise. Since minor version 2.
     pub reference_ns: Option<Vec<u64>>,
     /// Result of the check.
     pub check: Check,
-    /// Figures derived from all series of the case together; on the last series alone, because only
-    /// with that one does the file hold all of them.
+    /// Figures derived from all series of the case together; on the last series alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Derived>,
     /// Status of the point.
@@ -170,11 +165,9 @@ pub struct Plan {
     pub warmup: u32,
     /// Synchronisation before each sample.
     pub sync: SampleSync,
-    /// From the announcement of a window to its opening; `null` without windows. Since minor
-    /// version 2.
+    /// From the announcement of a window to its opening. Since minor version 2.
     pub window_ns: Option<u64>,
-    /// Scale of the skew that was injected between the starts of the ranks; `null` without one.
-    /// Since minor version 2.
+    /// Scale of the skew injected between the starts of the ranks. Since minor version 2.
     pub skew_ns: Option<u64>,
     /// True if refinement asked for the case, and not the plan. Since minor version 4.
     #[serde(default)]
@@ -390,8 +383,7 @@ pub struct Quality {
     pub start_skew_ns: Option<Summary>,
     /// Over how many samples values are correlated; `null` where slices are too short to tell.
     pub autocorrelation_samples: Option<f64>,
-    /// Variance of the slice medians over that of independent samples; far above 1 where the
-    /// machine changes between a few states.
+    /// Variance of the slice medians over that of independent samples; high between regimes.
     pub regime_ratio: Option<f64>,
     /// Correlation of each slice median with the next.
     pub lag1_correlation: Option<f64>,
@@ -405,8 +397,7 @@ pub struct Quality {
     pub n_mild_outliers: usize,
     /// Values beyond 3 times the distance of the quartiles.
     pub n_severe_outliers: usize,
-    /// Number of times that the system took a processor from a rank during the slices; `null` if it
-    /// does not report it.
+    /// Number of times that the system took a processor from a rank, where it reports it.
     pub involuntary_switches: Option<u64>,
     /// In how many slices the system took a processor from a rank; `null` where it does not tell.
     pub disturbed_slices: Option<u32>,
@@ -417,8 +408,7 @@ pub struct Quality {
     pub line_ns: Option<Vec<f64>>,
     /// True if the cores of ranks 0 and 1 moved meanwhile, by these times. Since minor version 3.
     pub cores_moved: Option<bool>,
-    /// Overhead of the two clock readings and the loop on one operation, if nothing waits. It is
-    /// not subtracted.
+    /// Overhead of two clock readings and the loop on one operation; it is not subtracted.
     pub overhead_ns: Overhead,
     /// Summary over the intervals of all ranks, not over those of the slowest or of their mean.
     pub rank_samples_ns: Option<Summary>,

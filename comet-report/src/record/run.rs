@@ -76,8 +76,7 @@ pub struct Suite {
     pub profile: String,
     /// Optimisation level, and flags that were given to the compiler.
     pub opt_flags: String,
-    /// Instructions beyond the basic ones that the compiler might use (`avx2,fma`). Since minor
-    /// version 2.
+    /// Instructions that the compiler might use (`avx2,fma`). Since minor version 2.
     pub target_features: Option<String>,
     /// SHA-256 of the lock file that chose the dependencies. Since minor version 2.
     pub lock_sha256: Option<String>,
@@ -89,8 +88,7 @@ pub struct Suite {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transport {
-    /// Name of the backend (`shm`); `null` if unknown, as of an import. May be `null` since minor
-    /// version 7.
+    /// Name of the backend (`shm`). `null` if unknown, since minor version 7.
     pub backend: Option<String>,
     /// Facts about the backend, in an object called like it (`"shm": {"ring_bytes": 65536}`).
     #[serde(flatten)]
@@ -119,8 +117,7 @@ impl Transport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Launcher {
-    /// The program outside that started the ranks (`Open MPI's mpirun`); `null` if CoMet started
-    /// them itself. Since minor version 1.
+    /// Program that started the ranks (`mpirun`), if not CoMet. Since minor version 1.
     pub name: Option<String>,
     /// Environment variables that tune communication; no others are ever written.
     pub env: BTreeMap<String, String>,
@@ -206,8 +203,7 @@ pub struct Hops {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clock {
-    /// Name of the clock (`CLOCK_MONOTONIC`); `null` if unknown, as of an import. May be `null` since
-    /// minor version 7.
+    /// Name of the clock (`CLOCK_MONOTONIC`). `null` if unknown, since minor version 7.
     pub source: Option<String>,
     /// Smallest positive difference of two readings; `null` if all were equal.
     pub resolution_ns: Option<u64>,
@@ -225,8 +221,7 @@ pub struct Clock {
     pub invariant_tsc: Option<bool>,
     /// Number of unshared clocks that the ranks read. Since minor version 2, as all that follows.
     pub domains: Option<usize>,
-    /// Error bound of the time of a rank on the shared clock: guaranteed; `null` if they share
-    /// none.
+    /// Guaranteed error bound of a rank on the shared clock; `null` if there is none.
     pub bound_ns: Option<u64>,
     /// Median cost of one reading.
     pub median_overhead_ns: Option<f64>,
@@ -254,15 +249,13 @@ pub struct ClockGaps {
     pub longest_ns: u64,
 }
 
-/// Load of the machine and of the first rank's process until now; the load of a run is the
-/// difference of two.
+/// Load of the machine and of the first rank's process so far; a run has the difference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Noise {
     /// Average number of runnable tasks over 1, 5 and 15 minutes.
     pub loadavg: [f64; 3],
-    /// Number of times that the process gave its CPU away. Since minor version 2, as all that
-    /// follows.
+    /// Number of times that the process gave its CPU away. Since minor version 2, as the rest.
     pub voluntary_switches: Option<u64>,
     /// Number of times that its CPU was taken away.
     pub involuntary_switches: Option<u64>,
