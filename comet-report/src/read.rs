@@ -356,14 +356,6 @@ mod tests {
     }
 
     #[test]
-    fn concatenated_files_hold_several_runs() {
-        let (_folder, path, text) = recorded();
-        std::fs::write(&path, text.repeat(2)).unwrap();
-        let validation = validate(&path).unwrap();
-        assert_eq!((validation.runs.len(), validation.problems), (2, vec![]));
-    }
-
-    #[test]
     fn a_missing_file_is_a_sentence() {
         let text = read_records(Path::new("nowhere.jsonl")).unwrap_err().to_string();
         assert_eq!(text, "cannot read nowhere.jsonl (does it exist, and may you read it?)");

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_samples_are_kept_as_they_were_measured() {
+    fn points_hold_raw_samples_figures_reasons_and_keys() {
         let records = fixture::records();
         let barrier = fixture::points(&records).find(|point| point.kernel == "barrier").unwrap();
         let samples = barrier.samples.as_ref().unwrap();
@@ -365,32 +365,20 @@ mod tests {
         assert_eq!(barrier.starts_ns.as_ref().unwrap(), &[0, 10_000, 20_000, 50, 10_050, 20_050]);
         let ranks = barrier.ranks_ns.as_ref().unwrap();
         assert_eq!((ranks.argmax, &ranks.per_rank[..]), (0, &[410.0, 410.0][..]));
-    }
-
-    #[test]
-    fn only_the_last_series_of_a_case_carries_the_figures() {
-        let records = fixture::records();
+        // Only the last series of a case carries the figures.
         let n_figures = |kernel: &str| -> Vec<usize> {
             let of_kernel = fixture::points(&records).filter(|point| point.kernel == kernel);
             of_kernel.map(|point| point.figures.len()).collect()
         };
         assert_eq!(n_figures("overlap"), [0, 2]);
         assert_eq!(n_figures("echo"), [0, 0, 0, 0]);
-    }
-
-    #[test]
-    fn a_case_without_numbers_is_a_point_without_times() {
-        let records = fixture::records();
+        // A case without numbers is a point without times.
         let is_wrong = |point: &&Point| point.status == PointStatus::CheckFailed;
         let failed = fixture::points(&records).find(is_wrong).unwrap();
         assert_eq!((&failed.time_ns, &failed.samples, &failed.variant), (&None, &None, &None));
         let message = "rank 1: byte 3 of 8: expected 0x01, found 0x00";
         assert_eq!(failed.message.as_deref(), Some(message));
-    }
-
-    #[test]
-    fn keys_tell_points_apart_and_do_not_depend_on_times() {
-        let records = fixture::records();
+        // Keys distinguish the points.
         let keys: BTreeSet<_> = fixture::points(&records).map(|point| &point.key[..]).collect();
         assert!(keys.iter().all(|key| key.len() == 16));
         assert_eq!(keys.len(), fixture::points(&records).count());

@@ -101,7 +101,8 @@ const PREFIXES: [(f64, &str); 8] = [
 /// A unit for people: what a value of the record is multiplied by, and the name of the unit.
 pub(crate) struct Scaled {
     factor: f64,
-    name: String,
+    /// Its name.
+    pub(crate) name: String,
 }
 
 impl Scaled {
@@ -121,11 +122,6 @@ impl Scaled {
     /// `value` of the record in this unit, without its name.
     pub(crate) fn digits(&self, value: f64) -> String {
         significant(value * self.factor, DIGITS)
-    }
-
-    /// Name of this unit.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 }
 
@@ -229,7 +225,7 @@ mod tests {
     fn values_of_the_record_get_units_that_fit() {
         let check = |value, unit, expected: &str| {
             let fitting = Scaled::fitting(value, unit);
-            assert_eq!(format!("{} {}", fitting.digits(value), fitting.name()), expected);
+            assert_eq!(format!("{} {}", fitting.digits(value), fitting.name), expected);
         };
         check(0.1365, "us", "136.5 ns");
         check(7326.48, "kHz", "7.326 MHz");

@@ -27,7 +27,6 @@ use crate::sink::{Document, MakeText, RecordSink, Stream};
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     name: &'static str,
-    summary: &'static str,
     form: Form,
 }
 
@@ -43,23 +42,18 @@ enum Form {
 /// Maker of a writer of records into an output.
 type MakeWriter = for<'a> fn(Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a>;
 
-const fn stream(name: &'static str, summary: &'static str, writer: MakeWriter) -> Format {
-    Format { name, summary, form: Form::Stream(writer) }
+const fn stream(name: &'static str, writer: MakeWriter) -> Format {
+    Format { name, form: Form::Stream(writer) }
 }
 
-const fn document(name: &'static str, summary: &'static str, make: MakeText) -> Format {
-    Format { name, summary, form: Form::Document(make) }
+const fn document(name: &'static str, make: MakeText) -> Format {
+    Format { name, form: Form::Document(make) }
 }
 
 impl Format {
     /// Name on the command line, and ending of a file in this format.
     pub fn name(&self) -> &'static str {
         self.name
-    }
-
-    /// One line of description without a full stop.
-    pub fn summary(&self) -> &'static str {
-        self.summary
     }
 
     /// True for one text of all runs together, which is made once no record follows.
@@ -87,46 +81,24 @@ impl Format {
 }
 
 /// The records as they are, one a line: the format of a result file.
-pub const JSONL: Format =
-    stream("jsonl", "the records as they are, with raw samples: one JSON object per line", jsonl);
+pub const JSONL: Format = stream("jsonl", jsonl);
 
 /// Table of all models; it holds no other record.
-pub const MODELS: Format =
-    stream("models", "fitted laws: times in us, rates in MB/s (10^6 bytes)", models::writer);
+pub const MODELS: Format = stream("models", models::writer);
 
 /// Every format, in the order in which help lists them.
 pub const FORMATS: &[Format] = &[
-    stream("table", "tables for people: times in us, rates in MB/s (10^6 bytes)", table::writer),
-    stream("csv", "one row per point, times in ns: for spreadsheets and data frames", csv::writer),
+    stream("table", table::writer),
+    stream("csv", csv::writer),
     JSONL,
-    stream(
-        "fom",
-        "lines of figures of merit, with names that stay: for ReFrame and Ramble",
-        fom::writer,
-    ),
-    document(
-        "bmf",
-        "Bencher Metric Format: latency in ns, bandwidth in bytes per second",
-        bmf::write,
-    ),
-    document(
-        "openmetrics",
-        "OpenMetrics text with three digits: for Prometheus and GitLab",
-        openmetrics::write,
-    ),
-    document(
-        "junit",
-        "JUnit XML, a test for each kernel: for the test tabs of CI systems",
-        junit::write,
-    ),
-    document(
-        "extrap",
-        "JSON Lines for Extra-P: times over ranks, or else over message lengths",
-        extrap::write,
-    ),
-    stream("osu", "the layout of the OSU micro-benchmarks 7.4", osu::writer),
-    stream("imb", "the layout of IMB 2021, MB of 10^6 bytes", imb::writer),
-    stream("imb-3.2", "the layout of IMB 3.2, MB of 2^20 bytes", imb::writer_3_2),
+    stream("fom", fom::writer),
+    document("bmf", bmf::write),
+    document("openmetrics", openmetrics::write),
+    document("junit", junit::write),
+    document("extrap", extrap::write),
+    stream("osu", osu::writer),
+    stream("imb", imb::writer),
+    stream("imb-3.2", imb::writer_3_2),
 ];
 
 fn jsonl<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
@@ -152,12 +124,10 @@ mod tests {
     use crate::read::parse_records;
 
     #[test]
-    fn names_are_unique_and_summaries_are_short() {
+    fn names_are_unique() {
         for format in FORMATS {
             let of_name = FORMATS.iter().filter(|other| other.name() == format.name());
             assert_eq!(of_name.count(), 1, "{}", format.name());
-            let summary = format.summary();
-            assert!(summary.len() <= 72 && !summary.ends_with('.'), "{summary}");
         }
     }
 

@@ -236,7 +236,7 @@ fn with_interval(parameter: &Parameter) -> Html {
     };
     let unit = Scaled::fitting(*value, unit);
     let digits = unit.digits(*value);
-    let html = Html::from(format!("{digits} {}", unit.name()).trim_end());
+    let html = Html::from(format!("{digits} {}", unit.name).trim_end());
     if low.is_none() && high.is_none() {
         return html;
     }
