@@ -99,6 +99,9 @@ impl PointMaker {
     ) -> Point {
         let Measurement { case, pace, .. } = measurement;
         let bytes_per_s = result.bytes_per_s();
+        // A rate is that of a typical operation, even where the least time is quoted.
+        let is_least = result.quote == event::Quote::Min;
+        let basis = if is_least { Quote::Median } else { wire_quote(result.quote) };
         Point {
             plan: Some(Plan { is_refined: measurement.is_refined, ..plan(result, *pace, settle) }),
             reps: Some(Reps {
@@ -111,8 +114,7 @@ impl PointMaker {
             quoted_ns: result.quoted_ns,
             quality: Some(quality(measurement, result, self.clocks)),
             ranks_ns: ranks_ns(result, *pace),
-            rate: bytes_per_s
-                .map(|bytes_per_s| Rate { bytes_per_s, basis: rate_basis(result.quote) }),
+            rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis }),
             samples: Some(samples(&result.ranks)),
             starts_ns: Some(starts_ns(&result.ranks)),
             late_ns: each(&result.ranks, |s| Some(s.start_ns.saturating_sub(s.due_ns?))),
@@ -201,11 +203,6 @@ fn wire_quote(quote: event::Quote) -> Quote {
         event::Quote::MiddleMean => Quote::MiddleMean,
         event::Quote::Corrected => Quote::Corrected,
     }
-}
-
-/// The time that a rate follows from: that of a typical operation, even where the least is quoted.
-fn rate_basis(quote: event::Quote) -> Quote {
-    if quote == event::Quote::Min { Quote::Median } else { wire_quote(quote) }
 }
 
 /// `ns` nanoseconds in seconds.

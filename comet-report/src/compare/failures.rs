@@ -54,7 +54,8 @@ pub(super) fn failed_cases<'a>(runs: impl Iterator<Item = &'a RunRecords>) -> BT
 
 /// The cases that fail in a `new` run, each once.
 pub(super) fn failures(base: &[RunRecords], new: &[RunRecords]) -> Vec<FailureRow> {
-    let (failed, measured) = (failed_cases(base.iter()), measured_cases(base));
+    let failed = failed_cases(base.iter());
+    let measured: BTreeSet<String> = measured(base).map(case).collect();
     let mut seen = BTreeSet::new();
     let points = points(new).filter(|point| is_failure(point) && seen.insert(case(point)));
     let row = |point: &Point| FailureRow {
@@ -71,7 +72,8 @@ pub(super) fn failures(base: &[RunRecords], new: &[RunRecords]) -> Vec<FailureRo
 pub(super) fn missing(base: &[RunRecords], new: &[RunRecords]) -> Vec<MissingRow> {
     let failed = failed_cases(base.iter().chain(new));
     let of = |has: &[RunRecords], lacks: &[RunRecords], missing_in| -> Vec<MissingRow> {
-        let (known, reasons) = (measured_keys(lacks), reasons(lacks));
+        let reasons = reasons(lacks);
+        let known: BTreeSet<&str> = measured(lacks).map(|point| &*point.key).collect();
         let mut seen = BTreeSet::new();
         let is_missing = |point: &&Point| {
             let is_of_one = quoted_ns(point).is_some() && !known.contains(&*point.key);
@@ -97,12 +99,8 @@ fn is_failure(point: &Point) -> bool {
     matches!(point.status, PointStatus::CheckFailed | PointStatus::Failed)
 }
 
-fn measured_cases(runs: &[RunRecords]) -> BTreeSet<String> {
-    points(runs).filter(|point| quoted_ns(point).is_some()).map(case).collect()
-}
-
-fn measured_keys(runs: &[RunRecords]) -> BTreeSet<&str> {
-    points(runs).filter(|point| quoted_ns(point).is_some()).map(|point| &*point.key).collect()
+fn measured(runs: &[RunRecords]) -> impl Iterator<Item = &Point> {
+    points(runs).filter(|point| quoted_ns(point).is_some())
 }
 
 /// Reasons of cases without numbers.

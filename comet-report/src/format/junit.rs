@@ -9,40 +9,43 @@ use std::io::{self, Write};
 
 use crate::junit::{self, Outcome, Suite, Test};
 use crate::read::NO_END;
-use crate::record::{End, EndStatus, Level, Name, Point, PointStatus, Record, Run};
+use crate::record::{End, EndStatus, Level, Name, Point, PointStatus, Record};
+use crate::runs::{RunRecords, split};
 
 /// Writes the document of `records`.
 pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
-    let suites: Vec<Suite> =
-        records.chunk_by(|_, next| !matches!(next, Record::Run(_))).map(suite).collect();
+    let records: Vec<Record> = records.to_vec();
+    let runs = split(records);
+    let suites: Vec<Suite> = runs.iter().map(suite).collect();
     out.write_all(junit::document(&[], &suites).as_bytes())
 }
 
-/// The run that `records` hold.
-fn suite(records: &[Record]) -> Suite {
-    let (mut run, mut end, mut points, mut errors) = (None, None, Vec::new(), Vec::new());
-    for record in records {
-        match record {
-            Record::Run(found) => run = Some(&**found),
-            Record::Point(point) => points.push(&**point),
-            Record::End(found) => end = Some(found),
-            Record::Event(event) if event.level == Level::Error => errors.push(&*event.message),
-            Record::Model(_) | Record::Event(_) => (),
-        }
-    }
-    let place = place(run);
+fn suite(of: &RunRecords) -> Suite {
+    // By its name a CI system knows a test again.
+    let place = of.run.as_ref().map_or("of an unknown run".into(), |run| {
+        format!("on {} ranks over {}", run.world.size, run.transport.name())
+    });
     let mut tests = Vec::new();
     let mut start_s = 0.0;
-    for kernel in points.chunk_by(|a, b| (&a.suite, &a.kernel) == (&b.suite, &b.kernel)) {
+    for kernel in of.points.chunk_by(|a, b| (&a.suite, &a.kernel) == (&b.suite, &b.kernel)) {
         let end_s = kernel[kernel.len() - 1].t_rel_s;
         tests.push(of_kernel(kernel, &place, end_s - start_s));
         start_s = end_s;
     }
-    tests.push(of_run(end, &errors, &place));
-    Suite { attributes: suite_attributes(run, end, &place), tests }
+    tests.push(of_run(of, &place));
+    let mut attributes = vec![("name", format!("comet-run {place}"))];
+    if let Some(run) = &of.run {
+        attributes.push(("timestamp", run.started_at.clone()));
+        let node = run.machines.first().and_then(|machine| machine.nodes.first());
+        attributes.push(("hostname", node.map_or_else(|| "unknown".into(), ToString::to_string)));
+    }
+    if let Some(wall_s) = of.end.as_ref().and_then(|end| end.wall_s) {
+        attributes.push(("time", format!("{wall_s:.3}")));
+    }
+    Suite { attributes, tests }
 }
 
-fn of_kernel(points: &[&Point], place: &str, time_s: f64) -> Test {
+fn of_kernel(points: &[Point], place: &str, time_s: f64) -> Test {
     let [failures, errors, skipped] = [
         lines(points, &[PointStatus::CheckFailed]),
         lines(points, &[PointStatus::Failed, PointStatus::Interrupted]),
@@ -62,14 +65,15 @@ fn of_kernel(points: &[&Point], place: &str, time_s: f64) -> Test {
     Test { attributes, outcome, output }
 }
 
-/// The test of the run as a whole, of which `errors` happened to ranks.
-fn of_run(end: Option<&End>, errors: &[&str], place: &str) -> Test {
-    let why = match end {
+/// The test of the run as a whole.
+fn of_run(of: &RunRecords, place: &str) -> Test {
+    let errors = of.events.iter().filter(|event| event.level == Level::Error);
+    let why = match &of.end {
         None => Some(NO_END.to_owned()),
         Some(End { status: EndStatus::Complete, .. }) => None,
         Some(End { status, reason, .. }) => {
-            let reason = reason.as_deref().into_iter().chain(errors.iter().copied());
-            let reasons: Vec<&str> = reason.collect();
+            let reasons = reason.iter().chain(errors.map(|event| &event.message));
+            let reasons: Vec<&str> = reasons.map(String::as_str).collect();
             Some(format!("{}: {}", Name(status), reasons.join(": ")))
         }
     };
@@ -79,34 +83,9 @@ fn of_run(end: Option<&End>, errors: &[&str], place: &str) -> Test {
     Test { attributes, outcome, output: String::new() }
 }
 
-/// The place of a run, as part of names: by its name a CI system knows a test again.
-fn place(run: Option<&Run>) -> String {
-    match run {
-        Some(run) => format!("on {} ranks over {}", run.world.size, run.transport.name()),
-        None => "of an unknown run".into(),
-    }
-}
-
-fn suite_attributes(
-    run: Option<&Run>,
-    end: Option<&End>,
-    place: &str,
-) -> Vec<(&'static str, String)> {
-    let mut attributes = vec![("name", format!("comet-run {place}"))];
-    if let Some(run) = run {
-        attributes.push(("timestamp", run.started_at.clone()));
-        let node = run.machines.first().and_then(|machine| machine.nodes.first());
-        attributes.push(("hostname", node.map_or_else(|| "unknown".into(), ToString::to_string)));
-    }
-    if let Some(wall_s) = end.and_then(|end| end.wall_s) {
-        attributes.push(("time", format!("{wall_s:.3}")));
-    }
-    attributes
-}
-
 /// A line for each of `points` that has one of these statuses.
-fn lines(points: &[&Point], statuses: &[PointStatus]) -> Vec<String> {
-    let line = |point: &&Point| {
+fn lines(points: &[Point], statuses: &[PointStatus]) -> Vec<String> {
+    let line = |point: &Point| {
         let message = point.message.as_deref().unwrap_or("no reason was given");
         format!("{}: {message}", point.params)
     };

@@ -95,7 +95,8 @@ impl Head {
             columns.push((title.to_owned(), column));
             rest = after.trim_start();
         }
-        let starts_row = |column| matches!(column, Group | Size | Time | Rate) || is_count(column);
+        let starts_row =
+            |column| matches!(column, Group | Size | Time | Rate | Column::Derived(REPETITIONS, _));
         columns.first().is_some_and(|(_, first)| starts_row(*first)).then_some(Self(columns))
     }
 
@@ -161,11 +162,6 @@ impl Head {
         };
         self.0.iter().zip(words).filter_map(figure).collect()
     }
-}
-
-/// True for the column with the repetitions.
-fn is_count(column: Column) -> bool {
-    matches!(column, Column::Derived(REPETITIONS, _))
 }
 
 /// The length of the title at the start of `rest` up to its unit, if it is that of a percentile

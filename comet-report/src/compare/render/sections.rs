@@ -59,11 +59,8 @@ fn kernels(comparison: &Comparison) -> Section {
             format!("{:.3} at {}", row.worst_ratio, row.worst_at),
         ]
     };
-    Section {
-        title: String::new(),
-        table: table(&names, comparison.kernels.iter().map(row).collect()),
-        lines: Vec::new(),
-    }
+    let table = table(&names, comparison.kernels.iter().map(row).collect());
+    Section { title: String::new(), table, lines: Vec::new() }
 }
 
 /// The points whose verdict `is_one`, worst first.
