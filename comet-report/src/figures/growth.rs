@@ -4,7 +4,6 @@
 use comet_core::kernel::AxisKind;
 use comet_stats::fit::Growth;
 
-use super::caption;
 use super::chart::{self, along, axis, ranks, series, series_at};
 use super::curve::{self, Curve, curves, evenly, plotted};
 use super::sizes::{label, rates as bandwidths};
@@ -38,7 +37,7 @@ pub(super) fn scaling(kernel: &KernelPoints<'_>) -> Option<Figure> {
         add_growth(&mut chart, curve);
     }
     let what = format!("{} of {} against the number of ranks", words::capital(label), kernel.name);
-    let caption = caption::with_fits(caption::of(&what, &kernel), !chart.residuals.is_empty());
+    let caption = chart::with_fits(chart::caption(&what, &kernel), !chart.residuals.is_empty());
     Some(thesis::numbered(kernel.figure("scaling", "scaling", caption, chart), &kernel))
 }
 
@@ -83,7 +82,7 @@ pub(super) fn intensity(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let y_axis = axis("floating-point operations", Quantity::PerSecond, Scale::Linear);
     let mut chart = chart::chart(along(&kernel, x, Scale::Log2), y_axis, drawn);
     let what = format!("Rate of {} against the operations for each word moved", kernel.name);
-    let mut caption = caption::of(&what, &kernel);
+    let mut caption = chart::caption(&what, &kernel);
     if !fits.is_empty() {
         caption += " Lines without marks are r_hat / (1 + f_half / f), the law of a rate that \
                     moving words limits.";
@@ -125,7 +124,7 @@ pub(super) fn shared(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let mut chart = chart::chart(along(&kernel, pairs, Scale::Log2), bandwidths(), drawn);
     chart.series.extend(curves.iter().filter_map(|curve| shared_law(curve, [length, pairs])));
     let what = "Bandwidth of all pairs together against the number of pairs";
-    let caption = caption::of(what, &kernel)
+    let caption = chart::caption(what, &kernel)
         + " Lines without marks are the law of a rate that the pairs share.";
     Some(kernel.figure("shared", "shared bandwidth", caption, chart))
 }

@@ -11,7 +11,6 @@
 //! The figures of the thesis come first, by their numbers, and others in the order of
 //! this list.
 
-mod caption;
 mod chart;
 mod curve;
 mod growth;

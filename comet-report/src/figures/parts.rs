@@ -4,7 +4,6 @@
 
 use comet_core::kernel::{Class, Evaluation};
 
-use super::caption;
 use super::chart::{self, along, axis, figure_value, series, values};
 use super::curve::{Curve, curves, evenly};
 use super::sizes::label;
@@ -52,7 +51,7 @@ fn loaded(kernel: &KernelPoints<'_>, x: &str) -> Figure {
     let chart = chart::chart(along(kernel, x, Scale::Log2), y_axis, drawn);
     let what = "One-way time of an echo against message length, without load, and while two other \
                 ranks load the links with messages that reach 50 % and 90 % of the best bandwidth";
-    kernel.figure("time", "one-way time under load", caption::of(what, kernel), chart)
+    kernel.figure("time", "one-way time under load", chart::caption(what, kernel), chart)
 }
 
 fn slowdowns(kernel: &KernelPoints<'_>, x: &str) -> Figure {
@@ -76,7 +75,7 @@ fn slowdowns(kernel: &KernelPoints<'_>, x: &str) -> Figure {
     let mut chart = chart::chart(along(kernel, x, Scale::Log2), y_axis, drawn);
     chart.marks.push(chart::level("no slowdown".into(), 1.0, 0));
     let what = "Ratio of the median times of an echo with and without load, against message length";
-    kernel.figure("slowdown", "slowdown", caption::of_ratio(what, kernel), chart)
+    kernel.figure("slowdown", "slowdown", chart::caption_of_ratio(what, kernel), chart)
 }
 
 pub(super) fn trains(kernel: &KernelPoints<'_>) -> Option<Figure> {
@@ -91,7 +90,7 @@ pub(super) fn trains(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let chart = chart::chart(along(&kernel, x, Scale::Log2), y_axis, drawn);
     let what = "Gap between the messages of a train, and what each costs the CPUs of sender and \
                 receiver, against message length";
-    Some(kernel.figure("costs", "gap and overheads", caption::of_ratio(what, &kernel), chart))
+    Some(kernel.figure("costs", "gap and overheads", chart::caption_of_ratio(what, &kernel), chart))
 }
 
 /// A curve for each cost; where several delays give it, that by the shortest.
@@ -157,7 +156,7 @@ fn of_share(kernel: &KernelPoints<'_>, x: &str, share: &Share) -> Figure {
     let y_axis = axis(share.label, Quantity::Percent, Scale::Linear);
     let chart = chart::chart(along(kernel, x, Scale::Log2), y_axis, drawn);
     let what = format!("{}, against message length", share.meaning);
-    kernel.figure(share.id, share.label, caption::of_ratio(&what, &with_share), chart)
+    kernel.figure(share.id, share.label, chart::caption_of_ratio(&what, &with_share), chart)
 }
 
 impl Share {
@@ -191,7 +190,7 @@ fn beside_work(kernel: &KernelPoints<'_>, [length, x]: [&str; 2], length_bytes: 
          (synchronous) and overlapped (asynchronous), against vector length"
     );
     let title = format!("times with messages of {messages}");
-    kernel.figure(&format!("time-{length_bytes}"), &title, caption::of(&what, &kernel), chart)
+    kernel.figure(&format!("time-{length_bytes}"), &title, chart::caption(&what, &kernel), chart)
 }
 
 /// A figure for each message length of each source of a kernel that takes each two ranks in rounds.

@@ -6,7 +6,6 @@ use comet_core::kernel::GROUPS;
 use comet_core::sample::Sample;
 use comet_stats::{quantile, sorted};
 
-use super::caption;
 use super::chart::{self, axis, size};
 use super::curve::{curves, evenly};
 use super::sizes::label;
@@ -33,7 +32,7 @@ pub(super) fn distribution(kernel: &KernelPoints<'_>) -> Option<Figure> {
         chart.x.scale = Scale::Linear;
     }
     let what = format!("Which share of the samples of {} takes less than a time", kernel.name);
-    let caption = caption::of_samples(&what, &sampled);
+    let caption = chart::caption_of_samples(&what, &sampled);
     Some(kernel.figure("distribution", "distribution of samples", caption, chart))
 }
 
@@ -45,7 +44,7 @@ pub(super) fn in_order(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let drawn = sampled.iter().map(|sampled| samples(sampled, n_each)).collect();
     let chart = chart::chart(x_axis, chart::times(label(kernel), Scale::Log10), drawn);
     let what = format!("Samples of {} in the order in which they were taken", kernel.name);
-    let caption = caption::of_samples(&what, &sampled)
+    let caption = chart::caption_of_samples(&what, &sampled)
         + " The first sample of each is hollow; of many samples some are shown, evenly chosen.";
     Some(kernel.figure("samples", "samples in order", caption, chart))
 }

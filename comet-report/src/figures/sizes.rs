@@ -3,7 +3,6 @@
 
 use comet_core::kernel::{AxisKind, Class};
 
-use super::caption;
 use super::chart::{self, add_lines, along, axis, level, place, series, size};
 use super::curve::{self, Curve, curves};
 use super::sources::{KernelPoints, Measured};
@@ -47,7 +46,7 @@ pub(super) fn times(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let mut chart = chart::chart(along(&kernel, x, Scale::Log2), y_axis, drawn);
     add_lines(&mut chart, &curves, x, chart::time);
     let what = format!("{} of {} against {}", words::capital(label), kernel.name, chart.x.label);
-    let caption = caption::with_fits(caption::of(&what, &kernel), !chart.residuals.is_empty());
+    let caption = chart::with_fits(chart::caption(&what, &kernel), !chart.residuals.is_empty());
     Some(kernel.figure("time", label, caption, chart))
 }
 
@@ -65,7 +64,7 @@ pub(super) fn bandwidths(kernel: &KernelPoints<'_>) -> Option<Figure> {
     add_lines(&mut chart, &curves, x, chart::rate);
     chart.residuals.clear();
     let what = format!("Bandwidth of {} against {}", kernel.name, chart.x.label);
-    let mut caption = caption::of(&what, &kernel);
+    let mut caption = chart::caption(&what, &kernel);
     let first = curves.first().and_then(|curve| Some((curve, curve.model("line", &[x])?)));
     if let Some((curve, model)) = first {
         caption += add_asymptotes(&mut chart, curve, model, x);

@@ -4,7 +4,6 @@
 //! Each is made from the run with the thesis's number of ranks, or, without one, from that with the
 //! most. Figure 5.6 is the scaling of the barrier, which has its axes.
 
-use super::caption;
 use super::chart::{self, Y, along, axis, series_at};
 use super::curve::curves;
 use super::sizes::rates;
@@ -155,7 +154,7 @@ impl Entry {
         let what = format!("{}, against {}", words::capital(title), chart.x.label);
         let part = if matches!(slice, Vectors) { "-by-length" } else { "" };
         let id = format!("figure-{number}{part}");
-        let caption = caption::of(&what, &kernel);
+        let caption = chart::caption(&what, &kernel);
         Some(with_number(kernel.figure("", "", caption, chart), id, number, title))
     }
 

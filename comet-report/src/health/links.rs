@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use comet_stats::Summary;
 
-use super::places::{Class, Places};
+use super::suspects::{Class, Places};
 use crate::pairs::{Reading, readings, world};
 use crate::record::Point;
 

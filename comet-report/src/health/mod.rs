@@ -14,21 +14,18 @@
 #[cfg(test)]
 pub(crate) mod fixture;
 mod links;
-mod places;
 mod suspects;
 mod text;
 mod work;
 
 pub use links::{OfClass, OfLength};
-pub use places::Class;
-pub use suspects::{Part, Suspect};
+pub use suspects::{Class, Part, Suspect};
 pub use work::{Barrier, Work};
 
 use serde_json::Value;
 
 use self::links::MIN_VALUES;
-use self::places::Places;
-use self::suspects::Suspects;
+use self::suspects::{Places, Suspects};
 use crate::pairs::world;
 use crate::runs::RunRecords;
 

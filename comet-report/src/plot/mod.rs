@@ -13,7 +13,6 @@
 //! what lies in it. `chart` and `heat_map` put these together; `style` has colours and the script.
 
 mod chart;
-mod csv;
 mod curve;
 mod figure;
 mod gnuplot;
@@ -28,7 +27,7 @@ mod terminal;
 #[cfg(test)]
 mod example;
 
-pub use self::csv::csv;
+pub use self::gnuplot::csv;
 pub use figure::{Axis, Body, Chart, Figure, HeatMap, Kind, Mark, Quantity, Scale, Trace, Vertex};
 pub use gnuplot::{gnuplot, gnuplot_frame};
 pub use png::{PngError, png};

@@ -15,7 +15,6 @@ mod html;
 mod method;
 mod points;
 mod policy;
-mod summary;
 
 use html::{Html, element, row, section, table, tag};
 
@@ -43,7 +42,7 @@ struct Section {
 
 /// The sections, in the order of the page; those without content are left out.
 const SECTIONS: &[fn(&Content<'_>) -> Vec<Section>] = &[
-    summary::sections,
+    points::summary,
     figures::sections,
     points::sections,
     environment::sections,

@@ -1,12 +1,15 @@
-//! The points: all that have numbers in one table, and those without, with the reason.
+//! The points: all that have numbers in one table, and those without, with the reason; and their
+//! models: the parameters of each sweep, and the other models in tables of their own.
 
 use super::html::{Html, NONE, details, element, or_none, tag};
-use super::summary::params;
-use super::{Content, Section};
+use super::{Content, Section, slug};
 use crate::format::{is_unsteady, misses_target};
-use crate::order::grouped;
-use crate::record::{Derived, Name, Point, PointStatus, RANKS, Summary};
-use crate::units::{DIGITS, fixed, fixed_us, significant};
+use crate::models::quoted;
+use crate::order::{distinct, grouped};
+use crate::record::{
+    Derived, Fit, Model, Name, Param, Parameter, Params, Point, PointStatus, RANKS, Summary,
+};
+use crate::units::{DIGITS, SIZE_DIGITS, Scaled, bytes, fixed, fixed_us, significant, time};
 use crate::words;
 
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
@@ -115,4 +118,260 @@ fn reason(point: &Point) -> Vec<Html> {
         params(&point.params).into(),
         reason.into(),
     ]
+}
+
+/// Errors below so many percent are all the same.
+const LEAST_PERCENT: f64 = 0.01;
+/// The most rows of a table that is open from the start.
+const MAX_OPEN_ROWS: usize = 16;
+
+/// The kinds of models beside the lines over sizes, with a table each: the name in the record, the
+/// heading, and the sentence below.
+const KINDS: [[&str; 3]; 7] = [
+    ["hops", "Distance", "What each hop between the ranks adds to a message."],
+    [
+        "scaling",
+        "Growth with the number of ranks",
+        "The laws that may describe it, each with its Akaike weight, or a constant where no growth \
+         is seen; none is to be used beyond twice the largest number of ranks.",
+    ],
+    [
+        "rates",
+        "Asymptotic rates and the number of ranks",
+        "The line over the largest sizes on each number of ranks P: r∞ as a function of P.",
+    ],
+    ["loggp", "LogGP", "Latency, overheads and gaps, from trains of messages."],
+    [
+        "max_rate",
+        "Pairs that share a rate",
+        "The rate of one pair of ranks, and the one that all pairs share.",
+    ],
+    [
+        "intensity",
+        "Computational intensity",
+        "The operations for each word that reach half of the highest rate (f half), 4 f half, and \
+         the edges of regions with that intensity.",
+    ],
+    [
+        "overlap",
+        "Overlap",
+        "Which share of the shorter part is hidden behind the other one, as four sources define \
+         it; 1 is all of it.",
+    ],
+];
+
+pub(super) fn summary(content: &Content<'_>) -> Vec<Section> {
+    let kinds: Html = KINDS.iter().map(|kind| other(content, *kind)).collect();
+    let body = lines(content).with(barriers(content)).with(kinds);
+    vec![Section { id: "summary", title: "Summary", body }]
+}
+
+fn models<'c>(content: &'c Content<'_>, kind: &str) -> impl Iterator<Item = (usize, &'c Model)> {
+    let all = content.models.iter().map(|fitted| (fitted.run, &fitted.model));
+    all.filter(move |(_, model)| model.model == kind)
+}
+
+/// Hockney's four parameters, a row for each sweep or each of its segments.
+fn lines(content: &Content<'_>) -> Html {
+    let rows = models(content, "line").flat_map(|(index, model)| {
+        let fits = quoted(model).into_iter().enumerate();
+        fits.map(move |(number, fit)| (index, line(content, model, number, fit)))
+    });
+    let heads = "Sweep|Range|t₀|π₀|Intercept|r∞|n½|Best rate|Worst error|Fit";
+    let table = content.table("wide", heads.split('|'), rows);
+    if table.is_empty() {
+        return table;
+    }
+    let explanation = "The line t = t₀ + n / r∞ over message or vector lengths, with 95 % \
+                       intervals (k, M and G are powers of 1000); n½ = t₀ r∞ and π₀ = r∞ / n½, so \
+                       two of the four are independent. A sweep that one line does not describe \
+                       has a row for each segment; only the first has a startup time.";
+    tag("p", explanation).with(table)
+}
+
+/// The cells of fit `number` of a sweep, of which only the first says whose it is.
+fn line(content: &Content<'_>, model: &Model, number: usize, fit: &Fit) -> Vec<Html> {
+    let best = model.marks.iter().find(|mark| mark.name == "best_rate").filter(|_| number == 0);
+    let mut cells = vec![Html::new(), extent(model, fit).into()];
+    cells.extend(values(&fit.parameters, &["t0", "pi0", "intercept", "r_inf", "n_half"]));
+    cells.push(best.map_or(Html::new(), with_interval));
+    cells.extend([worst(model, fit).into(), verdict(fit)]);
+    if number == 0 {
+        cells[0] = sweep(content, model);
+        cells[9] = verdict(fit).with(warnings(model));
+    }
+    cells
+}
+
+fn warnings(model: &Model) -> Html {
+    let warning = |text: &String| Html::from(" ").with(tag("small", text.as_str()));
+    model.warnings.iter().map(warning).collect()
+}
+
+/// The table of one other kind; nothing if there is no such model.
+fn other(content: &Content<'_>, [kind, title, explanation]: [&str; 3]) -> Html {
+    let models: Vec<(usize, &Model)> = models(content, kind).collect();
+    let names = parameter_names(&models);
+    if names.is_empty() {
+        return Html::new();
+    }
+    let has_laws = models.iter().any(|(_, model)| !model.fits.is_empty());
+    let rows = models.iter().flat_map(|(index, model)| {
+        let rows = if has_laws {
+            laws(content, model, &names)
+        } else {
+            vec![[sweep(content, model)].into_iter().chain(values(&model.marks, &names)).collect()]
+        };
+        rows.into_iter().map(|cells| (*index, cells))
+    });
+    let rows: Vec<(usize, Vec<Html>)> = rows.collect();
+    let symbols: Vec<String> = names.iter().map(|name| name.replace('_', " ")).collect();
+    let mut heads = vec!["Sweep"];
+    heads.extend(has_laws.then_some("Law"));
+    heads.extend(symbols.iter().map(String::as_str));
+    heads.extend(if has_laws { &["Worst error", "Fit"][..] } else { &[] });
+    let n_rows = rows.len();
+    let table = content.table("wide", heads, rows);
+    let is_long = n_rows > MAX_OPEN_ROWS;
+    let table = if is_long { details(&words::count(n_rows, "row"), table) } else { table };
+    tag("h3", title).with(tag("p", explanation)).with(table)
+}
+
+/// Names of all parameters of `models`, in the order in which they are first met.
+fn parameter_names<'m>(models: &[(usize, &'m Model)]) -> Vec<&'m str> {
+    distinct(models.iter().flat_map(|(_, model)| {
+        let fits = model.fits.iter().flat_map(|fit| &fit.parameters);
+        let marks = if model.fits.is_empty() { &model.marks[..] } else { &[] };
+        fits.chain(marks).map(|parameter| parameter.name.as_str())
+    }))
+}
+
+/// A row for each law of `model` that is worth one: of rivals all, of others those that hold.
+fn laws(content: &Content<'_>, model: &Model, names: &[&str]) -> Vec<Vec<Html>> {
+    let all = ["scaling", "rates"].contains(&model.model.as_str());
+    let fits = if all { model.fits.iter().collect() } else { quoted(model) };
+    let cells = |fit: &Fit| {
+        let law = if model.model == "rates" { &fit.name } else { &fit.law };
+        let mut cells = vec![sweep(content, model), law.as_str().into()];
+        cells.extend(values(&fit.parameters, names));
+        cells.extend([worst(model, fit).into(), verdict(fit)]);
+        cells
+    };
+    fits.into_iter().map(cells).collect()
+}
+
+fn values(parameters: &[Parameter], names: &[&str]) -> Vec<Html> {
+    let cell = |name: &&str| {
+        let found = parameters.iter().find(|parameter| parameter.name == *name);
+        found.map_or(NONE.into(), with_interval)
+    };
+    names.iter().map(cell).collect()
+}
+
+/// Barriers have no sweep: their least time, and how many there are in a second (SYNCH1).
+fn barriers(content: &Content<'_>) -> Html {
+    let is_barrier =
+        |(_, point): &(usize, &Point)| point.class == "sync" && point.quoted_ns.is_some();
+    let rows = content.points().filter(is_barrier).map(|(index, point)| (index, barrier(point)));
+    let table = content.table("", "Kernel|Ranks|Time|Barriers per second".split('|'), rows);
+    if table.is_empty() { table } else { tag("h3", "Barriers").with(table) }
+}
+
+fn barrier(point: &Point) -> Vec<Html> {
+    let ranks = point.params.ranks().map(|ranks| ranks.to_string());
+    let per_second = point.quoted_ns.filter(|ns| *ns > 0.0).map(|ns| significant(1e9 / ns, DIGITS));
+    vec![
+        point.id().into(),
+        or_none(ranks).into(),
+        point.quoted_ns.map_or(NONE.into(), time).into(),
+        or_none(per_second).into(),
+    ]
+}
+
+/// The name of a sweep: its kernel, which leads to its first figure, and below it what all of its
+/// points have in common.
+fn sweep(content: &Content<'_>, model: &Model) -> Html {
+    let start = slug(&format!("{}/{}-", model.suite, model.kernel));
+    let figure = content.figures.iter().find(|figure| figure.id.starts_with(&start));
+    let name = Html::from(words::kernel(&model.suite, &model.kernel, model.variant.as_deref()));
+    let link = |id: &String| element("a", &[("href", &format!("#{id}"))], name.clone());
+    let kernel = tag("b", figure.map_or(name.clone(), |figure| link(&figure.id)));
+    kernel.with(element("span", &[("class", "of")], params(&model.params)))
+}
+
+/// Names and values of parameters, in a line (`hops 1, P = 4`).
+pub(super) fn params(params: &Params) -> String {
+    let text = |(name, value): &(String, Param)| match name.as_str() {
+        RANKS => format!("P = {value}"),
+        name => format!("{name} {value}"),
+    };
+    params.0.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn extent(model: &Model, fit: &Fit) -> String {
+    match [fit.from, fit.to].map(|end| size(end, &model.x_unit)) {
+        [from, to] if model.x_unit == "B" => format!("{from} to {to}"),
+        [from, to] => format!("{from} to {to} {}", model.x_unit).trim_end().to_owned(),
+    }
+}
+
+/// A size, with the unit if it is in bytes.
+fn size(value: f64, unit: &str) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is whole")]
+    if unit == "B" && value >= 0.0 && value.fract() == 0.0 {
+        return bytes(value as u64);
+    }
+    significant(value, SIZE_DIGITS)
+}
+
+fn worst(model: &Model, fit: &Fit) -> String {
+    let quality = &fit.quality;
+    let at = size(quality.max_at, &model.x_unit);
+    let percent = 100.0 * quality.max_relative_residual;
+    if percent < LEAST_PERCENT {
+        return format!("below {LEAST_PERCENT} %");
+    }
+    let percent = significant(percent, 2);
+    let unit = if model.x_unit == "B" { "" } else { &model.x_unit };
+    format!("{percent} % at {at} {unit}").trim_end().to_owned()
+}
+
+fn verdict(fit: &Fit) -> Html {
+    let name = Name(fit.quality.verdict).to_string();
+    element("span", &[("class", &format!("fit {name}"))], name)
+}
+
+/// A parameter with its unit and, below, its interval, if that is wider than its digits.
+fn with_interval(parameter: &Parameter) -> Html {
+    let Parameter { value: Some(value), low, high, unit, .. } = parameter else {
+        return NONE.into();
+    };
+    let unit = Scaled::fitting(*value, unit);
+    let digits = unit.digits(*value);
+    let html = Html::from(format!("{digits} {}", unit.name).trim_end());
+    if low.is_none() && high.is_none() {
+        return html;
+    }
+    let [low, high] = [low, high].map(|end| end.map_or(NONE.into(), |end| unit.digits(end)));
+    if low == digits && high == digits {
+        return html;
+    }
+    html.with(" ").with(tag("small", format!("{low} … {high}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_without_a_value_is_a_dash() {
+        let parameter =
+            |value, low| Parameter { name: "t0".into(), unit: "us".into(), value, low, high: None };
+        let check = |value, low, expected: &str| {
+            assert_eq!(with_interval(&parameter(value, low)).into_string(), expected);
+        };
+        check(None, None, "—");
+        check(Some(79.0), None, "79 µs");
+        check(Some(79.0), Some(78.06), "79 µs <small>78.06 … —</small>");
+    }
 }
