@@ -51,6 +51,17 @@ pub(crate) trait Observer: Listener {
     }
 }
 
+/// Observer without an output.
+pub(crate) struct Silent;
+
+impl Listener for Silent {
+    fn event(&mut self, _event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
+}
+
+impl Observer for Silent {}
+
 /// Listener of a session, which a signal or the closing of its gate ends. An observer that could not
 /// be made refuses the first event, so that the driver ends the run on all ranks.
 struct SessionListener<'a> {
@@ -198,24 +209,13 @@ mod tests {
     use comet_core::kernel::Profile;
     use comet_core::local::{self, Local};
 
-    /// Keeps nothing.
-    struct Nobody;
-
-    impl Listener for Nobody {
-        fn event(&mut self, _event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-            Ok(())
-        }
-    }
-
-    impl Observer for Nobody {}
-
     /// The codes of two ranks that run the quick cases of `comet/echo`.
     fn codes(corrupt: Option<&str>, cap_bytes: u64, is_broken: bool) -> Vec<u8> {
         let observe = |placements: Vec<RankEntry>| -> anyhow::Result<Box<dyn Observer>> {
             let ranks: Vec<usize> = placements.iter().map(|placement| placement.rank).collect();
             assert_eq!(ranks, [0, 1], "rank 0 knows where all ranks run");
             anyhow::ensure!(!is_broken, "disk full");
-            Ok(Box::new(Nobody))
+            Ok(Box::new(Silent))
         };
         let rank = |t: &Local| {
             let echo = catalogue::infos()[0];

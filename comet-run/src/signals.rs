@@ -81,16 +81,8 @@ pub(crate) fn outlive_file_limits() -> io::Result<()> {
 
 /// The signals that are not ignored, each with its place in [`SIGNALS`].
 fn caught() -> impl Iterator<Item = (usize, i32)> {
-    let ignored = ignored_signals();
     let all = SIGNALS.iter().enumerate().map(|(index, (signal, _))| (index, *signal));
-    all.filter(move |(_, signal)| ignored >> (signal - 1) & 1 == 0)
-}
-
-/// The signals that this process ignores, a bit each; none where the system does not say.
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    all.filter(|(_, signal)| !comet_shm::is_ignored(*signal))
 }
 
 #[cfg(test)]

@@ -67,18 +67,14 @@ impl Origin {
 
     /// Number of CPUs of ranks bound by `bind`, if known.
     pub(crate) fn n_cpus(&self, bind: &Binding) -> Option<usize> {
-        match self {
-            Self::Here { n_cpus } => Some(bind.n_cpus(*n_cpus)),
-            Self::Simulated(_) | Self::Outside { .. } => None,
-        }
+        let Self::Here { n_cpus } = self else { return None };
+        Some(bind.n_cpus(*n_cpus))
     }
 
     /// The machine, if the ranks are simulated.
     pub(crate) fn machine(&self) -> Option<&MachineFile> {
-        match self {
-            Self::Simulated(file) => Some(file),
-            Self::Here { .. } | Self::Outside { .. } => None,
-        }
+        let Self::Simulated(file) = self else { return None };
+        Some(file)
     }
 
     /// The binding that is in effect if `asked` is asked for.

@@ -49,7 +49,7 @@ use models::segment;
 
 pub use heap::ShmBuffer;
 pub use launch::{
-    Bind, LaunchConfig, LaunchError, MAX_RANKS, Outcome, bind_to_this_process, describe, launch,
-    usable_cpus,
+    Bind, LaunchConfig, LaunchError, MAX_RANKS, Outcome, bind_to_this_process, describe,
+    is_ignored, launch, usable_cpus,
 };
 pub use transport::{Shm, ShmRecv, ShmSend};

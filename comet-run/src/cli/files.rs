@@ -27,22 +27,15 @@ pub(crate) struct MachinesArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Study to reproduce
-    #[arg(value_name = "STUDY")]
-    pub(crate) study: Study,
+    /// Study to reproduce: thesis, figures 4.1 and 5.1 to 5.16 of that which CoMet is from, on the Intel iPSC/860
+    #[arg(value_name = "STUDY", value_parser = ["thesis"])]
+    pub(crate) study: String,
     /// Another machine: a name of `comet-run machines`, or a file [default: ipsc860-fit, and ipsc860-marks for figures 5.1 and 5.2]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) machine: Option<String>,
     /// Folder for the curves, one file for each figure (figure-5.1.csv)
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,
-}
-
-/// A study whose results can be regenerated.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Study {
-    /// Figures 4.1 and 5.1 to 5.16 of the thesis that CoMet is from, on the Intel iPSC/860
-    Thesis,
 }
 
 #[derive(Debug, Args)]
@@ -213,9 +206,9 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// Benchmark that printed the text
-    #[arg(value_name = "BENCHMARK")]
-    pub(crate) benchmark: Benchmark,
+    /// Benchmark that printed the text: OSU micro-benchmarks, Intel MPI Benchmarks, or auto, by the titles in the text
+    #[arg(value_name = "BENCHMARK", value_parser = ["osu", "imb", "auto"])]
+    pub(crate) benchmark: String,
     /// File with its output, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
@@ -225,17 +218,6 @@ pub(crate) struct ImportArgs {
     /// Number of ranks, if absent from the text (as in OSU's output of collectives)
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(RANKS))]
     pub(crate) ranks: Option<u64>,
-}
-
-/// A benchmark whose output can be imported.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Benchmark {
-    /// OSU micro-benchmarks
-    Osu,
-    /// Intel MPI Benchmarks
-    Imb,
-    /// Detected from the titles in the text
-    Auto,
 }
 
 #[derive(Debug, Args)]

@@ -124,26 +124,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_skew_has_a_scale_of_one_unless_it_says_another() {
+    fn values_are_read_and_others_answered_with_what_is_known() {
         assert_eq!(parse_skew("last"), Ok((Skew::Last, 1.0)));
         assert_eq!(parse_skew("uniform:0.5"), Ok((Skew::Uniform, 0.5)));
         for text in ["first", "last:", "last:-1", "last:1e9", ""] {
             assert!(parse_skew(text).unwrap_err().contains("write last:0.5"), "{text}");
         }
-    }
-
-    #[test]
-    fn a_target_is_in_percent() {
-        for text in ["2.5", "2.5%"] {
-            assert_eq!(parse_percent(text), Ok(2.5));
-        }
+        assert_eq!(["2.5", "2.5%"].map(parse_percent), [Ok(2.5), Ok(2.5)]);
         for text in ["0", "-1", "51", "few"] {
             assert!(parse_percent(text).unwrap_err().contains("write 2.5"), "{text}");
         }
-    }
-
-    #[test]
-    fn what_is_not_known_is_answered_with_what_is() {
         assert!(parse_definition("D11").unwrap_err().contains("D1 completion"));
         assert!(parse_sync("spin").unwrap_err().contains("double-barrier"));
         assert!(parse_refinement("all").unwrap_err().contains("verified"));

@@ -13,9 +13,8 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 
 use crate::exit;
 pub(crate) use files::{
-    AbArgs, Benchmark, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, ImportArgs,
-    JudgementArgs, ListArgs, MachinesArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs,
-    ShowArgs, Study, ValidateArgs,
+    AbArgs, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, ImportArgs, JudgementArgs, ListArgs,
+    MachinesArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs, ShowArgs, ValidateArgs,
 };
 pub(crate) use measure::{
     CalibrateArgs, CaseArgs, CheckArgs, HealthArgs, OPTIONAL, OutputArgs, PlanArgs, ProgressArg,

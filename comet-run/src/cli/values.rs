@@ -168,79 +168,49 @@ pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_mesh_is_rows_by_columns() {
-        let check = |text, shape| assert_eq!(parse_mesh(text).ok(), shape, "{text}");
-        check("2x4", Some(MeshShape { rows: 2, cols: 4 }));
-        check("1x1", Some(MeshShape { rows: 1, cols: 1 }));
-        for text in ["", "4", "0x4", "2x", "2x-1", "2x4x8", "2048x1024", "99999999999x1"] {
-            check(text, None);
+    /// Holds what `parse` makes of each text against the value beside it, if it has one.
+    fn check<V: PartialEq + fmt::Debug>(
+        parse: fn(&str) -> Result<V, String>,
+        rows: impl IntoIterator<Item = (&'static str, Option<V>)>,
+    ) {
+        for (text, expected) in rows {
+            assert_eq!(parse(text).ok(), expected, "{text}");
         }
     }
 
     #[test]
-    fn a_time_has_a_unit_unless_it_is_zero() {
-        let check = |text, time_ms: Option<u64>| {
-            assert_eq!(parse_time(text).ok(), time_ms.map(Duration::from_millis), "{text}");
-        };
-        check("0", Some(0));
-        check("200ms", Some(200));
-        check("1m 30s", Some(90_000));
-        check("5", None);
-        check("soon", None);
-        assert!(parse_positive_time("0s").is_err());
-    }
-
-    #[test]
-    fn a_binding_is_a_word_or_a_list_of_cpus() {
-        let check = |text, binding| assert_eq!(parse_binding(text).ok(), binding, "{text}");
-        check("core", Some(Binding::Core));
-        check("none", Some(Binding::None));
-        check("3,0..2", Some(Binding::List(vec![3, 0, 1, 2])));
-        for text in ["", "cores", "launcher", "1,,2", "3..1", "0..99999999"] {
-            check(text, None);
-        }
-        assert_eq!(Binding::List(vec![3, 0]).to_string(), "3,0");
-    }
-
-    #[test]
-    fn a_label_needs_a_key() {
-        assert_eq!(parse_label("a=b=c"), Ok(("a".into(), "b=c".into())));
-        assert!(parse_label("=b").is_err() && parse_label("a").is_err());
+    fn texts_become_values_and_others_are_refused() {
+        let shape = |rows, cols| Some(MeshShape { rows, cols });
+        check(parse_mesh, [("2x4", shape(2, 4)), ("1x1", shape(1, 1))]);
+        let none = ["", "4", "0x4", "2x", "2x-1", "2x4x8", "2048x1024", "99999999999x1"];
+        check(parse_mesh, none.map(|text| (text, None)));
+        let ms = |n| Some(Duration::from_millis(n));
+        check(parse_time, [("0", ms(0)), ("200ms", ms(200)), ("1m 30s", ms(90_000))]);
+        check(parse_time, [("5", None), ("soon", None)]);
+        check(parse_positive_time, [("0s", None)]);
+        let list = Binding::List(vec![3, 0, 1, 2]);
+        check(parse_binding, [("core", Some(Binding::Core)), ("none", Some(Binding::None))]);
+        check(parse_binding, [("3,0..2", Some(list))]);
+        let none = ["", "cores", "launcher", "1,,2", "3..1", "0..99999999"];
+        check(parse_binding, none.map(|text| (text, None)));
+        let counts = |counts: &[usize]| Some(RankCounts(counts.to_vec()));
+        check(parse_ranks, [("4", counts(&[4])), ("8,2..4", counts(&[2, 3, 4, 8]))]);
+        check(parse_ranks, ["0", "-1", "1048577", "four"].map(|text| (text, None)));
+        check(
+            parse_label,
+            [("a=b=c", Some(("a".into(), "b=c".into()))), ("=b", None), ("a", None)],
+        );
+        check(parse_share, [("5%", Some(0.05)), ("0.25", Some(0.25)), ("0", Some(0.0))]);
+        check(parse_share, ["5", "-1%", "100%", "NaN", "much"].map(|text| (text, None)));
+        check(parse_factor, [("1.25", Some(1.25))]);
+        check(parse_factor, ["1", "0.9", "-2", "10%", "inf", "NaN", ""].map(|text| (text, None)));
+        assert!(parse_factor("1").unwrap_err().contains("write 1.1"));
     }
 
     #[test]
     fn a_list_of_cpus_is_all_that_its_ranks_have() {
         assert_eq!(Binding::Core.n_cpus(8), 8);
         assert_eq!(Binding::List(vec![0, 3, 0]).n_cpus(8), 2);
-    }
-
-    #[test]
-    fn ranks_are_bounded() {
-        assert_eq!(parse_ranks("4"), Ok(RankCounts(vec![4])));
-        assert_eq!(parse_ranks("8,2..4"), Ok(RankCounts(vec![2, 3, 4, 8])));
-        for text in ["0", "-1", "1048577", "four"] {
-            assert!(parse_ranks(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_ratio_is_above_one() {
-        assert_eq!(parse_factor("1.25"), Ok(1.25));
-        for text in ["1", "0.9", "-2", "10%", "inf", "NaN", ""] {
-            assert!(parse_factor(text).unwrap_err().contains("write 1.1"), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_share_is_a_number_or_a_percentage() {
-        let check =
-            |text, expected: Option<f64>| assert_eq!(parse_share(text).ok(), expected, "{text}");
-        check("5%", Some(0.05));
-        check("0.25", Some(0.25));
-        check("0", Some(0.0));
-        for wrong in ["5", "-1%", "100%", "NaN", "much"] {
-            check(wrong, None);
-        }
+        assert_eq!(Binding::List(vec![3, 0]).to_string(), "3,0");
     }
 }

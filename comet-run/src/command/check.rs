@@ -14,7 +14,7 @@ use crate::execute::{self, Bench, Joined};
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::prepare::{self, Prepared};
-use crate::session::{Observe, Observer};
+use crate::session::{Observe, Observer, Silent};
 use crate::signals::Signals;
 use crate::spool::{Outlet, Spool};
 use crate::terminal;
@@ -84,17 +84,6 @@ fn launch(
     let ranks = bench.ranks(prepared.topology.clone(), prepared.bind.clone());
     bench.launch(job, &ranks, prepared.cases(), observe, conclude)
 }
-
-/// Observer without an output.
-struct Silent;
-
-impl Listener for Silent {
-    fn event(&mut self, _event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        Ok(())
-    }
-}
-
-impl Observer for Silent {}
 
 /// Observer that prints a line for each check of the transport, for each kernel, and for each case
 /// that fails. A writer thread prints them, so that a slow reader stops no rank.

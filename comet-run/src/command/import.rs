@@ -10,7 +10,7 @@ use comet_report::import::{Surroundings, import as records_of, write};
 use comet_report::suite;
 
 use super::files;
-use crate::cli::{Benchmark, ImportArgs};
+use crate::cli::ImportArgs;
 use crate::exit;
 use crate::paths;
 use crate::result_file::create_new;
@@ -18,10 +18,10 @@ use crate::result_file::create_new;
 /// Writes the records of a text.
 pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     let text = read(&args.file)?;
-    let suite = match args.benchmark {
-        Benchmark::Osu => Some(&suite::osu::SUITE),
-        Benchmark::Imb => Some(&suite::imb::SUITE),
-        Benchmark::Auto => suite::of_text(&text),
+    let suite = match &*args.benchmark {
+        "osu" => Some(&suite::osu::SUITE),
+        "imb" => Some(&suite::imb::SUITE),
+        _ => suite::of_text(&text),
     };
     let name = args.file.display();
     let suite = suite.ok_or_else(|| {

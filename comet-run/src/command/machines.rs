@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use comet_sim::machine::{MACHINES, MachineFile, Shape};
 use comet_studies::thesis::{self, Curves};
 
-use crate::cli::{MachinesArgs, ReproduceArgs, Study};
+use crate::cli::{MachinesArgs, ReproduceArgs};
 use crate::exit;
 use crate::terminal;
 use crate::world;
@@ -95,7 +95,6 @@ fn us(ps: u64) -> f64 {
 /// Regenerates the figures of the thesis, prints their table, and writes their curves; returns the
 /// exit code.
 pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
-    let Study::Thesis = args.study;
     let machine = args.machine.as_deref().map(world::machine).transpose()?;
     let found = thesis::reproduce(machine.as_ref())?;
     terminal::print(&found.text)?;

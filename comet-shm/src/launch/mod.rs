@@ -27,6 +27,7 @@ pub(crate) use facilities::Facilities;
 
 pub use facilities::bind_to_this_process;
 pub use pin::usable_cpus;
+pub use signals::is_ignored;
 
 /// Heap of each rank; virtual until a buffer is used.
 const HEAP_BYTES: usize = 256 << 20;

@@ -17,7 +17,8 @@ impl Blocked {
     /// `nohup`), and the one that tells of an ended rank.
     pub(super) fn new() -> Result<Self, Errno> {
         let ends_job = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
-        let mut set: SigSet = ends_job.into_iter().filter(|signal| !is_ignored(*signal)).collect();
+        let mut set: SigSet =
+            ends_job.into_iter().filter(|signal| !is_ignored(*signal as i32)).collect();
         set.add(Signal::SIGCHLD);
         // A process that ignores it would never learn that a rank has ended.
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
@@ -48,10 +49,10 @@ impl Drop for Blocked {
     }
 }
 
-/// True if this process ignores `signal`; false if the system does not report it.
-fn is_ignored(signal: Signal) -> bool {
+/// True if this process ignores the signal of this number; false if the system does not report it.
+pub fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask >> (signal as u32 - 1) & 1 == 1
+    mask >> (signal - 1) & 1 == 1
 }
