@@ -5,11 +5,9 @@
 
 use std::f64::consts::TAU;
 
-/// Stream of the offsets of clocks.
+/// Streams of the offsets and drifts of clocks, and of the losses of messages.
 pub(crate) const OFFSET: u64 = u64::MAX;
-/// Stream of the drifts of clocks.
 pub(crate) const DRIFT: u64 = u64::MAX - 1;
-/// Stream of the losses of messages.
 pub(crate) const LOST: u64 = u64::MAX - 2;
 
 /// Coordinates of one random number.

@@ -58,9 +58,8 @@ impl Folder {
     /// Names of what is in it, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.path).expect("the folder is there");
-        let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
-        let mut names: Vec<String> =
-            entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let mut names = Vec::from_iter(names.map(|name| name.to_string_lossy().into_owned()));
         names.sort();
         names
     }
@@ -207,7 +206,6 @@ impl Drop for Running {
     }
 }
 
-/// Text that arrives through a pipe.
 struct Tap {
     bytes: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,

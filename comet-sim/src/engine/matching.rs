@@ -35,7 +35,9 @@ impl Engine {
         let ready_ps = self.spend(source, segment.o_send_ps + segment.send.times(length_bytes));
         self.n_messages += 1;
         let way = Way::new(source, destination, tag);
-        if self.is_lost(source, operation) {
+        let probability = self.machine.faults.drop_probability;
+        let seed = self.machine.noise.seed;
+        if probability > 0.0 && noise::lost(seed, source, operation, probability) {
             self.lost.push(Lost { way, length_bytes: body.len(), sent_ps });
             return None;
         }
@@ -83,11 +85,6 @@ impl Engine {
     /// Bytes of a message of `length_bytes` bytes on the wire.
     pub(super) fn wire_bytes(&self, length_bytes: usize) -> u64 {
         length_bytes as u64 + self.machine.envelope_bytes
-    }
-
-    fn is_lost(&self, source: Rank, operation: u64) -> bool {
-        let probability = self.machine.faults.drop_probability;
-        probability > 0.0 && noise::lost(self.machine.noise.seed, source, operation, probability)
     }
 
     /// Time that noise adds to a message, beyond what the law gives.

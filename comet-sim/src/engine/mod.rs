@@ -20,7 +20,6 @@
 mod matching;
 mod network;
 mod queue;
-mod splits;
 mod state;
 
 use std::cell::RefCell;
@@ -29,22 +28,21 @@ use std::rc::Rc;
 use comet_core::transport::Rank;
 use slab::Slab;
 
+use crate::JobFailure;
 use crate::fiber::{self, Fibers};
 use crate::job::Watch;
 use crate::machine::Machine;
 use crate::route::Routes;
 use crate::stuck;
-use crate::{JobFailure, Statistics};
 
 pub(crate) use matching::Received;
 use network::Links;
 use queue::Queue;
 
-pub(crate) use splits::{Asked, SplitName, Splits};
 use state::UNKNOWN_PS;
 pub(crate) use state::{
-    Block, Collective, Lost, Message, MessageId, Poll, RankState, Receive, ReceiveId, SendId,
-    Sending, Truncation,
+    Asked, Block, Collective, Lost, Message, MessageId, Poll, RankState, Receive, ReceiveId,
+    SendId, Sending, SplitName, Splits, Truncation,
 };
 
 /// Lines of the cache that hold the innermost calls of a rank that waits.
@@ -105,7 +103,7 @@ pub(crate) struct Engine {
     n_vain_polls: u64,
     /// The last activity of a rank, shared by all ranks with the same one.
     activity: Rc<str>,
-    n_messages: u64,
+    pub(crate) n_messages: u64,
 }
 
 impl Engine {
@@ -127,13 +125,6 @@ impl Engine {
             activity: Rc::from(""),
             n_messages: 0,
             machine,
-        }
-    }
-
-    pub(crate) fn statistics(&self) -> Statistics {
-        Statistics {
-            end_ps: self.ranks.iter().map(|rank| rank.clock_ps).max().unwrap_or(0),
-            n_messages: self.n_messages,
         }
     }
 

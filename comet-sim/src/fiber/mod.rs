@@ -137,7 +137,6 @@ const NOBODY: usize = usize::MAX;
 pub(crate) struct Suspender {
     yielder: *const Yielder<(), ()>,
     rank: usize,
-    /// The rank that runs.
     running: Rc<Cell<usize>>,
 }
 

@@ -22,6 +22,9 @@ use crate::JobFailure;
 use crate::engine::{Block, Collective, Engine, Poll};
 use cycle::Cycle;
 
+/// Between a report's first line and those below it.
+const BELOW: &str = "\n  ";
+
 /// All ranks that have not returned wait for each other, or for ranks that have.
 pub(crate) fn deadlock(engine: &Engine) -> JobFailure {
     let stands = all_stands(engine);
@@ -35,7 +38,7 @@ pub(crate) fn deadlock(engine: &Engine) -> JobFailure {
     lines.extend(cycle.as_ref().and_then(|cycle| unbuffered(engine, cycle)));
     lines.extend(group::lines(&stands, engine.ranks.len(), activity));
     lines.extend(suspect::lines(&stands, engine));
-    JobFailure { rank: None, code: "deadlock", signal: None, message: report(&lines) }
+    JobFailure { rank: None, code: "deadlock", signal: None, message: lines.join(BELOW) }
 }
 
 /// A rank that probes and tests in vain for ever.
@@ -45,7 +48,7 @@ pub(crate) fn livelock(engine: &Engine, rank: Rank) -> String {
     let mut lines = vec![format!("rank {rank} {does} in vain for ever{during}")];
     lines.extend(group::lines(&stands, engine.ranks.len(), stand.activity));
     lines.extend(suspect::lines(&stands, engine));
-    report(&lines)
+    lines.join(BELOW)
 }
 
 /// A rank that an injected fault has ended.
@@ -57,14 +60,14 @@ pub(crate) fn death(engine: &Engine, rank: Rank, now_ps: u64) -> String {
     let is_near = |other: &Stand<'_>| other.rank == rank || waits(other);
     let stands: Vec<_> = all_stands(engine).into_iter().filter(is_near).collect();
     lines.extend(group::lines(&stands, engine.ranks.len(), stand.activity));
-    report(&lines)
+    lines.join(BELOW)
 }
 
 /// A job that goes on after a signal.
 pub(crate) fn interruption(engine: &Engine, signal: &str) -> String {
     let mut lines = vec![format!("the ranks were ended because they went on after {signal}")];
     lines.extend(group::lines(&all_stands(engine), engine.ranks.len(), ""));
-    report(&lines)
+    lines.join(BELOW)
 }
 
 /// A rank that has ended by itself: it `panicked`, or `gave up`.
@@ -73,7 +76,7 @@ pub(crate) fn ended(engine: &Engine, rank: Rank, how: &str, why: &str) -> String
     let (at, during) = (words::time(stand.clock_ps), words::during(stand.activity));
     let last_call = stand.site.map(|site| format!("its last call is at {}", words::site(site)));
     let first_line = format!("rank {rank} {how} at t = {at}{during}: {why}");
-    report(&[Some(first_line), last_call].into_iter().flatten().collect::<Vec<_>>())
+    [Some(first_line), last_call].into_iter().flatten().collect::<Vec<_>>().join(BELOW)
 }
 
 /// The first rank whose wait nobody can end, and during what it waits: without a cycle there is a
@@ -98,10 +101,6 @@ fn unbuffered(engine: &Engine, cycle: &Cycle<'_, '_>) -> Option<String> {
         "a send waits for its receive, because {name} does not buffer {length_bytes} bytes; other \
          machines may"
     ))
-}
-
-fn report(lines: &[String]) -> String {
-    lines.join("\n  ")
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -31,9 +31,10 @@ pub(super) fn serve(t: &Recording, case: &Case) -> Result<bool> {
     // The length of the echo is the first axis, those of the loads are the next two.
     for (_, load_bytes) in case.values().skip(1).filter(|_| [source, sink].contains(&t.rank())) {
         let load = vec![0; usize::try_from(load_bytes).expect("it fits into memory")];
-        match t.rank() == source {
-            true => send_load(t, [sink, tester], &load)?,
-            false => take_load(t, [source, tester])?,
+        if t.rank() == source {
+            send_load(t, [sink, tester], &load)?;
+        } else {
+            take_load(t, [source, tester])?;
         }
     }
     Ok([source, sink].contains(&t.rank()))

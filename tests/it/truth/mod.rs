@@ -4,8 +4,7 @@
 //!   times, contention   the kernels, against an oracle that follows the law of the machine
 //!   closed_forms        the same against formulas, and the law found again from measurements
 //!   programs            random programs against the oracle
-//!   engine              definitions, rules, the stop rule, and what the ranks agree on
-//!   comparison          how often comparisons of launches are wrong, and find a change
+//!   engine              definitions, rules, the stop rule, what ranks agree on, comparisons
 //!   delays              what depends on what: injected delays, barriers that ranks are late for
 //!   conditions          seeds, clocks that are coarse or differ, odd and large rank counts
 //!   oracle, recording   the truth: the law, and the calls of each kernel
@@ -14,7 +13,6 @@
 
 mod bench;
 mod closed_forms;
-mod comparison;
 mod conditions;
 mod contention;
 mod delays;
