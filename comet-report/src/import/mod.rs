@@ -80,8 +80,8 @@ pub enum ImportError {
 /// a test is there once more.
 ///
 /// # Errors
-/// If `text` is of another suite, if there is no table in it, if a row does not fit its table, or if nobody says how many
-/// ranks there were.
+/// If `text` is of another suite, if there is no table in it, if a row does not fit its table, or if
+/// nobody says how many ranks there were.
 pub fn import(
     suite: &'static Suite,
     text: &str,
