@@ -6,8 +6,7 @@ use super::figure::{Axis, Chart, Kind, Mark, Quantity, Scale, Trace, Vertex};
 use super::panel::{Area, LOW_SPACING_PX, Panel, Side, X_SPACING_PX, Y_SPACING_PX};
 use super::scale::Ruler;
 use super::style::N_COLOURS;
-use super::svg::{Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, short_text, text};
-use super::svg::{cut, px, width_px};
+use super::svg::{Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, cut, px, short_text, text, width_px};
 use crate::xml::escape;
 
 /// Height of the plot area, and of the strip with residuals.

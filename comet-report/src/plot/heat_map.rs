@@ -7,8 +7,9 @@ use super::curve::pair;
 use super::figure::{Axis, HeatMap, Scale};
 use super::panel::Area;
 use super::scale::{Ruler, extremes};
-use super::svg::{Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, short_text, text, upright};
-use super::svg::{cut, decimals, px, width_px};
+use super::svg::{
+    Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, cut, decimals, px, short_text, text, upright, width_px,
+};
 use crate::units::significant;
 use crate::xml::escape;
 

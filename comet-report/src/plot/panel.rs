@@ -3,8 +3,7 @@
 use super::curve::pair;
 use super::figure::{Axis, Quantity, Scale};
 use super::scale::{Ruler, Ticks};
-use super::svg::{MARGIN_PX, TEXT_PX, text, upright};
-use super::svg::{number, px, width_px};
+use super::svg::{MARGIN_PX, TEXT_PX, number, px, text, upright, width_px};
 use crate::xml::escape;
 
 /// Distance between labels of a horizontal axis, if linear and if not. The script of the

@@ -4,8 +4,7 @@ use comet_core::kernel::{LENGTH_BYTES, VECTOR_LENGTH};
 
 use super::Findings;
 use super::bench::{Bench, Points, quoted_us};
-use super::claim::{Claim, linear, linear_in_log2};
-use super::claim::{Curves, part};
+use super::claim::{Claim, Curves, linear, linear_in_log2, part};
 use super::point_to_point::{LENGTHS, LONG_BYTES, SHORT_BYTES, jump};
 
 /// The numbers of ranks of the figures with a curve for each.

@@ -6,8 +6,7 @@ use comet_core::kernel::LOCAL_N;
 
 use super::Findings;
 use super::bench::{Bench, N_RANKS, Points};
-use super::claim::{Claim, linear, quadratic};
-use super::claim::{Curves, part};
+use super::claim::{Claim, Curves, linear, part, quadratic};
 
 /// Dimensions of the block of one rank: a quarter of those of the matrix on a mesh of 4 x 4.
 const BLOCKS: &str = "4,8,16..64+16,96,128,192";

@@ -6,8 +6,7 @@ use comet_core::kernel::{LENGTH_BYTES, VECTOR_LENGTH};
 
 use super::Findings;
 use super::bench::{Bench, N_RANKS, Points, at, points};
-use super::claim::{Claim, linear};
-use super::claim::{Curves, part};
+use super::claim::{Claim, Curves, linear, part};
 
 /// Numbers of the series of the kernel.
 const DAXPY: usize = 1;
