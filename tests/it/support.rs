@@ -181,7 +181,6 @@ impl Running {
         self.stderr.text()
     }
 
-    /// Status of its end, if it has ended.
     pub(crate) fn status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("it is a child of this process")
     }
@@ -386,7 +385,6 @@ fn kill(name: &str, target: &str) {
 pub(crate) struct Records(Vec<Value>);
 
 impl Records {
-    /// Reads the text of a file in which every line is whole.
     #[track_caller]
     pub(crate) fn parse(text: &str) -> Self {
         let parse = |line: &str| match serde_json::from_str(line) {
