@@ -75,7 +75,7 @@ fn cut_partial_line(mut file: &File) -> io::Result<Vec<u8>> {
 
 fn last_words(run: &RunRecords, death: &Death) -> [Record; 2] {
     let mut points = PointCounts::default();
-    run.points.iter().for_each(|point| points.add(point.status));
+    run.points.iter().for_each(|point| points.add(point.status()));
     let run = run.run.as_ref();
     let run_id = run.map(|run| run.run_id.clone());
     let wall_s = run.and_then(|run| seconds_since(&run.started_at, death.noticed_at));

@@ -53,7 +53,7 @@ pub(crate) fn facts(point: &Point) -> KernelFacts {
         participants: Participants::All,
         evaluation,
         axes: params.map(|(name, value)| axis(name, value)).collect(),
-        series: point.value.as_ref().map_or_else(Vec::new, series),
+        series: point.value().map_or_else(Vec::new, series),
     };
     facts.participants = match facts.class() {
         Some(Class::PointToPoint | Class::Exchange | Class::Overlap) => Participants::Pair,

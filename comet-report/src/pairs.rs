@@ -4,7 +4,7 @@ use comet_core::kernel::AxisKind;
 use comet_core::rounds;
 
 use crate::plot::Quantity;
-use crate::record::{Over, Point, PointStatus};
+use crate::record::{Measured, Over, Point};
 use crate::units::bytes;
 
 /// Axis of the rounds, in each of which a rank meets another one.
@@ -68,7 +68,7 @@ fn empty(n_ranks: usize, length_bytes: u64) -> PairMatrix {
 
 /// Number of ranks and message length of a verified point in rounds; `None` of any other.
 pub(crate) fn world(point: &Point) -> Option<(usize, u64)> {
-    let has_numbers = point.on(ROUND).is_some() && point.status == PointStatus::Ok;
+    let has_numbers = point.on(ROUND).is_some() && point.numbers().is_some();
     let n_ranks = usize::try_from(point.params.ranks()?).ok();
     n_ranks.zip(point.on(Over::Message)).filter(|_| has_numbers)
 }
@@ -92,7 +92,9 @@ pub(crate) fn readings(point: &Point) -> Vec<Reading> {
 
 /// The times of one operation in nanoseconds, sample by sample, on each rank that sampled.
 pub(crate) fn times_ns(point: &Point) -> Vec<(usize, Vec<f64>)> {
-    let (Some(samples), Some(reps)) = (&point.samples, &point.reps) else { return Vec::new() };
+    let Some(Measured { samples: Some(samples), reps, .. }) = point.measured() else {
+        return Vec::new();
+    };
     let n_samples = samples.shape[1].max(1);
     let time_ns = |elapsed_ns: &u64| *elapsed_ns as f64 / f64::from(reps.inner.max(1));
     let of_rank = |elapsed_ns: &[u64]| elapsed_ns.iter().map(time_ns).collect();
@@ -103,6 +105,7 @@ pub(crate) fn times_ns(point: &Point) -> Vec<(usize, Vec<f64>)> {
 mod tests {
     use super::*;
     use crate::health::fixture;
+    use crate::record::Outcome;
 
     #[test]
     fn each_pair_has_the_medians_of_its_two_ranks() {
@@ -130,7 +133,7 @@ mod tests {
     fn what_was_not_measured_is_empty() {
         let mut records = fixture::pairs(3, |_, _| 100);
         records.points.remove(0);
-        records.points[0].status = PointStatus::CheckFailed;
+        records.points[0].outcome = Outcome::default();
         let points: Vec<&Point> = records.points.iter().collect();
         let n_values = |matrix: &PairMatrix| matrix.values.iter().flatten().count();
         assert_eq!(matrices(&points).iter().map(n_values).collect::<Vec<_>>(), [2]);

@@ -16,9 +16,9 @@ use serde_json::json;
 
 use crate::fingerprint::sha256_hex;
 use crate::record::{
-    Check, CheckStatus, Derived, Interval, KernelFacts, Overhead, Param, Params, Plan, Point,
-    PointStatus, Quality, Quote, RankStat, RanksNs, Rate, Reps, SampleSync, Samples, Summary,
-    Transport, Value,
+    self, Check, CheckStatus, Derived, Interval, KernelFacts, Measured, Numbers, Outcome, Overhead,
+    Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat, RanksNs, Rate, Reps,
+    SampleSync, Samples, Summary, Transport, Value,
 };
 
 /// Number of hex digits of a point's key.
@@ -83,12 +83,8 @@ impl PointMaker {
             Some(rank) => format!("rank {rank}: {}", failure.message),
             None => failure.message.clone(),
         };
-        Point {
-            check: Check { status: check },
-            status,
-            message: Some(message),
-            ..self.blank(&failure.case, None, failure.since_start_ns)
-        }
+        let outcome = Outcome::Failed(record::Failure { status, message });
+        self.point(&failure.case, None, failure.since_start_ns, (check, outcome))
     }
 
     fn measured_series(
@@ -102,31 +98,39 @@ impl PointMaker {
         // A rate is that of a typical operation, even where the least time is quoted.
         let is_least = result.quote == event::Quote::Min;
         let basis = if is_least { Quote::Median } else { wire_quote(result.quote) };
-        Point {
-            plan: Some(Plan { is_refined: measurement.is_refined, ..plan(result, *pace, settle) }),
-            reps: Some(Reps {
+        let measured = Measured {
+            numbers: Numbers {
+                value: value(result),
+                time_ns: time_ns(result),
+                quoted_ns: result.quoted_ns,
+                rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis }),
+            },
+            plan: Plan { is_refined: measurement.is_refined, ..plan(result, *pace, settle) },
+            reps: Reps {
                 n: result.summary.n,
                 inner: pace.repetitions,
                 warmup: result.n_warmup,
                 rounds: measurement.n_slices,
-            }),
-            time_ns: Some(time_ns(result)),
-            quoted_ns: result.quoted_ns,
+            },
             quality: Some(quality(measurement, result, self.clocks)),
             ranks_ns: ranks_ns(result, *pace),
-            rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis }),
             samples: Some(samples(&result.ranks)),
             starts_ns: Some(starts_ns(&result.ranks)),
             late_ns: each(&result.ranks, |s| Some(s.start_ns.saturating_sub(s.due_ns?))),
             reference_ns: each(&result.ranks, |s| s.reference_ns),
-            check: Check { status: CheckStatus::Pass },
-            status: PointStatus::Ok,
-            ..self.blank(case, Some(result), measurement.since_start_ns)
-        }
+        };
+        let outcome = (CheckStatus::Pass, Outcome::Measured(Box::new(measured)));
+        self.point(case, Some(result.series.name), measurement.since_start_ns, outcome)
     }
 
-    /// Common fields of all points of a case.
-    fn blank(&mut self, case: &Case, result: Option<&SeriesResult>, since_start_ns: u64) -> Point {
+    /// The next point: the series `variant` of a case, or all of them.
+    fn point(
+        &mut self,
+        case: &Case,
+        variant: Option<&str>,
+        since_start_ns: u64,
+        (check, outcome): (CheckStatus, Outcome),
+    ) -> Point {
         let info = case.info;
         let seq = self.next_seq;
         self.next_seq += 1;
@@ -136,13 +140,15 @@ impl PointMaker {
             t_rel_s: seconds(since_start_ns),
             suite: info.suite.into(),
             kernel: info.name.into(),
-            variant: result.map(|result| result.series.name.into()),
+            variant: variant.map(str::to_owned),
             class: info.class.as_str().into(),
             aliases: info.aliases.iter().map(|alias| (*alias).into()).collect(),
             params: self.params(case),
-            value: result.map(value),
+            key: String::new(),
+            check: Check { status: check },
+            figures: Vec::new(),
+            outcome,
             facts: Arc::new(KernelFacts::from(info)),
-            ..Point::default()
         };
         point.key = key(&point, self.thread_level.as_deref());
         point
@@ -218,7 +224,7 @@ pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
         "variant": point.variant,
         "class": point.class,
         "params": point.params,
-        "value": point.value,
+        "value": point.value(),
     });
     // Keys of transports without levels stay as they were.
     if let Some(thread_level) = thread_level {
@@ -437,7 +443,7 @@ mod tests {
         let mut check = |definition: Definition, expected: RankStat| {
             let mut measurement = fixture::barrier();
             measurement.series[0].definition = definition;
-            let value = points.measured(&measurement)[0].value.clone().unwrap();
+            let value = points.measured(&measurement)[0].value().unwrap().clone();
             assert_eq!((value.definition.as_str(), value.rank_stat), (definition.name(), expected));
         };
         check(Definition::Completion, RankStat::Max);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::older;
 use crate::plain;
-use crate::record::{EndStatus, KernelFacts, Name, PointCounts, PointStatus, Record, SCHEMA};
+use crate::record::{EndStatus, KernelFacts, Name, PointCounts, Record, SCHEMA};
 
 /// The records of one file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -179,12 +179,11 @@ impl Checker {
                 self.keys.clear();
             }
             Record::Point(point) => {
-                let is_ok = point.status == PointStatus::Ok;
-                if is_ok && !self.keys.insert(point.key.clone()) {
+                if point.numbers().is_some() && !self.keys.insert(point.key.clone()) {
                     let message = format!("the point with key {} is there twice", point.key);
                     self.problem(line, message);
                 }
-                self.open_run(line, Some(&point.run_id)).points.add(point.status);
+                self.open_run(line, Some(&point.run_id)).points.add(point.status());
             }
             Record::Model(model) => {
                 self.open_run(line, Some(&model.run_id));

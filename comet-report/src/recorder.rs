@@ -15,8 +15,9 @@ use crate::fingerprint::{fingerprint, sha256_hex};
 use crate::models::models;
 use crate::points::{PointMaker, seconds};
 use crate::record::{
-    self, Clock, ClockGaps, End, EndStatus, Hops, KernelFacts, Launcher, Machine, Noise, Point,
-    PointCounts, RankEntry, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
+    self, Clock, ClockGaps, End, EndStatus, Hops, KernelFacts, Launcher, Machine, Measured, Noise,
+    Point, PointCounts, RankEntry, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World,
+    timestamp,
 };
 use crate::sink::RecordSink;
 
@@ -137,8 +138,8 @@ impl Recorder {
     }
 
     fn write_point(&mut self, point: Point) -> io::Result<()> {
-        self.counts.add(point.status);
-        if let (Some(quality), Some(reps)) = (&point.quality, &point.reps) {
+        self.counts.add(point.status());
+        if let Some(Measured { quality: Some(quality), reps, .. }) = point.measured() {
             self.n_slices += u64::from(reps.rounds);
             self.n_disturbed += u64::from(quality.disturbed_slices.unwrap_or(0));
             self.n_page_faults += quality.page_faults.unwrap_or(0);
@@ -359,6 +360,7 @@ mod tests {
     fn points_hold_raw_samples_figures_reasons_and_keys() {
         let records = fixture::records();
         let barrier = fixture::points(&records).find(|point| point.kernel == "barrier").unwrap();
+        let barrier = barrier.measured().unwrap();
         let samples = barrier.samples.as_ref().unwrap();
         assert_eq!((samples.shape, &samples.ranks[..]), ([2, 3], &[0, 1][..]));
         assert_eq!(samples.data, [4000, 4100, 4300, 4050, 4100, 4200]);
@@ -373,11 +375,11 @@ mod tests {
         assert_eq!(n_figures("overlap"), [0, 2]);
         assert_eq!(n_figures("echo"), [0, 0, 0, 0]);
         // A case without numbers is a point without times.
-        let is_wrong = |point: &&Point| point.status == PointStatus::CheckFailed;
+        let is_wrong = |point: &&Point| point.status() == PointStatus::CheckFailed;
         let failed = fixture::points(&records).find(is_wrong).unwrap();
-        assert_eq!((&failed.time_ns, &failed.samples, &failed.variant), (&None, &None, &None));
+        assert_eq!((failed.numbers(), &failed.variant), (None, &None));
         let message = "rank 1: byte 3 of 8: expected 0x01, found 0x00";
-        assert_eq!(failed.message.as_deref(), Some(message));
+        assert_eq!(failed.failure().unwrap().message, message);
         // Keys distinguish the points.
         let keys: BTreeSet<_> = fixture::points(&records).map(|point| &point.key[..]).collect();
         assert!(keys.iter().all(|key| key.len() == 16));
@@ -421,7 +423,7 @@ mod tests {
         let records = fixture::records();
         let check = |kernel: &str, expected_ns: [f64; 2], expected_moved| {
             let point = fixture::points(&records).filter(|point| point.kernel == kernel).last();
-            let quality = point.unwrap().quality.as_ref().unwrap();
+            let quality = point.unwrap().quality().unwrap();
             assert_eq!(quality.line_ns.as_deref(), Some(&expected_ns[..]), "{kernel}");
             assert_eq!(quality.cores_moved, Some(expected_moved), "{kernel}");
         };

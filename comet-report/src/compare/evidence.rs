@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use comet_stats::compare::Launches;
 
 use super::{Options, failures};
-use crate::record::{Clock, Point, PointStatus, Run};
+use crate::record::{Clock, Point, Run};
 use crate::runs::RunRecords;
 
 /// Times that differ by less than this share differ by rounding.
@@ -53,8 +53,7 @@ pub(super) fn gather<'a>(
 
 /// The figure to quote of `point`, if it was measured, and its data was right.
 pub(super) fn quoted_ns(point: &Point) -> Option<f64> {
-    let is_measured = point.status == PointStatus::Ok && point.value.is_some();
-    point.quoted_ns.filter(|quoted_ns| is_measured && *quoted_ns > 0.0)
+    point.quoted_ns().filter(|quoted_ns| *quoted_ns > 0.0)
 }
 
 /// The launches that measured each point, by their start; the first of equal keys of one launch.
@@ -107,7 +106,7 @@ impl<'a> Evidence<'a> {
 
     /// The logarithms of the least values; `None` if a launch does not tell its own.
     pub(super) fn minima(&self) -> Option<Launches> {
-        let min_ns = |launch: &Launch<'_>| Some(launch.point.time_ns.as_ref()?.min);
+        let min_ns = |launch: &Launch<'_>| Some(launch.point.time_ns()?.min);
         self.logarithms(|launch| min_ns(launch).filter(|min_ns| *min_ns > 0.0))
     }
 
@@ -140,7 +139,7 @@ impl<'a> Evidence<'a> {
 
     /// The fewest operations between two readings in any launch.
     pub(super) fn repetitions(&self) -> u32 {
-        let inner = self.all().filter_map(|launch| Some(launch.point.reps.as_ref()?.inner));
+        let inner = self.all().filter_map(|launch| Some(launch.point.measured()?.reps.inner));
         inner.min().unwrap_or(1)
     }
 
@@ -166,7 +165,7 @@ impl<'a> Launch<'a> {
     /// True if it was simulated, and all of its samples are the same.
     fn is_exact(&self) -> bool {
         let is_virtual = self.clock().is_some_and(|clock| clock.is_virtual);
-        is_virtual && self.point.time_ns.as_ref().is_some_and(|time_ns| time_ns.min == time_ns.max)
+        is_virtual && self.point.time_ns().is_some_and(|time_ns| time_ns.min == time_ns.max)
     }
 }
 
@@ -174,7 +173,7 @@ impl<'a> Launch<'a> {
 fn square_of_samples(launch: &Launch<'_>) -> Option<f64> {
     // Half of a 95 % interval of the normal distribution.
     const HALF_WIDTH: f64 = 1.959_963_985;
-    let interval = launch.point.quality.as_ref()?.interval_ns.as_ref()?;
+    let interval = launch.point.quality()?.interval_ns.as_ref()?;
     let width = (interval.low > 0.0).then(|| (interval.high / interval.low).ln())?;
     Some((width / 2.0 / HALF_WIDTH).powi(2))
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::evidence::quoted_ns;
-use crate::record::{Name, Params, Point, PointStatus};
+use crate::record::{Failure, Name, Params, Point, PointStatus};
 use crate::runs::RunRecords;
 use crate::words;
 
@@ -61,8 +61,8 @@ pub(super) fn failures(base: &[RunRecords], new: &[RunRecords]) -> Vec<FailureRo
     let row = |point: &Point| FailureRow {
         kernel: words::kernel(&point.suite, &point.kernel, None),
         params: point.params.clone(),
-        status: point.status,
-        message: point.message.clone(),
+        status: point.status(),
+        message: point.failure().map(|failure| failure.message.clone()),
         is_regression: measured.contains(&case(point)) && !failed.contains(&case(point)),
     };
     points.map(row).collect()
@@ -96,7 +96,7 @@ fn points(runs: &[RunRecords]) -> impl Iterator<Item = &Point> {
 }
 
 fn is_failure(point: &Point) -> bool {
-    matches!(point.status, PointStatus::CheckFailed | PointStatus::Failed)
+    matches!(point.status(), PointStatus::CheckFailed | PointStatus::Failed)
 }
 
 fn measured(runs: &[RunRecords]) -> impl Iterator<Item = &Point> {
@@ -106,8 +106,8 @@ fn measured(runs: &[RunRecords]) -> impl Iterator<Item = &Point> {
 /// Reasons of cases without numbers.
 fn reasons(runs: &[RunRecords]) -> BTreeMap<String, String> {
     let reason = |point: &Point| {
-        let message = point.message.as_ref().filter(|_| point.status != PointStatus::Ok)?;
-        Some((case(point), format!("{}: {message}", Name(point.status))))
+        let Failure { status, message } = point.failure()?;
+        Some((case(point), format!("{}: {message}", Name(status))))
     };
     points(runs).filter_map(reason).collect()
 }

@@ -94,7 +94,7 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
     let margin = margin_of(evidence, base_ns, found, options);
     let minima = evidence.minima().and_then(|minima| minima.log_ratio());
     let deviation = launches.deviation().filter(|deviation| *deviation > 0.0);
-    let higher_is_better = point.value.as_ref().is_some_and(|value| value.better == "higher");
+    let higher_is_better = point.value().is_some_and(|value| value.better == "higher");
     let mut row = PointRow {
         key: point.key.clone(),
         kernel: words::kernel(&point.suite, &point.kernel, point.variant.as_deref()),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixture::{self, Folder};
-use crate::record::{CheckStatus, Point, PointStatus, Transport};
+use crate::record::{CheckStatus, Failure, Measured, Outcome, Point, PointStatus, Transport};
 use crate::recorder::RunDescription;
 use crate::runs::read_runs;
 
@@ -24,9 +24,9 @@ fn run() -> RunRecords {
 fn scale(run: &mut RunRecords, factor: impl Fn(&Point) -> f64) {
     for point in &mut run.points {
         let factor = factor(point);
-        point.quoted_ns = point.quoted_ns.map(|ns| factor * ns);
-        if let Some(time_ns) = &mut point.time_ns {
-            time_ns.min *= factor;
+        if let Some(Measured { numbers, .. }) = point.measured_mut() {
+            numbers.quoted_ns = numbers.quoted_ns.map(|ns| factor * ns);
+            numbers.time_ns.min *= factor;
         }
     }
 }
@@ -103,7 +103,8 @@ fn a_slower_point_is_found_and_a_faster_one_is_no_loss() {
 fn a_point_of_which_more_is_better_is_judged_the_other_way_round() {
     let turned = |mut runs: Vec<RunRecords>| {
         let points = runs.iter_mut().flat_map(|run| &mut run.points);
-        points.filter_map(|point| point.value.as_mut()).for_each(|v| v.better = "higher".into());
+        let measured = points.filter_map(Point::measured_mut);
+        measured.for_each(|measured| measured.numbers.value.better = "higher".into());
         runs
     };
     let new = turned(later(|point| long(point, 1.3)));
@@ -149,7 +150,7 @@ fn least_times_that_agree_take_back_a_loss() {
     let mut new = later(|point| long(point, 1.3));
     for point in new.iter_mut().flat_map(|run| &mut run.points) {
         let factor = long(point, 1.3);
-        point.time_ns.iter_mut().for_each(|time_ns| time_ns.min /= factor);
+        point.measured_mut().into_iter().for_each(|of| of.numbers.time_ns.min /= factor);
     }
     let found = against(&new);
     let doubted = row(&found, LONG);
@@ -177,7 +178,8 @@ fn one_launch_a_side_tells_nothing_unless_its_samples_may() {
 
 /// Gives a point an interval of 1 % to both sides.
 fn add_interval(point: &mut Point) {
-    let (Some(quoted_ns), Some(quality)) = (point.quoted_ns, &mut point.quality) else { return };
+    let Some(Measured { numbers, quality, .. }) = point.measured_mut() else { return };
+    let (quoted_ns, quality) = (numbers.quoted_ns.unwrap(), quality.as_mut().unwrap());
     quality.interval_ns = Some(crate::record::Interval {
         low: quoted_ns / 1.01,
         high: quoted_ns * 1.01,
@@ -191,8 +193,8 @@ fn simulated(factor: f64) -> Vec<RunRecords> {
     let mut run = run();
     scale(&mut run, |_| factor);
     run.run.as_mut().unwrap().clock.is_virtual = true;
-    for time_ns in run.points.iter_mut().filter_map(|point| point.time_ns.as_mut()) {
-        time_ns.max = time_ns.min;
+    for measured in run.points.iter_mut().filter_map(Point::measured_mut) {
+        measured.numbers.time_ns.max = measured.numbers.time_ns.min;
     }
     vec![run]
 }
@@ -216,9 +218,10 @@ fn times_of_a_simulation_without_noise_are_compared_exactly() {
 fn a_case_that_fails_now_is_a_loss_of_its_own() {
     let mut new = later(|_| 1.0);
     let point = new[3].points.iter_mut().find(|point| point.kernel == "barrier").unwrap();
-    (point.status, point.check.status) = (PointStatus::CheckFailed, CheckStatus::Fail);
+    let (status, message) = (PointStatus::CheckFailed, "rank 1: byte 3".into());
+    point.outcome = Outcome::Failed(Failure { status, message });
+    point.check.status = CheckStatus::Fail;
     (point.variant, point.key) = (None, "other".into());
-    point.message = Some("rank 1: byte 3".into());
     let found = against(&new);
     let failure = found.failures.iter().find(|row| row.kernel == "comet/barrier").unwrap();
     assert!(failure.is_regression && found.is_worse(), "{failure:?}");

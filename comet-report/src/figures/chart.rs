@@ -30,7 +30,7 @@ pub(super) fn rate(bytes: Option<f64>, ns: f64) -> Option<f64> {
 }
 
 pub(super) fn bytes(point: &Point) -> Option<f64> {
-    point.value.as_ref()?.bytes_per_op.map(real)
+    point.value()?.bytes_per_op.map(real)
 }
 
 /// The parameter of sizes over which `kernel` was swept.
@@ -171,7 +171,7 @@ fn definitions(points: &[&Point]) -> String {
         Some(definition) => format!("{name}: {}.", definition.summary()),
         None => format!("{name}."),
     };
-    let names = points.iter().filter_map(|point| Some(&*point.value.as_ref()?.definition));
+    let names = points.iter().filter_map(|point| Some(&*point.value()?.definition));
     distinct(names).into_iter().map(named).collect::<Vec<_>>().join(" ")
 }
 
@@ -181,7 +181,7 @@ fn marks(points: &[&Point]) -> String {
     if names.is_empty() {
         return String::new();
     }
-    let numbers = || points.iter().filter_map(|point| Some(point.reps.as_ref()?.n));
+    let numbers = || points.iter().filter_map(|point| Some(point.measured()?.reps.n));
     let samples = match (numbers().min(), numbers().max()) {
         (Some(least), Some(most)) if least == most => format!("; each has {least} samples"),
         (Some(least), Some(most)) => format!("; each has {least} to {most} samples"),
@@ -193,7 +193,7 @@ fn marks(points: &[&Point]) -> String {
 fn plural(point: &Point) -> Option<&'static str> {
     Some(match quote(point)? {
         // Older files and other programs have the median of all samples alone.
-        Quote::Median if point.quoted_ns.is_none() => "medians",
+        Quote::Median if point.quoted_ns().is_none() => "medians",
         Quote::Median => "medians of slice medians",
         Quote::Min => "least values",
         Quote::Mean => "means",

@@ -238,9 +238,9 @@ pub(super) fn plotted(
         Some((a.min(b), a.max(b))).filter(|(low, high)| low < high)
     };
     let is_median = sweep::quote(point) == Some(Quote::Median);
-    let time = point.time_ns.as_ref().filter(|_| is_median);
-    let mut doubts = doubts(point.quality.as_ref());
-    if point.plan.as_ref().is_some_and(|plan| plan.is_refined) {
+    let time = point.time_ns().filter(|_| is_median);
+    let mut doubts = doubts(point.quality());
+    if point.measured().is_some_and(|measured| measured.plan.is_refined) {
         doubts.push("measured in addition to the sweep");
     }
     let middle_half = time.and_then(|time| range([time.p25, time.p75]));

@@ -13,7 +13,7 @@ use super::sources::KernelPoints;
 use crate::models::DISTANCE;
 use crate::models::sweep::real;
 use crate::plot::{self, Figure, Kind, Quantity, Scale, Trace};
-use crate::record::{Param, Point, RANKS};
+use crate::record::{Measured, Param, Point, RANKS};
 use crate::words;
 
 const MAX_STEPS: u32 = 200;
@@ -114,24 +114,26 @@ pub(super) fn representative<'a>(kernel: &KernelPoints<'a>) -> Vec<Sampled<'a>> 
 }
 
 fn varies(point: &Point) -> bool {
-    let differ = point.time_ns.as_ref().is_some_and(|time| time.min < time.max);
-    differ && point.reps.as_ref().is_some_and(|reps| reps.n >= MIN_SAMPLES)
+    point.measured().is_some_and(|Measured { numbers, reps, .. }| {
+        numbers.time_ns.min < numbers.time_ns.max && reps.n >= MIN_SAMPLES
+    })
 }
 
 /// The values of `point` for one operation, in time order, without those that make none; `None` if
 /// the record does not hold what its definition needs.
 pub(super) fn values_ns(point: &Point) -> Option<Vec<f64>> {
-    let definition = Definition::find(&point.value.as_ref()?.definition)?;
-    let inner = point.reps.as_ref()?.inner.max(1);
-    let samples = point.samples.as_ref()?;
+    let measured = point.measured()?;
+    let definition = Definition::find(&measured.numbers.value.definition)?;
+    let inner = measured.reps.inner.max(1);
+    let samples = measured.samples.as_ref()?;
     let [n_ranks, n_samples] = samples.shape;
     let is_whole = n_ranks > 0 && n_ranks.checked_mul(n_samples) == Some(samples.data.len());
     let n_groups = point.number(GROUPS.name).and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
     let is_whole = is_whole && n_groups > 0 && n_ranks.is_multiple_of(n_groups);
-    let invalid = point.quality.as_ref().map_or(&[][..], |quality| &quality.invalid);
+    let invalid = point.quality().map_or(&[][..], |quality| &quality.invalid);
     let value = |index: usize| {
         let of_ranks: Option<Vec<Sample>> =
-            (0..n_ranks).map(|rank| sample(point, rank * n_samples + index)).collect();
+            (0..n_ranks).map(|rank| sample(measured, rank * n_samples + index)).collect();
         // As in the driver, the slowest group stands for all.
         let of_ranks = of_ranks?;
         let of_groups = of_ranks.chunks(n_ranks / n_groups);
@@ -144,17 +146,17 @@ pub(super) fn values_ns(point: &Point) -> Option<Vec<f64>> {
 
 /// The sample number `index` in the layout of the record; its clock starts with the first sample,
 /// but not before the window that this was due in.
-fn sample(point: &Point, index: usize) -> Option<Sample> {
+fn sample(of: &Measured, index: usize) -> Option<Sample> {
     /// Reading of the clock at the first sample.
     const ORIGIN_NS: u64 = 1 << 52;
     let at = |list: &Option<Vec<u64>>| list.as_ref().and_then(|list| list.get(index).copied());
-    let elapsed_ns = *point.samples.as_ref()?.data.get(index)?;
-    let start_ns = ORIGIN_NS.checked_add(at(&point.starts_ns)?)?;
+    let elapsed_ns = *of.samples.as_ref()?.data.get(index)?;
+    let start_ns = ORIGIN_NS.checked_add(at(&of.starts_ns)?)?;
     Some(Sample {
         start_ns,
         end_ns: start_ns.checked_add(elapsed_ns)?,
-        due_ns: at(&point.late_ns).and_then(|late| start_ns.checked_sub(late)),
-        reference_ns: at(&point.reference_ns),
-        is_skewed: point.plan.as_ref().is_some_and(|plan| plan.skew_ns.is_some()),
+        due_ns: at(&of.late_ns).and_then(|late| start_ns.checked_sub(late)),
+        reference_ns: at(&of.reference_ns),
+        is_skewed: of.plan.skew_ns.is_some(),
     })
 }

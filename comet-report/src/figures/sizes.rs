@@ -30,7 +30,7 @@ fn shown<'a>(kernel: &KernelPoints<'a>) -> KernelPoints<'a> {
 
 pub(super) fn label(kernel: &KernelPoints<'_>) -> &'static str {
     let quantity =
-        |measured: &Measured<'_>| Some(measured.point.value.as_ref()?.quantity == "one_way_time");
+        |measured: &Measured<'_>| Some(measured.point.value()?.quantity == "one_way_time");
     match kernel.points.iter().find_map(quantity) {
         Some(true) => "one-way time",
         _ => "time of an operation",
@@ -53,7 +53,7 @@ pub(super) fn times(kernel: &KernelPoints<'_>) -> Option<Figure> {
 pub(super) fn bandwidths(kernel: &KernelPoints<'_>) -> Option<Figure> {
     // Messages of a rank to itself have the rate of no link.
     let has_rate = |point: &Point| {
-        let moves_bytes = point.rate.is_some() && chart::bytes(point) > Some(0.0);
+        let moves_bytes = point.bytes_per_s().is_some() && chart::bytes(point) > Some(0.0);
         moves_bytes && point.on(DISTANCE) != Some(0)
     };
     let kernel = Some(shown(kernel)).filter(is_plain)?.only(has_rate);

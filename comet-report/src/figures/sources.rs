@@ -7,7 +7,7 @@ use comet_core::kernel::{AxisKind, Class};
 use crate::models::Fitted;
 use crate::order::grouped;
 use crate::plot::{Body, Chart, Figure};
-use crate::record::{KernelFacts, Over, Point, PointStatus, Run};
+use crate::record::{KernelFacts, Over, Point, Run};
 use crate::runs::{RunRecords, source_numbers};
 
 /// A point with numbers, and the number of its source.
@@ -41,7 +41,7 @@ impl<'a> Sources<'a> {
     pub(super) fn of(runs: &'a [RunRecords], models: &'a [Fitted]) -> Self {
         let numbers = source_numbers(runs);
         let points = numbers.iter().zip(runs).flat_map(|(source, run)| {
-            let ok = run.points.iter().filter(|point| point.status == PointStatus::Ok);
+            let ok = run.points.iter().filter(|point| point.numbers().is_some());
             ok.map(|point| Measured { source: *source, point })
         });
         let known = numbers.iter().zip(runs);

@@ -8,7 +8,7 @@ use crate::models::tests::thesis;
 use crate::older::described;
 use crate::pairs::PairMatrix;
 use crate::plot::{Chart, Kind, Quantity, Trace};
-use crate::record::{Param, Params, Point, PointStatus};
+use crate::record::{Outcome, Param, Params, Point};
 use crate::runs::read_runs;
 
 fn run(name: &str, points: Vec<Point>) -> RunRecords {
@@ -16,13 +16,11 @@ fn run(name: &str, points: Vec<Point>) -> RunRecords {
 }
 
 fn barrier(point: &Point, n_ranks: u64, ns: f64) -> Point {
-    described(Point {
-        kernel: "barrier".into(),
-        class: "sync".into(),
-        params: Params(vec![("procs".into(), Param::Number(n_ranks))]),
-        quoted_ns: Some(ns),
-        ..point.clone()
-    })
+    let mut point = point.clone();
+    (point.kernel, point.class) = ("barrier".into(), "sync".into());
+    point.params = Params(vec![("procs".into(), Param::Number(n_ranks))]);
+    point.measured_mut().unwrap().numbers.quoted_ns = Some(ns);
+    described(point)
 }
 
 fn of_thesis() -> Vec<Figure> {
@@ -103,9 +101,10 @@ fn a_bandwidth_without_a_startup_time_has_no_asymptotes() {
     let mut points = thesis();
     points.retain(|point| point.number("length_bytes") > Some(100));
     for point in &mut points {
-        point.quoted_ns = point.quoted_ns.map(|ns| ns - 260_000.0);
+        let quoted_ns = &mut point.measured_mut().unwrap().numbers.quoted_ns;
+        *quoted_ns = quoted_ns.map(|ns| ns - 260_000.0);
     }
-    points.retain(|point| point.quoted_ns > Some(0.0));
+    points.retain(|point| point.quoted_ns() > Some(0.0));
     let figures = figures(&[run("a.jsonl", points)]);
     let chart = chart(&figures, "comet-echo-bandwidth");
     assert_eq!((chart.marks.len(), names(chart, Kind::Fit)), (0, vec![]));
@@ -175,15 +174,14 @@ fn captions_say_what_was_timed_and_what_marks_mean() {
 #[test]
 fn samples_are_values_again_by_their_definitions() {
     let runs = recorded();
-    let measured = runs[0].points.iter().filter(|point| point.status == PointStatus::Ok);
-    for point in measured {
+    for point in runs[0].points.iter().filter(|point| point.numbers().is_some()) {
         let values = samples::values_ns(point).unwrap();
-        let time = point.time_ns.as_ref().unwrap();
+        let time = point.time_ns().unwrap();
         assert_eq!(comet_stats::median(&values), Some(time.median), "{}", point.kernel);
         assert_eq!(values.len(), time.n);
     }
     let mut cut = runs[0].points[1].clone();
-    cut.samples.as_mut().unwrap().data.pop();
+    cut.measured_mut().unwrap().samples.as_mut().unwrap().data.pop();
     assert_eq!(samples::values_ns(&cut), None);
 }
 
@@ -191,11 +189,12 @@ fn samples_are_values_again_by_their_definitions() {
 fn samples_that_vary_have_a_distribution_and_an_order() {
     let mut points = thesis();
     for point in &mut points {
-        let samples = point.samples.as_mut().unwrap();
+        let measured = point.measured_mut().unwrap();
+        let samples = measured.samples.as_mut().unwrap();
         samples.data = (0..1000).map(|index| 10_000 + index % 100).collect();
         samples.shape = [1, 1000];
-        point.starts_ns = Some((0..1000).collect());
-        point.reps.as_mut().unwrap().n = 1000;
+        measured.starts_ns = Some((0..1000).collect());
+        measured.reps.n = 1000;
     }
     let figures = figures(&[run("a.jsonl", points)]);
     let distribution = chart(&figures, "comet-echo-distribution");
@@ -211,12 +210,8 @@ fn samples_that_vary_have_a_distribution_and_an_order() {
 #[test]
 fn what_has_no_numbers_makes_no_figure() {
     let mut failed = thesis();
-    failed.iter_mut().for_each(|point| point.status = PointStatus::Failed);
-    let mut empty = thesis();
-    for point in &mut empty {
-        (point.value, point.time_ns, point.quoted_ns, point.reps) = (None, None, None, None);
-    }
-    for runs in [vec![], vec![run("a", failed)], vec![run("a", empty)], vec![run("a", vec![])]] {
+    failed.iter_mut().for_each(|point| point.outcome = Outcome::default());
+    for runs in [vec![], vec![run("a", failed)], vec![run("a", vec![])]] {
         assert_eq!(figures(&runs), []);
     }
 }

@@ -41,15 +41,15 @@ fn measures(launches: &Launches<'_>) -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::record::Point;
 
     /// The latency of the barrier over launches that took so long, in ns.
     fn latency(times_ns: &[f64], ci95: Option<[f64; 2]>) -> Value {
         let records = fixture::records();
-        let echo = fixture::points(&records).find(|point| point.quoted_ns.is_some()).unwrap();
+        let echo = fixture::points(&records).find(|point| point.numbers().is_some()).unwrap();
         let launch = |time_ns: &f64| {
-            let mut point = Point { quoted_ns: Some(*time_ns), ..echo.clone() };
-            point.time_ns.as_mut().unwrap().ci95 = ci95;
+            let mut point = echo.clone();
+            let numbers = &mut point.measured_mut().unwrap().numbers;
+            (numbers.quoted_ns, numbers.time_ns.ci95) = (Some(*time_ns), ci95);
             Record::Point(Box::new(point))
         };
         let text = fixture::render("bmf", &times_ns.iter().map(launch).collect::<Vec<_>>());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use comet_stats::median;
 
-use crate::record::{Param, Point, PointStatus, Quote, Record};
+use crate::record::{Numbers, Param, Point, Quote, Record};
 
 /// The parameters of a case that every run of the command has: none that is found during a run.
 pub(super) fn settled(point: &Point) -> impl Iterator<Item = (&str, &Param)> {
@@ -38,8 +38,8 @@ pub(super) fn name_of(point: &Point) -> String {
 
 /// True if a run of the same command has the case too: it has numbers, and the plan asked for it.
 pub(super) fn is_lasting(point: &Point) -> bool {
-    let is_refined = point.plan.as_ref().is_some_and(|plan| plan.is_refined);
-    point.status == PointStatus::Ok && !is_refined
+    let is_refined = point.measured().is_some_and(|measured| measured.plan.is_refined);
+    point.numbers().is_some() && !is_refined
 }
 
 /// One case and series, measured by one launch or by several.
@@ -59,8 +59,8 @@ impl Launches<'_> {
     /// The 95 % interval of a single launch, or the least and the largest time of several.
     pub(super) fn bounds_ns(&self) -> Option<[f64; 2]> {
         if let [point] = self.points[..] {
-            let is_median = point.value.as_ref()?.quote == Quote::Median;
-            return point.time_ns.as_ref()?.ci95.filter(|_| is_median);
+            let Numbers { value, time_ns, .. } = point.numbers()?;
+            return time_ns.ci95.filter(|_| value.quote == Quote::Median);
         }
         let times_ns = self.times_ns();
         let least_ns = times_ns.iter().copied().reduce(f64::min)?;
@@ -69,12 +69,12 @@ impl Launches<'_> {
 
     /// The rate, where the case has one: the middle one of the launches.
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
-        let rates = self.points.iter().filter_map(|point| Some(point.rate.as_ref()?.bytes_per_s));
+        let rates = self.points.iter().filter_map(|point| point.bytes_per_s());
         median(&rates.collect::<Vec<_>>())
     }
 
     fn times_ns(&self) -> Vec<f64> {
-        self.points.iter().filter_map(|point| point.quoted_ns).collect()
+        self.points.iter().filter_map(|point| point.quoted_ns()).collect()
     }
 }
 

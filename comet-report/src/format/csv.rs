@@ -62,10 +62,10 @@ impl<W: Write> Rows<W> {
         row.cells.extend(run.iter());
         row.add_identity(point);
         row.add_times(point);
-        row.add("bytes_per_s", point.rate.as_ref().map(|rate| rate.bytes_per_s));
+        row.add("bytes_per_s", point.bytes_per_s());
         row.add("check", Some(Name(point.check.status)));
-        row.add("status", Some(Name(point.status)));
-        row.add("message", point.message.as_ref());
+        row.add("status", Some(Name(point.status())));
+        row.add("message", point.failure().map(|failure| &failure.message));
         if !std::mem::replace(has_head, true) {
             row.titles.splice(1..1, of_run(None).titles);
             out.write_record(&row.titles)?;
@@ -100,7 +100,7 @@ impl Row {
     fn add_identity(&mut self, point: &Point) {
         let others = point.params.0.iter().filter(|(name, _)| !PARAMS.contains(&name.as_str()));
         let others: Vec<_> = others.map(|(name, value)| format!("{name}={value}")).collect();
-        let value = point.value.as_ref();
+        let value = point.value();
         self.add("suite", Some(&point.suite));
         self.add("kernel", Some(&point.kernel));
         self.add("variant", point.variant.as_ref());
@@ -116,16 +116,17 @@ impl Row {
     }
 
     fn add_times(&mut self, point: &Point) {
-        let (time, reps) = (point.time_ns.as_ref(), point.reps.as_ref());
-        let (ranks, value) = (point.ranks_ns.as_ref(), point.value.as_ref());
+        let (time, value, measured) = (point.time_ns(), point.value(), point.measured());
+        let reps = measured.map(|measured| &measured.reps);
+        let ranks = measured.and_then(|measured| measured.ranks_ns.as_ref());
         self.add("n", time.map(|time| time.n));
         self.add("inner", reps.map(|reps| reps.inner));
         self.add("slices", reps.map(|reps| reps.rounds));
         self.add("quote", value.map(|value| Name(value.quote)));
-        self.add("t_quoted_ns", point.quoted_ns);
+        self.add("t_quoted_ns", point.quoted_ns());
         self.add("t_ci95_low_ns", time.and_then(|time| time.ci95).map(|[low, _]| low));
         self.add("t_ci95_high_ns", time.and_then(|time| time.ci95).map(|[_, high]| high));
-        self.add("converged", point.quality.as_ref().and_then(|quality| quality.converged));
+        self.add("converged", point.quality().and_then(|quality| quality.converged));
         self.add("t_min_ns", time.map(|time| time.min));
         self.add("t_p25_ns", time.map(|time| time.p25));
         self.add("t_median_ns", time.map(|time| time.median));

@@ -73,9 +73,9 @@ fn callpath(point: &Point, param: &str) -> String {
 
 /// The medians of the slices of `point`, or what is quoted where there are none.
 fn values_ns(point: &Point) -> Vec<f64> {
-    let medians_ns = point.quality.as_ref().map(|quality| quality.slice_medians_ns.clone());
+    let medians_ns = point.quality().map(|quality| quality.slice_medians_ns.clone());
     let medians_ns = medians_ns.filter(|medians| !medians.is_empty());
-    medians_ns.unwrap_or_else(|| point.quoted_ns.into_iter().collect())
+    medians_ns.unwrap_or_else(|| point.quoted_ns().into_iter().collect())
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
     let mut verdict = Tally::default();
     Stream::boxed(out, true, move |record, out| match record {
         Record::Point(point) => {
-            verdict.counts.add(point.status);
+            verdict.counts.add(point.status());
             write_point(point, out)
         }
         Record::Model(model) => write_model(model, out),
@@ -69,13 +69,13 @@ fn write_point(point: &Point, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let case = cases::name_of(point);
-    let is_one_way = point.value.as_ref().is_some_and(|value| value.quantity == "one_way_time");
+    let is_one_way = point.value().is_some_and(|value| value.quantity == "one_way_time");
     let metric = if is_one_way { "latency" } else { "time" };
-    if let Some(time_ns) = point.quoted_ns {
+    if let Some(time_ns) = point.quoted_ns() {
         write_line(out, &case, metric, time_ns / 1e3, "us lower")?;
     }
-    if let Some(rate) = &point.rate {
-        write_line(out, &case, "bandwidth", rate.bytes_per_s / 1e6, "MB/s higher")?;
+    if let Some(bytes_per_s) = point.bytes_per_s() {
+        write_line(out, &case, "bandwidth", bytes_per_s / 1e6, "MB/s higher")?;
     }
     Ok(())
 }
@@ -144,9 +144,9 @@ mod tests {
         let before = text(&records);
         for record in &mut records {
             if let Record::Point(point) = record
-                && let Some(plan) = &mut point.plan
+                && let Some(measured) = point.measured_mut()
             {
-                plan.is_refined = true;
+                measured.plan.is_refined = true;
             }
         }
         assert!(before.contains("comet.fom ") && before.contains("comet.status fail"), "{before}");
@@ -172,7 +172,7 @@ mod tests {
         let mut records = fixture::records();
         assert_eq!(status(&records), "fail points=7 failed=1 skipped=1");
         records.retain(|record| {
-            !matches!(record, Record::Point(point) if point.status == PointStatus::CheckFailed)
+            !matches!(record, Record::Point(point) if point.status() == PointStatus::CheckFailed)
         });
         assert_eq!(status(&records), "pass points=6 failed=0 skipped=1");
         let twice = [fixture::records(), records.clone()].concat();

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use crate::record::{EndStatus, Name, Param, Point, PointStatus, Record, Run};
+use crate::record::{EndStatus, Failure, Measured, Name, Param, Point, PointStatus, Record, Run};
 use crate::sink::{RecordSink, Stream};
 use crate::suite::{Benchmark, Numbers, Suite};
 
@@ -51,11 +51,11 @@ impl Block<'_> {
 
     /// The kernel, program and definition of the points, for a note beside the foreign title.
     pub(super) fn origin(&self) -> String {
-        let Point { suite, kernel, value, .. } = self.first;
+        let (Point { suite, kernel, .. }, value) = (self.first, self.first.value());
         let program = self.run.map_or(String::new(), |run| {
             format!(" of {} {}", run.suite.name, run.suite.version).trim_end().to_owned()
         });
-        let by = value.as_ref().map_or(String::new(), |value| format!(", {}", value.definition));
+        let by = value.map_or(String::new(), |value| format!(", {}", value.definition));
         let rules = self.run.and_then(|run| run.config.get("rules")?.as_str());
         let rules = rules.map_or(String::new(), |rules| format!(", by the rules of {rules}"));
         format!("{suite}/{kernel}{program}{by}{rules}")
@@ -115,15 +115,14 @@ impl<L: Layout> Blocks<L> {
             *open = Some((benchmark, point.without_samples()));
         }
         let first = open.as_ref().map_or(point, |(_, first)| first);
-        if matches!(point.status, PointStatus::Ok | PointStatus::CheckFailed)
+        if matches!(point.status(), PointStatus::Ok | PointStatus::CheckFailed)
             && let Some(row) = layout.row(&Block { run, benchmark, first }, point)
         {
             text += &(row + "\n");
         }
-        if point.status != PointStatus::Ok {
+        if let Some(Failure { status, message }) = point.failure() {
             let size = size_bytes(point).map_or(String::new(), |size| format!(" {size} bytes:"));
-            let message = point.message.as_deref().unwrap_or("no reason is known");
-            text += &format!("# {}:{size} {message}\n", Name(point.status));
+            text += &format!("# {}:{size} {message}\n", Name(status));
         }
         text
     }
@@ -140,7 +139,7 @@ fn benchmark_of(suite: &Suite, point: &Point) -> Result<&'static Benchmark, Stri
     let Some((benchmark, wanted)) = found.filter(|(benchmark, _)| has_layout(benchmark)) else {
         return Err(format!("{id} is left out: {} has no layout for it", suite.name));
     };
-    if let (Some(wanted), Some(value)) = (wanted, &point.value)
+    if let (Some(wanted), Some(value)) = (wanted, point.value())
         && value.definition != wanted.name()
     {
         return Err(format!(
@@ -182,7 +181,7 @@ pub(super) fn size_bytes(point: &Point) -> Option<u64> {
 
 /// Number of operations that were timed on a rank, where it is known.
 pub(super) fn repetitions(point: &Point) -> Option<u64> {
-    let of_reps = point.reps.as_ref().map(|reps| reps.n as u64 * u64::from(reps.inner));
+    let of_reps = point.measured().map(|of| of.reps.n as u64 * u64::from(of.reps.inner));
     of_reps.or_else(|| Some(whole(figure(point, REPETITIONS)?)))
 }
 
@@ -223,13 +222,14 @@ impl Means {
     }
 
     fn of_samples(point: &Point) -> Option<Self> {
-        let (samples, reps) = (point.samples.as_ref()?, point.reps.as_ref()?);
+        let Measured { numbers, reps, samples, reference_ns, .. } = point.measured()?;
+        let samples = samples.as_ref()?;
         let [_, n_samples] = samples.shape;
         // What was subtracted from each sample is in no interval.
-        if n_samples == 0 || point.reference_ns.is_some() {
+        if n_samples == 0 || reference_ns.is_some() {
             return None;
         }
-        let divisor = f64::from(reps.inner) * f64::from(point.value.as_ref()?.divisor) * 1e3;
+        let divisor = f64::from(reps.inner) * f64::from(numbers.value.divisor) * 1e3;
         let mean_us = |of_rank: &[u64]| {
             of_rank.iter().map(|ns| *ns as f64).sum::<f64>() / of_rank.len() as f64 / divisor
         };
@@ -241,7 +241,7 @@ impl Means {
     }
 
     fn of_figures(point: &Point) -> Option<Self> {
-        let mean_ns = point.time_ns.as_ref()?.mean;
+        let mean_ns = point.time_ns()?.mean;
         let us = |name| figure(point, name).unwrap_or(mean_ns) / 1e3;
         let (min_us, max_us) = (us(RANKS_MIN_NS), us(RANKS_MAX_NS));
         Some(Self { min_us, max_us, avg_us: us(RANKS_AVG_NS) })
@@ -274,7 +274,7 @@ pub(crate) mod tests {
         let at = records.iter().position(is_barrier).unwrap();
         let Record::Point(barrier) = &mut records[at] else { unreachable!() };
         let define = |point: &mut Point, definition: Definition| {
-            point.value.as_mut().unwrap().definition = definition.name().into();
+            point.measured_mut().unwrap().numbers.value.definition = definition.name().into();
         };
         let mut broadcast = barrier.clone();
         let of_barrier = if suite == "osu" { Definition::CallMean } else { Definition::LoopMean };
@@ -314,8 +314,8 @@ pub(crate) mod tests {
         near(means.min_us, (4050.0 + 4100.0 + 4200.0) / 3e4);
         near(means.max_us, (4000.0 + 4100.0 + 4300.0) / 3e4);
         near(means.avg_us, f64::midpoint(means.min_us, means.max_us));
-        point.samples = None;
-        let mean_us = point.time_ns.as_ref().unwrap().mean / 1e3;
+        point.measured_mut().unwrap().samples = None;
+        let mean_us = point.time_ns().unwrap().mean / 1e3;
         let means = Means { min_us: mean_us, max_us: mean_us, avg_us: mean_us };
         assert_eq!(Means::of(&point), Some(means));
     }
@@ -326,7 +326,9 @@ pub(crate) mod tests {
         for record in &mut records {
             let Record::Point(point) = record else { continue };
             match &*point.kernel {
-                "barrier" => point.value.as_mut().unwrap().definition = "D3 test_node".into(),
+                "barrier" => {
+                    point.measured_mut().unwrap().numbers.value.definition = "D3 test_node".into()
+                }
                 "echo" => point.kernel = "exchange".into(),
                 _ => (),
             }

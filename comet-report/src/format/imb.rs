@@ -84,9 +84,9 @@ impl Layout for Imb {
         let Means { min_us, max_us, avg_us } = Means::of(point)?;
         let numbers = block.benchmark.numbers;
         let size = size_bytes(point).filter(|_| numbers != Numbers::Barrier);
-        let of_import = point.rate.as_ref().filter(|_| point.samples.is_none());
+        let of_import = point.bytes_per_s().filter(|_| point.measured().is_none());
         let rate = |n_messages| match of_import {
-            Some(rate) => Some(rate.bytes_per_s / self.bytes_per_mb),
+            Some(bytes_per_s) => Some(bytes_per_s / self.bytes_per_mb),
             None => size.map(|size| self.rate(n_messages, size, max_us)),
         };
         let times = [min_us, max_us, avg_us].map(Some);

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use crate::junit::{self, Outcome, Suite, Test};
 use crate::read::NO_END;
-use crate::record::{End, EndStatus, Level, Name, Point, PointStatus, Record};
+use crate::record::{End, EndStatus, Failure, Level, Name, Point, PointStatus, Record};
 use crate::runs::{RunRecords, split};
 
 /// Writes the document of `records`.
@@ -86,10 +86,10 @@ fn of_run(of: &RunRecords, place: &str) -> Test {
 /// A line for each of `points` that has one of these statuses.
 fn lines(points: &[Point], statuses: &[PointStatus]) -> Vec<String> {
     let line = |point: &Point| {
-        let message = point.message.as_deref().unwrap_or("no reason was given");
-        format!("{}: {message}", point.params)
+        let Failure { status, message } = point.failure()?;
+        statuses.contains(status).then(|| format!("{}: {message}", point.params))
     };
-    points.iter().filter(|point| statuses.contains(&point.status)).map(line).collect()
+    points.iter().filter_map(line).collect()
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
     fn a_kernel_without_any_admitted_case_is_skipped() {
         let mut records = fixture::records();
         records.retain(|record| match record {
-            Record::Point(point) => point.status == PointStatus::Skipped,
+            Record::Point(point) => point.status() == PointStatus::Skipped,
             _ => true,
         });
         let text = render("junit", &records);

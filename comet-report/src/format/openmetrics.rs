@@ -74,7 +74,7 @@ fn counts(records: &[Record]) -> Vec<(String, String)> {
     let mut counts = PointCounts::default();
     for record in records {
         if let Record::Point(point) = record {
-            counts.add(point.status);
+            counts.add(point.status());
         }
     }
     let PointCounts { ok, check_failed, failed, skipped } = counts;

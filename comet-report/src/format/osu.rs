@@ -11,7 +11,7 @@ use std::io::Write;
 use comet_stats::quantile;
 
 use super::foreign::{self, Block, Layout, Means, or_dash, repetitions, size_bytes, two_digits};
-use crate::record::{CheckStatus, Point, PointStatus};
+use crate::record::{CheckStatus, Measured, Point};
 use crate::sink::RecordSink;
 use crate::suite::osu::SUITE;
 use crate::suite::{Numbers, Suite};
@@ -56,7 +56,7 @@ impl Layout for Osu {
     }
 
     fn row(&self, block: &Block<'_>, point: &Point) -> Option<String> {
-        let is_ok = point.status == PointStatus::Ok;
+        let is_ok = point.numbers().is_some();
         if !is_ok && !requested(block).any(|word| word == VALIDATION) {
             return None;
         }
@@ -76,15 +76,16 @@ impl Layout for Osu {
 
 /// Rate of one operation, over its mean time.
 fn megabytes_per_s(point: &Point, means: Option<Means>) -> Option<f64> {
-    let bytes = point.value.as_ref()?.bytes_per_op?;
+    let bytes = point.value()?.bytes_per_op?;
     Some(bytes as f64 / means?.avg_us)
 }
 
 /// The percentile `number` over operations: of times in us, or of rates in MB/s from the other end.
 fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
-    let (samples, value) = (point.samples.as_ref()?, point.value.as_ref()?);
+    let Measured { numbers, reps, samples, .. } = point.measured()?;
+    let samples = samples.as_ref()?;
     let [n_ranks, n_samples] = samples.shape;
-    let divisor = f64::from(point.reps.as_ref()?.inner) * f64::from(value.divisor) * n_ranks as f64;
+    let divisor = f64::from(reps.inner) * f64::from(numbers.value.divisor) * n_ranks as f64;
     let of_ranks = |sample: usize| samples.data.iter().skip(sample).step_by(n_samples.max(1));
     let time_us = |sample| of_ranks(sample).map(|ns| *ns as f64).sum::<f64>() / divisor / 1e3;
     let mut times_us: Vec<f64> = (0..n_samples).map(time_us).collect();
@@ -93,7 +94,7 @@ fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
     if times_us.is_empty() {
         None
     } else if is_rate {
-        Some(value.bytes_per_op? as f64 / quantile(&times_us, 1.0 - share))
+        Some(numbers.value.bytes_per_op? as f64 / quantile(&times_us, 1.0 - share))
     } else {
         Some(quantile(&times_us, share))
     }
@@ -181,11 +182,11 @@ mod tests {
     #[test]
     fn percentiles_of_rates_are_those_of_the_fastest_windows() {
         let point = records("osu").into_iter().find_map(|record| match record {
-            Record::Point(point) if point.samples.is_some() => Some(point),
+            Record::Point(point) if point.measured().is_some() => Some(point),
             _ => None,
         });
         let mut point = point.unwrap();
-        let value = point.value.as_mut().unwrap();
+        let value = &mut point.measured_mut().unwrap().numbers.value;
         (value.bytes_per_op, value.divisor) = (Some(1000), 1);
         // Ten operations in 10.0, 10.2 and 10.6 us.
         let check = |number, expected: f64| {

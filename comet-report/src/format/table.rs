@@ -20,8 +20,8 @@ use comet_core::kernel::GROUPS;
 use super::models;
 use crate::read::NO_END;
 use crate::record::{
-    CheckStatus, Clock, End, EndStatus, Event, Model, Name, Param, Params, Point, PointCounts,
-    PointStatus, Quality, Quote, Record, Run, Summary, Value,
+    CheckStatus, Clock, End, EndStatus, Event, Model, Name, Numbers, Param, Params, Point,
+    PointCounts, Quality, Quote, Record, Run, Summary, Value,
 };
 use crate::sink::RecordSink;
 use crate::units::{fixed, fixed_us};
@@ -145,7 +145,7 @@ impl<W: Write> TableWriter<W> {
         let points = std::mem::take(&mut self.case);
         let Some(first) = points.first() else { return Ok(()) };
         let mut text = self.title(first);
-        if first.status == PointStatus::Ok {
+        if first.numbers().is_some() {
             let (head, layout) = match self.layout.take() {
                 Some(layout) => (String::new(), layout),
                 None => head(&points),
@@ -255,7 +255,7 @@ impl<W: Write> TableWriter<W> {
     }
 
     fn row(&mut self, layout: &Layout, point: &Point) -> String {
-        if point.time_ns.is_none() {
+        if point.numbers().is_none() {
             return String::new();
         }
         self.n_missed += usize::from(misses_target(point));
@@ -269,8 +269,8 @@ impl<W: Write> TableWriter<W> {
 fn without_numbers(point: &Point) -> String {
     let axes: Vec<_> = axes(&point.params).map(|(name, value)| format!("{name}={value}")).collect();
     let case = if axes.is_empty() { String::new() } else { format!(" {}:", axes.join(" ")) };
-    let reason = point.message.as_deref().unwrap_or("no reason is known");
-    comment(&format!("{}:{case} {reason}", Name(point.status)))
+    let reason = point.failure().map_or("", |failure| &failure.message);
+    comment(&format!("{}:{case} {reason}", Name(point.status())))
 }
 
 /// The lines above the rows of `points` and those after them, and their columns.
@@ -278,7 +278,7 @@ fn head(points: &[Point]) -> (String, Layout) {
     let mut text = String::new();
     for (index, point) in points.iter().enumerate() {
         let is_new = !points[..index].iter().any(|other| meaning(other) == meaning(point));
-        if is_new && let Some(value) = &point.value {
+        if is_new && let Some(value) = point.value() {
             text += &definition(points, value);
         }
     }
@@ -289,7 +289,7 @@ fn head(points: &[Point]) -> (String, Layout) {
     let width = names.map(str::len).chain([SERIES.len()]).max();
     let layout = Layout {
         series_width: width.filter(|_| points.len() > 1),
-        quote: points[0].value.as_ref().map_or(Quote::Median, |value| value.quote),
+        quote: points[0].value().map_or(Quote::Median, |value| value.quote),
     };
     let columns = columns(&layout, &points[0]);
     let titles: String = columns.iter().map(|column| column.filled(column.name)).collect();
@@ -307,7 +307,7 @@ fn definition(points: &[Point], value: &Value) -> String {
     let known = Definition::find(definition);
     let mut summary = known.map_or("see METHODOLOGY.md", Definition::summary).to_owned();
     let mut of_meaning = points.iter().filter(|p| meaning(p).is_some_and(|m| m.0 == definition));
-    if let Some(plan) = of_meaning.next().and_then(|point| point.plan.as_ref())
+    if let Some(plan) = of_meaning.next().and_then(|point| Some(&point.measured()?.plan))
         && known.is_some_and(Definition::starts_together)
     {
         summary += &format!("; {}", plan.sync.words());
@@ -360,15 +360,15 @@ fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> {
     if let Some(width) = layout.series_width {
         add(SERIES, width, point.variant.clone());
     }
-    let (reps, time) = (point.reps.as_ref(), point.time_ns.as_ref());
+    let (reps, time) = (point.measured().map(|measured| &measured.reps), point.time_ns());
     add("samples", COUNT_WIDTH, reps.map(|reps| reps.n.to_string()));
     add("reps", COUNT_WIDTH, reps.map(|reps| reps.inner.to_string()));
-    add(quoted(layout.quote), TIME_WIDTH, point.quoted_ns.map(fixed_us));
-    add("+-%", SPREAD_WIDTH, time.and_then(|time| spread(point, time)));
+    add(quoted(layout.quote), TIME_WIDTH, point.quoted_ns().map(fixed_us));
+    add("+-%", SPREAD_WIDTH, spread(point));
     for (name, time_ns) in times(layout.quote) {
         add(name, TIME_WIDTH, time.map(|time| fixed_us(time_ns(time))));
     }
-    add("MB/s", TIME_WIDTH, point.rate.as_ref().map(|rate| fixed(rate.bytes_per_s / 1e6)));
+    add("MB/s", TIME_WIDTH, point.bytes_per_s().map(|rate| fixed(rate / 1e6)));
     columns
 }
 
@@ -400,9 +400,10 @@ fn times(quote: Quote) -> impl Iterator<Item = TimeColumn> {
 
 /// Half of the interval of the median, in percent of it, and a mark for what speaks against the
 /// number: `!` for a missed target, `~` for changes of speed. `None` beside other figures.
-fn spread(point: &Point, time: &Summary) -> Option<String> {
-    let is_of_median = point.value.as_ref()?.quote == Quote::Median;
-    let ([low, high], quoted_ns) = time.ci95.zip(point.quoted_ns).filter(|_| is_of_median)?;
+fn spread(point: &Point) -> Option<String> {
+    let Numbers { value, time_ns, quoted_ns, .. } = point.numbers()?;
+    let is_of_median = value.quote == Quote::Median;
+    let ([low, high], quoted_ns) = time_ns.ci95.zip(*quoted_ns).filter(|_| is_of_median)?;
     let mark = if misses_target(point) {
         "!"
     } else if is_unsteady(point) {
@@ -415,7 +416,7 @@ fn spread(point: &Point, time: &Summary) -> Option<String> {
 
 /// True if the interval of `point` missed its target.
 pub(crate) fn misses_target(point: &Point) -> bool {
-    point.quality.as_ref().is_some_and(|quality| quality.converged == Some(false))
+    point.quality().is_some_and(|quality| quality.converged == Some(false))
 }
 
 /// True if the machine changed its speed for good, switched between two, or moved cores.
@@ -423,12 +424,12 @@ pub(crate) fn is_unsteady(point: &Point) -> bool {
     let has_changed = |quality: &Quality| {
         quality.is_bimodal || [quality.drifts, quality.cores_moved].contains(&Some(true))
     };
-    point.quality.as_ref().is_some_and(has_changed)
+    point.quality().is_some_and(has_changed)
 }
 
 /// Key of the explanation of a series.
 fn meaning(point: &Point) -> Option<(&String, Quote)> {
-    point.value.as_ref().map(|value| (&value.definition, value.quote))
+    point.value().map(|value| (&value.definition, value.quote))
 }
 
 fn axes(params: &Params) -> impl Iterator<Item = (&String, &Param)> {

@@ -6,7 +6,7 @@ use comet_core::rounds;
 
 use crate::fixture;
 use crate::older::described;
-use crate::record::{Param, Params, Point, RankEntry, Reps, Run, Samples};
+use crate::record::{Param, Params, Point, RankEntry, Run};
 use crate::runs::{RunRecords, read_runs};
 
 const N_SAMPLES: usize = 4;
@@ -82,22 +82,19 @@ fn blank(n_ranks: usize) -> RunRecords {
 /// A verified point of the kernel `id`, with the times of one operation on the ranks.
 fn point(id: &str, params: &[(&str, u64)], times_ns: Vec<(usize, [u64; N_SAMPLES])>) -> Point {
     let (suite, kernel) = id.split_once('/').expect("an id is suite/name");
-    let template = TEMPLATE.points.iter().find(|point| point.samples.is_some());
-    let template = template.expect("some points have samples").clone();
-    let samples = template.samples.as_ref().map(|samples| Samples {
-        ranks: times_ns.iter().map(|(rank, _)| *rank).collect(),
-        shape: [times_ns.len(), N_SAMPLES],
-        data: times_ns.iter().flat_map(|(_, times_ns)| *times_ns).collect(),
-        ..samples.clone()
-    });
-    let reps = template.reps.clone().map(|reps| Reps { inner: 1, ..reps });
+    let template = TEMPLATE.points.iter().find(|point| point.measured().is_some());
+    let mut template = template.expect("some points have samples").clone();
+    let measured = template.measured_mut().unwrap();
+    measured.reps.inner = 1;
+    let samples = measured.samples.as_mut().expect("they were not stripped");
+    samples.ranks = times_ns.iter().map(|(rank, _)| *rank).collect();
+    samples.shape = [times_ns.len(), N_SAMPLES];
+    samples.data = times_ns.iter().flat_map(|(_, times_ns)| *times_ns).collect();
     let param = |(name, value): &(&str, u64)| ((*name).to_owned(), Param::Number(*value));
     described(Point {
         suite: suite.into(),
         kernel: kernel.into(),
         params: Params(params.iter().map(param).collect()),
-        samples,
-        reps,
         ..template
     })
 }

@@ -7,7 +7,7 @@ use comet_stats::{self, Summary};
 
 use super::links::{MIN_VALUES, Usual};
 use crate::pairs::times_ns;
-use crate::record::{Point, PointStatus};
+use crate::record::Point;
 
 /// A rank is noisy whose tail is so many times that of the middle rank.
 const MAX_TAIL: f64 = 3.0;
@@ -83,7 +83,7 @@ pub(super) fn barrier(points: &[Point]) -> Option<Barrier> {
 }
 
 fn is_ok(point: &&Point) -> bool {
-    point.status == PointStatus::Ok
+    point.numbers().is_some()
 }
 
 #[cfg(test)]

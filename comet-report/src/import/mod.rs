@@ -129,7 +129,7 @@ fn run_records(mut run: Run, mut points: Vec<Point>, around: &Surroundings) -> V
     let mut counts = PointCounts::default();
     for (seq, point) in (0..).zip(&mut points) {
         (point.run_id, point.seq) = (run.run_id.clone(), seq);
-        counts.add(point.status);
+        counts.add(point.status());
     }
     let procs = |point: &Point| usize::try_from(point.params.ranks()?).ok();
     let size = points.iter().filter_map(procs).max().unwrap_or(1);

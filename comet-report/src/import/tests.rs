@@ -8,7 +8,7 @@ use crate::format::foreign::tests as foreign;
 use crate::format::foreign::{RANKS_AVG_NS, RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
 use crate::models::models;
 use crate::read::{read_records, validate};
-use crate::record::{CheckStatus, PointStatus};
+use crate::record::{CheckStatus, Failure, PointStatus};
 
 /// The suites.
 const OSU: &Suite = &suite::osu::SUITE;
@@ -91,12 +91,12 @@ fn a_table_says_that_an_import_was_not_verified() {
 #[test]
 fn what_is_not_finite_is_missing() {
     let records = imported(OSU, &latency("8 nan\n16 1.50\n"));
-    let statuses: Vec<_> = points(&records).iter().map(|point| point.status).collect();
+    let statuses: Vec<_> = points(&records).iter().map(|point| point.status()).collect();
     assert_eq!(statuses, [PointStatus::Failed, PointStatus::Ok]);
     let text = "# Benchmarking PingPong\n# #processes = 99999999999\n\
                 #bytes #repetitions t[usec] Mbytes/sec\n 0 1000 0.50 -nan\n";
     let records = imported(IMB, text);
-    assert_eq!(points(&records)[0].rate, None);
+    assert_eq!(points(&records)[0].bytes_per_s(), None);
     let Record::Run(run) = &records[0] else { unreachable!() };
     assert_eq!(run.world.size, 2);
 }
@@ -157,8 +157,8 @@ fn block(name: &str, lines: &str) -> String {
 
 /// Kernel, class, parameters, time in ns and bytes a second of a point.
 fn facts(point: &Point) -> (&str, &str, String, Option<f64>, Option<f64>) {
-    let rate = point.rate.as_ref().map(|rate| rate.bytes_per_s.round());
-    let time_ns = point.quoted_ns.map(|ns| (ns * 1e3).round() / 1e3);
+    let rate = point.bytes_per_s().map(f64::round);
+    let time_ns = point.quoted_ns().map(|ns| (ns * 1e3).round() / 1e3);
     (&point.kernel, &point.class, point.params.to_string(), time_ns, rate)
 }
 
@@ -255,8 +255,8 @@ fn further_columns_are_figures() {
     let points = parsed(OSU, text);
     check(&points, &[(RANKS_MIN_NS, 9000.0), (RANKS_MAX_NS, 12_000.0), (REPETITIONS, 1000.0)]);
     let check = |point: &Point, check, status| {
-        assert_eq!((point.check.status, point.status), (check, status));
-        assert_eq!(point.quoted_ns.is_some(), status == PointStatus::Ok);
+        assert_eq!((point.check.status, point.status()), (check, status));
+        assert_eq!(point.quoted_ns().is_some(), status == PointStatus::Ok);
     };
     check(&points[0], CheckStatus::Pass, PointStatus::Ok);
     check(&points[1], CheckStatus::Fail, PointStatus::CheckFailed);
@@ -313,9 +313,9 @@ fn a_megabyte_is_what_fits_the_times() {
     let check = |name, rate: f64, n_messages: u64, bytes_per_s: f64| {
         let text = format!("{head} 1048576 40 990.00 1000.00 995.00 {rate:.2}");
         let found = imb(name, &text).remove(0);
-        assert_eq!(found.value.unwrap().bytes_per_op, Some(n_messages << 20));
-        assert!((found.rate.unwrap().bytes_per_s / bytes_per_s - 1.0).abs() < 1e-4);
-        assert_eq!((found.quoted_ns, &*found.class), (Some(1e6), "collective"));
+        assert_eq!(found.value().unwrap().bytes_per_op, Some(n_messages << 20));
+        assert!((found.bytes_per_s().unwrap() / bytes_per_s - 1.0).abs() < 1e-4);
+        assert_eq!((found.quoted_ns(), &*found.class), (Some(1e6), "collective"));
     };
     check("Sendrecv", 2000.0, 2, 2.0 * 1.048_576e9);
     check("Sendrecv", 2097.15, 2, 2.0 * 1.048_576e9);
@@ -330,8 +330,7 @@ fn words_in_place_of_numbers_become_a_status() {
         ("time-out.; Time limit is over", PointStatus::Interrupted),
     ] {
         let found = imb("Alltoall", &format!("{TIMES}4194304 {words}")).remove(0);
-        assert_eq!((found.status, found.quoted_ns), (status, None));
-        assert_eq!(found.message.as_deref(), Some(words));
+        assert_eq!(found.failure(), Some(&Failure { status, message: words.into() }));
         assert_eq!(found.params.to_string(), "length_bytes=4194304 procs=2");
     }
 }

@@ -7,7 +7,8 @@ use comet_core::kernel::Class;
 use super::table::{Column, Head};
 use super::{ImportError, RANKS, Surroundings, require_measured, single};
 use crate::record::{
-    Check, CheckStatus, Derived, Param, Params, Point, PointStatus, Quote, RankStat, Rate, Value,
+    self, Check, CheckStatus, Derived, Failure, Outcome, Param, Params, Point, PointStatus, Quote,
+    RankStat, Rate, Value,
 };
 use crate::suite::{Benchmark, Numbers, Suite};
 use crate::{older, points};
@@ -218,33 +219,30 @@ impl Block {
         let of_rate = || Some(real(bytes?) / bytes_per_s? * 1e9);
         let time_ns = row.time_us().map(|us| us * 1e3).or_else(of_rate);
         let suite = self.suite.name;
-        let (status, message) = match (&row.failure, row.check) {
-            (Some((status, words)), _) => (*status, Some(words.clone())),
-            (None, CheckStatus::Fail) => {
-                (PointStatus::CheckFailed, Some(format!("{suite} found that data arrived wrong")))
+        let failed = |status, message| Outcome::Failed(Failure { status, message });
+        let outcome = match (&row.failure, row.check, time_ns) {
+            (Some((status, words)), ..) => failed(*status, words.clone()),
+            (None, CheckStatus::Fail, _) => {
+                failed(PointStatus::CheckFailed, format!("{suite} found that data arrived wrong"))
             }
-            (None, _) if time_ns.is_none() && bytes_per_s.is_none() => {
-                (PointStatus::Failed, Some(format!("{suite} printed no number")))
-            }
-            (None, _) => (PointStatus::Ok, None),
+            (None, _, None) => failed(PointStatus::Failed, format!("{suite} printed no number")),
+            (None, _, Some(time_ns)) => Outcome::Imported(Box::new(record::Numbers {
+                value: self.value(bytes),
+                time_ns: single(time_ns),
+                quoted_ns: Some(time_ns),
+                rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis: Quote::Mean }),
+            })),
         };
-        let is_ok = status == PointStatus::Ok;
-        let rate = |bytes_per_s| Rate { bytes_per_s, basis: Quote::Mean };
-        let time_ns = time_ns.filter(|_| is_ok);
+        let is_ok = matches!(outcome, Outcome::Imported(_));
         let mut point = Point {
             suite: self.suite.id.into(),
             variant: is_ok.then(|| self.name.clone()),
             kernel: self.name.clone(),
             class: self.class().map_or("other", Class::as_str).into(),
             params: self.params(row, n_ranks),
-            value: is_ok.then(|| self.value(bytes)),
-            time_ns: time_ns.map(single),
-            quoted_ns: time_ns,
-            rate: bytes_per_s.filter(|_| is_ok).map(rate),
             check: Check { status: row.check },
             figures: row.figures.clone(),
-            status,
-            message,
+            outcome,
             ..Point::default()
         };
         point.key = points::key(&point, None);

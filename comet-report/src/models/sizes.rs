@@ -26,7 +26,7 @@ const MAX_CLOCK_SHARE: f64 = 0.01;
 /// Whether the time of `point` is one of its message: it moves bytes. In an overlap that is the
 /// exchange alone.
 pub(super) fn is_of_message(point: &Point) -> bool {
-    point.value.as_ref().is_some_and(|value| value.bytes_per_op.is_some())
+    point.value().is_some_and(|value| value.bytes_per_op.is_some())
         && (point.facts.class() != Some(Class::Overlap) || point.series() != Some(WORK))
 }
 
@@ -53,7 +53,7 @@ pub(super) fn model(mut sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> 
 /// The warning that two clock readings are a notable share of a time: the batches were short.
 fn clock_share(sweep: &Sweep<'_>) -> Option<String> {
     let share = |point: &&Point| {
-        let share = point.quality.as_ref()?.overhead_ns.clock / (1e3 * time_us(point)?);
+        let share = point.quality()?.overhead_ns.clock / (1e3 * time_us(point)?);
         Some((share, sweep.at(point, 0)))
     };
     let worst = sweep.points.iter().filter_map(share).max_by(|a, b| a.0.total_cmp(&b.0));
@@ -76,7 +76,7 @@ impl<'a> Scale<'a> {
     fn of(sweep: &Sweep<'a>) -> Self {
         let axis = sweep.axes[0];
         let factor = |point: &Point| {
-            let bytes = point.value.as_ref()?.bytes_per_op?;
+            let bytes = point.value()?.bytes_per_op?;
             (bytes > 0).then(|| real(bytes) / real(sweep.at(point, 0)))
         };
         let sized = sweep.points.iter().filter(|point| sweep.at(point, 0) > 0);

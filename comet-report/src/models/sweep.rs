@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use comet_stats::fit::{self, Range, Weights};
 
 use crate::record::{
-    AxisFacts, Fit, FitGrade, FitQuality, Model, Parameter, Point, PointStatus, Quote,
+    AxisFacts, Fit, FitGrade, FitQuality, Model, Numbers, Parameter, Point, Quote,
 };
 
 /// Points that differ along axes of their kernel alone.
@@ -35,7 +35,7 @@ impl<'a> Sweep<'a> {
 
     /// Medians of the slices of the four series in the case of `first`, in nanoseconds.
     pub(super) fn slices_ns(&self, first: &Point) -> Option<[&'a [f64]; 4]> {
-        let slices = |index| Some(&*self.series(first, index)?.quality.as_ref()?.slice_medians_ns);
+        let slices = |index| Some(&*self.series(first, index)?.quality()?.slice_medians_ns);
         let [a, b, c, d] = [0, 1, 2, 3].map(slices);
         Some([a?, b?, c?, d?])
     }
@@ -140,7 +140,7 @@ pub(super) fn groups<'a>(
 }
 
 pub(super) fn is_ok(point: &Point) -> bool {
-    point.status == PointStatus::Ok
+    point.numbers().is_some()
 }
 
 pub(super) fn extent(numbers: impl Iterator<Item = f64>) -> [f64; 2] {
@@ -156,17 +156,17 @@ pub(super) fn time_us(point: &Point) -> Option<f64> {
 }
 
 pub(crate) fn quoted_ns(point: &Point) -> Option<f64> {
-    let time = point.time_ns.as_ref()?;
-    let in_older_files = if quote(point) == Some(Quote::Min) { time.min } else { time.median };
-    Some(point.quoted_ns.unwrap_or(in_older_files))
+    let Numbers { value, time_ns, quoted_ns, .. } = point.numbers()?;
+    let in_older_files = if value.quote == Quote::Min { time_ns.min } else { time_ns.median };
+    Some(quoted_ns.unwrap_or(in_older_files))
 }
 
 /// Half of the width of the intervals of `points`, in us, if all of them have one.
 pub(crate) fn half_widths_us(points: &[&Point]) -> Option<Vec<f64>> {
     let half_width = |point: &&Point| {
         // The interval is that of the median, and says nothing about another figure.
-        let is_median = quote(point) == Some(Quote::Median);
-        let [low, high] = point.time_ns.as_ref()?.ci95.filter(|_| is_median)?;
+        let Numbers { value, time_ns, .. } = point.numbers()?;
+        let [low, high] = time_ns.ci95.filter(|_| value.quote == Quote::Median)?;
         Some((high - low) / 2e3)
     };
     points.iter().map(half_width).collect()
@@ -177,7 +177,7 @@ pub(crate) fn weights(half_widths: Option<&[f64]>) -> Weights<'_> {
 }
 
 pub(crate) fn quote(point: &Point) -> Option<Quote> {
-    Some(point.value.as_ref()?.quote)
+    Some(point.value()?.quote)
 }
 
 /// A number with its interval; a number that is not finite is not known.

@@ -4,7 +4,7 @@ use super::*;
 use crate::fixture;
 use crate::older::described;
 use crate::points::PointMaker;
-use crate::record::{Param, Params};
+use crate::record::{Outcome, Param, Params};
 
 /// A point of the kernel `comet/echo` with these parameters, and a median of `time_us`.
 fn point(params: &[(&str, u64)], time_us: f64) -> Point {
@@ -12,9 +12,10 @@ fn point(params: &[(&str, u64)], time_us: f64) -> Point {
     let mut point = points.remove(0);
     let param = |(name, value): &(&str, u64)| ((*name).to_owned(), Param::Number(*value));
     point.params = Params(params.iter().map(param).collect());
-    point.quoted_ns = Some(time_us * 1e3);
     let length = params.iter().find(|(name, _)| *name == "length_bytes");
-    point.value.as_mut().unwrap().bytes_per_op = length.map(|(_, length)| *length);
+    let numbers = &mut point.measured_mut().unwrap().numbers;
+    numbers.quoted_ns = Some(time_us * 1e3);
+    numbers.value.bytes_per_op = length.map(|(_, length)| *length);
     described(point)
 }
 
@@ -24,7 +25,7 @@ fn of_slices(id: &str, variant: &str, params: &[(&str, u64)], slices_us: &[f64])
     let (suite, kernel) = id.split_once('/').unwrap();
     (point.suite, point.kernel) = (suite.into(), kernel.into());
     point.variant = Some(variant.into());
-    let quality = point.quality.as_mut().unwrap();
+    let quality = point.measured_mut().unwrap().quality.as_mut().unwrap();
     quality.slice_medians_ns = slices_us.iter().map(|time| 1e3 * time).collect();
     described(point)
 }
@@ -132,7 +133,7 @@ fn times_that_do_not_depend_on_the_number_of_ranks_have_one_row() {
 fn short_batches_are_a_warning() {
     let of_size = |n: u64| {
         let mut point = point(&[("length_bytes", n)], 1.0 + sweep::real(n));
-        point.quality.as_mut().unwrap().overhead_ns.clock = 30.0;
+        point.measured_mut().unwrap().quality.as_mut().unwrap().overhead_ns.clock = 30.0;
         point
     };
     let warnings = |sizes: [u64; 4]| made(&sizes.map(of_size), &[])[0].warnings.clone();
@@ -172,7 +173,7 @@ fn three_distances_tell_what_a_hop_costs() {
 fn a_rate_is_that_of_all_bytes_that_an_operation_moves() {
     let of_size = |n: u64| {
         let mut point = point(&[("length_bytes", n)], 10.0 + 0.5 * sweep::real(n));
-        point.value.as_mut().unwrap().bytes_per_op = Some(12 * n);
+        point.measured_mut().unwrap().numbers.value.bytes_per_op = Some(12 * n);
         point
     };
     let model = &made(&[0, 8, 16, 32, 64].map(of_size), &[])[0];
@@ -245,7 +246,7 @@ fn pairs_tell_the_rate_that_they_share() {
 fn few_or_failed_points_make_no_model() {
     let mut points = thesis();
     assert_eq!(made(&points[..3], &[]), []);
-    points.iter_mut().for_each(|point| point.status = crate::record::PointStatus::Failed);
+    points.iter_mut().for_each(|point| point.outcome = Outcome::default());
     assert_eq!(made(&points, &[]), []);
 }
 

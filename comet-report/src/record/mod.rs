@@ -8,6 +8,7 @@
 mod kernel;
 mod machine;
 mod model;
+mod outcome;
 mod params;
 mod point;
 mod run;
@@ -16,6 +17,7 @@ pub(crate) use kernel::Over;
 pub use kernel::{AxisFacts, KernelFacts, SeriesFacts};
 pub use machine::*;
 pub use model::*;
+pub use outcome::{Failure, Measured, Numbers, Outcome};
 pub(crate) use params::{MESH, RANKS};
 pub use params::{Param, Params};
 pub use point::*;

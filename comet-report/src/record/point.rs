@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{KernelFacts, Over, Params};
+use super::{KernelFacts, Outcome, Over, Params};
 
 /// One series of one case; or a case without numbers, which stands for all series.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Point {
     /// Id of the run, so that single lines can be traced.
@@ -32,39 +32,15 @@ pub struct Point {
     /// The identity of the number: the first 16 hex digits of the SHA-256 of the canonical JSON of
     /// suite, kernel, variant, class, params and value, and of the thread level over MPI.
     pub key: String,
-    /// Meaning of the number.
-    pub value: Option<Value>,
-    /// Plan of the measurement.
-    pub plan: Option<Plan>,
-    /// Numbers of samples and operations.
-    pub reps: Option<Reps>,
-    /// Summary over the samples, for one operation, by the definition.
-    pub time_ns: Option<Summary>,
-    /// The figure to quote, for one operation, if there is one. Since minor version 2.
-    pub quoted_ns: Option<f64>,
-    /// Quality of the numbers. Since minor version 2.
-    pub quality: Option<Quality>,
-    /// Medians of the ranks, for one operation, where several ranks sampled.
-    pub ranks_ns: Option<RanksNs>,
-    /// Rates, where the series moves bytes.
-    pub rate: Option<Rate>,
-    /// Every interval that was measured.
-    pub samples: Option<Samples>,
-    /// Start of each sample after the earliest one of the point, in the layout of `samples`.
-    pub starts_ns: Option<Vec<u64>>,
-    /// Delay of each sample in its window, in the layout of `samples`. Since minor version 2.
-    pub late_ns: Option<Vec<u64>>,
-    /// Times of the loop without the operation (D8), likewise. Since minor version 2.
-    pub reference_ns: Option<Vec<u64>>,
     /// Result of the check.
     pub check: Check,
     /// Figures derived from all series of the case together; on the last series alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Derived>,
-    /// Status of the point.
-    pub status: PointStatus,
-    /// One sentence that says why there are no numbers.
-    pub message: Option<String>,
+    /// The numbers, or the reason why there are none.
+    #[serde(flatten)]
+    #[cfg_attr(test, schemars(with = "super::outcome::Line"))]
+    pub outcome: Outcome,
     /// Description of the kernel: of the run, or made from the point where that has none.
     #[serde(skip)]
     pub facts: Arc<KernelFacts>,
@@ -90,14 +66,6 @@ impl Point {
     pub(crate) fn series(&self) -> Option<usize> {
         let name = self.variant.as_ref()?;
         self.facts.series.iter().position(|series| series.name == *name)
-    }
-
-    /// The point without its samples and their starts, which take more memory than all the rest.
-    pub(crate) fn without_samples(&self) -> Self {
-        let mut point = self.clone();
-        (point.samples, point.starts_ns) = (None, None);
-        (point.late_ns, point.reference_ns) = (None, None);
-        point
     }
 }
 

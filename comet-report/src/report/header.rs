@@ -91,7 +91,7 @@ fn verdict(run: &RunRecords) -> Html {
 /// them.
 fn counts(run: &RunRecords) -> PointCounts {
     let mut counts = PointCounts::default();
-    run.points.iter().for_each(|point| counts.add(point.status));
+    run.points.iter().for_each(|point| counts.add(point.status()));
     counts
 }
 
@@ -106,7 +106,7 @@ fn ending(run: &RunRecords) -> String {
 
 /// Severity of a run: the name of a class.
 fn level(run: &RunRecords) -> &'static str {
-    let has = |status| run.points.iter().any(|point| point.status == status);
+    let has = |status| run.points.iter().any(|point| point.status() == status);
     if has(PointStatus::CheckFailed) || has(PointStatus::Failed) {
         "bad"
     } else if is_complete(run) {

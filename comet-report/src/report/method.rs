@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::html::{Html, or_none, range, row, table, tag};
 use super::{Content, Section};
 use crate::order::{distinct, grouped};
-use crate::record::{CheckStatus, Clock, Plan, Point, PointStatus, Quality, Quote, Run};
+use crate::record::{CheckStatus, Clock, Plan, Point, Quality, Quote, Run};
 use crate::units::time;
 use crate::words::count;
 
@@ -43,9 +43,8 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     if content.runs.is_empty() {
         return Vec::new();
     }
-    let points: Vec<&Point> = content.points().map(|(_, point)| point).collect();
-    let measured: Vec<&Point> =
-        points.into_iter().filter(|point| point.status == PointStatus::Ok).collect();
+    let points = content.points().map(|(_, point)| point);
+    let measured: Vec<&Point> = points.filter(|point| point.numbers().is_some()).collect();
     let facts = FACTS.iter().map(|(name, of)| (*name, of(content, &measured)));
     let known = facts.filter(|(_, text)| !text.is_empty());
     let rows = known.map(|(name, text)| tag("tr", tag("th", name).with(tag("td", text))));
@@ -54,12 +53,12 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
 }
 
 fn definitions(points: &[&Point]) -> Html {
-    let named = |point: &Point| Some(point.value.as_ref()?.definition.clone());
+    let named = |point: &Point| Some(point.value()?.definition.clone());
     let names: BTreeSet<String> = points.iter().filter_map(|point| named(point)).collect();
     let of_name = |name: String| {
         let of_it = || points.iter().filter(|point| named(point).as_ref() == Some(&name));
         let kernels = of_it().map(|point| point.id());
-        let quotes = of_it().filter_map(|point| Some(quote(point.value.as_ref()?.quote).into()));
+        let quotes = of_it().filter_map(|point| Some(quote(point.value()?.quote).into()));
         let known = Definition::all().find(|known| known.name() == name);
         let meaning = known.map(|known| format!("{}, for one operation", known.summary()));
         row("td", [name.clone(), or_none(meaning), list(quotes), list(kernels)])
@@ -97,7 +96,7 @@ fn verification(content: &Content<'_>, _: &[&Point]) -> String {
 }
 
 fn warm_up(_: &Content<'_>, points: &[&Point]) -> String {
-    let operations = range(points.iter().filter_map(|point| Some(point.reps.as_ref()?.warmup)));
+    let operations = range(points.iter().filter_map(|point| Some(point.measured()?.reps.warmup)));
     let n_warming = qualities(points).filter(|quality| !quality.is_steady).count();
     let warming = count(n_warming, "point");
     operations.map_or(String::new(), |operations| {
@@ -106,7 +105,7 @@ fn warm_up(_: &Content<'_>, points: &[&Point]) -> String {
 }
 
 fn samples(_: &Content<'_>, points: &[&Point]) -> String {
-    let reps = || points.iter().filter_map(|point| point.reps.as_ref());
+    let reps = || points.iter().filter_map(|point| Some(&point.measured()?.reps));
     let samples = range(reps().map(|reps| reps.n));
     let inner = range(reps().map(|reps| reps.inner));
     let slices = range(reps().map(|reps| reps.rounds));
@@ -202,9 +201,9 @@ fn text(content: &Content<'_>, name: &str) -> String {
 }
 
 fn plans<'a>(points: &[&'a Point]) -> impl Iterator<Item = &'a Plan> {
-    points.iter().filter_map(|point| point.plan.as_ref())
+    points.iter().filter_map(|point| Some(&point.measured()?.plan))
 }
 
 fn qualities<'a>(points: &[&'a Point]) -> impl Iterator<Item = &'a Quality> {
-    points.iter().filter_map(|point| point.quality.as_ref())
+    points.iter().filter_map(|point| point.quality())
 }

@@ -7,15 +7,15 @@ use crate::format::{is_unsteady, misses_target};
 use crate::models::quoted;
 use crate::order::{distinct, grouped};
 use crate::record::{
-    Derived, Fit, Model, Name, Param, Parameter, Params, Point, PointStatus, RANKS, Summary,
+    Derived, Fit, Measured, Model, Name, Numbers, Param, Parameter, Params, Point, Quote, RANKS,
+    Summary,
 };
 use crate::units::{DIGITS, SIZE_DIGITS, Scaled, bytes, fixed, fixed_us, significant, time};
 use crate::words;
 
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
-    let of_status = |is_ok: bool| {
-        content.points().filter(move |(_, point)| (point.status == PointStatus::Ok) == is_ok)
-    };
+    let of_status =
+        |is_ok: bool| content.points().filter(move |(_, point)| point.numbers().is_some() == is_ok);
     let heads = "What became of it|Kernel|Parameters|Reason".split('|');
     let rows = of_status(false).map(|(index, point)| (index, reason(point)));
     let left_out = content.table("", heads, rows);
@@ -40,16 +40,16 @@ const EXPLANATION: &str = "Times are those of one operation. The quoted time (t_
      meanwhile; warming, if no steady state was seen before.";
 
 fn cells(point: &Point) -> Vec<Html> {
-    let time = point.time_ns.as_ref();
+    let time = point.time_ns();
     let of = |value: fn(&Summary) -> f64| us(time.map(value));
     let ranks = point.params.ranks().map(|ranks| ranks.to_string());
-    let reps = point.reps.as_ref().map(|reps| format!("{} × {}", reps.n, reps.inner));
-    let rate = point.rate.as_ref().map(|rate| fixed(rate.bytes_per_s / 1e6));
+    let reps = point.measured().map(|Measured { reps, .. }| format!("{} × {}", reps.n, reps.inner));
+    let rate = point.bytes_per_s().map(|rate| fixed(rate / 1e6));
     vec![
         words::kernel(&point.suite, &point.kernel, point.variant.as_deref()).into(),
         params(&point.params.without(&[RANKS])).into(),
         or_none(ranks).into(),
-        us(point.quoted_ns),
+        us(point.quoted_ns()),
         or_none(spread(point)).into(),
         of(|time| time.p25),
         of(|time| time.p75),
@@ -67,14 +67,14 @@ fn us(ns: Option<f64>) -> Html {
 /// Half of the 95 % interval of the median, in percent of what is quoted; nothing where something
 /// else than the median is.
 fn spread(point: &Point) -> Option<String> {
-    let is_of_median = point.value.as_ref()?.quote == crate::record::Quote::Median;
-    let [low, high] = point.time_ns.as_ref()?.ci95.filter(|_| is_of_median)?;
-    let quoted_ns = point.quoted_ns.filter(|ns| *ns > 0.0)?;
+    let Numbers { value, time_ns, quoted_ns, .. } = point.numbers()?;
+    let [low, high] = time_ns.ci95.filter(|_| value.quote == Quote::Median)?;
+    let quoted_ns = quoted_ns.filter(|ns| *ns > 0.0)?;
     Some(format!("{:.1}", 50.0 * (high - low) / quoted_ns))
 }
 
 fn flags(point: &Point) -> String {
-    let is_warming = point.quality.as_ref().is_some_and(|quality| !quality.is_steady);
+    let is_warming = point.quality().is_some_and(|quality| !quality.is_steady);
     let flags =
         [(misses_target(point), "wide"), (is_unsteady(point), "unsteady"), (is_warming, "warming")];
     let raised = flags.into_iter().filter(|(is_raised, _)| *is_raised).map(|(_, name)| name);
@@ -110,8 +110,8 @@ fn figure(point: &Point, name: &str) -> String {
 }
 
 fn reason(point: &Point) -> Vec<Html> {
-    let status = Name(point.status).to_string();
-    let reason = point.message.clone().unwrap_or_else(|| NONE.into());
+    let status = Name(point.status()).to_string();
+    let reason = point.failure().map_or(NONE, |failure| &failure.message);
     vec![
         element("span", &[("class", &format!("status {status}"))], status.replace('_', " ")),
         point.id().into(),
@@ -271,7 +271,7 @@ fn values(parameters: &[Parameter], names: &[&str]) -> Vec<Html> {
 /// Barriers have no sweep: their least time, and how many there are in a second (SYNCH1).
 fn barriers(content: &Content<'_>) -> Html {
     let is_barrier =
-        |(_, point): &(usize, &Point)| point.class == "sync" && point.quoted_ns.is_some();
+        |(_, point): &(usize, &Point)| point.class == "sync" && point.quoted_ns().is_some();
     let rows = content.points().filter(is_barrier).map(|(index, point)| (index, barrier(point)));
     let table = content.table("", "Kernel|Ranks|Time|Barriers per second".split('|'), rows);
     if table.is_empty() { table } else { tag("h3", "Barriers").with(table) }
@@ -279,11 +279,12 @@ fn barriers(content: &Content<'_>) -> Html {
 
 fn barrier(point: &Point) -> Vec<Html> {
     let ranks = point.params.ranks().map(|ranks| ranks.to_string());
-    let per_second = point.quoted_ns.filter(|ns| *ns > 0.0).map(|ns| significant(1e9 / ns, DIGITS));
+    let per_second =
+        point.quoted_ns().filter(|ns| *ns > 0.0).map(|ns| significant(1e9 / ns, DIGITS));
     vec![
         point.id().into(),
         or_none(ranks).into(),
-        point.quoted_ns.map_or(NONE.into(), time).into(),
+        point.quoted_ns().map_or(NONE.into(), time).into(),
         or_none(per_second).into(),
     ]
 }

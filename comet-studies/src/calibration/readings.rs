@@ -150,7 +150,7 @@ impl Key {
 
 /// The reading that a point of a result file holds, if it has numbers.
 fn of_point(point: &Point) -> Option<Reading> {
-    let time = point.time_ns.as_ref()?;
+    let time = &point.numbers()?.time_ns;
     let kernel = format!("{}/{}", point.suite, point.kernel);
     let key = Key::new(kernel, point.variant.as_ref()?, |axis| point.params.number(axis.name));
     Some(Reading { key, median_ns: time.median, n_samples: time.n })
