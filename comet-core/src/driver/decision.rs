@@ -11,8 +11,8 @@ use crate::sync::StartSync;
 use crate::transport::Transport;
 
 /// Words of a decision about a case before the values on its axes: the trail, what to do, kernel,
-/// ranks, and a pace.
-const N_CASE_WORDS: usize = 11 + MAX_SERIES;
+/// ranks of a group, groups, and a pace.
+const N_CASE_WORDS: usize = 12 + MAX_SERIES;
 /// The most bytes on the wire.
 const MAX_BYTES: usize = decision_bytes(MAX_AXES);
 
