@@ -19,7 +19,7 @@ use crate::cli::{ProgressArg, WorldArgs};
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::prepare::Prepared;
-use crate::result_file::ResultFile;
+use crate::results::ResultFile;
 use crate::session::{Gate, Observe, Session};
 use crate::signals::Signals;
 use crate::terminal;

@@ -20,7 +20,6 @@ mod launcher;
 mod paths;
 mod prepare;
 mod progress;
-mod result_file;
 mod results;
 mod selection;
 mod session;

@@ -1,23 +1,31 @@
-//! Outputs of a run: standard output, progress, and the result file.
+//! Outputs of a run: standard output, progress, and the result file, which is opened once, before the
+//! ranks are started, and visible with its first record.
 
 use std::error::Error;
-use std::io::Write as _;
+use std::fs::{File, FileType};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use anyhow::Context as _;
 use comet_core::event::{Event, Listener, RunEnd, Stop};
 use comet_core::job::JobFailure;
-use comet_report::abandoned::Death;
+use comet_report::abandoned::{CloseError, Death, close_abandoned};
 use comet_report::environment::warnings;
 use comet_report::format::{self, JSONL};
 use comet_report::record::RankEntry;
 use comet_report::recorder::{Recorder, RunDescription};
 use comet_report::sink::RecordSink;
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
+use nix::unistd::linkat;
 
 use crate::backend::{Ended, code_of};
-use crate::cli::ProgressArg;
+use crate::cli::{OutputArgs, ProgressArg};
 use crate::exit;
 use crate::progress::Progress;
-use crate::result_file::ResultFile;
 use crate::session::Observer;
 use crate::spool::{Outlet, Spool};
 use crate::terminal;
@@ -168,4 +176,202 @@ fn notes(description: &RunDescription, with_sharing: bool) -> String {
     let warnings = warnings(&description.environment, &description.placements).into_iter();
     let said = warnings.filter(|warning| is_said(warning.code));
     said.map(|warning| format!("note: {} ({})\n", warning.message, warning.hint)).collect()
+}
+
+/// Folder of result files that the user does not name.
+const FOLDER: &str = "comet-results";
+
+/// The file that a run writes.
+///
+/// One that has no name yet (`O_TMPFILE`) is linked into its folder behind the `run` record, so that
+/// a launcher that is killed before leaves nothing. A file system without such files has the file
+/// under its name from the start.
+#[derive(Debug)]
+pub(crate) struct ResultFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl ResultFile {
+    /// Opens the file that `output` asks for, if it asks for one, for the run `run_id` that starts
+    /// at `started_at`. A FIFO is waited for until another process reads it.
+    pub(crate) fn create(
+        output: &OutputArgs,
+        run_id: &str,
+        started_at: SystemTime,
+    ) -> anyhow::Result<Option<Self>> {
+        match &output.out {
+            Some(path) if path == Path::new("none") => Ok(None),
+            Some(path) => Self::at(path.clone()).map(Some),
+            None => Self::at(default_path(run_id, started_at)).map(Some),
+        }
+    }
+
+    /// Opens the file `path`.
+    pub(crate) fn at(path: PathBuf) -> anyhow::Result<Self> {
+        let file = open(&path, nameless)?;
+        Ok(Self { path, file })
+    }
+
+    /// Opens the file `path` once more, if another process has made it and it holds a record.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn of_rank(path: &Path) -> Option<Self> {
+        let file = path.is_file().then(|| File::options().read(true).append(true).open(path));
+        Some(Self { path: path.into(), file: file?.ok()? })
+    }
+
+    /// The path that the file gets with its first record.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writer into the file, which gets its name with the first flush.
+    pub(crate) fn writer(&self) -> io::Result<impl Write + Send + use<>> {
+        let (file, path) = (self.file.try_clone()?, self.path.clone());
+        Ok(Visible { file, path, is_new: true })
+    }
+
+    /// Ends the records of a run that died.
+    pub(crate) fn close(&self, death: &Death) -> Result<(), CloseError> {
+        if self.is_regular() { close_abandoned(&self.file, &self.path, death) } else { Ok(()) }
+    }
+
+    /// The path under which the user finds the file after the run. One without a record is removed.
+    pub(crate) fn kept(&self) -> Option<&Path> {
+        let is_empty = self.file.metadata().is_ok_and(|data| data.is_file() && data.len() == 0);
+        if is_empty {
+            // A file or folder that stays behind does no harm; a folder that holds another stays.
+            if !is_nameless(&self.file) {
+                drop(std::fs::remove_file(&self.path));
+            }
+            let folder = self.path.parent().filter(|folder| *folder == Path::new(FOLDER));
+            drop(folder.map(std::fs::remove_dir));
+        }
+        Some(&*self.path).filter(|_| !is_empty)
+    }
+
+    fn is_regular(&self) -> bool {
+        self.file.metadata().is_ok_and(|data| data.is_file())
+    }
+}
+
+/// Makes the new file `path` and the folders above it. A device or a FIFO may be there already.
+pub(crate) fn create_new(path: &Path) -> anyhow::Result<File> {
+    open(path, |_| Err(io::ErrorKind::Unsupported.into()))
+}
+
+/// Opens `path`, a new file that `make` makes in its folder or else one under its name.
+fn open(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> anyhow::Result<File> {
+    let name = path.display();
+    let cannot = || format!("cannot make the result file {name} (name another with --out)");
+    let is_special = |kind: FileType| kind.is_fifo() || kind.is_char_device();
+    if path.metadata().is_ok_and(|data| is_special(data.file_type())) {
+        return File::options().append(true).open(path).with_context(cannot);
+    }
+    if path.symlink_metadata().is_ok() {
+        return Err(exit::usage(format!(
+            "{name} is there already, and results are not added to it (name another file with \
+             --out)"
+        )));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).with_context(cannot)?;
+    let named = |_| File::options().read(true).append(true).create_new(true).open(path);
+    make(folder).or_else(named).with_context(cannot)
+}
+
+/// A new file in `folder` that has no name.
+fn nameless(folder: &Path) -> io::Result<File> {
+    let flags = OFlag::O_TMPFILE.bits();
+    File::options().read(true).append(true).custom_flags(flags).open(folder)
+}
+
+fn is_nameless(file: &File) -> bool {
+    file.metadata().is_ok_and(|data| data.is_file() && data.nlink() == 0)
+}
+
+/// Writer into a file that gets its name with the first flush.
+struct Visible {
+    file: File,
+    path: PathBuf,
+    is_new: bool,
+}
+
+impl Visible {
+    /// Gives the file its name.
+    fn appear(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_new) && is_nameless(&self.file) {
+            let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+            let follow = AtFlags::AT_SYMLINK_FOLLOW;
+            linkat(AT_FDCWD, &*own, AT_FDCWD, &self.path, follow).map_err(Errno::into)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn explain(&self, source: io::Error) -> io::Error {
+        io::Error::new(source.kind(), RecordError { path: self.path.clone(), source })
+    }
+}
+
+impl Write for Visible {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.explain(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.appear().map_err(|error| self.explain(error))
+    }
+}
+
+/// A result file that could not be written.
+#[derive(Debug)]
+struct RecordError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl std::fmt::Display for RecordError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.path.display();
+        write!(f, "cannot write {path} (is there space left, and may you write there?)")
+    }
+}
+
+impl std::error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// `comet-results/HOST-TIME-ID.jsonl`.
+fn default_path(run_id: &str, started_at: SystemTime) -> PathBuf {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host: String = host.trim().chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let host = if host.is_empty() { "host" } else { &host };
+    let time = humantime::format_rfc3339_seconds(started_at).to_string().replace(['-', ':'], "");
+    // The end of the id is random; its start is the time once more.
+    let id = run_id.get(run_id.len().saturating_sub(8)..).unwrap_or(run_id);
+    Path::new(FOLDER).join(format!("{host}-{time}-{id}.jsonl"))
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn the_default_name_has_host_time_and_id() {
+        let time = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        let path = default_path("01932b1e-0000-7000-8000-0123456789ab", time);
+        let name = path.to_string_lossy();
+        assert!(name.starts_with("comet-results/"), "{name}");
+        assert!(name.ends_with("-20010909T014640Z-456789ab.jsonl"), "{name}");
+    }
 }

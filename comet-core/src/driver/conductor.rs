@@ -5,12 +5,11 @@ use super::passes::{self, Wish};
 use super::placement::Placement;
 use super::point::{CaseState, Gathered};
 use super::probe;
-use super::report::{self, Report};
-use super::stage::Stage;
+use super::stage::{self, Report, Stage};
 use super::start::Starts;
-use super::{DriverError, Pace, Settings};
+use super::{DriverError, Pace, Settings, clock};
 use crate::event::{
-    CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd,
+    CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd, RunStart,
     SeriesResult, Stop,
 };
 use crate::kernel::{Case, History, Kernel, MAX_SERIES};
@@ -50,6 +49,70 @@ pub(super) struct Conductor<'a, T: Transport> {
     pub(super) history: History,
     pub(super) start_ns: u64,
     pub(super) end: RunEnd,
+}
+
+/// Runs `cases` on all ranks and tells `listener`; rank 0 calls it while the others call
+/// [`follow`](super::follow) with the same `kernels` and `settings`.
+///
+/// # Errors
+/// If the transport or the listener fails. After a transport error the other ranks may wait for
+/// this one: the caller has to end the job.
+///
+/// # Panics
+/// If called on another rank than 0, or if a case names a kernel that is not in `kernels`.
+pub fn conduct<T: Transport>(
+    t: &T,
+    kernels: &[&dyn Kernel<T>],
+    cases: &[Case],
+    settings: &Settings,
+    listener: &mut dyn Listener,
+) -> Result<RunEnd, DriverError> {
+    assert_eq!(t.rank(), 0, "rank 0 conducts");
+    let mut stage = Stage::new(t, kernels, settings);
+    let is_known = |case: &Case| stage.kernel_idx(case).is_some();
+    assert!(cases.iter().all(is_known), "a case names a kernel that is not in the list");
+    let calibrations = clock::calibrate_all(t)?;
+    let clock = calibrations[0];
+    let starts = stage.set_up()?;
+    let (n_clock_domains, clock_bound_ns) = stage.clock_domains();
+    let line_ns = t.line_time_ns()?;
+    let mut conductor = Conductor {
+        stage,
+        trail: Trail::default(),
+        settings,
+        listener,
+        clock,
+        starts,
+        clocks_compared_ns: t.now_ns(),
+        placement: Placement::new(line_ns, t.now_ns()),
+        history: History::default(),
+        start_ns: t.now_ns(),
+        end: RunEnd::default(),
+    };
+    let start = RunStart {
+        n_ranks: t.n_ranks(),
+        clock: t.clock(),
+        calibration: clock,
+        calibrations,
+        n_clock_domains,
+        clock_bound_ns,
+        line_ns,
+        n_cases: cases.len(),
+        kernels: passes::kernels(cases),
+    };
+    let started = conductor.listener.event(&Event::RunStarted(&start));
+    let result = started.map_err(DriverError::Listener).and_then(|()| conductor.run(cases));
+    conductor.end.wall_ns = conductor.since_start_ns();
+    // The other ranks may not wait for an output behind their last decision.
+    let result = result.and_then(|()| conductor.await_outputs(0));
+    if let Err(DriverError::Transport(error)) = result {
+        return Err(DriverError::Transport(error));
+    }
+    Decision::Finish(conductor.end.clone()).announce(t, &conductor.trail)?;
+    result?;
+    let Conductor { listener, end, .. } = conductor;
+    listener.event(&Event::RunFinished(&end)).map_err(DriverError::Listener)?;
+    Ok(end)
 }
 
 impl<T: Transport> Conductor<'_, T> {
@@ -294,7 +357,7 @@ impl<T: Transport> Conductor<'_, T> {
         let target = Target::of(self.kernel_idx(case), case);
         Decision::Run(target.clone(), pace).announce(t, &self.trail)?;
         let own = self.stage.run(&target, pace)?;
-        gather(report::gather(t, &own)?)
+        gather(stage::gather(t, &own)?)
     }
 
     /// True if the run ends early. Once it does it stays so, and says so: the rounds that the last

@@ -17,7 +17,7 @@ use oorandom::Rand32;
 
 use super::conductor::Entry;
 use super::settings::Settings;
-use crate::kernel::{Case, LENGTH_BYTES};
+use crate::kernel::{Case, KernelInfo, LENGTH_BYTES};
 use crate::sample::Sample;
 use comet_stats::refine::{Limits, Reading, Refiner, Rule, Step};
 
@@ -130,6 +130,18 @@ pub(super) fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     let all: Vec<Case> = entries.iter().map(|entry| entry.case).collect();
     entries.sort_by_cached_key(|entry| (sweep_of(entry, &all), entry.case.find(&LENGTH_BYTES)));
     entries
+}
+
+/// The kernels of `cases`, each once.
+pub(super) fn kernels(cases: &[Case]) -> Vec<&'static KernelInfo> {
+    let groups = cases.chunk_by(|a, b| a.info.is_of_kernel(b.info));
+    let mut infos: Vec<&'static KernelInfo> = Vec::new();
+    for info in groups.map(|group| group[0].info) {
+        if !infos.iter().any(|known| known.is_of_kernel(info)) {
+            infos.push(info);
+        }
+    }
+    infos
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! One case while it is measured: its slices so far, whether they suffice, and what they make.
 
 use super::probe::Probe;
-use super::report::Taken;
 use super::rules::{Rules, SKAMPI_ERROR};
 use super::settings::{Pace, Settings, Slices};
+use super::stage::Taken;
 use super::start::Starts;
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult};

@@ -13,7 +13,7 @@ use super::files;
 use crate::cli::ImportArgs;
 use crate::exit;
 use crate::paths;
-use crate::result_file::create_new;
+use crate::results::create_new;
 
 /// Writes the records of a text.
 pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {

@@ -23,7 +23,7 @@ use crate::execute::{self, Bench, Joined};
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::prepare::{self, Prepared};
-use crate::result_file::ResultFile;
+use crate::results::ResultFile;
 use crate::results::{self, Results};
 use crate::signals::Signals;
 use crate::terminal;
