@@ -55,6 +55,12 @@ for group in "${groups[@]}"; do
     case $group in
         limits) limits ;;
         pair) for mpi in "${mpis[@]}"; do beside_c "$mpi" 2; done ;;
-        crowd) for ranks in "${CROWDS[@]}"; do beside_c "${mpis[0]}" "$ranks"; done ;;
+        crowd)
+            if [[ ${mpis[0]} = mpich ]]; then
+                printf 'no crowds: ranks that outnumber the CPUs need Open MPI\n'
+                continue
+            fi
+            for ranks in "${CROWDS[@]}"; do beside_c "${mpis[0]}" "$ranks"; done
+            ;;
     esac
 done

@@ -23,7 +23,7 @@
 enum { TEST_NODE = 0 };
 /* Tags of the kernels. */
 enum { OUT = 1, BACK = 2, EXCHANGE = 3 };
-/* As in comet-core/src/driver/pace.rs. */
+/* As in comet-core/src/driver/probe.rs. */
 enum { N_ROUNDS = 5, N_PROBE_SAMPLES = 3, SETTLE_NS = 500000, MIN_SETTLE = 2, MAX_SETTLE = 2000 };
 /* Message buffers start at a cache line. */
 enum { ALIGNMENT = 64 };

@@ -113,7 +113,7 @@ impl PointMaker {
                 rounds: measurement.n_slices,
             },
             quality: Some(quality(measurement, result, self.clocks)),
-            ranks_ns: ranks_ns(result, *pace),
+            ranks_ns: ranks_ns(measurement, result),
             samples: Some(samples(&result.ranks)),
             starts_ns: Some(starts_ns(&result.ranks)),
             late_ns: each(&result.ranks, |s| Some(s.start_ns.saturating_sub(s.due_ns?))),
@@ -284,11 +284,11 @@ fn summary(of: &comet_stats::Summary) -> Summary {
     }
 }
 
-fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
+fn ranks_ns(measurement: &Measurement, result: &SeriesResult) -> Option<RanksNs> {
     if result.ranks.len() < 2 {
         return None;
     }
-    let times_ns = times_of_ranks_ns(result, pace);
+    let times_ns = times_of_ranks_ns(measurement, result);
     let medians: Option<Vec<f64>> = times_ns.iter().map(|ns| comet_stats::median(ns)).collect();
     let per_rank = medians?;
     let of_ranks = comet_stats::Summary::of(&per_rank)?;
@@ -303,11 +303,13 @@ fn ranks_ns(result: &SeriesResult, pace: Pace) -> Option<RanksNs> {
 }
 
 /// The times of one operation on each rank, by the definition, over the samples that count.
-fn times_of_ranks_ns(result: &SeriesResult, pace: Pace) -> Vec<Vec<f64>> {
+fn times_of_ranks_ns(measurement: &Measurement, result: &SeriesResult) -> Vec<Vec<f64>> {
+    let (pace, n_groups) = (measurement.pace, measurement.case.arrangement().n_groups);
     let divisor = f64::from(pace.repetitions) * f64::from(result.definition.divisor());
     let mut per_rank = vec![Vec::new(); result.ranks.len()];
     for batch in result.valid_batches() {
-        let all_ns = result.definition.of_each_rank_ns(&batch);
+        let groups = batch.chunks(batch.len().div_ceil(n_groups));
+        let all_ns = groups.flat_map(|of_group| result.definition.of_each_rank_ns(of_group));
         for (of_rank, ns) in per_rank.iter_mut().zip(all_ns) {
             of_rank.push(ns / divisor);
         }
@@ -373,7 +375,7 @@ fn quality(measurement: &Measurement, result: &SeriesResult, clocks: Clocks) -> 
         converged: measurement.converged,
         is_steady: measurement.is_steady,
         invalid: result.invalid.clone(),
-        start_skew_ns: start_skew_ns(result).filter(|_| clocks.are_comparable),
+        start_skew_ns: start_skew_ns(measurement, result).filter(|_| clocks.are_comparable),
         autocorrelation_samples: diagnosis.tau_samples,
         regime_ratio: diagnosis.regime_ratio,
         lag1_correlation: diagnosis.lag1,
@@ -408,17 +410,21 @@ fn overhead(
     Overhead { clock: pair_ns / repetitions / divisor, empty_loop: loop_ns / divisor }
 }
 
-/// From the first to the last start in each sample, where several ranks started together.
-fn start_skew_ns(result: &SeriesResult) -> Option<Summary> {
+/// From the first to the last start in each sample, where several ranks started together; of groups
+/// that run at once the largest.
+fn start_skew_ns(measurement: &Measurement, result: &SeriesResult) -> Option<Summary> {
     let n_samples = result.ranks.first().filter(|_| result.ranks.len() > 1)?.samples.len();
     if !result.definition.starts_together() {
         return None;
     }
-    let of_sample = |index: usize| {
-        let starts_ns = result.ranks.iter().map(|of_rank| of_rank.samples[index].start_ns);
+    let of_group = |of_group: &[RankSamples], index: usize| {
+        let starts_ns = of_group.iter().map(|of_rank| of_rank.samples[index].start_ns);
         let (first, last) = (starts_ns.clone().min().unwrap_or(0), starts_ns.max().unwrap_or(0));
         last - first
     };
+    let n_of_group = result.ranks.len().div_ceil(measurement.case.arrangement().n_groups);
+    let groups = || result.ranks.chunks(n_of_group);
+    let of_sample = |index: usize| groups().map(|group| of_group(group, index)).max().unwrap_or(0);
     let skews_ns: Vec<f64> = (0..n_samples).map(|index| of_sample(index) as f64).collect();
     comet_stats::Summary::of(&skews_ns).map(|skews| summary(&skews))
 }
@@ -428,7 +434,7 @@ fn rank_samples_ns(measurement: &Measurement, result: &SeriesResult) -> Option<S
     if result.ranks.len() < 2 {
         return None;
     }
-    let all_ns = times_of_ranks_ns(result, measurement.pace).concat();
+    let all_ns = times_of_ranks_ns(measurement, result).concat();
     comet_stats::Summary::of(&all_ns).map(|of_all| summary(&of_all))
 }
 

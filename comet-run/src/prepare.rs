@@ -414,21 +414,24 @@ fn cases(
     Ok(cases)
 }
 
-/// The ranks on which each case runs: groups of each number of ranks, by each number of groups for
-/// which there are ranks.
+/// The ranks on which each case runs: groups of each number of ranks, by each number of groups. The
+/// word `max` is as many groups as there are ranks for.
 fn arrangements(overrides: &[Override], topology: &Topology) -> anyhow::Result<Vec<Arrangement>> {
     let numbers = |axis: &Axis, default| {
         let change = overrides.iter().find(|change| change.axis == axis);
         change.map_or(Ok(vec![default]), |change| change.parse(topology))
     };
+    let has_max =
+        overrides.iter().any(|change| *change.axis == GROUPS && change.values.contains("max"));
     let n_ranks = topology.n_ranks();
     let (procs, groups) = (numbers(&PROCS, n_ranks as u64)?, numbers(&GROUPS, 1)?);
     let of_procs = |procs: u64| {
         let procs = usize::try_from(procs).unwrap_or(n_ranks);
-        let fitting = groups.iter().map(|n| usize::try_from(*n).unwrap_or(n_ranks));
-        let fitting: BTreeSet<_> = fitting.map(|n| n.min(n_ranks / procs)).collect();
+        let most = if has_max { (n_ranks / procs).max(1) } else { n_ranks };
+        let groups = groups.iter().map(|n| usize::try_from(*n).unwrap_or(n_ranks).min(most));
+        let groups: BTreeSet<_> = groups.collect();
         let procs = Some(procs).filter(|procs| *procs != n_ranks);
-        fitting.into_iter().map(move |n_groups| Arrangement { procs, n_groups })
+        groups.into_iter().map(move |n_groups| Arrangement { procs, n_groups })
     };
     Ok(procs.into_iter().flat_map(of_procs).collect())
 }

@@ -182,6 +182,7 @@ fn an_import_goes_to_standard_output_unless_a_file_is_named() {
         (output.stdout.lines().count(), folder.names()),
         (dashed.stdout.lines().count(), vec!["osu.txt".into()])
     );
+    assert!(dashed.stdout.starts_with("{\"type\":\"run\""), "{dashed:#?}");
     folder.write("r.jsonl", &output.stdout);
     let records = folder.records("r.jsonl");
     assert_eq!(records.run()["suite"]["version"], "5.9");

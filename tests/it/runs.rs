@@ -136,11 +136,11 @@ fn all_kernels_run_on_any_mesh_of_rows_and_columns() {
 
 #[test]
 fn other_suites_run_on_request() {
-    for (suite, expected) in [
-        ("naive", "barrier broadcast reduction"),
-        ("parkbench", "comms1 comms2 comms3 poly1 poly3 synch1"),
+    for (suite, n_ranks, expected) in [
+        ("naive", 5, "barrier broadcast reduction"),
+        ("parkbench", 4, "comms1 comms2 comms3 poly1 poly3 synch1"),
     ] {
-        let records = run(&format!("{suite} -n 4 --profile quick --samples 3"), 0);
+        let records = run(&format!("{suite} -n {n_ranks} --profile quick --samples 3"), 0);
         let expected = expected.split(' ').map(|name| format!("{suite}/{name}"));
         assert!(records.kernels().into_iter().eq(expected), "{:?}", records.kernels());
         assert_eq!(statuses(&records), BTreeSet::from(["\"ok\"".to_owned()]), "{suite}");
@@ -300,6 +300,8 @@ fn nothing_is_left_behind_if_nothing_is_to_be_kept() {
         assert_eq!((folder.names(), output.stderr), (vec![], String::new()), "{format}");
         assert_eq!(output.stdout.is_empty(), format == "none", "{format}");
     }
+    let kept = folder.run("barrier -n 2 --samples 2 --format none --out r.jsonl").success();
+    assert_eq!((kept.stdout, folder.records("r.jsonl").points().count()), (String::new(), 1));
 }
 
 #[test]

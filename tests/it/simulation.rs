@@ -57,6 +57,15 @@ fn one_run_measures_cases_on_several_numbers_of_ranks() {
 }
 
 #[test]
+fn distances_are_kept_of_as_many_ranks_as_a_person_reads() {
+    let folder = Folder::new();
+    folder.run("barrier --machine t3e -n 128,129 --profile quick -o r.jsonl").success();
+    let records = folder.records("r.jsonl");
+    let tables: Vec<_> = records.of_type("run").map(|run| &run["world"]["hops"]["table"]).collect();
+    assert!(matches!(tables[..], [Value::Array(_), Value::Null]), "{tables:?}");
+}
+
+#[test]
 fn groups_of_ranks_run_a_case_at_once() {
     let folder = Folder::new();
     for transport in ["sim", "shm"] {
@@ -74,6 +83,10 @@ fn groups_of_ranks_run_a_case_at_once() {
         let ranks = records.points().map(|point| point["samples"]["ranks"].clone());
         let expected = [json!([0]), json!([0, 2]), json!([0])];
         assert_eq!(Vec::from_iter(ranks), expected, "{transport}");
+        // What does not fit is skipped, with its reason.
+        let run = folder
+            .run(&format!("plan exchange -s 8 -t {transport} -n 5 --axis groups=3 --axis procs=2"));
+        run.prints("skips").prints("needs at least 6 ranks, there are 5");
     }
 }
 

@@ -162,7 +162,14 @@ mod tests {
 
     #[test]
     fn a_calibration_survives_the_wire() {
-        let (gaps, _) = gaps(&[5, 5, 4, 2006, 60_000]);
+        let gaps = ClockGaps {
+            n: 1,
+            n_zero: 2,
+            n_backwards: 3,
+            n_above_1_us: 4,
+            n_above_50_us: 5,
+            longest_ns: u64::MAX,
+        };
         let calibration = ClockCalibration {
             cost_ns: 18.5,
             median_cost_ns: 19.0,

@@ -335,7 +335,13 @@ fn require_samples(
     if ranks.windows(2).any(|pair| n_samples(&pair[0]) != n_samples(&pair[1])) {
         return Err(format!("the ranks took different numbers of samples of {name}"));
     }
-    if definition.is_of_one_rank() && ranks.len() > arrangement.n_groups {
+    let group = |of_rank: &RankSamples| arrangement.group_of(of_rank.rank);
+    let n_sampled = ranks.chunk_by(|a, b| group(a) == group(b)).count();
+    if n_sampled < arrangement.n_groups {
+        let n_groups = arrangement.n_groups;
+        return Err(format!("{n_sampled} of {n_groups} groups took samples of {name}"));
+    }
+    if definition.is_of_one_rank() && ranks.len() > n_sampled {
         let (definition, n) = (definition.name(), ranks.len());
         return Err(format!("{n} ranks sampled {name}, but {definition} is of one"));
     }

@@ -89,14 +89,21 @@ impl<'a, T: Transport> Stage<'a, T> {
         let (kernel, case) = self.set(target, pace.map_or(0, |(_, expected_ns)| expected_ns));
         self.t.barrier()?;
         let Some(part) = self.part(target.arrangement) else { return Ok(Ok(Taken::default())) };
-        let Some((pace, _)) = pace else {
+        let result = if let Some((pace, _)) = pace {
+            let mut cx = self.context(part, kernel, pace);
+            let result = kernel.measure(&mut cx, &case);
+            let usage = cx.usage();
+            result.map(|()| Taken { series: self.on_shared_clock(cx), usage })
+        } else {
             let mut cx = self.context(part, kernel, Pace::new(1, 0, 0));
-            return report_of(kernel.verify(&mut cx, &case).map(|()| Taken::default()));
+            kernel.verify(&mut cx, &case).map(|()| Taken::default())
         };
-        let mut cx = self.context(part, kernel, pace);
-        let result = kernel.measure(&mut cx, &case);
-        let usage = cx.usage();
-        report_of(result.map(|()| Taken { series: self.on_shared_clock(cx), usage }))
+        // Kernels number the ranks of their group.
+        let place = match part.global_rank(0) {
+            0 => String::new(),
+            first => format!(" (by ranks of the group that begins at rank {first})"),
+        };
+        Ok(report_of(result)?.map_err(|(failure, message)| (failure, message + &place)))
     }
 
     /// Makes the transports of the groups, unless there are some; all ranks call it.

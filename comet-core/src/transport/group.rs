@@ -102,10 +102,11 @@ impl Group {
         }
     }
 
-    /// The topology of this group in a job on `topology`: that of its first ranks if they are these
-    /// in their order, else a hypercube.
+    /// The topology of this group in a job on `topology`: that of as many first ranks if the ranks
+    /// follow each other, so that groups side by side do the same; else a hypercube.
     pub fn topology(&self, topology: &Topology) -> Topology {
-        if (0..self.n_ranks).all(|rank| self.global(rank) == rank) {
+        let first = self.global(0);
+        if (0..self.n_ranks).all(|rank| self.global(rank) == first + rank) {
             return topology.first(self.n_ranks).into_owned();
         }
         Topology::hypercube(self.n_ranks)

@@ -225,7 +225,7 @@ impl Block {
             (None, CheckStatus::Fail, _) => {
                 failed(PointStatus::CheckFailed, format!("{suite} found that data arrived wrong"))
             }
-            (None, _, None) => failed(PointStatus::Failed, format!("{suite} printed no number")),
+            (None, _, None) => failed(PointStatus::Failed, format!("{suite} printed no time")),
             (None, _, Some(time_ns)) => Outcome::Imported(Box::new(record::Numbers {
                 value: self.value(bytes),
                 time_ns: single(time_ns),

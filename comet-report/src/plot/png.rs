@@ -86,12 +86,13 @@ mod tests {
     use crate::plot::example;
 
     #[test]
-    fn pictures_have_the_width_that_was_asked_for() {
+    fn pictures_are_1440_wide_and_follow_their_style() {
         let bytes = drawn(&example::latency(), Style::Page, 360).unwrap();
         assert_eq!(&bytes[1..4], b"PNG");
         assert_eq!(bytes[16..20], 360_u32.to_be_bytes());
         assert_eq!(bytes, drawn(&example::latency(), Style::Light, 360).unwrap());
         assert_ne!(bytes, drawn(&example::latency(), Style::Dark, 360).unwrap());
+        assert_eq!(png(&example::latency(), Style::Light).unwrap()[16..20], 1440_u32.to_be_bytes());
     }
 
     #[test]

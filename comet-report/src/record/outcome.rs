@@ -176,6 +176,11 @@ impl TryFrom<Line> for Outcome {
             let message = line.message.unwrap_or_else(|| "no reason is known".into());
             return Ok(Self::Failed(Failure { status: line.status, message }));
         }
+        // An import of a rate without a length, as older minor versions have it.
+        if line.time_ns.is_none() && line.plan.is_none() && line.rate.is_some() {
+            let message = "no time is known".into();
+            return Ok(Self::Failed(Failure { status: PointStatus::Failed, message }));
+        }
         let lacks =
             |name| move || format!("`{name}` of a point that is ok is null, expected an object");
         let numbers = Numbers {

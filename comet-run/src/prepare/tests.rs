@@ -121,6 +121,15 @@ fn cases_are_planned_and_judged_on_the_ranks_that_they_are_for() {
         [2, 3].map(|procs| move |n_groups| Arrangement { procs: Some(procs), n_groups });
     let expected = [of_two(1), of_two(3), of_two(4), of_three(1), of_three(2), Arrangement::ALL];
     assert_eq!(found, expected);
+    // What does not fit is planned, and skipped with its reason.
+    let sweep = |procs, groups| [change("-x", &PROCS, procs), change("-y", &GROUPS, groups)];
+    for overrides in [sweep("3", "3"), sweep("9", "2")] {
+        let case = plan(&[&ECHO], &overrides, Profile::Quick, &Topology::hypercube(9)).unwrap();
+        let reason = case[0].cases[0].topology(&Topology::hypercube(8)).unwrap_err();
+        assert!(reason.starts_with("needs at least "), "{reason}");
+    }
+    let cases = of_echo(&sweep("4", "max"), Profile::Quick, 2);
+    assert!(cases[0].topology(&Topology::hypercube(2)).is_err(), "{cases:?}");
 }
 
 #[test]

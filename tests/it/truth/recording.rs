@@ -232,43 +232,74 @@ impl Transport for Recording {
     }
 }
 
-/// Messages of `program` on one rank, in order: `true` and the receiver, or `false` and the sender.
-fn messages(
-    bench: &Bench,
-    rank: Rank,
-    program: fn(&Recording) -> Result<()>,
-) -> Vec<(bool, Option<Rank>)> {
-    let message = |step| match step {
-        Step::Start { to, .. } => Some((true, Some(to))),
-        Step::Post { from, .. } => Some((false, from)),
+/// A message of a collective, with its bytes, or a computation, in picoseconds.
+#[derive(Clone, Debug, PartialEq)]
+enum Action {
+    To(Rank, u64),
+    From(Option<Rank>),
+    Work(u64),
+}
+
+type Program = fn(&Recording) -> Result<()>;
+
+/// Actions of `program` on one rank, in order.
+fn actions(bench: &Bench, rank: Rank, program: Program) -> Vec<Action> {
+    let action = |step| match step {
+        Step::Start { to, n_bytes, .. } => Some(Action::To(to, n_bytes)),
+        Step::Post { from, .. } => Some(Action::From(from)),
+        Step::Work(ps) => Some(Action::Work(ps)),
         _ => None,
     };
-    record(bench, rank, program).into_iter().filter_map(message).collect()
+    record(bench, rank, program).into_iter().filter_map(action).collect()
 }
 
 /// A rank has a broadcast from the rank without its lowest bit, and passes it on to those with one
-/// lower bit more, the highest first; sums go the other way before. In round `i` of a dissemination
-/// each rank signals the rank `2^i` above it.
+/// lower bit more, the highest first; sums go the other way before, in pieces of 1024 values. In
+/// round `i` of a dissemination each rank signals the rank `2^i` above it, of a pairwise barrier the
+/// one with another bit `i`.
 #[test]
 fn collectives_have_their_trees() {
-    let (to, from) = (|rank| (true, Some(rank)), |rank| (false, Some(rank)));
+    const REDUCE_PS: u64 = 7;
+    let (to, from) = (Action::To, |rank| Action::From(Some(rank)));
+    let mut machine = machines::flat();
+    machine.node.reduce_ps = REDUCE_PS;
     for (n_ranks, rank) in
         (1..=17).flat_map(|n_ranks| (0..n_ranks).map(move |rank| (n_ranks, rank)))
     {
-        let bench = Bench::new(&machines::flat(), n_ranks);
+        let (bench, place) = (Bench::new(&machine, n_ranks), format!("rank {rank} of {n_ranks}"));
         let bits = (0..usize::BITS).map(|dim| 1 << dim).take_while(|bit| *bit < n_ranks);
         let parent = bits.clone().find(|bit| rank & bit != 0).map(|bit| rank - bit);
         let lower = bits.clone().take_while(|bit| rank & bit == 0 && rank + bit < n_ranks);
         let children = Vec::from_iter(lower.map(|bit| rank + bit));
-        let down = parent.map(from).into_iter().chain(children.iter().rev().map(|rank| to(*rank)));
-        let up = children.iter().map(|rank| from(*rank)).chain(parent.map(to));
-        let broadcast = messages(&bench, rank, |t| t.blocked_broadcast(0, &mut [0]));
-        assert_eq!(broadcast, Vec::from_iter(down.clone()), "rank {rank} of {n_ranks}");
-        let sum = messages(&bench, rank, |t| t.global_sum_vector(&mut [0.0]));
-        assert_eq!(sum, Vec::from_iter(up.chain(down)), "rank {rank} of {n_ranks}");
-        let signals = bits
-            .flat_map(|bit| [to((rank + bit) % n_ranks), from((rank + n_ranks - bit) % n_ranks)]);
-        let barrier = messages(&bench, rank, collective::barrier);
-        assert_eq!(barrier, Vec::from_iter(signals), "rank {rank} of {n_ranks}");
+        let down = |n_bytes| {
+            let passed = children.iter().rev().map(move |rank| to(*rank, n_bytes));
+            Vec::from_iter(parent.map(from).into_iter().chain(passed))
+        };
+        let piece = |n_values| {
+            let added = |rank: &Rank| [from(*rank), Action::Work(REDUCE_PS * n_values)];
+            let up = parent.map(|parent| to(parent, 8 * n_values));
+            [children.iter().flat_map(added).chain(up).collect(), down(8 * n_values)].concat()
+        };
+        let broadcast = actions(&bench, rank, |t| t.blocked_broadcast(0, &mut [0; 3]));
+        assert_eq!(broadcast, down(3), "{place}");
+        let sums: [(Program, &[u64]); 3] = [
+            (|t| t.global_sum_vector(&mut [0.0]), &[1]),
+            (|t| t.global_sum_vector(&mut [0.0; 33]), &[33]),
+            (|t| t.global_sum_vector(&mut [0.0; 2049]), &[1024, 1024, 1]),
+        ];
+        for (sum, pieces) in sums {
+            let expected: Vec<_> = pieces.iter().flat_map(|n_values| piece(*n_values)).collect();
+            assert_eq!(actions(&bench, rank, sum), expected, "{place}: {pieces:?}");
+        }
+        let signals = bits.clone().flat_map(|bit| {
+            [to((rank + bit) % n_ranks, 0), from((rank + n_ranks - bit) % n_ranks)]
+        });
+        let barrier = actions(&bench, rank, collective::barrier);
+        assert_eq!(barrier, Vec::from_iter(signals), "{place}");
+        if n_ranks.is_power_of_two() {
+            let pairs = bits.flat_map(|bit| [to(rank ^ bit, 0), from(rank ^ bit)]);
+            let barrier = actions(&bench, rank, collective::pairwise_barrier);
+            assert_eq!(barrier, Vec::from_iter(pairs), "{place}");
+        }
     }
 }
