@@ -11,7 +11,7 @@ use comet_core::definition::Definition;
 use comet_core::driver::Settings;
 use comet_core::kernel::KernelInfo;
 use comet_core::sync::StartSync;
-use comet_report::format;
+use comet_report::format::{self, JSONL};
 use comet_report::recorder::{RunDescription, new_run_id};
 use comet_sim::machine::{Faults, Machine};
 use comet_stats::refine;
@@ -165,8 +165,7 @@ impl Runs<'_> {
 
     /// Description of the run for the record.
     fn describe(&self, launch: &Launch, n_cpus: Option<usize>) -> RunDescription {
-        let is_kept =
-            self.bench.file.is_some() || !["none", "table"].contains(&&*self.args.output.format);
+        let is_kept = self.bench.file.is_some() || self.args.output.format == JSONL.name();
         let description = self.bench.describe(launch, is_kept);
         RunDescription {
             run_id: self.first_id.take().unwrap_or(description.run_id),
