@@ -4,7 +4,7 @@ use std::error::Error;
 
 use crate::definition::Definition;
 use crate::driver::Pace;
-use crate::kernel::{Case, Derived, KernelInfo, Series};
+use crate::kernel::{Arrangement, Case, Derived, KernelInfo, Series};
 use crate::sample::Sample;
 use crate::transport::{ClockInfo, Rank, Usage};
 use comet_stats::{Diagnosis, Interval, Summary, median};
@@ -45,6 +45,14 @@ pub struct RankSamples {
     pub rank: Rank,
     /// Its samples, in time order.
     pub samples: Vec<Sample>,
+}
+
+impl RankSamples {
+    /// The `ranks` that sampled, in their order, by the groups of `arrangement`.
+    pub fn by_group(ranks: &[Self], arrangement: Arrangement) -> impl Iterator<Item = &[Self]> {
+        let group = move |of_rank: &Self| arrangement.group_of(of_rank.rank);
+        ranks.chunk_by(move |a, b| group(a) == group(b))
+    }
 }
 
 /// One series of a measured case.

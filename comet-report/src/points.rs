@@ -304,12 +304,16 @@ fn ranks_ns(measurement: &Measurement, result: &SeriesResult) -> Option<RanksNs>
 
 /// The times of one operation on each rank, by the definition, over the samples that count.
 fn times_of_ranks_ns(measurement: &Measurement, result: &SeriesResult) -> Vec<Vec<f64>> {
-    let (pace, n_groups) = (measurement.pace, measurement.case.arrangement().n_groups);
+    let Measurement { case, pace, .. } = measurement;
     let divisor = f64::from(pace.repetitions) * f64::from(result.definition.divisor());
     let mut per_rank = vec![Vec::new(); result.ranks.len()];
     for batch in result.valid_batches() {
-        let groups = batch.chunks(batch.len().div_ceil(n_groups));
-        let all_ns = groups.flat_map(|of_group| result.definition.of_each_rank_ns(of_group));
+        let mut rest = &batch[..];
+        let groups = RankSamples::by_group(&result.ranks, case.arrangement());
+        let all_ns = groups.flat_map(|group| {
+            let of_group = rest.split_off(..group.len()).expect("a sample of each rank");
+            result.definition.of_each_rank_ns(of_group)
+        });
         for (of_rank, ns) in per_rank.iter_mut().zip(all_ns) {
             of_rank.push(ns / divisor);
         }
@@ -422,8 +426,7 @@ fn start_skew_ns(measurement: &Measurement, result: &SeriesResult) -> Option<Sum
         let (first, last) = (starts_ns.clone().min().unwrap_or(0), starts_ns.max().unwrap_or(0));
         last - first
     };
-    let n_of_group = result.ranks.len().div_ceil(measurement.case.arrangement().n_groups);
-    let groups = || result.ranks.chunks(n_of_group);
+    let groups = || RankSamples::by_group(&result.ranks, measurement.case.arrangement());
     let of_sample = |index: usize| groups().map(|group| of_group(group, index)).max().unwrap_or(0);
     let skews_ns: Vec<f64> = (0..n_samples).map(|index| of_sample(index) as f64).collect();
     comet_stats::Summary::of(&skews_ns).map(|skews| summary(&skews))

@@ -240,22 +240,20 @@ impl Override {
             largest = largest.max(self.parse(topology)?.last().copied());
         }
         let max = topologies.iter().filter_map(|topology| max(self.axis, topology)).max();
-        let (min, is_arrangement) = (u64::from(self.is_arrangement()), self.is_arrangement());
+        let is_arrangement = ARRANGEMENT.contains(&self.axis);
         if is_arrangement && self.parse(&topologies[0])?.contains(&0) {
             return Err(self.refuse("no case runs on 0 ranks (write 1..max)"));
         }
         let is_open = self.values.contains("max") && !is_arrangement;
         match largest.zip(max).filter(|_| !is_open) {
-            Some((value, max)) if value > max => Err(self.refuse(&format!(
-                "{value} is above the largest value here, {max} (write {min}..max)"
-            ))),
+            Some((value, max)) if value > max => {
+                let min = u64::from(is_arrangement);
+                Err(self.refuse(&format!(
+                    "{value} is above the largest value here, {max} (write {min}..max)"
+                )))
+            }
             _ => Ok(()),
         }
-    }
-
-    /// True for an axis of the arrangement of ranks, which each kernel has.
-    fn is_arrangement(&self) -> bool {
-        ARRANGEMENT.contains(&self.axis)
     }
 
     fn refuse(&self, reason: &str) -> anyhow::Error {

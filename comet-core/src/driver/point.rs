@@ -98,8 +98,7 @@ impl Readings {
         arrangement: Arrangement,
     ) -> usize {
         let n_samples = slice.first().map_or(0, |of_rank| of_rank.samples.len());
-        let group = |of_rank: &RankSamples| arrangement.group_of(of_rank.rank);
-        let groups: Vec<&[RankSamples]> = slice.chunk_by(|a, b| group(a) == group(b)).collect();
+        let groups: Vec<&[RankSamples]> = RankSamples::by_group(&slice, arrangement).collect();
         let n_before: usize = self.slice_lengths.iter().sum();
         let median_ns = self.median_ns().or(expected_ns).map(|ns| ns * f64::from(repetitions));
         let (mut values, mut n_invalid) = (Vec::with_capacity(n_samples), 0);
@@ -335,8 +334,7 @@ fn require_samples(
     if ranks.windows(2).any(|pair| n_samples(&pair[0]) != n_samples(&pair[1])) {
         return Err(format!("the ranks took different numbers of samples of {name}"));
     }
-    let group = |of_rank: &RankSamples| arrangement.group_of(of_rank.rank);
-    let n_sampled = ranks.chunk_by(|a, b| group(a) == group(b)).count();
+    let n_sampled = RankSamples::by_group(ranks, arrangement).count();
     if n_sampled < arrangement.n_groups {
         let n_groups = arrangement.n_groups;
         return Err(format!("{n_sampled} of {n_groups} groups took samples of {name}"));

@@ -21,6 +21,12 @@ pub struct Arrangement {
     pub n_groups: usize,
 }
 
+impl Default for Arrangement {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
 impl Arrangement {
     /// All ranks of the job.
     pub const ALL: Self = Self { procs: None, n_groups: 1 };
@@ -151,8 +157,8 @@ impl Derived {
 #[derive(Debug, Default)]
 pub struct History {
     points: Vec<(Case, Vec<Summary>)>,
-    /// Ranks of the cases that are shown; all of the job at first.
-    shown: Option<Arrangement>,
+    /// Ranks of the cases that are shown.
+    shown: Arrangement,
 }
 
 impl History {
@@ -163,14 +169,13 @@ impl History {
 
     /// Shows the cases that ran on the ranks of `case`, and no others.
     pub(crate) fn show_ranks_of(&mut self, case: &Case) {
-        self.shown = Some(case.arrangement());
+        self.shown = case.arrangement();
     }
 
     /// Cases and summaries of the kernel `id` on the ranks of the case at hand, in the order in
     /// which they were measured.
     pub fn of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = (&'a Case, &'a [Summary])> {
-        let shown = self.shown.unwrap_or(Arrangement::ALL);
-        let is_shown = move |case: &Case| case.info.id() == id && case.arrangement() == shown;
+        let is_shown = move |case: &Case| case.info.id() == id && case.arrangement() == self.shown;
         self.points
             .iter()
             .filter(move |(case, _)| is_shown(case))
