@@ -34,14 +34,16 @@ impl Daxpy {
     #[inline]
     pub(crate) fn compute<T: Transport>(&mut self, t: &T) {
         let work = Work::Daxpy { n: self.n_runs * self.x.len() };
-        t.compute(work, || {
-            for _ in 0..self.n_runs {
-                // The black boxes hide the factor and make the sum needed, so that no run is left
-                // out.
-                daxpy(black_box(A), &self.x, &mut self.y);
-                black_box(&mut self.y);
-            }
-        });
+        t.compute(work, || self.sum());
+    }
+
+    /// The sums, compiled once for all transports.
+    fn sum(&mut self) {
+        for _ in 0..self.n_runs {
+            // The black boxes hide the factor and make the sum needed, so that no run is left out.
+            daxpy(black_box(A), &self.x, &mut self.y);
+            black_box(&mut self.y);
+        }
     }
 
     /// Gives all elements their values at the start.

@@ -4,6 +4,8 @@
 //! The launchers are made up: they are variables in the environment of one process at a time. What
 //! needs their ranks is tested where there are such ranks.
 
+use std::thread;
+
 use serde_json::Value;
 
 use crate::support::{Folder, Output, Running};
@@ -34,6 +36,17 @@ fn run_once(line: &str, code: i32) -> Output {
     output
 }
 
+/// Runs lines as [`run_once`] does, all at once: most of the time of each is a wait for its first
+/// process to speak. Each comes with its code and with what the first process notes.
+fn run_each_once(rows: &[(&str, i32, &[&str])]) {
+    thread::scope(|scope| {
+        for (line, code, notes) in rows {
+            let check = || notes.iter().fold(run_once(line, *code), |said, note| said.notes(note));
+            scope.spawn(check);
+        }
+    });
+}
+
 /// True if this build can join the ranks of a launcher.
 fn has_mpi() -> bool {
     let help = Folder::new().run("run -h").success().stdout;
@@ -55,11 +68,13 @@ fn what_needs_no_ranks_is_printed_once_and_as_without_a_launcher() {
 
 #[test]
 fn what_is_wrong_is_said_once_and_ends_every_process_with_the_same_code() {
-    run_once("", 2).notes("Usage:");
-    run_once("echo --frobnicate", 2).notes("unexpected argument '--frobnicate'");
-    run_once("plan ecko", 2).notes("did you mean echo?");
-    run_once("show none.jsonl", 2).notes("none.jsonl");
-    run_once("plan zz*", 6).notes("no kernel matches 'zz*'");
+    run_each_once(&[
+        ("", 2, &["Usage:"]),
+        ("echo --frobnicate", 2, &["unexpected argument '--frobnicate'"]),
+        ("plan ecko", 2, &["did you mean echo?"]),
+        ("show none.jsonl", 2, &["none.jsonl"]),
+        ("plan zz*", 6, &["no kernel matches 'zz*'"]),
+    ]);
 }
 
 #[test]
@@ -76,28 +91,28 @@ fn a_plan_is_printed_once_and_joins_nothing() {
 fn a_program_that_would_measure_once_for_each_process_is_refused_once() {
     let started = "error: 4 processes were started by Open MPI's mpirun, but ";
     let remedy = "start it without Open MPI's mpirun)\n";
-    for line in ["all -t shm", "check -t shm"] {
-        run_once(line, 5).notes(started).notes(remedy);
-    }
+    let notes = [started, remedy, "cargo build --release --features mpi"];
+    let with_mpi = |line| (line, 5, &notes[..2]);
+    run_each_once(&["all -t shm", "check -t shm"].map(with_mpi));
     if !has_mpi() {
-        for line in ["all", "run barrier --out r.jsonl", "check"] {
-            let output = run_once(line, 5).notes(started).notes(remedy);
-            assert!(output.stderr.contains("cargo build --release --features mpi"), "{output:?}");
-        }
+        let without = |line| (line, 5, &notes[..]);
+        run_each_once(&["all", "run barrier --out r.jsonl", "check"].map(without));
     }
 }
 
 #[test]
 fn ranks_of_a_launcher_are_not_for_the_command_line_to_choose() {
-    let check = |line: &str, sentence: &str| {
-        // Without MPI there are no such ranks, and the launcher is the wrong one for this build.
-        let (code, sentence) = if has_mpi() { (2, sentence) } else { (5, "built without mpi") };
-        run_once(line, code).notes(sentence);
-    };
-    check("barrier -t mpi -n 2", "-n asks for 2 ranks, Open MPI's mpirun started 4 (");
-    check("barrier -t mpi -n 2,4", "-n asks for 2,4 ranks, Open MPI's mpirun started 4 (");
-    check("barrier -t mpi --bind core", "--bind is for ranks that comet-run starts (");
-    check("barrier -t mpi --mesh 2x3", "a mesh of 2x3 holds 6 ranks, Open MPI's mpirun started 4");
+    let rows = [
+        ("barrier -t mpi -n 2", "-n asks for 2 ranks, Open MPI's mpirun started 4 ("),
+        ("barrier -t mpi -n 2,4", "-n asks for 2,4 ranks, Open MPI's mpirun started 4 ("),
+        ("barrier -t mpi --bind core", "--bind is for ranks that comet-run starts ("),
+        ("barrier -t mpi --mesh 2x3", "a mesh of 2x3 holds 6 ranks, Open MPI's mpirun started 4"),
+    ];
+    // Without MPI there are no such ranks, and the launcher is the wrong one for this build.
+    let code = if has_mpi() { 2 } else { 5 };
+    let rows =
+        rows.map(|(line, note)| (line, [if has_mpi() { note } else { "built without mpi" }]));
+    run_each_once(&rows.each_ref().map(|(line, notes)| (*line, code, &notes[..])));
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //! It reads the same [`Machine`] as the engine, and shares nothing else with it: no queue, no
 //! shortcut for networks without contention, no message that is matched before its time.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use comet_core::transport::Rank;
 use comet_sim::machine::{Machine, PerByte, Protocol, Segment, Shape, Switching};
@@ -43,7 +43,7 @@ pub(crate) enum Step {
 }
 
 /// A link, or the interface of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Link {
     Out(Rank),
     Wire { corner: usize, dim: u32 },
@@ -117,7 +117,7 @@ struct World<'a> {
     /// Messages that still hold their circuit.
     holding: Vec<(u64, usize)>,
     /// Until when each link is taken; for ever while a circuit has it.
-    busy_until_ps: HashMap<Link, u64>,
+    busy_until_ps: BTreeMap<Link, u64>,
     /// Receives from any rank without a message, with their label.
     open: Vec<(usize, Label)>,
 }
@@ -137,7 +137,7 @@ pub(crate) fn truth(machine: &Machine, programs: &[Vec<Step>]) -> Vec<Vec<u64>> 
         lanes: HashMap::new(),
         moving: Vec::new(),
         holding: Vec::new(),
-        busy_until_ps: HashMap::new(),
+        busy_until_ps: BTreeMap::new(),
         open: Vec::new(),
     };
     loop {
