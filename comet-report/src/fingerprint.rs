@@ -2,6 +2,7 @@
 //! SHA-256 of canonical JSON (sorted keys, no blanks), the identity of points and machines.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -74,18 +75,21 @@ fn machine(machine: &Machine) -> Value {
 
 /// SHA-256 of the canonical JSON of `value`, as 64 hex digits.
 pub(crate) fn sha256_hex(value: &Value) -> String {
-    sha256_of(canonical(value.clone()).as_bytes())
+    sha256_of(sorted(value.clone()).to_string().as_bytes())
 }
 
 /// SHA-256 of `bytes`, as 64 hex digits.
 pub(crate) fn sha256_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("a string takes any text");
+        hex
+    })
 }
 
-/// Sorts keys, because a feature of the JSON library may keep them in another order.
-fn canonical(mut value: Value) -> String {
+/// `value` with sorted keys, which a feature of the JSON library may keep in another order.
+pub(crate) fn sorted(mut value: Value) -> Value {
     value.sort_all_objects();
-    value.to_string()
+    value
 }
 
 #[cfg(test)]
@@ -124,7 +128,7 @@ mod tests {
 
     #[test]
     fn canonical_json_is_sorted_and_without_blanks() {
-        let text = canonical(json!({"b": [1, null, "x y"], "a": {"d": 0.5, "c": true}}));
+        let text = sorted(json!({"b": [1, null, "x y"], "a": {"d": 0.5, "c": true}})).to_string();
         assert_eq!(text, r#"{"a":{"c":true,"d":0.5},"b":[1,null,"x y"]}"#);
         // printf '{}' | sha256sum
         let expected = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";

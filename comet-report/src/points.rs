@@ -1,5 +1,6 @@
 //! Measurements and failures of the driver, turned into points of the record.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use comet_core::definition::Definition;
@@ -12,9 +13,10 @@ use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, PROCS};
 use comet_core::sample::Sample;
 use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
+use serde::Serialize;
 use serde_json::json;
 
-use crate::fingerprint::sha256_hex;
+use crate::fingerprint::{sha256_of, sorted};
 use crate::record::{
     self, Check, CheckStatus, Derived, Interval, KernelFacts, Measured, Numbers, Outcome, Overhead,
     Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat, RanksNs, Rate, Reps,
@@ -216,21 +218,33 @@ pub(crate) fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
+/// Identity of a point, of which the key is the hash: canonical JSON, by the order of the fields.
+#[derive(Serialize)]
+struct Identity<'a> {
+    class: &'a str,
+    kernel: &'a str,
+    params: BTreeMap<&'a str, &'a Param>,
+    suite: &'a str,
+    /// Left out on transports without levels, whose keys stay as they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread_level: Option<&'a str>,
+    value: serde_json::Value,
+    variant: Option<&'a str>,
+}
+
 /// The key of `point`, as its field `key` says, in a run at `thread_level`.
 pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
-    let mut identity = json!({
-        "suite": point.suite,
-        "kernel": point.kernel,
-        "variant": point.variant,
-        "class": point.class,
-        "params": point.params,
-        "value": point.value(),
-    });
-    // Keys of transports without levels stay as they were.
-    if let Some(thread_level) = thread_level {
-        identity["thread_level"] = thread_level.into();
-    }
-    let mut key = sha256_hex(&identity);
+    let identity = Identity {
+        class: &point.class,
+        kernel: &point.kernel,
+        params: point.params.0.iter().map(|(name, value)| (&**name, value)).collect(),
+        suite: &point.suite,
+        thread_level,
+        value: sorted(json!(point.value())),
+        variant: point.variant.as_deref(),
+    };
+    let json = serde_json::to_vec(&identity).expect("texts and numbers are JSON");
+    let mut key = sha256_of(&json);
     key.truncate(KEY_DIGITS);
     key
 }
