@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::format::write_line;
-use crate::read::{ReadError, parse_records};
-use crate::record::{End, EndStatus, Event, Level, PointCounts, Record, timestamp};
+use crate::launches::merged;
+use crate::read::{ReadError, parse_lines};
+use crate::record::{End, EndStatus, Event, Level, Point, PointCounts, Record, timestamp};
 use crate::runs::{RunRecords, split};
 
 /// Facts about a run that died, as the launcher knows them.
@@ -52,9 +53,16 @@ pub enum CloseError {
 pub fn close_abandoned(mut file: &File, path: &Path, death: &Death) -> Result<(), CloseError> {
     let io_error = |source| CloseError::Io { path: path.into(), source };
     let whole = cut_partial_line(file).map_err(io_error)?;
-    let records = parse_records(&whole).map_err(|error| error.of_file(path))?.records;
-    let Some(run) = split(records).pop().filter(|run| run.end.is_none()) else { return Ok(()) };
-    for record in last_words(&run, death) {
+    let records = parse_lines(&whole).map_err(|error| error.of_file(path))?.records;
+    let Some(mut run) = split(records).pop().filter(|run| run.end.is_none()) else { return Ok(()) };
+    // The launches so far make points, unless the run was about to write them itself.
+    let is_new = |point: &Point| run.points.iter().all(|other| other.key != point.key);
+    let new: Vec<Point> = merged(&run.launches).into_iter().filter(is_new).collect();
+    let new = new.into_iter().map(|point| point.without_samples());
+    let first = run.points.len();
+    run.points.extend(new);
+    let points = run.points[first..].iter().map(|point| Record::Point(Box::new(point.clone())));
+    for record in points.chain(last_words(&run, death)) {
         write_line(&mut file, &record).map_err(io_error)?;
     }
     Ok(())

@@ -253,6 +253,7 @@ pub(crate) fn description() -> RunDescription {
         placements: vec![placement(0), placement(1)],
         topology: topology(),
         environment: Environment::default(),
+        launch: None,
     }
 }
 

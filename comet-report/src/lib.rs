@@ -29,6 +29,7 @@ pub mod format;
 pub mod health;
 pub mod import;
 mod junit;
+pub mod launches;
 pub mod models;
 mod older;
 mod order;

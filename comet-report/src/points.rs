@@ -147,6 +147,8 @@ impl PointMaker {
             aliases: info.aliases.iter().map(|alias| (*alias).into()).collect(),
             params: self.params(case),
             key: String::new(),
+            launch: None,
+            launches: None,
             check: Check { status: check },
             figures: Vec::new(),
             outcome,
@@ -412,7 +414,7 @@ fn quality(measurement: &Measurement, result: &SeriesResult, clocks: Clocks) -> 
     }
 }
 
-fn interval(interval: comet_stats::Interval) -> Interval {
+pub(crate) fn interval(interval: comet_stats::Interval) -> Interval {
     let comet_stats::Interval { low, high, level, method } = interval;
     Interval { low, high, level, method: method.name().into() }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::launches;
 use crate::older;
 use crate::plain;
 use crate::record::{EndStatus, KernelFacts, Name, PointCounts, Record, SCHEMA};
@@ -66,11 +67,19 @@ pub fn read_records(path: &Path) -> Result<Records, ReadError> {
     parse_records(&read(path)?).map_err(|error| error.of_file(path))
 }
 
-/// Reads the text of a result file.
+/// Reads the text of a result file. A run that died among its launches gets the points that they
+/// make, and all points get the samples of their launches.
 ///
 /// # Errors
 /// If a line is no record of `comet.record/1`, unless it is the last and lacks its newline.
 pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
+    let mut found = parse_lines(text)?;
+    found.records = launches::completed(found.records);
+    Ok(found)
+}
+
+/// The records of a result file as they are.
+pub(crate) fn parse_lines(text: &[u8]) -> Result<Records, ReadError> {
     let (mut found, mut kernels) = (Records::default(), BTreeMap::new());
     let mut checker = Checker::default();
     for line in lines(text) {
@@ -98,7 +107,7 @@ fn describe(record: &mut Record, kernels: &mut BTreeMap<String, Arc<KernelFacts>
             let known = run.kernels.iter().filter(|_| run.schema_minor >= 6);
             *kernels = known.map(|facts| (facts.id.clone(), Arc::new(facts.clone()))).collect();
         }
-        Record::Point(point) => {
+        Record::Launch(point) | Record::Point(point) => {
             let known = kernels.get(&point.id()).cloned();
             point.facts = known.unwrap_or_else(|| Arc::new(older::facts(point)));
         }
@@ -167,7 +176,8 @@ pub fn validate(path: &Path) -> Result<Validation, ReadError> {
 #[derive(Debug, Default)]
 struct Checker {
     validation: Validation,
-    keys: BTreeSet<String>,
+    /// The keys of points with numbers so far, with the number of their launch.
+    keys: BTreeSet<(Option<u32>, String)>,
 }
 
 impl Checker {
@@ -178,12 +188,17 @@ impl Checker {
                 self.validation.runs.push(RunSummary { run_id, points, end: None });
                 self.keys.clear();
             }
-            Record::Point(point) => {
-                if point.numbers().is_some() && !self.keys.insert(point.key.clone()) {
+            Record::Launch(point) | Record::Point(point) => {
+                let key = (point.launch, point.key.clone());
+                if point.numbers().is_some() && !self.keys.insert(key) {
                     let message = format!("the point with key {} is there twice", point.key);
                     self.problem(line, message);
                 }
-                self.open_run(line, Some(&point.run_id)).points.add(point.status());
+                let run = self.open_run(line, Some(&point.run_id));
+                // The end counts what all launches make together.
+                if point.launch.is_none() {
+                    run.points.add(point.status());
+                }
             }
             Record::Model(model) => {
                 self.open_run(line, Some(&model.run_id));

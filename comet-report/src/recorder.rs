@@ -52,6 +52,17 @@ pub struct RunDescription {
     pub topology: Topology,
     /// The machine of rank 0.
     pub environment: Environment,
+    /// This launch, where the run has several.
+    pub launch: Option<Launch>,
+}
+
+/// One of several launches of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Time from the start of the run to its own.
+    pub since_start: Duration,
 }
 
 /// An id for a run that starts at `started_at`: UUID, version 7, so that ids sort by time.
@@ -65,6 +76,8 @@ pub fn new_run_id(started_at: SystemTime) -> String {
 /// Listener that makes the records of one run and passes them to its sinks.
 pub struct Recorder {
     sinks: Vec<Box<dyn RecordSink>>,
+    /// Receiver of all records of a launch, also of those that are of no use to others.
+    carry: Option<Box<dyn RecordSink>>,
     description: RunDescription,
     maker: PointMaker,
     counts: PointCounts,
@@ -91,6 +104,7 @@ impl Recorder {
         let has_models = sinks.iter().any(|sink| sink.has_models());
         Self {
             sinks,
+            carry: None,
             description,
             maker,
             counts: PointCounts::default(),
@@ -102,12 +116,34 @@ impl Recorder {
         }
     }
 
+    /// The same for one of several launches: `carry` gets all of its records, and the sinks those
+    /// that the end of the run does not repeat.
+    #[must_use]
+    pub fn carrying(self, carry: Box<dyn RecordSink>) -> Self {
+        Self { carry: Some(carry), points: None, ..self }
+    }
+
     fn write(&mut self, record: &Record) -> io::Result<()> {
-        self.sinks.iter_mut().try_for_each(|sink| sink.record(record))
+        let is_last = self.carry.is_some() && matches!(record, Record::End(_));
+        self.sinks.iter_mut().filter(|_| !is_last).try_for_each(|sink| sink.record(record))?;
+        self.carry.iter_mut().try_for_each(|carry| carry.record(record))
+    }
+
+    fn outputs(&mut self) -> impl Iterator<Item = &mut Box<dyn RecordSink>> {
+        self.sinks.iter_mut().chain(&mut self.carry)
+    }
+
+    /// Time from the start of the run to that of this launch, in seconds.
+    fn since_start_s(&self) -> f64 {
+        self.description.launch.map_or(0.0, |launch| launch.since_start.as_secs_f64())
     }
 
     fn write_start(&mut self, start: &RunStart) -> io::Result<()> {
         self.maker.start(start);
+        if self.description.launch.is_some_and(|launch| launch.number > 1) {
+            self.is_virtual = start.clock.is_virtual;
+            return Ok(());
+        }
         self.is_virtual = start.clock.is_virtual;
         // The environment may be that of the process that made this one.
         self.description.environment.noise = (self.description.noise)();
@@ -126,18 +162,14 @@ impl Recorder {
     }
 
     fn warn(&mut self, warning: &Warning, t_rel_s: f64) -> io::Result<()> {
-        self.write(&Record::Event(record::Event {
-            run_id: Some(self.description.run_id.clone()),
-            t_rel_s: Some(t_rel_s),
-            level: record::Level::Warning,
-            code: warning.code.into(),
-            rank: None,
-            message: warning.message.clone(),
-            hint: Some(warning.hint.into()).filter(|_| !warning.hint.is_empty()),
-        }))
+        let t_rel_s = self.since_start_s() + t_rel_s;
+        let run_id = Some(self.description.run_id.clone());
+        self.write(&Record::Event(warning.event(run_id, Some(t_rel_s))))
     }
 
-    fn write_point(&mut self, point: Point) -> io::Result<()> {
+    fn write_point(&mut self, mut point: Point) -> io::Result<()> {
+        point.t_rel_s += self.since_start_s();
+        point.launch = self.description.launch.map(|launch| launch.number);
         self.counts.add(point.status());
         if let Some(Measured { quality: Some(quality), reps, .. }) = point.measured() {
             self.n_slices += u64::from(reps.rounds);
@@ -147,7 +179,9 @@ impl Recorder {
         if let Some(points) = &mut self.points {
             points.push(point.without_samples());
         }
-        self.write(&Record::Point(Box::new(point)))
+        let is_of_launch = point.launch.is_some();
+        let point = Box::new(point);
+        self.write(&if is_of_launch { Record::Launch(point) } else { Record::Point(point) })
     }
 
     /// Writes the models of all points, which are made once nothing is measured any more.
@@ -161,12 +195,15 @@ impl Recorder {
         self.write_models()?;
         let RunDescription { started_at, date, noise, .. } = self.description;
         let real = || date().duration_since(started_at).unwrap_or_default();
-        let wall = if self.is_virtual { real() } else { Duration::from_nanos(end.wall_ns) };
+        let since_start = self.description.launch.map(|launch| launch.since_start);
+        let own = Duration::from_nanos(end.wall_ns);
+        let wall = if self.is_virtual { real() } else { since_start.unwrap_or_default() + own };
         let after = noise();
         let before = self.description.environment.noise.as_ref();
         let warning = before.zip(after.as_ref()).and_then(|(before, after)| stolen(before, after));
         let disturbed = disturbed(self.n_slices, self.n_disturbed, self.n_page_faults);
-        let is_real = !self.is_virtual;
+        // The end of a run with several launches tells of all of them.
+        let is_real = !self.is_virtual && since_start.is_none();
         for warning in warning.into_iter().chain(disturbed).filter(|_| is_real) {
             self.warn(&warning, wall.as_secs_f64())?;
         }
@@ -206,10 +243,10 @@ impl Listener for Recorder {
             }
             Event::RunFinished(end) => {
                 self.write_end(end)?;
-                return Ok(self.sinks.iter_mut().try_for_each(|sink| sink.finish())?);
+                return Ok(self.outputs().try_for_each(|sink| sink.finish())?);
             }
         }
-        Ok(self.sinks.iter_mut().try_for_each(|sink| sink.flush())?)
+        Ok(self.outputs().try_for_each(|sink| sink.flush())?)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::models::models;
 use crate::read::{ReadError, read_records};
 use crate::record::{End, Event, Model, Point, Record, Run};
 
@@ -13,8 +14,10 @@ pub struct RunRecords {
     pub path: Option<PathBuf>,
     /// Facts needed to understand the run; `None` if its file lacks them.
     pub run: Option<Box<Run>>,
-    /// Its points, in the order of the file.
+    /// Its points, in the order of the file; where it has launches, one for all of them.
     pub points: Vec<Point>,
+    /// What each of several launches measured; empty where the ranks were started once.
+    pub launches: Vec<Point>,
     /// Its models.
     pub models: Vec<Model>,
     /// Other events.
@@ -62,6 +65,7 @@ pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
         let Some(current) = runs.last_mut() else { continue };
         match record {
             Record::Run(run) => current.run = Some(run),
+            Record::Launch(point) => current.launches.push(*point),
             Record::Point(point) => current.points.push(*point),
             Record::Model(model) => current.models.push(*model),
             Record::Event(event) => current.events.push(event),
@@ -69,6 +73,25 @@ pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
         }
     }
     runs
+}
+
+/// `runs`, of which each launch is one of its own.
+pub(crate) fn by_launch(runs: &[RunRecords]) -> Vec<RunRecords> {
+    let mut all = Vec::new();
+    for run in runs {
+        let of_launches = run.launches.chunk_by(|a, b| a.launch == b.launch);
+        let launch = |points: &[Point]| RunRecords {
+            points: points.to_vec(),
+            models: models(&points.iter().collect::<Vec<_>>(), &[]),
+            launches: Vec::new(),
+            ..run.clone()
+        };
+        all.extend(of_launches.map(launch));
+        if run.launches.is_empty() {
+            all.push(run.clone());
+        }
+    }
+    all
 }
 
 /// The number of each run's source, ascending: runs of one file over several P are one source.

@@ -87,6 +87,7 @@ impl<'a> Document<'a> {
 impl RecordSink for Document<'_> {
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.records.push(match record {
+            Record::Launch(point) => Record::Launch(Box::new(point.without_samples())),
             Record::Point(point) => Record::Point(Box::new(point.without_samples())),
             other => other.clone(),
         });

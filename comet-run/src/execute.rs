@@ -83,14 +83,14 @@ impl Bench<'_> {
         &self,
         job: &dyn Job,
         launch: &Launch,
-        cases: Vec<Case>,
+        (cases, settings): (Vec<Case>, &Settings),
         observe: &Observe<'_>,
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
         let gate = Gate::default();
         let session = Session {
             cases,
-            settings: self.settings.clone(),
+            settings: settings.clone(),
             tests_transport: self.tests_transport,
             #[cfg(feature = "mpi")]
             results: self.file.as_ref().map(ResultFile::path),
@@ -136,6 +136,7 @@ impl Bench<'_> {
             placements: Vec::new(),
             topology: launch.topology.clone(),
             environment,
+            launch: None,
         }
     }
 

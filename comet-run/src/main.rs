@@ -17,6 +17,7 @@ mod compat;
 mod execute;
 mod exit;
 mod launcher;
+mod launches;
 mod paths;
 mod prepare;
 mod progress;

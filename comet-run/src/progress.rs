@@ -7,6 +7,7 @@ use comet_core::event::{Event, Pass};
 use comet_core::kernel::Case;
 
 use crate::cli::ProgressArg;
+use crate::launches::Part;
 
 /// Returns the cursor to the first column and clears the line.
 const ERASE: &str = "\r\x1b[K";
@@ -19,6 +20,8 @@ pub(crate) struct Progress {
     n_done: usize,
     since_start_ns: u64,
     kernel: String,
+    /// Number of this launch, from 0, and of all of them.
+    launch: (usize, usize),
 }
 
 /// Form of progress reports.
@@ -32,13 +35,18 @@ enum Style {
 
 impl Progress {
     /// Progress as `arg` asks for it, or none.
-    pub(crate) fn new(arg: ProgressArg) -> Option<Self> {
+    pub(crate) fn new(arg: ProgressArg, part: Option<&Part<'_>>) -> Option<Self> {
         let style = match arg {
             ProgressArg::Auto => io::stderr().is_terminal().then_some(Style::Line)?,
             ProgressArg::Plain => Style::Plain,
             ProgressArg::None => return None,
         };
-        Some(Self { style, n_cases: 0, n_done: 0, since_start_ns: 0, kernel: String::new() })
+        let launch = part.map_or((0, 1), |part| {
+            let at = part.launch.number as usize - 1;
+            (at, (part.n as usize).max(at + 1))
+        });
+        let kernel = String::new();
+        Some(Self { style, n_cases: 0, n_done: 0, since_start_ns: 0, kernel, launch })
     }
 
     /// Text before `case` is measured.
@@ -72,7 +80,9 @@ impl Progress {
     }
 
     fn share(&self) -> String {
-        let percent = self.n_done * 100 / self.n_cases.max(1);
+        let (before, n_launches) = self.launch;
+        let n_done = before * self.n_cases + self.n_done;
+        let percent = n_done * 100 / (n_launches * self.n_cases).max(1);
         format!("[{percent:>3}%]")
     }
 
@@ -81,7 +91,9 @@ impl Progress {
         let Some(per_case_ns) = self.since_start_ns.checked_div(self.n_done as u64) else {
             return String::new();
         };
-        let n_left = self.n_cases.saturating_sub(self.n_done) as u64;
+        let (before, n_launches) = self.launch;
+        let n_left = (n_launches - before) * self.n_cases - self.n_done.min(self.n_cases);
+        let n_left = n_left as u64;
         let left_s = per_case_ns.saturating_mul(n_left) / 1_000_000_000;
         format!("  {} left", humantime::format_duration(Duration::from_secs(left_s)))
     }
@@ -107,7 +119,14 @@ mod tests {
     use crate::catalogue;
 
     fn progress(style: Style) -> Progress {
-        Progress { style, n_cases: 4, n_done: 0, since_start_ns: 0, kernel: String::new() }
+        Progress {
+            style,
+            n_cases: 4,
+            n_done: 0,
+            since_start_ns: 0,
+            kernel: String::new(),
+            launch: (0, 1),
+        }
     }
 
     #[test]

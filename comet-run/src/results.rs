@@ -15,7 +15,8 @@ use comet_core::job::JobFailure;
 use comet_report::abandoned::{CloseError, Death, close_abandoned};
 use comet_report::environment::warnings;
 use comet_report::format::{self, JSONL};
-use comet_report::record::RankEntry;
+use comet_report::launches::{self, Concluded};
+use comet_report::record::{RankEntry, Record};
 use comet_report::recorder::{Recorder, RunDescription};
 use comet_report::sink::RecordSink;
 use nix::errno::Errno;
@@ -25,6 +26,7 @@ use nix::unistd::linkat;
 use crate::backend::{Ended, code_of};
 use crate::cli::{OutputArgs, ProgressArg};
 use crate::exit;
+use crate::launches::Part;
 use crate::progress::Progress;
 use crate::session::Observer;
 use crate::spool::{Outlet, Spool};
@@ -51,20 +53,35 @@ pub(crate) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// The outputs of ranks that run at `placements`.
-    pub(crate) fn observer(&self, placements: Vec<RankEntry>) -> anyhow::Result<Box<dyn Observer>> {
-        let description = RunDescription { placements, ..self.description.clone() };
+    /// The outputs of ranks that run at `placements`, in one launch or in this `part` of several.
+    pub(crate) fn observer(
+        &self,
+        placements: Vec<RankEntry>,
+        part: Option<&Part<'_>>,
+    ) -> anyhow::Result<Box<dyn Observer>> {
+        let launch = part.map(|part| part.launch);
+        let description = RunDescription { placements, launch, ..self.description.clone() };
         let terminal = Spool::new(vec![Box::new(terminal::stdout()), Box::new(terminal::Stderr)])?;
         let stderr = terminal.outlet(1);
-        if !self.is_quiet {
+        if !self.is_quiet && launch.is_none_or(|launch| launch.number == 1) {
             stderr.offer(notes(&description, self.notes_sharing).as_bytes());
         }
         let file = self.file.map(|file| Spool::new(vec![Box::new(file.writer()?)])).transpose()?;
         // What cannot be printed has been kept before.
         let kept = file.iter().map(|file| JSONL.writer(Box::new(file.outlet(0))));
-        let sinks: Vec<_> = kept.chain(self.text(terminal.outlet(0))).collect();
-        let recorder = (!sinks.is_empty()).then(|| Recorder::new(description, sinks));
-        let progress = Progress::new(self.progress);
+        // A text for people waits for all launches.
+        let text = (part.is_none() || self.format == JSONL.name())
+            .then(|| self.text(Box::new(terminal.outlet(0))))
+            .flatten();
+        let sinks: Vec<_> = kept.chain(text).collect();
+        let recorder = match part {
+            Some(part) => {
+                let carry = launches::carry(Box::new(part.carry()?));
+                Some(Recorder::new(description, sinks).carrying(carry))
+            }
+            None => (!sinks.is_empty()).then(|| Recorder::new(description, sinks)),
+        };
+        let progress = Progress::new(self.progress, part);
         let outputs = Outputs { progress, stderr, recorder, file, terminal };
         if self.gathers {
             outputs.spools().for_each(|spool| spool.gather(VIRTUAL_PAUSE));
@@ -73,11 +90,30 @@ impl Results<'_> {
     }
 
     /// Writer of the format on standard output.
-    fn text(&self, out: Outlet) -> Option<Box<dyn RecordSink>> {
+    fn text(&self, out: Box<dyn Write>) -> Option<Box<dyn RecordSink>> {
         match &*self.format {
-            "table" => Some(format::live_table(Box::new(out))),
-            name => Some(format::find(name)?.writer(Box::new(out))),
+            "table" => Some(format::live_table(out)),
+            name => Some(format::find(name)?.writer(out)),
         }
+    }
+
+    /// Writes what all launches of a run make together; the file of one that died has it already.
+    pub(crate) fn conclude(&self, concluded: &Concluded, has_died: bool) -> anyhow::Result<()> {
+        let write = |mut sink: Box<dyn RecordSink>, head: &[Record], tail: &[Record]| {
+            head.iter().chain(tail).try_for_each(|record| sink.record(record))?;
+            sink.finish()
+        };
+        let Concluded { head, tail } = concluded;
+        let is_of_run = |record: &&Record| !has_died || matches!(record, Record::Point(_));
+        let tail: Vec<Record> = tail.iter().filter(is_of_run).cloned().collect();
+        if let Some(file) = self.file.filter(|_| !has_died) {
+            write(JSONL.writer(Box::new(file.writer()?)), &[], &tail)?;
+        }
+        let told = if self.format == JSONL.name() { &[] } else { &head[..] };
+        if let Some(text) = self.text(Box::new(terminal::stdout())).filter(|_| !head.is_empty()) {
+            write(text, told, &tail)?;
+        }
+        Ok(())
     }
 }
 
@@ -98,7 +134,7 @@ pub(crate) fn conclude(ended: &Ended, file: Option<&ResultFile>) -> u8 {
 }
 
 /// The `end` record of a job that did not end in order.
-fn death(ended: &Ended) -> Option<Death> {
+pub(crate) fn death(ended: &Ended) -> Option<Death> {
     let (code, message, rank, reason) = match ended {
         Ok(exit::INTERNAL) => {
             ("output_failed", "the results could not be kept or printed", None, "error")

@@ -65,6 +65,13 @@ impl Signals {
         self.impatient.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes note of the signal `name`, if there is one, which another has taken for this process.
+    pub(crate) fn note(&self, name: Option<&str>) {
+        let index = SIGNALS.iter().position(|(_, other)| Some(*other) == name);
+        // Relaxed: see `arrived`.
+        index.into_iter().for_each(|index| self.flag.store(index + 1, Ordering::Relaxed));
+    }
+
     /// Name of the signal that arrived last.
     pub(crate) fn arrived(&self) -> Option<&'static str> {
         // Relaxed: the flag is all there is to see; it publishes nothing else.
@@ -93,9 +100,10 @@ mod tests {
     fn the_flag_names_the_signal() {
         let signals = Signals::default();
         assert_eq!(signals.arrived(), None);
-        for (index, (_, name)) in SIGNALS.iter().enumerate() {
-            signals.flag.store(index + 1, Ordering::Relaxed);
-            assert_eq!(signals.clone().arrived(), Some(*name));
+        for (_, name) in SIGNALS {
+            signals.note(Some(name));
+            signals.note(None);
+            assert_eq!(signals.clone().arrived(), Some(name));
         }
     }
 }

@@ -29,7 +29,7 @@ fn job(n_ranks: usize) -> LaunchConfig {
 /// True if the ranks of the job end by themselves, the largest of their codes being `code`.
 fn ends_with(code: u8, config: &LaunchConfig, rank_main: impl FnOnce(&Shm) -> u8) -> bool {
     let outcome = launch(config, rank_main);
-    let is_so = matches!(outcome, Ok(Outcome::Finished { code: found }) if found == code);
+    let is_so = matches!(outcome, Ok(Outcome::Finished { code: found, .. }) if found == code);
     if !is_so {
         println!("  {} ranks ended with {outcome:?}", config.topology.n_ranks());
     }

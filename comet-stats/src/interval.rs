@@ -4,7 +4,9 @@
 //! are; so intervals come from the medians of slices, or from whole slices, never from pooled
 //! samples, whose interval of the median holds the truth in a quarter of all runs (finding 1 of
 //! the method study).
-//! They speak of one launch: what changes from launch to launch is not in them.
+//! They speak of one launch: what changes from launch to launch is not in them, and in a measurement
+//! over 40 launches such intervals held the median of the launches in 27 % of cases. That of several
+//! launches comes from one figure of each, [`Interval::of_launches`].
 
 use oorandom::Rand64;
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -17,6 +19,9 @@ use crate::{
 const LEVEL: f64 = 0.95;
 /// Fewest slices of which order statistics bound the median.
 const MIN_ORDERED: usize = 10;
+/// Fewest launches of which order statistics bound the median: the least and the largest of six
+/// enclose it in 96.9 % of cases.
+const MIN_ORDERED_LAUNCHES: usize = 6;
 /// Resamples of a bootstrap.
 const N_RESAMPLES: usize = 2000;
 
@@ -40,6 +45,8 @@ pub enum Method {
     OrderStatistics,
     /// Mean of the slice medians, and the quantile of Student's t times its standard error.
     StudentT,
+    /// The same of the logarithms of the launches' figures.
+    StudentTOfLogarithms,
     /// Quantiles over resamples of whole slices.
     Bootstrap,
 }
@@ -47,7 +54,7 @@ pub enum Method {
 impl Method {
     /// Its name in records.
     pub const fn name(self) -> &'static str {
-        ["order_statistics", "student_t", "bootstrap"][self as usize]
+        ["order_statistics", "student_t", "student_t_of_logarithms", "bootstrap"][self as usize]
     }
 }
 
@@ -66,6 +73,27 @@ impl Interval {
                 Some(Self::at_level(bounds, Method::OrderStatistics))
             }
         }
+    }
+
+    /// The interval of the median over all launches of a machine, of which `figures` are those of
+    /// some, one each; `None` below two launches, or with a figure that is not above 0.
+    ///
+    /// Below six launches it is Student's t of the logarithms; from six on it lies between order
+    /// statistics, as that of slices does from ten on.
+    pub fn of_launches(figures: &[f64]) -> Option<Self> {
+        if figures.len() < 2 || figures.iter().any(|figure| *figure <= 0.0) {
+            return None;
+        }
+        if figures.len() >= MIN_ORDERED_LAUNCHES {
+            let (sorted, j) = (sorted(figures), rank_from_end(figures.len()));
+            let bounds = (sorted[j - 1], sorted[figures.len() - j]);
+            return Some(Self::at_level(bounds, Method::OrderStatistics));
+        }
+        let logarithms: Vec<f64> = figures.iter().map(|figure| figure.ln()).collect();
+        let Self { low, high, .. } = student_t(&logarithms);
+        // The logarithm of equal figures is not exact.
+        let bounds = if low == high { (figures[0], figures[0]) } else { (low.exp(), high.exp()) };
+        Some(Self::at_level(bounds, Method::StudentTOfLogarithms))
     }
 
     /// The interval of the `q`-quantile (0 to 1) of all samples; `None` below 5 slices
@@ -209,6 +237,24 @@ mod tests {
         check(5, Some(Method::StudentT));
         check(9, Some(Method::StudentT));
         check(10, Some(Method::OrderStatistics));
+    }
+
+    #[test]
+    fn launches_are_bounded_by_students_t_of_logarithms_and_from_six_on_by_themselves() {
+        assert_eq!(Interval::of_launches(&[3.0]), None);
+        assert_eq!(Interval::of_launches(&[3.0, 0.0]), None);
+        // Logarithms -1, 0 and 1 to the base e: s = 1, and t for 2 degrees of freedom is 4.302652730.
+        let e = std::f64::consts::E;
+        let found = Interval::of_launches(&[1.0, e, 1.0 / e]).unwrap();
+        let half_width = 4.302_652_730 / 3f64.sqrt();
+        assert!((found.high.ln() - half_width).abs() < 1e-8, "{found:?}");
+        assert!((found.low.ln() + half_width).abs() < 1e-8, "{found:?}");
+        assert_eq!(found.method, Method::StudentTOfLogarithms);
+        let found = Interval::of_launches(&[5.0, 1.0, 4.0, 2.0, 6.0, 3.0]).unwrap();
+        let found = (found.low, found.high, found.method);
+        assert_eq!(found, (1.0, 6.0, Method::OrderStatistics), "96.9 %");
+        let found = Interval::of_launches(&[7.1; 3]).unwrap();
+        assert_eq!((found.low, found.high), (7.1, 7.1));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod exports;
 mod failures;
 mod formats;
 mod launchers;
+mod launches;
 mod method;
 mod outputs;
 mod runs;

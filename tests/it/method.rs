@@ -72,7 +72,7 @@ fn rules_are_recorded_with_what_they_quote() {
 
 #[test]
 fn a_point_of_the_default_profile_says_how_good_it_is() {
-    let (_, records) = run("barrier -n 2");
+    let (_, records) = run("barrier -n 2 --launches 1");
     let point = records.points().next().expect("a point");
     let quality = &point["quality"];
     let n_slices = quality["slice_medians_ns"].as_array().expect("slices").len();

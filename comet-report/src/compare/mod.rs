@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use comet_stats::compare::{MARGIN, Verdict};
 use serde::{Serialize, Serializer};
 
-use crate::runs::RunRecords;
+use crate::runs::{RunRecords, by_launch};
 
 /// Name and major version of a comparison as JSON.
 pub const SCHEMA: &str = "comet.comparison/1";
@@ -87,6 +87,7 @@ pub struct Control {
 
 /// Compares `new` runs with `base` runs.
 pub fn compare(base: &[RunRecords], new: &[RunRecords], options: &Options) -> Comparison {
+    let (base, new) = (&by_launch(base)[..], &by_launch(new)[..]);
     let gathered = evidence::gather(base, new, options);
     let (points, launches) = judge::rows(&gathered, options);
     Comparison {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use comet_core::event::CoresMoved;
 
 use super::Environment;
-use crate::record::{Noise, RankEntry};
+use crate::record::{Event, Level, Noise, RankEntry};
 
 /// Clock sources that a program reads without entering the kernel.
 const FAST_CLOCKS: &[&str] = &["tsc", "arch_sys_counter"];
@@ -24,6 +24,21 @@ pub struct Warning {
     pub message: String,
     /// Remedy; empty if there is none.
     pub hint: &'static str,
+}
+
+impl Warning {
+    /// The record of it in the run `run_id`, at `t_rel_s` seconds from its start.
+    pub(crate) fn event(&self, run_id: Option<String>, t_rel_s: Option<f64>) -> Event {
+        Event {
+            run_id,
+            t_rel_s,
+            level: Level::Warning,
+            code: self.code.into(),
+            rank: None,
+            message: self.message.clone(),
+            hint: Some(self.hint.into()).filter(|_| !self.hint.is_empty()),
+        }
+    }
 }
 
 /// Everything about `environment` and `placements` that spoils measurements.

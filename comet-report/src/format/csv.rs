@@ -40,7 +40,7 @@ impl<W: Write> RecordSink for Rows<W> {
         match record {
             Record::Run(run) => self.run = of_run(Some(run)).cells,
             Record::Point(point) => self.row(point)?,
-            Record::Model(_) | Record::Event(_) | Record::End(_) => (),
+            Record::Launch(_) | Record::Model(_) | Record::Event(_) | Record::End(_) => (),
         }
         Ok(())
     }
@@ -122,6 +122,8 @@ impl Row {
         self.add("n", time.map(|time| time.n));
         self.add("inner", reps.map(|reps| reps.inner));
         self.add("slices", reps.map(|reps| reps.rounds));
+        let launches = point.launches.as_ref().map_or(1, |launches| launches.quoted_ns.len());
+        self.add("launches", measured.map(|_| launches));
         self.add("quote", value.map(|value| Name(value.quote)));
         self.add("t_quoted_ns", point.quoted_ns());
         self.add("t_ci95_low_ns", time.and_then(|time| time.ci95).map(|[low, _]| low));

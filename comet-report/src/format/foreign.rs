@@ -94,7 +94,7 @@ impl<L: Layout> Blocks<L> {
                 format!("# note: {reason}\n{}", self.layout.end())
             }
             Record::End(_) => self.layout.end().into(),
-            Record::Model(_) | Record::Event(_) => String::new(),
+            Record::Launch(_) | Record::Model(_) | Record::Event(_) => String::new(),
         }
     }
 

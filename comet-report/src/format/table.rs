@@ -7,8 +7,8 @@
 //!              1            8      100      500      0.5117    1.2 … 15.634
 //! ```
 //!
-//! The figure to quote stands first among the times, and beside it half of the 95 % interval of the
-//! median, in percent of the median, with `!` where the target was missed and `~` where the machine
+//! The figure to quote stands first among the times, and beside it half of its 95 % interval from
+//! launch to launch, in percent, or that within one launch under `this launch`, with `!` where the target was missed and `~` where the machine
 //! changed its speed. MB are 10^6 bytes.
 //! All lines but rows start with `#`, except for the last, which counts the points.
 
@@ -35,8 +35,9 @@ const SERIES: &str = "series";
 const COUNT_WIDTH: usize = 8;
 /// Width of columns with times and rates.
 const TIME_WIDTH: usize = 11;
-/// Width of the column with the interval.
-const SPREAD_WIDTH: usize = 6;
+/// Name and width of the column with the interval, from one launch to the next or within one.
+const SPREAD: (&str, usize) = ("+-%", 6);
+const SPREAD_OF_ONE: (&str, usize) = ("this launch", 11);
 
 /// Writer of tables into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
@@ -70,6 +71,8 @@ struct TableWriter<W> {
 struct Layout {
     series_width: Option<usize>,
     quote: Quote,
+    /// True if the numbers are of several launches.
+    has_launches: bool,
 }
 
 impl<W: Write> RecordSink for TableWriter<W> {
@@ -83,6 +86,7 @@ impl<W: Write> RecordSink for TableWriter<W> {
         }
         let text = match record {
             Record::Run(run) => self.run(run),
+            Record::Launch(_) => String::new(),
             Record::Model(model) => self.model(model),
             Record::Event(event) => self.event(event),
             Record::Point(point) => {
@@ -290,6 +294,7 @@ fn head(points: &[Point]) -> (String, Layout) {
     let layout = Layout {
         series_width: width.filter(|_| points.len() > 1),
         quote: points[0].value().map_or(Quote::Median, |value| value.quote),
+        has_launches: points[0].launches.is_some(),
     };
     let columns = columns(&layout, &points[0]);
     let titles: String = columns.iter().map(|column| column.filled(column.name)).collect();
@@ -364,7 +369,8 @@ fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> {
     add("samples", COUNT_WIDTH, reps.map(|reps| reps.n.to_string()));
     add("reps", COUNT_WIDTH, reps.map(|reps| reps.inner.to_string()));
     add(quoted(layout.quote), TIME_WIDTH, point.quoted_ns().map(fixed_us));
-    add("+-%", SPREAD_WIDTH, spread(point));
+    let (name, width) = if layout.has_launches { SPREAD } else { SPREAD_OF_ONE };
+    add(name, width, spread(point));
     for (name, time_ns) in times(layout.quote) {
         add(name, TIME_WIDTH, time.map(|time| fixed_us(time_ns(time))));
     }

@@ -2,6 +2,8 @@
 //!
 //! A file holds one `run`, then points, models and events in the order in which they happened, and
 //! last an `end`; one that was killed has no `end` and is valid all the same. Files concatenate.
+//! Where ranks were started several times, `launch` lines precede the points: what each launch
+//! measured, with its samples.
 //! Times, lengths and rates carry their unit in their name, or in that of the object around them.
 //! What was not measured is `null`. Readers ignore fields that they do not know.
 
@@ -32,7 +34,7 @@ pub const SCHEMA: &str = "comet.record/1";
 /// JSON Schema 2020-12 of one line of a result file; `COMET_BLESS=1` and the tests rewrite it.
 pub const JSON_SCHEMA: &str = include_str!("../../schema/comet.record-1.schema.json");
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 7;
+pub const SCHEMA_MINOR: u32 = 8;
 
 /// One line of a result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,9 @@ pub const SCHEMA_MINOR: u32 = 7;
 pub enum Record {
     /// Facts needed to understand and to repeat the run.
     Run(Box<Run>),
+    /// One series of one case in one of several launches; its point follows with all of them.
+    /// Since minor version 8.
+    Launch(Box<Point>),
     /// One series of one case.
     Point(Box<Point>),
     /// The laws that the points of a sweep follow. Since minor version 2.
@@ -168,14 +173,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_schema_is_the_generated_one_of_five_kinds_of_lines() {
+    fn the_committed_schema_is_the_generated_one_of_all_kinds_of_lines() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/comet.record-1.schema.json");
         let generated = serde_json::to_string_pretty(&schemars::schema_for!(Record)).unwrap();
         crate::fixture::check_golden(path, &(generated + "\n"));
         let schema: serde_json::Value = serde_json::from_str(JSON_SCHEMA).unwrap();
         let kinds = schema["oneOf"].as_array().unwrap().iter();
         let names: Vec<_> = kinds.map(|kind| &kind["properties"]["type"]["const"]).collect();
-        assert_eq!(names, ["run", "point", "model", "event", "end"]);
+        assert_eq!(names, ["run", "launch", "point", "model", "event", "end"]);
     }
 
     #[test]

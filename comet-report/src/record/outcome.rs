@@ -84,7 +84,7 @@ impl Point {
         if let Outcome::Measured(measured) = &self.outcome { Some(measured) } else { None }
     }
 
-    #[cfg(test)]
+    /// The measurement, to be changed.
     pub(crate) fn measured_mut(&mut self) -> Option<&mut Measured> {
         if let Outcome::Measured(measured) = &mut self.outcome { Some(measured) } else { None }
     }
@@ -209,7 +209,7 @@ impl TryFrom<Line> for Outcome {
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (numbers, measured) = (self.numbers(), self.measured());
-        let mut line = serializer.serialize_struct("Point", 26)?;
+        let mut line = serializer.serialize_struct("Point", 28)?;
         line.serialize_field("run_id", &self.run_id)?;
         line.serialize_field("seq", &self.seq)?;
         line.serialize_field("t_rel_s", &self.t_rel_s)?;
@@ -220,6 +220,12 @@ impl Serialize for Point {
         line.serialize_field("aliases", &self.aliases)?;
         line.serialize_field("params", &self.params)?;
         line.serialize_field("key", &self.key)?;
+        if self.launch.is_some() {
+            line.serialize_field("launch", &self.launch)?;
+        }
+        if self.launches.is_some() {
+            line.serialize_field("launches", &self.launches)?;
+        }
         line.serialize_field("value", &self.value())?;
         line.serialize_field("plan", &measured.map(|of| &of.plan))?;
         line.serialize_field("reps", &measured.map(|of| &of.reps))?;

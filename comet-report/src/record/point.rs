@@ -32,6 +32,13 @@ pub struct Point {
     /// The identity of the number: the first 16 hex digits of the SHA-256 of the canonical JSON of
     /// suite, kernel, variant, class, params and value, and of the thread level over MPI.
     pub key: String,
+    /// Number of the launch that measured it, from 1; `null` where all launches of the run did.
+    /// Since minor version 8.
+    #[serde(default)]
+    pub launch: Option<u32>,
+    /// The launches of which the numbers are; `null` where there was one. Since minor version 8.
+    #[serde(default)]
+    pub launches: Option<Launches>,
     /// Result of the check.
     pub check: Check,
     /// Figures derived from all series of the case together; on the last series alone.
@@ -119,6 +126,23 @@ pub enum Quote {
     MiddleMean,
     /// The mean, less an empty loop. Since minor version 2.
     Corrected,
+}
+
+/// Launches of which the numbers of a point are: its interval holds from one to the next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Launches {
+    /// The figure of each, for one operation, in time order.
+    pub quoted_ns: Vec<f64>,
+    /// Number of slices of each.
+    pub slices: Vec<usize>,
+    /// Seconds from the end of the case in the first to that in the last.
+    pub period_s: f64,
+    /// Variance of the logarithms of their figures.
+    pub variance_between: f64,
+    /// Variance that the slices of a launch give the logarithm of its figure, in the mean; `null`
+    /// where a launch has a single slice.
+    pub variance_within: Option<f64>,
 }
 
 /// Plan of a measurement.
@@ -333,7 +357,8 @@ pub struct Quality {
     pub slice_medians_ns: Vec<f64>,
     /// Number of samples of each slice.
     pub slice_lengths: Vec<usize>,
-    /// Interval of the median within this launch; `null` below 5 slices.
+    /// Interval of the median: from launch to launch where there are several, else within this
+    /// one; `null` below 5 slices of it.
     pub interval_ns: Option<Interval>,
     /// Interval of the 90th percentile, by resampling of slices; `null` below 5 slices.
     pub p90_interval_ns: Option<Interval>,

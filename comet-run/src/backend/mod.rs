@@ -89,6 +89,12 @@ pub(crate) trait Job {
         code
     }
 
+    /// The job of the launch with this `number`, from 2, if it is not this one once more.
+    fn again(&self, number: u32) -> Option<Box<dyn Job>> {
+        let _ = number;
+        None
+    }
+
     /// Description of the transport for the record, units in the names.
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)>;
 

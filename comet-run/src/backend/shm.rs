@@ -59,7 +59,11 @@ impl Job for Forked {
         };
         let outcome = comet_shm::launch(&config, |t| session::rank_main(t, session));
         Ok(conclude(&match outcome.map_err(refuse)? {
-            Outcome::Finished { code } => Ok(code),
+            Outcome::Finished { code, signal } => {
+                // Rank 0 may have been past its last look for one.
+                session.signals.note(signal);
+                Ok(code)
+            }
             Outcome::Failed(failure) => Err(failure),
         }))
     }

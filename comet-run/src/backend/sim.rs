@@ -61,6 +61,12 @@ impl Simulated {
 }
 
 impl Job for Simulated {
+    fn again(&self, number: u32) -> Option<Box<dyn Job>> {
+        let mut machine = self.0.machine.clone();
+        machine.noise.seed = machine.noise.seed.wrapping_add(u64::from(number - 1));
+        Some(Box::new(Self::on(&self.0, machine)))
+    }
+
     fn describe(&self, _launch: &Launch) -> Vec<(&'static str, String)> {
         comet_sim::describe(&self.0)
     }

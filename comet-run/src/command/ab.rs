@@ -187,7 +187,7 @@ impl Launch<'_> {
         let cannot = || format!("cannot write {}", self.log.display());
         let log = File::create(self.log).with_context(cannot)?;
         let mut command = Command::new(&program);
-        command.args(words).env("COMET_OUT", self.out).process_group(0);
+        command.args(words).env("COMET_OUT", self.out).env("COMET_LAUNCHES", "1").process_group(0);
         command.stdin(Stdio::null()).stdout(log.try_clone().with_context(cannot)?).stderr(log);
         // Or a job would outlive an `ab` that is killed.
         comet_shm::bind_to_this_process(&mut command);

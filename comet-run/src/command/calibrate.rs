@@ -147,8 +147,9 @@ fn launch(bench: &Bench<'_>, ranks: &Launch, cases: &[Case]) -> anyhow::Result<u
         is_quiet: true,
         gathers: false,
     };
-    let observe = |placements| results.observer(placements);
-    bench.launch(bench.job, ranks, cases.to_vec(), &observe, &execute::say_how_it_ended)
+    let observe = |placements| results.observer(placements, None);
+    let work = (cases.to_vec(), &bench.settings);
+    bench.launch(bench.job, ranks, work, &observe, &execute::say_how_it_ended)
 }
 
 /// Writes the machine that the record gives, and prints its predictions.

@@ -82,7 +82,7 @@ fn launch(
     conclude: &(dyn Fn(&Ended) -> u8 + Sync),
 ) -> anyhow::Result<u8> {
     let ranks = bench.ranks(prepared.topology.clone(), prepared.bind.clone());
-    bench.launch(job, &ranks, prepared.cases(), observe, conclude)
+    bench.launch(job, &ranks, (prepared.cases(), &bench.settings), observe, conclude)
 }
 
 /// Observer that prints a line for each check of the transport, for each kernel, and for each case

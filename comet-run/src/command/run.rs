@@ -22,6 +22,7 @@ use crate::cli::{ProgressArg, RunArgs, profile_name};
 use crate::execute::{self, Bench, Joined};
 use crate::exit;
 use crate::launcher::Launcher;
+use crate::launches::{self, Launches};
 use crate::prepare::{self, Prepared};
 use crate::results::ResultFile;
 use crate::results::{self, Results};
@@ -50,6 +51,7 @@ pub(super) fn measure(
     let settings = prepare::settings(&args.plan, &origin);
     let seed = args.plan.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
+    let launches = Launches::of(&args.plan, &settings, &*job)?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
     let file = execute::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
@@ -64,6 +66,7 @@ pub(super) fn measure(
         bench,
         first_id: Cell::new(Some(run_id)),
         machine,
+        launches,
         hindrance: Cell::default(),
     };
     let code = execute::for_each(prepared, |prepared| runs.measure(prepared));
@@ -105,6 +108,7 @@ struct Runs<'a> {
     first_id: Cell<Option<String>>,
     /// The machine of a simulation.
     machine: Option<&'a Machine>,
+    launches: Launches,
     /// The reason why the last run measured nothing that was asked for.
     hindrance: Cell<Option<String>>,
 }
@@ -136,11 +140,15 @@ impl Runs<'_> {
             is_quiet: output.quiet,
             gathers: self.machine.is_some_and(|machine| machine.faults == Faults::default()),
         };
-        // Not all of `self` may be used by whichever thread notices that the job has failed.
-        let file = bench.file.as_ref();
-        let observe = |placements| results.observer(placements);
-        let conclude = |ended: &Ended| results::conclude(ended, file);
-        let code = bench.launch(bench.job, &launch, cases, &observe, &conclude)?;
+        let code = if self.launches.n > 1 {
+            launches::measure(&self.launches, bench, &launch, cases, &results)?
+        } else {
+            // Not all of `self` may be used by whichever thread notices that the job has failed.
+            let file = bench.file.as_ref();
+            let observe = |placements| results.observer(placements, None);
+            let conclude = |ended: &Ended| results::conclude(ended, file);
+            bench.launch(bench.job, &launch, (cases, &bench.settings), &observe, &conclude)?
+        };
         // A base that was measured is not what was asked for.
         let code = if code == exit::OK && hindrance.is_some() { exit::NOTHING } else { code };
         self.hindrance.set(hindrance);
@@ -203,6 +211,8 @@ impl Runs<'_> {
             ("repetitions", json!(settings.repetitions)),
             ("warm_up", json!(settings.warm_up)),
             ("samples", json!(settings.samples)),
+            ("launches", json!(self.launches.n)),
+            ("over_s", json!(args.plan.effort.over.map(|time| time.as_secs_f64()))),
             ("slices", json!([settings.slices.min, settings.slices.max])),
             ("samples_per_slice", json!(settings.slices.max_samples)),
             ("slice_ns", json!(settings.slices.length_ns)),

@@ -115,6 +115,8 @@ pub enum Outcome {
     Finished {
         /// The code.
         code: u8,
+        /// Name of the signal that the launcher passed on to rank 0, if one came.
+        signal: Option<&'static str>,
     },
     /// A rank died, gave up or waited too long, or a second signal came while the ranks were
     /// finishing after the first; all others were ended.
@@ -133,7 +135,7 @@ pub enum Outcome {
 /// let topology = Topology::hypercube(2);
 /// let config = LaunchConfig { topology, bind: Bind::Core, watchdog: None, single_copy: true };
 /// let outcome = launch(&config, |t| u8::from(t.barrier().is_err())).unwrap();
-/// assert_eq!(outcome, Outcome::Finished { code: 0 });
+/// assert_eq!(outcome, Outcome::Finished { code: 0, signal: None });
 /// ```
 ///
 /// # Errors

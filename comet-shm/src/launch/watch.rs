@@ -190,7 +190,8 @@ impl Watch<'_> {
             return Outcome::Failed(JobFailure { rank: None, code, signal, message });
         }
         let Some((rank, cause)) = poisoned(self.segment) else {
-            return Outcome::Finished { code: self.code };
+            let signal = self.first_signal.map(Signal::as_str);
+            return Outcome::Finished { code: self.code, signal };
         };
         let reason = self.segment.header().reason.get();
         let (scene, silent, state) = self.scene.clone().unwrap_or_default();

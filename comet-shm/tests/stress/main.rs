@@ -41,7 +41,7 @@ fn passes(seed: usize) -> bool {
     let bind = if shares_a_core { Bind::List(vec![first_cpu()]) } else { Bind::None };
     let config = LaunchConfig { topology, bind, watchdog: Some(WATCHDOG), single_copy };
     let outcome = launch(&config, |t| rank_main(t, seed));
-    let passed = matches!(outcome, Ok(Outcome::Finished { code: 0 }));
+    let passed = matches!(outcome, Ok(Outcome::Finished { code: 0, .. }));
     let place = if shares_a_core { "on one core" } else { "on all cores" };
     let copies = if single_copy { "" } else { " without single copies" };
     let verdict = if passed { "ok" } else { "FAILED" };

@@ -1,0 +1,498 @@
+//! Launches of one run as one figure each: the ranks are started several times, and what changes with
+//! each start (memory, cores, connections) is in the interval.
+//!
+//! ```text
+//!   launch 1 ── point, point, …  ┐
+//!   launch 2 ── point, point, …  ├─ by key ─► one point: median of the launches, interval from one
+//!   launch 3 ── point, point, …  ┘            launch to the next, variance between and within them
+//! ```
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use comet_core::event::LineTimes;
+use comet_stats::{Interval, median};
+
+use crate::environment::{disturbed, stolen};
+use crate::format::write_line;
+use crate::models::models;
+use crate::points;
+use crate::read::{ReadError, parse_records};
+use crate::record::{
+    Derived, End, EndStatus, Launches, Measured, Outcome, Point, PointCounts, PointStatus, Quality,
+    Quote, RanksNs, Record, Samples, Summary,
+};
+use crate::runs::{RunRecords, split};
+use crate::sink::{RecordSink, Stream};
+
+/// Writer of the records of launches into `out`, without their samples, for [`Concluded::of`].
+pub fn carry<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
+    Stream::boxed(out, false, |record, mut out| match record {
+        Record::Launch(point) => {
+            write_line(&mut out, &Record::Launch(Box::new(point.without_samples())))
+        }
+        other => write_line(&mut out, other),
+    })
+}
+
+/// Records of a run whose launches are over, or so far.
+#[derive(Debug, Default)]
+pub struct Concluded {
+    /// What its launches have written: its `run`, and events.
+    pub head: Vec<Record>,
+    /// Its points, their models, and its `end`; the last two only if the last launch ended in order.
+    pub tail: Vec<Record>,
+}
+
+impl Concluded {
+    /// The records that the launches make whose own a [`carry`] has written as `text`. Points are
+    /// held against `target`, half of the width of an interval relative to its figure; `reason` is
+    /// that of an end before the last launch.
+    ///
+    /// # Errors
+    /// If `text` holds something else.
+    pub fn of(text: &[u8], target: Option<f64>, reason: Option<&str>) -> Result<Self, ReadError> {
+        let Some(mut run) = split(parse_records(text)?.records).pop() else {
+            return Ok(Self::default());
+        };
+        for point in &mut run.points {
+            hold_against(point, target);
+        }
+        let facts = run.run.clone().map(Record::Run).into_iter();
+        let head = facts.chain(run.events.iter().cloned().map(Record::Event)).collect();
+        let points = run.points.iter().map(|point| Record::Point(Box::new(point.clone())));
+        let mut tail: Vec<Record> = points.collect();
+        if let Some(end) = &run.end {
+            let made = models(&run.points.iter().collect::<Vec<_>>(), &[]).into_iter();
+            tail.extend(made.map(|model| Record::Model(Box::new(model))));
+            let is_real = run.run.as_ref().is_some_and(|run| !run.clock.is_virtual);
+            tail.extend(warnings(&run, end).filter(|_| is_real));
+            let mut points = PointCounts::default();
+            run.points.iter().for_each(|point| points.add(point.status()));
+            let mut end = End { points, ..end.clone() };
+            if let Some(reason) = reason {
+                (end.status, end.reason) = (EndStatus::Partial, Some(reason.into()));
+            }
+            tail.push(Record::End(end));
+        }
+        Ok(Self { head, tail })
+    }
+
+    /// The points.
+    pub fn points(&self) -> impl Iterator<Item = &Point> {
+        self.tail.iter().filter_map(|record| match record {
+            Record::Point(point) => Some(&**point),
+            _ => None,
+        })
+    }
+}
+
+/// Notes whether the interval of `point` is as narrow as `target` wants it.
+fn hold_against(point: &mut Point, target: Option<f64>) {
+    let Some(measured) = point.measured_mut() else { return };
+    let half_width = |quality: &Quality| {
+        let interval = quality.interval_ns.as_ref()?;
+        Some((interval.high - interval.low) / 2.0 / measured.numbers.quoted_ns?)
+    };
+    if let Some(quality) = &mut measured.quality {
+        quality.converged = half_width(quality).zip(target).map(|(half, target)| half <= target);
+    }
+}
+
+/// What happened on the machine during all launches of `run`.
+fn warnings<'a>(run: &'a RunRecords, end: &'a End) -> impl Iterator<Item = Record> + 'a {
+    let of_all = run.points.iter().filter_map(Point::measured);
+    let (mut n_slices, mut n_disturbed, mut n_page_faults) = (0, 0, 0);
+    for measured in of_all {
+        let Some(quality) = &measured.quality else { continue };
+        n_slices += u64::from(measured.reps.rounds);
+        n_disturbed += u64::from(quality.disturbed_slices.unwrap_or(0));
+        n_page_faults += quality.page_faults.unwrap_or(0);
+    }
+    let before = run.run.as_ref().and_then(|run| run.noise.as_ref());
+    let stolen = before.zip(end.noise.as_ref()).and_then(|(before, after)| stolen(before, after));
+    let found = stolen.into_iter().chain(disturbed(n_slices, n_disturbed, n_page_faults));
+    found.map(|warning| Record::Event(warning.event(end.run_id.clone(), end.wall_s)))
+}
+
+/// The points of a run of several launches, in the order in which the first launches measured them.
+pub(crate) fn merged(of_launches: &[Point]) -> Vec<Point> {
+    let mut groups: Vec<Vec<&Point>> = Vec::new();
+    let mut known = BTreeMap::new();
+    for point in of_launches {
+        // Points without numbers stand for all series of their case, and have a key of their own.
+        let at = *known.entry(&*point.key).or_insert(groups.len());
+        if at == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[at].push(point);
+    }
+    let numbered = (0..).zip(&groups);
+    numbered.map(|(seq, group)| Point { seq, ..merge(group) }).collect()
+}
+
+/// `records`, in which each run has all points that its launches make, with their samples.
+pub(crate) fn completed(mut records: Vec<Record>) -> Vec<Record> {
+    if !records.iter().any(|record| matches!(record, Record::Launch(_))) {
+        return records;
+    }
+    let mut completed = Vec::new();
+    while !records.is_empty() {
+        let next = records.iter().skip(1).position(|record| matches!(record, Record::Run(_)));
+        let rest = records.split_off(next.map_or(records.len(), |next| next + 1));
+        completed.extend(completed_run(std::mem::replace(&mut records, rest)));
+    }
+    completed
+}
+
+fn completed_run(mut records: Vec<Record>) -> Vec<Record> {
+    let of_launch = |record: &Record| match record {
+        Record::Launch(point) => Some((**point).clone()),
+        _ => None,
+    };
+    let of_launches: Vec<Point> = records.iter().filter_map(of_launch).collect();
+    let mut merged: BTreeMap<String, Point> =
+        merged(&of_launches).into_iter().map(|point| (point.key.clone(), point)).collect();
+    for record in &mut records {
+        let Record::Point(point) = record else { continue };
+        let found = merged.remove(&point.key);
+        if let (Some(found), Some(own)) = (found, point.measured_mut()) {
+            own.samples = found.measured().and_then(|measured| measured.samples.clone());
+        }
+    }
+    let mut missing: Vec<Point> = merged.into_values().collect();
+    missing.sort_by_key(|point| point.seq);
+    let last = records.iter().rposition(|record| matches!(record, Record::Launch(_)));
+    let at = last.map_or(records.len(), |last| last + 1);
+    let missing = missing.into_iter().map(|point| Record::Point(Box::new(point)));
+    records.splice(at..at, missing);
+    records
+}
+
+/// One point of what each launch found for it; of a failure, if there was one.
+fn merge(of_launches: &[&Point]) -> Point {
+    let is_failure = |point: &&&Point| {
+        point.failure().is_some_and(|failure| failure.status != PointStatus::Skipped)
+    };
+    let failed = of_launches.iter().find(is_failure);
+    let measured: Vec<(&Point, &Measured)> =
+        of_launches.iter().filter_map(|point| Some((*point, point.measured()?))).collect();
+    let (Some((last, _)), None) = (measured.last(), failed) else {
+        let point = failed.or(of_launches.first()).expect("a group has a point");
+        return Point { launch: None, ..(*point).clone() };
+    };
+    let (points, all): (Vec<&Point>, Vec<&Measured>) = measured.iter().copied().unzip();
+    Point {
+        launch: None,
+        t_rel_s: last.t_rel_s,
+        figures: figures(&points),
+        launches: launches(&points, &all),
+        outcome: Outcome::Measured(Box::new(numbers(&all))),
+        ..points[0].clone()
+    }
+}
+
+/// The figures of the launches and their variances; `None` without a figure in each.
+fn launches(points: &[&Point], all: &[&Measured]) -> Option<Launches> {
+    let quoted_ns: Vec<f64> = all.iter().filter_map(|of| of.numbers.quoted_ns).collect();
+    let slices = |of: &&Measured| of.quality.as_ref().map_or(1, |q| q.slice_medians_ns.len());
+    let within: Option<Vec<f64>> = all.iter().map(|of| square_of_slices(of)).collect();
+    Some(Launches {
+        variance_between: variance_of_logarithms(&quoted_ns).unwrap_or(0.0),
+        slices: all.iter().map(slices).collect(),
+        period_s: points.last()?.t_rel_s - points.first()?.t_rel_s,
+        variance_within: within.map(|squares| squares.iter().sum::<f64>() / squares.len() as f64),
+        quoted_ns,
+    })
+}
+
+/// Square of the standard error of the logarithm of a launch's figure, by its slices.
+fn square_of_slices(of: &Measured) -> Option<f64> {
+    let medians_ns = &of.quality.as_ref()?.slice_medians_ns;
+    Some(variance_of_logarithms(medians_ns)? / medians_ns.len() as f64)
+}
+
+fn variance_of_logarithms(values: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> =
+        values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
+    let stddev = comet_stats::Summary::of(&logarithms)?.stddev?;
+    Some(stddev * stddev)
+}
+
+/// The numbers of all launches: medians of theirs, and the interval from one to the next.
+fn numbers(all: &[&Measured]) -> Measured {
+    let mut merged = all[0].clone();
+    let quoted_ns: Vec<f64> = all.iter().filter_map(|of| of.numbers.quoted_ns).collect();
+    let interval = Interval::of_launches(&quoted_ns);
+    let numbers = &mut merged.numbers;
+    numbers.quoted_ns = median(&quoted_ns);
+    numbers.time_ns = summary(all.iter().map(|of| &of.numbers.time_ns)).expect("there is a launch");
+    let is_of_quoted = numbers.value.quote != Quote::Min;
+    numbers.time_ns.ci95 =
+        interval.filter(|_| is_of_quoted).map(|interval| [interval.low, interval.high]);
+    if let Some(rate) = &mut numbers.rate {
+        let basis_ns = |quoted_ns: Option<f64>, time_ns: &Summary| {
+            if is_of_quoted { quoted_ns } else { Some(time_ns.median) }
+        };
+        let first = &all[0].numbers;
+        let first_ns = basis_ns(first.quoted_ns, &first.time_ns);
+        let ratio = first_ns.zip(basis_ns(numbers.quoted_ns, &numbers.time_ns));
+        rate.bytes_per_s *= ratio.map_or(1.0, |(first_ns, merged_ns)| first_ns / merged_ns);
+    }
+    merged.reps.n = all.iter().map(|of| of.reps.n).sum();
+    merged.reps.warmup = all.iter().map(|of| of.reps.warmup).sum();
+    merged.reps.rounds = all.iter().map(|of| of.reps.rounds).sum();
+    merged.ranks_ns = ranks_ns(all);
+    merged.quality = quality(all, interval);
+    merged.samples = samples(all);
+    merged.late_ns = merged.samples.as_ref().and_then(|_| lists(all, |of| of.late_ns.as_ref()));
+    merged.reference_ns =
+        merged.samples.as_ref().and_then(|_| lists(all, |of| of.reference_ns.as_ref()));
+    merged.starts_ns = None;
+    merged
+}
+
+/// The median of each figure of the summaries; all of their values together have no order that means
+/// something.
+fn summary<'a>(all: impl Iterator<Item = &'a Summary>) -> Option<Summary> {
+    let all: Vec<&Summary> = all.collect();
+    let of = |value: fn(&Summary) -> f64| {
+        median(&all.iter().map(|of| value(of)).collect::<Vec<_>>()).unwrap_or_default()
+    };
+    let of_some = |value: fn(&Summary) -> Option<f64>| {
+        median(&all.iter().map(|of| value(of)).collect::<Option<Vec<_>>>()?)
+    };
+    (!all.is_empty()).then(|| Summary {
+        n: all.iter().map(|of| of.n).sum(),
+        min: of(|s| s.min),
+        p10: of_some(|s| s.p10),
+        p25: of(|s| s.p25),
+        median: of(|s| s.median),
+        p75: of(|s| s.p75),
+        p90: of(|s| s.p90),
+        p95: of(|s| s.p95),
+        p99: of(|s| s.p99),
+        p999: of_some(|s| s.p999),
+        max: of(|s| s.max),
+        mean: of(|s| s.mean),
+        stddev: of_some(|s| s.stddev),
+        mad: of(|s| s.mad),
+        ci95: None,
+    })
+}
+
+/// The medians over the launches of the medians of each rank; the slowest rank is that of the first.
+fn ranks_ns(all: &[&Measured]) -> Option<RanksNs> {
+    let of_each: Vec<&RanksNs> =
+        all.iter().map(|of| of.ranks_ns.as_ref()).collect::<Option<_>>()?;
+    let n_ranks = of_each.iter().map(|ranks| ranks.per_rank.len()).min()?;
+    let of_rank =
+        |rank: usize| median(&of_each.iter().map(|of| of.per_rank[rank]).collect::<Vec<_>>());
+    let per_rank: Vec<f64> = (0..n_ranks).map(of_rank).collect::<Option<_>>()?;
+    let comet_stats::Summary { min, max, mean, .. } = comet_stats::Summary::of(&per_rank)?;
+    Some(RanksNs { min, max, avg: mean, argmax: of_each[0].argmax, per_rank })
+}
+
+/// The quality of all launches: their slices one after the other, and what any of them shows.
+fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
+    let of_each: Vec<&Quality> = all.iter().map(|of| of.quality.as_ref()).collect::<Option<_>>()?;
+    let any = |flag: fn(&Quality) -> Option<bool>| {
+        of_each.iter().filter_map(|quality| flag(quality)).reduce(|a, b| a || b)
+    };
+    let sum = |count: fn(&Quality) -> Option<u64>| {
+        of_each.iter().map(|quality| count(quality)).sum::<Option<u64>>()
+    };
+    let summaries = |of: fn(&Quality) -> Option<&Summary>| {
+        let all: Vec<&Summary> =
+            of_each.iter().map(|quality| of(quality)).collect::<Option<_>>()?;
+        summary(all.into_iter())
+    };
+    let line_ns: Option<Vec<f64>> = of_each
+        .iter()
+        .map(|quality| quality.line_ns.clone())
+        .collect::<Option<Vec<_>>>()
+        .map(|of_launches| of_launches.concat());
+    let n_samples = of_each.iter().map(|quality| quality.slice_lengths.iter().sum::<usize>());
+    let starts = n_samples.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n)));
+    let invalid = of_each.iter().zip(starts);
+    Some(Quality {
+        slice_medians_ns: of_each.iter().flat_map(|q| &q.slice_medians_ns).copied().collect(),
+        slice_lengths: of_each.iter().flat_map(|q| &q.slice_lengths).copied().collect(),
+        interval_ns: interval.map(points::interval),
+        p90_interval_ns: None,
+        p99_interval_ns: None,
+        converged: None,
+        is_steady: of_each.iter().all(|quality| quality.is_steady),
+        invalid: invalid.flat_map(|(q, start)| q.invalid.iter().map(move |i| start + i)).collect(),
+        start_skew_ns: summaries(|q| q.start_skew_ns.as_ref()),
+        autocorrelation_samples: None,
+        regime_ratio: None,
+        lag1_correlation: None,
+        has_regimes: any(|q| q.has_regimes),
+        drifts: any(|q| q.drifts),
+        is_bimodal: any(|q| Some(q.is_bimodal)) == Some(true),
+        n_mild_outliers: of_each.iter().map(|quality| quality.n_mild_outliers).sum(),
+        n_severe_outliers: of_each.iter().map(|quality| quality.n_severe_outliers).sum(),
+        involuntary_switches: sum(|q| q.involuntary_switches),
+        disturbed_slices: of_each.iter().map(|quality| quality.disturbed_slices).sum(),
+        page_faults: sum(|q| q.page_faults),
+        cores_moved: line_ns.clone().map(|readings_ns| LineTimes { readings_ns }.differ()),
+        line_ns,
+        overhead_ns: of_each[0].overhead_ns.clone(),
+        rank_samples_ns: summaries(|q| q.rank_samples_ns.as_ref()),
+    })
+}
+
+/// The samples of all launches, rank by rank; `None` where they were stripped.
+fn samples(all: &[&Measured]) -> Option<Samples> {
+    let of_each: Vec<&Samples> = all.iter().map(|of| of.samples.as_ref()).collect::<Option<_>>()?;
+    let first = *of_each.first()?;
+    if of_each.iter().any(|samples| samples.ranks != first.ranks) {
+        return None;
+    }
+    let data = lists(all, |of| Some(&of.samples.as_ref()?.data))?;
+    let n_samples = of_each.iter().map(|samples| samples.shape[1]).sum();
+    Some(Samples { shape: [first.shape[0], n_samples], data, ..first.clone() })
+}
+
+/// Lists in the layout of the samples, joined rank by rank, if all launches have one.
+fn lists<'a>(
+    all: &[&'a Measured],
+    list: impl Fn(&'a Measured) -> Option<&'a Vec<u64>>,
+) -> Option<Vec<u64>> {
+    let shape_and_list = |of: &&'a Measured| Some((of.samples.as_ref()?.shape, list(of)?));
+    let of_each: Vec<_> = all.iter().map(shape_and_list).collect::<Option<_>>()?;
+    let n_ranks = of_each.first()?.0[0];
+    let of_rank = |rank: usize| {
+        of_each.iter().flat_map(move |([_, n], list)| list[rank * n..(rank + 1) * n].to_vec())
+    };
+    Some((0..n_ranks).flat_map(of_rank).collect())
+}
+
+/// The median of each figure over the launches that could form it.
+fn figures(points: &[&Point]) -> Vec<Derived> {
+    let of_each = |figure: &Derived| {
+        let same = points.iter().flat_map(|point| &point.figures);
+        let same = same.filter(|other| other.name == figure.name);
+        let values: Vec<f64> = same.filter_map(|other| other.value).collect();
+        Derived { value: median(&values), ..figure.clone() }
+    };
+    points[0].figures.iter().map(of_each).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// An echo of `length_bytes` as the launch `number` found it: all times are `factor` times those
+    /// of the fixture.
+    fn of_launch(number: u32, length_bytes: u64, factor: f64) -> Point {
+        let topology = fixture::topology();
+        let mut maker = points::PointMaker::new("id", &topology);
+        let mut point = maker.measured(&fixture::echo(length_bytes)).remove(0);
+        (point.launch, point.t_rel_s) = (Some(number), f64::from(number));
+        let measured = point.measured_mut().unwrap();
+        let numbers = &mut measured.numbers;
+        numbers.quoted_ns = numbers.quoted_ns.map(|ns| ns * factor);
+        numbers.time_ns.median *= factor;
+        point
+    }
+
+    fn records(text: &str) -> Vec<Record> {
+        parse_records(text.as_bytes()).unwrap().records
+    }
+
+    fn line(record: &Record) -> String {
+        let mut text = Vec::new();
+        write_line(&mut text, record).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_point_is_the_median_of_its_launches_with_their_interval_and_both_variances() {
+        let all = [(1, 1.0), (2, 1.2), (3, 0.9)];
+        let all: Vec<Point> =
+            all.iter().map(|(number, factor)| of_launch(*number, 8, *factor)).collect();
+        let first_ns = all[0].quoted_ns().unwrap();
+        let found = merged(&all);
+        assert_eq!(found.len(), 1);
+        let (point, measured) = (&found[0], found[0].measured().unwrap());
+        assert_eq!((point.launch, &point.key), (None, &all[0].key));
+        assert_eq!(point.quoted_ns(), Some(first_ns));
+        let quoted_ns: Vec<f64> = all.iter().filter_map(Point::quoted_ns).collect();
+        let interval = Interval::of_launches(&quoted_ns).unwrap();
+        assert_eq!(measured.numbers.time_ns.ci95, Some([interval.low, interval.high]));
+        let launches = point.launches.as_ref().unwrap();
+        assert_eq!((&launches.quoted_ns, launches.period_s), (&quoted_ns, 2.0));
+        // Logarithms 0, 0.18232 and -0.10536, whose mean is 0.02565.
+        assert!((launches.variance_between - 0.021_184).abs() < 1e-5, "{launches:?}");
+        let of_one = all[0].measured().unwrap();
+        assert_eq!(measured.reps.n, 3 * of_one.reps.n);
+        let (samples, own) = (measured.samples.as_ref().unwrap(), of_one.samples.as_ref().unwrap());
+        assert_eq!(samples.shape, [own.shape[0], 3 * own.shape[1]]);
+        let n = own.shape[1];
+        assert_eq!(samples.data[..n], own.data[..n], "rank by rank");
+        assert_eq!(samples.data[n..2 * n], own.data[..n]);
+    }
+
+    #[test]
+    fn a_failure_in_one_launch_is_that_of_the_point() {
+        let mut broken = of_launch(2, 8, 1.0);
+        let failure = crate::record::Failure {
+            status: PointStatus::CheckFailed,
+            message: "rank 1: byte 3".into(),
+        };
+        broken.outcome = Outcome::Failed(failure.clone());
+        let found = merged(&[of_launch(1, 8, 1.0), broken, of_launch(1, 9, 1.0)]);
+        assert_eq!(found.iter().map(Point::status).collect::<Vec<_>>().len(), 2);
+        assert_eq!(found[0].failure(), Some(&failure));
+        assert_eq!((found[1].status(), found[1].seq), (PointStatus::Ok, 1));
+    }
+
+    #[test]
+    fn a_run_that_died_among_its_launches_has_the_points_that_they_make() {
+        let head = line(&fixture::records()[0]);
+        let run_id = "00000000-0000-7000-8000-000000000001";
+        let launch = |number, factor| {
+            let point = Point { run_id: run_id.into(), ..of_launch(number, 8, factor) };
+            line(&Record::Launch(Box::new(point)))
+        };
+        let text = head + &launch(1, 1.0) + &launch(2, 1.2);
+        let found = split(records(&text)).remove(0);
+        assert_eq!((found.launches.len(), found.points.len()), (2, 1));
+        assert!(found.points[0].launches.is_some());
+        // One that wrote them has them once, and with the samples.
+        let own = line(&Record::Point(Box::new(found.points[0].without_samples())));
+        let again = split(records(&(text + &own))).remove(0);
+        assert_eq!(again.points.len(), 1);
+        let samples = again.points[0].measured().unwrap().samples.as_ref().unwrap();
+        assert_eq!(Some(samples), found.points[0].measured().unwrap().samples.as_ref());
+    }
+
+    #[test]
+    fn the_end_counts_points_and_keeps_the_reason_of_an_early_end() {
+        let mut text = Vec::new();
+        {
+            let mut carry = carry(Box::new(&mut text));
+            for record in fixture::records() {
+                let record = match record {
+                    Record::Point(point) if point.measured().is_some() => {
+                        Record::Launch(Box::new(Point { launch: Some(1), ..*point }))
+                    }
+                    Record::Point(_) | Record::Model(_) => continue,
+                    other => other,
+                };
+                carry.record(&record).unwrap();
+            }
+        }
+        let found = Concluded::of(&text, Some(0.1), Some("SIGINT")).unwrap();
+        let n_points = found.points().count();
+        let Some(Record::End(end)) = found.tail.last() else { panic!("{:?}", found.tail) };
+        assert_eq!((end.points.ok, end.status), (n_points, EndStatus::Partial));
+        assert_eq!(end.reason.as_deref(), Some("SIGINT"));
+        assert!(matches!(found.head[0], Record::Run(_)));
+        let has_samples = |point: &Point| point.measured().is_some_and(|of| of.samples.is_some());
+        assert!(!found.points().any(has_samples), "they stay with the launches");
+    }
+}

@@ -1,0 +1,158 @@
+//! Several launches of one run: what is in the file, what is printed, and what is left of a run that
+//! ends between two of them.
+
+use serde_json::Value;
+
+use crate::support::{Folder, eventually, send};
+
+/// Numbers of the launches in the `launch` lines of a file.
+fn launches(folder: &Folder, name: &str) -> Vec<u64> {
+    let records = folder.records(name);
+    records.of_type("launch").map(|line| line["launch"].as_u64().expect("a number")).collect()
+}
+
+#[test]
+fn ranks_are_started_as_often_as_the_profile_says_and_make_one_point() {
+    let folder = Folder::new();
+    let output = folder.run("echo -n 2 --hops 1 -s 8,1Ki --profile quick -o r.jsonl").success();
+    output.prints("median_us    +-%").prints("\ndone: 2 ok, ");
+    assert_eq!(launches(&folder, "r.jsonl"), [1, 1, 2, 2, 3, 3]);
+    let records = folder.records("r.jsonl");
+    assert_eq!(records.of_type("run").count(), 1);
+    for point in records.points() {
+        let of_launches = &point["launches"];
+        assert_eq!(of_launches["quoted_ns"].as_array().map(Vec::len), Some(3), "{point}");
+        assert!(of_launches["variance_between"].is_f64() && point["samples"].is_null());
+        assert_eq!(point["quality"]["interval_ns"]["method"], "student_t_of_logarithms");
+        assert_eq!(point["launch"], Value::Null);
+    }
+    let time = |line: &Value| line["t_rel_s"].as_f64().expect("a time");
+    let times: Vec<f64> = records.of_type("launch").map(time).collect();
+    assert!(times.is_sorted(), "{times:?} since the start of the run");
+    folder.run("validate r.jsonl").success().prints(": complete (2 points ok");
+    folder.run("show r.jsonl").success().prints("median_us    +-%");
+    let csv = folder.run("export csv r.jsonl").success().stdout;
+    let mut rows = csv::Reader::from_reader(csv.as_bytes());
+    let at = rows.headers().unwrap().iter().position(|title| title == "launches").unwrap();
+    let cells: Vec<String> = rows.records().map(|row| row.unwrap()[at].to_owned()).collect();
+    assert_eq!(cells, ["3", "3"]);
+}
+
+#[test]
+fn one_launch_says_so_above_its_intervals() {
+    let folder = Folder::new();
+    for line in ["--launches 1", "--samples 20"] {
+        let line = format!("echo -n 2 -s 8 {line} -o none");
+        folder.run(&line).success().prints("median_us this launch");
+    }
+}
+
+#[test]
+fn a_simulated_launch_has_a_seed_of_its_own_and_intervals_hold_the_truth() {
+    let folder = Folder::new();
+    let quoted = |name: &str| {
+        let records = folder.records(name);
+        let point = records.points().next().expect("a point").clone();
+        let bound = |end: &str| point["quality"]["interval_ns"][end].as_f64();
+        (point["quoted_ns"].as_f64().expect("a figure"), bound("low"), bound("high"), point)
+    };
+    let line = "echo --machine ipsc860 -n 2 --hops 1 -s 8 --format none -q";
+    folder.run(&format!("{line} -o truth.jsonl")).success();
+    let (truth_ns, ..) = quoted("truth.jsonl");
+    let mut n_held = 0;
+    for seed in 1..=40 {
+        let name = format!("{}.jsonl", 100 * seed);
+        folder.run(&format!("{line} --unsteady 1 --seed {} -o {name}", 100 * seed)).success();
+        let (_, low, high, point) = quoted(&name);
+        let figures = point["launches"]["quoted_ns"].as_array().expect("figures");
+        assert_eq!(figures.len(), 5);
+        assert!(figures.windows(2).all(|pair| pair[0] != pair[1]), "{figures:?}");
+        n_held += u32::from(low <= Some(truth_ns) && Some(truth_ns) <= high);
+    }
+    assert!((36..=40).contains(&n_held), "{n_held} of 40 intervals hold {truth_ns} ns");
+}
+
+#[test]
+fn launches_are_added_until_intervals_are_narrow() {
+    let folder = Folder::new();
+    let line = "echo --machine ipsc860 -n 2 --hops 1 -s 8 --unsteady 50 --launches 3";
+    folder.run(&format!("{line} --target 20 -o narrow.jsonl")).success();
+    let records = folder.records("narrow.jsonl");
+    let point = records.points().next().expect("a point");
+    assert_eq!(point["quality"]["converged"], true);
+    assert_eq!(launches(&folder, "narrow.jsonl").len(), 3, "they suffice");
+    folder.run(&format!("{line} --target 0.01 -o wide.jsonl")).success().prints("missed the width");
+    assert_eq!(launches(&folder, "wide.jsonl").len(), 12, "four times as many at the most");
+}
+
+#[test]
+fn a_signal_between_two_launches_ends_the_run_with_what_there_is() {
+    let folder = Folder::new();
+    let running = folder.start("barrier -n 2 --profile quick --over 1h -o r.jsonl");
+    let path = folder.path.join("r.jsonl");
+    let is_measured =
+        || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\n{\"type\":\"launch\""));
+    eventually("the first launch", is_measured);
+    send("INT", running.pid());
+    running.wait().code(130).prints("stopped early: SIGINT");
+    let records = folder.records("r.jsonl");
+    assert_eq!(records.end()["reason"], "SIGINT");
+    assert_eq!(records.points().count(), 1);
+    folder.run("validate r.jsonl").success().prints(": partial (1 points ok");
+}
+
+#[test]
+fn a_run_that_is_killed_between_two_launches_has_the_points_of_those_before() {
+    let folder = Folder::new();
+    let running = folder.start("barrier -n 2 --profile quick --over 1h -o r.jsonl");
+    let path = folder.path.join("r.jsonl");
+    let is_measured =
+        || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\n{\"type\":\"launch\""));
+    eventually("the first launch", is_measured);
+    send("KILL", running.pid());
+    running.wait();
+    folder.run("validate r.jsonl").success();
+    folder.run("show r.jsonl").success().prints("# comet/barrier").prints("# no end: ");
+}
+
+#[test]
+fn a_rank_that_dies_in_a_launch_leaves_the_points_of_those_before() {
+    let folder = Folder::new();
+    let line = "echo -n 2 --hops 1 -s 8 --launches 20 --time 20s --target 50 -o r.jsonl";
+    let running = folder.start(line);
+    let path = folder.path.join("r.jsonl");
+    let is_measured =
+        || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\"launch\":1,"));
+    eventually("the first launch", is_measured);
+    let launcher = crate::support::Process::find(running.pid()).expect("it is there");
+    let mut ranks = Vec::new();
+    eventually("the ranks of a later one", || {
+        ranks = launcher.children();
+        ranks.len() == 2
+    });
+    send("KILL", ranks[1].pid);
+    let output = running.wait().code(1);
+    output.notes("error: ").prints("# comet/echo, 2 ranks");
+    let records = folder.records("r.jsonl");
+    assert_eq!(records.end()["status"], "failed");
+    assert_eq!(records.points().count(), 1, "the launches before make a point");
+    folder.run("validate r.jsonl").success();
+}
+
+#[test]
+fn launches_of_one_run_are_compared_with_those_of_another() {
+    let folder = Folder::new();
+    folder.write("slower.toml", &crate::support::machine(1.5, ""));
+    folder.write("base.toml", &crate::support::machine(1.0, ""));
+    for name in ["base", "slower"] {
+        let line = format!("echo --machine ./{name}.toml -n 2 --hops 1 -s 64Ki --unsteady 2 -q");
+        folder.run(&format!("{line} --seed 7 --format none -o {name}.jsonl")).success();
+    }
+    let line = "compare base.jsonl --to slower.jsonl --allow-env-diff";
+    folder.run(line).code(10).prints("slower");
+    // A launch of a command that ab alternates is one.
+    let program = env!("CARGO_BIN_EXE_comet-run");
+    let echo = format!("{program} echo -t sim -n 2 --hops 1 -s 8 --unsteady 2");
+    folder.run(&format!("ab --launches 3 --no-confirm --out ab -- {echo} -- {echo}")).success();
+    assert_eq!(folder.records("ab/01-a.jsonl").of_type("launch").count(), 0);
+}
