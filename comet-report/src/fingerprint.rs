@@ -11,8 +11,8 @@ use crate::record::{Machine, Run, Transport, World};
 
 /// Starts of variables that batch systems set anew for each job.
 const OF_ONE_JOB: &[&str] = &["SLURM_", "PBS_", "LSB_"];
-/// The variable that names the result file, which is another one for each launch.
-const RESULT_FILE: &str = "COMET_OUT";
+/// Variables that name the result file and the seed of a launch.
+const OF_ONE_LAUNCH: [&str; 2] = ["COMET_OUT", "COMET_SEED"];
 
 /// Hash of what two runs share that were taken under the same conditions.
 pub(crate) fn fingerprint(run: &Run) -> String {
@@ -22,7 +22,7 @@ pub(crate) fn fingerprint(run: &Run) -> String {
 /// Conditions of the times of a run: no names, no process numbers, nothing that changes by itself.
 pub(crate) fn conditions(run: &Run) -> Value {
     let is_of_one = |name: &str| OF_ONE_JOB.iter().any(|start| name.starts_with(start));
-    let is_lasting = |name: &str| name != RESULT_FILE && !is_of_one(name);
+    let is_lasting = |name: &str| !OF_ONE_LAUNCH.contains(&name) && !is_of_one(name);
     let env: BTreeMap<_, _> =
         run.launcher.env.iter().filter(|(name, _)| is_lasting(name)).collect();
     json!({
@@ -119,6 +119,7 @@ mod tests {
         check(|run| drop(run.launcher.env.insert("UCX_TLS".into(), "sm".into())), true);
         check(|run| drop(run.launcher.env.insert("SLURM_JOB_ID".into(), "7".into())), false);
         check(|run| drop(run.launcher.env.insert("COMET_OUT".into(), "b".into())), false);
+        check(|run| drop(run.launcher.env.insert("COMET_SEED".into(), "2".into())), false);
         check(|run| run.world.ranks[1].pid += 1, false);
         let simulated = |seed: u64| Transport::new("sim", [("seed".into(), seed.into())].into());
         assert_eq!(transport(&simulated(1)), transport(&simulated(2)));

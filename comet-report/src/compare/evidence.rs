@@ -1,11 +1,12 @@
 //! The points of both sides by their key, with one value for each launch.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use comet_stats::compare::Launches;
 
+use super::admission::{Admitted, admit};
 use super::{Options, failures};
-use crate::record::{Clock, Point, Run};
+use crate::record::{Clock, Point, Run, Transport};
 use crate::runs::RunRecords;
 
 /// Times that differ by less than this share differ by rounding.
@@ -16,6 +17,14 @@ pub(super) struct Evidence<'a> {
     pub(super) base: Vec<Launch<'a>>,
     pub(super) new: Vec<Launch<'a>>,
     is_paired: bool,
+    /// Launches that repeat the seed of another, and count as one with it.
+    pub(super) n_repeated: usize,
+    /// Launches that were left out, because their cache line takes another time.
+    pub(super) n_moved: usize,
+    /// The shortest and the longest of these times, where launches were left out.
+    pub(super) lines_ns: Option<[f64; 2]>,
+    /// True if no line time is common to both sides; all launches stand here then.
+    pub(super) is_apart: bool,
 }
 
 /// Value of one launch for a point.
@@ -42,13 +51,26 @@ pub(super) fn gather<'a>(
     };
     let mut found = Vec::new();
     for key in keys_in_order(base) {
-        let (Some(base), Some(new)) = (of_base.remove(key), of_new.get(key)) else { continue };
+        let (Some(base), Some(new)) = (of_base.remove(&key), of_new.get(&key)) else { continue };
         if is_wanted(base[0].point) {
-            let is_paired = options.is_paired || alternate(&base, new);
-            found.push(Evidence { base, new: new.clone(), is_paired });
+            found.push(Evidence::of(&base, new, options));
         }
     }
     found
+}
+
+/// Identity of a point in a comparison: its key, and the start of its ranks, because times of two
+/// ways of starting are never put together.
+pub(super) type Identity<'a> = (&'a str, Option<&'static str>);
+
+/// The identity of `point`.
+pub(super) fn identity(point: &Point) -> Identity<'_> {
+    (&point.key, start(point))
+}
+
+/// Start of the ranks of `point` in words, if it was measured.
+pub(super) fn start(point: &Point) -> Option<&'static str> {
+    Some(point.measured()?.plan.sync.words())
 }
 
 /// The figure to quote of `point`, if it was measured, and its data was right.
@@ -57,8 +79,8 @@ pub(super) fn quoted_ns(point: &Point) -> Option<f64> {
 }
 
 /// The launches that measured each point, by their start; the first of equal keys of one launch.
-fn by_key(runs: &[RunRecords]) -> BTreeMap<&str, Vec<Launch<'_>>> {
-    let mut found: BTreeMap<&str, Vec<Launch<'_>>> = BTreeMap::new();
+fn by_key(runs: &[RunRecords]) -> HashMap<Identity<'_>, Vec<Launch<'_>>> {
+    let mut found: HashMap<Identity<'_>, Vec<Launch<'_>>> = HashMap::new();
     let mut runs: Vec<&RunRecords> = runs.iter().collect();
     runs.sort_by_key(|records| records.run.as_ref().map(|run| run.started_at.as_str()));
     for records in runs {
@@ -67,7 +89,7 @@ fn by_key(runs: &[RunRecords]) -> BTreeMap<&str, Vec<Launch<'_>>> {
             let Some(quoted_ns) = quoted_ns(point) else { continue };
             if seen.insert(&point.key) {
                 let launch = Launch { point, quoted_ns, run: records.run.as_deref() };
-                found.entry(&point.key).or_default().push(launch);
+                found.entry(identity(point)).or_default().push(launch);
             }
         }
     }
@@ -75,9 +97,9 @@ fn by_key(runs: &[RunRecords]) -> BTreeMap<&str, Vec<Launch<'_>>> {
 }
 
 /// Keys of all points of `runs`, each once, in their order.
-pub(super) fn keys_in_order(runs: &[RunRecords]) -> Vec<&str> {
-    let mut seen = BTreeSet::new();
-    let keys = runs.iter().flat_map(|records| &records.points).map(|point| &*point.key);
+fn keys_in_order(runs: &[RunRecords]) -> Vec<Identity<'_>> {
+    let mut seen = HashSet::new();
+    let keys = runs.iter().flat_map(|records| &records.points).map(identity);
     keys.filter(|key| seen.insert(*key)).collect()
 }
 
@@ -94,6 +116,18 @@ fn alternate(base: &[Launch<'_>], new: &[Launch<'_>]) -> bool {
 }
 
 impl<'a> Evidence<'a> {
+    fn of(base: &[Launch<'a>], new: &[Launch<'a>], options: &Options) -> Self {
+        let is_paired = options.is_paired || alternate(base, new);
+        let admitted = admit(base, new, is_paired);
+        let Admitted { n_repeated, n_moved, lines_ns, .. } = admitted;
+        let is_apart = admitted.base.is_empty() || admitted.new.is_empty();
+        let [base, new] = match is_apart {
+            true => [base.to_vec(), new.to_vec()],
+            false => [admitted.base, admitted.new],
+        };
+        Self { base, new, is_paired, n_repeated, n_moved, lines_ns, is_apart }
+    }
+
     /// A point that stands for all of them: they differ in their numbers only.
     pub(super) fn point(&self) -> &'a Point {
         self.base[0].point
@@ -157,6 +191,22 @@ impl<'a> Evidence<'a> {
 }
 
 impl<'a> Launch<'a> {
+    /// The machine with the seed of its noise, if the launch was simulated.
+    pub(super) fn seed(&self) -> Option<(&'a Transport, u64)> {
+        let run = self.run.filter(|run| run.clock.is_virtual)?;
+        Some((&run.transport, run.seed?))
+    }
+
+    /// The shortest and the longest time of a cache line around the point, in nanoseconds; `None`
+    /// where the transport does not report it.
+    pub(super) fn line_ns(&self) -> Option<[f64; 2]> {
+        let of_point = self.point.quality().and_then(|quality| quality.line_ns.as_deref());
+        let of_run = self.run.and_then(|run| run.line_ns);
+        let lines = of_point.unwrap_or(of_run.as_slice());
+        let least = lines.iter().copied().reduce(f64::min).filter(|least| *least > 0.0)?;
+        Some([least, lines.iter().copied().fold(least, f64::max)])
+    }
+
     /// The clock that its times come from.
     fn clock(&self) -> Option<&'a Clock> {
         self.run.map(|run| &run.clock)

@@ -3,11 +3,11 @@
 //! A case that fails is one point that stands for all series of the kernel, and so has a key of its
 //! own; it is found by kernel and parameters.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::Serialize;
 
-use super::evidence::quoted_ns;
+use super::evidence::{Identity, identity, quoted_ns, start};
 use crate::record::{Failure, Name, Params, Point, PointStatus};
 use crate::runs::RunRecords;
 use crate::words;
@@ -73,22 +73,41 @@ pub(super) fn missing(base: &[RunRecords], new: &[RunRecords]) -> Vec<MissingRow
     let failed = failed_cases(base.iter().chain(new));
     let of = |has: &[RunRecords], lacks: &[RunRecords], missing_in| -> Vec<MissingRow> {
         let reasons = reasons(lacks);
-        let known: BTreeSet<&str> = measured(lacks).map(|point| &*point.key).collect();
-        let mut seen = BTreeSet::new();
+        let known: HashSet<Identity<'_>> = measured(lacks).map(identity).collect();
+        let mut seen = HashSet::new();
         let is_missing = |point: &&Point| {
-            let is_of_one = quoted_ns(point).is_some() && !known.contains(&*point.key);
-            is_of_one && !failed.contains(&case(point)) && seen.insert(point.key.clone())
+            let is_of_one = quoted_ns(point).is_some() && !known.contains(&identity(point));
+            let mut is_new = || seen.insert((point.key.clone(), start(point)));
+            is_of_one && !failed.contains(&case(point)) && is_new()
         };
         let row = |point: &Point| MissingRow {
             key: point.key.clone(),
             kernel: words::kernel(&point.suite, &point.kernel, point.variant.as_deref()),
             params: point.params.clone(),
             missing_in,
-            message: reasons.get(&case(point)).cloned(),
+            message: reasons.get(&case(point)).cloned().or_else(|| other_way(point, lacks)),
         };
         points(has).filter(is_missing).map(row).collect()
     };
     [of(base, new, "new"), of(new, base, "base")].concat()
+}
+
+/// The reason why `point` has no partner among `runs` that measured it in another way.
+fn other_way(point: &Point, runs: &[RunRecords]) -> Option<String> {
+    let is_same = |other: &&Point| (case(other), &other.variant) == (case(point), &point.variant);
+    let other = measured(runs).find(is_same)?;
+    let [here, there] = [point, other].map(|of| start(of).unwrap_or("their start is not known"));
+    if here != there {
+        return Some(format!(
+            "{there} there, and {here} in the other runs: times of two ways of starting are not \
+             compared (choose one with --sync)"
+        ));
+    }
+    let [here, there] = [point, other].map(|of| of.value().map_or("unknown", |of| &of.definition));
+    Some(match here == there {
+        true => "measured there under another key: the options of the runs differ".into(),
+        false => format!("measured there by {there}, and in the other runs by {here}"),
+    })
 }
 
 fn points(runs: &[RunRecords]) -> impl Iterator<Item = &Point> {

@@ -11,7 +11,7 @@ use comet_stats::median;
 use serde::Serialize;
 
 use super::Options;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, start};
 use crate::record::Params;
 use crate::words;
 
@@ -27,12 +27,20 @@ pub struct PointRow {
     pub kernel: String,
     /// Its parameters.
     pub params: Params,
+    /// Start of the ranks, in words.
+    pub start: Option<&'static str>,
     /// True if a larger value is a better one.
     pub higher_is_better: bool,
-    /// Launches of the base that measured it.
+    /// Launches of the base that count.
     pub n_base: usize,
-    /// New launches that measured it.
+    /// New launches that count.
     pub n_new: usize,
+    /// Launches of both sides that repeat the seed of another, and count as one with it.
+    pub n_repeated: usize,
+    /// Launches of both sides that were left out, because a cache line takes another time in them.
+    pub n_moved: usize,
+    /// The shortest and the longest of these times in nanoseconds, where launches were left out.
+    pub lines_ns: Option<[f64; 2]>,
     /// Time in the base: geometric mean over the launches.
     pub base_ns: f64,
     /// Time in the new launches.
@@ -99,9 +107,13 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         key: point.key.clone(),
         kernel: words::kernel(&point.suite, &point.kernel, point.variant.as_deref()),
         params: point.params.clone(),
+        start: start(point),
         higher_is_better,
         n_base: launches.base.len(),
         n_new: launches.new.len(),
+        n_repeated: evidence.n_repeated,
+        n_moved: evidence.n_moved,
+        lines_ns: evidence.lines_ns,
         base_ns,
         new_ns,
         ratio: found.map_or(new_ns / base_ns, |found| found.log_ratio.exp()),
@@ -118,16 +130,19 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         why: None,
         confirmation: None,
     };
-    row.judge(found);
+    row.judge(found, evidence.is_apart);
     row
 }
 
-/// Difference of the sides; `None` if there are too few launches.
+/// Difference of the sides; `None` if there are too few launches, or none of one line time.
 fn difference(
     evidence: &Evidence<'_>,
     launches: &Launches,
     options: &Options,
 ) -> Option<Difference> {
+    if evidence.is_apart {
+        return None;
+    }
     if let Some(log_ratio) = evidence.exact_log_ratio() {
         return Some(Difference::exact(log_ratio));
     }
@@ -171,16 +186,30 @@ fn doubt_chance(rows: &mut [PointRow]) {
 
 impl PointRow {
     /// The verdict of the interval alone.
-    fn judge(&mut self, found: Option<Difference>) {
-        let Some(found) = found else {
-            let why = "cannot compare single launches (measure more, or --allow-single)";
-            return self.doubt(why.into());
-        };
+    fn judge(&mut self, found: Option<Difference>, is_apart: bool) {
+        let Some(found) = found else { return self.doubt(self.refusal(is_apart)) };
         let verdict = found.verdict(self.margin);
         self.verdict = if self.higher_is_better { verdict.reversed() } else { verdict };
         if self.verdict == Verdict::Inconclusive {
             let percent = 100.0 * found.smallest_detectable(self.margin);
             self.why = Some(format!("smallest detectable change: {percent:.0} %"));
+        }
+    }
+
+    /// The reason why these launches have no difference.
+    fn refusal(&self, is_apart: bool) -> String {
+        let lines = self.lines_ns.map_or(String::new(), |[low, high]| {
+            format!("a cache line takes {low:.0} to {high:.0} ns between ranks 0 and 1")
+        });
+        match (self.n_moved, self.n_repeated) {
+            _ if is_apart => {
+                format!("{lines}, and no time is common to both sides (measure again)")
+            }
+            (1.., _) => {
+                format!("{lines}, and too few launches of one time are left (measure more)")
+            }
+            (_, 1..) => "cannot compare single seeds (give each launch its own with --seed)".into(),
+            _ => "cannot compare single launches (measure more, or --allow-single)".into(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! The mathematics is in `comet_stats::compare`. One run of a file is one launch, and what a launch
 //! says of a point is its figure to quote.
 
+mod admission;
 mod environment;
 mod evidence;
 mod failures;
@@ -30,6 +31,9 @@ pub const SCHEMA: &str = "comet.comparison/1";
 /// Share of points that may change in a control before verdicts are hints.
 const MAX_CONTROL_SHARE: f64 = 0.05;
 
+/// Changes whose power is told.
+const CHANGES: [f64; 3] = [0.10, 0.20, 0.50];
+
 /// Options of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -54,6 +58,11 @@ pub struct Comparison {
     pub n_new_runs: usize,
     /// Changes below this share are of no interest; more where times are short.
     pub margin: f64,
+    /// Number of points at which a change of 10, 20 and 50 % would have been seen; none where times
+    /// are exact.
+    pub power: Vec<Power>,
+    /// Sentences about launches that do not count.
+    pub notes: Vec<String>,
     /// Conditions in which runs differ.
     pub environment: Vec<Change>,
     /// One row for each kernel.
@@ -70,6 +79,15 @@ pub struct Comparison {
     pub control: Option<Control>,
     /// True if changes were looked for a second time, in launches of their own.
     pub is_confirmed: bool,
+}
+
+/// Number of points at which a change of one size would have been seen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Power {
+    /// The change, as a share.
+    pub change: f64,
+    /// Number of points at which it is seen in four of five comparisons.
+    pub n_points: usize,
 }
 
 /// Comparison of the base with itself.
@@ -95,6 +113,8 @@ pub fn compare(base: &[RunRecords], new: &[RunRecords], options: &Options) -> Co
         n_base_runs: base.len(),
         n_new_runs: new.len(),
         margin: options.margin.unwrap_or(MARGIN),
+        power: power(&points),
+        notes: notes(&points),
         environment: environment::changes(base.iter().chain(new)),
         kernels: judge::kernels(&points, &launches),
         points,
@@ -104,6 +124,39 @@ pub fn compare(base: &[RunRecords], new: &[RunRecords], options: &Options) -> Co
         control: None,
         is_confirmed: false,
     }
+}
+
+/// The power of launches that vary.
+fn power(points: &[PointRow]) -> Vec<Power> {
+    if points.iter().all(|row| row.method == Some("exact")) {
+        return Vec::new();
+    }
+    let is_seen = |row: &&PointRow, change| row.smallest_detectable.is_some_and(|of| of <= change);
+    let n_points = |change| points.iter().filter(|row| is_seen(row, change)).count();
+    CHANGES.map(|change| Power { change, n_points: n_points(change) }).into()
+}
+
+/// Sentences about launches of `points` that do not count.
+fn notes(points: &[PointRow]) -> Vec<String> {
+    let n_repeated = points.iter().map(|row| row.n_repeated).max().filter(|n| *n > 0);
+    let repeated = n_repeated.map(|n| {
+        format!(
+            "{n} simulated launches repeat the seed of another, and count as one with it (give each \
+             its own with --seed)"
+        )
+    });
+    let moved: Vec<&PointRow> = points.iter().filter(|row| row.n_moved > 0).collect();
+    let lines = moved.iter().filter_map(|row| row.lines_ns);
+    let lines = lines.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+    let moved = lines.map(|[low, high]| {
+        format!(
+            "at {} of {} points launches are left out: a cache line takes {low:.0} to {high:.0} ns \
+             between ranks 0 and 1, and times of two places are not compared",
+            moved.len(),
+            points.len()
+        )
+    });
+    repeated.into_iter().chain(moved).collect()
 }
 
 impl Comparison {
@@ -117,7 +170,8 @@ impl Comparison {
     pub fn confirm(&mut self, again: &Comparison) {
         self.is_confirmed = true;
         for row in self.points.iter_mut().filter(|row| row.verdict.is_change()) {
-            row.confirm(again.points.iter().find(|other| other.key == row.key));
+            let is_same = |other: &&PointRow| (&other.key, other.start) == (&row.key, row.start);
+            row.confirm(again.points.iter().find(is_same));
         }
     }
 
@@ -137,6 +191,12 @@ impl Comparison {
     /// Number of points with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.points.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// Number of points that are inconclusive, and that further launches may decide.
+    pub fn n_undecided(&self) -> usize {
+        let is_open = |row: &&PointRow| row.verdict == Verdict::Inconclusive && row.n_repeated == 0;
+        self.points.iter().filter(is_open).count()
     }
 
     /// True if a point is slower, or fails though it was measured before.

@@ -16,6 +16,8 @@ fn run() -> RunRecords {
     let folder = Folder::new();
     let mut run = read_runs(&fixture::record_run(&folder)).unwrap().remove(0);
     run.path = None;
+    // Its cores move at one point.
+    set_line(&mut run, &[110.0]);
     scale(&mut run, |_| 100.0);
     run
 }
@@ -212,6 +214,103 @@ fn times_of_a_simulation_without_noise_are_compared_exactly() {
     check(1.001, None, Verdict::Slower);
     check(0.999, None, Verdict::Faster);
     check(1.001, Some(0.01), Verdict::Same);
+}
+
+/// Simulated launches with noise: times that differ by `factor`, and by what each seed draws.
+fn noisy(seeds: [u64; 3], minute: usize, factor: f64) -> Vec<RunRecords> {
+    let mut runs = launches(seeds.len(), minute, |_| factor);
+    for (records, seed) in runs.iter_mut().zip(seeds) {
+        let run = records.run.as_mut().unwrap();
+        (run.clock.is_virtual, run.seed) = (true, Some(seed));
+        run.transport = Transport::new("sim", [("seed".into(), seed.into())].into());
+    }
+    runs
+}
+
+#[test]
+fn simulated_launches_of_one_seed_are_one_launch() {
+    let compare =
+        |base, new| compare(&noisy(base, 0, 1.0), &noisy(new, 30, 1.2), &Options::default());
+    let found = compare([1, 1, 1], [4, 4, 4]);
+    assert_eq!(found.count(Verdict::Inconclusive), found.points.len());
+    let row = &found.points[0];
+    assert_eq!((row.n_base, row.n_new, row.n_repeated, row.low), (1, 1, 4, None));
+    assert!(row.why.as_ref().unwrap().contains("single seeds") && found.n_undecided() == 0);
+    assert!(found.notes[0].starts_with("4 simulated launches repeat the seed"), "{found:?}");
+    let found = compare([1, 2, 3], [4, 5, 6]);
+    assert_eq!((found.count(Verdict::Slower), &*found.notes), (found.points.len(), &[][..]));
+}
+
+/// Sets the times of a cache line of `run`.
+fn set_line(run: &mut RunRecords, line_ns: &[f64]) {
+    for measured in run.points.iter_mut().filter_map(Point::measured_mut) {
+        measured.quality.as_mut().unwrap().line_ns = Some(line_ns.to_vec());
+    }
+}
+
+#[test]
+fn launches_of_one_line_time_are_compared_and_the_others_left_out() {
+    let mut base = base();
+    let mut new = later(|point| long(point, 1.3));
+    base.iter_mut().chain(&mut new).for_each(|run| set_line(run, &[108.0, 121.0]));
+    // In one launch the cores were together, in another they came together.
+    for (run, lines) in [(&mut base[1], [11.0, 11.5]), (&mut new[2], [110.0, 11.0])] {
+        scale(run, |_| 0.4);
+        set_line(run, &lines);
+    }
+    let found = compare(&base, &new, &Options::default());
+    let slower = row(&found, LONG);
+    assert_eq!((slower.n_base, slower.n_new, slower.n_moved), (4, 4, 2));
+    assert_eq!(slower.verdict, Verdict::Slower, "{slower:?}");
+    assert!((slower.ratio / 1.3 - 1.0).abs() < 0.01, "{slower:?}");
+    assert_eq!(found.count(Verdict::Same), found.points.len() - 1);
+    assert!(found.notes[0].contains("takes 11 to 121 ns"), "{:?}", found.notes);
+    let paired = Options { is_paired: true, ..Options::default() };
+    let found = compare(&base, &new, &paired);
+    assert_eq!((found.points[0].n_base, found.points[0].n_new), (3, 3), "pairs stay pairs");
+}
+
+#[test]
+fn launches_without_a_line_time_in_common_are_refused() {
+    let (mut base, mut new) = (base(), later(|_| 2.4));
+    base.iter_mut().for_each(|run| set_line(run, &[11.0]));
+    new.iter_mut().for_each(|run| set_line(run, &[110.0]));
+    let found = compare(&base, &new, &Options::default());
+    assert_eq!(found.count(Verdict::Inconclusive), found.points.len());
+    assert!(!found.is_worse() && found.n_undecided() == found.points.len());
+    let why = found.points[0].why.as_ref().unwrap();
+    assert_eq!(
+        why,
+        "a cache line takes 11 to 110 ns between ranks 0 and 1, and no time is common to both sides \
+         (measure again)"
+    );
+}
+
+#[test]
+fn ranks_that_started_in_another_way_are_no_pair() {
+    let mut new = later(|_| 1.0);
+    let barriers = new.iter_mut().flat_map(|run| &mut run.points);
+    for measured in
+        barriers.filter(|point| point.kernel == "barrier").filter_map(Point::measured_mut)
+    {
+        measured.plan.sync = crate::record::SampleSync::DoubleBarrier;
+    }
+    let found = against(&new);
+    assert!(found.points.iter().all(|row| row.kernel != "comet/barrier"));
+    assert_eq!(found.missing.len(), 2, "{:?}", found.missing);
+    let why = found.missing[1].message.as_ref().unwrap();
+    assert!(why.contains("ranks start after two barriers in the other runs"), "{why}");
+}
+
+#[test]
+fn the_power_of_launches_is_counted() {
+    let found = against_long(1.0);
+    let powers: Vec<_> = found.power.iter().map(|power| (power.change, power.n_points)).collect();
+    let n = found.points.len();
+    assert_eq!(powers, [(0.1, n), (0.2, n), (0.5, n)]);
+    let single = compare(&launches(1, 0, |_| 1.0), &launches(1, 1, |_| 1.0), &Options::default());
+    assert!(single.power.iter().all(|power| power.n_points == 0));
+    assert_eq!(compare(&simulated(1.0), &simulated(1.0), &Options::default()).power, []);
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub(super) struct Section {
 /// Everything that people are told about `comparison`.
 pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let all = [
+        power(comparison),
         kernels(comparison),
         points(comparison, "changed", Verdict::is_change),
         points(comparison, "inconclusive", |verdict| verdict == Verdict::Inconclusive),
@@ -45,6 +46,21 @@ pub(super) fn change(row: &PointRow) -> String {
     let (base, new) = (fixed_us(row.base_ns), fixed_us(row.new_ns));
     let interval = interval(row.low, row.high);
     format!("{:.3} times the base ({interval}), {base} us before and {new} us now", row.ratio)
+}
+
+/// The changes that the launches could show, and the launches that do not count.
+fn power(comparison: &Comparison) -> Section {
+    let n_all = comparison.points.len();
+    let sizes = comparison
+        .power
+        .iter()
+        .map(|power| format!("{:.0} % at {}", 100.0 * power.change, power.n_points));
+    let sizes = sizes.collect::<Vec<_>>().join(", ");
+    let seen = format!("power: of {n_all} points a change would have been seen of {sizes}");
+    let lines = (!sizes.is_empty()).then_some(seen);
+    let lines =
+        lines.into_iter().chain(comparison.notes.iter().map(|note| format!("note: {note}")));
+    Section { title: String::new(), table: Vec::new(), lines: lines.collect() }
 }
 
 fn kernels(comparison: &Comparison) -> Section {
