@@ -196,10 +196,37 @@ fn two_commands_take_turns_and_a_change_is_looked_for_twice() {
 fn a_command_against_itself_is_the_same() {
     let folder = folder();
     let noisy = command("noisy") + " --samples 20";
-    let output = folder.run(&format!("ab --launches 3 -- {noisy} --seed 1 -- {noisy} --seed 1"));
+    let output = folder.run(&format!("ab --launches 3 -- {noisy} -- {noisy}"));
     let output = output.success().prints("of 3 points 0 slower, 0 faster, 3 same");
     assert!(!output.prints("in pairs").stdout.contains("environment differs"));
     assert!(folder.names().contains(&"comet-results".to_owned()));
+}
+
+#[test]
+fn launches_of_one_seed_are_one_launch() {
+    let folder = folder();
+    let noisy = command("noisy") + " --samples 20";
+    let ab = format!("ab --launches 2 --strict -- {noisy} --seed 1 -- {noisy} --seed 2");
+    let output = folder.run(&ab).code(11).prints("note: 2 simulated launches repeat the seed");
+    output.prints("cannot compare single seeds");
+}
+
+#[test]
+fn launches_are_added_until_points_are_decided_or_there_are_enough() {
+    let folder = folder();
+    let noisy = command("noisy") + " --samples 20";
+    let other = format!("{noisy} --unsteady 50");
+    let ab = format!("ab --launches 2 --max-launches 5 --out d --strict -- {noisy} -- {other}");
+    let output = folder.run(&ab).code(11).notes("after 2 launches of each command: going on to 4");
+    let output = output.notes("going on to 5").notes("launch 10 of 10: b");
+    output.prints("power: of 3 points a change would have been seen of 10 % at ");
+    let seed = |name: &str| -> serde_json::Value {
+        let text = folder.read(name);
+        serde_json::from_str::<serde_json::Value>(text.lines().next().unwrap()).unwrap()["seed"]
+            .clone()
+    };
+    assert_eq!((seed("d/01-a.jsonl"), seed("d/02-b.jsonl")), (1.into(), 1.into()));
+    assert_eq!((seed("d/03-b.jsonl"), seed("d/10-b.jsonl")), (2.into(), 5.into()));
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub(crate) struct WorldArgs {
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) machine: Option<String>,
     /// Seed of the case order and of simulated noise, faults and clocks [default: 1, and that of the machine file]
-    #[arg(long, value_name = "N")]
+    #[arg(long, env = "COMET_SEED", hide_env_values = true, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Variation of simulated times beyond that of the machine file: standard deviation of a log-normal factor, in percent
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]

@@ -2,11 +2,15 @@
 //! other.
 //!
 //! Launches go A B B A A B …, so that each has a neighbour of the other side, and what slowly
-//! changes on the machine falls on both. Points that seem to have changed are looked for again in
-//! as many fresh launches, and only what shows twice is a change.
+//! changes on the machine falls on both. Launches are added until every point is decided, or up to
+//! a limit. Points that seem to have changed are looked for again in as many fresh launches, and only
+//! what shows twice is a change.
+//!
+//! Both launches of a pair get the same seed, and each pair its own (`COMET_SEED`).
 //!
 //! Each launch is a process group of its own, which ends with the launch.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -48,13 +52,16 @@ pub(crate) fn ab(args: &AbArgs, launcher: Option<&Launcher>) -> anyhow::Result<u
     let [base, new] = split(&args.commands)?;
     let signals = Signals::catch().context("cannot catch signals")?;
     let folder = make_folder(args.out.as_deref())?;
-    let bench = Bench { args, commands: [base, new], folder: &folder, signals: &signals };
-    let mut comparison = bench.round("", 0, Options::default())?;
+    let n_launches = Cell::new(0);
+    let commands = [base, new];
+    let bench = Bench { args, commands, folder: &folder, signals: &signals, n_launches };
+    let (mut comparison, n_pairs) = bench.round("", args.launches, Options::default())?;
     let keys = comparison.changed_keys();
     if !keys.is_empty() && !args.no_confirm {
         terminal::note(&format!("{} points seem to have changed: looking again", keys.len()));
         let keys = Some(keys);
-        let again = bench.round("again: ", 1, Options { keys, ..Options::default() })?;
+        let options = Options { keys, ..Options::default() };
+        let (again, _) = bench.round("again: ", n_pairs, options)?;
         comparison.confirm(&again);
     }
     args.judgement.keep(&bench.files()?)?;
@@ -99,26 +106,45 @@ struct Bench<'a> {
     commands: [&'a [String]; 2],
     folder: &'a Path,
     signals: &'a Signals,
+    /// Launches so far, of both commands.
+    n_launches: Cell<u32>,
 }
 
 impl Bench<'_> {
-    /// Launches each command as often as wanted, and compares what they measured. `n_before` rounds
-    /// came before this one.
-    fn round(&self, title: &str, n_before: u32, options: Options) -> anyhow::Result<Comparison> {
-        let n_all = 2 * self.args.launches;
+    /// Launches each command `n_first` times and compares what they measured, and then as often again
+    /// until every point is decided or the limit is reached. Returns the number of launches of each.
+    fn round(
+        &self,
+        title: &str,
+        n_first: u32,
+        options: Options,
+    ) -> anyhow::Result<(Comparison, u32)> {
+        let options = Options { margin: self.args.judgement.margin, is_paired: true, ..options };
+        let limit = self.args.max_launches.max(n_first);
         let mut sides: [Vec<RunRecords>; 2] = Default::default();
-        for index in 0..n_all {
-            let side = side(index);
-            let (number, letter) = (index + 1, ["a", "b"][side]);
-            terminal::note(&format!("{title}launch {number} of {n_all}: {letter}"));
-            let name = format!("{:02}-{letter}", n_before * n_all + number);
-            sides[side].extend(self.launch(side, &name)?);
+        let (mut n_done, mut n_pairs) = (0, n_first);
+        loop {
+            for index in 2 * n_done..2 * n_pairs {
+                let (number, letter) = (index + 1, ["a", "b"][side(index)]);
+                terminal::note(&format!("{title}launch {number} of {}: {letter}", 2 * n_pairs));
+                sides[side(index)].extend(self.launch(side(index))?);
+            }
+            let [base, new] = &sides;
+            // A command that hands out a stored file does not measure.
+            refuse_twins(base.iter().chain(new))?;
+            let comparison = compare(base, new, &options);
+            let n_open = comparison.n_undecided();
+            if n_open == 0 || n_pairs >= limit {
+                return Ok((comparison, n_pairs));
+            }
+            n_done = n_pairs;
+            n_pairs = (2 * n_pairs).min(limit);
+            terminal::note(&format!(
+                "{n_open} of {} points are inconclusive after {n_done} launches of each command: \
+                 going on to {n_pairs} (--max-launches {limit})",
+                comparison.points.len()
+            ));
         }
-        let [base, new] = &sides;
-        // A command that hands out a stored file does not measure.
-        refuse_twins(base.iter().chain(new))?;
-        let margin = self.args.judgement.margin;
-        Ok(compare(base, new, &Options { margin, is_paired: true, ..options }))
     }
 
     /// The result files and logs so far.
@@ -127,12 +153,15 @@ impl Bench<'_> {
         Ok(entries.flatten().map(|entry| entry.path()).collect())
     }
 
-    fn launch(&self, side: usize, name: &str) -> anyhow::Result<Vec<RunRecords>> {
+    fn launch(&self, side: usize) -> anyhow::Result<Vec<RunRecords>> {
+        let n_before = self.n_launches.replace(self.n_launches.get() + 1);
+        let name = format!("{:02}-{}", n_before + 1, ["a", "b"][side]);
         let file = |ending: &str| self.folder.join(format!("{name}.{ending}"));
         let launch = Launch {
             words: self.commands[side],
             out: &file("jsonl"),
             log: &file("log"),
+            seed: n_before / 2 + 1,
             timeout: self.args.timeout,
             signals: self.signals,
         };
@@ -153,6 +182,8 @@ struct Launch<'a> {
     out: &'a Path,
     /// File for all output of the command.
     log: &'a Path,
+    /// The seed of the pair.
+    seed: u32,
     /// Time limit of the launch.
     timeout: Duration,
     /// Signals that end it early.
@@ -187,7 +218,9 @@ impl Launch<'_> {
         let cannot = || format!("cannot write {}", self.log.display());
         let log = File::create(self.log).with_context(cannot)?;
         let mut command = Command::new(&program);
-        command.args(words).env("COMET_OUT", self.out).env("COMET_LAUNCHES", "1").process_group(0);
+        command.args(words).process_group(0);
+        command.env("COMET_OUT", self.out).env("COMET_SEED", self.seed.to_string());
+        command.env("COMET_LAUNCHES", "1");
         command.stdin(Stdio::null()).stdout(log.try_clone().with_context(cannot)?).stderr(log);
         // Or a job would outlive an `ab` that is killed.
         comet_shm::bind_to_this_process(&mut command);
