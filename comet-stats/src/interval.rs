@@ -17,11 +17,11 @@ use crate::{
 
 /// Confidence level of all intervals.
 const LEVEL: f64 = 0.95;
-/// Fewest slices of which order statistics bound the median.
-const MIN_ORDERED: usize = 10;
-/// Fewest launches of which order statistics bound the median: the least and the largest of six
-/// enclose it in 96.9 % of cases.
-const MIN_ORDERED_LAUNCHES: usize = 6;
+/// Fewest slices, or launches, of which order statistics bound the median: the least and the largest
+/// of six enclose it in 96.9 % of cases.
+const MIN_ORDERED: usize = 6;
+/// Standard error of the median of five normal values over that of their mean.
+const MEDIAN_OF_FIVE: f64 = 1.198;
 /// Resamples of a bootstrap.
 const N_RESAMPLES: usize = 2000;
 
@@ -43,7 +43,7 @@ pub struct Interval {
 pub enum Method {
     /// Between two of the ordered slice medians; it supposes no distribution.
     OrderStatistics,
-    /// Mean of the slice medians, and the quantile of Student's t times its standard error.
+    /// Median of five slice medians, and the quantile of Student's t times its standard error.
     StudentT,
     /// The same of the logarithms of the launches' figures.
     StudentTOfLogarithms,
@@ -61,39 +61,45 @@ impl Method {
 impl Interval {
     /// The interval of the median of which `slice_medians` are estimates; `None` below 5 slices.
     ///
-    /// From 10 slices on it lies between the j-th least and the j-th largest, with the largest j
-    /// for which the binomial distribution promises 95 %; below, it is that of Student's t.
+    /// From 6 slices on it lies between the j-th least and the j-th largest, with the largest j for
+    /// which the binomial distribution guarantees 95 %; of 5 it is that of Student's t around their
+    /// median.
     pub fn of_medians(slice_medians: &[f64]) -> Option<Self> {
         match slice_medians.len() {
             n_slices if n_slices < MIN_SLICES => None,
-            n_slices if n_slices < MIN_ORDERED => Some(student_t(slice_medians)),
-            n_slices => {
-                let (sorted, j) = (sorted(slice_medians), rank_from_end(n_slices));
-                let bounds = (sorted[j - 1], sorted[n_slices - j]);
-                Some(Self::at_level(bounds, Method::OrderStatistics))
+            n_slices if n_slices < MIN_ORDERED => {
+                let middle = quantile(&sorted(slice_medians), 0.5);
+                let bounds = student_t(slice_medians, middle, MEDIAN_OF_FIVE);
+                Some(Self::at_level(bounds, Method::StudentT))
             }
+            _ => Some(Self::ordered(slice_medians)),
         }
     }
 
     /// The interval of the median over all launches of a machine, of which `figures` are those of
     /// some, one each; `None` below two launches, or with a figure that is not above 0.
     ///
-    /// Below six launches it is Student's t of the logarithms; from six on it lies between order
-    /// statistics, as that of slices does from ten on.
+    /// Below six launches it is Student's t of the logarithms, around their mean, and holds their
+    /// median; from six on it lies between order statistics, as that of slices does.
     pub fn of_launches(figures: &[f64]) -> Option<Self> {
         if figures.len() < 2 || figures.iter().any(|figure| *figure <= 0.0) {
             return None;
         }
-        if figures.len() >= MIN_ORDERED_LAUNCHES {
-            let (sorted, j) = (sorted(figures), rank_from_end(figures.len()));
-            let bounds = (sorted[j - 1], sorted[figures.len() - j]);
-            return Some(Self::at_level(bounds, Method::OrderStatistics));
+        if figures.len() >= MIN_ORDERED {
+            return Some(Self::ordered(figures));
         }
         let logarithms: Vec<f64> = figures.iter().map(|figure| figure.ln()).collect();
-        let Self { low, high, .. } = student_t(&logarithms);
+        let (low, high) = student_t(&logarithms, mean(&logarithms), 1.0);
         // The logarithm of equal figures is not exact.
-        let bounds = if low == high { (figures[0], figures[0]) } else { (low.exp(), high.exp()) };
+        let are_equal = figures.iter().all(|figure| *figure == figures[0]);
+        let bounds = if are_equal { (figures[0], figures[0]) } else { (low.exp(), high.exp()) };
         Some(Self::at_level(bounds, Method::StudentTOfLogarithms))
+    }
+
+    /// That between the order statistics of `values`, at least six.
+    fn ordered(values: &[f64]) -> Self {
+        let (sorted, j) = (sorted(values), rank_from_end(values.len()));
+        Self::at_level((sorted[j - 1], sorted[values.len() - j]), Method::OrderStatistics)
     }
 
     /// The interval of the `q`-quantile (0 to 1) of all samples; `None` below 5 slices
@@ -141,15 +147,15 @@ impl Interval {
 fn rank_from_end(n_values: usize) -> usize {
     let below_median = Binomial::new(0.5, n_values as u64).expect("0.5 is a probability");
     let is_enough = |j: &usize| 1.0 - 2.0 * below_median.cdf(*j as u64 - 1) >= LEVEL;
-    (1..=n_values / 2).take_while(is_enough).last().expect("ten values have outer ones")
+    (1..=n_values / 2).take_while(is_enough).last().expect("six values have outer ones")
 }
 
-fn student_t(values: &[f64]) -> Interval {
+/// Bounds of Student's t around `middle`, whose standard error is `factor` times that of the mean.
+fn student_t(values: &[f64], middle: f64, factor: f64) -> (f64, f64) {
     let n = values.len() as f64;
     let t = student_quantile(f64::midpoint(1.0, LEVEL), n - 1.0);
-    let half_width = t * (variance(values) / n).sqrt();
-    let mean = mean(values);
-    Interval::at_level((mean - half_width, mean + half_width), Method::StudentT)
+    let half_width = factor * t * (variance(values) / n).sqrt();
+    (middle - half_width, middle + half_width)
 }
 
 /// All values with the number of their slice, the largest first.
@@ -220,7 +226,18 @@ mod tests {
         let check = |n_values, expected| {
             assert_eq!(rank_from_end(n_values), expected, "of {n_values}");
         };
-        for (n_values, j) in [(10, 2), (11, 2), (12, 3), (15, 4), (20, 6), (30, 10), (40, 14)] {
+        for (n_values, j) in [
+            (6, 1),
+            (8, 1),
+            (9, 2),
+            (10, 2),
+            (11, 2),
+            (12, 3),
+            (15, 4),
+            (20, 6),
+            (30, 10),
+            (40, 14),
+        ] {
             check(n_values, j);
         }
     }
@@ -235,7 +252,7 @@ mod tests {
         check(0, None);
         check(4, None);
         check(5, Some(Method::StudentT));
-        check(9, Some(Method::StudentT));
+        check(6, Some(Method::OrderStatistics));
         check(10, Some(Method::OrderStatistics));
     }
 
@@ -270,9 +287,9 @@ mod tests {
             assert!((found.half_width() - (high - low) / 2.0).abs() < 1e-9, "{found:?}");
         };
         check(&[10.0, 1.0, 9.0, 2.0, 8.0, 3.0, 7.0, 4.0, 6.0, 5.0], 2.0, 9.0);
-        // s² = 2.5, and t for 0.975 and 4 degrees of freedom is 2.776445105.
-        let half_width = 2.776_445_105_198 * 0.5f64.sqrt();
-        check(&[1.0, 2.0, 3.0, 4.0, 5.0], 3.0 - half_width, 3.0 + half_width);
+        // s² = 20.5, and t for 0.975 and 4 degrees of freedom is 2.776445105; the mean is 4.
+        let half_width = 1.198 * 2.776_445_105_198 * 4.1f64.sqrt();
+        check(&[1.0, 2.0, 3.0, 2.0, 12.0], 2.0 - half_width, 2.0 + half_width);
     }
 
     #[test]

@@ -51,6 +51,23 @@ fn an_interval_of_slice_medians_survives_memory_and_one_of_pooled_samples_does_n
 }
 
 #[test]
+fn intervals_of_few_slices_belong_to_their_median() {
+    for n_slices in 5..10 {
+        let mut is_around = true;
+        let share = share_of_runs(|noise| {
+            let medians = noise.log_normal(n_slices, NOISE);
+            let interval = Interval::of_medians(&medians).unwrap();
+            is_around &= interval.contains(median(&medians).unwrap());
+            interval.contains(1.0)
+        });
+        assert!(is_around && share >= 0.92, "{share} of {n_slices} slices, {is_around}");
+    }
+    // Around the mean it would hold neither the median nor the truth.
+    let one_late = [1.0, 1.0, 1.001, 1.001, 1.001, 2.0];
+    assert!(Interval::of_medians(&one_late).unwrap().low >= 1.0);
+}
+
+#[test]
 fn looking_after_each_slice_keeps_the_coverage() {
     let check = |target: f64| {
         let share = share_of_runs(|noise| {

@@ -49,6 +49,38 @@ fn a_change_of_a_fifth_is_found_by_five_launches() {
     assert!(found >= 0.90, "{found} of all comparisons");
 }
 
+/// The verdict of looks at 5, 10 and 20 pairs, of which the first that decides ends the comparison.
+fn sequential(change: f64, spread: f64, random: &mut Rand64) -> Verdict {
+    let mut side = |shift: f64| -> Vec<f64> {
+        (0..4 * N_LAUNCHES).map(|_| shift + spread * normal(random)).collect()
+    };
+    let (base, new) = (side(0.0), side(change.ln()));
+    let look = |n: usize| {
+        let [base, new] = [&base, &new].map(|all| all[..n].to_vec());
+        let launches = Launches { base, new, is_paired: true };
+        launches.difference().expect("there are launches").verdict(MARGIN)
+    };
+    let looks = [1, 2, 4].map(|factor| look(factor * N_LAUNCHES));
+    let decided = looks.into_iter().find(|verdict| *verdict != Verdict::Inconclusive);
+    decided.unwrap_or(Verdict::Inconclusive)
+}
+
+#[test]
+fn launches_that_are_added_until_points_are_decided_find_more_and_little_that_is_false() {
+    let share = |change, spread, verdict| {
+        let mut random = Rand64::new(4);
+        let is_it = |_: &u32| sequential(change, spread, &mut random) == verdict;
+        let n_trials = n_trials(N_TRIALS);
+        (0..n_trials).filter(is_it).count() as f64 / f64::from(n_trials)
+    };
+    for spread in [SPREAD, 2.0 * SPREAD] {
+        let found = share(1.0, spread, Verdict::Slower);
+        assert!(found <= 0.01, "{found} of all comparisons at {spread}");
+    }
+    let found = share(1.15, SPREAD, Verdict::Slower);
+    assert!(found >= 0.90, "{found} of all comparisons");
+}
+
 #[test]
 fn the_interval_holds_the_true_ratio() {
     let mut random = Rand64::new(2);

@@ -36,7 +36,7 @@ pub(super) fn solve<const K: usize>(
     let mut quality = FitQuality::of(points, &known, &residuals, K);
     let squares: f64 = known.iter().zip(&residuals).map(|(w, r)| w * r * r).sum();
     let variance = (quality.dof > 0).then(|| squares / quality.dof as f64);
-    quality.chi2_red = variance.filter(|_| weights.are_known());
+    quality.chi2_red = weights.chi2_red(&residuals, quality.dof);
     let covariance = variance.map(|variance| match weights {
         Weights::HalfWidths(_) => sandwich(rows, &known, &residuals, spread),
         _ => scaled(spread, variance),

@@ -89,7 +89,7 @@ impl Line {
         let mut quality = FitQuality::of(points, &known, &residuals, 2);
         let squares: f64 = known.iter().zip(&limited).map(|(w, r)| w * r * r).sum();
         let (variance, factor) = (squares / quality.dof as f64, correction(&deviations).powi(2));
-        quality.chi2_red = weights.are_known().then_some(variance);
+        quality.chi2_red = weights.chi2_red(&residuals, quality.dof);
         let covariance = match weights {
             Weights::HalfWidths(_) => scaled(sandwich(&rows, &known, &limited, spread), factor),
             _ => scaled(spread, factor * variance),

@@ -96,9 +96,36 @@ impl Weights<'_> {
         }
     }
 
-    /// True if they come from intervals, so that the scatter can be compared with them.
-    fn are_known(self) -> bool {
-        matches!(self, Self::HalfWidths(_))
+    /// Weighted sum of squares between the times of `points` and those of a law.
+    ///
+    /// # Errors
+    /// [`FitError`] where a weight would not be a positive number.
+    fn squares(
+        self,
+        points: &[(f64, f64)],
+        law: impl Iterator<Item = f64>,
+    ) -> Result<f64, FitError> {
+        let times = points.iter().zip(law);
+        Ok(self.of(points)?.iter().zip(times).map(|(w, ((_, t), at))| w * (t - at).powi(2)).sum())
+    }
+
+    /// The least mean of these squares that is more than rounding: that of intervals, or of the
+    /// relative scatter below which a closer fit counts for nothing.
+    fn floor(self) -> f64 {
+        match self {
+            Self::HalfWidths(_) => 1.0,
+            Self::Relative => quality::NOISE_FLOOR.powi(2),
+            Self::Equal => f64::MIN_POSITIVE,
+        }
+    }
+
+    /// Squares of `residuals` in standard errors, for each of so many degrees of freedom, without the
+    /// floor of the weights; `None` where an interval has no width, or without intervals.
+    fn chi2_red(self, residuals: &[f64], dof: usize) -> Option<f64> {
+        let Self::HalfWidths(widths) = self else { return None };
+        let square = |(r, width): (&f64, &f64)| (NORMAL_QUANTILE * r / width).powi(2);
+        let squares: f64 = residuals.iter().zip(widths).map(square).sum();
+        (dof > 0 && widths.iter().all(|width| *width > 0.0)).then(|| squares / dof as f64)
     }
 }
 

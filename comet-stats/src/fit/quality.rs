@@ -25,8 +25,9 @@ pub struct FitQuality {
     /// Share of the weighted variance that the law explains (R²); `None` if all times are equal.
     /// Over sizes that differ by a thousand it is always nearly 1.
     pub r_squared: Option<f64>,
-    /// Weighted sum of squares for each degree of freedom: 1 if the points scatter as their
-    /// intervals say; `None` without [`HalfWidths`](super::Weights::HalfWidths), or without a
+    /// Squares of the residuals in standard errors of the points, for each degree of freedom: 1 if
+    /// the points scatter as their intervals say. The floor of the weights is not in it. `None`
+    /// without [`HalfWidths`](super::Weights::HalfWidths), where one of them is 0, or without a
     /// degree of freedom.
     pub chi2_red: Option<f64>,
     /// Root of the mean square of `residual / time`.
@@ -252,6 +253,9 @@ mod tests {
         // Residuals of -0.6, 1.8, -1.8, 0.6 leave 7.2 for two degrees of freedom.
         check(Weights::HalfWidths(&[2.0 * 1.96; 4]), Some(0.9));
         check(Weights::HalfWidths(&[1.96; 4]), Some(3.6));
+        // Below the floor of the weights, too, and nothing where there is no interval.
+        check(Weights::HalfWidths(&[0.196; 4]), Some(360.2239));
+        check(Weights::HalfWidths(&[0.0, 1.0, 1.0, 1.0]), None);
         check(Weights::Equal, None);
     }
 }
