@@ -81,7 +81,9 @@ fn figures(model: &Model) -> String {
     let params = model.params.0.iter().map(|(name, value)| format!(" {name}={value}"));
     let marks = model.marks.iter().map(|mark| format!("  {} {}", mark.name, with_interval(mark)));
     let (params, marks) = (params.collect::<String>(), marks.collect::<String>());
-    format!("# {}/{},{params}:{marks}\n\n", model.suite, model.kernel)
+    let warnings = model.warnings.iter().map(|warning| format!("# warning: {warning}\n"));
+    let warnings = warnings.collect::<String>();
+    format!("# {}/{},{params}:{marks}\n{warnings}\n", model.suite, model.kernel)
 }
 
 /// The parameters of all fits of `model`, in the order in which they first come.

@@ -18,9 +18,10 @@ use comet_core::definition::Definition;
 use comet_core::kernel::GROUPS;
 
 use super::models;
+use crate::models::is_plausible;
 use crate::read::NO_END;
 use crate::record::{
-    CheckStatus, Clock, End, EndStatus, Event, Model, Name, Numbers, Param, Params, Point,
+    CheckStatus, Clock, Derived, End, EndStatus, Event, Model, Name, Numbers, Param, Params, Point,
     PointCounts, Quality, Quote, Record, Run, Summary, Value,
 };
 use crate::sink::RecordSink;
@@ -29,6 +30,8 @@ use crate::words::count;
 
 /// Parameters that are equal for all points of a block, and so no columns.
 const COMMON_PARAMS: &[&str] = &["procs", "groups", "mesh_rows", "mesh_cols"];
+/// Start of the names of figures that are shares of a transfer.
+const SHARE: &str = "overlap_share";
 /// Name of the column with the series.
 const SERIES: &str = "series";
 /// Width of columns with counts.
@@ -227,7 +230,7 @@ impl<W: Write> TableWriter<W> {
         if missed + unsteady > 0 {
             text += &comment(&format!(
                 "{missed} points missed the width of interval that was wanted (!), at {unsteady} \
-                 others the machine changed its speed (~)"
+                 others the machine changed its speed, by regimes, drift or moved cores (~)"
             ));
         }
         if let Some(reason) = &end.reason {
@@ -332,10 +335,21 @@ fn definition(points: &[Point], value: &Value) -> String {
 
 fn figures(points: &[Point]) -> String {
     let text = |value: Option<f64>| value.map_or("-".into(), figure_digits);
-    let figures = points.iter().flat_map(|point| &point.figures);
-    let figures: Vec<_> =
-        figures.map(|figure| format!("{}={}", figure.name, text(figure.value))).collect();
-    if figures.is_empty() { String::new() } else { comment(&format!("  {}", figures.join(" "))) }
+    let figures: Vec<_> = points.iter().flat_map(|point| &point.figures).collect();
+    let is_doubtful = |figure: &Derived| {
+        figure.name.starts_with(SHARE) && figure.value.is_some_and(|share| !is_plausible(share))
+    };
+    let mark = |figure: &Derived| if is_doubtful(figure) { "?" } else { "" };
+    let cell =
+        |figure: &&Derived| format!("{}={}{}", figure.name, text(figure.value), mark(figure));
+    let cells: Vec<String> = figures.iter().map(cell).collect();
+    if cells.is_empty() {
+        return String::new();
+    }
+    let is_any = figures.iter().any(|figure| is_doubtful(figure));
+    let why =
+        if is_any { " (?: no share of a transfer; more work, or an idle machine)" } else { "" };
+    comment(&format!("  {}{why}", cells.join(" ")))
 }
 
 /// A column with the cell of one row.
@@ -425,10 +439,11 @@ pub(crate) fn misses_target(point: &Point) -> bool {
     point.quality().is_some_and(|quality| quality.converged == Some(false))
 }
 
-/// True if the machine changed its speed for good, switched between two, or moved cores.
+/// True if the machine changed its speed for good, switched between a few, or moved cores.
 pub(crate) fn is_unsteady(point: &Point) -> bool {
     let has_changed = |quality: &Quality| {
-        quality.is_bimodal || [quality.drifts, quality.cores_moved].contains(&Some(true))
+        let flags = [quality.has_regimes, quality.drifts, quality.cores_moved];
+        quality.is_bimodal || flags.contains(&Some(true))
     };
     point.quality().is_some_and(has_changed)
 }
@@ -451,6 +466,32 @@ fn figure_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn each_change_of_speed_has_a_mark() {
+        let mut records = fixture::records();
+        let points = records.iter_mut().filter_map(|record| match record {
+            Record::Point(point) => {
+                point.measured_mut()?.quality.as_mut().is_some().then_some(point)
+            }
+            _ => None,
+        });
+        let point = points.last().unwrap();
+        let check = |change: fn(&mut Quality), expected| {
+            let mut point = point.clone();
+            let quality = point.measured_mut().unwrap().quality.as_mut().unwrap();
+            (quality.is_bimodal, quality.cores_moved) = (false, Some(false));
+            (quality.has_regimes, quality.drifts) = (Some(false), Some(false));
+            change(quality);
+            assert_eq!(is_unsteady(&point), expected);
+        };
+        check(|_| (), false);
+        check(|quality| quality.has_regimes = Some(true), true);
+        check(|quality| quality.drifts = Some(true), true);
+        check(|quality| quality.cores_moved = Some(true), true);
+        check(|quality| quality.is_bimodal = true, true);
+    }
 
     #[test]
     fn the_time_to_quote_is_the_first() {

@@ -5,6 +5,7 @@ use comet_stats::fit::{
     Bounds, Candidate, Growth, HopLine, Intensity, MaxRate, Range, Scaling, StoreAndForward,
     segments, subdomain_edge,
 };
+use comet_stats::median;
 
 use super::FREE;
 use super::sweep::{
@@ -77,16 +78,37 @@ fn distance_parameters(line: &HopLine, test: &StoreAndForward, unit: &str) -> Ve
     ]
 }
 
+/// Round trip of a middle pair of `point` in us: the median over the ranks that begin, of each one's
+/// own time; the time of all pairs where the ranks have none.
+///
+/// The ranks that begin are the lower half of those that sampled. The slowest of many pairs takes
+/// longer by noise alone, and what precedes its start is in its time.
+fn of_a_pair(point: &Point, n_pairs: u64) -> Option<f64> {
+    let ranks = point.measured().and_then(|measured| measured.ranks_ns.as_ref());
+    let times = ranks.map(|ranks| &*ranks.per_rank);
+    let times = times.filter(|times| times.len() as u64 == 2 * n_pairs);
+    let own = times.and_then(|times| median(&times[..times.len() / 2]));
+    own.map_or_else(|| time_us(point), |own_ns| Some(own_ns / 1e3))
+}
+
 /// The law of sizes and numbers of pairs, over all sizes and over those between the breakpoints.
 pub(super) fn shared_rate(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> {
     let mut model = sweep.model("max_rate", [&sweep.axes[0].name, "B"]);
     let mut is_shared = None;
     let law = |part: &Sweep<'_>, name: &str, n_segments| {
-        let triples = part.triples()?;
-        let one_way = |(size, pairs, time): &(f64, f64, f64)| (*pairs, *size, time / WAYS);
-        let triples: Vec<(f64, f64, f64)> = triples.iter().map(one_way).collect();
-        let mut widths = half_widths_us(&part.points);
-        widths.iter_mut().flatten().for_each(|width| *width /= WAYS);
+        let triple = |point: &&Point| {
+            let [size, n_pairs] = [0, 1].map(|index| part.at(point, index));
+            Some((real(n_pairs), real(size), of_a_pair(point, n_pairs)? / WAYS))
+        };
+        let triples: Vec<(f64, f64, f64)> =
+            part.points.iter().map(triple).collect::<Option<_>>()?;
+        // The time of a pair is as uncertain, for its length, as that of all of them.
+        let widths = half_widths_us(&part.points).and_then(|widths| {
+            let of_all = part.points.iter().map(|point| time_us(point));
+            let relative = widths.iter().zip(of_all).map(|(width, time)| Some(width / time?));
+            let of_pair = relative.zip(&triples).map(|(share, (.., time))| Some(share? * time));
+            of_pair.collect::<Option<Vec<f64>>>()
+        });
         let law = MaxRate::fit(&triples, weights(widths.as_deref())).ok()?;
         is_shared.get_or_insert(law.is_shared());
         let parameters = shared_parameters(&law);

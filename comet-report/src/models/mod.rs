@@ -21,6 +21,7 @@ mod slices;
 pub(crate) mod sweep;
 
 pub(crate) use laws::operations;
+pub(crate) use slices::is_plausible;
 
 use comet_core::kernel::{AxisKind, Class, Evaluation};
 

@@ -178,17 +178,20 @@ impl Times<'_> {
             false => parameter("intercept", "us", Some(line.t0), line.intercept_range()),
         };
         let r_inf = line.r_inf().filter(|_| start.value.is_some());
+        // A ratio without a range has a divisor that may be 0.
+        let is_bounded = line.covariance.is_none() || line.n_half_range().is_some();
+        let n_half = line.n_half().filter(|_| is_bounded && start.value.is_some());
         let mut parameters = vec![
             start,
             parameter("r_inf", &self.scale.rate_unit(), r_inf, r_inf.and(line.r_inf_range())),
-            parameter("n_half", unit, line.n_half(), line.n_half_range()),
+            parameter("n_half", unit, n_half, line.n_half_range()),
         ];
         if is_startup {
             let pi_0 = line.pi_0().map(|per_us| 1e3 * per_us);
             parameters.push(parameter("pi0", "kHz", pi_0, scaled(line.pi_0_range(), 1e3)));
         }
         if factor != 1.0 {
-            let length = line.n_half().map(|n| n / factor);
+            let length = n_half.map(|n| n / factor);
             let range = scaled(line.n_half_range(), 1.0 / factor);
             parameters.push(parameter("n_half_length", axis_unit, length, range));
         }

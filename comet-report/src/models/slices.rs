@@ -18,6 +18,11 @@ const N_GAPS: f64 = N_MESSAGES as f64 - 1.0;
 const NO_LATENCY: &str = "latency_not_identifiable";
 /// Warning that sizes were left out, whose delays were shorter than a round trip.
 const SHORT_DELAY: &str = "short_delay";
+/// Warning that a share is far outside of 0 to 1: the four times do not belong together, or their
+/// differences are as small as their scatter.
+const NO_SHARE: &str = "overlap_not_identifiable";
+/// Shares outside of these are those of no transfer: below, overlapping costs more than both parts.
+const PLAUSIBLE: std::ops::RangeInclusive<f64> = -1.0..=2.0;
 
 /// The parameters over all sizes, and over those between the breakpoints; the points of `sweep` are
 /// those of the first series, with and without a delay.
@@ -143,13 +148,25 @@ pub(super) fn overlap(sweep: Sweep<'_>, _: &[u64]) -> Option<Model> {
         sequential: sequential[slice],
     });
     let shares = Overlap::of(&times.collect::<Vec<_>>()).ok()?;
+    let all = [shares.imb_min, shares.imb_nbc, shares.osu, shares.thesis_gain];
+    let is_known = all.iter().all(|share| is_plausible(share.value));
+    let warnings = (!is_known).then(|| NO_SHARE.into()).into_iter().collect();
     // All series together make the model, and none of their intervals weighs.
     let (variant, weights) = (None, "relative".into());
-    Some(Model { variant, weights, marks: marks(&shares), ..sweep.model("overlap", ["", ""]) })
+    let marks = marks(&shares);
+    Some(Model { variant, weights, marks, warnings, ..sweep.model("overlap", ["", ""]) })
+}
+
+/// True if `share` may be the hidden share of a transfer.
+pub(crate) fn is_plausible(share: f64) -> bool {
+    PLAUSIBLE.contains(&share)
 }
 
 fn marks(shares: &Overlap) -> Vec<Parameter> {
-    let of = |name, share: Estimate| parameter(name, "", Some(share.value), share.range);
+    let of = |name, share: Estimate| {
+        let range = share.range.filter(|_| is_plausible(share.value));
+        parameter(name, "", Some(share.value), range)
+    };
     vec![
         of("overlap_share", shares.imb_min),
         of("overlap_share_imb_nbc", shares.imb_nbc),

@@ -180,15 +180,16 @@ pub(crate) fn quote(point: &Point) -> Option<Quote> {
     Some(point.value()?.quote)
 }
 
-/// A number with its interval; a number that is not finite is not known.
+/// A number with its interval; a number that is not finite is not known, and neither is one whose
+/// interval says nothing about it.
 pub(super) fn parameter(
     name: &str,
     unit: &str,
     value: Option<f64>,
     range: Option<Range>,
 ) -> Parameter {
-    let known = |number: Option<f64>| number.filter(|number| number.is_finite());
-    let range = range.filter(|range| tells_something(*range, unit));
+    let is_informative = range.is_none_or(|range| tells_something(range, unit));
+    let known = |number: Option<f64>| number.filter(|of| is_informative && of.is_finite());
     Parameter {
         name: name.into(),
         unit: unit.into(),
@@ -225,6 +226,11 @@ pub(super) fn fit(
 ) -> Fit {
     let [from, to] = extent;
     let quality = wire_quality(quality, quality.verdict(n_segments));
+    let mut parameters = parameters;
+    if quality.verdict == FitGrade::Poor {
+        // Scatter around a law that does not hold is no uncertainty of its parameters.
+        parameters.iter_mut().for_each(|of| (of.low, of.high) = (None, None));
+    }
     Fit { name: name.into(), law: law.into(), from, to, parameters, quality }
 }
 

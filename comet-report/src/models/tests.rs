@@ -1,6 +1,8 @@
 //! Tests of all models together.
 
 use super::*;
+use comet_stats::fit::Range;
+
 use crate::fixture;
 use crate::older::described;
 use crate::points::PointMaker;
@@ -242,6 +244,64 @@ fn pairs_tell_the_rate_that_they_share() {
     assert!(alone.iter().all(|model| model.model == "line"));
 }
 
+/// The same round trips, of which those of all pairs grow by `growth` for each pair, as the slowest of
+/// many does, and the ranks that begin take the time of a pair.
+fn of_own_times(growth: f64) -> Vec<Point> {
+    let mut points = of_pairs(&[1, 2, 4, 8], 1e9);
+    for point in &mut points {
+        let n_pairs = point.number("pairs").unwrap();
+        let numbers = &mut point.measured_mut().unwrap().numbers;
+        let own_ns = numbers.quoted_ns.unwrap();
+        numbers.quoted_ns = Some(own_ns * (1.0 + growth * sweep::real(n_pairs)));
+        let begin = (0..n_pairs).map(|pair| own_ns * (1.0 + 1e-6 * sweep::real(pair)));
+        let per_rank = begin.chain((0..n_pairs).map(|_| own_ns / 2.0)).collect();
+        let [min, max, avg, argmax] = [own_ns, own_ns, own_ns, 0.0];
+        let argmax = argmax as usize;
+        let ranks = crate::record::RanksNs { min, max, avg, argmax, per_rank };
+        point.measured_mut().unwrap().ranks_ns = Some(ranks);
+    }
+    points
+}
+
+#[test]
+fn the_slowest_of_many_pairs_shows_no_shared_rate() {
+    let of_max_rate = |points: &[Point]| {
+        let models = made(points, &[]);
+        models.into_iter().find(|model| model.model == "max_rate").unwrap()
+    };
+    let model = of_max_rate(&of_own_times(0.05));
+    assert_eq!(model.warnings, ["no_shared_rate"]);
+    let found = &values(&model, 0)[..2];
+    assert!(found.iter().zip([4.0, 1000.0]).all(|(a, b)| (a / b - 1.0).abs() < 1e-4), "{found:?}");
+}
+
+#[test]
+fn a_value_whose_interval_says_nothing_is_left_out_with_it() {
+    let check = |low, high, unit, expected: Option<f64>| {
+        let found = sweep::parameter("x", unit, Some(5.0), Some(Range { low, high }));
+        assert_eq!((found.value, found.low.is_some()), (expected, expected.is_some()), "{unit}");
+    };
+    check(17.0, 52_741.0, "MB/s", None);
+    check(-3.0, 20.0, "B", None);
+    check(-3.0, 20.0, "us", Some(5.0));
+    check(4.0, 6.0, "MB/s", Some(5.0));
+    assert_eq!(sweep::parameter("x", "B", Some(5.0), None).value, Some(5.0));
+}
+
+#[test]
+fn a_poor_fit_has_no_intervals() {
+    let times = [10.0, 11.0, 30.0, 12.0, 90.0, 13.0, 60.0, 15.0];
+    let of = |(i, time): (usize, f64)| point(&[("length_bytes", 64 << i)], time);
+    let points: Vec<Point> = times.into_iter().enumerate().map(of).collect();
+    let models = made(&points, &[]);
+    let poor: Vec<&Fit> =
+        models[0].fits.iter().filter(|fit| fit.quality.verdict == FitGrade::Poor).collect();
+    assert!(!poor.is_empty(), "{models:?}");
+    let parameters = poor.iter().flat_map(|fit| &fit.parameters);
+    assert!(parameters.clone().any(|of| of.value.is_some()));
+    assert!(parameters.clone().all(|of| (of.low, of.high) == (None, None)));
+}
+
 #[test]
 fn few_or_failed_points_make_no_model() {
     let mut points = thesis();
@@ -332,16 +392,24 @@ fn shares_follow_from_the_slices_of_four_times() {
         let points: Vec<Point> = series.map(described).collect();
         let made = made(&points, &[]);
         let marks: Vec<_> = made.iter().flat_map(|model| &model.marks).collect();
+        let is_known = expected.iter().all(|share| is_plausible(*share));
+        assert!(made.iter().all(|model| model.warnings.is_empty() == is_known), "{made:?}");
         assert_eq!((made.len(), marks.len()), (expected.len() / 4, expected.len()));
         for (mark, expected) in marks.into_iter().zip(expected) {
             assert!((mark.value.unwrap() - expected).abs() < 1e-12, "{mark:?}");
-            assert!(mark.low.is_some() && mark.high.is_some(), "{mark:?}");
+            assert_eq!(
+                mark.low.is_some() && mark.high.is_some(),
+                is_plausible(*expected),
+                "{mark:?}"
+            );
         }
     };
     // A transfer of 100 behind work of 50, all of the work hidden, and speeds that change between
     // slices.
     let speeds = [1.0, 1.1, 0.9, 1.3, 1.0];
     check([100.0, 50.0, 150.0, 100.0], &speeds, &[1.0, 0.5, 0.5, 1.0 / 3.0]);
+    // Little work, and a disturbance of the transfer that is hidden behind it.
+    check([100.0, 1.0, 101.0, 201.0], &speeds, &[-100.0, -1.0, -1.0, -100.0 / 101.0]);
     // Without work there is nothing to share.
     check([1.0, 0.0, 1.0, 1.0], &[1.0], &[]);
 }

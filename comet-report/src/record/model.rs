@@ -82,7 +82,9 @@ pub struct FitQuality {
     pub n_points: usize,
     /// Points beyond those that the parameters need.
     pub dof: usize,
-    /// Weighted sum of squares for each of these; `null` if no interval is known.
+    /// Squares of the errors in standard errors of the points, for each of these: 1 if the points
+    /// scatter as their intervals say; `null` if an interval is not known. Before minor version 8
+    /// no standard error counted as less than 0.5 % of its time.
     pub chi2_red: Option<f64>,
     /// Root of the mean square of the errors.
     pub relative_rmse: f64,
