@@ -61,6 +61,7 @@ test_family() { # FAMILY
     step "$1: a killed rank ends the job" loses_rank KILL --watchdog 0
     step "$1: a stopped rank is missed, and named" misses_rank
     step "$1: a rank that stops before it joins is missed" misses_rank_in_init
+    step "$1: ranks end although MPI_Finalize does not return" ends_without_finalize
     step "$1: thread levels are recorded, and one for other transports is refused" has_levels
 }
 
@@ -159,6 +160,20 @@ misses_rank_in_init() {
     [[ $code -ne 0 && $code -ne 124 ]]
     grep -q 'rank 0 of 2 waits for the other ranks in MPI_Init' "$scratch/output"
     eventually is_gone "$file"
+}
+
+# Everything is measured and written, so that each rank ends with its own code and one sentence.
+# Launchers may complain about processes that end without MPI_Finalize, and their codes differ.
+ends_without_finalize() {
+    local file="$scratch/$mpirun-finalize.jsonl" code=0
+    printf '#include <unistd.h>\nint MPI_Finalize(void) { for (;;) pause(); }\n' >"$scratch/stuck.c"
+    gcc -shared -fPIC -o "$scratch/stuck.so" "$scratch/stuck.c"
+    timeout -k 10 300 "$mpirun" -n 2 env LD_PRELOAD="$scratch/stuck.so" "$comet_run" echo \
+        --profile quick --watchdog 2s --out "$file" >"$scratch/output" 2>&1 || code=$?
+    [[ $code -ne 124 ]]
+    prints 2 '^note: rank [01] of 2 waits .* in MPI_Finalize, .* it ends with code 0\)$'
+    "$comet_run" validate "$file"
+    eventually has_no_ranks "$file"
 }
 
 has_levels() {

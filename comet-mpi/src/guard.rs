@@ -12,6 +12,7 @@
 //!                            a signal came, and still the same number after a moment ──► on_failure, end
 //!                            the rank is stopped, for longer than the watchdog       ──► on_failure, end
 //!                            the rank gives up, and has not ended after a while      ──► end
+//!                            MPI_Finalize takes longer than the watchdog allows      ──► on_failure, end
 //! ```
 //!
 //! A process, since a second thread would demand `MPI_THREAD_FUNNELED`, which makes short messages
@@ -41,10 +42,10 @@ const SUSPENDED: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_millis(400);
 /// Additional time of the others, so that rank 0 is the first to act.
 const HEAD_START: Duration = Duration::from_secs(2);
-/// Factor for a rank without a part in a case, and for one that joins or leaves the job: others
-/// may go on without a word to it.
+/// Factor for a rank without a part in a case, and for one that joins the job or waits for the
+/// others before it leaves: these may go on without a word to it.
 const REST: u32 = 4;
-/// Shortest limit for joining and leaving the job.
+/// Shortest limit for joining the job.
 const SETTLING: Duration = Duration::from_secs(30);
 /// Longest time between giving up and the end.
 const GIVING_UP: Duration = Duration::from_secs(5);
@@ -53,6 +54,9 @@ const GIVING_UP: Duration = Duration::from_secs(5);
 const LAST_ORDERS: Duration = Duration::from_secs(3);
 /// Exit code of a rank that gave up and did not end, and where the report fails.
 const GAVE_UP: u8 = 1;
+/// Code of the failure of a rank whose work is done, and that waits in `MPI_Finalize`. It ends with
+/// its own exit code.
+pub const FINALIZE_STALLED: &str = "finalize_stalled";
 
 /// A function that takes note of a failure, given the path of the result file if there is one, and
 /// that returns the exit code of the rank. It runs in the guard, or in a rank that gives up.
@@ -132,6 +136,8 @@ impl Guard<'_> {
         rank.hold(self.vitals);
         let report = || (self.on_failure)(failure, results.as_deref());
         let code = catch_unwind(report).unwrap_or(GAVE_UP);
+        let own = self.vitals.own_code().filter(|_| failure.code == FINALIZE_STALLED);
+        let code = own.unwrap_or(code);
         if failure.signal.is_none() {
             thread::sleep(LAST_ORDERS);
         }
@@ -159,12 +165,17 @@ impl Guard<'_> {
                 ("interrupted", Some(signal.as_str()), how, sight.waited())
             }
             (Some(waits), None) if is_stuck => {
-                ("rank_stalled", None, format!(" {waits}"), sight.waited())
+                let is_done = phase == Phase::Leaving && self.vitals.own_code().is_some();
+                let code = if is_done { FINALIZE_STALLED } else { "rank_stalled" };
+                (code, None, format!(" {waits}"), sight.waited())
             }
             _ => return None,
         };
         let (name, during, time_s) = (self.name(), self.vitals.during(), time.as_secs_f64());
-        let message = format!("{name}{how}{during}, for {time_s:.1} s so far");
+        let own = self.vitals.own_code().filter(|_| code == FINALIZE_STALLED);
+        let end = own.map(|code| format!(" (all results are written; it ends with code {code})"));
+        let end = end.unwrap_or_default();
+        let message = format!("{name}{how}{during}, for {time_s:.1} s so far{end}");
         let rank = self.vitals.n_ranks().map(|_| self.vitals.rank());
         Some(JobFailure { rank, code, signal, message })
     }
@@ -187,7 +198,8 @@ impl Guard<'_> {
         let limit = self.vitals.watchdog()?.saturating_add(self.vitals.allowance());
         let limit = match (phase, waiting) {
             (Phase::Running, Some(Waiting::Rest(_))) => limit.saturating_mul(REST),
-            (Phase::Running, _) => limit,
+            // All ranks have come to it, and nothing is measured any more.
+            (Phase::Running, _) | (Phase::Leaving, _) => limit,
             _ => limit.saturating_mul(REST).max(SETTLING),
         };
         Some(limit.saturating_add(self.head_start()))
@@ -303,18 +315,28 @@ mod tests {
     }
 
     #[test]
-    fn joining_and_leaving_have_limits_of_their_own() {
+    fn joining_has_a_limit_of_its_own() {
         let vitals = Vitals::default();
         vitals.limit(Some(Duration::from_secs(2)));
         assert_eq!(message(&vitals, 151), None);
         let expected = "a rank waits for the other ranks in MPI_Init, for 30.2 s so far";
         assert_eq!(message(&vitals, 152).as_deref(), Some(expected));
-        vitals.begin(Phase::Leaving);
-        vitals.number(0, 2);
-        let expected = "rank 0 of 2 waits for the other ranks in MPI_Finalize, for 30.2 s so far";
-        assert_eq!(message(&vitals, 152).as_deref(), Some(expected));
         vitals.begin(Phase::GivingUp);
         assert_eq!(message(&vitals, 1000), None, "it has told why");
+    }
+
+    #[test]
+    fn leaving_takes_the_time_of_the_watchdog_and_keeps_the_code_of_a_rank_that_is_done() {
+        let vitals = vitals(0);
+        vitals.begin(Phase::Leaving);
+        assert_eq!(message(&vitals, 11), None);
+        let waits = "rank 0 of 2 waits for the other ranks in MPI_Finalize, for 2.2 s so far";
+        let failed = failure(&vitals, 12, false).unwrap();
+        assert_eq!((failed.code, &*failed.message), ("rank_stalled", waits));
+        vitals.end_with(10);
+        let failed = failure(&vitals, 12, false).unwrap();
+        let expected = format!("{waits} (all results are written; it ends with code 10)");
+        assert_eq!((failed.code, failed.message), (FINALIZE_STALLED, expected));
     }
 
     #[test]

@@ -78,8 +78,8 @@ impl std::fmt::Debug for Job {
 pub struct JoinConfig {
     /// The thread level to ask for.
     pub level: ThreadLevel,
-    /// Time limit of a rank in one call; `None` for no limit. `MPI_Init` and `MPI_Finalize` may take four
-    /// times as long, and 30 s at least.
+    /// Time limit of a rank in one call; `None` for no limit. `MPI_Init` may take four times as long,
+    /// and 30 s at least.
     pub watchdog: Option<Duration>,
     /// Number of this rank and of all ranks, where the launcher gives them before MPI does.
     pub number: Option<(Rank, usize)>,
@@ -192,6 +192,12 @@ impl Job {
             0 => mpi.largest(code),
             of_rank_0 => of_rank_0,
         }
+    }
+
+    /// Notes that this rank has done its work, and ends with `code`: so it does even if
+    /// `MPI_Finalize` does not return.
+    pub fn end_with(&self, code: u8) {
+        self.vitals.end_with(code);
     }
 
     pub(crate) fn comm(&self) -> &Rc<Comm> {

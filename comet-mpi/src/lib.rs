@@ -21,7 +21,7 @@ mod native;
 mod transport;
 mod vitals;
 
-pub use guard::OnFailure;
+pub use guard::{FINALIZE_STALLED, OnFailure};
 pub use job::{Job, JoinConfig, JoinError, RunConfig, join, library_version};
 pub use level::ThreadLevel;
 pub use native::{MpiBuffer, MpiRecv, MpiSend};

@@ -55,6 +55,8 @@ pub(crate) struct Vitals {
     signal: AtomicI32,
     /// [`ENDS`] and the exit code, once the guard has decided on the end.
     end: AtomicU32,
+    /// [`ENDS`] and the exit code of a rank that has nothing left to do but to leave.
+    own: AtomicU32,
     phase: AtomicU8,
     /// Whether the rank holds still for its end.
     is_held: AtomicBool,
@@ -136,6 +138,17 @@ impl Vitals {
     pub(crate) fn end_code(&self) -> Option<u8> {
         let end = self.end.load(Ordering::Relaxed);
         (end & ENDS != 0).then(|| end.to_le_bytes()[0])
+    }
+
+    /// Notes the exit code of a rank whose work is done.
+    pub(crate) fn end_with(&self, code: u8) {
+        self.own.store(ENDS | u32::from(code), Ordering::Relaxed);
+    }
+
+    /// The exit code of a rank whose work is done.
+    pub(crate) fn own_code(&self) -> Option<u8> {
+        let own = self.own.load(Ordering::Relaxed);
+        (own & ENDS != 0).then(|| own.to_le_bytes()[0])
     }
 
     /// The words that describe phase and wait; equal words are one wait.
@@ -282,10 +295,11 @@ mod tests {
     #[test]
     fn an_end_has_a_code_even_if_that_is_0() {
         let vitals = Vitals::default();
-        assert_eq!(vitals.end_code(), None);
+        assert_eq!((vitals.end_code(), vitals.own_code()), (None, None));
         for code in [0, 1, 255] {
             vitals.end(code);
-            assert_eq!(vitals.end_code(), Some(code));
+            vitals.end_with(255 - code);
+            assert_eq!((vitals.end_code(), vitals.own_code()), (Some(code), Some(255 - code)));
         }
     }
 }

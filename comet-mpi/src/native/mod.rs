@@ -35,6 +35,8 @@ pub(crate) use request::{Request, Set, has_been_waited_for};
 
 use std::ffi::{c_char, c_int};
 
+use comet_core::transport::Source;
+use comet_core::waiting::Waiting;
 use mpi::environment::Universe;
 use mpi::{environment, ffi};
 
@@ -131,6 +133,15 @@ impl Drop for Library {
         if std::thread::panicking() {
             abort(PANICKED);
         }
+        // The last case is over, and with it the time that it may take.
+        self.vitals.annotate("", 0);
+        self.vitals.begin(Phase::Running);
+        // Rank 0 may still write; from here on no rank has anything to do but to finalise.
+        self.vitals.enter(Waiting::Rest(Source::Rank(0)));
+        let world = constant!(RSMPI_COMM_WORLD);
+        // SAFETY: the world exists until it is finalised, and all ranks come here (section 6.3).
+        unsafe { ffi::MPI_Barrier(world) };
+        self.vitals.leave();
         self.vitals.begin(Phase::Leaving);
     }
 }

@@ -95,6 +95,12 @@ pub(crate) trait Job {
         None
     }
 
+    /// Notes that this process has done its work, and ends with `code`, should it be kept from
+    /// leaving the job.
+    fn end_with(&self, code: u8) {
+        let _ = code;
+    }
+
     /// Description of the transport for the record, units in the names.
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)>;
 

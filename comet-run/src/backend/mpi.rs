@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use comet_core::job::JobFailure;
 use comet_core::transport::Rank;
-use comet_mpi::{JoinConfig, JoinError, RunConfig, ThreadLevel};
+use comet_mpi::{FINALIZE_STALLED, JoinConfig, JoinError, RunConfig, ThreadLevel};
 
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
@@ -80,6 +80,10 @@ impl Job for comet_mpi::Job {
         self.agree(code)
     }
 
+    fn end_with(&self, code: u8) {
+        self.end_with(code);
+    }
+
     fn describe(&self, _launch: &Launch) -> Vec<(&'static str, String)> {
         self.describe()
     }
@@ -101,9 +105,14 @@ impl Job for comet_mpi::Job {
 }
 
 /// Reports a failure that this rank noticed, and puts an end under the results. A rank that gives up
-/// is the only one with the cause; a wait that is too long is reported by many.
+/// is the only one with the cause; a wait that is too long is reported by many. A rank whose work is
+/// done has put its end under them before, and keeps its code.
 fn conclude_failure(failure: &JobFailure, results: Option<&Path>) -> u8 {
     let is_told = failure.rank.is_none_or(|rank| rank < N_TOLD);
     terminal::set_output_rank(failure.code == "rank_gave_up" || is_told);
+    if failure.code == FINALIZE_STALLED {
+        terminal::note(&format!("note: {}", failure.message));
+        return exit::OK;
+    }
     results::conclude(&Err(failure.clone()), results.and_then(ResultFile::of_rank).as_ref())
 }

@@ -50,10 +50,12 @@ pub(crate) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
     let (world, job, tests_transport) = (&args.world, &*job, false);
     let bench = Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
     let (code, topology) = measure(&bench, prepared, &cases)?;
-    match outputs {
-        Some(files) if code == exit::OK => conclude(&files, topology, &cases),
-        _ => Ok(code),
-    }
+    let code = match outputs {
+        Some(files) if code == exit::OK => conclude(&files, topology, &cases)?,
+        _ => code,
+    };
+    job.end_with(code);
+    Ok(code)
 }
 
 /// The ranks of the calibration: by default one for each CPU, because ranks that share one measure

@@ -82,7 +82,9 @@ pub(super) fn measure(
     if let Some(path) = path.filter(is_told) {
         terminal::note(&format!("results: {}", path.display()));
     }
-    conclude(job, path, code)
+    let code = conclude(job, path, code)?;
+    job.end_with(code);
+    Ok(code)
 }
 
 /// Refuses a format that is one document, which nobody can print before the run is over.
