@@ -3,6 +3,7 @@
 //! ```text
 //!   Summary       order statistics of a list of values, and the mean beside them
 //!   Interval      confidence interval of a median or quantile, from the slices of a run
+//!   least_of_20   least value of a fixed number of samples
 //!   steady_from   length of the warm-up at the head of a series
 //!   Diagnosis     autocorrelation, regimes, drift and outliers of samples
 //!   Trimmed       mean of the middle half, for the rules of SKaMPI
@@ -21,6 +22,7 @@ pub mod compare;
 mod diagnosis;
 pub mod fit;
 mod interval;
+mod least;
 pub mod refine;
 mod trimmed;
 #[cfg(test)]
@@ -29,8 +31,9 @@ mod warm_up;
 
 pub use diagnosis::Diagnosis;
 pub use interval::{Interval, Method};
+pub use least::least_of_20;
 pub use trimmed::Trimmed;
-pub use warm_up::{WarmUp, steady_from};
+pub use warm_up::{WarmUp, block_medians, steady_from};
 
 use oorandom::Rand64;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};

@@ -224,7 +224,7 @@ impl Noise {
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    fn log_normal(&mut self, n: usize, deviation: f64) -> Vec<f64> {
+    pub(crate) fn log_normal(&mut self, n: usize, deviation: f64) -> Vec<f64> {
         (0..n).map(|_| (deviation * self.normal()).exp()).collect()
     }
 

@@ -31,13 +31,17 @@ pub struct WarmUp {
 /// By chance, of independent steady values (2000 simulated series) 19 % look unsteady with 10
 /// blocks, 10 % with 20, and 1 % with 50; so an unsteady series deserves a second, longer try.
 pub fn steady_from(values: &[f64]) -> WarmUp {
-    let medians: Vec<f64> =
-        values.chunks_exact(BLOCK).map(|block| quantile(&sorted(block), 0.5)).collect();
+    let medians = block_medians(values);
     let min_left = MIN_LEFT.max(medians.len().div_ceil(LEFT_DIVISOR));
     let prefixes = 0..=medians.len().saturating_sub(min_left);
     let error = |d: &usize| squared_error(&medians[*d..]);
     let best = prefixes.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(0);
     WarmUp { n_dropped: best * BLOCK, is_steady: 2 * best <= medians.len() }
+}
+
+/// Medians of the whole blocks of 20 values, in their order: input of the rule.
+pub fn block_medians(values: &[f64]) -> Vec<f64> {
+    values.chunks_exact(BLOCK).map(|block| quantile(&sorted(block), 0.5)).collect()
 }
 
 /// The squared standard error of the mean.
