@@ -54,7 +54,7 @@ impl<'a, T: Transport> Context<'a, T> {
     ) -> Self {
         let reserved = |_| {
             // Touched before, so that no page fault delays a rank between two samples.
-            let mut samples = vec![Sample::default(); pace.n_samples as usize];
+            let mut samples = vec![Sample::default(); pace.n_batches() as usize];
             std::hint::black_box(&mut samples).clear();
             samples
         };
@@ -120,8 +120,9 @@ impl<'a, T: Transport> Context<'a, T> {
 
     /// Runs of the operation of `series` in one measurement.
     pub(crate) fn n_runs(&self, series: usize) -> u64 {
-        let Pace { repetitions, n_samples, settle, .. } = self.pace;
-        u64::from(settle[series]) + u64::from(repetitions) * u64::from(n_samples)
+        let Pace { repetitions, settle, .. } = self.pace;
+        let n_batches = u64::from(self.pace.n_batches());
+        u64::from(settle[series]) + u64::from(repetitions) * n_batches
     }
 
     /// A message buffer of the transport's fastest memory, zeroed.
@@ -143,7 +144,7 @@ impl<'a, T: Transport> Context<'a, T> {
         let (t, pace) = (self.transport, self.pace);
         self.settle(series, &mut op)?;
         let before = t.usage();
-        for index in 0..pace.n_samples {
+        for index in 0..pace.n_batches() {
             let due_ns = self.start_together(series, index)?;
             let start_ns = t.now_ns();
             for _ in 0..pace.repetitions {
@@ -152,6 +153,7 @@ impl<'a, T: Transport> Context<'a, T> {
             let end_ns = t.now_ns();
             self.keep(series, Sample { start_ns, end_ns, due_ns, ..Sample::default() });
         }
+        self.discard_first(series);
         self.note_usage(before);
         Ok(())
     }
@@ -166,7 +168,7 @@ impl<'a, T: Transport> Context<'a, T> {
         let (t, pace) = (self.transport, self.pace);
         self.settle(series, &mut op)?;
         let before = t.usage();
-        for index in 0..pace.n_samples {
+        for index in 0..pace.n_batches() {
             self.start_together(series, index)?;
             for _ in 0..pace.repetitions {
                 op(t)?;
@@ -222,7 +224,7 @@ impl<'a, T: Transport> Context<'a, T> {
     ) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
         self.settle(series, &mut op)?;
-        for _ in 0..pace.n_samples {
+        for _ in 0..pace.n_batches() {
             t.barrier()?;
             let start_ns = t.now_ns();
             // The barrier after the last operation is within too: what other ranks still do would
@@ -240,6 +242,7 @@ impl<'a, T: Transport> Context<'a, T> {
                 self.keep(series, Sample { start_ns, end_ns, reference_ns, ..Sample::default() });
             }
         }
+        self.discard_first(series);
         Ok(())
     }
 
@@ -269,6 +272,12 @@ impl<'a, T: Transport> Context<'a, T> {
     fn keep(&mut self, series: usize, sample: Sample) {
         let is_skewed = self.pace.skew_ns > 0 && self.starts_together(series);
         self.samples[series].push(Sample { is_skewed, ..sample });
+    }
+
+    /// Drops the batches that are slow because they are the first.
+    fn discard_first(&mut self, series: usize) {
+        let samples = &mut self.samples[series];
+        samples.drain(..samples.len().min(self.pace.n_discarded as usize));
     }
 
     #[inline]

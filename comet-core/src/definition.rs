@@ -25,7 +25,7 @@ impl Quantity {
 /// Combination of the ranks' samples into one value.
 ///
 /// `s` and `e` are the clock readings of a rank around its operations, `n` the repetitions between
-/// them, and `st` is when all were to start: at the opening of a window, or else the first `s`.
+/// them, and `st` is the first `s`: a window opens before any rank can have read its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Definition {
     /// D1: last `e` minus `st`, on a common clock; with a skew of the starts, minus the last `s`.
@@ -174,11 +174,9 @@ impl Definition {
 /// Property of every sample.
 const ONE_RANK: &str = "at least one rank samples each series";
 
-/// Common start of all ranks.
+/// Common start of all ranks: that of the first.
 fn common_start_ns(of_ranks: &[Sample]) -> u64 {
-    let first_ns = of_ranks.iter().map(|s| s.start_ns).min();
-    let due_ns = of_ranks.iter().filter_map(|s| s.due_ns).min();
-    due_ns.or(first_ns).expect(ONE_RANK)
+    of_ranks.iter().map(|s| s.start_ns).min().expect(ONE_RANK)
 }
 
 /// From the common start to the last end; with skewed starts, from the last of them.
@@ -214,10 +212,11 @@ mod tests {
     }
 
     #[test]
-    fn a_window_starts_when_it_opens_and_a_skewed_sample_with_the_last_rank() {
-        let in_window = OF_RANKS.map(|s| Sample { due_ns: Some(90), ..s });
-        assert_eq!(Definition::Completion.value_ns(&in_window, 1), 100.0);
-        assert_eq!(Definition::Release.value_ns(&in_window, 1), 80.0);
+    fn a_sample_starts_with_the_first_rank_and_a_skewed_one_with_the_last() {
+        // Before the first start there is nothing but the tool: the spin, and a reading.
+        let in_window = OF_RANKS.map(|s| Sample { due_ns: Some(40), ..s });
+        assert_eq!(Definition::Completion.value_ns(&in_window, 1), 90.0);
+        assert_eq!(Definition::Release.value_ns(&in_window, 1), 70.0);
         let skewed = in_window.map(|s| Sample { is_skewed: true, ..s });
         assert_eq!(Definition::Completion.value_ns(&skewed, 1), 80.0);
     }

@@ -5,12 +5,13 @@ use std::error::Error;
 use crate::definition::Definition;
 use crate::driver::Pace;
 use crate::kernel::{Arrangement, Case, Derived, KernelInfo, Series};
-use crate::sample::Sample;
+use crate::sample::{Sample, start_skew_ns};
 use crate::transport::{ClockInfo, Rank, Usage};
-use comet_stats::{Diagnosis, Interval, Summary, median};
+use comet_stats::{Diagnosis, Interval, Summary, median, real};
 
 pub use crate::calibration::{ClockCalibration, ClockGaps};
 pub use crate::placement::LineTimes;
+pub use crate::start_note::StartNote;
 
 /// Facts about a run that are known when it starts.
 #[derive(Clone, Debug)]
@@ -66,6 +67,8 @@ pub struct SeriesResult {
     pub bytes_per_op: Option<u64>,
     /// Operations that were run before the samples, and are not counted.
     pub n_warmup: u32,
+    /// Times of the warm-up, from which its end and the repetitions follow.
+    pub warm_up: WarmUpTimes,
     /// Raw samples of the ranks that sampled, in rank order.
     pub ranks: Vec<RankSamples>,
     /// Number of samples in each slice, of which each is one visit of the case.
@@ -108,14 +111,37 @@ impl SeriesResult {
         (0..n_batches).filter(is_valid).map(batch)
     }
 
+    /// From the first to the last start of the ranks in each sample, in nanoseconds; of groups that
+    /// run at once the largest.
+    pub fn start_skews_ns(&self, arrangement: Arrangement) -> Vec<f64> {
+        let of_group = |group: &[RankSamples], index: usize| {
+            let of_ranks: Vec<Sample> = group.iter().map(|of| of.samples[index]).collect();
+            start_skew_ns(&of_ranks)
+        };
+        let groups = || RankSamples::by_group(&self.ranks, arrangement);
+        let of_sample = |index| groups().map(|group| of_group(group, index)).max().unwrap_or(0);
+        (0..self.slice_lengths.iter().sum()).map(|index| real(of_sample(index))).collect()
+    }
+
     /// Bytes per second at the quoted time, where the series moves bytes.
     pub fn bytes_per_s(&self) -> Option<f64> {
         let bytes = self.bytes_per_op.filter(|bytes| *bytes > 0)?;
         let basis_ns =
-            if self.quote == Quote::Min { Some(self.summary.median) } else { self.quoted_ns };
+            if self.quote.is_least() { Some(self.summary.median) } else { self.quoted_ns };
         let bytes = bytes as f64;
         basis_ns.filter(|ns| *ns > 0.0).map(|ns| bytes / ns * 1e9)
     }
+}
+
+/// Times of a warm-up, by the rank that was slowest in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WarmUpTimes {
+    /// Medians of its blocks of 20 samples, in nanoseconds for one operation and in time order: those
+    /// that decide about its end. Empty where it had fewer samples.
+    pub block_medians_ns: Vec<f64>,
+    /// Median of its samples from the steady state on, in nanoseconds for one operation: that by
+    /// which repetitions are chosen. `None` if no rank sampled.
+    pub operation_ns: Option<f64>,
 }
 
 /// Reported statistic of a series.
@@ -125,12 +151,21 @@ pub enum Quote {
     Median,
     /// The least value.
     Min,
+    /// The least of 20 values, the median over the slices.
+    LeastOf20,
     /// The arithmetic mean (IMB, OSU).
     Mean,
     /// The mean of the middle half (SKaMPI).
     MiddleMean,
     /// The mean, less the cost of an empty loop (thesis section 3.1.3).
     Corrected,
+}
+
+impl Quote {
+    /// True for a least value, of which no rate is formed.
+    pub fn is_least(self) -> bool {
+        matches!(self, Self::Min | Self::LeastOf20)
+    }
 }
 
 /// One case, verified and measured.
@@ -245,6 +280,17 @@ pub struct CoresMoved {
     pub since_start_ns: u64,
 }
 
+/// A note on the starts of the samples of one kernel.
+#[derive(Clone, Debug)]
+pub struct StartsNoted {
+    /// The kernel.
+    pub info: &'static KernelInfo,
+    /// The note.
+    pub note: StartNote,
+    /// From the start of the run to the note, in nanoseconds.
+    pub since_start_ns: u64,
+}
+
 /// Events of a run, in this order; rank 0 passes them to its listener.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -258,6 +304,8 @@ pub enum Event<'a> {
     CaseFinished(&'a Measurement),
     /// A case has no numbers.
     CaseFailed(&'a CaseFailure),
+    /// Starts of the latest cases are not as they were meant, or not good enough.
+    StartsNoted(&'a StartsNoted),
     /// Cores moved while the latest cases were measured.
     CoresMoved(&'a CoresMoved),
     /// The run is over.

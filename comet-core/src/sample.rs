@@ -16,6 +16,13 @@ pub struct Sample {
     pub is_skewed: bool,
 }
 
+/// From the first to the last start of the ranks whose samples of one operation these are, in
+/// nanoseconds; 0 of none.
+pub fn start_skew_ns(of_ranks: &[Sample]) -> u64 {
+    let starts_ns = of_ranks.iter().map(|sample| sample.start_ns);
+    starts_ns.clone().max().unwrap_or(0) - starts_ns.min().unwrap_or(0)
+}
+
 impl Sample {
     /// Length of the interval in nanoseconds.
     pub fn elapsed_ns(self) -> u64 {

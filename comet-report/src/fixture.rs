@@ -8,7 +8,7 @@ use comet_core::definition::{Definition, Quantity};
 use comet_core::driver::Pace;
 use comet_core::event::{
     CaseFailure, ClockCalibration, CoresMoved, Event, Failure, LineTimes, Listener, Measurement,
-    Quote, RankSamples, RunEnd, RunStart, SeriesResult,
+    Quote, RankSamples, RunEnd, RunStart, SeriesResult, WarmUpTimes,
 };
 use comet_core::kernel::{
     Axis, AxisUse, Case, Class, Derived, HOPS, KernelInfo, LENGTH_BYTES, Series, World,
@@ -419,6 +419,10 @@ fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> 
         definition: series.definition,
         bytes_per_op: None,
         n_warmup: 5,
+        warm_up: WarmUpTimes {
+            block_medians_ns: vec![summary.median, summary.min],
+            operation_ns: Some(summary.median),
+        },
         ranks,
         slice_lengths: vec![values_ns.len()],
         invalid: Vec::new(),

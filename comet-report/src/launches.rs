@@ -20,7 +20,7 @@ use crate::points;
 use crate::read::{ReadError, parse_records};
 use crate::record::{
     Derived, End, EndStatus, Launches, Measured, Outcome, Point, PointCounts, PointStatus, Quality,
-    Quote, RanksNs, Record, Samples, Summary,
+    RanksNs, Record, Samples, Summary,
 };
 use crate::runs::{RunRecords, split};
 use crate::sink::{RecordSink, Stream};
@@ -223,16 +223,17 @@ fn variance_of_logarithms(values: &[f64]) -> Option<f64> {
 fn numbers(all: &[&Measured]) -> Measured {
     let mut merged = all[0].clone();
     let quoted_ns: Vec<f64> = all.iter().filter_map(|of| of.numbers.quoted_ns).collect();
-    let interval = Interval::of_launches(&quoted_ns);
+    // Readings of the clock may be in the times, by so much.
+    let clock_ns = all[0].quality.as_ref().map_or(0.0, |quality| quality.overhead_ns.clock);
+    let interval = Interval::of_launches(&quoted_ns)
+        .map(|interval| Interval { low: (interval.low - clock_ns).max(0.0), ..interval });
     let numbers = &mut merged.numbers;
     numbers.quoted_ns = median(&quoted_ns);
     numbers.time_ns = summary(all.iter().map(|of| &of.numbers.time_ns)).expect("there is a launch");
-    let is_of_quoted = numbers.value.quote != Quote::Min;
-    numbers.time_ns.ci95 =
-        interval.filter(|_| is_of_quoted).map(|interval| [interval.low, interval.high]);
+    numbers.time_ns.ci95 = interval.map(|interval| [interval.low, interval.high]);
     if let Some(rate) = &mut numbers.rate {
         let basis_ns = |quoted_ns: Option<f64>, time_ns: &Summary| {
-            if is_of_quoted { quoted_ns } else { Some(time_ns.median) }
+            if rate.basis == numbers.value.quote { quoted_ns } else { Some(time_ns.median) }
         };
         let first = &all[0].numbers;
         let first_ns = basis_ns(first.quoted_ns, &first.time_ns);
@@ -322,6 +323,7 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
         p90_interval_ns: None,
         p99_interval_ns: None,
         converged: None,
+        warm_up_ns: None,
         is_steady: of_each.iter().all(|quality| quality.is_steady),
         invalid: invalid.flat_map(|(q, start)| q.invalid.iter().map(move |i| start + i)).collect(),
         start_skew_ns: summaries(|q| q.start_skew_ns.as_ref()),

@@ -38,6 +38,7 @@ pub mod placement;
 mod plain;
 pub mod plot;
 mod points;
+mod raw;
 pub mod read;
 pub mod record;
 pub mod recorder;

@@ -10,17 +10,17 @@ use comet_core::event::{
     SeriesResult,
 };
 use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, PROCS};
-use comet_core::sample::Sample;
 use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::fingerprint::{sha256_of, sorted};
+use crate::raw::{each, samples, starts_ns};
 use crate::record::{
     self, Check, CheckStatus, Derived, Interval, KernelFacts, Measured, Numbers, Outcome, Overhead,
     Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat, RanksNs, Rate, Reps,
-    SampleSync, Samples, Summary, Transport, Value,
+    SampleSync, Summary, Transport, Value, WarmUpNs,
 };
 
 /// Number of hex digits of a point's key.
@@ -98,8 +98,7 @@ impl PointMaker {
         let Measurement { case, pace, .. } = measurement;
         let bytes_per_s = result.bytes_per_s();
         // A rate is that of a typical operation, even where the least time is quoted.
-        let is_least = result.quote == event::Quote::Min;
-        let basis = if is_least { Quote::Median } else { wire_quote(result.quote) };
+        let basis = if result.quote.is_least() { Quote::Median } else { wire_quote(result.quote) };
         let measured = Measured {
             numbers: Numbers {
                 value: value(result),
@@ -209,6 +208,7 @@ fn wire_quote(quote: event::Quote) -> Quote {
     match quote {
         event::Quote::Median => Quote::Median,
         event::Quote::Min => Quote::Min,
+        event::Quote::LeastOf20 => Quote::LeastOf20,
         event::Quote::Mean => Quote::Mean,
         event::Quote::MiddleMean => Quote::MiddleMean,
         event::Quote::Corrected => Quote::Corrected,
@@ -227,6 +227,11 @@ struct Identity<'a> {
     kernel: &'a str,
     params: BTreeMap<&'a str, &'a Param>,
     suite: &'a str,
+    /// Left out where ranks do not start together, whose keys stay as they were; the others differ
+    /// from those before minor version 8, in which a window counted from the moment at which it was
+    /// due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sync: Option<SampleSync>,
     /// Left out on transports without levels, whose keys stay as they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread_level: Option<&'a str>,
@@ -236,11 +241,16 @@ struct Identity<'a> {
 
 /// The key of `point`, as its field `key` says, in a run at `thread_level`.
 pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
+    let starts_together = |measured: &&Measured| {
+        let definition = Definition::find(&measured.numbers.value.definition);
+        definition.is_some_and(Definition::starts_together)
+    };
     let identity = Identity {
         class: &point.class,
         kernel: &point.kernel,
         params: point.params.0.iter().map(|(name, value)| (&**name, value)).collect(),
         suite: &point.suite,
+        sync: point.measured().filter(starts_together).map(|measured| measured.plan.sync),
         thread_level,
         value: sorted(json!(point.value())),
         variant: point.variant.as_deref(),
@@ -265,6 +275,7 @@ fn plan(result: &SeriesResult, pace: Pace, settle: u32) -> Plan {
         samples_per_round: pace.n_samples,
         inner: pace.repetitions,
         warmup: settle,
+        discarded: pace.n_discarded,
         sync,
         window_ns: Some(pace.window_ns).filter(|_| sync == SampleSync::Window),
         skew_ns: Some(pace.skew_ns).filter(|ns| *ns > 0 && sync != SampleSync::None),
@@ -337,32 +348,6 @@ fn times_of_ranks_ns(measurement: &Measurement, result: &SeriesResult) -> Vec<Ve
     per_rank
 }
 
-fn samples(ranks: &[RankSamples]) -> Samples {
-    let n_samples = ranks.first().map_or(0, |of_rank| of_rank.samples.len());
-    let all = ranks.iter().flat_map(|of_rank| &of_rank.samples);
-    Samples {
-        unit: "ns".into(),
-        axis: ["rank".into(), "rep".into()],
-        ranks: ranks.iter().map(|of_rank| of_rank.rank).collect(),
-        shape: [ranks.len(), n_samples],
-        order: "time".into(),
-        enc: "list".into(),
-        data: all.map(|sample| sample.elapsed_ns()).collect(),
-    }
-}
-
-/// Starts relative to the earliest: many readers of JSON hold no number beyond 2^53.
-fn starts_ns(ranks: &[RankSamples]) -> Vec<u64> {
-    let all = ranks.iter().flat_map(|of_rank| &of_rank.samples).map(|sample| sample.start_ns);
-    let first_ns = all.clone().min().unwrap_or(0);
-    all.map(|start_ns| start_ns - first_ns).collect()
-}
-
-/// A value of each sample, if all of them have it.
-fn each(ranks: &[RankSamples], value: impl Fn(&Sample) -> Option<u64>) -> Option<Vec<u64>> {
-    ranks.iter().flat_map(|of_rank| &of_rank.samples).map(value).collect()
-}
-
 fn figures(measurement: &Measurement) -> Vec<Derived> {
     let wire = |figure: &comet_core::kernel::Derived| Derived {
         name: figure.name.into(),
@@ -394,6 +379,10 @@ fn quality(measurement: &Measurement, result: &SeriesResult, clocks: Clocks) -> 
         p99_interval_ns: result.p99_interval.map(interval),
         converged: measurement.converged,
         is_steady: measurement.is_steady,
+        warm_up_ns: Some(WarmUpNs {
+            blocks: result.warm_up.block_medians_ns.clone(),
+            operation: result.warm_up.operation_ns,
+        }),
         invalid: result.invalid.clone(),
         start_skew_ns: start_skew_ns(measurement, result).filter(|_| clocks.are_comparable),
         autocorrelation_samples: diagnosis.tau_samples,
@@ -433,18 +422,10 @@ fn overhead(
 /// From the first to the last start in each sample, where several ranks started together; of groups
 /// that run at once the largest.
 fn start_skew_ns(measurement: &Measurement, result: &SeriesResult) -> Option<Summary> {
-    let n_samples = result.ranks.first().filter(|_| result.ranks.len() > 1)?.samples.len();
-    if !result.definition.starts_together() {
+    if result.ranks.len() < 2 || !result.definition.starts_together() {
         return None;
     }
-    let of_group = |of_group: &[RankSamples], index: usize| {
-        let starts_ns = of_group.iter().map(|of_rank| of_rank.samples[index].start_ns);
-        let (first, last) = (starts_ns.clone().min().unwrap_or(0), starts_ns.max().unwrap_or(0));
-        last - first
-    };
-    let groups = || RankSamples::by_group(&result.ranks, measurement.case.arrangement());
-    let of_sample = |index: usize| groups().map(|group| of_group(group, index)).max().unwrap_or(0);
-    let skews_ns: Vec<f64> = (0..n_samples).map(|index| of_sample(index) as f64).collect();
+    let skews_ns = result.start_skews_ns(measurement.case.arrangement());
     comet_stats::Summary::of(&skews_ns).map(|skews| summary(&skews))
 }
 
@@ -488,6 +469,22 @@ mod tests {
         let [single, funneled] = ["single", "funneled"].map(|level| key("mpi", Some(level)));
         assert!(single != funneled && single != key("mpi", None));
         assert_eq!(key("mpi", None), key("shm", None), "keys without a level stay as they were");
+    }
+
+    #[test]
+    fn the_way_of_starting_is_part_of_the_key_where_ranks_start_together() {
+        let key = |definition: Definition, sync: StartSync| {
+            let mut measurement = fixture::barrier();
+            measurement.series[0].definition = definition;
+            measurement.pace.sync = sync;
+            PointMaker::new("id", &fixture::topology()).measured(&measurement)[0].key.clone()
+        };
+        let ways = |definition| {
+            let keys = StartSync::ALL.map(|sync| key(definition, sync));
+            keys.iter().collect::<std::collections::BTreeSet<_>>().len()
+        };
+        assert_eq!((ways(Definition::Completion), ways(Definition::CallMean)), (5, 5));
+        assert_eq!((ways(Definition::TestNode), ways(Definition::ClosedByBarrier)), (1, 1));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use comet_core::topology::{Mesh, Topology};
 use serde_json::{Value, json};
 use uuid::{NoContext, Timestamp, Uuid};
 
-use crate::environment::{Environment, Warning, disturbed, moved, stolen, warnings};
+use crate::environment::{Environment, Warning, disturbed, moved, starts, stolen, warnings};
 use crate::fingerprint::{fingerprint, sha256_hex};
 use crate::models::models;
 use crate::points::{PointMaker, seconds};
@@ -237,6 +237,9 @@ impl Listener for Recorder {
             Event::CaseFailed(failure) => {
                 let point = self.maker.failed(failure);
                 self.write_point(point)?;
+            }
+            Event::StartsNoted(noted) => {
+                self.warn(&starts(noted), seconds(noted.since_start_ns))?;
             }
             Event::CoresMoved(cores) => {
                 self.warn(&moved(cores), seconds(cores.since_start_ns))?;

@@ -108,7 +108,7 @@ impl Progress {
             Event::PassStarted(pass) => self.during(pass),
             Event::CaseFinished(measurement) => self.after(measurement.since_start_ns).into(),
             Event::CaseFailed(failure) => self.after(failure.since_start_ns).into(),
-            Event::CoresMoved(_) | Event::RunFinished(_) => String::new(),
+            Event::StartsNoted(_) | Event::CoresMoved(_) | Event::RunFinished(_) => String::new(),
         }
     }
 }

@@ -187,6 +187,7 @@ const SINCE: &[(u32, &str)] = &[
     (4, "is_refined"),
     (5, "kernels"),
     (6, "evaluation"),
+    (8, "discarded warm_up_ns"),
 ];
 
 /// Takes all names out of `value` that are younger than `minor`.
@@ -217,7 +218,7 @@ fn records_of_every_minor_version_are_read() {
     folder.run("echo barrier -t sim -n 4 --sizes 0,1..64Ki*2 -q --out now.jsonl").success();
     let text = folder.read("now.jsonl");
     let fit = folder.run("fit now.jsonl").success().prints("r_inf").stdout;
-    for minor in 0..=6 {
+    for minor in 0..=7 {
         let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         // Models came with minor version 2, whole.
         let known = records.filter(|record| minor >= 2 || record["type"] != "model");

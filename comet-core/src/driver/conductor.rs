@@ -1,12 +1,12 @@
 //! Rank 0: decides what all ranks do next, collects their reports, tells the listener.
 
 use super::decision::{Decision, Target, Trail};
+use super::kernel_starts::KernelStarts;
 use super::passes::{self, Wish};
 use super::placement::Placement;
-use super::point::{CaseState, Gathered};
+use super::point::{CaseState, Gathered, join};
 use super::probe;
 use super::stage::{self, Report, Stage};
-use super::start::Starts;
 use super::{DriverError, Pace, Settings, clock};
 use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd, RunStart,
@@ -42,8 +42,7 @@ pub(super) struct Conductor<'a, T: Transport> {
     pub(super) settings: &'a Settings,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) clock: ClockCalibration,
-    /// Starts of the samples of a case, as far as they are known before it.
-    pub(super) starts: Starts,
+    pub(super) starts: KernelStarts,
     pub(super) clocks_compared_ns: u64,
     pub(super) placement: Placement,
     pub(super) history: History,
@@ -82,7 +81,7 @@ pub fn conduct<T: Transport>(
         settings,
         listener,
         clock,
-        starts,
+        starts: KernelStarts::new(starts),
         clocks_compared_ns: t.now_ns(),
         placement: Placement::new(line_ns, t.now_ns()),
         history: History::default(),
@@ -120,6 +119,7 @@ impl<T: Transport> Conductor<'_, T> {
     pub(super) fn run(&mut self, cases: &[Case]) -> Result<(), DriverError> {
         for group in passes::groups(cases, self.settings, self.stage.t.n_ranks()) {
             self.look_at_placement()?;
+            self.begin_starts(group[0].info);
             let mut entries = self.open(group)?;
             self.take_slices(&mut entries)?;
             if let Some(rule) = self.settings.refine {
@@ -127,6 +127,7 @@ impl<T: Transport> Conductor<'_, T> {
             }
             self.time_line()?;
             self.close(entries)?;
+            self.end_starts(group[0].info)?;
             self.end_placement(group[0].info)?;
         }
         Ok(())
@@ -191,6 +192,7 @@ impl<T: Transport> Conductor<'_, T> {
                 if let Err(refusal) = unless_fatal(taken)? {
                     entries[index].state = Err(refusal);
                 }
+                self.align_starts(entries)?;
             }
         }
         Ok(())
@@ -393,6 +395,7 @@ impl<T: Transport> Conductor<'_, T> {
     /// Keeps a measurement whose data was right before and after it; kernels build on no other.
     fn finished(&mut self, measurement: Measurement) -> Result<(), DriverError> {
         self.end.n_ok += 1;
+        self.starts.note_skew(&measurement);
         let summaries = measurement.series.iter().map(SeriesResult::told).collect();
         self.history.push(measurement.case, summaries);
         self.tell(&Event::CaseFinished(&measurement))
@@ -462,23 +465,9 @@ pub(super) fn added(
     pace: Pace,
     n_steps: u32,
 ) -> [u32; MAX_SERIES] {
-    let of_round =
-        |series: usize| n_steps * pace.settle[series] + pace.n_samples * pace.repetitions;
+    let n_untimed = |series: usize| pace.settle[series] + pace.n_discarded * pace.repetitions;
+    let of_round = |series: usize| n_steps * n_untimed(series) + pace.n_samples * pace.repetitions;
     std::array::from_fn(|series| n_operations[series] + of_round(series))
-}
-
-/// Adds the samples of one step to those of the steps before, rank by rank.
-fn join(all: &mut Gathered, step: Gathered) {
-    if all.is_empty() {
-        *all = step;
-        return;
-    }
-    for ((_, taken), (_, more)) in all.iter_mut().zip(step) {
-        for (series, samples) in taken.series.iter_mut().zip(more.series) {
-            series.extend(samples);
-        }
-        taken.usage = taken.usage.zip(more.usage).map(|(sum, usage)| sum.plus(usage));
-    }
 }
 
 /// Samples of all ranks, or the worst trouble that one reported: wrong data before all else.

@@ -12,7 +12,7 @@ use crate::transport::Transport;
 
 /// Words of a decision about a case before the values on its axes: the trail, what to do, kernel,
 /// ranks of a group, groups, and a pace.
-const N_CASE_WORDS: usize = 12 + MAX_SERIES;
+const N_CASE_WORDS: usize = 13 + MAX_SERIES;
 /// The most bytes on the wire.
 const MAX_BYTES: usize = decision_bytes(MAX_AXES);
 
@@ -107,10 +107,11 @@ impl Decision {
         match self {
             Self::Run(Target { kernel_idx, arrangement, values }, pace) => {
                 let (pace, expected_ns) = pace.unwrap_or((NO_PACE, 0));
-                let Pace { repetitions, n_samples, settle, sync, window_ns, skew_ns, slice } = pace;
+                let Pace { repetitions, n_samples, n_discarded, settle, .. } = pace;
+                let Pace { sync, window_ns, skew_ns, slice, .. } = pace;
                 let Arrangement { procs, n_groups } = *arrangement;
                 let case = [0, *kernel_idx, procs.unwrap_or(0), n_groups].map(|n| n as u64);
-                let counts = [repetitions, n_samples, slice].map(u64::from);
+                let counts = [repetitions, n_samples, n_discarded, slice].map(u64::from);
                 let times = [sync as u64, window_ns, skew_ns, expected_ns];
                 [&case[..], &counts, &times, &settle.map(u64::from), values].concat()
             }
@@ -140,6 +141,7 @@ impl Decision {
                 n_groups,
                 repetitions,
                 n_samples,
+                n_discarded,
                 slice,
                 sync,
                 window_ns,
@@ -155,6 +157,7 @@ impl Decision {
                 let pace = Pace {
                     repetitions: repetitions as u32,
                     n_samples: n_samples as u32,
+                    n_discarded: n_discarded as u32,
                     settle: settle.map(|n| n as u32),
                     sync: *StartSync::ALL.get(sync as usize)?,
                     window_ns,
@@ -199,6 +202,7 @@ mod tests {
         let pace = Pace {
             repetitions: 10,
             n_samples: 20,
+            n_discarded: 1,
             settle: [3, 0, 7, u32::MAX],
             sync: StartSync::Window,
             window_ns: 20_000,

@@ -16,6 +16,7 @@
 mod clock;
 mod conductor;
 mod decision;
+mod kernel_starts;
 mod passes;
 mod placement;
 mod point;

@@ -6,12 +6,12 @@ use super::settings::{Pace, Settings, Slices};
 use super::stage::Taken;
 use super::start::Starts;
 use crate::definition::Definition;
-use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult};
+use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult, WarmUpTimes};
 use crate::kernel::{Arrangement, Case, LENGTH_BYTES, MAX_SERIES, World};
 use crate::sample::Sample;
 use crate::transport::{Rank, Usage};
 use comet_stats::refine::Reading;
-use comet_stats::{Diagnosis, Interval, MIN_SLICES, Summary, Trimmed, median};
+use comet_stats::{Diagnosis, Interval, MIN_SLICES, Summary, Trimmed, least_of_20, median};
 
 /// Seed of resampling: a summary of the same samples is always the same.
 const SEED: u64 = 1;
@@ -32,6 +32,8 @@ pub(super) struct CaseState {
     pub(super) n_left: Option<u32>,
     pub(super) n_warmup: [u32; MAX_SERIES],
     pub(super) is_steady: bool,
+    /// Times of the last warm-up, by series.
+    pub(super) warm_up: Vec<WarmUpTimes>,
     pub(super) n_slices: u32,
     /// Number of slices that count.
     pub(super) n_counted: u32,
@@ -159,7 +161,6 @@ impl CaseState {
             let repetitions = self.pace.repetitions;
             n_invalid += readings.add(ranks, repetitions, &self.starts, expected_ns, arrangement);
         }
-        let sync = self.starts.sync();
         self.starts.slice_ended(n_invalid, n_taken * self.series.len());
         self.n_slices += 1;
         // Slices in which most windows failed do not count: after three of them there are none.
@@ -168,14 +169,17 @@ impl CaseState {
         self.last_end_ns = end_ns;
         let n_valid = u32::try_from(n_taken - n_invalid.min(n_taken)).unwrap_or(u32::MAX);
         self.n_left = self.n_left.map(|n_left| n_left.saturating_sub(n_valid));
-        if self.starts.sync() != sync {
-            // Starts in windows and at barriers make different values: none of the first count.
-            self.series.iter_mut().for_each(Readings::discard);
-            self.n_counted = 0;
-            self.n_left = settings.samples;
-        }
         self.is_done = self.suffices(settings);
         Ok(())
+    }
+
+    /// Measures again, with other starts: values of different starts are never put together.
+    pub(super) fn start_over(&mut self, starts: &Starts, settings: &Settings) {
+        self.starts = starts.clone();
+        self.series.iter_mut().for_each(Readings::discard);
+        self.n_counted = 0;
+        self.n_left = settings.samples;
+        self.is_done = false;
     }
 
     /// The pace of the next slice.
@@ -261,32 +265,42 @@ impl CaseState {
         clock: ClockCalibration,
         world: &World<'_>,
     ) -> Result<Vec<SeriesResult>, String> {
-        let Self { case, series, n_warmup, .. } = self;
+        let Self { case, series, n_warmup, pace, mut warm_up, .. } = self;
         let result = |(index, readings): (usize, Readings)| {
             let series = &case.info.series[index];
             let values_ns = readings.all_ns();
             let none = || match readings.invalid.len() {
                 0 => format!("no rank took a sample of {}", series.name),
-                n => format!("all {n} samples of {} started late", series.name),
+                n => format!("none of {n} samples of {} started together", series.name),
             };
             let summary = Summary::of(&values_ns).ok_or_else(none)?;
             let slice_medians_ns = readings.medians_ns;
             let slices: Vec<&[f64]> = readings.values_ns.iter().map(Vec::as_slice).collect();
             let quote = rules.quote(series);
             let divisor = f64::from(readings.definition.divisor());
+            // An interval between two readings holds one; a difference of two intervals holds none.
+            let clock_ns = match readings.definition {
+                Definition::BarrierSubtracted => 0.0,
+                _ => clock.pair_bias_ns / f64::from(pace.repetitions) / divisor,
+            };
+            // The time lies between the value and the value less the clock, as the clock is read in
+            // the shadow of a wait or not.
+            let with_clock = |of: Interval| Interval { low: of.low - clock_ns, ..of };
             Ok(SeriesResult {
                 series,
                 definition: readings.definition,
                 bytes_per_op: (series.bytes_per_op)(&case, world),
                 n_warmup: n_warmup[index],
-                interval: Interval::of_medians(&slice_medians_ns),
-                p90_interval: Interval::of_quantile(&slices, 0.90, SEED),
-                p99_interval: Interval::of_quantile(&slices, 0.99, SEED),
+                warm_up: std::mem::take(&mut warm_up[index]),
+                interval: Interval::of_medians(&slice_medians_ns).map(with_clock),
+                p90_interval: Interval::of_quantile(&slices, 0.90, SEED).map(with_clock),
+                p99_interval: Interval::of_quantile(&slices, 0.99, SEED).map(with_clock),
                 diagnosis: Diagnosis::of(&slices),
                 quote,
                 quoted_ns: match quote {
                     Quote::Median => median(&slice_medians_ns),
                     Quote::Min => Some(summary.min),
+                    Quote::LeastOf20 => least_of_20(&slices),
                     Quote::Mean => Some(summary.mean),
                     Quote::MiddleMean => Trimmed::of(&values_ns, 0.25).map(|middle| middle.mean),
                     // The correction may leave nothing.
@@ -303,6 +317,20 @@ impl CaseState {
             })
         };
         series.into_iter().enumerate().map(result).collect()
+    }
+}
+
+/// Adds the samples of one step to those of the steps before, rank by rank.
+pub(super) fn join(all: &mut Gathered, step: Gathered) {
+    if all.is_empty() {
+        *all = step;
+        return;
+    }
+    for ((_, taken), (_, more)) in all.iter_mut().zip(step) {
+        for (series, samples) in taken.series.iter_mut().zip(more.series) {
+            series.extend(samples);
+        }
+        taken.usage = taken.usage.zip(more.usage).map(|(sum, usage)| sum.plus(usage));
     }
 }
 

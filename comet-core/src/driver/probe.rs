@@ -72,7 +72,7 @@ impl Probe {
     pub(super) fn round_ns(&self, pace: Pace) -> u64 {
         // The probe's own repetitions may have been fewer than those of the pace.
         let sample_ns = self.sample_ns.max(self.batch_ns(pace.repetitions));
-        whole(f64::from(pace.n_samples) * sample_ns + self.settle_ns(pace))
+        whole(f64::from(pace.n_batches()) * sample_ns + self.settle_ns(pace))
     }
 }
 
@@ -145,6 +145,14 @@ pub(super) fn settle(probe: Probe) -> [u32; MAX_SERIES] {
     probe.series_ns.map(|ns| of_series(ns.unwrap_or(0.0) + probe.start_ns))
 }
 
+/// Batches at the start of a slice that make no sample: the first is slower than the others, by 7 to
+/// 19 % of some microseconds. None is discarded where the user says what precedes a sample, or where
+/// a batch alone takes as long as operations run before the first.
+pub(super) fn n_discarded(settings: &Settings, probe: Probe, repetitions: u32) -> u32 {
+    let is_short = probe.sample_ns.max(probe.batch_ns(repetitions)) < SETTLE_NS;
+    u32::from(is_short && settings.warm_up.is_none())
+}
+
 /// The pace of a first probe, of which nothing is known.
 pub(super) const FIRST_PROBE: Pace = Pace::new(1, N_PROBE_SAMPLES, MIN_SETTLE);
 
@@ -211,6 +219,15 @@ mod tests {
         check(&settings, 1e9, 1, 3);
         settings.samples = Some(50);
         check(&settings, 1000.0, 1, 3);
+    }
+
+    #[test]
+    fn the_first_of_short_batches_is_discarded() {
+        let mut settings = Settings::of(Profile::Standard);
+        let n = |settings: &Settings, ns| n_discarded(settings, probe(ns), 10);
+        assert_eq!([n(&settings, 100.0), n(&settings, 49e3), n(&settings, 51e3)], [1, 1, 0]);
+        settings.warm_up = Some(5);
+        assert_eq!(n(&settings, 100.0), 0);
     }
 
     #[test]

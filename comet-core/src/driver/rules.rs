@@ -96,7 +96,8 @@ impl Rules {
     /// The figure of `series` that these rules quote.
     pub fn quote(self, series: &Series) -> Quote {
         match self {
-            Self::Comet | Self::Thesis if series.quote_minimum => Quote::Min,
+            Self::Comet if series.quote_minimum => Quote::LeastOf20,
+            Self::Thesis if series.quote_minimum => Quote::Min,
             Self::Comet => Quote::Median,
             Self::Imb | Self::Osu => Quote::Mean,
             Self::Skampi => Quote::MiddleMean,

@@ -133,6 +133,8 @@ pub struct Pace {
     pub repetitions: u32,
     /// Timed batches per series.
     pub n_samples: u32,
+    /// Timed batches before those, which are not kept.
+    pub n_discarded: u32,
     /// Operations before the first clock read, by series.
     pub settle: [u32; MAX_SERIES],
     /// Synchronisation before a sample, if the ranks start together.
@@ -146,12 +148,18 @@ pub struct Pace {
 }
 
 impl Pace {
+    /// Number of timed batches, kept or not.
+    pub(crate) fn n_batches(self) -> u32 {
+        self.n_discarded + self.n_samples
+    }
+
     /// So many repetitions in each of so many samples, after `settle` operations of each series;
     /// samples that start together start at a barrier.
     pub const fn new(repetitions: u32, n_samples: u32, settle: u32) -> Self {
         Self {
             repetitions,
             n_samples,
+            n_discarded: 0,
             settle: [settle; MAX_SERIES],
             sync: StartSync::Barrier,
             window_ns: 0,

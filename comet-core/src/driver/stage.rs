@@ -50,10 +50,9 @@ impl<'a, T: Transport> Stage<'a, T> {
         Starts::agree(self.t, sync, self.clock.as_ref())
     }
 
-    /// A window where it is possible, but on simulated ranks, which leave a barrier together.
+    /// A window where it is possible: ranks leave a barrier one after the other.
     fn default_sync(&self) -> StartSync {
-        let is_better = self.can_have_windows() && !self.t.clock().is_virtual;
-        if is_better { StartSync::Window } else { StartSync::Barrier }
+        if self.can_have_windows() { StartSync::Window } else { StartSync::Barrier }
     }
 
     /// True if ranks can spin until the clock that they share shows the start.

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 
 use super::{DriverError, Settings};
 use crate::error::{TransportError, TransportErrorKind};
-use crate::event::{Failure, Measurement, SeriesResult, Stop};
+use crate::event::{Failure, Measurement, SeriesResult, StartNote, Stop};
 use crate::kernel::{Arrangement, Case, LENGTH_BYTES, Profile};
+use crate::sync::StartSync;
 use crate::transport::Rank;
 use comet_stats::Summary;
 use fake::{
@@ -321,6 +322,28 @@ fn a_listener_that_fails_ends_the_run_on_all_ranks() {
         assert!(matches!(conductor, Err(DriverError::Listener(_))), "{conductor:?}");
         assert!(followers.iter().all(Result::is_ok), "{followers:?}");
         assert_eq!(outcome.heard.log.len(), fails_at);
+    }
+}
+
+#[test]
+fn a_window_that_is_given_up_in_one_case_is_given_up_in_all_of_its_kernel() {
+    let settings = Settings { sync: Some(StartSync::Window), has_core_each: true, ..brief() };
+    let fakes = [Fake::good(&SINGLE)];
+    let cases = cases(&fakes, &[Arrangement::first(2), Arrangement::ALL]);
+    let trouble = Trouble { late_ranks: 3, ..Trouble::default() };
+    let heard = drive_cases(3, &cases, &fakes, &settings, trouble).heard;
+    let given_up = |note: &&StartNote| note.code() == "window_given_up";
+    assert_eq!(heard.notes.iter().filter(given_up).count(), 1, "{:?}", heard.notes);
+    assert_eq!(heard.measurements.len(), 2);
+    for measurement in &heard.measurements {
+        assert_eq!(measurement.pace.sync, StartSync::Barrier, "{}", measurement.case.label());
+        let all = &measurement.series[1];
+        assert_eq!(all.values_ns.len(), 4);
+        // What was measured in windows stays, and makes no value.
+        let is_in_window = |index: &usize| all.ranks[0].samples[*index].due_ns.is_some();
+        let in_window: Vec<usize> = (0..all.slice_lengths.len()).filter(is_in_window).collect();
+        assert!(!in_window.is_empty());
+        assert_eq!(all.invalid, in_window);
     }
 }
 

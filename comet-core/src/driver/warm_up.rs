@@ -7,12 +7,12 @@ use super::point::{CaseState, Gathered, Readings, by_series};
 use super::probe::{self, Probe};
 use super::rules::{self, Counts, Rules};
 use crate::definition::Definition;
-use crate::event::RankSamples;
+use crate::event::{RankSamples, WarmUpTimes};
 use crate::kernel::{Case, MAX_SERIES};
 use crate::sample::Sample;
 use crate::sync::Skew;
 use crate::transport::Transport;
-use comet_stats::{median, real, steady_from, whole};
+use comet_stats::{block_medians, median, real, steady_from, whole};
 
 /// A check that takes longer than this, in nanoseconds, is of a case whose samples may be long.
 const LONG_CHECK_NS: u64 = 1_000_000_000;
@@ -25,7 +25,7 @@ impl<T: Transport> Conductor<'_, T> {
         case: &Case,
         check_ns: u64,
     ) -> Result<Option<CaseState>, Interruption> {
-        let (sync, window_ns) = (self.starts.sync(), self.starts.window_ns());
+        let (sync, window_ns) = (self.starts.now().sync(), self.starts.now().window_ns());
         let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
         // Simulated ranks take their time in no time.
         let is_long = check_ns > LONG_CHECK_NS && !self.stage.t.clock().is_virtual;
@@ -37,34 +37,41 @@ impl<T: Transport> Conductor<'_, T> {
         if is_long && self.is_interrupted() {
             return Ok(None);
         }
-        let (mut probe, mut is_steady) = self.probe(case, first_pace, (first, n_steps));
+        let mut found = self.probe(case, first_pace, (first, n_steps));
         let mut n_warmup = added([0; MAX_SERIES], first_pace, n_steps);
         // Of long operations a second probe would find nothing new, for a long time.
-        if !(is_long && probe.is_long()) {
-            let mut pace = self.pace(case, first_pace, probe, None);
-            pace.n_samples = probe::warm_up_samples(self.settings, probe, pace.repetitions);
-            (probe, is_steady) = self.probe_again(case, pace, probe)?;
+        if !(is_long && found.probe.is_long()) {
+            let mut pace = self.pace(case, first_pace, found.probe, None);
+            pace.n_samples = probe::warm_up_samples(self.settings, found.probe, pace.repetitions);
+            found = self.probe_again(case, pace, found.probe)?;
             n_warmup = added(n_warmup, pace, 1);
-            if !is_steady {
+            if !found.is_steady {
                 pace.n_samples *= 2;
-                (probe, is_steady) = self.probe_again(case, pace, probe)?;
+                found = self.probe_again(case, pace, found.probe)?;
                 n_warmup = added(n_warmup, pace, 1);
             }
         }
+        let probe = found.probe;
         let counts = self.counts(case, probe);
         let pace = self.pace(case, first_pace, probe, counts);
-        let pace = Pace { skew_ns: self.skew_ns(probe), ..pace };
-        Ok(Some(self.point(case, (probe, pace, counts), (n_warmup, is_steady))))
+        let n_discarded = probe::n_discarded(self.settings, probe, pace.repetitions);
+        // Other rules say what precedes a sample; what is simulated has nothing that is slow at first.
+        let n_discarded = match counts {
+            None if !self.stage.t.clock().is_virtual => n_discarded,
+            _ => 0,
+        };
+        let pace = Pace { skew_ns: self.skew_ns(probe), n_discarded, ..pace };
+        Ok(Some(self.point(case, (found, pace, counts), n_warmup)))
     }
 
     /// A case that is warm.
     fn point(
         &self,
         case: &Case,
-        (probe, pace, counts): (Probe, Pace, Option<Counts>),
-        (n_warmup, is_steady): ([u32; MAX_SERIES], bool),
+        (found, pace, counts): (Found, Pace, Option<Counts>),
+        n_warmup: [u32; MAX_SERIES],
     ) -> CaseState {
-        let settings = self.settings;
+        let (settings, Found { probe, is_steady, warm_up }) = (self.settings, found);
         let slices = match (settings.samples, counts) {
             (Some(n_samples), _) => rules::of_samples(settings, n_samples),
             (None, None) => settings.slices,
@@ -86,10 +93,11 @@ impl<T: Transport> Conductor<'_, T> {
             n_left: settings.samples,
             n_warmup,
             is_steady,
+            warm_up,
             n_slices: 0,
             n_counted: 0,
             floor_ns: self.clock.cost_ns / f64::from(pace.repetitions),
-            starts: self.starts.clone(),
+            starts: self.starts.now().clone(),
             spent_ns: 0,
             last_end_ns: 0,
             usage: None,
@@ -145,27 +153,23 @@ impl<T: Transport> Conductor<'_, T> {
         case: &Case,
         pace: Pace,
         known: Probe,
-    ) -> Result<(Probe, bool), Interruption> {
+    ) -> Result<Found, Interruption> {
         let gathered = self.order(case, Some((pace, known.round_ns(pace))))?;
         Ok(self.probe(case, pace, (gathered, 1)))
     }
 
-    /// The time of an operation by what the ranks took in so many steps, and true if it has become
-    /// steady.
-    fn probe(
-        &self,
-        case: &Case,
-        pace: Pace,
-        (gathered, n_steps): (Gathered, u32),
-    ) -> (Probe, bool) {
+    /// The time of an operation by what the ranks took in so many steps.
+    fn probe(&self, case: &Case, pace: Pace, (gathered, n_steps): (Gathered, u32)) -> Found {
         let mut series_ns = [None; MAX_SERIES];
-        let mut is_steady = true;
+        let (mut is_steady, mut warm_up) = (true, Vec::new());
         let slice = by_series(gathered, case.info.series.len());
         for (ns, ranks) in series_ns.iter_mut().zip(&slice) {
-            let of_ranks = ranks.iter().filter_map(|of_rank| steady_ns(of_rank, pace.repetitions));
+            let of_ranks = ranks.iter().filter_map(|of_rank| warm(of_rank, pace.repetitions));
             let slowest = of_ranks.max_by(|a, b| a.0.total_cmp(&b.0));
-            *ns = slowest.map(|(median_ns, _)| median_ns);
-            is_steady &= slowest.is_none_or(|(_, is_steady)| is_steady);
+            *ns = slowest.as_ref().map(|(median_ns, ..)| *median_ns);
+            is_steady &= slowest.as_ref().is_none_or(|(_, is_steady, _)| *is_steady);
+            let block_medians_ns = slowest.map(|(.., medians_ns)| medians_ns).unwrap_or_default();
+            warm_up.push(WarmUpTimes { block_medians_ns, operation_ns: *ns });
         }
         let probe = Probe { series_ns, sample_ns: 0.0, start_ns: 0.0 };
         let sample_ns: f64 = slice.iter().filter_map(|ranks| period_ns(ranks.first()?)).sum();
@@ -178,8 +182,16 @@ impl<T: Transport> Conductor<'_, T> {
                 true => (sample_ns - batch_ns) / real(slice.len() as u64),
                 false => 0.0,
             };
-        (Probe { sample_ns, start_ns, ..probe }, is_steady)
+        Found { probe: Probe { sample_ns, start_ns, ..probe }, is_steady, warm_up }
     }
+}
+
+/// Findings of a probe.
+struct Found {
+    probe: Probe,
+    is_steady: bool,
+    /// By series.
+    warm_up: Vec<WarmUpTimes>,
 }
 
 /// Time from one sample of a rank to the next, in nanoseconds: with the synchronisation between
@@ -190,11 +202,12 @@ fn period_ns(of_rank: &RankSamples) -> Option<f64> {
     Some(real(last.end_ns.saturating_sub(first.start_ns)) / f64::from(n_samples))
 }
 
-/// Time of one operation on a rank once it had become steady, in nanoseconds, and whether it had.
-fn steady_ns(of_rank: &RankSamples, repetitions: u32) -> Option<(f64, bool)> {
+/// Time of one operation on a rank once it had become steady, in nanoseconds; true if it had; and the
+/// medians of blocks that say so.
+fn warm(of_rank: &RankSamples, repetitions: u32) -> Option<(f64, bool, Vec<f64>)> {
     let value_ns = |sample: &Sample| Definition::MaxLocal.value_ns(&[*sample], repetitions);
     let values_ns: Vec<f64> = of_rank.samples.iter().map(value_ns).collect();
     let warm_up = steady_from(&values_ns);
     let median_ns = median(&values_ns[warm_up.n_dropped..])?;
-    Some((median_ns, warm_up.is_steady))
+    Some((median_ns, warm_up.is_steady, block_medians(&values_ns)))
 }

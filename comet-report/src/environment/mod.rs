@@ -10,7 +10,7 @@ mod warnings;
 
 pub use machine::noise;
 pub use warnings::{Warning, have_cpu_each, warnings};
-pub(crate) use warnings::{disturbed, moved, stolen};
+pub(crate) use warnings::{disturbed, moved, starts, stolen};
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use comet_core::event::CoresMoved;
+use comet_core::event::{CoresMoved, StartsNoted};
 
 use super::Environment;
 use crate::record::{Event, Level, Noise, RankEntry};
@@ -85,6 +85,12 @@ pub(crate) fn disturbed(n_slices: u64, n_disturbed: u64, n_page_faults: u64) -> 
         hint: "leave more memory free, and compare with a second run",
     });
     preempted.into_iter().chain(faulted).collect()
+}
+
+/// Starts of the samples of a kernel that are not as they were meant.
+pub(crate) fn starts(noted: &StartsNoted) -> Warning {
+    let note = &noted.note;
+    Warning { code: note.code(), message: note.describe(), hint: note.hint() }
 }
 
 /// That cores moved while the cases of a kernel were measured.

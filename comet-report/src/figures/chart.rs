@@ -195,7 +195,7 @@ fn plural(point: &Point) -> Option<&'static str> {
         // Older files and other programs have the median of all samples alone.
         Quote::Median if point.quoted_ns().is_none() => "medians",
         Quote::Median => "medians of slice medians",
-        Quote::Min => "least values",
+        Quote::Min | Quote::LeastOf20 => "least values",
         Quote::Mean => "means",
         Quote::MiddleMean => "means of the middle half",
         Quote::Corrected => "means less an empty loop",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use comet_stats::median;
 
-use crate::record::{Numbers, Param, Point, Quote, Record};
+use crate::record::{Param, Point, Record};
 
 /// The parameters of a case that every run of the command has: none that is found during a run.
 pub(super) fn settled(point: &Point) -> impl Iterator<Item = (&str, &Param)> {
@@ -59,8 +59,7 @@ impl Launches<'_> {
     /// The 95 % interval of a single launch, or the least and the largest time of several.
     pub(super) fn bounds_ns(&self) -> Option<[f64; 2]> {
         if let [point] = self.points[..] {
-            let Numbers { value, time_ns, .. } = point.numbers()?;
-            return time_ns.ci95.filter(|_| value.quote == Quote::Median);
+            return point.interval_ns();
         }
         let times_ns = self.times_ns();
         let least_ns = times_ns.iter().copied().reduce(f64::min)?;

@@ -21,8 +21,8 @@ use super::models;
 use crate::models::is_plausible;
 use crate::read::NO_END;
 use crate::record::{
-    CheckStatus, Clock, Derived, End, EndStatus, Event, Model, Name, Numbers, Param, Params, Point,
-    PointCounts, Quality, Quote, Record, Run, Summary, Value,
+    CheckStatus, Clock, Derived, End, EndStatus, Event, Model, Name, Param, Params, Point,
+    PointCounts, Quality, Quote, Record, Run, SampleSync, Summary, Value,
 };
 use crate::sink::RecordSink;
 use crate::units::{fixed, fixed_us};
@@ -64,6 +64,8 @@ struct TableWriter<W> {
     n_ranks: Option<u64>,
     /// Title of the block at hand: a kernel and its ranks.
     block: Option<String>,
+    /// Start of its samples, where ranks start together.
+    sync: Option<SampleSync>,
     layout: Option<Layout>,
     n_missed: usize,
     n_unsteady: usize,
@@ -141,6 +143,7 @@ impl<W: Write> TableWriter<W> {
             is_open: false,
             n_ranks: None,
             block: None,
+            sync: None,
             layout: None,
             n_missed: 0,
             n_unsteady: 0,
@@ -151,7 +154,8 @@ impl<W: Write> TableWriter<W> {
     fn write_case(&mut self) -> io::Result<()> {
         let points = std::mem::take(&mut self.case);
         let Some(first) = points.first() else { return Ok(()) };
-        let mut text = self.title(first);
+        let mut syncs = points.iter().filter_map(|point| Some(point.measured()?.plan.sync));
+        let mut text = self.title(first, syncs.find(|sync| *sync != SampleSync::None));
         if first.numbers().is_some() {
             let (head, layout) = match self.layout.take() {
                 Some(layout) => (String::new(), layout),
@@ -245,7 +249,7 @@ impl<W: Write> TableWriter<W> {
     }
 
     /// The title of a block, if `point` starts one.
-    fn title(&mut self, point: &Point) -> String {
+    fn title(&mut self, point: &Point, sync: Option<SampleSync>) -> String {
         let ranks = point.params.ranks();
         let ranks = ranks.map(|n| match point.number(GROUPS.name) {
             None => format!(", {}", count(n, "rank")),
@@ -253,11 +257,14 @@ impl<W: Write> TableWriter<W> {
         });
         let ranks = ranks.unwrap_or_default();
         let block = format!("{}/{}{ranks}", point.suite, point.kernel);
-        if self.block.as_ref() == Some(&block) {
+        // A head holds for points that start in one way.
+        let is_same_start = self.sync.is_none_or(|of_head| sync.is_none_or(|sync| sync == of_head));
+        if self.block.as_ref() == Some(&block) && is_same_start {
+            self.sync = self.sync.or(sync);
             return String::new();
         }
         let title = format!("\n{}", comment(&block));
-        (self.block, self.layout) = (Some(block), None);
+        (self.block, self.layout, self.sync) = (Some(block), None, sync);
         title
     }
 
@@ -324,6 +331,7 @@ fn definition(points: &[Point], value: &Value) -> String {
     let quote = match quote {
         Quote::Median => "",
         Quote::Min => "; quote the least value",
+        Quote::LeastOf20 => "; quote the least of 20",
         Quote::Mean => "; quote the mean",
         Quote::MiddleMean => "; quote the mean of the middle half",
         Quote::Corrected => "; quote the mean less an empty loop",
@@ -399,7 +407,7 @@ type TimeColumn = (&'static str, fn(&Summary) -> f64);
 fn quoted(quote: Quote) -> &'static str {
     match quote {
         Quote::Median => "median_us",
-        Quote::Min => "min_us",
+        Quote::Min | Quote::LeastOf20 => "min_us",
         Quote::Mean => "mean_us",
         Quote::MiddleMean => "middle_us",
         Quote::Corrected => "corrected_us",
@@ -421,9 +429,7 @@ fn times(quote: Quote) -> impl Iterator<Item = TimeColumn> {
 /// Half of the interval of the median, in percent of it, and a mark for what speaks against the
 /// number: `!` for a missed target, `~` for changes of speed. `None` beside other figures.
 fn spread(point: &Point) -> Option<String> {
-    let Numbers { value, time_ns, quoted_ns, .. } = point.numbers()?;
-    let is_of_median = value.quote == Quote::Median;
-    let ([low, high], quoted_ns) = time_ns.ci95.zip(*quoted_ns).filter(|_| is_of_median)?;
+    let ([low, high], quoted_ns) = point.interval_ns().zip(point.quoted_ns())?;
     let mark = if misses_target(point) {
         "!"
     } else if is_unsteady(point) {

@@ -12,6 +12,9 @@ use comet_stats::fit::{Bounds, Line, Marks, Segment, Weights, breaks, segments, 
 use super::sweep::{Sweep, fit, half_widths_us, parameter, real, scaled, time_us, weights};
 use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Point};
 
+/// Name of the fits as PARKBENCH makes them.
+const OLS: &str = "parkbench_ols";
+
 const LAW: &str = "t = t0 + n / r_inf";
 
 /// Start of the random numbers that the intervals of breakpoints are drawn with.
@@ -47,7 +50,32 @@ pub(super) fn model(mut sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> 
     let mut model = sweep.model("line", [scale.x, scale.unit]);
     times.describe(&given, &mut model)?;
     model.warnings.extend(clock_share(&sweep));
+    let clock_us = |point: &&Point| point.quality().map_or(0.0, |q| q.overhead_ns.clock / 1e3);
+    let clocks_us = sweep.points.iter().map(clock_us);
+    let less: Vec<(f64, f64)> =
+        pairs.iter().zip(clocks_us).map(|(p, us)| (p.0, p.1 - us)).collect();
+    if less != pairs {
+        let cuts: Vec<f64> = model.breakpoints.iter().map(|breakpoint| breakpoint.at).collect();
+        let mut without = sweep.model("line", [scale.x, scale.unit]);
+        Times { pairs: &less, ..times }.describe(&cuts, &mut without);
+        model.fits.iter_mut().for_each(|fit| widen(fit, &without.fits));
+    }
     Some(model)
+}
+
+/// Widens the ranges of `fit` to those of the same points less the clock: the true times lie between
+/// both. Fits of PARKBENCH stay as its report has them.
+fn widen(fit: &mut Fit, without_clock: &[Fit]) {
+    let is_same = |other: &&Fit| {
+        (&other.name, other.from, other.to) == (&fit.name, fit.from, fit.to) && fit.name != OLS
+    };
+    let Some(other) = without_clock.iter().find(is_same) else { return };
+    for parameter in &mut fit.parameters {
+        let same = other.parameters.iter().find(|other| other.name == parameter.name);
+        let Some(other) = same else { continue };
+        parameter.low = parameter.low.zip(other.low).map(|(a, b)| a.min(b));
+        parameter.high = parameter.high.zip(other.high).map(|(a, b)| a.max(b));
+    }
 }
 
 /// The warning that two clock readings are a notable share of a time: the batches were short.
@@ -128,7 +156,7 @@ impl Times<'_> {
         }
         // PARKBENCH cuts where it is told to, and nowhere else.
         match segments_at(self.pairs, given, Weights::Equal, Line::fit) {
-            Ok(segments) => model.fits.extend(self.parts("parkbench_ols", &segments)),
+            Ok(segments) => model.fits.extend(self.parts(OLS, &segments)),
             Err(reason) => model.warnings.push(format!("no_parkbench_ols: {reason}")),
         }
         if whole.startup().is_none() {

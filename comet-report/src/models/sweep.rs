@@ -164,9 +164,7 @@ pub(crate) fn quoted_ns(point: &Point) -> Option<f64> {
 /// Half of the width of the intervals of `points`, in us, if all of them have one.
 pub(crate) fn half_widths_us(points: &[&Point]) -> Option<Vec<f64>> {
     let half_width = |point: &&Point| {
-        // The interval is that of the median, and says nothing about another figure.
-        let Numbers { value, time_ns, .. } = point.numbers()?;
-        let [low, high] = time_ns.ci95.filter(|_| value.quote == Quote::Median)?;
+        let [low, high] = point.interval_ns()?;
         Some((high - low) / 2e3)
     };
     points.iter().map(half_width).collect()

@@ -3,7 +3,9 @@
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Plan, Point, PointStatus, Quality, RanksNs, Rate, Reps, Samples, Summary, Value};
+use super::{
+    Plan, Point, PointStatus, Quality, Quote, RanksNs, Rate, Reps, Samples, Summary, Value,
+};
 
 /// Outcome of a case: numbers, or the reason why there are none.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -111,6 +113,13 @@ impl Point {
     /// The figure to quote.
     pub(crate) fn quoted_ns(&self) -> Option<f64> {
         self.numbers()?.quoted_ns
+    }
+
+    /// The 95 % interval of the figure to quote: of any from launch to launch, of the median alone
+    /// within a launch.
+    pub(crate) fn interval_ns(&self) -> Option<[f64; 2]> {
+        let Numbers { value, time_ns, .. } = self.numbers()?;
+        time_ns.ci95.filter(|_| value.quote == Quote::Median || self.launches.is_some())
     }
 
     /// The rate, where the series moves bytes.

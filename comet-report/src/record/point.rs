@@ -30,7 +30,8 @@ pub struct Point {
     /// The kernel's axes, slowest first, then `procs` and, for matrices, the mesh.
     pub params: Params,
     /// The identity of the number: the first 16 hex digits of the SHA-256 of the canonical JSON of
-    /// suite, kernel, variant, class, params and value, and of the thread level over MPI.
+    /// suite, kernel, variant, class, params and value, of the thread level over MPI, and, since
+    /// minor version 8, of `plan.sync` where ranks start together.
     pub key: String,
     /// Number of the launch that measured it, from 1; `null` where all launches of the run did.
     /// Since minor version 8.
@@ -120,6 +121,9 @@ pub enum Quote {
     Median,
     /// The least value.
     Min,
+    /// The least of 20 values, the median over the slices. Since minor version 8.
+    #[serde(rename = "least_of_20")]
+    LeastOf20,
     /// The mean. Since minor version 2.
     Mean,
     /// The mean of the middle half. Since minor version 2.
@@ -155,6 +159,9 @@ pub struct Plan {
     pub inner: u32,
     /// Operations before the first clock read of a slice.
     pub warmup: u32,
+    /// Batches at the start of each slice that make no sample. Since minor version 8.
+    #[serde(default)]
+    pub discarded: u32,
     /// Synchronisation before each sample.
     pub sync: SampleSync,
     /// From the announcement of a window to its opening. Since minor version 2.
@@ -358,7 +365,8 @@ pub struct Quality {
     /// Number of samples of each slice.
     pub slice_lengths: Vec<usize>,
     /// Interval of the median: from launch to launch where there are several, else within this
-    /// one; `null` below 5 slices of it.
+    /// one; `null` below 5 slices of it. Its lower end is less `overhead_ns.clock` since minor
+    /// version 8.
     pub interval_ns: Option<Interval>,
     /// Interval of the 90th percentile, by resampling of slices; `null` below 5 slices.
     pub p90_interval_ns: Option<Interval>,
@@ -368,11 +376,13 @@ pub struct Quality {
     pub converged: Option<bool>,
     /// True if the warm-up ended in a steady state.
     pub is_steady: bool,
+    /// Times of the warm-up, whose samples are not kept. Since minor version 8.
+    pub warm_up_ns: Option<WarmUpNs>,
     /// Numbers of the samples that started too late in their window, and make no value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<usize>,
-    /// From the first to the last start of the ranks in a sample; `null` where they do not start
-    /// together, or where their clocks cannot be compared.
+    /// From the first to the last start of the ranks in a sample, which D1 and D9 hold; `null` where
+    /// they do not start together, or where their clocks cannot be compared.
     pub start_skew_ns: Option<Summary>,
     /// Over how many samples values are correlated; `null` where slices are too short to tell.
     pub autocorrelation_samples: Option<f64>,
@@ -405,6 +415,16 @@ pub struct Quality {
     pub overhead_ns: Overhead,
     /// Summary over the intervals of all ranks, not over those of the slowest or of their mean.
     pub rank_samples_ns: Option<Summary>,
+}
+
+/// Times of a warm-up on the rank that was slowest in it, for one operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WarmUpNs {
+    /// Medians of its blocks of 20 samples, in time order, by which it ends; empty if it had fewer.
+    pub blocks: Vec<f64>,
+    /// Median of its samples from the steady state on, by which repetitions are chosen.
+    pub operation: Option<f64>,
 }
 
 /// Overhead of measuring on one operation, in nanoseconds.

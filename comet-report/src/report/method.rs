@@ -79,6 +79,7 @@ fn quote(quote: Quote) -> &'static str {
     match quote {
         Quote::Median => "the median of slice medians",
         Quote::Min => "the least value",
+        Quote::LeastOf20 => "the least of 20 samples, the median over the slices",
         Quote::Mean => "the mean",
         Quote::MiddleMean => "the mean of the middle half",
         Quote::Corrected => "the mean less an empty loop",

@@ -7,8 +7,7 @@ use crate::format::{is_unsteady, misses_target};
 use crate::models::quoted;
 use crate::order::{distinct, grouped};
 use crate::record::{
-    Derived, Fit, Measured, Model, Name, Numbers, Param, Parameter, Params, Point, Quote, RANKS,
-    Summary,
+    Derived, Fit, Measured, Model, Name, Param, Parameter, Params, Point, RANKS, Summary,
 };
 use crate::units::{DIGITS, SIZE_DIGITS, Scaled, bytes, fixed, fixed_us, significant, time};
 use crate::words;
@@ -64,12 +63,10 @@ fn us(ns: Option<f64>) -> Html {
     or_none(ns.map(fixed_us)).into()
 }
 
-/// Half of the 95 % interval of the median, in percent of what is quoted; nothing where something
-/// else than the median is.
+/// Half of the 95 % interval, in percent of the figure to quote.
 fn spread(point: &Point) -> Option<String> {
-    let Numbers { value, time_ns, quoted_ns, .. } = point.numbers()?;
-    let [low, high] = time_ns.ci95.filter(|_| value.quote == Quote::Median)?;
-    let quoted_ns = quoted_ns.filter(|ns| *ns > 0.0)?;
+    let [low, high] = point.interval_ns()?;
+    let quoted_ns = point.quoted_ns().filter(|ns| *ns > 0.0)?;
     Some(format!("{:.1}", 50.0 * (high - low) / quoted_ns))
 }
 

@@ -119,7 +119,8 @@ impl Observer for Lines {
 impl Listener for Lines {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         match event {
-            Event::RunStarted(_) | Event::PassStarted(_) | Event::CoresMoved(_) => (),
+            Event::RunStarted(_) | Event::PassStarted(_) => (),
+            Event::StartsNoted(_) | Event::CoresMoved(_) => (),
             Event::CaseStarted(case) => self.turn_to(Some(case.info))?,
             Event::CaseFinished(_) => self.tally.n_ok += 1,
             Event::CaseFailed(failure) => self.failed(failure)?,

@@ -153,15 +153,35 @@ fn trains_of_messages_take_the_times_of_loggp() {
 #[test]
 fn pairs_that_share_no_link_take_the_time_of_one_echo() {
     // All start together in a window, which they do not where a barrier lets them go one by one.
-    let in_windows =
-        Settings { sync: Some(StartSync::Window), has_core_each: true, ..settings(5, 1) };
     for machine in [machines::flat(), machines::rendezvous(), machines::ipsc860()] {
         let bench = Bench::new(&machine, 8);
         for (n_pairs, n_bytes) in [1, 2, 4].into_iter().flat_map(|k| LENGTHS.map(|n| (k, n))) {
             let case = bench.case("model/pairs", &[n_pairs, n_bytes]).unwrap();
             let round_trip_ns = 2.0 * message_ns(&machine, 1, n_bytes);
-            let measured = &bench.measure(&[case], &in_windows)[0];
+            let measured = &bench.measure(&[case], &settings(5, 1))[0];
             assert_eq!(measured.series[0].values_ns, [round_trip_ns; 5], "{}", case.label());
+        }
+    }
+}
+
+#[test]
+fn the_completion_of_pairs_is_their_own_time_on_machines_that_let_ranks_go_one_by_one() {
+    for name in ["t3e", "hbv2", "ipsc860"] {
+        let machine = comet_sim::machine::find(name).expect("it comes with the program").machine;
+        let bench = Bench::new(&machine, 8);
+        for n_bytes in LENGTHS {
+            let time_ns = |(n_pairs, sync): (u64, Option<StartSync>)| {
+                let case = bench.case("model/pairs", &[n_pairs, n_bytes]).unwrap();
+                let settings = Settings { sync, ..settings(5, 1) };
+                bench.measure(&[case], &settings)[0].series[0].summary.median
+            };
+            let one_ns = time_ns((1, None));
+            // The pairs share no link of these machines.
+            for n_pairs in [2, 4] {
+                assert_eq!(time_ns((n_pairs, None)), one_ns, "{name}, {n_bytes} bytes");
+            }
+            let after_barrier_ns = time_ns((4, Some(StartSync::Barrier)));
+            assert!(after_barrier_ns > one_ns, "{name}: {after_barrier_ns} ns for {one_ns} ns");
         }
     }
 }

@@ -2,9 +2,11 @@
 //! nanosecond, on every rank and in every sample.
 
 use comet_core::definition::Definition;
+use comet_core::driver::Settings;
 use comet_core::event::Measurement;
 use comet_core::kernel::{AxisKind, AxisUse, Case, KernelInfo, LENGTH_BYTES, harness};
 use comet_core::sample::Sample;
+use comet_core::sync::StartSync;
 use comet_sim::machine::Machine;
 
 use super::bench::{Bench, infos, settings};
@@ -47,7 +49,9 @@ fn cases(bench: &Bench) -> Vec<Case> {
 fn check(machine: &Machine) {
     for bench in RANK_COUNTS.map(|n_ranks| Bench::new(machine, n_ranks)) {
         let cases = cases(&bench);
-        let measurements = bench.measure(&cases, &settings(N_SAMPLES, 3));
+        // The oracle follows messages, not moments that ranks wait for.
+        let sync = Some(StartSync::Barrier);
+        let measurements = bench.measure(&cases, &Settings { sync, ..settings(N_SAMPLES, 3) });
         assert_eq!(measurements.len(), cases.len());
         measurements.iter().for_each(|measurement| check_case(&bench, measurement));
     }

@@ -11,14 +11,14 @@ use crate::conformance::twisted::{Twist, Twisted};
 use crate::context::Context;
 use crate::definition::{Definition, Quantity};
 use crate::error::{KernelError, TransportError};
-use crate::event::{CaseFailure, Event, Listener, Measurement, RunEnd, RunStart};
+use crate::event::{CaseFailure, Event, Listener, Measurement, RunEnd, RunStart, StartNote};
 use crate::kernel::{
     Arrangement, AxisUse, Case, Class, Derived, History, Kernel, KernelInfo, LENGTH_BYTES, Profile,
     Series, Timing, World,
 };
 use crate::local::{self, Local};
 use crate::pattern;
-use crate::transport::{Source, Tag, Transport};
+use crate::transport::{Rank, Source, Tag, Transport};
 use comet_stats::Summary;
 
 const SEED: u64 = 7;
@@ -75,6 +75,7 @@ pub(super) type Moving<'a> = Twisted<'a, Script>;
 pub(super) struct Script {
     trouble: Trouble,
     n_readings: Cell<usize>,
+    n_broadcasts: Cell<usize>,
 }
 
 impl Twist for Script {
@@ -89,6 +90,22 @@ impl Twist for Script {
         self.n_readings.set(index + 1);
         let has_part = inner.rank() < 2;
         Ok(script_ns.get(index).or(script_ns.last()).copied().filter(|_| has_part))
+    }
+
+    fn blocked_broadcast(
+        &self,
+        inner: &Local,
+        root: Rank,
+        message: &mut [u8],
+    ) -> Result<(), TransportError> {
+        inner.blocked_broadcast(root, message)?;
+        let n_broadcasts = self.n_broadcasts.replace(self.n_broadcasts.get() + 1);
+        // Later than the broadcasts by which the window is chosen.
+        let is_late = self.trouble.late_ranks == inner.n_ranks() && n_broadcasts >= 20;
+        if is_late && inner.rank() == 1 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        Ok(())
     }
 }
 
@@ -223,6 +240,8 @@ pub(super) struct Trouble {
     pub(super) script_ns: &'static [f64],
     /// Factor by which the clock is too fast.
     pub(super) clock_factor: Option<u64>,
+    /// Number of ranks of the case in which rank 1 learns of the opening of a window too late.
+    pub(super) late_ranks: usize,
 }
 
 /// Keeps all that it hears.
@@ -236,12 +255,17 @@ pub(super) struct Collector {
     pub(super) start: Option<RunStart>,
     pub(super) measurements: Vec<Measurement>,
     pub(super) failures: Vec<CaseFailure>,
+    pub(super) notes: Vec<StartNote>,
     end: Option<RunEnd>,
 }
 
 impl Listener for Collector {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if matches!(event, Event::PassStarted(_)) {
+        if let Event::StartsNoted(noted) = event {
+            self.notes.push(noted.note.clone());
+        }
+        // Threads start apart, or do not, as the machine has it.
+        if matches!(event, Event::PassStarted(_) | Event::StartsNoted(_)) {
             return Ok(());
         }
         if self.trouble.fails_at == Some(self.log.len()) {
@@ -253,7 +277,7 @@ impl Listener for Collector {
                 "run started".into()
             }
             Event::CaseStarted(case) => format!("started {}", case.info.name),
-            Event::PassStarted(_) => unreachable!("passes are left out above"),
+            Event::PassStarted(_) | Event::StartsNoted(_) => unreachable!("left out above"),
             Event::CaseFinished(measurement) => {
                 self.measurements.push((*measurement).clone());
                 format!("finished {}", measurement.case.info.name)
@@ -347,7 +371,7 @@ pub(super) fn drive_cases(
     trouble: Trouble,
 ) -> Outcome {
     let ranks = local::run(n_ranks, |inner| {
-        let twist = Script { trouble, n_readings: Cell::new(0) };
+        let twist = Script { trouble, n_readings: Cell::new(0), n_broadcasts: Cell::new(0) };
         let t = Moving { inner: Cow::Borrowed(inner), twist };
         let kernels: Vec<&dyn Kernel<Moving<'_>>> = fakes.iter().map(|fake| fake as _).collect();
         let mut heard = Collector { trouble, ..Collector::default() };
