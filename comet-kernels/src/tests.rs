@@ -185,6 +185,20 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
 }
 
 #[test]
+fn a_copy_is_one_of_all_ranks_at_once_and_then_of_rank_0_alone() {
+    let info = kernel("model/memcpy").info();
+    assert_eq!(info.evaluation, comet_core::kernel::Evaluation::MemoryCopy);
+    let topology = Topology::hypercube(4);
+    let found = local::run_with(topology, false, |t| {
+        let mut cx = harness::context(t, info, false);
+        let case = Case::new(info, &[1000]);
+        kernel("model/memcpy").measure(&mut cx, &case).unwrap();
+        cx.into_samples().iter().map(Vec::len).collect::<Vec<_>>()
+    });
+    assert_eq!(found, [[2, 2], [2, 0], [2, 0], [2, 0]]);
+}
+
+#[test]
 fn derived_numbers_agree_with_a_hand_computation() {
     let check = |id, values: &[u64], times: &[f64], expected: &[Option<f64>]| {
         let case = Case::new(kernel(id).info(), values);

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 pub mod abandoned;
+mod bounds;
 pub mod compare;
 pub mod environment;
 pub mod figures;

@@ -10,7 +10,9 @@ use comet_core::topology::{Mesh, Topology};
 use serde_json::{Value, json};
 use uuid::{NoContext, Timestamp, Uuid};
 
-use crate::environment::{Environment, Warning, disturbed, moved, starts, stolen, warnings};
+use crate::environment::{
+    Environment, Warning, between_hosts, disturbed, moved, starts, stolen, warnings,
+};
 use crate::fingerprint::{fingerprint, sha256_hex};
 use crate::models::models;
 use crate::points::{PointMaker, seconds};
@@ -158,13 +160,24 @@ impl Recorder {
         for message in ClockCalibration::warnings(&start.calibrations) {
             self.warn(&Warning { code: "clock", message, hint: "" }, 0.0)?;
         }
-        Ok(())
+        match between_hosts(&self.description.environment, &self.description.placements) {
+            None => Ok(()),
+            Some(message) => {
+                let link = Warning { code: "link_rate", message, hint: "" };
+                self.note(&link, record::Level::Info, 0.0)
+            }
+        }
     }
 
     fn warn(&mut self, warning: &Warning, t_rel_s: f64) -> io::Result<()> {
+        self.note(warning, record::Level::Warning, t_rel_s)
+    }
+
+    fn note(&mut self, warning: &Warning, level: record::Level, t_rel_s: f64) -> io::Result<()> {
         let t_rel_s = self.since_start_s() + t_rel_s;
         let run_id = Some(self.description.run_id.clone());
-        self.write(&Record::Event(warning.event(run_id, Some(t_rel_s))))
+        let event = record::Event { level, ..warning.event(run_id, Some(t_rel_s)) };
+        self.write(&Record::Event(event))
     }
 
     fn write_point(&mut self, mut point: Point) -> io::Result<()> {

@@ -6,7 +6,7 @@
 //!   echo            a kernel of any suite           IMB:PingPong   what another suite calls it
 //! ```
 
-use comet_core::kernel::KernelInfo;
+use comet_core::kernel::{Evaluation, KernelInfo};
 use strsim::levenshtein;
 
 use crate::catalogue::{self, DEFAULT_SUITES};
@@ -93,7 +93,7 @@ fn prefer_default(infos: &[&'static KernelInfo]) -> Vec<&'static KernelInfo> {
     if preferred.is_empty() { infos.to_vec() } else { preferred }
 }
 
-/// `named`, each once, and before each the kernels that it requires.
+/// `named`, each once, and before each the kernels that it requires; bounds come first.
 fn with_required(named: &[&'static KernelInfo], catalogue: &[&'static KernelInfo]) -> Selection {
     let mut selection = Selection { kernels: Vec::new(), bases: Vec::new(), notes: Vec::new() };
     for info in named {
@@ -108,6 +108,8 @@ fn with_required(named: &[&'static KernelInfo], catalogue: &[&'static KernelInfo
         }
         push(&mut selection.kernels, info);
     }
+    // Rates are printed with the shares of their bounds as soon as they are measured.
+    selection.kernels.sort_by_key(|info| info.evaluation != Evaluation::MemoryCopy);
     selection
 }
 
@@ -198,10 +200,17 @@ mod tests {
         KernelInfo { suite: "matrix", name: "row_broadcast", aliases: &[], ..BLANK };
     static NAIVE: KernelInfo =
         KernelInfo { suite: "naive", name: "barrier", aliases: &["IMB:Barrier"], ..BLANK };
+    static COPY: KernelInfo = KernelInfo {
+        suite: "model",
+        name: "memcpy",
+        aliases: &[],
+        evaluation: Evaluation::MemoryCopy,
+        ..BLANK
+    };
     static IMB: KernelInfo = KernelInfo { suite: "imb", name: "twice", aliases: &[], ..BLANK };
     static OSU: KernelInfo = KernelInfo { suite: "osu", name: "twice", aliases: &[], ..BLANK };
-    static CATALOGUE: [&KernelInfo; 8] =
-        [&ECHO, &BARRIER, &CONTENTION, &SHIFT, &ROW, &NAIVE, &IMB, &OSU];
+    static CATALOGUE: [&KernelInfo; 9] =
+        [&ECHO, &BARRIER, &CONTENTION, &SHIFT, &ROW, &NAIVE, &COPY, &IMB, &OSU];
 
     fn selected(names: &str) -> anyhow::Result<Selection> {
         let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
@@ -228,6 +237,8 @@ mod tests {
             // A required kernel comes first.
             ("contention", "comet/echo comet/contention"),
             ("contention echo", "comet/echo comet/contention"),
+            // A bound comes before what it bounds.
+            ("contention memcpy shift", "model/memcpy comet/echo comet/contention matrix/shift"),
         ] {
             let kernels = selected(names).unwrap().kernels;
             let found: Vec<String> = kernels.iter().map(|info| info.id()).collect();
@@ -241,7 +252,8 @@ mod tests {
     #[test]
     fn a_name_of_no_or_of_several_kernels_is_refused_with_what_it_may_mean() {
         let tail = "(comet-run list shows all kernels)";
-        let suites = "suites are comet, matrix, naive, imb, osu; comet-run list shows all kernels)";
+        let suites =
+            "suites are comet, matrix, naive, model, imb, osu; comet-run list shows all kernels)";
         let unknown = "is no kernel, suite or alias";
         for (name, message, code) in [
             ("x*", format!("no kernel matches 'x*' {tail}"), exit::NOTHING),

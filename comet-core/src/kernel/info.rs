@@ -169,6 +169,9 @@ pub enum Evaluation {
     Trains,
     /// Comparison of the ranks, each of which does the same work.
     RankWork,
+    /// Bound for the rates of messages of the same lengths. The series are, in this order, copies of
+    /// memory by all ranks at once, and by one rank; the bytes are those that one rank copies.
+    MemoryCopy,
 }
 
 /// Everything about a kernel that needs no running transport.

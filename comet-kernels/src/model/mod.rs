@@ -1,6 +1,7 @@
 //! The suite `model`: patterns from which the parameters of a model of the machine follow.
 
 pub mod injection;
+pub mod memcpy;
 pub mod pairs;
 
 use comet_core::kernel::prelude::*;
@@ -9,5 +10,5 @@ use crate::Suite;
 
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
-    const { &[&Timed(injection::Injection), &Timed(pairs::Pairs)] }
+    const { &[&Timed(injection::Injection), &Timed(pairs::Pairs), &Timed(memcpy::Memcpy)] }
 }

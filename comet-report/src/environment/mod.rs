@@ -4,10 +4,12 @@
 //! An absent file is a missing value, never an error: virtual machines and containers lack many.
 
 pub(crate) mod files;
+mod links;
 pub(crate) mod machine;
 mod variables;
 mod warnings;
 
+pub(crate) use links::between_hosts;
 pub use machine::noise;
 pub use warnings::{Warning, have_cpu_each, warnings};
 pub(crate) use warnings::{disturbed, moved, starts, stolen};

@@ -1,13 +1,15 @@
 //! Times and bandwidths over sizes: two figures for each kernel, with the lines that the times
 //! follow, and the asymptotes of these: r_inf, n_half and n/t0.
 
-use comet_core::kernel::{AxisKind, Class};
+use comet_core::kernel::{AxisKind, Class, Evaluation};
 
 use super::chart::{self, add_lines, along, axis, level, place, series, size};
 use super::curve::{self, Curve, curves};
 use super::sources::{KernelPoints, Measured};
+use crate::bounds;
+use crate::models::sweep::real;
 use crate::models::{DISTANCE, asymptotic, quoted, value, values};
-use crate::plot::{Axis, Chart, Figure, Mark, Quantity, Scale, Trace, Vertex};
+use crate::plot::{Axis, Chart, Figure, Kind, Mark, Quantity, Scale, Trace, Vertex};
 use crate::record::{Fit, Model, Over, Point};
 use crate::units::{DIGITS, significant};
 use crate::words;
@@ -17,8 +19,10 @@ use crate::words;
 fn is_plain(kernel: &KernelPoints<'_>) -> bool {
     let is_of_work = kernel.over(Over::Kind(AxisKind::Intensity)).is_some();
     // These classes have figures of their own.
-    let is_elsewhere =
-        matches!(kernel.class(), Some(Class::Overlap | Class::Contention | Class::Compute));
+    let is_elsewhere = match kernel.class() {
+        Some(Class::Compute) => kernel.facts().evaluation != Evaluation::MemoryCopy,
+        class => matches!(class, Some(Class::Overlap | Class::Contention)),
+    };
     !(is_elsewhere || is_of_work || kernel.is_of_pairs_in_rounds())
 }
 
@@ -63,13 +67,35 @@ pub(super) fn bandwidths(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let mut chart = chart::chart(along(&kernel, x, Scale::Log2), rates(), drawn);
     add_lines(&mut chart, &curves, x, chart::rate);
     chart.residuals.clear();
+    let bounds = bounds(&kernel, &curves, x);
     let what = format!("Bandwidth of {} against {}", kernel.name, chart.x.label);
     let mut caption = chart::caption(&what, &kernel);
     let first = curves.first().and_then(|curve| Some((curve, curve.model("line", &[x])?)));
     if let Some((curve, model)) = first {
         caption += add_asymptotes(&mut chart, curve, model, x);
     }
+    if !bounds.is_empty() {
+        caption += " The memory copy of the run bounds rates on one node.";
+    }
+    chart.series.extend(bounds);
     Some(kernel.figure("bandwidth", "bandwidth", caption, chart))
+}
+
+/// The memory copies that bound the rates of `kernel` over the length `x`, where its sources have
+/// measured them, in a colour that no curve has.
+fn bounds(kernel: &KernelPoints<'_>, curves: &[Curve<'_>], x: &str) -> Vec<Trace> {
+    let colour = 1 + curves.iter().map(|curve| curve.colour).max().unwrap_or(0);
+    let is_over_lengths =
+        |point: &&Point| point.facts.over(Over::Message).is_some_and(|axis| axis.name == x);
+    let line = |source: usize| {
+        let point = kernel.of(source).filter(is_over_lengths).last()?;
+        let rates = kernel.bounds[source].line(point).into_iter().filter(|(length, _)| *length > 0);
+        let points = rates.map(|(length, y)| Vertex { x: real(length), y, ..Vertex::default() });
+        let name = kernel.named(bounds::copiers(point).words(), source);
+        Some(Trace { name, kind: Kind::Fit, colour, run: source, points: points.collect() })
+    };
+    let lines = (0..kernel.sources.len()).filter_map(line);
+    lines.filter(|line| !line.points.is_empty()).collect()
 }
 
 pub(super) fn rates() -> Axis {

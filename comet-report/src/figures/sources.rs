@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use comet_core::kernel::{AxisKind, Class};
 
+use crate::bounds::Bounds;
 use crate::models::Fitted;
 use crate::order::grouped;
 use crate::plot::{Body, Chart, Figure};
@@ -23,6 +24,8 @@ pub(super) struct Sources<'a> {
     points: Vec<Measured<'a>>,
     /// The description of each run, with the number of its source.
     runs: Vec<(usize, &'a Run)>,
+    /// Bounds of the rates, by source.
+    bounds: Vec<Bounds>,
     models: &'a [Fitted],
 }
 
@@ -34,6 +37,8 @@ pub(super) struct KernelPoints<'a> {
     pub(super) models: &'a [Fitted],
     /// The description of each run, with the number of its source.
     runs: &'a [(usize, &'a Run)],
+    /// Bounds of the rates, by source.
+    pub(super) bounds: &'a [Bounds],
 }
 
 impl<'a> Sources<'a> {
@@ -45,9 +50,14 @@ impl<'a> Sources<'a> {
             ok.map(|point| Measured { source: *source, point })
         });
         let known = numbers.iter().zip(runs);
+        let points: Vec<Measured<'a>> = points.collect();
+        let names = names(runs, &numbers);
+        let of = |source| points.iter().filter(move |measured| measured.source == source);
+        let bounds = (0..names.len()).map(|source| Bounds::of(of(source).map(|m| m.point)));
         Self {
-            names: names(runs, &numbers),
-            points: points.collect(),
+            bounds: bounds.collect(),
+            names,
+            points,
             runs: known.filter_map(|(source, run)| Some((*source, run.run.as_deref()?))).collect(),
             models,
         }
@@ -61,6 +71,7 @@ impl<'a> Sources<'a> {
             sources: &self.names,
             models: self.models,
             runs: &self.runs,
+            bounds: &self.bounds,
         };
         kernels.into_iter().map(kernel).collect()
     }

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The figure to quote stands first among the times, and beside it half of its 95 % interval from
-//! launch to launch, in percent, or that within one launch under `this launch`, with `!` where the target was missed and `~` where the machine
-//! changed its speed. MB are 10^6 bytes.
+//! launch to launch, in percent, or that within one launch under `this launch`, with `!` where the
+//! target was missed and `~` where the machine changed its speed. MB are 10^6 bytes. Rates have the
+//! share of their bound beside them where the run has measured it before.
 //! All lines but rows start with `#`, except for the last, which counts the points.
 
 use std::io::{self, Write};
@@ -18,10 +19,11 @@ use comet_core::definition::Definition;
 use comet_core::kernel::GROUPS;
 
 use super::models;
+use crate::bounds::{self, Bounds};
 use crate::models::is_plausible;
 use crate::read::NO_END;
 use crate::record::{
-    CheckStatus, Clock, Derived, End, EndStatus, Event, Model, Name, Param, Params, Point,
+    CheckStatus, Clock, Derived, End, EndStatus, Event, Level, Model, Name, Param, Params, Point,
     PointCounts, Quality, Quote, Record, Run, SampleSync, Summary, Value,
 };
 use crate::sink::RecordSink;
@@ -41,6 +43,9 @@ const TIME_WIDTH: usize = 11;
 /// Name and width of the column with the interval, from one launch to the next or within one.
 const SPREAD: (&str, usize) = ("+-%", 6);
 const SPREAD_OF_ONE: (&str, usize) = ("this launch", 11);
+
+/// Name of the column with the share of a memory copy's rate.
+const BOUND: &str = "%copy";
 
 /// Writer of tables into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
@@ -67,6 +72,8 @@ struct TableWriter<W> {
     /// Start of its samples, where ranks start together.
     sync: Option<SampleSync>,
     layout: Option<Layout>,
+    /// Memory copies of the run so far.
+    bounds: Bounds,
     n_missed: usize,
     n_unsteady: usize,
 }
@@ -78,6 +85,8 @@ struct Layout {
     quote: Quote,
     /// True if the numbers are of several launches.
     has_launches: bool,
+    /// The bounds of its rates, where the run has measured them.
+    bounds: Option<Bounds>,
 }
 
 impl<W: Write> RecordSink for TableWriter<W> {
@@ -95,6 +104,7 @@ impl<W: Write> RecordSink for TableWriter<W> {
             Record::Model(model) => self.model(model),
             Record::Event(event) => self.event(event),
             Record::Point(point) => {
+                self.bounds.note(point);
                 self.case.push(point.without_samples());
                 String::new()
             }
@@ -145,6 +155,7 @@ impl<W: Write> TableWriter<W> {
             block: None,
             sync: None,
             layout: None,
+            bounds: Bounds::default(),
             n_missed: 0,
             n_unsteady: 0,
         }
@@ -159,7 +170,7 @@ impl<W: Write> TableWriter<W> {
         if first.numbers().is_some() {
             let (head, layout) = match self.layout.take() {
                 Some(layout) => (String::new(), layout),
-                None => head(&points),
+                None => head(&points, &self.bounds),
             };
             text += &head;
             text.extend(points.iter().map(|point| self.row(&layout, point)));
@@ -174,6 +185,7 @@ impl<W: Write> TableWriter<W> {
     /// Lines about a run: its ranks, their clock, and the time of a cache line between the first two.
     fn run(&mut self, run: &Run) -> String {
         self.block = None;
+        self.bounds = Bounds::default();
         self.n_ranks = Some(run.world.size as u64);
         let mut text = String::new();
         if !self.is_live {
@@ -199,7 +211,7 @@ impl<W: Write> TableWriter<W> {
     /// A line about an event.
     fn event(&mut self, event: &Event) -> String {
         // The notes of a run that goes on name what matters of its machine.
-        if self.is_live && self.block.is_none() {
+        if self.is_live && self.block.is_none() && event.level != Level::Info {
             return String::new();
         }
         let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
@@ -288,7 +300,7 @@ fn without_numbers(point: &Point) -> String {
 }
 
 /// The lines above the rows of `points` and those after them, and their columns.
-fn head(points: &[Point]) -> (String, Layout) {
+fn head(points: &[Point], bounds: &Bounds) -> (String, Layout) {
     let mut text = String::new();
     for (index, point) in points.iter().enumerate() {
         let is_new = !points[..index].iter().any(|other| meaning(other) == meaning(point));
@@ -301,11 +313,17 @@ fn head(points: &[Point]) -> (String, Layout) {
     }
     let names = points.iter().filter_map(|point| point.variant.as_deref());
     let width = names.map(str::len).chain([SERIES.len()]).max();
+    let bounded = points.iter().find(|point| bounds.hold_for(point));
     let layout = Layout {
         series_width: width.filter(|_| points.len() > 1),
         quote: points[0].value().map_or(Quote::Median, |value| value.quote),
         has_launches: points[0].launches.is_some(),
+        bounds: bounded.map(|_| bounds.clone()),
     };
+    if let Some(point) = bounded {
+        let copy = bounds::copiers(point).words();
+        text += &comment(&format!("{BOUND}: rate in percent of that of a {copy}, of equal length"));
+    }
     let columns = columns(&layout, &points[0]);
     let titles: String = columns.iter().map(|column| column.filled(column.name)).collect();
     (text + &format!("#{titles}\n"), layout)
@@ -397,6 +415,9 @@ fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> {
         add(name, TIME_WIDTH, time.map(|time| fixed_us(time_ns(time))));
     }
     add("MB/s", TIME_WIDTH, point.bytes_per_s().map(|rate| fixed(rate / 1e6)));
+    if let Some(bounds) = &layout.bounds {
+        add(BOUND, SPREAD.1, bounds.percent(point).map(|percent| format!("{percent:.1}")));
+    }
     columns
 }
 

@@ -6,7 +6,7 @@
 //! number of bytes that an operation moves, where the point has it: then r∞ is the rate of all bytes,
 //! as COMMS3 wants it, and n½ is also given for the length of one message.
 
-use comet_core::kernel::Class;
+use comet_core::kernel::{Class, Evaluation};
 use comet_stats::fit::{Bounds, Line, Marks, Segment, Weights, breaks, segments, segments_at};
 
 use super::sweep::{Sweep, fit, half_widths_us, parameter, real, scaled, time_us, weights};
@@ -26,10 +26,11 @@ const WORK: usize = 1;
 /// The largest share of a time that two clock readings may take without a warning.
 const MAX_CLOCK_SHARE: f64 = 0.01;
 
-/// Whether the time of `point` is one of its message: it moves bytes. In an overlap that is the
-/// exchange alone.
+/// True if the time of `point` is one of its message: it moves bytes, and is no copy of memory. In an
+/// overlap that is the exchange alone.
 pub(super) fn is_of_message(point: &Point) -> bool {
-    point.value().is_some_and(|value| value.bytes_per_op.is_some())
+    let is_copy = point.facts.evaluation == Evaluation::MemoryCopy;
+    point.value().is_some_and(|value| value.bytes_per_op.is_some() && !is_copy)
         && (point.facts.class() != Some(Class::Overlap) || point.series() != Some(WORK))
 }
 

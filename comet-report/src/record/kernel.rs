@@ -51,6 +51,8 @@ enum Evaluation {
     Trains,
     /// Comparison of the ranks, each of which does the same work.
     RankWork,
+    /// Bound for the rates of messages of the same lengths. Since minor version 8.
+    MemoryCopy,
 }
 
 /// Description of one axis of a kernel.
