@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use comet_stats::Summary;
 
+use super::effects::{self, Between, Level};
 use super::suspects::{Class, Places};
 use crate::pairs::{Reading, readings, world};
 use crate::record::Point;
@@ -34,12 +35,13 @@ pub struct OfClass {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) ranks: [usize; 2],
-    /// Ratio to the median of its class, if it is an outlier.
+    /// Ratio to the usual time of its class, if it is an outlier.
     pub(super) slowness: Option<f64>,
 }
 
 /// The pairs in `points`, for each length in ascending order; a pair is slow that takes more than
-/// `factor` times the median of its class.
+/// `factor` times the usual time of its class: between hosts that of hosts without an effect, where
+/// they can be told, and the median elsewhere.
 pub(super) fn of_lengths(points: &[Point], places: &Places<'_>, factor: f64) -> Vec<OfLength> {
     let mut lengths: BTreeMap<u64, Vec<Reading>> = BTreeMap::new();
     for point in points {
@@ -53,18 +55,41 @@ pub(super) fn of_lengths(points: &[Point], places: &Places<'_>, factor: f64) -> 
         for reading in readings {
             classes.entry(places.class(reading.rank, reading.peer)).or_default().push(reading);
         }
+        let levels = levels(&classes, places);
         let mut found = OfLength { length_bytes, classes: Vec::new(), pairs: Vec::new() };
-        classes.iter().for_each(|(class, readings)| found.compare(*class, readings, factor));
+        for (class, readings) in &classes {
+            found.compare(*class, readings, levels.get(class), factor);
+        }
         found
     };
     lengths.into_iter().map(of_length).collect()
 }
 
+/// Levels of the classes of pairs between hosts, as far as they can be told.
+fn levels(classes: &BTreeMap<Class, Vec<Reading>>, places: &Places<'_>) -> BTreeMap<Class, Level> {
+    let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut pairs = Vec::new();
+    for (class, readings) in classes {
+        for reading in readings {
+            let Some(names) = places.hosts([reading.rank, reading.peer]) else { continue };
+            let number = names.map(|name| {
+                let n_hosts = hosts.len();
+                *hosts.entry(name).or_insert(n_hosts)
+            });
+            let ln = reading.median_ns.ln();
+            pairs.push(Between { class: *class, hosts: number, ln });
+        }
+    }
+    pairs.retain(|pair| pair.ln.is_finite());
+    effects::levels(&pairs).unwrap_or_default()
+}
+
 impl OfLength {
-    fn compare(&mut self, class: Class, readings: &[Reading], factor: f64) {
+    fn compare(&mut self, class: Class, readings: &[Reading], level: Option<&Level>, factor: f64) {
         let medians_ns: Vec<f64> = readings.iter().map(|reading| reading.median_ns).collect();
         let Some(one_way_ns) = Summary::of(&medians_ns) else { return };
-        let usual = Usual::of(&medians_ns, factor);
+        let of_medians = Usual::of(&medians_ns, factor);
+        let usual = of_medians.map(|of_all| level.map_or(of_all, |level| of_all.at(level)));
         let pairs = usual.iter().flat_map(|usual| {
             readings.iter().map(|reading| Pair {
                 ranks: [reading.rank, reading.peer],
@@ -101,6 +126,12 @@ impl Usual {
     pub(super) fn of(values: &[f64], factor: f64) -> Option<Self> {
         let Summary { median, mad, .. } = Summary::of(values)?;
         (values.len() >= MIN_VALUES).then_some(Self { median, mad, factor })
+    }
+
+    /// The same about the usual time `level`.
+    fn at(self, level: &Level) -> Self {
+        let median = level.ln.exp();
+        Self { median, mad: median * level.mad, ..self }
     }
 
     /// Ratio of `value` to the median, if it is an outlier: above the factor, and far from the

@@ -11,6 +11,7 @@
 //! Nothing is compared with what a machine should do, only its parts with each other: what all of
 //! them suffer from does not stand out.
 
+mod effects;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod links;

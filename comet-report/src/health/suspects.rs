@@ -74,6 +74,13 @@ impl<'a> Places<'a> {
         name.filter(|_| self.n_hosts > 1)
     }
 
+    /// The hosts of two ranks, if they are two of several, in the order of their names.
+    pub(super) fn hosts(&self, ranks: [usize; 2]) -> Option<[&'a str; 2]> {
+        let [a, b] = ranks.map(|rank| self.host(rank));
+        let (a, b) = a.zip(b).filter(|(a, b)| a != b)?;
+        Some([a.min(b), a.max(b)])
+    }
+
     pub(super) fn ranks_of(&self, host: &str) -> Vec<usize> {
         let ranks = self.run.iter().flat_map(|run| &run.world.ranks);
         let on_host = ranks.filter(|entry| entry.node.as_deref() == Some(host));
@@ -194,30 +201,33 @@ impl<'a> Suspects<'a> {
 
     pub(super) fn add_pairs(&mut self, of_length: &OfLength) {
         let label = bytes(of_length.length_bytes);
-        let ranks = self.slow_ranks(&of_length.pairs);
-        let hosts = self.slow_hosts(&ranks);
-        let is_of_host = |rank: &usize| self.places.host(*rank).is_some_and(|h| hosts.contains(h));
-        let alone: Vec<usize> = ranks.iter().copied().filter(|rank| !is_of_host(rank)).collect();
-        for host in hosts {
-            let of_host = |rank: usize| self.places.host(rank) == Some(host);
+        let all: Vec<&Pair> = of_length.pairs.iter().collect();
+        let hosts = self.slow_hosts(&slow_ranks(&all));
+        for host in &hosts {
+            let of_host = |rank: usize| self.places.host(rank) == Some(*host);
             let touches = |pair: &&Pair| pair.ranks.into_iter().any(of_host);
             let reason = self.share(of_length.pairs.iter().filter(touches));
-            self.blame(Part::Host(host.into()), format!("{label}: {reason}"));
+            self.blame(Part::Host((*host).into()), format!("{label}: {reason}"));
         }
-        for rank in alone {
-            let touches = |pair: &&Pair| pair.ranks.contains(&rank);
-            let reason = self.share(of_length.pairs.iter().filter(touches));
-            self.blame(self.rank(rank), format!("{label}: {reason}"));
+        // A rank is not slow by its pairs with a slow host, nor a link by those with a slow rank.
+        let is_of_host = |rank: &usize| self.places.host(*rank).is_some_and(|h| hosts.contains(h));
+        let of_others: Vec<&Pair> =
+            all.into_iter().filter(|pair| !pair.ranks.iter().any(is_of_host)).collect();
+        let ranks = slow_ranks(&of_others);
+        for rank in &ranks {
+            let touches = |pair: &&&Pair| pair.ranks.contains(rank);
+            let reason = self.share(of_others.iter().filter(touches).copied());
+            self.blame(self.rank(*rank), format!("{label}: {reason}"));
         }
         let rest = |pair: &&Pair| !pair.ranks.iter().any(|rank| ranks.contains(rank));
-        self.add_links(&of_length.pairs.iter().filter(rest).collect::<Vec<_>>(), &label);
+        self.add_links(&of_others.into_iter().filter(rest).collect::<Vec<_>>(), &label);
     }
 
     /// Adds what lies between hosts or ranks that are not slow themselves.
     fn add_links(&mut self, pairs: &[&Pair], label: &str) {
         let mut links: BTreeMap<[&str; 2], Vec<&Pair>> = BTreeMap::new();
         for pair in pairs {
-            if let Some(hosts) = self.hosts(pair.ranks) {
+            if let Some(hosts) = self.places.hosts(pair.ranks) {
                 links.entry(hosts).or_default().push(pair);
             }
         }
@@ -227,23 +237,13 @@ impl<'a> Suspects<'a> {
             self.blame(Part::Link(hosts.map(Into::into)), format!("{label}: {reason}"));
         }
         for pair in pairs {
-            let hosts = self.hosts(pair.ranks);
+            let hosts = self.places.hosts(pair.ranks);
             let Some(slowness) = pair.slowness else { continue };
             if !hosts.is_some_and(|hosts| links.contains_key(&hosts)) {
                 let part = Part::Pair(pair.ranks, self.names(pair.ranks));
                 self.blame(part, format!("{label}: {slowness:.2} times the median"));
             }
         }
-    }
-
-    /// Ranks most of whose pairs are slow, and more than one of them.
-    fn slow_ranks(&self, pairs: &[Pair]) -> BTreeSet<usize> {
-        let mut of_ranks: BTreeMap<usize, Vec<&Pair>> = BTreeMap::new();
-        for pair in pairs {
-            pair.ranks.into_iter().for_each(|r| of_ranks.entry(r).or_default().push(pair));
-        }
-        of_ranks.retain(|_, of_rank| of_rank.len() > 1 && most_are_slow(of_rank));
-        of_ranks.into_keys().collect()
     }
 
     /// Hosts most of whose ranks are among `slow`.
@@ -277,22 +277,25 @@ impl<'a> Suspects<'a> {
         }
     }
 
-    /// The hosts of two ranks, if they are two of several, in the order of their names.
-    fn hosts(&self, ranks: [usize; 2]) -> Option<[&'a str; 2]> {
-        let [a, b] = ranks.map(|rank| self.places.host(rank));
-        let (a, b) = a.zip(b).filter(|(a, b)| a != b)?;
-        Some([a.min(b), a.max(b)])
-    }
-
     /// The hosts of two ranks, if they are two of several.
     fn names(&self, ranks: [usize; 2]) -> Option<[String; 2]> {
-        self.hosts(ranks)?;
+        self.places.hosts(ranks)?;
         Some(ranks.map(|rank| self.places.host(rank).unwrap_or_default().into()))
     }
 
     fn blame(&mut self, part: Part, reason: String) {
         self.found.entry(part).or_default().push(reason);
     }
+}
+
+/// Ranks most of whose pairs are slow, and more than one of them.
+fn slow_ranks(pairs: &[&Pair]) -> BTreeSet<usize> {
+    let mut of_ranks: BTreeMap<usize, Vec<&Pair>> = BTreeMap::new();
+    for pair in pairs {
+        pair.ranks.into_iter().for_each(|r| of_ranks.entry(r).or_default().push(pair));
+    }
+    of_ranks.retain(|_, of_rank| of_rank.len() > 1 && most_are_slow(of_rank));
+    of_ranks.into_keys().collect()
 }
 
 fn most_are_slow(pairs: &[&Pair]) -> bool {

@@ -168,3 +168,81 @@ verdict: rank 3 stands out
 ";
     assert_eq!(of(&records).to_string(), expected);
 }
+
+/// A fraction from 0 to 1 for each seed (splitmix64).
+fn fraction(seed: u64) -> f64 {
+    let mut z = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A normal deviate for each seed (Box and Muller).
+fn normal(seed: u64) -> f64 {
+    let [u, v] = [2 * seed, 2 * seed + 1].map(fraction);
+    (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// Hosts of two ranks, 20 us apart, whose pairs scatter by `sigma` and hosts by `of_hosts`, both
+/// log-normal; between hosts, pairs take `factor(a, b)` times as long.
+fn cluster(
+    n_hosts: usize,
+    seed: u64,
+    [sigma, of_hosts]: [f64; 2],
+    factor: impl Fn(usize, usize) -> f64,
+) -> RunRecords {
+    let noise = |n: usize| normal(seed * 100_000 + n as u64);
+    let records = fixture::pairs(2 * n_hosts, |a, b| {
+        let (host_a, host_b) = (a / 2, b / 2);
+        let of_pair = (sigma * noise(a * 2 * n_hosts + b)).exp();
+        let of_both = of_hosts * (noise(90_000 + host_a) + noise(90_000 + host_b));
+        let base_ns = match host_a == host_b {
+            true => 500.0,
+            false => 20_000.0 * factor(host_a, host_b) * of_both.exp(),
+        };
+        (base_ns * of_pair) as usize
+    });
+    on_hosts(records, 2)
+}
+
+const N_SEEDS: u64 = 40;
+
+#[test]
+fn a_host_behind_a_slow_link_is_named_among_three_as_among_six() {
+    for n_hosts in [3, 4, 6] {
+        for slow in [0, n_hosts - 1] {
+            for seed in 0..N_SEEDS / 2 {
+                let factor = |a, b| if [a, b].contains(&slow) { 10.0 } else { 1.0 };
+                let records = cluster(n_hosts, seed, [0.1, 0.03], factor);
+                let expected = format!("host node{slow}");
+                assert_eq!(parts(&records), [expected], "{n_hosts} hosts, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_slow_link_between_two_hosts_is_no_fault_of_theirs() {
+    for n_hosts in [3, 4, 6] {
+        for seed in 0..N_SEEDS / 2 {
+            let factor = |a, b| if [a, b] == [0, 1] { 10.0 } else { 1.0 };
+            let records = cluster(n_hosts, seed, [0.1, 0.03], factor);
+            assert_eq!(parts(&records), ["link node0 - node1"], "{n_hosts} hosts, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn noise_blames_nobody() {
+    for n_hosts in [3, 4, 6] {
+        let mut n_blamed = 0;
+        for spread in [[0.02, 0.0], [0.1, 0.0], [0.3, 0.0], [0.05, 0.02], [0.1, 0.05]] {
+            let is_blamed = |seed: &u64| {
+                let healthy = cluster(n_hosts, *seed, spread, |_, _| 1.0);
+                of(&healthy).is_suspicious()
+            };
+            n_blamed += (0..N_SEEDS).filter(is_blamed).count();
+        }
+        assert!(n_blamed <= 1, "{n_blamed} of {} clusters of {n_hosts} hosts", 5 * N_SEEDS);
+    }
+}
