@@ -13,6 +13,8 @@ use comet_core::kernel::{
 use comet_core::sweep;
 use comet_core::topology::Topology;
 
+pub(crate) mod simulated;
+
 use crate::catalogue;
 use crate::cli::values::Binding;
 use crate::cli::{CaseArgs, PlanArgs, WorldArgs};
@@ -157,10 +159,6 @@ fn axis(name: &str) -> anyhow::Result<&'static Axis> {
     })
 }
 
-/// Samples of a case, and repetitions in each, where all of them are the same: a machine without
-/// noise. An even number of repetitions, since ranks that exchange messages may lead in turn.
-const EXACT: (u32, u32) = (3, 10);
-
 /// The most slices of one case, however much time there is: all of them stay in memory, and an
 /// interval from more is narrower than the machine is steady.
 const MAX_SLICES: u32 = 1000;
@@ -182,19 +180,10 @@ pub(crate) fn settings(args: &PlanArgs, origin: &Origin) -> Settings {
     settings.warm_up = effort.warm_up;
     settings.samples = effort.samples;
     if effort.time.is_none() {
-        sample_exactly(&mut settings, origin);
+        simulated::sample_exactly(&mut settings, origin, simulated::most_ranks(&args.world));
     }
     method.apply(&mut settings, cases.profile == Profile::Full);
     settings
-}
-
-/// Takes the samples that tell all on a machine without noise, unless other numbers are set.
-pub(crate) fn sample_exactly(settings: &mut Settings, origin: &Origin) {
-    if origin.machine().is_some_and(|file| file.machine.is_exact()) {
-        let (samples, repetitions) = EXACT;
-        settings.samples.get_or_insert(samples);
-        settings.repetitions.get_or_insert(repetitions);
-    }
 }
 
 /// The id of the kernel whose check is to be spoiled.
@@ -362,12 +351,19 @@ pub(crate) fn plan(
     kernels.iter().map(plan).collect()
 }
 
-/// About how long `cases` take without a budget, or `None` if the number of samples is fixed.
+/// About how long `cases` take without a budget, or `None` if the number of samples is fixed and the
+/// ranks are real.
 pub(crate) fn time<'a>(
     cases: impl Iterator<Item = &'a Case>,
     topology: &Topology,
     settings: &Settings,
+    origin: &Origin,
 ) -> Option<Duration> {
+    if origin.machine().is_some()
+        && let Some(time_of) = simulated::time(settings)
+    {
+        return Some(cases.map(|case| time_of(case, topology)).sum());
+    }
     if settings.samples.is_some() {
         return None;
     }

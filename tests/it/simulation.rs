@@ -19,6 +19,17 @@ fn everything_runs_on_a_simulated_machine_and_is_verified() {
 }
 
 #[test]
+fn a_case_without_noise_is_measured_once_more_than_it_takes_to_see_its_value() {
+    let folder = Folder::new();
+    folder.run("barrier reduction -t sim -n 4 --sync barrier -o a.jsonl -q").success();
+    for point in folder.records("a.jsonl").points() {
+        // Two operations bring the ranks into step, and nothing is probed.
+        let numbers = ["n", "rounds", "warmup"].map(|name| &point["reps"][name]);
+        assert_eq!(numbers, [2, 1, 2], "{point}");
+    }
+}
+
+#[test]
 fn the_same_simulation_gives_the_same_values_and_another_seed_others() {
     let folder = Folder::new();
     let noise = "[noise]\nseed = 1\n[[noise.source]]\nkind = \"log_normal\"\nsigma = \"5 %\"\n";

@@ -205,8 +205,12 @@ impl CaseState {
         let of_all = Summary::of(medians_ns)?;
         let half_width_ns = match Interval::of_medians(medians_ns) {
             Some(interval) => Some(interval.half_width()),
-            // Without noise a few slices tell all.
-            None => (medians_ns.len() > 1 && of_all.min == of_all.max).then_some(0.0),
+            // Without noise a few samples tell all.
+            None => {
+                let of_samples = Summary::of(&self.series[0].all_ns())?;
+                let is_repeated = of_samples.n > 1 && of_samples.min == of_samples.max;
+                is_repeated.then_some(0.0)
+            }
         };
         Some(Reading {
             size: self.case.find(&LENGTH_BYTES)?,

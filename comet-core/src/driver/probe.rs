@@ -31,7 +31,7 @@ const LONG_NS: f64 = 100e6;
 const LONG_ROUND_NS: f64 = 1e9;
 
 /// Times that a probe of a case found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probe {
     /// Time of one operation of each series, in nanoseconds, where a rank sampled it.
     pub(super) series_ns: [Option<f64>; MAX_SERIES],

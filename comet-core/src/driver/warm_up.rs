@@ -1,16 +1,16 @@
 //! A case before its first slice: how long an operation takes, whether it is steady, and how to
 //! measure it.
 
-use super::Pace;
 use super::conductor::{Conductor, Interruption, added};
 use super::point::{CaseState, Gathered, Readings, by_series};
 use super::probe::{self, Probe};
 use super::rules::{self, Counts, Rules};
+use super::{Pace, Settings};
 use crate::definition::Definition;
 use crate::event::{RankSamples, WarmUpTimes};
 use crate::kernel::{Case, MAX_SERIES};
 use crate::sample::Sample;
-use crate::sync::Skew;
+use crate::sync::{Skew, StartSync};
 use crate::transport::Transport;
 use comet_stats::{block_medians, median, real, steady_from, whole};
 
@@ -27,6 +27,11 @@ impl<T: Transport> Conductor<'_, T> {
     ) -> Result<Option<CaseState>, Interruption> {
         let (sync, window_ns) = (self.starts.now().sync(), self.starts.now().window_ns());
         let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
+        if self.is_fixed(case) {
+            let probe = Probe::default();
+            let pace = self.pace(case, first_pace, probe, None);
+            return Ok(Some(self.point(case, (probe, pace, None), ([0; MAX_SERIES], true))));
+        }
         // Simulated ranks take their time in no time.
         let is_long = check_ns > LONG_CHECK_NS && !self.stage.t.clock().is_virtual;
         if is_long && self.is_interrupted() {
@@ -62,6 +67,18 @@ impl<T: Transport> Conductor<'_, T> {
         };
         let pace = Pace { skew_ns: self.skew_ns(probe), n_discarded, ..pace };
         Ok(Some(self.point(case, (found, pace, counts), n_warmup)))
+    }
+
+    /// True if nothing about a case follows from its time, and nothing has to become warm: simulated
+    /// ranks, and numbers that are set.
+    fn is_fixed(&self, case: &Case) -> bool {
+        let Settings { rules, repetitions, samples, skew, .. } = self.settings;
+        let are_set = *rules == Rules::Comet && repetitions.is_some() && samples.is_some();
+        let timing = case.info.timing_under(self.settings.definition(case.info));
+        // The tolerance of a window follows from the time of the operation.
+        let has_windows = timing.starts_together() && self.starts.sync() == StartSync::Window;
+        let is_virtual = self.stage.t.clock().is_virtual;
+        is_virtual && are_set && *skew == Skew::None && !has_windows
     }
 
     /// A case that is warm.

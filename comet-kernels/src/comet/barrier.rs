@@ -30,8 +30,11 @@ use comet_core::kernel::prelude::*;
 
 use crate::daxpy::Daxpy;
 
-/// The most ranks that are late in turn: one round costs a message from every other rank.
+/// The most ranks that are late in turn, and the fewest of a large job.
 const MAX_LATE_RANKS: usize = 16;
+const MIN_LATE_RANKS: usize = 2;
+/// Messages of all rounds at most, beyond the fewest: one round costs one from every other rank.
+const MAX_MESSAGES: usize = 1 << 17;
 /// How often a late rank probes before it enters the barrier.
 const LINGER_PROBES: usize = 100;
 /// Length of the DAXPY between two probes: about a microsecond, so that a late rank is late by
@@ -93,9 +96,11 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
     }
 }
 
-/// The ranks that are late in turn: all, or [`MAX_LATE_RANKS`] of them spread evenly.
+/// The ranks that are late in turn: all, or [`MAX_LATE_RANKS`] of them spread evenly, or fewer of
+/// more than 8192.
 fn late_ranks(n_ranks: usize) -> impl Iterator<Item = Rank> {
-    (0..n_ranks).step_by(n_ranks.div_ceil(MAX_LATE_RANKS).max(1))
+    let most = (MAX_MESSAGES / n_ranks.max(1)).clamp(MIN_LATE_RANKS, MAX_LATE_RANKS);
+    (0..n_ranks).step_by(n_ranks.div_ceil(most).max(1))
 }
 
 /// One round: whether this rank is `late`, and another left the barrier before it entered.
@@ -161,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn late_ranks_are_all_or_a_spread_of_sixteen() {
+    fn late_ranks_are_all_or_a_spread_of_sixteen_and_of_fewer_in_a_large_job() {
         let check = |n_ranks, n_late, last| {
             let late: Vec<Rank> = late_ranks(n_ranks).collect();
             assert_eq!((late.len(), late.last()), (n_late, Some(&last)), "{n_ranks} ranks");
@@ -169,5 +174,8 @@ mod tests {
         check(1, 1, 0);
         check(16, 16, 15);
         check(1024, 16, 960);
+        check(8192, 16, 7680);
+        check(65_536, 2, 32_768);
+        check(1 << 20, 2, 1 << 19);
     }
 }

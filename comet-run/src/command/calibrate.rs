@@ -18,7 +18,7 @@ use crate::command::files;
 use crate::execute::{self, Bench, Joined};
 use crate::exit;
 use crate::launcher::Launcher;
-use crate::prepare::{self, Prepared};
+use crate::prepare::{self, Prepared, simulated};
 use crate::results::Results;
 use crate::results::{ResultFile, create_new};
 use crate::signals::Signals;
@@ -75,7 +75,7 @@ fn ranks_of(asked: &WorldArgs, origin: &Origin) -> WorldArgs {
 fn settings(profile: Profile, origin: &Origin) -> Settings {
     let mut settings = Settings::of(profile);
     settings.case_budget_ns /= N_LAUNCHES as u64;
-    prepare::sample_exactly(&mut settings, origin);
+    simulated::sample_exactly(&mut settings, origin, 0);
     settings
 }
 

@@ -12,9 +12,9 @@ use crate::cli::PlanArgs;
 use crate::execute;
 use crate::exit;
 use crate::launcher::Launcher;
-use crate::prepare::{self, KernelPlan};
+use crate::prepare::{self, KernelPlan, Prepared};
 use crate::terminal;
-use crate::world;
+use crate::world::{self, Origin};
 
 /// Prints the plan of a run, and starts and joins nothing.
 pub(crate) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
@@ -28,12 +28,13 @@ pub(crate) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Resu
     terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
     execute::for_each(prepared, |prepared| {
         prepared.notes.iter().for_each(|note| terminal::note(note));
-        terminal::print(&text(&prepared.plan, &prepared.topology, &settings))?;
+        let Prepared { plan, topology, .. } = &prepared;
+        terminal::print(&text(plan, topology, &settings, &origin))?;
         Ok(exit::OK)
     })
 }
 
-fn text(plan: &[KernelPlan], topology: &Topology, settings: &Settings) -> String {
+fn text(plan: &[KernelPlan], topology: &Topology, settings: &Settings, origin: &Origin) -> String {
     let (n_ranks, mesh) = (topology.n_ranks(), topology.mesh());
     let mut text = format!(
         "{} on a mesh of {}x{}, hops 0 to {}\n\n{:<24} {:>6} {:>8} {:>14} {:>12}\n",
@@ -51,10 +52,10 @@ fn text(plan: &[KernelPlan], topology: &Topology, settings: &Settings) -> String
     for kernel in plan {
         running.extend(kernel.running(topology, settings));
         most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, settings));
-        text += &kernel_text(kernel, topology, settings);
+        text += &kernel_text(kernel, topology, settings, origin);
     }
     let n_running = running.len();
-    let time = prepare::time(running.into_iter(), topology, settings);
+    let time = prepare::time(running.into_iter(), topology, settings, origin);
     let time = total_text(time, settings.run_budget_ns.map(Duration::from_nanos));
     let (per_rank, in_all) = (mebibytes(most_bytes), mebibytes(most_bytes * n_ranks as u64));
     writeln!(
@@ -65,7 +66,13 @@ fn text(plan: &[KernelPlan], topology: &Topology, settings: &Settings) -> String
     text
 }
 
-fn kernel_text(kernel: &KernelPlan, topology: &Topology, settings: &Settings) -> String {
+fn kernel_text(
+    kernel: &KernelPlan,
+    topology: &Topology,
+    settings: &Settings,
+    origin: &Origin,
+) -> String {
+    let time = prepare::time(kernel.running(topology, settings), topology, settings, origin);
     let refusals = kernel.refusals(topology, settings);
     let mut text = format!(
         "{:<24} {:>6} {:>8} {:>14} {:>12}\n",
@@ -73,7 +80,7 @@ fn kernel_text(kernel: &KernelPlan, topology: &Topology, settings: &Settings) ->
         kernel.cases.len(),
         refusals.len(),
         mebibytes(kernel.bytes_per_rank(topology, settings)),
-        time_text(prepare::time(kernel.running(topology, settings), topology, settings))
+        time_text(time)
     );
     // Cases are skipped for few reasons; each is named once.
     let mut reasons = BTreeMap::<&str, usize>::new();
