@@ -1,13 +1,14 @@
 //! `calibrate`: measures this machine, writes its machine file, and prints the errors of its
 //! predictions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{Case, Profile};
 use comet_core::topology::Topology;
 use comet_report::recorder::RunDescription;
+use comet_stats::refine::Rule;
 use comet_studies::calibration::{self, Calibrated};
 use serde_json::json;
 
@@ -42,14 +43,16 @@ pub(crate) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
         let n_runs = prepared.len();
         exit::usage(format!("a machine has one number of ranks, -n names {n_runs} (write -n 2)"))
     })?;
-    let cases = calibration::cases(&prepared.topology)?;
+    let search = calibration::search_cases(&prepared.topology)?;
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let outputs = execute::on_first(&*job, || Files::create(args).map(Some))?;
     let settings = settings(profile, &origin);
     let file = outputs.as_ref().map(|files| ResultFile::at(files.record.clone())).transpose()?;
     let (world, job, tests_transport) = (&args.world, &*job, false);
-    let bench = Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
-    let (code, topology) = measure(&bench, prepared, &cases)?;
+    let mut bench =
+        Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
+    let record = outputs.as_ref().map(|files| files.record.as_path());
+    let Measured { code, topology, cases } = measure(&mut bench, prepared, search, record)?;
     let code = match outputs {
         Some(files) if code == exit::OK => conclude(&files, topology, &cases)?,
         _ => code,
@@ -115,25 +118,42 @@ impl Drop for Files {
     }
 }
 
-/// Measures all cases in each launch; returns the exit code and the ranks.
+/// Outcome of all launches.
+struct Measured {
+    code: u8,
+    topology: Topology,
+    cases: Vec<Case>,
+}
+
+/// Searches for switch points in a launch of its own, and measures all cases in each of the others;
+/// the first process has their `record`.
 fn measure(
-    bench: &Bench<'_>,
+    bench: &mut Bench<'_>,
     prepared: Prepared,
-    cases: &[Case],
-) -> anyhow::Result<(u8, Topology)> {
+    search: Vec<Case>,
+    record: Option<&Path>,
+) -> anyhow::Result<Measured> {
     let Prepared { topology, bind, n_cpus, .. } = prepared;
     let sharing = world::oversubscription(topology.n_ranks(), n_cpus);
     sharing.iter().for_each(|note| terminal::note(note));
     let ranks = bench.ranks(topology, bind);
+    bench.settings.refine = Some(Rule::Verified);
+    let mut code = launch(bench, &ranks, &search)?;
+    bench.settings.refine = None;
+    if code != exit::OK {
+        return Ok(Measured { code, topology: ranks.topology, cases: search });
+    }
+    // Only the cases of the first process count.
+    let found = record.map(calibration::echo_bytes);
+    let cases = calibration::cases(&ranks.topology, &found.transpose()?.unwrap_or_default())?;
     // On a machine without noise, one shows all.
     let n_launches = if bench.settings.samples.is_some() { 1 } else { N_LAUNCHES };
-    let mut code = exit::OK;
     for _ in 0..n_launches {
         if code == exit::OK {
-            code = launch(bench, &ranks, cases)?;
+            code = launch(bench, &ranks, &cases)?;
         }
     }
-    Ok((code, ranks.topology))
+    Ok(Measured { code, topology: ranks.topology, cases })
 }
 
 /// One launch, a run of its own in the record.
@@ -158,12 +178,12 @@ fn launch(bench: &Bench<'_>, ranks: &Launch, cases: &[Case]) -> anyhow::Result<u
 fn conclude(outputs: &Files, topology: Topology, cases: &[Case]) -> anyhow::Result<u8> {
     let n_ranks = topology.n_ranks();
     let name = outputs.machine.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let calibrated = Calibrated::of(&outputs.record, &name, topology)?;
+    let calibrated = Calibrated::of(&outputs.record, &name, topology, cases)?;
     files::write(&outputs.machine, calibrated.machine_file().as_bytes())?;
     if let Some(path) = &outputs.platform {
         files::write(path, calibrated.platform()?.as_bytes())?;
     }
-    terminal::print(&calibrated.predictions(cases)?)?;
+    terminal::print(&calibrated.predictions())?;
     let written: Vec<String> = outputs.all().map(|path| path.display().to_string()).collect();
     terminal::note(&format!("written: {}", written.join(", ")));
     terminal::note(&format!(

@@ -1,8 +1,10 @@
 //! From measured times to the parameters of a machine: fits, and what each of them rests on.
 
+use std::collections::BTreeSet;
+
 use anyhow::Context as _;
 use comet_stats::fit::{Bounds, Line, Segment, Weights, segments};
-use comet_stats::median;
+use comet_stats::{median, real, whole};
 
 use super::readings::{Key, Reading, Readings};
 
@@ -14,6 +16,9 @@ const RULES: Bounds = Bounds { min_points: 3, max_segments: 8, not_negative: tru
 pub(super) struct Calibration {
     /// Costs of messages by length: ascending, the last without a bound.
     pub(super) protocols: Vec<Protocol>,
+    /// Lengths of the echo in bytes that no line was fitted to: every fourth, and those beside the
+    /// switch points.
+    pub(super) left_out: BTreeSet<u64>,
     /// Share of a message's time hidden behind a computation of about its length, 0 to 1.
     pub(super) hidden_share: Option<f64>,
     pub(super) daxpy: Fitted,
@@ -23,14 +28,40 @@ pub(super) struct Calibration {
 
 #[derive(Debug)]
 pub(super) struct Protocol {
-    /// The longest message; `None` in the last.
-    pub(super) up_to_bytes: Option<u64>,
+    /// The switch to the next protocol; `None` in the last.
+    pub(super) switch: Option<Switch>,
     /// One way.
     pub(super) line: Line,
     /// A byte in addition, if its receiver is sending when it comes.
     pub(super) late_per_byte_ns: Option<f64>,
     /// Number of samples of the line.
     pub(super) n_samples: usize,
+}
+
+/// Switch between two protocols: the longest measured message below it, and the shortest above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Switch {
+    pub(super) below: u64,
+    pub(super) above: u64,
+}
+
+impl Switch {
+    /// True if no length lies between the two.
+    pub(super) fn is_measured(self) -> bool {
+        self.above - self.below <= 1
+    }
+
+    /// Longest message of the protocol below in bytes. Between the two lengths it is the power of
+    /// two, if there is one, because libraries change their protocols there, or else the middle.
+    pub(super) fn up_to_bytes(self) -> u64 {
+        let Self { below, above } = self;
+        if self.is_measured() {
+            return below;
+        }
+        let power = 1 << (above - 1).ilog2();
+        let middle = whole((real(below) * real(above)).sqrt());
+        if power >= below { power } else { middle }
+    }
 }
 
 /// A line over elements or bytes, and its number of samples.
@@ -42,8 +73,13 @@ pub(super) struct Fitted {
 
 impl Calibration {
     pub(super) fn of(readings: &Readings) -> anyhow::Result<Self> {
+        let echo = readings.echo(1);
+        let context = "cannot fit the times of the echo";
+        let found = segments(&points(&echo, |key| key.length_bytes), &RULES).context(context)?;
+        let left_out = left_out(&echo, &found);
         Ok(Self {
-            protocols: protocols(readings).context("cannot fit the times of the echo")?,
+            protocols: protocols(readings, &found, &left_out).context(context)?,
+            left_out,
             hidden_share: hidden_share(readings),
             daxpy: fitted(readings.of("comet/overlap", "daxpy"), |key| key.vector_length)
                 .context("cannot fit the times of the DAXPY")?,
@@ -54,57 +90,65 @@ impl Calibration {
     }
 }
 
-/// True if the reading of that number, of all echoes or of all exchanges, is left out of the fits,
-/// so that it can be predicted: every fourth echo, and every second exchange.
-pub(super) fn is_left_out(key: &Key, index: usize) -> bool {
-    match key.kernel.as_str() {
-        "comet/echo" => index % 4 == 2,
-        "comet/exchange" => index % 2 == 1,
-        _ => true,
-    }
+/// The switch between two segments.
+fn switch(lower: &Segment, upper: &Segment) -> Switch {
+    Switch { below: whole(lower.to), above: whole(upper.from) }
 }
 
-fn kept<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Vec<&'a Reading> {
-    let numbered = readings.into_iter().enumerate();
-    numbered.filter(|(index, reading)| !is_left_out(&reading.key, *index)).map(|(_, r)| r).collect()
+/// Every fourth length of `echo`, and the lengths beside the switches between the segments `found`:
+/// the latter place the switches, and no line goes through them.
+fn left_out(echo: &[&Reading], found: &[Segment]) -> BTreeSet<u64> {
+    let every_fourth = echo.iter().skip(2).step_by(4).filter_map(|r| r.key.length_bytes);
+    let switches = found.windows(2).map(|pair| switch(&pair[0], &pair[1]));
+    every_fourth.chain(switches.flat_map(|s| [s.below, s.above])).collect()
 }
 
-fn protocols(readings: &Readings) -> anyhow::Result<Vec<Protocol>> {
-    let echo = kept(readings.echo(1));
-    let exchange = kept(readings.of("comet/exchange", "exchange"));
-    let found = segments(&points(&echo, |key| key.length_bytes), &RULES)?;
-    let protocol = |(index, segment): (usize, &Segment)| {
-        let next = found.get(index + 1).map(|next| next.from);
+/// True if the exchange of that number is left out of the fits: every second one.
+pub(super) fn is_exchange_left_out(index: usize) -> bool {
+    index % 2 == 1
+}
+
+fn protocols(
+    readings: &Readings,
+    found: &[Segment],
+    left_out: &BTreeSet<u64>,
+) -> anyhow::Result<Vec<Protocol>> {
+    let echo = readings.echo(1);
+    let exchange: Vec<&Reading> = readings.of("comet/exchange", "exchange").collect();
+    let numbered = exchange.into_iter().enumerate();
+    let exchange: Vec<&Reading> =
+        numbered.filter(|(index, _)| !is_exchange_left_out(*index)).map(|(_, r)| r).collect();
+    let protocol = |(index, segment): (usize, &Segment)| -> anyhow::Result<Protocol> {
+        let upper = found.get(index + 1);
+        let next = upper.map(|upper| upper.from);
         let (echoes, exchanges) =
             (within(&echo, segment.from, next), within(&exchange, segment.from, next));
+        let (line, n_samples) = line(&echoes, left_out)?;
         let exchanges = points(&exchanges, |key| key.length_bytes);
-        Protocol {
-            up_to_bytes: next.map(|next| last_byte(segment.to, next)),
-            line: segment.line,
-            late_per_byte_ns: late_per_byte_ns(&segment.line, &exchanges),
-            n_samples: n_samples(&echoes),
-        }
+        Ok(Protocol {
+            switch: upper.map(|upper| switch(segment, upper)),
+            line,
+            late_per_byte_ns: late_per_byte_ns(&line, &exchanges),
+            n_samples,
+        })
     };
-    Ok(found.iter().enumerate().map(protocol).collect())
+    found.iter().enumerate().map(protocol).collect()
+}
+
+/// The line through the `echoes` of a segment but for those that are `left_out`, with its number of
+/// samples; through all of them if too few are left.
+fn line(echoes: &[&Reading], left_out: &BTreeSet<u64>) -> anyhow::Result<(Line, usize)> {
+    let is_kept = |r: &&Reading| r.key.length_bytes.is_some_and(|n| !left_out.contains(&n));
+    let kept: Vec<&Reading> = echoes.iter().copied().filter(is_kept).collect();
+    let chosen = if kept.len() < RULES.min_points { echoes } else { &kept };
+    let points = points(chosen, |key| key.length_bytes);
+    Ok((Line::fit_not_negative(&points, Weights::Relative)?, n_samples(chosen)))
 }
 
 /// The `readings` whose messages have at least `from` bytes, and fewer than `next`.
 fn within<'a>(readings: &[&'a Reading], from: f64, next: Option<f64>) -> Vec<&'a Reading> {
     let is_within = |n: f64| n >= from && next.is_none_or(|next| n < next);
     readings.iter().copied().filter(|reading| is_within(length(reading))).collect()
-}
-
-/// Last byte of a segment that holds for `to` bytes, if the next holds for `from` bytes: a power of
-/// two, if there is one, because libraries change their protocols there, or else the middle.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "lengths are whole and positive"
-)]
-fn last_byte(to: f64, from: f64) -> u64 {
-    let power = (from - 1.0).max(1.0).log2().floor().exp2();
-    let middle = (to * from).sqrt();
-    (if power >= to { power } else { middle }) as u64
 }
 
 /// Additional time of a byte whose receiver is sending when it arrives: in an exchange both ranks
@@ -177,7 +221,10 @@ pub(super) mod tests {
     /// Readings of that machine, with slower exchanges, of which it hides a quarter.
     pub(in super::super) fn readings(late_per_byte_ns: f64) -> Readings {
         let mut all = Vec::new();
-        for bytes in (0..20).flat_map(|octave| [2u32 << octave, 3 << octave]) {
+        let lengths = (0..20).flat_map(|octave| [2u32 << octave, 3 << octave]);
+        let mut lengths: Vec<u32> = lengths.chain([1000, 1025, 1100]).collect();
+        lengths.sort_unstable();
+        for bytes in lengths {
             let (n, bytes) = (f64::from(bytes), Some(bytes.into()));
             all.push(reading("comet/echo", "echo", [Some(1), bytes, None], one_way_ns(n)));
             all.push(reading("comet/echo", "echo", [Some(0), bytes, None], 100.0 + 0.25 * n));
@@ -209,7 +256,9 @@ pub(super) mod tests {
     fn a_planted_machine_is_found() {
         let found = Calibration::of(&readings(0.0)).unwrap();
         let [short, long] = &found.protocols[..] else { panic!("{:?}", found.protocols) };
-        assert_eq!((short.up_to_bytes, long.up_to_bytes), (Some(1024), None));
+        let switch = Switch { below: 1024, above: 1025 };
+        assert_eq!((short.switch, long.switch), (Some(switch), None));
+        assert!(switch.is_measured() && found.left_out.is_superset(&[1024, 1025].into()));
         assert_near(short.line.t0, 1000.0);
         assert_near(short.line.per_unit, 1.0);
         assert_near(long.line.t0, 3000.0);
@@ -232,14 +281,18 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_segment_ends_at_a_power_of_two_if_it_can() {
-        let check = |to, from, expected| assert_eq!(last_byte(to, from), expected);
-        check(813.0, 1290.0, 1024);
-        check(1024.0, 1290.0, 1024);
-        check(1290.0, 1625.0, 1447);
-        check(38.0, 54.0, 45);
-        check(512.0, 1024.0, 512);
-        check(0.0, 1.0, 1);
+    fn a_switch_between_two_lengths_is_at_a_power_of_two_if_it_can() {
+        let check = |below, above, expected| {
+            assert_eq!(Switch { below, above }.up_to_bytes(), expected, "{below} {above}");
+        };
+        check(301, 302, 301);
+        check(1024, 1025, 1024);
+        check(813, 1290, 1024);
+        check(1024, 1290, 1024);
+        check(1290, 1625, 1447);
+        check(38, 54, 45);
+        check(512, 1024, 512);
+        check(0, 1, 0);
     }
 
     #[test]

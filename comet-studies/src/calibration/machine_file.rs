@@ -5,7 +5,7 @@ use std::path::Path;
 
 use comet_stats::fit::Line;
 
-use super::fit::{Calibration, Fitted, Protocol};
+use super::fit::{Calibration, Fitted, Protocol, Switch};
 
 /// Share of a message's time that is the network's at least, or a send would take no time beyond
 /// the CPU's, and no receive would ever be late.
@@ -18,7 +18,7 @@ pub(super) fn text(name: &str, record: &Path, n_ranks: usize, calibration: &Cali
     let mut from_bytes = 0;
     for protocol in &calibration.protocols {
         text += &table(protocol, from_bytes, calibration.hidden_share);
-        from_bytes = protocol.up_to_bytes.map_or(0, |up_to| up_to + 1);
+        from_bytes = protocol.switch.map_or(0, |switch| switch.up_to_bytes() + 1);
     }
     text += &node(calibration);
     text
@@ -45,9 +45,14 @@ fn head(name: &str, record: &str, n_ranks: usize, hidden_share: Option<f64>) -> 
          # split ({source}): {share}\n\
          # unexpected: what exchanges (comet/exchange) take beyond one way, in which both ranks \
          send first and\n\
-         # receive then; kind: so a send returns when the message has left, whether its receive is \
-         posted\n\
-         # or not, which is assumed.\n\
+         # receive then.\n\
+         # kind: an echo takes as long whether its messages are eager, buffered or rendezvous, \
+         because each\n\
+         # receive is posted before its message comes, so they cannot be told apart: buffered is \
+         assumed, in\n\
+         # which a send returns when the message has left, whether its receive is posted or not.\n\
+         # up_to: measured where the two lengths beside the switch differ by one byte, or else \
+         derived.\n\
          format = 1\n\
          name = {}\n\
          summary = \"{n_ranks} ranks, as comet-run calibrate found them\"\n\
@@ -61,8 +66,8 @@ fn head(name: &str, record: &str, n_ranks: usize, hidden_share: Option<f64>) -> 
 }
 
 fn table(protocol: &Protocol, from_bytes: u64, hidden_share: Option<f64>) -> String {
-    let Protocol { up_to_bytes, line, late_per_byte_ns, n_samples } = protocol;
-    let upper = up_to_bytes.map_or("on".into(), |up_to| format!("to {up_to} B"));
+    let Protocol { switch, line, late_per_byte_ns, n_samples } = protocol;
+    let upper = switch.map_or("on".into(), |switch| format!("to {} B", switch.up_to_bytes()));
     let quality = line.quality;
     let mut text = format!(
         "\n# From {from_bytes} B {upper}: {} lengths, {n_samples} samples, largest residual {}.\n\
@@ -71,17 +76,24 @@ fn table(protocol: &Protocol, from_bytes: u64, hidden_share: Option<f64>) -> Str
         percent(quality.max_relative_residual)
     );
     let mut entry = |key: &str, value: String| text += &format!("{key} = {value}\n");
-    if let Some(up_to) = up_to_bytes {
-        entry("up_to", sourced(&format!("{up_to} B"), "measured"));
+    if let Some(switch) = switch {
+        entry("up_to", up_to(*switch));
     }
     entry("kind", quoted("buffered"));
-    entry("t0", with_error(&time(line.t0), line.t0_error().map(time)));
-    entry("per_byte", with_error(&rate(line.per_unit), line.per_unit_error().map(rate)));
+    entry("t0", with_error(line.t0, line.t0_error(), time));
+    entry("per_byte", with_error(line.per_unit, line.per_unit_error(), rate));
     if let Some(late_per_byte_ns) = late_per_byte_ns {
         entry("unexpected", sourced(&rate(*late_per_byte_ns), "derived"));
     }
     entry("split", split(line.t0, line.per_unit, hidden_share));
     text
+}
+
+/// The last byte below a switch, with the lengths that were measured beside it.
+fn up_to(switch: Switch) -> String {
+    let source = if switch.is_measured() { "measured" } else { "derived" };
+    let value = sourced(&format!("{} B", switch.up_to_bytes()), source);
+    format!("{value}  # {} B is below the switch, {} B above", switch.below, switch.above)
 }
 
 /// The shares of the two CPUs, which are the same: what is not hidden beside a computation. They
@@ -127,10 +139,13 @@ fn basis(fitted: &Fitted) -> String {
     format!("{n_points} points, {n_samples} samples, largest residual {residual}")
 }
 
-fn with_error(value: &str, error: Option<String>) -> String {
-    let value = sourced(value, "measured");
+fn with_error(value: f64, error: Option<f64>, text: fn(f64) -> String) -> String {
+    let entry = sourced(&text(value), "measured");
     // Without scatter, or with a sign that was forced, there is none.
-    error.map_or(value.clone(), |error| format!("{value}  # standard error {error}"))
+    match error.map(text).filter(|error| *error != text(0.0)) {
+        Some(error) => format!("{entry}  # standard error {error}"),
+        None => entry,
+    }
 }
 
 fn sourced(value: &str, source: &str) -> String {
@@ -178,6 +193,33 @@ mod tests {
         assert_eq!(bytes_ps, [375_000, 250_000, 375_000]);
         assert_eq!((long.unexpected.times(1000), machine.node.daxpy_ps), (250_000, 1_000));
         assert_eq!(machine.clock.call_cost_ps, 25_000);
+    }
+
+    #[test]
+    fn a_switch_names_the_lengths_beside_it_and_is_derived_if_others_lie_between_them() {
+        let check = |below, above, expected: &str| {
+            assert_eq!(up_to(Switch { below, above }), expected);
+        };
+        check(
+            301,
+            302,
+            "{ value = \"301 B\", source = \"measured\" }  # 301 B is below the switch, 302 B above",
+        );
+        check(
+            813,
+            1290,
+            "{ value = \"1024 B\", source = \"derived\" }  # 813 B is below the switch, 1290 B above",
+        );
+    }
+
+    #[test]
+    fn an_error_that_rounds_to_nothing_is_none() {
+        let check = |error, expected| {
+            assert_eq!(with_error(2.0, error, time).contains("standard error"), expected);
+        };
+        check(None, false);
+        check(Some(1e-9), false);
+        check(Some(0.001), true);
     }
 
     #[test]

@@ -12,10 +12,8 @@ use comet_stats::{quantile, sorted};
 
 use crate::{Refusal, simulated};
 
-/// Message lengths in an octave of the echo; enough to tell protocols apart.
-const PER_OCTAVE: u32 = 4;
-/// Octaves of the echo: to 1 MiB.
-const N_OCTAVES: u32 = 20;
+/// Message lengths from which the search for switch points starts.
+const ECHO_BYTES: &str = "0,1..1Mi*2";
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
@@ -72,9 +70,12 @@ impl Readings {
             .filter(move |reading| reading.key.kernel == kernel && reading.key.series == series)
     }
 
-    /// The times of messages of different lengths to a rank `hops` links away, by the echo.
+    /// The times of messages of ascending lengths to a rank `hops` links away, by the echo.
     pub(super) fn echo(&self, hops: u64) -> Vec<&Reading> {
-        self.of("comet/echo", "echo").filter(|reading| reading.key.hops == Some(hops)).collect()
+        let of_hops = |reading: &&Reading| reading.key.hops == Some(hops);
+        let mut echo: Vec<&Reading> = self.of("comet/echo", "echo").filter(of_hops).collect();
+        echo.sort_by_key(|reading| reading.key.length_bytes);
+        echo
     }
 }
 
@@ -88,12 +89,33 @@ impl Listener for Readings {
     }
 }
 
-/// The cases of a calibration on `topology`.
+/// The cases from which the search for switch points on `topology` starts.
+///
+/// # Errors
+/// [`Refusal::Unfit`] if the echo does not admit one of them there.
+pub fn search_cases(topology: &Topology) -> anyhow::Result<Vec<Case>> {
+    admitted(simulated::cases("comet/echo", &["1", ECHO_BYTES])?, topology)
+}
+
+/// The message lengths of the echo in the record `path`, ascending.
+///
+/// # Errors
+/// If the record cannot be read; [`Refusal::NothingMeasured`] if it has no numbers.
+pub fn echo_bytes(path: &Path) -> anyhow::Result<Vec<u64>> {
+    let readings = Readings::of_file(path)?;
+    Ok(readings.echo(1).iter().filter_map(|reading| reading.key.length_bytes).collect())
+}
+
+/// The cases of a calibration on `topology`, with an echo of each of `echo_bytes`, or of the lengths
+/// of the search if there are none.
 ///
 /// # Errors
 /// [`Refusal::Unfit`] if a kernel does not admit one of them there.
-pub fn cases(topology: &Topology) -> anyhow::Result<Vec<Case>> {
-    let echo = echo_lengths();
+pub fn cases(topology: &Topology, echo_bytes: &[u64]) -> anyhow::Result<Vec<Case>> {
+    let echo = match echo_bytes {
+        [] => ECHO_BYTES.to_owned(),
+        _ => echo_bytes.iter().map(u64::to_string).collect::<Vec<_>>().join(","),
+    };
     let parts: [(&str, &[&str]); 7] = [
         ("comet/echo", &["1", &echo]),
         ("comet/echo", &["0", "4Ki..1Mi*4"]),
@@ -104,7 +126,10 @@ pub fn cases(topology: &Topology) -> anyhow::Result<Vec<Case>> {
         ("comet/overlap", &["0,4Ki,64Ki", "1000,4000,16000,64000"]),
     ];
     let cases = parts.iter().map(|(kernel, sweeps)| simulated::cases(kernel, sweeps));
-    let cases = cases.collect::<anyhow::Result<Vec<_>>>()?.concat();
+    admitted(cases.collect::<anyhow::Result<Vec<_>>>()?.concat(), topology)
+}
+
+fn admitted(cases: Vec<Case>, topology: &Topology) -> anyhow::Result<Vec<Case>> {
     let world = World::of(topology);
     let refusal = |case: &Case| Some((case.info.id(), (case.info.admits)(case, &world).err()?));
     match cases.iter().find_map(refusal) {
@@ -113,15 +138,6 @@ pub fn cases(topology: &Topology) -> anyhow::Result<Vec<Case>> {
         }
         None => Ok(cases),
     }
-}
-
-/// 0, and lengths that grow by the same factor.
-fn echo_lengths() -> String {
-    let step = |i: u32| (f64::from(i) / f64::from(PER_OCTAVE)).exp2().round();
-    let mut lengths: Vec<String> =
-        (0..=N_OCTAVES * PER_OCTAVE).map(|i| step(i).to_string()).collect();
-    lengths.dedup();
-    format!("0,{}", lengths.join(","))
 }
 
 /// Readings of several launches, combined by case.
@@ -188,10 +204,11 @@ mod tests {
 
     #[test]
     fn two_ranks_admit_every_case_and_one_does_not() {
-        let cases_on = |n_ranks| cases(&Topology::hypercube(n_ranks));
-        let echoes = cases_on(2).unwrap().iter().filter(|case| case.info.name == "echo").count();
-        assert_eq!(echoes, 77 + 5, "0 and 76 different lengths, and 5 to itself");
-        let error = cases_on(1).unwrap_err().to_string();
+        let cases = cases(&Topology::hypercube(2), &[0, 8, 301]).unwrap();
+        let echoes = cases.iter().filter(|case| case.info.name == "echo").count();
+        assert_eq!(echoes, 3 + 5, "3 lengths, and 5 to itself");
+        assert_eq!(search_cases(&Topology::hypercube(2)).unwrap().len(), 22);
+        let error = search_cases(&Topology::hypercube(1)).unwrap_err().to_string();
         assert!(error.starts_with("cannot calibrate: comet/echo no rank is 1 hop"), "{error}");
     }
 }
