@@ -45,6 +45,40 @@ fn the_same_simulation_gives_the_same_values_and_another_seed_others() {
     assert_ne!(first, values("echo --machine ./noisy.toml -n 2 --seed 2"));
 }
 
+/// A machine on which a message of n bytes takes 1370 ns + 0.8 n ns, and a reading of the clock 23 ns.
+const CLOCKED: &str = "format = 1\nname = \"clocked\"\ntopology = { kind = \"flat\" }\n\
+                       [[protocol]]\nkind = \"eager\"\nt0 = \"1370 ns\"\nper_byte = \"0.8 ns/B\"\n\
+                       [clock]\ncall_cost = \"23 ns\"\n\
+                       [[noise.source]]\nkind = \"log_normal\"\nsigma = \"3 %\"\n";
+
+#[test]
+fn intervals_and_ranges_hold_the_truth_where_a_clock_takes_time() {
+    let folder = Folder::new();
+    folder.write("clocked.toml", CLOCKED);
+    let (mut n_points, mut n_held, mut n_starts_held) = (0, 0, 0);
+    for seed in 1..=8 {
+        let machine = format!("--machine ./clocked.toml -n 2 --seed {seed}");
+        let line = format!("echo {machine} --hops 1 -s 0,1..4Ki*4 --time 20ms -q -o {seed}.jsonl");
+        folder.run(&line).success();
+        let records = folder.records(&format!("{seed}.jsonl"));
+        for point in records.points() {
+            let interval = &point["quality"]["interval_ns"];
+            let [low, high] = ["low", "high"].map(|end| interval[end].as_f64().unwrap());
+            let true_ns = 1370.0 + 0.8 * point["params"]["length_bytes"].as_f64().unwrap();
+            n_points += 1;
+            n_held += usize::from(low <= true_ns && true_ns <= high);
+        }
+        let model = records.of_type("model").next().expect("a line");
+        let t0 = &model["fits"][0]["parameters"][0];
+        assert_eq!(t0["name"], "t0");
+        let [low, high] = ["low", "high"].map(|end| t0[end].as_f64().expect("a range"));
+        n_starts_held += usize::from(low <= 1.37 && 1.37 <= high);
+    }
+    // Without the clock in their lower ends they held about half of the times, and no startup time.
+    assert!(n_held * 100 >= n_points * 93, "{n_held} of {n_points}");
+    assert!(n_starts_held >= 7, "{n_starts_held} of 8");
+}
+
 #[test]
 fn one_run_measures_cases_on_several_numbers_of_ranks() {
     let folder = Folder::new();

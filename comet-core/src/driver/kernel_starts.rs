@@ -66,7 +66,9 @@ fn skew(measurement: &Measurement, series: &SeriesResult) -> Option<(f64, f64)> 
     if !begins_with_first || is_late_on_purpose || measurement.pace.repetitions > 1 {
         return None;
     }
-    let skew_ns = median(&series.start_skews_ns(measurement.case.arrangement()))?;
+    let skews_ns = series.start_skews_ns(measurement.case.arrangement()).into_iter().enumerate();
+    let valid = skews_ns.filter(|(index, _)| series.invalid.binary_search(index).is_err());
+    let skew_ns = median(&valid.map(|(_, ns)| ns).collect::<Vec<f64>>())?;
     Some((skew_ns, series.told().median))
 }
 

@@ -166,7 +166,7 @@ fn pairs_that_share_no_link_take_the_time_of_one_echo() {
 
 #[test]
 fn the_completion_of_pairs_is_their_own_time_on_machines_that_let_ranks_go_one_by_one() {
-    for name in ["t3e", "hbv2", "ipsc860"] {
+    for name in ["t3e", "hbv2-hdr", "ipsc860"] {
         let machine = comet_sim::machine::find(name).expect("it comes with the program").machine;
         let bench = Bench::new(&machine, 8);
         for n_bytes in LENGTHS {
