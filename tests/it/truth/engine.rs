@@ -156,6 +156,28 @@ fn a_skew_of_the_starts_is_no_part_of_the_completion() {
     assert!(last_ns <= together_ns, "{last_ns}");
 }
 
+/// Mean over seeds of the logarithm of a figure of the barrier, on ranks whose messages vary by 20 %.
+fn mean_log(profile: Profile, figure_ns: fn(&Measurement) -> f64) -> f64 {
+    let log_ns = |seed| {
+        let source = NoiseSource::LogNormal { sigma: 0.2 };
+        let bench = Bench::new(&machines::noisy(machines::flat(), seed, &[source]), 2);
+        let case = bench.case("comet/barrier", &[]).expect("two ranks have a barrier");
+        figure_ns(&bench.measure(&[case], &Settings::of(profile))[0]).ln()
+    };
+    comet_stats::mean(&(0..12).map(log_ns).collect::<Vec<f64>>())
+}
+
+#[test]
+fn the_reported_least_value_does_not_depend_on_how_long_one_measures() {
+    let difference = |figure_ns: fn(&Measurement) -> f64| {
+        mean_log(Profile::Quick, figure_ns) - mean_log(Profile::Standard, figure_ns)
+    };
+    let reported = difference(|measured| measured.series[0].quoted_ns.expect("a least value"));
+    assert!(reported.abs() < 0.01, "{reported}");
+    let least = difference(|measured| measured.series[0].summary.min);
+    assert!(least > 0.03, "the least of all: {least}");
+}
+
 #[test]
 fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
     let bench = Bench::new(&machines::flat(), 2);
