@@ -28,7 +28,7 @@ pub(super) struct Admitted<'a> {
 
 /// The launches of `base` and `new` that count; pairs are those of one index, and count together.
 ///
-/// Where no line time is common to both sides, all launches are left out.
+/// All launches are left out if no line time is common to both sides.
 pub(super) fn admit<'a>(base: &[Launch<'a>], new: &[Launch<'a>], are_pairs: bool) -> Admitted<'a> {
     let [base, new] = [base, new].map(of_each_seed);
     let n_repeated = base.1 + new.1;

@@ -493,32 +493,6 @@ fn figure_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
-
-    #[test]
-    fn each_change_of_speed_has_a_mark() {
-        let mut records = fixture::records();
-        let points = records.iter_mut().filter_map(|record| match record {
-            Record::Point(point) => {
-                point.measured_mut()?.quality.as_mut().is_some().then_some(point)
-            }
-            _ => None,
-        });
-        let point = points.last().unwrap();
-        let check = |change: fn(&mut Quality), expected| {
-            let mut point = point.clone();
-            let quality = point.measured_mut().unwrap().quality.as_mut().unwrap();
-            (quality.is_bimodal, quality.cores_moved) = (false, Some(false));
-            (quality.has_regimes, quality.drifts) = (Some(false), Some(false));
-            change(quality);
-            assert_eq!(is_unsteady(&point), expected);
-        };
-        check(|_| (), false);
-        check(|quality| quality.has_regimes = Some(true), true);
-        check(|quality| quality.drifts = Some(true), true);
-        check(|quality| quality.cores_moved = Some(true), true);
-        check(|quality| quality.is_bimodal = true, true);
-    }
 
     #[test]
     fn the_time_to_quote_is_the_first() {

@@ -255,9 +255,8 @@ fn of_own_times(growth: f64) -> Vec<Point> {
         numbers.quoted_ns = Some(own_ns * (1.0 + growth * sweep::real(n_pairs)));
         let begin = (0..n_pairs).map(|pair| own_ns * (1.0 + 1e-6 * sweep::real(pair)));
         let per_rank = begin.chain((0..n_pairs).map(|_| own_ns / 2.0)).collect();
-        let [min, max, avg, argmax] = [own_ns, own_ns, own_ns, 0.0];
-        let argmax = argmax as usize;
-        let ranks = crate::record::RanksNs { min, max, avg, argmax, per_rank };
+        let [min, max, avg] = [own_ns; 3];
+        let ranks = crate::record::RanksNs { min, max, avg, argmax: 0, per_rank };
         point.measured_mut().unwrap().ranks_ns = Some(ranks);
     }
     points

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::fixture;
-use crate::record::{Numbers, Outcome};
+use crate::format::is_unsteady;
+use crate::record::{Numbers, Outcome, Quality};
 use crate::runs::split;
 
 fn runs() -> Vec<RunRecords> {
@@ -168,4 +169,24 @@ fn missing_numbers_are_dashes() {
     let rows = between(&page, "sortable points", "</table>")[0];
     let cells = between(rows, "<tr><td>comet/barrier", "</tr>")[0];
     assert_eq!(cells.matches("<td>—</td>").count(), 4, "{cells}");
+}
+
+#[test]
+fn each_change_of_speed_marks_a_point() {
+    let mut run = runs().remove(0);
+    let points = run.points.iter_mut();
+    let point = points.filter(|point| point.quality().is_some()).last().unwrap();
+    let check = |change: fn(&mut Quality), expected| {
+        let mut point = point.clone();
+        let quality = point.measured_mut().unwrap().quality.as_mut().unwrap();
+        (quality.is_bimodal, quality.cores_moved) = (false, Some(false));
+        (quality.has_regimes, quality.drifts) = (Some(false), Some(false));
+        change(quality);
+        assert_eq!(is_unsteady(&point), expected);
+    };
+    check(|_| (), false);
+    check(|quality| quality.has_regimes = Some(true), true);
+    check(|quality| quality.drifts = Some(true), true);
+    check(|quality| quality.cores_moved = Some(true), true);
+    check(|quality| quality.is_bimodal = true, true);
 }

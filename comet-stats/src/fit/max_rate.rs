@@ -183,8 +183,11 @@ mod tests {
             let sizes = if seed.is_multiple_of(2) { &quick[..] } else { &SIZES };
             let points = noisy(per_node, sizes, u128::from(seed), noise);
             let widths: Vec<f64> = points.iter().map(|(_, _, t)| 1.96 * noise * t).collect();
-            let weights =
-                if seed % 3 == 0 { Weights::HalfWidths(&widths) } else { Weights::Relative };
+            let weights = if seed.is_multiple_of(3) {
+                Weights::HalfWidths(&widths)
+            } else {
+                Weights::Relative
+            };
             MaxRate::fit(&points, weights).unwrap()
         };
         (1..=300).map(of).collect()
