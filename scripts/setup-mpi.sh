@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what CoMet's MPI backend is built and tested with: Open MPI, MPICH, libclang, a C compiler
 # and pgrep.
-# Usage: scripts/setup-mpi.sh
+# Usage: scripts/setup-mpi.sh [slurm]     with Slurm and network tools, for scripts/cluster.sh, too
 # For Debian and Ubuntu; packages that are there already are left as they are.
 set -euo pipefail
 
@@ -31,10 +31,14 @@ apt() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get --quiet --option DPkg::Lock::Timeout=300 "$@"
 }
 
-if [[ $# -gt 0 ]]; then
-    printf 'usage: scripts/setup-mpi.sh\n' >&2
+case "$*" in
+"") ;;
+slurm) packages+=(slurmctld slurmd slurm-client munge iproute2 util-linux) ;;
+*)
+    printf 'usage: scripts/setup-mpi.sh [slurm]\n' >&2
     exit 2
-fi
+    ;;
+esac
 
 command -v apt-get >/dev/null ||
     fail "this script needs apt-get; install an MPI with its C compiler wrapper (mpicc) and launcher (mpirun), libclang and a C compiler by other means"
