@@ -6,6 +6,7 @@ use crate::definition::Definition;
 use crate::driver::Pace;
 use crate::kernel::{Arrangement, Case, Derived, KernelInfo, Series};
 use crate::sample::{Sample, start_skew_ns};
+use crate::sync::ClockOffset;
 use crate::transport::{ClockInfo, Rank, Usage};
 use comet_stats::{Diagnosis, Interval, Summary, median, real};
 
@@ -30,6 +31,8 @@ pub struct RunStart {
     /// Error bound of a reading on the clock that all ranks share, in nanoseconds: guaranteed;
     /// `None` if there is no such clock.
     pub clock_bound_ns: Option<u64>,
+    /// Offsets of the unshared clocks from that of rank 0; empty if they were not compared.
+    pub clock_offsets: Vec<ClockOffset>,
     /// Time of a cache line from rank 0 to rank 1, in nanoseconds; `None` if the transport does not
     /// report it.
     pub line_ns: Option<f64>,

@@ -280,6 +280,7 @@ pub(crate) fn start() -> RunStart {
         calibrations: vec![CALIBRATION; 2],
         n_clock_domains: 1,
         clock_bound_ns: Some(0),
+        clock_offsets: Vec::new(),
         line_ns: Some(112.0),
         n_cases: 6,
         kernels: vec![&ECHO, &BARRIER, &OVERLAP],

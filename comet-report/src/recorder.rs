@@ -17,9 +17,9 @@ use crate::fingerprint::{fingerprint, sha256_hex};
 use crate::models::models;
 use crate::points::{PointMaker, seconds};
 use crate::record::{
-    self, Clock, ClockGaps, End, EndStatus, Hops, KernelFacts, Launcher, Machine, Measured, Noise,
-    Point, PointCounts, RankEntry, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World,
-    timestamp,
+    self, Clock, ClockGaps, ClockOffset, End, EndStatus, Hops, KernelFacts, Launcher, Machine,
+    Measured, Noise, Point, PointCounts, RankEntry, Record, Run, SCHEMA, SCHEMA_MINOR, Suite,
+    Transport, World, timestamp,
 };
 use crate::sink::RecordSink;
 
@@ -311,10 +311,16 @@ fn clock(start: &RunStart, invariant_tsc: Option<bool>) -> Clock {
         invariant_tsc,
         domains: Some(start.n_clock_domains),
         bound_ns: start.clock_bound_ns,
+        offsets: start.clock_offsets.iter().map(offset).collect(),
         median_overhead_ns: Some(start.calibration.median_cost_ns),
         empty_loop_ns: Some(start.calibration.loop_ns),
         gaps: start.calibration.gaps.map(gaps),
     }
+}
+
+fn offset(offset: &comet_core::sync::ClockOffset) -> ClockOffset {
+    let comet_core::sync::ClockOffset { rank, offset_ns, bound_ns, drift_ppm } = *offset;
+    ClockOffset { rank, offset_ns, bound_ns, drift_ppm }
 }
 
 fn gaps(gaps: event::ClockGaps) -> ClockGaps {

@@ -95,6 +95,7 @@ pub fn conduct<T: Transport>(
         calibrations,
         n_clock_domains,
         clock_bound_ns,
+        clock_offsets: conductor.stage.clock_offsets(),
         line_ns,
         n_cases: cases.len(),
         kernels: passes::kernels(cases),

@@ -9,7 +9,7 @@ use crate::error::{KernelError, Result};
 use crate::event::{Failure, RunEnd};
 use crate::kernel::{Arrangement, Case, Kernel, World};
 use crate::sample::Sample;
-use crate::sync::{GlobalClock, StartSync};
+use crate::sync::{ClockOffset, GlobalClock, StartSync};
 use crate::transport::{Transport, Usage};
 
 /// Time to make and to check one byte of test data, in nanoseconds, at most.
@@ -73,6 +73,11 @@ impl<'a, T: Transport> Stage<'a, T> {
             None if self.t.clock().is_global => (1, Some(0)),
             None => (self.t.n_ranks(), None),
         }
+    }
+
+    /// Offsets of the unshared clocks from that of rank 0; empty if they were not compared.
+    pub(super) fn clock_offsets(&self) -> Vec<ClockOffset> {
+        self.clock.as_ref().map_or(Vec::new(), |clock| clock.offsets().to_vec())
     }
 
     /// Index of the kernel of `case`; `None` if it is not on this stage.

@@ -44,6 +44,22 @@ pub struct GlobalClock {
     /// Model of this rank's clock; `None` if it is that of rank 0.
     model: Option<Model>,
     bound_ns: i64,
+    /// Offsets of the leaders' clocks, in the order of their ranks.
+    offsets: Vec<ClockOffset>,
+}
+
+/// Offset of a clock from that of rank 0, as exchanges found it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockOffset {
+    /// The lowest rank that reads the clock.
+    pub rank: Rank,
+    /// Reading of the clock less that of rank 0's at the same moment, in nanoseconds, at the latest
+    /// comparison.
+    pub offset_ns: i64,
+    /// Guaranteed error bound of the offset, in nanoseconds.
+    pub bound_ns: u64,
+    /// Drift of the clock against rank 0's, in millionths.
+    pub drift_ppm: f64,
 }
 
 /// Reason that a clock has no place in global time.
@@ -70,7 +86,7 @@ impl GlobalClock {
         t.annotate("finds the ranks that read one clock", 0);
         let domains = Domains::find(t, clock.domain, !clock.is_virtual, &now_ns)?;
         let levels = tree::levels(&domains.leaders, t.rank());
-        let mut global = Self { domains, levels, model: None, bound_ns: 0 };
+        let mut global = Self { domains, levels, model: None, bound_ns: 0, offsets: Vec::new() };
         if global.n_domains() > 1 {
             global.learn_first(t)?;
         }
@@ -119,6 +135,12 @@ impl GlobalClock {
     /// clock.
     pub fn bound_ns(&self) -> u64 {
         self.bound_ns.cast_unsigned()
+    }
+
+    /// Offsets of all clocks from that of rank 0, one for each, rank 0's own first; empty if all
+    /// ranks read one clock.
+    pub fn offsets(&self) -> &[ClockOffset] {
+        &self.offsets
     }
 
     /// Number of different clocks that the ranks read.
@@ -205,9 +227,17 @@ impl GlobalClock {
 
     /// Hears how all ranks fared, so that none goes on alone.
     fn settle<T: Transport>(&mut self, t: &T, outcome: Outcome) -> Result<()> {
-        for (rank, [outcome]) in share(t, [encode(outcome)])?.into_iter().enumerate() {
+        let offset_ns = self.bursts().last().map_or(0, Burst::offset_ns).cast_unsigned();
+        let words = [encode(outcome), offset_ns, self.drift().to_bits()];
+        self.offsets.clear();
+        for (rank, [outcome, offset_ns, drift]) in share(t, words)?.into_iter().enumerate() {
             let bound_ns = decode(outcome).map_err(|trouble| trouble.of_rank(rank))?;
             self.bound_ns = self.bound_ns.max(bound_ns);
+            if self.domains.leaders.contains(&rank) {
+                let (offset_ns, bound_ns) = (offset_ns.cast_signed(), bound_ns.cast_unsigned());
+                let drift_ppm = f64::from_bits(drift) * 1e6;
+                self.offsets.push(ClockOffset { rank, offset_ns, bound_ns, drift_ppm });
+            }
         }
         Ok(())
     }

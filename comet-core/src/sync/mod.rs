@@ -18,6 +18,6 @@ mod start;
 mod tree;
 
 pub use burst::Burst;
-pub use clocks::GlobalClock;
+pub use clocks::{ClockOffset, GlobalClock};
 pub use skew::Skew;
 pub use start::{StartSync, window_ns};

@@ -223,12 +223,29 @@ pub struct Clock {
     pub domains: Option<usize>,
     /// Guaranteed error bound of a rank on the shared clock; `null` if there is none.
     pub bound_ns: Option<u64>,
+    /// Offsets of the unshared clocks from that of rank 0, when the run started. Since minor version 8.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offsets: Vec<ClockOffset>,
     /// Median cost of one reading.
     pub median_overhead_ns: Option<f64>,
     /// One turn of an empty loop.
     pub empty_loop_ns: Option<f64>,
     /// Gaps between consecutive readings; `null` of a simulated clock.
     pub gaps: Option<ClockGaps>,
+}
+
+/// Offset of a clock from that of rank 0, as exchanges found it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ClockOffset {
+    /// The lowest rank that reads the clock.
+    pub rank: usize,
+    /// Reading of the clock less that of rank 0's at the same moment.
+    pub offset_ns: i64,
+    /// Guaranteed error bound of the offset.
+    pub bound_ns: u64,
+    /// Drift of the clock against rank 0's, in millionths.
+    pub drift_ppm: f64,
 }
 
 /// Gaps between consecutive readings of a clock, a measure of the quiet of the system.

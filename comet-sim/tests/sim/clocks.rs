@@ -142,6 +142,29 @@ fn burst_errors(truth: &Truth, rank: Rank, clock: &GlobalClock) -> Vec<f64> {
     errors.collect()
 }
 
+#[test]
+fn offsets_and_drifts_of_all_clocks_are_known_on_every_rank() {
+    for seed in 0..n_seeds(10) {
+        let machine = apart(20_000, seed);
+        let truth = Truth::of(&machine, 4);
+        let found = of_ranks(&machine, 4, agree);
+        for clock in &found {
+            assert_eq!(clock.offsets(), found[0].offsets());
+        }
+        for (offset, clock) in found[0].offsets().iter().zip(&found) {
+            let Some(last) = clock.bursts().last() else {
+                assert_eq!((offset.rank, offset.offset_ns, offset.bound_ns), (0, 0, 0));
+                continue;
+            };
+            let true_ns = last.local_ns as f64 - truth.global_ns(offset.rank, last.local_ns);
+            let error_ns = offset.offset_ns as f64 - true_ns;
+            assert!(error_ns.abs() <= offset.bound_ns as f64 + 1.0, "{error_ns} ns, {offset:?}");
+            let drift_ppm = (truth.rate(offset.rank) / truth.rate(0) - 1.0) * 1e6;
+            assert!((offset.drift_ppm - drift_ppm).abs() < 1.0, "{drift_ppm} ppm, {offset:?}");
+        }
+    }
+}
+
 /// Checks predictions for a second ahead on links of `t0_ns`, on ranks that all learn from rank 0.
 fn check_prediction(t0_ns: u64, limit_ns: f64) {
     const N_RANKS: usize = 5;
