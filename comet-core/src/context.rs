@@ -3,7 +3,7 @@
 use crate::definition::Definition;
 use crate::driver::Pace;
 use crate::error::Result;
-use crate::kernel::{Cast, Checker, KernelInfo, Pairing, Side, World};
+use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew};
 use crate::topology::Topology;
@@ -26,6 +26,8 @@ pub struct Method<'a> {
     /// Whether messages are sent from buffers into which nothing is received, as IMB and OSU do;
     /// otherwise what arrived is sent next.
     pub untouched: bool,
+    /// Buffers of the repetitions.
+    pub buffers: Buffers,
     /// The user's ranks of a load and of an echo beside it.
     pub cast: Option<Cast>,
 }
@@ -111,6 +113,11 @@ impl<'a, T: Transport> Context<'a, T> {
     /// Whether what arrived is sent next, rather than a buffer into which nothing is received.
     pub fn resends(&self) -> bool {
         !self.method.untouched
+    }
+
+    /// Buffers of the repetitions.
+    pub(crate) fn buffers(&self) -> Buffers {
+        self.method.buffers
     }
 
     /// Checks after `n_runs` runs of an operation.

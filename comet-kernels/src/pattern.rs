@@ -3,6 +3,7 @@
 
 use std::ops::DerefMut;
 
+use comet_core::kernel::buffers;
 use comet_core::kernel::prelude::*;
 
 /// One side of an echo.
@@ -124,6 +125,25 @@ impl<T: Transport> Operation<T> for Bounce<T::Buffer> {
         }
         self.send(t)?;
         self.receive(t)
+    }
+
+    #[inline]
+    fn run_touched(&mut self, t: &T) -> Result<()> {
+        if !self.side.leads {
+            self.receive(t)?;
+            buffers::read(t, self.incoming());
+            buffers::write(t, &mut self.message);
+            return self.send(t);
+        }
+        buffers::write(t, &mut self.message);
+        if self.is_alone() {
+            self.around_itself(t)?;
+        } else {
+            self.send(t)?;
+            self.receive(t)?;
+        }
+        buffers::read(t, self.incoming());
+        Ok(())
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -274,6 +294,15 @@ impl<T: Transport> Operation<T> for Crossing<T::Buffer> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         self.cross(t)?;
+        self.turn();
+        Ok(())
+    }
+
+    #[inline]
+    fn run_touched(&mut self, t: &T) -> Result<()> {
+        buffers::write(t, &mut self.message);
+        self.cross(t)?;
+        buffers::read(t, &self.buffer);
         self.turn();
         Ok(())
     }

@@ -3,7 +3,7 @@
 use comet_core::driver::{self, Rules, Settings};
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::harness::{self, Trial};
-use comet_core::kernel::{Case, HOPS, History, Kernel, LENGTH_BYTES, Profile, World};
+use comet_core::kernel::{Buffers, Case, HOPS, History, Kernel, LENGTH_BYTES, Profile, World};
 use comet_core::local::{self, Corrupt, Local};
 use comet_core::sweep;
 use comet_core::topology::Topology;
@@ -248,4 +248,67 @@ fn an_operation_of_many_messages_moves_all_of_them() {
     check("parkbench/comms3", 2, 100, 200);
     check("parkbench/comms3", 4, 100, 1200);
     check("parkbench/comms3", 5, 100, 2000);
+}
+
+/// The last quick case of each kernel on two ranks with `buffers`, and true if the kernel admits
+/// them.
+fn trials_with(buffers: Buffers) -> Vec<(Trial, bool)> {
+    let last = trials().into_iter().filter_map(|mut trials| trials.pop());
+    let of_two = last.filter(|trial| trial.topology.n_ranks() == 2);
+    let with = |trial: Trial| {
+        let world = World { buffers, ..World::of(&trial.topology) };
+        let is_admitted = world.admit(&trial.case).is_ok();
+        (Trial { buffers, ..trial }, is_admitted)
+    };
+    of_two.map(with).collect()
+}
+
+#[test]
+fn every_buffer_of_an_arena_is_verified() {
+    // A small cache, so that parts come round again, and a larger one, so that each runs once.
+    for cache_bytes in [64, 1 << 16] {
+        let trials = trials_with(Buffers::Rotate(cache_bytes));
+        let refused: Vec<_> = trials.iter().filter(|trial| !trial.1).collect();
+        assert!(
+            refused.iter().all(|(trial, _)| !trial.case.info.is_movable) && !refused.is_empty()
+        );
+        for (trial, _) in trials.iter().filter(|trial| trial.1) {
+            trial.passes(n_idle(&trial.case, 2));
+            trial.notices_wrong_messages();
+        }
+    }
+}
+
+#[test]
+fn touched_messages_are_verified() {
+    let trials = trials_with(Buffers::Touched);
+    let touched: Vec<_> = trials.iter().filter(|trial| trial.1).map(|(trial, _)| trial).collect();
+    let mut names: Vec<_> = touched.iter().map(|trial| trial.case.info.id()).collect();
+    names.dedup();
+    let expected =
+        ["comet/echo", "comet/exchange", "parkbench/comms1", "model/pairs", "health/pairs"];
+    assert_eq!(names, expected);
+    for trial in touched {
+        trial.passes(n_idle(&trial.case, 2));
+        trial.notices_wrong_messages();
+    }
+}
+
+#[test]
+fn kernels_without_a_mode_of_buffers_are_refused_with_a_reason() {
+    let topology = Topology::hypercube(2);
+    let check = |buffers, expected: &str| {
+        let world = World { buffers, ..World::of(&topology) };
+        let case = Case::new(kernel("comet/barrier").info(), &[]);
+        assert_eq!(world.admit(&case).unwrap_err(), expected);
+    };
+    check(
+        Buffers::Touched,
+        "comet/barrier does not touch messages between its calls (leave out --buffers touched)",
+    );
+    check(
+        Buffers::OffCache(64),
+        "comet/barrier has no buffers that other repetitions could replace (leave out --buffers \
+         offcache:64)",
+    );
 }

@@ -18,21 +18,22 @@ use serde_json::json;
 use crate::fingerprint::{sha256_of, sorted};
 use crate::raw::{each, samples, starts_ns};
 use crate::record::{
-    self, Check, CheckStatus, Derived, Interval, KernelFacts, Measured, Numbers, Outcome, Overhead,
-    Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat, RanksNs, Rate, Reps,
-    SampleSync, Summary, Transport, Value, WarmUpNs,
+    self, BUFFERS, Check, CheckStatus, Derived, Interval, KernelFacts, Measured, Numbers, Outcome,
+    Overhead, Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat, RanksNs, Rate,
+    Reps, SampleSync, Summary, Transport, Value, WarmUpNs,
 };
 
 /// Number of hex digits of a point's key.
 const KEY_DIGITS: usize = 16;
 
 /// Makes the points of one run, and numbers them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PointMaker {
     run_id: String,
     n_ranks: usize,
     mesh: [(&'static str, usize); 2],
     thread_level: Option<String>,
+    pub(crate) buffers: Option<String>,
     clocks: Clocks,
     next_seq: u64,
 }
@@ -44,9 +45,7 @@ impl PointMaker {
             run_id: run_id.into(),
             n_ranks: topology.n_ranks(),
             mesh: sides(topology.mesh()),
-            thread_level: None,
-            clocks: Clocks::default(),
-            next_seq: 0,
+            ..Self::default()
         }
     }
 
@@ -172,6 +171,7 @@ impl PointMaker {
         let Arrangement { procs, n_groups } = case.arrangement();
         params.push(number((PROCS.name, procs.unwrap_or(self.n_ranks))));
         params.extend((n_groups > 1).then(|| number((GROUPS.name, n_groups))));
+        params.extend(self.buffers.clone().map(|mode| (BUFFERS.into(), Param::Label(mode))));
         if case.info.class == Class::Matrix {
             let of_part = procs.map(|procs| sides(&Mesh::gray(procs)));
             params.extend(of_part.unwrap_or(self.mesh).map(number));

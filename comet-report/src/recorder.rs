@@ -102,7 +102,8 @@ impl Recorder {
     /// A recorder of the run `description` for `sinks`, which take each record in their order.
     pub fn new(description: RunDescription, sinks: Vec<Box<dyn RecordSink>>) -> Self {
         let maker = PointMaker::new(&description.run_id, &description.topology);
-        let maker = maker.over(&description.transport);
+        let mut maker = maker.over(&description.transport);
+        maker.buffers = record::buffers(&description.config);
         let has_models = sinks.iter().any(|sink| sink.has_models());
         Self {
             sinks,

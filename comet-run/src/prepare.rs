@@ -75,6 +75,13 @@ pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Pr
             "--cast names rank {rank}, but ranks are 0 to {last} (start {needed}, or name others)"
         )));
     }
+    if method.buffers.cache_bytes().is_some() && origin.machine().is_some() {
+        return Err(exit::usage(format!(
+            "--buffers {} moves nothing in simulation: simulated memory has no caches (leave it out, \
+             or try touched)",
+            method.buffers.name()
+        )));
+    }
     for Prepared { topology, n_cpus, plan, notes, .. } in &mut prepared {
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
         notes.extend(world::enlargement(topology.n_ranks(), origin));

@@ -1,6 +1,7 @@
 //! End-to-end tests: the program as its users meet it, one module per concern.
 
 mod architecture;
+mod buffers;
 mod cli;
 mod commands;
 mod compare;

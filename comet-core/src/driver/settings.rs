@@ -4,7 +4,7 @@
 
 use super::rules::Rules;
 use crate::definition::Definition;
-use crate::kernel::{Cast, KernelInfo, MAX_SERIES, Profile, World};
+use crate::kernel::{Buffers, Cast, KernelInfo, MAX_SERIES, Profile, World};
 use crate::sync::{Skew, StartSync};
 use crate::topology::Topology;
 use comet_stats::refine;
@@ -47,6 +47,8 @@ pub struct Settings {
     pub skew_scale: f64,
     /// Rule for further message lengths between those of the sweep, if any.
     pub refine: Option<refine::Rule>,
+    /// Buffers of the repetitions.
+    pub buffers: Buffers,
     /// The user's ranks of a load and of an echo beside it.
     pub cast: Option<Cast>,
     /// Memory limit of a case on one rank, in bytes; larger cases are skipped.
@@ -109,6 +111,7 @@ impl Settings {
             skew: Skew::None,
             skew_scale: 1.0,
             refine: None,
+            buffers: Buffers::Same,
             cast: None,
             cap_bytes: u64::MAX,
             corrupt: None,
@@ -117,7 +120,8 @@ impl Settings {
 
     /// The ranks of `topology`, with the cast and the memory limit.
     pub fn world<'a>(&self, topology: &'a Topology) -> World<'a> {
-        World { given_cast: self.cast, cap_bytes: self.cap_bytes, ..World::of(topology) }
+        let Self { cast: given_cast, cap_bytes, buffers, .. } = *self;
+        World { given_cast, cap_bytes, buffers, ..World::of(topology) }
     }
 
     /// The definition asked for where `info` is measured: the user's, or that of the rules.

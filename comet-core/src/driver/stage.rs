@@ -7,7 +7,7 @@ use crate::collective;
 use crate::context::{Context, Method};
 use crate::error::{KernelError, Result};
 use crate::event::{Failure, RunEnd};
-use crate::kernel::{Arrangement, Case, Kernel, World};
+use crate::kernel::{Arrangement, Buffers, Case, Kernel, World};
 use crate::sample::Sample;
 use crate::sync::{ClockOffset, GlobalClock, StartSync};
 use crate::transport::{Transport, Usage};
@@ -22,6 +22,8 @@ pub(super) struct Stage<'a, T: Transport> {
     pub(super) settings: &'a Settings,
     /// The clock that all ranks share, if there is one.
     pub(super) clock: Option<GlobalClock>,
+    /// Buffers of the repetitions, the same on all ranks.
+    buffers: Buffers,
     /// Transports of groups, each made once; `None` on ranks that take no part.
     parts: Vec<(Arrangement, Option<T>)>,
 }
@@ -29,11 +31,13 @@ pub(super) struct Stage<'a, T: Transport> {
 impl<'a, T: Transport> Stage<'a, T> {
     /// The kernels over `t`, before [`set_up`](Self::set_up).
     pub(super) fn new(t: &'a T, kernels: &'a [&'a dyn Kernel<T>], settings: &'a Settings) -> Self {
-        Self { t, kernels, settings, clock: None, parts: Vec::new() }
+        let (clock, buffers, parts) = (None, settings.buffers, Vec::new());
+        Self { t, kernels, settings, clock, buffers, parts }
     }
 
     /// Sets up all ranks before the first case: they agree on a clock, and on the start of windows.
     pub(super) fn set_up(&mut self) -> Result<Starts> {
+        self.buffers = self.buffers.agree(self.t)?;
         let clock = self.t.clock();
         // The simulator's clock is common by its making, and comparing it costs much of 65536 ranks.
         if !(clock.is_virtual && clock.is_global) {
@@ -158,7 +162,8 @@ impl<'a, T: Transport> Stage<'a, T> {
         let kernel = self.kernels[target.kernel_idx];
         let case = Case::new(kernel.info(), &target.values).on(target.arrangement);
         // Test data is made and looked at byte by byte, and the first probe knows nothing yet.
-        let bytes = (case.info.bytes_per_rank)(&case, &self.world(target.arrangement));
+        let world = self.world(target.arrangement);
+        let bytes = self.buffers.bytes((case.info.bytes_per_rank)(&case, &world));
         self.t.annotate(&case.label(), expected_ns.max(bytes.saturating_mul(NS_PER_BYTE)));
         (kernel, case)
     }
@@ -174,7 +179,8 @@ impl<'a, T: Transport> Stage<'a, T> {
         let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == info.id());
         let definition = self.settings.definition(info);
         let untouched = self.settings.rules.are_untouched();
-        let method = Method { definition, clock: self.clock.as_ref(), skew, seed, untouched, cast };
+        let (clock, buffers) = (self.clock.as_ref(), self.buffers);
+        let method = Method { definition, clock, skew, seed, untouched, buffers, cast };
         Context::new(part, info, pace, method, corrupt)
     }
 }

@@ -30,7 +30,8 @@ impl<T: Transport> Conductor<'_, T> {
         if self.is_fixed(case) {
             let probe = Probe::default();
             let pace = self.pace(case, first_pace, probe, None);
-            return Ok(Some(self.point(case, (probe, pace, None), ([0; MAX_SERIES], true))));
+            let found = Found { probe, is_steady: true, warm_up: Vec::new() };
+            return Ok(Some(self.point(case, (found, pace, None), [0; MAX_SERIES])));
         }
         // Simulated ranks take their time in no time.
         let is_long = check_ns > LONG_CHECK_NS && !self.stage.t.clock().is_virtual;
@@ -76,7 +77,7 @@ impl<T: Transport> Conductor<'_, T> {
         let are_set = *rules == Rules::Comet && repetitions.is_some() && samples.is_some();
         let timing = case.info.timing_under(self.settings.definition(case.info));
         // The tolerance of a window follows from the time of the operation.
-        let has_windows = timing.starts_together() && self.starts.sync() == StartSync::Window;
+        let has_windows = timing.starts_together() && self.starts.now().sync() == StartSync::Window;
         let is_virtual = self.stage.t.clock().is_virtual;
         is_virtual && are_set && *skew == Skew::None && !has_windows
     }

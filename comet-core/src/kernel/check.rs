@@ -7,7 +7,7 @@ use crate::transport::Rank;
 /// Seeds of the test data of one series: other data for every rank and stream of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// Runs of the operation between fill and check, at least 1.
+    /// Runs between fill and check, at least 1: of all parts together where parts take turns.
     pub n_runs: u64,
 }
 
@@ -22,6 +22,8 @@ impl Seeds {
 #[derive(Debug)]
 pub struct Checker {
     seeds: Seeds,
+    /// Runs of the operation since its buffers were filled.
+    n_runs: u64,
     corrupt: bool,
     found: Option<KernelError>,
 }
@@ -29,7 +31,7 @@ pub struct Checker {
 impl Checker {
     /// Checks after `n_runs` runs; with `corrupt`, each check spoils its data first.
     pub(crate) fn new(n_runs: u64, corrupt: bool) -> Self {
-        Self { seeds: Seeds { n_runs }, corrupt, found: None }
+        Self { seeds: Seeds { n_runs }, n_runs, corrupt, found: None }
     }
 
     /// The seeds with which the buffers were filled.
@@ -39,7 +41,14 @@ impl Checker {
 
     /// Runs of the operation since its buffers were filled.
     pub fn n_runs(&self) -> u64 {
-        self.seeds.n_runs
+        self.n_runs
+    }
+
+    /// Makes `checks` of what ran `n_runs` times by itself, on data of the same seeds.
+    pub(super) fn after(&mut self, n_runs: u64, checks: impl FnOnce(&mut Self)) {
+        let n_all = std::mem::replace(&mut self.n_runs, n_runs);
+        checks(self);
+        self.n_runs = n_all;
     }
 
     /// Checks that `message` is the pattern `seed`; `what` names it in the error.

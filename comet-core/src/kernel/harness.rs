@@ -1,7 +1,7 @@
 //! Checks that kernels pass over ranks that are threads, for the tests of crates with kernels.
 
 use super::{
-    AxisKind, AxisUse, Case, Class, History, Kernel, KernelInfo, MAX_AXES, Profile, World,
+    AxisKind, AxisUse, Buffers, Case, Class, History, Kernel, KernelInfo, MAX_AXES, Profile, World,
 };
 use crate::context::{Context, Method};
 use crate::driver::Pace;
@@ -25,6 +25,8 @@ pub struct Trial {
     pub case: Case,
     /// The ranks.
     pub topology: Topology,
+    /// Buffers of the repetitions.
+    pub buffers: Buffers,
 }
 
 impl std::fmt::Debug for Trial {
@@ -77,7 +79,7 @@ pub fn trials(
     let trial = |case| {
         let case = kernel.resolve(case, &World::of(topology), history);
         let case = case.expect("the history completes the case");
-        Trial { kernel, case, topology: topology.clone() }
+        Trial { kernel, case, topology: topology.clone(), buffers: Buffers::Same }
     };
     cases(kernel.info(), topology, of_axis).into_iter().map(trial).collect()
 }
@@ -115,9 +117,14 @@ impl Trial {
         }
     }
 
+    fn context<'a>(&self, t: &'a Local, corrupt: bool) -> Context<'a, Local> {
+        let method = Method { buffers: self.buffers, ..Method::default() };
+        Context::new(t, self.case.info, PACE, method, corrupt)
+    }
+
     /// Numbers of samples that this rank took of each series.
     fn run(&self, t: &Local) -> Vec<usize> {
-        let mut cx = context(t, self.case.info, false);
+        let mut cx = self.context(t, false);
         for step in [Kernel::verify, Kernel::measure, Kernel::verify] {
             if let Err(error) = step(self.kernel, &mut cx, &self.case) {
                 panic!("rank {} of {self:?}: {error}", t.rank());
@@ -138,7 +145,7 @@ impl Trial {
     /// If a rank reports anything but a mismatch.
     pub fn outcome(&self, measures: bool, corrupt: Corrupt, spoils_check: bool) -> Outcome {
         let of_ranks = local::run_corrupting(self.topology.clone(), corrupt, |t| {
-            let mut cx = context(t, self.case.info, spoils_check);
+            let mut cx = self.context(t, spoils_check);
             let step = if measures { Kernel::measure } else { Kernel::verify };
             (step(self.kernel, &mut cx, &self.case), t.has_corrupted())
         });

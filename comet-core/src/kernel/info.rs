@@ -221,6 +221,10 @@ pub struct KernelInfo {
     pub admits: fn(&Case, &World<'_>) -> Result<(), String>,
     /// Memory that one rank needs for a case, in bytes.
     pub bytes_per_rank: fn(&Case, &World<'_>) -> u64,
+    /// True if the buffers of an operation may be others than those of the one before.
+    pub is_movable: bool,
+    /// True if its operations implement [`run_touched`](super::Operation::run_touched).
+    pub is_touchable: bool,
     /// Ids of kernels whose results this one needs from the same run.
     pub requires: &'static [&'static str],
 }
@@ -247,6 +251,8 @@ impl KernelInfo {
                 None => world.require_ranks(2).and_then(|()| world.require_hops(1)),
             },
             bytes_per_rank: |case, _| 2 * case.find(&LENGTH_BYTES).unwrap_or(0),
+            is_movable: true,
+            is_touchable: false,
             requires: &[],
         }
     }

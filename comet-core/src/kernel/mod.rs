@@ -1,6 +1,7 @@
 //! Kernels: a description, a proof that data arrives, and the measurement of one case.
 
 mod axis;
+pub mod buffers;
 mod case;
 mod cast;
 mod check;
@@ -14,6 +15,7 @@ mod world;
 pub use axis::{
     Axis, AxisKind, AxisUse, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
 };
+pub use buffers::Buffers;
 pub use case::{Arrangement, Case, Derived, History, MAX_AXES};
 pub use cast::Cast;
 pub use check::{Checker, Seeds};

@@ -2,6 +2,7 @@
 //! same buffers is verified and timed.
 
 use super::Kernel;
+use super::buffers::{self, Buffers, Others};
 use super::case::{Case, Derived, History};
 use super::check::{Checker, Seeds};
 use super::info::KernelInfo;
@@ -22,6 +23,16 @@ pub trait Operation<T: Transport> {
     /// # Errors
     /// If the transport fails.
     fn run(&mut self, t: &T) -> Result<()>;
+
+    /// The operation once, in which the rank [writes](super::buffers::write) each message before it
+    /// sends it, and [reads](super::buffers::read) each one that it has received; for kernels that are
+    /// [touchable](KernelInfo::is_touchable).
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn run_touched(&mut self, t: &T) -> Result<()> {
+        self.run(t)
+    }
 
     /// Compares all buffers with what they hold after `check.n_runs()` runs.
     fn check(&mut self, check: &mut Checker);
@@ -114,13 +125,13 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
     }
 
     fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
-        let t = cx.transport();
         let mut check = cx.checker(1);
         for series in 0..P::INFO.series.len() {
-            let Some((_, mut part)) = self.0.part(cx, case, series)? else { continue };
-            part.begin(t)?;
-            part.verify(t, &mut check)?;
-            part.end(t)?;
+            let Some((_, part)) = self.0.part(cx, case, series)? else { continue };
+            match cx.buffers() {
+                Buffers::Same => verify(cx, part, &mut check)?,
+                _ => verify(cx, self.others(cx, case, series, 1)?, &mut check)?,
+            }
         }
         check.result()
     }
@@ -129,7 +140,13 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
         let mut found = Ok(());
         for series in 0..P::INFO.series.len() {
             match self.0.part(cx, case, series)? {
-                Some((duty, part)) => found = found.and(measure(cx, series, duty, part)?),
+                Some((duty, part)) if cx.buffers() == Buffers::Same => {
+                    found = found.and(measure(cx, series, duty, part)?);
+                }
+                Some((duty, _)) => {
+                    let others = self.others(cx, case, series, cx.n_runs(series))?;
+                    found = found.and(measure(cx, series, duty, others)?);
+                }
                 // A common start is one of all ranks.
                 None if cx.starts_together(series) => cx.follow(series, |_| Ok(()))?,
                 None => (),
@@ -141,6 +158,39 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         self.0.derived(case, summaries)
     }
+}
+
+impl<P> Timed<P> {
+    /// The parts of this rank for so many runs, on other buffers than the same ones.
+    fn others<'p, T: Transport + 'p>(
+        &self,
+        cx: &Context<'_, T>,
+        case: &Case,
+        series: usize,
+        n_runs: u64,
+    ) -> Result<Others<'p, T>>
+    where
+        P: Pattern<T, Part: 'p>,
+    {
+        let part_bytes = (case.info.bytes_per_rank)(case, &cx.world());
+        let n_parts = buffers::n_parts(cx.buffers(), part_bytes, n_runs);
+        Others::of(cx.buffers(), n_parts, || {
+            let role = self.0.part(cx, case, series)?;
+            Ok(role.expect("a rank with a part has it again").1)
+        })
+    }
+}
+
+/// Verifies one part.
+fn verify<T: Transport>(
+    cx: &Context<'_, T>,
+    mut part: impl Operation<T>,
+    check: &mut Checker,
+) -> Result<()> {
+    let t = cx.transport();
+    part.begin(t)?;
+    part.verify(t, check)?;
+    part.end(t)
 }
 
 /// Times one part, and checks what its last run delivered; the mismatch is the inner error.

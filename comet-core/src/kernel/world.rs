@@ -1,6 +1,7 @@
 //! The ranks of a run, as a description of a kernel sees them.
 
 use super::Case;
+use super::buffers::Buffers;
 use super::cast::Cast;
 use crate::topology::Topology;
 
@@ -15,13 +16,16 @@ pub struct World<'a> {
     pub given_cast: Option<Cast>,
     /// Memory limit of a case on one rank, in bytes.
     pub cap_bytes: u64,
+    /// Buffers of the repetitions.
+    pub buffers: Buffers,
 }
 
 impl<'a> World<'a> {
     /// The ranks of `topology`, with no cast and no limit.
     pub fn of(topology: &'a Topology) -> Self {
         let n_ranks = topology.n_ranks();
-        Self { n_ranks, topology, given_cast: None, cap_bytes: u64::MAX }
+        let (cap_bytes, buffers) = (u64::MAX, Buffers::Same);
+        Self { n_ranks, topology, given_cast: None, cap_bytes, buffers }
     }
 
     /// Refuses a case that its kernel does not admit, or that exceeds the memory limit.
@@ -29,6 +33,7 @@ impl<'a> World<'a> {
     /// # Errors
     /// A sentence with the reason.
     pub fn admit(&self, case: &Case) -> Result<(), String> {
+        self.buffers.admit(case.info)?;
         (case.info.admits)(case, self)?;
         self.fits(case)
     }
@@ -38,7 +43,8 @@ impl<'a> World<'a> {
     /// # Errors
     /// A sentence with both numbers.
     pub fn fits(&self, case: &Case) -> Result<(), String> {
-        let (bytes, cap_bytes) = ((case.info.bytes_per_rank)(case, self), self.cap_bytes);
+        let bytes = self.buffers.bytes((case.info.bytes_per_rank)(case, self));
+        let cap_bytes = self.cap_bytes;
         if bytes <= cap_bytes {
             return Ok(());
         }

@@ -88,6 +88,11 @@ pub struct Requests<'scope, 'env, T: Transport, P: Pending<T>> {
 pub struct Room<P>(Vec<Option<P>>);
 
 impl<P> Room<P> {
+    /// Memory for `n` operations, so that the first set allocates none.
+    pub fn of(n: usize) -> Self {
+        Self(Vec::with_capacity(n))
+    }
+
     /// The memory as slots of another type, reused if that has the same layout: it does if the
     /// two differ in a lifetime only.
     #[inline]

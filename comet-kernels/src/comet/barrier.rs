@@ -87,6 +87,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
         series: &[Series { quote_minimum: true, ..Series::on_test_node("barrier") }],
         timing: Timing::Pipelined,
         bytes_per_rank: |_, _| 16 * LINGER_VECTOR_LENGTH as u64,
+        is_movable: false,
         ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
     };
     type Part = Meeting<NAIVE>;

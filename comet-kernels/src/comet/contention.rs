@@ -83,6 +83,7 @@ const INFO: KernelInfo = KernelInfo {
         load_bytes.max(2 * case.value(&LENGTH_BYTES))
     },
     requires: &["comet/echo"],
+    is_movable: false,
     ..KernelInfo::pair("comet")
 };
 

@@ -37,6 +37,7 @@ impl<T: Transport> Pattern<T> for Echo {
         aliases: &["IMB:PingPong", "OSU:osu_latency"],
         axes: &[axes::HOPS_FROM_0, axes::MESSAGE_LENGTHS],
         series: &[Series::one_way("echo")],
+        is_touchable: true,
         ..KernelInfo::pair("comet")
     };
     type Part = Bounce<T::Buffer>;

@@ -51,6 +51,7 @@ impl<T: Transport> Pattern<T> for Exchange {
         ],
         timing: Timing::Pipelined,
         admits,
+        is_touchable: true,
         ..KernelInfo::pair("comet")
     };
     type Part = Crossing<T::Buffer>;

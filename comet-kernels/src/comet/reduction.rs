@@ -67,7 +67,7 @@ impl<const NAIVE: bool, T: Transport> Operation<T> for Vector<NAIVE, T::Buffer> 
     }
 
     fn check(&mut self, check: &mut Checker) {
-        let sum = if check.n_runs() > 1 { 0.0 } else { sum_of(self.n_ranks) };
+        let sum = if check.seeds().n_runs > 1 { 0.0 } else { sum_of(self.n_ranks) };
         let values: &mut [f64] = bytemuck::cast_slice_mut(&mut self.buffer);
         check.values(values, |index| sum * element(0, index), |_| true, "the global sum");
     }

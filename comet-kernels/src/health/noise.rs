@@ -47,6 +47,7 @@ impl<T: Transport> Pattern<T> for Noise {
         timing: Timing::Single,
         evaluation: Evaluation::RankWork,
         bytes_per_rank: |_, _| 16 * VECTOR_LENGTH as u64,
+        is_movable: false,
         ..KernelInfo::compute("health")
     };
     type Part = Daxpy;

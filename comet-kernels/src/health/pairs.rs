@@ -59,6 +59,7 @@ impl<T: Transport> Pattern<T> for AllPairs {
         series: &[Series::of("pairs", Quantity::OpTime, Definition::LoopMean)
             .moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))],
         admits,
+        is_touchable: true,
         ..KernelInfo::pair("health")
     };
     type Part = Bounce<T::Buffer>;

@@ -72,6 +72,7 @@ impl<T: Transport> Pattern<T> for Pairs {
             .moving(|case, _| Some(2 * case.value(&PAIRS) * case.value(&LENGTH_BYTES)))],
         timing: Timing::Single,
         admits,
+        is_touchable: true,
         ..KernelInfo::pair("model")
     };
     type Part = Bounce<T::Buffer>;

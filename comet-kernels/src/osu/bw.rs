@@ -153,8 +153,8 @@ impl<T: Transport> Pattern<T> for Bw {
             answer: [0; ANSWER_BYTES],
             arrived_bytes: [None; WINDOW],
             answered_bytes: None,
-            sends: Room::default(),
-            receives: Room::default(),
+            sends: Room::of(WINDOW),
+            receives: Room::of(WINDOW),
         };
         Ok(Some((side.duty(), window)))
     }

@@ -45,6 +45,7 @@ impl<T: Transport> Pattern<T> for Comms1 {
         aliases: &["PARKBENCH:COMMS1", "IMB:PingPong"],
         axes: &[LENGTHS],
         series: &[Series::one_way("comms1")],
+        is_touchable: true,
         ..KernelInfo::pair("parkbench")
     };
     type Part = Bounce<T::Buffer>;

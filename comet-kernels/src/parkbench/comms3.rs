@@ -127,7 +127,7 @@ impl<T: Transport> Pattern<T> for Comms3 {
         let length_bytes = case.length(&LENGTH_BYTES);
         let (message, buffer) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
         let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
-        let (tag, sends) = (cx.tag(0), Room::default());
+        let (tag, sends) = (cx.tag(0), Room::of(n_ranks));
         let part = Saturation { rank, n_ranks, tag, message, buffer, arrived_bytes: None, sends };
         Ok(Some((Duty::Together, part)))
     }

@@ -117,6 +117,13 @@ fn topology(files: Files<'_>) -> Option<[usize; 3]> {
     Some([sockets.len(), cores.len(), online.len()])
 }
 
+/// Size of the last-level cache of CPU 0 by the files below `root`, in bytes; `None` if unknown.
+pub fn last_level_cache_bytes(root: &Path) -> Option<u64> {
+    let caches = caches(Files(root));
+    let holds_data = |cache: &&Cache| cache.kind != "Instruction";
+    caches.iter().filter(holds_data).max_by_key(|cache| cache.level)?.bytes
+}
+
 /// The caches of CPU 0, nearest first.
 fn caches(files: Files<'_>) -> Vec<Cache> {
     let folder = format!("{CPUS}/cpu0/cache");

@@ -10,7 +10,7 @@ mod variables;
 mod warnings;
 
 pub(crate) use links::between_hosts;
-pub use machine::noise;
+pub use machine::{last_level_cache_bytes, noise};
 pub use warnings::{Warning, have_cpu_each, warnings};
 pub(crate) use warnings::{disturbed, moved, starts, stolen};
 

@@ -23,15 +23,15 @@ use crate::bounds::{self, Bounds};
 use crate::models::is_plausible;
 use crate::read::NO_END;
 use crate::record::{
-    CheckStatus, Clock, Derived, End, EndStatus, Event, Level, Model, Name, Param, Params, Point,
-    PointCounts, Quality, Quote, Record, Run, SampleSync, Summary, Value,
+    BUFFERS, CheckStatus, Clock, Derived, End, EndStatus, Event, Level, Model, Name, Param, Params,
+    Point, PointCounts, Quality, Quote, Record, Run, SampleSync, Summary, Value,
 };
 use crate::sink::RecordSink;
 use crate::units::{fixed, fixed_us};
 use crate::words::count;
 
 /// Parameters that are equal for all points of a block, and so no columns.
-const COMMON_PARAMS: &[&str] = &["procs", "groups", "mesh_rows", "mesh_cols"];
+const COMMON_PARAMS: &[&str] = &["procs", "groups", BUFFERS, "mesh_rows", "mesh_cols"];
 /// Start of the names of figures that are shares of a transfer.
 const SHARE: &str = "overlap_share";
 /// Name of the column with the series.
@@ -268,7 +268,8 @@ impl<W: Write> TableWriter<W> {
             Some(n_groups) => format!(", {n_groups} groups of {}", count(n, "rank")),
         });
         let ranks = ranks.unwrap_or_default();
-        let block = format!("{}/{}{ranks}", point.suite, point.kernel);
+        let mode = point.params.get(BUFFERS).map(|mode| format!(", buffers {mode}"));
+        let block = format!("{}/{}{ranks}{}", point.suite, point.kernel, mode.unwrap_or_default());
         // A head holds for points that start in one way.
         let is_same_start = self.sync.is_none_or(|of_head| sync.is_none_or(|sync| sync == of_head));
         if self.block.as_ref() == Some(&block) && is_same_start {

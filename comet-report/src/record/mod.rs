@@ -20,7 +20,7 @@ pub use kernel::{AxisFacts, KernelFacts, SeriesFacts};
 pub use machine::*;
 pub use model::*;
 pub use outcome::{Failure, Measured, Numbers, Outcome};
-pub(crate) use params::{MESH, RANKS};
+pub(crate) use params::{BUFFERS, MESH, RANKS, buffers};
 pub use params::{Param, Params};
 pub use point::*;
 pub use run::*;

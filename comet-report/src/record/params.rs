@@ -1,7 +1,9 @@
 //! Parameters of a point: an object whose entries keep the kernel's order.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use comet_core::kernel::Buffers;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -11,8 +13,16 @@ pub struct Params(pub Vec<(String, Param)>);
 
 /// Name of the parameter with the number of ranks, which is no axis of a kernel.
 pub(crate) const RANKS: &str = "procs";
+/// Name of the parameter with the mode of the buffers, which is there if it is not the default.
+pub(crate) const BUFFERS: &str = "buffers";
 /// Names of the parameters with the numbers of rows and columns of the mesh.
 pub(crate) const MESH: [&str; 2] = ["mesh_rows", "mesh_cols"];
+
+/// The mode of the buffers in the settings `config` of a run, if it is not the default.
+pub(crate) fn buffers(config: &BTreeMap<String, serde_json::Value>) -> Option<String> {
+    let mode = config.get("buffer_mode")?.as_str()?;
+    Some(mode.to_owned()).filter(|mode| *mode != Buffers::Same.name())
+}
 
 impl Params {
     /// The value of `name`, if there is one.
@@ -113,6 +123,23 @@ impl schemars::JsonSchema for Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
+    use crate::points::PointMaker;
+
+    #[test]
+    fn a_mode_of_the_buffers_is_a_parameter_and_so_in_the_key_where_it_is_not_the_default() {
+        let point = |mode: &str| {
+            let config = [("buffer_mode".to_owned(), mode.into())].into();
+            let mut maker = PointMaker::new("id", &fixture::topology());
+            maker.buffers = buffers(&config);
+            maker.measured(&fixture::echo(8)).remove(0)
+        };
+        let [same, rotate, other] = ["same", "rotate", "offcache:64"].map(point);
+        assert_eq!(same.params.to_string(), "hops=1 length_bytes=8 procs=2");
+        assert_eq!(rotate.params.to_string(), "hops=1 length_bytes=8 procs=2 buffers=rotate");
+        assert!(same.key != rotate.key && rotate.key != other.key);
+        assert_eq!(buffers(&BTreeMap::new()), None, "records before minor version 8");
+    }
 
     #[test]
     fn parameters_keep_their_order_and_their_kinds() {

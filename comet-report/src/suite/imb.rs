@@ -114,7 +114,12 @@ const FLAGS: &[Flag] = &[
     flag(&["-input"], Needed("FILE"), REFUSED, "benchmarks are named in the command line"),
     flag(&["-multi"], Needed("MODE"), Only(&["-1"]), "one group of ranks runs at a time"),
     flag(&["-window_size"], Needed("N"), Noted(&[]), "only Uniband and Biband have windows"),
-    flag(&["-off_cache"], Needed("MB"), REFUSED, "one buffer is sent again and again"),
+    flag(
+        &["-off_cache"],
+        Needed("MB"),
+        Obeyed,
+        "buffers leave a cache of so many MB; -1: the last",
+    ),
     flag(&["-iter_policy"], Needed("NAME"), Only(&["dynamic"]), "length and time limit operations"),
     flag(&["-map"], Needed("PxQ"), REFUSED, "the launcher places the ranks"),
     flag(&["-root_shift"], Needed("on|off"), Only(OFF), "the root is rank 0"),

@@ -1,13 +1,18 @@
 //! Measurement method: definitions, synchronisation, rules and refinement, and their settings of the
 //! driver.
 
+use std::path::Path;
+
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
-use comet_core::kernel::Cast;
+use comet_core::kernel::{Buffers, Cast};
 use comet_core::sync::{Skew, StartSync};
+use comet_report::environment;
 use comet_stats::refine;
+
+use super::values::parse_bytes;
 
 /// Measurement method.
 #[derive(Debug, Args)]
@@ -34,6 +39,9 @@ pub(crate) struct MethodArgs {
     /// Start ranks late on purpose, by up to SCALE times a case's own time: uniform, last or linear, as in last:0.5
     #[arg(long, value_name = "WHO[:SCALE]", value_parser = parse_skew)]
     pub(crate) skew: Option<(Skew, f64)>,
+    /// Buffers of the repetitions: same, rotate (through an arena of twice the last-level cache), offcache:SIZE (the same for a cache of that size), or touched (written before each send, read after each receive)
+    #[arg(long, value_name = "MODE", default_value = "same", value_parser = parse_buffers)]
+    pub(crate) buffers: Buffers,
     /// Ranks of the load and of the echo in comet/contention: source, sink, and the two that echo [default: four whose routes share a link]
     #[arg(long, value_name = "S,K,A,B")]
     pub(crate) cast: Option<Cast>,
@@ -54,6 +62,7 @@ impl MethodArgs {
         settings.definition = self.definition;
         settings.sync = self.sync;
         settings.cast = self.cast;
+        settings.buffers = self.buffers;
         settings.is_shuffled = self.order == "shuffled";
         if let Some(percent) = self.target {
             settings.slices.target = Some(percent / 100.0);
@@ -71,6 +80,9 @@ impl MethodArgs {
 
 /// The fewest slices where the user asks for an interval.
 const MIN_SLICES: u32 = 10;
+
+/// The largest cache that buffers can be moved out of.
+const MAX_CACHE_BYTES: u64 = 1 << 40;
 
 fn rules() -> PossibleValuesParser {
     Rules::ALL.map(Rules::name).into()
@@ -110,6 +122,25 @@ fn parse_skew(text: &str) -> Result<(Skew, f64), String> {
     Ok((skew, scale.ok_or_else(remedy)?))
 }
 
+fn parse_buffers(text: &str) -> Result<Buffers, String> {
+    let expected = || "no such mode (write same, rotate, offcache:32Mi or touched)".to_owned();
+    match text {
+        "same" => Ok(Buffers::Same),
+        "touched" => Ok(Buffers::Touched),
+        "rotate" => {
+            let bytes = environment::last_level_cache_bytes(Path::new("/"));
+            let unknown = "the size of the last-level cache is unknown (write offcache:SIZE)";
+            bytes.map(Buffers::Rotate).ok_or_else(|| unknown.to_owned())
+        }
+        _ => {
+            let size = text.strip_prefix("offcache:").ok_or_else(expected)?;
+            let bytes = parse_bytes(size).map_err(|error| format!("{size}: {error}"))?;
+            let is_possible = (1..=MAX_CACHE_BYTES).contains(&bytes);
+            is_possible.then_some(Buffers::OffCache(bytes)).ok_or_else(expected)
+        }
+    }
+}
+
 fn parse_refinement(text: &str) -> Result<Refinement, String> {
     if text == "none" {
         return Ok(Refinement(None));
@@ -137,5 +168,10 @@ mod tests {
         assert!(parse_definition("D11").unwrap_err().contains("D1 completion"));
         assert!(parse_sync("spin").unwrap_err().contains("double-barrier"));
         assert!(parse_refinement("all").unwrap_err().contains("verified"));
+        assert_eq!(parse_buffers("offcache:2Mi"), Ok(Buffers::OffCache(2 << 20)));
+        assert_eq!(parse_buffers("touched"), Ok(Buffers::Touched));
+        for text in ["cold", "offcache", "offcache:0", "offcache:2Ti"] {
+            assert!(parse_buffers(text).unwrap_err().contains("offcache:32Mi"), "{text}");
+        }
     }
 }

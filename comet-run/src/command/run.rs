@@ -231,6 +231,8 @@ impl Runs<'_> {
             ),
             ("cast", json!(settings.cast.map(|cast| cast.ranks()))),
             ("buffers", json!(if settings.rules.are_untouched() { "untouched" } else { "resent" })),
+            ("buffer_mode", json!(settings.buffers.name())),
+            ("off_cache_bytes", json!(settings.buffers.cache_bytes())),
             ("refine", json!(settings.refine.map(refine::Rule::name))),
             ("corrupt", json!(settings.corrupt)),
         ];

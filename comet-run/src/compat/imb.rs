@@ -17,6 +17,8 @@ const OPERATIONS: u64 = 1000;
 const NPMIN: u64 = 2;
 /// Bytes of a GB of IMB.
 const GB: f64 = 1_073_741_824.0;
+/// Bytes of a MB of IMB.
+const MB: f64 = 1_048_576.0;
 
 /// A command line of IMB.
 struct Asked {
@@ -124,6 +126,14 @@ impl Asked {
                 let gb: Option<f64> = value.parse().ok().filter(|gb| *gb > 0.0);
                 let gb = gb.ok_or_else(|| refuse("it is a number of GB (write 1)"))?;
                 self.words.set("--mem", format!("{:.0}", gb * GB));
+            }
+            "-off_cache" => {
+                let mb = value.split(',').next().and_then(|mb| mb.parse().ok());
+                let mb = mb.filter(|mb: &f64| *mb > 0.0 || *mb == -1.0);
+                let expected = "it is a number of MB, or -1 for the last-level cache (write 32)";
+                let mb = mb.ok_or_else(|| refuse(expected))?;
+                let of_size = || format!("offcache:{:.0}", mb * MB);
+                self.words.set("--buffers", if mb > 0.0 { of_size() } else { "rotate".into() });
             }
             "-thread_level" if value == "single" => (),
             "-thread_level" => self.words.set("--thread-level", value),

@@ -116,6 +116,10 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
             pingpong(" --hops 1 --sizes=8,1Ki --ranks=4"),
         ),
         (
+            "IMB-MPI1 pingpong -npmin 2 -msglog 0:22 -off_cache 2.5,64",
+            pingpong(" --buffers offcache:2621440 --hops 1 --sizes 0,1..4194304*2 --ranks 2"),
+        ),
+        (
             "IMB-MPI1 Barrier -npmin 2 -thread_level single",
             "IMB:Barrier --rules imb --format imb --ranks 2".into(),
         ),
@@ -220,7 +224,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("osu_bw -b multiple", "-b multiple is not supported: messages are sent from one buffer"),
         ("osu_bcast --ddt=cont", "-D cont is not supported: messages are contiguous"),
         ("IMB-MPI1 Bcast -sync off", "-sync off is not supported: a barrier is behind"),
-        ("IMB-MPI1 PingPong -off_cache 2.5", "one buffer is sent again and again"),
+        ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
         ("IMB-MPI1 Sendrecv -npmin 4", "Sendrecv is not here (comet-run exchange"),
         ("IMB-MPI1 PingPong pingping", "PingPing is not here (comet-run exchange"),
         ("IMB-MPI1 Allreduce", "Allreduce is not here (comet-run reduction"),

@@ -1,0 +1,245 @@
+//! Buffers of repetitions: the same ones again and again, an arena that is larger than the caches, or
+//! messages that the ranks write and read between calls.
+//!
+//! ```text
+//!   same        part ── run ── run ── run ── run …             one part, with its buffers
+//!   moving      part 0 ── part 1 ── … ── part n-1 ── part 0 …  parts of equal size, each with its own
+//!   touched     part ── write, send ─ receive, read …          one part, whose messages are touched
+//! ```
+//!
+//! The other modes are an operation around the part of a rank, so that their timed loop is compiled
+//! apart, and that of the same buffers has no branch for them.
+
+use std::hint::black_box;
+
+use super::check::{Checker, Seeds};
+use super::info::KernelInfo;
+use super::operation::Operation;
+use crate::error::Result;
+use crate::transport::{Transport, Work};
+
+/// Length of a cache line in bytes.
+const LINE_BYTES: usize = 64;
+/// Least memory of a part in an arena, in bytes: two buffers of a transport.
+const MIN_PART_BYTES: u64 = 256;
+/// Parts that a verification looks at.
+const N_VERIFIED: u64 = 2;
+
+/// Buffers of the repetitions of an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Buffers {
+    /// The same buffers for each repetition.
+    #[default]
+    Same,
+    /// Other buffers for each repetition, from an arena of at least twice the last-level cache of so
+    /// many bytes.
+    Rotate(u64),
+    /// The same for a cache size of the user's, in bytes (`-off_cache` of IMB).
+    OffCache(u64),
+    /// The same buffers; messages are written before they are sent and read after they were received.
+    Touched,
+}
+
+impl Buffers {
+    /// Name in the record and on the command line (`same`, `rotate`, `offcache:33554432`,
+    /// `touched`).
+    pub fn name(self) -> String {
+        match self {
+            Self::Same => "same".into(),
+            Self::Rotate(_) => "rotate".into(),
+            Self::OffCache(bytes) => format!("offcache:{bytes}"),
+            Self::Touched => "touched".into(),
+        }
+    }
+
+    /// Size of the cache that buffers have to leave, in bytes; `None` if they stay.
+    pub fn cache_bytes(self) -> Option<u64> {
+        match self {
+            Self::Same | Self::Touched => None,
+            Self::Rotate(bytes) | Self::OffCache(bytes) => Some(bytes),
+        }
+    }
+
+    /// This mode with the cache size of rank 0; all ranks call it.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    pub(crate) fn agree<T: Transport>(self, t: &T) -> Result<Self> {
+        let mut bytes = self.cache_bytes().unwrap_or(0).to_le_bytes();
+        match self {
+            Self::Same | Self::Touched => return Ok(self),
+            Self::Rotate(_) | Self::OffCache(_) => t.blocked_broadcast(0, &mut bytes)?,
+        }
+        let bytes = u64::from_le_bytes(bytes);
+        Ok(if self.name() == "rotate" { Self::Rotate(bytes) } else { Self::OffCache(bytes) })
+    }
+
+    /// Number of parts of `part_bytes` bytes each in an arena; 1 if buffers stay.
+    ///
+    /// A part may hold no more than half of `part_bytes` on a rank, so the arena has four caches.
+    pub(crate) fn n_parts(self, part_bytes: u64) -> u64 {
+        let Some(cache_bytes) = self.cache_bytes() else { return 1 };
+        let part_bytes = part_bytes.max(MIN_PART_BYTES);
+        cache_bytes.max(part_bytes).saturating_mul(4).div_ceil(part_bytes)
+    }
+
+    /// Memory of one rank for a case that needs `part_bytes` bytes with the same buffers.
+    pub(crate) fn bytes(self, part_bytes: u64) -> u64 {
+        self.n_parts(part_bytes).saturating_mul(part_bytes)
+    }
+
+    /// Refuses a kernel that cannot be measured in this mode.
+    ///
+    /// # Errors
+    /// A sentence with its name.
+    pub(crate) fn admit(self, info: &KernelInfo) -> std::result::Result<(), String> {
+        let (is_admitted, reason) = match self {
+            Self::Same => return Ok(()),
+            Self::Rotate(_) | Self::OffCache(_) => {
+                (info.is_movable, "has no buffers that other repetitions could replace")
+            }
+            Self::Touched => (info.is_touchable, "does not touch messages between its calls"),
+        };
+        if is_admitted {
+            return Ok(());
+        }
+        Err(format!("{} {reason} (leave out --buffers {})", info.id(), self.name()))
+    }
+}
+
+/// Writes to each cache line of `message`, which keeps its contents: the work of a rank that makes a
+/// message. A simulated machine charges a copy.
+#[inline]
+pub fn write<T: Transport>(t: &T, message: &mut [u8]) {
+    let bytes = message.len();
+    t.compute(Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }, || {
+        for line in message.chunks_mut(LINE_BYTES) {
+            // The compiler does not know that it is the same byte.
+            line[0] = black_box(line[0]);
+        }
+    });
+}
+
+/// Reads each byte of `message`: the work of a rank that uses one. A simulated machine charges a sum
+/// of as many doubles.
+#[inline]
+pub fn read<T: Transport>(t: &T, message: &[u8]) {
+    t.compute(Work::Reduce { n: message.len().div_ceil(size_of::<f64>()) }, || {
+        black_box(message.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)));
+    });
+}
+
+/// Parts of a rank that take turns, or one part whose messages are touched.
+///
+/// All ranks have the same number of parts, so that a message goes from a part to its counterpart.
+/// Calls are dynamic: one loop for all kernels is compiled beside those of the same buffers.
+pub(super) struct Others<'p, T> {
+    parts: Vec<Box<dyn Operation<T> + 'p>>,
+    /// Number of the next part to run.
+    next: usize,
+    buffers: Buffers,
+}
+
+impl<'p, T: Transport> Others<'p, T> {
+    /// `n_parts` parts that `make` makes.
+    ///
+    /// # Errors
+    /// The first error of `make`.
+    pub(super) fn of<P: Operation<T> + 'p>(
+        buffers: Buffers,
+        n_parts: u64,
+        make: impl Fn() -> Result<P>,
+    ) -> Result<Self> {
+        let part = |_| Ok(Box::new(make()?) as Box<dyn Operation<T> + 'p>);
+        Ok(Self { parts: (0..n_parts).map(part).collect::<Result<_>>()?, next: 0, buffers })
+    }
+}
+
+/// Number of parts for `n_runs` runs of a case that needs `part_bytes` bytes: no more than there are
+/// runs.
+pub(super) fn n_parts(buffers: Buffers, part_bytes: u64, n_runs: u64) -> u64 {
+    buffers.n_parts(part_bytes).min(n_runs.max(N_VERIFIED))
+}
+
+impl<T: Transport> Operation<T> for Others<'_, T> {
+    /// Fills all parts, and then takes them out of the cache that they have to leave.
+    fn fill(&mut self, seeds: Seeds) {
+        self.parts.iter_mut().for_each(|part| part.fill(seeds));
+        self.next = 0;
+        let cache_bytes = usize::try_from(self.buffers.cache_bytes().unwrap_or(0)).unwrap_or(0);
+        let mut other = vec![0u8; cache_bytes.saturating_mul(2)];
+        other.iter_mut().step_by(LINE_BYTES).for_each(|byte| *byte = 1);
+        black_box(&mut other);
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let index = self.next;
+        self.next = if index + 1 == self.parts.len() { 0 } else { index + 1 };
+        match self.buffers {
+            Buffers::Touched => self.parts[index].run_touched(t),
+            _ => self.parts[index].run(t),
+        }
+    }
+
+    /// Checks each part that ran, after its own number of runs.
+    fn check(&mut self, check: &mut Checker) {
+        let (n_runs, n_parts) = (check.n_runs(), self.parts.len() as u64);
+        for (index, part) in (0..).zip(&mut self.parts) {
+            let n_of_part = (n_runs + n_parts - 1 - index) / n_parts;
+            if n_of_part > 0 {
+                check.after(n_of_part, |check| part.check(check));
+            }
+        }
+    }
+
+    fn begin(&mut self, t: &T) -> Result<()> {
+        self.parts[0].begin(t)
+    }
+
+    fn end(&mut self, t: &T) -> Result<()> {
+        self.parts[0].end(t)
+    }
+
+    /// The verification of each part, and one run of touched messages.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        for part in &mut self.parts {
+            part.verify(t, check)?;
+            if self.buffers == Buffers::Touched {
+                part.fill(check.seeds());
+                part.run_touched(t)?;
+                part.check(check);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arena_has_twice_the_cache_also_where_a_rank_uses_half_of_a_part() {
+        let check = |buffers: Buffers, part_bytes, expected| {
+            assert_eq!(buffers.n_parts(part_bytes), expected, "{buffers:?} {part_bytes}");
+            assert!(buffers == Buffers::Same || buffers.bytes(part_bytes) / 2 >= 2 * part_bytes);
+        };
+        check(Buffers::Same, 1 << 20, 1);
+        check(Buffers::Rotate(1 << 20), 1 << 10, 4096);
+        check(Buffers::OffCache(1 << 20), 1 << 24, 4);
+        check(Buffers::OffCache(1 << 10), 0, 16);
+        assert_eq!(n_parts(Buffers::Rotate(1 << 20), 1 << 10, 100), 100);
+        assert_eq!(n_parts(Buffers::Rotate(1 << 20), 1 << 10, 1), N_VERIFIED);
+    }
+
+    #[test]
+    fn a_touched_message_keeps_its_contents() {
+        crate::local::run_alone(|t| {
+            let mut message: Vec<u8> = (0..=255).collect();
+            write(t, &mut message);
+            read(t, &message);
+            assert_eq!(message, (0..=255).collect::<Vec<u8>>());
+        });
+    }
+}
