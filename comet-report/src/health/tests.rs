@@ -200,7 +200,7 @@ fn cluster(
             true => 500.0,
             false => 20_000.0 * factor(host_a, host_b) * of_both.exp(),
         };
-        (base_ns * of_pair) as usize
+        usize::try_from(comet_stats::whole(base_ns * of_pair)).unwrap()
     });
     on_hosts(records, 2)
 }
