@@ -35,6 +35,12 @@ pub fn carry<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
     })
 }
 
+/// Seed of the launch `number` of a run whose seed is `of_run`: far from those of other runs, whose
+/// seeds often follow each other.
+pub fn seed(of_run: u64, number: u32) -> u64 {
+    of_run.wrapping_add(u64::from(number.saturating_sub(1)) << 32)
+}
+
 /// Records of a run whose launches are over, or so far.
 #[derive(Debug, Default)]
 pub struct Concluded {

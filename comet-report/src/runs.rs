@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::launches;
 use crate::models::models;
 use crate::read::{ReadError, read_records};
 use crate::record::{End, Event, Model, Point, Record, Run};
@@ -80,11 +81,17 @@ pub(crate) fn by_launch(runs: &[RunRecords]) -> Vec<RunRecords> {
     let mut all = Vec::new();
     for run in runs {
         let of_launches = run.launches.chunk_by(|a, b| a.launch == b.launch);
-        let launch = |points: &[Point]| RunRecords {
-            points: points.to_vec(),
-            models: models(&points.iter().collect::<Vec<_>>(), &[]),
-            launches: Vec::new(),
-            ..run.clone()
+        let launch = |points: &[Point]| {
+            let mut own = RunRecords {
+                points: points.to_vec(),
+                models: models(&points.iter().collect::<Vec<_>>(), &[]),
+                launches: Vec::new(),
+                ..run.clone()
+            };
+            if let Some(seed) = own.run.as_mut().and_then(|run| run.seed.as_mut()) {
+                *seed = launches::seed(*seed, points[0].launch.unwrap_or(1));
+            }
+            own
         };
         all.extend(of_launches.map(launch));
         if run.launches.is_empty() {

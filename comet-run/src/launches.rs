@@ -81,7 +81,7 @@ impl Launches {
     /// slices and of the time, and an order of its own.
     fn share(&self, all: &Settings, number: u32, since_start: Duration) -> Settings {
         let mut settings = all.clone();
-        settings.seed = all.seed.wrapping_add(u64::from(number - 1));
+        settings.seed = comet_report::launches::seed(all.seed, number);
         settings.run_budget_ns = all.run_budget_ns.map(|budget_ns| {
             let spent_ns = u64::try_from(since_start.as_nanos()).unwrap_or(u64::MAX);
             budget_ns.saturating_sub(spent_ns) / u64::from(self.n.saturating_sub(number) + 1)

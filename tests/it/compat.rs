@@ -197,7 +197,6 @@ fn what_is_wrong_is_one_sentence() {
     folder.write("cut.txt", "# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n8\n");
     let rows = "
         osu_alltoall -m 8              => osu_alltoall is not here, but osu_latency, osu_bw, osu_bcast and osu_barrier are (comet-run list shows all kernels)
-        IMB-MPI1 PingPong -off_cache 1 => IMB-MPI1: -off_cache 1 is not supported: one buffer is sent again and again (leave it out)
         import imb poem.txt            => poem.txt: there is no table of imb in the text (is this what the benchmark printed?)
         import auto poem.txt           => poem.txt has no title of osu or imb (write import osu or import imb)
         import osu cut.txt             => cut.txt: line 3: the row has 1 columns, the head of its table 2 (is it cut off?)

@@ -30,7 +30,8 @@ impl<T: Transport> Conductor<'_, T> {
         if self.is_fixed(case) {
             let probe = Probe::default();
             let pace = self.pace(case, first_pace, probe, None);
-            let found = Found { probe, is_steady: true, warm_up: Vec::new() };
+            let warm_up = vec![WarmUpTimes::default(); case.info.series.len()];
+            let found = Found { probe, is_steady: true, warm_up };
             return Ok(Some(self.point(case, (found, pace, None), [0; MAX_SERIES])));
         }
         // Simulated ranks take their time in no time.

@@ -63,7 +63,7 @@ impl Simulated {
 impl Job for Simulated {
     fn again(&self, number: u32) -> Option<Box<dyn Job>> {
         let mut machine = self.0.machine.clone();
-        machine.noise.seed = machine.noise.seed.wrapping_add(u64::from(number - 1));
+        machine.noise.seed = comet_report::launches::seed(machine.noise.seed, number);
         Some(Box::new(Self::on(&self.0, machine)))
     }
 

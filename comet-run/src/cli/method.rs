@@ -123,7 +123,12 @@ fn parse_skew(text: &str) -> Result<(Skew, f64), String> {
 }
 
 fn parse_buffers(text: &str) -> Result<Buffers, String> {
-    let expected = || "no such mode (write same, rotate, offcache:32Mi or touched)".to_owned();
+    let expected = || {
+        let largest = MAX_CACHE_BYTES >> 30;
+        format!(
+            "not a mode, or not a size up to {largest}Gi (write same, rotate, offcache:32Mi or touched)"
+        )
+    };
     match text {
         "same" => Ok(Buffers::Same),
         "touched" => Ok(Buffers::Touched),
@@ -134,9 +139,9 @@ fn parse_buffers(text: &str) -> Result<Buffers, String> {
         }
         _ => {
             let size = text.strip_prefix("offcache:").ok_or_else(expected)?;
-            let bytes = parse_bytes(size).map_err(|error| format!("{size}: {error}"))?;
-            let is_possible = (1..=MAX_CACHE_BYTES).contains(&bytes);
-            is_possible.then_some(Buffers::OffCache(bytes)).ok_or_else(expected)
+            let bytes = parse_bytes(size).ok();
+            let possible = bytes.filter(|bytes| (1..=MAX_CACHE_BYTES).contains(bytes));
+            possible.map(Buffers::OffCache).ok_or_else(expected)
         }
     }
 }
