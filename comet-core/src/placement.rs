@@ -4,12 +4,6 @@
 //! hardware threads of one core exchange a line several times as fast as two on different cores. A
 //! measurement partly in one place and partly in another belongs to neither.
 
-/// Factor between two times of a line above which cores have moved. Readings in one place differ by
-/// 15 % to each side, which makes a factor of 1.35 at most. Places that guests were seen to change
-/// between take 10 ns to 30 ns and 104 ns to 123 ns on one host, presumably threads of one core and
-/// two cores, and 140 ns to 210 ns and 500 ns to 570 ns on another.
-const MAX_RATIO: f64 = 1.5;
-
 /// Times of a cache line from rank 0 to rank 1 around a measurement, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineTimes {
@@ -18,6 +12,12 @@ pub struct LineTimes {
 }
 
 impl LineTimes {
+    /// Factor between two times of a line above which cores have moved. Readings in one place differ
+    /// by 15 % to each side, which makes a factor of 1.35 at most. Places that guests were seen to
+    /// change between take 10 ns to 30 ns and 104 ns to 123 ns on one host, presumably threads of one
+    /// core and two cores, and 140 ns to 210 ns and 500 ns to 570 ns on another.
+    pub const MAX_RATIO: f64 = 1.5;
+
     /// True if cores have moved meanwhile.
     pub fn differ(&self) -> bool {
         are_apart(&self.readings_ns)
@@ -41,7 +41,7 @@ impl LineTimes {
 /// True if times of a line are of different places.
 fn are_apart(readings_ns: &[f64]) -> bool {
     let [least_ns, most_ns] = range(readings_ns);
-    most_ns > MAX_RATIO * least_ns
+    most_ns > LineTimes::MAX_RATIO * least_ns
 }
 
 /// The least and the greatest of `values`.

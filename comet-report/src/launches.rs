@@ -13,14 +13,15 @@ use std::io::Write;
 use comet_core::event::LineTimes;
 use comet_stats::{Interval, median};
 
-use crate::environment::{disturbed, stolen};
+use crate::environment::{Warning, disturbed, stolen};
 use crate::format::write_line;
 use crate::models::models;
+use crate::places::{self, Place};
 use crate::points;
 use crate::read::{ReadError, parse_records};
 use crate::record::{
     Derived, End, EndStatus, Launches, Measured, Outcome, Point, PointCounts, PointStatus, Quality,
-    RanksNs, Record, Samples, Summary,
+    RanksNs, Record, Samples, Speed, Summary,
 };
 use crate::runs::{RunRecords, split};
 use crate::sink::{RecordSink, Stream};
@@ -118,7 +119,27 @@ fn warnings<'a>(run: &'a RunRecords, end: &'a End) -> impl Iterator<Item = Recor
     let before = run.run.as_ref().and_then(|run| run.noise.as_ref());
     let stolen = before.zip(end.noise.as_ref()).and_then(|(before, after)| stolen(before, after));
     let found = stolen.into_iter().chain(disturbed(n_slices, n_disturbed, n_page_faults));
+    let found = found.chain(two_speeds(&run.launches));
     found.map(|warning| Record::Event(warning.event(end.run_id.clone(), end.wall_s)))
+}
+
+/// That figures are those at one time of a cache line, where launches had several.
+fn two_speeds(of_launches: &[Point]) -> Option<Warning> {
+    let lines: Vec<[f64; 2]> = of_launches.iter().filter_map(places::line_ns).collect();
+    let [own, ..] = Place::all(&lines)[..] else { return None };
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        lines.iter().partition(|line_ns| own.holds(**line_ns));
+    let ([from, to], [least, most]) = (places::around(&here)?, places::around(&elsewhere)?);
+    let percent = 100.0 * here.len() as f64 / lines.len() as f64;
+    Some(Warning {
+        code: "two_speeds",
+        message: format!(
+            "cores moved between launches: a cache line took {from:.0} ns to {to:.0} ns in \
+             {percent:.0} % of measurements, of which the figures are, and {least:.0} ns to \
+             {most:.0} ns in the others"
+        ),
+        hint: "measure again, on a machine whose virtual CPUs keep their cores",
+    })
 }
 
 /// The points of a run of several launches, in the order in which the first launches measured them.
@@ -133,8 +154,10 @@ pub(crate) fn merged(of_launches: &[Point]) -> Vec<Point> {
         }
         groups[at].push(point);
     }
+    // All points are of the place that has the most: a fit over two would be of neither.
+    let places = Place::all(&of_launches.iter().filter_map(places::line_ns).collect::<Vec<_>>());
     let numbered = (0..).zip(&groups);
-    numbered.map(|(seq, group)| Point { seq, ..merge(group) }).collect()
+    numbered.map(|(seq, group)| Point { seq, ..merge(group, &places) }).collect()
 }
 
 /// `records`, in which each run has all points that its launches make, with their samples.
@@ -175,40 +198,89 @@ fn completed_run(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
-/// One point of what each launch found for it; of a failure, if there was one.
-fn merge(of_launches: &[&Point]) -> Point {
+/// One launch of a point.
+type OfLaunch<'a> = (&'a Point, &'a Measured);
+
+/// One point of what each launch found for it at the first of `places` that has any, or at all; of a
+/// failure, if there was one.
+fn merge(of_launches: &[&Point], places: &[Place]) -> Point {
     let is_failure = |point: &&&Point| {
         point.failure().is_some_and(|failure| failure.status != PointStatus::Skipped)
     };
     let failed = of_launches.iter().find(is_failure);
-    let measured: Vec<(&Point, &Measured)> =
+    let measured: Vec<OfLaunch<'_>> =
         of_launches.iter().filter_map(|point| Some((*point, point.measured()?))).collect();
-    let (Some((last, _)), None) = (measured.last(), failed) else {
+    let by_place = by_place(&measured, places);
+    let own = by_place.first().map_or(&measured, |(_, own)| own);
+    let (Some((last, _)), None) = (own.last(), failed) else {
         let point = failed.or(of_launches.first()).expect("a group has a point");
         return Point { launch: None, ..(*point).clone() };
     };
-    let (points, all): (Vec<&Point>, Vec<&Measured>) = measured.iter().copied().unzip();
+    let (points, all): (Vec<&Point>, Vec<&Measured>) = own.iter().copied().unzip();
+    let of_slices = n_slices(&measured);
+    let speeds = by_place.iter().filter_map(|(line_ns, own)| speed(*line_ns, own, of_slices));
+    let speeds = if by_place.len() > 1 { speeds.collect() } else { Vec::new() };
     Point {
         launch: None,
         t_rel_s: last.t_rel_s,
         figures: figures(&points),
-        launches: launches(&points, &all),
+        launches: launches(&points, &all, speeds),
         outcome: Outcome::Measured(Box::new(numbers(&all))),
         ..points[0].clone()
     }
 }
 
+/// The launches of each of `places` that has some, with its times of a line.
+fn by_place<'a>(measured: &[OfLaunch<'a>], places: &[Place]) -> Vec<([f64; 2], Vec<OfLaunch<'a>>)> {
+    let of_place = |place: &Place| {
+        let lines = measured.iter().map(|of| Some((places::line_ns(of.0)?, *of)));
+        let own = lines.flatten().filter(|(line_ns, _)| place.holds(*line_ns));
+        let (lines, own): (Vec<[f64; 2]>, Vec<OfLaunch<'_>>) = own.unzip();
+        Some((places::around(&lines)?, own))
+    };
+    places.iter().filter_map(of_place).collect()
+}
+
+/// The figure at one place, where a line takes `line_ns`; all launches have `of_slices` slices.
+fn speed(line_ns: [f64; 2], own: &[OfLaunch<'_>], of_slices: usize) -> Option<Speed> {
+    let all: Vec<&Measured> = own.iter().map(|(_, measured)| *measured).collect();
+    let quoted_ns = median(&quoted_ns(&all))?;
+    let share = n_slices(own) as f64 / of_slices.max(1) as f64;
+    let interval_ns = interval(&all).map(points::interval);
+    Some(Speed { line_ns, launches: own.len(), share, quoted_ns, interval_ns })
+}
+
+fn slices(of: &Measured) -> usize {
+    of.quality.as_ref().map_or(1, |quality| quality.slice_medians_ns.len())
+}
+
+fn n_slices(of_launches: &[OfLaunch<'_>]) -> usize {
+    of_launches.iter().map(|(_, measured)| slices(measured)).sum()
+}
+
+/// The figures of launches.
+fn quoted_ns(all: &[&Measured]) -> Vec<f64> {
+    all.iter().filter_map(|of| of.numbers.quoted_ns).collect()
+}
+
+/// The interval from one launch to the next. Readings of the clock may be in the times.
+fn interval(all: &[&Measured]) -> Option<Interval> {
+    let clock_ns = all.first()?.quality.as_ref().map_or(0.0, |quality| quality.overhead_ns.clock);
+    let interval = Interval::of_launches(&quoted_ns(all))?;
+    Some(Interval { low: (interval.low - clock_ns).max(0.0), ..interval })
+}
+
 /// The figures of the launches and their variances; `None` without a figure in each.
-fn launches(points: &[&Point], all: &[&Measured]) -> Option<Launches> {
-    let quoted_ns: Vec<f64> = all.iter().filter_map(|of| of.numbers.quoted_ns).collect();
-    let slices = |of: &&Measured| of.quality.as_ref().map_or(1, |q| q.slice_medians_ns.len());
+fn launches(points: &[&Point], all: &[&Measured], speeds: Vec<Speed>) -> Option<Launches> {
+    let quoted_ns = quoted_ns(all);
     let within: Option<Vec<f64>> = all.iter().map(|of| square_of_slices(of)).collect();
     Some(Launches {
         variance_between: variance_of_logarithms(&quoted_ns).unwrap_or(0.0),
-        slices: all.iter().map(slices).collect(),
+        slices: all.iter().map(|of| slices(of)).collect(),
         period_s: points.last()?.t_rel_s - points.first()?.t_rel_s,
         variance_within: within.map(|squares| squares.iter().sum::<f64>() / squares.len() as f64),
         quoted_ns,
+        speeds,
     })
 }
 
@@ -228,13 +300,9 @@ fn variance_of_logarithms(values: &[f64]) -> Option<f64> {
 /// The numbers of all launches: medians of theirs, and the interval from one to the next.
 fn numbers(all: &[&Measured]) -> Measured {
     let mut merged = all[0].clone();
-    let quoted_ns: Vec<f64> = all.iter().filter_map(|of| of.numbers.quoted_ns).collect();
-    // Readings of the clock may be in the times, by so much.
-    let clock_ns = all[0].quality.as_ref().map_or(0.0, |quality| quality.overhead_ns.clock);
-    let interval = Interval::of_launches(&quoted_ns)
-        .map(|interval| Interval { low: (interval.low - clock_ns).max(0.0), ..interval });
+    let interval = interval(all);
     let numbers = &mut merged.numbers;
-    numbers.quoted_ns = median(&quoted_ns);
+    numbers.quoted_ns = median(&quoted_ns(all));
     numbers.time_ns = summary(all.iter().map(|of| &of.numbers.time_ns)).expect("there is a launch");
     numbers.time_ns.ci95 = interval.map(|interval| [interval.low, interval.high]);
     if let Some(rate) = &mut numbers.rate {
@@ -442,6 +510,45 @@ mod tests {
         let n = own.shape[1];
         assert_eq!(samples.data[..n], own.data[..n], "rank by rank");
         assert_eq!(samples.data[n..2 * n], own.data[..n]);
+    }
+
+    #[test]
+    fn launches_at_two_times_of_a_line_are_two_figures_and_all_points_are_of_one() {
+        let at_lines = |mut point: Point, lines_ns: &[f64]| {
+            let quality = point.measured_mut().unwrap().quality.as_mut().unwrap();
+            quality.line_ns = Some(lines_ns.to_vec());
+            point
+        };
+        let (apart, together): (&[f64], &[f64]) = (&[104.0, 118.0], &[10.5, 11.0]);
+        let of_lines = [apart, together, apart, &[11.0, 110.0], apart];
+        let launch = |length, number: u32, lines| {
+            let factor = if lines == together { 0.4 } else { 1.0 + 0.01 * f64::from(number) };
+            at_lines(of_launch(number, length, factor), lines)
+        };
+        let of_length =
+            |length| (1..).zip(of_lines).map(move |(number, lines)| launch(length, number, lines));
+        // One has no launch at the place of the others, and its own figure.
+        let all: Vec<Point> =
+            of_length(8).chain(of_length(16)).chain([launch(32, 1, together)]).collect();
+        let found = merged(&all);
+        let first_ns = of_launch(1, 8, 1.0).quoted_ns().unwrap();
+        for point in &found[..2] {
+            let launches = point.launches.as_ref().unwrap();
+            assert_eq!(launches.quoted_ns.len(), 3, "those in which the cores stood still apart");
+            let [own, other] = &launches.speeds[..] else { panic!("{launches:?}") };
+            assert_eq!((own.line_ns, own.launches, own.share), ([104.0, 118.0], 3, 0.6));
+            assert_eq!(Some(own.quoted_ns), point.quoted_ns());
+            assert_eq!((other.line_ns, other.launches, other.share), ([10.5, 11.0], 1, 0.2));
+            assert!((other.quoted_ns / first_ns - 0.4).abs() < 1e-9 && other.interval_ns.is_none());
+            assert!(own.interval_ns.is_some());
+            assert_eq!(point.quality().unwrap().cores_moved, Some(false));
+        }
+        assert!(found[2].launches.as_ref().unwrap().speeds.is_empty());
+        let warning = two_speeds(&all).unwrap();
+        let expected = "cores moved between launches: a cache line took 104 ns to 118 ns in 55 % of \
+                        measurements, of which the figures are, and 10 ns to 110 ns in the others";
+        assert_eq!(warning.message, expected);
+        assert!(two_speeds(&all[..1]).is_none());
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod older;
 mod order;
 pub mod pairs;
 pub mod placement;
+mod places;
 mod plain;
 pub mod plot;
 mod points;

@@ -7,9 +7,13 @@ use comet_core::kernel::AxisKind;
 use crate::record::{KernelFacts, Param, RANKS};
 use crate::units::bytes;
 
-/// A number of things: `1 rank`, `2 ranks`.
+/// A number of things: `1 rank`, `2 ranks`, `3 launches`.
 pub(crate) fn count<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
-    let plural = if n == N::from(1) { "" } else { "s" };
+    let plural = match noun.ends_with("ch") {
+        _ if n == N::from(1) => "",
+        true => "es",
+        false => "s",
+    };
     format!("{n} {noun}{plural}")
 }
 

@@ -8,11 +8,8 @@
 use std::collections::BTreeSet;
 
 use super::evidence::Launch;
+use crate::places::{self, Place};
 use crate::record::Transport;
-
-/// Line times that differ by more than this factor are those of two places: readings in one place
-/// differ by 15 % to each side, and places by a factor of 2 and more.
-const MAX_LINE_RATIO: f64 = 1.5;
 
 /// Launches of both sides, and the number of the others.
 pub(super) struct Admitted<'a> {
@@ -35,19 +32,16 @@ pub(super) fn admit<'a>(base: &[Launch<'a>], new: &[Launch<'a>], are_pairs: bool
     let (base, new) = (base.0, new.0);
     let are_pairs = are_pairs && base.len() == new.len();
     let n_all = base.len() + new.len();
-    let lines = || base.iter().chain(&new).filter_map(Launch::line_ns);
-    let [low, high] =
-        lines().fold([f64::INFINITY, 0.0], |[low, high], [from, to]| [low.min(from), high.max(to)]);
-    if high <= MAX_LINE_RATIO * low {
+    let lines: Vec<[f64; 2]> = base.iter().chain(&new).filter_map(Launch::line_ns).collect();
+    let Some(all @ [_, _]) = places::apart(&lines) else {
         return Admitted { base, new, n_repeated, n_moved: 0, lines_ns: None };
-    }
-    // Each place begins at the shortest line of some launch.
-    let of_places = lines().map(|[from, _]| of_place(from, [&base, &new], are_pairs));
+    };
+    let of_places = Place::starts(&lines).map(|place| of_place(place, [&base, &new], are_pairs));
     let size =
         |[base, new]: &[Vec<Launch<'a>>; 2]| (base.len().min(new.len()), base.len() + new.len());
     let [base, new] = of_places.max_by_key(size).unwrap_or_default();
     let n_moved = n_all - base.len() - new.len();
-    Admitted { base, new, n_repeated, n_moved, lines_ns: Some([low, high]) }
+    Admitted { base, new, n_repeated, n_moved, lines_ns: Some(all) }
 }
 
 /// The first launch of each seed, and the number of the others.
@@ -65,12 +59,10 @@ fn of_each_seed<'a>(launches: &[Launch<'a>]) -> (Vec<Launch<'a>>, usize) {
     (first, n_repeated)
 }
 
-/// The launches of both sides whose lines all take from `from_ns` to a little more.
-fn of_place<'a>(from_ns: f64, sides: [&[Launch<'a>]; 2], are_pairs: bool) -> [Vec<Launch<'a>>; 2] {
-    let is_there = |launch: &Launch<'a>| {
-        let is_within = |[from, to]: [f64; 2]| from >= from_ns && to <= MAX_LINE_RATIO * from_ns;
-        launch.line_ns().is_none_or(is_within)
-    };
+/// The launches of both sides that were measured at `place`.
+fn of_place<'a>(place: Place, sides: [&[Launch<'a>]; 2], are_pairs: bool) -> [Vec<Launch<'a>>; 2] {
+    let is_there =
+        |launch: &Launch<'a>| launch.line_ns().is_none_or(|line_ns| place.holds(line_ns));
     let is_out = |side: &[Launch<'a>]| -> BTreeSet<usize> {
         (0..side.len()).filter(|index| !is_there(&side[*index])).collect()
     };

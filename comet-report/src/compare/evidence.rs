@@ -6,6 +6,7 @@ use comet_stats::compare::Launches;
 
 use super::admission::{Admitted, admit};
 use super::{Options, failures};
+use crate::places::range;
 use crate::record::{Clock, Point, Run, Transport};
 use crate::runs::RunRecords;
 
@@ -203,8 +204,7 @@ impl<'a> Launch<'a> {
         let of_point = self.point.quality().and_then(|quality| quality.line_ns.as_deref());
         let of_run = self.run.and_then(|run| run.line_ns);
         let lines = of_point.unwrap_or(of_run.as_slice());
-        let least = lines.iter().copied().reduce(f64::min).filter(|least| *least > 0.0)?;
-        Some([least, lines.iter().copied().fold(least, f64::max)])
+        range(lines)
     }
 
     /// The clock that its times come from.

@@ -24,7 +24,7 @@ use crate::models::is_plausible;
 use crate::read::NO_END;
 use crate::record::{
     BUFFERS, CheckStatus, Clock, Derived, End, EndStatus, Event, Level, Model, Name, Param, Params,
-    Point, PointCounts, Quality, Quote, Record, Run, SampleSync, Summary, Value,
+    Point, PointCounts, Quality, Quote, Record, Run, SampleSync, Speed, Summary, Value,
 };
 use crate::sink::RecordSink;
 use crate::units::{fixed, fixed_us};
@@ -175,6 +175,7 @@ impl<W: Write> TableWriter<W> {
             text += &head;
             text.extend(points.iter().map(|point| self.row(&layout, point)));
             text += &figures(&points);
+            text.extend(points.iter().map(other_speeds));
             self.layout = Some(layout);
         } else {
             text += &without_numbers(first);
@@ -379,6 +380,26 @@ fn figures(points: &[Point]) -> String {
     comment(&format!("  {}{why}", cells.join(" ")))
 }
 
+/// Factor between two speeds of a point that are worth a line.
+const SPEEDS_DIFFER: f64 = 1.1;
+
+/// The figures of `point` at other times of a cache line than that of its row.
+fn other_speeds(point: &Point) -> String {
+    let speeds = point.launches.as_ref().map_or(&[][..], |launches| &launches.speeds);
+    let [own, others @ ..] = speeds else { return String::new() };
+    let is_other = |speed: &&Speed| {
+        (speed.quoted_ns / own.quoted_ns).ln().abs() > SPEEDS_DIFFER.ln() && own.quoted_ns > 0.0
+    };
+    let text = |speed: &Speed| {
+        let [least, most] = speed.line_ns;
+        let n = count(speed.launches, "launch");
+        let us = fixed_us(speed.quoted_ns);
+        format!("{us} us in {n} with a cache line of {least:.0} ns to {most:.0} ns")
+    };
+    let others: Vec<String> = others.iter().filter(is_other).map(text).collect();
+    if others.is_empty() { String::new() } else { comment(&format!("  {}", others.join(", "))) }
+}
+
 /// A column with the cell of one row.
 struct Column<'a> {
     name: &'a str,
@@ -494,6 +515,37 @@ fn figure_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_speed_is_told_where_it_differs() {
+        let speed = |quoted_ns, line_ns, launches| Speed {
+            line_ns,
+            launches,
+            share: 0.5,
+            quoted_ns,
+            interval_ns: None,
+        };
+        let told = |other_ns| {
+            let records = crate::fixture::records();
+            let points = records.into_iter().filter_map(|record| match record {
+                Record::Point(point) => Some(*point),
+                _ => None,
+            });
+            let mut point = { points }.next().expect("there is a point");
+            let own = speed(150.0, [104.0, 118.0], 4);
+            point.launches = Some(crate::record::Launches {
+                quoted_ns: vec![150.0; 4],
+                slices: vec![2; 4],
+                period_s: 2.0,
+                variance_between: 0.0,
+                variance_within: None,
+                speeds: vec![own, speed(other_ns, [11.0, 12.0], 1)],
+            });
+            other_speeds(&point)
+        };
+        assert_eq!(told(60.0), "#   0.0600 us in 1 launch with a cache line of 11 ns to 12 ns\n");
+        assert_eq!(told(140.0), "");
+    }
 
     #[test]
     fn the_time_to_quote_is_the_first() {

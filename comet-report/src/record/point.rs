@@ -147,6 +147,26 @@ pub struct Launches {
     /// Variance that the slices of a launch give the logarithm of its figure, in the mean; `null`
     /// where a launch has a single slice.
     pub variance_within: Option<f64>,
+    /// Figures at each time of a cache line between ranks 0 and 1, where cores have moved between
+    /// launches: the first is that of the point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub speeds: Vec<Speed>,
+}
+
+/// Figure of the launches at one place: those in which a cache line takes about as long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Speed {
+    /// The shortest and the longest time of a cache line between ranks 0 and 1.
+    pub line_ns: [f64; 2],
+    /// Number of launches.
+    pub launches: usize,
+    /// Their share of the slices of all launches, 0 to 1.
+    pub share: f64,
+    /// The median of their figures, for one operation.
+    pub quoted_ns: f64,
+    /// Its interval from one launch to the next; `null` for one launch.
+    pub interval_ns: Option<Interval>,
 }
 
 /// Plan of a measurement.

@@ -1,0 +1,89 @@
+//! Places of ranks 0 and 1 on their host, which the time of a cache line between them tells apart.
+//!
+//! The host of a virtual machine moves its CPUs: two threads of one core exchange a line several times
+//! as fast as two cores, and compute more slowly side by side. Figures of two places are two numbers.
+
+use comet_core::event::LineTimes;
+
+use crate::record::Point;
+
+/// One place: times of a line from the shortest one up to half as much more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Place {
+    from_ns: f64,
+}
+
+impl Place {
+    /// True if the times from `from` to `to`, in nanoseconds, are of this place.
+    pub(crate) fn holds(self, [from, to]: [f64; 2]) -> bool {
+        from >= self.from_ns && to <= LineTimes::MAX_RATIO * self.from_ns
+    }
+
+    /// A place for each of the `ranges`, which begins with it.
+    pub(crate) fn starts(ranges: &[[f64; 2]]) -> impl Iterator<Item = Self> {
+        ranges.iter().map(|[from_ns, _]| Self { from_ns: *from_ns })
+    }
+
+    /// The places of `ranges`, that of the most first, and the faster of two that have as many; none
+    /// if all ranges are of one place. Ranges over two places are of none.
+    pub(crate) fn all(ranges: &[[f64; 2]]) -> Vec<Self> {
+        let mut places = Vec::new();
+        let mut rest = ranges.to_vec();
+        if apart(ranges).is_none() {
+            return places;
+        }
+        loop {
+            let n_held = |place: &Self| rest.iter().filter(|range| place.holds(**range)).count();
+            let faster = |a: &Self, b: &Self| b.from_ns.total_cmp(&a.from_ns);
+            let most = Self::starts(&rest)
+                .max_by(|a, b| n_held(a).cmp(&n_held(b)).then_with(|| faster(a, b)))
+                .filter(|place| n_held(place) > 0);
+            let Some(most) = most else { return places };
+            rest.retain(|range| !most.holds(*range));
+            places.push(most);
+        }
+    }
+}
+
+/// The shortest and the longest time of all `ranges`, if they are not of one place.
+pub(crate) fn apart(ranges: &[[f64; 2]]) -> Option<[f64; 2]> {
+    let [low, high] = around(ranges)?;
+    (high > LineTimes::MAX_RATIO * low).then_some([low, high])
+}
+
+/// The shortest and the longest time of all `ranges`; `None` without any.
+pub(crate) fn around(ranges: &[[f64; 2]]) -> Option<[f64; 2]> {
+    let both = |[low, high]: [f64; 2], [from, to]: [f64; 2]| [low.min(from), high.max(to)];
+    ranges.iter().copied().reduce(both)
+}
+
+/// The shortest and the longest time of a cache line around `point`, in nanoseconds, if the record has
+/// them.
+pub(crate) fn line_ns(point: &Point) -> Option<[f64; 2]> {
+    range(point.quality()?.line_ns.as_deref()?)
+}
+
+/// The least and the largest of times of a line.
+pub(crate) fn range(lines_ns: &[f64]) -> Option<[f64; 2]> {
+    around(&lines_ns.iter().filter(|ns| **ns > 0.0).map(|ns| [*ns; 2]).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn froms(ranges: &[[f64; 2]]) -> Vec<f64> {
+        Place::all(ranges).iter().map(|place| place.from_ns).collect()
+    }
+
+    #[test]
+    fn places_come_by_their_number_of_ranges_and_the_faster_first() {
+        assert_eq!(froms(&[]), [0.0; 0]);
+        assert_eq!(froms(&[[100.0, 120.0], [110.0, 140.0]]), [0.0; 0], "one place");
+        let (apart, together) = ([104.0, 118.0], [10.0, 12.0]);
+        assert_eq!(froms(&[together, apart, [110.0, 123.0]]), [104.0, 10.0]);
+        assert_eq!(froms(&[apart, together]), [10.0, 104.0]);
+        assert_eq!(froms(&[[11.0, 110.0], apart, apart]), [104.0], "one moved meanwhile");
+        assert_eq!(froms(&[[11.0, 110.0]]), [0.0; 0], "none has a figure");
+    }
+}
