@@ -3,6 +3,7 @@
 
 Usage: scripts/cluster_test.py hosts FILE PER_HOST
        scripts/cluster_test.py clocks FILE SECONDS...        offset of the clock of each host
+       scripts/cluster_test.py drift FILE HOST PPM           of its clock, which the others have not
        scripts/cluster_test.py rates FILE SLOW_HOST MBIT MBIT  limit of its link, and of the others
 
 Prints what it found, and ends with 1 and a sentence if that is not the truth.
@@ -65,6 +66,18 @@ def clocks(path, *seconds):
     require(widest_ns <= clock["bound_ns"], f"bound of all: {clock['bound_ns']} ns")
 
 
+def drift(path, host, ppm):
+    """The drift of one clock is the true one within what its bound leaves, and the others have none."""
+    run = records(path)[0]
+    for offset in run["clock"]["offsets"]:
+        true_ppm = float(ppm) if nodes(run)[offset["rank"]] == host else 0.0
+        # It is found by comparisons over two seconds, each of which is wrong by its bound at most.
+        error_ppm = offset["bound_ns"] * 1e-3
+        sentence = f"{nodes(run)[offset['rank']]} drifts by {offset['drift_ppm']:.1f} ppm, {true_ppm} is true"
+        require(abs(offset["drift_ppm"] - true_ppm) <= max(error_ppm, 1.0), f"{sentence}, to {error_ppm:.1f} ppm")
+    require(len(run["clock"]["offsets"]) == 3, "each host has its clock")
+
+
 def rates(path, slow_host, slow_mbit, other_mbit):
     """Long messages of a pair are as fast as the slower of its two links, less the headers."""
     run, *rest = records(path)
@@ -90,7 +103,7 @@ def rates(path, slow_host, slow_mbit, other_mbit):
 
 
 if __name__ == "__main__":
-    checks = {check.__name__: check for check in (hosts, clocks, rates)}
+    checks = {check.__name__: check for check in (hosts, clocks, drift, rates)}
     if len(sys.argv) < 3 or sys.argv[1] not in checks:
         sys.exit(__doc__)
     checks[sys.argv[1]](*sys.argv[2:])

@@ -11,10 +11,10 @@ use crate::world::Origin;
 
 /// Samples of a case on a machine without noise: one, and one more that repeats it.
 const SAMPLES: u32 = 2;
-/// Repetitions in each, and in a job of more than [`FEW_RANKS`]. Even, since ranks that exchange
-/// messages may lead in turn.
+/// Repetitions in each, and in a job of more than [`FEW_RANKS`]. An even number for each case, since
+/// ranks that exchange messages may lead in turn.
 const REPETITIONS: u32 = 10;
-const REPETITIONS_OF_MANY: u32 = 2;
+const REPETITIONS_OF_MANY: u32 = 1;
 const FEW_RANKS: usize = 4096;
 
 /// Operations that settle a slice.
@@ -90,7 +90,7 @@ mod tests {
     fn an_exact_machine_is_sampled_twice_and_a_noisy_one_like_any_other() {
         let numbers = |s: Settings| (s.samples, s.slices.min, s.repetitions);
         assert_eq!(numbers(settings("", 0)), (Some(2), 1, Some(10)));
-        assert_eq!(numbers(settings("", 65_536)), (Some(2), 1, Some(2)));
+        assert_eq!(numbers(settings("", 65_536)), (Some(2), 1, Some(1)));
         let noise = "[[noise.source]]\nkind = \"log_normal\"\nsigma = \"3 %\"\n";
         assert_eq!(numbers(settings(noise, 0)), (None, 3, None));
     }
@@ -104,8 +104,8 @@ mod tests {
             let time = time(&settings("", n_ranks)).unwrap();
             time(&case, &Topology::hypercube(n_ranks)).as_secs_f64().round()
         };
-        // 14 million messages; today's machine took 268 s for 112 barriers and was not done.
-        assert_eq!([seconds(16), seconds(65_536)], [0.0, 21.0]);
+        // 12 million messages; 112 barriers took more than 268 s.
+        assert_eq!([seconds(16), seconds(65_536)], [0.0, 18.0]);
         assert!(time(&Settings::of(Profile::Quick)).is_none());
     }
 }
