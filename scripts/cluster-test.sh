@@ -72,6 +72,7 @@ test_way() {
     step 'offsets of three clocks are known to their bounds' knows_clocks
     step 'a clock that drifts is known to drift' knows_drift
     step 'rates are those of links, one of which is ten times slower' knows_rates
+    step 'the host behind that link is to blame' blames_host
     step 'a frozen host ends the job' loses_host STOP
     step 'a lost host ends the job' loses_host KILL
     step 'results stay on the host of rank 0' keeps_results_on_first
@@ -190,7 +191,19 @@ knows_rates() {
     printf 'exit code %d\n' "$code"
     "$comet_run" validate "$file"
     scripts/cluster_test.py rates "$file" "$slow_host" 100 1000
+}
+
+# Two of three kinds of pairs are slow, and only one host is to blame.
+blames_host() {
+    local file="$scratch/$way-blame.jsonl" code=0
+    rm -f "$file"
+    $cluster rate "$slow_host" 100mbit
+    launch 2 health --profile quick --sizes 256KiB --out "$file" >"$scratch/output" 2>&1 || code=$?
+    $cluster rate "$slow_host" 1gbit
+    cat "$scratch/output"
+    printf 'exit code %d\n' "$code"
     grep "^suspicious: host $slow_host" "$scratch/output"
+    no grep '^suspicious: .*host[12]' "$scratch/output"
 }
 
 # Stops the ranks of host2 in the middle of a run that would take minutes, or kills all of the job

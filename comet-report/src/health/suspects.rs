@@ -202,17 +202,15 @@ impl<'a> Suspects<'a> {
     pub(super) fn add_pairs(&mut self, of_length: &OfLength) {
         let label = bytes(of_length.length_bytes);
         let all: Vec<&Pair> = of_length.pairs.iter().collect();
-        let hosts = self.slow_hosts(&slow_ranks(&all));
-        for host in &hosts {
-            let of_host = |rank: usize| self.places.host(rank) == Some(*host);
-            let touches = |pair: &&Pair| pair.ranks.into_iter().any(of_host);
-            let reason = self.share(of_length.pairs.iter().filter(touches));
-            self.blame(Part::Host((*host).into()), format!("{label}: {reason}"));
+        // A host or a rank is not slow by its pairs with a slower host, nor a link by those with a slow
+        // rank.
+        let mut of_others: Vec<&Pair> = all.clone();
+        while let Some(host) = self.slowest_host(&of_others) {
+            let touches = |pair: &&Pair| self.touches(pair, host);
+            let reason = self.share(all.iter().copied().filter(touches));
+            self.blame(Part::Host(host.into()), format!("{label}: {reason}"));
+            of_others.retain(|pair| !self.touches(pair, host));
         }
-        // A rank is not slow by its pairs with a slow host, nor a link by those with a slow rank.
-        let is_of_host = |rank: &usize| self.places.host(*rank).is_some_and(|h| hosts.contains(h));
-        let of_others: Vec<&Pair> =
-            all.into_iter().filter(|pair| !pair.ranks.iter().any(is_of_host)).collect();
         let ranks = slow_ranks(&of_others);
         for rank in &ranks {
             let touches = |pair: &&&Pair| pair.ranks.contains(rank);
@@ -246,16 +244,26 @@ impl<'a> Suspects<'a> {
         }
     }
 
-    /// Hosts most of whose ranks are among `slow`.
-    fn slow_hosts(&self, slow: &BTreeSet<usize>) -> BTreeSet<&'a str> {
-        let hosts: BTreeSet<&str> =
+    /// Of the hosts most of whose ranks are slow, the one with the largest share of slow pairs.
+    fn slowest_host(&self, pairs: &[&Pair]) -> Option<&'a str> {
+        let slow = slow_ranks(pairs);
+        let hosts: BTreeSet<&'a str> =
             slow.iter().filter_map(|rank| self.places.host(*rank)).collect();
         let is_slow = |host: &&str| {
             let ranks = self.places.ranks_of(host);
             let n_slow = ranks.iter().filter(|rank| slow.contains(rank)).count();
             2 * n_slow > ranks.len()
         };
-        hosts.into_iter().filter(is_slow).collect()
+        let share = |host: &str| {
+            let of_host = || pairs.iter().filter(|pair| self.touches(pair, host));
+            of_host().filter(|pair| pair.slowness.is_some()).count() as f64
+                / of_host().count().max(1) as f64
+        };
+        hosts.into_iter().filter(is_slow).max_by(|a, b| share(a).total_cmp(&share(b)))
+    }
+
+    fn touches(&self, pair: &Pair, host: &str) -> bool {
+        pair.ranks.into_iter().any(|rank| self.places.host(rank) == Some(host))
     }
 
     /// `9 of 31 pairs take more than 1.10 times the median, up to 1.34 times`.

@@ -205,6 +205,18 @@ fn cluster(
     on_hosts(records, 2)
 }
 
+/// As between three hosts of a cluster: all pairs of the last are slow, and two of the others shared
+/// a link in their round.
+#[test]
+fn a_host_is_not_slow_by_its_pairs_with_a_slower_one() {
+    let records = fixture::pairs(6, |a, b| match (a / 2, b / 2) {
+        (2, _) | (_, 2) => 12_000,
+        (0, 1) if a % 2 == b % 2 => 1300,
+        _ => 1000,
+    });
+    assert_eq!(parts(&on_hosts(records, 2)), ["host node2"]);
+}
+
 const N_SEEDS: u64 = 40;
 
 #[test]
