@@ -34,6 +34,7 @@ pub mod launches;
 pub mod models;
 mod older;
 mod order;
+pub mod outside;
 pub mod pairs;
 pub mod placement;
 mod places;

@@ -127,7 +127,7 @@ impl Bench<'_> {
             date: SystemTime::now,
             noise: || noise(Path::new("/")),
             suite: this_build(),
-            argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+            argv: argv(),
             config: [].into(),
             seed: None,
             labels: [].into(),
@@ -214,6 +214,11 @@ pub(crate) fn say_how_it_ended(ended: &Ended) -> u8 {
         terminal::note(&format!("error: {}", failure.message));
     }
     backend::code_of(ended)
+}
+
+/// The command line of this process.
+pub(crate) fn argv() -> Vec<String> {
+    std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::take;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -30,6 +31,7 @@ use crate::cli::PlanArgs;
 use crate::execute::Bench;
 use crate::exit;
 use crate::results::{self, Results};
+use crate::signals::Signals;
 
 /// Launches of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +43,9 @@ pub(crate) struct Launches {
     /// Time from the start of the first to that of the last.
     over: Option<Duration>,
     /// Half width of an interval that the user wants, relative to its figure.
-    target: Option<f64>,
+    pub(crate) target: Option<f64>,
+    /// Time after which no further one is started.
+    budget: Option<Duration>,
 }
 
 /// The most launches for an interval that is wanted, in multiples of those without.
@@ -60,7 +64,7 @@ impl Launches {
         if let Some(n) = asked.filter(|n| *n > 1 && is_joined) {
             return Err(exit::usage(format!(
                 "--launches {n} is for ranks that comet-run starts, these were started once \
-                 (leave it out, and start the whole command {n} times)"
+                 (start the whole job {n} times: comet-run launches -n {n} -- COMMAND)"
             )));
         }
         let is_counted = settings.samples.is_some() || settings.repetitions.is_some();
@@ -72,9 +76,45 @@ impl Launches {
             Profile::Full => 10,
         };
         let n = asked.unwrap_or(by_default);
-        let target = args.method.target.map(|percent| percent / 100.0);
+        let budget = settings.run_budget_ns.map(Duration::from_nanos);
+        Ok(Self { budget, ..Self::new(n, args.effort.over, args.method.target) })
+    }
+
+    /// `n` launches, spread `over` a time, and up to four times as many for intervals of
+    /// `target_percent`.
+    pub(crate) fn new(n: u32, over: Option<Duration>, target_percent: Option<f64>) -> Self {
+        let target = target_percent.map(|percent| percent / 100.0);
         let most = if target.is_some() { MOST * n } else { n };
-        Ok(Self { n, most, over: args.effort.over, target })
+        Self { n, most, over, target, budget: None }
+    }
+
+    /// Starts one launch after the other by `launch`, until there are enough, or it returns false, or
+    /// the budget is spent, or a signal arrives in between, whose name is returned.
+    pub(crate) fn take(
+        &self,
+        signals: &Signals,
+        mut launch: impl FnMut(recorder::Launch) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<Option<&'static str>> {
+        let start = Instant::now();
+        for number in 1..=self.most {
+            let goes_on = launch(recorder::Launch { number, since_start: start.elapsed() })?;
+            let is_spent = self.budget.is_some_and(|budget| start.elapsed() >= budget);
+            if !goes_on || is_spent || number == self.most {
+                break;
+            }
+            while start.elapsed() < self.start_after(number) && signals.arrived().is_none() {
+                thread::sleep(STEP);
+            }
+            if signals.arrived().is_some() {
+                return Ok(signals.arrived());
+            }
+        }
+        Ok(None)
+    }
+
+    /// True if `point`, of `number` launches, needs another.
+    pub(crate) fn is_open(&self, point: &Point, number: u32) -> bool {
+        number < self.n || !self.suffices(point)
     }
 
     /// Settings of the launch `number`, which starts so long after the first: its share of the
@@ -136,14 +176,12 @@ pub(crate) fn measure(
     mut cases: Vec<Case>,
     results: &Results<'_>,
 ) -> anyhow::Result<u8> {
-    let start = Instant::now();
     let carry = File::from(memfd_create("comet-launches", MFdFlags::MFD_CLOEXEC)?);
     let has_died = AtomicBool::new(false);
-    let (mut code, mut reason) = (exit::NOTHING, None);
+    let mut code = exit::NOTHING;
     let mut concluded = Concluded::default();
-    for number in 1..=launches.most {
-        let since_start = start.elapsed();
-        let launch = recorder::Launch { number, since_start };
+    let reason = launches.take(&bench.signals, |launch| {
+        let recorder::Launch { number, since_start } = launch;
         let part = Part { launch, n: launches.n, carry: &carry };
         let settings = launches.share(&bench.settings, number, since_start);
         let again = bench.job.again(number).filter(|_| number > 1);
@@ -155,29 +193,18 @@ pub(crate) fn measure(
             results::conclude(ended, file)
         };
         let observe = |placements| results.observer(placements, Some(&part));
-        let own = bench.launch(job, ranks, (cases, &settings), &observe, &conclude)?;
+        let own = bench.launch(job, ranks, (take(&mut cases), &settings), &observe, &conclude)?;
         code = exit::worse(code, own);
         concluded = Concluded::of(&text(&carry)?, launches.target, None)?;
-        let n_ranks = ranks.topology.n_ranks();
-        let is_open = |point: &&Point| number < launches.n || !launches.suffices(point);
-        cases = cases_of(concluded.points().filter(is_open), n_ranks);
-        let spent_ns = start.elapsed().as_nanos();
-        let is_spent = bench.settings.run_budget_ns.is_some_and(|ns| spent_ns >= u128::from(ns));
-        if exit::gives_up(own) || cases.is_empty() || is_spent || number == launches.most {
-            break;
-        }
-        while start.elapsed() < launches.start_after(number) && bench.signals.arrived().is_none() {
-            thread::sleep(STEP);
-        }
-        if let Some(signal) = bench.signals.arrived() {
-            (reason, code) = (Some(signal), exit::code_of_signal(signal));
-            break;
-        }
-    }
-    if reason.is_some() {
+        let open = concluded.points().filter(|point| launches.is_open(point, number));
+        cases = cases_of(open, ranks.topology.n_ranks());
+        Ok(!exit::gives_up(own) && !cases.is_empty())
+    })?;
+    if let Some(signal) = reason {
+        code = exit::code_of_signal(signal);
         concluded = Concluded::of(&text(&carry)?, launches.target, reason)?;
     }
-    results.conclude(&concluded, has_died.into_inner())?;
+    results::merge(results.file, &results.format, &concluded, has_died.into_inner())?;
     Ok(code)
 }
 

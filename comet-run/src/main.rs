@@ -90,6 +90,7 @@ fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Plot(args)) => plot::plot(args),
         Some(Command::Compare(args)) => compare::compare(args),
         Some(Command::Ab(args)) => ab::ab(args, launcher),
+        Some(Command::Launches(args)) => command::launches::launches(args, launcher),
         Some(Command::Health(args)) => health::health(args, launcher),
         Some(Command::Export(args)) => show::export(args),
         Some(Command::Import(args)) => import::import(args),

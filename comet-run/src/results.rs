@@ -24,7 +24,7 @@ use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
 use nix::unistd::linkat;
 
 use crate::backend::{Ended, code_of};
-use crate::cli::{OutputArgs, ProgressArg};
+use crate::cli::ProgressArg;
 use crate::exit;
 use crate::launches::Part;
 use crate::progress::Progress;
@@ -71,7 +71,7 @@ impl Results<'_> {
         let kept = file.iter().map(|file| JSONL.writer(Box::new(file.outlet(0))));
         // A text for people waits for all launches.
         let text = (part.is_none() || self.format == JSONL.name())
-            .then(|| self.text(Box::new(terminal.outlet(0))))
+            .then(|| text(&self.format, Box::new(terminal.outlet(0))))
             .flatten();
         let sinks: Vec<_> = kept.chain(text).collect();
         let recorder = match part {
@@ -88,33 +88,39 @@ impl Results<'_> {
         }
         Ok(Box::new(outputs))
     }
+}
 
-    /// Writer of the format on standard output.
-    fn text(&self, out: Box<dyn Write>) -> Option<Box<dyn RecordSink>> {
-        match &*self.format {
-            "table" => Some(format::live_table(out)),
-            name => Some(format::find(name)?.writer(out)),
-        }
+/// Writer of the format `name` on standard output.
+fn text(name: &str, out: Box<dyn Write>) -> Option<Box<dyn RecordSink>> {
+    match name {
+        "table" => Some(format::live_table(out)),
+        name => Some(format::find(name)?.writer(out)),
     }
+}
 
-    /// Writes what all launches of a run make together; the file of one that died has it already.
-    pub(crate) fn conclude(&self, concluded: &Concluded, has_died: bool) -> anyhow::Result<()> {
-        let write = |mut sink: Box<dyn RecordSink>, head: &[Record], tail: &[Record]| {
-            head.iter().chain(tail).try_for_each(|record| sink.record(record))?;
-            sink.finish()
-        };
-        let Concluded { head, tail } = concluded;
-        let is_of_run = |record: &&Record| !has_died || matches!(record, Record::Point(_));
-        let tail: Vec<Record> = tail.iter().filter(is_of_run).cloned().collect();
-        if let Some(file) = self.file.filter(|_| !has_died) {
-            write(JSONL.writer(Box::new(file.writer()?)), &[], &tail)?;
-        }
-        let told = if self.format == JSONL.name() { &[] } else { &head[..] };
-        if let Some(text) = self.text(Box::new(terminal::stdout())).filter(|_| !head.is_empty()) {
-            write(text, told, &tail)?;
-        }
-        Ok(())
+/// Writes what all launches of a run make together into its `file`, which that of one that died has
+/// already, and to standard output.
+pub(crate) fn merge(
+    file: Option<&ResultFile>,
+    format: &str,
+    concluded: &Concluded,
+    has_died: bool,
+) -> anyhow::Result<()> {
+    let write = |mut sink: Box<dyn RecordSink>, head: &[Record], tail: &[Record]| {
+        head.iter().chain(tail).try_for_each(|record| sink.record(record))?;
+        sink.finish()
+    };
+    let Concluded { head, tail } = concluded;
+    let is_of_run = |record: &&Record| !has_died || matches!(record, Record::Point(_));
+    let tail: Vec<Record> = tail.iter().filter(is_of_run).cloned().collect();
+    if let Some(file) = file.filter(|_| !has_died) {
+        write(JSONL.writer(Box::new(file.writer()?)), &[], &tail)?;
     }
+    let told = if format == JSONL.name() { &[] } else { &head[..] };
+    if let Some(text) = text(format, Box::new(terminal::stdout())).filter(|_| !head.is_empty()) {
+        write(text, told, &tail)?;
+    }
+    Ok(())
 }
 
 /// Puts an end under the file of a job that died, and prints how that happened; returns the exit
@@ -229,16 +235,16 @@ pub(crate) struct ResultFile {
 }
 
 impl ResultFile {
-    /// Opens the file that `output` asks for, if it asks for one, for the run `run_id` that starts
-    /// at `started_at`. A FIFO is waited for until another process reads it.
+    /// Opens the file that the user asks for with `out`, unless that is `none`, for the run `run_id`
+    /// that starts at `started_at`. A FIFO is waited for until another process reads it.
     pub(crate) fn create(
-        output: &OutputArgs,
+        out: Option<&Path>,
         run_id: &str,
         started_at: SystemTime,
     ) -> anyhow::Result<Option<Self>> {
-        match &output.out {
+        match out {
             Some(path) if path == Path::new("none") => Ok(None),
-            Some(path) => Self::at(path.clone()).map(Some),
+            Some(path) => Self::at(path.into()).map(Some),
             None => Self::at(default_path(run_id, started_at)).map(Some),
         }
     }
@@ -257,7 +263,6 @@ impl ResultFile {
     }
 
     /// The path that the file gets with its first record.
-    #[cfg(feature = "mpi")]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -287,7 +292,8 @@ impl ResultFile {
         Some(&*self.path).filter(|_| !is_empty)
     }
 
-    fn is_regular(&self) -> bool {
+    /// True for a file on a disk, and false for a device or a FIFO.
+    pub(crate) fn is_regular(&self) -> bool {
         self.file.metadata().is_ok_and(|data| data.is_file())
     }
 }
@@ -383,7 +389,7 @@ impl std::error::Error for RecordError {
 }
 
 /// `comet-results/HOST-TIME-ID.jsonl`.
-fn default_path(run_id: &str, started_at: SystemTime) -> PathBuf {
+pub(crate) fn default_path(run_id: &str, started_at: SystemTime) -> PathBuf {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host: String = host.trim().chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let host = if host.is_empty() { "host" } else { &host };

@@ -13,6 +13,7 @@ mod launchers;
 mod launches;
 mod method;
 mod outputs;
+mod outside;
 mod runs;
 mod simulation;
 mod support;

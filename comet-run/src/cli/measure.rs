@@ -165,6 +165,35 @@ pub(crate) struct OutputArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "comet-run launches [OPTIONS] -- COMMAND...")]
+pub(crate) struct LaunchesArgs {
+    /// Number of launches
+    #[arg(short = 'n', long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) launches: u32,
+    /// Time from the start of the first launch to that of the last
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    pub(crate) over: Option<Duration>,
+    /// Half width of the 95 % confidence interval of each figure, in percent; launches are added until it is met, up to four times as many
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub(crate) target: Option<f64>,
+    /// Seed of the first launch; each of the others gets its own (COMET_SEED)
+    #[arg(long, env = "COMET_SEED", hide_env_values = true, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+    /// Time limit of a launch; then all of its processes are killed
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_positive_time)]
+    pub(crate) timeout: Duration,
+    /// Result file, or none [default: comet-results/HOST-TIME-ID.jsonl]
+    #[arg(short, long, env = "COMET_OUT", hide_env_values = true, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Format on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats_or_none())]
+    pub(crate) format: String,
+    /// The command; it writes its results into the file that COMET_OUT names, as comet-run does, or that stands for the word {out}
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
     /// Result file of an earlier run, judged instead of a new one
     #[arg(value_name = "FILE", conflicts_with_all = ["WorldArgs", "profile", "sizes", "budget", "out", "label"])]

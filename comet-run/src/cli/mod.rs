@@ -17,7 +17,7 @@ pub(crate) use files::{
     MachinesArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs, ShowArgs, ValidateArgs,
 };
 pub(crate) use measure::{
-    CalibrateArgs, CaseArgs, CheckArgs, HealthArgs, OPTIONAL, OutputArgs, PlanArgs, ProgressArg,
+    CalibrateArgs, CaseArgs, CheckArgs, HealthArgs, LaunchesArgs, OPTIONAL, PlanArgs, ProgressArg,
     RunArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
@@ -91,6 +91,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run two commands alternately, several launches each, and compare their results
     Ab(AbArgs),
+    /// Launch a command several times, and keep its results as those of one run with launches
+    Launches(LaunchesArgs),
     /// Measure all pairs of ranks, the barrier and the noise, and report outliers
     Health(HealthArgs),
     /// Convert result files for another program

@@ -11,6 +11,7 @@ use comet_report::suite;
 
 use super::files;
 use crate::cli::ImportArgs;
+use crate::execute;
 use crate::exit;
 use crate::paths;
 use crate::results::create_new;
@@ -27,11 +28,8 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     let suite = suite.ok_or_else(|| {
         exit::usage(format!("{name} has no title of osu or imb (write import osu or import imb)"))
     })?;
-    let around = Surroundings {
-        n_ranks: args.ranks,
-        argv: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
-        imported_at: SystemTime::now(),
-    };
+    let around =
+        Surroundings { n_ranks: args.ranks, argv: execute::argv(), imported_at: SystemTime::now() };
     let records = records_of(suite, &text, &around)
         .map_err(|error| exit::usage(format!("{name}: {error}")))?;
     let mut lines = Vec::new();

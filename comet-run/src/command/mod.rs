@@ -7,6 +7,8 @@ pub(crate) mod compare;
 mod files;
 pub(crate) mod health;
 pub(crate) mod import;
+mod job;
+pub(crate) mod launches;
 pub(crate) mod list;
 pub(crate) mod machines;
 pub(crate) mod plan;

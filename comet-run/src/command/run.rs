@@ -54,7 +54,9 @@ pub(super) fn measure(
     let launches = Launches::of(&args.plan, &settings, &*job)?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
-    let file = execute::on_first(&*job, || ResultFile::create(&args.output, &run_id, started_at))?;
+    let file = execute::on_first(&*job, || {
+        ResultFile::create(args.output.out.as_deref(), &run_id, started_at)
+    })?;
     // Not before: a process that waits for others to join, or for the reader of a FIFO, has nothing
     // to lose by a signal.
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
@@ -88,7 +90,7 @@ pub(super) fn measure(
 }
 
 /// Refuses a format that is one document, which nobody can print before the run is over.
-fn refuse_document(name: &str) -> anyhow::Result<()> {
+pub(super) fn refuse_document(name: &str) -> anyhow::Result<()> {
     match format::find(name).filter(|format| format.is_document()) {
         None => Ok(()),
         Some(_) => Err(exit::usage(format!(

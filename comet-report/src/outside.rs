@@ -1,0 +1,233 @@
+//! Launches that were jobs of their own, as those of one run: the records of each in the form in which
+//! a run writes those of its launches.
+//!
+//! ```text
+//!   job 1   run, event, point, …, end  ┐    run, event, launch, …,
+//!   job 2   run, event, point, …, end  ├─►  launch, …,              ─► points, models, end
+//!   job 3   run, event, point, …, end  ┘    launch, …
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::fingerprint::sha256_hex;
+use crate::record::{EndStatus, Event, Point, Record, Run};
+use crate::recorder::Launch;
+use crate::runs::RunRecords;
+
+/// Codes of the events that the end of all launches makes anew.
+const OF_END: [&str; 3] = ["steal", "preempted", "page_faults"];
+
+/// Maker of the records of one run from those of jobs.
+#[derive(Debug)]
+pub struct Outside {
+    argv: Vec<String>,
+    config: BTreeMap<String, Value>,
+    /// The run of the first job, which is that of all.
+    first: Option<Box<Run>>,
+    /// Status and reason of the first job that ended early.
+    partial: Option<(EndStatus, Option<String>)>,
+}
+
+/// Results that are no launch of a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unfit {
+    /// They are of another number of runs than one.
+    #[error("it measured {0} runs, expected 1 (give the command one number of ranks)")]
+    Runs(usize),
+    /// They have no `run` record.
+    #[error("its results have no run record (let comet-run measure, not import)")]
+    Nameless,
+    /// They are of several launches already.
+    #[error("it made several launches itself, expected 1 (leave --launches out of the command)")]
+    Launches,
+    /// They are those of an earlier launch.
+    #[error("it left the results of the first launch once more (let each launch measure)")]
+    Twin,
+    /// They are of a simulation that repeats the first.
+    #[error(
+        "it repeated the seed {0} of the first launch, expected its own (leave --seed out of the \
+         command)"
+    )]
+    Seed(u64),
+    /// They are of other ranks than those of the first launch.
+    #[error("it ran on {own}, the first launch on {first} (start the same ranks each time)")]
+    World {
+        /// The ranks of the launch.
+        own: String,
+        /// Those of the first.
+        first: String,
+    },
+}
+
+impl Outside {
+    /// A run of launches that the command line `argv` starts, with these settings beside those of the
+    /// first.
+    pub fn new(argv: Vec<String>, config: BTreeMap<String, Value>) -> Self {
+        Self { argv, config, first: None, partial: None }
+    }
+
+    /// The records of `launch`, whose job has left `runs`. Only its `end` does not belong into the
+    /// file of all.
+    ///
+    /// # Errors
+    /// If they are no launch of this run.
+    pub fn records(
+        &mut self,
+        mut runs: Vec<RunRecords>,
+        launch: Launch,
+    ) -> Result<Vec<Record>, Unfit> {
+        let n_runs = runs.len();
+        let Some(mut job) = runs.pop().filter(|_| n_runs == 1) else {
+            return Err(Unfit::Runs(n_runs));
+        };
+        let run = job.run.take().ok_or(Unfit::Nameless)?;
+        if !job.launches.is_empty() {
+            return Err(Unfit::Launches);
+        }
+        let is_first = self.first.is_none();
+        let first = match &self.first {
+            Some(first) => agrees(first, &run).map(|()| first)?,
+            None => self.first.insert(self.run_of_all(*run)),
+        };
+        let (number, since_start_s) = (launch.number, launch.since_start.as_secs_f64());
+        let run_id = || first.run_id.clone();
+        let event = |event: Event| {
+            // Events at the start are about the machine.
+            let is_own = is_first || event.t_rel_s.is_none_or(|t_rel_s| t_rel_s > 0.0);
+            let is_kept = is_own && !OF_END.contains(&&*event.code);
+            let t_rel_s = event.t_rel_s.map(|t_rel_s| since_start_s + t_rel_s);
+            is_kept.then(|| Record::Event(Event { run_id: Some(run_id()), t_rel_s, ..event }))
+        };
+        let point = |point: Point| {
+            let t_rel_s = since_start_s + point.t_rel_s;
+            let point = Point { run_id: run_id(), launch: Some(number), t_rel_s, ..point };
+            Record::Launch(Box::new(point))
+        };
+        let facts = is_first.then(|| Record::Run(first.clone()));
+        let mut records: Vec<Record> = facts.into_iter().collect();
+        records.extend(job.events.into_iter().filter_map(event));
+        records.extend(job.points.into_iter().map(point));
+        records.extend(job.end.map(|mut end| {
+            end.run_id = Some(run_id());
+            end.wall_s = end.wall_s.map(|wall_s| since_start_s + wall_s);
+            if end.status != EndStatus::Complete {
+                self.partial.get_or_insert((end.status, end.reason.clone()));
+            }
+            if let Some(partial) = &self.partial {
+                (end.status, end.reason) = partial.clone();
+            }
+            Record::End(end)
+        }));
+        Ok(records)
+    }
+
+    fn run_of_all(&self, mut first: Run) -> Box<Run> {
+        first.argv.clone_from(&self.argv);
+        first.config.extend(self.config.clone());
+        first.config_sha256 = sha256_hex(&json!(first.config));
+        Box::new(first)
+    }
+}
+
+/// Succeeds if `run` is another launch of what `first` measured.
+fn agrees(first: &Run, run: &Run) -> Result<(), Unfit> {
+    if run.run_id == first.run_id {
+        return Err(Unfit::Twin);
+    }
+    if world(run) != world(first) {
+        return Err(Unfit::World { own: world(run), first: world(first) });
+    }
+    match run.seed.filter(|_| run.seed == first.seed) {
+        Some(seed) => Err(Unfit::Seed(seed)),
+        None => Ok(()),
+    }
+}
+
+/// The ranks of `run` in words.
+fn world(run: &Run) -> String {
+    let counted = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+    let hosts = run.world.nodes.map(|n| format!(" on {}", counted(n, "host")));
+    let ranks = counted(run.world.size, "rank");
+    format!("{ranks} over {}{}", run.transport.name(), hosts.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::launches::{Concluded, carry};
+    use crate::runs::split;
+    use std::time::Duration;
+
+    /// The results of the job `number`, changed by `change`.
+    fn job(number: u32, change: impl FnOnce(&mut RunRecords)) -> Vec<RunRecords> {
+        let mut job = split(fixture::records()).remove(0);
+        job.points.retain(|point| point.measured().is_some());
+        let run = job.run.as_mut().unwrap();
+        (run.run_id, run.seed) = (format!("id-{number}"), None);
+        change(&mut job);
+        vec![job]
+    }
+
+    fn launch(number: u32) -> Launch {
+        Launch { number, since_start: Duration::from_secs(100 * u64::from(number - 1)) }
+    }
+
+    fn outside() -> Outside {
+        let argv = vec!["comet-run".into(), "launches".into()];
+        Outside::new(argv, [("launches".to_owned(), json!(3))].into())
+    }
+
+    #[test]
+    fn jobs_make_the_records_of_one_run() {
+        let (mut outside, mut text) = (outside(), Vec::new());
+        let mut carry = carry(Box::new(&mut text));
+        let mut n_points = 0;
+        for number in 1..=3 {
+            let records = outside.records(job(number, |_| ()), launch(number)).unwrap();
+            let is_run = |record: &&Record| matches!(record, Record::Run(_));
+            assert_eq!(records.iter().filter(is_run).count(), usize::from(number == 1));
+            let is_point = |record: &&Record| matches!(record, Record::Launch(_));
+            n_points = records.iter().filter(is_point).count();
+            records.iter().for_each(|record| carry.record(record).unwrap());
+        }
+        drop(carry);
+        let concluded = Concluded::of(&text, None, None).unwrap();
+        let Some(Record::Run(run)) = concluded.head.first() else { panic!("{:?}", concluded.head) };
+        assert_eq!((&*run.run_id, &run.config["launches"]), ("id-1", &json!(3)));
+        assert_eq!(run.argv, ["comet-run", "launches"]);
+        assert_eq!(concluded.points().count(), n_points);
+        for point in concluded.points() {
+            assert_eq!((&*point.run_id, point.launch), ("id-1", None));
+            let launches = point.launches.as_ref().unwrap();
+            assert_eq!((launches.quoted_ns.len(), launches.period_s), (3, 200.0));
+        }
+        let Some(Record::End(end)) = concluded.tail.last() else { panic!("{:?}", concluded.tail) };
+        let own_s = split(fixture::records())[0].end.as_ref().and_then(|end| end.wall_s).unwrap();
+        assert_eq!((end.points.ok, end.wall_s), (n_points, Some(200.0 + own_s)));
+    }
+
+    #[test]
+    fn what_is_no_launch_of_the_run_is_refused() {
+        let check = |change: fn(&mut RunRecords), expected: &str| {
+            let mut outside = outside();
+            outside
+                .records(job(1, |of| of.run.as_mut().unwrap().seed = Some(7)), launch(1))
+                .unwrap();
+            let error = outside.records(job(2, change), launch(2)).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        check(|of| of.run = None, "its results have no run record");
+        check(|of| of.launches = of.points.clone(), "it made several launches itself");
+        check(|of| of.run.as_mut().unwrap().run_id = "id-1".into(), "it left the results of");
+        check(|of| of.run.as_mut().unwrap().seed = Some(7), "it repeated the seed 7");
+        check(|of| of.run.as_mut().unwrap().world.size = 3, "it ran on 3 ranks over ");
+        check(|of| of.run.as_mut().unwrap().world.nodes = Some(9), "it ran on ");
+        check(|of| of.run.as_mut().unwrap().transport.backend = None, "it ran on ");
+        let none = outside().records(Vec::new(), launch(1)).unwrap_err().to_string();
+        assert!(none.starts_with("it measured 0 runs, expected 1"), "{none}");
+    }
+}
