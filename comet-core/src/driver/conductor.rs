@@ -142,13 +142,15 @@ impl<T: Transport> Conductor<'_, T> {
     /// The first pass: checks each case, warms it up, and takes its first slice.
     fn open(&mut self, cases: &[Case]) -> Result<Vec<Entry>, DriverError> {
         let mut entries = Vec::new();
-        for planned in cases {
+        for index in passes::order(1, (0..cases.len()).collect(), self.settings) {
             if self.is_stopped() {
                 break;
             }
-            entries.extend(self.begin(*planned)?);
+            let begun = self.begin(cases[index])?;
+            entries.extend(begun.map(|entry| (index, entry)));
         }
-        Ok(entries)
+        entries.sort_by_key(|(index, _)| *index);
+        Ok(entries.into_iter().map(|(_, entry)| entry).collect())
     }
 
     /// Checks a case, warms it up, and takes its first slice; `None` if the run is stopped in a long

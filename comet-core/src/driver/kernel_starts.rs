@@ -7,6 +7,7 @@ use crate::definition::Definition;
 use crate::event::{Event, Measurement, SeriesResult, StartNote, StartsNoted};
 use crate::kernel::KernelInfo;
 use crate::start_note::MAX_SKEW_SHARE;
+use crate::sync::StartSync;
 use crate::transport::Transport;
 use comet_stats::median;
 
@@ -73,15 +74,18 @@ fn skew(measurement: &Measurement, series: &SeriesResult) -> Option<(f64, f64)> 
 }
 
 impl<T: Transport> Conductor<'_, T> {
-    /// Begins cases of the kernel `info`; a kernel whose windows were given up has none again.
+    /// Begins cases of the kernel `info`; a kernel whose windows were given up, here or in an earlier
+    /// launch of the run, has none again.
     pub(super) fn begin_starts(&mut self, info: &'static KernelInfo) {
         let is_same = self.starts.kernel.is_some_and(|kernel| kernel.is_of_kernel(info));
-        if !is_same {
-            self.starts = KernelStarts {
-                kernel: Some(info),
-                ..KernelStarts::new(self.starts.agreed.clone())
-            };
+        if is_same {
+            return;
         }
+        let starts = KernelStarts::new(self.starts.agreed.clone());
+        let is_given_up = self.settings.after_barrier.contains(&info.id());
+        let has_windows = starts.agreed.sync() == StartSync::Window;
+        let now = if is_given_up && has_windows { starts.agreed.by_barrier() } else { starts.now };
+        self.starts = KernelStarts { kernel: Some(info), now, ..starts };
     }
 
     /// Has all cases of the kernel start after barriers once windows do not work in one of them, and

@@ -2,7 +2,8 @@
 //! lengths between those of a sweep, where its times bend or jump.
 //!
 //! ```text
-//!   pass 1   check ── warm up ── slice   of each case, in ascending order
+//!   pass 1   check ── warm up ── slice   of each case, in ascending order, or shuffled as well
+//!                                        in launches that follow another
 //!   pass 2   slice                       of each case that is not done, in a shuffled order
 //!   …
 //!   at last  check ── tell               of each case, in ascending order
@@ -61,8 +62,9 @@ fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
 
 /// The order in which the pass number `pass`, from 1, visits the cases `open` of a group.
 pub(super) fn order(pass: u32, mut open: Vec<usize>, settings: &Settings) -> Vec<usize> {
-    if pass > 1 && settings.is_shuffled {
-        let mut random = Rand32::new(settings.seed ^ u64::from(pass) << 32);
+    if settings.is_shuffled && (pass > 1 || settings.shuffles_first) {
+        // Seeds of launches differ in their upper halves, so that a pass is a stream of its own.
+        let mut random = Rand32::new_inc(settings.seed, u64::from(pass));
         for last in (1..open.len()).rev() {
             let bound = u32::try_from(last + 1).expect("a plan has fewer than 2^32 cases");
             open.swap(last, random.rand_range(0..bound) as usize);
@@ -165,5 +167,22 @@ mod tests {
         assert_ne!(order(2, all.clone(), &settings), second);
         settings.is_shuffled = false;
         assert_eq!(order(2, all.clone(), &settings), all);
+    }
+
+    #[test]
+    fn each_pass_of_each_launch_has_an_order_of_its_own() {
+        let all: Vec<usize> = (0..20).collect();
+        let of_launch = |launch: u64| {
+            let mut settings = Settings::of(Profile::Standard);
+            settings.seed += launch << 32;
+            settings.shuffles_first = launch > 0;
+            [1, 2, 3].map(|pass| order(pass, all.clone(), &settings))
+        };
+        let orders: std::collections::BTreeSet<_> = (0..4).flat_map(of_launch).collect();
+        assert_eq!(orders.len(), 12);
+        assert!(orders.contains(&all), "that of the first pass of the first launch");
+        let settings =
+            Settings { shuffles_first: true, is_shuffled: false, ..Settings::of(Profile::Quick) };
+        assert_eq!(order(1, all.clone(), &settings), all);
     }
 }

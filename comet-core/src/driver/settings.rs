@@ -34,11 +34,16 @@ pub struct Settings {
     /// True if the cases of a kernel are visited in a shuffled order after the first pass, rather
     /// than in ascending order.
     pub is_shuffled: bool,
+    /// True if the first pass is shuffled too: where no case is still to be found.
+    pub shuffles_first: bool,
     /// Seed of the order and of the skew.
     pub seed: u64,
     /// Synchronisation before a sample, or `None` for a window if each rank has a core and clocks
     /// can be compared, and a barrier otherwise.
     pub sync: Option<StartSync>,
+    /// Ids of the kernels that start after a barrier where others start in windows: earlier launches
+    /// of the run found that their windows fail.
+    pub after_barrier: Vec<String>,
     /// True if each rank has a core of its own to wait on; a window spins.
     pub has_core_each: bool,
     /// Ranks that start late.
@@ -105,8 +110,10 @@ impl Settings {
             samples: None,
             slices,
             is_shuffled: true,
+            shuffles_first: false,
             seed: 1,
             sync: None,
+            after_barrier: Vec::new(),
             has_core_each: false,
             skew: Skew::None,
             skew_scale: 1.0,

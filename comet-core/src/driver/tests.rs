@@ -348,6 +348,32 @@ fn a_window_that_is_given_up_in_one_case_is_given_up_in_all_of_its_kernel() {
 }
 
 #[test]
+fn windows_that_an_earlier_launch_gave_up_are_not_tried_again() {
+    let after_barrier = vec![SINGLE.id()];
+    let settings =
+        Settings { sync: Some(StartSync::Window), has_core_each: true, after_barrier, ..brief() };
+    let fakes = [Fake::good(&SINGLE)];
+    let trouble = Trouble { late_ranks: 3, ..Trouble::default() };
+    let heard =
+        drive_cases(3, &cases(&fakes, &[Arrangement::ALL]), &fakes, &settings, trouble).heard;
+    assert!(heard.notes.iter().all(|note| note.code() != "window_given_up"), "{:?}", heard.notes);
+    let [measurement] = &heard.measurements[..] else { panic!("one case") };
+    assert_eq!(measurement.pace.sync, StartSync::Barrier);
+    assert!(measurement.series.iter().all(|series| series.invalid.is_empty()));
+}
+
+#[test]
+fn cases_in_a_shuffled_first_pass_are_reported_in_the_order_of_the_plan() {
+    let settings = Settings { shuffles_first: true, ..brief() };
+    let fakes = [Fake::good(&SINGLE)];
+    let arrangements = [1, 2, 3, 4].map(Arrangement::first);
+    let cases = cases(&fakes, &arrangements);
+    let heard = drive_cases(4, &cases, &fakes, &settings, Trouble::default()).heard;
+    let found: Vec<_> = heard.measurements.iter().map(|of| of.case.arrangement()).collect();
+    assert_eq!(found, arrangements);
+}
+
+#[test]
 fn outputs_that_are_behind_stop_the_run_until_they_have_caught_up() {
     let trouble = Trouble { n_behind: 7, ..Trouble::default() };
     let outcome = drive_with(3, &[Fake::good(&FIRST), Fake::good(&SECOND)], trouble);
