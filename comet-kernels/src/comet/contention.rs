@@ -280,6 +280,10 @@ impl<T: Transport> Pattern<T> for Contention {
     }
 
     fn resolve(&self, case: Case, _: &World<'_>, history: &History) -> Result<Case, String> {
+        // An earlier launch of the run found them: one point has one load.
+        if case.find(&LOAD_50_BYTES).is_some_and(|load_bytes| load_bytes > 0) {
+            return Ok(case);
+        }
         let curve = bandwidths(history);
         if curve.len() < 2 {
             return Err(format!(
