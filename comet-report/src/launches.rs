@@ -7,6 +7,8 @@
 //!   launch 3 ── point, point, …  ┘            launch to the next, variance between and within them
 //! ```
 
+mod agreed;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -21,15 +23,16 @@ use crate::points;
 use crate::read::{ReadError, parse_records};
 use crate::record::{
     Derived, End, EndStatus, Launches, Measured, Outcome, Point, PointCounts, PointStatus, Quality,
-    RanksNs, Record, Samples, Speed, Summary,
+    RanksNs, Record, SampleSync, Samples, Speed, Summary,
 };
 use crate::runs::{RunRecords, split};
 use crate::sink::{RecordSink, Stream};
 
-/// Writer of the records of launches into `out`, without their samples, for [`Concluded::of`].
-pub fn carry<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    Stream::boxed(out, false, |record, mut out| match record {
-        Record::Launch(point) => {
+/// Writer of the records of launches into `out` for [`Concluded::of`], without their samples unless
+/// it `keeps_samples`.
+pub fn carry<'a>(out: Box<dyn Write + 'a>, keeps_samples: bool) -> Box<dyn RecordSink + 'a> {
+    Stream::boxed(out, false, move |record, mut out| match record {
+        Record::Launch(point) if !keeps_samples => {
             write_line(&mut out, &Record::Launch(Box::new(point.without_samples())))
         }
         other => write_line(&mut out, other),
@@ -40,6 +43,11 @@ pub fn carry<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
 /// seeds often follow each other.
 pub fn seed(of_run: u64, number: u32) -> u64 {
     of_run.wrapping_add(u64::from(number.saturating_sub(1)) << 32)
+}
+
+/// A number of launches: `1 launch`, `2 launches`.
+pub fn count(n: usize) -> String {
+    if n == 1 { "1 launch".into() } else { format!("{n} launches") }
 }
 
 /// Records of a run whose launches are over, or so far.
@@ -73,6 +81,8 @@ impl Concluded {
             let made = models(&run.points.iter().collect::<Vec<_>>(), &[]).into_iter();
             tail.extend(made.map(|model| Record::Model(Box::new(model))));
             let is_real = run.run.as_ref().is_some_and(|run| !run.clock.is_virtual);
+            let given_up = agreed::given_up(&run.launches).into_iter();
+            tail.extend(given_up.map(|of| Record::Event(of.event(end.run_id.clone(), end.wall_s))));
             tail.extend(warnings(&run, end).filter(|_| is_real));
             let mut points = PointCounts::default();
             run.points.iter().for_each(|point| points.add(point.status()));
@@ -91,6 +101,23 @@ impl Concluded {
             Record::Point(point) => Some(&**point),
             _ => None,
         })
+    }
+
+    /// Ids of the kernels that start after a barrier, in all launches that follow.
+    pub fn after_barrier(&self) -> Vec<String> {
+        let starts = self.points().filter(|of| agreed::starts(of) == Some(SampleSync::Barrier));
+        let mut ids: Vec<String> = starts.map(Point::id).collect();
+        ids.dedup();
+        ids
+    }
+
+    /// True if `point` lacks some of `n` launches: those that count are fewer, or they started in
+    /// windows while the kernel has none any more.
+    pub fn lacks_launches(&self, point: &Point, n: u32) -> bool {
+        let n_counted = point.launches.as_ref().map_or(0, |launches| launches.slices.len());
+        let is_left_over =
+            || agreed::has_window(point) && self.after_barrier().contains(&point.id());
+        n_counted < n as usize || is_left_over()
     }
 }
 
@@ -145,6 +172,7 @@ fn two_speeds(of_launches: &[Point]) -> Option<Warning> {
 /// The points of a run of several launches, in the order in which the first launches measured them.
 pub(crate) fn merged(of_launches: &[Point]) -> Vec<Point> {
     let mut groups: Vec<Vec<&Point>> = Vec::new();
+    let of_launches = agreed::agreed(of_launches);
     let mut known = BTreeMap::new();
     for point in of_launches {
         // Points without numbers stand for all series of their case, and have a key of their own.
@@ -186,7 +214,11 @@ fn completed_run(mut records: Vec<Record>) -> Vec<Record> {
         let Record::Point(point) = record else { continue };
         let found = merged.remove(&point.key);
         if let (Some(found), Some(own)) = (found, point.measured_mut()) {
-            own.samples = found.measured().and_then(|measured| measured.samples.clone());
+            let Some(found) = found.measured() else { continue };
+            own.samples = found.samples.clone();
+            own.starts_ns = found.starts_ns.clone();
+            own.late_ns = found.late_ns.clone();
+            own.reference_ns = found.reference_ns.clone();
         }
     }
     let mut missing: Vec<Point> = merged.into_values().collect();
@@ -320,11 +352,15 @@ fn numbers(all: &[&Measured]) -> Measured {
     merged.ranks_ns = ranks_ns(all);
     merged.quality = quality(all, interval);
     merged.samples = samples(all);
-    merged.late_ns = merged.samples.as_ref().and_then(|_| lists(all, |of| of.late_ns.as_ref()));
-    merged.reference_ns =
-        merged.samples.as_ref().and_then(|_| lists(all, |of| of.reference_ns.as_ref()));
-    merged.starts_ns = None;
-    merged
+    let joined = |list: fn(&Measured) -> Option<&Vec<u64>>| {
+        merged.samples.as_ref().and_then(|_| lists(all, |of| list(of).cloned()))
+    };
+    let (starts_ns, late_ns) =
+        (joined(|of| of.starts_ns.as_ref()), joined(|of| of.late_ns.as_ref()));
+    let reference_ns = merged.samples.as_ref().and_then(|_| {
+        lists(all, |of| Some(of_equal_length(of.reference_ns.as_ref()?, of, all[0])))
+    });
+    Measured { starts_ns, late_ns, reference_ns, ..merged }
 }
 
 /// The median of each figure of the summaries; all of their values together have no order that means
@@ -419,6 +455,13 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
     })
 }
 
+/// The intervals `of_launch` as if they held as many operations as those of the `first` launch: each
+/// launch chooses their number.
+fn of_equal_length(intervals_ns: &[u64], of_launch: &Measured, first: &Measured) -> Vec<u64> {
+    let [to, from] = [first, of_launch].map(|of| u64::from(of.reps.inner.max(1)));
+    intervals_ns.iter().map(|ns| (ns * to + from / 2) / from).collect()
+}
+
 /// The samples of all launches, rank by rank; `None` where they were stripped.
 fn samples(all: &[&Measured]) -> Option<Samples> {
     let of_each: Vec<&Samples> = all.iter().map(|of| of.samples.as_ref()).collect::<Option<_>>()?;
@@ -426,17 +469,14 @@ fn samples(all: &[&Measured]) -> Option<Samples> {
     if of_each.iter().any(|samples| samples.ranks != first.ranks) {
         return None;
     }
-    let data = lists(all, |of| Some(&of.samples.as_ref()?.data))?;
+    let data = lists(all, |of| Some(of_equal_length(&of.samples.as_ref()?.data, of, all[0])))?;
     let n_samples = of_each.iter().map(|samples| samples.shape[1]).sum();
     Some(Samples { shape: [first.shape[0], n_samples], data, ..first.clone() })
 }
 
 /// Lists in the layout of the samples, joined rank by rank, if all launches have one.
-fn lists<'a>(
-    all: &[&'a Measured],
-    list: impl Fn(&'a Measured) -> Option<&'a Vec<u64>>,
-) -> Option<Vec<u64>> {
-    let shape_and_list = |of: &&'a Measured| Some((of.samples.as_ref()?.shape, list(of)?));
+fn lists(all: &[&Measured], list: impl Fn(&Measured) -> Option<Vec<u64>>) -> Option<Vec<u64>> {
+    let shape_and_list = |of: &&Measured| Some((of.samples.as_ref()?.shape, list(of)?));
     let of_each: Vec<_> = all.iter().map(shape_and_list).collect::<Option<_>>()?;
     let n_ranks = of_each.first()?.0[0];
     let of_rank = |rank: usize| {
@@ -552,6 +592,20 @@ mod tests {
     }
 
     #[test]
+    fn intervals_hold_as_many_operations_as_those_of_the_first_launch() {
+        let mut all = [of_launch(1, 8, 1.0), of_launch(2, 8, 1.0)];
+        let measured = all[1].measured_mut().unwrap();
+        measured.reps.inner *= 2;
+        measured.samples.as_mut().unwrap().data.iter_mut().for_each(|ns| *ns *= 2);
+        let merged = merged(&all).remove(0);
+        let found = &merged.measured().unwrap().samples.as_ref().unwrap().data;
+        let own = all[0].measured().unwrap().samples.as_ref().unwrap();
+        assert_eq!(found[..own.shape[1]], found[own.shape[1]..2 * own.shape[1]]);
+        assert_eq!(found[..own.shape[1]], own.data[..own.shape[1]]);
+        assert!(merged.measured().unwrap().starts_ns.is_some());
+    }
+
+    #[test]
     fn a_failure_in_one_launch_is_that_of_the_point() {
         let mut broken = of_launch(2, 8, 1.0);
         let failure = crate::record::Failure {
@@ -589,7 +643,7 @@ mod tests {
     fn the_end_counts_points_and_keeps_the_reason_of_an_early_end() {
         let mut text = Vec::new();
         {
-            let mut carry = carry(Box::new(&mut text));
+            let mut carry = carry(Box::new(&mut text), false);
             for record in fixture::records() {
                 let record = match record {
                     Record::Point(point) if point.measured().is_some() => {

@@ -1,6 +1,7 @@
 //! The runs of result files, each with its records by kind: what reports, figures and comparisons
 //! start from.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::launches;
@@ -80,7 +81,11 @@ pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
 pub(crate) fn by_launch(runs: &[RunRecords]) -> Vec<RunRecords> {
     let mut all = Vec::new();
     for run in runs {
-        let of_launches = run.launches.chunk_by(|a, b| a.launch == b.launch);
+        // Some do not count: see the launches.
+        let keys: BTreeSet<&str> = run.points.iter().map(|point| &*point.key).collect();
+        let counted: Vec<Point> =
+            run.launches.iter().filter(|of| keys.contains(&*of.key)).cloned().collect();
+        let of_launches = counted.chunk_by(|a, b| a.launch == b.launch);
         let launch = |points: &[Point]| {
             let mut own = RunRecords {
                 points: points.to_vec(),

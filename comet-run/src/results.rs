@@ -76,7 +76,9 @@ impl Results<'_> {
         let sinks: Vec<_> = kept.chain(text).collect();
         let recorder = match part {
             Some(part) => {
-                let carry = launches::carry(Box::new(part.carry()?));
+                let format = format::find(&self.format);
+                let needs_samples = format.is_some_and(|format| format.needs_samples());
+                let carry = launches::carry(Box::new(part.carry()?), needs_samples);
                 Some(Recorder::new(description, sinks).carrying(carry))
             }
             None => (!sinks.is_empty()).then(|| Recorder::new(description, sinks)),

@@ -28,6 +28,7 @@ use crate::sink::{Document, MakeText, RecordSink, Stream};
 pub struct Format {
     name: &'static str,
     form: Form,
+    needs_samples: bool,
 }
 
 /// Form of a text, with the function that makes it.
@@ -43,11 +44,16 @@ enum Form {
 type MakeWriter = for<'a> fn(Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a>;
 
 const fn stream(name: &'static str, writer: MakeWriter) -> Format {
-    Format { name, form: Form::Stream(writer) }
+    Format { name, form: Form::Stream(writer), needs_samples: false }
+}
+
+/// A layout of another benchmark, the means of which are those of each rank.
+const fn layout(name: &'static str, writer: MakeWriter) -> Format {
+    Format { needs_samples: true, ..stream(name, writer) }
 }
 
 const fn document(name: &'static str, make: MakeText) -> Format {
-    Format { name, form: Form::Document(make) }
+    Format { name, form: Form::Document(make), needs_samples: false }
 }
 
 impl Format {
@@ -59,6 +65,11 @@ impl Format {
     /// True for one text of all runs together, which is made once no record follows.
     pub fn is_document(&self) -> bool {
         matches!(self.form, Form::Document(_))
+    }
+
+    /// True if its numbers come from the samples.
+    pub fn needs_samples(&self) -> bool {
+        self.needs_samples
     }
 
     /// Writer of records into `out`.
@@ -96,13 +107,19 @@ pub const FORMATS: &[Format] = &[
     document("openmetrics", openmetrics::write),
     document("junit", junit::write),
     document("extrap", extrap::write),
-    stream("osu", osu::writer),
-    stream("imb", imb::writer),
-    stream("imb-3.2", imb::writer_3_2),
+    layout("osu", osu::writer),
+    layout("imb", imb::writer),
+    layout("imb-3.2", imb::writer_3_2),
 ];
 
 fn jsonl<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    Stream::boxed(out, true, |record, out| write_line(out, record))
+    Stream::boxed(out, true, |record, out| match record {
+        // Its samples are those of its launches, whose lines have them.
+        Record::Point(point) if point.launches.is_some() => {
+            write_line(out, &Record::Point(Box::new(point.without_samples())))
+        }
+        other => write_line(out, other),
+    })
 }
 
 /// Writes `record` and its newline in one call.
