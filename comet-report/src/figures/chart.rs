@@ -9,7 +9,7 @@ use super::samples::Sampled;
 use super::sources::KernelPoints;
 use crate::models::sweep::{quote, real};
 use crate::order::distinct;
-use crate::plot::{self, Axis, Chart, Kind, Mark, Quantity, Scale, Trace};
+use crate::plot::{self, Axis, Chart, Kind, Mark, Quantity, Scale, Trace, Vertex};
 use crate::record::{AxisFacts, Point, Quote, RANKS};
 use crate::words;
 
@@ -203,15 +203,22 @@ fn plural(point: &Point) -> Option<&'static str> {
 }
 
 fn ranges_of(points: &[&Point]) -> Vec<String> {
-    let plotted: Vec<_> = points.iter().filter_map(|point| plotted(point, 0.0, Some)).collect();
-    let sentences = [
-        (plotted.iter().any(|p| p.interval.is_some()), "Bars are 95 % intervals of the median."),
-        (plotted.iter().any(|p| p.middle_half.is_some()), "Bands hold the middle half of them."),
-        (
-            plotted.iter().any(|p| p.is_hollow),
-            "Hollow marks were measured in addition to the sweep, have a wider interval than asked \
-             for, or the machine changed its speed.",
-        ),
-    ];
-    sentences.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.into()).collect()
+    let vertices = points.iter().map(|point| plotted(point, 0.0, Some).map(|of| (of, *point)));
+    let all: Vec<(Vertex, &Point)> = vertices.flatten().collect();
+    let with_bars = all.iter().find(|(vertex, _)| vertex.interval.is_some());
+    let bars = with_bars.map(|(_, point)| match &point.launches {
+        None => "Bars are 95 % intervals of the median within one launch.".to_owned(),
+        Some(launches) => {
+            format!("Bars are 95 % intervals from launch to launch, {}.", launches.words())
+        }
+    });
+    let is_any = |holds: fn(&Vertex) -> bool| all.iter().any(|(vertex, _)| holds(vertex));
+    let bands =
+        is_any(|of| of.middle_half.is_some()).then(|| "Bands hold the middle half of them.".into());
+    let hollow = is_any(|of| of.is_hollow).then(|| {
+        "Hollow marks were measured in addition to the sweep, have a wider interval than asked for, \
+         or the machine changed its speed."
+            .into()
+    });
+    [bars, bands, hollow].into_iter().flatten().collect()
 }

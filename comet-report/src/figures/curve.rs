@@ -247,7 +247,7 @@ pub(super) fn plotted(
     Some(plot::Vertex {
         x,
         y: y(sweep::quoted_ns(point)?).filter(|y| y.is_finite())?,
-        interval: time.and_then(|time| range(time.ci95?)),
+        interval: point.interval_ns().and_then(range),
         middle_half,
         is_hollow: !doubts.is_empty(),
         note: doubts.join("; "),

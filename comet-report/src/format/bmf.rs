@@ -2,7 +2,8 @@
 //!
 //! `latency` is Bencher's own measure in nanoseconds, here of every operation; `bandwidth` is in
 //! bytes per second, and is to be made in Bencher once.
-//! Of several launches the middle one counts, and the least and the largest are the bounds.
+//! The bounds are the 95 % interval of a run, from one of its launches to the next if it has several.
+//! Of several runs the middle one counts, and the least and the largest are the bounds.
 
 use std::io::{self, Write};
 

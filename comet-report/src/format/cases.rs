@@ -42,21 +42,21 @@ pub(super) fn is_lasting(point: &Point) -> bool {
     point.numbers().is_some() && !is_refined
 }
 
-/// One case and series, measured by one launch or by several.
+/// One case and series, measured by one run or by several.
 pub(super) struct Launches<'a> {
     /// Transport; `None` if the file has none.
     pub(super) transport: Option<&'a str>,
-    /// A point of each launch.
+    /// A point of each run.
     pub(super) points: Vec<&'a Point>,
 }
 
 impl Launches<'_> {
-    /// The time to quote in nanoseconds: the middle one of the launches.
+    /// The time to quote in nanoseconds: the middle one of the runs.
     pub(super) fn time_ns(&self) -> Option<f64> {
         median(&self.times_ns())
     }
 
-    /// The 95 % interval of a single launch, or the least and the largest time of several.
+    /// The 95 % interval of a single run, from one of its launches to the next, or the least and the largest time of several.
     pub(super) fn bounds_ns(&self) -> Option<[f64; 2]> {
         if let [point] = self.points[..] {
             return point.interval_ns();
@@ -66,7 +66,7 @@ impl Launches<'_> {
         Some([least_ns, times_ns.iter().copied().reduce(f64::max)?])
     }
 
-    /// The rate, where the case has one: the middle one of the launches.
+    /// The rate, where the case has one: the middle one of the runs.
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
         let rates = self.points.iter().filter_map(|point| point.bytes_per_s());
         median(&rates.collect::<Vec<_>>())

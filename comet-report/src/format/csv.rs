@@ -124,6 +124,7 @@ impl Row {
         self.add("slices", reps.map(|reps| reps.rounds));
         let launches = point.launches.as_ref().map_or(1, |launches| launches.quoted_ns.len());
         self.add("launches", measured.map(|_| launches));
+        self.add("launches_period_s", point.launches.as_ref().map(|launches| launches.period_s));
         self.add("quote", value.map(|value| Name(value.quote)));
         self.add("t_quoted_ns", point.quoted_ns());
         self.add("t_ci95_low_ns", time.and_then(|time| time.ci95).map(|[low, _]| low));

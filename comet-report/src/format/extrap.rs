@@ -4,7 +4,7 @@
 //! number of ranks `p` if it varies, or else the length of a message. What else differs is part of
 //! the call path, and sweeps that lack a coordinate are left out, as are empty messages: Extra-P
 //! takes logarithms. Its models want five coordinates or more.
-//! The values are the medians of the slices of all launches.
+//! The values are the figures of all launches, or the medians of the slices of a single one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -71,8 +71,12 @@ fn callpath(point: &Point, param: &str) -> String {
     path.join("->")
 }
 
-/// The medians of the slices of `point`, or what is quoted where there are none.
+/// The figures of the launches of `point`, the medians of the slices of a single one, or what is
+/// quoted where there are none.
 fn values_ns(point: &Point) -> Vec<f64> {
+    if let Some(launches) = &point.launches {
+        return launches.quoted_ns.clone();
+    }
     let medians_ns = point.quality().map(|quality| quality.slice_medians_ns.clone());
     let medians_ns = medians_ns.filter(|medians| !medians.is_empty());
     medians_ns.unwrap_or_else(|| point.quoted_ns().into_iter().collect())

@@ -326,6 +326,13 @@ fn head(points: &[Point], bounds: &Bounds) -> (String, Layout) {
         let copy = bounds::copiers(point).words();
         text += &comment(&format!("{BOUND}: rate in percent of that of a {copy}, of equal length"));
     }
+    if let Some(launches) = &points[0].launches {
+        let words = launches.words();
+        text += &comment(&format!(
+            "{}: half of the 95 % interval from launch to launch, {words}",
+            SPREAD.0
+        ));
+    }
     let columns = columns(&layout, &points[0]);
     let titles: String = columns.iter().map(|column| column.filled(column.name)).collect();
     (text + &format!("#{titles}\n"), layout)

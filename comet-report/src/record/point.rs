@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::launches::count;
+use crate::units::significant;
+
 use serde::{Deserialize, Serialize};
 
 use super::{KernelFacts, Outcome, Over, Params};
@@ -167,6 +170,23 @@ pub struct Speed {
     pub quoted_ns: f64,
     /// Its interval from one launch to the next; `null` for one launch.
     pub interval_ns: Option<Interval>,
+}
+
+impl Launches {
+    /// Their number and period: `3 launches in 2.4 s`.
+    pub(crate) fn words(&self) -> String {
+        format!("{} in {}", count(self.slices.len()), self.period())
+    }
+
+    /// The period in words: `2.4 s`.
+    pub(crate) fn period(&self) -> String {
+        let (value, unit) = if self.period_s < 600.0 {
+            (self.period_s, "s")
+        } else {
+            (self.period_s / 60.0, "min")
+        };
+        format!("{} {unit}", significant(value, 2))
+    }
 }
 
 /// Plan of a measurement.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::html::{Html, or_none, range, row, table, tag};
 use super::{Content, Section};
 use crate::order::{distinct, grouped};
-use crate::record::{CheckStatus, Clock, Plan, Point, Quality, Quote, Run};
+use crate::record::{CheckStatus, Clock, Launches, Plan, Point, Quality, Quote, Run};
 use crate::units::time;
 use crate::words::count;
 
@@ -134,14 +134,19 @@ fn stop_rule(content: &Content<'_>, points: &[&Point]) -> String {
     let rules = text(content, "rules");
     let slices = config(content, "slices").unwrap_or_default();
     let [least, most] = [0, 1].map(|index| slices.get(index).and_then(Value::as_u64));
-    let target = number("target").zip(least);
+    let launches = config(content, "launches").and_then(|n| n.as_u64()).filter(|n| *n > 1);
+    let is_target_of_launches = qualities(points).any(|quality| quality.converged.is_some());
+    let target = number("target").map(|target| target * 100.0).zip(least);
     let facts = [
         (!["", "comet"].contains(&&*rules)).then(|| format!("rules of {rules}")),
-        target.map(|(target, least)| {
-            let percent = target * 100.0;
+        target.filter(|_| launches.is_none()).map(|(percent, least)| {
             format!("half of the 95 % interval within {percent} % after {least} slices at least")
         }),
-        most.map(|most| format!("at most {most} slices")),
+        launches.map(|n| format!("{n} launches with a part of the slices each")),
+        target.filter(|_| launches.is_some() && is_target_of_launches).map(|(percent, _)| {
+            format!("more until half of the 95 % interval is within {percent} %")
+        }),
+        most.filter(|_| launches.is_none()).map(|most| format!("at most {most} slices")),
         number("case_budget_ns").map(|ns| format!("at most {} for a case", time(ns))),
         number("gap_ns").filter(|ns| *ns > 0.0).map(|ns| format!("slices {} apart", time(ns))),
     ];
@@ -181,13 +186,34 @@ fn named(points: &[&Point], field: fn(&Plan) -> Vec<&str>) -> String {
     if names.is_empty() && !points.is_empty() { "none".into() } else { names }
 }
 
-fn intervals(_: &Content<'_>, points: &[&Point]) -> String {
-    let of = |quality: &Quality| Some(quality.interval_ns.as_ref()?.method.replace('_', " "));
-    let methods: Vec<String> = qualities(points).filter_map(of).collect();
-    let (n_with, n) = (methods.len(), count(points.len(), "point"));
-    let methods = list(methods.into_iter());
-    let methods = if n_with > 0 { format!(", from slice medians ({methods})") } else { methods };
-    if points.is_empty() { methods } else { format!("{n_with} of {n}{methods}") }
+fn intervals<'a>(_: &Content<'_>, points: &[&'a Point]) -> String {
+    let of = |point: &&'a Point| {
+        let method = point.quality()?.interval_ns.as_ref()?.method.replace('_', " ");
+        Some((point.launches.as_ref(), method))
+    };
+    let all: Vec<(Option<&Launches>, String)> = points.iter().filter_map(of).collect();
+    let of_one = all.iter().filter(|(launches, _)| launches.is_none());
+    let of_several = all.iter().filter_map(|(launches, method)| Some(((*launches)?, method)));
+    let mut facts = Vec::new();
+    if !points.is_empty() {
+        facts.push(format!("{} of {}", all.len(), count(points.len(), "point")));
+    }
+    facts.extend(from_launch_to_launch(&of_several.collect::<Vec<_>>()));
+    let methods = list(of_one.map(|(_, method)| method.clone()));
+    facts.extend(
+        (!methods.is_empty())
+            .then(|| format!("within this launch, and no other, from slice medians ({methods})")),
+    );
+    facts.join("; ")
+}
+
+/// Intervals of several launches, with their number and period.
+fn from_launch_to_launch(all: &[(&Launches, &String)]) -> Option<String> {
+    let n = range(all.iter().map(|(launches, _)| launches.slices.len()))?;
+    let longest = all.iter().map(|(of, _)| *of).max_by(|a, b| a.period_s.total_cmp(&b.period_s))?;
+    let methods = list(all.iter().map(|(_, method)| (*method).clone()));
+    let period = longest.period();
+    Some(format!("from one launch to the next, {n} launches in at most {period} ({methods})"))
 }
 
 /// The setting `name` of the first run, where it is the same for all.

@@ -7,7 +7,7 @@ use crate::format::{is_unsteady, misses_target};
 use crate::models::quoted;
 use crate::order::{distinct, grouped};
 use crate::record::{
-    Derived, Fit, Measured, Model, Name, Param, Parameter, Params, Point, RANKS, Summary,
+    Derived, Fit, Launches, Measured, Model, Name, Param, Parameter, Params, Point, RANKS, Summary,
 };
 use crate::units::{DIGITS, SIZE_DIGITS, Scaled, bytes, fixed, fixed_us, significant, time};
 use crate::words;
@@ -18,7 +18,8 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let heads = "What became of it|Kernel|Parameters|Reason".split('|');
     let rows = of_status(false).map(|(index, point)| (index, reason(point)));
     let left_out = content.table("", heads, rows);
-    let heads = "Kernel|Parameters|Ranks|Quoted µs|± %|p25 µs|p75 µs|Least µs|MB/s|Samples|Flags";
+    let heads = "Kernel|Parameters|Ranks|Quoted µs|± %|Launches|p25 µs|p75 µs|Least µs|MB/s|Samples|\
+                 Flags";
     let rows = of_status(true).map(|(index, point)| (index, cells(point)));
     let mut body = content.table("sortable points", heads.split('|'), rows);
     if !body.is_empty() {
@@ -33,8 +34,9 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
 
 const EXPLANATION: &str = "Times are those of one operation. The quoted time (t_quoted_ns of the \
      CSV) is the one that the kernel is known by, for most the median of slice medians; t_median_ns \
-     is the median of all samples. Beside it stands half of its 95 % interval in percent. MB are \
-     10^6 bytes. Samples are intervals between two clock readings, times the operations in each. \
+     is the median of all samples. Beside it stands half of its 95 % interval in percent, and \
+     the launches that it is of: from one launch to the next in the time between the first and the \
+     last, or within this launch alone. MB are 10^6 bytes. Samples are intervals between two clock readings, times the operations in each. \
      Flags: wide, if the interval missed its target; unsteady, if the machine changed its speed \
      meanwhile; warming, if no steady state was seen before.";
 
@@ -50,6 +52,7 @@ fn cells(point: &Point) -> Vec<Html> {
         or_none(ranks).into(),
         us(point.quoted_ns()),
         or_none(spread(point)).into(),
+        or_none(launches(point)).into(),
         of(|time| time.p25),
         of(|time| time.p75),
         of(|time| time.min),
@@ -68,6 +71,13 @@ fn spread(point: &Point) -> Option<String> {
     let [low, high] = point.interval_ns()?;
     let quoted_ns = point.quoted_ns().filter(|ns| *ns > 0.0)?;
     Some(format!("{:.1}", 50.0 * (high - low) / quoted_ns))
+}
+
+/// Number of the launches of the interval, and the time from the first to the last.
+fn launches(point: &Point) -> Option<String> {
+    let of_one = || point.measured().map(|_| "this launch".to_owned());
+    let in_words = |of: &Launches| format!("{} in {}", of.slices.len(), of.period());
+    point.launches.as_ref().map(in_words).or_else(of_one)
 }
 
 fn flags(point: &Point) -> String {
