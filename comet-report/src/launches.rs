@@ -27,6 +27,7 @@ use crate::record::{
 };
 use crate::runs::{RunRecords, split};
 use crate::sink::{RecordSink, Stream};
+use crate::words;
 
 /// Writer of the records of launches into `out` for [`Concluded::of`], without their samples unless
 /// it `keeps_samples`.
@@ -47,7 +48,7 @@ pub fn seed(of_run: u64, number: u32) -> u64 {
 
 /// A number of launches: `1 launch`, `2 launches`.
 pub fn count(n: usize) -> String {
-    if n == 1 { "1 launch".into() } else { format!("{n} launches") }
+    words::count(n, "launch")
 }
 
 /// Records of a run whose launches are over, or so far.
@@ -174,7 +175,7 @@ pub(crate) fn merged(of_launches: &[Point]) -> Vec<Point> {
     let mut groups: Vec<Vec<&Point>> = Vec::new();
     let of_launches = agreed::agreed(of_launches);
     let mut known = BTreeMap::new();
-    for point in of_launches {
+    for point in &of_launches {
         // Points without numbers stand for all series of their case, and have a key of their own.
         let at = *known.entry(&*point.key).or_insert(groups.len());
         if at == groups.len() {
@@ -183,7 +184,8 @@ pub(crate) fn merged(of_launches: &[Point]) -> Vec<Point> {
         groups[at].push(point);
     }
     // All points are of the place that has the most: a fit over two would be of neither.
-    let places = Place::all(&of_launches.iter().filter_map(places::line_ns).collect::<Vec<_>>());
+    let lines_ns = of_launches.iter().filter_map(|point| places::line_ns(point));
+    let places = Place::all(&lines_ns.collect::<Vec<_>>());
     let numbered = (0..).zip(&groups);
     numbered.map(|(seq, group)| Point { seq, ..merge(group, &places) }).collect()
 }

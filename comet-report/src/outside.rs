@@ -15,6 +15,7 @@ use crate::fingerprint::sha256_hex;
 use crate::record::{EndStatus, Event, Point, Record, Run};
 use crate::recorder::Launch;
 use crate::runs::RunRecords;
+use crate::words::count;
 
 /// Codes of the events that the end of all launches makes anew.
 const OF_END: [&str; 3] = ["steal", "preempted", "page_faults"];
@@ -148,9 +149,8 @@ fn agrees(first: &Run, run: &Run) -> Result<(), Unfit> {
 
 /// The ranks of `run` in words.
 fn world(run: &Run) -> String {
-    let counted = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
-    let hosts = run.world.nodes.map(|n| format!(" on {}", counted(n, "host")));
-    let ranks = counted(run.world.size, "rank");
+    let hosts = run.world.nodes.map(|n| format!(" on {}", count(n, "host")));
+    let ranks = count(run.world.size, "rank");
     format!("{ranks} over {}{}", run.transport.name(), hosts.unwrap_or_default())
 }
 
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn jobs_make_the_records_of_one_run() {
         let (mut outside, mut text) = (outside(), Vec::new());
-        let mut carry = carry(Box::new(&mut text));
+        let mut carry = carry(Box::new(&mut text), false);
         let mut n_points = 0;
         for number in 1..=3 {
             let records = outside.records(job(number, |_| ()), launch(number)).unwrap();

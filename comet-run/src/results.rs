@@ -76,9 +76,7 @@ impl Results<'_> {
         let sinks: Vec<_> = kept.chain(text).collect();
         let recorder = match part {
             Some(part) => {
-                let format = format::find(&self.format);
-                let needs_samples = format.is_some_and(|format| format.needs_samples());
-                let carry = launches::carry(Box::new(part.carry()?), needs_samples);
+                let carry = launches::carry(Box::new(part.carry()?), needs_samples(&self.format));
                 Some(Recorder::new(description, sinks).carrying(carry))
             }
             None => (!sinks.is_empty()).then(|| Recorder::new(description, sinks)),
@@ -90,6 +88,11 @@ impl Results<'_> {
         }
         Ok(Box::new(outputs))
     }
+}
+
+/// True if the format `name` has the samples of points.
+pub(crate) fn needs_samples(name: &str) -> bool {
+    format::find(name).is_some_and(|format| format.needs_samples())
 }
 
 /// Writer of the format `name` on standard output.

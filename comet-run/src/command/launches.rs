@@ -168,7 +168,8 @@ impl Series<'_> {
         if self.args.format == JSONL.name() {
             terminal::print_bytes(&text)?;
         }
-        let mut carry = carry(Box::new(&mut self.carried));
+        let mut carry =
+            carry(Box::new(&mut self.carried), results::needs_samples(&self.args.format));
         Ok(records.iter().try_for_each(|record| carry.record(record))?)
     }
 
