@@ -62,6 +62,7 @@ test_family() { # FAMILY
     step "$1: a stopped rank is missed, and named" misses_rank
     step "$1: a rank that stops before it joins is missed" misses_rank_in_init
     step "$1: ranks end although MPI_Finalize does not return" ends_without_finalize
+    step "$1: a whole job is launched three times, as one run" launches
     step "$1: thread levels are recorded, and one for other transports is refused" has_levels
 }
 
@@ -174,6 +175,18 @@ ends_without_finalize() {
     prints 2 '^note: rank [01] of 2 waits .* in MPI_Finalize, .* it ends with code 0\)$'
     "$comet_run" validate "$file"
     eventually has_no_ranks "$file"
+}
+
+launches() {
+    local file="$scratch/$mpirun-launches.jsonl"
+    ends_with 0 timeout -k 10 300 "$comet_run" launches -n 3 --out "$file" -- \
+        "$mpirun" -n 2 "$comet_run" echo --profile quick -s 8 --hops 1
+    prints 1 'median_us    \+-%'
+    grep '"type":"point"' "$file" | grep -qE '"launches":\{"quoted_ns":\[[^],]+,[^],]+,[^],]+\]'
+    "$comet_run" validate "$file"
+    # One job is one launch.
+    ends_with 0 launch 2 echo --profile quick -s 8 --hops 1 --out none
+    prints 1 'median_us this launch'
 }
 
 has_levels() {
