@@ -1,0 +1,168 @@
+//! Points of launches whose figures are known.
+
+use super::*;
+use crate::fixture;
+
+/// An echo of `length_bytes` as the launch `number` found it: all times are `factor` times those
+/// of the fixture.
+fn of_launch(number: u32, length_bytes: u64, factor: f64) -> Point {
+    let topology = fixture::topology();
+    let mut maker = points::PointMaker::new("id", &topology);
+    let mut point = maker.measured(&fixture::echo(length_bytes)).remove(0);
+    (point.launch, point.t_rel_s) = (Some(number), f64::from(number));
+    let measured = point.measured_mut().unwrap();
+    let numbers = &mut measured.numbers;
+    numbers.quoted_ns = numbers.quoted_ns.map(|ns| ns * factor);
+    numbers.time_ns.median *= factor;
+    point
+}
+
+fn records(text: &str) -> Vec<Record> {
+    parse_records(text.as_bytes()).unwrap().records
+}
+
+fn line(record: &Record) -> String {
+    let mut text = Vec::new();
+    write_line(&mut text, record).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn a_point_is_the_median_of_its_launches_with_their_interval_and_both_variances() {
+    let all = [(1, 1.0), (2, 1.2), (3, 0.9)];
+    let all: Vec<Point> =
+        all.iter().map(|(number, factor)| of_launch(*number, 8, *factor)).collect();
+    let first_ns = all[0].quoted_ns().unwrap();
+    let found = merged(&all);
+    assert_eq!(found.len(), 1);
+    let (point, measured) = (&found[0], found[0].measured().unwrap());
+    assert_eq!((point.launch, &point.key), (None, &all[0].key));
+    assert_eq!(point.quoted_ns(), Some(first_ns));
+    let quoted_ns: Vec<f64> = all.iter().filter_map(Point::quoted_ns).collect();
+    let interval = Interval::of_launches(&quoted_ns).unwrap();
+    assert_eq!(measured.numbers.time_ns.ci95, Some([interval.low, interval.high]));
+    let launches = point.launches.as_ref().unwrap();
+    assert_eq!((&launches.quoted_ns, launches.period_s), (&quoted_ns, 2.0));
+    // Logarithms 0, 0.18232 and -0.10536, whose mean is 0.02565.
+    assert!((launches.variance_between - 0.021_184).abs() < 1e-5, "{launches:?}");
+    let of_one = all[0].measured().unwrap();
+    assert_eq!(measured.reps.n, 3 * of_one.reps.n);
+    let (samples, own) = (measured.samples.as_ref().unwrap(), of_one.samples.as_ref().unwrap());
+    assert_eq!(samples.shape, [own.shape[0], 3 * own.shape[1]]);
+    let n = own.shape[1];
+    assert_eq!(samples.data[..n], own.data[..n], "rank by rank");
+    assert_eq!(samples.data[n..2 * n], own.data[..n]);
+}
+
+#[test]
+fn launches_at_two_times_of_a_line_are_two_figures_and_all_points_are_of_one() {
+    let at_lines = |mut point: Point, lines_ns: &[f64]| {
+        let quality = point.measured_mut().unwrap().quality.as_mut().unwrap();
+        quality.line_ns = Some(lines_ns.to_vec());
+        point
+    };
+    let (apart, together): (&[f64], &[f64]) = (&[104.0, 118.0], &[10.5, 11.0]);
+    let of_lines = [apart, together, apart, &[11.0, 110.0], apart];
+    let launch = |length, number: u32, lines| {
+        let factor = if lines == together { 0.4 } else { 1.0 + 0.01 * f64::from(number) };
+        at_lines(of_launch(number, length, factor), lines)
+    };
+    let of_length =
+        |length| (1..).zip(of_lines).map(move |(number, lines)| launch(length, number, lines));
+    // One has no launch at the place of the others, and its own figure.
+    let all: Vec<Point> =
+        of_length(8).chain(of_length(16)).chain([launch(32, 1, together)]).collect();
+    let found = merged(&all);
+    let first_ns = of_launch(1, 8, 1.0).quoted_ns().unwrap();
+    for point in &found[..2] {
+        let launches = point.launches.as_ref().unwrap();
+        assert_eq!(launches.quoted_ns.len(), 3, "those in which the cores stood still apart");
+        let [own, other] = &launches.speeds[..] else { panic!("{launches:?}") };
+        assert_eq!((own.line_ns, own.launches, own.share), ([104.0, 118.0], 3, 0.6));
+        assert_eq!(Some(own.quoted_ns), point.quoted_ns());
+        assert_eq!((other.line_ns, other.launches, other.share), ([10.5, 11.0], 1, 0.2));
+        assert!((other.quoted_ns / first_ns - 0.4).abs() < 1e-9 && other.interval_ns.is_none());
+        assert!(own.interval_ns.is_some());
+        assert_eq!(point.quality().unwrap().cores_moved, Some(false));
+    }
+    assert!(found[2].launches.as_ref().unwrap().speeds.is_empty());
+    let warning = two_speeds(&all).unwrap();
+    let expected = "cores moved between launches: a cache line took 104 ns to 118 ns in 55 % of \
+                    measurements, of which the figures are, and 10 ns to 110 ns in the others";
+    assert_eq!(warning.message, expected);
+    assert!(two_speeds(&all[..1]).is_none());
+}
+
+#[test]
+fn intervals_hold_as_many_operations_as_those_of_the_first_launch() {
+    let mut all = [of_launch(1, 8, 1.0), of_launch(2, 8, 1.0)];
+    let measured = all[1].measured_mut().unwrap();
+    measured.reps.inner *= 2;
+    measured.samples.as_mut().unwrap().data.iter_mut().for_each(|ns| *ns *= 2);
+    let merged = merged(&all).remove(0);
+    let found = &merged.measured().unwrap().samples.as_ref().unwrap().data;
+    let own = all[0].measured().unwrap().samples.as_ref().unwrap();
+    assert_eq!(found[..own.shape[1]], found[own.shape[1]..2 * own.shape[1]]);
+    assert_eq!(found[..own.shape[1]], own.data[..own.shape[1]]);
+    assert!(merged.measured().unwrap().starts_ns.is_some());
+}
+
+#[test]
+fn a_failure_in_one_launch_is_that_of_the_point() {
+    let mut broken = of_launch(2, 8, 1.0);
+    let failure = crate::record::Failure {
+        status: PointStatus::CheckFailed,
+        message: "rank 1: byte 3".into(),
+    };
+    broken.outcome = Outcome::Failed(failure.clone());
+    let found = merged(&[of_launch(1, 8, 1.0), broken, of_launch(1, 9, 1.0)]);
+    assert_eq!(found.iter().map(Point::status).collect::<Vec<_>>().len(), 2);
+    assert_eq!(found[0].failure(), Some(&failure));
+    assert_eq!((found[1].status(), found[1].seq), (PointStatus::Ok, 1));
+}
+
+#[test]
+fn a_run_that_died_among_its_launches_has_the_points_that_they_make() {
+    let head = line(&fixture::records()[0]);
+    let run_id = "00000000-0000-7000-8000-000000000001";
+    let launch = |number, factor| {
+        let point = Point { run_id: run_id.into(), ..of_launch(number, 8, factor) };
+        line(&Record::Launch(Box::new(point)))
+    };
+    let text = head + &launch(1, 1.0) + &launch(2, 1.2);
+    let found = split(records(&text)).remove(0);
+    assert_eq!((found.launches.len(), found.points.len()), (2, 1));
+    assert!(found.points[0].launches.is_some());
+    // One that wrote them has them once, and with the samples.
+    let own = line(&Record::Point(Box::new(found.points[0].without_samples())));
+    let again = split(records(&(text + &own))).remove(0);
+    assert_eq!(again.points.len(), 1);
+    let samples = again.points[0].measured().unwrap().samples.as_ref().unwrap();
+    assert_eq!(Some(samples), found.points[0].measured().unwrap().samples.as_ref());
+}
+
+#[test]
+fn the_end_counts_points_and_keeps_the_reason_of_an_early_end() {
+    let mut text = Vec::new();
+    {
+        let mut carry = carry(Box::new(&mut text), false);
+        for record in fixture::records() {
+            let record = match record {
+                Record::Point(point) if point.measured().is_some() => {
+                    Record::Launch(Box::new(Point { launch: Some(1), ..*point }))
+                }
+                Record::Point(_) | Record::Model(_) => continue,
+                other => other,
+            };
+            carry.record(&record).unwrap();
+        }
+    }
+    let found = Concluded::of(&text, Some(0.1), Some("SIGINT")).unwrap();
+    let n_points = found.points().count();
+    let Some(Record::End(end)) = found.tail.last() else { panic!("{:?}", found.tail) };
+    assert_eq!((end.points.ok, end.status), (n_points, EndStatus::Partial));
+    assert_eq!(end.reason.as_deref(), Some("SIGINT"));
+    assert!(matches!(found.head[0], Record::Run(_)));
+    let has_samples = |point: &Point| point.measured().is_some_and(|of| of.samples.is_some());
+    assert!(!found.points().any(has_samples), "they stay with the launches");
+}
