@@ -166,6 +166,7 @@ pub(super) fn to_u32(value: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::rules::of_samples;
     use crate::kernel::Profile;
 
     const CLOCK: ClockCalibration = ClockCalibration {
@@ -240,6 +241,27 @@ mod tests {
         check(3, 0.0, 3);
         check(3, 2e9, 1);
         check(1, 2e9, 1);
+    }
+
+    #[test]
+    fn a_launch_takes_samples_however_small_its_share() {
+        for profile in [Profile::Quick, Profile::Standard, Profile::Full] {
+            for n_launches in [3, 5, 10, 1000] {
+                let mut settings = Settings::of(profile);
+                settings.case_budget_ns = settings.case_budget_ns.div_ceil(n_launches);
+                settings.slices.min = 1;
+                for ns in [0.0, 100.0, 1e6, 1e9] {
+                    let n_samples = slice_samples(&settings, settings.slices, probe(ns), 1);
+                    let n_repetitions = repetitions(&settings, Timing::Batched, CLOCK, probe(ns));
+                    assert!(n_samples > 0 && n_repetitions > 0, "{ns} ns in {n_launches} launches");
+                    let n_discarded = n_discarded(&settings, probe(ns), n_repetitions);
+                    let pace = Pace { n_discarded, ..Pace::new(n_repetitions, n_samples, 0) };
+                    assert_eq!(pace.n_batches(), n_samples + n_discarded, "those count, these not");
+                }
+                let slices = of_samples(&settings, 1);
+                assert_eq!((slices.min, slices.max, slices.max_samples), (1, 1, 1));
+            }
+        }
     }
 
     #[test]
