@@ -25,13 +25,14 @@ use comet_report::record::{Param, Point};
 use comet_report::recorder;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use crate::backend::{Ended, Job, Launch};
+use crate::backend::{Ended, Launch};
 use crate::catalogue;
 use crate::cli::PlanArgs;
 use crate::execute::Bench;
 use crate::exit;
 use crate::results::{self, Results};
 use crate::signals::Signals;
+use crate::world::Origin;
 
 /// Launches of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,20 +47,28 @@ pub(crate) struct Launches {
     pub(crate) target: Option<f64>,
     /// Time after which no further one is started.
     budget: Option<Duration>,
+    /// True if a case takes slices for as long as its time lasts, which the user has set.
+    fills_time: bool,
 }
 
 /// The most launches for an interval that is wanted, in multiples of those without.
 const MOST: u32 = 4;
+/// Time from the start of the ranks to their first case, and from their last to their end.
+const START: Duration = Duration::from_millis(100);
 /// Time from one look for a signal to the next, between two launches.
 const STEP: Duration = Duration::from_millis(20);
 
 impl Launches {
-    /// The launches that `args` ask for, of ranks of `job` with these `settings`.
+    /// The launches that `args` ask for, of ranks from `origin` with these `settings`.
     ///
     /// # Errors
     /// If several are asked for of ranks that a launcher has started.
-    pub(crate) fn of(args: &PlanArgs, settings: &Settings, job: &dyn Job) -> anyhow::Result<Self> {
-        let is_joined = job.n_ranks().is_some();
+    pub(crate) fn of(
+        args: &PlanArgs,
+        settings: &Settings,
+        origin: &Origin,
+    ) -> anyhow::Result<Self> {
+        let is_joined = matches!(origin, Origin::Outside { .. });
         let asked = args.effort.launches;
         if let Some(n) = asked.filter(|n| *n > 1 && is_joined) {
             return Err(exit::usage(format!(
@@ -77,7 +86,8 @@ impl Launches {
         };
         let n = asked.unwrap_or(by_default);
         let budget = settings.run_budget_ns.map(Duration::from_nanos);
-        Ok(Self { budget, ..Self::new(n, args.effort.over, args.method.target) })
+        let fills_time = args.effort.time.is_some();
+        Ok(Self { budget, fills_time, ..Self::new(n, args.effort.over, args.method.target) })
     }
 
     /// `n` launches, spread `over` a time, and up to four times as many for intervals of
@@ -85,36 +95,71 @@ impl Launches {
     pub(crate) fn new(n: u32, over: Option<Duration>, target_percent: Option<f64>) -> Self {
         let target = target_percent.map(|percent| percent / 100.0);
         let most = if target.is_some() { MOST * n } else { n };
-        Self { n, most, over, target, budget: None }
+        Self { n, most, over, target, budget: None, fills_time: false }
     }
 
-    /// Starts one launch after the other by `launch`, until there are enough, or it returns false, or
-    /// the budget is spent, or a signal arrives in between, whose name is returned.
+    /// Starts one launch after the other by `launch`, until it returns false, or the budget is spent,
+    /// or a signal arrives in between, whose name is returned; up to `n` more than the most, where
+    /// some do not count.
     pub(crate) fn take(
         &self,
         signals: &Signals,
         mut launch: impl FnMut(recorder::Launch) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Option<&'static str>> {
         let start = Instant::now();
-        for number in 1..=self.most {
-            let goes_on = launch(recorder::Launch { number, since_start: start.elapsed() })?;
-            let is_spent = self.budget.is_some_and(|budget| start.elapsed() >= budget);
-            if !goes_on || is_spent || number == self.most {
-                break;
+        let is_spent = || self.budget.is_some_and(|budget| start.elapsed() >= budget);
+        let is_over = || is_spent() || signals.arrived().is_some();
+        for number in 1..=self.most + self.n {
+            if !launch(recorder::Launch { number, since_start: start.elapsed() })? {
+                return Ok(None);
             }
-            while start.elapsed() < self.start_after(number) && signals.arrived().is_none() {
+            while start.elapsed() < self.start_after(number) && !is_over() {
                 thread::sleep(STEP);
             }
-            if signals.arrived().is_some() {
-                return Ok(signals.arrived());
+            if is_over() {
+                break;
             }
         }
-        Ok(None)
+        Ok(signals.arrived())
     }
 
-    /// True if `point`, of `number` launches, needs another.
-    pub(crate) fn is_open(&self, point: &Point, number: u32) -> bool {
-        number < self.n || !self.suffices(point)
+    /// True if `point` of `concluded`, of `number` launches, needs another.
+    pub(crate) fn is_open(&self, concluded: &Concluded, point: &Point, number: u32) -> bool {
+        let is_wide = number < self.most && !self.suffices(point);
+        number < self.n || is_wide || concluded.lacks_launches(point, self.n)
+    }
+
+    /// About the time of a run, the cases of which take the time that `of_launch` returns in one
+    /// launch with its settings; `None` if that is not known.
+    pub(crate) fn time(
+        &self,
+        settings: &Settings,
+        of_launch: impl Fn(&Settings) -> Option<Duration>,
+    ) -> Option<Duration> {
+        let cases = self.time_of_cases(settings, &of_launch)?;
+        if self.n == 1 {
+            return Some(cases);
+        }
+        let last = START + of_launch(&self.share(settings, self.n, Duration::ZERO))?;
+        Some((cases + START * self.n).max(self.over.unwrap_or_default() + last))
+    }
+
+    /// About the time of cases in all launches, as [`time`](Self::time) without what is between.
+    pub(crate) fn time_of_cases(
+        &self,
+        settings: &Settings,
+        of_launch: impl Fn(&Settings) -> Option<Duration>,
+    ) -> Option<Duration> {
+        if self.n == 1 {
+            return of_launch(settings);
+        }
+        (1..=self.n).map(|n| of_launch(&self.share(settings, n, Duration::ZERO))).sum()
+    }
+
+    /// Number of launches, in words: `5 launches`.
+    pub(crate) fn words(&self) -> String {
+        let n = comet_report::launches::count(self.n as usize);
+        if self.most > self.n { format!("{n} (up to {} to meet --target)", self.most) } else { n }
     }
 
     /// Settings of the launch `number`, which starts so long after the first: its share of the
@@ -122,6 +167,7 @@ impl Launches {
     fn share(&self, all: &Settings, number: u32, since_start: Duration) -> Settings {
         let mut settings = all.clone();
         settings.seed = comet_report::launches::seed(all.seed, number);
+        settings.shuffles_first = number > 1;
         settings.run_budget_ns = all.run_budget_ns.map(|budget_ns| {
             let spent_ns = u64::try_from(since_start.as_nanos()).unwrap_or(u64::MAX);
             budget_ns.saturating_sub(spent_ns) / u64::from(self.n.saturating_sub(number) + 1)
@@ -134,8 +180,10 @@ impl Launches {
         settings.case_budget_ns = all.case_budget_ns.div_ceil(u64::from(self.n));
         settings.samples = all.samples.map(|samples| samples.div_ceil(self.n));
         settings.slices.min = all.slices.min.div_ceil(self.n);
-        settings.slices.max = settings.slices.min;
-        settings.slices.target = None;
+        // Without a target the fewest slices are enough, and nothing is as narrow as 0.
+        let most = all.slices.max.div_ceil(self.n).max(settings.slices.min);
+        settings.slices.max = if self.fills_time { most } else { settings.slices.min };
+        settings.slices.target = self.fills_time.then_some(0.0);
         settings
     }
 
@@ -183,7 +231,8 @@ pub(crate) fn measure(
     let reason = launches.take(&bench.signals, |launch| {
         let recorder::Launch { number, since_start } = launch;
         let part = Part { launch, n: launches.n, carry: &carry };
-        let settings = launches.share(&bench.settings, number, since_start);
+        let mut settings = launches.share(&bench.settings, number, since_start);
+        settings.after_barrier = concluded.after_barrier();
         let again = bench.job.again(number).filter(|_| number > 1);
         let job = again.as_deref().unwrap_or(bench.job);
         let file = bench.file.as_ref();
@@ -196,7 +245,8 @@ pub(crate) fn measure(
         let own = bench.launch(job, ranks, (take(&mut cases), &settings), &observe, &conclude)?;
         code = exit::worse(code, own);
         concluded = Concluded::of(&text(&carry)?, launches.target, None)?;
-        let open = concluded.points().filter(|point| launches.is_open(point, number));
+        let is_open = |point: &&Point| launches.is_open(&concluded, point, number);
+        let open = concluded.points().filter(is_open);
         cases = cases_of(open, ranks.topology.n_ranks());
         Ok(!exit::gives_up(own) && !cases.is_empty())
     })?;
@@ -245,4 +295,75 @@ fn case_of(point: &Point, n_ranks: usize) -> Option<Case> {
         };
         Some(case.with(used.axis, value))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::Parser as _;
+
+    /// The launches of `line` over shared memory, and the settings of all of them.
+    fn launches(line: &str) -> (Launches, Settings) {
+        let line = format!("comet-run echo {line}");
+        let args = Cli::try_parse_from(line.split_whitespace()).expect("a valid line").run.plan;
+        let origin = Origin::Here { n_cpus: 2 };
+        let settings = crate::prepare::settings(&args, &origin);
+        (Launches::of(&args, &settings, &origin).unwrap(), settings)
+    }
+
+    #[test]
+    fn each_launch_has_its_share_of_slices_and_time() {
+        let check = |line: &str, expected: (u32, u32, u32), budget_ms: u64| {
+            let (launches, all) = launches(line);
+            let of = launches.share(&all, 2, Duration::ZERO);
+            assert_eq!((launches.n, of.slices.min, of.slices.max), expected, "{line}");
+            assert_eq!(of.case_budget_ns.div_ceil(1_000_000), budget_ms, "{line}");
+            assert!(of.shuffles_first && of.case_budget_ns > 0 && of.slices.max_samples > 0);
+        };
+        check("--profile quick", (3, 1, 1), 7);
+        check("", (5, 2, 2), 40);
+        check("--profile full", (10, 2, 2), 200);
+        check("--profile quick --launches 1000", (1000, 1, 1), 1);
+        // Slices of 5 ms for as long as there is time.
+        check("--time 1s", (5, 2, 40), 200);
+        check("--time 1ms", (5, 2, 4), 1);
+        check("--launches 3 --samples 4", (3, 4, 4), 67);
+    }
+
+    #[test]
+    fn counted_samples_are_shared_and_the_first_launch_alone_refines() {
+        let (launches, all) = launches("--launches 3 --samples 4 --refine verified");
+        let of = |number| launches.share(&all, number, Duration::ZERO);
+        assert_eq!((of(2).samples, of(2).refine), (Some(2), None));
+        assert!(of(1).refine.is_some() && !of(1).shuffles_first);
+        assert_ne!(of(2).seed, of(3).seed);
+    }
+
+    #[test]
+    fn what_is_left_of_a_budget_is_shared_by_the_launches_to_come() {
+        let (launches, all) = launches("--launches 4 --budget 8s");
+        let share_s = |number, spent_s| {
+            let since_start = Duration::from_secs(spent_s);
+            launches.share(&all, number, since_start).run_budget_ns.unwrap() / 1_000_000_000
+        };
+        let found = [(1, 0), (2, 2), (4, 7), (5, 7), (4, 9)].map(|(n, s)| share_s(n, s));
+        assert_eq!(found, [2, 2, 1, 1, 0]);
+    }
+
+    #[test]
+    fn the_time_of_a_run_is_that_of_all_its_launches() {
+        let check = |line: &str, expected_ms: u128, words: &str| {
+            let (launches, all) = launches(line);
+            let of_launch = |of: &Settings| Some(Duration::from_nanos(of.case_budget_ns));
+            let time = launches.time(&all, of_launch).unwrap();
+            assert_eq!((time.as_millis(), &*launches.words()), (expected_ms, words), "{line}");
+            assert_eq!(launches.time(&all, |_| None), None);
+        };
+        check("--launches 1", 200, "1 launch");
+        check("", 700, "5 launches");
+        check("--over 10s", 10_140, "5 launches");
+        check("--over 10ms", 700, "5 launches");
+        check("--target 2", 700, "5 launches (up to 20 to meet --target)");
+    }
 }

@@ -31,11 +31,71 @@ fn ranks_are_started_as_often_as_the_profile_says_and_make_one_point() {
     assert!(times.is_sorted(), "{times:?} since the start of the run");
     folder.run("validate r.jsonl").success().prints(": complete (2 points ok");
     folder.run("show r.jsonl").success().prints("median_us    +-%");
+}
+
+#[test]
+fn exports_hold_the_launches_and_the_period_of_an_interval() {
+    let folder = Folder::new();
+    let line = "echo --machine ipsc860 -n 2 --hops 1 -s 8,1Ki --unsteady 2 --profile quick";
+    let in_words = "from launch to launch, 3 launches in ";
+    folder.run(&format!("{line} -o r.jsonl")).success().prints(in_words);
+    folder.run("show r.jsonl").success().prints(in_words);
     let csv = folder.run("export csv r.jsonl").success().stdout;
     let mut rows = csv::Reader::from_reader(csv.as_bytes());
-    let at = rows.headers().unwrap().iter().position(|title| title == "launches").unwrap();
-    let cells: Vec<String> = rows.records().map(|row| row.unwrap()[at].to_owned()).collect();
-    assert_eq!(cells, ["3", "3"]);
+    let titles = rows.headers().expect("titles").clone();
+    let at = |title| titles.iter().position(|other| other == title).expect("a column");
+    let [n, period, samples] = ["launches", "launches_period_s", "n"].map(at);
+    let records = folder.records("r.jsonl");
+    for (row, point) in rows.records().map(|row| row.expect("a row")).zip(records.points()) {
+        assert_eq!(&row[n], "3");
+        let of_point = point["launches"]["period_s"].as_f64().expect("a period");
+        assert_eq!(row[period].parse::<f64>().expect("a number"), of_point);
+        let of_launches = records.of_type("launch").filter(|of| of["key"] == point["key"]);
+        let n_samples: u64 = of_launches.map(|of| of["reps"]["n"].as_u64().expect("it")).sum();
+        assert_eq!(row[samples].parse::<u64>().expect("a number"), n_samples);
+    }
+    let values = folder.run("export extrap r.jsonl").success().stdout;
+    for (line, point) in values.lines().zip(records.points()) {
+        let line: Value = serde_json::from_str(line).expect("it is JSON");
+        assert_eq!(line["value"], point["launches"]["quoted_ns"]);
+    }
+    let bmf: Value = serde_json::from_str(&folder.run("export bmf r.jsonl").success().stdout)
+        .expect("it is JSON");
+    for point in records.points() {
+        let length = &point["params"]["length_bytes"];
+        let name = format!("comet/echo/hops=1/length_bytes={length}/procs=2/transport=sim");
+        let latency = &bmf[name]["latency"];
+        assert_eq!(latency["lower_value"], point["quality"]["interval_ns"]["low"]);
+    }
+    let copy = folder.run("export jsonl r.jsonl").success().stdout;
+    let file = std::fs::read_to_string(folder.path.join("r.jsonl")).expect("a file");
+    assert_eq!(copy.lines().count(), file.lines().count());
+    assert_eq!(copy.len(), file.len(), "samples stand with their launches alone");
+    // What is printed as a run goes on is what its file says later.
+    let rows = |text: String| -> Vec<String> {
+        text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+    };
+    let live = folder.run(&format!("{line} --format imb -q -o i.jsonl")).success().stdout;
+    assert_eq!(rows(live), rows(folder.run("export imb i.jsonl").success().stdout));
+    folder.run("report r.jsonl -o r.html").success();
+    let page = std::fs::read_to_string(folder.path.join("r.html")).expect("a page");
+    for words in ["3 launches in", "from one launch to the next", ">Launches<", in_words] {
+        assert!(page.contains(words), "{words}");
+    }
+    folder.run("plot r.jsonl -o plots").success();
+}
+
+#[test]
+fn the_load_that_a_launch_found_is_that_of_all() {
+    let folder = Folder::new();
+    let line = "contention --machine ipsc860 -n 8 --profile quick --unsteady 10 -q";
+    folder.run(&format!("{line} --format none -o r.jsonl")).success();
+    let records = folder.records("r.jsonl");
+    let of_contention = records.points().filter(|point| point["kernel"] == "contention");
+    let n_launches: Vec<usize> = of_contention
+        .filter_map(|point| Some(point["launches"]["quoted_ns"].as_array()?.len()))
+        .collect();
+    assert!(!n_launches.is_empty() && n_launches.iter().all(|n| *n == 3), "{n_launches:?}");
 }
 
 #[test]

@@ -178,9 +178,11 @@ impl Series<'_> {
         if self.number < self.plan.n {
             return Ok(true);
         }
-        let is_open =
-            |point: &Point| point.measured().is_some() && self.plan.is_open(point, self.number);
-        Ok(self.concluded(None)?.points().any(is_open))
+        let concluded = self.concluded(None)?;
+        let is_open = |point: &Point| {
+            point.measured().is_some() && self.plan.is_open(&concluded, point, self.number)
+        };
+        Ok(concluded.points().any(is_open))
     }
 
     fn concluded(&self, reason: Option<&str>) -> anyhow::Result<Concluded> {

@@ -12,6 +12,7 @@ use crate::cli::PlanArgs;
 use crate::execute;
 use crate::exit;
 use crate::launcher::Launcher;
+use crate::launches::Launches;
 use crate::prepare::{self, KernelPlan, Prepared};
 use crate::terminal;
 use crate::world::{self, Origin};
@@ -25,72 +26,84 @@ pub(crate) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Resu
         terminal::note(&format!("note: {error:#}"));
     }
     let settings = prepare::settings(args, &origin);
+    let launches = Launches::of(args, &settings, &origin)?;
+    let run = Run { settings: &settings, launches, origin: &origin };
     terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
     execute::for_each(prepared, |prepared| {
         prepared.notes.iter().for_each(|note| terminal::note(note));
         let Prepared { plan, topology, .. } = &prepared;
-        terminal::print(&text(plan, topology, &settings, &origin))?;
+        terminal::print(&run.text(plan, topology))?;
         Ok(exit::OK)
     })
 }
 
-fn text(plan: &[KernelPlan], topology: &Topology, settings: &Settings, origin: &Origin) -> String {
-    let (n_ranks, mesh) = (topology.n_ranks(), topology.mesh());
-    let mut text = format!(
-        "{} on a mesh of {}x{}, hops 0 to {}\n\n{:<24} {:>6} {:>8} {:>14} {:>12}\n",
-        world::ranks(n_ranks),
-        mesh.rows(),
-        mesh.cols(),
-        topology.max_hops(0),
-        "kernel",
-        "cases",
-        "skipped",
-        "MiB per rank",
-        "time"
-    );
-    let (mut running, mut most_bytes) = (Vec::new(), 0);
-    for kernel in plan {
-        running.extend(kernel.running(topology, settings));
-        most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, settings));
-        text += &kernel_text(kernel, topology, settings, origin);
-    }
-    let n_running = running.len();
-    let time = prepare::time(running.into_iter(), topology, settings, origin);
-    let time = total_text(time, settings.run_budget_ns.map(Duration::from_nanos));
-    let (per_rank, in_all) = (mebibytes(most_bytes), mebibytes(most_bytes * n_ranks as u64));
-    writeln!(
-        text,
-        "\nin all {n_running} cases, {time}; {per_rank} MiB per rank, {in_all} MiB on all ranks"
-    )
-    .expect("a string takes any text");
-    text
+/// Settings and launches of the runs that are planned.
+struct Run<'a> {
+    settings: &'a Settings,
+    launches: Launches,
+    origin: &'a Origin,
 }
 
-fn kernel_text(
-    kernel: &KernelPlan,
-    topology: &Topology,
-    settings: &Settings,
-    origin: &Origin,
-) -> String {
-    let time = prepare::time(kernel.running(topology, settings), topology, settings, origin);
-    let refusals = kernel.refusals(topology, settings);
-    let mut text = format!(
-        "{:<24} {:>6} {:>8} {:>14} {:>12}\n",
-        kernel.info.id(),
-        kernel.cases.len(),
-        refusals.len(),
-        mebibytes(kernel.bytes_per_rank(topology, settings)),
-        time_text(time)
-    );
-    // Cases are skipped for few reasons; each is named once.
-    let mut reasons = BTreeMap::<&str, usize>::new();
-    for reason in &refusals {
-        *reasons.entry(reason).or_default() += 1;
+impl Run<'_> {
+    fn text(&self, plan: &[KernelPlan], topology: &Topology) -> String {
+        let (n_ranks, mesh) = (topology.n_ranks(), topology.mesh());
+        let mut text = format!(
+            "{} on a mesh of {}x{}, hops 0 to {}\n\n{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+            world::ranks(n_ranks),
+            mesh.rows(),
+            mesh.cols(),
+            topology.max_hops(0),
+            "kernel",
+            "cases",
+            "skipped",
+            "MiB per rank",
+            "time"
+        );
+        let (mut running, mut most_bytes) = (Vec::new(), 0);
+        for kernel in plan {
+            running.extend(kernel.running(topology, self.settings));
+            most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, self.settings));
+            text += &self.kernel_text(kernel, topology);
+        }
+        let of_launch = |settings: &Settings| {
+            prepare::time(running.iter().copied(), topology, settings, self.origin)
+        };
+        let time = self.launches.time(self.settings, of_launch);
+        let time = total_text(time, self.settings.run_budget_ns.map(Duration::from_nanos));
+        let (per_rank, in_all) = (mebibytes(most_bytes), mebibytes(most_bytes * n_ranks as u64));
+        writeln!(
+            text,
+            "\nin all {} cases, {time}, in {}; {per_rank} MiB per rank, {in_all} MiB on all ranks",
+            running.len(),
+            self.launches.words()
+        )
+        .expect("a string takes any text");
+        text
     }
-    for (reason, n_cases) in reasons {
-        writeln!(text, "  skips {n_cases}: {reason}").expect("a string takes any text");
+
+    fn kernel_text(&self, kernel: &KernelPlan, topology: &Topology) -> String {
+        let of_launch = |settings: &Settings| {
+            prepare::time(kernel.running(topology, settings), topology, settings, self.origin)
+        };
+        let refusals = kernel.refusals(topology, self.settings);
+        let mut text = format!(
+            "{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+            kernel.info.id(),
+            kernel.cases.len(),
+            refusals.len(),
+            mebibytes(kernel.bytes_per_rank(topology, self.settings)),
+            time_text(self.launches.time_of_cases(self.settings, of_launch))
+        );
+        // Cases are skipped for few reasons; each is named once.
+        let mut reasons = BTreeMap::<&str, usize>::new();
+        for reason in &refusals {
+            *reasons.entry(reason).or_default() += 1;
+        }
+        for (reason, n_cases) in reasons {
+            writeln!(text, "  skips {n_cases}: {reason}").expect("a string takes any text");
+        }
+        text
     }
-    text
 }
 
 fn time_text(time: Option<Duration>) -> String {

@@ -51,7 +51,7 @@ pub(super) fn measure(
     let settings = prepare::settings(&args.plan, &origin);
     let seed = args.plan.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
-    let launches = Launches::of(&args.plan, &settings, &*job)?;
+    let launches = Launches::of(&args.plan, &settings, &origin)?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
     let file = execute::on_first(&*job, || {
