@@ -213,8 +213,8 @@ fn ranges_of(points: &[&Point]) -> Vec<String> {
         }
     });
     let is_any = |holds: fn(&Vertex) -> bool| all.iter().any(|(vertex, _)| holds(vertex));
-    let bands =
-        is_any(|of| of.middle_half.is_some()).then(|| "Bands hold the middle half of them.".into());
+    let bands = is_any(|of| of.middle_half.is_some())
+        .then(|| "Bands hold the middle half of the samples.".into());
     let hollow = is_any(|of| of.is_hollow).then(|| {
         "Hollow marks were measured in addition to the sweep, have a wider interval than asked for, \
          or the machine changed its speed."

@@ -167,7 +167,7 @@ fn captions_say_what_was_timed_and_what_marks_mean() {
         caption,
         "One-way time of comet/echo against message length, on 2 ranks. D4 half_round_trip: one \
          way: half of the round trip timed on the test node. Marks are medians of slice \
-         medians; each has 3 samples. Bands hold the middle half of them."
+         medians; each has 3 samples. Bands hold the middle half of the samples."
     );
 }
 
