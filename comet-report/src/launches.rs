@@ -29,6 +29,10 @@ use crate::runs::{RunRecords, split};
 use crate::sink::{RecordSink, Stream};
 use crate::words;
 
+/// Launches that an interval wants to be worth something, where more were taken and do not count: of
+/// two it is three times as wide as of three.
+const FEWEST: u32 = 3;
+
 /// Writer of the records of launches into `out` for [`Concluded::of`], without their samples unless
 /// it `keeps_samples`.
 pub fn carry<'a>(out: Box<dyn Write + 'a>, keeps_samples: bool) -> Box<dyn RecordSink + 'a> {
@@ -112,9 +116,10 @@ impl Concluded {
         ids
     }
 
-    /// True if `point` lacks some of `n` launches: those that count are fewer, or they started in
+    /// True if `point`, of `n` launches, lacks some: fewer than three count, or they started in
     /// windows while the kernel has none any more.
     pub fn lacks_launches(&self, point: &Point, n: u32) -> bool {
+        let n = n.min(FEWEST);
         let n_counted = point.launches.as_ref().map_or(0, |launches| launches.slices.len());
         let is_left_over =
             || agreed::has_window(point) && self.after_barrier().contains(&point.id());

@@ -95,7 +95,10 @@ impl<'a, T: Transport> Stage<'a, T> {
     pub(super) fn run(&mut self, target: &Target, pace: Option<(Pace, u64)>) -> Result<Report> {
         self.split(target.arrangement)?;
         let (kernel, case) = self.set(target, pace.map_or(0, |(_, expected_ns)| expected_ns));
-        self.t.barrier()?;
+        // Rank 0 has heard of the step before from all ranks; in virtual time nothing of it lasts.
+        if pace.is_some() || !self.t.clock().is_virtual {
+            self.t.barrier()?;
+        }
         let Some(part) = self.part(target.arrangement) else { return Ok(Ok(Taken::default())) };
         let result = if let Some((pace, _)) = pace {
             let mut cx = self.context(part, kernel, pace);

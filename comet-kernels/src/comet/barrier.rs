@@ -30,11 +30,10 @@ use comet_core::kernel::prelude::*;
 
 use crate::daxpy::Daxpy;
 
-/// The most ranks that are late in turn, and the fewest of a large job.
+/// The most ranks that are late in turn.
 const MAX_LATE_RANKS: usize = 16;
-const MIN_LATE_RANKS: usize = 2;
-/// Messages of all rounds at most, beyond the fewest: one round costs one from every other rank.
-const MAX_MESSAGES: usize = 1 << 17;
+/// Messages of all rounds at most, if there are several: one round costs one from every other rank.
+const MAX_MESSAGES: usize = 1 << 16;
 /// How often a late rank probes before it enters the barrier.
 const LINGER_PROBES: usize = 100;
 /// Length of the DAXPY between two probes: about a microsecond, so that a late rank is late by
@@ -98,10 +97,11 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
 }
 
 /// The ranks that are late in turn: all, or [`MAX_LATE_RANKS`] of them spread evenly, or fewer of
-/// more than 8192.
+/// more than 4096; the last one is no root of a tree.
 fn late_ranks(n_ranks: usize) -> impl Iterator<Item = Rank> {
-    let most = (MAX_MESSAGES / n_ranks.max(1)).clamp(MIN_LATE_RANKS, MAX_LATE_RANKS);
-    (0..n_ranks).step_by(n_ranks.div_ceil(most).max(1))
+    let most = (MAX_MESSAGES / n_ranks.max(1)).clamp(1, MAX_LATE_RANKS);
+    let stride = n_ranks.div_ceil(most).max(1);
+    (stride - 1..n_ranks).step_by(stride)
 }
 
 /// One round: whether this rank is `late`, and another left the barrier before it entered.
@@ -174,9 +174,9 @@ mod tests {
         };
         check(1, 1, 0);
         check(16, 16, 15);
-        check(1024, 16, 960);
-        check(8192, 16, 7680);
-        check(65_536, 2, 32_768);
-        check(1 << 20, 2, 1 << 19);
+        check(1024, 16, 1023);
+        check(8192, 8, 8191);
+        check(65_536, 1, 65_535);
+        check(1 << 20, 1, (1 << 20) - 1);
     }
 }
