@@ -45,7 +45,7 @@ main() {
         [[ $# -ge 3 && $2 == -- ]] || usage
         run "$1" "${@:3}"
         ;;
-    # What `up` starts in the namespaces of a host.
+    # Started by `up` in the namespaces of a host.
     be:[12]) be "$@" ;;
     *) usage ;;
     esac
@@ -108,7 +108,8 @@ start_host() { # HOST OFFSET
     setsid unshare "${namespaces[@]}" --monotonic "$2" --fork \
         "$script" --state "$state" "${keeps[@]}" be "$1" </dev/null >"$log" 2>&1 &
     for ((k = 0; k < 200; k++)); do
-        [[ ! -s $state/$1.ready ]] || return 0
+        # It is written before the process is the one that holds them.
+        [[ ! -s $state/$1.ready ]] || ! (pid_of "$1") >/dev/null 2>&1 || return 0
         kill -0 $! 2>/dev/null || break
         sleep 0.05
     done

@@ -38,7 +38,7 @@ impl StartNote {
         match self {
             Self::WindowGivenUp { case } => format!(
                 "windows were given up at {case}: most of its starts lay too far apart, so that all \
-                 cases of the kernel start after a barrier"
+                 cases of the kernel that are still to be written start after a barrier"
             ),
             Self::Apart { n_cases, case, skew_ns, time_ns } => {
                 let percent = skew_ns / time_ns * 100.0;
@@ -79,7 +79,8 @@ mod tests {
             StartNote::WindowGivenUp { case: case() },
             "window_given_up",
             "windows were given up at comet/reduction vector_length=1: most of its starts lay too \
-             far apart, so that all cases of the kernel start after a barrier",
+             far apart, so that all cases of the kernel that are still to be written start after a \
+             barrier",
         );
         check(
             StartNote::Apart { n_cases: 2, case: case(), skew_ns: 59.4, time_ns: 250.0 },

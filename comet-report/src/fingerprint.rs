@@ -11,8 +11,8 @@ use crate::record::{Machine, Run, Transport, World};
 
 /// Starts of variables that batch systems set anew for each job.
 const OF_ONE_JOB: &[&str] = &["SLURM_", "PBS_", "LSB_"];
-/// Variables that name the result file and the seed of a launch.
-const OF_ONE_LAUNCH: [&str; 2] = ["COMET_OUT", "COMET_SEED"];
+/// Variables that name the result file and the seed of a launch, and say that it is one.
+const OF_ONE_LAUNCH: [&str; 3] = ["COMET_OUT", "COMET_SEED", "COMET_LAUNCHES"];
 
 /// Hash of what two runs share that were taken under the same conditions.
 pub(crate) fn fingerprint(run: &Run) -> String {

@@ -23,7 +23,7 @@ use crate::points;
 use crate::read::{ReadError, parse_records};
 use crate::record::{
     Derived, End, EndStatus, Launches, Measured, Outcome, Point, PointCounts, PointStatus, Quality,
-    RanksNs, Record, SampleSync, Samples, Speed, Summary,
+    Quote, RanksNs, Record, SampleSync, Samples, Speed, Summary,
 };
 use crate::runs::{RunRecords, split};
 use crate::sink::{RecordSink, Stream};
@@ -58,7 +58,7 @@ pub fn count(n: usize) -> String {
 /// Records of a run whose launches are over, or so far.
 #[derive(Debug, Default)]
 pub struct Concluded {
-    /// What its launches have written: its `run`, and events.
+    /// Records of its launches: its `run`, and events.
     pub head: Vec<Record>,
     /// Its points, their models, and its `end`; the last two only if the last launch ended in order.
     pub tail: Vec<Record>,
@@ -72,7 +72,12 @@ impl Concluded {
     /// # Errors
     /// If `text` holds something else.
     pub fn of(text: &[u8], target: Option<f64>, reason: Option<&str>) -> Result<Self, ReadError> {
-        let Some(mut run) = split(parse_records(text)?.records).pop() else {
+        let records = parse_records(text)?.records;
+        let partial = records.iter().find_map(|record| match record {
+            Record::End(end) if end.status != EndStatus::Complete => Some(end.clone()),
+            _ => None,
+        });
+        let Some(mut run) = split(records).pop() else {
             return Ok(Self::default());
         };
         for point in &mut run.points {
@@ -92,6 +97,10 @@ impl Concluded {
             let mut points = PointCounts::default();
             run.points.iter().for_each(|point| points.add(point.status()));
             let mut end = End { points, ..end.clone() };
+            // A launch that ended early lacks cases, and those that follow measure no others.
+            if let Some(partial) = partial {
+                (end.status, end.reason) = (partial.status, partial.reason);
+            }
             if let Some(reason) = reason {
                 (end.status, end.reason) = (EndStatus::Partial, Some(reason.into()));
             }
@@ -139,7 +148,7 @@ fn hold_against(point: &mut Point, target: Option<f64>) {
     }
 }
 
-/// What happened on the machine during all launches of `run`.
+/// Disturbances of the machine during all launches of `run`.
 fn warnings<'a>(run: &'a RunRecords, end: &'a End) -> impl Iterator<Item = Record> + 'a {
     let of_all = run.points.iter().filter_map(Point::measured);
     let (mut n_slices, mut n_disturbed, mut n_page_faults) = (0, 0, 0);
@@ -311,7 +320,7 @@ fn interval(all: &[&Measured]) -> Option<Interval> {
 
 /// The figures of the launches and their variances; `None` without a figure in each.
 fn launches(points: &[&Point], all: &[&Measured], speeds: Vec<Speed>) -> Option<Launches> {
-    let quoted_ns = quoted_ns(all);
+    let quoted_ns: Vec<f64> = all.iter().map(|of| of.numbers.quoted_ns).collect::<Option<_>>()?;
     let within: Option<Vec<f64>> = all.iter().map(|of| square_of_slices(of)).collect();
     Some(Launches {
         variance_between: variance_of_logarithms(&quoted_ns).unwrap_or(0.0),
@@ -343,7 +352,8 @@ fn numbers(all: &[&Measured]) -> Measured {
     let numbers = &mut merged.numbers;
     numbers.quoted_ns = median(&quoted_ns(all));
     numbers.time_ns = summary(all.iter().map(|of| &of.numbers.time_ns)).expect("there is a launch");
-    numbers.time_ns.ci95 = interval.map(|interval| [interval.low, interval.high]);
+    let of_median = interval.filter(|_| numbers.value.quote == Quote::Median);
+    numbers.time_ns.ci95 = of_median.map(|interval| [interval.low, interval.high]);
     if let Some(rate) = &mut numbers.rate {
         let basis_ns = |quoted_ns: Option<f64>, time_ns: &Summary| {
             if rate.basis == numbers.value.quote { quoted_ns } else { Some(time_ns.median) }
@@ -399,7 +409,8 @@ fn summary<'a>(all: impl Iterator<Item = &'a Summary>) -> Option<Summary> {
     })
 }
 
-/// The medians over the launches of the medians of each rank; the slowest rank is that of the first.
+/// The medians over the launches of the medians of each rank. The slowest rank is that of the first
+/// launch, where the list does not tell the numbers of its ranks.
 fn ranks_ns(all: &[&Measured]) -> Option<RanksNs> {
     let of_each: Vec<&RanksNs> =
         all.iter().map(|of| of.ranks_ns.as_ref()).collect::<Option<_>>()?;
@@ -408,7 +419,9 @@ fn ranks_ns(all: &[&Measured]) -> Option<RanksNs> {
         |rank: usize| median(&of_each.iter().map(|of| of.per_rank[rank]).collect::<Vec<_>>());
     let per_rank: Vec<f64> = (0..n_ranks).map(of_rank).collect::<Option<_>>()?;
     let comet_stats::Summary { min, max, mean, .. } = comet_stats::Summary::of(&per_rank)?;
-    Some(RanksNs { min, max, avg: mean, argmax: of_each[0].argmax, per_rank })
+    let are_all = of_each[0].per_rank.get(of_each[0].argmax) == Some(&of_each[0].max);
+    let slowest = per_rank.iter().position(|ns| *ns == max).filter(|_| are_all);
+    Some(RanksNs { min, max, avg: mean, argmax: slowest.unwrap_or(of_each[0].argmax), per_rank })
 }
 
 /// The quality of all launches: their slices one after the other, and what any of them shows.
@@ -465,8 +478,9 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
 /// The intervals `of_launch` as if they held as many operations as those of the `first` launch: each
 /// launch chooses their number.
 fn of_equal_length(intervals_ns: &[u64], of_launch: &Measured, first: &Measured) -> Vec<u64> {
-    let [to, from] = [first, of_launch].map(|of| u64::from(of.reps.inner.max(1)));
-    intervals_ns.iter().map(|ns| (ns * to + from / 2) / from).collect()
+    let [to, from] = [first, of_launch].map(|of| u128::from(of.reps.inner.max(1)));
+    let scaled = |ns: &u64| u64::try_from((u128::from(*ns) * to + from / 2) / from);
+    intervals_ns.iter().map(|ns| scaled(ns).unwrap_or(u64::MAX)).collect()
 }
 
 /// The samples of all launches, rank by rank; `None` where they were stripped.
@@ -481,11 +495,15 @@ fn samples(all: &[&Measured]) -> Option<Samples> {
     Some(Samples { shape: [first.shape[0], n_samples], data, ..first.clone() })
 }
 
-/// Lists in the layout of the samples, joined rank by rank, if all launches have one.
+/// Lists in the layout of the samples, joined rank by rank, if all launches have one as long.
 fn lists(all: &[&Measured], list: impl Fn(&Measured) -> Option<Vec<u64>>) -> Option<Vec<u64>> {
-    let shape_and_list = |of: &&Measured| Some((of.samples.as_ref()?.shape, list(of)?));
+    let n_ranks = all.first()?.samples.as_ref()?.shape[0];
+    let shape_and_list = |of: &&Measured| {
+        let (shape, list) = (of.samples.as_ref()?.shape, list(of)?);
+        let is_whole = shape[0] == n_ranks && shape[0].checked_mul(shape[1]) == Some(list.len());
+        is_whole.then_some((shape, list))
+    };
     let of_each: Vec<_> = all.iter().map(shape_and_list).collect::<Option<_>>()?;
-    let n_ranks = of_each.first()?.0[0];
     let of_rank = |rank: usize| {
         of_each.iter().flat_map(move |([_, n], list)| list[rank * n..(rank + 1) * n].to_vec())
     };

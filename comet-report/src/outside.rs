@@ -58,7 +58,7 @@ pub enum Unfit {
     World {
         /// The ranks of the launch.
         own: String,
-        /// Those of the first.
+        /// Ranks of the first.
         first: String,
     },
 }

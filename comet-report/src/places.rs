@@ -28,18 +28,28 @@ impl Place {
     /// if all ranges are of one place. Ranges over two places are of none.
     pub(crate) fn all(ranges: &[[f64; 2]]) -> Vec<Self> {
         let mut places = Vec::new();
-        let mut rest = ranges.to_vec();
         if apart(ranges).is_none() {
             return places;
         }
+        // All cases of a kernel have the same, so there are few.
+        let mut rest: Vec<([f64; 2], usize)> = Vec::new();
+        for range in ranges {
+            match rest.iter_mut().find(|(known, _)| known == range) {
+                Some((_, n)) => *n += 1,
+                None => rest.push((*range, 1)),
+            }
+        }
         loop {
-            let n_held = |place: &Self| rest.iter().filter(|range| place.holds(**range)).count();
-            let faster = |a: &Self, b: &Self| b.from_ns.total_cmp(&a.from_ns);
-            let most = Self::starts(&rest)
-                .max_by(|a, b| n_held(a).cmp(&n_held(b)).then_with(|| faster(a, b)))
-                .filter(|place| n_held(place) > 0);
-            let Some(most) = most else { return places };
-            rest.retain(|range| !most.holds(*range));
+            let n_held = |place: Self| -> usize {
+                rest.iter().filter(|(range, _)| place.holds(*range)).map(|(_, n)| n).sum()
+            };
+            let counted = rest.iter().map(|([from_ns, _], _)| Self { from_ns: *from_ns });
+            let counted = counted.map(|place| (n_held(place), place)).filter(|(n, _)| *n > 0);
+            let most = counted.max_by(|(n_a, a), (n_b, b)| {
+                n_a.cmp(n_b).then_with(|| b.from_ns.total_cmp(&a.from_ns))
+            });
+            let Some((_, most)) = most else { return places };
+            rest.retain(|(range, _)| !most.holds(*range));
             places.push(most);
         }
     }

@@ -18,7 +18,7 @@ pub struct RunRecords {
     pub run: Option<Box<Run>>,
     /// Its points, in the order of the file; where it has launches, one for all of them.
     pub points: Vec<Point>,
-    /// What each of several launches measured; empty where the ranks were started once.
+    /// Measurements of each of several launches; empty where the ranks were started once.
     pub launches: Vec<Point>,
     /// Its models.
     pub models: Vec<Model>,

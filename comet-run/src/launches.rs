@@ -7,7 +7,7 @@
 //!   …          until there are enough, or intervals are narrow         ┘
 //! ```
 //!
-//! What a launch measures is in the file at once; this process, which outlives the ranks, gets it
+//! Measurements of a launch are in the file at once; this process, which outlives the ranks, gets it
 //! through a file without a name, and makes the points when the last launch is over.
 
 use std::fs::File;
@@ -228,7 +228,7 @@ pub(crate) fn measure(
     let has_died = AtomicBool::new(false);
     let mut code = exit::NOTHING;
     let mut concluded = Concluded::default();
-    let reason = launches.take(&bench.signals, |launch| {
+    let taken = launches.take(&bench.signals, |launch| {
         let recorder::Launch { number, since_start } = launch;
         let part = Part { launch, n: launches.n, carry: &carry };
         let mut settings = launches.share(&bench.settings, number, since_start);
@@ -249,13 +249,14 @@ pub(crate) fn measure(
         let open = concluded.points().filter(is_open);
         cases = cases_of(open, ranks.topology.n_ranks());
         Ok(!exit::gives_up(own) && !cases.is_empty())
-    })?;
-    if let Some(signal) = reason {
-        code = exit::code_of_signal(signal);
+    });
+    // A launch that could not be started leaves those before it.
+    let reason = taken.as_ref().map_or(Some("error"), |signal| *signal);
+    if reason.is_some() {
         concluded = Concluded::of(&text(&carry)?, launches.target, reason)?;
     }
     results::merge(results.file, &results.format, &concluded, has_died.into_inner())?;
-    Ok(code)
+    Ok(taken?.map_or(code, exit::code_of_signal))
 }
 
 /// All that was written to `carry`, whose position writers share.

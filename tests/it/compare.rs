@@ -114,7 +114,7 @@ fn runs_with_several_numbers_of_ranks_are_compared_number_by_number() {
     let sweep = "echo -n 2..4 -s 8,1Ki,64Ki";
     let folder = measured(&[("a", "fast", sweep), ("b", "fast", sweep)]);
     let output = folder.run("compare a.jsonl --to b.jsonl --strict").success();
-    output.prints("3 runs against 3").prints("of 9 points 0 slower, 0 faster, 9 same");
+    output.prints("3 measurements against 3").prints("of 9 points 0 slower, 0 faster, 9 same");
     folder.run("compare a.jsonl --to b.jsonl --allow-single").success().prints("of 9 points");
 }
 

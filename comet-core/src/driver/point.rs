@@ -182,6 +182,11 @@ impl CaseState {
         self.is_done = false;
     }
 
+    /// True if it has no value: those of windows that were given up do not count.
+    pub(super) fn is_empty(&self) -> bool {
+        self.series.iter().all(|readings| readings.medians_ns.is_empty())
+    }
+
     /// The pace of the next slice.
     pub(super) fn next_pace(&self) -> Pace {
         let n_samples = self.n_left.map_or(self.pace.n_samples, |n| n.min(self.pace.n_samples));
@@ -289,7 +294,7 @@ impl CaseState {
             };
             // The time lies between the value and the value less the clock, as the clock is read in
             // the shadow of a wait or not.
-            let with_clock = |of: Interval| Interval { low: of.low - clock_ns, ..of };
+            let with_clock = |of: Interval| Interval { low: (of.low - clock_ns).max(0.0), ..of };
             Ok(SeriesResult {
                 series,
                 definition: readings.definition,

@@ -85,7 +85,9 @@ impl Buffers {
 
     /// Memory of one rank for a case that needs `part_bytes` bytes with the same buffers.
     pub(crate) fn bytes(self, part_bytes: u64) -> u64 {
-        self.n_parts(part_bytes).saturating_mul(part_bytes)
+        // And memory that takes the parts out of the cache.
+        let other_bytes = self.cache_bytes().unwrap_or(0).saturating_mul(2);
+        self.n_parts(part_bytes).saturating_mul(part_bytes).saturating_add(other_bytes)
     }
 
     /// Refuses a kernel that cannot be measured in this mode.

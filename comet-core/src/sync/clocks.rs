@@ -137,8 +137,8 @@ impl GlobalClock {
         self.bound_ns.cast_unsigned()
     }
 
-    /// Offsets of all clocks from that of rank 0, one for each, rank 0's own first; empty if all
-    /// ranks read one clock.
+    /// Offsets of all clocks from that of rank 0, one for each, rank 0's own first; empty on other
+    /// ranks, and if all ranks read one clock.
     pub fn offsets(&self) -> &[ClockOffset] {
         &self.offsets
     }
@@ -233,7 +233,8 @@ impl GlobalClock {
         for (rank, [outcome, offset_ns, drift]) in share(t, words)?.into_iter().enumerate() {
             let bound_ns = decode(outcome).map_err(|trouble| trouble.of_rank(rank))?;
             self.bound_ns = self.bound_ns.max(bound_ns);
-            if self.domains.leaders.contains(&rank) {
+            // Rank 0 tells them.
+            if t.rank() == 0 && self.domains.leaders.contains(&rank) {
                 let (offset_ns, bound_ns) = (offset_ns.cast_signed(), bound_ns.cast_unsigned());
                 let drift_ppm = f64::from_bits(drift) * 1e6;
                 self.offsets.push(ClockOffset { rank, offset_ns, bound_ns, drift_ppm });

@@ -84,14 +84,25 @@ pub struct Confirmation {
     pub verdict: Verdict,
 }
 
-/// The rows of all points, and their launches.
-pub(super) fn rows(gathered: &[Evidence<'_>], options: &Options) -> (Vec<PointRow>, Vec<Launches>) {
+/// The rows of all points, and their launches; no change is decided if a side `is_hasty`.
+pub(super) fn rows(
+    gathered: &[Evidence<'_>],
+    options: &Options,
+    is_hasty: bool,
+) -> (Vec<PointRow>, Vec<Launches>) {
     let launches: Vec<Launches> = gathered.iter().map(Evidence::launches).collect();
     let of_each = gathered.iter().zip(&launches);
     let mut rows: Vec<PointRow> =
         of_each.map(|(of, launches)| row(of, launches, options)).collect();
     doubt_chance(&mut rows);
     rows.iter_mut().for_each(PointRow::doubt_minima);
+    for row in rows.iter_mut().filter(|row| is_hasty && row.verdict.is_change()) {
+        row.doubt(
+            "a side is one run of less than a minute, and machines change in minutes (measure \
+             several runs, or one with --over 5min, or use ab)"
+                .into(),
+        );
+    }
     (rows, launches)
 }
 

@@ -12,6 +12,7 @@ mod parameters;
 mod render;
 #[cfg(test)]
 mod tests;
+mod units;
 
 pub use environment::Change;
 pub use failures::{FailureRow, MissingRow};
@@ -24,7 +25,7 @@ use std::collections::BTreeSet;
 use comet_stats::compare::{MARGIN, Verdict};
 use serde::{Serialize, Serializer};
 
-use crate::runs::{RunRecords, by_launch};
+use crate::runs::RunRecords;
 
 /// Name and major version of a comparison as JSON.
 pub const SCHEMA: &str = "comet.comparison/1";
@@ -52,9 +53,9 @@ pub struct Options {
 pub struct Comparison {
     /// `comet.comparison/1`.
     pub schema: &'static str,
-    /// Number of runs that the others are held against.
+    /// Number of runs that the others are held against, or of launches of a single one.
     pub n_base_runs: usize,
-    /// Number of runs that are judged.
+    /// Number of runs that are judged, or of launches of a single one.
     pub n_new_runs: usize,
     /// Changes below this share are of no interest; more where times are short.
     pub margin: f64,
@@ -105,9 +106,10 @@ pub struct Control {
 
 /// Compares `new` runs with `base` runs.
 pub fn compare(base: &[RunRecords], new: &[RunRecords], options: &Options) -> Comparison {
-    let (base, new) = (&by_launch(base)[..], &by_launch(new)[..]);
+    let is_hasty = [base, new].into_iter().any(units::are_hasty);
+    let (base, new) = (&units::of(base)[..], &units::of(new)[..]);
     let gathered = evidence::gather(base, new, options);
-    let (points, launches) = judge::rows(&gathered, options);
+    let (points, launches) = judge::rows(&gathered, options, is_hasty);
     Comparison {
         schema: SCHEMA,
         n_base_runs: base.len(),

@@ -10,7 +10,7 @@ use super::sources::KernelPoints;
 use crate::models::sweep::{quote, real};
 use crate::order::distinct;
 use crate::plot::{self, Axis, Chart, Kind, Mark, Quantity, Scale, Trace, Vertex};
-use crate::record::{AxisFacts, Point, Quote, RANKS};
+use crate::record::{AxisFacts, Launches, Point, Quote, RANKS};
 use crate::words;
 
 /// The most curves that get their lines drawn, or nobody could follow them.
@@ -205,13 +205,19 @@ fn plural(point: &Point) -> Option<&'static str> {
 fn ranges_of(points: &[&Point]) -> Vec<String> {
     let vertices = points.iter().map(|point| plotted(point, 0.0, Some).map(|of| (of, *point)));
     let all: Vec<(Vertex, &Point)> = vertices.flatten().collect();
-    let with_bars = all.iter().find(|(vertex, _)| vertex.interval.is_some());
-    let bars = with_bars.map(|(_, point)| match &point.launches {
-        None => "Bars are 95 % intervals of the median within one launch.".to_owned(),
-        Some(launches) => {
-            format!("Bars are 95 % intervals from launch to launch, {}.", launches.words())
-        }
-    });
+    let with_bars: Vec<&Point> = all
+        .iter()
+        .filter(|(vertex, _)| vertex.interval.is_some())
+        .map(|(_, point)| *point)
+        .collect();
+    let of_launches = Launches::words(with_bars.iter().flat_map(|point| &point.launches));
+    let within = "Bars are 95 % intervals of the median within one launch";
+    let has_single = with_bars.iter().any(|point| point.launches.is_none());
+    let bars = match of_launches {
+        Some(words) if has_single => Some(format!("{within}, or from launch to launch ({words}).")),
+        Some(words) => Some(format!("Bars are 95 % intervals from launch to launch, {words}.")),
+        None => has_single.then(|| format!("{within}.")),
+    };
     let is_any = |holds: fn(&Vertex) -> bool| all.iter().any(|(vertex, _)| holds(vertex));
     let bands = is_any(|of| of.middle_half.is_some())
         .then(|| "Bands hold the middle half of the samples.".into());

@@ -4,6 +4,7 @@
 
 use super::chart::{Y, bytes};
 use super::sources::{KernelPoints, Measured};
+use crate::format::has_changed;
 use crate::models::sweep::{quoted_ns, real};
 use crate::models::{Fitted, quoted, sweep, value};
 use crate::order::grouped;
@@ -256,8 +257,7 @@ pub(super) fn plotted(
 
 fn doubts(quality: Option<&Quality>) -> Vec<&'static str> {
     let Some(quality) = quality else { return Vec::new() };
-    let has_changed =
-        quality.is_bimodal || [quality.drifts, quality.cores_moved].contains(&Some(true));
+    let has_changed = has_changed(quality);
     let doubts = [
         (quality.converged == Some(false), "interval wider than asked for"),
         (has_changed, "the machine changed its speed"),

@@ -16,7 +16,7 @@ mod table;
 
 pub use osu::{COLUMNS_LABEL, is_percentile};
 pub use table::live as live_table;
-pub(crate) use table::{is_unsteady, misses_target};
+pub(crate) use table::{has_changed, is_unsteady, misses_target};
 
 use std::io::{self, Write};
 

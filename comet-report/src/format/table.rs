@@ -23,8 +23,9 @@ use crate::bounds::{self, Bounds};
 use crate::models::is_plausible;
 use crate::read::NO_END;
 use crate::record::{
-    BUFFERS, CheckStatus, Clock, Derived, End, EndStatus, Event, Level, Model, Name, Param, Params,
-    Point, PointCounts, Quality, Quote, Record, Run, SampleSync, Speed, Summary, Value,
+    BUFFERS, CheckStatus, Clock, Derived, End, EndStatus, Event, Launches, Level, Model, Name,
+    Param, Params, Point, PointCounts, Quality, Quote, Record, Run, SampleSync, Speed, Summary,
+    Value,
 };
 use crate::sink::RecordSink;
 use crate::units::{fixed, fixed_us};
@@ -83,10 +84,19 @@ struct TableWriter<W> {
 struct Layout {
     series_width: Option<usize>,
     quote: Quote,
-    /// True if the numbers are of several launches.
-    has_launches: bool,
+    /// Number of launches that the head names; `None` for numbers of a single one.
+    n_launches: Option<usize>,
     /// The bounds of its rates, where the run has measured them.
     bounds: Option<Bounds>,
+}
+
+impl Layout {
+    /// The number of launches of `points`, if it is not that of the head.
+    fn other_launches(&self, points: &[Point]) -> String {
+        let n_launches = |point: &Point| Some(point.launches.as_ref()?.slices.len());
+        let other = points.iter().filter_map(n_launches).find(|n| Some(*n) != self.n_launches);
+        other.map_or(String::new(), |n| comment(&format!("  {}", count(n, "launch"))))
+    }
 }
 
 impl<W: Write> RecordSink for TableWriter<W> {
@@ -176,6 +186,7 @@ impl<W: Write> TableWriter<W> {
             text.extend(points.iter().map(|point| self.row(&layout, point)));
             text += &figures(&points);
             text.extend(points.iter().map(other_speeds));
+            text += &layout.other_launches(&points);
             self.layout = Some(layout);
         } else {
             text += &without_numbers(first);
@@ -319,15 +330,14 @@ fn head(points: &[Point], bounds: &Bounds) -> (String, Layout) {
     let layout = Layout {
         series_width: width.filter(|_| points.len() > 1),
         quote: points[0].value().map_or(Quote::Median, |value| value.quote),
-        has_launches: points[0].launches.is_some(),
+        n_launches: points[0].launches.as_ref().map(|launches| launches.slices.len()),
         bounds: bounded.map(|_| bounds.clone()),
     };
     if let Some(point) = bounded {
         let copy = bounds::copiers(point).words();
         text += &comment(&format!("{BOUND}: rate in percent of that of a {copy}, of equal length"));
     }
-    if let Some(launches) = &points[0].launches {
-        let words = launches.words();
+    if let Some(words) = Launches::words(points.iter().flat_map(|point| &point.launches)) {
         text += &comment(&format!(
             "{}: half of the 95 % interval from launch to launch, {words}",
             SPREAD.0
@@ -438,7 +448,7 @@ fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> {
     add("samples", COUNT_WIDTH, reps.map(|reps| reps.n.to_string()));
     add("reps", COUNT_WIDTH, reps.map(|reps| reps.inner.to_string()));
     add(quoted(layout.quote), TIME_WIDTH, point.quoted_ns().map(fixed_us));
-    let (name, width) = if layout.has_launches { SPREAD } else { SPREAD_OF_ONE };
+    let (name, width) = if layout.n_launches.is_some() { SPREAD } else { SPREAD_OF_ONE };
     add(name, width, spread(point));
     for (name, time_ns) in times(layout.quote) {
         add(name, TIME_WIDTH, time.map(|time| fixed_us(time_ns(time))));
@@ -497,11 +507,13 @@ pub(crate) fn misses_target(point: &Point) -> bool {
 
 /// True if the machine changed its speed for good, switched between a few, or moved cores.
 pub(crate) fn is_unsteady(point: &Point) -> bool {
-    let has_changed = |quality: &Quality| {
-        let flags = [quality.has_regimes, quality.drifts, quality.cores_moved];
-        quality.is_bimodal || flags.contains(&Some(true))
-    };
     point.quality().is_some_and(has_changed)
+}
+
+/// The same by the `quality` of a point.
+pub(crate) fn has_changed(quality: &Quality) -> bool {
+    let flags = [quality.has_regimes, quality.drifts, quality.cores_moved];
+    quality.is_bimodal || flags.contains(&Some(true))
 }
 
 /// Key of the explanation of a series.

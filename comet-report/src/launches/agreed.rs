@@ -69,7 +69,7 @@ fn case(point: &Point) -> (&str, &str, String) {
     (&point.suite, &point.kernel, point.params.to_string())
 }
 
-/// Those of `points` whose level is the highest among the points of their name.
+/// The `points` whose level is the highest among the points of their name.
 fn foremost<'a, K: Ord>(
     points: Vec<&'a Point>,
     name: impl Fn(&'a Point) -> K,

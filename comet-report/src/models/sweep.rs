@@ -33,9 +33,14 @@ impl<'a> Sweep<'a> {
         self.all.iter().find(is_it).copied()
     }
 
-    /// Medians of the slices of the four series in the case of `first`, in nanoseconds.
+    /// Figures of the four series in the case of `first`, in nanoseconds: one for each launch, or the
+    /// medians of the slices of a single one.
     pub(super) fn slices_ns(&self, first: &Point) -> Option<[&'a [f64]; 4]> {
-        let slices = |index| Some(&*self.series(first, index)?.quality()?.slice_medians_ns);
+        let slices = |index| {
+            let point = self.series(first, index)?;
+            let of_launches = point.launches.as_ref().map(|launches| &*launches.quoted_ns);
+            of_launches.or_else(|| Some(&*point.quality()?.slice_medians_ns))
+        };
         let [a, b, c, d] = [0, 1, 2, 3].map(slices);
         Some([a?, b?, c?, d?])
     }

@@ -173,9 +173,17 @@ pub struct Speed {
 }
 
 impl Launches {
-    /// Their number and period: `3 launches in 2.4 s`.
-    pub(crate) fn words(&self) -> String {
-        format!("{} in {}", count(self.slices.len()), self.period())
+    /// Their number and period: `3 launches in 2.4 s`; of `several` points with different numbers the
+    /// fewest and the most, and the longest period: `3 to 5 launches in up to 2.4 s`.
+    pub(crate) fn words<'a>(several: impl Iterator<Item = &'a Self> + Clone) -> Option<String> {
+        let numbers = several.clone().map(|launches| launches.slices.len());
+        let (least, most) = (numbers.clone().min()?, numbers.max()?);
+        let longest = several.max_by(|a, b| a.period_s.total_cmp(&b.period_s))?.period();
+        Some(if least == most {
+            format!("{} in {longest}", count(most))
+        } else {
+            format!("{least} to {} in up to {longest}", count(most))
+        })
     }
 
     /// The period in words: `2.4 s`.

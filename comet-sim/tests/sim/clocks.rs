@@ -143,14 +143,13 @@ fn burst_errors(truth: &Truth, rank: Rank, clock: &GlobalClock) -> Vec<f64> {
 }
 
 #[test]
-fn offsets_and_drifts_of_all_clocks_are_known_on_every_rank() {
+fn offsets_and_drifts_of_all_clocks_are_known_on_rank_0() {
     for seed in 0..n_seeds(10) {
         let machine = apart(20_000, seed);
         let truth = Truth::of(&machine, 4);
         let found = of_ranks(&machine, 4, agree);
-        for clock in &found {
-            assert_eq!(clock.offsets(), found[0].offsets());
-        }
+        assert_eq!(found[0].offsets().len(), 4);
+        assert!(found[1..].iter().all(|clock| clock.offsets().is_empty()));
         for (offset, clock) in found[0].offsets().iter().zip(&found) {
             let Some(last) = clock.bursts().last() else {
                 assert_eq!((offset.rank, offset.offset_ns, offset.bound_ns), (0, 0, 0));

@@ -175,7 +175,7 @@ fn conclusion(comparison: &Comparison) -> Section {
 fn how(comparison: &Comparison) -> String {
     let Comparison { n_base_runs, n_new_runs, margin, .. } = comparison;
     let uses = |method| comparison.points.iter().any(|row| row.method == Some(method));
-    let mut text = format!("{n_new_runs} runs against {n_base_runs}");
+    let mut text = format!("{n_new_runs} measurements against {n_base_runs}");
     if uses("paired") {
         text += ", in pairs";
     }
