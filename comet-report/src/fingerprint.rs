@@ -2,7 +2,6 @@
 //! SHA-256 of canonical JSON (sorted keys, no blanks), the identity of points and machines.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -75,19 +74,19 @@ fn machine(machine: &Machine) -> Value {
 
 /// SHA-256 of the canonical JSON of `value`, as 64 hex digits.
 pub(crate) fn sha256_hex(value: &Value) -> String {
-    sha256_of(sorted(value.clone()).to_string().as_bytes())
+    sha256_of(sorted(value.clone()).to_string().as_bytes(), 64)
 }
 
-/// SHA-256 of `bytes`, as 64 hex digits.
-pub(crate) fn sha256_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("a string takes any text");
-        hex
-    })
+/// The first `n_digits` hex digits of 64 of the SHA-256 of `bytes`.
+pub(crate) fn sha256_of(bytes: &[u8], n_digits: usize) -> String {
+    let digest = Sha256::digest(bytes);
+    let halves = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digit = |half: u8| char::from_digit(half.into(), 16).expect("a half byte is a digit");
+    halves.map(digit).take(n_digits).collect()
 }
 
 /// `value` with sorted keys, which a feature of the JSON library may keep in another order.
-pub(crate) fn sorted(mut value: Value) -> Value {
+fn sorted(mut value: Value) -> Value {
     value.sort_all_objects();
     value
 }

@@ -61,7 +61,7 @@ impl Files<'_> {
     /// SHA-256 of the file `path`.
     pub(crate) fn sha256(self, path: &str) -> Option<String> {
         let bytes = std::fs::read(self.0.join(path)).ok()?;
-        Some(sha256_of(&bytes))
+        Some(sha256_of(&bytes, 64))
     }
 }
 
