@@ -55,6 +55,21 @@ fn a_point_is_the_median_of_its_launches_with_their_interval_and_both_variances(
 }
 
 #[test]
+fn a_least_value_has_the_interval_of_its_launches_and_its_median_none() {
+    let least = |number, factor| {
+        let mut point = of_launch(number, 8, factor);
+        point.measured_mut().unwrap().numbers.value.quote = Quote::LeastOf20;
+        point
+    };
+    let all = [(1, 1.0), (2, 1.2), (3, 0.9)].map(|(number, factor)| least(number, factor));
+    let found = merged(&all).remove(0);
+    let quoted_ns: Vec<f64> = all.iter().filter_map(Point::quoted_ns).collect();
+    let interval = Interval::of_launches(&quoted_ns).unwrap();
+    assert_eq!(found.interval_ns(), Some([interval.low, interval.high]));
+    assert_eq!(found.numbers().unwrap().time_ns.ci95, None);
+}
+
+#[test]
 fn launches_at_two_times_of_a_line_are_two_figures_and_all_points_are_of_one() {
     let at_lines = |mut point: Point, lines_ns: &[f64]| {
         let quality = point.measured_mut().unwrap().quality.as_mut().unwrap();

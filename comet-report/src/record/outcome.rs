@@ -118,8 +118,12 @@ impl Point {
     /// The 95 % interval of the figure to quote: of any from launch to launch, of the median alone
     /// within a launch.
     pub(crate) fn interval_ns(&self) -> Option<[f64; 2]> {
+        if self.launches.is_some() {
+            let interval = self.quality()?.interval_ns.as_ref()?;
+            return Some([interval.low, interval.high]);
+        }
         let Numbers { value, time_ns, .. } = self.numbers()?;
-        time_ns.ci95.filter(|_| value.quote == Quote::Median || self.launches.is_some())
+        time_ns.ci95.filter(|_| value.quote == Quote::Median)
     }
 
     /// The rate, where the series moves bytes.
