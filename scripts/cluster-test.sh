@@ -180,28 +180,28 @@ END
     scripts/cluster_test.py drift "$file" host2 100
 }
 
-# One rank on each host, so that links are all that is measured.
-knows_rates() {
-    local file="$scratch/$way-health.jsonl" code=0
-    rm -f "$file"
+# Measures all pairs while the link of one host is ten times slower.
+look_at_slow_link() { # FILE RANKS_PER_HOST SIZE
+    local code=0
+    rm -f "$1"
     $cluster rate "$slow_host" 100mbit
-    launch 1 health --profile quick --sizes 1MiB --out "$file" >"$scratch/output" 2>&1 || code=$?
+    launch "$2" health --profile quick --sizes "$3" --out "$1" >"$scratch/output" 2>&1 || code=$?
     $cluster rate "$slow_host" 1gbit
     cat "$scratch/output"
     printf 'exit code %d\n' "$code"
+}
+
+# One rank on each host, so that links are all that is measured.
+knows_rates() {
+    local file="$scratch/$way-health.jsonl"
+    look_at_slow_link "$file" 1 1MiB
     "$comet_run" validate "$file"
     scripts/cluster_test.py rates "$file" "$slow_host" 100 1000
 }
 
 # Two of three kinds of pairs are slow, and only one host is to blame.
 blames_host() {
-    local file="$scratch/$way-blame.jsonl" code=0
-    rm -f "$file"
-    $cluster rate "$slow_host" 100mbit
-    launch 2 health --profile quick --sizes 256KiB --out "$file" >"$scratch/output" 2>&1 || code=$?
-    $cluster rate "$slow_host" 1gbit
-    cat "$scratch/output"
-    printf 'exit code %d\n' "$code"
+    look_at_slow_link "$scratch/$way-blame.jsonl" 2 256KiB
     grep "^suspicious: host $slow_host" "$scratch/output"
     no grep '^suspicious: .*host[12]' "$scratch/output"
 }

@@ -23,7 +23,7 @@ use crate::points;
 use crate::read::{ReadError, parse_records};
 use crate::record::{
     Derived, End, EndStatus, Launches, Measured, Outcome, Point, PointCounts, PointStatus, Quality,
-    Quote, RanksNs, Record, SampleSync, Samples, Speed, Summary,
+    Quote, RanksNs, Record, Samples, Speed, Summary,
 };
 use crate::runs::{RunRecords, split};
 use crate::sink::{RecordSink, Stream};
@@ -62,6 +62,8 @@ pub struct Concluded {
     pub head: Vec<Record>,
     /// Its points, their models, and its `end`; the last two only if the last launch ended in order.
     pub tail: Vec<Record>,
+    /// Ids of the kernels that start after a barrier, in all launches that follow.
+    pub after_barrier: Vec<String>,
 }
 
 impl Concluded {
@@ -106,7 +108,8 @@ impl Concluded {
             }
             tail.push(Record::End(end));
         }
-        Ok(Self { head, tail })
+        let after_barrier = agreed::after_barrier(run.points.iter());
+        Ok(Self { head, tail, after_barrier })
     }
 
     /// The points.
@@ -117,21 +120,12 @@ impl Concluded {
         })
     }
 
-    /// Ids of the kernels that start after a barrier, in all launches that follow.
-    pub fn after_barrier(&self) -> Vec<String> {
-        let starts = self.points().filter(|of| agreed::starts(of) == Some(SampleSync::Barrier));
-        let mut ids: Vec<String> = starts.map(Point::id).collect();
-        ids.dedup();
-        ids
-    }
-
     /// True if `point`, of `n` launches, lacks some: fewer than three count, or they started in
     /// windows while the kernel has none any more.
     pub fn lacks_launches(&self, point: &Point, n: u32) -> bool {
         let n = n.min(FEWEST);
         let n_counted = point.launches.as_ref().map_or(0, |launches| launches.slices.len());
-        let is_left_over =
-            || agreed::has_window(point) && self.after_barrier().contains(&point.id());
+        let is_left_over = || agreed::has_window(point) && self.after_barrier.contains(&point.id());
         n_counted < n as usize || is_left_over()
     }
 }
@@ -499,9 +493,9 @@ fn samples(all: &[&Measured]) -> Option<Samples> {
 fn lists(all: &[&Measured], list: impl Fn(&Measured) -> Option<Vec<u64>>) -> Option<Vec<u64>> {
     let n_ranks = all.first()?.samples.as_ref()?.shape[0];
     let shape_and_list = |of: &&Measured| {
-        let (shape, list) = (of.samples.as_ref()?.shape, list(of)?);
-        let is_whole = shape[0] == n_ranks && shape[0].checked_mul(shape[1]) == Some(list.len());
-        is_whole.then_some((shape, list))
+        let (samples, list) = (of.samples.as_ref()?, list(of)?);
+        let is_whole = samples.shape[0] == n_ranks && samples.is_length(list.len());
+        is_whole.then_some((samples.shape, list))
     };
     let of_each: Vec<_> = all.iter().map(shape_and_list).collect::<Option<_>>()?;
     let of_rank = |rank: usize| {

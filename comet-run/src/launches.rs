@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use comet_core::driver::{Rules, Settings};
-use comet_core::kernel::{Arrangement, Case, GROUPS, PROCS, Profile};
+use comet_core::kernel::{Arrangement, Case, GROUPS, KernelInfo, PROCS, Profile};
 use comet_report::launches::Concluded;
 use comet_report::record::{Param, Point};
 use comet_report::recorder;
@@ -232,7 +232,7 @@ pub(crate) fn measure(
         let recorder::Launch { number, since_start } = launch;
         let part = Part { launch, n: launches.n, carry: &carry };
         let mut settings = launches.share(&bench.settings, number, since_start);
-        settings.after_barrier = concluded.after_barrier();
+        settings.after_barrier.clone_from(&concluded.after_barrier);
         let again = bench.job.again(number).filter(|_| number > 1);
         let job = again.as_deref().unwrap_or(bench.job);
         let file = bench.file.as_ref();
@@ -269,16 +269,18 @@ fn text(carry: &File) -> io::Result<Vec<u8>> {
 
 /// The cases of `points` that have numbers, each once.
 fn cases_of<'a>(points: impl Iterator<Item = &'a Point>, n_ranks: usize) -> Vec<Case> {
+    let infos = catalogue::infos();
     let measured = points.filter(|point| point.measured().is_some());
-    let mut cases: Vec<Case> = measured.filter_map(|point| case_of(point, n_ranks)).collect();
+    let mut cases: Vec<Case> =
+        measured.filter_map(|point| case_of(point, &infos, n_ranks)).collect();
     cases.dedup_by_key(|case| case.label());
     cases
 }
 
-/// The case that `point` is a series of, with the values that it took from earlier results.
-fn case_of(point: &Point, n_ranks: usize) -> Option<Case> {
-    let id = format!("{}/{}", point.suite, point.kernel);
-    let info = catalogue::infos().into_iter().find(|info| info.id() == id)?;
+/// The case of one of the kernels `infos` that `point` is a series of, with the values that it took
+/// from earlier results.
+fn case_of(point: &Point, infos: &[&'static KernelInfo], n_ranks: usize) -> Option<Case> {
+    let info = infos.iter().find(|info| info.id() == point.id())?;
     let number = |name: &str| usize::try_from(point.params.number(name)?).ok();
     let arrangement = Arrangement {
         procs: number(PROCS.name).filter(|procs| *procs != n_ranks),

@@ -115,7 +115,7 @@ pub(crate) fn merge(
         head.iter().chain(tail).try_for_each(|record| sink.record(record))?;
         sink.finish()
     };
-    let Concluded { head, tail } = concluded;
+    let Concluded { head, tail, .. } = concluded;
     let is_of_run = |record: &&Record| !has_died || matches!(record, Record::Point(_));
     let tail: Vec<Record> = tail.iter().filter(is_of_run).cloned().collect();
     if let Some(file) = file.filter(|_| !has_died) {

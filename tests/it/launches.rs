@@ -5,23 +5,16 @@ use serde_json::Value;
 
 use crate::support::{Folder, eventually, send};
 
-/// Numbers of the launches in the `launch` lines of a file.
-fn launches(folder: &Folder, name: &str) -> Vec<u64> {
-    let records = folder.records(name);
-    records.of_type("launch").map(|line| line["launch"].as_u64().expect("a number")).collect()
-}
-
 #[test]
 fn ranks_are_started_as_often_as_the_profile_says_and_make_one_point() {
     let folder = Folder::new();
     let output = folder.run("echo -n 2 --hops 1 -s 8,1Ki --profile quick -o r.jsonl").success();
     output.prints("median_us    +-%").prints("\ndone: 2 ok, ");
-    assert_eq!(launches(&folder, "r.jsonl"), [1, 1, 2, 2, 3, 3]);
+    folder.assert_three_launches("r.jsonl");
     let records = folder.records("r.jsonl");
     assert_eq!(records.of_type("run").count(), 1);
     for point in records.points() {
         let of_launches = &point["launches"];
-        assert_eq!(of_launches["quoted_ns"].as_array().map(Vec::len), Some(3), "{point}");
         assert!(of_launches["variance_between"].is_f64() && point["samples"].is_null());
         assert_eq!(point["quality"]["interval_ns"]["method"], "student_t_of_logarithms");
         assert_eq!(point["launch"], Value::Null);
@@ -140,19 +133,16 @@ fn launches_are_added_until_intervals_are_narrow() {
     let records = folder.records("narrow.jsonl");
     let point = records.points().next().expect("a point");
     assert_eq!(point["quality"]["converged"], true);
-    assert_eq!(launches(&folder, "narrow.jsonl").len(), 3, "they suffice");
+    assert_eq!(folder.launches("narrow.jsonl").len(), 3, "they suffice");
     folder.run(&format!("{line} --target 0.01 -o wide.jsonl")).success().prints("missed the width");
-    assert_eq!(launches(&folder, "wide.jsonl").len(), 12, "four times as many at the most");
+    assert_eq!(folder.launches("wide.jsonl").len(), 12, "four times as many at the most");
 }
 
 #[test]
 fn a_signal_between_two_launches_ends_the_run_with_what_there_is() {
     let folder = Folder::new();
     let running = folder.start("barrier -n 2 --profile quick --over 1h -o r.jsonl");
-    let path = folder.path.join("r.jsonl");
-    let is_measured =
-        || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\n{\"type\":\"launch\""));
-    eventually("the first launch", is_measured);
+    folder.await_launch("r.jsonl");
     send("INT", running.pid());
     running.wait().code(130).prints("stopped early: SIGINT");
     let records = folder.records("r.jsonl");
@@ -165,10 +155,7 @@ fn a_signal_between_two_launches_ends_the_run_with_what_there_is() {
 fn a_run_that_is_killed_between_two_launches_has_the_points_of_those_before() {
     let folder = Folder::new();
     let running = folder.start("barrier -n 2 --profile quick --over 1h -o r.jsonl");
-    let path = folder.path.join("r.jsonl");
-    let is_measured =
-        || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\n{\"type\":\"launch\""));
-    eventually("the first launch", is_measured);
+    folder.await_launch("r.jsonl");
     send("KILL", running.pid());
     running.wait();
     folder.run("validate r.jsonl").success();
@@ -180,10 +167,7 @@ fn a_rank_that_dies_in_a_launch_leaves_the_points_of_those_before() {
     let folder = Folder::new();
     let line = "echo -n 2 --hops 1 -s 8 --launches 20 --time 20s --target 50 -o r.jsonl";
     let running = folder.start(line);
-    let path = folder.path.join("r.jsonl");
-    let is_measured =
-        || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("\"launch\":1,"));
-    eventually("the first launch", is_measured);
+    folder.await_launch("r.jsonl");
     let launcher = crate::support::Process::find(running.pid()).expect("it is there");
     let children = || launcher.children().iter().map(|rank| rank.pid).collect::<Vec<u32>>();
     let earlier = children();

@@ -12,12 +12,6 @@ const BARRIER: &str = "barrier -n 2 --profile quick";
 /// A simulated one, of times that vary.
 const NOISY: &str = "echo --machine ipsc860 -n 2 --hops 1 -s 8 --unsteady 50";
 
-/// Numbers of the launches in the `launch` lines of a file.
-fn launches(folder: &Folder, name: &str) -> Vec<u64> {
-    let records = folder.records(name);
-    records.of_type("launch").map(|line| line["launch"].as_u64().expect("a number")).collect()
-}
-
 /// A command that does the first of `commands` at its first launch, and the last from then on.
 fn in_turn(folder: &Folder, commands: [&str; 2]) -> &'static str {
     let [first, then] = commands;
@@ -31,13 +25,6 @@ fn start(folder: &Folder, options: &str, command: &str) -> Running {
     Running::new(through_env(&command, OBEYS))
 }
 
-/// Waits until `name` has a point of a launch.
-fn until_measured(folder: &Folder, name: &str) {
-    let path = folder.path.join(name);
-    let has_point = |text: String| text.contains("\n{\"type\":\"launch\"");
-    eventually("the first launch", || std::fs::read_to_string(&path).is_ok_and(has_point));
-}
-
 #[test]
 fn jobs_make_the_file_and_the_table_of_a_run_with_launches() {
     let folder = Folder::new();
@@ -45,14 +32,12 @@ fn jobs_make_the_file_and_the_table_of_a_run_with_launches() {
     let output = folder.run(&format!("launches -n 3 --out r.jsonl -- {echo}")).success();
     output.prints("median_us    +-%").prints("\ndone: 2 ok, ").notes("launch 3 of 3\n");
     assert_eq!(folder.names(), ["r.jsonl"], "the files of the launches are gone");
-    assert_eq!(launches(&folder, "r.jsonl"), [1, 1, 2, 2, 3, 3]);
+    folder.assert_three_launches("r.jsonl");
     let records = folder.records("r.jsonl");
     assert_eq!(records.of_type("run").count(), 1);
     let run = records.run();
     assert_eq!((&run["config"]["launches"], &run["argv"][1]), (&3.into(), &"launches".into()));
     for point in records.points() {
-        let figures = &point["launches"]["quoted_ns"];
-        assert_eq!(figures.as_array().map(Vec::len), Some(3), "{point}");
         assert_eq!(point["quality"]["interval_ns"]["method"], "student_t_of_logarithms");
         assert_eq!((&point["launch"], &point["samples"]), (&Value::Null, &Value::Null));
     }
@@ -81,10 +66,10 @@ fn launches_of_a_simulation_have_seeds_of_their_own_and_more_follow_for_a_target
     let folder = Folder::new();
     let options = "launches -n 3 --target";
     folder.run(&format!("{options} 50 -o narrow.jsonl -- {PROGRAM} {NOISY}")).success();
-    assert_eq!(launches(&folder, "narrow.jsonl").len(), 3, "they suffice");
+    assert_eq!(folder.launches("narrow.jsonl").len(), 3, "they suffice");
     let line = format!("{options} 0.01 -o wide.jsonl -- {PROGRAM} {NOISY}");
     folder.run(&line).success().prints("missed the width");
-    assert_eq!(launches(&folder, "wide.jsonl").len(), 12, "four times as many at the most");
+    assert_eq!(folder.launches("wide.jsonl").len(), 12, "four times as many at the most");
     let records = folder.records("wide.jsonl");
     let point = records.points().next().expect("a point");
     let figures = point["launches"]["quoted_ns"].as_array().expect("figures");
@@ -113,13 +98,13 @@ fn each_launch_counts_in_a_comparison() {
 fn a_signal_ends_the_run_with_the_launches_so_far() {
     let folder = Folder::new();
     let running = start(&folder, "--over 1h -o between.jsonl", &format!("{PROGRAM} {BARRIER}"));
-    until_measured(&folder, "between.jsonl");
+    folder.await_launch("between.jsonl");
     send("INT", running.pid());
     running.wait().code(130).prints("stopped early: SIGINT");
     let slow = format!("{PROGRAM} echo --profile full -n 2 --time 20s");
     let command = in_turn(&folder, [&format!("{PROGRAM} {BARRIER}"), &slow]);
     let running = start(&folder, "-o within.jsonl", command);
-    until_measured(&folder, "within.jsonl");
+    folder.await_launch("within.jsonl");
     let has_log = || folder.path.join("within.launches/2.log").exists();
     eventually("the second launch", has_log);
     send("TERM", running.pid());
@@ -144,7 +129,7 @@ fn a_signal_ends_the_run_with_the_launches_so_far() {
 fn a_run_that_is_killed_has_the_points_of_its_launches() {
     let folder = Folder::new();
     let running = start(&folder, "--over 1h -o r.jsonl", &format!("{PROGRAM} {BARRIER}"));
-    until_measured(&folder, "r.jsonl");
+    folder.await_launch("r.jsonl");
     send("KILL", running.pid());
     running.wait();
     folder.run("validate r.jsonl").success();

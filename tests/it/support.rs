@@ -55,6 +55,42 @@ impl Folder {
         Records::parse(&self.read(name))
     }
 
+    /// Numbers of the launches in the `launch` lines of a file.
+    pub(crate) fn launches(&self, name: &str) -> Vec<u64> {
+        let records = self.records(name);
+        records.of_type("launch").map(|line| line["launch"].as_u64().expect("a number")).collect()
+    }
+
+    /// Asserts that a file has at least three launches of all its points, and more than three only
+    /// where the machine ran some of them at another speed, and at most six.
+    #[track_caller]
+    pub(crate) fn assert_three_launches(&self, name: &str) {
+        let records = self.records(name);
+        let numbers = self.launches(name);
+        let n_launches = *numbers.last().expect("a launch");
+        assert!(numbers.is_sorted() && (3..=6).contains(&n_launches), "{numbers:?}");
+        for point in records.points() {
+            let of_point: Vec<u64> = records
+                .of_type("launch")
+                .filter(|line| line["key"] == point["key"])
+                .map(|line| line["launch"].as_u64().expect("a number"))
+                .collect();
+            assert!(of_point.starts_with(&[1, 2, 3]), "{of_point:?} of {point}");
+            let launches = &point["launches"];
+            let n_counted = launches["quoted_ns"].as_array().map_or(0, Vec::len);
+            assert!(n_counted == 3 || n_counted < of_point.len(), "{n_counted} of {point}");
+            assert!(of_point.len() == 3 || launches["speeds"].is_array(), "{point}");
+        }
+    }
+
+    /// Waits until a file has a point of a launch.
+    #[track_caller]
+    pub(crate) fn await_launch(&self, name: &str) {
+        let path = self.path.join(name);
+        let has_point = |text: String| text.contains("\n{\"type\":\"launch\"");
+        eventually("the first launch", || fs::read_to_string(&path).is_ok_and(has_point));
+    }
+
     /// Names of what is in it, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.path).expect("the folder is there");

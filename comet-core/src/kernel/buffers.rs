@@ -65,13 +65,14 @@ impl Buffers {
     /// # Errors
     /// If the transport fails.
     pub(crate) fn agree<T: Transport>(self, t: &T) -> Result<Self> {
-        let mut bytes = self.cache_bytes().unwrap_or(0).to_le_bytes();
-        match self {
+        let (mode, bytes): (fn(u64) -> Self, u64) = match self {
             Self::Same | Self::Touched => return Ok(self),
-            Self::Rotate(_) | Self::OffCache(_) => t.blocked_broadcast(0, &mut bytes)?,
-        }
-        let bytes = u64::from_le_bytes(bytes);
-        Ok(if self.name() == "rotate" { Self::Rotate(bytes) } else { Self::OffCache(bytes) })
+            Self::Rotate(bytes) => (Self::Rotate, bytes),
+            Self::OffCache(bytes) => (Self::OffCache, bytes),
+        };
+        let mut of_first = bytes.to_le_bytes();
+        t.blocked_broadcast(0, &mut of_first)?;
+        Ok(mode(u64::from_le_bytes(of_first)))
     }
 
     /// Number of parts of `part_bytes` bytes each in an arena; 1 if buffers stay.

@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 use comet_stats::compare::{MARGIN, Verdict};
 use serde::{Serialize, Serializer};
 
+use crate::places;
 use crate::runs::RunRecords;
 
 /// Name and major version of a comparison as JSON.
@@ -148,9 +149,8 @@ fn notes(points: &[PointRow]) -> Vec<String> {
         )
     });
     let moved: Vec<&PointRow> = points.iter().filter(|row| row.n_moved > 0).collect();
-    let lines = moved.iter().filter_map(|row| row.lines_ns);
-    let lines = lines.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
-    let moved = lines.map(|[low, high]| {
+    let lines: Vec<[f64; 2]> = moved.iter().filter_map(|row| row.lines_ns).collect();
+    let moved = places::around(&lines).map(|[low, high]| {
         format!(
             "at {} of {} points launches are left out: a cache line takes {low:.0} to {high:.0} ns \
              between ranks 0 and 1, and times of two places are not compared",

@@ -127,7 +127,7 @@ pub(super) fn values_ns(point: &Point) -> Option<Vec<f64>> {
     let inner = measured.reps.inner.max(1);
     let samples = measured.samples.as_ref()?;
     let [n_ranks, n_samples] = samples.shape;
-    let is_whole = n_ranks > 0 && n_ranks.checked_mul(n_samples) == Some(samples.data.len());
+    let is_whole = n_ranks > 0 && samples.is_length(samples.data.len());
     let n_groups = point.number(GROUPS.name).and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
     let is_whole = is_whole && n_groups > 0 && n_ranks.is_multiple_of(n_groups);
     let invalid = point.quality().map_or(&[][..], |quality| &quality.invalid);

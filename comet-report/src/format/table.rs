@@ -13,40 +13,28 @@
 //! share of their bound beside them where the run has measured it before.
 //! All lines but rows start with `#`, except for the last, which counts the points.
 
+mod columns;
+
 use std::io::{self, Write};
 
 use comet_core::definition::Definition;
 use comet_core::kernel::GROUPS;
 
+use self::columns::{BOUND, Layout, SERIES, SPREAD, axes, columns};
 use super::models;
 use crate::bounds::{self, Bounds};
 use crate::models::is_plausible;
 use crate::read::NO_END;
 use crate::record::{
     BUFFERS, CheckStatus, Clock, Derived, End, EndStatus, Event, Launches, Level, Model, Name,
-    Param, Params, Point, PointCounts, Quality, Quote, Record, Run, SampleSync, Speed, Summary,
-    Value,
+    Point, PointCounts, Quality, Quote, Record, Run, SampleSync, Speed, Value,
 };
 use crate::sink::RecordSink;
-use crate::units::{fixed, fixed_us};
+use crate::units::fixed_us;
 use crate::words::count;
 
-/// Parameters that are equal for all points of a block, and so no columns.
-const COMMON_PARAMS: &[&str] = &["procs", "groups", BUFFERS, "mesh_rows", "mesh_cols"];
 /// Start of the names of figures that are shares of a transfer.
 const SHARE: &str = "overlap_share";
-/// Name of the column with the series.
-const SERIES: &str = "series";
-/// Width of columns with counts.
-const COUNT_WIDTH: usize = 8;
-/// Width of columns with times and rates.
-const TIME_WIDTH: usize = 11;
-/// Name and width of the column with the interval, from one launch to the next or within one.
-const SPREAD: (&str, usize) = ("+-%", 6);
-const SPREAD_OF_ONE: (&str, usize) = ("this launch", 11);
-
-/// Name of the column with the share of a memory copy's rate.
-const BOUND: &str = "%copy";
 
 /// Writer of tables into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
@@ -77,17 +65,6 @@ struct TableWriter<W> {
     bounds: Bounds,
     n_missed: usize,
     n_unsteady: usize,
-}
-
-/// The columns of one kernel's table.
-#[derive(Debug)]
-struct Layout {
-    series_width: Option<usize>,
-    quote: Quote,
-    /// Number of launches that the head names; `None` for numbers of a single one.
-    n_launches: Option<usize>,
-    /// The bounds of its rates, where the run has measured them.
-    bounds: Option<Bounds>,
 }
 
 impl Layout {
@@ -417,89 +394,6 @@ fn other_speeds(point: &Point) -> String {
     if others.is_empty() { String::new() } else { comment(&format!("  {}", others.join(", "))) }
 }
 
-/// A column with the cell of one row.
-struct Column<'a> {
-    name: &'a str,
-    width: usize,
-    cell: String,
-}
-
-impl Column<'_> {
-    /// `text` in this column.
-    fn filled(&self, text: &str) -> String {
-        let width = self.width;
-        if self.name == SERIES { format!(" {text:<width$}") } else { format!(" {text:>width$}") }
-    }
-}
-
-/// The columns of `layout` with the cells of `point`.
-fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> {
-    let mut columns = Vec::new();
-    let mut add = |name: &'a str, width, cell: Option<String>| {
-        columns.push(Column { name, width, cell: cell.unwrap_or_else(|| "-".into()) });
-    };
-    for (name, value) in axes(&point.params) {
-        add(name, name.len().max(COUNT_WIDTH), Some(value.to_string()));
-    }
-    if let Some(width) = layout.series_width {
-        add(SERIES, width, point.variant.clone());
-    }
-    let (reps, time) = (point.measured().map(|measured| &measured.reps), point.time_ns());
-    add("samples", COUNT_WIDTH, reps.map(|reps| reps.n.to_string()));
-    add("reps", COUNT_WIDTH, reps.map(|reps| reps.inner.to_string()));
-    add(quoted(layout.quote), TIME_WIDTH, point.quoted_ns().map(fixed_us));
-    let (name, width) = if layout.n_launches.is_some() { SPREAD } else { SPREAD_OF_ONE };
-    add(name, width, spread(point));
-    for (name, time_ns) in times(layout.quote) {
-        add(name, TIME_WIDTH, time.map(|time| fixed_us(time_ns(time))));
-    }
-    add("MB/s", TIME_WIDTH, point.bytes_per_s().map(|rate| fixed(rate / 1e6)));
-    if let Some(bounds) = &layout.bounds {
-        add(BOUND, SPREAD.1, bounds.percent(point).map(|percent| format!("{percent:.1}")));
-    }
-    columns
-}
-
-/// Name of a column with times in us, and where its times in ns come from.
-type TimeColumn = (&'static str, fn(&Summary) -> f64);
-
-/// Name of the column with the figure to quote.
-fn quoted(quote: Quote) -> &'static str {
-    match quote {
-        Quote::Median => "median_us",
-        Quote::Min | Quote::LeastOf20 => "min_us",
-        Quote::Mean => "mean_us",
-        Quote::MiddleMean => "middle_us",
-        Quote::Corrected => "corrected_us",
-    }
-}
-
-/// The columns with times beside the one to quote.
-fn times(quote: Quote) -> impl Iterator<Item = TimeColumn> {
-    let columns: [TimeColumn; 5] = [
-        ("median_us", |time| time.median),
-        ("p25_us", |time| time.p25),
-        ("p75_us", |time| time.p75),
-        ("min_us", |time| time.min),
-        ("mean_us", |time| time.mean),
-    ];
-    columns.into_iter().filter(move |(name, _)| *name != quoted(quote))
-}
-
-/// Half of the interval of the median, in percent of it, and a mark for what speaks against the
-/// number: `!` for a missed target, `~` for changes of speed. `None` beside other figures.
-fn spread(point: &Point) -> Option<String> {
-    let ([low, high], quoted_ns) = point.interval_ns().zip(point.quoted_ns())?;
-    let mark = if misses_target(point) {
-        "!"
-    } else if is_unsteady(point) {
-        "~"
-    } else {
-        ""
-    };
-    Some(format!("{:.1}{mark}", 50.0 * (high - low) / quoted_ns))
-}
-
 /// True if the interval of `point` missed its target.
 pub(crate) fn misses_target(point: &Point) -> bool {
     point.quality().is_some_and(|quality| quality.converged == Some(false))
@@ -521,58 +415,10 @@ fn meaning(point: &Point) -> Option<(&String, Quote)> {
     point.value().map(|value| (&value.definition, value.quote))
 }
 
-fn axes(params: &Params) -> impl Iterator<Item = (&String, &Param)> {
-    let axes = params.0.iter().filter(|(name, _)| !COMMON_PARAMS.contains(&name.as_str()));
-    axes.map(|(name, value)| (name, value))
-}
-
 /// `value` with five digits, as a power of ten where it has many more before the point.
 fn figure_digits(value: f64) -> String {
     if value.abs() < 1e5 { format!("{value:.4}") } else { format!("{value:.4e}") }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_speed_is_told_where_it_differs() {
-        let speed = |quoted_ns, line_ns, launches| Speed {
-            line_ns,
-            launches,
-            share: 0.5,
-            quoted_ns,
-            interval_ns: None,
-        };
-        let told = |other_ns| {
-            let records = crate::fixture::records();
-            let points = records.into_iter().filter_map(|record| match record {
-                Record::Point(point) => Some(*point),
-                _ => None,
-            });
-            let mut point = { points }.next().expect("there is a point");
-            let own = speed(150.0, [104.0, 118.0], 4);
-            point.launches = Some(crate::record::Launches {
-                quoted_ns: vec![150.0; 4],
-                slices: vec![2; 4],
-                period_s: 2.0,
-                variance_between: 0.0,
-                variance_within: None,
-                speeds: vec![own, speed(other_ns, [11.0, 12.0], 1)],
-            });
-            other_speeds(&point)
-        };
-        assert_eq!(told(60.0), "#   0.0600 us in 1 launch with a cache line of 11 ns to 12 ns\n");
-        assert_eq!(told(140.0), "");
-    }
-
-    #[test]
-    fn the_time_to_quote_is_the_first() {
-        let names = |quote| -> Vec<&str> {
-            [quoted(quote)].into_iter().chain(times(quote).map(|(name, _)| name)).collect()
-        };
-        assert_eq!(names(Quote::Median), ["median_us", "p25_us", "p75_us", "min_us", "mean_us"]);
-        assert_eq!(names(Quote::Min), ["min_us", "median_us", "p25_us", "p75_us", "mean_us"]);
-        assert_eq!(names(Quote::Corrected)[..2], ["corrected_us", "median_us"]);
-    }
-}
+mod tests;

@@ -20,15 +20,19 @@ pub(super) fn agreed(of_launches: &[Point]) -> Vec<&Point> {
     foremost(all, |point| (case(point), point.variant.as_deref()), start)
 }
 
+/// Ids of the kernels among `points` that start after a barrier.
+pub(super) fn after_barrier<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<String> {
+    let starts = points.filter(|of| starts(of) == Some(SampleSync::Barrier));
+    let mut ids: Vec<String> = starts.map(Point::id).collect();
+    ids.dedup();
+    ids
+}
+
 /// Warnings about the kernels whose windows were given up in one launch, and held in others.
 pub(super) fn given_up(of_launches: &[Point]) -> Vec<Warning> {
     let counted = agreed(of_launches);
     let keys: BTreeSet<&str> = counted.iter().map(|point| &*point.key).collect();
-    let after_barrier: BTreeSet<String> = counted
-        .iter()
-        .filter(|point| starts(point) == Some(SampleSync::Barrier))
-        .map(|point| point.id())
-        .collect();
+    let after_barrier = after_barrier(counted.iter().copied());
     let is_dropped = |point: &&Point| {
         has_window(point) && !keys.contains(&*point.key) && after_barrier.contains(&point.id())
     };
@@ -60,7 +64,7 @@ pub(super) fn has_window(point: &Point) -> bool {
 }
 
 /// Start of the samples of `point`.
-pub(super) fn starts(point: &Point) -> Option<SampleSync> {
+fn starts(point: &Point) -> Option<SampleSync> {
     point.measured().map(|Measured { plan, .. }| plan.sync)
 }
 
@@ -121,13 +125,14 @@ mod tests {
         let all = [(1, StartSync::Window), (2, StartSync::Barrier)];
         let all = all.map(|(number, sync)| barrier(number, sync));
         let concluded = |points: &[Point]| {
-            let records = crate::launches::merged(points).into_iter();
-            let tail = records.map(|point| Record::Point(Box::new(point))).collect();
-            Concluded { head: Vec::new(), tail }
+            let points = crate::launches::merged(points);
+            let after_barrier = after_barrier(points.iter());
+            let tail = points.into_iter().map(|point| Record::Point(Box::new(point))).collect();
+            Concluded { head: Vec::new(), tail, after_barrier }
         };
         let of_both = concluded(&all);
         let [point] = &of_both.points().collect::<Vec<_>>()[..] else { panic!("one point") };
-        assert_eq!(of_both.after_barrier(), ["comet/barrier"]);
+        assert_eq!(of_both.after_barrier, ["comet/barrier"]);
         assert!(of_both.lacks_launches(point, 2) && !of_both.lacks_launches(point, 1));
         // Another case of the kernel, which no launch has measured after a barrier yet.
         let mut other = all[0].clone();
@@ -136,7 +141,7 @@ mod tests {
         let of_three = concluded(&[all[0].clone(), all[1].clone(), other]);
         let left_over = of_three.points().find(|point| has_window(point)).expect("it is there");
         assert!(of_three.lacks_launches(left_over, 1));
-        assert!(concluded(&all[..1]).after_barrier().is_empty());
+        assert!(concluded(&all[..1]).after_barrier.is_empty());
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub struct Point {
 
 impl Point {
     /// Suite and name of the kernel (`comet/echo`).
-    pub(crate) fn id(&self) -> String {
+    pub fn id(&self) -> String {
         format!("{}/{}", self.suite, self.kernel)
     }
 
@@ -349,6 +349,13 @@ pub struct Samples {
     pub enc: String,
     /// The intervals.
     pub data: Vec<u64>,
+}
+
+impl Samples {
+    /// True if a list of `n` numbers holds one for each sample of each rank.
+    pub(crate) fn is_length(&self, n: usize) -> bool {
+        self.shape[0].checked_mul(self.shape[1]) == Some(n)
+    }
 }
 
 /// Result of a check.

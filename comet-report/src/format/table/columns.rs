@@ -1,0 +1,120 @@
+//! The columns of a table: parameters, counts, the figure to quote with its interval, times beside it,
+//! and rates.
+
+use super::{is_unsteady, misses_target};
+use crate::bounds::Bounds;
+use crate::record::{BUFFERS, Param, Params, Point, Quote, Summary};
+use crate::units::{fixed, fixed_us};
+
+/// Parameters that are equal for all points of a block, and so no columns.
+const COMMON_PARAMS: &[&str] = &["procs", "groups", BUFFERS, "mesh_rows", "mesh_cols"];
+/// Name of the column with the series.
+pub(super) const SERIES: &str = "series";
+/// Width of columns with counts.
+const COUNT_WIDTH: usize = 8;
+/// Width of columns with times and rates.
+const TIME_WIDTH: usize = 11;
+/// Name and width of the column with the interval, from one launch to the next or within one.
+pub(super) const SPREAD: (&str, usize) = ("+-%", 6);
+const SPREAD_OF_ONE: (&str, usize) = ("this launch", 11);
+/// Name of the column with the share of a memory copy's rate.
+pub(super) const BOUND: &str = "%copy";
+
+/// The columns of one kernel's table.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) series_width: Option<usize>,
+    pub(super) quote: Quote,
+    /// Number of launches that the head names; `None` for numbers of a single one.
+    pub(super) n_launches: Option<usize>,
+    /// The bounds of its rates, where the run has measured them.
+    pub(super) bounds: Option<Bounds>,
+}
+
+/// A column with the cell of one row.
+pub(super) struct Column<'a> {
+    pub(super) name: &'a str,
+    width: usize,
+    pub(super) cell: String,
+}
+
+impl Column<'_> {
+    /// `text` in this column.
+    pub(super) fn filled(&self, text: &str) -> String {
+        let width = self.width;
+        if self.name == SERIES { format!(" {text:<width$}") } else { format!(" {text:>width$}") }
+    }
+}
+
+/// The columns of `layout` with the cells of `point`.
+pub(super) fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> {
+    let mut columns = Vec::new();
+    let mut add = |name: &'a str, width, cell: Option<String>| {
+        columns.push(Column { name, width, cell: cell.unwrap_or_else(|| "-".into()) });
+    };
+    for (name, value) in axes(&point.params) {
+        add(name, name.len().max(COUNT_WIDTH), Some(value.to_string()));
+    }
+    if let Some(width) = layout.series_width {
+        add(SERIES, width, point.variant.clone());
+    }
+    let (reps, time) = (point.measured().map(|measured| &measured.reps), point.time_ns());
+    add("samples", COUNT_WIDTH, reps.map(|reps| reps.n.to_string()));
+    add("reps", COUNT_WIDTH, reps.map(|reps| reps.inner.to_string()));
+    add(quoted(layout.quote), TIME_WIDTH, point.quoted_ns().map(fixed_us));
+    let (name, width) = if layout.n_launches.is_some() { SPREAD } else { SPREAD_OF_ONE };
+    add(name, width, spread(point));
+    for (name, time_ns) in times(layout.quote) {
+        add(name, TIME_WIDTH, time.map(|time| fixed_us(time_ns(time))));
+    }
+    add("MB/s", TIME_WIDTH, point.bytes_per_s().map(|rate| fixed(rate / 1e6)));
+    if let Some(bounds) = &layout.bounds {
+        add(BOUND, SPREAD.1, bounds.percent(point).map(|percent| format!("{percent:.1}")));
+    }
+    columns
+}
+
+/// Name of a column with times in us, and where its times in ns come from.
+type TimeColumn = (&'static str, fn(&Summary) -> f64);
+
+/// Name of the column with the figure to quote.
+pub(super) fn quoted(quote: Quote) -> &'static str {
+    match quote {
+        Quote::Median => "median_us",
+        Quote::Min | Quote::LeastOf20 => "min_us",
+        Quote::Mean => "mean_us",
+        Quote::MiddleMean => "middle_us",
+        Quote::Corrected => "corrected_us",
+    }
+}
+
+/// The columns with times beside the one to quote.
+pub(super) fn times(quote: Quote) -> impl Iterator<Item = TimeColumn> {
+    let columns: [TimeColumn; 5] = [
+        ("median_us", |time| time.median),
+        ("p25_us", |time| time.p25),
+        ("p75_us", |time| time.p75),
+        ("min_us", |time| time.min),
+        ("mean_us", |time| time.mean),
+    ];
+    columns.into_iter().filter(move |(name, _)| *name != quoted(quote))
+}
+
+/// Half of the interval of the median, in percent of it, and a mark for what speaks against the
+/// number: `!` for a missed target, `~` for changes of speed. `None` beside other figures.
+fn spread(point: &Point) -> Option<String> {
+    let ([low, high], quoted_ns) = point.interval_ns().zip(point.quoted_ns())?;
+    let mark = if misses_target(point) {
+        "!"
+    } else if is_unsteady(point) {
+        "~"
+    } else {
+        ""
+    };
+    Some(format!("{:.1}{mark}", 50.0 * (high - low) / quoted_ns))
+}
+
+pub(super) fn axes(params: &Params) -> impl Iterator<Item = (&String, &Param)> {
+    let axes = params.0.iter().filter(|(name, _)| !COMMON_PARAMS.contains(&name.as_str()));
+    axes.map(|(name, value)| (name, value))
+}
