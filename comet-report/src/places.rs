@@ -19,6 +19,11 @@ impl Place {
         from >= self.from_ns && to <= LineTimes::MAX_RATIO * self.from_ns
     }
 
+    /// The place in the middle of which a line takes `ns` nanoseconds.
+    pub(crate) fn around(ns: f64) -> Self {
+        Self { from_ns: ns / LineTimes::MAX_RATIO.sqrt() }
+    }
+
     /// A place for each of the `ranges`, which begins with it.
     pub(crate) fn starts(ranges: &[[f64; 2]]) -> impl Iterator<Item = Self> {
         ranges.iter().map(|[from_ns, _]| Self { from_ns: *from_ns })

@@ -9,7 +9,7 @@ use comet_core::event::{
     self, CaseFailure, ClockCalibration, Failure, LineTimes, Measurement, RankSamples, RunStart,
     SeriesResult,
 };
-use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, PROCS};
+use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, KernelInfo, PROCS};
 use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
 use serde::Serialize;
@@ -34,6 +34,8 @@ pub(crate) struct PointMaker {
     thread_level: Option<String>,
     pub(crate) buffers: Option<String>,
     clocks: Clocks,
+    /// Descriptions of the kernels so far; all points of a kernel share one.
+    kernels: Vec<(&'static KernelInfo, Arc<KernelFacts>)>,
     next_seq: u64,
 }
 
@@ -149,10 +151,20 @@ impl PointMaker {
             check: Check { status: check },
             figures: Vec::new(),
             outcome,
-            facts: Arc::new(KernelFacts::from(info)),
+            facts: self.facts(info),
         };
         point.key = key(&point, self.thread_level.as_deref());
         point
+    }
+
+    fn facts(&mut self, info: &'static KernelInfo) -> Arc<KernelFacts> {
+        let known = self.kernels.iter().find(|(known, _)| std::ptr::eq(*known, info));
+        let facts = known.map(|(_, facts)| Arc::clone(facts));
+        facts.unwrap_or_else(|| {
+            let facts = Arc::new(KernelFacts::from(info));
+            self.kernels.push((info, Arc::clone(&facts)));
+            facts
+        })
     }
 
     fn params(&self, case: &Case) -> Params {

@@ -27,8 +27,12 @@ impl Trimmed {
             (0.0..0.5).contains(&share),
             "a share of {share} at either end leaves nothing (trim at least 0 and less than 0.5)"
         );
+        Self::without(place(share * values.len() as f64), share, values)
+    }
+
+    /// The mean of `values` without `n_cut` of them, a `share`, at either end.
+    pub(crate) fn without(n_cut: usize, share: f64, values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
-        let n_cut = place(share * values.len() as f64);
         let left = &sorted[n_cut..sorted.len() - n_cut];
         let (least, largest) = (*left.first()?, *left.last()?);
         let winsorised: Vec<f64> = sorted.iter().map(|value| value.clamp(least, largest)).collect();

@@ -5,8 +5,6 @@
 //! virtual machine moves its CPUs, and a message between two threads of one core costs a fraction of
 //! one between two cores, so launches before and after a move are of two machines.
 
-use std::collections::BTreeSet;
-
 use super::evidence::Launch;
 use crate::places::{self, Place};
 use crate::record::Transport;
@@ -23,25 +21,28 @@ pub(super) struct Admitted<'a> {
     pub(super) lines_ns: Option<[f64; 2]>,
 }
 
-/// The launches of `base` and `new` that count; pairs are those of one index, and count together.
+/// The launches of `base` and `new` that count: those at the line time `at`, in nanoseconds, or at
+/// that which most have in common.
 ///
 /// All launches are left out if no line time is common to both sides.
-pub(super) fn admit<'a>(base: &[Launch<'a>], new: &[Launch<'a>], are_pairs: bool) -> Admitted<'a> {
+pub(super) fn admit<'a>(base: &[Launch<'a>], new: &[Launch<'a>], at: Option<f64>) -> Admitted<'a> {
     let [base, new] = [base, new].map(of_each_seed);
     let n_repeated = base.1 + new.1;
     let (base, new) = (base.0, new.0);
-    let are_pairs = are_pairs && base.len() == new.len();
-    let n_all = base.len() + new.len();
     let lines: Vec<[f64; 2]> = base.iter().chain(&new).filter_map(Launch::line_ns).collect();
-    let Some(all @ [_, _]) = places::apart(&lines) else {
-        return Admitted { base, new, n_repeated, n_moved: 0, lines_ns: None };
+    let places: Vec<Place> = match at {
+        Some(ns) => vec![Place::around(ns)],
+        None if places::apart(&lines).is_some() => Place::starts(&lines).collect(),
+        None => return Admitted { base, new, n_repeated, n_moved: 0, lines_ns: None },
     };
-    let of_places = Place::starts(&lines).map(|place| of_place(place, [&base, &new], are_pairs));
+    let of_places = places.into_iter().map(|place| [&base, &new].map(|side| of_place(place, side)));
     let size =
         |[base, new]: &[Vec<Launch<'a>>; 2]| (base.len().min(new.len()), base.len() + new.len());
-    let [base, new] = of_places.max_by_key(size).unwrap_or_default();
-    let n_moved = n_all - base.len() - new.len();
-    Admitted { base, new, n_repeated, n_moved, lines_ns: Some(all) }
+    let counted = of_places.max_by_key(size).unwrap_or_default();
+    let n_moved = base.len() + new.len() - counted.iter().map(Vec::len).sum::<usize>();
+    let lines_ns = places::around(&lines).filter(|_| n_moved > 0);
+    let [base, new] = counted;
+    Admitted { base, new, n_repeated, n_moved, lines_ns }
 }
 
 /// The first launch of each seed, and the number of the others.
@@ -59,21 +60,9 @@ fn of_each_seed<'a>(launches: &[Launch<'a>]) -> (Vec<Launch<'a>>, usize) {
     (first, n_repeated)
 }
 
-/// The launches of both sides that were measured at `place`.
-fn of_place<'a>(place: Place, sides: [&[Launch<'a>]; 2], are_pairs: bool) -> [Vec<Launch<'a>>; 2] {
+/// The launches of one side that were measured at `place`.
+fn of_place<'a>(place: Place, side: &[Launch<'a>]) -> Vec<Launch<'a>> {
     let is_there =
-        |launch: &Launch<'a>| launch.line_ns().is_none_or(|line_ns| place.holds(line_ns));
-    let is_out = |side: &[Launch<'a>]| -> BTreeSet<usize> {
-        (0..side.len()).filter(|index| !is_there(&side[*index])).collect()
-    };
-    let [mut of_base, mut of_new] = sides.map(is_out);
-    if are_pairs {
-        of_base.append(&mut of_new.clone());
-        of_new.clone_from(&of_base);
-    }
-    let kept = |side: &[Launch<'a>], out: &BTreeSet<usize>| {
-        let indices = (0..side.len()).filter(|index| !out.contains(index));
-        indices.map(|index| side[index]).collect()
-    };
-    [kept(sides[0], &of_base), kept(sides[1], &of_new)]
+        |launch: &&Launch<'a>| launch.line_ns().is_none_or(|line_ns| place.holds(line_ns));
+    side.iter().filter(is_there).copied().collect()
 }

@@ -46,8 +46,8 @@ pub(super) fn gather<'a>(
     let (mut of_base, of_new) = (by_key(base), by_key(new));
     let failed = failures::failed_cases(base.iter().chain(new));
     let is_wanted = |point: &Point| {
-        let keys = options.keys.as_ref();
-        keys.is_none_or(|keys| keys.contains(&point.key))
+        let changes = options.changes.as_ref();
+        changes.is_none_or(|changes| changes.contains_key(&point.key))
             && !failed.contains(&failures::case(point))
     };
     let mut found = Vec::new();
@@ -118,9 +118,10 @@ fn alternate(base: &[Launch<'_>], new: &[Launch<'_>]) -> bool {
 
 impl<'a> Evidence<'a> {
     fn of(base: &[Launch<'a>], new: &[Launch<'a>], options: &Options) -> Self {
-        let is_paired = options.is_paired || alternate(base, new);
-        let admitted = admit(base, new, is_paired);
+        let admitted = admit(base, new, options.line_of(base[0].point));
         let Admitted { n_repeated, n_moved, lines_ns, .. } = admitted;
+        // Of pairs that lost one, all that is left counts more than the few that are whole.
+        let is_paired = n_moved == 0 && (options.is_paired || alternate(base, new));
         let is_apart = admitted.base.is_empty() || admitted.new.is_empty();
         let [base, new] = match is_apart {
             true => [base.to_vec(), new.to_vec()],
@@ -132,6 +133,12 @@ impl<'a> Evidence<'a> {
     /// A point that stands for all of them: they differ in their numbers only.
     pub(super) fn point(&self) -> &'a Point {
         self.base[0].point
+    }
+
+    /// The median time of a cache line in its launches, in nanoseconds, where a transport reports it.
+    pub(super) fn line_ns(&self) -> Option<f64> {
+        let lines = self.all().filter_map(Launch::line_ns);
+        comet_stats::median(&lines.map(|[from, to]| f64::midpoint(from, to)).collect::<Vec<_>>())
     }
 
     /// The logarithms of the figures to quote.

@@ -5,7 +5,7 @@
 //! points, and if its least times agree; otherwise the row says why it has not.
 
 use comet_stats::compare::{
-    Combined, Difference, Launches, MARGIN, Method, Scale, Verdict, adjusted, margin,
+    Combined, Difference, Launches, MARGIN, Method, Scale, Verdict, adjusted, margin, middle_mean,
 };
 use comet_stats::median;
 use serde::Serialize;
@@ -39,11 +39,15 @@ pub struct PointRow {
     pub n_repeated: usize,
     /// Launches of both sides that were left out, because a cache line takes another time in them.
     pub n_moved: usize,
+    /// Median time of a cache line in the launches that count, in nanoseconds; `null` on transports
+    /// that do not report it.
+    pub line_ns: Option<f64>,
     /// The shortest and the longest of these times in nanoseconds, where launches were left out.
     pub lines_ns: Option<[f64; 2]>,
-    /// Time in the base: geometric mean over the launches.
+    /// Time in the base: geometric mean over the launches, from eight on over the middle three
+    /// fifths of them.
     pub base_ns: f64,
-    /// Time in the new launches.
+    /// Time in the new launches, likewise.
     pub new_ns: f64,
     /// New over base.
     pub ratio: f64,
@@ -109,7 +113,8 @@ pub(super) fn rows(
 fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> PointRow {
     let point = evidence.point();
     let found = difference(evidence, launches, options);
-    let [base_ns, new_ns] = [&launches.base, &launches.new].map(|side| geometric_mean(side));
+    let middle_ns = |side: &[f64]| middle_mean(side).map_or(f64::NAN, f64::exp);
+    let [base_ns, new_ns] = [&launches.base, &launches.new].map(|side| middle_ns(side));
     let margin = margin_of(evidence, base_ns, found, options);
     let minima = evidence.minima().and_then(|minima| minima.log_ratio());
     let deviation = launches.deviation().filter(|deviation| *deviation > 0.0);
@@ -124,6 +129,7 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         n_new: launches.new.len(),
         n_repeated: evidence.n_repeated,
         n_moved: evidence.n_moved,
+        line_ns: evidence.line_ns().filter(|_| !evidence.is_apart),
         lines_ns: evidence.lines_ns,
         base_ns,
         new_ns,
@@ -177,10 +183,6 @@ fn margin_of(
     let scale =
         Scale { time_ns, clock_ns: evidence.clock_ns(), repetitions: evidence.repetitions() };
     margin(options.margin.unwrap_or(MARGIN), scale)
-}
-
-fn geometric_mean(logarithms: &[f64]) -> f64 {
-    (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
 }
 
 /// Adjusts the p values to each other, and takes back changes that are chance among the points.

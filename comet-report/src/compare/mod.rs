@@ -20,12 +20,13 @@ pub use judge::{Confirmation, KernelRow, PointRow};
 pub use parameters::{ParameterRow, Spread};
 pub use render::{RENDERERS, Renderer, render};
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use comet_stats::compare::{MARGIN, Verdict};
 use serde::{Serialize, Serializer};
 
 use crate::places;
+use crate::record::Point;
 use crate::runs::RunRecords;
 
 /// Name and major version of a comparison as JSON.
@@ -45,8 +46,16 @@ pub struct Options {
     pub is_paired: bool,
     /// True if a single launch a side is judged by its samples.
     pub allows_single: bool,
-    /// Keys of the points to look at; `None`: all.
-    pub keys: Option<BTreeSet<String>>,
+    /// Points to look at, by their keys, and the time of a cache line in nanoseconds at which each was
+    /// seen to change; `None`: all points, each at the time that most launches have.
+    pub changes: Option<BTreeMap<String, Option<f64>>>,
+}
+
+impl Options {
+    /// The time of a cache line at which `point` is looked at, if that is given.
+    fn line_of(&self, point: &Point) -> Option<f64> {
+        *self.changes.as_ref()?.get(&point.key)?
+    }
 }
 
 /// Two sets of runs held against each other.
@@ -162,10 +171,10 @@ fn notes(points: &[PointRow]) -> Vec<String> {
 }
 
 impl Comparison {
-    /// Keys of the points that seem to have changed.
-    pub fn changed_keys(&self) -> BTreeSet<String> {
+    /// The points that seem to have changed, as [`Options::changes`] has them.
+    pub fn changes(&self) -> BTreeMap<String, Option<f64>> {
         let changed = self.points.iter().filter(|row| row.verdict.is_change());
-        changed.map(|row| row.key.clone()).collect()
+        changed.map(|row| (row.key.clone(), row.line_ns)).collect()
     }
 
     /// Keeps only those changes that `again`, a comparison of other launches, shows as well.
@@ -179,7 +188,7 @@ impl Comparison {
 
     /// Takes note of `control`, which held runs of the base against the base.
     pub fn set_control(&mut self, control: &Comparison) {
-        let (n_points, n_changed) = (control.points.len(), control.changed_keys().len());
+        let (n_points, n_changed) = (control.points.len(), control.changes().len());
         let is_advisory = n_changed as f64 > MAX_CONTROL_SHARE * n_points as f64;
         let n_runs = control.n_new_runs;
         self.control = Some(Control { n_runs, n_points, n_changed, is_advisory });

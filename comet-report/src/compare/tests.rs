@@ -266,8 +266,29 @@ fn launches_of_one_line_time_are_compared_and_the_others_left_out() {
     assert_eq!(found.count(Verdict::Same), found.points.len() - 1);
     assert!(found.notes[0].contains("takes 11 to 121 ns"), "{:?}", found.notes);
     let paired = Options { is_paired: true, ..Options::default() };
-    let found = compare(&base, &new, &paired);
-    assert_eq!((found.points[0].n_base, found.points[0].n_new), (3, 3), "pairs stay pairs");
+    let row = &compare(&base, &new, &paired).points[0];
+    assert_eq!((row.n_base, row.n_new, row.method), (4, 4, Some("welch")), "pairs lost one");
+}
+
+#[test]
+fn a_change_is_looked_for_again_at_the_line_time_at_which_it_was_seen() {
+    let mut base = base();
+    let mut new = later(|point| long(point, 1.3));
+    base.iter_mut().chain(&mut new).for_each(|run| set_line(run, &[60.0, 66.0]));
+    let changes = compare(&base, &new, &Options::default()).changes();
+    assert_eq!(changes.values().copied().collect::<Vec<_>>(), [Some(63.0)]);
+    let options = Options { changes: Some(changes), ..Options::default() };
+    // Where the cores are further apart, the change is not seen, and that tells nothing.
+    let mut again = later(|_| 1.0);
+    again.iter_mut().for_each(|run| set_line(run, &[220.0, 230.0]));
+    let found = compare(&base, &again, &options);
+    assert_eq!((found.points[0].verdict, found.n_undecided()), (Verdict::Inconclusive, 1));
+    // Launches there are left out, even if most are.
+    let mut base = [base.clone(), base].concat();
+    let new = [new, again.clone(), again].concat();
+    base[5..].iter_mut().for_each(|run| set_line(run, &[220.0, 230.0]));
+    let row = &compare(&base, &new, &options).points[0];
+    assert_eq!((row.n_base, row.n_new, row.verdict), (5, 5, Verdict::Slower), "{row:?}");
 }
 
 #[test]
@@ -399,7 +420,7 @@ fn a_machine_that_differs_from_itself_gives_hints_only() {
 #[test]
 fn only_the_points_that_are_asked_for_are_compared() {
     let all = against_long(1.3);
-    let options = Options { keys: Some(all.changed_keys()), ..Options::default() };
+    let options = Options { changes: Some(all.changes()), ..Options::default() };
     let some = compare(&base(), &later(|_| 1.0), &options);
     assert_eq!(some.points.len(), 1);
 }

@@ -36,11 +36,10 @@ pub(crate) fn ab(args: &AbArgs, launcher: Option<&Launcher>) -> anyhow::Result<u
     let commands = [base, new];
     let bench = Bench { args, commands, folder: &folder, signals: &signals, n_launches };
     let (mut comparison, n_pairs) = bench.round("", args.launches, Options::default())?;
-    let keys = comparison.changed_keys();
-    if !keys.is_empty() && !args.no_confirm {
-        terminal::note(&format!("{} points seem to have changed: looking again", keys.len()));
-        let keys = Some(keys);
-        let options = Options { keys, ..Options::default() };
+    let changes = comparison.changes();
+    if !changes.is_empty() && !args.no_confirm {
+        terminal::note(&format!("{} points seem to have changed: looking again", changes.len()));
+        let options = Options { changes: Some(changes), ..Options::default() };
         let (again, _) = bench.round("again: ", n_pairs, options)?;
         comparison.confirm(&again);
     }

@@ -32,7 +32,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
         margin: args.judgement.margin,
         is_paired: args.paired,
         allows_single: args.allow_single,
-        keys: None,
+        changes: None,
     };
     let mut comparison = compare::compare(&base, &new, &options);
     admit(&comparison.environment, args.allow_env_diff)?;

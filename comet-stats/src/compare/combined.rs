@@ -2,8 +2,8 @@
 
 use oorandom::Rand64;
 
-use super::{Launches, Verdict};
-use crate::{drawn, mean, median, student_quantile, variance};
+use super::{Launches, Verdict, middle_mean};
+use crate::{drawn, median, student_quantile, variance};
 
 /// Number of times that launches are resampled.
 const N_RESAMPLES: usize = 1000;
@@ -89,16 +89,14 @@ impl Design {
     }
 }
 
-/// The median over the points that the `drawn` launches have on both sides.
+/// The median over the points that the `drawn` launches have on both sides; some may lack a point.
 fn median_ratio(points: &[&Launches], drawn: &Drawn) -> Option<f64> {
-    let ratio = |of: &&Launches| Some(mean_of(&of.new, &drawn[1])? - mean_of(&of.base, &drawn[0])?);
+    let mean = |values: &[f64], drawn: &[usize]| {
+        let values = drawn.iter().filter_map(|index| values.get(*index).copied());
+        middle_mean(&values.collect::<Vec<_>>())
+    };
+    let ratio = |of: &&Launches| Some(mean(&of.new, &drawn[1])? - mean(&of.base, &drawn[0])?);
     median(&points.iter().filter_map(ratio).collect::<Vec<_>>())
-}
-
-/// The mean of the values of the `drawn` launches; some may lack the point.
-fn mean_of(values: &[f64], drawn: &[usize]) -> Option<f64> {
-    let drawn: Vec<f64> = drawn.iter().filter_map(|index| values.get(*index).copied()).collect();
-    (!drawn.is_empty()).then(|| mean(&drawn))
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::{mean, student, student_quantile, variance};
+use super::middle::Middle;
+use crate::{student, student_quantile};
 
 /// Confidence level of all intervals.
 const LEVEL: f64 = 0.95;
@@ -32,7 +33,8 @@ pub struct Difference {
 /// Method of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Launches of both sides are independent (Welch, Biometrika 34, 1947).
+    /// Launches of both sides are independent (Welch, Biometrika 34, 1947; with trimmed means Yuen,
+    /// Biometrika 61, 1974).
     Welch,
     /// Each launch of one side is held against its neighbour of the other (Student's t).
     Paired,
@@ -52,25 +54,18 @@ impl Method {
 impl Difference {
     /// By independent launches, of which there must be two on each side.
     pub(super) fn welch(base: &[f64], new: &[f64]) -> Option<Self> {
-        if base.len().min(new.len()) < 2 {
-            return None;
-        }
-        let square = |side: &[f64]| variance(side) / side.len() as f64;
-        let (of_base, of_new) = (square(base), square(new));
-        let part = |square: f64, n: usize| square * square / (n as f64 - 1.0);
-        let sum = of_base + of_new;
-        let dof = sum * sum / (part(of_base, base.len()) + part(of_new, new.len()));
-        Some(Self::around(mean(new) - mean(base), sum.sqrt(), dof, Method::Welch))
+        let [base, new] = [Middle::of(base)?, Middle::of(new)?];
+        let square = |side: Middle| side.error * side.error;
+        let part = |side: Middle| square(side) * square(side) / side.dof;
+        let sum = square(base) + square(new);
+        let dof = sum * sum / (part(base) + part(new));
+        Some(Self::around(new.mean - base.mean, sum.sqrt(), dof, Method::Welch))
     }
 
     /// By the differences of pairs, of which there must be two.
     pub(super) fn paired(differences: &[f64]) -> Option<Self> {
-        if differences.len() < 2 {
-            return None;
-        }
-        let n = differences.len() as f64;
-        let error = (variance(differences) / n).sqrt();
-        Some(Self::around(mean(differences), error, n - 1.0, Method::Paired))
+        let Middle { mean, error, dof } = Middle::of(differences)?;
+        Some(Self::around(mean, error, dof, Method::Paired))
     }
 
     /// Of times that do not vary.

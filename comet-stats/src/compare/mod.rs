@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Launches       what each launch says of one point, on both sides
+//!   middle_mean    what the launches of one side say together
 //!   Difference     how the sides differ: ratio, interval, p
 //!   margin         how small a change is of no interest
 //!   Verdict        what difference and margin say together
@@ -16,13 +17,15 @@
 
 mod combined;
 mod difference;
+mod middle;
 #[cfg(test)]
 mod truth;
 
 pub use combined::Combined;
 pub use difference::{Difference, MARGIN, Method, Scale, Verdict, margin};
+pub use middle::middle_mean;
 
-use crate::{mean, variance};
+use crate::variance;
 
 /// Values of one point by launch: natural logarithms, in the order of the launches.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,10 +60,9 @@ impl Launches {
         Some((squares / (base + new)).sqrt())
     }
 
-    /// Mean of the new launches less that of the base; `None` if one side has no launch.
+    /// [`middle_mean`] of the new launches less that of the base; `None` if one side has no launch.
     pub fn log_ratio(&self) -> Option<f64> {
-        let has_both = !self.base.is_empty() && !self.new.is_empty();
-        has_both.then(|| mean(&self.new) - mean(&self.base))
+        Some(middle_mean(&self.new)? - middle_mean(&self.base)?)
     }
 
     /// New less base of each pair; nothing if the launches are no pairs.

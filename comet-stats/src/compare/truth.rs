@@ -49,11 +49,15 @@ fn a_change_of_a_fifth_is_found_by_five_launches() {
     assert!(found >= 0.90, "{found} of all comparisons");
 }
 
-/// The verdict of looks at 5, 10 and 20 pairs, of which the first that decides ends the comparison.
-fn sequential(change: f64, spread: f64, random: &mut Rand64) -> Verdict {
-    let mut side = |shift: f64| -> Vec<f64> {
-        (0..4 * N_LAUNCHES).map(|_| shift + spread * normal(random)).collect()
+/// The verdict of looks at 5, 10 and 20 pairs, of which the first that decides ends the comparison;
+/// a launch is `far` off with a probability of a tenth.
+fn sequential(change: f64, spread: f64, far: f64, random: &mut Rand64) -> Verdict {
+    let mut launch = |shift: f64| {
+        let far = if random.rand_float() < 0.1 { far } else { 1.0 };
+        shift + far.ln() + spread * normal(random)
     };
+    let mut side =
+        |shift: f64| -> Vec<f64> { (0..4 * N_LAUNCHES).map(|_| launch(shift)).collect() };
     let (base, new) = (side(0.0), side(change.ln()));
     let look = |n: usize| {
         let [base, new] = [&base, &new].map(|all| all[..n].to_vec());
@@ -67,18 +71,22 @@ fn sequential(change: f64, spread: f64, random: &mut Rand64) -> Verdict {
 
 #[test]
 fn launches_that_are_added_until_points_are_decided_find_more_and_little_that_is_false() {
-    let share = |change, spread, verdict| {
+    let share = |change, spread, far, verdict| {
         let mut random = Rand64::new(4);
-        let is_it = |_: &u32| sequential(change, spread, &mut random) == verdict;
+        let is_it = |_: &u32| sequential(change, spread, far, &mut random) == verdict;
         let n_trials = n_trials(N_TRIALS);
         (0..n_trials).filter(is_it).count() as f64 / f64::from(n_trials)
     };
     for spread in [SPREAD, 2.0 * SPREAD] {
-        let found = share(1.0, spread, Verdict::Slower);
-        assert!(found <= 0.01, "{found} of all comparisons at {spread}");
+        for (far, most) in [(1.0, 0.01), (1.4, 0.02)] {
+            let found = share(1.0, spread, far, Verdict::Slower);
+            assert!(found <= most, "{found} of all comparisons at {spread}, {far}");
+        }
     }
-    let found = share(1.15, SPREAD, Verdict::Slower);
+    let found = share(1.15, SPREAD, 1.0, Verdict::Slower);
     assert!(found >= 0.90, "{found} of all comparisons");
+    let found = share(1.15, SPREAD / 2.0, 1.4, Verdict::Slower);
+    assert!(found >= 0.90, "{found} of all comparisons, some far off");
 }
 
 #[test]
