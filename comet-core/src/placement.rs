@@ -4,6 +4,11 @@
 //! hardware threads of one core exchange a line several times as fast as two on different cores. A
 //! measurement partly in one place and partly in another belongs to neither.
 
+use comet_stats::{quantile, sorted};
+
+use crate::error::Result;
+use crate::transport::Rank;
+
 /// Times of a cache line from rank 0 to rank 1 around a measurement, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineTimes {
@@ -36,6 +41,80 @@ impl LineTimes {
         let [least_ns, most_ns] = range(&self.readings_ns);
         format!("cores moved: a cache line took {least_ns:.0} ns to {most_ns:.0} ns during {what}")
     }
+}
+
+/// Windows, each of which gives a time; together they last 0.2 ms where a line takes 100 ns.
+const N_WINDOWS: usize = 20;
+/// Round trips in a window.
+const N_ROUND_TRIPS: u32 = 50;
+/// Looks at a line before the wait becomes an ordinary one.
+const N_LOOKS: u32 = 1000;
+
+/// The lines that ranks 0 and 1 pass to and fro, as one of the two has them.
+///
+/// ```text
+///   rank 0   writes 1 ┐                  ┌ sees 1, writes 2 ┐                  ┌ sees 2, writes 3
+///   rank 1            └ sees 1, writes 1 ┘                  └ sees 2, writes 2 ┘
+/// ```
+///
+/// Each writes into a line of its own. One line travels each way in a round trip, and nothing else
+/// does: the least that a message can cost.
+pub trait Lines {
+    /// The number in this rank's line, which it alone writes.
+    fn own(&self) -> u64;
+
+    /// Writes `number` into this rank's line.
+    fn publish(&self, number: u64);
+
+    /// True if `number` is in the peer's line.
+    fn has_come(&self, number: u64) -> bool;
+
+    /// Waits for that as for any message: the peer lost its core, or is late.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    fn await_slowly(&self, number: u64) -> Result<()>;
+}
+
+/// Half of a round trip of `lines` between ranks 0 and 1, which both call it, in nanoseconds: the
+/// lower quartile of many short windows, since an interrupt lengthens a few of them.
+///
+/// # Errors
+/// If the job has failed.
+///
+/// # Panics
+/// If called on another rank.
+pub fn line_time_ns(rank: Rank, lines: &impl Lines, now_ns: impl Fn() -> u64) -> Result<f64> {
+    assert!(rank < 2, "rank {rank} has no part in it");
+    // Counted here from now on, since to read the line would fetch it back from the peer.
+    let mut number = lines.own();
+    let mut times_ns = [0.0; N_WINDOWS];
+    for time_ns in &mut times_ns {
+        let start_ns = now_ns();
+        for _ in 0..N_ROUND_TRIPS {
+            number += 1;
+            if rank == 0 {
+                lines.publish(number);
+                await_peer(lines, number)?;
+            } else {
+                await_peer(lines, number)?;
+                lines.publish(number);
+            }
+        }
+        *time_ns = (now_ns() - start_ns) as f64 / f64::from(2 * N_ROUND_TRIPS);
+    }
+    Ok(quantile(&sorted(&times_ns), 0.25))
+}
+
+#[inline]
+fn await_peer(lines: &impl Lines, number: u64) -> Result<()> {
+    for _ in 0..N_LOOKS {
+        if lines.has_come(number) {
+            return Ok(());
+        }
+        std::hint::spin_loop();
+    }
+    lines.await_slowly(number)
 }
 
 /// True if times of a line are of different places.

@@ -180,9 +180,12 @@ impl Job {
         assert_eq!(config.topology.n_ranks(), self.n_ranks, "ranks of the topology");
         self.vitals.limit(config.watchdog);
         self.vitals.keep(config.results);
-        let mpi = Mpi::new(self, config.topology.clone());
+        let mut mpi = Mpi::new(self, config.topology.clone());
         if let Err(error) = native::listen(self.vitals) {
             mpi.fail_job(&format!("it cannot listen to signals: {error}"));
+        }
+        if let Err(error) = mpi.share_lines() {
+            mpi.fail_job(&error.to_string());
         }
         let code = catch_unwind(AssertUnwindSafe(|| rank_main(&mpi)));
         let code = code.unwrap_or_else(|payload| {

@@ -16,6 +16,7 @@
 mod guard;
 mod job;
 mod level;
+mod line;
 #[expect(unsafe_code, reason = "MPI is called through its C interface")]
 mod native;
 mod transport;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::job::JobFailure;
+use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Group, Lease, Pending, Place, Promises, Rank, RawTransport, Source, Status, Tag,
@@ -22,6 +23,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::guard::OnFailure;
 use crate::job::Job;
+use crate::line::Pair;
 use crate::native::{
     self, Arrived, Comm, Failure, Library, MpiBuffer, MpiRecv, MpiSend, Outcome, Request, Set,
     has_been_waited_for,
@@ -84,6 +86,8 @@ pub struct Mpi {
     clock_domain: u64,
     vitals: &'static Vitals,
     on_failure: OnFailure,
+    /// The lines of ranks 0 and 1 of the whole job, where these two can share some.
+    lines: Option<Pair>,
     /// The arrays of calls that wait for sets of operations.
     set: RefCell<Set>,
 }
@@ -107,8 +111,20 @@ impl Mpi {
             clock_domain: clock_domain(CLOCK, job.rank()),
             vitals: job.vitals(),
             on_failure: job.on_failure(),
+            lines: None,
             set: RefCell::default(),
         }
+    }
+
+    /// Shares lines between ranks 0 and 1, if all ranks are on one machine; all of them call it.
+    pub(crate) fn share_lines(&mut self) -> Result<()> {
+        let (rank, n_ranks) = (self.rank(), self.n_ranks());
+        if self.is_one_node && n_ranks > 1 && rank < 2 {
+            let waiting = Waiting::Collective(Source::Rank(1 - rank));
+            let pair = self.waiting(waiting, || Pair::share(&self.comm, rank, n_ranks));
+            self.lines = pair.map_err(|failure| self.error(failure))?;
+        }
+        Ok(())
     }
 
     /// The largest code of all ranks, or this rank's own if the others cannot be reached.
@@ -269,6 +285,7 @@ impl Transport for Mpi {
             library: Rc::clone(&self.library),
             topology: group.topology(&self.topology),
             group,
+            lines: None,
             set: RefCell::default(),
             ..*self
         }))
@@ -306,6 +323,20 @@ impl Transport for Mpi {
 
     fn promises(&self) -> Promises {
         Promises { buffers_sends: false, survives_truncation: false }
+    }
+
+    /// Where ranks 0 and 1 run on one machine, and have a core each.
+    fn line_time_ns(&self) -> Result<Option<f64>> {
+        let Some(pair) = self.lines else { return Ok(None) };
+        let peer = Source::Rank(pair.peer());
+        // What this rank has sent to others may need its calls to arrive.
+        let pause = || {
+            let found = self.comm.probe(peer, Tag::new(0));
+            thread::yield_now();
+            found.map(drop).map_err(|failure| self.error(failure))
+        };
+        let time_ns = || line_time_ns(self.rank(), &pair.lines(pause), || self.now_ns());
+        self.waiting(Waiting::Collective(peer), time_ns).map(Some)
     }
 
     fn topology(&self) -> &Topology {

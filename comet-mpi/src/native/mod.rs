@@ -29,7 +29,9 @@ mod request;
 
 pub(crate) use comm::{Arrived, Comm};
 pub use memory::MpiBuffer;
-pub(crate) use process::{GuardProcess, RankProcess, fork, listen, obey, shared_vitals};
+pub(crate) use process::{
+    GuardProcess, RankProcess, fork, listen, obey, shared_lines, shared_vitals,
+};
 pub use request::{MpiRecv, MpiSend};
 pub(crate) use request::{Request, Set, has_been_waited_for};
 

@@ -1,11 +1,12 @@
 //! The guard as a process: the page that it shares with its rank, its fork, and the signals
-//! between the two.
+//! between the two; and the page that two ranks share.
 
 use std::ffi::c_int;
 use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
+use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::thread;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use comet_core::job::is_stopped;
 use nix::libc;
-use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, kill, signal};
 use nix::sys::wait::waitpid;
@@ -21,6 +22,7 @@ use nix::unistd::{ForkResult, Pid, alarm, dup2_stdin, dup2_stdout, getpid, getpp
 use signal_hook::low_level::register;
 
 use super::exit_now;
+use crate::line::Shared;
 use crate::vitals::Vitals;
 
 /// Signals that ask a job to end, where its program catches them.
@@ -55,6 +57,18 @@ pub(crate) fn shared_vitals() -> nix::Result<&'static Vitals> {
     // zeros, which is a value of the atomic integers that notes are made of. Those may be written
     // by two processes.
     Ok(unsafe { page.cast::<Vitals>().as_ref() })
+}
+
+/// The lines in `file`, which is as long, and shared with another rank; they stay as long as either.
+pub(crate) fn shared_lines(file: impl AsFd) -> nix::Result<&'static Shared> {
+    let length = NonZeroUsize::new(size_of::<Shared>()).expect("lines have a size");
+    let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+    // SAFETY: a mapping at an address of the system's choice touches no other memory.
+    let page = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, file, 0)? };
+    // SAFETY: the file is as long as the lines and nobody cuts it, the mapping starts at a page, is
+    // never unmapped, and was all zeros, which is a value of the atomic integers that lines are made
+    // of. Those may be written by two processes.
+    Ok(unsafe { page.cast::<Shared>().as_ref() })
 }
 
 /// Forks the guard of this process, which has one thread; it does `watch` and ends.

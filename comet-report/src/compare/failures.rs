@@ -105,7 +105,11 @@ fn other_way(point: &Point, runs: &[RunRecords]) -> Option<String> {
     }
     let [here, there] = [point, other].map(|of| of.value().map_or("unknown", |of| &of.definition));
     Some(match here == there {
-        true => "measured there under another key: the options of the runs differ".into(),
+        true => {
+            "measured there under another key: the options of the runs differ, or one record is \
+                 of a minor version before 8, in which windows counted from another moment"
+                .into()
+        }
         false => format!("measured there by {there}, and in the other runs by {here}"),
     })
 }

@@ -2,7 +2,7 @@
 //! its points.
 //!
 //! A point has changed if its interval is beyond the margin, if that is no chance among so many
-//! points, and if its least times agree; otherwise the row says why it has not.
+//! points, and if its fast samples have changed too; otherwise the row says why it has not.
 
 use comet_stats::compare::{
     Combined, Difference, Launches, MARGIN, Method, Scale, Verdict, adjusted, margin, middle_mean,
@@ -63,8 +63,9 @@ pub struct PointRow {
     pub q: Option<f64>,
     /// The difference in standard deviations from launch to launch.
     pub effect: Option<f64>,
-    /// Ratio of the least times.
-    pub minimum_ratio: Option<f64>,
+    /// Ratio of the fast samples: of the 10th percentiles, or of the least values where a record has
+    /// no more.
+    pub fast_ratio: Option<f64>,
     /// Changes below this share are of no interest here.
     pub margin: f64,
     /// The smallest change, as a share, that such launches show in four of five comparisons.
@@ -99,7 +100,7 @@ pub(super) fn rows(
     let mut rows: Vec<PointRow> =
         of_each.map(|(of, launches)| row(of, launches, options)).collect();
     doubt_chance(&mut rows);
-    rows.iter_mut().for_each(PointRow::doubt_minima);
+    rows.iter_mut().for_each(PointRow::doubt_tail);
     for row in rows.iter_mut().filter(|row| is_hasty && row.verdict.is_change()) {
         row.doubt(
             "a side is one run of less than a minute, and machines change in minutes (measure \
@@ -116,7 +117,7 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
     let middle_ns = |side: &[f64]| middle_mean(side).map_or(f64::NAN, f64::exp);
     let [base_ns, new_ns] = [&launches.base, &launches.new].map(|side| middle_ns(side));
     let margin = margin_of(evidence, base_ns, found, options);
-    let minima = evidence.minima().and_then(|minima| minima.log_ratio());
+    let fast = evidence.fast().and_then(|fast| fast.log_ratio());
     let deviation = launches.deviation().filter(|deviation| *deviation > 0.0);
     let higher_is_better = point.value().is_some_and(|value| value.better == "higher");
     let mut row = PointRow {
@@ -140,7 +141,7 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         p: found.map(|found| found.p),
         q: None,
         effect: found.zip(deviation).map(|(found, deviation)| found.log_ratio / deviation),
-        minimum_ratio: minima.map(f64::exp),
+        fast_ratio: fast.map(f64::exp),
         margin,
         smallest_detectable: found.map(|found| found.smallest_detectable(margin)),
         verdict: Verdict::Inconclusive,
@@ -226,13 +227,13 @@ impl PointRow {
         }
     }
 
-    /// Takes back that a point is slower whose least times agree.
-    fn doubt_minima(&mut self) {
-        let Some(ratio) = self.minimum_ratio.filter(|_| self.verdict == Verdict::Slower) else {
+    /// Takes back that a point is slower whose fast samples agree: others were slow for another reason.
+    fn doubt_tail(&mut self) {
+        let Some(ratio) = self.fast_ratio.filter(|_| self.verdict == Verdict::Slower) else {
             return;
         };
         if ratio.ln().abs() <= self.margin.ln_1p() {
-            self.doubt(format!("the least times agree (ratio {ratio:.3})"));
+            self.doubt(format!("the fast samples agree (ratio {ratio:.3})"));
         }
     }
 

@@ -206,8 +206,17 @@ impl Comparison {
 
     /// Number of points that are inconclusive, and that further launches may decide.
     pub fn n_undecided(&self) -> usize {
+        self.undecided().count()
+    }
+
+    /// True if launches at other line times were left out of such a point.
+    pub fn lacks_launches(&self) -> bool {
+        self.undecided().any(|row| row.n_moved > 0)
+    }
+
+    fn undecided(&self) -> impl Iterator<Item = &PointRow> {
         let is_open = |row: &&PointRow| row.verdict == Verdict::Inconclusive && row.n_repeated == 0;
-        self.points.iter().filter(is_open).count()
+        self.points.iter().filter(is_open)
     }
 
     /// True if a point is slower, or fails though it was measured before.

@@ -175,7 +175,8 @@ pub(crate) struct AbArgs {
     /// Launches of each command before the first look at what they measured
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) launches: u32,
-    /// Most launches of each command, added until no point is inconclusive
+    /// Most launches of each command, added until no point is inconclusive; twice as many where some
+    /// are left out because a cache line takes another time in them
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max_launches: u32,
     /// New folder for result files and logs [default: comet-results/ab-1, or the next number]
