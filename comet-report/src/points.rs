@@ -295,7 +295,9 @@ pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
         value: point.value().map(Into::into),
         variant: point.variant.as_deref(),
     };
-    let json = serde_json::to_vec(&identity).expect("texts and numbers are JSON");
+    // Longer than most, so that it is allocated once.
+    let mut json = Vec::with_capacity(512);
+    serde_json::to_writer(&mut json, &identity).expect("texts and numbers are JSON");
     sha256_of(&json, KEY_DIGITS)
 }
 

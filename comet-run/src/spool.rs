@@ -41,6 +41,8 @@ struct State {
     n_bytes: usize,
     /// Time for which bytes gather before they are written.
     pause: Duration,
+    /// True while somebody waits for them to be written, so that they gather no longer.
+    is_awaited: bool,
     /// The first error of a target, until it is reported.
     error: Option<io::Error>,
     is_closed: bool,
@@ -62,7 +64,16 @@ impl Spool {
 
     /// True if more than `max_bytes` are not written yet, even after a moment.
     pub(crate) fn is_behind(&self, max_bytes: usize) -> bool {
-        self.0.settle(max_bytes, PATIENCE).n_bytes > max_bytes
+        let mut state = self.0.lock();
+        if state.n_bytes <= max_bytes {
+            return false;
+        }
+        state.is_awaited = true;
+        drop(state);
+        self.0.changed.notify_all();
+        let mut state = self.0.settle(max_bytes, PATIENCE);
+        state.is_awaited = false;
+        state.n_bytes > max_bytes
     }
 
     /// Lets bytes gather for `pause` before they are written, until [`drain`](Self::drain).
@@ -133,8 +144,9 @@ impl Queue {
     fn serve(&self, mut targets: Targets) {
         let mut state = self.lock();
         loop {
-            if !state.waiting.is_empty() && !state.pause.is_zero() {
-                let (pause, gathers) = (state.pause, |state: &mut State| !state.pause.is_zero());
+            let gathers = |state: &mut State| !state.pause.is_zero() && !state.is_awaited;
+            if !state.waiting.is_empty() && gathers(&mut state) {
+                let pause = state.pause;
                 let waited = self.changed.wait_timeout_while(state, pause, gathers);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
@@ -254,6 +266,11 @@ mod tests {
         assert!(written.lock().unwrap().is_empty());
         spool.drain().unwrap();
         assert_eq!(*written.lock().unwrap(), [b"one two three progress"]);
+        // Who waits for them waits for the writer, and not for others to gather.
+        spool.gather(Duration::MAX);
+        outlet.offer(b"the last");
+        assert!(!spool.is_behind(0));
+        assert_eq!(written.lock().unwrap()[1], b"the last");
     }
 
     #[test]

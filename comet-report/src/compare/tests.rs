@@ -153,7 +153,7 @@ fn fast_samples_that_agree_take_back_a_loss() {
     let mut new = later(|point| long(point, 1.3));
     for point in new.iter_mut().flat_map(|run| &mut run.points) {
         let factor = long(point, 1.3);
-        for of in point.measured_mut() {
+        if let Some(of) = point.measured_mut() {
             let p10 = &mut of.numbers.time_ns.p10;
             *p10 = p10.map(|p10| p10 / factor);
         }
