@@ -77,20 +77,21 @@ pub trait Lines {
 }
 
 /// Half of a round trip of `lines` between ranks 0 and 1, which both call it, in nanoseconds: the
-/// lower quartile of many short windows, since an interrupt lengthens a few of them.
+/// lower quartile of many short windows, since an interrupt lengthens a few of them. `clock` reads
+/// the transport's.
 ///
 /// # Errors
 /// If the job has failed.
 ///
 /// # Panics
 /// If called on another rank.
-pub fn line_time_ns(rank: Rank, lines: &impl Lines, now_ns: impl Fn() -> u64) -> Result<f64> {
+pub fn line_time_ns(rank: Rank, lines: &impl Lines, clock: impl Fn() -> u64) -> Result<f64> {
     assert!(rank < 2, "rank {rank} has no part in it");
     // Counted here from now on, since to read the line would fetch it back from the peer.
     let mut number = lines.own();
     let mut times_ns = [0.0; N_WINDOWS];
     for time_ns in &mut times_ns {
-        let start_ns = now_ns();
+        let start_ns = clock();
         for _ in 0..N_ROUND_TRIPS {
             number += 1;
             if rank == 0 {
@@ -101,7 +102,7 @@ pub fn line_time_ns(rank: Rank, lines: &impl Lines, now_ns: impl Fn() -> u64) ->
                 lines.publish(number);
             }
         }
-        *time_ns = (now_ns() - start_ns) as f64 / f64::from(2 * N_ROUND_TRIPS);
+        *time_ns = (clock() - start_ns) as f64 / f64::from(2 * N_ROUND_TRIPS);
     }
     Ok(quantile(&sorted(&times_ns), 0.25))
 }
