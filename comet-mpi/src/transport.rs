@@ -325,7 +325,7 @@ impl Transport for Mpi {
         Promises { buffers_sends: false, survives_truncation: false }
     }
 
-    /// Where ranks 0 and 1 run on one machine, and have a core each.
+    /// The time of a line, if ranks 0 and 1 run on one machine and have a core each.
     fn line_time_ns(&self) -> Result<Option<f64>> {
         let Some(pair) = self.lines else { return Ok(None) };
         let peer = Source::Rank(pair.peer());

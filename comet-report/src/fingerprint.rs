@@ -3,15 +3,22 @@
 
 use std::collections::BTreeMap;
 
+use comet_core::definition::Definition;
+use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::record::{Machine, Run, Transport, World};
+use crate::record::{
+    self, Machine, Measured, Param, Point, Quote, RankStat, Run, SampleSync, Transport, World,
+};
 
 /// Starts of variables that batch systems set anew for each job.
 const OF_ONE_JOB: &[&str] = &["SLURM_", "PBS_", "LSB_"];
 /// Variables that name the result file and the seed of a launch, and say that it is one.
 const OF_ONE_LAUNCH: [&str; 3] = ["COMET_OUT", "COMET_SEED", "COMET_LAUNCHES"];
+
+/// Number of hex digits of a point's key.
+const KEY_DIGITS: usize = 16;
 
 /// Hash of what two runs share that were taken under the same conditions.
 pub(crate) fn fingerprint(run: &Run) -> String {
@@ -89,6 +96,77 @@ pub(crate) fn sha256_of(bytes: &[u8], n_digits: usize) -> String {
 fn sorted(mut value: Value) -> Value {
     value.sort_all_objects();
     value
+}
+
+/// Identity of a point, of which the key is the hash: canonical JSON, by the order of the fields.
+#[derive(Serialize)]
+struct Identity<'a> {
+    class: &'a str,
+    kernel: &'a str,
+    params: BTreeMap<&'a str, &'a Param>,
+    suite: &'a str,
+    /// Left out where ranks do not start together, whose keys stay as they were; the others differ
+    /// from those before minor version 8, in which a window counted from the moment at which it was
+    /// due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sync: Option<SampleSync>,
+    /// Left out on transports without levels, whose keys stay as they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread_level: Option<&'a str>,
+    value: Option<ValueIdentity<'a>>,
+    variant: Option<&'a str>,
+}
+
+/// Its value: the fields of [`record::Value`] by their names, which is much cheaper than to sort them for
+/// each point.
+#[derive(Serialize)]
+struct ValueIdentity<'a> {
+    better: &'a str,
+    bytes_per_op: Option<u64>,
+    definition: &'a str,
+    divisor: u32,
+    quantity: &'a str,
+    quote: Quote,
+    rank_stat: RankStat,
+}
+
+impl<'a> From<&'a record::Value> for ValueIdentity<'a> {
+    fn from(value: &'a record::Value) -> Self {
+        // A field that is new is a part of the identity too.
+        let record::Value { quantity, definition, divisor, rank_stat, bytes_per_op, better, quote } =
+            value;
+        Self {
+            better,
+            bytes_per_op: *bytes_per_op,
+            definition,
+            divisor: *divisor,
+            quantity,
+            quote: *quote,
+            rank_stat: *rank_stat,
+        }
+    }
+}
+
+/// The key of `point`, as its field `key` says, in a run at `thread_level`.
+pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
+    let starts_together = |measured: &&Measured| {
+        let definition = Definition::find(&measured.numbers.value.definition);
+        definition.is_some_and(Definition::starts_together)
+    };
+    let identity = Identity {
+        class: &point.class,
+        kernel: &point.kernel,
+        params: point.params.0.iter().map(|(name, value)| (&**name, value)).collect(),
+        suite: &point.suite,
+        sync: point.measured().filter(starts_together).map(|measured| measured.plan.sync),
+        thread_level,
+        value: point.value().map(Into::into),
+        variant: point.variant.as_deref(),
+    };
+    // Longer than most, so that it is allocated once.
+    let mut json = Vec::with_capacity(512);
+    serde_json::to_writer(&mut json, &identity).expect("texts and numbers are JSON");
+    sha256_of(&json, KEY_DIGITS)
 }
 
 #[cfg(test)]

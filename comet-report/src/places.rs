@@ -20,7 +20,7 @@ impl Place {
     }
 
     /// The place in the middle of which a line takes `ns` nanoseconds.
-    pub(crate) fn around(ns: f64) -> Self {
+    pub(crate) fn at(ns: f64) -> Self {
         Self { from_ns: ns / LineTimes::MAX_RATIO.sqrt() }
     }
 

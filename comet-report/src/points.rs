@@ -1,6 +1,5 @@
 //! Measurements and failures of the driver, turned into points of the record.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use comet_core::definition::Definition;
@@ -12,18 +11,14 @@ use comet_core::event::{
 use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, KernelInfo, PROCS};
 use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
-use serde::Serialize;
 
-use crate::fingerprint::sha256_of;
+use crate::fingerprint::key;
 use crate::raw::{each, samples, starts_ns};
 use crate::record::{
     self, BUFFERS, Check, CheckStatus, Derived, Interval, KernelFacts, Measured, Numbers, Outcome,
     Overhead, Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat, RanksNs, Rate,
     Reps, SampleSync, Summary, Transport, Value, WarmUpNs,
 };
-
-/// Number of hex digits of a point's key.
-const KEY_DIGITS: usize = 16;
 
 /// Makes the points of one run, and numbers them.
 #[derive(Debug, Default)]
@@ -229,76 +224,6 @@ fn wire_quote(quote: event::Quote) -> Quote {
 /// `ns` nanoseconds in seconds.
 pub(crate) fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
-}
-
-/// Identity of a point, of which the key is the hash: canonical JSON, by the order of the fields.
-#[derive(Serialize)]
-struct Identity<'a> {
-    class: &'a str,
-    kernel: &'a str,
-    params: BTreeMap<&'a str, &'a Param>,
-    suite: &'a str,
-    /// Left out where ranks do not start together, whose keys stay as they were; the others differ
-    /// from those before minor version 8, in which a window counted from the moment at which it was
-    /// due.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sync: Option<SampleSync>,
-    /// Left out on transports without levels, whose keys stay as they were.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thread_level: Option<&'a str>,
-    value: Option<ValueIdentity<'a>>,
-    variant: Option<&'a str>,
-}
-
-/// Its value: the fields of [`Value`] by their names, which is much cheaper than to sort them for
-/// each point.
-#[derive(Serialize)]
-struct ValueIdentity<'a> {
-    better: &'a str,
-    bytes_per_op: Option<u64>,
-    definition: &'a str,
-    divisor: u32,
-    quantity: &'a str,
-    quote: Quote,
-    rank_stat: RankStat,
-}
-
-impl<'a> From<&'a Value> for ValueIdentity<'a> {
-    fn from(value: &'a Value) -> Self {
-        // A field that is new is a part of the identity too.
-        let Value { quantity, definition, divisor, rank_stat, bytes_per_op, better, quote } = value;
-        Self {
-            better,
-            bytes_per_op: *bytes_per_op,
-            definition,
-            divisor: *divisor,
-            quantity,
-            quote: *quote,
-            rank_stat: *rank_stat,
-        }
-    }
-}
-
-/// The key of `point`, as its field `key` says, in a run at `thread_level`.
-pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
-    let starts_together = |measured: &&Measured| {
-        let definition = Definition::find(&measured.numbers.value.definition);
-        definition.is_some_and(Definition::starts_together)
-    };
-    let identity = Identity {
-        class: &point.class,
-        kernel: &point.kernel,
-        params: point.params.0.iter().map(|(name, value)| (&**name, value)).collect(),
-        suite: &point.suite,
-        sync: point.measured().filter(starts_together).map(|measured| measured.plan.sync),
-        thread_level,
-        value: point.value().map(Into::into),
-        variant: point.variant.as_deref(),
-    };
-    // Longer than most, so that it is allocated once.
-    let mut json = Vec::with_capacity(512);
-    serde_json::to_writer(&mut json, &identity).expect("texts and numbers are JSON");
-    sha256_of(&json, KEY_DIGITS)
 }
 
 fn plan(result: &SeriesResult, pace: Pace, settle: u32) -> Plan {

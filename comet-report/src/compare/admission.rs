@@ -31,7 +31,7 @@ pub(super) fn admit<'a>(base: &[Launch<'a>], new: &[Launch<'a>], at: Option<f64>
     let (base, new) = (base.0, new.0);
     let lines: Vec<[f64; 2]> = base.iter().chain(&new).filter_map(Launch::line_ns).collect();
     let places: Vec<Place> = match at {
-        Some(ns) => vec![Place::around(ns)],
+        Some(ns) => vec![Place::at(ns)],
         None if places::apart(&lines).is_some() => Place::starts(&lines).collect(),
         None => return Admitted { base, new, n_repeated, n_moved: 0, lines_ns: None },
     };

@@ -114,8 +114,8 @@ pub(super) fn rows(
 fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> PointRow {
     let point = evidence.point();
     let found = difference(evidence, launches, options);
-    let middle_ns = |side: &[f64]| middle_mean(side).map_or(f64::NAN, f64::exp);
-    let [base_ns, new_ns] = [&launches.base, &launches.new].map(|side| middle_ns(side));
+    let [base_ns, new_ns] =
+        [&launches.base, &launches.new].map(|side| middle_mean(side).map_or(f64::NAN, f64::exp));
     let margin = margin_of(evidence, base_ns, found, options);
     let fast = evidence.fast().and_then(|fast| fast.log_ratio());
     let deviation = launches.deviation().filter(|deviation| *deviation > 0.0);

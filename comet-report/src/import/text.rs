@@ -11,7 +11,7 @@ use crate::record::{
     RankStat, Rate, Value,
 };
 use crate::suite::{Benchmark, Numbers, Suite};
-use crate::{older, points};
+use crate::{fingerprint, older};
 
 /// Words in place of numbers, and what they mean for the point.
 const FAILURES: &[(&str, PointStatus)] = &[
@@ -245,7 +245,7 @@ impl Block {
             outcome,
             ..Point::default()
         };
-        point.key = points::key(&point, None);
+        point.key = fingerprint::key(&point, None);
         point.facts = older::facts(&point).into();
         point
     }
