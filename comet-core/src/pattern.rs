@@ -7,17 +7,20 @@ const WORD: usize = size_of::<u64>();
 
 /// Fills `message` with bytes that depend on `seed` and on their place.
 pub fn fill(message: &mut [u8], seed: u64) {
-    for (index, bytes) in message.chunks_mut(WORD).enumerate() {
-        bytes.copy_from_slice(&word(seed, index)[..bytes.len()]);
-    }
+    write(message, |index| word(seed, index));
 }
 
 /// Fills `buffer` with bytes that differ, each one, from what [`fill`] puts there, so that data
 /// that never arrived is noticed.
 pub fn spoil(buffer: &mut [u8], seed: u64) {
-    for (index, bytes) in buffer.chunks_mut(WORD).enumerate() {
-        bytes.copy_from_slice(&word(seed, index).map(|byte| !byte)[..bytes.len()]);
-    }
+    write(buffer, |index| word(seed, index).map(|byte| !byte));
+}
+
+/// Gives `buffer` the words `word`, the last one cut off where it ends.
+fn write(buffer: &mut [u8], word: impl Fn(usize) -> [u8; WORD]) {
+    let (words, rest) = buffer.as_chunks_mut();
+    words.iter_mut().enumerate().for_each(|(index, bytes)| *bytes = word(index));
+    rest.copy_from_slice(&word(words.len())[..rest.len()]);
 }
 
 /// Checks that `message` is what [`fill`] makes of `seed`; `what` names it in the error.
@@ -25,16 +28,20 @@ pub fn spoil(buffer: &mut [u8], seed: u64) {
 /// # Errors
 /// [`KernelError::Mismatch`] with the first wrong byte.
 pub fn check(message: &[u8], seed: u64, what: &str) -> Result<(), KernelError> {
-    let is_wrong = |(index, bytes): &(usize, &[u8])| word(seed, *index)[..bytes.len()] != **bytes;
-    let Some((word_index, bytes)) = message.chunks(WORD).enumerate().find(is_wrong) else {
-        return Ok(());
+    let (words, rest) = message.as_chunks::<WORD>();
+    let is_wrong = |(index, bytes): &(usize, &[u8; WORD])| **bytes != word(seed, *index);
+    let (index, bytes) = match words.iter().enumerate().find(is_wrong) {
+        Some((index, bytes)) => (index, bytes.as_slice()),
+        None if *rest == word(seed, words.len())[..rest.len()] => return Ok(()),
+        None => (words.len(), rest),
     };
-    let expected = word(seed, word_index);
-    let index = bytes.iter().zip(expected).take_while(|(byte, expected)| *byte == expected).count();
+    let expected = word(seed, index);
+    let is_right = |(byte, expected): &(&u8, u8)| *byte == expected;
+    let within = bytes.iter().zip(expected).take_while(is_right).count();
     Err(KernelError::mismatch(
-        format!("byte {} of {} of {what}", word_index * WORD + index, message.len()),
-        format_args!("{:#04x}", expected[index]),
-        format_args!("{:#04x}", bytes[index]),
+        format!("byte {} of {} of {what}", index * WORD + within, message.len()),
+        format_args!("{:#04x}", expected[within]),
+        format_args!("{:#04x}", bytes[within]),
     ))
 }
 
@@ -52,12 +59,16 @@ mod tests {
 
     #[test]
     fn a_single_wrong_byte_is_found_and_named() {
-        let mut message = vec![0; 1000];
+        let mut message = vec![0; 1002];
         fill(&mut message, 7);
         check(&message, 7, "the echo").unwrap();
-        message[417] ^= 1;
-        let text = check(&message, 7, "the echo").unwrap_err().to_string();
-        assert!(text.starts_with("byte 417 of 1000 of the echo: expected 0x"), "{text}");
+        for index in [417, 999, 1001] {
+            message[index] ^= 1;
+            let text = check(&message, 7, "the echo").unwrap_err().to_string();
+            let expected = format!("byte {index} of 1002 of the echo: expected 0x");
+            assert!(text.starts_with(&expected), "{text}");
+            message[index] ^= 1;
+        }
     }
 
     #[test]

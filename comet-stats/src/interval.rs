@@ -115,8 +115,12 @@ impl Interval {
         if slices.len() < MIN_SLICES {
             return None;
         }
-        let mut random = Rand64::new(u128::from(seed));
         let descending = descending(slices);
+        let ((high, _), (low, _)) = (descending[0], descending[descending.len() - 1]);
+        if low == high {
+            return Some(Self::at_level((low, high), Method::Bootstrap));
+        }
+        let mut random = Rand64::new(u128::from(seed));
         let lengths: Vec<usize> = slices.iter().map(|slice| slice.len()).collect();
         let resamples = (0..N_RESAMPLES).map(|_| {
             let weights = resample(slices.len(), &mut random);
@@ -300,6 +304,8 @@ mod tests {
         assert!(interval.low <= 3.0 && interval.high >= 7.0, "{interval:?}");
         assert_eq!((interval.level, interval.method.name()), (0.95, "bootstrap"));
         assert_eq!(Interval::of_quantile(&slices, 0.5, 7), Some(interval), "a seed decides");
+        let equal = Interval::of_quantile(&[[7.1; 4]; 5], 0.9, 7).unwrap();
+        assert_eq!((equal.low, equal.high, equal.method), (7.1, 7.1, Method::Bootstrap));
     }
 
     #[test]

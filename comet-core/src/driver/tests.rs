@@ -300,7 +300,7 @@ fn an_interruption_stops_between_slices_and_cases_and_keeps_what_was_measured() 
 fn an_interruption_stops_between_two_samples_of_a_case_that_takes_long() {
     // The first question comes before the case, the second after its check, and the others after
     // each sample of the first probe: two operations before it, and the sample.
-    for (interrupts_at, n_operations) in [(0, 0), (1, 0), (2, 3), (3, 6), (4, 9)] {
+    let check = |interrupts_at, n_operations| {
         let fakes = [Fake::checked_by(&FIRST, takes_long), Fake::good(&SECOND)];
         let trouble = Trouble { interrupts_at: Some(interrupts_at), ..Trouble::default() };
         let outcome = drive_with(2, &fakes, trouble);
@@ -309,7 +309,13 @@ fn an_interruption_stops_between_two_samples_of_a_case_that_takes_long() {
         assert_eq!(counts(&end), [0; 4], "question {interrupts_at}");
         let found = fakes[0].n_operations.load(Ordering::Relaxed);
         assert_eq!(found, n_operations, "question {interrupts_at}");
-    }
+    };
+    // Each sleeps.
+    std::thread::scope(|scope| {
+        for (interrupts_at, n_operations) in [(0, 0), (1, 0), (2, 3), (3, 6), (4, 9)] {
+            scope.spawn(move || check(interrupts_at, n_operations));
+        }
+    });
 }
 
 #[test]
