@@ -89,7 +89,9 @@ pub(crate) fn sha256_of(bytes: &[u8], n_digits: usize) -> String {
     let digest = Sha256::digest(bytes);
     let halves = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let digit = |half: u8| char::from_digit(half.into(), 16).expect("a half byte is a digit");
-    halves.map(digit).take(n_digits).collect()
+    let mut digits = String::with_capacity(n_digits);
+    digits.extend(halves.map(digit).take(n_digits));
+    digits
 }
 
 /// `value` with sorted keys, which a feature of the JSON library may keep in another order.

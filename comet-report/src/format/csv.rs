@@ -3,16 +3,22 @@
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
+use csv::ByteRecord;
+
 use crate::record::{Name, Point, Record, Run};
 use crate::sink::RecordSink;
 
 /// The columns with a parameter each; all other parameters share `params`.
 const PARAMS: &[&str] = &["length_bytes", "procs", "hops"];
 
+/// Bound of the numbers of which all whole ones differ: 2^53.
+const MAX_WHOLE: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+
 /// Writer of rows into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
     let out = csv::Writer::from_writer(out);
-    Box::new(Rows { out, run: of_run(None), cell: String::new(), has_head: false })
+    let row = Row { cells: ByteRecord::new(), text: String::new(), is_head: true };
+    Box::new(Rows { out, run: of_run(None), row })
 }
 
 /// Writer of the rows of points.
@@ -20,9 +26,8 @@ struct Rows<W: Write> {
     out: csv::Writer<W>,
     /// Titles and cells that all points of the run at hand have in common.
     run: [(&'static str, String); 5],
-    /// The last cell, whose memory the next one takes.
-    cell: String,
-    has_head: bool,
+    /// The last row, whose memory the next one takes.
+    row: Row,
 }
 
 impl<W: Write> RecordSink for Rows<W> {
@@ -30,10 +35,11 @@ impl<W: Write> RecordSink for Rows<W> {
         match record {
             Record::Run(run) => self.run = of_run(Some(run)),
             Record::Point(point) => {
-                if !std::mem::replace(&mut self.has_head, true) {
-                    self.row(point, true)?;
+                if self.row.is_head {
+                    self.write(point)?;
+                    self.row.is_head = false;
                 }
-                self.row(point, false)?;
+                self.write(point)?;
             }
             Record::Launch(_) | Record::Model(_) | Record::Event(_) | Record::End(_) => (),
         }
@@ -46,18 +52,18 @@ impl<W: Write> RecordSink for Rows<W> {
 }
 
 impl<W: Write> Rows<W> {
-    fn row(&mut self, point: &Point, is_head: bool) -> csv::Result<()> {
-        let Self { out, run, cell, .. } = self;
-        let mut row = Row { out, cell, is_head };
-        row.add("run_id", Some(&point.run_id))?;
-        run.iter().try_for_each(|(title, value)| row.add(title, Some(value)))?;
-        row.add_identity(point)?;
-        row.add_times(point)?;
-        row.add("bytes_per_s", point.bytes_per_s())?;
-        row.add("check", Some(Name(point.check.status)))?;
-        row.add("status", Some(Name(point.status())))?;
-        row.add("message", point.failure().map(|failure| &failure.message))?;
-        out.write_record(None::<&[u8]>)
+    fn write(&mut self, point: &Point) -> csv::Result<()> {
+        let Self { out, run, row } = self;
+        row.cells.clear();
+        row.add_text("run_id", Some(&point.run_id));
+        run.iter().for_each(|(title, value)| row.add_text(title, Some(value)));
+        row.add_identity(point);
+        row.add_times(point);
+        row.add_number("bytes_per_s", point.bytes_per_s());
+        row.add("check", Some(Name(point.check.status)));
+        row.add("status", Some(Name(point.status())));
+        row.add_text("message", point.failure().map(|failure| &*failure.message));
+        out.write_byte_record(&row.cells)
     }
 }
 
@@ -76,69 +82,86 @@ fn of_run(run: Option<&Run>) -> [(&'static str, String); 5] {
 }
 
 /// A row under way: the titles, or the cells of a point.
-struct Row<'a, W: Write> {
-    out: &'a mut csv::Writer<W>,
-    cell: &'a mut String,
+struct Row {
+    cells: ByteRecord,
+    /// Text of the last cell.
+    text: String,
     is_head: bool,
 }
 
-impl<W: Write> Row<'_, W> {
+impl Row {
     /// Adds `title`, or the cell below it; what is missing is empty.
-    fn add(&mut self, title: &str, value: Option<impl Display>) -> csv::Result<()> {
-        if self.is_head {
-            return self.out.write_field(title);
+    fn add(&mut self, title: &str, value: Option<impl Display>) {
+        self.text.clear();
+        if let Some(value) = value.filter(|_| !self.is_head) {
+            write!(self.text, "{value}").expect("a string takes any text");
         }
-        self.cell.clear();
-        if let Some(value) = value {
-            write!(self.cell, "{value}").expect("a string takes any text");
-        }
-        self.out.write_field(&*self.cell)
+        self.cells.push_field(if self.is_head { title } else { &self.text }.as_bytes());
     }
 
-    fn add_identity(&mut self, point: &Point) -> csv::Result<()> {
+    /// Adds a text.
+    fn add_text(&mut self, title: &str, value: Option<&str>) {
+        let value = value.unwrap_or_default();
+        self.cells.push_field(if self.is_head { title } else { value }.as_bytes());
+    }
+
+    /// Adds a number; one that is whole has its digits without the search for the shortest ones.
+    fn add_number(&mut self, title: &str, value: Option<f64>) {
+        match value {
+            Some(value) if value.fract() == 0.0 && value.abs() < MAX_WHOLE => {
+                self.add(title, Some(value as i64));
+            }
+            _ => self.add(title, value),
+        }
+    }
+
+    fn add_identity(&mut self, point: &Point) {
         let others = point.params.0.iter().filter(|(name, _)| !PARAMS.contains(&name.as_str()));
         let others: Vec<_> = others.map(|(name, value)| format!("{name}={value}")).collect();
         let value = point.value();
-        self.add("suite", Some(&point.suite))?;
-        self.add("kernel", Some(&point.kernel))?;
-        self.add("variant", point.variant.as_ref())?;
-        self.add("class", Some(&point.class))?;
-        self.add("key", Some(&point.key))?;
+        self.add_text("suite", Some(&point.suite));
+        self.add_text("kernel", Some(&point.kernel));
+        self.add_text("variant", point.variant.as_deref());
+        self.add_text("class", Some(&point.class));
+        self.add_text("key", Some(&point.key));
         for name in PARAMS {
-            self.add(name, point.params.get(name))?;
+            self.add(name, point.params.get(name));
         }
-        self.add("params", Some(others.join(" ")))?;
-        self.add("quantity", value.map(|value| &value.quantity))?;
-        self.add("definition", value.map(|value| &value.definition))?;
-        self.add("rank_stat", value.map(|value| Name(value.rank_stat)))
+        self.add_text("params", Some(&others.join(" ")));
+        self.add_text("quantity", value.map(|value| &*value.quantity));
+        self.add_text("definition", value.map(|value| &*value.definition));
+        self.add("rank_stat", value.map(|value| Name(value.rank_stat)));
     }
 
-    fn add_times(&mut self, point: &Point) -> csv::Result<()> {
+    fn add_times(&mut self, point: &Point) {
         let (time, value, measured) = (point.time_ns(), point.value(), point.measured());
         let reps = measured.map(|measured| &measured.reps);
         let ranks = measured.and_then(|measured| measured.ranks_ns.as_ref());
-        self.add("n", time.map(|time| time.n))?;
-        self.add("inner", reps.map(|reps| reps.inner))?;
-        self.add("slices", reps.map(|reps| reps.rounds))?;
+        self.add("n", time.map(|time| time.n));
+        self.add("inner", reps.map(|reps| reps.inner));
+        self.add("slices", reps.map(|reps| reps.rounds));
         let launches = point.launches.as_ref().map_or(1, |launches| launches.quoted_ns.len());
-        self.add("launches", measured.map(|_| launches))?;
-        self.add("launches_period_s", point.launches.as_ref().map(|launches| launches.period_s))?;
-        self.add("quote", value.map(|value| Name(value.quote)))?;
-        self.add("t_quoted_ns", point.quoted_ns())?;
-        self.add("t_ci95_low_ns", time.and_then(|time| time.ci95).map(|[low, _]| low))?;
-        self.add("t_ci95_high_ns", time.and_then(|time| time.ci95).map(|[_, high]| high))?;
-        self.add("converged", point.quality().and_then(|quality| quality.converged))?;
-        self.add("t_min_ns", time.map(|time| time.min))?;
-        self.add("t_p25_ns", time.map(|time| time.p25))?;
-        self.add("t_median_ns", time.map(|time| time.median))?;
-        self.add("t_p75_ns", time.map(|time| time.p75))?;
-        self.add("t_p95_ns", time.map(|time| time.p95))?;
-        self.add("t_p99_ns", time.map(|time| time.p99))?;
-        self.add("t_max_ns", time.map(|time| time.max))?;
-        self.add("t_mean_ns", time.map(|time| time.mean))?;
-        self.add("t_stddev_ns", time.and_then(|time| time.stddev))?;
-        self.add("ranks_min_ns", ranks.map(|ranks| ranks.min))?;
-        self.add("ranks_max_ns", ranks.map(|ranks| ranks.max))?;
-        self.add("ranks_avg_ns", ranks.map(|ranks| ranks.avg))
+        self.add("launches", measured.map(|_| launches));
+        self.add_number(
+            "launches_period_s",
+            point.launches.as_ref().map(|launches| launches.period_s),
+        );
+        self.add("quote", value.map(|value| Name(value.quote)));
+        self.add_number("t_quoted_ns", point.quoted_ns());
+        self.add_number("t_ci95_low_ns", time.and_then(|time| time.ci95).map(|[low, _]| low));
+        self.add_number("t_ci95_high_ns", time.and_then(|time| time.ci95).map(|[_, high]| high));
+        self.add("converged", point.quality().and_then(|quality| quality.converged));
+        self.add_number("t_min_ns", time.map(|time| time.min));
+        self.add_number("t_p25_ns", time.map(|time| time.p25));
+        self.add_number("t_median_ns", time.map(|time| time.median));
+        self.add_number("t_p75_ns", time.map(|time| time.p75));
+        self.add_number("t_p95_ns", time.map(|time| time.p95));
+        self.add_number("t_p99_ns", time.map(|time| time.p99));
+        self.add_number("t_max_ns", time.map(|time| time.max));
+        self.add_number("t_mean_ns", time.map(|time| time.mean));
+        self.add_number("t_stddev_ns", time.and_then(|time| time.stddev));
+        self.add_number("ranks_min_ns", ranks.map(|ranks| ranks.min));
+        self.add_number("ranks_max_ns", ranks.map(|ranks| ranks.max));
+        self.add_number("ranks_avg_ns", ranks.map(|ranks| ranks.avg));
     }
 }
