@@ -2,6 +2,7 @@
 //! SHA-256 of canonical JSON (sorted keys, no blanks), the identity of points and machines.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use comet_core::definition::Definition;
 use serde::Serialize;
@@ -87,10 +88,11 @@ pub(crate) fn sha256_hex(value: &Value) -> String {
 /// The first `n_digits` hex digits of 64 of the SHA-256 of `bytes`.
 pub(crate) fn sha256_of(bytes: &[u8], n_digits: usize) -> String {
     let digest = Sha256::digest(bytes);
-    let halves = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    let digit = |half: u8| char::from_digit(half.into(), 16).expect("a half byte is a digit");
-    let mut digits = String::with_capacity(n_digits);
-    digits.extend(halves.map(digit).take(n_digits));
+    let mut digits = String::with_capacity(64);
+    for word in digest.as_chunks().0 {
+        write!(digits, "{:016x}", u64::from_be_bytes(*word)).expect("a string takes any text");
+    }
+    digits.truncate(n_digits);
     digits
 }
 

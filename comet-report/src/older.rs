@@ -38,8 +38,8 @@ pub(crate) fn facts(point: &Point) -> KernelFacts {
     let series = |value: &Value| {
         let of = |name: &str| SeriesFacts {
             name: name.into(),
-            quantity: value.quantity.clone(),
-            definition: value.definition.clone(),
+            quantity: value.quantity.clone().into_owned(),
+            definition: value.definition.clone().into_owned(),
         };
         names.iter().map(|name| of(name)).collect()
     };
@@ -49,7 +49,7 @@ pub(crate) fn facts(point: &Point) -> KernelFacts {
     };
     let mut facts = KernelFacts {
         id,
-        class: point.class.clone(),
+        class: point.class.clone().into_owned(),
         participants: Participants::All,
         evaluation,
         axes: params.map(|(name, value)| axis(name, value)).collect(),

@@ -123,7 +123,7 @@ impl PointMaker {
     fn point(
         &mut self,
         case: &Case,
-        variant: Option<&str>,
+        variant: Option<&'static str>,
         since_start_ns: u64,
         (check, outcome): (CheckStatus, Outcome),
     ) -> Point {
@@ -136,7 +136,7 @@ impl PointMaker {
             t_rel_s: seconds(since_start_ns),
             suite: info.suite.into(),
             kernel: info.name.into(),
-            variant: variant.map(str::to_owned),
+            variant: variant.map(Into::into),
             class: info.class.as_str().into(),
             aliases: info.aliases.iter().map(|alias| (*alias).into()).collect(),
             params: self.params(case),
@@ -415,7 +415,7 @@ mod tests {
             let mut measurement = fixture::barrier();
             measurement.series[0].definition = definition;
             let value = points.measured(&measurement)[0].value().unwrap().clone();
-            assert_eq!((value.definition.as_str(), value.rank_stat), (definition.name(), expected));
+            assert_eq!((&*value.definition, value.rank_stat), (definition.name(), expected));
         };
         check(Definition::Completion, RankStat::Max);
         check(Definition::CallMean, RankStat::Mean);

@@ -109,6 +109,7 @@ impl Row {
     fn add_number(&mut self, title: &str, value: Option<f64>) {
         match value {
             Some(value) if value.fract() == 0.0 && value.abs() < MAX_WHOLE => {
+                #[expect(clippy::cast_possible_truncation, reason = "it is whole, and below 2^53")]
                 self.add(title, Some(value as i64));
             }
             _ => self.add(title, value),

@@ -64,10 +64,11 @@ fn coordinate(point: &Point, param: &str) -> Option<u64> {
 
 /// `suite->kernel->series->param=value`.
 fn callpath(point: &Point, param: &str) -> String {
-    let mut path = vec![point.suite.clone(), point.kernel.clone()];
-    path.extend(point.variant.clone().filter(|series| *series != point.kernel));
+    let mut path = vec![&*point.suite, &*point.kernel];
+    path.extend(point.variant.as_deref().filter(|series| *series != point.kernel));
     let others = cases::settled(point).filter(|(name, _)| *name != param);
-    path.extend(others.map(|(name, value)| format!("{name}={value}")));
+    let others: Vec<_> = others.map(|(name, value)| format!("{name}={value}")).collect();
+    path.extend(others.iter().map(String::as_str));
     path.join("->")
 }
 

@@ -90,7 +90,7 @@ fn has_fixed_length(point: &Point) -> bool {
 
 /// The lines of the law of times over sizes that a table quotes.
 fn write_model(model: &Model, out: &mut dyn Write) -> io::Result<()> {
-    let id = [model.suite.as_str(), &model.kernel];
+    let id = [&*model.suite, &*model.kernel];
     let params = model.params.0.iter().map(|(name, value)| (name.as_str(), value));
     let case = cases::name(id, model.variant.as_deref(), params) + "/fit";
     for (name, better) in FITTED {

@@ -59,7 +59,8 @@ fn unit(model: &Model) -> String {
 fn block(model: &Model) -> String {
     let Some(first) = model.fits.first() else { return figures(model) };
     let params = model.params.0.iter().map(|(name, value)| format!(" {name}={value}"));
-    let sweep = model.variant.clone().unwrap_or_default() + &params.collect::<String>();
+    let sweep =
+        model.variant.as_deref().unwrap_or_default().to_owned() + &params.collect::<String>();
     let mut text =
         format!("# {}/{}, {}: {}", model.suite, model.kernel, sweep.trim_start(), first.law);
     writeln!(text, ", weights: {}", model.weights).expect("a string takes any text");

@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use super::cases::{Launches, launches, settled};
-use crate::record::{PointCounts, Record};
+use crate::record::{PointCounts, Record, Text};
 
 /// Name of a family of samples, its unit, with which the name ends, and its help.
 type Family = [&'static str; 3];
@@ -54,8 +54,8 @@ fn labels(case: &Launches<'_>) -> String {
         ("kernel", point.kernel.clone()),
         ("series", point.variant.clone().unwrap_or_default()),
     ];
-    let params = settled(point).map(|(name, value)| (name, value.to_string()));
-    let transport = [("transport", case.transport.unwrap_or_default().to_owned())];
+    let params = settled(point).map(|(name, value)| (name, Text::from(value.to_string())));
+    let transport = [("transport", case.transport.unwrap_or_default().to_owned().into())];
     let all = own.into_iter().chain(params).chain(transport);
     let texts = all.map(|(name, value)| format!("{}=\"{}\"", label_name(name), escaped(&value)));
     texts.collect::<Vec<_>>().join(",")

@@ -411,8 +411,8 @@ pub(crate) fn has_changed(quality: &Quality) -> bool {
 }
 
 /// Key of the explanation of a series.
-fn meaning(point: &Point) -> Option<(&String, Quote)> {
-    point.value().map(|value| (&value.definition, value.quote))
+fn meaning(point: &Point) -> Option<(&str, Quote)> {
+    point.value().map(|value| (&*value.definition, value.quote))
 }
 
 /// `value` with five digits, as a power of ten where it has many more before the point.

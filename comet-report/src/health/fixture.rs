@@ -80,7 +80,11 @@ fn blank(n_ranks: usize) -> RunRecords {
 }
 
 /// A verified point of the kernel `id`, with the times of one operation on the ranks.
-fn point(id: &str, params: &[(&str, u64)], times_ns: Vec<(usize, [u64; N_SAMPLES])>) -> Point {
+fn point(
+    id: &'static str,
+    params: &[(&str, u64)],
+    times_ns: Vec<(usize, [u64; N_SAMPLES])>,
+) -> Point {
     let (suite, kernel) = id.split_once('/').expect("an id is suite/name");
     let template = TEMPLATE.points.iter().find(|point| point.measured().is_some());
     let mut template = template.expect("some points have samples").clone();

@@ -236,8 +236,8 @@ impl Block {
         let is_ok = matches!(outcome, Outcome::Imported(_));
         let mut point = Point {
             suite: self.suite.id.into(),
-            variant: is_ok.then(|| self.name.clone()),
-            kernel: self.name.clone(),
+            variant: is_ok.then(|| self.name.clone().into()),
+            kernel: self.name.clone().into(),
             class: self.class().map_or("other", Class::as_str).into(),
             params: self.params(row, n_ranks),
             check: Check { status: row.check },

@@ -22,7 +22,12 @@ fn point(params: &[(&str, u64)], time_us: f64) -> Point {
 }
 
 /// One series of a case of the kernel `id`, with these medians of its slices.
-fn of_slices(id: &str, variant: &str, params: &[(&str, u64)], slices_us: &[f64]) -> Point {
+fn of_slices(
+    id: &'static str,
+    variant: &'static str,
+    params: &[(&str, u64)],
+    slices_us: &[f64],
+) -> Point {
     let mut point = point(params, slices_us[slices_us.len() / 2]);
     let (suite, kernel) = id.split_once('/').unwrap();
     (point.suite, point.kernel) = (suite.into(), kernel.into());

@@ -36,6 +36,9 @@ pub const JSON_SCHEMA: &str = include_str!("../../schema/comet.record-1.schema.j
 /// Minor version of the format; each new optional field raises it.
 pub const SCHEMA_MINOR: u32 = 8;
 
+/// Text of a point: one that the program itself has is not copied.
+pub(crate) type Text = std::borrow::Cow<'static, str>;
+
 /// One line of a result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Params;
+use super::{Params, Text};
 
 /// The laws that were fitted to the points of one sweep: equal in all but the swept parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,11 +13,11 @@ pub struct Model {
     /// Id of the run; of the last one, if the sweep is over several.
     pub run_id: String,
     /// Name of the suite.
-    pub suite: String,
+    pub suite: Text,
     /// Name of the kernel within the suite.
-    pub kernel: String,
+    pub kernel: Text,
     /// Name of the series.
-    pub variant: Option<String>,
+    pub variant: Option<Text>,
     /// The parameters that all points have in common.
     pub params: Params,
     /// Kind of law: `line`, `hops`, `scaling`, `intensity`, `loggp` or `max_rate`.

@@ -7,7 +7,7 @@ use crate::units::significant;
 
 use serde::{Deserialize, Serialize};
 
-use super::{KernelFacts, Outcome, Over, Params};
+use super::{KernelFacts, Outcome, Over, Params, Text};
 
 /// One series of one case; or a case without numbers, which stands for all series.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -20,16 +20,16 @@ pub struct Point {
     /// Seconds from the start of the run to the end of the case.
     pub t_rel_s: f64,
     /// Name of the suite.
-    pub suite: String,
+    pub suite: Text,
     /// Name of the kernel within the suite.
-    pub kernel: String,
+    pub kernel: Text,
     /// Name of the series.
-    pub variant: Option<String>,
+    pub variant: Option<Text>,
     /// Kind of communication (`p2p`, `exchange`, `collective`, `sync` …).
-    pub class: String,
+    pub class: Text,
     /// Names of the kernel in other suites.
     #[serde(default)]
-    pub aliases: Vec<String>,
+    pub aliases: Vec<Text>,
     /// The kernel's axes, slowest first, then `procs` and, for matrices, the mesh.
     pub params: Params,
     /// The identity of the number: the first 16 hex digits of the SHA-256 of the canonical JSON of
@@ -85,9 +85,9 @@ impl Point {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Value {
     /// Quantity that it is the time of (`one_way_time`, `op_time`).
-    pub quantity: String,
+    pub quantity: Text,
     /// Combination of the ranks' samples into one value (`D4 half_round_trip`).
-    pub definition: String,
+    pub definition: Text,
     /// Divisor of the measured interval, beside the operations in it.
     pub divisor: u32,
     /// Ranks that it stands for.
@@ -95,7 +95,7 @@ pub struct Value {
     /// Bytes that one operation moves; `null` where there are none.
     pub bytes_per_op: Option<u64>,
     /// `lower` or `higher`.
-    pub better: String,
+    pub better: Text,
     /// Reported statistic.
     pub quote: Quote,
 }
@@ -220,7 +220,7 @@ pub struct Plan {
     #[serde(default)]
     pub is_refined: bool,
     /// Treatment of outliers; `none`: every sample counts.
-    pub outliers: String,
+    pub outliers: Text,
     /// Corrections subtracted from the samples; none if empty.
     pub correct: Vec<String>,
 }
@@ -336,17 +336,17 @@ pub struct Rate {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Samples {
     /// `ns`.
-    pub unit: String,
+    pub unit: Text,
     /// `rank`, then `rep`: the last one varies fastest in `data`.
-    pub axis: [String; 2],
+    pub axis: [Text; 2],
     /// The ranks that sampled.
     pub ranks: Vec<usize>,
     /// Number of ranks, and of samples of each.
     pub shape: [usize; 2],
     /// `time`: as they were taken.
-    pub order: String,
+    pub order: Text,
     /// `list`: plain numbers.
-    pub enc: String,
+    pub enc: Text,
     /// The intervals.
     pub data: Vec<u64>,
 }

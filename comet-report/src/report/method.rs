@@ -53,15 +53,17 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
 }
 
 fn definitions(points: &[&Point]) -> Html {
-    let named = |point: &Point| Some(point.value()?.definition.clone());
-    let names: BTreeSet<String> = points.iter().filter_map(|point| named(point)).collect();
-    let of_name = |name: String| {
-        let of_it = || points.iter().filter(|point| named(point).as_ref() == Some(&name));
+    fn named(point: &Point) -> Option<&str> {
+        Some(&point.value()?.definition)
+    }
+    let names: BTreeSet<&str> = points.iter().filter_map(|point| named(point)).collect();
+    let of_name = |name: &str| {
+        let of_it = || points.iter().filter(|point| named(point) == Some(name));
         let kernels = of_it().map(|point| point.id());
         let quotes = of_it().filter_map(|point| Some(quote(point.value()?.quote).into()));
         let known = Definition::all().find(|known| known.name() == name);
         let meaning = known.map(|known| format!("{}, for one operation", known.summary()));
-        row("td", [name.clone(), or_none(meaning), list(quotes), list(kernels)])
+        row("td", [name.to_owned(), or_none(meaning), list(quotes), list(kernels)])
     };
     if names.is_empty() {
         return Html::new();

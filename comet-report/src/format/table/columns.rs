@@ -56,7 +56,7 @@ pub(super) fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> 
         add(name, name.len().max(COUNT_WIDTH), Some(value.to_string()));
     }
     if let Some(width) = layout.series_width {
-        add(SERIES, width, point.variant.clone());
+        add(SERIES, width, point.variant.as_deref().map(str::to_owned));
     }
     let (reps, time) = (point.measured().map(|measured| &measured.reps), point.time_ns());
     add("samples", COUNT_WIDTH, reps.map(|reps| reps.n.to_string()));
