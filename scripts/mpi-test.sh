@@ -64,6 +64,7 @@ test_family() { # FAMILY
     step "$1: ranks end although MPI_Finalize does not return" ends_without_finalize
     step "$1: a whole job is launched three times, as one run" launches
     step "$1: thread levels are recorded, and one for other transports is refused" has_levels
+    step "$1: ranks 0 and 1 time the cache line that they share, if each has a core" times_line
 }
 
 # Each step is a job of its own, so that the first failing command ends it.
@@ -121,6 +122,18 @@ refuses_plain() {
     comet_run=$without_mpi/comet-run
     ends_with 5 launch 4 all --profile quick --out none
     prints 1 'built without MPI'
+}
+
+times_line() {
+    local file="$scratch/$mpirun-line" n
+    for n in 2 $(($(nproc) + 1)); do
+        launch "$n" echo -s 8 --hops 1 --profile quick --format none --out "$file-$n.jsonl"
+    done
+    if [[ $(nproc) -ge 2 ]]; then
+        grep -q '"line_ns":[0-9]' "$file-2.jsonl"
+    fi
+    ! grep -q '"line_ns":[0-9]' "$file-$(($(nproc) + 1)).jsonl"
+    ! ls /dev/shm/comet-line-* 2>/dev/null
 }
 
 # Sends a signal to the last rank of a run that would take minutes.

@@ -118,10 +118,9 @@ impl Mpi {
 
     /// Shares lines between ranks 0 and 1, if all ranks are on one machine; all of them call it.
     pub(crate) fn share_lines(&mut self) -> Result<()> {
-        let (rank, n_ranks) = (self.rank(), self.n_ranks());
-        if self.is_one_node && n_ranks > 1 && rank < 2 {
-            let waiting = Waiting::Collective(Source::Rank(1 - rank));
-            let pair = self.waiting(waiting, || Pair::share(&self.comm, rank, n_ranks));
+        if self.is_one_node && self.n_ranks() > 1 {
+            let waiting = Waiting::Collective(Source::Any);
+            let pair = self.waiting(waiting, || Pair::share(&self.comm, self.rank()));
             self.lines = pair.map_err(|failure| self.error(failure))?;
         }
         Ok(())
@@ -325,7 +324,7 @@ impl Transport for Mpi {
         Promises { buffers_sends: false, survives_truncation: false }
     }
 
-    /// The time of a line, if ranks 0 and 1 run on one machine and have a core each.
+    /// The time of a line, if all ranks run on one machine, and ranks 0 and 1 have a core each.
     fn line_time_ns(&self) -> Result<Option<f64>> {
         let Some(pair) = self.lines else { return Ok(None) };
         let peer = Source::Rank(pair.peer());

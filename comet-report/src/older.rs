@@ -38,8 +38,8 @@ pub(crate) fn facts(point: &Point) -> KernelFacts {
     let series = |value: &Value| {
         let of = |name: &str| SeriesFacts {
             name: name.into(),
-            quantity: value.quantity.clone().into_owned(),
-            definition: value.definition.clone().into_owned(),
+            quantity: value.quantity.to_string(),
+            definition: value.definition.to_string(),
         };
         names.iter().map(|name| of(name)).collect()
     };
@@ -49,7 +49,7 @@ pub(crate) fn facts(point: &Point) -> KernelFacts {
     };
     let mut facts = KernelFacts {
         id,
-        class: point.class.clone().into_owned(),
+        class: point.class.to_string(),
         participants: Participants::All,
         evaluation,
         axes: params.map(|(name, value)| axis(name, value)).collect(),

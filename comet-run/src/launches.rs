@@ -280,7 +280,8 @@ fn cases_of<'a>(points: impl Iterator<Item = &'a Point>, n_ranks: usize) -> Vec<
 /// The case of one of the kernels `infos` that `point` is a series of, with the values that it took
 /// from earlier results.
 fn case_of(point: &Point, infos: &[&'static KernelInfo], n_ranks: usize) -> Option<Case> {
-    let info = infos.iter().find(|info| info.id() == point.id())?;
+    let id = point.id();
+    let info = infos.iter().find(|info| info.id() == id)?;
     let number = |name: &str| usize::try_from(point.params.number(name)?).ok();
     let arrangement = Arrangement {
         procs: number(PROCS.name).filter(|procs| *procs != n_ranks),

@@ -27,8 +27,9 @@ pub(super) const LENGTHS_BYTES: [usize; 20] = [
     131_073, 1_048_577,
 ];
 
-/// Number of polls by [`poll_until`] before it gives up: several seconds at the least.
-const MAX_POLLS: u32 = 10_000_000;
+/// Number of polls by [`poll_until`] before it gives up: several seconds at the least where a poll
+/// takes time.
+const MAX_POLLS: u32 = 64_000_000;
 /// Polls for each time that the CPU is offered to others.
 const POLLS_PER_YIELD: u32 = 32;
 

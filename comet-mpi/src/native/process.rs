@@ -6,13 +6,14 @@ use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
-use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::thread;
 use std::time::Duration;
 
 use comet_core::job::is_stopped;
+use nix::fcntl::posix_fallocate;
 use nix::libc;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use nix::sys::prctl;
@@ -59,15 +60,17 @@ pub(crate) fn shared_vitals() -> nix::Result<&'static Vitals> {
     Ok(unsafe { page.cast::<Vitals>().as_ref() })
 }
 
-/// The lines in `file`, which is as long, and shared with another rank; they stay as long as either.
-pub(crate) fn shared_lines(file: impl AsFd) -> nix::Result<&'static Shared> {
+/// The lines in the shared memory `file` of two ranks, which is as long as they are from here on.
+pub(crate) fn shared_lines(file: OwnedFd) -> nix::Result<&'static Shared> {
     let length = NonZeroUsize::new(size_of::<Shared>()).expect("lines have a size");
+    // It has its memory now, or this fails: a store beyond the memory of the system is a signal.
+    posix_fallocate(&file, 0, i64::try_from(length.get()).expect("two lines are short"))?;
     let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
     // SAFETY: a mapping at an address of the system's choice touches no other memory.
     let page = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, file, 0)? };
-    // SAFETY: the file is as long as the lines and nobody cuts it, the mapping starts at a page, is
-    // never unmapped, and was all zeros, which is a value of the atomic integers that lines are made
-    // of. Those may be written by two processes.
+    // SAFETY: the file is as long as the lines; CoMet never cuts it, and its mode keeps other users
+    // from it. The mapping starts at a page, is never unmapped, and was all zeros, which is a value of
+    // the atomic integers that lines are made of. Those may be written by two processes.
     Ok(unsafe { page.cast::<Shared>().as_ref() })
 }
 

@@ -146,15 +146,10 @@ impl<'a> Evidence<'a> {
         self.logarithms(|launch| Some(launch.quoted_ns)).unwrap_or_default()
     }
 
-    /// The logarithms of the 10th percentiles, or of the least values where a record has no more;
-    /// `None` if a launch has neither. A least value alone may be of the moment in which the host had
-    /// moved a core.
+    /// The logarithms of the 10th percentiles; `None` if a launch has none, as an imported one. A
+    /// least value may be of the moment in which the host had moved a core.
     pub(super) fn fast(&self) -> Option<Launches> {
-        let fast_ns = |launch: &Launch<'_>| {
-            let time_ns = launch.point.time_ns()?;
-            Some(time_ns.p10.unwrap_or(time_ns.min)).filter(|fast_ns| *fast_ns > 0.0)
-        };
-        self.logarithms(fast_ns)
+        self.logarithms(|launch| launch.point.time_ns()?.p10.filter(|fast_ns| *fast_ns > 0.0))
     }
 
     /// Standard error of both mean logarithms by the intervals of the samples, where all have one.

@@ -5,7 +5,7 @@
 //! points, and if its fast samples have changed too; otherwise the row says why it has not.
 
 use comet_stats::compare::{
-    Combined, Difference, Launches, MARGIN, Method, Scale, Verdict, adjusted, margin, middle_mean,
+    Combined, Difference, Launches, MARGIN, Method, Scale, Verdict, adjusted, margin,
 };
 use comet_stats::median;
 use serde::Serialize;
@@ -40,17 +40,19 @@ pub struct PointRow {
     /// Launches of both sides that were left out, because a cache line takes another time in them.
     pub n_moved: usize,
     /// Median time of a cache line in the launches that count, in nanoseconds; `null` on transports
-    /// that do not report it.
+    /// that do not report it, and where the sides have no line time in common.
     pub line_ns: Option<f64>,
-    /// The shortest and the longest of these times in nanoseconds, where launches were left out.
+    /// The shortest and the longest time of a cache line in any launch, in nanoseconds, where some
+    /// were left out.
     pub lines_ns: Option<[f64; 2]>,
-    /// Time in the base: geometric mean over the launches, from eight on over the middle three
-    /// fifths of them.
+    /// Time in the base: geometric mean over the launches, and from eight on each side on without the
+    /// fastest and the slowest fifth of them.
     pub base_ns: f64,
-    /// Time in the new launches, likewise.
+    /// Time in the new launches, likewise; of pairs that of the base times the ratio.
     pub new_ns: f64,
-    /// New over base.
-    pub ratio: f64,
+    /// New over base, of pairs such a mean of their ratios; `null` where the sides have no line time
+    /// in common.
+    pub ratio: Option<f64>,
     /// Lower end of the 95 % interval of the ratio; `null` where launches tell none.
     pub low: Option<f64>,
     /// Upper end of that interval.
@@ -63,8 +65,7 @@ pub struct PointRow {
     pub q: Option<f64>,
     /// The difference in standard deviations from launch to launch.
     pub effect: Option<f64>,
-    /// Ratio of the fast samples: of the 10th percentiles, or of the least values where a record has
-    /// no more.
+    /// Ratio of the 10th percentiles; `null` for imported points, which have none.
     pub fast_ratio: Option<f64>,
     /// Changes below this share are of no interest here.
     pub margin: f64,
@@ -114,8 +115,7 @@ pub(super) fn rows(
 fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> PointRow {
     let point = evidence.point();
     let found = difference(evidence, launches, options);
-    let [base_ns, new_ns] =
-        [&launches.base, &launches.new].map(|side| middle_mean(side).map_or(f64::NAN, f64::exp));
+    let [base_ns, new_ns] = launches.means().map_or([f64::NAN; 2], |means| means.map(f64::exp));
     let margin = margin_of(evidence, base_ns, found, options);
     let fast = evidence.fast().and_then(|fast| fast.log_ratio());
     let deviation = launches.deviation().filter(|deviation| *deviation > 0.0);
@@ -134,7 +134,8 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         lines_ns: evidence.lines_ns,
         base_ns,
         new_ns,
-        ratio: found.map_or(new_ns / base_ns, |found| found.log_ratio.exp()),
+        ratio: (!evidence.is_apart)
+            .then(|| found.map_or(new_ns / base_ns, |found| found.log_ratio.exp())),
         low: found.map(|found| found.low.exp()),
         high: found.map(|found| found.high.exp()),
         method: found.map(|found| found.method.name()),
@@ -148,7 +149,7 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         why: None,
         confirmation: None,
     };
-    row.judge(found, evidence.is_apart);
+    row.judge(found, options.line_of(point));
     row
 }
 
@@ -199,9 +200,9 @@ fn doubt_chance(rows: &mut [PointRow]) {
 }
 
 impl PointRow {
-    /// The verdict of the interval alone.
-    fn judge(&mut self, found: Option<Difference>, is_apart: bool) {
-        let Some(found) = found else { return self.doubt(self.refusal(is_apart)) };
+    /// The verdict of the interval alone, of launches at the line time `at` if that is given.
+    fn judge(&mut self, found: Option<Difference>, at: Option<f64>) {
+        let Some(found) = found else { return self.doubt(self.refusal(at)) };
         let verdict = found.verdict(self.margin);
         self.verdict = if self.higher_is_better { verdict.reversed() } else { verdict };
         if self.verdict == Verdict::Inconclusive {
@@ -211,14 +212,17 @@ impl PointRow {
     }
 
     /// The reason why these launches have no difference.
-    fn refusal(&self, is_apart: bool) -> String {
+    fn refusal(&self, at: Option<f64>) -> String {
         let lines = self.lines_ns.map_or(String::new(), |[low, high]| {
             format!("a cache line takes {low:.0} to {high:.0} ns between ranks 0 and 1")
         });
         match (self.n_moved, self.n_repeated) {
-            _ if is_apart => {
-                format!("{lines}, and no time is common to both sides (measure again)")
-            }
+            _ if self.ratio.is_none() => match at {
+                Some(at) => {
+                    format!("{lines}, and {at:.0} ns in no launch of one side (measure again)")
+                }
+                None => format!("{lines}, and no time is common to both sides (measure again)"),
+            },
             (1.., _) => {
                 format!("{lines}, and too few launches of one time are left (measure more)")
             }
@@ -239,8 +243,11 @@ impl PointRow {
 
     /// Takes back a change that `again`, the same point in other launches, does not show.
     pub(super) fn confirm(&mut self, again: Option<&PointRow>) {
-        let Some(PointRow { ratio, verdict, .. }) = again.cloned() else {
-            return self.doubt("was not measured again".into());
+        let Some(again) = again else { return self.doubt("was not measured again".into()) };
+        let PointRow { verdict, .. } = *again;
+        let Some(ratio) = again.ratio else {
+            let why = again.why.as_deref().unwrap_or_default();
+            return self.doubt(format!("was {} once; then {why}", self.verdict.name()));
         };
         self.confirmation = Some(Confirmation { ratio, verdict });
         if verdict != self.verdict {
@@ -287,7 +294,8 @@ pub(super) fn kernels(points: &[PointRow], launches: &[Launches]) -> Vec<KernelR
     }
     let of_kernel = |name: &&str| {
         let all = points.iter().zip(launches).filter(|(point, _)| point.kernel == *name);
-        kernel(&all.collect::<Vec<_>>())
+        // Of sides without a common line time nothing is known.
+        kernel(&all.filter(|(point, _)| point.ratio.is_some()).collect::<Vec<_>>())
     };
     names.iter().filter_map(of_kernel).collect()
 }
@@ -295,7 +303,10 @@ pub(super) fn kernels(points: &[PointRow], launches: &[Launches]) -> Vec<KernelR
 fn kernel(points: &[(&PointRow, &Launches)]) -> Option<KernelRow> {
     let combined = combined(points)?;
     let margins: Vec<f64> = points.iter().map(|(point, _)| point.margin).collect();
-    let loss = |point: &PointRow| if point.higher_is_better { -point.ratio } else { point.ratio };
+    let loss = |point: &PointRow| {
+        let ratio = point.ratio.unwrap_or(1.0);
+        if point.higher_is_better { -ratio } else { ratio }
+    };
     let worst = points.iter().map(|(point, _)| *point);
     let worst = worst.max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
     let verdict = combined.verdict(median(&margins)?);
@@ -306,7 +317,7 @@ fn kernel(points: &[(&PointRow, &Launches)]) -> Option<KernelRow> {
         low: combined.interval.map(|(low, _)| low.exp()),
         high: combined.interval.map(|(_, high)| high.exp()),
         verdict: if worst.higher_is_better { verdict.reversed() } else { verdict },
-        worst_ratio: worst.ratio,
+        worst_ratio: worst.ratio?,
         worst_at: worst.params.to_string(),
     })
 }
@@ -314,7 +325,8 @@ fn kernel(points: &[(&PointRow, &Launches)]) -> Option<KernelRow> {
 /// The number over all points; where none of them varies, it does not either.
 fn combined(points: &[(&PointRow, &Launches)]) -> Option<Combined> {
     if points.iter().all(|(point, _)| point.method == Some("exact")) {
-        let log_ratios: Vec<f64> = points.iter().map(|(point, _)| point.ratio.ln()).collect();
+        let log_ratios: Vec<f64> =
+            points.iter().filter_map(|(point, _)| point.ratio).map(f64::ln).collect();
         let log_ratio = median(&log_ratios)?;
         return Some(Combined { log_ratio, interval: Some((log_ratio, log_ratio)) });
     }

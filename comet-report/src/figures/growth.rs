@@ -182,12 +182,6 @@ fn name(kernel: &KernelPoints<'_>, source: usize, model: &Model) -> String {
     let Params(params) = model.params.without(&FREE);
     let params = params.iter().map(|(name, value)| words::parameter(kernel.facts(), name, value));
     let several = Some(&kernel.sources[source]).filter(|_| kernel.sources.len() > 1);
-    let parts = model
-        .variant
-        .as_deref()
-        .map(str::to_owned)
-        .into_iter()
-        .chain(params)
-        .chain(several.cloned());
+    let parts = model.variant.iter().map(ToString::to_string).chain(params).chain(several.cloned());
     parts.collect::<Vec<_>>().join(", ")
 }

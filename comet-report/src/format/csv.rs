@@ -149,8 +149,9 @@ impl Row {
         );
         self.add("quote", value.map(|value| Name(value.quote)));
         self.add_number("t_quoted_ns", point.quoted_ns());
-        self.add_number("t_ci95_low_ns", time.and_then(|time| time.ci95).map(|[low, _]| low));
-        self.add_number("t_ci95_high_ns", time.and_then(|time| time.ci95).map(|[_, high]| high));
+        let interval_ns = point.interval_ns();
+        self.add_number("t_ci95_low_ns", interval_ns.map(|[low, _]| low));
+        self.add_number("t_ci95_high_ns", interval_ns.map(|[_, high]| high));
         self.add("converged", point.quality().and_then(|quality| quality.converged));
         self.add_number("t_min_ns", time.map(|time| time.min));
         self.add_number("t_p25_ns", time.map(|time| time.p25));

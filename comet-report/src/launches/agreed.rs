@@ -23,9 +23,7 @@ pub(super) fn agreed(of_launches: &[Point]) -> Vec<&Point> {
 /// Ids of the kernels among `points` that start after a barrier.
 pub(super) fn after_barrier<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<String> {
     let starts = points.filter(|of| starts(of) == Some(SampleSync::Barrier));
-    let mut ids: Vec<String> = starts.map(Point::id).collect();
-    ids.dedup();
-    ids
+    BTreeSet::from_iter(starts.map(Point::id)).into_iter().collect()
 }
 
 /// Warnings about the kernels whose windows were given up in one launch, and held in others.

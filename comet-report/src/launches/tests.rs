@@ -67,6 +67,11 @@ fn a_least_value_has_the_interval_of_its_launches_and_its_median_none() {
     let interval = Interval::of_launches(&quoted_ns).unwrap();
     assert_eq!(found.interval_ns(), Some([interval.low, interval.high]));
     assert_eq!(found.numbers().unwrap().time_ns.ci95, None);
+    let rows = fixture::render("csv", &[Record::Point(Box::new(found))]);
+    let mut rows = csv::Reader::from_reader(rows.as_bytes());
+    let at = rows.headers().unwrap().iter().position(|title| title == "t_ci95_low_ns").unwrap();
+    let row = rows.records().next().unwrap().unwrap();
+    assert_eq!([&row[at], &row[at + 1]], [interval.low, interval.high].map(|ns| ns.to_string()));
 }
 
 #[test]

@@ -92,7 +92,8 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Launches each command `n_first` times and compares what they measured, and then as often again
     /// until every point is decided or the limit is reached, which is twice as far where launches at
-    /// another line time do not count. Returns the number of launches of each.
+    /// another line time do not count, and `n_first` at the least. Returns the number of launches of
+    /// each.
     fn round(
         &self,
         title: &str,
@@ -100,7 +101,7 @@ impl Bench<'_> {
         options: Options,
     ) -> anyhow::Result<(Comparison, u32)> {
         let options = Options { margin: self.args.judgement.margin, is_paired: true, ..options };
-        let most = self.args.max_launches.max(n_first);
+        let most = self.args.max_launches;
         let mut sides: [Vec<RunRecords>; 2] = Default::default();
         let (mut n_done, mut n_pairs) = (0, n_first);
         loop {
@@ -114,7 +115,8 @@ impl Bench<'_> {
             refuse_twins(base.iter().chain(new))?;
             let comparison = compare(base, new, &options);
             let n_open = comparison.n_undecided();
-            let limit = if comparison.lacks_launches() { 2 * most } else { most };
+            let lacks_launches = comparison.lacks_launches();
+            let limit = if lacks_launches { 2 * most } else { most }.max(n_first);
             if n_open == 0 || n_pairs >= limit {
                 return Ok((comparison, n_pairs));
             }
@@ -122,8 +124,9 @@ impl Bench<'_> {
             n_pairs = (2 * n_pairs).min(limit);
             terminal::note(&format!(
                 "{n_open} of {} points are inconclusive after {n_done} launches of each command: \
-                 going on to {n_pairs}, and to {limit} at most (--max-launches)",
-                comparison.points.len()
+                 going on to {n_pairs}, and to {limit} at most ({}--max-launches)",
+                comparison.points.len(),
+                if limit > most { "launches at other line times do not count: twice " } else { "" }
             ));
         }
     }

@@ -2,7 +2,7 @@
 
 use oorandom::Rand64;
 
-use super::{Launches, Verdict, middle_mean};
+use super::{Launches, Verdict};
 use crate::{drawn, median, student_quantile, variance};
 
 /// Number of times that launches are resampled.
@@ -27,10 +27,10 @@ impl Combined {
     /// n / (n - 1), and the interval is that of Student's t.
     pub fn of(points: &[&Launches]) -> Option<Self> {
         let design = Design::of(points);
-        let log_ratio = median_ratio(points, &design.all())?;
+        let log_ratio = design.median_ratio(points, &design.all())?;
         let mut random = Rand64::new(SEED);
-        let draws =
-            (0..N_RESAMPLES).filter_map(|_| median_ratio(points, &design.drawn(&mut random)));
+        let draws = (0..N_RESAMPLES)
+            .filter_map(|_| design.median_ratio(points, &design.drawn(&mut random)));
         let interval = design.half_width(&draws.collect::<Vec<_>>());
         Some(Self {
             log_ratio,
@@ -87,16 +87,20 @@ impl Design {
         let widening = n_least as f64 / (n_least - 1) as f64;
         Some(student_quantile(0.975, dof as f64) * (widening * variance(draws)).sqrt())
     }
-}
 
-/// The median over the points that the `drawn` launches have on both sides; some may lack a point.
-fn median_ratio(points: &[&Launches], drawn: &Drawn) -> Option<f64> {
-    let mean = |values: &[f64], drawn: &[usize]| {
-        let values = drawn.iter().filter_map(|index| values.get(*index).copied());
-        middle_mean(&values.collect::<Vec<_>>())
-    };
-    let ratio = |of: &&Launches| Some(mean(&of.new, &drawn[1])? - mean(&of.base, &drawn[0])?);
-    median(&points.iter().filter_map(ratio).collect::<Vec<_>>())
+    /// The median over the points that the drawn launches have on both sides; some may lack a point.
+    fn median_ratio(&self, points: &[&Launches], [base, new]: &Drawn) -> Option<f64> {
+        let values = |of: &[f64], drawn: &[usize]| {
+            drawn.iter().filter_map(|index| of.get(*index).copied()).collect()
+        };
+        let ratio = |of: &&Launches| {
+            let is_paired = self.is_paired;
+            let drawn =
+                Launches { base: values(&of.base, base), new: values(&of.new, new), is_paired };
+            drawn.log_ratio_if(of.cuts())
+        };
+        median(&points.iter().filter_map(ratio).collect::<Vec<_>>())
+    }
 }
 
 #[cfg(test)]

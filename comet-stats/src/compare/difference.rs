@@ -33,10 +33,11 @@ pub struct Difference {
 /// Method of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Launches of both sides are independent (Welch, Biometrika 34, 1947; with trimmed means Yuen,
-    /// Biometrika 61, 1974).
+    /// Launches of both sides are independent (Welch, Biometrika 34, 1947; of trimmed means with the
+    /// errors of Tukey and McLaughlin, Sankhya A 25, 1963).
     Welch,
-    /// Each launch of one side is held against its neighbour of the other (Student's t).
+    /// Each launch of one side is held against its neighbour of the other (Student's t; of trimmed
+    /// means that of Tukey and McLaughlin).
     Paired,
     /// Nothing varies: times are those of a simulation without noise.
     Exact,
@@ -52,9 +53,9 @@ impl Method {
 }
 
 impl Difference {
-    /// By independent launches, of which there must be two on each side.
-    pub(super) fn welch(base: &[f64], new: &[f64]) -> Option<Self> {
-        let [base, new] = [Middle::of(base)?, Middle::of(new)?];
+    /// By independent launches, of which there must be two on each side; `cuts` as in [`Middle::of`].
+    pub(super) fn welch(base: &[f64], new: &[f64], cuts: bool) -> Option<Self> {
+        let [base, new] = [Middle::of(base, cuts)?, Middle::of(new, cuts)?];
         let square = |side: Middle| side.error * side.error;
         let part = |side: Middle| square(side) * square(side) / side.dof;
         let sum = square(base) + square(new);
@@ -62,9 +63,9 @@ impl Difference {
         Some(Self::around(new.mean - base.mean, sum.sqrt(), dof, Method::Welch))
     }
 
-    /// By the differences of pairs, of which there must be two.
-    pub(super) fn paired(differences: &[f64]) -> Option<Self> {
-        let Middle { mean, error, dof } = Middle::of(differences)?;
+    /// By the differences of pairs, of which there must be two; `cuts` as in [`Middle::of`].
+    pub(super) fn paired(differences: &[f64], cuts: bool) -> Option<Self> {
+        let Middle { mean, error, dof } = Middle::of(differences, cuts)?;
         Some(Self::around(mean, error, dof, Method::Paired))
     }
 
@@ -202,7 +203,7 @@ mod tests {
         // Means 3 and 6, variances 2.5 and 10, so the error is the root of 2.5 and t is 1.8974;
         // dof = 2.5² / (0.5² / 4 + 2² / 4) = 5.88235, whose quantile is 2.45881.
         let new = [2.0, 4.0, 6.0, 8.0, 10.0];
-        let found = Difference::welch(&[1.0, 2.0, 3.0, 4.0, 5.0], &new);
+        let found = Difference::welch(&[1.0, 2.0, 3.0, 4.0, 5.0], &new, false);
         check(found, [3.0, 5.882_35, -0.887_72, 6.887_72, 0.107_53]);
     }
 
@@ -210,14 +211,14 @@ mod tests {
     fn pairs_agree_with_a_hand_computation() {
         // Mean 2, variance 2.5, error the root of 0.5; 4 degrees of freedom, quantile 2.77645.
         let half = 2.776_445 * 0.5f64.sqrt();
-        let found = Difference::paired(&[0.0, 1.0, 2.0, 3.0, 4.0]);
+        let found = Difference::paired(&[0.0, 1.0, 2.0, 3.0, 4.0], false);
         check(found, [2.0, 4.0, 2.0 - half, 2.0 + half, 0.047_42]);
     }
 
     #[test]
     fn single_launches_have_no_difference_by_launches() {
-        assert_eq!(Difference::welch(&[1.0], &[1.0, 2.0]), None);
-        assert_eq!(Difference::paired(&[1.0]), None);
+        assert_eq!(Difference::welch(&[1.0], &[1.0, 2.0], false), None);
+        assert_eq!(Difference::paired(&[1.0], false), None);
     }
 
     #[test]
@@ -230,7 +231,7 @@ mod tests {
     fn times_that_do_not_vary_differ_surely_or_not_at_all() {
         let same = Difference::exact(0.0);
         assert_eq!((same.low, same.high, same.p), (0.0, 0.0, 1.0));
-        let other = Difference::welch(&[1.0, 1.0], &[1.5, 1.5]).unwrap();
+        let other = Difference::welch(&[1.0, 1.0], &[1.5, 1.5], false).unwrap();
         assert_eq!((other.low, other.high, other.p), (0.5, 0.5, 0.0));
     }
 

@@ -1,8 +1,7 @@
 //! Two sets of launches held against each other: the mathematics of a comparison.
 //!
 //! ```text
-//!   Launches       what each launch says of one point, on both sides
-//!   middle_mean    what the launches of one side say together
+//!   Launches       what each launch says of one point, on both sides, and all of a side together
 //!   Difference     how the sides differ: ratio, interval, p
 //!   margin         how small a change is of no interest
 //!   Verdict        what difference and margin say together
@@ -23,7 +22,7 @@ mod truth;
 
 pub use combined::Combined;
 pub use difference::{Difference, MARGIN, Method, Scale, Verdict, margin};
-pub use middle::middle_mean;
+use middle::{FEWEST, middle_mean};
 
 use crate::variance;
 
@@ -41,11 +40,9 @@ pub struct Launches {
 impl Launches {
     /// Difference of the sides, by pairs if it can be; `None` below two launches a side.
     pub fn difference(&self) -> Option<Difference> {
-        let differences = self.differences();
-        if differences.is_empty() {
-            Difference::welch(&self.base, &self.new)
-        } else {
-            Difference::paired(&differences)
+        match self.differences() {
+            Some(differences) => Difference::paired(&differences, self.cuts()),
+            None => Difference::welch(&self.base, &self.new, self.cuts()),
         }
     }
 
@@ -60,17 +57,37 @@ impl Launches {
         Some((squares / (base + new)).sqrt())
     }
 
-    /// [`middle_mean`] of the new launches less that of the base; `None` if one side has no launch.
-    pub fn log_ratio(&self) -> Option<f64> {
-        Some(middle_mean(&self.new)? - middle_mean(&self.base)?)
+    /// Mean of each side, from eight launches of both on without a fifth of them at either end; that
+    /// of the new launches is the base with the [`log_ratio`](Self::log_ratio). `None` if one side
+    /// has no launch.
+    pub fn means(&self) -> Option<[f64; 2]> {
+        let base = middle_mean(&self.base, self.cuts())?;
+        Some([base, base + self.log_ratio()?])
     }
 
-    /// New less base of each pair; nothing if the launches are no pairs.
-    fn differences(&self) -> Vec<f64> {
-        if !self.is_paired || self.base.len() != self.new.len() {
-            return Vec::new();
+    /// Such a mean of the differences of pairs, or the difference of the means of both sides; `None`
+    /// if one side has no launch.
+    pub fn log_ratio(&self) -> Option<f64> {
+        self.log_ratio_if(self.cuts())
+    }
+
+    fn log_ratio_if(&self, cuts: bool) -> Option<f64> {
+        match self.differences() {
+            Some(differences) => middle_mean(&differences, cuts),
+            None => Some(middle_mean(&self.new, cuts)? - middle_mean(&self.base, cuts)?),
         }
-        self.base.iter().zip(&self.new).map(|(base, new)| new - base).collect()
+    }
+
+    /// True if both sides have so many launches that some of each are cut: a mean of all is not held
+    /// against one without those far off.
+    fn cuts(&self) -> bool {
+        self.base.len().min(self.new.len()) >= FEWEST
+    }
+
+    /// New less base of each pair; `None` if the launches are no pairs.
+    fn differences(&self) -> Option<Vec<f64>> {
+        let are_pairs = self.is_paired && self.base.len() == self.new.len();
+        are_pairs.then(|| self.base.iter().zip(&self.new).map(|(base, new)| new - base).collect())
     }
 }
 
@@ -93,6 +110,30 @@ pub fn adjusted(p: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_sides_are_cut_or_none_and_times_have_the_ratio() {
+        // One launch of each side is twice as slow: it counts, or it does not, on both.
+        let check = |n_base: usize, n_new: usize, is_paired, expected: [f64; 2]| {
+            let side = |n: usize, rest: f64| [vec![rest; n - 1], vec![rest + 0.7]].concat();
+            let launches = Launches { base: side(n_base, 0.0), new: side(n_new, 0.1), is_paired };
+            let found = launches.means().unwrap();
+            let is_near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
+            assert!(found.iter().zip(&expected).all(is_near), "{found:?} is not {expected:?}");
+            let log_ratio = launches.difference().unwrap().log_ratio;
+            assert!((found[1] - found[0] - log_ratio).abs() < 1e-12, "{log_ratio}");
+        };
+        check(7, 8, false, [0.1, 0.1 + 0.7 / 8.0]);
+        check(8, 8, false, [0.0, 0.1]);
+        check(10, 8, false, [0.0, 0.1]);
+        check(7, 7, true, [0.1, 0.2]);
+        // Of pairs the differences are cut.
+        let base: Vec<f64> = (0..8).map(|i| f64::from(i) / 10.0).collect();
+        let mut new = base.clone();
+        new[1] += 0.4;
+        let [of_base, of_new] = Launches { base, new, is_paired: true }.means().unwrap();
+        assert!((of_new - of_base).abs() < 1e-12, "{of_base} {of_new}");
+    }
 
     #[test]
     fn adjusted_values_agree_with_a_hand_computation() {

@@ -45,7 +45,8 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
 pub(super) fn change(row: &PointRow) -> String {
     let (base, new) = (fixed_us(row.base_ns), fixed_us(row.new_ns));
     let interval = interval(row.low, row.high);
-    format!("{:.3} times the base ({interval}), {base} us before and {new} us now", row.ratio)
+    let ratio = ratio(row.ratio);
+    format!("{ratio} times the base ({interval}), {base} us before and {new} us now")
 }
 
 /// The changes that the launches could show, and the launches that do not count.
@@ -84,7 +85,8 @@ fn points(comparison: &Comparison, title: &str, is_one: impl Fn(Verdict) -> bool
     let names = ["verdict", "ratio", "95 % CI", "base_us", "new_us", "q", "point", "note"];
     let mut rows: Vec<&PointRow> =
         comparison.points.iter().filter(|row| is_one(row.verdict)).collect();
-    rows.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+    let order = |row: &PointRow| row.ratio.unwrap_or(0.0);
+    rows.sort_by(|a, b| order(b).total_cmp(&order(a)));
     let n_rows = rows.len();
     let cells = rows.into_iter().take(MAX_ROWS).map(point).collect();
     Section { title: title.into(), table: table(&names, cells), lines: left_out(n_rows) }
@@ -95,7 +97,7 @@ fn point(row: &PointRow) -> Vec<String> {
     let note = row.why.clone().or(again).unwrap_or_default();
     vec![
         row.verdict.name().to_owned(),
-        format!("{:.3}", row.ratio),
+        ratio(row.ratio),
         interval(row.low, row.high),
         fixed_us(row.base_ns),
         fixed_us(row.new_ns),
@@ -103,6 +105,10 @@ fn point(row: &PointRow) -> Vec<String> {
         format!("{} {}", row.kernel, row.params),
         note,
     ]
+}
+
+fn ratio(ratio: Option<f64>) -> String {
+    ratio.map_or("-".into(), |ratio| format!("{ratio:.3}"))
 }
 
 fn failure(row: &FailureRow) -> String {
@@ -148,7 +154,7 @@ fn parameter(row: &ParameterRow) -> Vec<String> {
         format!("{}_{}", row.name, row.unit),
         spread(row.base),
         spread(row.new),
-        row.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}")),
+        ratio(row.ratio),
         format!("{} {}", row.kernel, row.params),
     ]
 }

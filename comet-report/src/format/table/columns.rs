@@ -100,8 +100,8 @@ pub(super) fn times(quote: Quote) -> impl Iterator<Item = TimeColumn> {
     columns.into_iter().filter(move |(name, _)| *name != quoted(quote))
 }
 
-/// Half of the interval of the median, in percent of it, and a mark for what speaks against the
-/// number: `!` for a missed target, `~` for changes of speed. `None` beside other figures.
+/// Half of the interval of the figure to quote, in percent of it, and a mark for what speaks against
+/// the number: `!` for a missed target, `~` for changes of speed. `None` where it has no interval.
 fn spread(point: &Point) -> Option<String> {
     let ([low, high], quoted_ns) = point.interval_ns().zip(point.quoted_ns())?;
     let mark = if misses_target(point) {
