@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use comet_core::definition::Definition;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::record::{
-    self, Machine, Measured, Param, Point, Quote, RankStat, Run, SampleSync, Transport, World,
+    self, Machine, Measured, Param, Params, Point, Quote, RankStat, Run, SampleSync, Transport,
+    World,
 };
 
 /// Starts of variables that batch systems set anew for each job.
@@ -107,7 +108,7 @@ fn sorted(mut value: Value) -> Value {
 struct Identity<'a> {
     class: &'a str,
     kernel: &'a str,
-    params: BTreeMap<&'a str, &'a Param>,
+    params: Sorted<'a>,
     suite: &'a str,
     /// Left out where ranks do not start together, whose keys stay as they were; the others differ
     /// from those before minor version 8, in which a window counted from the moment at which it was
@@ -119,6 +120,17 @@ struct Identity<'a> {
     thread_level: Option<&'a str>,
     value: Option<ValueIdentity<'a>>,
     variant: Option<&'a str>,
+}
+
+/// Parameters in the order of their names.
+struct Sorted<'a>(&'a Params);
+
+impl Serialize for Sorted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params: Vec<&(String, Param)> = self.0.0.iter().collect();
+        params.sort_by_key(|(name, _)| name);
+        serializer.collect_map(params.into_iter().map(|(name, value)| (name, value)))
+    }
 }
 
 /// Its value: the fields of [`record::Value`] by their names, which is much cheaper than to sort them for
@@ -160,7 +172,7 @@ pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
     let identity = Identity {
         class: &point.class,
         kernel: &point.kernel,
-        params: point.params.0.iter().map(|(name, value)| (&**name, value)).collect(),
+        params: Sorted(&point.params),
         suite: &point.suite,
         sync: point.measured().filter(starts_together).map(|measured| measured.plan.sync),
         thread_level,

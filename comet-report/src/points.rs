@@ -28,6 +28,8 @@ pub(crate) struct PointMaker {
     mesh: [(&'static str, usize); 2],
     thread_level: Option<String>,
     pub(crate) buffers: Option<String>,
+    /// True if points keep their samples.
+    pub(crate) has_samples: bool,
     clocks: Clocks,
     /// Descriptions of the kernels so far; all points of a kernel share one.
     kernels: Vec<(&'static KernelInfo, Arc<KernelFacts>)>,
@@ -41,6 +43,7 @@ impl PointMaker {
             run_id: run_id.into(),
             n_ranks: topology.n_ranks(),
             mesh: sides(topology.mesh()),
+            has_samples: true,
             ..Self::default()
         }
     }
@@ -92,6 +95,7 @@ impl PointMaker {
     ) -> Point {
         let Measurement { case, pace, .. } = measurement;
         let bytes_per_s = result.bytes_per_s();
+        let ranks = self.has_samples.then_some(&result.ranks[..]);
         // A rate is that of a typical operation, even where the least time is quoted.
         let basis = if result.quote.is_least() { Quote::Median } else { wire_quote(result.quote) };
         let measured = Measured {
@@ -110,10 +114,11 @@ impl PointMaker {
             },
             quality: Some(quality(measurement, result, self.clocks)),
             ranks_ns: ranks_ns(measurement, result),
-            samples: Some(samples(&result.ranks)),
-            starts_ns: Some(starts_ns(&result.ranks)),
-            late_ns: each(&result.ranks, |s| Some(s.start_ns.saturating_sub(s.due_ns?))),
-            reference_ns: each(&result.ranks, |s| s.reference_ns),
+            samples: ranks.map(samples),
+            starts_ns: ranks.map(starts_ns),
+            late_ns: ranks
+                .and_then(|ranks| each(ranks, |s| Some(s.start_ns.saturating_sub(s.due_ns?)))),
+            reference_ns: ranks.and_then(|ranks| each(ranks, |s| s.reference_ns)),
         };
         let outcome = (CheckStatus::Pass, Outcome::Measured(Box::new(measured)));
         self.point(case, Some(result.series.name), measurement.since_start_ns, outcome)

@@ -104,6 +104,7 @@ impl Recorder {
         let maker = PointMaker::new(&description.run_id, &description.topology);
         let mut maker = maker.over(&description.transport);
         maker.buffers = record::buffers(&description.config);
+        maker.has_samples = sinks.iter().any(|sink| sink.has_samples());
         let has_models = sinks.iter().any(|sink| sink.has_models());
         Self {
             sinks,
@@ -122,7 +123,8 @@ impl Recorder {
     /// The same for one of several launches: `carry` gets all of its records, and the sinks those
     /// that the end of the run does not repeat.
     #[must_use]
-    pub fn carrying(self, carry: Box<dyn RecordSink>) -> Self {
+    pub fn carrying(mut self, carry: Box<dyn RecordSink>) -> Self {
+        self.maker.has_samples = true;
         Self { carry: Some(carry), points: None, ..self }
     }
 

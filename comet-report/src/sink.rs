@@ -33,6 +33,11 @@ pub trait RecordSink {
     fn has_models(&self) -> bool {
         false
     }
+
+    /// True for an output of the samples of points; without one a run keeps none.
+    fn has_samples(&self) -> bool {
+        true
+    }
 }
 
 /// Sink that writes the text of each record at once, so that a run that is killed leaves whole lines.
@@ -96,6 +101,10 @@ impl RecordSink for Document<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+
+    fn has_samples(&self) -> bool {
+        false
     }
 
     fn finish(&mut self) -> io::Result<()> {

@@ -4,8 +4,9 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
 use csv::ByteRecord;
+use itoa::Integer;
 
-use crate::record::{Name, Point, Record, Run};
+use crate::record::{Name, Param, Point, Record, Run};
 use crate::sink::RecordSink;
 
 /// The columns with a parameter each; all other parameters share `params`.
@@ -48,6 +49,10 @@ impl<W: Write> RecordSink for Rows<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+
+    fn has_samples(&self) -> bool {
+        false
     }
 }
 
@@ -105,12 +110,18 @@ impl Row {
         self.cells.push_field(if self.is_head { title } else { value }.as_bytes());
     }
 
+    /// Adds a whole number.
+    fn add_whole(&mut self, title: &str, value: Option<impl Integer>) {
+        let mut digits = itoa::Buffer::new();
+        self.add_text(title, value.map(|value| digits.format(value)));
+    }
+
     /// Adds a number; one that is whole has its digits without the search for the shortest ones.
     fn add_number(&mut self, title: &str, value: Option<f64>) {
         match value {
             Some(value) if value.fract() == 0.0 && value.abs() < MAX_WHOLE => {
                 #[expect(clippy::cast_possible_truncation, reason = "it is whole, and below 2^53")]
-                self.add(title, Some(value as i64));
+                self.add_whole(title, Some(value as i64));
             }
             _ => self.add(title, value),
         }
@@ -126,7 +137,10 @@ impl Row {
         self.add_text("class", Some(&point.class));
         self.add_text("key", Some(&point.key));
         for name in PARAMS {
-            self.add(name, point.params.get(name));
+            match point.params.get(name) {
+                Some(Param::Number(number)) => self.add_whole(name, Some(*number)),
+                other => self.add(name, other),
+            }
         }
         self.add_text("params", Some(&others.join(" ")));
         self.add_text("quantity", value.map(|value| &*value.quantity));
@@ -138,11 +152,11 @@ impl Row {
         let (time, value, measured) = (point.time_ns(), point.value(), point.measured());
         let reps = measured.map(|measured| &measured.reps);
         let ranks = measured.and_then(|measured| measured.ranks_ns.as_ref());
-        self.add("n", time.map(|time| time.n));
-        self.add("inner", reps.map(|reps| reps.inner));
-        self.add("slices", reps.map(|reps| reps.rounds));
+        self.add_whole("n", time.map(|time| time.n));
+        self.add_whole("inner", reps.map(|reps| reps.inner));
+        self.add_whole("slices", reps.map(|reps| reps.rounds));
         let launches = point.launches.as_ref().map_or(1, |launches| launches.quoted_ns.len());
-        self.add("launches", measured.map(|_| launches));
+        self.add_whole("launches", measured.map(|_| launches));
         self.add_number(
             "launches_period_s",
             point.launches.as_ref().map(|launches| launches.period_s),
