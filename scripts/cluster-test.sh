@@ -222,6 +222,12 @@ loses_host() { # SIGNAL
     mapfile -t victims < <(victims_of "$1")
     [[ ${#victims[@]} -gt 0 ]]
     kill "-$1" "${victims[@]}"
+    # With PMI2 srun waits for the step daemon of that host, which is gone, for more than 5 minutes
+    # after all ranks have ended, as its administrator has to end it then.
+    if [[ $way == pmi2 && $1 == KILL ]]; then
+        eventually has_no_ranks
+        $cluster run host1 -- scancel --user root
+    fi
     wait $job || code=$?
     cat "$scratch/output"
     printf 'exit code %d\n' "$code"
