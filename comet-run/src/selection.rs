@@ -4,6 +4,7 @@
 //!   all             suites comet and matrix         comet/echo     one kernel
 //!   matrix          a suite                         *_broadcast    every name like this
 //!   echo            a kernel of any suite           IMB:PingPong   what another suite calls it
+//!   latency         what people call it             PingPong       the same without the suite
 //! ```
 
 use comet_core::kernel::{Evaluation, KernelInfo};
@@ -11,6 +12,19 @@ use strsim::levenshtein;
 
 use crate::catalogue::{self, DEFAULT_SUITES};
 use crate::exit;
+
+/// Names of quantities and of operations of MPI, and the kernels that measure them.
+const COMMON: [(&str, &str); 3] =
+    [("latency", "comet/echo"), ("bandwidth", "osu/bw"), ("allreduce", "comet/reduction")];
+/// Operations that no kernel measures, and the nearest kernel with what it does.
+const ABSENT: [(&str, &str, &str); 6] = [
+    ("alltoall", "parkbench/comms3", "each rank sends to every other"),
+    ("allgather", "parkbench/comms3", "each rank sends to every other"),
+    ("gather", "comet/broadcast", "one rank sends to all others"),
+    ("scatter", "comet/broadcast", "one rank sends to all others"),
+    ("reduce", "comet/reduction", "all ranks get the sum"),
+    ("sendrecv", "comet/exchange", "two ranks send to each other at once"),
+];
 
 /// Kernels to measure.
 #[derive(Debug)]
@@ -63,9 +77,14 @@ fn find(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Result<Vec<&'s
     if name.contains('*') {
         return find_glob(name, &matching(&|info| glob_accepts(name, info)));
     }
+    let common = COMMON.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
     let called = matching(&|info| {
-        let is_alias = |alias: &&str| alias.eq_ignore_ascii_case(name);
-        info.id() == name || info.name == name || info.aliases.iter().any(is_alias)
+        let is_name = |alias: &str| alias.eq_ignore_ascii_case(name);
+        let is_alias =
+            |alias: &&str| is_name(alias) || alias.split_once(':').is_some_and(|of| is_name(of.1));
+        info.id() == common.map_or(name, |(_, id)| *id)
+            || info.name == name
+            || info.aliases.iter().any(is_alias)
     });
     match prefer_default(&called).as_slice() {
         [] => Err(unknown(name, catalogue)),
@@ -133,6 +152,12 @@ fn ambiguous(name: &str, infos: &[&'static KernelInfo]) -> anyhow::Error {
 }
 
 fn unknown(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Error {
+    if let Some((_, id, does)) = ABSENT.iter().find(|(word, ..)| word.eq_ignore_ascii_case(name)) {
+        return exit::usage(format!(
+            "no kernel measures {name}; the nearest is {id}: {does} (comet-run list shows all \
+             kernels)"
+        ));
+    }
     let nearest = nearest(name, catalogue);
     let guess = match nearest.as_slice() {
         [] => String::new(),
@@ -229,6 +254,8 @@ mod tests {
             ("naive/barrier", "naive/barrier"),
             ("IMB:Barrier", "comet/barrier"),
             ("imb:pingpong", "comet/echo"),
+            ("pingpong", "comet/echo"),
+            ("Latency", "comet/echo"),
             // A star stands for any text.
             ("*_broadcast", "matrix/row_broadcast"),
             ("naive/*", "naive/barrier"),
@@ -269,6 +296,13 @@ mod tests {
             ),
             ("ecko", format!("'ecko' {unknown}; did you mean echo? ({suites}"), exit::USAGE),
             ("quicksort", format!("'quicksort' {unknown} ({suites}"), exit::USAGE),
+            (
+                "alltoall",
+                "no kernel measures alltoall; the nearest is parkbench/comms3: each rank sends to \
+                 every other (comet-run list shows all kernels)"
+                    .into(),
+                exit::USAGE,
+            ),
         ] {
             let error = selected(name).unwrap_err();
             assert_eq!((error.to_string(), exit::code_of(&error)), (message, code));
