@@ -129,7 +129,9 @@ fn ranks_that_share_cpus_are_nobodys_fault() {
     config.insert("oversubscribed".into(), Value::Bool(true));
     assert!(!of(&records).is_suspicious());
     let verdict = "rank 4 stands out, but ranks share CPUs: times include scheduling";
-    assert!(of(&records).to_string().contains(verdict), "{}", of(&records));
+    let text = of(&records).to_string();
+    assert!(text.contains(verdict) && text.contains("\nnoticed: rank 4: "), "{text}");
+    assert!(!text.contains("suspicious"), "{text}");
     records.events.push(Event {
         run_id: None,
         t_rel_s: None,

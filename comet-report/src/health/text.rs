@@ -23,7 +23,9 @@ impl fmt::Display for Health {
         }
         self.barrier.iter().try_for_each(|barrier| of_barrier(f, barrier))?;
         self.work.iter().try_for_each(|work| of_work(f, work))?;
-        suspects(f, "suspicious", &self.suspects)?;
+        // Times that include scheduling blame nobody.
+        let word = if self.advisory.is_none() { "suspicious" } else { "noticed" };
+        suspects(f, word, &self.suspects)?;
         suspects(f, "noticed", &self.noticed)?;
         writeln!(f, "verdict: {}", self.verdict())
     }
