@@ -145,7 +145,7 @@ fn echo_sweeps_look_around_the_breaks_of_the_thesis() {
 
 #[test]
 fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
-    let lone = "needs at least 2 ranks, there is 1";
+    let lone = "needs at least 2 ranks, there is 1 (ask for -n 2)";
     let full = "a train of 16 messages of 16385 bytes fills buffers on its way (use at most 16384 \
                 bytes)";
     let check = |id, n_ranks, values: &[u64], expected: Result<(), &str>| {
@@ -166,7 +166,7 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     check("model/injection", 1, &[8], Err(lone));
     check("model/injection", 2, &[16_385], Err(full));
     check("model/pairs", 5, &[2, 8], Ok(()));
-    check("model/pairs", 5, &[3, 8], Err("needs at least 6 ranks, there are 5"));
+    check("model/pairs", 5, &[3, 8], Err("needs at least 6 ranks, there are 5 (ask for -n 6)"));
     check("model/pairs", 1, &[1, 8], Err(lone));
     let none = "0 pairs send no messages (use 1 pair or more)";
     check("model/pairs", 4, &[0, 8], Err(none));

@@ -311,7 +311,7 @@ mod tests {
     fn launches(line: &str) -> (Launches, Settings) {
         let line = format!("comet-run echo {line}");
         let args = Cli::try_parse_from(line.split_whitespace()).expect("a valid line").run.plan;
-        let origin = Origin::Here { n_cpus: 2 };
+        let origin = Origin::Here { n_cpus: 2, n_cores: 2 };
         let settings = crate::prepare::settings(&args, &origin);
         (Launches::of(&args, &settings, &origin).unwrap(), settings)
     }

@@ -14,8 +14,8 @@ use crate::exit;
 use crate::launcher::Launcher;
 use crate::paths;
 
-/// The fewest ranks by default: contention needs four.
-const MIN_DEFAULT_RANKS: usize = 4;
+/// The fewest ranks by default: one has no other to talk to.
+const MIN_DEFAULT_RANKS: usize = 2;
 
 /// Default time limit of a blocked call, beyond the time of a case.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -32,6 +32,8 @@ pub(crate) enum Origin {
     Here {
         /// The CPUs.
         n_cpus: usize,
+        /// Their physical cores.
+        n_cores: usize,
     },
     /// They are simulated on this machine, in as many as are asked for.
     Simulated(Rc<MachineFile>),
@@ -67,7 +69,7 @@ impl Origin {
 
     /// Number of CPUs of ranks bound by `bind`, if known.
     pub(crate) fn n_cpus(&self, bind: &Binding) -> Option<usize> {
-        let Self::Here { n_cpus } = self else { return None };
+        let Self::Here { n_cpus, .. } = self else { return None };
         Some(bind.n_cpus(*n_cpus))
     }
 
@@ -108,7 +110,7 @@ impl Origin {
     /// Default number of ranks.
     fn n_default(&self) -> usize {
         match self {
-            Self::Here { n_cpus } => *n_cpus.max(&MIN_DEFAULT_RANKS),
+            Self::Here { n_cores, .. } => *n_cores.max(&MIN_DEFAULT_RANKS),
             Self::Simulated(file) => file.ranks.unwrap_or(DEFAULT_SIMULATED_RANKS),
             // Only for a first look at the command line, before they are joined.
             Self::Outside { .. } => MIN_DEFAULT_RANKS,
@@ -239,7 +241,7 @@ mod tests {
     use clap::Parser as _;
 
     /// A machine on which this program starts the ranks.
-    const HERE: Origin = Origin::Here { n_cpus: 2 };
+    const HERE: Origin = Origin::Here { n_cpus: 4, n_cores: 2 };
 
     /// Ranks that mpirun started, and tells how many.
     fn outside(n_ranks: usize) -> Origin {
@@ -278,7 +280,9 @@ mod tests {
     fn ranks_are_as_many_as_the_options_the_mesh_or_the_launcher_say() {
         let ipsc = &simulated("ipsc860");
         for (options, origin, expected) in [
-            ("", &HERE, vec![(4, 2)]),
+            ("", &HERE, vec![(2, 1)]),
+            ("", &Origin::Here { n_cpus: 2, n_cores: 1 }, vec![(2, 1)]),
+            ("", &Origin::Here { n_cpus: 12, n_cores: 12 }, vec![(12, 3)]),
             ("-n 8", &HERE, vec![(8, 2)]),
             ("-n 1", &HERE, vec![(1, 1)]),
             ("--mesh 3x2", &HERE, vec![(6, 3)]),

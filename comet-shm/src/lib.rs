@@ -50,6 +50,6 @@ use models::segment;
 pub use heap::ShmBuffer;
 pub use launch::{
     Bind, LaunchConfig, LaunchError, MAX_RANKS, Outcome, bind_to_this_process, describe,
-    is_ignored, launch, usable_cpus,
+    is_ignored, launch, usable_cores, usable_cpus,
 };
 pub use transport::{Shm, ShmRecv, ShmSend};

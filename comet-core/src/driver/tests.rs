@@ -114,7 +114,7 @@ fn a_case_runs_on_the_first_ranks_and_the_others_take_no_sample() {
     }
     let skipped = &outcome.heard.failures[0];
     assert_eq!(skipped.case.label(), "fake/first procs=6");
-    assert_eq!(skipped.message, "needs at least 6 ranks, there are 5");
+    assert_eq!(skipped.message, "needs at least 6 ranks, there are 5 (ask for -n 6)");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn groups_run_a_case_at_once_and_the_slowest_makes_the_values() {
         assert_eq!(*value_ns, f64::max(of_group(0), of_group(2)), "sample {index}");
     }
     let messages = outcome.heard.failures.iter().map(|failure| &*failure.message);
-    let message = "needs at least 6 ranks, there are 5";
+    let message = "needs at least 6 ranks, there are 5 (ask for -n 6)";
     assert_eq!(messages.filter(|found| *found == message).count(), 2);
     assert_eq!(outcome.heard.failures[0].case.label(), "fake/first procs=2 groups=3");
 }
@@ -146,7 +146,10 @@ fn a_kernel_is_judged_and_completed_on_the_ranks_of_its_case() {
     let outcome =
         drive_cases(4, &cases(&kernels, &arrangements), &kernels, &brief(), Trouble::default());
     assert_eq!(counts(&outcome.end()), [5, 0, 0, 1]);
-    assert_eq!(outcome.heard.failures[0].message, "needs at least 3 ranks, there are 2");
+    assert_eq!(
+        outcome.heard.failures[0].message,
+        "needs at least 3 ranks, there are 2 (ask for -n 3)"
+    );
     let kernels = [Fake::good(&FIRST), Fake::building_on_first()];
     let cases = [(&kernels[0], Arrangement::first(2)), (&kernels[1], Arrangement::ALL)];
     let cases = cases.map(|(fake, arrangement)| Case::new(fake.info, &[]).on(arrangement));

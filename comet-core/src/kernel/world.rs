@@ -75,13 +75,16 @@ impl<'a> World<'a> {
     /// Refuses fewer than `n_needed` ranks.
     ///
     /// # Errors
-    /// A sentence with both numbers.
+    /// A sentence with both numbers, and the option of launchers.
     pub fn require_ranks(&self, n_needed: usize) -> Result<(), String> {
-        match self.n_ranks {
-            n_ranks if n_ranks >= n_needed => Ok(()),
-            1 => Err(format!("needs at least {n_needed} ranks, there is 1")),
-            n_ranks => Err(format!("needs at least {n_needed} ranks, there are {n_ranks}")),
+        let are = if self.n_ranks == 1 { "is" } else { "are" };
+        if self.n_ranks >= n_needed {
+            return Ok(());
         }
+        let n_ranks = self.n_ranks;
+        Err(format!(
+            "needs at least {n_needed} ranks, there {are} {n_ranks} (ask for -n {n_needed})"
+        ))
     }
 
     /// Refuses a distance at which rank 0 has no partner.
@@ -115,8 +118,8 @@ mod tests {
         let check = |found: Result<(), String>, expected: &str| {
             assert_eq!(found.unwrap_err(), expected);
         };
-        check(one.require_ranks(2), "needs at least 2 ranks, there is 1");
-        check(three.require_ranks(4), "needs at least 4 ranks, there are 3");
+        check(one.require_ranks(2), "needs at least 2 ranks, there is 1 (ask for -n 2)");
+        check(three.require_ranks(4), "needs at least 4 ranks, there are 3 (ask for -n 4)");
         check(four.require_hops(3), "no rank is 3 hops from rank 0: 4 ranks reach 2 hops");
         check(one.require_hops(1), "no rank is 1 hop from rank 0: 1 rank reaches 0 hops");
         assert_eq!(four.require_hops(2), Ok(()));

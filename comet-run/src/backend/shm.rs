@@ -23,7 +23,7 @@ impl Backend for SharedMemory {
     }
 
     fn origin(&self, _: &WorldArgs, _: Option<&Launcher>) -> anyhow::Result<Origin> {
-        Ok(Origin::Here { n_cpus: comet_shm::usable_cpus() })
+        Ok(Origin::Here { n_cpus: comet_shm::usable_cpus(), n_cores: comet_shm::usable_cores() })
     }
 
     fn join(

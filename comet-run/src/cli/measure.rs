@@ -57,7 +57,7 @@ pub(crate) struct CheckArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Ranks")]
 pub(crate) struct WorldArgs {
-    /// Number of ranks, or several as in 2..16*2, one run each [default: usable CPUs, at least 4; all processes under mpirun or srun]
+    /// Number of ranks, or several as in 2..16*2, one run each [default: physical cores, at least 2, and 4 for check; all processes under mpirun or srun]
     #[arg(short = 'n', long, value_name = "N", value_parser = parse_ranks)]
     pub(crate) ranks: Option<RankCounts>,
     /// Transport: shared memory, MPI or simulator

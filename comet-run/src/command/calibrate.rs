@@ -13,8 +13,7 @@ use comet_studies::calibration::{self, Calibrated};
 use serde_json::json;
 
 use crate::backend::{self, Launch};
-use crate::cli::values::RankCounts;
-use crate::cli::{CalibrateArgs, ProgressArg, WorldArgs};
+use crate::cli::{CalibrateArgs, ProgressArg};
 use crate::command::files;
 use crate::execute::{self, Bench, Joined};
 use crate::exit;
@@ -36,8 +35,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
     let profile = args.profile;
     let Joined { job, origin, prepared } =
         execute::join(backend, &args.world, launcher, |origin| {
-            let world = ranks_of(&args.world, origin);
-            prepare::plan_each(&["comet/echo".into()], &world, &[], profile, origin)
+            prepare::plan_each(&["comet/echo".into()], &args.world, &[], profile, origin)
         })?;
     let [prepared] = <[Prepared; 1]>::try_from(prepared).map_err(|prepared| {
         let n_runs = prepared.len();
@@ -59,19 +57,6 @@ pub(crate) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
     };
     job.end_with(code);
     Ok(code)
-}
-
-/// The ranks of the calibration: by default one for each CPU, because ranks that share one measure
-/// the scheduler.
-fn ranks_of(asked: &WorldArgs, origin: &Origin) -> WorldArgs {
-    let mut world = asked.clone();
-    let is_open = world.ranks.is_none() && world.mesh.is_none() && world.topology.is_none();
-    if let Origin::Here { n_cpus } = origin
-        && is_open
-    {
-        world.ranks = Some(RankCounts(vec![(*n_cpus).max(2)]));
-    }
-    world
 }
 
 /// Settings of one launch: the time of a case is shared by all launches.

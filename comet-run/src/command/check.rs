@@ -9,7 +9,8 @@ use comet_core::event::{CaseFailure, Event, Failure, Listener};
 use comet_core::kernel::{KernelInfo, Profile};
 
 use crate::backend::{self, Ended, Job};
-use crate::cli::CheckArgs;
+use crate::cli::values::RankCounts;
+use crate::cli::{CheckArgs, WorldArgs};
 use crate::execute::{self, Bench, Joined};
 use crate::exit;
 use crate::launcher::Launcher;
@@ -18,7 +19,10 @@ use crate::session::{Observe, Observer, Silent};
 use crate::signals::Signals;
 use crate::spool::{Outlet, Spool};
 use crate::terminal;
-use crate::world;
+use crate::world::{self, Origin};
+
+/// The fewest ranks by default: contention needs four.
+const MIN_RANKS: usize = 4;
 
 /// Tests the transport, then the kernels; returns the exit code.
 pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
@@ -27,6 +31,7 @@ pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
     (settings.repetitions, settings.samples) = (Some(1), Some(1));
     settings.corrupt = prepare::corrupt(args.inject.as_deref())?;
     let Joined { job, prepared, .. } = execute::join(backend, world, launcher, |origin| {
+        let world = &with_enough_ranks(world, origin);
         prepare::plan_each(&args.select, world, &[], Profile::Quick, origin)
     })?;
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
@@ -35,6 +40,17 @@ pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
     let code = execute::for_each(prepared, |prepared| check_all(&bench, &prepared))?;
     job.end_with(code);
     Ok(code)
+}
+
+/// The ranks that `world` asks for, or by default as many as all kernels need, even if they share
+/// cores: nothing is timed.
+fn with_enough_ranks(world: &WorldArgs, origin: &Origin) -> WorldArgs {
+    let mut world = world.clone();
+    let is_told = world.ranks.is_some() || world.mesh.is_some() || world.topology.is_some();
+    if let (Origin::Here { n_cores, .. }, false) = (origin, is_told) {
+        world.ranks = Some(RankCounts(vec![*n_cores.max(&MIN_RANKS)]));
+    }
+    world
 }
 
 /// Checks one number of ranks: the job, and its variants.

@@ -157,7 +157,7 @@ fn time_is_that_of_the_samples_and_unknown_for_a_fixed_number() {
     let topology = Topology::hypercube(2);
     let time = |settings: &Settings, length_bytes| {
         let cases = [Case::new(&ECHO, &[1, length_bytes]); 4];
-        time(cases.iter(), &topology, settings, &Origin::Here { n_cpus: 2 })
+        time(cases.iter(), &topology, settings, &Origin::Here { n_cpus: 2, n_cores: 2 })
     };
     assert_eq!(time(&settings, 8), Some(Duration::from_millis(100)));
     // 18 operations at 4 GB/s, and 4 ns for each byte that is checked.

@@ -39,7 +39,7 @@ use signals::Blocked;
 pub(crate) use facilities::Facilities;
 
 pub use facilities::bind_to_this_process;
-pub use pin::usable_cpus;
+pub use pin::{usable_cores, usable_cpus};
 pub use signals::is_ignored;
 
 /// Heap of each rank; virtual until a buffer is used.

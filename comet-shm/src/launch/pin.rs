@@ -1,5 +1,6 @@
 //! The cpu of each rank.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZeroUsize;
 
@@ -16,6 +17,16 @@ pub fn usable_cpus() -> usize {
         0 => quota,
         n_allowed => n_allowed.min(quota),
     }
+}
+
+/// Number of physical cores of the usable CPUs, or of these CPUs if the system does not tell.
+pub fn usable_cores() -> usize {
+    n_cores(&allowed_cpus(), siblings).clamp(1, usable_cpus())
+}
+
+/// Number of cores of `cpus`, each of which has the `siblings` of its core.
+fn n_cores(cpus: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> usize {
+    BTreeSet::from_iter(cpus.iter().map(|cpu| siblings(*cpu))).len()
 }
 
 /// The cpu of each rank, or nothing if ranks are not bound.
@@ -77,11 +88,15 @@ fn cores_first(cpus: &[usize], siblings_before: impl Fn(usize) -> usize) -> Vec<
     ordered
 }
 
-/// Number of hardware threads of its core before `cpu`; 0 if the system does not report it.
+/// Number of hardware threads of its core before `cpu`.
 fn siblings_before(cpu: usize) -> usize {
+    siblings(cpu).iter().filter(|sibling| **sibling < cpu).count()
+}
+
+/// The hardware threads of the core of `cpu`; itself alone if the system does not report them.
+fn siblings(cpu: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    let Ok(text) = fs::read_to_string(path) else { return 0 };
-    parse_list(text.trim()).iter().filter(|sibling| **sibling < cpu).count()
+    fs::read_to_string(path).map_or_else(|_| vec![cpu], |text| parse_list(text.trim()))
 }
 
 /// The numbers of a kernel list such as `0-2,8`.
@@ -108,6 +123,16 @@ mod tests {
     fn second_hardware_threads_come_last() {
         let before = |cpu: usize| usize::from(cpu % 2 == 1);
         assert_eq!(cores_first(&[0, 1, 2, 3], before), [0, 2, 1, 3]);
+    }
+
+    #[test]
+    fn cores_are_counted_once_also_by_their_second_threads() {
+        let siblings = |cpu: usize| vec![cpu % 4, cpu % 4 + 4];
+        let check = |cpus: &[usize], expected| assert_eq!(n_cores(cpus, siblings), expected);
+        check(&[0, 1, 2, 3, 4, 5, 6, 7], 4);
+        check(&[4, 5], 2);
+        check(&[1, 5], 1);
+        assert!((1..=usable_cpus()).contains(&usable_cores()));
     }
 
     #[test]
