@@ -20,7 +20,7 @@ def fom(path):
     assert words and all(len(line) == 6 and float(line[3]) > 0 for line in words), words
     names = [(line[1], line[2]) for line in words]
     assert len(set(names)) == len(names), "a name is there twice"
-    assert re.match(r"comet\.status pass points=\d+ failed=0 skipped=\d+$", verdict), verdict
+    assert re.match(r"comet\.status pass points=\d+ failed=0 skipped=\d+ verdict=[a-z-]+$", verdict), verdict
 
 
 def bmf(path):

@@ -304,9 +304,11 @@ impl Transport for Mpi {
     fn usage(&self) -> Option<Usage> {
         let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
         let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        let major_faults = count(usage.major_page_faults());
         Some(Usage {
             involuntary_switches: count(usage.involuntary_context_switches()),
-            page_faults: count(usage.minor_page_faults()) + count(usage.major_page_faults()),
+            page_faults: count(usage.minor_page_faults()) + major_faults,
+            major_faults,
         })
     }
 

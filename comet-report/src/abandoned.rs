@@ -8,8 +8,9 @@ use std::time::SystemTime;
 use crate::format::write_line;
 use crate::launches::merged;
 use crate::read::{ReadError, parse_lines};
-use crate::record::{End, EndStatus, Event, Level, Point, PointCounts, Record, timestamp};
+use crate::record::{End, EndStatus, Event, Level, Point, Record, timestamp};
 use crate::runs::{RunRecords, split};
+use crate::verdict::Tally;
 
 /// Facts about a run that died, as the launcher knows them.
 #[derive(Clone, Debug)]
@@ -82,8 +83,7 @@ fn cut_partial_line(mut file: &File) -> io::Result<Vec<u8>> {
 }
 
 fn last_words(run: &RunRecords, death: &Death) -> [Record; 2] {
-    let mut points = PointCounts::default();
-    run.points.iter().for_each(|point| points.add(point.status()));
+    let tally = Tally::over(run.run.as_deref(), &run.points);
     let run = run.run.as_ref();
     let run_id = run.map(|run| run.run_id.clone());
     let wall_s = run.and_then(|run| seconds_since(&run.started_at, death.noticed_at));
@@ -100,12 +100,13 @@ fn last_words(run: &RunRecords, death: &Death) -> [Record; 2] {
         run_id,
         status: EndStatus::Failed,
         ended_at: timestamp(death.noticed_at),
-        points,
+        points: tally.counts,
         wall_s,
         reason: Some(death.reason.clone()),
         noise: None,
+        verdict: tally.verdict(EndStatus::Failed, Some(&death.reason)),
     };
-    [Record::Event(event), Record::End(end)]
+    [Record::Event(event), Record::End(Box::new(end))]
 }
 
 fn seconds_since(started_at: &str, now: SystemTime) -> Option<f64> {
@@ -137,7 +138,7 @@ mod tests {
 
     fn last(path: &Path) -> End {
         match read_records(path).unwrap().records.pop() {
-            Some(Record::End(end)) => end,
+            Some(Record::End(end)) => *end,
             other => panic!("no end but {other:?}"),
         }
     }
@@ -158,7 +159,9 @@ mod tests {
         assert_eq!(validation.runs[0].ending(), "failed");
         let records = read_records(&path).unwrap().records;
         let table = fixture::render("table", &records);
-        let last = "the run failed: 2 ok, 1 skipped, 0 wrong results, 0 errors, 5.0 s\n";
+        let last = "the run failed: 2 ok, 1 skipped, 0 wrong results, 0 errors, 5.0 s\n\
+                    not usable: 2 of 2 points are known less well than wanted; an early end (error); \
+                    a single launch, from which others differ\n";
         assert!(table.ends_with(last), "{table}");
         let junit = fixture::render("junit", &records);
         let error = "<error message=\"failed: error: rank 1 was ended by signal 9\"";

@@ -22,11 +22,12 @@ use crate::places::{self, Place};
 use crate::points;
 use crate::read::{ReadError, parse_records};
 use crate::record::{
-    Derived, End, EndStatus, Launches, Measured, Outcome, Point, PointCounts, PointStatus, Quality,
-    Quote, RanksNs, Record, Samples, Speed, Summary,
+    Derived, End, EndStatus, Launches, Measured, Outcome, Point, PointStatus, Quality, Quote,
+    RanksNs, Record, Samples, Speed, Summary,
 };
 use crate::runs::{RunRecords, split};
 use crate::sink::{RecordSink, Stream};
+use crate::verdict::Tally;
 use crate::words;
 
 /// Launches that an interval wants to be worth something, where more were taken and do not count: of
@@ -95,10 +96,9 @@ impl Concluded {
             let is_real = run.run.as_ref().is_some_and(|run| !run.clock.is_virtual);
             let given_up = agreed::given_up(&run.launches).into_iter();
             tail.extend(given_up.map(|of| Record::Event(of.event(end.run_id.clone(), end.wall_s))));
-            tail.extend(warnings(&run, end).filter(|_| is_real));
-            let mut points = PointCounts::default();
-            run.points.iter().for_each(|point| points.add(point.status()));
-            let mut end = End { points, ..end.clone() };
+            let tally = Tally::over(run.run.as_deref(), &run.points);
+            tail.extend(warnings(&run, &tally, end).filter(|_| is_real));
+            let mut end = Box::new(End { points: tally.counts, ..end.clone() });
             // A launch that ended early lacks cases, and those that follow measure no others.
             if let Some(partial) = partial {
                 (end.status, end.reason) = (partial.status, partial.reason);
@@ -106,6 +106,7 @@ impl Concluded {
             if let Some(reason) = reason {
                 (end.status, end.reason) = (EndStatus::Partial, Some(reason.into()));
             }
+            end.verdict = tally.verdict(end.status, end.reason.as_deref());
             tail.push(Record::End(end));
         }
         let after_barrier = agreed::after_barrier(run.points.iter());
@@ -142,19 +143,15 @@ fn hold_against(point: &mut Point, target: Option<f64>) {
     }
 }
 
-/// Disturbances of the machine during all launches of `run`.
-fn warnings<'a>(run: &'a RunRecords, end: &'a End) -> impl Iterator<Item = Record> + 'a {
-    let of_all = run.points.iter().filter_map(Point::measured);
-    let (mut n_slices, mut n_disturbed, mut n_page_faults) = (0, 0, 0);
-    for measured in of_all {
-        let Some(quality) = &measured.quality else { continue };
-        n_slices += u64::from(measured.reps.rounds);
-        n_disturbed += u64::from(quality.disturbed_slices.unwrap_or(0));
-        n_page_faults += quality.page_faults.unwrap_or(0);
-    }
+/// Disturbances of the machine during all launches of `run`, whose points are in `tally`.
+fn warnings<'a>(
+    run: &'a RunRecords,
+    tally: &Tally,
+    end: &'a End,
+) -> impl Iterator<Item = Record> + use<'a> {
     let before = run.run.as_ref().and_then(|run| run.noise.as_ref());
     let stolen = before.zip(end.noise.as_ref()).and_then(|(before, after)| stolen(before, after));
-    let found = stolen.into_iter().chain(disturbed(n_slices, n_disturbed, n_page_faults));
+    let found = stolen.into_iter().chain(disturbed(&tally.disturbances));
     let found = found.chain(two_speeds(&run.launches));
     found.map(|warning| Record::Event(warning.event(end.run_id.clone(), end.wall_s)))
 }
@@ -462,6 +459,7 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
         involuntary_switches: sum(|q| q.involuntary_switches),
         disturbed_slices: of_each.iter().map(|quality| quality.disturbed_slices).sum(),
         page_faults: sum(|q| q.page_faults),
+        major_faults: sum(|q| q.major_faults),
         cores_moved: line_ns.clone().map(|readings_ns| LineTimes { readings_ns }.differ()),
         line_ns,
         overhead_ns: of_each[0].overhead_ns.clone(),

@@ -51,6 +51,7 @@ pub mod sink;
 pub mod suite;
 pub mod topology_file;
 mod units;
+pub mod verdict;
 mod words;
 mod xml;
 

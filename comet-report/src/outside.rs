@@ -18,7 +18,7 @@ use crate::runs::RunRecords;
 use crate::words::count;
 
 /// Codes of the events that the end of all launches makes anew.
-const OF_END: [&str; 3] = ["steal", "preempted", "page_faults"];
+const OF_END: [&str; 4] = ["steal", "preempted", "page_faults", "major_faults"];
 
 /// Maker of the records of one run from those of jobs.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl Outside {
             if let Some(partial) = &self.partial {
                 (end.status, end.reason) = partial.clone();
             }
-            Record::End(end)
+            Record::End(Box::new(end))
         }));
         Ok(records)
     }

@@ -366,6 +366,7 @@ fn quality(measurement: &Measurement, result: &SeriesResult, clocks: Clocks) -> 
         involuntary_switches: usage.map(|usage| usage.involuntary_switches),
         disturbed_slices: usage.map(|_| measurement.n_disturbed),
         page_faults: usage.map(|usage| usage.page_faults),
+        major_faults: usage.map(|usage| usage.major_faults),
         line_ns: line_times.map(|times| times.readings_ns.clone()),
         cores_moved: line_times.map(LineTimes::differ),
         overhead_ns: overhead(measurement, result, clocks.calibration),

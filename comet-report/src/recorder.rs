@@ -18,10 +18,10 @@ use crate::models::models;
 use crate::points::{PointMaker, seconds};
 use crate::record::{
     self, Clock, ClockGaps, ClockOffset, End, EndStatus, Hops, KernelFacts, Launcher, Machine,
-    Measured, Noise, Point, PointCounts, RankEntry, Record, Run, SCHEMA, SCHEMA_MINOR, Suite,
-    Transport, World, timestamp,
+    Noise, Point, RankEntry, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
 };
 use crate::sink::RecordSink;
+use crate::verdict::Tally;
 
 /// Facts about a run that the driver does not know.
 #[derive(Clone, Debug)]
@@ -82,19 +82,15 @@ pub struct Recorder {
     carry: Option<Box<dyn RecordSink>>,
     description: RunDescription,
     maker: PointMaker,
-    counts: PointCounts,
     /// Points so far, without samples, where a sink prints models.
     points: Option<Vec<Point>>,
+    tally: Tally,
     is_virtual: bool,
-    n_slices: u64,
-    /// Slices in which a rank lost its processor, and page faults in any.
-    n_disturbed: u64,
-    n_page_faults: u64,
 }
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder").field("counts", &self.counts).finish_non_exhaustive()
+        f.debug_struct("Recorder").field("tally", &self.tally).finish_non_exhaustive()
     }
 }
 
@@ -111,12 +107,9 @@ impl Recorder {
             carry: None,
             description,
             maker,
-            counts: PointCounts::default(),
             points: has_models.then(Vec::new),
+            tally: Tally::default(),
             is_virtual: false,
-            n_slices: 0,
-            n_disturbed: 0,
-            n_page_faults: 0,
         }
     }
 
@@ -152,7 +145,9 @@ impl Recorder {
         self.is_virtual = start.clock.is_virtual;
         // The environment may be that of the process that made this one.
         self.description.environment.noise = (self.description.noise)();
-        self.write(&Record::Run(Box::new(run(&self.description, start))))?;
+        let run = run(&self.description, start);
+        self.tally = Tally::of(Some(&run));
+        self.write(&Record::Run(Box::new(run)))?;
         if self.is_virtual {
             // Nothing that is wrong with this machine spoils times of another.
             return Ok(());
@@ -186,12 +181,7 @@ impl Recorder {
     fn write_point(&mut self, mut point: Point) -> io::Result<()> {
         point.t_rel_s += self.since_start_s();
         point.launch = self.description.launch.map(|launch| launch.number);
-        self.counts.add(point.status());
-        if let Some(Measured { quality: Some(quality), reps, .. }) = point.measured() {
-            self.n_slices += u64::from(reps.rounds);
-            self.n_disturbed += u64::from(quality.disturbed_slices.unwrap_or(0));
-            self.n_page_faults += quality.page_faults.unwrap_or(0);
-        }
+        self.tally.add(&point);
         if let Some(points) = &mut self.points {
             points.push(point.without_samples());
         }
@@ -217,7 +207,7 @@ impl Recorder {
         let after = noise();
         let before = self.description.environment.noise.as_ref();
         let warning = before.zip(after.as_ref()).and_then(|(before, after)| stolen(before, after));
-        let disturbed = disturbed(self.n_slices, self.n_disturbed, self.n_page_faults);
+        let disturbed = disturbed(&self.tally.disturbances);
         // The end of a run with several launches tells of all of them.
         let is_real = !self.is_virtual && since_start.is_none();
         for warning in warning.into_iter().chain(disturbed).filter(|_| is_real) {
@@ -227,16 +217,18 @@ impl Recorder {
             Stop::Interrupted(words) => words.clone(),
             Stop::BudgetSpent => "time_limit".into(),
         });
-        self.write(&Record::End(End {
+        // Single points that failed do not make a run partial.
+        let status = if reason.is_some() { EndStatus::Partial } else { EndStatus::Complete };
+        self.write(&Record::End(Box::new(End {
             run_id: Some(self.description.run_id.clone()),
-            // Single points that failed do not make a run partial.
-            status: if reason.is_some() { EndStatus::Partial } else { EndStatus::Complete },
+            status,
             ended_at: timestamp(started_at + wall),
-            points: self.counts,
+            points: self.tally.counts,
             wall_s: Some(wall.as_secs_f64()),
+            verdict: self.tally.verdict(status, reason.as_deref()),
             reason,
             noise: after,
-        }))
+        })))
     }
 }
 
@@ -403,7 +395,7 @@ mod tests {
     use super::*;
     use crate::fixture::{self, Folder};
     use crate::read::{read_records, validate};
-    use crate::record::{Level, PointStatus};
+    use crate::record::{Level, PointCounts, PointStatus};
     use std::collections::BTreeSet;
 
     #[test]

@@ -71,7 +71,7 @@ pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
             Record::Point(point) => current.points.push(*point),
             Record::Model(model) => current.models.push(*model),
             Record::Event(event) => current.events.push(event),
-            Record::End(end) => current.end = Some(end),
+            Record::End(end) => current.end = Some(*end),
         }
     }
     runs

@@ -31,10 +31,14 @@ fn a_file_shows_what_was_printed_live() {
 }
 
 #[test]
-fn a_table_of_a_file_adds_the_run_and_its_warnings() {
+fn a_table_of_a_file_adds_the_run_and_its_warnings_and_begins_with_the_verdict() {
     let folder = Folder::new();
     let live = print(&folder, "table");
     let shown = show(&folder, "table");
+    let verdict = live.lines().last().expect("a table has lines");
+    assert!(verdict.contains("a quick look"), "{verdict}");
+    let (first, shown) = shown.split_once('\n').expect("a table has lines");
+    assert_eq!(first, format!("# {verdict}"));
     assert!(shown.starts_with("# comet "), "{shown}");
     let is_head = |line: &&str| line.starts_with("# comet ");
     let is_warning = |line: &&str| line.starts_with("# warning: ");
@@ -45,7 +49,7 @@ fn a_table_of_a_file_adds_the_run_and_its_warnings() {
             .map(str::to_owned)
             .collect()
     };
-    assert_eq!(rest(&shown), rest(&live));
+    assert_eq!(rest(shown), rest(&live));
     for warning in live.lines().filter(is_warning) {
         assert!(shown.contains(warning), "{warning} is missing in {shown}");
     }

@@ -259,7 +259,8 @@ fn encode(report: &Report) -> Vec<u8> {
         Ok(taken) => taken,
     };
     let mut bytes = vec![if usage.is_some() { MEASURED } else { 0 }];
-    let usage = usage.map(|usage| [usage.involuntary_switches, usage.page_faults]);
+    let usage =
+        usage.map(|usage| [usage.involuntary_switches, usage.page_faults, usage.major_faults]);
     bytes.extend(collective::bytes(usage.into_iter().flatten()));
     for samples in series {
         bytes.extend((samples.len() as u64).to_le_bytes());
@@ -276,8 +277,11 @@ fn decode(bytes: &[u8]) -> Report {
     }
     let mut words = collective::words(rest).into_iter();
     let mut count = || words.next().unwrap_or(0);
-    let usage =
-        (*kind == MEASURED).then(|| Usage { involuntary_switches: count(), page_faults: count() });
+    let usage = (*kind == MEASURED).then(|| Usage {
+        involuntary_switches: count(),
+        page_faults: count(),
+        major_faults: count(),
+    });
     let mut series = Vec::new();
     while let Some(n_samples) = words.next() {
         let mut sample = || {
@@ -323,7 +327,7 @@ mod tests {
             Ok(Taken { series: vec![samples.clone(), vec![], samples], usage: None }),
             Ok(Taken {
                 series: vec![],
-                usage: Some(Usage { involuntary_switches: 3, page_faults: 0 }),
+                usage: Some(Usage { involuntary_switches: 3, page_faults: 2, major_faults: 1 }),
             }),
             Err((Failure::CheckFailed, "byte 3".into())),
             Err((Failure::Skipped, "no windows".into())),

@@ -177,10 +177,12 @@ pub struct ClockInfo {
 /// What the system did to a rank that a benchmark did not ask for; counts since some fixed moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// How often the processor was taken away.
+    /// Preemptions: switches to another program that the rank did not ask for.
     pub involuntary_switches: u64,
-    /// How often memory was missing, whether it had to be read from a disk or not.
+    /// Page faults, minor and major.
     pub page_faults: u64,
+    /// Page faults among them that read from a disk.
+    pub major_faults: u64,
 }
 
 impl Usage {
@@ -189,6 +191,7 @@ impl Usage {
         Self {
             involuntary_switches: self.involuntary_switches - earlier.involuntary_switches,
             page_faults: self.page_faults - earlier.page_faults,
+            major_faults: self.major_faults - earlier.major_faults,
         }
     }
 
@@ -197,6 +200,7 @@ impl Usage {
         Self {
             involuntary_switches: self.involuntary_switches + other.involuntary_switches,
             page_faults: self.page_faults + other.page_faults,
+            major_faults: self.major_faults + other.major_faults,
         }
     }
 }

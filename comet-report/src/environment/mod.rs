@@ -11,8 +11,8 @@ mod warnings;
 
 pub(crate) use links::between_hosts;
 pub use machine::{last_level_cache_bytes, noise};
+pub(crate) use warnings::{Disturbances, disturbed, moved, sharing, starts, stolen};
 pub use warnings::{Warning, have_cpu_each, warnings};
-pub(crate) use warnings::{disturbed, moved, starts, stolen};
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use comet_core::event::{CoresMoved, StartsNoted};
 
 use super::Environment;
-use crate::record::{Event, Level, Noise, RankEntry};
+use crate::record::{Event, Level, Noise, Quality, RankEntry};
+use crate::words::count;
 
 /// Clock sources that a program reads without entering the kernel.
 const FAST_CLOCKS: &[&str] = &["tsc", "arch_sys_counter"];
@@ -72,19 +73,52 @@ pub(crate) fn stolen(before: &Noise, after: &Noise) -> Option<Warning> {
     })
 }
 
-/// Warnings about preempted ranks and page faults in this number of slices.
-pub(crate) fn disturbed(n_slices: u64, n_disturbed: u64, n_page_faults: u64) -> Vec<Warning> {
+/// Slices of a run, and what the system did to ranks during them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Disturbances {
+    n_slices: u64,
+    /// Slices in which a rank lost its CPU.
+    n_disturbed: u64,
+    n_page_faults: u64,
+    n_major_faults: u64,
+}
+
+impl Disturbances {
+    /// Adds those of `n_slices` slices.
+    pub(crate) fn add(&mut self, quality: &Quality, n_slices: u32) {
+        self.n_slices += u64::from(n_slices);
+        self.n_disturbed += u64::from(quality.disturbed_slices.unwrap_or(0));
+        self.n_page_faults += quality.page_faults.unwrap_or(0);
+        self.n_major_faults += quality.major_faults.unwrap_or(0);
+    }
+}
+
+/// Warnings about preempted ranks and page faults.
+pub(crate) fn disturbed(of: &Disturbances) -> Vec<Warning> {
+    let Disturbances { n_slices, n_disturbed, n_page_faults, n_major_faults } = *of;
     let preempted = (10 * n_disturbed > n_slices).then(|| Warning {
         code: "preempted",
-        message: format!("a rank lost its CPU in {n_disturbed} of {n_slices} slices"),
+        message: format!("ranks were preempted in {n_disturbed} of {}", count(n_slices, "slice")),
         hint: "start fewer ranks, on a machine that does nothing else",
     });
-    let faulted = (n_page_faults > 0).then(|| Warning {
+    let n_minor_faults = n_page_faults.saturating_sub(n_major_faults);
+    let minor = (n_minor_faults > 0).then(|| Warning {
         code: "page_faults",
-        message: format!("{n_page_faults} page faults during measurement"),
-        hint: "leave more memory free, and compare with a second run",
+        message: format!(
+            "{} during measurement: memory was touched for the first time",
+            count(n_minor_faults, "minor page fault")
+        ),
+        hint: "compare with a longer warm-up (--warm-up)",
     });
-    preempted.into_iter().chain(faulted).collect()
+    let major = (n_major_faults > 0).then(|| Warning {
+        code: "major_faults",
+        message: format!(
+            "{} during measurement: memory was read from a disk",
+            count(n_major_faults, "major page fault")
+        ),
+        hint: "leave more memory free",
+    });
+    [preempted, minor, major].into_iter().flatten().collect()
 }
 
 /// Starts of the samples of a kernel that are not as they were meant.
@@ -119,13 +153,17 @@ fn ranks_and_cpus(placements: &[RankEntry]) -> Option<Vec<(usize, usize)>> {
     Some(nodes.into_values().map(|(n_ranks, cpus)| (n_ranks, cpus.len())).collect())
 }
 
+/// Numbers of ranks and of CPUs of the first node whose ranks share CPUs, if there is one.
+pub(crate) fn sharing(placements: &[RankEntry]) -> Option<(usize, usize)> {
+    ranks_and_cpus(placements)?.into_iter().find(|(n_ranks, n_cpus)| n_ranks > n_cpus)
+}
+
 fn oversubscribed(placements: &[RankEntry]) -> Option<Warning> {
-    let nodes = ranks_and_cpus(placements)?;
-    let (n_ranks, n_cpus) = nodes.into_iter().find(|(n_ranks, n_cpus)| n_ranks > n_cpus)?;
-    let noun = if n_cpus == 1 { "CPU" } else { "CPUs" };
+    let (n_ranks, n_cpus) = sharing(placements)?;
+    let cpus = count(n_cpus, "CPU");
     Some(Warning {
         code: "oversubscribed",
-        message: format!("{n_ranks} ranks share {n_cpus} {noun}: times include scheduling"),
+        message: format!("{n_ranks} ranks share {cpus}: times include scheduling"),
         hint: "start at most one rank for each CPU",
     })
 }

@@ -5,7 +5,7 @@
 //!   comet.fom comet/echo/hops=1/length_bytes=8/procs=2 latency 0.084 us lower
 //!   comet.fom comet/echo/hops=1/length_bytes=8/procs=2 bandwidth 95.274 MB/s higher
 //!   comet.fom comet/echo/hops=1/procs=2/fit r_inf 9001.2 MB/s higher
-//!   comet.status pass points=24 failed=0 skipped=0
+//!   comet.status pass points=24 failed=0 skipped=0 verdict=quotable
 //! ```
 //!
 //! After `comet.fom` come case, metric, value, unit, and which direction is better.
@@ -13,13 +13,14 @@
 //! the message lengths only a few fixed ones, and none that refinement asked for.
 //! The lines of a fit are there if its law describes the times: of several segments `t0` is that of
 //! the shortest messages, and `r_inf` that of the longest.
-//! The last line is there when a run has ended; after several it counts all of them.
+//! The last line is there when a run has ended; after several it counts all of them, and has the
+//! verdict of the worst (`not-usable` is one word here).
 
 use std::io::{self, Write};
 
 use super::cases;
 use crate::record::{
-    End, EndStatus, FitGrade, Model, Param, Parameter, Point, PointCounts, Record,
+    End, EndStatus, FitGrade, Model, Name, Param, Parameter, Point, PointCounts, Record, Word,
 };
 use crate::sink::{RecordSink, Stream};
 use crate::units::significant;
@@ -50,6 +51,7 @@ pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
 struct Tally {
     counts: PointCounts,
     is_cut_short: bool,
+    worst: Option<Word>,
 }
 
 impl Tally {
@@ -60,7 +62,13 @@ impl Tally {
         let passes = !self.is_cut_short && n_failed == 0 && ok > 0;
         let word = if passes { "pass" } else { "fail" };
         let n_points = self.counts.total();
-        writeln!(out, "comet.status {word} points={n_points} failed={n_failed} skipped={skipped}")
+        self.worst = self.worst.max(end.verdict.as_ref().map(|of| of.word));
+        let word_of = |word| Name(word).to_string().replace(' ', "-");
+        let verdict = self.worst.map_or(String::new(), |of| format!(" verdict={}", word_of(of)));
+        writeln!(
+            out,
+            "comet.status {word} points={n_points} failed={n_failed} skipped={skipped}{verdict}"
+        )
     }
 }
 
@@ -170,17 +178,21 @@ mod tests {
             text(records).lines().last().unwrap_or_default().replace("comet.status ", "")
         };
         let mut records = fixture::records();
-        assert_eq!(status(&records), "fail points=7 failed=1 skipped=1");
+        assert_eq!(status(&records), "fail points=7 failed=1 skipped=1 verdict=not-usable");
         records.retain(|record| {
             !matches!(record, Record::Point(point) if point.status() == PointStatus::CheckFailed)
         });
-        assert_eq!(status(&records), "pass points=6 failed=0 skipped=1");
+        assert_eq!(status(&records), "pass points=6 failed=0 skipped=1 verdict=not-usable");
         let twice = [fixture::records(), records.clone()].concat();
-        assert_eq!(status(&twice), "fail points=13 failed=1 skipped=2", "of both runs");
+        assert_eq!(
+            status(&twice),
+            "fail points=13 failed=1 skipped=2 verdict=not-usable",
+            "of both runs"
+        );
         if let Some(Record::End(end)) = records.last_mut() {
             end.status = EndStatus::Partial;
         }
-        assert_eq!(status(&records), "fail points=6 failed=0 skipped=1");
+        assert_eq!(status(&records), "fail points=6 failed=0 skipped=1 verdict=not-usable");
         records.pop();
         assert!(!text(&records).contains("comet.status"), "a run without an end has no verdict");
     }

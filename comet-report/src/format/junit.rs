@@ -11,6 +11,7 @@ use crate::junit::{self, Outcome, Suite, Test};
 use crate::read::NO_END;
 use crate::record::{End, EndStatus, Failure, Level, Name, Point, PointStatus, Record};
 use crate::runs::{RunRecords, split};
+use crate::verdict::verdict;
 
 /// Writes the document of `records`.
 pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
@@ -80,7 +81,8 @@ fn of_run(of: &RunRecords, place: &str) -> Test {
     let attributes =
         vec![("classname", "comet-run".into()), ("name", format!("the whole run {place}"))];
     let outcome = why.map(|why| Outcome::of_lines("error", &[why]));
-    Test { attributes, outcome, output: String::new() }
+    let output = verdict(of).map_or(String::new(), |found| found.to_string());
+    Test { attributes, outcome, output }
 }
 
 /// A line for each of `points` that has one of these statuses.

@@ -11,7 +11,8 @@
 //! launch to launch, in percent, or that within one launch under `this launch`, with `!` where the
 //! target was missed and `~` where the machine changed its speed. MB are 10^6 bytes. Rates have the
 //! share of their bound beside them where the run has measured it before.
-//! All lines but rows start with `#`, except for the last, which counts the points.
+//! All lines but rows start with `#`, except for the last two, which count the points, and say what
+//! they are worth.
 
 mod columns;
 
@@ -27,7 +28,7 @@ use crate::models::is_plausible;
 use crate::read::NO_END;
 use crate::record::{
     BUFFERS, CheckStatus, Clock, Derived, End, EndStatus, Event, Launches, Level, Model, Name,
-    Point, PointCounts, Quality, Quote, Record, Run, SampleSync, Speed, Value,
+    Point, PointCounts, PointStatus, Quality, Quote, Record, Run, SampleSync, Speed, Value,
 };
 use crate::sink::RecordSink;
 use crate::units::fixed_us;
@@ -65,6 +66,14 @@ struct TableWriter<W> {
     bounds: Bounds,
     n_missed: usize,
     n_unsteady: usize,
+    skipped: Option<Skipped>,
+}
+
+/// Cases of a block that were skipped one after the other for one reason.
+struct Skipped {
+    first: String,
+    reason: String,
+    n: usize,
 }
 
 impl Layout {
@@ -98,7 +107,8 @@ impl<W: Write> RecordSink for TableWriter<W> {
             Record::End(end) => self.done(end),
         };
         self.is_open = !matches!(record, Record::End(_));
-        self.out.write_all(text.as_bytes())
+        let skipped = if point.is_some() { String::new() } else { self.skipped() };
+        self.out.write_all((skipped + &text).as_bytes())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -108,10 +118,9 @@ impl<W: Write> RecordSink for TableWriter<W> {
 
     fn finish(&mut self) -> io::Result<()> {
         self.write_case()?;
-        if self.is_open {
-            let text = comment(NO_END);
-            self.out.write_all(text.as_bytes())?;
-        }
+        let end = if self.is_open { comment(NO_END) } else { String::new() };
+        let text = self.skipped() + &end;
+        self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 
@@ -145,6 +154,7 @@ impl<W: Write> TableWriter<W> {
             bounds: Bounds::default(),
             n_missed: 0,
             n_unsteady: 0,
+            skipped: None,
         }
     }
 
@@ -153,7 +163,11 @@ impl<W: Write> TableWriter<W> {
         let points = std::mem::take(&mut self.case);
         let Some(first) = points.first() else { return Ok(()) };
         let mut syncs = points.iter().filter_map(|point| Some(point.measured()?.plan.sync));
-        let mut text = self.title(first, syncs.find(|sync| *sync != SampleSync::None));
+        let title = self.title(first, syncs.find(|sync| *sync != SampleSync::None));
+        if title.is_empty() && self.skipped.as_mut().is_some_and(|skipped| skipped.add(first)) {
+            return Ok(());
+        }
+        let mut text = self.skipped() + &title;
         if first.numbers().is_some() {
             let (head, layout) = match self.layout.take() {
                 Some(layout) => (String::new(), layout),
@@ -165,10 +179,17 @@ impl<W: Write> TableWriter<W> {
             text.extend(points.iter().map(other_speeds));
             text += &layout.other_launches(&points);
             self.layout = Some(layout);
+        } else if first.status() == PointStatus::Skipped {
+            self.skipped = Some(Skipped::new(first));
         } else {
             text += &without_numbers(first);
         }
         self.out.write_all(text.as_bytes())
+    }
+
+    /// The line about the last cases that were skipped, if it is still to be written.
+    fn skipped(&mut self) -> String {
+        self.skipped.take().map_or(String::new(), |skipped| skipped.line())
     }
 
     /// Lines about a run: its ranks, their clock, and the time of a cache line between the first two.
@@ -243,10 +264,11 @@ impl<W: Write> TableWriter<W> {
         }
         let wall = end.wall_s.map_or("of unknown length".into(), |wall_s| format!("{wall_s:.1} s"));
         let word = if end.status == EndStatus::Failed { "the run failed" } else { "done" };
-        text + &format!(
+        text += &format!(
             "{word}: {ok} ok, {skipped} skipped, {check_failed} wrong results, {failed} errors, \
              {wall}\n"
-        )
+        );
+        text + &end.verdict.as_ref().map_or(String::new(), |verdict| format!("{verdict}\n"))
     }
 
     /// The title of a block, if `point` starts one.
@@ -282,11 +304,40 @@ impl<W: Write> TableWriter<W> {
     }
 }
 
+impl Skipped {
+    fn new(point: &Point) -> Self {
+        Self { first: case(point), reason: reason(point).into(), n: 1 }
+    }
+
+    /// Adds `point` if it was skipped for the same reason; returns that.
+    fn add(&mut self, point: &Point) -> bool {
+        let is_same = point.status() == PointStatus::Skipped && reason(point) == self.reason;
+        self.n += usize::from(is_same);
+        is_same
+    }
+
+    fn line(&self) -> String {
+        let others = if self.n > 1 { format!(" and {} more", self.n - 1) } else { String::new() };
+        let case =
+            if self.first.is_empty() { String::new() } else { format!(" {}{others}:", self.first) };
+        comment(&format!("skipped:{case} {}", self.reason))
+    }
+}
+
 fn without_numbers(point: &Point) -> String {
-    let axes: Vec<_> = axes(&point.params).map(|(name, value)| format!("{name}={value}")).collect();
-    let case = if axes.is_empty() { String::new() } else { format!(" {}:", axes.join(" ")) };
-    let reason = point.failure().map_or("", |failure| &failure.message);
-    comment(&format!("{}:{case} {reason}", Name(point.status())))
+    let case = case(point);
+    let case = if case.is_empty() { case } else { format!(" {case}:") };
+    comment(&format!("{}:{case} {}", Name(point.status()), reason(point)))
+}
+
+/// Names and values of the axes of `point`.
+fn case(point: &Point) -> String {
+    let axes = axes(&point.params).map(|(name, value)| format!("{name}={value}"));
+    axes.collect::<Vec<_>>().join(" ")
+}
+
+fn reason(point: &Point) -> &str {
+    point.failure().map_or("", |failure| &failure.message)
 }
 
 /// The lines above the rows of `points` and those after them, and their columns.

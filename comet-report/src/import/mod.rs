@@ -146,9 +146,13 @@ fn run_records(mut run: Run, mut points: Vec<Point>, around: &Surroundings) -> V
         wall_s: None,
         reason: None,
         noise: None,
+        verdict: None,
     };
     let points = points.into_iter().map(|point| Record::Point(Box::new(point)));
-    std::iter::once(Record::Run(Box::new(run))).chain(points).chain([Record::End(end)]).collect()
+    std::iter::once(Record::Run(Box::new(run)))
+        .chain(points)
+        .chain([Record::End(Box::new(end))])
+        .collect()
 }
 
 /// A run of `version` of a suite, of which only that is known.

@@ -34,7 +34,7 @@ pub const SCHEMA: &str = "comet.record/1";
 /// JSON Schema 2020-12 of one line of a result file; `COMET_BLESS=1` and the tests rewrite it.
 pub const JSON_SCHEMA: &str = include_str!("../../schema/comet.record-1.schema.json");
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 8;
+pub const SCHEMA_MINOR: u32 = 9;
 
 /// Text of a point: one that the program itself has is not copied.
 pub(crate) type Text = std::borrow::Cow<'static, str>;
@@ -56,7 +56,7 @@ pub enum Record {
     /// Something worth knowing that is no measurement.
     Event(Event),
     /// End of the run.
-    End(End),
+    End(Box<End>),
 }
 
 /// Something worth knowing that is no measurement: a warning about the machine, a lost rank.
@@ -110,6 +110,39 @@ pub struct End {
     pub reason: Option<String>,
     /// Load of the machine until the end; `null` if the run died. Since minor version 2.
     pub noise: Option<Noise>,
+    /// Verdict on the run; `null` if it is imported. Since minor version 9.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+}
+
+/// Verdict on a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Verdict {
+    /// Use that can be made of its numbers.
+    pub word: Word,
+    /// Reasons, the main ones first, in words.
+    pub reason: String,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", Name(self.word), self.reason)
+    }
+}
+
+/// Use that can be made of the numbers of a run; the more, the less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Word {
+    /// They can be quoted, with their intervals.
+    Quotable,
+    /// They show an order of magnitude.
+    Indicative,
+    /// They show nothing.
+    #[serde(rename = "not usable")]
+    NotUsable,
 }
 
 /// Status of a run at its end.

@@ -459,8 +459,11 @@ pub struct Quality {
     pub involuntary_switches: Option<u64>,
     /// In how many slices the system took a processor from a rank; `null` where it does not tell.
     pub disturbed_slices: Option<u32>,
-    /// Number of page faults of the ranks during the slices, likewise.
+    /// Number of page faults of the ranks during the slices, minor and major, likewise.
     pub page_faults: Option<u64>,
+    /// Number of them that read from a disk. Since minor version 9.
+    #[serde(default)]
+    pub major_faults: Option<u64>,
     /// Times of a cache line from rank 0 to rank 1, in time order: the first before the slices, the
     /// last after them; `null` if the transport does not report them. Since minor version 3.
     pub line_ns: Option<Vec<f64>>,

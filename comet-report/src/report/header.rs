@@ -4,8 +4,9 @@ use super::html::{Html, NONE, element, or_none, row, table, tag};
 use super::{Content, is_complete};
 use crate::format::{is_unsteady, misses_target};
 use crate::order::distinct;
-use crate::record::{Event, Level, Name, PointCounts, PointStatus, Run};
+use crate::record::{Event, Level, Name, PointCounts, Run, Verdict, Word};
 use crate::runs::RunRecords;
+use crate::verdict;
 use crate::words::count;
 
 pub(super) fn title(content: &Content<'_>) -> String {
@@ -31,7 +32,7 @@ fn about_one(run: &RunRecords) -> Html {
         Some(start) => facts(start).join(" · "),
         None => "The record that says what was run is missing from this file.".into(),
     };
-    element("p", &[("class", "facts")], facts).with(verdict(run))
+    element("p", &[("class", "facts")], facts).with(outcome(run))
 }
 
 fn facts(run: &Run) -> Vec<String> {
@@ -70,7 +71,7 @@ fn date(text: &str) -> String {
     }
 }
 
-fn verdict(run: &RunRecords) -> Html {
+fn outcome(run: &RunRecords) -> Html {
     let n_wide = run.points.iter().filter(|point| misses_target(point)).count();
     let n_unsteady = run.points.iter().filter(|point| is_unsteady(point)).count();
     let counts = counts(run);
@@ -83,8 +84,21 @@ fn verdict(run: &RunRecords) -> Html {
         format!("{n_unsteady} unsteady"),
     ];
     let text = format!("{}. {}", parts.join(", "), ending(run));
-    let class = format!("verdict {}", level(run));
-    element("p", &[("class", &class)], text)
+    let found = verdict::verdict(run);
+    let class = format!("verdict {}", level(run, found.as_ref()));
+    let lead = found.map_or(Html::new(), |found| {
+        let word = tag("strong", format!("{} {}", icon(found.word), Name(found.word)));
+        word.with(format!(": {}. ", found.reason))
+    });
+    element("p", &[("class", &class)], lead.with(text))
+}
+
+fn icon(word: Word) -> &'static str {
+    match word {
+        Word::Quotable => "✓",
+        Word::Indicative => "≈",
+        Word::NotUsable => "✗",
+    }
 }
 
 /// Numbers of points of `run` by status, counted here, because a killed run has no end that holds
@@ -104,20 +118,20 @@ fn ending(run: &RunRecords) -> String {
     format!("The run ended {}{length}{reason}.", Name(end.status))
 }
 
-/// Severity of a run: the name of a class.
-fn level(run: &RunRecords) -> &'static str {
-    let has = |status| run.points.iter().any(|point| point.status() == status);
-    if has(PointStatus::CheckFailed) || has(PointStatus::Failed) {
-        "bad"
-    } else if is_complete(run) {
-        "good"
-    } else {
-        "warn"
+/// Severity of the verdict `found` on a run, or of its end where it is imported: the name of a class.
+fn level(run: &RunRecords, found: Option<&Verdict>) -> &'static str {
+    match found.map(|found| found.word) {
+        Some(Word::Quotable) => "good",
+        Some(Word::Indicative) => "warn",
+        Some(Word::NotUsable) => "bad",
+        None if is_complete(run) => "good",
+        None => "warn",
     }
 }
 
 fn about_several(content: &Content<'_>) -> Html {
-    let heads = "Run|Started|Ranks|Nodes|Transport|Points ok|Skipped|Failed|Failed checks|End";
+    let heads =
+        "Run|Started|Ranks|Nodes|Transport|Points ok|Skipped|Failed|Failed checks|End|Verdict";
     let runs = content.runs.iter().zip(&content.names);
     table("", heads.split('|'), runs.map(|(run, name)| about(run, name)))
 }
@@ -145,6 +159,10 @@ fn about(run: &RunRecords, name: &str) -> Html {
             failed.to_string(),
             check_failed.to_string(),
             format!("{end}, {length}"),
+            or_none(
+                verdict::verdict(run)
+                    .map(|found| format!("{} {}", icon(found.word), Name(found.word))),
+            ),
         ],
     )
 }

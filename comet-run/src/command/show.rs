@@ -13,6 +13,7 @@ use comet_report::read::{self, RunSummary, Validation};
 use comet_report::record::{Point, Record};
 use comet_report::report;
 use comet_report::runs::RunRecords;
+use comet_report::verdict::verdict;
 
 use crate::cli::{ExportArgs, FitArgs, ReportArgs, ShowArgs, ValidateArgs};
 use crate::command::files;
@@ -36,10 +37,13 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     }
     let (mut records, mut runs) = (Vec::new(), Vec::new());
     for (path, of_file) in files::records(&args.files)? {
-        if args.plots {
+        if args.format == TABLE {
             runs.extend(files::split_runs(of_file.clone(), path));
         }
         records.extend(of_file);
+    }
+    for verdict in runs.iter().filter_map(verdict) {
+        terminal::print(&format!("# {verdict}\n"))?;
     }
     print(format_of(&args.format), &records)?;
     if args.plots {
