@@ -132,8 +132,10 @@ times_line() {
     if [[ $(nproc) -ge 2 ]]; then
         grep -q '"line_ns":[0-9]' "$file-2.jsonl"
     fi
-    ! grep -q '"line_ns":[0-9]' "$file-$(($(nproc) + 1)).jsonl"
-    ! ls /dev/shm/comet-line-* 2>/dev/null
+    # Neither a time where ranks share cores, nor a name that stays.
+    if grep '"line_ns":[0-9]' "$file-$(($(nproc) + 1)).jsonl" || ls /dev/shm/comet-line-*; then
+        return 1
+    fi
 }
 
 # Sends a signal to the last rank of a run that would take minutes.
