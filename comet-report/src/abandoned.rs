@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::format::write_line;
+use crate::glance::glance;
 use crate::launches::merged;
 use crate::read::{ReadError, parse_lines};
 use crate::record::{End, EndStatus, Event, Level, Point, Record, timestamp};
@@ -84,9 +85,9 @@ fn cut_partial_line(mut file: &File) -> io::Result<Vec<u8>> {
 
 fn last_words(run: &RunRecords, death: &Death) -> [Record; 2] {
     let tally = Tally::over(run.run.as_deref(), &run.points);
-    let run = run.run.as_ref();
-    let run_id = run.map(|run| run.run_id.clone());
-    let wall_s = run.and_then(|run| seconds_since(&run.started_at, death.noticed_at));
+    let facts = run.run.as_ref();
+    let run_id = facts.map(|facts| facts.run_id.clone());
+    let wall_s = facts.and_then(|facts| seconds_since(&facts.started_at, death.noticed_at));
     let event = Event {
         run_id: run_id.clone(),
         t_rel_s: wall_s,
@@ -105,6 +106,7 @@ fn last_words(run: &RunRecords, death: &Death) -> [Record; 2] {
         reason: Some(death.reason.clone()),
         noise: None,
         verdict: tally.verdict(EndStatus::Failed, Some(&death.reason)),
+        glance: glance(&run.points),
     };
     [Record::Event(event), Record::End(Box::new(end))]
 }
@@ -160,8 +162,8 @@ mod tests {
         let records = read_records(&path).unwrap().records;
         let table = fixture::render("table", &records);
         let last = "the run failed: 2 ok, 1 skipped, 0 wrong results, 0 errors, 5.0 s\n\
-                    not usable: 2 of 2 points are known less well than wanted; an early end (error); \
-                    a single launch, from which others differ\n";
+                    not usable: 2 of 2 points not known to 5 % (add launches: --over 5min); an early end \
+                    (error); a single launch, from which others differ\n";
         assert!(table.ends_with(last), "{table}");
         let junit = fixture::render("junit", &records);
         let error = "<error message=\"failed: error: rank 1 was ended by signal 9\"";

@@ -17,6 +17,7 @@ use comet_stats::{Interval, median};
 
 use crate::environment::{Warning, disturbed, stolen};
 use crate::format::write_line;
+use crate::glance::glance;
 use crate::models::models;
 use crate::places::{self, Place};
 use crate::points;
@@ -107,6 +108,7 @@ impl Concluded {
                 (end.status, end.reason) = (EndStatus::Partial, Some(reason.into()));
             }
             end.verdict = tally.verdict(end.status, end.reason.as_deref());
+            end.glance = glance(&run.points);
             tail.push(Record::End(end));
         }
         let after_barrier = agreed::after_barrier(run.points.iter());

@@ -27,6 +27,7 @@ pub mod environment;
 pub mod figures;
 mod fingerprint;
 pub mod format;
+pub mod glance;
 pub mod health;
 pub mod import;
 mod junit;

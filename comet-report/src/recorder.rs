@@ -14,6 +14,7 @@ use crate::environment::{
     Environment, Warning, between_hosts, disturbed, moved, starts, stolen, warnings,
 };
 use crate::fingerprint::{fingerprint, sha256_hex};
+use crate::glance::glance;
 use crate::models::models;
 use crate::points::{PointMaker, seconds};
 use crate::record::{
@@ -198,6 +199,7 @@ impl Recorder {
     }
 
     fn write_end(&mut self, end: &RunEnd) -> io::Result<()> {
+        let glance = self.points.as_deref().map(glance).unwrap_or_default();
         self.write_models()?;
         let RunDescription { started_at, date, noise, .. } = self.description;
         let real = || date().duration_since(started_at).unwrap_or_default();
@@ -226,6 +228,7 @@ impl Recorder {
             points: self.tally.counts,
             wall_s: Some(wall.as_secs_f64()),
             verdict: self.tally.verdict(status, reason.as_deref()),
+            glance,
             reason,
             noise: after,
         })))

@@ -39,6 +39,7 @@ pub fn verdict(run: &RunRecords) -> Option<Verdict> {
 pub(crate) struct Tally {
     is_imported: bool,
     is_virtual: bool,
+    has_target: bool,
     /// Reasons that hold for all points.
     of_all: Vec<String>,
     pub(crate) counts: PointCounts,
@@ -97,16 +98,19 @@ impl Tally {
     }
 
     /// True if the interval of `point` is wider than wanted, or is not known where times vary.
-    fn is_wide(&self, point: &Point, measured: &Measured) -> bool {
+    fn is_wide(&mut self, point: &Point, measured: &Measured) -> bool {
         if measured.quality.as_ref().is_some_and(|quality| quality.converged.is_some()) {
+            self.has_target = true;
             return misses_target(point);
         }
         let time_ns = &measured.numbers.time_ns;
-        let half_width = point.interval_ns().zip(point.quoted_ns());
-        match half_width.map(|([low, high], quoted_ns)| (high - low) / 2.0 / quoted_ns) {
-            Some(half_width) => half_width > WANTED,
-            None => !self.is_virtual || time_ns.min < time_ns.max,
-        }
+        // Of a simulation without an interval all times are as near to each other.
+        let of_all = || self.is_virtual.then_some([time_ns.min, time_ns.max]);
+        let range_ns = point.interval_ns().or_else(of_all);
+        let is_known = |([low_ns, high_ns], quoted_ns): ([f64; 2], f64)| {
+            (high_ns - low_ns) / 2.0 <= WANTED * quoted_ns
+        };
+        !range_ns.zip(point.quoted_ns()).is_some_and(is_known)
     }
 
     /// The verdict on a run that ended in this way; `None` if it is imported.
@@ -141,21 +145,19 @@ impl Tally {
 
     /// What most of the doubtful points have in common.
     fn main_doubt(&self) -> String {
-        let kinds = [
-            (self.n_preempted, "lost a CPU"),
-            (self.n_unsteady, "met a change of speed"),
-            (self.n_wide, "are known less well than wanted"),
-        ];
+        let wide = if self.has_target { "short of --target" } else { "not known to 5 %" };
+        let kinds =
+            [(self.n_preempted, "preempted"), (self.n_unsteady, "unsteady"), (self.n_wide, wide)];
         let (n, words) = kinds.into_iter().max_by_key(|(n, _)| *n).unwrap_or_default();
-        format!("{n} of {} {words}", count(self.counts.ok, "point"))
+        let takes_launches = words == wide && !self.is_virtual;
+        let remedy = if takes_launches { " (add launches: --over 5min)" } else { "" };
+        format!("{n} of {} points {words}{remedy}", self.counts.ok)
     }
 
     fn praise(&self) -> String {
+        let known = if self.has_target { "within --target" } else { "known to 5 %" };
         let n = self.counts.ok - self.n_doubtful;
-        format!(
-            "{n} of {} known as well as wanted, and undisturbed",
-            count(self.counts.ok, "point")
-        )
+        format!("{n} of {} points {known}, and undisturbed", self.counts.ok)
     }
 }
 
@@ -208,20 +210,28 @@ mod tests {
             change(run.points[index].measured_mut().unwrap().quality.as_mut().unwrap());
         };
         let mut of = run(0.049);
-        check(&of, Word::Quotable, "10 of 10 points known as well as wanted, and undisturbed");
+        check(&of, Word::Quotable, "10 of 10 points known to 5 %, and undisturbed");
         quality(&mut of, 0, |quality| quality.drifts = Some(true));
-        check(&of, Word::Quotable, "9 of 10 points known as well as wanted, and undisturbed");
+        check(&of, Word::Quotable, "9 of 10 points known to 5 %, and undisturbed");
         quality(&mut of, 1, |quality| quality.converged = Some(false));
         quality(&mut of, 2, |quality| quality.converged = Some(false));
-        check(&of, Word::Indicative, "2 of 10 points are known less well than wanted");
+        check(
+            &of,
+            Word::Indicative,
+            "2 of 10 points short of --target (add launches: --over 5min)",
+        );
         (3..6).for_each(|index| quality(&mut of, index, |quality| quality.is_bimodal = true));
-        check(&of, Word::NotUsable, "4 of 10 points met a change of speed");
-        check(&run(0.06), Word::NotUsable, "10 of 10 points are known less well than wanted");
+        check(&of, Word::NotUsable, "4 of 10 points unsteady");
+        check(
+            &run(0.06),
+            Word::NotUsable,
+            "10 of 10 points not known to 5 % (add launches: --over 5min)",
+        );
         let mut preempted = run(0.01);
         (0..3).for_each(|index| {
             quality(&mut preempted, index, |quality| quality.disturbed_slices = Some(1));
         });
-        check(&preempted, Word::Indicative, "3 of 10 points lost a CPU");
+        check(&preempted, Word::Indicative, "3 of 10 points preempted");
     }
 
     #[test]
@@ -239,7 +249,7 @@ mod tests {
         of.points[0].launches = None;
         check(&of, Word::Indicative, "a single launch, from which others differ");
         facts_of(&mut of).clock.is_virtual = true;
-        check(&of, Word::Quotable, "9 of 10 points known as well as wanted, and undisturbed");
+        check(&of, Word::Quotable, "10 of 10 points known to 5 %, and undisturbed");
         of.end = None;
         check(&of, Word::Indicative, "no end");
         of.points.clear();

@@ -16,6 +16,7 @@ use comet_report::abandoned::{CloseError, Death, close_abandoned};
 use comet_report::environment::warnings;
 use comet_report::format::{self, JSONL};
 use comet_report::launches::{self, Concluded};
+use comet_report::read;
 use comet_report::record::{RankEntry, Record};
 use comet_report::recorder::{Recorder, RunDescription};
 use comet_report::sink::RecordSink;
@@ -123,7 +124,8 @@ pub(crate) fn merge(
     }
     let told = if format == JSONL.name() { &[] } else { &head[..] };
     if let Some(text) = text(format, Box::new(terminal::stdout())).filter(|_| !head.is_empty()) {
-        write(text, told, &tail)?;
+        let end = file.filter(|_| has_died).and_then(ResultFile::end);
+        write(text, told, &[tail, end.into_iter().collect()].concat())?;
     }
     Ok(())
 }
@@ -281,6 +283,13 @@ impl ResultFile {
     /// Ends the records of a run that died.
     pub(crate) fn close(&self, death: &Death) -> Result<(), CloseError> {
         if self.is_regular() { close_abandoned(&self.file, &self.path, death) } else { Ok(()) }
+    }
+
+    /// The last record, if it is an end.
+    fn end(&self) -> Option<Record> {
+        let is_end = |record: &Record| matches!(record, Record::End(_));
+        let records = self.is_regular().then(|| read::read_records(&self.path).ok()).flatten();
+        records?.records.pop().filter(is_end)
     }
 
     /// The path under which the user finds the file after the run. One without a record is removed.

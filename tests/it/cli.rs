@@ -166,8 +166,8 @@ fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
 fn a_run_that_falls_short_says_why_even_if_it_is_quiet() {
     let folder = Folder::new();
     for (line, code, sentence) in [
-        ("contention -n 4", 6, "error: nothing was measured: "),
-        ("exchange -n 1", 6, "error: nothing was measured: "),
+        ("contention -n 4", 6, "error: nothing that was asked for was measured: "),
+        ("exchange -n 1", 6, "error: nothing that was asked for was measured: "),
         ("all -n 2 --budget 1ns", 4, "error: the budget was spent before the last case (give "),
         ("echo -n 2 --inject corrupt:echo", 3, "error: data arrived wrong in "),
     ] {

@@ -134,7 +134,10 @@ fn launches_are_added_until_intervals_are_narrow() {
     let point = records.points().next().expect("a point");
     assert_eq!(point["quality"]["converged"], true);
     assert_eq!(folder.launches("narrow.jsonl").len(), 3, "they suffice");
-    folder.run(&format!("{line} --target 0.01 -o wide.jsonl")).success().prints("missed the width");
+    folder
+        .run(&format!("{line} --target 0.01 -o wide.jsonl"))
+        .success()
+        .prints("1 point short of --target");
     assert_eq!(folder.launches("wide.jsonl").len(), 12, "four times as many at the most");
 }
 
@@ -180,7 +183,9 @@ fn a_rank_that_dies_in_a_launch_leaves_the_points_of_those_before() {
     });
     send("KILL", ranks[1]);
     let output = running.wait().code(1);
-    output.notes("error: ").prints("# comet/echo, 2 ranks");
+    let output = output.notes("error: ").prints("# comet/echo, 2 ranks");
+    let output = output.prints("\nthe run failed: 1 ok, ");
+    assert!(!output.stdout.contains("no end"), "{}", output.stdout);
     let records = folder.records("r.jsonl");
     assert_eq!(records.end()["status"], "failed");
     assert_eq!(records.points().count(), 1, "the launches before make a point");

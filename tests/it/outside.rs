@@ -68,7 +68,7 @@ fn launches_of_a_simulation_have_seeds_of_their_own_and_more_follow_for_a_target
     folder.run(&format!("{options} 50 -o narrow.jsonl -- {PROGRAM} {NOISY}")).success();
     assert_eq!(folder.launches("narrow.jsonl").len(), 3, "they suffice");
     let line = format!("{options} 0.01 -o wide.jsonl -- {PROGRAM} {NOISY}");
-    folder.run(&line).success().prints("missed the width");
+    folder.run(&line).success().prints("short of --target");
     assert_eq!(folder.launches("wide.jsonl").len(), 12, "four times as many at the most");
     let records = folder.records("wide.jsonl");
     let point = records.points().next().expect("a point");

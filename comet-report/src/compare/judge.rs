@@ -301,6 +301,19 @@ pub(super) fn kernels(points: &[PointRow], launches: &[Launches]) -> Vec<KernelR
 }
 
 fn kernel(points: &[(&PointRow, &Launches)]) -> Option<KernelRow> {
+    // One point speaks for itself.
+    if let [(point, _)] = points {
+        return Some(KernelRow {
+            kernel: point.kernel.clone(),
+            n_points: 1,
+            ratio: point.ratio?,
+            low: point.low,
+            high: point.high,
+            verdict: point.verdict,
+            worst_ratio: point.ratio?,
+            worst_at: point.params.to_string(),
+        });
+    }
     let combined = combined(points)?;
     let margins: Vec<f64> = points.iter().map(|(point, _)| point.margin).collect();
     let loss = |point: &PointRow| {

@@ -108,7 +108,7 @@ pub(crate) fn disturbed(of: &Disturbances) -> Vec<Warning> {
             "{} during measurement: memory was touched for the first time",
             count(n_minor_faults, "minor page fault")
         ),
-        hint: "compare with a longer warm-up (--warm-up)",
+        hint: "compare with a longer --warm-up",
     });
     let major = (n_major_faults > 0).then(|| Warning {
         code: "major_faults",

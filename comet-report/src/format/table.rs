@@ -253,11 +253,17 @@ impl<W: Write> TableWriter<W> {
         let (missed, unsteady) = (self.n_missed, self.n_unsteady);
         (self.n_missed, self.n_unsteady) = (0, 0);
         let mut text = String::from("\n");
-        if missed + unsteady > 0 {
-            text += &comment(&format!(
-                "{missed} points missed the width of interval that was wanted (!), at {unsteady} \
-                 others the machine changed its speed, by regimes, drift or moved cores (~)"
-            ));
+        if !end.glance.is_empty() {
+            text += &comment("at a glance");
+            text.extend(end.glance.iter().map(|answer| comment(&format!("  {answer}"))));
+            text.push('\n');
+        }
+        let remarks = [
+            (missed, "short of --target (!)"),
+            (unsteady, "with regimes, drift or moved cores (~)"),
+        ];
+        for (n, words) in remarks.into_iter().filter(|(n, _)| *n > 0) {
+            text += &comment(&format!("{} {words}", count(n, "point")));
         }
         if let Some(reason) = &end.reason {
             text += &comment(&format!("stopped early: {reason}"));

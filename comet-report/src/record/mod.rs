@@ -113,6 +113,27 @@ pub struct End {
     /// Verdict on the run; `null` if it is imported. Since minor version 9.
     #[serde(default)]
     pub verdict: Option<Verdict>,
+    /// The run at a glance; empty if nothing of it was measured. Since minor version 9.
+    #[serde(default)]
+    pub glance: Vec<Answer>,
+}
+
+/// One figure of a run at a glance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Answer {
+    /// Time, rate or length, in words (`latency of 8 B, 1 hop`).
+    pub what: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit: `ns`, `B/s` or `B`.
+    pub unit: String,
+    /// Lower end of its 95 % interval, where there is one.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// Key of the point that it is read off.
+    pub key: String,
 }
 
 /// Verdict on a run.

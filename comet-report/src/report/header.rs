@@ -2,7 +2,7 @@
 
 use super::html::{Html, NONE, element, or_none, row, table, tag};
 use super::{Content, is_complete};
-use crate::format::{is_unsteady, misses_target};
+use crate::glance::glance;
 use crate::order::distinct;
 use crate::record::{Event, Level, Name, PointCounts, Run, Verdict, Word};
 use crate::runs::RunRecords;
@@ -32,7 +32,7 @@ fn about_one(run: &RunRecords) -> Html {
         Some(start) => facts(start).join(" · "),
         None => "The record that says what was run is missing from this file.".into(),
     };
-    element("p", &[("class", "facts")], facts).with(outcome(run))
+    element("p", &[("class", "facts")], facts).with(outcome(run)).with(at_a_glance(run))
 }
 
 fn facts(run: &Run) -> Vec<String> {
@@ -72,16 +72,12 @@ fn date(text: &str) -> String {
 }
 
 fn outcome(run: &RunRecords) -> Html {
-    let n_wide = run.points.iter().filter(|point| misses_target(point)).count();
-    let n_unsteady = run.points.iter().filter(|point| is_unsteady(point)).count();
     let counts = counts(run);
     let parts = [
         format!("{} ok", count(counts.ok, "point")),
         format!("{} skipped", counts.skipped),
         format!("{} failed", counts.failed),
         count(counts.check_failed, "failed check"),
-        format!("{} wider than wanted", count(n_wide, "interval")),
-        format!("{n_unsteady} unsteady"),
     ];
     let text = format!("{}. {}", parts.join(", "), ending(run));
     let found = verdict::verdict(run);
@@ -91,6 +87,19 @@ fn outcome(run: &RunRecords) -> Html {
         word.with(format!(": {}. ", found.reason))
     });
     element("p", &[("class", &class)], lead.with(text))
+}
+
+/// The figures of `run` at a glance, each with half of its interval.
+fn at_a_glance(run: &RunRecords) -> Html {
+    let rows = glance(&run.points).into_iter().map(|answer| {
+        let half = answer.half_width_percent().map_or(NONE.into(), |of| format!("±{of:.1} %"));
+        row("td", [answer.what.clone(), answer.value(), half])
+    });
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return Html::new();
+    }
+    table("glance", ["At a glance", "Figure", "Half of the interval"], rows)
 }
 
 fn icon(word: Word) -> &'static str {

@@ -76,7 +76,7 @@ pub(super) fn measure(
     let code = code?;
     if code == exit::NOTHING {
         let reason = runs.hindrance.take().unwrap_or_else(|| "every case was skipped".into());
-        terminal::note(&format!("error: nothing was measured: {reason}"));
+        terminal::note(&format!("error: nothing that was asked for was measured: {reason}"));
     }
     let is_device =
         |path: &Path| path.metadata().is_ok_and(|data| data.file_type().is_char_device());

@@ -7,6 +7,7 @@ use std::slice;
 
 use comet_report::figures::figures;
 use comet_report::format::{self, Format, MODELS};
+use comet_report::glance::glance;
 use comet_report::models::models;
 use comet_report::plot::{self, Letters};
 use comet_report::read::{self, RunSummary, Validation};
@@ -42,8 +43,10 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
         }
         records.extend(of_file);
     }
-    for verdict in runs.iter().filter_map(verdict) {
-        terminal::print(&format!("# {verdict}\n"))?;
+    for run in &runs {
+        let answers = glance(&run.points).into_iter().map(|answer| format!("#   {answer}\n"));
+        let verdict = verdict(run).map(|verdict| format!("# {verdict}\n"));
+        terminal::print(&verdict.into_iter().chain(answers).collect::<String>())?;
     }
     print(format_of(&args.format), &records)?;
     if args.plots {
