@@ -368,6 +368,11 @@ pub(crate) fn send(name: &str, pid: u32) {
     kill(name, &pid.to_string());
 }
 
+/// Sends the signal `name` to a process that may have ended.
+pub(crate) fn try_send(name: &str, pid: u32) {
+    try_kill(name, &pid.to_string());
+}
+
 /// Sends the signal `name` to all processes of a group, as a terminal does.
 pub(crate) fn send_to_group(name: &str, group: u32) {
     kill(name, &format!("-{group}"));
@@ -415,11 +420,16 @@ fn in_system_call(pid: u32) -> bool {
     call.is_ok_and(|call| !call.starts_with("-1 "))
 }
 
-/// The shell's own `kill` is there on every system, and needs no code that is unsafe.
 fn kill(name: &str, target: &str) {
+    assert!(try_kill(name, target), "cannot send SIG{name} to {target}");
+}
+
+/// True if the signal was sent. The shell's own `kill` is there on every system, and needs no code
+/// that is unsafe.
+fn try_kill(name: &str, target: &str) -> bool {
     let script = "kill -s \"$1\" -- \"$2\"";
     let status = Command::new("sh").args(["-c", script, "sh", name, target]).status();
-    assert!(status.expect("there is a shell").success(), "cannot send SIG{name} to {target}");
+    status.expect("there is a shell").success()
 }
 
 #[derive(Debug)]
