@@ -14,6 +14,7 @@ use std::fmt;
 
 use comet_core::kernel::{AxisKind, Class};
 
+use crate::order::grouped;
 use crate::plot::Quantity;
 use crate::record::{Answer, Over, Point, PointStatus};
 use crate::units::bytes;
@@ -27,20 +28,20 @@ const ONE_WAY: &str = "one_way_time";
 /// The answers of `points`, those of one run.
 pub fn glance(points: &[Point]) -> Vec<Answer> {
     let ok: Vec<&Point> = points.iter().filter(|of| of.status() == PointStatus::Ok).collect();
-    let of_class = |class: Class| {
-        let of_class = ok.iter().copied().filter(move |of| of.facts.class() == Some(class));
-        first_kernel(of_class.filter(|of| class != Class::PointToPoint || is_one_way(of)))
-    };
-    let (messages, exchanges) = (of_class(Class::PointToPoint), of_class(Class::Exchange));
+    let of_class =
+        |class: Class| ok.iter().copied().filter(move |of| of.facts.class() == Some(class));
+    let messages = kernels(of_class(Class::PointToPoint).filter(|of| is_one_way(of)));
+    let messages = messages.into_iter().next().unwrap_or_default();
+    let exchanges = kernels(of_class(Class::Exchange)).into_iter().next().unwrap_or_default();
     let far: Vec<&Point> = messages.iter().copied().filter(|of| hops(of) != Some(0)).collect();
     let mut answers: Vec<Answer> = messages.iter().filter_map(|of| latency(of)).collect();
     answers.extend(best_rate(&far, "bandwidth"));
     answers.extend(half_length(&far));
     answers.extend(best_rate(&exchanges, "both ways at once"));
-    for kernel in kernels(&ok, Class::Synchronisation) {
+    for kernel in kernels(of_class(Class::Synchronisation).filter(|of| is_first_series(of))) {
         answers.extend(kernel.first().map(|point| time(point, of_ranks(point))));
     }
-    for kernel in kernels(&ok, Class::Collective) {
+    for kernel in kernels(of_class(Class::Collective).filter(|of| is_first_series(of))) {
         answers.extend(shortest(&kernel));
         answers.extend(best_rate(&kernel, &of_ranks(kernel[0])));
     }
@@ -56,24 +57,14 @@ fn hops(point: &Point) -> Option<u64> {
     point.on(Over::Kind(AxisKind::Distance))
 }
 
-/// The points of the kernel of the first of `points`.
-fn first_kernel<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<&'a Point> {
-    let mut points = points.peekable();
-    let Some(first) = points.peek().copied() else { return Vec::new() };
-    points.filter(|of| (&of.suite, &of.kernel) == (&first.suite, &first.kernel)).collect()
+fn is_first_series(point: &Point) -> bool {
+    point.series().unwrap_or(0) == 0
 }
 
-/// The points of each kernel of `class`, without those of other series than its first.
-fn kernels<'a>(points: &[&'a Point], class: Class) -> Vec<Vec<&'a Point>> {
-    let is_of = |of: &&Point| of.facts.class() == Some(class) && of.series().unwrap_or(0) == 0;
-    let mut left: Vec<&Point> = points.iter().copied().filter(is_of).collect();
-    let mut kernels = Vec::new();
-    while !left.is_empty() {
-        let kernel = first_kernel(left.iter().copied());
-        left.retain(|of| !kernel.iter().any(|other| std::ptr::eq(*other, *of)));
-        kernels.push(kernel);
-    }
-    kernels
+/// The points of each kernel.
+fn kernels<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<Vec<&'a Point>> {
+    let kernels = grouped(points.map(|of| ((&of.suite, &of.kernel), of)));
+    kernels.into_iter().map(|(_, points)| points).collect()
 }
 
 /// The latency of `point`, if its message is short.

@@ -12,9 +12,7 @@
 
 use crate::environment::{Disturbances, sharing};
 use crate::format::{has_changed, misses_target};
-use crate::record::{
-    EndStatus, Measured, Point, PointCounts, PointStatus, Quality, Run, Verdict, Word,
-};
+use crate::record::{EndStatus, Measured, Point, PointCounts, PointStatus, Run, Verdict, Word};
 use crate::runs::RunRecords;
 use crate::words::count;
 
@@ -23,8 +21,6 @@ const WANTED: f64 = 0.05;
 /// Share of doubtful points above which a run is not quotable, and that above which it is not
 /// usable.
 const MAX_DOUBTFUL: [f64; 2] = [0.1, 0.5];
-/// Share of slices in which a rank may lose its CPU.
-const MAX_PREEMPTED: f64 = 0.1;
 
 /// The verdict on `run`; `None` if it is imported.
 pub fn verdict(run: &RunRecords) -> Option<Verdict> {
@@ -82,14 +78,11 @@ impl Tally {
             return;
         };
         let quality = measured.quality.as_ref();
-        let is = [
-            self.is_wide(point, measured),
-            quality.is_some_and(has_changed),
-            quality.is_some_and(|quality| is_preempted(quality, measured)),
-        ];
-        if let Some(quality) = quality {
-            self.disturbances.add(quality, measured.reps.rounds);
-        }
+        let own = quality.map(|quality| Disturbances::of(quality, measured.reps.rounds));
+        let own = own.unwrap_or_default();
+        self.disturbances = self.disturbances.plus(own);
+        let is =
+            [self.is_wide(point, measured), quality.is_some_and(has_changed), own.has_preemption()];
         self.n_single += usize::from(point.launches.is_none());
         self.n_wide += usize::from(is[0]);
         self.n_unsteady += usize::from(is[1]);
@@ -161,16 +154,11 @@ impl Tally {
     }
 }
 
-fn is_preempted(quality: &Quality, measured: &Measured) -> bool {
-    let n_disturbed = f64::from(quality.disturbed_slices.unwrap_or(0));
-    n_disturbed > MAX_PREEMPTED * f64::from(measured.reps.rounds)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::record::{Interval, Launches, Record};
+    use crate::record::{Interval, Launches, Quality, Record};
     use crate::runs::split;
 
     /// A run of ten points, whose figures are of several launches, and known to `half_width`.

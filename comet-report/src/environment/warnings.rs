@@ -84,19 +84,36 @@ pub(crate) struct Disturbances {
 }
 
 impl Disturbances {
-    /// Adds those of `n_slices` slices.
-    pub(crate) fn add(&mut self, quality: &Quality, n_slices: u32) {
-        self.n_slices += u64::from(n_slices);
-        self.n_disturbed += u64::from(quality.disturbed_slices.unwrap_or(0));
-        self.n_page_faults += quality.page_faults.unwrap_or(0);
-        self.n_major_faults += quality.major_faults.unwrap_or(0);
+    /// Those of a point with this quality, in `n_slices` slices.
+    pub(crate) fn of(quality: &Quality, n_slices: u32) -> Self {
+        Self {
+            n_slices: n_slices.into(),
+            n_disturbed: quality.disturbed_slices.unwrap_or(0).into(),
+            n_page_faults: quality.page_faults.unwrap_or(0),
+            n_major_faults: quality.major_faults.unwrap_or(0),
+        }
+    }
+
+    /// Both together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            n_slices: self.n_slices + other.n_slices,
+            n_disturbed: self.n_disturbed + other.n_disturbed,
+            n_page_faults: self.n_page_faults + other.n_page_faults,
+            n_major_faults: self.n_major_faults + other.n_major_faults,
+        }
+    }
+
+    /// True if a rank lost its CPU in more than a tenth of the slices.
+    pub(crate) fn has_preemption(&self) -> bool {
+        10 * self.n_disturbed > self.n_slices
     }
 }
 
 /// Warnings about preempted ranks and page faults.
 pub(crate) fn disturbed(of: &Disturbances) -> Vec<Warning> {
     let Disturbances { n_slices, n_disturbed, n_page_faults, n_major_faults } = *of;
-    let preempted = (10 * n_disturbed > n_slices).then(|| Warning {
+    let preempted = of.has_preemption().then(|| Warning {
         code: "preempted",
         message: format!("ranks were preempted in {n_disturbed} of {}", count(n_slices, "slice")),
         hint: "start fewer ranks, on a machine that does nothing else",

@@ -182,7 +182,7 @@ impl<W: Write> TableWriter<W> {
         } else if first.status() == PointStatus::Skipped {
             self.skipped = Some(Skipped::new(first));
         } else {
-            text += &without_numbers(first);
+            text += &without_numbers(first.status(), &case(first), reason(first));
         }
         self.out.write_all(text.as_bytes())
     }
@@ -323,17 +323,15 @@ impl Skipped {
     }
 
     fn line(&self) -> String {
-        let others = if self.n > 1 { format!(" and {} more", self.n - 1) } else { String::new() };
-        let case =
-            if self.first.is_empty() { String::new() } else { format!(" {}{others}:", self.first) };
-        comment(&format!("skipped:{case} {}", self.reason))
+        let has_others = self.n > 1 && !self.first.is_empty();
+        let others = if has_others { format!(" and {} more", self.n - 1) } else { String::new() };
+        without_numbers(PointStatus::Skipped, &format!("{}{others}", self.first), &self.reason)
     }
 }
 
-fn without_numbers(point: &Point) -> String {
-    let case = case(point);
-    let case = if case.is_empty() { case } else { format!(" {case}:") };
-    comment(&format!("{}:{case} {}", Name(point.status()), reason(point)))
+fn without_numbers(status: PointStatus, case: &str, reason: &str) -> String {
+    let case = if case.is_empty() { String::new() } else { format!(" {case}:") };
+    comment(&format!("{}:{case} {reason}", Name(status)))
 }
 
 /// Names and values of the axes of `point`.
