@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use crate::format::write_line;
 use crate::glance::glance;
 use crate::launches::merged;
+use crate::odd::odd;
 use crate::read::{ReadError, parse_lines};
 use crate::record::{End, EndStatus, Event, Level, Point, Record, timestamp};
 use crate::runs::{RunRecords, split};
@@ -106,7 +107,8 @@ fn last_words(run: &RunRecords, death: &Death) -> [Record; 2] {
         reason: Some(death.reason.clone()),
         noise: None,
         verdict: tally.verdict(EndStatus::Failed, Some(&death.reason)),
-        glance: glance(&run.points),
+        glance: glance(run.run.as_deref(), &run.points),
+        odd: odd(run.run.as_deref(), &run.points),
     };
     [Record::Event(event), Record::End(Box::new(end))]
 }

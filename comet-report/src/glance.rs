@@ -2,9 +2,11 @@
 //! read off one point.
 //!
 //! ```text
-//!   messages     8 B at each distance; the best rate, and the length that reaches half of it
+//!   messages     8 B at each class of distance; the best rate, and the length that reaches half of it
 //!   both ways    the best rate of an exchange
 //!   all ranks    the shortest operation and the best rate of each collective; barriers
+//!   overlap      the share of the longest exchange that hides behind work
+//!   load         the largest slowdown of messages beside others on their links
 //! ```
 //!
 //! Kernels are chosen by their class and their axes; of several for messages, or for exchanges, the
@@ -14,19 +16,25 @@ use std::fmt;
 
 use comet_core::kernel::{AxisKind, Class};
 
+use crate::health::Places;
+use crate::models::{is_plausible, models};
 use crate::order::grouped;
 use crate::plot::Quantity;
-use crate::record::{Answer, Over, Point, PointStatus};
-use crate::units::bytes;
+use crate::record::{Answer, Oddity, Over, Parameter, Point, PointStatus, Run};
+use crate::units::{bytes, significant};
 use crate::words::{self, count};
 
 /// The message length whose time is the latency, in bytes.
 const SHORT_BYTES: u64 = 8;
+/// Classes of distance that are all told apart: a rank itself, a cache, a host, and other hosts.
+const MAX_CLASSES: usize = 4;
 /// The quantity of kernels whose times are latencies.
 const ONE_WAY: &str = "one_way_time";
+/// The model of overlaps, and its share of the shorter of messages and work.
+const HIDDEN: [&str; 2] = ["overlap", "overlap_share"];
 
-/// The answers of `points`, those of one run.
-pub fn glance(points: &[Point]) -> Vec<Answer> {
+/// The answers of `points`, those of the run `run`.
+pub fn glance(run: Option<&Run>, points: &[Point]) -> Vec<Answer> {
     let ok: Vec<&Point> = points.iter().filter(|of| of.status() == PointStatus::Ok).collect();
     let of_class =
         |class: Class| ok.iter().copied().filter(move |of| of.facts.class() == Some(class));
@@ -34,7 +42,7 @@ pub fn glance(points: &[Point]) -> Vec<Answer> {
     let messages = messages.into_iter().next().unwrap_or_default();
     let exchanges = kernels(of_class(Class::Exchange)).into_iter().next().unwrap_or_default();
     let far: Vec<&Point> = messages.iter().copied().filter(|of| hops(of) != Some(0)).collect();
-    let mut answers: Vec<Answer> = messages.iter().filter_map(|of| latency(of)).collect();
+    let mut answers = latencies(run, &messages);
     answers.extend(best_rate(&far, "bandwidth"));
     answers.extend(half_length(&far));
     answers.extend(best_rate(&exchanges, "both ways at once"));
@@ -45,6 +53,8 @@ pub fn glance(points: &[Point]) -> Vec<Answer> {
         answers.extend(shortest(&kernel));
         answers.extend(best_rate(&kernel, &of_ranks(kernel[0])));
     }
+    answers.extend(hidden(&of_class(Class::Overlap).collect::<Vec<_>>()));
+    answers.extend(slowdown(&of_class(Class::Contention).collect::<Vec<_>>()));
     answers
 }
 
@@ -67,16 +77,27 @@ fn kernels<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<Vec<&'a Point>> {
     kernels.into_iter().map(|(_, points)| points).collect()
 }
 
-/// The latency of `point`, if its message is short.
-fn latency(point: &Point) -> Option<Answer> {
-    (point.on(Over::Message)? == SHORT_BYTES).then(|| {
-        let place = match hops(point) {
-            None => String::new(),
-            Some(0) => ", to itself".into(),
-            Some(hops) => format!(", {}", count(hops, "hop")),
-        };
-        time(point, format!("latency of {}{place}", bytes(SHORT_BYTES)))
-    })
+/// The latencies of short messages, the first of each class of distance; of more classes than
+/// [`MAX_CLASSES`] the two nearest and the farthest.
+fn latencies(run: Option<&Run>, messages: &[&Point]) -> Vec<Answer> {
+    let places = Places::of(run);
+    let class = |point: &Point| match hops(point) {
+        None => String::new(),
+        Some(0) => ", to itself".into(),
+        Some(hops) => {
+            let class = usize::try_from(hops).ok().and_then(|hops| places.at_hops(hops));
+            format!(", {}", class.map_or_else(|| count(hops, "hop"), Into::into))
+        }
+    };
+    let short = messages.iter().filter(|of| of.on(Over::Message) == Some(SHORT_BYTES));
+    let mut classes = grouped(short.map(|of| (class(of), *of)));
+    if classes.len() > MAX_CLASSES {
+        classes.drain(2..classes.len() - 1);
+    }
+    let answer = |(class, points): (String, Vec<&Point>)| {
+        time(points[0], format!("latency of {}{class}", bytes(SHORT_BYTES)))
+    };
+    classes.into_iter().map(answer).collect()
 }
 
 /// The time of the shortest operation of `points` that moves data.
@@ -114,6 +135,39 @@ fn half_length(points: &[&Point]) -> Option<Answer> {
     })
 }
 
+/// The hidden share of the longest exchange beside the longest work of `points`.
+fn hidden(points: &[&Point]) -> Option<Answer> {
+    let size = |of: &Point| of.on(Over::Message).zip(of.on(Over::Vector));
+    let messages = points.iter().filter(|of| of.series() == Some(0) && size(of) > Some((0, 0)));
+    let point = *messages.max_by_key(|of| size(of))?;
+    let case: Vec<&Point> = points.iter().copied().filter(|of| of.params == point.params).collect();
+    let model = models(&case, &[]).into_iter().find(|model| model.model == HIDDEN[0])?;
+    let Parameter { value, low, high, .. } =
+        model.marks.into_iter().find(|mark| mark.name == HIDDEN[1])?;
+    let value = value.filter(|share| is_plausible(*share))?;
+    let [low, high] = [low, high].map(|end| end.map(|share| 100.0 * share));
+    let [message, work] = [Over::Message, Over::Vector].map(|over| words_on(point, over));
+    let what = format!("hidden of {} by work on {}", message?, work?);
+    let key = case.last()?.key.clone();
+    Some(Answer { what, value: 100.0 * value, unit: "%".into(), low, high, key })
+}
+
+/// The largest factor between the times of one message, with the heaviest load and without any.
+fn slowdown(points: &[&Point]) -> Option<Answer> {
+    let idle = points.iter().filter(|of| is_first_series(of));
+    let ratios = idle.filter_map(|idle| {
+        let is_loaded = |of: &&&Point| of.params == idle.params && of.series() > Some(0);
+        let loaded = points.iter().filter(is_loaded).max_by_key(|of| of.series())?;
+        Some((loaded.quoted_ns()? / idle.quoted_ns()?, idle, loaded))
+    });
+    let (value, idle, loaded) = ratios.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let ranges = idle.interval_ns().zip(loaded.interval_ns());
+    let ends = ranges.map(|(idle, loaded)| [loaded[0] / idle[1], loaded[1] / idle[0]]);
+    let [low, high] = ends.map_or([None; 2], |ends| ends.map(Some));
+    let what = format!("slowdown under load, {}", words_of_size(loaded)?);
+    Some(Answer { what, value, unit: "x".into(), low, high, key: loaded.key.clone() })
+}
+
 fn fastest<'a>(points: &[&'a Point]) -> Option<(f64, &'a Point)> {
     let rates = points.iter().filter_map(|of| Some((of.bytes_per_s()?, *of)));
     rates.max_by(|(a, _), (b, _)| a.total_cmp(b))
@@ -137,20 +191,32 @@ fn size(point: &Point) -> Option<u64> {
 }
 
 fn words_of_size(point: &Point) -> Option<String> {
-    let of = |over| {
-        let axis = point.facts.over(over)?;
-        Some(words::parameter(&point.facts, &axis.name, point.params.get(&axis.name)?))
-    };
-    of(Over::Message).or_else(|| of(Over::Vector))
+    words_on(point, Over::Message).or_else(|| words_on(point, Over::Vector))
+}
+
+/// The place of `point` on the axis `over`.
+fn words_on(point: &Point, over: Over) -> Option<String> {
+    let axis = point.facts.over(over)?;
+    Some(words::parameter(&point.facts, &axis.name, point.params.get(&axis.name)?))
 }
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Tables are ASCII.
-        let value = self.value().replace('µ', "u");
+        let value = ascii(&self.value());
         write!(f, "{:<38} {value:>12}", self.what)?;
         self.half_width_percent().map_or(Ok(()), |percent| write!(f, "  +-{percent:.1} %"))
     }
+}
+
+impl fmt::Display for Oddity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&ascii(&self.what))
+    }
+}
+
+/// `text` in the letters of tables.
+fn ascii(text: &str) -> String {
+    text.replace('µ', "u")
 }
 
 impl Answer {
@@ -158,6 +224,7 @@ impl Answer {
     pub(crate) fn value(&self) -> String {
         let Self { value, unit, .. } = self;
         match &**unit {
+            "%" | "x" => format!("{} {unit}", significant(*value, 3)),
             "ns" => Quantity::TimeNs.write(*value),
             "B/s" => Quantity::BytesPerSecond.write(*value),
             _ => Quantity::Bytes.write(*value),
@@ -184,7 +251,7 @@ mod tests {
         let topology = fixture::topology();
         let mut maker = crate::points::PointMaker::new("id", &topology);
         points.extend(maker.measured(&fixture::echo(8)));
-        let found = glance(&points);
+        let found = glance(None, &points);
         let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(
             lines,
@@ -226,7 +293,7 @@ mod tests {
     fn what_was_not_measured_has_no_answer() {
         let records = fixture::records();
         let skipped = fixture::points(&records).filter(|point| point.numbers().is_none()).cloned();
-        assert_eq!(glance(&skipped.collect::<Vec<_>>()), []);
-        assert_eq!(glance(&[]), []);
+        assert_eq!(glance(None, &skipped.collect::<Vec<_>>()), []);
+        assert_eq!(glance(None, &[]), []);
     }
 }

@@ -18,7 +18,9 @@ use comet_stats::{Interval, median};
 use crate::environment::{Warning, disturbed, stolen};
 use crate::format::write_line;
 use crate::glance::glance;
+use crate::health;
 use crate::models::models;
+use crate::odd::odd;
 use crate::places::{self, Place};
 use crate::points;
 use crate::read::{ReadError, parse_records};
@@ -36,10 +38,10 @@ use crate::words;
 const FEWEST: u32 = 3;
 
 /// Writer of the records of launches into `out` for [`Concluded::of`], without their samples unless
-/// it `keeps_samples`.
+/// it `keeps_samples` or outliers follow from them.
 pub fn carry<'a>(out: Box<dyn Write + 'a>, keeps_samples: bool) -> Box<dyn RecordSink + 'a> {
     Stream::boxed(out, false, move |record, mut out| match record {
-        Record::Launch(point) if !keeps_samples => {
+        Record::Launch(point) if !keeps_samples && !health::needs_samples(point) => {
             write_line(&mut out, &Record::Launch(Box::new(point.without_samples())))
         }
         other => write_line(&mut out, other),
@@ -108,7 +110,8 @@ impl Concluded {
                 (end.status, end.reason) = (EndStatus::Partial, Some(reason.into()));
             }
             end.verdict = tally.verdict(end.status, end.reason.as_deref());
-            end.glance = glance(&run.points);
+            let facts = run.run.as_deref();
+            (end.glance, end.odd) = (glance(facts, &run.points), odd(facts, &run.points));
             tail.push(Record::End(end));
         }
         let after_barrier = agreed::after_barrier(run.points.iter());

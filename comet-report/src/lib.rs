@@ -33,6 +33,7 @@ pub mod import;
 mod junit;
 pub mod launches;
 pub mod models;
+pub mod odd;
 mod older;
 mod order;
 pub mod outside;

@@ -52,6 +52,7 @@ pub(crate) fn facts(point: &Point) -> KernelFacts {
         class: point.class.to_string(),
         participants: Participants::All,
         evaluation,
+        baseline_for: None,
         axes: params.map(|(name, value)| axis(name, value)).collect(),
         series: point.value().map_or_else(Vec::new, series),
     };

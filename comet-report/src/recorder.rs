@@ -15,7 +15,9 @@ use crate::environment::{
 };
 use crate::fingerprint::{fingerprint, sha256_hex};
 use crate::glance::glance;
+use crate::health;
 use crate::models::models;
+use crate::odd::odd;
 use crate::points::{PointMaker, seconds};
 use crate::record::{
     self, Clock, ClockGaps, ClockOffset, End, EndStatus, Hops, KernelFacts, Launcher, Machine,
@@ -83,7 +85,9 @@ pub struct Recorder {
     carry: Option<Box<dyn RecordSink>>,
     description: RunDescription,
     maker: PointMaker,
-    /// Points so far, without samples, where a sink prints models.
+    /// The run, once it has started.
+    run: Option<Box<Run>>,
+    /// Points so far, where a sink prints models: those of the suite `health` with their samples.
     points: Option<Vec<Point>>,
     tally: Tally,
     is_virtual: bool,
@@ -108,6 +112,7 @@ impl Recorder {
             carry: None,
             description,
             maker,
+            run: None,
             points: has_models.then(Vec::new),
             tally: Tally::default(),
             is_virtual: false,
@@ -148,7 +153,9 @@ impl Recorder {
         self.description.environment.noise = (self.description.noise)();
         let run = run(&self.description, start);
         self.tally = Tally::of(Some(&run));
-        self.write(&Record::Run(Box::new(run)))?;
+        let run = Box::new(run);
+        self.run = self.points.as_ref().map(|_| run.clone());
+        self.write(&Record::Run(run))?;
         if self.is_virtual {
             // Nothing that is wrong with this machine spoils times of another.
             return Ok(());
@@ -184,7 +191,8 @@ impl Recorder {
         point.launch = self.description.launch.map(|launch| launch.number);
         self.tally.add(&point);
         if let Some(points) = &mut self.points {
-            points.push(point.without_samples());
+            let is_kept = health::needs_samples(&point);
+            points.push(if is_kept { point.clone() } else { point.without_samples() });
         }
         let is_of_launch = point.launch.is_some();
         let point = Box::new(point);
@@ -192,15 +200,15 @@ impl Recorder {
     }
 
     /// Writes the models of all points, which are made once nothing is measured any more.
-    fn write_models(&mut self) -> io::Result<()> {
-        let points = self.points.take().unwrap_or_default();
+    fn write_models(&mut self, points: &[Point]) -> io::Result<()> {
         let models = models(&points.iter().collect::<Vec<_>>(), &[]).into_iter();
         models.map(|model| Record::Model(Box::new(model))).try_for_each(|model| self.write(&model))
     }
 
     fn write_end(&mut self, end: &RunEnd) -> io::Result<()> {
-        let glance = self.points.as_deref().map(glance).unwrap_or_default();
-        self.write_models()?;
+        let (run, points) = (self.run.take(), self.points.take().unwrap_or_default());
+        let (glance, odd) = (glance(run.as_deref(), &points), odd(run.as_deref(), &points));
+        self.write_models(&points)?;
         let RunDescription { started_at, date, noise, .. } = self.description;
         let real = || date().duration_since(started_at).unwrap_or_default();
         let since_start = self.description.launch.map(|launch| launch.since_start);
@@ -229,6 +237,7 @@ impl Recorder {
             wall_s: Some(wall.as_secs_f64()),
             verdict: self.tally.verdict(status, reason.as_deref()),
             glance,
+            odd,
             reason,
             noise: after,
         })))

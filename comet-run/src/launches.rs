@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::{Arrangement, Case, GROUPS, KernelInfo, PROCS, Profile};
+use comet_core::topology::Topology;
 use comet_report::launches::Concluded;
 use comet_report::record::{Param, Point};
 use comet_report::recorder;
@@ -30,6 +31,7 @@ use crate::catalogue;
 use crate::cli::PlanArgs;
 use crate::execute::Bench;
 use crate::exit;
+use crate::prepare::{self, KernelPlan};
 use crate::results::{self, Results};
 use crate::signals::Signals;
 use crate::world::Origin;
@@ -142,6 +144,20 @@ impl Launches {
         }
         let last = START + of_launch(&self.share(settings, self.n, Duration::ZERO))?;
         Some((cases + START * self.n).max(self.over.unwrap_or_default() + last))
+    }
+
+    /// About the time of a run of `plan`; `None` if that is not known.
+    pub(crate) fn time_of_plan(
+        &self,
+        plan: &[KernelPlan],
+        topology: &Topology,
+        settings: &Settings,
+        origin: &Origin,
+    ) -> Option<Duration> {
+        self.time(settings, |of_launch| {
+            let running = plan.iter().flat_map(|kernel| kernel.running(topology, settings));
+            prepare::time(running, topology, of_launch, origin)
+        })
     }
 
     /// About the time of cases in all launches, as [`time`](Self::time) without what is between.

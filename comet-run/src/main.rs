@@ -49,10 +49,13 @@ fn main() -> ExitCode {
     let is_launched = launcher.is_some();
     let parsed = compat::arguments(launcher).and_then(|args| cli::parse(args, is_launched));
     let code = match parsed {
-        Ok(cli) => dispatch(&cli, launcher).unwrap_or_else(|error| {
-            terminal::note(&format!("error: {error:#}"));
-            exit::code_of(&error)
-        }),
+        Ok(cli) => {
+            terminal::set_look(cli.wide, cli.color, is_launched);
+            dispatch(&cli, launcher).unwrap_or_else(|error| {
+                terminal::note(&format!("error: {error:#}"));
+                exit::code_of(&error)
+            })
+        }
         Err(words) => match terminal::explain(&words) {
             _ if words.use_stderr() => exit::USAGE,
             Ok(()) => exit::OK,

@@ -43,6 +43,8 @@ pub(crate) struct Results<'a> {
     pub(crate) format: String,
     /// Form of progress reports.
     pub(crate) progress: ProgressArg,
+    /// About the time of the run, where it can be planned.
+    pub(crate) planned: Option<Duration>,
     /// True if a note reports ranks that share CPUs, unknown before the ranks reported their
     /// placement.
     pub(crate) notes_sharing: bool,
@@ -82,7 +84,7 @@ impl Results<'_> {
             }
             None => (!sinks.is_empty()).then(|| Recorder::new(description, sinks)),
         };
-        let progress = Progress::new(self.progress, part);
+        let progress = Progress::new(self.progress, part, self.planned);
         let outputs = Outputs { progress, stderr, recorder, file, terminal };
         if self.gathers {
             outputs.spools().for_each(|spool| spool.gather(VIRTUAL_PAUSE));
@@ -99,7 +101,7 @@ pub(crate) fn needs_samples(name: &str) -> bool {
 /// Writer of the format `name` on standard output.
 fn text(name: &str, out: Box<dyn Write>) -> Option<Box<dyn RecordSink>> {
     match name {
-        "table" => Some(format::live_table(out)),
+        "table" => Some(format::table_for_terminal(out, true, terminal::look())),
         name => Some(format::find(name)?.writer(out)),
     }
 }

@@ -6,11 +6,44 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use comet_report::format::Look;
+
+use crate::cli::ColorArg;
 
 /// The switch; a process prints unless it learns that it is not the first.
 static IS_OUTPUT_RANK: AtomicBool = AtomicBool::new(true);
+
+/// The look of tables on standard output, once the command line is known.
+static LOOK: OnceLock<Look> = OnceLock::new();
+
+/// Decides the look of tables on standard output: those on a terminal have its width, unless they
+/// are to be `is_wide`, and colours by `color`. The terminals that launchers make for their processes
+/// (`is_launched`) are none of the user's.
+pub(crate) fn set_look(is_wide: bool, color: ColorArg, is_launched: bool) {
+    let is_terminal = io::stdout().is_terminal() && !is_launched;
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let is_dumb = || variable("TERM").is_some_and(|term| term == "dumb");
+    let shows_color = || variable("NO_COLOR").is_none() && !is_dumb();
+    let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
+    let look = Look {
+        width: width.filter(|_| is_terminal && !is_wide),
+        has_color: match color {
+            ColorArg::Auto => is_terminal && shows_color(),
+            ColorArg::Always => true,
+            ColorArg::Never => false,
+        },
+    };
+    LOOK.get_or_init(|| look);
+}
+
+/// The look of tables on standard output.
+pub(crate) fn look() -> Look {
+    LOOK.get().copied().unwrap_or_default()
+}
 
 /// Decides whether this process says anything from now on.
 pub(crate) fn set_output_rank(is_output_rank: bool) {

@@ -12,6 +12,7 @@ mod formats;
 mod launchers;
 mod launches;
 mod method;
+mod odd;
 mod outputs;
 mod outside;
 mod runs;

@@ -207,6 +207,8 @@ pub struct KernelInfo {
     pub participants: Participants,
     /// Evaluation of its points.
     pub evaluation: Evaluation,
+    /// Id of the collective of which this kernel is the naive form (`comet/broadcast`).
+    pub baseline_for: Option<&'static str>,
     /// Names in other suites (`IMB:PingPong`).
     pub aliases: &'static [&'static str],
     /// Axes, slowest first.
@@ -241,6 +243,7 @@ impl KernelInfo {
             class: Class::PointToPoint,
             participants: Participants::Pair,
             evaluation: Evaluation::Plain,
+            baseline_for: None,
             aliases: &[],
             axes: &[],
             series: &[],

@@ -87,6 +87,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
         timing: Timing::Pipelined,
         bytes_per_rank: |_, _| 16 * LINGER_VECTOR_LENGTH as u64,
         is_movable: false,
+        baseline_for: if NAIVE { Some("comet/barrier") } else { None },
         ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
     };
     type Part = Meeting<NAIVE>;

@@ -74,6 +74,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Broadcast<NAIVE> {
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         timing: Timing::Batched,
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
+        baseline_for: if NAIVE { Some("comet/broadcast") } else { None },
         ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
     };
     type Part = Copy<NAIVE, T::Buffer>;

@@ -91,6 +91,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Reduction<NAIVE> {
         series: &[Series::completion("reduction")],
         // The vector, and as much again for what comes in from another rank.
         bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+        baseline_for: if NAIVE { Some("comet/reduction") } else { None },
         ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
     };
     type Part = Vector<NAIVE, T::Buffer>;

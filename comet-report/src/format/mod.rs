@@ -15,7 +15,7 @@ mod osu;
 mod table;
 
 pub use osu::{COLUMNS_LABEL, is_percentile};
-pub use table::live as live_table;
+pub use table::{Look, for_terminal as table_for_terminal};
 pub(crate) use table::{has_changed, is_unsteady, misses_target};
 
 use std::io::{self, Write};

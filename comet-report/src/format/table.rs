@@ -12,9 +12,11 @@
 //! target was missed and `~` where the machine changed its speed. MB are 10^6 bytes. Rates have the
 //! share of their bound beside them where the run has measured it before.
 //! All lines but rows start with `#`, except for the last two, which count the points, and say what
-//! they are worth.
+//! they are worth. A narrow terminal gets the columns that fit, and one with colours has them on marks,
+//! errors and the verdict alone.
 
 mod columns;
+mod look;
 
 use std::io::{self, Write};
 
@@ -22,6 +24,7 @@ use comet_core::definition::Definition;
 use comet_core::kernel::GROUPS;
 
 use self::columns::{BOUND, Layout, SERIES, SPREAD, axes, columns};
+pub use self::look::Look;
 use super::models;
 use crate::bounds::{self, Bounds};
 use crate::models::is_plausible;
@@ -39,18 +42,24 @@ const SHARE: &str = "overlap_share";
 
 /// Writer of tables into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    Box::new(TableWriter::new(out, false))
+    for_terminal(out, false, Look::default())
 }
 
-/// Writer of the table of a run that goes on, without its first line and warnings.
-pub fn live<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    Box::new(TableWriter::new(out, true))
+/// Writer of tables for a terminal; that of a run that goes on `is_live`, and lacks its first line and
+/// warnings.
+pub fn for_terminal<'a>(
+    out: Box<dyn Write + 'a>,
+    is_live: bool,
+    look: Look,
+) -> Box<dyn RecordSink + 'a> {
+    Box::new(TableWriter::new(out, is_live, look))
 }
 
 /// Writer of tables, case by case.
 struct TableWriter<W> {
     out: W,
     is_live: bool,
+    look: Look,
     /// Points of the last case, to which a further series may belong.
     case: Vec<Point>,
     /// True between the first record of a run and its end.
@@ -141,10 +150,11 @@ fn comment(text: &str) -> String {
 }
 
 impl<W: Write> TableWriter<W> {
-    fn new(out: W, is_live: bool) -> Self {
+    fn new(out: W, is_live: bool, look: Look) -> Self {
         Self {
             out,
             is_live,
+            look,
             case: Vec::new(),
             is_open: false,
             n_ranks: None,
@@ -171,7 +181,7 @@ impl<W: Write> TableWriter<W> {
         if first.numbers().is_some() {
             let (head, layout) = match self.layout.take() {
                 Some(layout) => (String::new(), layout),
-                None => head(&points, &self.bounds),
+                None => head(&points, &self.bounds, self.look),
             };
             text += &head;
             text.extend(points.iter().map(|point| self.row(&layout, point)));
@@ -182,7 +192,8 @@ impl<W: Write> TableWriter<W> {
         } else if first.status() == PointStatus::Skipped {
             self.skipped = Some(Skipped::new(first));
         } else {
-            text += &without_numbers(first.status(), &case(first), reason(first));
+            let line = without_numbers(first.status(), &case(first), reason(first));
+            text += &self.look.error(&line);
         }
         self.out.write_all(text.as_bytes())
     }
@@ -226,7 +237,8 @@ impl<W: Write> TableWriter<W> {
         }
         let rank = event.rank.map_or(String::new(), |rank| format!("rank {rank}: "));
         let hint = event.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-        comment(&format!("{}: {rank}{}{hint}", Name(event.level), event.message))
+        let line = comment(&format!("{}: {rank}{}{hint}", Name(event.level), event.message));
+        if event.level == Level::Error { self.look.error(&line) } else { line }
     }
 
     /// Lines about the laws of a sweep; figures without a law stand with their points.
@@ -258,6 +270,11 @@ impl<W: Write> TableWriter<W> {
             text.extend(end.glance.iter().map(|answer| comment(&format!("  {answer}"))));
             text.push('\n');
         }
+        if !end.odd.is_empty() {
+            text += &comment("odd");
+            text.extend(end.odd.iter().map(|oddity| comment(&format!("  {oddity}"))));
+            text.push('\n');
+        }
         let remarks = [
             (missed, "short of --target (!)"),
             (unsteady, "with regimes, drift or moved cores (~)"),
@@ -274,7 +291,8 @@ impl<W: Write> TableWriter<W> {
             "{word}: {ok} ok, {skipped} skipped, {check_failed} wrong results, {failed} errors, \
              {wall}\n"
         );
-        text + &end.verdict.as_ref().map_or(String::new(), |verdict| format!("{verdict}\n"))
+        let verdict = end.verdict.as_ref().map(|verdict| self.look.verdict(verdict));
+        text + &verdict.map_or(String::new(), |verdict| format!("{verdict}\n"))
     }
 
     /// The title of a block, if `point` starts one.
@@ -305,7 +323,7 @@ impl<W: Write> TableWriter<W> {
         self.n_missed += usize::from(misses_target(point));
         self.n_unsteady += usize::from(is_unsteady(point) && !misses_target(point));
         let cells: String =
-            columns(layout, point).iter().map(|column| column.filled(&column.cell)).collect();
+            columns(layout, point).iter().map(|column| self.look.cell(column)).collect();
         format!(" {cells}\n")
     }
 }
@@ -345,7 +363,7 @@ fn reason(point: &Point) -> &str {
 }
 
 /// The lines above the rows of `points` and those after them, and their columns.
-fn head(points: &[Point], bounds: &Bounds) -> (String, Layout) {
+fn head(points: &[Point], bounds: &Bounds, look: Look) -> (String, Layout) {
     let mut text = String::new();
     for (index, point) in points.iter().enumerate() {
         let is_new = !points[..index].iter().any(|other| meaning(other) == meaning(point));
@@ -364,6 +382,7 @@ fn head(points: &[Point], bounds: &Bounds) -> (String, Layout) {
         quote: points[0].value().map_or(Quote::Median, |value| value.quote),
         n_launches: points[0].launches.as_ref().map(|launches| launches.slices.len()),
         bounds: bounded.map(|_| bounds.clone()),
+        look,
     };
     if let Some(point) = bounded {
         let copy = bounds::copiers(point).words();
@@ -429,23 +448,16 @@ fn figures(points: &[Point]) -> String {
     comment(&format!("  {}{why}", cells.join(" ")))
 }
 
-/// Factor between two speeds of a point that are worth a line.
-const SPEEDS_DIFFER: f64 = 1.1;
-
 /// The figures of `point` at other times of a cache line than that of its row.
 fn other_speeds(point: &Point) -> String {
-    let speeds = point.launches.as_ref().map_or(&[][..], |launches| &launches.speeds);
-    let [own, others @ ..] = speeds else { return String::new() };
-    let is_other = |speed: &&Speed| {
-        (speed.quoted_ns / own.quoted_ns).ln().abs() > SPEEDS_DIFFER.ln() && own.quoted_ns > 0.0
-    };
     let text = |speed: &Speed| {
         let [least, most] = speed.line_ns;
         let n = count(speed.launches, "launch");
         let us = fixed_us(speed.quoted_ns);
         format!("{us} us in {n} with a cache line of {least:.0} ns to {most:.0} ns")
     };
-    let others: Vec<String> = others.iter().filter(is_other).map(text).collect();
+    let others = point.launches.iter().flat_map(Launches::other_speeds);
+    let others: Vec<String> = others.map(text).collect();
     if others.is_empty() { String::new() } else { comment(&format!("  {}", others.join(", "))) }
 }
 

@@ -23,12 +23,18 @@ pub use links::{OfClass, OfLength};
 pub use suspects::{Class, Part, Suspect};
 pub use work::{Barrier, Work};
 
+use comet_core::kernel::Evaluation;
 use serde_json::Value;
 
 use self::links::MIN_VALUES;
-use self::suspects::{Places, Suspects};
+pub(crate) use self::suspects::Places;
+use self::suspects::Suspects;
 use crate::pairs::world;
+use crate::record::{Point, Run};
 use crate::runs::RunRecords;
+
+/// Factor above the median of comparable times from which a part stands out, by default.
+pub const FACTOR: f64 = 1.1;
 
 /// Health of a machine, from a run of the suite `health`. Displays as a table, a line for each
 /// suspect, and a verdict.
@@ -59,8 +65,15 @@ impl Health {
     ///
     /// `None` if the run holds no verified point of `health/pairs` or `health/noise`.
     pub fn of(records: &RunRecords, factor: f64) -> Option<Self> {
-        let RunRecords { run, points, .. } = records;
-        let places = Places::of(run.as_deref());
+        let health = Self::of_points(records.run.as_deref(), &records.points, factor)?;
+        let noted = records.events.iter().find(|event| event.code == "oversubscribed");
+        let noted = noted.map(|event| event.message.clone());
+        Some(Self { advisory: noted.or(health.advisory), ..health })
+    }
+
+    /// The same of `points`, those of the run `run`.
+    pub(crate) fn of_points(run: Option<&Run>, points: &[Point], factor: f64) -> Option<Self> {
+        let places = Places::of(run);
         let lengths = links::of_lengths(points, &places, factor);
         let work = work::of(points, factor);
         if lengths.is_empty() && work.is_none() {
@@ -73,11 +86,11 @@ impl Health {
         let [suspects, noticed] = suspects.into_parts(n_lengths);
         let of_points = || points.iter().find_map(world).map(|(n_ranks, _)| n_ranks);
         Some(Self {
-            n_ranks: run.as_ref().map(|run| run.world.size).or_else(of_points).unwrap_or(0),
+            n_ranks: run.map(|run| run.world.size).or_else(of_points).unwrap_or(0),
             n_hosts: places.n_hosts(),
             suspects,
             noticed,
-            advisory: advisory(records),
+            advisory: advisory(run),
             barrier: work::barrier(points),
             lengths,
             work,
@@ -95,14 +108,15 @@ impl Health {
     }
 }
 
+/// True for points whose samples the outliers follow from.
+pub(crate) fn needs_samples(point: &Point) -> bool {
+    world(point).is_some() || point.facts.evaluation == Evaluation::RankWork
+}
+
 /// Reason that times describe the scheduler rather than parts of the machine, if they do.
-fn advisory(records: &RunRecords) -> Option<String> {
-    let told = records.events.iter().find(|event| event.code == "oversubscribed");
-    let settings = records.run.as_ref().map(|run| &run.config);
-    let is_set =
-        settings.and_then(|config| config.get("oversubscribed")) == Some(&Value::Bool(true));
-    let plain = || "ranks share CPUs: times include scheduling".to_owned();
-    told.map(|event| event.message.clone()).or_else(|| is_set.then(plain))
+fn advisory(run: Option<&Run>) -> Option<String> {
+    let is_set = run?.config.get("oversubscribed") == Some(&Value::Bool(true));
+    is_set.then(|| "ranks share CPUs: times include scheduling".into())
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use comet_core::topology::Topology;
+
 use super::links::{OfLength, Pair};
 use super::work::Work;
 use crate::record::{RankEntry, Run};
@@ -16,7 +18,7 @@ use crate::units::bytes;
 use crate::words::count;
 
 #[derive(Debug)]
-pub(super) struct Places<'a> {
+pub(crate) struct Places<'a> {
     run: Option<&'a Run>,
     n_hosts: usize,
 }
@@ -59,7 +61,7 @@ impl fmt::Display for Class {
 
 impl<'a> Places<'a> {
     /// The places of the ranks of `run`.
-    pub(super) fn of(run: Option<&'a Run>) -> Self {
+    pub(crate) fn of(run: Option<&'a Run>) -> Self {
         let ranks = run.iter().flat_map(|run| &run.world.ranks);
         let hosts: BTreeSet<&String> = ranks.filter_map(|entry| entry.node.as_ref()).collect();
         Self { run, n_hosts: hosts.len() }
@@ -91,6 +93,24 @@ impl<'a> Places<'a> {
         let entries = self.entry(a).zip(self.entry(b));
         let nearness = entries.map_or(Nearness::Unknown, |(a, b)| nearness(a, b));
         Class { nearness, hops: self.hops(a, b) }
+    }
+
+    /// Nearness of rank 0 and the rank that kernels take at `hops` links, where the record names the
+    /// places of both.
+    pub(crate) fn at_hops(&self, hops: usize) -> Option<&'static str> {
+        let world = &self.run?.world;
+        let peer = match &world.hops.table {
+            Some(table) => table.first()?.iter().position(|of| *of == hops),
+            None => Topology::hypercube(world.size).hop_node(0, hops),
+        };
+        match nearness(self.entry(0)?, self.entry(peer?)?) {
+            Nearness::Core => Some("same core"),
+            Nearness::Cache => Some("same cache"),
+            Nearness::Socket => Some("same socket"),
+            Nearness::Host => Some("same host"),
+            Nearness::Nothing => Some("other host"),
+            Nearness::Unknown => None,
+        }
     }
 
     fn entry(&self, rank: usize) -> Option<&'a RankEntry> {

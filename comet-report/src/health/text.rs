@@ -23,15 +23,21 @@ impl fmt::Display for Health {
         }
         self.barrier.iter().try_for_each(|barrier| of_barrier(f, barrier))?;
         self.work.iter().try_for_each(|work| of_work(f, work))?;
-        // Times that include scheduling blame nobody.
-        let word = if self.advisory.is_none() { "suspicious" } else { "noticed" };
-        suspects(f, word, &self.suspects)?;
-        suspects(f, "noticed", &self.noticed)?;
+        self.outliers().iter().try_for_each(|line| writeln!(f, "{line}"))?;
         writeln!(f, "verdict: {}", self.verdict())
     }
 }
 
 impl Health {
+    /// A line for each outlier.
+    pub(crate) fn outliers(&self) -> Vec<String> {
+        // Times that include scheduling blame nobody.
+        let word = if self.advisory.is_none() { "suspicious" } else { "noticed" };
+        let mut lines = lines(word, &self.suspects);
+        lines.extend(self::lines("noticed", &self.noticed));
+        lines
+    }
+
     fn head(&self) -> String {
         let n_pairs = self.n_ranks * self.n_ranks.saturating_sub(1) / 2;
         let ranks = count(self.n_ranks, "rank");
@@ -64,14 +70,12 @@ impl Health {
     }
 }
 
-fn suspects(f: &mut fmt::Formatter<'_>, word: &str, suspects: &[Suspect]) -> fmt::Result {
-    for Suspect { part, reasons } in suspects.iter().take(MAX_SUSPECTS) {
-        writeln!(f, "{word}: {part}: {}", reasons.join("; "))?;
-    }
-    match suspects.len().saturating_sub(MAX_SUSPECTS) {
-        0 => Ok(()),
-        n_more => writeln!(f, "{word}: {n_more} more"),
-    }
+fn lines(word: &str, suspects: &[Suspect]) -> Vec<String> {
+    let line =
+        |Suspect { part, reasons }: &Suspect| format!("{word}: {part}: {}", reasons.join("; "));
+    let n_more = suspects.len().saturating_sub(MAX_SUSPECTS);
+    let more = (n_more > 0).then(|| format!("{word}: {n_more} more"));
+    suspects.iter().take(MAX_SUSPECTS).map(line).chain(more).collect()
 }
 
 fn of_class(f: &mut fmt::Formatter<'_>, of_length: &OfLength, of_class: &OfClass) -> fmt::Result {

@@ -22,6 +22,7 @@ use serde_json::{Value as Json, json};
 use crate::fingerprint::{fingerprint, sha256_hex};
 use crate::format::write_line;
 use crate::glance::glance;
+use crate::odd::odd;
 use crate::record::{
     self, Clock, Derived, End, EndStatus, Hops, Mesh, Point, PointCounts, Record, Run, SCHEMA,
     SCHEMA_MINOR, Summary, Transport, World, timestamp,
@@ -148,7 +149,8 @@ fn run_records(mut run: Run, mut points: Vec<Point>, around: &Surroundings) -> V
         reason: None,
         noise: None,
         verdict: None,
-        glance: glance(&points),
+        glance: glance(Some(&run), &points),
+        odd: odd(Some(&run), &points),
     };
     let points = points.into_iter().map(|point| Record::Point(Box::new(point)));
     std::iter::once(Record::Run(Box::new(run)))

@@ -124,7 +124,7 @@ pub(super) fn blank(points: &[&Point], free: &[&str], model: &str, x: [&str; 2])
 
 /// The points that have all parameters in common but those that are `free`, and the run, if they
 /// are to be `of_one_run`; the groups are in the order in which they start.
-pub(super) fn groups<'a>(
+pub(crate) fn groups<'a>(
     points: impl Iterator<Item = &'a Point>,
     free: impl Fn(&Point) -> Vec<&str>,
     of_one_run: bool,

@@ -19,6 +19,9 @@ pub struct KernelFacts {
     #[serde(with = "Evaluation", default)]
     #[cfg_attr(test, schemars(with = "Evaluation"))]
     pub evaluation: kernel::Evaluation,
+    /// Id of the collective of which this kernel is the naive form. Since minor version 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_for: Option<String>,
     /// Axes, slowest first.
     pub axes: Vec<AxisFacts>,
     /// Quantities that are measured at each case.
@@ -168,6 +171,7 @@ impl From<&KernelInfo> for KernelFacts {
             class: info.class.as_str().into(),
             participants: info.participants,
             evaluation: info.evaluation,
+            baseline_for: info.baseline_for.map(Into::into),
             axes: info.axes.iter().map(AxisFacts::from).collect(),
             series: series.collect(),
         }

@@ -34,7 +34,7 @@ pub const SCHEMA: &str = "comet.record/1";
 /// JSON Schema 2020-12 of one line of a result file; `COMET_BLESS=1` and the tests rewrite it.
 pub const JSON_SCHEMA: &str = include_str!("../../schema/comet.record-1.schema.json");
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 9;
+pub const SCHEMA_MINOR: u32 = 10;
 
 /// Text of a point: one that the program itself has is not copied.
 pub(crate) type Text = std::borrow::Cow<'static, str>;
@@ -116,6 +116,19 @@ pub struct End {
     /// The run at a glance; empty if nothing of it was measured. Since minor version 9.
     #[serde(default)]
     pub glance: Vec<Answer>,
+    /// Its oddities. Since minor version 10.
+    #[serde(default)]
+    pub odd: Vec<Oddity>,
+}
+
+/// A result that calls for an explanation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Oddity {
+    /// One sentence, without a full stop.
+    pub what: String,
+    /// Keys of the points that it is read off; none where all points of a suite show it together.
+    pub keys: Vec<String>,
 }
 
 /// One figure of a run at a glance.
@@ -126,7 +139,7 @@ pub struct Answer {
     pub what: String,
     /// The figure.
     pub value: f64,
-    /// Its unit: `ns`, `B/s` or `B`.
+    /// Its unit: `ns`, `B/s`, `B`, and since minor version 10 `%` or `x` (a ratio of two times).
     pub unit: String,
     /// Lower end of its 95 % interval, where there is one.
     pub low: Option<f64>,

@@ -172,7 +172,19 @@ pub struct Speed {
     pub interval_ns: Option<Interval>,
 }
 
+/// Factor between two speeds of a point that are worth a word.
+const SPEEDS_DIFFER: f64 = 1.1;
+
 impl Launches {
+    /// Speeds that differ from that of the point.
+    pub(crate) fn other_speeds(&self) -> impl Iterator<Item = &Speed> {
+        let own_ns = self.speeds.first().map_or(0.0, |own| own.quoted_ns);
+        let differs = move |speed: &&Speed| {
+            (speed.quoted_ns / own_ns).ln().abs() > SPEEDS_DIFFER.ln() && own_ns > 0.0
+        };
+        self.speeds.iter().filter(differs)
+    }
+
     /// Their number and period: `3 launches in 2.4 s`; of `several` points with different numbers the
     /// fewest and the most, and the longest period: `3 to 5 launches in up to 2.4 s`.
     pub(crate) fn words<'a>(several: impl Iterator<Item = &'a Self> + Clone) -> Option<String> {

@@ -3,6 +3,7 @@
 use super::html::{Html, NONE, element, or_none, row, table, tag};
 use super::{Content, is_complete};
 use crate::glance::glance;
+use crate::odd;
 use crate::order::distinct;
 use crate::record::{Event, Level, Name, PointCounts, Run, Verdict, Word};
 use crate::runs::RunRecords;
@@ -32,7 +33,10 @@ fn about_one(run: &RunRecords) -> Html {
         Some(start) => facts(start).join(" · "),
         None => "The record that says what was run is missing from this file.".into(),
     };
-    element("p", &[("class", "facts")], facts).with(outcome(run)).with(at_a_glance(run))
+    element("p", &[("class", "facts")], facts)
+        .with(outcome(run))
+        .with(at_a_glance(run))
+        .with(oddities(run))
 }
 
 fn facts(run: &Run) -> Vec<String> {
@@ -91,7 +95,7 @@ fn outcome(run: &RunRecords) -> Html {
 
 /// The figures of `run` at a glance, each with half of its interval.
 fn at_a_glance(run: &RunRecords) -> Html {
-    let rows = glance(&run.points).into_iter().map(|answer| {
+    let rows = glance(run.run.as_deref(), &run.points).into_iter().map(|answer| {
         let half = answer.half_width_percent().map_or(NONE.into(), |of| format!("±{of:.1} %"));
         row("td", [answer.what.clone(), answer.value(), half])
     });
@@ -100,6 +104,17 @@ fn at_a_glance(run: &RunRecords) -> Html {
         return Html::new();
     }
     table("glance", ["At a glance", "Figure", "Half of the interval"], rows)
+}
+
+/// The oddities of `run`, a sentence each.
+fn oddities(run: &RunRecords) -> Html {
+    let items = odd::of_run(run).into_iter().map(|of| tag("li", of.what));
+    let mut items = items.peekable();
+    if items.peek().is_none() {
+        return Html::new();
+    }
+    let list = items.fold(element("ul", &[], Html::new()), Html::with);
+    element("section", &[("class", "odd")], tag("h2", "Odd").with(list))
 }
 
 fn icon(word: Word) -> &'static str {

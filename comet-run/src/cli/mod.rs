@@ -9,7 +9,7 @@ pub(crate) mod values;
 
 use std::ffi::OsString;
 
-use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
 pub(crate) use files::{
@@ -57,6 +57,29 @@ pub(crate) struct Cli {
     /// Arguments of `run`.
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    /// Print all columns of tables, however narrow the terminal
+    #[arg(long, global = true, help_heading = "Terminal")]
+    pub(crate) wide: bool,
+    /// Colours of marks, errors and verdicts; auto: on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Terminal"
+    )]
+    pub(crate) color: ColorArg,
+}
+
+/// Use of colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorArg {
+    /// On a terminal that shows them
+    Auto,
+    /// Also in a file or a pipe
+    Always,
+    /// Nowhere
+    Never,
 }
 
 /// Subcommands.

@@ -150,6 +150,7 @@ fn launch(bench: &Bench<'_>, ranks: &Launch, cases: &[Case]) -> anyhow::Result<u
         file: bench.file.as_ref(),
         format: "none".into(),
         progress: bench.progress(ProgressArg::Auto),
+        planned: None,
         notes_sharing: false,
         is_quiet: true,
         gathers: false,

@@ -59,22 +59,19 @@ impl Run<'_> {
             "MiB per rank",
             "time"
         );
-        let (mut running, mut most_bytes) = (Vec::new(), 0);
+        let (mut n_running, mut most_bytes) = (0, 0);
         for kernel in plan {
-            running.extend(kernel.running(topology, self.settings));
+            n_running += kernel.running(topology, self.settings).count();
             most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, self.settings));
             text += &self.kernel_text(kernel, topology);
         }
-        let of_launch = |settings: &Settings| {
-            prepare::time(running.iter().copied(), topology, settings, self.origin)
-        };
-        let time = self.launches.time(self.settings, of_launch);
+        let time = self.launches.time_of_plan(plan, topology, self.settings, self.origin);
         let time = total_text(time, self.settings.run_budget_ns.map(Duration::from_nanos));
         let (per_rank, in_all) = (mebibytes(most_bytes), mebibytes(most_bytes * n_ranks as u64));
         writeln!(
             text,
             "\nin all {} cases, {time}, in {}; {per_rank} MiB per rank, {in_all} MiB on all ranks",
-            running.len(),
+            n_running,
             self.launches.words()
         )
         .expect("a string takes any text");

@@ -28,6 +28,7 @@ use crate::results::ResultFile;
 use crate::results::{self, Results};
 use crate::signals::Signals;
 use crate::terminal;
+use crate::world::Origin;
 
 /// Measures what is selected; returns the exit code.
 pub(crate) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
@@ -66,6 +67,7 @@ pub(super) fn measure(
     let runs = Runs {
         args,
         bench,
+        origin: &origin,
         first_id: Cell::new(Some(run_id)),
         machine,
         launches,
@@ -108,6 +110,7 @@ const NO_WINDOW: &str = "note: ranks that share cores cannot spin until a window
 struct Runs<'a> {
     args: &'a RunArgs,
     bench: Bench<'a>,
+    origin: &'a Origin,
     /// Id of the first run, which names the file too; taken by that run.
     first_id: Cell<Option<String>>,
     /// The machine of a simulation.
@@ -133,6 +136,7 @@ impl Runs<'_> {
         if !output.quiet {
             notes.iter().for_each(|note| terminal::note(note));
         }
+        let planned = self.launches.time_of_plan(&plan, &topology, &bench.settings, self.origin);
         let launch = bench.ranks(topology, bind);
         let progress = if output.quiet { ProgressArg::None } else { output.progress };
         let results = Results {
@@ -140,6 +144,7 @@ impl Runs<'_> {
             file: bench.file.as_ref(),
             format: output.format.clone(),
             progress: bench.progress(progress),
+            planned,
             notes_sharing: n_cpus.is_none(),
             is_quiet: output.quiet,
             gathers: self.machine.is_some_and(|machine| machine.faults == Faults::default()),

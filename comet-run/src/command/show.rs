@@ -9,6 +9,7 @@ use comet_report::figures::figures;
 use comet_report::format::{self, Format, MODELS};
 use comet_report::glance::glance;
 use comet_report::models::models;
+use comet_report::odd;
 use comet_report::plot::{self, Letters};
 use comet_report::read::{self, RunSummary, Validation};
 use comet_report::record::{Point, Record};
@@ -44,9 +45,11 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
         records.extend(of_file);
     }
     for run in &runs {
-        let answers = glance(&run.points).into_iter().map(|answer| format!("#   {answer}\n"));
+        let (facts, points) = (run.run.as_deref(), &run.points);
+        let answers = glance(facts, points).into_iter().map(|answer| format!("#   {answer}\n"));
+        let odd = odd::of_run(run).into_iter().map(|oddity| format!("# odd: {oddity}\n"));
         let verdict = verdict(run).map(|verdict| format!("# {verdict}\n"));
-        terminal::print(&verdict.into_iter().chain(answers).collect::<String>())?;
+        terminal::print(&verdict.into_iter().chain(answers).chain(odd).collect::<String>())?;
     }
     print(format_of(&args.format), &records)?;
     if args.plots {
@@ -127,7 +130,13 @@ fn format_of(name: &str) -> &'static Format {
 
 fn print(format: &Format, records: &[Record]) -> anyhow::Result<u8> {
     let mut out = BufWriter::new(terminal::stdout());
-    format.write(records, &mut out)?;
+    if format.name() == TABLE {
+        let mut table = format::table_for_terminal(Box::new(&mut out), false, terminal::look());
+        records.iter().try_for_each(|record| table.record(record))?;
+        table.finish()?;
+    } else {
+        format.write(records, &mut out)?;
+    }
     out.flush()?;
     Ok(exit::OK)
 }

@@ -1,7 +1,7 @@
 //! The columns of a table: parameters, counts, the figure to quote with its interval, times beside it,
 //! and rates.
 
-use super::{is_unsteady, misses_target};
+use super::{Look, is_unsteady, misses_target};
 use crate::bounds::Bounds;
 use crate::record::{BUFFERS, Param, Params, Point, Quote, Summary};
 use crate::units::{fixed, fixed_us};
@@ -16,9 +16,13 @@ const COUNT_WIDTH: usize = 8;
 const TIME_WIDTH: usize = 11;
 /// Name and width of the column with the interval, from one launch to the next or within one.
 pub(super) const SPREAD: (&str, usize) = ("+-%", 6);
-const SPREAD_OF_ONE: (&str, usize) = ("this launch", 11);
+pub(super) const SPREAD_OF_ONE: (&str, usize) = ("this launch", 11);
 /// Name of the column with the share of a memory copy's rate.
 pub(super) const BOUND: &str = "%copy";
+
+/// Columns that a narrow terminal does without, the least important first.
+const LEAST_FIRST: [&str; 9] =
+    ["mean_us", "reps", "samples", "min_us", "median_us", "p75_us", "p25_us", BOUND, "MB/s"];
 
 /// The columns of one kernel's table.
 #[derive(Debug)]
@@ -29,6 +33,7 @@ pub(super) struct Layout {
     pub(super) n_launches: Option<usize>,
     /// The bounds of its rates, where the run has measured them.
     pub(super) bounds: Option<Bounds>,
+    pub(super) look: Look,
 }
 
 /// A column with the cell of one row.
@@ -39,6 +44,11 @@ pub(super) struct Column<'a> {
 }
 
 impl Column<'_> {
+    /// Its width with the space before it.
+    fn n_letters(&self) -> usize {
+        self.filled("").len()
+    }
+
     /// `text` in this column.
     pub(super) fn filled(&self, text: &str) -> String {
         let width = self.width;
@@ -70,6 +80,12 @@ pub(super) fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> 
     add("MB/s", TIME_WIDTH, point.bytes_per_s().map(|rate| fixed(rate / 1e6)));
     if let Some(bounds) = &layout.bounds {
         add(BOUND, SPREAD.1, bounds.percent(point).map(|percent| format!("{percent:.1}")));
+    }
+    while layout.look.is_too_narrow_for(columns.iter().map(Column::n_letters).sum()) {
+        let least = |column: &Column<'_>| LEAST_FIRST.iter().position(|name| *name == column.name);
+        let least = (0..columns.len()).filter_map(|at| Some((least(&columns[at])?, at))).min();
+        let Some((_, at)) = least else { break };
+        columns.remove(at);
     }
     columns
 }
@@ -111,7 +127,9 @@ fn spread(point: &Point) -> Option<String> {
     } else {
         ""
     };
-    Some(format!("{:.1}{mark}", 50.0 * (high - low) / quoted_ns))
+    let percent = 50.0 * (high - low) / quoted_ns;
+    let percent = if percent < 1000.0 { format!("{percent:.1}") } else { ">999".into() };
+    Some(percent + mark)
 }
 
 pub(super) fn axes(params: &Params) -> impl Iterator<Item = (&String, &Param)> {
