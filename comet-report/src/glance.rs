@@ -147,7 +147,7 @@ fn hidden(points: &[&Point]) -> Option<Answer> {
     let value = value.filter(|share| is_plausible(*share))?;
     let [low, high] = [low, high].map(|end| end.map(|share| 100.0 * share));
     let [message, work] = [Over::Message, Over::Vector].map(|over| words_on(point, over));
-    let what = format!("hidden of {} by work on {}", message?, work?);
+    let what = format!("hidden share, {}, {}", message?, work?);
     let key = case.last()?.key.clone();
     Some(Answer { what, value: 100.0 * value, unit: "%".into(), low, high, key })
 }
@@ -204,7 +204,7 @@ impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = ascii(&self.value());
         write!(f, "{:<38} {value:>12}", self.what)?;
-        self.half_width_percent().map_or(Ok(()), |percent| write!(f, "  +-{percent:.1} %"))
+        self.half_width().map_or(Ok(()), |half| write!(f, "  +-{half}"))
     }
 }
 
@@ -231,10 +231,11 @@ impl Answer {
         }
     }
 
-    /// Half of its interval, in percent of it.
-    pub(crate) fn half_width_percent(&self) -> Option<f64> {
+    /// Half of its interval, in percent of it; of a share, in percent of the whole.
+    pub(crate) fn half_width(&self) -> Option<String> {
         let (low, high) = self.low.zip(self.high)?;
-        Some(50.0 * (high - low) / self.value)
+        let whole = if self.unit == "%" { 100.0 } else { self.value };
+        Some(format!("{:.1} %", 50.0 * (high - low) / whole))
     }
 }
 

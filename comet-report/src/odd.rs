@@ -4,7 +4,7 @@
 //!   above law     a point far above the lines through the other lengths
 //!   switch        a protocol switch: the lines of shorter and of longer messages are apart at it
 //!   inversion     a length that takes longer than a larger one
-//!   two speeds    points whose times have two levels
+//!   two speeds    points whose times have two levels, together
 //!   naive         a collective slower than its naive form
 //!   part          a rank, a host or a pair that stands out (suite `health`)
 //! ```
@@ -27,11 +27,11 @@ use crate::words::{self, count};
 const FAR: f64 = 2.0;
 /// The largest error of lines that a point is held against, relative to the times.
 const MAX_ERROR: f64 = 0.1;
-/// Step between the lines on both sides of a switch, relative to the time there.
+/// Step from the line on one side of a switch to a point on the other, relative to the time there.
 const MIN_STEP: f64 = 0.1;
 /// Factor between two times, beyond their intervals, that is worth a sentence.
 const SLOWER: f64 = 1.05;
-/// Points that a sentence names at most; the record has the keys of all.
+/// Points, or kernels, that a sentence names at most; the record has the keys of all.
 const MAX_NAMED: usize = 3;
 
 /// Minor version of the schema from which the end of a run has its oddities.
@@ -228,13 +228,12 @@ impl<'a> Curve<'a> {
         (found, n_below)
     }
 
-    /// The switch between two neighbouring lines, and the first point above it. Lines that cross between
-    /// the last point of the lower and the first of the upper one bend, and do not step.
+    /// The switch between two neighbouring lines, and the first point above it: neither that point is
+    /// near the line below, nor the last point below it near the line above.
     fn switch(&self, lower: &Segment, upper: &Segment) -> Option<(Oddity, usize)> {
         let from = self.dots.iter().position(|dot| dot.size == upper.from)?;
         let [last, first] = [self.dots[from.checked_sub(1)?], self.dots[from]];
-        let step = |dot: &Dot<'_>| upper.line.at(dot.size) - lower.line.at(dot.size);
-        let steps = [step(&last), step(&first)];
+        let steps = [first.ns - lower.line.at(first.size), upper.line.at(last.size) - last.ns];
         let least = steps[0].abs().min(steps[1].abs());
         let width = |dot: &Dot<'_>| dot.range_ns[1] - dot.range_ns[0];
         let is_step = steps[0] * steps[1] > 0.0
@@ -266,22 +265,22 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// Kernels whose times had two levels.
-fn two_speeds(points: &[&Point]) -> Vec<Oddity> {
+/// The points whose times had two levels.
+fn two_speeds(points: &[&Point]) -> Option<Oddity> {
     let has_two = |point: &&Point| {
         let has_others = |of: &Launches| of.other_speeds().next().is_some();
         point.quality().is_some_and(|of| of.is_bimodal || of.has_regimes == Some(true))
             || point.launches.as_ref().is_some_and(has_others)
     };
-    let oddity = |(id, points): (String, Vec<&Point>)| {
-        let two: Vec<&Point> = points.iter().copied().filter(has_two).collect();
-        let named = named(two.iter().map(|of| case(of, &[])));
-        let all = count(points.len(), "point");
-        let what = format!("{id}: {} of {all} at two speeds{named}", two.len());
-        (!two.is_empty()).then(|| Oddity { what, keys: keys(&two) })
+    let two: Vec<&Point> = points.iter().copied().filter(has_two).collect();
+    let kernels = grouped(two.iter().map(|of| (of.id(), *of))).into_iter();
+    let named = match two.len() {
+        0 => return None,
+        n if n <= MAX_NAMED => named(two.iter().map(|of| title(of, &[]))),
+        _ => named(kernels.map(|(id, of)| format!("{} of {id}", of.len()))),
     };
-    let kernels = grouped(points.iter().map(|of| (of.id(), *of)));
-    kernels.into_iter().filter_map(oddity).collect()
+    let what = format!("{} of {} at two speeds{named}", two.len(), count(points.len(), "point"));
+    Some(Oddity { what, keys: keys(&two) })
 }
 
 /// The first of `cases` in words, behind a colon.

@@ -22,18 +22,19 @@ use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::{Arrangement, Case, GROUPS, KernelInfo, PROCS, Profile};
 use comet_core::topology::Topology;
 use comet_report::launches::Concluded;
-use comet_report::record::{Param, Point};
+use comet_report::record::{Param, Point, Record};
 use comet_report::recorder;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::backend::{Ended, Launch};
 use crate::catalogue;
-use crate::cli::PlanArgs;
+use crate::cli::{PlanArgs, ProgressArg};
 use crate::execute::Bench;
 use crate::exit;
 use crate::prepare::{self, KernelPlan};
 use crate::results::{self, Results};
 use crate::signals::Signals;
+use crate::terminal::Block;
 use crate::world::Origin;
 
 /// Launches of a run.
@@ -244,6 +245,7 @@ pub(crate) fn measure(
     let has_died = AtomicBool::new(false);
     let mut code = exit::NOTHING;
     let mut concluded = Concluded::default();
+    let mut so_far = Block::default();
     let taken = launches.take(&bench.signals, |launch| {
         let recorder::Launch { number, since_start } = launch;
         let part = Part { launch, n: launches.n, carry: &carry };
@@ -261,11 +263,15 @@ pub(crate) fn measure(
         let own = bench.launch(job, ranks, (take(&mut cases), &settings), &observe, &conclude)?;
         code = exit::worse(code, own);
         concluded = Concluded::of(&text(&carry)?, launches.target, None)?;
+        if results.progress == ProgressArg::Auto {
+            so_far.show(&glance(&concluded, number));
+        }
         let is_open = |point: &&Point| launches.is_open(&concluded, point, number);
         let open = concluded.points().filter(is_open);
         cases = cases_of(open, ranks.topology.n_ranks());
         Ok(!exit::gives_up(own) && !cases.is_empty())
     });
+    so_far.show(&[]);
     // A launch that could not be started leaves those before it.
     let reason = taken.as_ref().map_or(Some("error"), |signal| *signal);
     if reason.is_some() {
@@ -273,6 +279,16 @@ pub(crate) fn measure(
     }
     results::merge(results.file, &results.format, &concluded, has_died.into_inner())?;
     Ok(taken?.map_or(code, exit::code_of_signal))
+}
+
+/// The run at a glance after so many launches, in lines.
+fn glance(concluded: &Concluded, n_launches: u32) -> Vec<String> {
+    let answers = concluded.tail.iter().flat_map(|record| match record {
+        Record::End(end) => &end.glance[..],
+        _ => &[],
+    });
+    let title = format!("so far, of {}", comet_report::launches::count(n_launches as usize));
+    std::iter::once(title).chain(answers.map(|answer| format!("  {answer}"))).collect()
 }
 
 /// All that was written to `carry`, whose position writers share.

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::mem::take;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -99,6 +100,31 @@ pub(crate) fn write_stderr(text: &str) {
     if is_output_rank() {
         let mut stderr = io::stderr();
         drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
+    }
+}
+
+/// Lines on the terminal of standard error, which later ones replace.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    n_lines: usize,
+}
+
+impl Block {
+    /// Writes `lines`, one beneath the other, each cut to the width of the terminal, where the lines
+    /// before them were; the cursor is below those. Without a terminal, nothing.
+    pub(crate) fn show(&mut self, lines: &[String]) {
+        let Some((width, _)) = terminal_size::terminal_size_of(io::stderr()) else { return };
+        let mut text = match take(&mut self.n_lines) {
+            0 => String::new(),
+            // Up so many lines, and clear from there to the end of the screen.
+            n_lines => format!("\r\x1b[{n_lines}A\x1b[J"),
+        };
+        for line in lines {
+            let n_letters = usize::from(width.0).saturating_sub(1);
+            text.extend(one_line(line).chars().take(n_letters).chain(['\n']));
+        }
+        self.n_lines = lines.len();
+        write_stderr(&text);
     }
 }
 

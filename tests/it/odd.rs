@@ -99,7 +99,7 @@ fn two_speeds_of_a_machine_are_named() {
         "[noise]\nseed = 1\n[[noise.source]]\nkind = \"regimes\"\nsojourn = 1000\nratio = 1.5\n";
     assert_eq!(
         oddities(&machine("", regimes), "echo -n 2 --hops 1 -s 8,1Ki --launches 1"),
-        ["comet/echo: 2 of 2 points at two speeds: 8 B, 1 hop; 1 KiB, 1 hop"]
+        ["2 of 2 points at two speeds: comet/echo, 8 B, 1 hop; comet/echo, 1 KiB, 1 hop"]
     );
 }
 

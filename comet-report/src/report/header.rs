@@ -96,7 +96,7 @@ fn outcome(run: &RunRecords) -> Html {
 /// The figures of `run` at a glance, each with half of its interval.
 fn at_a_glance(run: &RunRecords) -> Html {
     let rows = glance(run.run.as_deref(), &run.points).into_iter().map(|answer| {
-        let half = answer.half_width_percent().map_or(NONE.into(), |of| format!("±{of:.1} %"));
+        let half = answer.half_width().map_or(NONE.into(), |of| format!("±{of}"));
         row("td", [answer.what.clone(), answer.value(), half])
     });
     let mut rows = rows.peekable();

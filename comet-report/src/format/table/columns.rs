@@ -82,7 +82,10 @@ pub(super) fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> 
         add(BOUND, SPREAD.1, bounds.percent(point).map(|percent| format!("{percent:.1}")));
     }
     while layout.look.is_too_narrow_for(columns.iter().map(Column::n_letters).sum()) {
-        let least = |column: &Column<'_>| LEAST_FIRST.iter().position(|name| *name == column.name);
+        let least = |column: &Column<'_>| {
+            let is_quoted = column.name == quoted(layout.quote);
+            LEAST_FIRST.iter().position(|name| *name == column.name).filter(|_| !is_quoted)
+        };
         let least = (0..columns.len()).filter_map(|at| Some((least(&columns[at])?, at))).min();
         let Some((_, at)) = least else { break };
         columns.remove(at);

@@ -43,3 +43,40 @@ fn the_time_to_quote_is_the_first() {
     assert_eq!(names(Quote::Min), ["min_us", "median_us", "p25_us", "p75_us", "mean_us"]);
     assert_eq!(names(Quote::Corrected)[..2], ["corrected_us", "median_us"]);
 }
+
+/// The table of the run of the fixture for a terminal that looks like `look`.
+fn table(look: Look) -> String {
+    let mut text = Vec::new();
+    let mut sink = for_terminal(Box::new(&mut text), false, look);
+    crate::fixture::records().iter().for_each(|record| sink.record(record).unwrap());
+    sink.finish().unwrap();
+    drop(sink);
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn rows_fit_into_a_terminal_and_keep_the_figure_to_quote() {
+    let rows = |text: &str| -> Vec<String> {
+        let is_row =
+            |line: &&str| line.starts_with(' ') || line.starts_with("# ") && line.contains("_us");
+        text.lines().filter(is_row).map(str::to_owned).collect()
+    };
+    let wide = rows(&table(Look::default()));
+    assert!(wide.iter().any(|row| row.len() > 110));
+    for width in [60, 80, 100] {
+        let narrow = rows(&table(Look { width: Some(width), has_color: false }));
+        assert_eq!(narrow.len(), wide.len());
+        assert!(narrow.iter().all(|row| row.len() <= width), "{narrow:#?}");
+    }
+    let text = table(Look { width: Some(60), has_color: false });
+    assert!(text.contains("median_us") && !text.contains("mean_us"), "{text}");
+}
+
+#[test]
+fn marks_errors_and_the_verdict_have_colours_where_the_terminal_shows_them() {
+    let text = table(Look { width: None, has_color: true });
+    assert!(text.contains("\x1b[31mnot usable\x1b[0m: 1 case with wrong data"), "{text}");
+    assert!(text.contains("\x1b[31m# "), "{text}");
+    let plain: String = text.replace("\x1b[31m", "").replace("\x1b[33m", "").replace("\x1b[0m", "");
+    assert_eq!(plain, table(Look::default()));
+}
