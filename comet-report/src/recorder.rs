@@ -150,7 +150,9 @@ impl Recorder {
         }
         self.is_virtual = start.clock.is_virtual;
         // The environment may be that of the process that made this one.
-        self.description.environment.noise = (self.description.noise)();
+        let environment = &mut self.description.environment;
+        let busy_cpus = environment.busy_cpus;
+        environment.noise = (self.description.noise)().map(|noise| Noise { busy_cpus, ..noise });
         let run = run(&self.description, start);
         self.tally = Tally::of(Some(&run));
         let run = Box::new(run);

@@ -67,6 +67,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) file: Option<ResultFile>,
     /// True if the transport is tested before the kernels run.
     pub(crate) tests_transport: bool,
+    /// CPUs in use before the ranks were joined, where they were counted.
+    pub(crate) busy_cpus: Option<f64>,
 }
 
 impl Bench<'_> {
@@ -118,6 +120,7 @@ impl Bench<'_> {
         // The launcher has started the ranks only where they were joined.
         let launcher = self.job.n_ranks().and(self.launcher);
         let mut environment = Environment::capture(Path::new("/"), variables());
+        environment.busy_cpus = self.busy_cpus;
         if is_kept {
             environment.hash_program(Path::new("/"));
         }

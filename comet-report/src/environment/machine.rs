@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 use super::files::{Files, chosen, parse_bytes, parse_list};
 use crate::record::{
@@ -284,6 +285,7 @@ const MINFLT: usize = 10;
 const MAJFLT: usize = 12;
 /// Positions, from 0, in the first line of `/proc/stat` after its name.
 const IDLE: usize = 3;
+const WAITING: usize = 4;
 const STEAL: usize = 7;
 
 /// Counters below `root` for the machine and this process; `None` without a load average.
@@ -293,6 +295,7 @@ pub fn noise(root: &Path) -> Option<Noise> {
     let (ticks, stat) = (cpu_ticks(files), process_stat(files));
     Some(Noise {
         loadavg: loadavg(files)?,
+        busy_cpus: None,
         voluntary_switches: count("voluntary_ctxt_switches"),
         involuntary_switches: count("nonvoluntary_ctxt_switches"),
         minor_faults: stat_field(stat.as_deref(), MINFLT),
@@ -305,6 +308,20 @@ pub fn noise(root: &Path) -> Option<Noise> {
         throttles: throttles(files),
         mhz: files.field("proc/cpuinfo", "cpu MHz", ':').and_then(|mhz| mhz.parse().ok()),
     })
+}
+
+/// CPUs in use, in the mean of the next `time`, by `/proc/stat` below `root`, whose clock ticks 100 times
+/// a second.
+pub fn busy_cpus(root: &Path, time: Duration) -> Option<f64> {
+    let files = Files(root);
+    let before = cpu_ticks(files);
+    std::thread::sleep(time);
+    let after = cpu_ticks(files);
+    let ticks: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a.saturating_sub(*b)).collect();
+    let all: u64 = ticks.get(..=STEAL)?.iter().sum();
+    let idle = ticks[IDLE] + ticks[WAITING];
+    let n_cpus = files.numbered(CPUS, "cpu").len() as f64;
+    (all > 0).then(|| n_cpus * (1.0 - idle as f64 / all as f64))
 }
 
 /// The numbers of `/proc/self/stat`, of which the name in brackets may hold anything.

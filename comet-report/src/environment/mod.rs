@@ -10,7 +10,7 @@ mod variables;
 mod warnings;
 
 pub(crate) use links::between_hosts;
-pub use machine::{last_level_cache_bytes, noise};
+pub use machine::{busy_cpus, last_level_cache_bytes, noise};
 pub(crate) use warnings::{Disturbances, disturbed, moved, sharing, starts, stolen};
 pub use warnings::{Warning, have_cpu_each, warnings};
 
@@ -28,6 +28,8 @@ pub struct Environment {
     pub machine: Machine,
     /// Load of the node.
     pub noise: Option<Noise>,
+    /// CPUs in use before the ranks started, where they were counted ([`busy_cpus`]).
+    pub busy_cpus: Option<f64>,
     /// Environment variables that tune communication.
     pub variables: BTreeMap<String, String>,
     /// Name of the process that started this one.
@@ -48,6 +50,7 @@ impl Environment {
         Self {
             machine: machine(files),
             noise: noise(root),
+            busy_cpus: None,
             variables: variables::allowed(variables),
             parent: parent(files),
             binary_sha256: None,
@@ -137,6 +140,7 @@ mod tests {
         machine_files(&folder);
         let expected = Noise {
             loadavg: [0.5, 0.25, 0.1],
+            busy_cpus: None,
             voluntary_switches: Some(7),
             involuntary_switches: Some(3),
             minor_faults: Some(11),

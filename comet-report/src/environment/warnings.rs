@@ -11,8 +11,8 @@ use crate::words::count;
 
 /// Clock sources that a program reads without entering the kernel.
 const FAST_CLOCKS: &[&str] = &["tsc", "arch_sys_counter"];
-/// Runnable tasks per hardware thread that count as an idle machine.
-const IDLE_LOAD: f64 = 0.2;
+/// CPUs in use, of each hardware thread, on a machine that counts as idle.
+const IDLE_SHARE: f64 = 0.1;
 /// Share of the processor time that a hypervisor may give to others.
 const MAX_STOLEN_SHARE: f64 = 0.005;
 
@@ -236,12 +236,11 @@ fn clocksource(environment: &Environment) -> Option<Warning> {
 }
 
 fn busy(environment: &Environment) -> Option<Warning> {
-    let [load, ..] = environment.noise.as_ref()?.loadavg;
+    let n_busy = environment.busy_cpus?;
     let threads = environment.machine.cpu.threads?;
-    let idle_load = IDLE_LOAD * threads as f64;
-    (load > idle_load).then(|| Warning {
+    (n_busy > IDLE_SHARE * threads as f64).then(|| Warning {
         code: "load",
-        message: format!("load average {load:.1} on {threads} CPUs before the run"),
+        message: format!("other programs used {n_busy:.1} of {threads} CPUs before the start"),
         hint: "measure on an idle machine",
     })
 }
@@ -296,7 +295,7 @@ mod tests {
         let settings = Settings { clocksource: Some("hpet".into()), ..Settings::default() };
         let environment = Environment {
             machine: Machine { cpu, settings, ..Machine::default() },
-            noise: Some(Noise { loadavg: [0.5, 0.0, 0.0], ..Noise::default() }),
+            busy_cpus: Some(0.3),
             ..Environment::default()
         };
         check(&environment, &[], &["governor", "turbo", "clocksource", "load"]);

@@ -272,6 +272,10 @@ pub struct ClockGaps {
 pub struct Noise {
     /// Average number of runnable tasks over 1, 5 and 15 minutes.
     pub loadavg: [f64; 3],
+    /// CPUs in use, in the mean of 200 ms before the ranks started; `null` where they were not counted.
+    /// Since minor version 10.
+    #[serde(default)]
+    pub busy_cpus: Option<f64>,
     /// Number of times that the process gave its CPU away. Since minor version 2, as the rest.
     pub voluntary_switches: Option<u64>,
     /// Number of times that its CPU was taken away.

@@ -47,8 +47,17 @@ pub(crate) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
     let settings = settings(profile, &origin);
     let file = outputs.as_ref().map(|files| ResultFile::at(files.record.clone())).transpose()?;
     let (world, job, tests_transport) = (&args.world, &*job, false);
-    let mut bench =
-        Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
+    let mut bench = Bench {
+        world,
+        launcher,
+        backend,
+        job,
+        settings,
+        signals,
+        file,
+        tests_transport,
+        busy_cpus: None,
+    };
     let record = outputs.as_ref().map(|files| files.record.as_path());
     let Measured { code, topology, cases } = measure(&mut bench, prepared, search, record)?;
     let code = match outputs {

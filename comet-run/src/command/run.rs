@@ -1,16 +1,17 @@
 //! `run`: plans, starts the ranks, and reports the end of the run.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use comet_core::definition::Definition;
 use comet_core::driver::Settings;
-use comet_core::kernel::KernelInfo;
+use comet_core::kernel::{KernelInfo, Profile};
 use comet_core::sync::StartSync;
+use comet_report::environment;
 use comet_report::format::{self, JSONL};
 use comet_report::recorder::{RunDescription, new_run_id};
 use comet_sim::machine::{Faults, Machine};
@@ -45,10 +46,14 @@ pub(super) fn measure(
     refuse_document(&args.output.format)?;
     let backend = backend::find(&args.plan.world, launcher)?;
     let corrupt = prepare::corrupt(args.inject.as_deref())?;
+    let before = OnceCell::new();
     let Joined { job, origin, prepared } =
         execute::join(backend, &args.plan.world, launcher, |origin| {
-            prepare::prepare(&args.plan, origin)
+            let prepared = prepare::prepare(&args.plan, origin)?;
+            before.get_or_init(|| busy_cpus(args, origin));
+            Ok(prepared)
         })?;
+    let busy_cpus = before.into_inner().flatten();
     let settings = prepare::settings(&args.plan, &origin);
     let seed = args.plan.world.seed.unwrap_or(settings.seed);
     let settings = Settings { corrupt, seed, ..settings };
@@ -62,7 +67,17 @@ pub(super) fn measure(
     // to lose by a signal.
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let (world, job, tests_transport) = (&args.plan.world, &*job, false);
-    let bench = Bench { world, launcher, backend, job, settings, signals, file, tests_transport };
+    let bench = Bench {
+        world,
+        launcher,
+        backend,
+        job,
+        settings,
+        signals,
+        file,
+        tests_transport,
+        busy_cpus,
+    };
     let machine = origin.machine().map(|file| &file.machine);
     let runs = Runs {
         args,
@@ -89,6 +104,17 @@ pub(super) fn measure(
     let code = conclude(job, path, code)?;
     job.end_with(code);
     Ok(code)
+}
+
+/// Time in which the load of other programs is counted.
+const LOAD_TIME: Duration = Duration::from_millis(200);
+
+/// CPUs that other programs use, before ranks from `origin` start; `None` for a quick look, for which
+/// nobody waits, and for simulated ranks.
+fn busy_cpus(args: &RunArgs, origin: &Origin) -> Option<f64> {
+    let is_quick = args.plan.cases.profile == Profile::Quick || args.output.quiet;
+    let counts = !is_quick && origin.machine().is_none();
+    counts.then(|| environment::busy_cpus(Path::new("/"), LOAD_TIME)).flatten()
 }
 
 /// Refuses a format that is one document, which nobody can print before the run is over.
