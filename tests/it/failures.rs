@@ -4,6 +4,7 @@
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::support::{
     Folder, OBEYS, Output, Process, Records, Running, eventually, send, send_to_group, stop,
@@ -276,6 +277,20 @@ fn a_second_signal_before_there_are_ranks_ends_the_run_at_once() {
         send("CONT", running.pid());
         let output = running.wait();
         is_early && matches!(output.code, Some(130 | 143)) && output.stdout.is_empty()
+    });
+}
+
+#[test]
+fn a_signal_ends_ranks_in_a_batch_of_minutes() {
+    let batch = "exchange -n 2 -s 4Mi --repetitions 1000000 --samples 1 --watchdog 0";
+    until("a run in its batch", || {
+        let job = Job::start(batch, "comet/exchange");
+        std::thread::sleep(Duration::from_millis(200));
+        send("TERM", job.running.pid());
+        let (output, records) = job.wait();
+        let output = output.code(143);
+        assert_eq!(records.end()["reason"], "SIGTERM");
+        output.stderr.contains("error: the ranks were ended in the middle of a case by SIGTERM")
     });
 }
 

@@ -118,8 +118,8 @@ pub enum Outcome {
         /// Name of the signal that the launcher passed on to rank 0, if one came.
         signal: Option<&'static str>,
     },
-    /// A rank died, gave up or waited too long, or a second signal came while the ranks were
-    /// finishing after the first; all others were ended.
+    /// A rank died, gave up or waited too long, a second signal came while the ranks were finishing
+    /// after the first, or they computed on for 1.5 s after it; all others were ended.
     Failed(JobFailure),
 }
 
@@ -127,7 +127,8 @@ pub enum Outcome {
 ///
 /// Returns in the launcher only: a rank ends with the code that `rank_main` returns. Signal
 /// handlers that are installed before serve in the ranks; the launcher passes the first SIGINT,
-/// SIGTERM or SIGHUP on to rank 0, and ends the job at the second.
+/// SIGTERM or SIGHUP on to rank 0, and ends the job at the second, or where a rank computes on for
+/// 1.5 s.
 ///
 /// ```no_run
 /// use comet_core::{topology::Topology, transport::Transport};

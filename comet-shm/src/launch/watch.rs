@@ -22,6 +22,12 @@ use crate::wait::{end_job, ring_all};
 /// Time that the others have to end after one has failed.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Time after a signal in which ranks may end in order. Where one computes on, in a long message or a
+/// long batch, or is stopped, all are killed then; ranks that all sleep wait for a slow reader or disk.
+const SIGNAL_GRACE: Duration = Duration::from_millis(1500);
+/// Time from one look at ranks that sleep to the next.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// The launcher's view of its ranks.
 struct Watch<'a> {
     segment: &'a Segment,
@@ -33,9 +39,10 @@ struct Watch<'a> {
     deadline: Option<Instant>,
     /// Activities of all ranks when the job failed, the ranks that did not go on, and their state.
     scene: Option<(String, Vec<Rank>, &'static str)>,
-    /// The first signal that was passed on, and the second, which ends the job.
-    first_signal: Option<Signal>,
-    second_signal: Option<Signal>,
+    /// The first signal, which was passed on, and the time of the next look whether ranks obey it.
+    first_signal: Option<(Signal, Instant)>,
+    /// Reason of the end by a signal of ranks that did not end in order.
+    interruption: Option<(Signal, &'static str)>,
 }
 
 /// Watches over the ranks until all have ended.
@@ -51,7 +58,7 @@ pub(super) fn watch(
         deadline: None,
         scene: None,
         first_signal: None,
-        second_signal: None,
+        interruption: None,
     };
     let result = watch.run(signals.set());
     // Whatever happened, no rank outlives the launcher's interest in it.
@@ -80,14 +87,18 @@ impl Watch<'_> {
                 self.deadline = None;
                 self.kill_all();
             }
+            self.insist();
         }
         Ok(())
     }
 
     /// Longest sleep.
     fn patience(&self) -> PollTimeout {
-        let Some(deadline) = self.deadline else { return PollTimeout::NONE };
-        let left = deadline.saturating_duration_since(Instant::now());
+        let look = self.first_signal.filter(|_| self.interruption.is_none()).map(|(_, at)| at);
+        let Some(next) = self.deadline.into_iter().chain(look).min() else {
+            return PollTimeout::NONE;
+        };
+        let left = next.saturating_duration_since(Instant::now());
         PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
     }
 
@@ -96,15 +107,34 @@ impl Watch<'_> {
             return;
         }
         if self.first_signal.is_some() {
-            self.second_signal = Some(signal);
-            self.kill_all();
+            self.interrupt(signal, "by a second");
             return;
         }
-        self.first_signal = Some(signal);
+        self.first_signal = Some((signal, Instant::now() + SIGNAL_GRACE));
         // Rank 0 decides for all.
         if let Some(pid) = self.pids[0] {
             let _ = kill(pid, signal);
         }
+    }
+
+    /// Ends ranks that compute on long after the first signal.
+    fn insist(&mut self) {
+        let Some((signal, look)) = self.first_signal.filter(|_| self.interruption.is_none()) else {
+            return;
+        };
+        if Instant::now() < look {
+            return;
+        }
+        if self.pids.iter().flatten().any(|pid| is_deaf(*pid)) {
+            self.interrupt(signal, "in the middle of a case by");
+        } else {
+            self.first_signal = Some((signal, Instant::now() + LOOK));
+        }
+    }
+
+    fn interrupt(&mut self, signal: Signal, how: &'static str) {
+        self.interruption = Some((signal, how));
+        self.kill_all();
     }
 
     /// Notes ended ranks; other children of this process stay untouched.
@@ -127,7 +157,7 @@ impl Watch<'_> {
     fn ended(&mut self, rank: Rank, how: Result<Signal, i32>) {
         self.pids[rank] = None;
         match how {
-            Ok(signal) if self.second_signal.is_none() => self.killed(rank, signal),
+            Ok(signal) if self.interruption.is_none() => self.killed(rank, signal),
             Ok(_) => (),
             Err(code) => {
                 let code = u8::try_from(code).unwrap_or(u8::MAX);
@@ -184,13 +214,13 @@ impl Watch<'_> {
     }
 
     fn outcome(&self) -> Outcome {
-        if let Some(signal) = self.second_signal.map(Signal::as_str) {
-            let message = format!("the ranks were ended by a second {signal}");
-            let (code, signal) = ("interrupted", Some(signal));
+        if let Some((signal, how)) = self.interruption {
+            let message = format!("the ranks were ended {how} {signal}");
+            let (code, signal) = ("interrupted", Some(signal.as_str()));
             return Outcome::Failed(JobFailure { rank: None, code, signal, message });
         }
         let Some((rank, cause)) = poisoned(self.segment) else {
-            let signal = self.first_signal.map(Signal::as_str);
+            let signal = self.first_signal.map(|(signal, _)| signal.as_str());
             return Outcome::Finished { code: self.code, signal };
         };
         let reason = self.segment.header().reason.get();
@@ -208,6 +238,12 @@ impl Watch<'_> {
 /// True if a signal has stopped the process `pid`.
 fn is_stopped_process(pid: Pid) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| is_stopped(&stat))
+}
+
+/// True if the process `pid` runs, would if it had a CPU, or is stopped.
+fn is_deaf(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with(['R', 'T']))
 }
 
 /// `rank 1`, or `ranks 1, 2 and 3 more`: of many ranks, the first few.
