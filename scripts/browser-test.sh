@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Opens pages of `comet-run report` in a browser and uses them as a reader would.
-# Usage: scripts/browser-test.sh
+# Usage: scripts/browser-test.sh [install]     install: only installs what is missing
 # Needs chromium, its driver and selenium for Python; as root on Debian it installs what is missing.
 # COMET_RUN names a program to use instead of one built here; screenshots go to COMET_SCREENSHOTS.
 set -euo pipefail
@@ -31,6 +31,11 @@ install_browser() {
 }
 
 install_browser
+case "$*" in
+"") ;;
+install) exit ;;
+*) fail "usage: scripts/browser-test.sh [install]" ;;
+esac
 if [ -z "${COMET_RUN:-}" ]; then
     cargo build --locked -p comet-run
     COMET_RUN="${CARGO_TARGET_DIR:-target}/debug/comet-run"
