@@ -196,12 +196,32 @@ fn a_figure_is_written_as_the_name_of_its_file_says() {
 }
 
 #[test]
+fn a_figure_is_chosen_by_the_words_of_its_name() {
+    let folder = Folder::new();
+    folder.run(SHORT).success();
+    let check = |word: &str, expected: &str| {
+        let list = folder.run(&format!("plot a.jsonl --list --figure {word}")).success().stdout;
+        let names: Vec<&str> = list.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(names.join(" "), expected, "{word}");
+    };
+    check("latency", "comet-echo-time");
+    check("bandwidth", "comet-echo-bandwidth");
+    for word in ["echo", "comet/echo", "PingPong", "echo,bandwidth"] {
+        let list = folder.run(&format!("plot a.jsonl --list --figure {word}")).success().stdout;
+        assert!(
+            list.lines().all(|line| line.starts_with("comet-echo-")) && list.lines().count() > 1
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_drawn_is_refused_in_one_sentence() {
     let folder = Folder::new();
     folder.run(SHORT).success();
     folder.refuses(
         "
-        plot a.jsonl --figure echo    => there is no figure 'echo'; the nearest are comet-echo-time, comet-echo-bandwidth
+        plot a.jsonl --figure bandwith => there is no figure 'bandwith'; the nearest are comet-echo-bandwidth (--list
+        plot a.jsonl --figure noise   => there is no figure 'noise'; the nearest are
         plot a.jsonl -o all.svg       => all.svg is a file for one figure, and these are 4: figure-5.1,
         plot a.jsonl --figure 5.1 --format csv -o a.svg => --format csv does not go with a.svg
         plot none.jsonl               => none.jsonl

@@ -9,11 +9,15 @@ use comet_report::figures::figures;
 use comet_report::plot::{self, Figure, Style};
 use strsim::levenshtein;
 
+use crate::catalogue;
 use crate::cli::{PlotArgs, PlotFormat};
 use crate::command::files;
 use crate::exit;
+use crate::selection;
 use crate::terminal;
 
+/// Words that stand for others in names of figures.
+const WORDS: [(&str, &str); 1] = [("latency", "echo-time")];
 /// Folder of the figures where none is named.
 const FOLDER: &str = "comet-plots";
 /// The most figures that are named instead of one that is not there.
@@ -74,25 +78,54 @@ fn choose<'a>(figures: &'a [Figure], names: &[String]) -> anyhow::Result<Vec<&'a
     if names.is_empty() {
         return Ok(figures.iter().collect());
     }
-    let mut chosen = Vec::new();
+    let mut chosen: Vec<&Figure> = Vec::new();
     for name in names {
-        let is_meant =
-            |figure: &&Figure| figure.id == *name || figure.number.as_ref() == Some(name);
-        let before = chosen.len();
-        chosen.extend(figures.iter().filter(is_meant));
-        if chosen.len() == before {
+        let found = meant(figures, name);
+        if found.is_empty() {
             return Err(unknown(name, figures));
+        }
+        for figure in found {
+            if chosen.iter().all(|other| other.id != figure.id) {
+                chosen.push(figure);
+            }
         }
     }
     Ok(chosen)
 }
 
+/// The figures that `name` means: the one with this name or number, or else all with these words in
+/// their names, or else those of the kernel that it selects.
+fn meant<'a>(figures: &'a [Figure], name: &str) -> Vec<&'a Figure> {
+    let is_it = |figure: &&Figure| figure.id == name || figure.number.as_deref() == Some(name);
+    let found: Vec<&Figure> = figures.iter().filter(is_it).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let with = |words: &str| -> Vec<&'a Figure> {
+        let words = format!("-{}-", of_id(words));
+        figures.iter().filter(|figure| format!("-{}-", figure.id).contains(&words)).collect()
+    };
+    let known = WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
+    let found = with(known.map_or(name, |(_, words)| words));
+    match selection::select_one(name, &catalogue::infos()) {
+        Ok(kernel) if found.is_empty() => with(&kernel.id()),
+        _ => found,
+    }
+}
+
+/// `words` as in the names of figures: small letters, digits and hyphens.
+fn of_id(words: &str) -> String {
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || c == '.';
+    words.to_ascii_lowercase().replace(|c| !is_kept(c), "-")
+}
+
 /// Says that there is no figure `name`, and which ones are near.
 fn unknown(name: &str, figures: &[Figure]) -> anyhow::Error {
-    let lower = name.to_lowercase();
+    let words = of_id(name);
     let distance = |figure: &&Figure| {
-        let contains = figure.id.contains(&lower);
-        if contains { 0 } else { levenshtein(&lower, &figure.id) }
+        let parts: Vec<&str> = figure.id.split('-').collect();
+        let runs = (0..parts.len()).flat_map(|from| (from..parts.len()).map(move |to| from..=to));
+        runs.map(|run| levenshtein(&words, &parts[run].join("-"))).min().unwrap_or(usize::MAX)
     };
     let mut near: Vec<&Figure> = figures.iter().collect();
     near.sort_by_key(distance);
