@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use comet_sim::machine::{MACHINES, MachineFile, Shape};
+use comet_sim::machine::{ALIASES, MACHINES, MachineFile, Shape};
 use comet_studies::thesis::{self, Curves};
 
 use crate::cli::{MachinesArgs, ReproduceArgs};
@@ -38,6 +38,9 @@ fn list() -> anyhow::Result<String> {
             "{name:<16} {shape:<10} {ranks:>6} {startup_us:>9.2} {megabytes_per_s:>9.1}  {summary}"
         )
         .expect("a string takes any text");
+    }
+    for (alias, name) in ALIASES {
+        writeln!(text, "{alias:<16} = {name}").expect("a string takes any text");
     }
     Ok(text
         + "\nt0 is the startup time of an empty message between neighbours, MB/s the asymptotic \
@@ -123,6 +126,7 @@ mod tests {
         for (name, _) in MACHINES {
             assert!(text.lines().any(|line| line.starts_with(name)), "{name}");
         }
+        assert!(text.contains("\nipsc860          = ipsc860-fit\n"), "{text}");
         let of_thesis = text.lines().find(|line| line.starts_with("ipsc860-fit")).unwrap();
         let words: Vec<&str> = of_thesis.split_whitespace().take(5).collect();
         assert_eq!(words, ["ipsc860-fit", "hypercube", "16", "79.00", "2.4"]);

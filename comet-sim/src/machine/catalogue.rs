@@ -21,8 +21,13 @@ pub static MACHINES: &[(&str, &str)] = &[
     ("tofud", include_str!("../../machines/tofud.toml")),
 ];
 
-/// Other names, and what they stand for.
-const ALIASES: &[(&str, &str)] = &[("ipsc860", "ipsc860-fit")];
+/// Other names of machines, and the machines.
+pub static ALIASES: &[(&str, &str)] = &[("ipsc860", "ipsc860-fit")];
+
+/// Names of all machines, with the other names first.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALIASES.iter().map(|(alias, _)| *alias).chain(MACHINES.iter().map(|(name, _)| *name))
+}
 
 /// Finds a machine by its name, or reads a file by its path, which has a slash in it or ends in
 /// `.toml`.

@@ -21,7 +21,7 @@ mod network;
 mod reader;
 mod units;
 
-pub use catalogue::{MACHINES, find};
+pub use catalogue::{ALIASES, MACHINES, find, names};
 pub use file::{MachineError, MachineFile, SOURCES};
 
 use comet_core::transport::Work;
