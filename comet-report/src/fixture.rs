@@ -297,7 +297,6 @@ const fn info(
     KernelInfo {
         name,
         summary: "a kernel of the tests",
-        source: "none",
         class,
         aliases: &["IMB:Example"],
         axes,

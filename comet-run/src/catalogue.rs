@@ -7,6 +7,18 @@ use comet_core::transport::Transport;
 /// Suites that `all` stands for, and in which a bare kernel name is looked up first.
 pub(crate) const DEFAULT_SUITES: &[&str] = &["comet", "matrix"];
 
+/// Suites in reading order, and their contents.
+const SUITES: [(&str, &str); 8] = [
+    ("comet", "low-level kernels of the CoMet thesis (1993)"),
+    ("matrix", "operations of the CoMet thesis on a matrix in blocks on a mesh of ranks"),
+    ("naive", "collectives over point-to-point messages, a baseline for those of a transport"),
+    ("parkbench", "low-level communication kernels of PARKBENCH"),
+    ("model", "patterns whose times give the parameters of LogGP and max-rate models"),
+    ("health", "slow ranks, hosts and links"),
+    ("imb", "Intel MPI Benchmarks without an equivalent above"),
+    ("osu", "OSU micro-benchmarks without an equivalent above"),
+];
+
 /// The kernels over transport `T`; the same list, in the same order, on every transport.
 pub(crate) fn kernels<T: Transport>() -> Vec<&'static dyn Kernel<T>> {
     // The kernels of 1993 come first.
@@ -19,7 +31,12 @@ pub(crate) fn infos() -> Vec<&'static KernelInfo> {
     kernels::<Local>().into_iter().map(Kernel::info).collect()
 }
 
-/// Names of all suites, in reading order.
+/// Contents of the suite `name`, in one phrase.
+pub(crate) fn about(name: &str) -> &'static str {
+    SUITES.iter().find(|(suite, _)| *suite == name).map_or("", |(_, about)| about)
+}
+
+/// Names of all suites with a kernel, in reading order.
 pub(crate) fn suites(infos: &[&'static KernelInfo]) -> Vec<&'static str> {
     let mut suites: Vec<&str> = infos.iter().map(|info| info.suite).collect();
     suites.dedup();
@@ -38,7 +55,10 @@ mod tests {
         assert_eq!(ids.len(), infos.len());
         let suites = suites(&infos);
         assert_eq!(suites.iter().collect::<HashSet<_>>().len(), suites.len(), "{suites:?}");
-        assert_eq!(suites[..3], ["comet", "matrix", "naive"]);
+        let described: Vec<&str> = SUITES.iter().map(|(suite, _)| *suite).collect();
+        let described: Vec<&str> =
+            described.into_iter().filter(|suite| suites.contains(suite)).collect();
+        assert_eq!(described, suites);
     }
 
     #[test]

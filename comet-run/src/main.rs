@@ -18,6 +18,7 @@ mod execute;
 mod exit;
 mod launcher;
 mod launches;
+mod page;
 mod paths;
 mod prepare;
 mod progress;
@@ -34,7 +35,8 @@ use std::time::Duration;
 
 use cli::{Cli, Command};
 use command::{
-    ab, calibrate, check, compare, health, import, list, machines, plan, plot, run, show,
+    ab, calibrate, check, compare, completions, health, help, import, list, machines, plan, plot,
+    run, show,
 };
 use launcher::Launcher;
 
@@ -97,8 +99,9 @@ fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Health(args)) => health::health(args, launcher),
         Some(Command::Export(args)) => show::export(args),
         Some(Command::Import(args)) => import::import(args),
+        Some(Command::Help(args)) => help::help(args),
         Some(Command::Schema) => list::schema(),
-        Some(Command::Completions(args)) => list::completions(args),
+        Some(Command::Completions(args)) => completions::completions(args),
         Some(Command::Man) => list::man(),
     }
 }

@@ -7,6 +7,8 @@
 //!   latency         what people call it             PingPong       the same without the suite
 //! ```
 
+use std::collections::HashSet;
+
 use comet_core::kernel::{Evaluation, KernelInfo};
 use strsim::levenshtein;
 
@@ -64,7 +66,10 @@ pub(crate) fn select_one(
 }
 
 /// Kernels that `name` stands for, in the order of the catalogue.
-fn find(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Result<Vec<&'static KernelInfo>> {
+pub(crate) fn find(
+    name: &str,
+    catalogue: &[&'static KernelInfo],
+) -> anyhow::Result<Vec<&'static KernelInfo>> {
     let matching = |accepts: &dyn Fn(&KernelInfo) -> bool| -> Vec<&'static KernelInfo> {
         catalogue.iter().copied().filter(|info| accepts(info)).collect()
     };
@@ -171,21 +176,42 @@ fn unknown(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Error {
     ))
 }
 
+/// Words that select kernels, each once whatever its letters: suites, names, words of [`COMMON`], ids, and aliases with
+/// and without their suite.
+pub(crate) fn words(catalogue: &[&'static KernelInfo]) -> Vec<String> {
+    let aliases = || catalogue.iter().flat_map(|info| info.aliases).copied();
+    let short = aliases().map(|alias| alias.split_once(':').map_or(alias, |of| of.1));
+    let mut words = vec!["all".to_owned()];
+    words.extend(catalogue::suites(catalogue).into_iter().map(str::to_owned));
+    words.extend(catalogue.iter().map(|info| info.name.to_owned()));
+    words.extend(COMMON.iter().map(|(word, _)| (*word).to_owned()));
+    words.extend(catalogue.iter().map(|info| info.id()));
+    words.extend(aliases().chain(short).map(str::to_owned));
+    let mut seen = HashSet::new();
+    words.retain(|word| seen.insert(word.to_ascii_lowercase()));
+    words
+}
+
+/// Words that select `info` and no other kernel.
+pub(crate) fn words_of(info: &KernelInfo, catalogue: &[&'static KernelInfo]) -> Vec<String> {
+    let mut words = words(catalogue);
+    let is_suite = |word: &str| catalogue.iter().any(|other| other.suite == word);
+    words.retain(|word| {
+        let found = find(word, catalogue).unwrap_or_default();
+        matches!(found[..], [one] if one.id() == info.id()) && !is_suite(word)
+    });
+    words
+}
+
 /// Up to three names that are few edits away from `name`, nearest first.
 fn nearest(name: &str, catalogue: &[&'static KernelInfo]) -> Vec<String> {
-    let mut names = vec!["all".to_owned()];
-    names.extend(catalogue::suites(catalogue).into_iter().map(str::to_owned));
-    names.extend(catalogue.iter().map(|info| info.name.to_owned()));
-    names.extend(catalogue.iter().map(|info| info.id()));
-    names.extend(catalogue.iter().flat_map(|info| info.aliases).map(ToString::to_string));
     let lower = name.to_ascii_lowercase();
-    let mut ranked: Vec<(usize, String)> = names
+    let mut ranked: Vec<(usize, String)> = words(catalogue)
         .into_iter()
         .map(|other| (levenshtein(&lower, &other.to_ascii_lowercase()), other))
         .filter(|(n_edits, other)| *n_edits <= name.len().min(other.len()).div_ceil(3))
         .collect();
     ranked.sort_by_key(|(n_edits, _)| *n_edits);
-    ranked.dedup_by(|a, b| a.1 == b.1);
     ranked.into_iter().take(3).map(|(_, other)| other).collect()
 }
 
@@ -208,7 +234,6 @@ mod tests {
     const BLANK: KernelInfo = KernelInfo {
         name: "echo",
         summary: "s",
-        source: "s",
         aliases: &["IMB:PingPong"],
         axes: &[],
         series: &[],
@@ -274,6 +299,16 @@ mod tests {
         let note = "note: comet/echo is measured first: comet/contention needs it";
         assert_eq!(selected("contention").unwrap().notes, [note]);
         assert!(selected("contention echo").unwrap().notes.is_empty());
+    }
+
+    #[test]
+    fn the_words_of_a_kernel_select_it_alone() {
+        let check = |info: &KernelInfo, expected: &[&str]| {
+            assert_eq!(words_of(info, &CATALOGUE), expected, "{}", info.id());
+        };
+        check(&ECHO, &["echo", "latency", "comet/echo", "IMB:PingPong", "PingPong"]);
+        check(&NAIVE, &["naive/barrier"]);
+        check(&IMB, &["imb/twice"]);
     }
 
     #[test]

@@ -23,8 +23,9 @@ fn help_lists_and_plans_say_what_there_is_and_make_no_file() {
         --help         => comet-run all|completions|Exit codes:|--watchdog|143  ended early by SIGTERM
         help plan      => --sizes
         run -h         => --out
-        list           => all = comet + matrix|IMB:PingPong|thesis|length_bytes: |  echo  |  contention  
+        list           => all = comet + matrix|thesis|  echo  |  contention  |comet-run help NAME
         list           =>   overlap   |  update_guard |  transpose |  col_broadcast
+        help overlap   => vector_length (size, doubles)|Caution
         plan echo -n 4 --hops 0,1 --sizes 8,1Ki,1Mi => 4 ranks on a mesh of 2x2|in all 6 cases, about
         plan contention -n 2                => skips |4 ranks
         plan echo -n 2 --mem 1Ki -s 1Mi     => (see --mem)

@@ -9,6 +9,7 @@ mod compat;
 mod exports;
 mod failures;
 mod formats;
+mod help;
 mod launchers;
 mod launches;
 mod method;

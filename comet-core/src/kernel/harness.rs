@@ -1,7 +1,8 @@
 //! Checks that kernels pass over ranks that are threads, for the tests of crates with kernels.
 
 use super::{
-    AxisKind, AxisUse, Buffers, Case, Class, History, Kernel, KernelInfo, MAX_AXES, Profile, World,
+    AxisKind, AxisUse, Buffers, Case, Class, HEADINGS, History, Kernel, KernelInfo, MAX_AXES,
+    Profile, Section, World,
 };
 use crate::context::{Context, Method};
 use crate::driver::Pace;
@@ -202,7 +203,8 @@ pub fn check_descriptions(kernels: &[&dyn Kernel<Local>]) {
         let (id, length) = (info.id(), info.summary.chars().count());
         assert!(ids.insert(id.clone()), "{id} is there twice");
         assert!((1..=72).contains(&length) && !info.summary.ends_with('.'), "{id}");
-        assert!(!info.source.is_empty() && info.axes.len() <= MAX_AXES, "{id}");
+        assert!(info.axes.len() <= MAX_AXES, "{id}");
+        check_header(info);
         let names: std::collections::HashSet<_> = info.series.iter().map(|s| s.name).collect();
         let n_series = info.series.len();
         assert!(names.len() == n_series && (1..=super::MAX_SERIES).contains(&n_series), "{id}");
@@ -216,4 +218,20 @@ pub fn check_descriptions(kernels: &[&dyn Kernel<Local>]) {
             }
         }
     }
+}
+
+/// Checks the header of the file of `info`: all headings in their order, in ASCII, and a rate if
+/// messages move bytes.
+fn check_header(info: &'static KernelInfo) {
+    let (id, sections) = (info.id(), info.sections());
+    let headings: Vec<&str> = sections.iter().map(|section| section.heading).collect();
+    assert_eq!(headings, HEADINGS, "{id}");
+    let is_filled = |section: &Section| section.text.is_ascii() && !section.sentence().is_empty();
+    assert!(sections.iter().all(is_filled), "{id}: {sections:?}");
+    assert!(info.file.contains(&format!("\"{}\"", info.name)), "the file of {id} is another one");
+    let topology = Topology::hypercube(4);
+    let (case, world) = (Case::new(info, &vec![1; info.axes.len()]), World::of(&topology));
+    let moves_bytes = info.series.iter().any(|s| (s.bytes_per_op)(&case, &world).is_some());
+    let has_rate = info.sentence("Rate") != "none";
+    assert!(has_rate || !moves_bytes, "{id} has a rate");
 }

@@ -197,8 +197,9 @@ pub struct KernelInfo {
     pub name: &'static str,
     /// One line of at most 72 characters, without a full stop.
     pub summary: &'static str,
-    /// Origin of the kernel: publication and section.
-    pub source: &'static str,
+    /// Text of the kernel's file (`include_str!("echo.rs")`); the comment at its head is the kernel's
+    /// page, in [`sections`](Self::sections).
+    pub file: &'static str,
     /// Kind of communication. Kernels of classes in which all ranks take part use
     /// [`Context::time_collective`](crate::context::Context::time_collective), and so can be
     /// measured by other definitions than their own.
@@ -239,7 +240,7 @@ impl KernelInfo {
             suite,
             name: "",
             summary: "",
-            source: "",
+            file: "",
             class: Class::PointToPoint,
             participants: Participants::Pair,
             evaluation: Evaluation::Plain,

@@ -1,26 +1,28 @@
-//! Barrier: the least time of a global synchronisation.
+//! Barrier: least time of a global synchronisation.
 //!
 //! **Source**: thesis section 3.3.5.
 //!
 //! **Pattern**
 //! ```text
-//!   all ranks  ──barrier── ──barrier── ──barrier── …
+//!   all ranks  --barrier-- --barrier-- --barrier-- ...
 //! ```
 //! **Timed** (rank 0): the barrier, called again and again, so that all ranks arrive together.
 //!
-//! **Reports**: the least time of one barrier, (t2 - t1) / repetitions on rank 0; the mean and
-//! the order statistics stand beside it in the summary.
+//! **Reports**: least time of one barrier, (t2 - t1) / repetitions on rank 0. The record holds the mean
+//! and the order statistics as well.
+//!
+//! **Rate**: none.
 //!
 //! **Parameters**: none.
 //!
 //! **Verified by**: in each round another rank is late; none may leave before it has entered.
 //! ```text
-//!   late rank   linger, probe … entry ── barrier ── receive AFTER from all
-//!   others      barrier ── exit ── send AFTER, which carries the time of the exit
+//!   late rank   linger, probe ... entry -- barrier -- receive AFTER from all
+//!   others      barrier -- exit -- send AFTER, which carries the time of the exit
 //! ```
 //! A message that the late rank sees before it enters left a barrier that it had not entered; this
-//! holds on every transport. Where the clock is common to the ranks, an exit before the entry
-//! tells the same, however short the time between them is.
+//! holds on every transport. Where the clock is common to the ranks, an exit before the entry shows
+//! the same, however short the time between them is.
 //!
 //! **Caution**: without a common clock, a rank that leaves early by less than the time of one
 //! message is not noticed.
@@ -75,12 +77,12 @@ impl<const NAIVE: bool, T: Transport> Operation<T> for Meeting<NAIVE> {
 impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
     const INFO: KernelInfo = KernelInfo {
         name: "barrier",
+        file: include_str!("barrier.rs"),
         summary: if NAIVE {
             "Global synchronisation by point-to-point messages"
         } else {
             "Least time of a global synchronisation"
         },
-        source: "thesis section 3.3.5",
         class: Class::Synchronisation,
         aliases: &["IMB:Barrier", "OSU:osu_barrier"],
         series: &[Series { quote_minimum: true, ..Series::on_test_node("barrier") }],

@@ -1,23 +1,24 @@
-//! Broadcast: the test node sends one message to all ranks, and a barrier says that all have it.
+//! Broadcast: time of one message from the test node to all ranks, with a closing barrier.
 //!
 //! **Source**: thesis section 3.3.3, figure 3.4.
 //!
 //! **Pattern**
 //! ```text
-//!   rank 0 (test node)  ══broadcast══►  ranks 1, 2 … P-1
-//!   all                 ──barrier──
+//!   rank 0 (test node)  ==broadcast==>  ranks 1, 2 ... P-1
+//!   all                 --barrier--
 //! ```
 //! **Timed** (rank 0): broadcast and barrier. Buffers and test data are made before.
 //!
-//! **Reports**: time of broadcast and barrier, t2 - t1 on rank 0, and the bandwidth
-//! `length_bytes` / time, at which each rank gets its copy.
+//! **Reports**: time of broadcast and barrier, t2 - t1 on rank 0.
+//!
+//! **Rate**: `length_bytes` / time, of the copy of each rank.
 //!
 //! **Parameters**: `length_bytes`.
 //!
 //! **Verified by**: contents on every rank, over a buffer that was spoiled before.
 //!
-//! **Caution**: the time contains one barrier; `comet/barrier` tells how much that is.
-//! The suite `naive` replaces the broadcast alone; the barrier is the transport's own in both.
+//! **Caution**: the time contains one barrier; `comet/barrier` measures it alone.
+//! The suite `naive` replaces the broadcast only; the barrier is the transport's own in both.
 
 use comet_core::collective;
 use comet_core::kernel::prelude::*;
@@ -62,12 +63,12 @@ impl<const NAIVE: bool, T: Transport> Operation<T> for Copy<NAIVE, T::Buffer> {
 impl<const NAIVE: bool, T: Transport> Pattern<T> for Broadcast<NAIVE> {
     const INFO: KernelInfo = KernelInfo {
         name: "broadcast",
+        file: include_str!("broadcast.rs"),
         summary: if NAIVE {
             "Broadcast along a tree of point-to-point messages"
         } else {
             "Broadcast from the test node, closed by a barrier"
         },
-        source: "thesis section 3.3.3, figure 3.4",
         aliases: &["IMB:Bcast", "OSU:osu_bcast"],
         axes: &[axes::MESSAGE_LENGTHS],
         series: &[Series::of("broadcast", Quantity::OpTime, Definition::ClosedByBarrier)

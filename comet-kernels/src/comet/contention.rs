@@ -1,23 +1,25 @@
-//! Contention: how much slower an echo becomes while others load the links it uses.
+//! Contention: slowdown of an echo under load on the links that it uses.
 //!
 //! **Source**: thesis section 3.3.6, figures 3.6 and 3.7.
 //!
 //! **Pattern**
 //! ```text
-//!   8 ranks, routes of the thesis:   0 ──LOAD──► (1) ──► (3) ──► 7
-//!                                                 1 ◄──echo──► 3
+//!   8 ranks, routes of the thesis:   0 --LOAD--> (1) --> (3) --> 7
+//!                                                 1 <--echo--> 3
 //!
-//!   tester ──START──► source            the load begins
-//!   source ══LOAD═══► sink              bursts without end, at most two on their way
-//!   sink   ──CREDIT─► source            for each burst
-//!   sink   ──RUNNING► tester            after the first message: the echoes begin
-//!   tester ──STOP───► source            after the last echo
-//!   source ──LOAD, 0 bytes──► sink ──DRAINED──► tester
+//!   tester --START--> source            the load begins
+//!   source ==LOAD===> sink              bursts without end, at most two on their way
+//!   sink   --CREDIT-> source            for each burst
+//!   sink   --RUNNING> tester            after the first message: the echoes begin
+//!   tester --STOP---> source            after the last echo
+//!   source --LOAD, 0 bytes--> sink --DRAINED--> tester
 //! ```
 //! **Timed** (the tester): the echo, as in `comet/echo`; nothing else lies between the clock reads.
 //!
-//! **Reports**: one-way time of the echo without load, at half and at ninety per cent load, and
-//! both slowdowns, as ratios of medians.
+//! **Reports**: one-way time of the echo without load, at 50 % and at 90 % load, and both slowdowns, as
+//! ratios of medians.
+//!
+//! **Rate**: `length_bytes` / one-way time.
 //!
 //! **Parameters**: `length_bytes` of the echo. `load_50_bytes` and `load_90_bytes`, the lengths of
 //! the messages that load the links, follow from `comet/echo`: the least that reach 50 % and 90 %
@@ -56,8 +58,8 @@ pub(crate) struct Contention;
 
 const INFO: KernelInfo = KernelInfo {
     name: "contention",
+    file: include_str!("contention.rs"),
     summary: "Echo between two ranks while two others load the links",
-    source: "thesis section 3.3.6, figures 3.6 and 3.7",
     class: Class::Contention,
     participants: Participants::Group,
     axes: &[

@@ -1,4 +1,4 @@
-//! Overlap: how much of an exchange can hide behind a computation.
+//! Overlap: share of an exchange that is hidden behind a computation.
 //!
 //! **Source**: thesis section 3.3.7, figures 3.8 and 3.9; its figure 5.8 for the DAXPY alone.
 //!
@@ -11,19 +11,21 @@
 //! ```
 //! **Timed** (rank 0): one line of the drawing each. Buffers and vectors are made before.
 //!
-//! **Reports**: the four times, and from their medians t_c (exchange), t_w (daxpy),
-//! t_s (synchronous) and t_o (asynchronous) the gain of the thesis, (t_s - t_o) / t_s, in percent,
-//! and the hidden share of the shorter part, (t_c + t_w - t_o) / min(t_c, t_w): 1 where all of it
-//! is hidden, 0 where none is, below 0 where the overlap costs more than it saves. Beside them
-//! stand the shares as IMB-NBC and OSU print them: of the longer part, and of the exchange, clipped
-//! as there. OSU subtracts calls that test for progress; there are none here.
+//! **Reports**: the times t_c (exchange), t_w (daxpy), t_s (synchronous) and t_o (asynchronous). From
+//! their medians follow the gain of the thesis, (t_s - t_o) / t_s, in percent, and the hidden share of
+//! the shorter part, (t_c + t_w - t_o) / min(t_c, t_w): 1 if all of it is hidden, 0 if none is, below
+//! 0 if the overlap costs more than it saves. The shares of IMB-NBC and OSU are given as well: of the
+//! longer part, and of the exchange, clipped as there. OSU subtracts calls that test for progress;
+//! there are none here.
+//!
+//! **Rate**: 2 x `length_bytes` / time, of the exchange alone.
 //!
 //! **Parameters**: `length_bytes`, `vector_length`.
 //!
 //! **Verified by**: other test data in each direction in all three exchanges; contents, source and
 //! length on both ranks.
 //!
-//! **Caution**: t_c is taken with unblocked calls, because that is what may be hidden; t_s has
+//! **Caution**: t_c is taken with unblocked calls, which are the ones that may be hidden; t_s has
 //! blocked ones, as in the thesis. Both send before they receive (see `comet/exchange`).
 //! A transport that makes progress only inside its calls hides little.
 
@@ -81,8 +83,8 @@ impl<T: Transport> Operation<T> for Overlapped<T::Buffer> {
 impl<T: Transport> Pattern<T> for Overlap {
     const INFO: KernelInfo = KernelInfo {
         name: "overlap",
+        file: include_str!("overlap.rs"),
         summary: "Exchange beside a DAXPY: one after the other, and overlapped",
-        source: "thesis section 3.3.7, figures 3.8 and 3.9",
         class: Class::Overlap,
         axes: &[
             AxisUse {

@@ -1,29 +1,30 @@
-//! Reduction: the sum of a vector over all ranks, element by element, with the result on each.
+//! Reduction: time of the sum of a vector over all ranks, element by element, with the result on each.
 //!
 //! **Source**: thesis section 3.3.4, figure 3.5.
 //!
 //! **Pattern**
 //! ```text
-//!   rank 0: v0 ─┐
-//!   rank 1: v1 ─┼─ + ─►  v0 + v1 + … on every rank
-//!   rank 2: v2 ─┘
+//!   rank 0: v0 --+
+//!   rank 1: v1 --+-- + -->  v0 + v1 + ... on every rank
+//!   rank 2: v2 --+
 //! ```
 //! **Timed** (all ranks): one global sum in place, of a transport buffer. A barrier before it is not
 //! timed.
 //!
 //! **Reports**: time from the first start to the last finish over all ranks. The thesis times the
-//! test node alone, which may leave before the others have their result. There is no bandwidth,
-//! because the bytes moved depend on the algorithm.
+//! test node alone, which may leave before the others have their result.
+//!
+//! **Rate**: none. The bytes moved depend on the algorithm.
 //!
 //! **Parameters**: `vector_length` in doubles.
 //!
-//! **Verified by**: integers, whose sum is exact in any order, so that every rank must find the
-//! same bits. Each rank has other ones.
+//! **Verified by**: integers, other ones on each rank. Their sum is exact in any order, so that every
+//! rank has the same bits.
 //!
 //! **Caution**: an in-place sum makes its own next input, which grows by the factor P each time and
 //! would be infinite after some 1024 / log2 P repetitions. The timed vectors of all ranks therefore
-//! add up to 0: from the second repetition on a sum of zeros is itself, no copy or reset has to be
-//! timed, and an addition of zeros takes as long as any other of normal numbers.
+//! add up to 0. From the second repetition on a sum of zeros is itself, no copy or reset is timed, and
+//! an addition of zeros takes as long as any other of normal numbers.
 
 use comet_core::collective;
 use comet_core::kernel::prelude::*;
@@ -81,12 +82,12 @@ fn sum_of(n_ranks: usize) -> f64 {
 impl<const NAIVE: bool, T: Transport> Pattern<T> for Reduction<NAIVE> {
     const INFO: KernelInfo = KernelInfo {
         name: "reduction",
+        file: include_str!("reduction.rs"),
         summary: if NAIVE {
             "Global sum along a tree of point-to-point messages"
         } else {
             "Global sum of a vector, element by element"
         },
-        source: "thesis section 3.3.4, figure 3.5",
         axes: &[VECTOR_LENGTHS],
         series: &[Series::completion("reduction")],
         // The vector, and as much again for what comes in from another rank.

@@ -1,5 +1,5 @@
-//! Noise: how long a fixed piece of work takes on each rank, again and again; whatever it takes
-//! longer at times was taken from it.
+//! Noise: time of a fixed piece of work on each rank, again and again; any excess is time taken by
+//! others.
 //!
 //! **Source**: Petrini, Kerbyson and Pakin, "The Case of the Missing Supercomputer Performance"
 //! (2003); the fixed work quanta of Sottile and Minnich (2004).
@@ -10,15 +10,17 @@
 //! ```
 //! **Timed** (all ranks): the work, once. A common start before it is not timed.
 //!
-//! **Reports**: the time on the slowest rank. The record has the samples of every rank, whose upper
+//! **Reports**: time on the slowest rank. The record holds the samples of every rank, whose upper
 //! percentiles over their median are its noise.
 //!
-//! **Parameters**: `part`, the number of the observation: a case has few samples, and what happens
-//! rarely needs many.
+//! **Rate**: none.
+//!
+//! **Parameters**: `part`, the number of the observation: a case has few samples, and rare events need
+//! many.
 //!
 //! **Verified by**: the values of the vector on each rank, which grow exactly.
 //!
-//! **Caution**: ranks that share a core are each other's noise. A rank is watched for as long as
+//! **Caution**: ranks that share a core are each other's noise. A rank is observed for as long as
 //! its samples last, which is much less than the time of the run.
 
 use comet_core::kernel::prelude::*;
@@ -39,8 +41,8 @@ pub(crate) struct Noise;
 impl<T: Transport> Pattern<T> for Noise {
     const INFO: KernelInfo = KernelInfo {
         name: "noise",
+        file: include_str!("noise.rs"),
         summary: "A fixed piece of work on each rank, without communication",
-        source: "Petrini et al. 2003, The Case of the Missing Supercomputer Performance",
         aliases: &["FWQ"],
         axes: &[AxisUse { axis: &PART, sweeps: ["1..20", "1..20", "1..100"] }],
         series: &[Series::of("noise", Quantity::OpTime, Definition::MaxLocal)],

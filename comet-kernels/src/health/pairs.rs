@@ -1,20 +1,22 @@
-//! All pairs: what each two ranks take for an echo, all of them in as few rounds as there can be.
+//! All pairs: time of an echo between each two ranks, in as few rounds of disjoint pairs as possible.
 //!
-//! **Source**: all pairs as in the node checks of clusters (clusterkit, `mpiGraph`), in the rounds
-//! of [`comet_core::rounds`].
+//! **Source**: all pairs as in the node checks of clusters (clusterkit, mpiGraph), in the rounds of a
+//! tournament.
 //!
 //! **Pattern**, here round 1 of 4 ranks
 //! ```text
-//!   rank 0  ──OUT──►  rank 1        all pairs of the round at the same time; the lower rank begins,
-//!           ◄──BACK─                and of an odd number of ranks one has no part in a round
-//!   rank 2  ──OUT──►  rank 3
-//!           ◄──BACK─
+//!   rank 0  --OUT-->  rank 1        all pairs of the round at once; the lower rank begins,
+//!           <--BACK-                and of an odd number of ranks one has no part in a round
+//!   rank 2  --OUT-->  rank 3
+//!           <--BACK-
 //! ```
 //! **Timed** (both ranks of each pair): a loop of echoes, as in `comet/echo`. Buffers are made
 //! before. The pairs of a round begin after one barrier, and do not wait for each other in between.
 //!
-//! **Reports**: the round trip on the slowest rank, and the bandwidth of its pair, 2 `length_bytes`
-//! / time. The record has the time of every rank (`ranks_ns`), and so of every pair.
+//! **Reports**: round trip on the slowest rank. The record holds the time of every rank (`ranks_ns`),
+//! and so of every pair.
+//!
+//! **Rate**: 2 x `length_bytes` / time, of the slowest pair.
 //!
 //! **Parameters**: `round` from 1 to their number, `length_bytes` of one message.
 //!
@@ -51,9 +53,9 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 impl<T: Transport> Pattern<T> for AllPairs {
     const INFO: KernelInfo = KernelInfo {
         name: "pairs",
+        file: include_str!("pairs.rs"),
         participants: Participants::All,
         summary: "Echoes between all pairs of ranks, in rounds of disjoint pairs",
-        source: "node checks of clusters: clusterkit, mpiGraph",
         aliases: &["mpiGraph"],
         axes: &[AxisUse::of(&ROUND, "1..max"), AxisUse::of(&LENGTH_BYTES, "8,1Mi")],
         series: &[Series::of("pairs", Quantity::OpTime, Definition::LoopMean)

@@ -1,30 +1,32 @@
-//! Injection: how fast one rank can send message after message, and what each costs the CPUs of
-//! sender and receiver; what the model `LogGP` needs.
+//! Injection: time between consecutive messages of one rank, and the CPU time that each costs sender
+//! and receiver; the parameters of the model `LogGP`.
 //!
 //! **Source**: Hoefler, Lichei and Rehm, "Low-Overhead `LogGP` Parameter Assessment for Modern
 //! Interconnection Networks" (2007), for the sender; the receiver in the same way.
 //!
 //! **Pattern**, n = 16 messages of s bytes, d = one DAXPY
 //! ```text
-//!   round_trip   rank 0  ──OUT──►  rank 1             ◄──BACK── rank 1       PRTT(1, 0, s)
-//!   sends        rank 0  ──OUT──► d ──OUT──► d … ──OUT──►   ◄──BACK──        PRTT(n, d, s)
-//!   receives     rank 0  ──OUT──►   ◄──BACK── d ◄──BACK── d … ◄──BACK──      rank 1 is one ahead
-//!   work         rank 0             d d … d, n - 1 times
+//!   round_trip   rank 0  --OUT-->  rank 1              <--BACK-- rank 1       PRTT(1, 0, s)
+//!   sends        rank 0  --OUT--> d --OUT--> d ... --OUT-->   <--BACK--       PRTT(n, d, s)
+//!   receives     rank 0  --OUT-->   <--BACK-- d <--BACK-- d ... <--BACK--     rank 1 is one ahead
+//!   work         rank 0             d d ... d, n - 1 times
 //! ```
 //! **Timed** (rank 0): one line of the drawing each. Buffers and vectors are made before.
 //!
-//! **Reports**: the four times, and from their medians, where there is no delay, the gap between
-//! two messages, (sends - round_trip) / (n - 1); where the delay is at least a round trip, the
-//! overheads o_s = (sends - round_trip - work) / (n - 1), and o_r with receives in place of sends.
+//! **Reports**: the four times. From their medians follow, without a delay, the gap between two
+//! messages, (sends - round_trip) / (n - 1); with a delay of at least a round trip, the overheads
+//! o_s = (sends - round_trip - work) / (n - 1), and o_r with receives in place of sends.
+//!
+//! **Rate**: none.
 //!
 //! **Parameters**: `length_bytes` is s, at most 16 KiB, so that all n messages fit into the eager
 //! buffers of common libraries; `vector_length` of the DAXPY, 0 for no delay.
 //!
 //! **Verified by**: other test data in each message; contents, source and length on both sides.
 //!
-//! **Caution**: d has to be longer than a round trip, or else the next message is not there yet;
-//! where it is not, there are no overheads (take longer vectors). Above the eager limit of a
-//! library a receive waits for its data, and o_r means nothing.
+//! **Caution**: d must be longer than a round trip, or else the next message has not arrived; where it
+//! is shorter, there are no overheads (take longer vectors). Above the eager limit of a library a
+//! receive waits for its data, and o_r has no meaning.
 
 use comet_core::kernel::prelude::*;
 
@@ -168,8 +170,8 @@ impl<T: Transport> Operation<T> for Train<T::Buffer> {
 impl<T: Transport> Pattern<T> for Injection {
     const INFO: KernelInfo = KernelInfo {
         name: "injection",
+        file: include_str!("injection.rs"),
         summary: "Trains of messages to a partner, back to back and with delays",
-        source: "Hoefler et al. 2007, Low-Overhead LogGP Parameter Assessment",
         aliases: &["netgauge:loggp"],
         axes: &[
             AxisUse {

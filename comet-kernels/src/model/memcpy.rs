@@ -1,19 +1,20 @@
-//! Memory copy: the rate at which ranks copy memory without any message, a bound for the rates of
-//! messages on one node.
+//! Memory copy: rate at which ranks copy memory without any message, a bound for the rates of messages
+//! on one node.
 //!
 //! **Source**: memory copy as a pattern of `SKaMPI` 5; rule 11 of Hoefler and Belli, "Scientific
-//! Benchmarking of Parallel Computing Systems" (2015): a rate is shown beside its upper bound.
+//! Benchmarking of Parallel Computing Systems" (2015): a rate is shown with its upper bound.
 //!
 //! **Pattern**
 //! ```text
-//!   each rank   from  ──copy──►  to        two buffers of the transport; no messages
+//!   each rank   from  --copy-->  to        two buffers of the transport; no messages
 //! ```
 //! **Timed**: a loop of copies. In the series `all_ranks` all ranks copy at once, after one barrier;
-//! in `one_rank` rank 0 copies alone, and the others have nothing to do.
+//! in `one_rank` rank 0 copies alone, and the others are idle.
 //!
-//! **Reports**: time of a copy, on the slowest rank where all copy, and the bytes copied by one rank
-//! per second. Each byte is read once and written once, so the traffic of the memory is at least
-//! twice as high.
+//! **Reports**: time of a copy, on the slowest rank where all copy. Each byte is read once and written
+//! once, so that the traffic of the memory is at least twice the rate.
+//!
+//! **Rate**: `length_bytes` / time, of one rank.
 //!
 //! **Parameters**: `length_bytes`.
 //!
@@ -77,9 +78,9 @@ impl<T: Transport> Operation<T> for Copy<T::Buffer> {
 impl<T: Transport> Pattern<T> for Memcpy {
     const INFO: KernelInfo = KernelInfo {
         name: "memcpy",
+        file: include_str!("memcpy.rs"),
         participants: Participants::All,
         summary: "Copies of memory by all ranks at once and by one, a bound for messages",
-        source: "SKaMPI 5, memory copy; Hoefler and Belli 2015, rule 11",
         evaluation: Evaluation::MemoryCopy,
         axes: &[axes::MESSAGE_LENGTHS],
         series: &[

@@ -1,31 +1,33 @@
-//! Pairs: what several pairs of ranks at once leave to each other of what a node, a memory or a
-//! network can move; what the max-rate model needs.
+//! Pairs: time of echoes of several pairs of ranks at once, which share a node, a memory or a network;
+//! the parameters of the max-rate model.
 //!
 //! **Source**: Gropp, Olson and Samfass, "Modeling MPI Communication Performance on SMP Nodes: Is
 //! it Time to Retire the Ping Pong Test" (2016).
 //!
 //! **Pattern**, h = half of the ranks, k = `pairs`
 //! ```text
-//!   rank 0    ──OUT──►  rank h            all k pairs at the same time; with ranks placed one
-//!             ◄──BACK─                    node after the other, between the halves of the machine
-//!   rank 1    ──OUT──►  rank h+1
-//!             ◄──BACK─
-//!   …
-//!   rank k-1  ──OUT──►  rank h+k-1
-//!             ◄──BACK─                    the other ranks start with them, and do nothing
+//!   rank 0    --OUT-->  rank h            all k pairs at once; with ranks placed one node after
+//!             <--BACK-                    the other, between the halves of the machine
+//!   rank 1    --OUT-->  rank h+1
+//!             <--BACK-
+//!   ...
+//!   rank k-1  --OUT-->  rank h+k-1
+//!             <--BACK-                    the other ranks start with them, and are idle
 //! ```
 //! **Timed** (the 2 k ranks of the pairs): one echo of each pair, as in `comet/echo`. A barrier
 //! before it is not timed.
 //!
 //! **Reports**: time from the first start to the last finish over the ranks of all pairs, a round
-//! trip, and the bandwidth 2 k `length_bytes` / time. One way takes half of that time.
+//! trip. One way takes half of that time.
+//!
+//! **Rate**: 2 x `pairs` x `length_bytes` / time, of all pairs together.
 //!
 //! **Parameters**: `pairs` from 1 to half of the ranks, `length_bytes` of one message.
 //!
 //! **Verified by**: other test data of each rank; contents, source and length on both sides of each
 //! pair.
 //!
-//! **Caution**: the pairs start together only as well as a barrier or a window has them do, so that
+//! **Caution**: the pairs start only as close together as a barrier or a window lets them, so that
 //! short messages may not meet at all. Where ranks share cores, pairs wait for cores, too.
 
 use comet_core::kernel::prelude::*;
@@ -54,9 +56,9 @@ fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
 impl<T: Transport> Pattern<T> for Pairs {
     const INFO: KernelInfo = KernelInfo {
         name: "pairs",
+        file: include_str!("pairs.rs"),
         participants: Participants::Group,
         summary: "Echoes of several pairs of ranks at the same time",
-        source: "Gropp et al. 2016, Modeling MPI Communication Performance on SMP Nodes",
         axes: &[
             AxisUse::of(&PAIRS, "1..max*2"),
             AxisUse {

@@ -1,17 +1,18 @@
-//! Bandwidth: windows of messages in one direction, each answered when all of it has arrived.
+//! Bandwidth: time of windows of messages in one direction, each answered when all of it has arrived.
 //!
 //! **Source**: OSU micro-benchmarks 7.4, `osu_bw`.
 //!
 //! **Pattern**, W = 64
 //! ```text
-//!   rank 0  ──OUT──► ──OUT──► … ──OUT──►  rank 1, one hop away: W unblocked sends and receives
-//!           ◄─────────── BACK ───────────  four bytes, when all W have arrived
+//!   rank 0  --OUT--> --OUT--> ... --OUT-->  rank 1, one hop away: W unblocked sends and receives
+//!           <------------ BACK ------------  four bytes, when all W have arrived
 //! ```
 //! **Timed** (rank 0): W unblocked sends, the wait for all of them, and the blocked receive of the
 //! answer. Buffers are made before.
 //!
-//! **Reports**: time of one window, and the bandwidth W x `length_bytes` / time. A message takes
-//! time / W.
+//! **Reports**: time of one window. A message takes time / W.
+//!
+//! **Rate**: 64 x `length_bytes` / time.
 //!
 //! **Parameters**: `length_bytes` of one message; W is in the name of the series.
 //!
@@ -127,8 +128,8 @@ impl<T: Transport> Operation<T> for Window<T> {
 impl<T: Transport> Pattern<T> for Bw {
     const INFO: KernelInfo = KernelInfo {
         name: "bw",
+        file: include_str!("bw.rs"),
         summary: "Windows of 64 messages in one direction, each with a short answer",
-        source: "OSU micro-benchmarks 7.4, osu_bw",
         aliases: &["OSU:osu_bw"],
         axes: &[AxisUse {
             axis: &LENGTH_BYTES,

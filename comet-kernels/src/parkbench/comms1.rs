@@ -1,23 +1,25 @@
-//! COMMS1: the basic properties of communication, by a message that goes to and fro.
+//! COMMS1: time of a message that is returned at once, half of a round trip.
 //!
 //! **Source**: PARKBENCH, low-level benchmark COMMS1 (from Genesis).
 //!
 //! **Pattern**
 //! ```text
-//!   rank 0 (master)  ──OUT──►  rank 1 (slave), one hop away
-//!                    ◄──BACK─
+//!   rank 0 (master)  --OUT-->  rank 1 (slave), one hop away
+//!                    <--BACK-
 //! ```
 //! **Timed** (rank 0): blocked send, blocked receive. Buffers are made before.
 //!
-//! **Reports**: T, half of the round trip, and `length_bytes` / T. The law T = (n + n½) / r∞ is
-//! fitted to a sweep over `length_bytes`.
+//! **Reports**: T, half of the round trip. The law T = (n + n_half) / r_inf is fitted to a sweep over
+//! `length_bytes`.
+//!
+//! **Rate**: `length_bytes` / one-way time.
 //!
 //! **Parameters**: `length_bytes`.
 //!
 //! **Verified by**: other test data in each direction; contents, source and length on both sides.
 //!
-//! **Caution**: the same operation as `comet/echo` at one hop, and by the same code; what differs
-//! is the sweep, which is that of a fit.
+//! **Caution**: the operation is that of `comet/echo` at one hop, by the same code; only the sweep
+//! differs, which is that of a fit.
 
 use comet_core::kernel::prelude::*;
 
@@ -40,8 +42,8 @@ pub(crate) struct Comms1;
 impl<T: Transport> Pattern<T> for Comms1 {
     const INFO: KernelInfo = KernelInfo {
         name: "comms1",
+        file: include_str!("comms1.rs"),
         summary: "Ping-pong: half of the time of a message that is returned at once",
-        source: "PARKBENCH low-level benchmarks, COMMS1",
         aliases: &["PARKBENCH:COMMS1", "IMB:PingPong"],
         axes: &[LENGTHS],
         series: &[Series::one_way("comms1")],

@@ -1,24 +1,26 @@
-//! COMMS2: what links gain by going both ways, by two messages that cross and are returned.
+//! COMMS2: time of two messages that cross and are returned; the gain of links that carry both
+//! directions at once.
 //!
 //! **Source**: PARKBENCH, low-level benchmark COMMS2 (from Genesis).
 //!
 //! **Pattern**
 //! ```text
-//!   rank 0  ──a──►  rank 1, one hop away
-//!           ◄──b──
-//!           ──b──►                  each returns what it got
-//!           ◄──a──
+//!   rank 0  --a-->  rank 1, one hop away
+//!           <--b--
+//!           --b-->                  each returns the message that it got
+//!           <--a--
 //! ```
 //! **Timed** (rank 0): two blocked exchanges. Buffers are made before.
 //!
 //! **Reports**: T, half of the exchange and return, in which a message of `length_bytes` goes each
-//! way. The bandwidth of the series is that of one direction, `length_bytes` / T, so that n½ is a
-//! length of messages as in COMMS1; the figures give one direction and both together.
+//! way. n_half is a length of messages as in COMMS1; the figures show one direction and both together.
+//!
+//! **Rate**: `length_bytes` / one-way time, of one direction.
 //!
 //! **Parameters**: `length_bytes`.
 //!
-//! **Verified by**: other test data of each rank; contents, source and length of what came and of
-//! what came back, on both ranks.
+//! **Verified by**: other test data of each rank; contents, source and length of the message and of its
+//! return, on both ranks.
 //!
 //! **Caution**: as in `comet/exchange`, a blocked exchange is send and then receive where sends are
 //! buffered, and the transport's exchange that cannot deadlock elsewhere.
@@ -64,8 +66,8 @@ impl<T: Transport> Operation<T> for Returned<T::Buffer> {
 impl<T: Transport> Pattern<T> for Comms2 {
     const INFO: KernelInfo = KernelInfo {
         name: "comms2",
+        file: include_str!("comms2.rs"),
         summary: "Exchange: half of the time of two messages that cross and are returned",
-        source: "PARKBENCH low-level benchmarks, COMMS2",
         class: Class::Exchange,
         aliases: &["PARKBENCH:COMMS2"],
         axes: &[LENGTHS],

@@ -1,20 +1,21 @@
-//! COMMS3: the bandwidth of the whole system when it is saturated, every rank sending to every
-//! other.
+//! COMMS3: time of a message from every rank to every other; the bandwidth of the saturated system.
 //!
 //! **Source**: PARKBENCH, low-level benchmark COMMS3.
 //!
 //! **Pattern**, the same on all P ranks
 //! ```text
-//!   rank r  ──► r+1, r+2, … r-1        posts its P-1 sends
-//!           ◄── r-1, r-2, … r+1        receives its P-1 messages
+//!   rank r  --> r+1, r+2, ... r-1      posts its P-1 sends
+//!           <-- r-1, r-2, ... r+1      receives its P-1 messages
 //!           waits for its sends
 //! ```
 //! **Timed** (all ranks): one such round, which ends when all have received all. A barrier before
 //! it is not timed.
 //!
 //! **Reports**: time from the first start to the last finish over all ranks, in which P (P-1)
-//! messages were sent, and the bandwidth P (P-1) `length_bytes` / time. Fitted over these bytes, r∞
-//! is the total saturation bandwidth, which is to be read as a function of P.
+//! messages were sent. Fitted over these bytes, r_inf is the total saturation bandwidth, a function of
+//! P.
+//!
+//! **Rate**: P (P-1) x `length_bytes` / time, of all P ranks together.
 //!
 //! **Parameters**: `length_bytes`.
 //!
@@ -110,8 +111,8 @@ impl<T: Transport> Operation<T> for Saturation<T> {
 impl<T: Transport> Pattern<T> for Comms3 {
     const INFO: KernelInfo = KernelInfo {
         name: "comms3",
+        file: include_str!("comms3.rs"),
         summary: "Saturation: every rank sends a message to every other",
-        source: "PARKBENCH low-level benchmarks, COMMS3",
         aliases: &["PARKBENCH:COMMS3"],
         axes: &[LENGTHS],
         series: &[Series::completion("comms3").moving(|case, world| {

@@ -1,4 +1,4 @@
-//! POLY1: the speed of arithmetic on local data, against which POLY3 is held.
+//! POLY1: time of arithmetic on local data, the reference for POLY3.
 //!
 //! **Source**: PARKBENCH, low-level benchmark POLY1.
 //!
@@ -8,16 +8,18 @@
 //! ```
 //! **Timed** (rank 0): one evaluation by Horner's rule. Vectors are made and filled before.
 //!
-//! **Reports**: time of one evaluation, and the rate R = 2 `order` `vector_length` / time.
+//! **Reports**: time of one evaluation.
+//!
+//! **Rate**: 2 x `order` x `vector_length` / time, in flop/s.
 //!
 //! **Parameters**: `vector_length`; `order`, which is also the number of flops for each word read
 //! or written.
 //!
 //! **Verified by**: values at arguments whose powers are exact, against their sums, to the last bit.
 //!
-//! **Caution**: a product and a sum are two operations, which are never fused. Whether several
-//! elements are worked on at once is the compiler's choice; it is the same here and in POLY3, which
-//! call the same code.
+//! **Caution**: a product and a sum are two operations, which are never fused. The compiler chooses the
+//! number of elements that are worked on at once; it is the same here and in POLY3, which call the same
+//! code.
 
 use comet_core::kernel::prelude::*;
 
@@ -86,8 +88,8 @@ impl<T: Transport> Operation<T> for Local<T::Buffer> {
 impl<T: Transport> Pattern<T> for Poly1 {
     const INFO: KernelInfo = KernelInfo {
         name: "poly1",
+        file: include_str!("poly1.rs"),
         summary: "Polynomial over a vector in the memory of the rank",
-        source: "PARKBENCH low-level benchmarks, POLY1",
         aliases: &["PARKBENCH:POLY1"],
         axes: &[VECTOR_LENGTHS, ORDERS],
         series: &[Series::on_test_node("poly1")],

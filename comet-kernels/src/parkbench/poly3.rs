@@ -1,28 +1,32 @@
-//! POLY3: how much arithmetic a word has to be worth before communication is no bottleneck.
+//! POLY3: time of arithmetic on the data of another rank; the work on each word above which
+//! communication is no bottleneck.
 //!
 //! **Source**: PARKBENCH, low-level benchmark POLY3.
 //!
 //! **Pattern**
 //! ```text
-//!   rank 0 (test node)  ──x, N doubles──►  rank 1, one hop away
-//!    where the data is                      y = p(x), a polynomial of `order`
-//!                       ◄──y, N doubles──
+//!   rank 0 (test node)  --x, N doubles-->  rank 1, one hop away
+//!    holds the data                         y = p(x), a polynomial of `order`
+//!                       <--y, N doubles--
 //! ```
 //! **Timed** (rank 0): blocked send, blocked receive; rank 1 receives, evaluates and sends between
-//! them. The clock is read where the data is, because an evaluation there begins and ends.
+//! them. The clock is read where the data is, because an evaluation begins and ends there.
 //!
-//! **Reports**: time T of the whole, and the rate R(q) = 2 q N / T of order q. Two words are moved
-//! for each element, so that q is also the flops for each word. From the rates of a sweep over
-//! `order`, 1/R = 1/r̂ (1 + f½ / q): f½ is the intensity at which arithmetic and communication take
+//! **Reports**: time T of the whole. Two words are moved for each element, so that the order q is also
+//! the number of flops for each word. From the rates R of a sweep over `order`,
+//! 1/R = 1/r_peak (1 + f_half / q): f_half is the intensity at which arithmetic and communication take
 //! the same time.
+//!
+//! **Rate**: 2 x `order` x `vector_length` / time, in flop/s.
 //!
 //! **Parameters**: `vector_length` is N, `order` is q.
 //!
 //! **Verified by**: arguments whose powers are exact, checked on rank 1 as they come, and their
 //! values, checked on rank 0 to the last bit; source and length of both messages.
 //!
-//! **Caution**: what comes back is the next x, so that every message is freshly written; it stays
-//! between 0 and 1. See `parkbench/poly1` for the arithmetic, which runs through the same code.
+//! **Caution**: the values that come back are the next x, so that every message is freshly written;
+//! they stay between 0 and 1. See `parkbench/poly1` for the arithmetic, which runs through the same
+//! code.
 
 use comet_core::kernel::prelude::*;
 
@@ -94,8 +98,8 @@ impl<T: Transport> Operation<T> for Remote<T::Buffer> {
 impl<T: Transport> Pattern<T> for Poly3 {
     const INFO: KernelInfo = KernelInfo {
         name: "poly3",
+        file: include_str!("poly3.rs"),
         summary: "Polynomial over a vector that lies on the neighbouring rank",
-        source: "PARKBENCH low-level benchmarks, POLY3",
         aliases: &["PARKBENCH:POLY3"],
         axes: &[VECTOR_LENGTHS, ORDERS],
         series: &[Series::on_test_node("poly3")],

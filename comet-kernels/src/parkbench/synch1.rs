@@ -1,22 +1,23 @@
-//! SYNCH1: how many barriers the ranks can execute in a second.
+//! SYNCH1: time of a barrier, and barriers per second.
 //!
 //! **Source**: PARKBENCH, low-level benchmark SYNCH1.
 //!
 //! **Pattern**
 //! ```text
-//!   all ranks  ──barrier── ──barrier── ──barrier── …
+//!   all ranks  --barrier-- --barrier-- --barrier-- ...
 //! ```
 //! **Timed** (rank 0): the barrier, called again and again.
 //!
-//! **Reports**: time of one barrier, and its inverse, the barriers per second (`barr/s`). Both are
-//! to be read as functions of the number of ranks, as in `-n 2..16*2`.
+//! **Reports**: time of one barrier, a function of the number of ranks, as in `-n 2..16*2`.
+//!
+//! **Rate**: 1 / time, in barriers per second (`barr/s`).
 //!
 //! **Parameters**: none.
 //!
 //! **Verified by**: in each round another rank is late; none may leave before it has entered (see
 //! `comet/barrier`, whose code this is).
 //!
-//! **Caution**: `comet/barrier` quotes the least time, as the thesis does; this the median.
+//! **Caution**: `comet/barrier` reports the least time, as the thesis does; this kernel the median.
 
 use comet_core::kernel::prelude::*;
 
@@ -29,8 +30,8 @@ impl<T: Transport> Pattern<T> for Synch1 {
     const INFO: KernelInfo = KernelInfo {
         suite: "parkbench",
         name: "synch1",
+        file: include_str!("synch1.rs"),
         summary: "Barrier: time of a synchronisation, and how many there are in a second",
-        source: "PARKBENCH low-level benchmarks, SYNCH1",
         aliases: &["PARKBENCH:SYNCH1"],
         series: &[Series::on_test_node("synch1")],
         ..<Barrier<false> as Pattern<T>>::INFO

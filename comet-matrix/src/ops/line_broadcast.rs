@@ -1,34 +1,34 @@
-//! Row and column broadcast: every rank gets its piece of one row or column of the global matrix.
+//! Row and column broadcast: time until every rank has its piece of one row or column of the global
+//! matrix.
 //!
-//! **Source** Thesis sections 3.3.11 and 4.3, figures 3.14 and 4.4; for columns with rows and
+//! **Source**: thesis sections 3.3.11 and 4.3, figures 3.14 and 4.4; for columns with rows and
 //! columns exchanged.
 //!
-//! **Pattern** Of a row, in each column of the mesh at once; of a column, in each row:
-//!
+//! **Pattern**, of a row in each column of the mesh at once; of a column in each row
 //! ```text
-//!      ·  │ ▲                  the middle row of the matrix lies in one row of the mesh;
-//!      ·  │ │                  its owner sends the piece to each rank above and below,
-//!      ·  ▼ │ GOTIT            which puts it into the same local row of its own block
-//!    owner  ══ piece of the row
-//!      ·  ▲ │                  and answers with an empty GOTIT;
-//!      ·  │ ▼                  the owner waits for all of these, from whichever is ready first
+//!      .  | ^                  the middle row of the matrix lies in one row of the mesh;
+//!      .  | |                  its owner sends the piece to each rank above and below,
+//!      .  v | GOTIT            which puts it into the same local row of its own block
+//!    owner  == piece of the row
+//!      .  ^ |                  and answers with an empty GOTIT;
+//!      .  | v                  the owner waits for all of these, from whichever is ready first
 //! ```
+//! **Timed** (all ranks): messages and acknowledgements, after a barrier; of a column also its packing
+//! and unpacking.
 //!
-//! **Timed** Messages and acknowledgements, after a barrier, on every rank; of a column also its
-//! packing and unpacking.
+//! **Reports**: completion time of one operation. Linear in `local_n`; for columns above rows by the
+//! packing, where the mesh is square.
 //!
-//! **Reports** Completion time of one operation (D1). No bandwidth, because how much the owner
-//! sends depends on the mesh. Linear in `local_n`; for columns above rows by the packing, where the
-//! mesh is square.
+//! **Rate**: none. The bytes that the owner sends depend on the mesh.
 //!
-//! **Parameters** `local_n`. The line, a parameter of the thesis's function, is fixed: number
+//! **Parameters**: `local_n`. The line, a parameter of the thesis's function, is fixed: number
 //! (mesh lines x `local_n`) / 2, counted from 0. Owner: mesh line `global / local_n`; local line:
 //! the remainder.
 //!
-//! **Verified by** Every value of the block and of its ring: the broadcast line in its local line,
+//! **Verified by**: every value of the block and of its ring: the broadcast line in its local line,
 //! and everything else unchanged.
 //!
-//! **Caution** A row lies in memory as one piece, so it is sent and received without packing; a
+//! **Caution**: a row lies in memory as one piece, so it is sent and received without packing; a
 //! column is not. The thesis addresses ranks by `i*proc_dim1+col`, which names other ranks as soon
 //! as the mesh is a Gray code; here they come from the mesh table. A mesh with a single rank along
 //! the way has no receivers and is refused.
@@ -122,12 +122,12 @@ impl<const COLS: bool, T: Transport> Operation<T> for Piece<COLS, T::Buffer> {
 impl<const COLS: bool, T: Transport> Pattern<T> for LineBroadcast<COLS> {
     const INFO: KernelInfo = KernelInfo {
         name: if COLS { "col_broadcast" } else { "row_broadcast" },
+        file: include_str!("line_broadcast.rs"),
         summary: if COLS {
             "Send a column of the matrix to all ranks of each mesh row, acknowledged"
         } else {
             "Send a row of the matrix to all ranks of each mesh column, acknowledged"
         },
-        source: "CoMet thesis (1993), sections 3.3.11 and 4.3, figures 3.14 and 4.4",
         series: if COLS {
             &[Series::completion("col_broadcast")]
         } else {

@@ -1,24 +1,23 @@
-//! Shift: all blocks move by one rank to the north or to the east.
+//! Shift: time in which all blocks move by one rank to the north or to the east.
 //!
-//! **Source** Thesis sections 3.3.9 and 4.3, figure 3.12.
+//! **Source**: thesis sections 3.3.9 and 4.3, figure 3.12.
 //!
-//! **Pattern** A shift north; a shift east goes from `pred` to `succ` likewise.
-//!
+//! **Pattern**, a shift north; a shift east goes from `pred` to `succ` likewise
 //! ```text
-//!     top  ◄──── block with ring ──── this rank  ◄──── block with ring ──── bottom
+//!     top  <---- block with ring ---- this rank  <---- block with ring ---- bottom
 //! ```
+//! **Timed** (all ranks): one exchange of a whole block with its guard ring, after a barrier.
 //!
-//! **Timed** One exchange of a whole block with its guard ring, after a barrier, on every rank.
+//! **Reports**: completion time of one operation. Quadratic in `local_n`.
 //!
-//! **Reports** Completion time of one operation (D1), and the bandwidth of the block that one
-//! rank sends: (`local_n` + 2)^2 doubles. Quadratic in `local_n`.
+//! **Rate**: 8 x (`local_n` + 2)^2 bytes / time, of the block that one rank sends.
 //!
-//! **Parameters** `direction` (north, east), `local_n`.
+//! **Parameters**: `direction` (north, east), `local_n`.
 //!
-//! **Verified by** Every value of the block and of its ring: those of the neighbour's block,
+//! **Verified by**: every value of the block and of its ring: those of the neighbour's block,
 //! which its place in the global matrix gives.
 //!
-//! **Caution** The thesis sends the array and receives into the same one, relying on sends that
+//! **Caution**: the thesis sends the array and receives into the same one, relying on sends that
 //! the system buffers. Here a second block receives, and the two change places.
 //! A mesh of one row (north) or one column (east) is refused: every rank would send its block to
 //! itself.
@@ -72,8 +71,8 @@ impl<T: Transport> Operation<T> for Shifting<T::Buffer> {
 impl<T: Transport> Pattern<T> for Shift {
     const INFO: KernelInfo = KernelInfo {
         name: "shift",
+        file: include_str!("shift.rs"),
         summary: "Move every block with its guard ring to the next rank north or east",
-        source: "CoMet thesis (1993), sections 3.3.9 and 4.3, figure 3.12",
         axes: &[AxisUse::of(&DIRECTION, "0,1"), SIZES],
         series: &[Series::completion("shift").moving(|case, _| Some(block_bytes(case)))],
         admits: admits_direction,

@@ -1,35 +1,35 @@
-//! Transpose: blocks trade places across the diagonal, and each is transposed where it arrives.
+//! Transpose: time in which blocks trade places across the diagonal, and each is transposed where it
+//! arrives.
 //!
-//! **Source** Thesis sections 3.3.10 and 4.3, figure 3.13.
+//! **Source**: thesis sections 3.3.10 and 4.3, figure 3.13.
 //!
-//! **Pattern** With block (i, j) at row i, column j of the mesh:
-//!
+//! **Pattern**, with block (i, j) at row i, column j of the mesh
 //! ```text
-//!    square mesh       rank (i, j) ◄────── exchange ──────► rank (j, i)      then both transpose
+//!    square mesh       rank (i, j) <------ exchange ------> rank (j, i)      then both transpose
 //!
-//!    other meshes      rank at (i, j) of the mesh ──► rank at (j, i) of the transposed mesh
+//!    other meshes      rank at (i, j) of the mesh --> rank at (j, i) of the transposed mesh
 //!
 //!         mesh 2 x 3         transposed mesh 3 x 2
-//!          0  1  3                  0  1              block (0, 1): rank 1 ──► rank 2
-//!          4  5  2                  2  3              block (0, 2): rank 3 ──► rank 5
+//!          0  1  3                  0  1              block (0, 1): rank 1 --> rank 2
+//!          4  5  2                  2  3              block (0, 2): rank 3 --> rank 5
 //!                                   5  4
 //! ```
+//! **Timed** (all ranks): the message and the local transpose of the whole block with its ring, after a
+//! barrier.
 //!
-//! **Timed** The message and the local transpose of the whole block with its ring, after a
-//! barrier, on every rank.
+//! **Reports**: completion time of one operation. Quadratic in `local_n`.
 //!
-//! **Reports** Completion time of one operation (D1). No bandwidth, because the local transpose
-//! is part of the time, and how many ranks send at all depends on the mesh.
-//! Quadratic in `local_n`.
+//! **Rate**: none. The local transpose is part of the time, and the number of ranks that send depends
+//! on the mesh.
 //!
-//! **Parameters** `local_n`.
+//! **Parameters**: `local_n`.
 //!
-//! **Verified by** Every value of the block and of its ring, which its place in the transposed
+//! **Verified by**: every value of the block and of its ring, which its place in the transposed
 //! matrix gives.
 //!
-//! **Caution** A block that stays on its rank is transposed there without a message: those on the
+//! **Caution**: a block that stays on its rank is transposed there without a message: those on the
 //! diagonal of a square mesh. A mesh on which all blocks stay is refused: one row, one column, and
-//! a table of the user's that is not square, since [`Mesh::transposed`] only turns that one around.
+//! a table of the user's that is not square, which is transposed in place.
 //! Repetitions move blocks along the same ways again, which on a mesh that is not square is the
 //! same work, but transposes the matrix the first time only.
 
@@ -44,8 +44,8 @@ use crate::setup::{self, Place};
 
 const INFO: KernelInfo = KernelInfo {
     name: "transpose",
+    file: include_str!("transpose.rs"),
     summary: "Transpose the matrix: blocks trade places, then each is transposed",
-    source: "CoMet thesis (1993), sections 3.3.10 and 4.3, figure 3.13",
     series: &[Series::completion("transpose")],
     admits: admits_transpose,
     bytes_per_rank: |case, _| block_bytes(case).saturating_mul(2),

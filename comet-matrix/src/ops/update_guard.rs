@@ -1,35 +1,34 @@
-//! Update guard: every rank gets the edge rows and columns of its four neighbours.
+//! Update guard: time until every rank has the edge rows and columns of its four neighbours.
 //!
-//! **Source** Thesis sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3.
+//! **Source**: thesis sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3.
 //!
 //! **Pattern**
-//!
 //! ```text
 //!                top                    1  pack north row,   start send to top
-//!            row ▲ │ row                2  pack south row,   start send to bottom
-//!                │ ▼                    3  pack east column, start send to succ
-//!        ◄────  block  ◄────            4  pack west column, start send to pred
-//!   pred  ────►       ────►  succ       5  post four receives, wait for all eight
-//!          col   ▲ │   col              6  unpack into the guard ring
-//!                │ ▼
+//!            row ^ | row                2  pack south row,   start send to bottom
+//!                | v                    3  pack east column, start send to succ
+//!        <----  block  <----            4  pack west column, start send to pred
+//!   pred  ---->       ---->  succ       5  post four receives, wait for all eight
+//!          col   ^ |   col              6  unpack into the guard ring
+//!                | v
 //!               bottom
 //! ```
-//!
 //! Packing is overlapped with the sends that were started before it, as in figure 4.3.
 //!
-//! **Timed** Steps 1 to 6, after a barrier, on every rank.
+//! **Timed** (all ranks): steps 1 to 6, after a barrier.
 //!
-//! **Reports** Completion time of one operation (D1), and the bandwidth of the edges that leave
-//! one rank: 4 `local_n` doubles, 2 `local_n` on a mesh of one row or one column. Linear in
-//! `local_n`.
+//! **Reports**: completion time of one operation. Linear in `local_n`.
 //!
-//! **Parameters** `local_n`.
+//! **Rate**: 32 x `local_n` bytes / time, of the edges that leave one rank; half of it on a mesh of one
+//! row or one column.
 //!
-//! **Verified by** Every value of the block and of its ring: elements beyond the edges, around
+//! **Parameters**: `local_n`.
+//!
+//! **Verified by**: every value of the block and of its ring: elements beyond the edges, around
 //! the edges of the global matrix, in the ring; unchanged elements and corners.
 //!
-//! **Caution** The corners of the ring are not updated; a nine-point stencil needs more.
-//! If `top` and `bottom` are one rank, or this rank, messages are told apart by the direction in
+//! **Caution**: the corners of the ring are not updated; a nine-point stencil needs more.
+//! If `top` and `bottom` are one rank, or this rank, messages are distinguished by the direction in
 //! which they travel, which is their tag. Figure 4.3 posts "receive from bottom to fill north guard
 //! wrapper"; section 3.3.8 and figure 3.10 put the values of `top` there, as is done here.
 
@@ -89,8 +88,8 @@ impl<T: Transport> Operation<T> for Guarded<T::Buffer> {
 impl<T: Transport> Pattern<T> for UpdateGuard {
     const INFO: KernelInfo = KernelInfo {
         name: "update_guard",
+        file: include_str!("update_guard.rs"),
         summary: "Fill the guard ring with the edge elements of the four neighbours",
-        source: "CoMet thesis (1993), sections 3.3.8 and 4.3, figures 3.10, 3.11 and 4.3",
         series: &[Series::completion("update_guard")
             .moving(|case, world| Some(line_bytes(case).saturating_mul(leaving(world))))],
         bytes_per_rank: |case, _| {

@@ -16,6 +16,16 @@ pub(crate) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the pages of all kernels as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HelpArgs {
+    /// A subcommand, or kernels, suites and aliases [default: the program]
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topics: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -13,8 +13,9 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 
 use crate::exit;
 pub(crate) use files::{
-    AbArgs, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, ImportArgs, JudgementArgs, ListArgs,
-    MachinesArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs, ShowArgs, ValidateArgs,
+    AbArgs, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, HelpArgs, ImportArgs, JudgementArgs,
+    ListArgs, MachinesArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs, ShowArgs,
+    ValidateArgs,
 };
 pub(crate) use measure::{
     CalibrateArgs, CaseArgs, CheckArgs, HealthArgs, LaunchesArgs, OPTIONAL, PlanArgs, ProgressArg,
@@ -22,7 +23,16 @@ pub(crate) use measure::{
 };
 pub(crate) use method::MethodArgs;
 
-/// Command lines to start from, as in `--help` and the man page.
+/// Command lines to start from, as in `-h`.
+const FIRST: &str = "\
+Examples:
+  comet-run all                                the whole 1993 benchmark on this machine
+  comet-run echo barrier -n 2                  two kernels on two ranks
+  comet-run latency -s 0,1..4Mi*2              0, 1, 2, 4 ... bytes
+  comet-run report comet-results/X.jsonl       a page of what was measured
+  comet-run help echo                          the page of a kernel; comet-run list has all";
+
+/// Command lines for many purposes, as in `--help` and the man page.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   comet-run all                                the whole 1993 benchmark on this machine
@@ -34,20 +44,21 @@ Examples:
   comet-run check -n 8                         test message passing on this machine
   comet-run all --machine ipsc860 -n 16        the same on a simulated iPSC/860
   comet-run show comet-results/X.jsonl --format csv
+  comet-run help echo                          the page of a kernel
 
 Sweeps are lists of counts and ranges, as in 0,8,1Ki..4Mi*2 or 0..100+10; K M G and Ki Mi Gi are
 powers of 1024, kB MB GB of 1000.
 ";
 
-/// Measures message passing: startup times, bandwidths, collectives, contention, overlap and
-/// matrix operations.
+/// Measures message passing: startup times, bandwidths, collectives, contention, overlap, matrices
 #[derive(Debug, Parser)]
 #[command(
     name = "comet-run",
     version,
     arg_required_else_help = true,
+    disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
-    after_help = EXAMPLES,
+    after_help = FIRST,
     after_long_help = format!("{EXAMPLES}\n{}", exit_codes())
 )]
 pub(crate) struct Cli {
@@ -82,51 +93,79 @@ pub(crate) enum ColorArg {
     Never,
 }
 
-/// Subcommands.
+/// Subcommands, the usual ones first.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure kernels (the default command)
+    #[command(after_help = "Example:\n  comet-run run echo barrier -n 2")]
     Run(RunArgs),
-    /// List kernels, suites, aliases, axes and their default sweeps
+    /// Write a page of figures and tables
+    #[command(after_help = "Example:\n  comet-run report a.jsonl b.jsonl -o report.html")]
+    Report(ReportArgs),
+    /// Compare two sets of result files, and report slower and faster points
+    #[command(
+        after_help = "Example:\n  comet-run compare a1.jsonl a2.jsonl --to b1.jsonl b2.jsonl"
+    )]
+    Compare(CompareArgs),
+    /// Measure all pairs of ranks, the barrier and the noise, and report outliers
+    #[command(after_help = "Example:\n  comet-run health -n 8")]
+    Health(HealthArgs),
+    /// List the kernels by suites
+    #[command(after_help = "Example:\n  comet-run list --json")]
     List(ListArgs),
-    /// List the machines that can be simulated, or describe one
-    Machines(MachinesArgs),
+    /// Test message passing and the checks of all kernels on this machine
+    #[command(after_help = "Example:\n  comet-run check -n 8")]
+    Check(CheckArgs),
     /// Show the cases, time and memory of a run without running it
+    #[command(after_help = "Example:\n  comet-run plan all -n 8")]
     #[command(mut_arg("select", |select| select.required(true)))]
     Plan(PlanArgs),
-    /// Test message passing and the checks of all kernels on this machine
-    Check(CheckArgs),
-    /// Regenerate published results on a simulated machine, and report values beyond their tolerance
-    Reproduce(ReproduceArgs),
-    /// Measure this machine, and write a machine file for the simulator
-    Calibrate(CalibrateArgs),
-    /// Check that result files are complete and well formed
-    Validate(ValidateArgs),
     /// Print a result file as a table, CSV or JSON lines
+    #[command(after_help = "Example:\n  comet-run show a.jsonl --format csv")]
     Show(ShowArgs),
-    /// Fit models to the sweeps of a result file: startup time, bandwidth, cost of a hop, scaling
-    Fit(FitArgs),
-    /// Write a page of figures and tables
-    Report(ReportArgs),
     /// Draw single figures of result files as SVG or PNG
+    #[command(after_help = "Example:\n  comet-run plot a.jsonl --figure latency -o latency.svg")]
     Plot(PlotArgs),
-    /// Compare two sets of result files, and report slower and faster points
-    Compare(CompareArgs),
+    /// Fit models to the sweeps of a result file: startup time, bandwidth, scaling
+    #[command(after_help = "Example:\n  comet-run fit a.jsonl")]
+    Fit(FitArgs),
     /// Run two commands alternately, several launches each, and compare their results
+    #[command(
+        after_help = "Example:\n  comet-run ab -- ./old/comet-run echo -n 2 -- ./new/comet-run echo -n 2"
+    )]
     Ab(AbArgs),
-    /// Launch a command several times, and keep its results as those of one run with launches
+    /// Launch a command several times, and keep its results as those of one run
+    #[command(after_help = "Example:\n  comet-run launches -n 5 -- mpirun -n 4 comet-run echo")]
     Launches(LaunchesArgs),
-    /// Measure all pairs of ranks, the barrier and the noise, and report outliers
-    Health(HealthArgs),
+    /// List the machines that can be simulated, or describe one
+    #[command(after_help = "Example:\n  comet-run machines ipsc860")]
+    Machines(MachinesArgs),
+    /// Measure this machine, and write a machine file for the simulator
+    #[command(after_help = "Example:\n  comet-run calibrate -n 2 -o host.toml")]
+    Calibrate(CalibrateArgs),
+    /// Regenerate published results on a simulated machine, and compare
+    #[command(after_help = "Example:\n  comet-run reproduce thesis --csv curves")]
+    Reproduce(ReproduceArgs),
+    /// Check that result files are complete and well formed
+    #[command(after_help = "Example:\n  comet-run validate a.jsonl")]
+    Validate(ValidateArgs),
     /// Convert result files for another program
+    #[command(after_help = "Example:\n  comet-run export openmetrics a.jsonl -o a.prom")]
     Export(ExportArgs),
     /// Convert the output of another benchmark into a result file
+    #[command(after_help = "Example:\n  comet-run import auto osu.txt -o osu.jsonl")]
     Import(ImportArgs),
+    /// Print the page of a kernel, or the help of a subcommand
+    #[command(after_help = "Example:\n  comet-run help echo")]
+    Help(HelpArgs),
     /// Print the JSON schema of result files
+    #[command(after_help = "Example:\n  comet-run schema > comet.schema.json")]
     Schema,
     /// Print completions for a shell
+    #[command(after_help = "Example:\n  source <(comet-run completions bash)")]
     Completions(CompletionsArgs),
     /// Print the man page
+    #[command(after_help = "Example:\n  comet-run man | man -l -")]
     Man,
 }
 
@@ -142,7 +181,23 @@ pub(crate) fn parse(args: Vec<OsString>, is_launched: bool) -> Result<Cli, clap:
         command = command.color(ColorChoice::Never).term_width(WIDTH);
     }
     let matches = command.try_get_matches_from_mut(args)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    match &cli.command {
+        Some(Command::Help(args)) => match &args.topics[..] {
+            [] => Err(help(command, &[])),
+            [name] if command.find_subcommand(name).is_some() => Err(help(command, &[name])),
+            _ => Ok(cli),
+        },
+        _ => Ok(cli),
+    }
+}
+
+/// The long help of `command`, or of its subcommand.
+fn help(mut command: clap::Command, subcommand: &[&String]) -> clap::Error {
+    let words = ["comet-run"].into_iter().chain(subcommand.iter().map(|name| name.as_str()));
+    command
+        .try_get_matches_from_mut(words.chain(["--help"]))
+        .expect_err("--help always ends the parse")
 }
 
 /// The table of exit codes, as in `--help` and the man page.

@@ -1,5 +1,4 @@
-//! `list`: the kernels, what they vary, and what others call them; `schema`, `completions` and `man`:
-//! descriptions of result files and of the command line.
+//! `list`: the kernels; `schema` and `man`: descriptions of result files and of the command line.
 
 use std::fmt::Write as _;
 
@@ -9,58 +8,34 @@ use comet_core::kernel::{AxisUse, KernelInfo, Profile};
 use serde_json::{Value, json};
 
 use crate::catalogue::{self, DEFAULT_SUITES};
-use crate::cli::{self, Cli, CompletionsArgs, ListArgs};
+use crate::cli::{self, Cli, ListArgs};
 use crate::exit;
+use crate::page;
 use crate::terminal;
 
 /// Prints the kernels.
 pub(crate) fn list(args: &ListArgs) -> anyhow::Result<u8> {
     let infos = catalogue::infos();
-    let text = if args.json { json_text(&infos) } else { plain_text(&infos) };
+    let text = match args {
+        ListArgs { json: true, .. } => json_text(&infos),
+        ListArgs { markdown: true, .. } => page::book(&infos),
+        _ => plain_text(&infos),
+    };
     terminal::print(&text)?;
     Ok(exit::OK)
 }
 
+/// A line for each kernel, by suites.
 fn plain_text(infos: &[&'static KernelInfo]) -> String {
     let mut text = format!("all = {}\n", DEFAULT_SUITES.join(" + "));
     for suite in catalogue::suites(infos) {
-        write!(text, "\n{suite}\n").expect("a string takes any text");
+        writeln!(text, "\n{suite}: {}", catalogue::about(suite)).expect("a string takes any text");
         for info in infos.iter().filter(|info| info.suite == suite) {
-            text += &kernel_text(info);
+            writeln!(text, "  {:<15} {}", info.name, info.summary)
+                .expect("a string takes any text");
         }
     }
-    text + "\nSweeps are those of --profile quick | standard | full.\n"
-}
-
-fn kernel_text(info: &KernelInfo) -> String {
-    let mut text = format!("  {:<15} {}\n", info.name, info.summary);
-    let mut detail = |name: &str, value: String| {
-        if !value.is_empty() {
-            writeln!(text, "{:18}{name}: {value}", "").expect("a string takes any text");
-        }
-    };
-    detail("source", info.source.to_owned());
-    detail("also known as", info.aliases.join(", "));
-    detail("needs", info.requires.join(", "));
-    for used in info.axes {
-        detail(used.axis.name, sweeps_text(used));
-    }
-    text
-}
-
-fn sweeps_text(used: &AxisUse) -> String {
-    let labels = used.axis.labels.iter().enumerate().map(|(i, label)| format!("{i} = {label}"));
-    let labels: Vec<String> = labels.collect();
-    let names = if labels.is_empty() { String::new() } else { format!(" ({})", labels.join(", ")) };
-    match sweeps(used) {
-        Some(sweeps) => sweeps.join(" | ") + &names,
-        None => "found during the run".into(),
-    }
-}
-
-/// The default sweeps under each profile, or `None` for an axis that is found during the run.
-fn sweeps(used: &AxisUse) -> Option<Vec<&'static str>> {
-    [Profile::Quick, Profile::Standard, Profile::Full].map(|p| used.sweep(p)).into_iter().collect()
+    text + "\nPattern, axes, default sweeps and aliases of a kernel: comet-run help NAME.\n"
 }
 
 fn json_text(infos: &[&'static KernelInfo]) -> String {
@@ -94,7 +69,7 @@ fn kernel_json(info: &KernelInfo) -> Value {
         "suite": info.suite,
         "name": info.name,
         "summary": info.summary,
-        "source": info.source,
+        "source": info.sentence("Source"),
         "class": info.class.as_str(),
         "aliases": info.aliases,
         "requires": info.requires,
@@ -106,14 +81,6 @@ fn kernel_json(info: &KernelInfo) -> Value {
 /// Prints the JSON schema of result files.
 pub(crate) fn schema() -> anyhow::Result<u8> {
     terminal::print(comet_report::record::JSON_SCHEMA)?;
-    Ok(exit::OK)
-}
-
-/// Prints completions for a shell.
-pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
-    let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "comet-run", &mut text);
-    terminal::print(&String::from_utf8_lossy(&text))?;
     Ok(exit::OK)
 }
 
@@ -129,7 +96,7 @@ pub(crate) fn man() -> anyhow::Result<u8> {
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     let mut page = String::from_utf8_lossy(&page).into_owned();
-    for subcommand in command.get_subcommands().filter(|command| command.get_name() != "help") {
+    for subcommand in command.get_subcommands() {
         page += &command_section(subcommand)?;
     }
     page += &verbatim_section("EXAMPLES", cli::EXAMPLES);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clap::ValueEnum as _;
+use comet_core::kernel::KernelInfo;
 use comet_report::figures::figures;
 use comet_report::plot::{self, Figure, Style};
 use strsim::levenshtein;
@@ -117,6 +118,15 @@ fn meant<'a>(figures: &'a [Figure], name: &str) -> Vec<&'a Figure> {
 fn of_id(words: &str) -> String {
     let is_kept = |c: char| c.is_ascii_alphanumeric() || c == '.';
     words.to_ascii_lowercase().replace(|c| !is_kept(c), "-")
+}
+
+/// Words that mean figures in most runs: kernels, and the kinds of their figures.
+pub(crate) fn words(infos: &[&'static KernelInfo]) -> Vec<String> {
+    let kinds = ["latency", "time", "bandwidth", "scaling", "distribution", "samples"];
+    let mut names: Vec<&str> = infos.iter().map(|info| info.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    kinds.into_iter().chain(names).map(str::to_owned).collect()
 }
 
 /// Says that there is no figure `name`, and which ones are near.

@@ -9,7 +9,6 @@ use comet_kernels::model::pairs::PAIRS;
 static ECHO: KernelInfo = KernelInfo {
     name: "echo",
     summary: "s",
-    source: "s",
     axes: &[
         AxisUse { axis: &HOPS, sweeps: ["1..max", "0..max", "0..max"] },
         AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,8", "0,8,16", "0"] },

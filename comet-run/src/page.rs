@@ -1,0 +1,211 @@
+//! Page of a kernel: the header of its file with the facts of its description, as Markdown and as plain
+//! text; and all pages with an index, as in `docs/kernels.md`.
+
+use std::fmt::Write as _;
+
+use comet_core::definition::{Definition, Quantity};
+use comet_core::kernel::{AxisUse, KernelInfo, Profile, Series};
+
+use crate::catalogue::{self, DEFAULT_SUITES};
+use crate::cli::profile_name;
+use crate::selection;
+
+/// The page of `info` as Markdown; other kernels of the `catalogue` that are equivalents are named.
+pub(crate) fn markdown(info: &KernelInfo, catalogue: &[&'static KernelInfo]) -> String {
+    let mut page = format!("### {}\n\n{}.\n", info.id(), info.summary);
+    for section in info.sections() {
+        let text = section.text.trim_end();
+        writeln!(page, "\n**{}**{text}", section.heading).expect(ANY_TEXT);
+        match section.heading {
+            "Reports" => page += &measured(info),
+            "Parameters" => page += &axes(info),
+            _ => {}
+        }
+    }
+    let mut names = selection::words_of(info, catalogue);
+    names.retain(|name| !info.aliases.contains(&&**name));
+    for (heading, names) in
+        [("Equivalents", equivalents(info, catalogue)), ("Names", names), ("Needs", needs(info))]
+    {
+        if !names.is_empty() {
+            writeln!(page, "\n**{heading}**: `{}`.", names.join("`, `")).expect(ANY_TEXT);
+        }
+    }
+    page
+}
+
+const ANY_TEXT: &str = "a string takes any text";
+
+/// The series of `info` and their definitions.
+fn measured(info: &KernelInfo) -> String {
+    let mut text = "\n".to_owned();
+    for series in info.series {
+        let quantity = match series.quantity {
+            Quantity::OneWayTime => "one-way time",
+            Quantity::OpTime => "time of an operation",
+        };
+        writeln!(text, "- `{}`: {quantity}, {}", series.name, figure(series)).expect(ANY_TEXT);
+    }
+    text += "\n**Definition**\n\n";
+    for definition in definitions(info) {
+        writeln!(text, "- {}: {}", definition.name(), definition.summary()).expect(ANY_TEXT);
+    }
+    text
+}
+
+/// Statistic of a series that is reported.
+fn figure(series: &Series) -> &'static str {
+    if series.quote_minimum { "minimum" } else { "median" }
+}
+
+/// Definitions of the series, each once.
+fn definitions(info: &KernelInfo) -> Vec<Definition> {
+    let mut definitions: Vec<Definition> = Vec::new();
+    for series in info.series {
+        if !definitions.contains(&series.definition) {
+            definitions.push(series.definition);
+        }
+    }
+    definitions
+}
+
+/// The axes of `info` with their default sweeps.
+fn axes(info: &KernelInfo) -> String {
+    let mut text = String::new();
+    for used in info.axes {
+        let axis = used.axis;
+        let unit = if axis.unit.is_empty() { String::new() } else { format!(", {}", axis.unit) };
+        let (name, kind, summary) = (axis.name, axis.kind.as_str(), axis.summary);
+        writeln!(text, "- `{name}` ({kind}{unit}): {summary}").expect(ANY_TEXT);
+        let labels =
+            axis.labels.iter().enumerate().map(|(value, label)| format!("{value} = {label}"));
+        let labels: Vec<String> = labels.collect();
+        if !labels.is_empty() {
+            writeln!(text, "  - values: {}", labels.join(", ")).expect(ANY_TEXT);
+        }
+        text += &sweeps(used);
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+fn sweeps(used: &AxisUse) -> String {
+    match used.sweeps {
+        [_, "", _] => "  - found during the run\n".to_owned(),
+        [quick, standard, full] if quick == standard && standard == full => {
+            format!("  - all profiles: `{full}`\n")
+        }
+        _ => {
+            let line = |profile| {
+                Some(format!("  - {}: `{}`\n", profile_name(profile), used.sweep(profile)?))
+            };
+            [Profile::Quick, Profile::Standard, Profile::Full]
+                .into_iter()
+                .filter_map(line)
+                .collect()
+        }
+    }
+}
+
+/// Aliases of `info`, and other kernels that share one.
+fn equivalents(info: &KernelInfo, catalogue: &[&'static KernelInfo]) -> Vec<String> {
+    let shares = |other: &&&KernelInfo| {
+        other.id() != info.id() && other.aliases.iter().any(|alias| info.aliases.contains(alias))
+    };
+    let others = catalogue.iter().filter(shares).map(|other| other.id());
+    info.aliases.iter().map(ToString::to_string).chain(others).collect()
+}
+
+/// Kernels that are measured before `info`.
+fn needs(info: &KernelInfo) -> Vec<String> {
+    info.requires.iter().map(ToString::to_string).collect()
+}
+
+/// `markdown` without its marks.
+pub(crate) fn plain(markdown: &str) -> String {
+    let is_text = |line: &&str| !line.starts_with("```");
+    let line = |line: &str| {
+        let line = line.strip_prefix("### ").unwrap_or(line);
+        line.replace("**", "").replace('`', "") + "\n"
+    };
+    markdown.lines().filter(is_text).map(line).collect()
+}
+
+/// All pages of the `catalogue`, behind an index: the text of `docs/kernels.md`.
+pub(crate) fn book(catalogue: &[&'static KernelInfo]) -> String {
+    let mut text = format!(
+        "# Kernels\n\nGenerated by `comet-run list --markdown` from the sources of the kernels.\n\
+         `comet-run help NAME` prints the page of a kernel; `all` means the suites `{}`.\n\
+         The column *figure* is the statistic that is reported, *rate* the bandwidth or speed that \
+         follows from the time.\n\n\
+         Definitions, chosen by `--definition` where all ranks take part:\n\n",
+        DEFAULT_SUITES.join("` and `")
+    );
+    for definition in Definition::all() {
+        writeln!(text, "- {}: {}", definition.name(), definition.summary()).expect(ANY_TEXT);
+    }
+    let suites = catalogue::suites(catalogue);
+    let of_suite = |suite: &'static str| catalogue.iter().filter(move |info| info.suite == suite);
+    text += "\n## Index\n";
+    for &suite in &suites {
+        let about = catalogue::about(suite);
+        write!(text, "\n[`{suite}`](#suite-{suite}): {about}\n\n{HEAD}").expect(ANY_TEXT);
+        of_suite(suite).for_each(|info| text += &row(info));
+    }
+    for &suite in &suites {
+        writeln!(text, "\n## Suite {suite}").expect(ANY_TEXT);
+        of_suite(suite).for_each(|info| text += &format!("\n{}", markdown(info, catalogue)));
+    }
+    text
+}
+
+const HEAD: &str =
+    "| id | what it measures | definition | figure | rate |\n|---|---|---|---|---|\n";
+
+/// The row of `info` in the index.
+fn row(info: &KernelInfo) -> String {
+    let id = info.id();
+    let anchor = id.replace('/', "");
+    let definitions: Vec<&str> = definitions(info)
+        .into_iter()
+        .map(|definition| definition.name().split(' ').next().unwrap_or_default())
+        .collect();
+    let mut figures: Vec<&str> = info.series.iter().map(figure).collect();
+    figures.dedup();
+    let rate = Some(info.sentence("Rate")).filter(|rate| rate != "none").unwrap_or_default();
+    let (definitions, figures) = (definitions.join(", "), figures.join(", "));
+    format!("| [{id}](#{anchor}) | {} | {definitions} | {figures} | {rate} |\n", info.summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_ascii_and_fits_a_hundred_columns() {
+        let catalogue = catalogue::infos();
+        for info in &catalogue {
+            let page = plain(&markdown(info, &catalogue));
+            assert!(page.is_ascii() && !page.contains("```"), "{page}");
+            for line in page.lines() {
+                assert!(line.len() <= 100, "{}: {line}", info.id());
+            }
+        }
+    }
+
+    #[test]
+    fn every_link_of_the_index_leads_to_a_heading() {
+        let book = book(&catalogue::infos());
+        let headings: Vec<String> = book
+            .lines()
+            .filter_map(|line| line.strip_prefix("##"))
+            .map(|title| title.trim_start_matches('#').trim().to_lowercase())
+            .map(|title| title.replace('/', "").replace(' ', "-"))
+            .collect();
+        let links: Vec<&str> =
+            book.split("](#").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+        assert!(links.len() > headings.len() / 2);
+        for link in links {
+            assert!(headings.iter().any(|heading| heading == link), "{link}");
+        }
+    }
+}
