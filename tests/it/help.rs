@@ -57,6 +57,19 @@ fn the_pages_are_the_committed_ones() {
     assert!(is_equal, "regenerate it: cargo run -- list --markdown > docs/kernels.md");
 }
 
+#[test]
+fn the_short_help_fits_a_screen_and_the_list_a_hundred_columns() {
+    let short = printed("-h");
+    assert!(short.lines().count() <= 60, "{} lines:\n{short}", short.lines().count());
+    assert!(short.matches("\n  comet-run ").count() == 5, "{short}");
+    let long = printed("--help");
+    for option in ["--watchdog", "--definition", "--mem"] {
+        assert!(long.contains(option) && !short.contains(option), "{option}");
+    }
+    let list = printed("list");
+    assert!(list.lines().all(|line| line.len() <= 100), "{list}");
+}
+
 /// Names of the subcommands, in the order of the help.
 fn subcommands() -> Vec<String> {
     let help = printed("-h");

@@ -57,35 +57,45 @@ pub(crate) struct CheckArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Ranks")]
 pub(crate) struct WorldArgs {
-    /// Number of ranks, or several as in 2..16*2, one run each [default: physical cores, at least 2, and 4 for check; all processes under mpirun or srun]
+    /// Number of ranks, or several as in 2..16*2, one run each
+    ///
+    /// [default: physical cores, at least 2, and 4 for check; all processes under mpirun or srun]
     #[arg(short = 'n', long, value_name = "N", value_parser = parse_ranks)]
     pub(crate) ranks: Option<RankCounts>,
     /// Transport: shared memory, MPI or simulator
     #[arg(short, long, value_name = "NAME", default_value = "auto", value_parser = transports())]
     pub(crate) transport: String,
-    /// Machine to simulate: a name of `comet-run machines`, or a file [default: ipsc860, under -t sim]
+    /// Machine to simulate: a name of `comet-run machines`, or a file
+    ///
+    /// [default: ipsc860, under -t sim]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) machine: Option<String>,
     /// Seed of the case order and of simulated noise, faults and clocks [default: 1, and that of the machine file]
-    #[arg(long, env = "COMET_SEED", hide_env_values = true, value_name = "N")]
+    #[arg(
+        long,
+        env = "COMET_SEED",
+        hide_env_values = true,
+        value_name = "N",
+        hide_short_help = true
+    )]
     pub(crate) seed: Option<u64>,
     /// Variation of simulated times beyond that of the machine file: standard deviation of a log-normal factor, in percent
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, hide_short_help = true)]
     pub(crate) unsteady: Option<f64>,
     /// Dimensions of the processor mesh, rows x columns [default: near-square]
-    #[arg(long, value_name = "RxC", value_parser = parse_mesh, conflicts_with = "topology")]
+    #[arg(long, value_name = "RxC", value_parser = parse_mesh, conflicts_with = "topology", hide_short_help = true)]
     pub(crate) mesh: Option<MeshShape>,
     /// JSON file with the mesh and the distances, one table each under the keys mesh and hops
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) topology: Option<PathBuf>,
     /// Threads that may call MPI, for -t mpi: single as with MPI_Init, or a level that many libraries take locks for [default: single]
-    #[arg(long, value_name = "LEVEL", value_parser = ["single", "funneled", "serialized", "multiple"])]
+    #[arg(long, value_name = "LEVEL", value_parser = ["single", "funneled", "serialized", "multiple"], hide_short_help = true)]
     pub(crate) thread_level: Option<String>,
     /// CPUs of the ranks: core (one each, round robin), none, or a list like 0,2,4..7 [default: core; the launcher's binding under mpirun or srun]
-    #[arg(long, value_name = "WHERE", value_parser = parse_binding)]
+    #[arg(long, value_name = "WHERE", value_parser = parse_binding, hide_short_help = true)]
     pub(crate) bind: Option<Binding>,
     /// Abort if a rank blocks in one call for longer than this; 0 disables [default: 10s + --time + 50ms per rank]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     pub(crate) watchdog: Option<Duration>,
 }
 
@@ -100,19 +110,19 @@ pub(crate) struct CaseArgs {
     #[arg(short, long, value_name = "SWEEP")]
     pub(crate) sizes: Option<String>,
     /// Vector lengths in doubles
-    #[arg(long, value_name = "SWEEP")]
+    #[arg(long, value_name = "SWEEP", hide_short_help = true)]
     pub(crate) vector_lengths: Option<String>,
     /// Dimensions of the matrix block of one rank
-    #[arg(long, value_name = "SWEEP")]
+    #[arg(long, value_name = "SWEEP", hide_short_help = true)]
     pub(crate) local_n: Option<String>,
     /// Distances between two ranks; max is the largest one
-    #[arg(long, value_name = "SWEEP")]
+    #[arg(long, value_name = "SWEEP", hide_short_help = true)]
     pub(crate) hops: Option<String>,
     /// Values of an axis of the kernels, as in local_n=8..64*2 or direction=north, or of procs, the number of ranks on which each case runs, and groups, the number of groups of them that run it at once; may be given several times
-    #[arg(long, value_name = "NAME=VALUES", value_parser = parse_axis)]
+    #[arg(long, value_name = "NAME=VALUES", value_parser = parse_axis, hide_short_help = true)]
     pub(crate) axis: Vec<(String, String)>,
     /// Memory limit of a case on one rank; larger cases are skipped
-    #[arg(long, value_name = "SIZE", default_value = "1Gi", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "1Gi", value_parser = parse_bytes, hide_short_help = true)]
     pub(crate) mem: u64,
 }
 
@@ -121,25 +131,25 @@ pub(crate) struct CaseArgs {
 #[command(next_help_heading = "Effort")]
 pub(crate) struct EffortArgs {
     /// Operations per sample [default: by the resolution of the clock]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
     pub(crate) repetitions: Option<u32>,
     /// Samples per case and series [default: until the confidence interval of the median is narrow]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
     pub(crate) samples: Option<u32>,
     /// Operations before the timed ones [default: by their time, or by the rules]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), hide_short_help = true)]
     pub(crate) warm_up: Option<u32>,
     /// Time for the samples of one case [default: 20ms, 200ms or 2s, by profile]
-    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, hide_short_help = true)]
     pub(crate) time: Option<Duration>,
     /// Time after which no further case is started
-    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, hide_short_help = true)]
     pub(crate) budget: Option<Duration>,
     /// Number of times that the ranks are started; the samples of each case are spread over them [default: 3, 5 or 10, by profile; 1 under mpirun or srun, with --samples or other rules, and without noise]
-    #[arg(long, env = "COMET_LAUNCHES", hide_env_values = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, env = "COMET_LAUNCHES", hide_env_values = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
     pub(crate) launches: Option<u32>,
     /// Time from the start of the first launch to that of the last
-    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time, hide_short_help = true)]
     pub(crate) over: Option<Duration>,
 }
 
@@ -154,13 +164,13 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats_or_none())]
     pub(crate) format: String,
     /// Label for the record; repeatable
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, hide_short_help = true)]
     pub(crate) label: Vec<(String, String)>,
     /// Progress on standard error; auto: on a terminal only, and not under mpirun or srun
-    #[arg(long, value_name = "HOW", default_value = "auto")]
+    #[arg(long, value_name = "HOW", default_value = "auto", hide_short_help = true)]
     pub(crate) progress: ProgressArg,
     /// Print no notes and no progress
-    #[arg(short, long)]
+    #[arg(short, long, hide_short_help = true)]
     pub(crate) quiet: bool,
 }
 

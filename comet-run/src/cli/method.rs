@@ -19,34 +19,34 @@ use super::values::parse_bytes;
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
     /// Repetition and reporting rules: comet, imb (2021), osu, skampi (5) or thesis
-    #[arg(long, value_name = "NAME", default_value = "comet", value_parser = rules())]
+    #[arg(long, value_name = "NAME", default_value = "comet", value_parser = rules(), hide_short_help = true)]
     pub(crate) rules: String,
     /// Combination of per-rank timings into one value: D1 to D9, or a name such as max_local, for operations of all ranks [default: by kernel, or by the rules]
-    #[arg(long, value_name = "ID", value_parser = parse_definition)]
+    #[arg(long, value_name = "ID", value_parser = parse_definition, hide_short_help = true)]
     pub(crate) definition: Option<Definition>,
     /// True if the definition is meant only for kernels that admit it; others get no note.
     #[arg(skip)]
     pub(crate) is_for_some: bool,
     /// Synchronisation before each sample: none, barrier, double-barrier, dissemination, window [default: window if each rank has a core, else barrier]
-    #[arg(long, value_name = "HOW", value_parser = parse_sync)]
+    #[arg(long, value_name = "HOW", value_parser = parse_sync, hide_short_help = true)]
     pub(crate) sync: Option<StartSync>,
     /// Half width of the 95 % confidence interval at which a case is done, in percent of its median [default: 2.5, or 1 with --profile full]
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, hide_short_help = true)]
     pub(crate) target: Option<f64>,
     /// Order of a kernel's cases after the first pass
-    #[arg(long, value_name = "HOW", default_value = "shuffled", value_parser = ["shuffled", "asc"])]
+    #[arg(long, value_name = "HOW", default_value = "shuffled", value_parser = ["shuffled", "asc"], hide_short_help = true)]
     pub(crate) order: String,
     /// Start ranks late on purpose, by up to SCALE times a case's own time: uniform, last or linear, as in last:0.5
-    #[arg(long, value_name = "WHO[:SCALE]", value_parser = parse_skew)]
+    #[arg(long, value_name = "WHO[:SCALE]", value_parser = parse_skew, hide_short_help = true)]
     pub(crate) skew: Option<(Skew, f64)>,
     /// Buffers of the repetitions: same, rotate (through an arena of twice the last-level cache), offcache:SIZE (the same for a cache of that size), or touched (written before each send, read after each receive)
-    #[arg(long, value_name = "MODE", default_value = "same", value_parser = parse_buffers)]
+    #[arg(long, value_name = "MODE", default_value = "same", value_parser = parse_buffers, hide_short_help = true)]
     pub(crate) buffers: Buffers,
     /// Ranks of the load and of the echo in comet/contention: source, sink, and the two that echo [default: four whose routes share a link]
-    #[arg(long, value_name = "S,K,A,B")]
+    #[arg(long, value_name = "S,K,A,B", hide_short_help = true)]
     pub(crate) cast: Option<Cast>,
     /// Measure further message lengths where the times of a sweep bend or jump: verified, skampi, auto, or none [default: verified with --profile full, or else none]
-    #[arg(long, value_name = "RULE", value_parser = parse_refinement)]
+    #[arg(long, value_name = "RULE", value_parser = parse_refinement, hide_short_help = true)]
     pub(crate) refine: Option<Refinement>,
 }
 
