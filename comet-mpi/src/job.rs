@@ -11,6 +11,7 @@ use comet_core::topology::Topology;
 use comet_core::transport::{Rank, RawTransport as _, Source};
 use comet_core::waiting::Waiting;
 use mpi::environment;
+use mpi::topology::SimpleCommunicator;
 
 use crate::guard::{Guard, OnFailure};
 use crate::level::ThreadLevel;
@@ -23,8 +24,11 @@ use crate::vitals::{Phase, Vitals};
 #[non_exhaustive]
 pub enum JoinError {
     /// MPI is initialised once in the life of a process.
-    #[error("MPI was initialised before in this process")]
+    #[error("MPI was initialised before in this process (adopt a communicator of it instead)")]
     Again,
+    /// There is no communicator before `MPI_Init`, and none after `MPI_Finalize`.
+    #[error("MPI is not initialised in this process (call MPI_Init first, or join a job)")]
+    NotInitialised,
     /// The system refuses the guard process or its signals.
     #[error("the guard process could not be started")]
     Guard(#[from] io::Error),
@@ -55,8 +59,8 @@ impl From<Failure> for JoinError {
     }
 }
 
-/// The job of which this process is a rank; MPI is finalised when it is dropped, which all ranks
-/// have to do.
+/// The job of which this process is a rank. All ranks drop it, which finalises MPI if
+/// [`join`] has initialised it.
 pub struct Job {
     comm: Rc<Comm>,
     library: Rc<Library>,
@@ -75,6 +79,7 @@ impl std::fmt::Debug for Job {
 
 /// Configuration of a rank before it joins a job.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct JoinConfig {
     /// The thread level to ask for.
     pub level: ThreadLevel,
@@ -88,8 +93,34 @@ pub struct JoinConfig {
     pub on_failure: OnFailure,
 }
 
+impl JoinConfig {
+    /// One thread, no time limit, and `on_failure` for a failure that ends the job.
+    pub fn new(on_failure: OnFailure) -> Self {
+        Self { level: ThreadLevel::Single, watchdog: None, number: None, on_failure }
+    }
+
+    /// This configuration with the thread level `level`.
+    #[must_use]
+    pub fn with_level(self, level: ThreadLevel) -> Self {
+        Self { level, ..self }
+    }
+
+    /// This configuration with a time limit of a rank in one call.
+    #[must_use]
+    pub fn with_watchdog(self, watchdog: Option<Duration>) -> Self {
+        Self { watchdog, ..self }
+    }
+
+    /// This configuration with the number of this rank and of all ranks.
+    #[must_use]
+    pub fn with_number(self, number: Option<(Rank, usize)>) -> Self {
+        Self { number, ..self }
+    }
+}
+
 /// Configuration of a rank.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct RunConfig<'a> {
     /// Mesh and distances of the ranks, the same on all.
     pub topology: Topology,
@@ -97,6 +128,25 @@ pub struct RunConfig<'a> {
     pub watchdog: Option<Duration>,
     /// Path of the result file on a rank that keeps one, for [`JoinConfig::on_failure`].
     pub results: Option<&'a Path>,
+}
+
+impl<'a> RunConfig<'a> {
+    /// Ranks on `topology`, without a time limit and without a result file.
+    pub fn new(topology: Topology) -> Self {
+        Self { topology, watchdog: None, results: None }
+    }
+
+    /// This configuration with a time limit of a rank in one call.
+    #[must_use]
+    pub fn with_watchdog(self, watchdog: Option<Duration>) -> Self {
+        Self { watchdog, ..self }
+    }
+
+    /// This configuration with the path of the result file.
+    #[must_use]
+    pub fn with_results(self, results: Option<&'a Path>) -> Self {
+        Self { results, ..self }
+    }
 }
 
 /// Makes this process a rank of the job that it was started in, or of a job of one.
@@ -122,22 +172,46 @@ pub fn join(config: &JoinConfig) -> Result<Job, JoinError> {
     if library.level < config.level {
         return Err(JoinError::Level { asked: config.level, granted: library.level });
     }
-    let comm = Comm::duplicate_world()?;
-    let job = Job {
-        rank: comm.rank()?,
-        n_ranks: comm.n_ranks()?,
-        n_ranks_here: comm.n_ranks_here()?,
-        comm: Rc::new(comm),
-        library: Rc::new(library),
-        vitals,
-        on_failure: config.on_failure,
-    };
-    vitals.number(job.rank, job.n_ranks);
-    vitals.begin(Phase::Running);
-    Ok(job)
+    Job::of(Comm::duplicate_world()?, library, vitals, config.on_failure)
+}
+
+/// Makes this process a rank of the job of `comm`, a communicator of the program, which initialises
+/// and finalises MPI itself.
+///
+/// All ranks of `comm` call it, and drop the job before `MPI_Finalize`; CoMet's messages travel on a
+/// duplicate of `comm`. There is no guard, and so no time limit: the guard of [`join`] is forked
+/// before `MPI_Init`. `on_failure` runs in a rank that gives up, before the job is aborted.
+///
+/// # Errors
+/// If MPI is not initialised, or if the library fails.
+pub fn adopt(comm: &SimpleCommunicator, on_failure: OnFailure) -> Result<Job, JoinError> {
+    let vitals = native::shared_vitals().map_err(io::Error::from)?;
+    let library = Library::of_program(vitals).ok_or(JoinError::NotInitialised)?;
+    Job::of(Comm::duplicate_of(comm)?, library, vitals, on_failure)
 }
 
 impl Job {
+    /// The rank of this process in the job of `comm`; all of its ranks call it.
+    fn of(
+        comm: Comm,
+        library: Library,
+        vitals: &'static Vitals,
+        on_failure: OnFailure,
+    ) -> Result<Self, JoinError> {
+        let job = Self {
+            rank: comm.rank()?,
+            n_ranks: comm.n_ranks()?,
+            n_ranks_here: comm.n_ranks_here()?,
+            comm: Rc::new(comm),
+            library: Rc::new(library),
+            vitals,
+            on_failure,
+        };
+        vitals.number(job.rank, job.n_ranks);
+        vitals.begin(Phase::Running);
+        Ok(job)
+    }
+
     /// Number of this rank, `0..n_ranks`.
     pub fn rank(&self) -> Rank {
         self.rank
@@ -181,7 +255,10 @@ impl Job {
         self.vitals.limit(config.watchdog);
         self.vitals.keep(config.results);
         let mut mpi = Mpi::new(self, config.topology.clone());
-        if let Err(error) = native::listen(self.vitals) {
+        // Signals are the program's own where that has initialised MPI.
+        if !self.library.is_of_program()
+            && let Err(error) = native::listen(self.vitals)
+        {
             mpi.fail_job(&format!("it cannot listen to signals: {error}"));
         }
         if let Err(error) = mpi.share_lines() {

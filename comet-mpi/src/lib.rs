@@ -5,7 +5,8 @@
 //!     └────► guard, a process that ends a rank that does not move
 //! ```
 //!
-//! Processes are started by `mpirun`, `mpiexec` or `srun`; `join` makes this one a rank.
+//! Processes are started by `mpirun`, `mpiexec` or `srun`; `join` makes this one a rank. `adopt` does
+//! so in a program that has initialised MPI itself, over a communicator of its own.
 //! The crate is empty without its feature `link`, so that everything builds where there is no MPI.
 //!
 //! Blocked calls are the blocked calls of MPI, collectives its collectives, and nothing is added
@@ -23,7 +24,9 @@ mod transport;
 mod vitals;
 
 pub use guard::{FINALIZE_STALLED, OnFailure};
-pub use job::{Job, JoinConfig, JoinError, RunConfig, join, library_version};
+pub use job::{Job, JoinConfig, JoinError, RunConfig, adopt, join, library_version};
 pub use level::ThreadLevel;
+/// The binding of MPI, so that a program has the version of which [`adopt`] takes a communicator.
+pub use mpi;
 pub use native::{MpiBuffer, MpiRecv, MpiSend};
 pub use transport::Mpi;

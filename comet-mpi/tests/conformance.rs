@@ -9,7 +9,7 @@ use std::time::Duration;
 use comet_core::conformance;
 use comet_core::topology::Topology;
 use comet_core::transport::Transport;
-use comet_mpi::{JoinConfig, Mpi, RunConfig, ThreadLevel, join};
+use comet_mpi::{JoinConfig, Mpi, RunConfig, join};
 
 fn rank_main(t: &Mpi) -> u8 {
     let mut report = |name: &str, result: &Result<(), String>| {
@@ -22,17 +22,13 @@ fn rank_main(t: &Mpi) -> u8 {
 
 fn main() -> ExitCode {
     let watchdog = Some(Duration::from_secs(120));
-    let job = join(&JoinConfig {
-        level: ThreadLevel::Single,
-        watchdog,
-        number: None,
-        on_failure: |failure, _| {
-            eprintln!("{}", failure.message);
-            1
-        },
+    let config = JoinConfig::new(|failure, _| {
+        eprintln!("{}", failure.message);
+        1
     });
+    let job = join(&config.with_watchdog(watchdog));
     let job = job.expect("MPI can be initialised");
     let topology = Topology::hypercube(job.n_ranks());
-    let config = RunConfig { topology, watchdog, results: None };
+    let config = RunConfig::new(topology).with_watchdog(watchdog);
     ExitCode::from(job.run(&config, rank_main))
 }

@@ -23,7 +23,7 @@ type Test = (&'static str, fn() -> bool);
 fn job(n_ranks: usize) -> LaunchConfig {
     let topology = Topology::hypercube(n_ranks);
     let watchdog = Some(Duration::from_secs(30));
-    LaunchConfig { topology, bind: Bind::None, watchdog, single_copy: true }
+    LaunchConfig::new(topology).with_bind(Bind::None).with_watchdog(watchdog)
 }
 
 /// True if the ranks of the job end by themselves, the largest of their codes being `code`.
@@ -80,7 +80,7 @@ fn a_panic_is_named() -> bool {
 fn a_stuck_rank_is_named() -> bool {
     let start = "rank 1 does not answer: rank 0 waits for rank 1 in a collective";
     let part = "rank 1 is not in a transport call that waits during the test";
-    let config = LaunchConfig { watchdog: Some(Duration::from_millis(200)), ..job(2) };
+    let config = job(2).with_watchdog(Some(Duration::from_millis(200)));
     fails_with((None, start, part), &config, |t| {
         t.annotate("the test", 0);
         while t.rank() == 1 {
@@ -136,7 +136,7 @@ fn a_failure_in_a_part_names_the_ranks_of_the_job() -> bool {
 
 /// A missed rank that has ended ends the job at once, with any code and no watchdog.
 fn a_rank_that_ends_early_is_named(code: u8) -> bool {
-    let config = LaunchConfig { watchdog: None, ..job(3) };
+    let config = job(3).with_watchdog(None);
     let start = format!("rank 2 ended with code {code}");
     fails_with((Some(2), &start, ""), &config, |t| {
         if t.rank() == 2 { code } else { u8::from(t.barrier().is_err()) }
@@ -156,7 +156,7 @@ fn a_code_is_no_failure_in_itself() -> bool {
 
 /// A sender that helps with one message leaves the next alone, though both use one place.
 fn messages_on_their_way_at_once_stay_apart() -> bool {
-    let config = LaunchConfig { bind: Bind::Core, ..job(2) };
+    let config = job(2).with_bind(Bind::Core);
     ends_with(0, &config, |t| u8::from(!stay_apart(t).is_ok_and(|is_right| is_right)))
 }
 
@@ -223,7 +223,7 @@ fn ranks_that_disagree_about_a_root_are_refused() -> bool {
 
 /// Vectors are added up wherever they lie: all in transport buffers, none, or some.
 fn vectors_are_added_up_wherever_they_lie() -> bool {
-    ends_with(0, &LaunchConfig { bind: Bind::Core, ..job(3) }, |t| {
+    ends_with(0, &job(3).with_bind(Bind::Core), |t| {
         let is_right = (0..50).all(|round| {
             let lent = [round % 2 == 0, round % 3 == 0, round % 5 == 0][t.rank()];
             let length = [513, 4096, 4097, 5, 20_000, 0, 512][round % 7];
@@ -256,11 +256,11 @@ fn main() -> ExitCode {
         results.push(passed);
     };
     for n_ranks in RANK_COUNTS {
-        let config = LaunchConfig { bind: Bind::Core, ..job(n_ranks) };
+        let config = job(n_ranks).with_bind(Bind::Core);
         test(&format!("conformance_with_{n_ranks}_ranks"), conforms(&config));
     }
     test("conformance_with_4_unbound_ranks", conforms(&job(4)));
-    let twice = LaunchConfig { bind: Bind::Core, single_copy: false, ..job(3) };
+    let twice = job(3).with_bind(Bind::Core).with_single_copy(false);
     test("conformance_without_single_copy", conforms(&twice));
     for code in [0, 3] {
         let name = format!("a_rank_that_ends_early_with_code_{code}_is_named");

@@ -21,6 +21,7 @@ use crate::transport::Sim;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Configuration of a run.
+#[non_exhaustive]
 pub struct RunConfig<'a> {
     /// The machine.
     pub machine: Machine,
@@ -36,10 +37,16 @@ impl fmt::Debug for RunConfig<'_> {
     }
 }
 
-impl RunConfig<'_> {
+impl<'a> RunConfig<'a> {
     /// As many ranks as `topology` has on `machine`, which nobody interrupts.
     pub fn new(machine: Machine, topology: Topology) -> Self {
         Self { machine, topology, signal: &|| None }
+    }
+
+    /// This configuration with the source of signals `signal`.
+    #[must_use]
+    pub fn with_signal(self, signal: &'a dyn Fn() -> Option<&'static str>) -> Self {
+        Self { signal, ..self }
     }
 }
 

@@ -6,6 +6,8 @@ use std::ptr;
 
 use comet_core::transport::{Rank, Source, Status, Tag};
 use mpi::ffi;
+use mpi::raw::AsRaw as _;
+use mpi::topology::SimpleCommunicator;
 
 use super::{Failure, Outcome, empty_status, outcome, written};
 
@@ -14,7 +16,8 @@ const LONG_ELEMENT_BYTES: c_int = 1 << 30;
 /// The most elements of one call of a collective.
 const MAX_COUNT: usize = c_int::MAX as usize;
 
-/// A duplicate of the world or a part of it, on which errors are returned.
+/// A duplicate of the world, a part of it, or a duplicate of a communicator of the program, on which
+/// errors are returned.
 ///
 /// Every method makes one MPI call, unless it says more; ranks are those of the job, and have been
 /// checked by the caller.
@@ -29,17 +32,26 @@ impl Comm {
     /// Duplicates the world (section 7.4.2); all processes of the job do. It is never freed: it
     /// ends with the library.
     pub(crate) fn duplicate_world() -> Outcome<Self> {
-        let world = constant!(RSMPI_COMM_WORLD);
+        Self::duplicate(constant!(RSMPI_COMM_WORLD), false)
+    }
+
+    /// Duplicates a communicator of the program; all of its ranks do. It is freed when it is dropped.
+    pub(crate) fn duplicate_of(comm: &SimpleCommunicator) -> Outcome<Self> {
+        Self::duplicate(comm.as_raw(), true)
+    }
+
+    fn duplicate(of: ffi::MPI_Comm, is_part: bool) -> Outcome<Self> {
         let duplicate = |comm| {
-            // SAFETY: the library is initialised; the call writes the handle of a new one.
-            unsafe { ffi::MPI_Comm_dup(world, comm) }
+            // SAFETY: the library is initialised and the communicator alive; the call writes the
+            // handle of a new one.
+            unsafe { ffi::MPI_Comm_dup(of, comm) }
         };
         let raw = written("MPI_Comm_dup", constant!(RSMPI_COMM_NULL), duplicate)?;
         let returned = constant!(RSMPI_ERRORS_RETURN);
         // SAFETY: the communicator has just been made.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, returned) };
         outcome("MPI_Comm_set_errhandler", code)?;
-        Ok(Self { raw, byte: constant!(RSMPI_UINT8_T), is_part: false })
+        Ok(Self { raw, byte: constant!(RSMPI_UINT8_T), is_part })
     }
 
     /// The communicator of the ranks with the same number in `place`, in the order of the other

@@ -103,10 +103,10 @@ pub(crate) struct Library {
     /// The thread level that the library grants.
     pub(crate) level: ThreadLevel,
     vitals: &'static Vitals,
-    /// Finalises MPI when it is dropped.
-    _universe: Universe,
-    /// Ends after the library.
-    _guard: GuardProcess,
+    /// Finalises MPI when it is dropped; `None` where the program does.
+    universe: Option<Universe>,
+    /// Ends after the library; a library of the program has none.
+    _guard: Option<GuardProcess>,
 }
 
 impl Library {
@@ -125,12 +125,27 @@ impl Library {
             unsafe { ffi::MPI_Comm_set_errhandler(comm, returned) };
         }
         let level = ThreadLevel::of_mpi(granted);
-        Some(Self { level, vitals, _universe: universe, _guard: guard })
+        Some(Self { level, vitals, universe: Some(universe), _guard: Some(guard) })
+    }
+
+    /// The library that the program has initialised, and finalises; `None` before and after.
+    pub(crate) fn of_program(vitals: &'static Vitals) -> Option<Self> {
+        let is_there = environment::is_initialized() && !environment::is_finalized();
+        let level = is_there.then(|| ThreadLevel::of_mpi(environment::threading_support()))?;
+        Some(Self { level, vitals, universe: None, _guard: None })
+    }
+
+    /// True if the program initialises and finalises the library.
+    pub(crate) fn is_of_program(&self) -> bool {
+        self.universe.is_none()
     }
 }
 
 impl Drop for Library {
     fn drop(&mut self) {
+        if self.is_of_program() {
+            return;
+        }
         // To finalise is to wait for all ranks, which may wait for this one in something else.
         if std::thread::panicking() {
             abort(PANICKED);

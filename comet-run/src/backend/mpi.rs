@@ -45,12 +45,10 @@ impl Backend for Mpi {
         let level = world.thread_level.as_deref().and_then(ThreadLevel::find).unwrap_or_default();
         let number = launcher.and_then(|launcher| Some((launcher.rank, launcher.size?)));
         let n_ranks = number.map_or(1, |(_, n_ranks)| n_ranks);
-        let config = JoinConfig {
-            level,
-            watchdog: world::watchdog(world, n_ranks, Duration::ZERO),
-            number,
-            on_failure: conclude_failure,
-        };
+        let config = JoinConfig::new(conclude_failure)
+            .with_level(level)
+            .with_watchdog(world::watchdog(world, n_ranks, Duration::ZERO))
+            .with_number(number);
         let job = comet_mpi::join(&config).map_err(|error| {
             let code = match error {
                 JoinError::Level { .. } => exit::USAGE,
@@ -94,11 +92,9 @@ impl Job for comet_mpi::Job {
         session: &Session<'_>,
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
-        let config = RunConfig {
-            topology: launch.topology.clone(),
-            watchdog: launch.watchdog,
-            results: session.results,
-        };
+        let config = RunConfig::new(launch.topology.clone())
+            .with_watchdog(launch.watchdog)
+            .with_results(session.results);
         let code = self.run(&config, |t| session::rank_main(t, session));
         Ok(conclude(&Ok(code)))
     }

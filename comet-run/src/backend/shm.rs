@@ -51,12 +51,9 @@ impl Job for Forked {
         session: &Session<'_>,
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
-        let config = LaunchConfig {
-            topology: launch.topology.clone(),
-            bind: bind(&launch.bind),
-            watchdog: launch.watchdog,
-            single_copy: true,
-        };
+        let config = LaunchConfig::new(launch.topology.clone())
+            .with_bind(bind(&launch.bind))
+            .with_watchdog(launch.watchdog);
         let outcome = comet_shm::launch(&config, |t| session::rank_main(t, session));
         Ok(conclude(&match outcome.map_err(refuse)? {
             Outcome::Finished { code, signal } => {

@@ -92,11 +92,8 @@ impl Job for Simulated {
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
         let signal = || session.signals.arrived();
-        let config = RunConfig {
-            machine: self.0.machine.clone(),
-            topology: launch.topology.clone(),
-            signal: &signal,
-        };
+        let config = RunConfig::new(self.0.machine.clone(), launch.topology.clone());
+        let config = config.with_signal(&signal);
         let outcome = comet_sim::run(&config, |t| session::rank_main(t, session));
         let outcome = outcome.map_err(|error| {
             exit::refuse(exit::TRANSPORT, format!("{:#}", anyhow::Error::new(error)))

@@ -58,6 +58,7 @@ pub enum Bind {
 
 /// Configuration of a launch.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LaunchConfig {
     /// Mesh and hops of the ranks, and so their number.
     pub topology: Topology,
@@ -69,6 +70,31 @@ pub struct LaunchConfig {
     /// one rank reach the memory of another (`process_vm_readv`); otherwise they are copied twice,
     /// through the rings.
     pub single_copy: bool,
+}
+
+impl LaunchConfig {
+    /// Ranks on `topology`, each bound to a CPU, without a time limit.
+    pub fn new(topology: Topology) -> Self {
+        Self { topology, bind: Bind::Core, watchdog: None, single_copy: true }
+    }
+
+    /// This configuration on the CPUs of `bind`.
+    #[must_use]
+    pub fn with_bind(self, bind: Bind) -> Self {
+        Self { bind, ..self }
+    }
+
+    /// This configuration with a time limit of a wait in one call.
+    #[must_use]
+    pub fn with_watchdog(self, watchdog: Option<Duration>) -> Self {
+        Self { watchdog, ..self }
+    }
+
+    /// This configuration with or without [`single_copy`](Self::single_copy).
+    #[must_use]
+    pub fn with_single_copy(self, single_copy: bool) -> Self {
+        Self { single_copy, ..self }
+    }
 }
 
 /// Error of a launch that started no ranks.
@@ -132,9 +158,8 @@ pub enum Outcome {
 ///
 /// ```no_run
 /// use comet_core::{topology::Topology, transport::Transport};
-/// use comet_shm::{Bind, LaunchConfig, Outcome, launch};
-/// let topology = Topology::hypercube(2);
-/// let config = LaunchConfig { topology, bind: Bind::Core, watchdog: None, single_copy: true };
+/// use comet_shm::{LaunchConfig, Outcome, launch};
+/// let config = LaunchConfig::new(Topology::hypercube(2));
 /// let outcome = launch(&config, |t| u8::from(t.barrier().is_err())).unwrap();
 /// assert_eq!(outcome, Outcome::Finished { code: 0, signal: None });
 /// ```

@@ -39,7 +39,10 @@ fn passes(seed: usize) -> bool {
     let single_copy = (seed / (2 * N_RANKS.len())).is_multiple_of(2);
     let topology = Topology::hypercube(n_ranks);
     let bind = if shares_a_core { Bind::List(vec![first_cpu()]) } else { Bind::None };
-    let config = LaunchConfig { topology, bind, watchdog: Some(WATCHDOG), single_copy };
+    let config = LaunchConfig::new(topology)
+        .with_bind(bind)
+        .with_watchdog(Some(WATCHDOG))
+        .with_single_copy(single_copy);
     let outcome = launch(&config, |t| rank_main(t, seed));
     let passed = matches!(outcome, Ok(Outcome::Finished { code: 0, .. }));
     let place = if shares_a_core { "on one core" } else { "on all cores" };
