@@ -23,6 +23,7 @@
 pub mod abandoned;
 mod bounds;
 pub mod compare;
+mod description;
 pub mod environment;
 pub mod figures;
 mod fingerprint;

@@ -1,9 +1,15 @@
-//! The placement of a rank, as that rank itself sees it, in a form that travels to rank 0.
+//! The placement of a rank, as that rank itself sees it, in a form that travels to rank 0; and the
+//! placements of all ranks there.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use comet_core::collective;
+use comet_core::error::Result as TransportResult;
+use comet_core::transport::Transport;
+
 use crate::environment::files::{Files, parse_list};
+use crate::environment::have_cpu_each;
 use crate::environment::machine::{process_stat, stat_field};
 use crate::record::RankEntry;
 
@@ -17,6 +23,38 @@ pub struct PlacementError {
     /// Bytes that arrived.
     length_bytes: usize,
     source: serde_json::Error,
+}
+
+/// Placements of all ranks, on rank 0; simulated ranks have none. All ranks call it.
+///
+/// # Errors
+/// If the transport fails.
+///
+/// # Panics
+/// If a rank runs another program than rank 0, so that its placement cannot be read.
+pub fn gather<T: Transport>(t: &T) -> TransportResult<Vec<RankEntry>> {
+    if t.clock().is_virtual {
+        return Ok(Vec::new());
+    }
+    let own = RankEntry::of_this_process(t.rank(), Path::new("/"));
+    let decode = |bytes: Vec<u8>| {
+        RankEntry::decode(&bytes).expect("a rank of this program describes itself well")
+    };
+    Ok(collective::gather(t, own.encode())?.into_iter().map(decode).collect())
+}
+
+/// True if each rank has a core to itself, by the `placements` on rank 0; the same on all ranks, which
+/// call it together.
+///
+/// # Errors
+/// If the transport fails.
+pub fn has_core_each<T: Transport>(t: &T, placements: &[RankEntry]) -> TransportResult<bool> {
+    if t.clock().is_virtual {
+        return Ok(true);
+    }
+    let mut answer = [u8::from(have_cpu_each(placements) == Some(true))];
+    t.blocked_broadcast(0, &mut answer)?;
+    Ok(answer == [1])
 }
 
 impl RankEntry {

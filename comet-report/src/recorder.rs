@@ -26,6 +26,8 @@ use crate::record::{
 use crate::sink::RecordSink;
 use crate::verdict::Tally;
 
+pub use crate::description::argv;
+
 /// Facts about a run that the driver does not know.
 #[derive(Clone, Debug)]
 pub struct RunDescription {

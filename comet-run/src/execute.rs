@@ -8,10 +8,8 @@ use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::Case;
 use comet_core::topology::Topology;
-use comet_report::environment::{Environment, noise};
 use comet_report::record::{Suite, Transport};
-use comet_report::recorder::{RunDescription, new_run_id};
-use serde_json::Value;
+use comet_report::recorder::RunDescription;
 
 use crate::backend::{self, BACKENDS, Backend, Ended, Job, Launch};
 use crate::cli::values::Binding;
@@ -112,34 +110,20 @@ impl Bench<'_> {
     /// Description of a run for the record, without settings and labels; the hash of this program
     /// is left out where no record `is_kept`.
     pub(crate) fn describe(&self, launch: &Launch, is_kept: bool) -> RunDescription {
-        let started_at = SystemTime::now();
-        // A backend states numbers as texts too; the record has numbers.
-        let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
-        let details = self.job.describe(launch).into_iter();
-        let details = details.map(|(name, text)| (name.to_owned(), value(text))).collect();
+        let details = self.job.describe(launch);
+        let transport = Transport::stated(self.backend.name(), details);
+        let topology = launch.topology.clone();
+        let mut description =
+            RunDescription::of_this_process(SystemTime::now, this_build(), transport, topology);
+        description.environment.busy_cpus = self.busy_cpus;
+        if is_kept {
+            description.environment.hash_program(Path::new("/"));
+        }
         // The launcher has started the ranks only where they were joined.
         let launcher = self.job.n_ranks().and(self.launcher);
-        let mut environment = Environment::capture(Path::new("/"), variables());
-        environment.busy_cpus = self.busy_cpus;
-        if is_kept {
-            environment.hash_program(Path::new("/"));
-        }
         RunDescription {
-            run_id: new_run_id(started_at),
-            started_at,
-            date: SystemTime::now,
-            noise: || noise(Path::new("/")),
-            suite: this_build(),
-            argv: argv(),
-            config: [].into(),
-            seed: None,
-            labels: [].into(),
-            transport: Transport::new(self.backend.name(), details),
             launcher: launcher.map(|launcher| launcher.name.to_owned()),
-            placements: Vec::new(),
-            topology: launch.topology.clone(),
-            environment,
-            launch: None,
+            ..description
         }
     }
 
@@ -170,12 +154,6 @@ fn this_build() -> Suite {
         lock_sha256: option_env!("COMET_LOCK_SHA256").map(Into::into),
         binary_sha256: None,
     }
-}
-
-/// The environment, without names or values that are no text.
-fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Does on the first process of `job` what only one can do; the others get the default, unless it
@@ -217,11 +195,6 @@ pub(crate) fn say_how_it_ended(ended: &Ended) -> u8 {
         terminal::note(&format!("error: {}", failure.message));
     }
     backend::code_of(ended)
-}
-
-/// The command line of this process.
-pub(crate) fn argv() -> Vec<String> {
-    std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect()
 }
 
 #[cfg(test)]

@@ -448,8 +448,7 @@ fn values(
     if let Some(change) = overrides.iter().find(|change| change.axis == used.axis) {
         return change.parse(topology);
     }
-    let Some(default) = used.sweep(profile) else { return Ok(vec![0]) };
-    sweep::parse(default, max(used.axis, topology))
+    used.values(profile, topology)
         .with_context(|| format!("the default of {} for {} is wrong", info.id(), used.axis.name))
 }
 

@@ -1,19 +1,17 @@
 //! The life of one rank: it reports its placement, takes part in the driver, and returns a code.
 
 use std::error::Error;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use comet_core::collective;
 use comet_core::conformance;
 use comet_core::driver::{self, DriverError, Settings};
-use comet_core::error::{TransportError, TransportErrorKind};
+use comet_core::error::TransportErrorKind;
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::Case;
 use comet_core::transport::Transport;
-use comet_report::environment::have_cpu_each;
+use comet_report::placement;
 use comet_report::record::RankEntry;
 
 use crate::catalogue;
@@ -31,7 +29,7 @@ pub(crate) struct Session<'a> {
     pub(crate) tests_transport: bool,
     /// The file that results are written to, on the process that writes it.
     #[cfg(feature = "mpi")]
-    pub(crate) results: Option<&'a Path>,
+    pub(crate) results: Option<&'a std::path::Path>,
     /// Makes the observer on rank 0.
     pub(crate) observe: &'a Observe<'a>,
     /// Signals that end the run.
@@ -139,8 +137,8 @@ pub(crate) fn rank_main<T: Transport + 'static>(t: &T, session: &Session<'_>) ->
 }
 
 fn take_part<T: Transport + 'static>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
-    let placements = placements(t)?;
-    let has_core_each = has_core_each(t, &placements)?;
+    let placements = placement::gather(t)?;
+    let has_core_each = placement::has_core_each(t, &placements)?;
     let settings = Settings { has_core_each, ..session.settings.clone() };
     let kernels = catalogue::kernels();
     if t.rank() != 0 {
@@ -167,28 +165,6 @@ fn test_transport<T: Transport>(
     report: &mut dyn FnMut(&str, &Result<(), String>),
 ) -> usize {
     if session.tests_transport { conformance::run_all(t, report) } else { 0 }
-}
-
-/// Placements of all ranks, on rank 0; simulated ranks have none.
-fn placements<T: Transport>(t: &T) -> Result<Vec<RankEntry>, TransportError> {
-    if t.clock().is_virtual {
-        return Ok(Vec::new());
-    }
-    let own = RankEntry::of_this_process(t.rank(), Path::new("/"));
-    let decode = |bytes: Vec<u8>| {
-        RankEntry::decode(&bytes).expect("a rank of this program describes itself well")
-    };
-    Ok(collective::gather(t, own.encode())?.into_iter().map(decode).collect())
-}
-
-/// True if each rank has a core to itself, as rank 0 finds; the same on all ranks.
-fn has_core_each<T: Transport>(t: &T, placements: &[RankEntry]) -> Result<bool, TransportError> {
-    if t.clock().is_virtual {
-        return Ok(true);
-    }
-    let mut answer = [u8::from(have_cpu_each(placements) == Some(true))];
-    t.blocked_broadcast(0, &mut answer)?;
-    Ok(answer == [1])
 }
 
 /// Ends this rank after an error, and the job with it if the others would wait for this one.

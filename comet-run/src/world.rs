@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use comet_core::topology::{Mesh, Topology};
 use comet_sim::machine::MachineFile;
-use comet_sim::route::Routes;
 
 use crate::cli::WorldArgs;
 use crate::cli::values::{Binding, RankCounts};
@@ -193,16 +192,7 @@ fn connected(mesh: Mesh, topology: Topology, origin: &Origin) -> anyhow::Result<
             file.name
         )));
     }
-    let n_ranks = topology.n_ranks();
-    if let Some(rank) = file.machine.faults.beyond(n_ranks) {
-        return Err(exit::usage(format!(
-            "{} has a fault of rank {rank}, but ranks are 0 to {} (take more ranks)",
-            file.name,
-            n_ranks - 1
-        )));
-    }
-    let routes = Routes::new(&file.machine.network.shape, n_ranks).map_err(exit::usage)?;
-    Topology::with_metric(mesh, routes.metric().clone()).map_err(exit::usage)
+    file.machine.topology(mesh).map_err(exit::usage)
 }
 
 /// One sentence if a simulated machine never had so many ranks.

@@ -84,6 +84,13 @@ pub struct Slices {
 /// The longest correlation that was seen in a series of ping-pongs lasted 24 ms.
 const GAP_NS: u64 = 25_000_000;
 
+/// Samples of a case on an exact transport: one, and one more that repeats it.
+const EXACT_SAMPLES: u32 = 2;
+/// Repetitions in each, and in a job of more than [`FEW_RANKS`] one. An even number, since ranks that
+/// exchange messages may lead in turn.
+const EXACT_REPETITIONS: u32 = 10;
+const FEW_RANKS: usize = 4096;
+
 const QUICK: Slices =
     Slices { min: 3, max: 3, max_samples: 20, length_ns: 5_000_000, target: None, gap_ns: 0 };
 
@@ -122,6 +129,20 @@ impl Settings {
             cast: None,
             cap_bytes: u64::MAX,
             corrupt: None,
+        }
+    }
+
+    /// Takes the samples that determine the times of an exact transport, whose times repeat to the
+    /// last bit, on at most `n_ranks` ranks, unless other numbers are set.
+    pub fn sample_exactly(&mut self, n_ranks: usize) {
+        if self.samples.is_none() {
+            self.samples = Some(EXACT_SAMPLES);
+            self.slices.min = 1;
+        }
+        let are_many = n_ranks > FEW_RANKS;
+        self.repetitions.get_or_insert(if are_many { 1 } else { EXACT_REPETITIONS });
+        if are_many {
+            self.warm_up.get_or_insert(1);
         }
     }
 

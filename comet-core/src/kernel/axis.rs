@@ -1,5 +1,6 @@
 //! Axes: the quantities that kernels vary, and their default values.
 
+use crate::sweep::{self, SweepError};
 use crate::topology::Topology;
 
 /// One quantity that a kernel varies; a kernel with a new one declares it in its own file.
@@ -174,5 +175,15 @@ impl AxisUse {
     /// The default values under `profile`, or `None` if the kernel finds them during the run.
     pub fn sweep(&self, profile: Profile) -> Option<&'static str> {
         Some(self.sweeps[profile as usize]).filter(|text| !text.is_empty())
+    }
+
+    /// The default values under `profile` on ranks of `topology`; a single 0 if the kernel finds them
+    /// during the run.
+    ///
+    /// # Errors
+    /// If the sweep cannot be understood.
+    pub fn values(&self, profile: Profile, topology: &Topology) -> Result<Vec<u64>, SweepError> {
+        let max = self.axis.max.map(|max| max(topology));
+        self.sweep(profile).map_or(Ok(vec![0]), |text| sweep::parse(text, max))
     }
 }

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::axis::Axis;
+use super::axis::{Axis, Profile};
 use super::info::KernelInfo;
 use super::world::World;
+use crate::sweep::SweepError;
 use crate::topology::Topology;
 use crate::transport::Rank;
 use comet_stats::Summary;
@@ -62,6 +63,25 @@ impl Case {
         let mut all = [0; MAX_AXES];
         all[..values.len()].copy_from_slice(values);
         Self { info, values: all, arrangement: Arrangement::ALL }
+    }
+
+    /// The cases of `info` over the default values of its axes under `profile`, on ranks of
+    /// `topology`; the last axis varies fastest.
+    ///
+    /// # Errors
+    /// If the sweep of an axis cannot be understood.
+    pub fn sweep(
+        info: &'static KernelInfo,
+        profile: Profile,
+        topology: &Topology,
+    ) -> Result<Vec<Self>, SweepError> {
+        let mut cases = vec![Self::new(info, &[])];
+        for used in info.axes {
+            let values = used.values(profile, topology)?;
+            let along = |case: Self| values.iter().map(move |value| case.with(used.axis, *value));
+            cases = cases.into_iter().flat_map(along).collect();
+        }
+        Ok(cases)
     }
 
     /// This case on other ranks.
@@ -180,5 +200,24 @@ impl History {
             .iter()
             .filter(move |(case, _)| is_shown(case))
             .map(|(case, summaries)| (case, summaries.as_slice()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{AxisUse, HOPS, LENGTH_BYTES};
+
+    static INFO: KernelInfo = KernelInfo {
+        name: "test",
+        axes: &[AxisUse::of(&HOPS, "1..max"), AxisUse::of(&LENGTH_BYTES, "0,8")],
+        ..KernelInfo::pair("test")
+    };
+
+    #[test]
+    fn the_last_axis_of_a_sweep_varies_fastest() {
+        let cases = Case::sweep(&INFO, Profile::Quick, &Topology::hypercube(4)).unwrap();
+        let values = cases.iter().map(|case| [case.value(&HOPS), case.value(&LENGTH_BYTES)]);
+        assert_eq!(values.collect::<Vec<_>>(), [[1, 0], [1, 8], [2, 0], [2, 8]]);
     }
 }

@@ -102,6 +102,13 @@ impl Transport {
         Self { backend: Some(backend.into()), facts: [(backend.into(), details)].into() }
     }
 
+    /// The backend `backend` with facts that it states as texts, numbers among them.
+    pub fn stated(backend: &str, facts: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
+        let facts = facts.into_iter().map(|(name, text)| (name.to_owned(), value(text)));
+        Self::new(backend, facts.collect())
+    }
+
     /// The level of threads at which the backend was started, if it has such levels (`single`).
     pub fn thread_level(&self) -> Option<&str> {
         self.facts.get(self.backend.as_ref()?)?.get("thread_level")?.as_str()

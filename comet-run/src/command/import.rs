@@ -7,11 +7,11 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 use comet_report::import::{Surroundings, import as records_of, write};
+use comet_report::recorder::argv;
 use comet_report::suite;
 
 use super::files;
 use crate::cli::ImportArgs;
-use crate::execute;
 use crate::exit;
 use crate::paths;
 use crate::results::create_new;
@@ -28,8 +28,7 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     let suite = suite.ok_or_else(|| {
         exit::usage(format!("{name} has no title of osu or imb (write import osu or import imb)"))
     })?;
-    let around =
-        Surroundings { n_ranks: args.ranks, argv: execute::argv(), imported_at: SystemTime::now() };
+    let around = Surroundings { n_ranks: args.ranks, argv: argv(), imported_at: SystemTime::now() };
     let records = records_of(suite, &text, &around)
         .map_err(|error| exit::usage(format!("{name}: {error}")))?;
     let mut lines = Vec::new();

@@ -19,13 +19,12 @@ use comet_report::format::JSONL;
 use comet_report::launches::{Concluded, carry, seed};
 use comet_report::outside::Outside;
 use comet_report::record::{Point, Record};
-use comet_report::recorder::{Launch, new_run_id};
+use comet_report::recorder::{Launch, argv, new_run_id};
 use serde_json::{Value, json};
 
 use super::job::{self, Ended};
 use super::run::refuse_document;
 use crate::cli::LaunchesArgs;
-use crate::execute;
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::launches::Launches;
@@ -53,7 +52,7 @@ pub(crate) fn launches(args: &LaunchesArgs, launcher: Option<&Launcher>) -> anyh
         file: file.as_ref(),
         folder: make_folder(&beside)?,
         signals: &signals,
-        outside: Outside::new(execute::argv(), config),
+        outside: Outside::new(argv(), config),
         carried: Vec::new(),
         number: 0,
         code: exit::NOTHING,

@@ -9,17 +9,8 @@ use comet_core::topology::Topology;
 use crate::cli::WorldArgs;
 use crate::world::Origin;
 
-/// Samples of a case on a machine without noise: one, and one more that repeats it.
-const SAMPLES: u32 = 2;
-/// Repetitions in each, and in a job of more than [`FEW_RANKS`]. An even number for each case, since
-/// ranks that exchange messages may lead in turn.
-const REPETITIONS: u32 = 10;
-const REPETITIONS_OF_MANY: u32 = 1;
-const FEW_RANKS: usize = 4096;
-
-/// Operations that settle a slice, and in a job of more than [`FEW_RANKS`].
+/// Operations that settle a slice.
 const N_SETTLING: u32 = 2;
-const N_SETTLING_OF_MANY: u32 = 1;
 /// Steps of a case: a check, a slice, and a check.
 const N_STEPS: u32 = 3;
 /// Barriers around it: before the slice, and for the length of windows.
@@ -33,17 +24,8 @@ const MESSAGE_NS: f64 = 2000.0;
 /// Takes the samples that tell all on a machine without noise, of which a job of at most `n_ranks`
 /// ranks is simulated, unless other numbers are set.
 pub(crate) fn sample_exactly(settings: &mut Settings, origin: &Origin, n_ranks: usize) {
-    if !origin.machine().is_some_and(|file| file.machine.is_exact()) {
-        return;
-    }
-    if settings.samples.is_none() {
-        settings.samples = Some(SAMPLES);
-        settings.slices.min = 1;
-    }
-    let are_many = n_ranks > FEW_RANKS;
-    settings.repetitions.get_or_insert(if are_many { REPETITIONS_OF_MANY } else { REPETITIONS });
-    if are_many {
-        settings.warm_up.get_or_insert(N_SETTLING_OF_MANY);
+    if origin.machine().is_some_and(|file| file.machine.is_exact()) {
+        settings.sample_exactly(n_ranks);
     }
 }
 

@@ -24,8 +24,11 @@ mod units;
 pub use catalogue::{ALIASES, MACHINES, find, names};
 pub use file::{MachineError, MachineFile, SOURCES};
 
+use comet_core::topology::{Mesh, Topology};
 use comet_core::transport::Work;
 use serde::Deserialize;
+
+use crate::route::Routes;
 
 /// A simulated machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -319,6 +322,24 @@ impl Machine {
         let Clock { resolution_ps, drift_ppm, .. } = self.clock;
         let is_fine = resolution_ps <= 1000 && drift_ppm == 0.0;
         is_fine && self.noise.sources.is_empty() && self.faults == Faults::default()
+    }
+
+    /// `mesh` with the distances of this machine.
+    ///
+    /// # Errors
+    /// One sentence, if the ranks of the mesh do not fit onto the machine, or if there is a fault of a
+    /// rank beyond them.
+    pub fn topology(&self, mesh: Mesh) -> Result<Topology, String> {
+        let n_ranks = mesh.ranks().len();
+        if let Some(rank) = self.faults.beyond(n_ranks) {
+            return Err(format!(
+                "{} has a fault of rank {rank}, but ranks are 0 to {} (take more ranks)",
+                self.name,
+                n_ranks - 1
+            ));
+        }
+        let routes = Routes::new(&self.network.shape, n_ranks)?;
+        Topology::with_metric(mesh, routes.metric().clone())
     }
 
     /// The numbers for a message of `length_bytes` bytes.
