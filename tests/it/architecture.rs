@@ -53,8 +53,9 @@ const RULES: &[[&str; 3]] = &[
     [
         "",
         "SystemTime::now",
-        "comet-run/src/command/import.rs comet-run/src/command/launches.rs \
-         comet-run/src/command/run.rs comet-run/src/execute.rs comet-run/src/results.rs",
+        "comet/src/experiment.rs comet-run/src/command/import.rs \
+         comet-run/src/command/launches.rs comet-run/src/command/run.rs comet-run/src/execute.rs \
+         comet-run/src/results.rs",
     ],
     ["", "clock_gettime", "comet-mpi/ comet-shm/"],
     // The command line holds values only.
