@@ -34,6 +34,9 @@ check() {
         cargo deny check advisories || cargo deny --offline check advisories
     fi
 
+    announce "packages for a registry"
+    cargo package --workspace --no-verify --allow-dirty --offline --locked --quiet --target-dir "$scratch"
+
     announce "lints"
     cargo clippy --workspace --all-targets --locked -- -D warnings
 
@@ -61,11 +64,12 @@ check() {
     announce "all checks passed"
 }
 
-# Only comet-mpi and comet-run depend on the feature, so only what it changes is checked again.
+# Only comet-mpi, comet-run and comet depend on the feature, so only what it changes is checked again.
 check_mpi() {
     announce "builds for Open MPI and MPICH"
     scripts/mpi-test.sh build
-    with_mpi=(-p comet-mpi -p comet-run --features comet-run/mpi --locked --target-dir target/openmpi)
+    with_mpi=(-p comet-mpi -p comet-run -p comet-measure --features "comet-run/mpi comet-measure/mpi"
+        --locked --target-dir target/openmpi)
     export MPICC=mpicc.openmpi
 
     announce "lints, with MPI"

@@ -5,6 +5,7 @@ these programs; ends with a traceback if something is wrong. Ramble and Spack ca
 pip: their files are loaded on top of a module that takes note of what they declare.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -113,8 +114,9 @@ def ramble(path, figures):
     assert re.match(verdicts["match"], last) and not re.match(verdicts["anti_match"], last)
 
 
-def spack(path):
-    """The package declares what the build needs, and asks cargo for the feature mpi with +mpi."""
+def spack(path, archive=None):
+    """The package declares what the build needs, and asks cargo for the feature mpi with +mpi; one of
+    scripts/package.sh names the archive of the sources beside it, with its hash."""
     module = "spack_repo.builtin.build_systems.cargo"
     calls = declared(path, ["spack.package", module], {"CargoPackage": object})
     needs = {args[0] for args, _ in calls["depends_on"]}
@@ -125,6 +127,14 @@ def spack(path):
         assert package.build_args == ["--locked", *features]
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
     assert os.path.isfile(os.path.join(root, package.build_directory, "Cargo.toml"))
+    releases = [keywords for _, keywords in calls["version"] if "sha256" in keywords]
+    if archive is None:
+        assert not releases, releases
+        return
+    (release,) = releases
+    assert release["url"].endswith("/" + os.path.basename(archive)), release
+    with open(archive, "rb") as file:
+        assert hashlib.sha256(file.read()).hexdigest() == release["sha256"], release
 
 
 def declared(path, modules, bases):

@@ -65,6 +65,7 @@ test_family() { # FAMILY
     step "$1: a whole job is launched three times, as one run" launches
     step "$1: thread levels are recorded, and one for other transports is refused" has_levels
     step "$1: ranks 0 and 1 time the cache line that they share, if each has a core" times_line
+    step "$1: a program measures over a communicator of its own" measures_inside "target/$1/debug/examples/inside_mpi"
 }
 
 # Each step is a job of its own, so that the first failing command ends it.
@@ -89,11 +90,16 @@ build() { # FAMILY
         mkdir -p "target/$1"
         cp -a --reflink=auto "$without_mpi" "target/$1/debug"
     fi
-    MPICC="mpicc.$1" cargo build --locked -p comet-mpi -p comet-run --features comet-run/mpi --target-dir "target/$1"
+    MPICC="mpicc.$1" cargo build --locked -p comet-mpi -p comet-run -p comet-measure \
+        --features "comet-run/mpi comet-measure/mpi" --lib --bins --example inside_mpi --target-dir "target/$1"
 }
 
 launch() { # RANKS ARGUMENT...
     timeout -k 10 300 "$mpirun" -n "$1" "$comet_run" "${@:2}"
+}
+
+measures_inside() { # PROGRAM
+    timeout -k 10 60 "$mpirun" -n 3 "$1" | grep -E '^[0-9]+ ns \(95 % interval .* samples\)$'
 }
 
 measure() { # RANKS
