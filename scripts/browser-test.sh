@@ -2,6 +2,7 @@
 # Opens pages of `comet-run report` in a browser and uses them as a reader would.
 # Usage: scripts/browser-test.sh [install]     install: only installs what is missing
 # Needs chromium, its driver and selenium for Python; as root on Debian it installs what is missing.
+# Needs axe-core, too, by npm from its registry, or as the file axe.min.js that COMET_AXE names.
 # COMET_RUN names a program to use instead of one built here; screenshots go to COMET_SCREENSHOTS.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -44,15 +45,29 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+if [ -z "${COMET_AXE:-}" ]; then
+    command -v npm >/dev/null || fail "npm is missing (install it, or name axe.min.js in COMET_AXE)"
+    (cd "$scratch" && npm pack --silent axe-core@4.14.1 >/dev/null && tar -xzf axe-core-*.tgz)
+    COMET_AXE="$scratch/package/axe.min.js"
+fi
+export COMET_AXE
+
 # A simulated run on several numbers of ranks, with a label that tries to be a script, and a real one.
 label='note=<script>alert(1)</script><img src=x onerror=alert(1)>'
 "$COMET_RUN" all -t sim -n 2..8*2 --profile quick --label "$label" \
     --out "$scratch/simulated.jsonl" --format none --quiet
 "$COMET_RUN" echo exchange barrier -n 2 --profile quick \
     --out "$scratch/measured.jsonl" --format none --quiet
+# As many cases as a run of all has without options, on a machine that varies.
+"$COMET_RUN" all -t sim --machine dahu-opa --unsteady 5 -n 4 \
+    --out "$scratch/standard.jsonl" --format none --quiet
 
 "$COMET_RUN" report "$scratch/simulated.jsonl" -o "$scratch/simulated.html"
 "$COMET_RUN" report "$scratch/measured.jsonl" -o "$scratch/measured.html"
 "$COMET_RUN" report "$scratch/simulated.jsonl" "$scratch/measured.jsonl" -o "$scratch/both.html"
+"$COMET_RUN" report "$scratch/standard.jsonl" -o "$scratch/standard.html"
+# The same numbers under the name of another run.
+sed 's/"run_id":"0/"run_id":"1/' "$scratch/standard.jsonl" >"$scratch/again.jsonl"
+"$COMET_RUN" report "$scratch/standard.jsonl" "$scratch/again.jsonl" -o "$scratch/two.html"
 
-timeout 110 "$python" scripts/browser_test.py "$scratch"
+timeout 240 "$python" scripts/browser_test.py "$scratch"

@@ -21,8 +21,13 @@ from selenium.common.exceptions import NoSuchElementException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
-MAX_PAGE_BYTES = 1_000_000
+# Pages of one run can be mailed, and those of two.
+MAX_BYTES = {"simulated": 700_000, "measured": 700_000, "standard": 700_000, "both": 1_000_000, "two": 1_000_000}
+MAX_TAB_STOPS = 60
+# The least size of a letter in a figure on a phone, in pixels of CSS.
+LEAST_TEXT_PX = 8.5
 DESKTOP = (1280, 900)
 PHONE = (360, 740)
 # How long the page may take to do what it was asked for.
@@ -71,11 +76,25 @@ def wait_until(condition, sentence):
     return value
 
 
+def unfold(page):
+    """Opens everything that is folded, and waits until all figures are live."""
+    page.execute_script("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    waiting = "return document.querySelectorAll('svg.comet:not([data-live])').length === 0"
+    wait_until(lambda: page.execute_script(waiting), "a figure that was opened does not become live")
+
+
+def folded(page, element):
+    """Whether a closed part of the page holds the element."""
+    return page.execute_script("return Boolean(arguments[0].closest('details:not([open])'))", element)
+
+
 def chart(page):
     """The first figure with several curves, in view."""
     for figure in find(page, "figure.plot"):
         if len(find(figure, "g.legend g.entry")) > 1 and find(figure, "g.panel[data-panel=main]"):
-            page.execute_script("arguments[0].scrollIntoView({block: 'center'})", figure)
+            # Tools appear where the focus is.
+            script = "arguments[0].scrollIntoView({block: 'center'}); arguments[0].querySelector('.view').focus()"
+            page.execute_script(script, figure)
             return figure
     raise AssertionError("no figure has a legend of several curves")
 
@@ -97,6 +116,101 @@ def move(page, x, y):
     actions = ActionChains(page, duration=50)
     actions.w3c_actions.pointer_action.move_to_location(int(x), int(y))
     return actions
+
+
+def few_figures_are_open(page):
+    open_ones = [figure for figure in find(page, "figure.plot") if not folded(page, figure)]
+    assert 1 <= len(open_ones) <= 8, f"{len(open_ones)} figures are open"
+
+
+def few_tab_stops_precede_the_last_figure(page):
+    page.execute_script("window.scrollTo(0, 0)")
+    last = [figure for figure in find(page, "figure.plot") if not folded(page, figure)][-1]
+    stops = []
+    for _ in range(MAX_TAB_STOPS):
+        ActionChains(page).send_keys(Keys.TAB).perform()
+        stops.append(page.execute_script("return document.activeElement.textContent.slice(0, 30)"))
+        if page.execute_script("return arguments[0].contains(document.activeElement)", last):
+            assert stops[0].startswith("Skip"), f"the first tab stop is {stops[0]}"
+            return
+    raise AssertionError(f"more than {MAX_TAB_STOPS} tab stops precede the last figure: {stops}")
+
+
+def arrows_move_in_legends(page):
+    figure = chart(page)
+    entries = find(figure, "g.legend g.entry")
+    stops = [entry for entry in entries if entry.get_attribute("tabindex") == "0"]
+    assert stops == entries[:1], f"{len(stops)} entries of a legend are tab stops"
+    page.execute_script("arguments[0].focus()", entries[0])
+    ActionChains(page).send_keys(Keys.ARROW_RIGHT).perform()
+    reached = page.execute_script("return document.activeElement === arguments[0]", entries[1])
+    assert reached, "an arrow does not move to the next entry of a legend"
+
+
+def the_index_leads_into_folded_parts(page):
+    figures = [figure for figure in find(page, "figure.plot") if folded(page, figure)]
+    if not figures:
+        return
+    last = figures[-1].get_attribute("id")
+    assert find(page, f"nav a[href='#{last}']"), f"the index has no link to {last}"
+    page.execute_script("location.hash = arguments[0]", last)
+    wait_until(lambda: not folded(page, figures[-1]), "a link into a folded part does not open it")
+
+
+def titles_are_whole(page):
+    script = """
+        return [...document.querySelectorAll('svg.comet')]
+            .map((svg) => [...svg.querySelectorAll(':scope > text.title')].map((line) => line.textContent).join(' '))
+            .filter((title) => title.includes('…'));
+    """
+    assert not (cut := page.execute_script(script)), f"titles are cut: {cut}"
+
+
+def units_have_one_spelling(page):
+    # The environment quotes the command line and the names of the record.
+    script = """
+        const parts = [...document.querySelectorAll('body > header, main section:not(#environment)')];
+        return parts.map((part) => part.innerText).join(' ').match(/.*(\\d us\\b|r_inf|n_half|\\bt0\\b).*/g);
+    """
+    found = page.execute_script(script)
+    assert not found, f"other spellings of µs, r∞, n½ and t₀: {found}"
+
+
+def phones_show_whole_figures(page):
+    resize(page, PHONE)
+    script = """
+        const sizes = [...document.querySelectorAll('svg.comet')].map((svg) => {
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            return [svg.dataset.figure, svg.getBoundingClientRect().right, scale * 12];
+        });
+        return [sizes, document.documentElement.clientWidth];
+    """
+    figures, width = page.execute_script(script)
+    for name, right, text_px in figures:
+        assert right <= width, f"{name} ends at {right:.0f} px on a phone of {width} px"
+        assert text_px >= LEAST_TEXT_PX, f"letters of {name} are {text_px:.1f} px high on a phone"
+    outside = """
+        const cells = [...document.querySelectorAll('table.glance td:nth-child(2), table.points td, table.laws td')];
+        return cells.filter((cell) => cell.getBoundingClientRect().right > document.documentElement.clientWidth)
+            .map((cell) => cell.textContent).slice(0, 5);
+    """
+    assert not (cells := page.execute_script(outside)), f"numbers beyond the edge of a phone: {cells}"
+    resize(page, DESKTOP)
+
+
+def nobody_is_shut_out(page):
+    axe = os.environ.get("COMET_AXE")
+    assert axe, "COMET_AXE names no axe.min.js"
+    for size, scheme in ((DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light")):
+        resize(page, size)
+        prefer(page, scheme)
+        page.execute_script(pathlib.Path(axe).read_text(encoding="utf-8"))
+        script = "const done = arguments[0]; axe.run(document).then((found) => done(found.violations))"
+        found = page.execute_async_script(script)
+        named = [f"{one['id']}: {one['nodes'][0]['html'][:200]} ({len(one['nodes'])})" for one in found]
+        assert not named, f"axe-core finds with {size[0]} px, {scheme}: {named}"
+    prefer(page, "light")
+    resize(page, DESKTOP)
 
 
 def figures_have_marks(page):
@@ -246,12 +360,12 @@ def the_console_is_silent(page):
 
 def the_page_is_small(page):
     n_bytes = page.path.stat().st_size
-    assert n_bytes < MAX_PAGE_BYTES, f"{page.path.name} has {n_bytes} bytes"
+    assert n_bytes < MAX_BYTES[page.path.stem], f"{page.path.name} has {n_bytes} bytes"
 
 
 def it_can_be_read_without_scripts(page):
     text = find(page, "main")[0].text
-    for words in ("Summary", "Environment", "Method"):
+    for words in ("Figures", "Environment", "Method"):
         assert words in text, f"there is no {words}"
     shown = [figure for figure in find(page, "figure.plot svg.comet") if figure.is_displayed()]
     assert shown, "no figure is shown"
@@ -262,8 +376,30 @@ def it_can_be_read_without_scripts(page):
     raise AssertionError("scripts ran although they are off")
 
 
+def links_open_what_is_folded_without_scripts(page):
+    part = [part for part in find(page, "main details") if find(part, "figure.plot")][-1]
+    assert part.get_attribute("open") is None, "a part is open from the start"
+    last = find(part, "figure.plot")[-1].get_attribute("id")
+    page.get(f"{page.path.as_uri()}#{last}")
+    wait_until(lambda: part_of(page, last).get_attribute("open"), f"the link to {last} opens nothing")
+
+
+def part_of(page, figure):
+    """The folded part that holds a figure."""
+    return page.find_element(By.XPATH, f"//figure[@id='{figure}']/ancestor::details[1]")
+
+
 LIVE = (
+    few_figures_are_open,
+    few_tab_stops_precede_the_last_figure,
+    arrows_move_in_legends,
+    the_index_leads_into_folded_parts,
+    unfold,
     figures_have_marks,
+    titles_are_whole,
+    units_have_one_spelling,
+    phones_show_whole_figures,
+    nobody_is_shut_out,
     dragging_zooms_and_reset_restores,
     legends_hide_curves,
     hovering_tells_the_value,
@@ -283,19 +419,22 @@ def check_pages(folder, passed):
     """Runs all checks over all pages, and counts those that pass."""
     page = browser()
     try:
-        for name in ("simulated", "measured", "both"):
+        for name in ("simulated", "measured", "both", "standard"):
             open_page(page, folder / f"{name}.html")
             save_into(page, folder / name)
-            checks = LIVE if name == "measured" else (hostile_text_stays_text, *LIVE)
+            checks = LIVE if name in ("measured", "standard") else (hostile_text_stays_text, *LIVE)
             for check in checks:
                 run(check, page, name, passed)
             take_pictures(page, name)
+        open_page(page, folder / "two.html")
+        run(the_page_is_small, page, "two", passed)
     finally:
         page.quit()
     page = browser(scripts=False)
     try:
         open_page(page, folder / "simulated.html")
         run(it_can_be_read_without_scripts, page, "simulated", passed)
+        run(links_open_what_is_folded_without_scripts, page, "simulated", passed)
     finally:
         page.quit()
 

@@ -9,6 +9,8 @@ use crate::units::bytes;
 
 /// Axis of the rounds, in each of which a rank meets another one.
 const ROUND: Over = Over::Kind(AxisKind::Round);
+/// Messages of at least this length have a rate, shorter ones a latency.
+pub(crate) const LONG_BYTES: u64 = 64 * 1024;
 /// A round trip is two messages.
 const WAYS: f64 = 2.0;
 
@@ -21,11 +23,26 @@ pub struct PairMatrix {
     pub n_ranks: usize,
     /// Length of the messages.
     pub length_bytes: u64,
-    /// Quantity: one-way times in ns.
+    /// Quantity: one-way times in ns, or rates in bytes per second.
     pub quantity: Quantity,
     /// Row by row: by the clock of the rank of the row, with the rank of the column; `None` where
     /// nothing was measured, as between a rank and itself.
     pub values: Vec<Option<f64>>,
+}
+
+impl PairMatrix {
+    /// The rates of these times, for messages that are long enough to have one.
+    pub(crate) fn rates(&self) -> Option<Self> {
+        let length_bytes = self.length_bytes;
+        let rate = |ns: &f64| length_bytes as f64 / ns * 1e9;
+        let values = self.values.iter().map(|ns| ns.as_ref().filter(|ns| **ns > 0.0).map(rate));
+        (length_bytes >= LONG_BYTES).then(|| Self {
+            title: format!("bandwidth of {} between two ranks", bytes(length_bytes)),
+            quantity: Quantity::BytesPerSecond,
+            values: values.collect(),
+            ..self.clone()
+        })
+    }
 }
 
 /// Reading of one rank for its messages to and from another one.
@@ -127,6 +144,19 @@ mod tests {
         let found: Vec<_> = matrices(&points).iter().map(|m| (m.n_ranks, m.length_bytes)).collect();
         assert_eq!(found, [(3, 8), (2, 8), (2, 1024)]);
         assert_eq!(matrices(&points)[2].title, "one-way time of 1 KiB between two ranks");
+    }
+
+    #[test]
+    fn long_messages_have_rates() {
+        let mut records = fixture::pairs(2, |_, _| 100);
+        fixture::add_length(&mut records, 1 << 20, fixture::pairs(2, |_, _| 1000));
+        let points: Vec<&Point> = records.points.iter().collect();
+        let [short, long] = <[PairMatrix; 2]>::try_from(matrices(&points)).unwrap();
+        assert_eq!(short.rates(), None);
+        let rates = long.rates().unwrap();
+        let expected = f64::from(1 << 20) / long.values[1].unwrap() * 1e9;
+        assert_eq!(rates.values, [None, Some(expected), Some(expected), None]);
+        assert_eq!(rates.title, "bandwidth of 1 MiB between two ranks");
     }
 
     #[test]

@@ -34,6 +34,26 @@ pub(crate) fn parameter(facts: &KernelFacts, name: &str, value: &Param) -> Strin
     }
 }
 
+/// The parameter `name` of a model as formulas write it: `r∞`, `n½`, `t₀`.
+pub(crate) fn symbol(name: &str) -> String {
+    match name {
+        "t0" => "t₀".into(),
+        "pi0" => "π₀".into(),
+        "r_inf" => "r∞".into(),
+        "n_half" => "n½".into(),
+        "f_half" => "f½".into(),
+        "four_f_half" => "4 f½".into(),
+        "r_hat" => "r̂".into(),
+        _ => name.replace('_', " "),
+    }
+}
+
+/// The formula `text` with the symbols of its parameters.
+pub(crate) fn formula(text: &str) -> String {
+    let names = ["t0", "pi0", "r_inf", "n_half", "f_half", "r_hat"];
+    names.iter().fold(text.to_owned(), |text, name| text.replace(name, &symbol(name)))
+}
+
 /// Common name of a kernel and one of its series: `comet/echo`, `matrix/shift column`.
 pub(crate) fn kernel(suite: &str, kernel: &str, variant: Option<&str>) -> String {
     match variant.filter(|variant| *variant != kernel) {
@@ -80,6 +100,12 @@ mod tests {
     use crate::older::described;
     use crate::points::PointMaker;
     use crate::record::{Params, Point};
+
+    #[test]
+    fn formulas_have_the_symbols_of_pages() {
+        assert_eq!(formula("t = t0 + n / r_inf"), "t = t₀ + n / r∞");
+        assert_eq!([symbol("n_half"), symbol("per_hop")], ["n½", "per hop"]);
+    }
 
     #[test]
     fn parameters_are_written_by_the_kinds_of_their_axes() {

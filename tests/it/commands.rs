@@ -129,8 +129,17 @@ fn runs_become_a_page() {
     assert!(page.starts_with("<!doctype html>") && page.contains("<h1>Title</h1>"), "{page}");
     let n_figures = page.matches("<figure class=\"plot\"").count();
     assert!(n_figures > 0, "the page has no figure");
+    assert!(page.contains("id=\"figure-5.1\""), "the machine is that of the thesis");
     folder.run("echo -t sim -n 2..4*2 --profile quick --out b.jsonl --quiet").success();
     folder.run("report run.jsonl b.jsonl -o two.html").success().prints("4 runs)");
+    folder.run("report run.jsonl --to b.jsonl -o sets.html").success().prints("4 runs)");
+    assert!(folder.read("sets.html").contains("<section id=\"comparison\">"));
+    folder.run("report run.jsonl --to run.jsonl").code(2).notes("hold the same run");
+    folder.run("echo -t sim --machine t3e -n 4 --profile quick --out t3e.jsonl --quiet").success();
+    for (option, has_thesis) in [("", false), ("--thesis", true)] {
+        folder.run(&format!("report t3e.jsonl {option} -o t3e.html")).success();
+        assert_eq!(folder.read("t3e.html").contains("id=\"figure-5.1\""), has_thesis, "{option}");
+    }
     folder.run("report run.jsonl --title Title -o equal.html").success();
     assert_eq!(folder.read("equal.html"), page);
 }

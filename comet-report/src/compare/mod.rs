@@ -19,6 +19,7 @@ pub use failures::{FailureRow, MissingRow};
 pub use judge::{Confirmation, KernelRow, PointRow};
 pub use parameters::{ParameterRow, Spread};
 pub use render::{RENDERERS, Renderer, render};
+pub(crate) use render::{Section, sections};
 
 use std::collections::BTreeMap;
 

@@ -1,17 +1,10 @@
-//! Charts over a swept parameter: axes by its name, and curves turned into series; and captions: what
-//! is plotted, by which definition, from how many samples, and what bands, bars and hollow marks mean.
-//! All of it is read from the points.
-
-use comet_core::definition::Definition;
+//! Charts over a swept parameter: axes by its name, and curves turned into series.
 
 use super::curve::{self, Curve, evenly, plotted};
-use super::samples::Sampled;
 use super::sources::KernelPoints;
-use crate::models::sweep::{quote, real};
-use crate::order::distinct;
-use crate::plot::{self, Axis, Chart, Kind, Mark, Quantity, Scale, Trace, Vertex};
-use crate::record::{AxisFacts, Launches, Point, Quote, RANKS};
-use crate::words;
+use crate::models::sweep::real;
+use crate::plot::{self, Axis, Chart, Kind, Mark, Quantity, Scale, Trace};
+use crate::record::{AxisFacts, Point};
 
 /// The most curves that get their lines drawn, or nobody could follow them.
 const MAX_FITTED: usize = 4;
@@ -93,13 +86,8 @@ pub(super) fn values(curve: &Curve<'_>, x: &str, value: impl Fn(&Point) -> Optio
 }
 
 fn drawn(curve: &Curve<'_>, mark: impl Fn(&Point) -> Option<plot::Vertex>) -> Trace {
-    Trace {
-        name: curve.name.clone(),
-        kind: Kind::Curve,
-        colour: curve.colour,
-        run: curve.source,
-        points: curve.points.iter().filter_map(|point| mark(point)).collect(),
-    }
+    let points = curve.points.iter().filter_map(|point| mark(point)).collect();
+    curve.trace(curve.name.clone(), Kind::Curve, points)
 }
 
 pub(super) fn figure_value(point: &Point, name: &str) -> Option<f64> {
@@ -125,106 +113,4 @@ pub(super) fn level(label: String, at: f64, colour: usize) -> Mark {
 
 pub(super) fn place(label: String, at: f64, colour: usize) -> Mark {
     Mark { label, is_at_x: true, at, colour }
-}
-
-pub(super) fn caption(what: &str, kernel: &KernelPoints<'_>) -> String {
-    let points: Vec<&Point> = kernel.points.iter().map(|measured| measured.point).collect();
-    let parts = [format!("{what}{}.", on_ranks(kernel)), definitions(&points), marks(&points)];
-    let parts = parts.into_iter().chain(ranges_of(&points)).filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(" ")
-}
-
-pub(super) fn caption_of_ratio(what: &str, kernel: &KernelPoints<'_>) -> String {
-    format!(
-        "{what}{}. Each follows from medians; bars, where there are any, are 95 % intervals.",
-        on_ranks(kernel)
-    )
-}
-
-pub(super) fn caption_of_samples(what: &str, sampled: &[Sampled<'_>]) -> String {
-    let points: Vec<&Point> = sampled.iter().map(|sampled| sampled.point).collect();
-    let numbers = sampled.iter().map(|sampled| sampled.values_ns.len().to_string());
-    let numbers = words::list(&distinct(numbers));
-    format!("{what}, for one operation. {} {numbers} samples of each.", definitions(&points))
-}
-
-/// Explains in addition the lines through the points.
-pub(super) fn with_fits(caption: String, has_fits: bool) -> String {
-    if !has_fits {
-        return caption;
-    }
-    caption
-        + " Lines without marks are fitted laws; the strip below shows by how many percent the \
-           points are off."
-}
-
-fn on_ranks(kernel: &KernelPoints<'_>) -> String {
-    let numbers: Vec<String> = kernel.values(RANKS).iter().map(u64::to_string).collect();
-    if numbers.is_empty() || numbers.len() > 8 {
-        return String::new();
-    }
-    format!(", on {} rank{}", words::list(&numbers), if numbers == ["1"] { "" } else { "s" })
-}
-
-fn definitions(points: &[&Point]) -> String {
-    let named = |name: &str| match Definition::find(name) {
-        Some(definition) => format!("{name}: {}.", definition.summary()),
-        None => format!("{name}."),
-    };
-    let names = points.iter().filter_map(|point| Some(&*point.value()?.definition));
-    distinct(names).into_iter().map(named).collect::<Vec<_>>().join(" ")
-}
-
-fn marks(points: &[&Point]) -> String {
-    let names = points.iter().filter_map(|point| plural(point));
-    let names: Vec<String> = distinct(names).into_iter().map(Into::into).collect();
-    if names.is_empty() {
-        return String::new();
-    }
-    let numbers = || points.iter().filter_map(|point| Some(point.measured()?.reps.n));
-    let samples = match (numbers().min(), numbers().max()) {
-        (Some(least), Some(most)) if least == most => format!("; each has {least} samples"),
-        (Some(least), Some(most)) => format!("; each has {least} to {most} samples"),
-        _ => String::new(),
-    };
-    format!("Marks are {}{samples}.", words::list(&names))
-}
-
-fn plural(point: &Point) -> Option<&'static str> {
-    Some(match quote(point)? {
-        // Older files and other programs have the median of all samples alone.
-        Quote::Median if point.quoted_ns().is_none() => "medians",
-        Quote::Median => "medians of slice medians",
-        Quote::Min | Quote::LeastOf20 => "least values",
-        Quote::Mean => "means",
-        Quote::MiddleMean => "means of the middle half",
-        Quote::Corrected => "means less an empty loop",
-    })
-}
-
-fn ranges_of(points: &[&Point]) -> Vec<String> {
-    let vertices = points.iter().map(|point| plotted(point, 0.0, Some).map(|of| (of, *point)));
-    let all: Vec<(Vertex, &Point)> = vertices.flatten().collect();
-    let with_bars: Vec<&Point> = all
-        .iter()
-        .filter(|(vertex, _)| vertex.interval.is_some())
-        .map(|(_, point)| *point)
-        .collect();
-    let of_launches = Launches::words(with_bars.iter().flat_map(|point| &point.launches));
-    let within = "Bars are 95 % intervals of the median within one launch";
-    let has_single = with_bars.iter().any(|point| point.launches.is_none());
-    let bars = match of_launches {
-        Some(words) if has_single => Some(format!("{within}, or from launch to launch ({words}).")),
-        Some(words) => Some(format!("Bars are 95 % intervals from launch to launch, {words}.")),
-        None => has_single.then(|| format!("{within}.")),
-    };
-    let is_any = |holds: fn(&Vertex) -> bool| all.iter().any(|(vertex, _)| holds(vertex));
-    let bands = is_any(|of| of.middle_half.is_some())
-        .then(|| "Bands hold the middle half of the samples.".into());
-    let hollow = is_any(|of| of.is_hollow).then(|| {
-        "Hollow marks were measured in addition to the sweep, have a wider interval than asked for, \
-         or the machine changed its speed."
-            .into()
-    });
-    [bars, bands, hollow].into_iter().flatten().collect()
 }

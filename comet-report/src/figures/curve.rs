@@ -3,10 +3,10 @@
 //! of the points. A law that is not published has no line.
 
 use super::chart::{Y, bytes};
-use super::sources::{KernelPoints, Measured};
+use super::sources::{KernelPoints, Look, Measured};
 use crate::format::has_changed;
 use crate::models::sweep::{quoted_ns, real};
-use crate::models::{Fitted, quoted, sweep, value};
+use crate::models::{DISTANCE, Fitted, quoted, sweep, value};
 use crate::order::grouped;
 use crate::plot::{Kind, Trace, Vertex};
 use crate::record::{Fit, Model, Point, Quality, Quote, RANKS};
@@ -94,8 +94,7 @@ pub(super) fn drawn(curve: &Curve<'_>, extent: [f64; 2], y: impl Fn(f64) -> f64)
 /// A law that `curve` follows, drawn through `points`. All parts of a law have one name.
 pub(super) fn fit(curve: &Curve<'_>, points: Vec<Vertex>) -> Trace {
     let name = format!("fit of {}", curve.name);
-    let (colour, run) = (curve.colour, curve.source);
-    Trace { name, kind: Kind::Fit, colour, run, points }
+    curve.trace(name, Kind::Fit, points)
 }
 
 /// The differences of the times of `points` from those of a law in ns, in percent of it.
@@ -113,8 +112,7 @@ pub(super) fn residuals(
         percent.is_finite().then(|| Vertex { x: size, y: percent, ..Vertex::default() })
     };
     let points: Vec<Vertex> = points.iter().filter_map(residual).collect();
-    let (name, colour, run) = (curve.name.clone(), curve.colour, curve.source);
-    (!points.is_empty()).then_some(Trace { name, kind: Kind::Scatter, colour, run, points })
+    (!points.is_empty()).then(|| curve.trace(curve.name.clone(), Kind::Scatter, points))
 }
 
 /// Places from the first to the last of `extent` at which a law is drawn, in equal ratios; 0 comes
@@ -128,16 +126,19 @@ pub(super) fn steps([from, to]: [f64; 2]) -> Vec<f64> {
     before.into_iter().chain(inside).chain([to]).collect()
 }
 
-/// The most curves of a figure, but for those of further runs: there are as many colours.
+/// The most curves of a source in a figure: there are as many colours.
 const MAX_CURVES: usize = 8;
+/// The most curves of a figure, but for two of each source.
+const MAX_OVERLAID: usize = 20;
 
 /// The points of one sweep in one source.
 #[derive(Clone, Debug)]
 pub(super) struct Curve<'a> {
     pub(super) source: usize,
     pub(super) name: String,
-    /// Number of its colour, which is the same in all sources.
-    pub(super) colour: usize,
+    /// Number of its kind, which is the same in all sources.
+    pub(super) kind: usize,
+    pub(super) look: Look,
     pub(super) points: Vec<&'a Point>,
     pub(super) models: &'a [Fitted],
 }
@@ -156,30 +157,42 @@ impl<'a> Curve<'a> {
         };
         self.models.iter().find(is_it).map(|fitted| &fitted.model)
     }
+
+    /// `points` in the look of this curve.
+    pub(super) fn trace(&self, name: String, kind: Kind, points: Vec<Vertex>) -> Trace {
+        let Look { colour, dashes } = self.look;
+        Trace { name, kind, colour, dashes, points }
+    }
 }
 
 /// Distinguishing traits of a curve, beside its source: the series and the parameters that are not
 /// swept, in words.
 type Traits = Vec<(String, String)>;
 
-/// The curves of `kernel` over the parameter `x`, source by source; at most [`MAX_CURVES`] of each,
-/// evenly chosen.
+/// The curves of `kernel` over the parameter `x`, source by source; of each the same few kinds, evenly
+/// chosen.
 pub(super) fn curves<'a>(kernel: &KernelPoints<'a>, x: &str) -> Vec<Curve<'a>> {
     let traits = |point: &Point| traits(point, x, kernel.is_on_several_numbers_of_ranks());
     let of_kind = |measured: &Measured<'a>| Some((traits(measured.point)?, *measured));
-    let kinds = evenly(&grouped(kernel.points.iter().filter_map(of_kind)), MAX_CURVES);
-    let curve = |source: usize, colour: usize| {
-        let (kind, measured) = &kinds[colour];
+    let n_kinds = (MAX_OVERLAID / kernel.sources.len().max(1)).clamp(2, MAX_CURVES);
+    // Of many sources, messages of a rank to itself only hide the others.
+    let is_shown =
+        |of: &&Measured<'a>| kernel.sources.len() <= 2 || of.point.on(DISTANCE) != Some(0);
+    let shown = kernel.points.iter().filter(is_shown);
+    let kinds = evenly(&grouped(shown.filter_map(of_kind)), n_kinds);
+    let curve = |source: usize, number: usize| {
+        let (kind, measured) = &kinds[number];
         let of_source = measured.iter().filter(|measured| measured.source == source);
         let mut points: Vec<&Point> = of_source.map(|measured| measured.point).collect();
         points.sort_by_key(|point| point.number(x));
         let source_name = Some(&kernel.sources[source]).filter(|_| kernel.sources.len() > 1);
         let name = name(kind, kinds.iter().map(|(kind, _)| kind), source_name);
-        Curve { source, name, colour, points, models: kernel.models }
+        let look = kernel.look(number, source);
+        Curve { source, name, kind: number, look, points, models: kernel.models }
     };
     let all = (0..kernel.sources.len())
-        .flat_map(|source| (0..kinds.len()).map(move |colour| (source, colour)));
-    let curves = all.map(|(source, colour)| curve(source, colour));
+        .flat_map(|source| (0..kinds.len()).map(move |number| (source, number)));
+    let curves = all.map(|(source, number)| curve(source, number));
     curves.filter(|curve| !curve.points.is_empty()).collect()
 }
 
@@ -252,6 +265,7 @@ pub(super) fn plotted(
         middle_half,
         is_hollow: !doubts.is_empty(),
         note: doubts.join("; "),
+        beyond: None,
     })
 }
 

@@ -4,11 +4,11 @@
 use comet_core::kernel::AxisKind;
 use comet_stats::fit::Growth;
 
+use super::caption::Caption;
 use super::chart::{self, along, axis, ranks, series, series_at};
 use super::curve::{self, Curve, curves, evenly, plotted};
 use super::sizes::{label, rates as bandwidths};
-use super::sources::KernelPoints;
-use super::thesis;
+use super::sources::{KernelPoints, Look};
 use crate::models::sweep::real;
 use crate::models::{FREE, asymptotic, groups_of_lines, operations, value, values};
 use crate::plot::{Chart, Figure, Kind, Quantity, Scale, Trace, Vertex};
@@ -29,7 +29,7 @@ pub(super) fn scaling(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let label = label(&kernel);
     let curves: Vec<Curve<'_>> =
         curves(&kernel, RANKS).into_iter().filter(|curve| curve.points.len() > 1).collect();
-    let is_one = curves.iter().all(|curve| curve.colour == 0);
+    let is_one = curves.iter().all(|curve| curve.kind == 0);
     let y_axis = chart::times(label, if is_one { Scale::Linear } else { Scale::Log10 });
     let drawn = curves.iter().map(|curve| series(curve, RANKS, chart::time)).collect();
     let mut chart = chart::chart(ranks(Scale::Log2), y_axis, drawn);
@@ -37,8 +37,8 @@ pub(super) fn scaling(kernel: &KernelPoints<'_>) -> Option<Figure> {
         add_growth(&mut chart, curve);
     }
     let what = format!("{} of {} against the number of ranks", words::capital(label), kernel.name);
-    let caption = chart::with_fits(chart::caption(&what, &kernel), !chart.residuals.is_empty());
-    Some(thesis::numbered(kernel.figure("scaling", "scaling", caption, chart), &kernel))
+    let caption = Caption::of(&what, &kernel).with_fits(!chart.residuals.is_empty());
+    Some(kernel.figure("scaling", "scaling", caption, chart))
 }
 
 fn with_few_sizes<'a>(kernel: &KernelPoints<'a>) -> KernelPoints<'a> {
@@ -82,11 +82,9 @@ pub(super) fn intensity(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let y_axis = axis("floating-point operations", Quantity::PerSecond, Scale::Linear);
     let mut chart = chart::chart(along(&kernel, x, Scale::Log2), y_axis, drawn);
     let what = format!("Rate of {} against the operations for each word moved", kernel.name);
-    let mut caption = chart::caption(&what, &kernel);
-    if !fits.is_empty() {
-        caption += " Lines without marks are r_hat / (1 + f_half / f), the law of a rate that \
-                    moving words limits.";
-    }
+    let law = "Lines without marks over intensities are r̂ / (1 + f½ / f), the law of a rate that \
+               moving words limits.";
+    let caption = Caption::of(&what, &kernel).noted(!fits.is_empty(), law);
     chart.series.extend(fits);
     Some(kernel.figure("rate", "rate", caption, chart))
 }
@@ -124,8 +122,8 @@ pub(super) fn shared(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let mut chart = chart::chart(along(&kernel, pairs, Scale::Log2), bandwidths(), drawn);
     chart.series.extend(curves.iter().filter_map(|curve| shared_law(curve, [length, pairs])));
     let what = "Bandwidth of all pairs together against the number of pairs";
-    let caption = chart::caption(what, &kernel)
-        + " Lines without marks are the law of a rate that the pairs share.";
+    let law = "Lines without marks over pairs are the law of a rate that the pairs share.";
+    let caption = Caption::of(what, &kernel).noted(true, law);
     Some(kernel.figure("shared", "shared bandwidth", caption, chart))
 }
 
@@ -147,12 +145,12 @@ pub(super) fn asymptotes(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let drawn: Vec<Trace> = (0..kernel.sources.len()).flat_map(of_source).collect();
     let drawn = Some(drawn).filter(|drawn| !drawn.is_empty())?;
     let chart = chart::chart(ranks(Scale::Log2), bandwidths(), drawn);
-    let caption = format!(
-        "r_inf of {} against the number of ranks: the rate of endless messages by the line that \
-         was fitted on each number. Bars are 95 % intervals.",
+    let text = format!(
+        "r∞ of {} against the number of ranks: the rate of endless messages by the line that was \
+         fitted on each number, with its 95 % interval.",
         kernel.name
     );
-    Some(kernel.figure("r-inf", "r_inf", caption, chart))
+    Some(kernel.figure("r-inf", "r∞", Caption { text, notes: Vec::new() }, chart))
 }
 
 fn asymptotes_of(kernel: &KernelPoints<'_>, source: usize) -> Vec<Trace> {
@@ -161,12 +159,10 @@ fn asymptotes_of(kernel: &KernelPoints<'_>, source: usize) -> Vec<Trace> {
     };
     let of_source = kernel.models.iter().filter(|fitted| fitted.source == source);
     let groups = groups_of_lines(of_source.map(|fitted| &fitted.model).filter(is_of_kernel));
-    let series = |(colour, group): (usize, &Vec<(u64, &Model)>)| Trace {
-        name: name(kernel, source, group[0].1),
-        kind: Kind::Curve,
-        colour,
-        run: source,
-        points: group.iter().filter_map(|(n_ranks, model)| point(*n_ranks, model)).collect(),
+    let series = |(number, group): (usize, &Vec<(u64, &Model)>)| {
+        let Look { colour, dashes } = kernel.look(number, source);
+        let points = group.iter().filter_map(|(n_ranks, model)| point(*n_ranks, model)).collect();
+        Trace { name: name(kernel, source, group[0].1), kind: Kind::Curve, colour, dashes, points }
     };
     groups.iter().enumerate().map(series).collect()
 }

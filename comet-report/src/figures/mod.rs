@@ -11,16 +11,22 @@
 //! The figures of the thesis come first, by their numbers, and others in the order of
 //! this list.
 
+mod caption;
 mod chart;
+mod coincidence;
 mod curve;
 mod growth;
+mod overlap;
+mod pairs;
 mod parts;
+pub mod published;
 mod samples;
 mod sizes;
 mod sources;
 mod thesis;
 
 pub(crate) use curve::evenly;
+pub(crate) use samples::WORST;
 
 use crate::models::{self, Fitted};
 use crate::plot::{Body, Figure};
@@ -32,13 +38,13 @@ const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 12] = [
     |kernel| Vec::from_iter(sizes::times(kernel)),
     |kernel| Vec::from_iter(sizes::bandwidths(kernel)),
     |kernel| Vec::from_iter(growth::scaling(kernel)),
-    parts::overlap,
+    overlap::overlap,
     parts::contention,
     |kernel| Vec::from_iter(parts::trains(kernel)),
     |kernel| Vec::from_iter(growth::shared(kernel)),
     |kernel| Vec::from_iter(growth::intensity(kernel)),
     |kernel| Vec::from_iter(growth::asymptotes(kernel)),
-    parts::of_pairs,
+    pairs::of_pairs,
     |kernel| Vec::from_iter(samples::distribution(kernel)),
     |kernel| Vec::from_iter(samples::in_order(kernel)),
 ];
@@ -55,8 +61,9 @@ pub(crate) fn with_models(runs: &[RunRecords], models: &[Fitted]) -> Vec<Figure>
     let sources = Sources::of(runs, models);
     let kernels = sources.kernels();
     let made = MAKERS.iter().flat_map(|make| kernels.iter().flat_map(make));
-    let all = thesis::figures(&sources).into_iter().chain(made);
+    let all = thesis::figures(&sources).into_iter().chain(made).chain(samples::worst(&sources));
     let mut figures: Vec<Figure> = all.filter(shows_something).collect();
+    figures.iter_mut().for_each(coincidence::note);
     figures.sort_by_key(place);
     figures
 }

@@ -6,13 +6,14 @@ use comet_core::kernel::GROUPS;
 use comet_core::sample::Sample;
 use comet_stats::{quantile, sorted};
 
+use super::caption::Caption;
 use super::chart::{self, axis, size};
 use super::curve::{curves, evenly};
 use super::sizes::label;
-use super::sources::KernelPoints;
+use super::sources::{self, KernelPoints, Look, Sources};
 use crate::models::DISTANCE;
 use crate::models::sweep::real;
-use crate::plot::{self, Figure, Kind, Quantity, Scale, Trace};
+use crate::plot::{self, Chart, Figure, Kind, Quantity, Scale, Trace};
 use crate::record::{Measured, Param, Point, RANKS};
 use crate::words;
 
@@ -20,21 +21,65 @@ const MAX_STEPS: u32 = 200;
 /// The most samples in their order, of all points together.
 const MAX_SAMPLES: usize = 400;
 
+/// Id of the distribution of the point with the widest interval.
+pub(crate) const WORST: &str = "worst-distribution";
 const MIN_SAMPLES: usize = 10;
 const MAX_POINTS: usize = 4;
 
 pub(super) fn distribution(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let sampled = Some(representative(kernel)).filter(|sampled| !sampled.is_empty())?;
+    let chart = below_times(kernel, &sampled);
+    let what = format!("Share of the samples of {} that take less than a time", kernel.name);
+    let caption = Caption::of_samples(&what, &sampled);
+    Some(kernel.figure("distribution", "distribution of samples", caption, chart))
+}
+
+/// The shares of samples that take less than a time.
+fn below_times(kernel: &KernelPoints<'_>, sampled: &[Sampled<'_>]) -> Chart {
     let y_axis = axis("samples that take less", Quantity::Percent, Scale::Linear);
     let x_axis = chart::times(label(kernel), Scale::Log10);
     let mut chart = chart::chart(x_axis, y_axis, sampled.iter().map(steps).collect());
     if chart.series.iter().flat_map(|series| &series.points).any(|point| point.x < 0.0) {
         chart.x.scale = Scale::Linear;
     }
-    let what = format!("Which share of the samples of {} takes less than a time", kernel.name);
-    let caption = chart::caption_of_samples(&what, &sampled);
-    Some(kernel.figure("distribution", "distribution of samples", caption, chart))
+    chart
 }
+
+/// The distribution of the samples of the point with the widest interval for its time.
+pub(super) fn worst(all: &Sources<'_>) -> Option<Figure> {
+    let kernels = all.kernels();
+    let points = kernels.iter().flat_map(|kernel| kernel.points.iter().map(move |of| (kernel, of)));
+    let goes_away = |point: &Point| point.on(DISTANCE) != Some(0);
+    let known = points.filter(|(_, of)| varies(of.point) && goes_away(of.point));
+    let wide = known.filter_map(|(kernel, of)| Some((half_width(of.point)?, kernel, of)));
+    let (half, kernel, sources::Measured { source, point }) =
+        wide.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let params = point.params.0.iter();
+    let words = params.map(|(name, value)| words::parameter(&point.facts, name, value));
+    let words = words.collect::<Vec<_>>().join(", ");
+    let (name, look) = (kernel.named(&words, *source), kernel.look(0, *source));
+    let sampled = [Sampled { name, look, point, values_ns: values_ns(point)? }];
+    let what = format!(
+        "Share of the samples that take less than a time at the point with the widest interval \
+         (±{:.1} %): {}, {words}",
+        100.0 * half,
+        words::kernel(&point.suite, &point.kernel, point.variant.as_deref()),
+    );
+    let caption = Caption::of_samples(&what, &sampled);
+    let figure = kernel.figure("", "", caption, below_times(kernel, &sampled));
+    let title = format!("worst point: {}, {words}", kernel.name);
+    Some(Figure { id: WORST.into(), title, ..figure })
+}
+
+/// Half of the interval of `point`, as a share of its time.
+fn half_width(point: &Point) -> Option<f64> {
+    let [low, high] = point.interval_ns()?;
+    let quoted_ns = point.quoted_ns().filter(|ns| *ns > 0.0)?;
+    Some((high - low) / quoted_ns / 2.0)
+}
+
+const IN_ORDER: &str = "Of samples in their order the first of each is hollow; of many some are shown, \
+     evenly chosen.";
 
 /// The samples of a kernel in their order, if they vary: drifts, modes and what came first.
 pub(super) fn in_order(kernel: &KernelPoints<'_>) -> Option<Figure> {
@@ -44,8 +89,7 @@ pub(super) fn in_order(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let drawn = sampled.iter().map(|sampled| samples(sampled, n_each)).collect();
     let chart = chart::chart(x_axis, chart::times(label(kernel), Scale::Log10), drawn);
     let what = format!("Samples of {} in the order in which they were taken", kernel.name);
-    let caption = chart::caption_of_samples(&what, &sampled)
-        + " The first sample of each is hollow; of many samples some are shown, evenly chosen.";
+    let caption = Caption::of_samples(&what, &sampled).noted(true, IN_ORDER);
     Some(kernel.figure("samples", "samples in order", caption, chart))
 }
 
@@ -73,17 +117,15 @@ fn samples(sampled: &Sampled<'_>, n_most: usize) -> Trace {
 }
 
 fn series(sampled: &Sampled<'_>, kind: Kind, points: Vec<plot::Vertex>) -> Trace {
-    let Sampled { source, ref name, colour, .. } = *sampled;
-    Trace { name: name.clone(), kind, colour, run: source, points }
+    let Look { colour, dashes } = sampled.look;
+    Trace { name: sampled.name.clone(), kind, colour, dashes, points }
 }
 
 /// A point whose samples are shown.
 #[derive(Clone, Debug)]
 pub(super) struct Sampled<'a> {
-    pub(super) source: usize,
     pub(super) name: String,
-    /// Number of its colour, which is the same in all sources.
-    pub(super) colour: usize,
+    pub(super) look: Look,
     pub(super) point: &'a Point,
     pub(super) values_ns: Vec<f64>,
 }
@@ -101,14 +143,14 @@ pub(super) fn representative<'a>(kernel: &KernelPoints<'a>) -> Vec<Sampled<'a>> 
     let Some(first) = all.first() else { return Vec::new() };
     let sizes: Vec<u64> = first.points.iter().filter_map(|point| point.number(x)).collect();
     let sizes = evenly(&sizes, MAX_POINTS);
-    let of_first = all.iter().filter(|curve| curve.colour == first.colour);
+    let of_first = all.iter().filter(|curve| curve.kind == first.kind);
     let points = of_first.flat_map(|curve| curve.points.iter().map(|point| (curve.source, *point)));
     let sampled = points.filter_map(|(source, point)| {
         let size = point.number(x)?;
-        let colour = sizes.iter().position(|chosen| *chosen == size)?;
+        let number = sizes.iter().position(|chosen| *chosen == size)?;
         let words = words::parameter(&point.facts, x, &Param::Number(size));
-        let name = kernel.named(&words, source);
-        Some(Sampled { source, name, colour, point, values_ns: values_ns(point)? })
+        let (name, look) = (kernel.named(&words, source), kernel.look(number, source));
+        Some(Sampled { name, look, point, values_ns: values_ns(point)? })
     });
     sampled.collect()
 }

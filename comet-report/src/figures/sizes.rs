@@ -1,11 +1,12 @@
 //! Times and bandwidths over sizes: two figures for each kernel, with the lines that the times
-//! follow, and the asymptotes of these: r_inf, n_half and n/t0.
+//! follow, and the asymptotes of these: r∞, n½ and n/t₀.
 
 use comet_core::kernel::{AxisKind, Class, Evaluation};
 
+use super::caption::Caption;
 use super::chart::{self, add_lines, along, axis, level, place, series, size};
 use super::curve::{self, Curve, curves};
-use super::sources::{KernelPoints, Measured};
+use super::sources::{KernelPoints, Look, Measured};
 use crate::bounds;
 use crate::models::sweep::real;
 use crate::models::{DISTANCE, asymptotic, quoted, value, values};
@@ -50,7 +51,7 @@ pub(super) fn times(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let mut chart = chart::chart(along(&kernel, x, Scale::Log2), y_axis, drawn);
     add_lines(&mut chart, &curves, x, chart::time);
     let what = format!("{} of {} against {}", words::capital(label), kernel.name, chart.x.label);
-    let caption = chart::with_fits(chart::caption(&what, &kernel), !chart.residuals.is_empty());
+    let caption = Caption::of(&what, &kernel).with_fits(!chart.residuals.is_empty());
     Some(kernel.figure("time", label, caption, chart))
 }
 
@@ -69,14 +70,12 @@ pub(super) fn bandwidths(kernel: &KernelPoints<'_>) -> Option<Figure> {
     chart.residuals.clear();
     let bounds = bounds(&kernel, &curves, x);
     let what = format!("Bandwidth of {} against {}", kernel.name, chart.x.label);
-    let mut caption = chart::caption(&what, &kernel);
     let first = curves.first().and_then(|curve| Some((curve, curve.model("line", &[x])?)));
-    if let Some((curve, model)) = first {
-        caption += add_asymptotes(&mut chart, curve, model, x);
-    }
-    if !bounds.is_empty() {
-        caption += " The memory copy of the run bounds rates on one node.";
-    }
+    let has_asymptotes =
+        first.is_some_and(|(curve, model)| add_asymptotes(&mut chart, curve, model, x));
+    let caption = Caption::of(&what, &kernel).noted(has_asymptotes, ASYMPTOTES);
+    let caption =
+        caption.noted(!bounds.is_empty(), "The memory copy of the run bounds rates on one node.");
     chart.series.extend(bounds);
     Some(kernel.figure("bandwidth", "bandwidth", caption, chart))
 }
@@ -84,7 +83,7 @@ pub(super) fn bandwidths(kernel: &KernelPoints<'_>) -> Option<Figure> {
 /// The memory copies that bound the rates of `kernel` over the length `x`, where its sources have
 /// measured them, in a colour that no curve has.
 fn bounds(kernel: &KernelPoints<'_>, curves: &[Curve<'_>], x: &str) -> Vec<Trace> {
-    let colour = 1 + curves.iter().map(|curve| curve.colour).max().unwrap_or(0);
+    let kind = 1 + curves.iter().map(|curve| curve.kind).max().unwrap_or(0);
     let is_over_lengths =
         |point: &&Point| point.facts.over(Over::Message).is_some_and(|axis| axis.name == x);
     let line = |source: usize| {
@@ -92,7 +91,8 @@ fn bounds(kernel: &KernelPoints<'_>, curves: &[Curve<'_>], x: &str) -> Vec<Trace
         let rates = kernel.bounds[source].line(point).into_iter().filter(|(length, _)| *length > 0);
         let points = rates.map(|(length, y)| Vertex { x: real(length), y, ..Vertex::default() });
         let name = kernel.named(bounds::copiers(point).words(), source);
-        Some(Trace { name, kind: Kind::Fit, colour, run: source, points: points.collect() })
+        let Look { colour, dashes } = kernel.look(kind, source);
+        Some(Trace { name, kind: Kind::Fit, colour, dashes, points: points.collect() })
     };
     let lines = (0..kernel.sources.len()).filter_map(line);
     lines.filter(|line| !line.points.is_empty()).collect()
@@ -102,29 +102,31 @@ pub(super) fn rates() -> Axis {
     axis("bandwidth", Quantity::BytesPerSecond, Scale::Linear)
 }
 
-/// Adds the asymptotes of `model`: for long messages r_inf with n_half, of the fit of the largest
-/// sizes, and for short ones n/t0, of the fit of the smallest. Returns their explanation.
-fn add_asymptotes(chart: &mut Chart, curve: &Curve<'_>, model: &Model, x: &str) -> &'static str {
+const ASYMPTOTES: &str = "r∞ is the rate of endless messages and n½ the size at which half of it is \
+     reached, by the line through the largest sizes; n/t₀ is the rate of short ones, whose time is \
+     the startup time.";
+
+/// Adds the asymptotes of `model`: for long messages r∞ with n½, of the fit of the largest sizes, and
+/// for short ones n/t₀, of the fit of the smallest. Returns true if there is the last.
+fn add_asymptotes(chart: &mut Chart, curve: &Curve<'_>, model: &Model, x: &str) -> bool {
     let sizes_per_unit = curve::sizes_per_unit(model, curve, x);
     if model.x_unit != "B" {
-        return "";
+        return false;
     }
     if let Some(fit) = asymptotic(model) {
-        chart.marks = long_messages(fit, sizes_per_unit, curve.colour);
+        chart.marks = long_messages(fit, sizes_per_unit, curve.look.colour);
     }
-    let Some(line) = short_messages(model, sizes_per_unit, curve) else { return "" };
+    let Some(line) = short_messages(model, sizes_per_unit, curve) else { return false };
     chart.series.push(line);
-    " r_inf is the rate of endless messages and n_half the size at which half of it is reached, by \
-     the line through the largest sizes; n/t0 is the rate of short ones, whose time is the startup \
-     time."
+    true
 }
 
 fn long_messages(fit: &Fit, sizes_per_unit: f64, colour: usize) -> Vec<Mark> {
     let [rate, half] = values(fit, ["r_inf", "n_half"]);
     let rate = rate
-        .map(|rate| level(format!("r_inf {} MB/s", significant(rate, DIGITS)), 1e6 * rate, colour));
+        .map(|rate| level(format!("r∞ {} MB/s", significant(rate, DIGITS)), 1e6 * rate, colour));
     let half = half.map(|size| {
-        place(format!("n_half {} B", significant(size, DIGITS)), size / sizes_per_unit, colour)
+        place(format!("n½ {} B", significant(size, DIGITS)), size / sizes_per_unit, colour)
     });
     rate.into_iter().chain(half).collect()
 }
@@ -138,6 +140,6 @@ fn short_messages(model: &Model, sizes_per_unit: f64, curve: &Curve<'_>) -> Opti
     let at = |x: f64| Vertex { x, y: 1e6 * x * sizes_per_unit / t0_us, ..Vertex::default() };
     let extent = [from, best * t0_us / sizes_per_unit];
     let points = (extent[0] < extent[1]).then(|| curve::steps(extent).into_iter().map(at))?;
-    let name = format!("n/t0, t0 {} µs", significant(t0_us, DIGITS));
+    let name = format!("n/t₀, t₀ {} µs", significant(t0_us, DIGITS));
     Some(Trace { name, ..curve::fit(curve, points.collect()) })
 }

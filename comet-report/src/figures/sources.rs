@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use comet_core::kernel::{AxisKind, Class};
 
+use super::caption::Caption;
 use crate::bounds::Bounds;
 use crate::models::Fitted;
 use crate::order::grouped;
@@ -16,6 +17,13 @@ use crate::runs::{RunRecords, source_numbers};
 pub(super) struct Measured<'a> {
     pub(super) source: usize,
     pub(super) point: &'a Point,
+}
+
+/// Numbers of the colour, with its mark, and of the dashes of a curve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) colour: usize,
+    pub(super) dashes: usize,
 }
 
 #[derive(Debug)]
@@ -99,13 +107,23 @@ impl<'a> KernelPoints<'a> {
     }
 
     /// The figure with `end` behind the kernel's name in its id, without a number.
-    pub(super) fn figure(&self, end: &str, title: &str, caption: String, chart: Chart) -> Figure {
+    pub(super) fn figure(&self, end: &str, title: &str, caption: Caption, chart: Chart) -> Figure {
         Figure {
             id: format!("{}-{end}", self.id()),
             number: None,
             title: format!("{}: {title}", self.name),
-            caption,
+            caption: caption.text,
+            notes: caption.notes,
             body: Body::Chart(chart),
+        }
+    }
+
+    /// The look of a curve of the kind number `kind` of `source`: colours and marks tell apart the
+    /// sources where there are several, and kinds of curves where there is one.
+    pub(super) fn look(&self, kind: usize, source: usize) -> Look {
+        match self.sources {
+            [_] => Look { colour: kind, dashes: 0 },
+            _ => Look { colour: source, dashes: kind },
         }
     }
 
@@ -142,7 +160,11 @@ impl<'a> KernelPoints<'a> {
     }
 
     pub(super) fn only(&self, keep: impl Fn(&Point) -> bool) -> Self {
-        let points = self.points.iter().copied().filter(|measured| keep(measured.point));
+        self.only_measured(|measured| keep(measured.point))
+    }
+
+    pub(super) fn only_measured(&self, keep: impl Fn(&Measured<'_>) -> bool) -> Self {
+        let points = self.points.iter().copied().filter(keep);
         Self { points: points.collect(), ..self.clone() }
     }
 

@@ -8,7 +8,7 @@ use crate::models::tests::thesis;
 use crate::older::described;
 use crate::pairs::PairMatrix;
 use crate::plot::{Chart, Kind, Quantity, Trace};
-use crate::record::{Outcome, Param, Params, Point};
+use crate::record::{Derived, Outcome, Param, Params, Point};
 use crate::runs::read_runs;
 
 fn run(name: &str, points: Vec<Point>) -> RunRecords {
@@ -86,11 +86,11 @@ fn the_thesis_plots_round_trips_over_the_nearest_and_the_farthest_ranks() {
 fn a_bandwidth_has_the_rates_of_endless_and_short_messages_and_the_length_of_half() {
     let figures = of_thesis();
     let marks = &chart(&figures, "comet-echo-bandwidth").marks;
-    assert_eq!(marks[0].label, "r_inf 2.439 MB/s");
+    assert_eq!(marks[0].label, "r∞ 2.439 MB/s");
     assert!((marks[0].at / (1e6 / 0.41) - 1.0).abs() < 1e-6 && !marks[0].is_at_x);
-    assert_eq!((&*marks[1].label, marks[1].is_at_x), ("n_half 380.5 B", true));
+    assert_eq!((&*marks[1].label, marks[1].is_at_x), ("n½ 380.5 B", true));
     let series = &chart(&figures, "comet-echo-bandwidth").series;
-    let line = series.iter().find(|series| series.name == "n/t0, t0 79 µs").unwrap();
+    let line = series.iter().find(|series| series.name == "n/t₀, t₀ 79 µs").unwrap();
     assert!(line.points.iter().all(|point| (point.y / (1e6 * point.x / 79.0) - 1.0).abs() < 1e-6));
     let last = line.points[line.points.len() - 1].y;
     assert!((last / 2.384e6 - 1.0).abs() < 1e-3, "the line ends at the best rate, not at {last}");
@@ -134,21 +134,47 @@ fn numbers_of_ranks_are_the_scaling_of_one_file_with_the_law_of_its_growth() {
 }
 
 #[test]
-fn runs_of_two_files_are_overlaid_in_one_colour() {
+fn runs_of_two_files_are_overlaid_in_two_colours() {
     let figures = figures(&[run("fast.jsonl", thesis()), run("slow.jsonl", thesis())]);
     let chart = chart(&figures, "comet-echo-time");
     let curves: Vec<_> = chart.series.iter().filter(|series| series.kind == Kind::Curve).collect();
-    let of = |index: usize| (&*curves[index].name, curves[index].colour, curves[index].run);
-    assert_eq!((of(0), of(3)), (("1 hop, fast", 0, 0), ("1 hop, slow", 0, 1)));
+    let of = |index: usize| (&*curves[index].name, curves[index].colour, curves[index].dashes);
+    assert_eq!((of(0), of(3)), (("1 hop, fast", 0, 0), ("1 hop, slow", 1, 0)));
     assert_eq!(of(4), ("2 hops, slow", 1, 1));
 }
 
 #[test]
-fn runs_on_different_numbers_of_ranks_have_the_same_colours() {
+fn ten_runs_have_ten_colours_and_two_curves_each() {
+    let runs: Vec<RunRecords> =
+        (0..10).map(|index| run(&format!("{index}.jsonl"), thesis())).collect();
+    let figures = figures(&runs);
+    let chart = chart(&figures, "comet-echo-time");
+    let curves: Vec<_> = chart.series.iter().filter(|series| series.kind == Kind::Curve).collect();
+    let looks: Vec<_> = curves.iter().map(|series| (series.colour, series.dashes)).collect();
+    let expected: Vec<_> = (0..10).flat_map(|run| [(run, 0), (run, 1)]).collect();
+    assert_eq!(looks, expected);
+    assert_eq!([&curves[0].name, &curves[1].name], ["1 hop, 0", "3 hops, 0"]);
+}
+
+#[test]
+fn the_thesis_has_its_published_values() {
+    let figures = of_thesis();
+    let law = "published: 2 (79 µs + 0.63 µs/B)";
+    let law = chart(&figures, "figure-5.1").series.iter().find(|series| series.name == law);
+    let ends: Vec<f64> = law.unwrap().points.iter().map(|point| point.y).collect();
+    assert_eq!(ends, [158_000.0, 284_000.0]);
+    let marks = &chart(&figures, "figure-5.2").marks;
+    let labels: Vec<&str> = marks.iter().map(|mark| &*mark.label).collect();
+    let half = ["published half of it 486 B", "published 90 % of it 5000 B"];
+    assert_eq!(labels, ["published peak 2.5 MB/s", half[0], half[1]]);
+}
+
+#[test]
+fn runs_on_different_numbers_of_ranks_have_the_same_dashes() {
     let figures = figures(&[run("a.jsonl", thesis()), run("b.jsonl", thesis_on(16))]);
     let chart = chart(&figures, "comet-echo-time");
     assert_eq!(names(chart, Kind::Curve)[3], "1 hop, b");
-    assert_eq!(chart.series[3].colour, 0);
+    assert_eq!((chart.series[3].colour, chart.series[3].dashes), (1, 0));
 }
 
 #[test]
@@ -162,12 +188,19 @@ fn runs_with_one_name_are_numbered() {
 #[test]
 fn captions_say_what_was_timed_and_what_marks_mean() {
     let figures = figures(&recorded());
-    let caption = &figures.iter().find(|figure| figure.id == "comet-echo-time").unwrap().caption;
+    let figure = figures.iter().find(|figure| figure.id == "comet-echo-time").unwrap();
     assert_eq!(
-        caption,
-        "One-way time of comet/echo against message length, on 2 ranks. D4 half_round_trip: one \
-         way: half of the round trip timed on the test node. Marks are medians of slice \
-         medians; each has 3 samples. Bands hold the middle half of the samples."
+        figure.caption,
+        "One-way time of comet/echo against message length, on 2 ranks (D4 half_round_trip; 3 \
+         samples each)."
+    );
+    assert_eq!(
+        figure.notes,
+        [
+            "D4 half_round_trip: one way: half of the round trip timed on the test node.",
+            "Marks are medians of slice medians.",
+            "Bands hold the middle half of the samples.",
+        ]
     );
 }
 
@@ -207,6 +240,46 @@ fn samples_that_vary_have_a_distribution_and_an_order() {
     assert_eq!((order.series[0].points.len(), first), (100, vec![true, false]));
 }
 
+/// The points of an exchange of so many bytes overlapped with work, with intervals of 1 us.
+fn overlapped((length_bytes, exchange_ns): (u64, f64)) -> Vec<Point> {
+    let names = ["exchange", "daxpy", "synchronous", "asynchronous"];
+    let times_ns = [exchange_ns, 20_000.0, 20_000.0 + exchange_ns, 20_000.0 + exchange_ns / 2.0];
+    let of_series = |(name, ns): (&'static str, f64)| {
+        let mut point = thesis()[0].clone();
+        (point.kernel, point.class) = ("overlap".into(), "overlap".into());
+        point.variant = Some(name.into());
+        let params = [("length_bytes", length_bytes), ("vector_length", 20_000), ("procs", 2)];
+        let params = params.map(|(name, value)| (name.into(), Param::Number(value)));
+        point.params = Params(params.into());
+        let numbers = &mut point.measured_mut().unwrap().numbers;
+        numbers.quoted_ns = Some(ns);
+        numbers.time_ns.ci95 = Some([ns - 500.0, ns + 500.0]);
+        let share = |name: &str, value| Derived {
+            name: name.into(),
+            formula: String::new(),
+            value: Some(value),
+        };
+        if name == "asynchronous" {
+            point.figures =
+                vec![share("improvement_percent", 3.0), share("overlap_share", -2050.0)];
+        }
+        described(point)
+    };
+    names.into_iter().zip(times_ns).map(of_series).collect()
+}
+
+#[test]
+fn a_hidden_share_is_drawn_where_its_part_is_longer_than_the_noise() {
+    let points = [(0, 200.0), (85_000, 50_000.0)].into_iter().flat_map(overlapped).collect();
+    let figures = figures(&[run("a.jsonl", points)]);
+    let places = |id: &str| -> Vec<(f64, f64, Option<f64>)> {
+        let series = &chart(&figures, id).series[0];
+        series.points.iter().map(|point| (point.x, point.y, point.beyond)).collect()
+    };
+    assert_eq!(places("comet-overlap-gain"), [(0.0, 3.0, None), (85_000.0, 3.0, None)]);
+    assert_eq!(places("comet-overlap-share"), [(85_000.0, -100.0, Some(-205_000.0))]);
+}
+
 #[test]
 fn what_has_no_numbers_makes_no_figure() {
     let mut failed = thesis();
@@ -239,7 +312,7 @@ fn pairs_of_ranks_are_parted_by_their_nodes() {
         quantity: Quantity::TimeNs,
         values: vec![None; 9],
     };
-    let Body::HeatMap(map) = parts::heat_map("pairs", &matrix, run.as_deref()).body else {
+    let Body::HeatMap(map) = pairs::heat_map("pairs", &matrix, run.as_deref()).body else {
         panic!()
     };
     assert_eq!(

@@ -2,10 +2,14 @@
 //! where it plots those.
 //!
 //! Each is made from the run with the thesis's number of ranks, or, without one, from that with the
-//! most. Figure 5.6 is the scaling of the barrier, which has its axes.
+//! most. Figure 5.6 is the scaling of the barrier, which has its axes. What the thesis publishes of
+//! a figure in numbers is drawn beside the curves.
 
+use super::caption::Caption;
 use super::chart::{self, Y, along, axis, series_at};
 use super::curve::curves;
+use super::growth::scaling;
+use super::published;
 use super::sizes::rates;
 use super::sources::{KernelPoints, Sources};
 use crate::models::sweep::real;
@@ -131,7 +135,9 @@ const fn matrix(
 
 /// The figures that `sources` has points for, two at least.
 pub(super) fn figures(sources: &Sources<'_>) -> Vec<Figure> {
-    ENTRIES.iter().filter_map(|entry| entry.figure(sources)).collect()
+    let barrier = sources.kernel("comet/barrier").and_then(|kernel| scaling(&kernel));
+    let barrier = barrier.map(|one| with_number(one, "figure-5.6".into(), "5.6", "barrier time"));
+    ENTRIES.iter().filter_map(|entry| entry.figure(sources)).chain(barrier).collect()
 }
 
 impl Entry {
@@ -150,11 +156,12 @@ impl Entry {
             RANKS => chart::ranks(Scale::Log2),
             x => along(&kernel, x, Scale::Linear),
         };
-        let chart = chart::chart(x_axis, y_axis, drawn);
+        let mut chart = chart::chart(x_axis, y_axis, drawn);
+        published::add(number, &mut chart);
         let what = format!("{}, against {}", words::capital(title), chart.x.label);
         let part = if matches!(slice, Vectors) { "-by-length" } else { "" };
         let id = format!("figure-{number}{part}");
-        let caption = chart::caption(&what, &kernel);
+        let caption = Caption::of(&what, &kernel);
         Some(with_number(kernel.figure("", "", caption, chart), id, number, title))
     }
 
@@ -178,14 +185,6 @@ impl Entry {
         }
         let [rows, cols] = MESH.map(|name| point.number(name).map(real));
         Some(value * (rows? * cols?).sqrt())
-    }
-}
-
-/// `figure` with its number in the thesis, if it is the scaling of the barrier.
-pub(super) fn numbered(figure: Figure, kernel: &KernelPoints<'_>) -> Figure {
-    match &*kernel.name {
-        "comet/barrier" => with_number(figure, "figure-5.6".into(), "5.6", "barrier time"),
-        _ => figure,
     }
 }
 

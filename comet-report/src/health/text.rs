@@ -6,11 +6,10 @@ use comet_core::rounds;
 use comet_stats::Summary;
 
 use super::{Barrier, Health, OfClass, OfLength, Suspect, Work};
+use crate::pairs::LONG_BYTES;
 use crate::units::{bytes, fixed};
 use crate::words::count;
 
-/// Messages of at least this length tell a bandwidth, shorter ones a latency.
-const LONG_BYTES: u64 = 64 * 1024;
 /// Suspects of a kind that are named at most; the record has the times of all.
 const MAX_SUSPECTS: usize = 20;
 
@@ -49,7 +48,7 @@ impl Health {
         format!("{ranks}{hosts}: {} in {rounds}", count(n_pairs, "pair"))
     }
 
-    fn verdict(&self) -> String {
+    pub(crate) fn verdict(&self) -> String {
         let found = match (&self.suspects[..], self.noticed.len()) {
             ([], _) if !self.is_comparison() => {
                 format!("nothing to compare among {}", count(self.n_ranks, "rank"))

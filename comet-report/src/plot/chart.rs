@@ -5,12 +5,10 @@ use super::curve::{DrawnCurve, classes, mark, pair, places};
 use super::figure::{Axis, Chart, Kind, Mark, Quantity, Scale, Trace, Vertex};
 use super::panel::{Area, LOW_SPACING_PX, Panel, Side, X_SPACING_PX, Y_SPACING_PX};
 use super::scale::Ruler;
-use super::style::N_COLOURS;
-use super::svg::{Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, cut, px, short_text, text, width_px};
+use super::style::{Frame, N_COLOURS};
+use super::svg::{Drawing, MARGIN_PX, TEXT_PX, cut, px, short_text, text, width_px};
 use crate::xml::escape;
 
-/// Height of the plot area, and of the strip with residuals.
-const HEIGHT_PX: [f64; 2] = [320.0, 84.0];
 const BETWEEN_PX: f64 = 16.0;
 const X_LABELS_PX: f64 = 40.0;
 const Y_LABEL_PX: f64 = MARGIN_PX + 28.0;
@@ -31,9 +29,10 @@ pub(super) struct Sides {
 }
 
 /// The axes of `chart` from `top_px` downwards; what is widest of the ticks sets the left edge.
-pub(super) fn sides(chart: &Chart, top_px: f64) -> Sides {
-    let mut area = Area { left: 0.0, top: top_px, width: WIDTH_PX, height: HEIGHT_PX[0] };
-    let mut strip_area = Area { top: area.bottom() + BETWEEN_PX, height: HEIGHT_PX[1], ..area };
+pub(super) fn sides(chart: &Chart, top_px: f64, frame: &Frame) -> Sides {
+    let [height, strip_height] = frame.heights;
+    let mut area = Area { left: 0.0, top: top_px, width: frame.width, height };
+    let mut strip_area = Area { top: area.bottom() + BETWEEN_PX, height: strip_height, ..area };
     let (quantity, scale) = (Quantity::Percent, Scale::Linear);
     let strip_axis = Axis { label: "residual".into(), quantity, scale };
     let residuals = residual_values(chart);
@@ -41,16 +40,16 @@ pub(super) fn sides(chart: &Chart, top_px: f64) -> Sides {
     let strip = Side::new(&strip_axis, &residuals, strip_area.y_px(), LOW_SPACING_PX);
     let left = Y_LABEL_PX + y.tick_width_px().max(strip.tick_width_px()).max(24.0);
     for area in [&mut area, &mut strip_area] {
-        (area.left, area.width) = (left, WIDTH_PX - MARGIN_PX - 4.0 - left);
+        (area.left, area.width) = (left, frame.width - MARGIN_PX - 4.0 - left);
     }
     let x = Side::new(&chart.x, &x_values(chart), area.x_px(), X_SPACING_PX);
     Sides { x, y, strip, area, strip_area }
 }
 
 /// Draws `chart` from `top_px` downwards; ids of elements begin with `id`.
-pub(super) fn draw(id: &str, chart: &Chart, top_px: f64) -> Drawing {
-    let (legend, legend_bottom_px) = legend(&chart.series, top_px);
-    let Sides { x, y, strip, area, strip_area } = &sides(chart, legend_bottom_px + 10.0);
+pub(super) fn draw(id: &str, chart: &Chart, top_px: f64, frame: &Frame) -> Drawing {
+    let (legend, legend_bottom_px) = legend(&chart.series, top_px, frame.width - MARGIN_PX);
+    let Sides { x, y, strip, area, strip_area } = &sides(chart, legend_bottom_px + 10.0, frame);
     let has_strip = !chart.residuals.is_empty();
     let main = Panel { name: "main", area: *area, x, y, has_x_labels: !has_strip };
     let mut svg = legend + &main.svg(id, &contents(chart, &main));
@@ -125,20 +124,22 @@ fn with_ranges(point: &Vertex) -> impl Iterator<Item = f64> {
 /// A law goes with its points, so that it needs no entry of its own.
 fn number(series: &Trace, all: &[Trace]) -> Option<usize> {
     let of_name = all.iter().position(|other| other.name == series.name);
-    let look = (series.colour, series.run);
-    let of_look =
-        all.iter().position(|other| other.kind != Kind::Fit && (other.colour, other.run) == look);
+    let look = (series.colour, series.dashes);
+    let of_look = all
+        .iter()
+        .position(|other| other.kind != Kind::Fit && (other.colour, other.dashes) == look);
     if series.kind == Kind::Fit { of_look.or(of_name) } else { of_name.or(of_look) }
 }
 
-fn legend(series: &[Trace], top_px: f64) -> (String, f64) {
+/// The entries of `series` in lines up to `right_px`, and the end of their room.
+fn legend(series: &[Trace], top_px: f64, right_px: f64) -> (String, f64) {
     let mut svg = String::from("<g class=\"legend\">\n");
     let (mut x, mut y) = (MARGIN_PX, top_px);
     let entries: Vec<_> = series.iter().enumerate().collect();
     let entries = entries.iter().filter(|(index, one)| number(one, series) == Some(*index));
     for (number, series) in entries {
         let width = SAMPLE_PX + 6.0 + width_px(&series.name, TEXT_PX).min(MOST_NAME_PX);
-        if x > MARGIN_PX && x + width > WIDTH_PX - MARGIN_PX {
+        if x > MARGIN_PX && x + width > right_px {
             (x, y) = (MARGIN_PX, y + LEGEND_LINE_PX);
         }
         svg += &entry(series, *number, [x, y + LEGEND_LINE_PX / 2.0]);
@@ -261,7 +262,7 @@ mod tests {
     const AREA: Area = Area { left: 0.0, top: 0.0, width: 400.0, height: 300.0 };
 
     fn series(name: &str, kind: Kind, colour: usize) -> Trace {
-        Trace { name: name.into(), kind, colour, run: 0, points: vec![Vertex::default()] }
+        Trace { name: name.into(), kind, colour, dashes: 0, points: vec![Vertex::default()] }
     }
 
     #[test]
@@ -278,7 +279,7 @@ mod tests {
         );
         assert_eq!(number(&series("echo", Kind::Scatter, 9), &all), Some(1));
         assert_eq!(number(&series("other", Kind::Scatter, 9), &all), None);
-        assert_eq!(legend(&all, 0.0).0.matches("class=\"entry").count(), 2);
+        assert_eq!(legend(&all, 0.0, 700.0).0.matches("class=\"entry").count(), 2);
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use super::figure::{Kind, Trace, Vertex};
 use super::panel::Side;
 use super::scale::Ruler;
-use super::style::{N_COLOURS, N_RUNS};
-use super::svg::px;
+use super::style::{N_COLOURS, N_DASHES};
+use super::svg::{TEXT_PX, px, width_px};
 use crate::xml::escape;
 
 /// With more points than this, marks become dots of one path, and bars a band.
 const MOST_MARKS: usize = 64;
-/// The same for marks without lines: single samples are many, and are looked at together.
-const MOST_SCATTERED: usize = 30;
+/// The same for marks without lines: single samples and errors are many, and are looked at together.
+const MOST_SCATTERED: usize = 11;
 /// Half of the width of the box that shows the middle half of a point that stands alone.
 const BOX_PX: f64 = 4.0;
 
@@ -24,13 +24,27 @@ pub(super) struct DrawnCurve<'a> {
 }
 
 pub(super) fn classes(series: &Trace) -> String {
-    format!("c{} r{}", series.colour % N_COLOURS, run(series))
+    format!("c{} r{}", series.colour % N_COLOURS, dashes(series))
 }
 
-/// Number of its dashes and marks: colours that are used again have others.
-fn run(series: &Trace) -> usize {
-    (series.run + series.colour / N_COLOURS) % N_RUNS
+/// Number of its dashes: colours that are used again have others.
+pub(super) fn dashes(series: &Trace) -> usize {
+    (series.dashes + series.colour / N_COLOURS) % N_DASHES
 }
+
+/// Marks by colour: a circle, a square, a diamond, triangles, crosses and bars.
+const MARKS: [&str; N_COLOURS] = [
+    "circle r=\"3\"",
+    "path d=\"M-3 -3h6v6h-6z\"",
+    "path d=\"M0 -4L4 0L0 4L-4 0z\"",
+    "path d=\"M0 -4L4 3H-4z\"",
+    "path d=\"M0 4L4 -3H-4z\"",
+    "path d=\"M-4 -1h3v-3h2v3h3v2h-3v3h-2v-3h-3z\"",
+    "path d=\"M-4 -2.5l1.5 -1.5L0 -1.5L2.5 -4l1.5 1.5L1.5 0L4 2.5l-1.5 1.5L0 1.5L-2.5 4l-1.5 -1.5L-1.5 0z\"",
+    "path d=\"M-5 -1.5h10v3h-10z\"",
+    "path d=\"M-1.5 -5h3v10h-3z\"",
+    "path d=\"M-3 -4L4 0L-3 4z\"",
+];
 
 /// Places of the points that can be drawn.
 pub(super) fn places<'a>(points: &'a [Vertex], x: &Ruler, y: &Ruler) -> Vec<Place<'a>> {
@@ -43,12 +57,7 @@ pub(super) fn places<'a>(points: &'a [Vertex], x: &Ruler, y: &Ruler) -> Vec<Plac
 /// The mark of a series at a place, with what it contains.
 pub(super) fn mark(series: &Trace, [x, y]: [f64; 2], is_hollow: bool, contents: &str) -> String {
     let hollow = if is_hollow { " hollow" } else { "" };
-    let shape = match run(series) {
-        0 => "circle r=\"3\"",
-        1 => "path d=\"M-3 -3h6v6h-6z\"",
-        2 => "path d=\"M0 -4L4 0L0 4L-4 0z\"",
-        _ => "path d=\"M0 -4L4 3H-4z\"",
-    };
+    let shape = MARKS[series.colour % N_COLOURS];
     let name = if shape.starts_with("circle") { "circle" } else { "path" };
     let at = format!("transform=\"translate({} {})\"", px(x), px(y));
     format!("<{shape} class=\"mark{hollow}\" {at}>{contents}</{name}>")
@@ -138,20 +147,35 @@ impl DrawnCurve<'_> {
 
     fn mark(&self, (_, point, at): &Place<'_>) -> String {
         let words = format!("<title>{}</title>", escape(&self.words(point)));
-        mark(self.series, *at, point.is_hollow, &words)
+        match point.beyond {
+            Some(value) => self.arrow(*at, value > point.y, &words) + &self.beside(*at, value),
+            None => mark(self.series, *at, point.is_hollow, &words),
+        }
+    }
+
+    /// The mark of a point beyond the axis.
+    fn arrow(&self, [x, y]: [f64; 2], is_up: bool, contents: &str) -> String {
+        let shape = if is_up { "M-4 -2L0 -9L4 -2z" } else { "M-4 2L0 9L4 2z" };
+        let at = format!("transform=\"translate({} {})\"", px(x), px(y));
+        format!("<path d=\"{shape}\" class=\"mark\" {at}>{contents}</path>")
+    }
+
+    /// The value of a point beyond the axis, on the side of its arrow that has room.
+    fn beside(&self, [x, y]: [f64; 2], value: f64) -> String {
+        let text = self.y.ruler.quantity.write(value);
+        let has_room = x + 8.0 + width_px(&text, TEXT_PX) < self.x.ruler.ends_px[1];
+        let (class, x) = if has_room { ("name", x + 8.0) } else { ("name end", x - 8.0) };
+        let at = format!("transform=\"translate({} {})\"", px(x), px(y + TEXT_PX * 0.35));
+        format!("<text class=\"{class}\" {at}>{}</text>", escape(&text))
     }
 
     fn words(&self, point: &Vertex) -> String {
         let [x, y] = [self.x.ruler.quantity, self.y.ruler.quantity];
-        let mut words = format!("{}: {}", x.write(point.x), y.write(point.y));
-        let mut range = |name: &str, range: Option<(f64, f64)>| {
-            let range = range.filter(|(low, high)| low.is_finite() && high.is_finite());
-            if let Some((low, high)) = range {
-                words += &format!("\n{name} {} to {}", y.write(low), y.write(high));
-            }
-        };
-        range("95 %", point.interval);
-        range("middle half", point.middle_half);
+        let mut words = format!("{}: {}", x.write(point.x), y.write(point.value()));
+        let interval = point.interval.filter(|(low, high)| low.is_finite() && high.is_finite());
+        if let Some((low, high)) = interval {
+            words += &format!("\n95 % {} to {}", y.write(low), y.write(high));
+        }
         if !point.note.is_empty() {
             words += &format!("\n{}", point.note);
         }

@@ -20,7 +20,7 @@ fn axis(label: &str, quantity: Quantity, scale: Scale) -> Axis {
 }
 
 fn series(name: &str, kind: Kind, colour: usize, points: Vec<Vertex>) -> Trace {
-    Trace { name: name.into(), kind, colour, run: 0, points }
+    Trace { name: name.into(), kind, colour, dashes: 0, points }
 }
 
 fn point(x: f64, y: f64) -> Vertex {
@@ -33,7 +33,7 @@ fn mark(label: &str, is_at_x: bool, at: f64, colour: usize) -> Mark {
 
 fn figure(id: &str, title: &str, body: Body) -> Figure {
     let caption = "Median of 100 samples; bars are 95 % intervals, bands the middle half.".into();
-    Figure { id: id.into(), number: None, title: title.into(), caption, body }
+    Figure { id: id.into(), number: None, title: title.into(), caption, notes: Vec::new(), body }
 }
 
 fn lengths() -> impl Iterator<Item = f64> {
@@ -50,6 +50,7 @@ fn sweep(factor: f64, seed: usize) -> Vec<Vertex> {
             middle_half: Some((y * 0.86, y * 1.2)),
             is_hollow: index % 7 == 6,
             note: if index == 9 { "machine changed its speed".into() } else { String::new() },
+            beyond: None,
         }
     };
     lengths().enumerate().map(point).collect()
@@ -82,7 +83,7 @@ fn busy() -> Figure {
         let rate = |p: Vertex| point(p.x, p.x / p.y * 1e9);
         let points = sweep(1.0 + index as f64 * 0.35, index).into_iter().map(rate).collect();
         let one = series(name, Kind::Curve, index, points);
-        let other = Trace { run: 1, name: format!("{name}, second machine"), ..one.clone() };
+        let other = Trace { dashes: 1, name: format!("{name}, second machine"), ..one.clone() };
         [one, other]
     };
     let quantile = |q: i32| point(5e9 / (1.005 - f64::from(q) / 100.0), f64::from(q) * 1e8);
@@ -207,8 +208,9 @@ fn pictures_are_small() {
 fn every_curve_has_its_entry_and_its_marks() {
     let svg = svg(&latency(), Style::Page);
     assert_eq!(svg.matches("class=\"entry").count(), 1);
-    // The curve, its residuals, and one in the legend.
-    assert_eq!(svg.matches("<circle").count(), 22 + 22 + 1);
+    // The curve, and one in the legend; the residuals are dots of one path.
+    assert_eq!(svg.matches("<circle").count(), 22 + 1);
+    assert_eq!(svg.matches("class=\"dots\"").count(), 1);
     assert_eq!(svg.matches("hollow").count(), 3);
     assert!(svg.contains("<title>0 B: "));
 }

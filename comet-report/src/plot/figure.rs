@@ -9,10 +9,20 @@ pub struct Figure {
     pub number: Option<String>,
     /// Title, in a few words.
     pub title: String,
-    /// Both axes, the definition, and the meaning of bands and bars.
+    /// Both axes, definitions and numbers of samples, in one sentence or two.
     pub caption: String,
+    /// Meaning of marks, bars and bands, a sentence each; many figures have the same.
+    pub notes: Vec<String>,
     /// The values.
     pub body: Body,
+}
+
+impl Figure {
+    /// The caption with the notes, for a figure that stands alone.
+    pub fn description(&self) -> String {
+        let parts = std::iter::once(&self.caption).chain(&self.notes);
+        parts.filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// The values of a figure.
@@ -88,10 +98,10 @@ pub struct Trace {
     pub name: String,
     /// Kind of curve.
     pub kind: Kind,
-    /// Number of its colour, from 0; a fit has that of its points.
+    /// Number of its colour and its mark, from 0; a fit has that of its points.
     pub colour: usize,
-    /// Number of its run where several are overlaid, from 0; it chooses dashes and marks.
-    pub run: usize,
+    /// Number of its dashes, from 0 for a solid line.
+    pub dashes: usize,
     /// Its points, in the order in which they are joined.
     pub points: Vec<Vertex>,
 }
@@ -124,12 +134,22 @@ pub struct Vertex {
     pub is_hollow: bool,
     /// Remark beside its values, in a few words; may be empty.
     pub note: String,
+    /// Value of a point beyond the axis: `y` is the end of the axis, at which an arrow stands with
+    /// the value beside it.
+    pub beyond: Option<f64>,
+}
+
+impl Vertex {
+    /// The value, also of a point beyond the axis.
+    pub(crate) fn value(&self) -> f64 {
+        self.beyond.unwrap_or(self.y)
+    }
 }
 
 /// A line through a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Label (`r_inf 8.3 GB/s`).
+    /// Label (`r∞ 8.3 GB/s`).
     pub label: String,
     /// True if it crosses the horizontal axis, at an x; else it is at a y.
     pub is_at_x: bool,

@@ -2,10 +2,11 @@
 //! holds them, to be changed by hand.
 
 use super::chart::sides;
+use super::curve::dashes;
 use super::figure::{Body, Chart, Figure, HeatMap, Kind, Quantity, Scale, Trace, Vertex};
 use super::heat_map::{Grid, MOST_ROWS, STOPS};
 use super::panel::Side;
-use super::style::{N_RUNS, colour};
+use super::style::{Frame, N_COLOURS, colour};
 use super::svg::{number, one_line, slug};
 use crate::units::significant;
 
@@ -63,7 +64,7 @@ fn quote(text: &str) -> String {
 }
 
 fn chart_script(chart: &Chart, data: &str) -> String {
-    let sides = sides(chart, 0.0);
+    let sides = sides(chart, 0.0, &Frame::FILE);
     let (x, y, strip) = (&sides.x, &sides.y, &sides.strip);
     let mut script = String::from(
         "set grid lt 1 lc rgb '#dddddd'\nset tics nomirror\nset key outside top left horizontal Left reverse\n\
@@ -170,10 +171,13 @@ fn plot(rows: &Rows<'_>) -> String {
     format!("plot {}\n", parts.join(", \\\n     "))
 }
 
+/// Numbers of point types by colour.
+const MARKS: [usize; N_COLOURS] = [7, 5, 13, 9, 11, 1, 2, 15, 3, 4];
+
 fn elements(data: &str, [x, y]: &[String; 2], series: &Trace, title: &str) -> Vec<String> {
-    let run = series.run % N_RUNS;
+    let mark = format!("pt {} ps 0.7", MARKS[series.colour % N_COLOURS]);
     let colour = format!("lc rgb '{}'", colour(series.colour));
-    let (dashes, mark) = (format!("dt {}", run + 1), format!("pt {} ps 0.7", [7, 5, 13, 9][run]));
+    let dashes = format!("dt {}", dashes(series) + 1);
     let has = |find: fn(&Vertex) -> bool| series.points.iter().any(find);
     let with = |values: &str, style: &str| format!("{data} using {values} with {style}");
     let at = format!("({x}):({y})");
@@ -296,9 +300,9 @@ fn chart_rows(chart: &Chart) -> Vec<Vec<String>> {
     let point_row = |series: &Trace, point: &Vertex, is_residual: bool| {
         let ends = |range: Option<(f64, f64)>| range.map_or([None; 2], |(a, b)| [Some(a), Some(b)]);
         let ([low, high], [p25, p75]) = (ends(point.interval), ends(point.middle_half));
-        let mut y = [Some(point.y), low, high, p25, p75, None];
+        let mut y = [Some(point.value()), low, high, p25, p75, None];
         if is_residual {
-            y = [None, None, None, None, None, Some(point.y)];
+            y = [None, None, None, None, None, Some(point.value())];
         }
         let hollow = if point.is_hollow { "1" } else { "" };
         row(&series.name, Some(point.x), y, [hollow, &point.note])

@@ -7,23 +7,26 @@ use super::curve::pair;
 use super::figure::{Axis, HeatMap, Scale};
 use super::panel::Area;
 use super::scale::{Ruler, extremes};
+use super::style::Frame;
 use super::svg::{
-    Drawing, MARGIN_PX, TEXT_PX, WIDTH_PX, cut, decimals, px, short_text, text, upright, width_px,
+    Drawing, MARGIN_PX, TEXT_PX, cut, decimals, px, short_text, text, upright, width_px,
 };
 use crate::units::significant;
 use crate::xml::escape;
 
 /// More rows than this are put together, so that pictures of many ranks stay small.
 pub(super) const MOST_ROWS: usize = 64;
-/// Up to this many rows, values are written into their cells.
-const MOST_WRITTEN: usize = 12;
+/// Cells of at least this width have their values written into them.
+const LEAST_WRITTEN_PX: f64 = 33.0;
 const SIDE_PX: f64 = 400.0;
 const CELL_PX: f64 = 72.0;
 const NAME_PX: f64 = 110.0;
+/// Width of a picture in the widest names of its rows.
+const NAMES_PER_WIDTH: f64 = 6.5;
 const NAMES_PX: f64 = 40.0;
 /// Width of the colour bar, and what it keeps from the map.
 const BAR_PX: [f64; 2] = [16.0, 26.0];
-const BAR_LABELS_PX: f64 = 66.0;
+const BAR_LABELS_PX: f64 = 84.0;
 /// Nodes that are narrower get no borders, which would hide their values.
 const DENSE_PX: f64 = 20.0;
 /// From the first colour to the last, values grow by no less: what differs less looks the same.
@@ -95,8 +98,8 @@ pub(super) fn first_word(name: &str) -> &str {
     name.split_whitespace().next().unwrap_or(name)
 }
 
-pub(super) fn draw(id: &str, map: &HeatMap, top_px: f64) -> Drawing {
-    let view = View::new(map, top_px);
+pub(super) fn draw(id: &str, map: &HeatMap, top_px: f64, frame: &Frame) -> Drawing {
+    let view = View::new(map, top_px, frame);
     let mut svg = view.note();
     svg += &hatch(id);
     svg += &view.area.open_panel(id, "pairs", &view.attributes(), 0.0);
@@ -119,14 +122,15 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(map: &'a HeatMap, top_px: f64) -> Self {
+    fn new(map: &'a HeatMap, top_px: f64, frame: &Frame) -> Self {
         let grid = Grid::of(map, MOST_ROWS);
         let n_rows = grid.n_rows().max(1) as f64;
-        let side = (n_rows * CELL_PX).min(SIDE_PX);
         let widths = grid.names.iter().map(|name| width_px(name, TEXT_PX));
-        let names_px = widths.fold(20.0, f64::max).min(NAME_PX);
-        let whole = 30.0 + names_px + side + BAR_PX[0] + BAR_PX[1] + BAR_LABELS_PX;
-        let left = (WIDTH_PX - whole) / 2.0 + 30.0 + names_px;
+        let most_px = NAME_PX.min(frame.width / NAMES_PER_WIDTH);
+        let names_px = widths.fold(20.0, f64::max).min(most_px);
+        let around = 30.0 + names_px + BAR_PX[0] + BAR_PX[1] + BAR_LABELS_PX;
+        let side = (n_rows * CELL_PX).min(SIDE_PX).min(frame.width - around - MARGIN_PX);
+        let left = (frame.width - around - side) / 2.0 + 30.0 + names_px;
         let top = top_px + if grid.n_together > 1 { 24.0 } else { 6.0 };
         let area = Area { left, top, width: side, height: side };
         let ruler = colour_ruler(map, &grid, area.y_px());
@@ -184,10 +188,10 @@ impl<'a> View<'a> {
     }
 
     fn written(&self) -> String {
-        if self.grid.n_rows() > MOST_WRITTEN {
+        let (unit, pitch) = (self.ruler.unit(), self.pitch_px());
+        if pitch < LEAST_WRITTEN_PX {
             return String::new();
         }
-        let (unit, pitch) = (self.ruler.unit(), self.pitch_px());
         let text = |(row, column, value): (usize, usize, f64)| {
             let x = px(self.area.left + pitch * (column as f64 + 0.5));
             let y = px(self.area.top + pitch * (row as f64 + 0.5) + 4.0);
@@ -242,7 +246,7 @@ impl<'a> View<'a> {
         let x = px(self.area.left - 6.0);
         let text = |(at, name): (f64, &str)| {
             let y = px(self.area.top + at + TEXT_PX * 0.35);
-            short_text(&format!("class=\"tick end\" x=\"{x}\" y=\"{y}\""), name, NAME_PX)
+            short_text(&format!("class=\"tick end\" x=\"{x}\" y=\"{y}\""), name, self.names_px)
         };
         self.shown(TEXT_PX + 2.0).map(text).collect()
     }
@@ -366,7 +370,7 @@ mod tests {
 
     #[test]
     fn maps_of_many_ranks_stay_small() {
-        let svg = draw("map", &map(512), 30.0).svg;
+        let svg = draw("map", &map(512), 30.0, &Frame::FILE).svg;
         assert!(svg.len() < 150_000, "{} bytes", svg.len());
         assert!(svg.contains("median of up to 8 x 8 pairs"));
     }
@@ -381,7 +385,7 @@ mod tests {
         let colours = |high| {
             let mut map = map(2);
             map.values = [100.0, high, 100.0, 100.0].map(Some).into();
-            let svg = draw("map", &map, 30.0).svg;
+            let svg = draw("map", &map, 30.0, &Frame::FILE).svg;
             let cells = svg.split("<g class=\"cells\"").nth(1).unwrap();
             cells.split("</g>").next().unwrap().matches("<path").count()
         };
@@ -392,10 +396,10 @@ mod tests {
     fn values_that_are_missing_or_equal_are_drawn() {
         let mut equal = map(3);
         equal.values.fill(Some(5.0));
-        assert!(!draw("map", &equal, 30.0).svg.contains("not measured"));
+        assert!(!draw("map", &equal, 30.0, &Frame::FILE).svg.contains("not measured"));
         let empty = HeatMap { names: Vec::new(), values: Vec::new(), ..map(1) };
-        assert!(!draw("map", &empty, 30.0).svg.contains("class=\"bar\""));
+        assert!(!draw("map", &empty, 30.0, &Frame::FILE).svg.contains("class=\"bar\""));
         let short = HeatMap { values: vec![Some(f64::NAN)], ..map(2) };
-        assert!(!draw("map", &short, 30.0).svg.contains("NaN"));
+        assert!(!draw("map", &short, 30.0, &Frame::FILE).svg.contains("NaN"));
     }
 }

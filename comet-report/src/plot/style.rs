@@ -6,13 +6,15 @@ const RULES: &str = include_str!("style.css");
 /// Styles that only a page needs: tools, tooltips, boxes around figures.
 const PAGE_RULES: &str = include_str!("page.css");
 
-pub(super) const N_COLOURS: usize = 8;
-pub(super) const N_RUNS: usize = 4;
+/// Number of colours, each of which has a mark of its own.
+pub(super) const N_COLOURS: usize = 10;
+pub(super) const N_DASHES: usize = 4;
 
 /// Names of variables, and their values in light and in dark.
 ///
 /// Series have the colours of Okabe and Ito, which can be told apart by people who see fewer
-/// colours than others; those that would be hard to see on their background are shifted.
+/// colours than others, with two more; those that would be hard to see on their background are
+/// shifted. Marks tell apart those that are near.
 const VARIABLES: [(&str, [&str; 2]); 4 + N_COLOURS] = [
     ("--paper", ["#ffffff", "#15181c"]),
     ("--ink", ["#1b1f24", "#e4e7eb"]),
@@ -26,6 +28,8 @@ const VARIABLES: [(&str, [&str; 2]); 4 + N_COLOURS] = [
     ("--c5", ["#56b4e9", "#9bd4f7"]),
     ("--c6", ["#3f454d", "#d5dae0"]),
     ("--c7", ["#a89600", "#f0e442"]),
+    ("--c8", ["#6a4fb3", "#ab9cf2"]),
+    ("--c9", ["#7f4a1e", "#c99a68"]),
 ];
 
 /// Source of the colours of a picture.
@@ -39,7 +43,29 @@ pub enum Style {
     Dark,
 }
 
+/// Size of a picture in pixels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) width: f64,
+    /// Height of the plot area, and of the strip with residuals.
+    pub(super) heights: [f64; 2],
+}
+
+impl Frame {
+    /// Size of a file.
+    pub(super) const FILE: Self = Self { width: 720.0, heights: [320.0, 84.0] };
+    /// Size on a page: on a phone, texts shrink by a quarter and can still be read.
+    const PAGE: Self = Self { width: 440.0, heights: [260.0, 72.0] };
+}
+
 impl Style {
+    pub(super) fn frame(self) -> Frame {
+        match self {
+            Self::Page => Frame::PAGE,
+            Self::Light | Self::Dark => Frame::FILE,
+        }
+    }
+
     pub(super) fn element(self) -> String {
         match self {
             Self::Page => String::new(),

@@ -1,15 +1,17 @@
 //! A figure as a picture in SVG, and texts and numbers in pictures: measured, cut and rounded.
 
 use super::figure::{Body, Figure};
-use super::style::Style;
+use super::style::{Frame, Style};
 use super::{chart, heat_map};
 use crate::xml::escape;
 
-pub(super) const WIDTH_PX: f64 = 720.0;
 pub(super) const MARGIN_PX: f64 = 16.0;
 pub(super) const TEXT_PX: f64 = 12.0;
+/// Room for a title of one line.
 const TITLE_PX: f64 = 34.0;
-const TITLE_TEXT_PX: f64 = 15.0;
+const TITLE_LINE_PX: f64 = 19.0;
+/// Size of a title, whose letters are wide.
+const TITLE_TEXT_PX: f64 = 15.0 * 1.05;
 
 pub(super) struct Drawing {
     pub(super) svg: String,
@@ -22,12 +24,13 @@ pub(super) struct Drawing {
 /// as those that are not finite, are left out. What the page's script needs stands in attributes
 /// `data-…`.
 pub fn svg(figure: &Figure, style: Style) -> String {
-    let id = slug(&figure.id);
+    let (id, frame) = (slug(&figure.id), style.frame());
+    let (heading, top_px) = heading(&figure.title, &frame);
     let drawing = match &figure.body {
-        Body::Chart(chart) => chart::draw(&id, chart, TITLE_PX),
-        Body::HeatMap(map) => heat_map::draw(&id, map, TITLE_PX),
+        Body::Chart(chart) => chart::draw(&id, chart, top_px, &frame),
+        Body::HeatMap(map) => heat_map::draw(&id, map, top_px, &frame),
     };
-    let (width, height) = (px(WIDTH_PX), px((drawing.bottom_px + MARGIN_PX).ceil()));
+    let (width, height) = (px(frame.width), px((drawing.bottom_px + MARGIN_PX).ceil()));
     let size = match style {
         Style::Page => String::new(),
         Style::Light | Style::Dark => format!(" width=\"{width}\" height=\"{height}\""),
@@ -40,16 +43,36 @@ pub fn svg(figure: &Figure, style: Style) -> String {
          {style}<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
          {heading}\n{body}</svg>\n",
         title = escape(&figure.title),
-        caption = escape(&figure.caption),
+        caption = escape(&figure.description()),
         style = style.element(),
-        heading = heading(&figure.title),
         body = drawing.svg,
     )
 }
 
-fn heading(title: &str) -> String {
-    let shown = cut(title, TITLE_TEXT_PX * 1.05, WIDTH_PX - 2.0 * MARGIN_PX);
-    text("title", [MARGIN_PX, 22.0], &escape(&shown))
+/// The title in as many lines as it needs, and the end of their room.
+fn heading(title: &str, frame: &Frame) -> (String, f64) {
+    let lines = wrapped(title, TITLE_TEXT_PX, frame.width - 2.0 * MARGIN_PX);
+    let place = |number: usize| TITLE_LINE_PX * number as f64;
+    let line = |(number, line): (usize, &String)| {
+        text("title", [MARGIN_PX, 22.0 + place(number)], &escape(line))
+    };
+    let svg = lines.iter().enumerate().map(line).collect();
+    (svg, TITLE_PX + place(lines.len().saturating_sub(1)))
+}
+
+/// The words of `text` in lines of at most `limit_px`; a longer word is cut.
+fn wrapped(text: &str, size_px: f64, limit_px: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
+        if line.is_empty() || width_px(&longer, size_px) <= limit_px {
+            *line = longer;
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.iter().map(|line| cut(line, size_px, limit_px)).collect()
 }
 
 /// A text of at most `limit_px`, with the whole as its tooltip where it had to be cut.
@@ -82,7 +105,7 @@ pub(super) fn slug(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
 }
 
-/// A length in pixels, to one decimal: pictures are 720 wide, and nobody sees a tenth.
+/// A length in pixels, to one decimal: nobody sees a tenth.
 ///
 /// # Panics
 ///
@@ -158,6 +181,16 @@ mod tests {
         check(65_536.0, "65536");
         check(1e300, "1e300");
         check(-0.5, "-0.5");
+    }
+
+    #[test]
+    fn titles_are_wrapped_between_words() {
+        let title = "comet/overlap: times with messages of 85000 B and vectors of 20000 doubles";
+        let lines = wrapped(title, TITLE_TEXT_PX, 400.0);
+        assert_eq!(lines.join(" "), title);
+        assert!(lines.len() > 1 && lines.iter().all(|line| width_px(line, TITLE_TEXT_PX) <= 400.0));
+        assert_eq!(wrapped("", TITLE_TEXT_PX, 400.0), [""]);
+        assert_eq!(wrapped(&"w".repeat(99), TITLE_TEXT_PX, 400.0).len(), 1);
     }
 
     #[test]

@@ -62,12 +62,18 @@ impl Letters {
 
     /// `text` in these letters, without those that a terminal would obey.
     fn write(self, text: &str) -> String {
-        let letter = |c: char| match c {
-            c if !c.is_control() && (self == Self::Unicode || c.is_ascii()) => c,
-            'µ' => 'u',
-            _ => '?',
-        };
-        text.chars().map(letter).collect()
+        let mut written = String::new();
+        for c in text.chars() {
+            match c {
+                c if !c.is_control() && (self == Self::Unicode || c.is_ascii()) => written.push(c),
+                'µ' => written.push('u'),
+                '∞' => written += "_inf",
+                '½' => written += "_half",
+                '₀' => written.push('0'),
+                _ => written.push('?'),
+            }
+        }
+        written
     }
 
     fn write_tick(self, label: &str) -> String {

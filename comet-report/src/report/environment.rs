@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::html::{Html, NONE, element, row, table, tag};
+use super::html::{Html, NONE, details, element, row, table, tag};
 use super::{Content, Section};
 use crate::order::{distinct, grouped};
 use crate::record::{RankEntry, Run};
@@ -15,7 +15,7 @@ use crate::units::memory;
 use crate::words::count;
 
 /// Fields with a place of their own elsewhere on the page, or that only programs care for.
-const ELSEWHERE: &[&str] = &["world.ranks", "world.mesh.map", "world.hops.table"];
+const ELSEWHERE: &[&str] = &["world.ranks", "world.mesh.map", "world.hops.table", ".kernels"];
 
 const GROUPS: &[(&str, &str)] = &[
     ("labels", "Labels"),
@@ -40,19 +40,47 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     if content.starts().next().is_none() {
         return Vec::new();
     }
-    let is_several = content.runs.len() > 1;
-    let marked = if is_several { " Lines in which the runs differ are marked." } else { "" };
-    let intro = format!("Names are those of the record; units stand in names.{marked}");
-    let class = if is_several { "groups several" } else { "groups" };
-    let groups = groups(content.runs).into_iter();
-    let groups: Html = groups.map(|(name, lines)| group(content, &title(&name), &lines)).collect();
-    let body = placement(content).with(tag("p", intro));
-    let body = body.with(element("div", &[("class", class)], groups));
-    vec![Section { id: "environment", title: "Environment", body }]
+    let all = groups(content.runs);
+    let body =
+        placement(content).with(tag("p", "Names are those of the record; units stand in names."));
+    let body = if content.runs.len() == 1 {
+        body.with(in_groups("groups", &[], all))
+    } else {
+        let (equal, differing) = parted(all);
+        let n_equal: usize = equal.iter().map(|(_, lines)| lines.len()).sum();
+        let summary = count(n_equal, "fact") + " that the runs have in common";
+        let names: Vec<&str> = content.names.iter().map(String::as_str).collect();
+        body.with(tag("h3", "Differences of the runs"))
+            .with(in_groups("groups several", &names, differing))
+            .with(details(&summary, in_groups("groups", &[], equal)))
+    };
+    vec![Section { id: "environment", title: "Environment", body, ..Section::default() }]
+}
+
+/// Facts of all runs by their groups.
+type Groups = Vec<(String, Vec<Line>)>;
+
+/// The facts that are equal in all runs, each with one value, and those that differ.
+fn parted(groups: Groups) -> (Groups, Groups) {
+    let (mut equal, mut differing) = (Groups::new(), Groups::new());
+    for (name, lines) in groups {
+        let is_equal = |(_, values): &Line| values.iter().all(|value| *value == values[0]);
+        let (mut same, other): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(is_equal);
+        same.iter_mut().for_each(|(_, values)| values.truncate(1));
+        equal.extend((!same.is_empty()).then(|| (name.clone(), same)));
+        differing.extend((!other.is_empty()).then_some((name, other)));
+    }
+    (equal, differing)
+}
+
+/// A table for each of `groups`, with a column for each of `names`, or for the only value.
+fn in_groups(class: &str, names: &[&str], groups: Groups) -> Html {
+    let groups = groups.iter().map(|(name, lines)| group(names, &title(name), lines));
+    element("div", &[("class", class)], groups.collect::<Html>())
 }
 
 /// The facts of all runs, each once, by their groups.
-fn groups(runs: &[RunRecords]) -> Vec<(String, Vec<Line>)> {
+fn groups(runs: &[RunRecords]) -> Groups {
     let facts = runs.iter().enumerate().flat_map(|(index, run)| {
         facts(run).into_iter().map(move |(name, value)| (name, (index, value)))
     });
@@ -74,14 +102,13 @@ fn title(name: &str) -> String {
 }
 
 /// Known facts in a table, and the names of unknown ones in one line.
-fn group(content: &Content<'_>, title: &str, lines: &[Line]) -> Html {
+fn group(names: &[&str], title: &str, lines: &[Line]) -> Html {
     let is_known = |(_, values): &Line| values.iter().any(Option::is_some);
     let (known, unknown): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| is_known(line));
     let mut body = tag("h3", title);
     if !known.is_empty() {
-        let heads = if content.runs.len() > 1 { content.names.as_slice() } else { &[] };
-        let corner = (!heads.is_empty()).then_some("");
-        let heads = corner.into_iter().chain(heads.iter().map(String::as_str));
+        let corner = (!names.is_empty()).then_some("Fact");
+        let heads = corner.into_iter().chain(names.iter().copied());
         body = body.with(table("facts", heads, known.into_iter().map(line)));
     }
     if !unknown.is_empty() {
@@ -95,8 +122,7 @@ fn group(content: &Content<'_>, title: &str, lines: &[Line]) -> Html {
 fn line((name, values): &Line) -> Html {
     let cells = values.iter().map(|value| tag("td", value.as_deref().unwrap_or(NONE)));
     let cells = tag("th", name).with(cells.collect::<Html>());
-    let class = if values.iter().any(|value| *value != values[0]) { "differs" } else { "" };
-    element("tr", &[("class", class)], cells).with(Html::trusted("\n"))
+    tag("tr", cells).with(Html::trusted("\n"))
 }
 
 fn facts(run: &RunRecords) -> Vec<Fact> {

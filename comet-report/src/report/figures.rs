@@ -1,25 +1,28 @@
-//! The figures, in groups, each as a picture with its numbers to take away.
+//! The figures: those that answer first, open, and the others folded in groups; each is a picture with
+//! its numbers to take away.
 //!
 //! A page is to be small enough to be mailed, so its figures have fewer of the points of which
 //! there are many, and fewer digits than can be told apart; `comet-run plot` has all of them.
 
 use comet_core::kernel::Class;
 
-use super::html::{Html, element, tag};
-use super::{Content, Section, slug};
+use super::html::{Html, details, element, tag};
+use super::{Content, Group, Section, answers, slug};
 use crate::figures::evenly;
+use crate::health::{FACTOR, Health};
 use crate::order::distinct;
 use crate::plot::{self, Body, Chart, Figure, Kind, Style, Trace, Vertex};
 use crate::record::Point;
 
-const MAX_QUANTILES: usize = 25;
-const MAX_SCATTERED: usize = 32;
+/// The most quantiles, and the most samples, of all curves of a figure together, but for a few of each.
+const MAX_QUANTILES: usize = 80;
+const MAX_SCATTERED: usize = 80;
+const LEAST_OF_CURVE: usize = 12;
 const MAX_OF_LAW: usize = 12;
 /// Digits of a value that is not whole.
 const DIGITS: usize = 5;
-const ALL_SAMPLES: &str = " The record has all samples, and comet-run plot shows more of them.";
 
-/// Groups of figures: the name and the title of the section of each.
+/// Groups of folded figures: the name and the title of each.
 const GROUPS: [[&str; 2]; 8] = [
     ["point-to-point", "Point-to-point"],
     ["collectives", "Collectives"],
@@ -31,24 +34,70 @@ const GROUPS: [[&str; 2]; 8] = [
     ["thesis", "Figures of the thesis"],
 ];
 
-/// A section for each group that has figures.
+/// Begins of the ids of the figures of each kernel, with its class.
+pub(super) type Classes = [(String, Option<Class>)];
+
+/// The figures that answer, and a section of the others.
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let class = |(_, point): (usize, &Point)| (slug(&point.id()) + "-", point.facts.class());
     let classes = distinct(content.points().map(class));
-    let section = |[id, title]: [&'static str; 2]| {
-        let of_group = content.figures.iter().filter(|one| group(one, &classes) == id);
-        let figures: Html = of_group.map(figure).collect();
-        let is_empty = figures.is_empty();
-        let body = element("div", &[("class", "figures")], figures);
-        (!is_empty).then_some(Section { id, title, body })
+    let open = answers::chosen(&content.figures, &classes);
+    let is_folded = |one: &&Figure| !open.iter().any(|known| known.id == one.id);
+    let of_group = |[id, title]: [&'static str; 2]| {
+        let folded = content.figures.iter().filter(is_folded);
+        let figures: Vec<&Figure> = folded.filter(|one| group(one, &classes) == id).collect();
+        (!figures.is_empty()).then_some((id, title, figures))
     };
-    GROUPS.into_iter().filter_map(section).collect()
+    let groups: Vec<_> = GROUPS.into_iter().filter_map(of_group).collect();
+    let folded = groups.iter().map(|(id, title, figures)| {
+        details(&format!("{title} ({})", figures.len()), grid(id, figures))
+    });
+    let answers = if open.is_empty() { Html::new() } else { grid("answers", &open) };
+    vec![
+        Section {
+            id: "figures",
+            title: "Figures",
+            body: health(content).with(answers),
+            figures: vec![titled("Figures", &open)],
+        },
+        Section {
+            id: "more-figures",
+            title: "More figures",
+            body: folded.collect(),
+            figures: groups.iter().map(|(_, title, figures)| titled(title, figures)).collect(),
+        },
+    ]
 }
 
-/// The group of `figure`, by the class of the kernel with whose name its id starts.
-fn group(figure: &Figure, classes: &[(String, Option<Class>)]) -> &'static str {
-    let class = classes.iter().find(|(start, _)| figure.id.starts_with(start));
-    match class.and_then(|(_, class)| *class) {
+/// `figures` side by side. A link to `id` opens what is folded around it.
+fn grid(id: &str, figures: &[&Figure]) -> Html {
+    let figures: Html = figures.iter().map(|one| figure(one)).collect();
+    element("div", &[("class", "figures"), ("id", id)], figures)
+}
+
+fn titled(title: &'static str, figures: &[&Figure]) -> Group {
+    (title, figures.iter().map(|figure| [figure.id.clone(), figure.title.clone()]).collect())
+}
+
+/// What stands out in runs of the suite `health`, and the verdict on each.
+fn health(content: &Content<'_>) -> Html {
+    let found = content.runs.iter().filter_map(|run| Health::of(run, FACTOR));
+    let lines = |health: Health| {
+        let class = if health.is_suspicious() { "verdict warn" } else { "verdict good" };
+        let verdict = format!("verdict: {}", health.verdict());
+        let lines = health.outliers().into_iter().chain([verdict]).map(|line| tag("div", line));
+        element("div", &[("class", class)], lines.collect::<Html>())
+    };
+    found.map(lines).collect()
+}
+
+/// The class of the kernel with whose name the id of `figure` starts.
+pub(super) fn class_of(figure: &Figure, classes: &Classes) -> Option<Class> {
+    classes.iter().find(|(start, _)| figure.id.starts_with(start)).and_then(|(_, class)| *class)
+}
+
+fn group(figure: &Figure, classes: &Classes) -> &'static str {
+    match class_of(figure, classes) {
         _ if figure.number.is_some() => "thesis",
         _ if is_of_samples(figure) => "samples",
         _ if matches!(figure.body, Body::HeatMap(_)) => "pairs",
@@ -60,19 +109,17 @@ fn group(figure: &Figure, classes: &[(String, Option<Class>)]) -> &'static str {
     }
 }
 
-fn is_of_samples(figure: &Figure) -> bool {
+pub(super) fn is_of_samples(figure: &Figure) -> bool {
     ["-distribution", "-samples"].iter().any(|kind| figure.id.ends_with(kind))
 }
 
 /// One figure: its picture, what is to be said about it, and its numbers for programs.
 fn figure(figure: &Figure) -> Html {
     // What the picture would say for those who cannot see it stands below it already.
-    let drawn = Figure { caption: String::new(), ..small(figure) };
+    let drawn = Figure { caption: String::new(), notes: Vec::new(), ..small(figure) };
     let picture = Html::trusted(plot::svg(&drawn, Style::Page));
     let view = element("div", &[("class", "view")], picture);
-    let more = if is_of_samples(figure) { ALL_SAMPLES } else { "" };
-    let caption = tag("figcaption", figure.caption.clone() + more);
-    let body = view.with(caption).with(numbers(&drawn));
+    let body = view.with(tag("figcaption", figure.caption.as_str())).with(numbers(&drawn));
     element("figure", &[("class", "plot"), ("id", &figure.id)], body).with(Html::trusted("\n"))
 }
 
@@ -86,10 +133,12 @@ fn numbers(figure: &Figure) -> Html {
 fn small(figure: &Figure) -> Figure {
     let mut figure = figure.clone();
     if let Body::Chart(Chart { series, residuals, .. }) = &mut figure.body {
+        let share = |most: usize| (most / series.len().max(1)).max(LEAST_OF_CURVE);
+        let [quantiles, scattered] = [MAX_QUANTILES, MAX_SCATTERED].map(share);
         for series in series.iter_mut().chain(residuals) {
             match series.kind {
-                Kind::Steps => thin(series, MAX_QUANTILES),
-                Kind::Scatter => thin(series, MAX_SCATTERED),
+                Kind::Steps => thin(series, quantiles),
+                Kind::Scatter => thin(series, scattered),
                 Kind::Fit => thin(series, MAX_OF_LAW),
                 Kind::Curve => (),
             }
@@ -128,7 +177,7 @@ mod tests {
         let check = |most, expected: &[f64]| {
             let points = (0..9).map(|x| Vertex { x: f64::from(x), ..Vertex::default() }).collect();
             let name = String::new();
-            let mut series = Trace { name, kind: Kind::Steps, colour: 0, run: 0, points };
+            let mut series = Trace { name, kind: Kind::Steps, colour: 0, dashes: 0, points };
             thin(&mut series, most);
             let kept: Vec<f64> = series.points.iter().map(|point| point.x).collect();
             assert_eq!(kept, expected);

@@ -1,11 +1,12 @@
 //! The top of the page: what was run, when and where, how it went, and what to be careful about.
 
-use super::html::{Html, NONE, element, or_none, row, table, tag};
+use super::html::{Html, NONE, details, element, or_none, row, table, tag};
 use super::{Content, is_complete};
+use crate::format::{is_unsteady, misses_target};
 use crate::glance::glance;
 use crate::odd;
 use crate::order::distinct;
-use crate::record::{Event, Level, Name, PointCounts, Run, Verdict, Word};
+use crate::record::{Event, Level, Name, Point, PointCounts, Run, Verdict, Word};
 use crate::runs::RunRecords;
 use crate::verdict;
 use crate::words::count;
@@ -62,9 +63,13 @@ fn facts(run: &Run) -> Vec<String> {
 /// The backend with what it runs on: the MPI library or the simulated machine, where it says.
 fn transport(run: &Run) -> String {
     let backend = run.transport.name();
-    let fact = |name: &str| run.transport.facts.get(backend)?.get(name)?.as_str();
-    let detail = ["library", "machine"].into_iter().find_map(fact);
+    let detail = ["library", "machine"].into_iter().find_map(|name| transport_fact(run, name));
     detail.map_or_else(|| backend.to_owned(), |detail| format!("{backend}: {detail}"))
+}
+
+/// The fact `name` that the backend of `run` gives about itself.
+pub(super) fn transport_fact<'a>(run: &'a Run, name: &str) -> Option<&'a str> {
+    run.transport.facts.get(run.transport.name())?.get(name)?.as_str()
 }
 
 /// A date of the record to the second (`2026-11-22 06:30:55 UTC`); anything else as it is.
@@ -154,10 +159,10 @@ fn level(run: &RunRecords, found: Option<&Verdict>) -> &'static str {
 }
 
 fn about_several(content: &Content<'_>) -> Html {
-    let heads =
-        "Run|Started|Ranks|Nodes|Transport|Points ok|Skipped|Failed|Failed checks|End|Verdict";
+    let heads = "Run|Verdict|Points ok|Wide|Unsteady|Skipped|Failed|Failed checks|Ranks|Nodes|Transport|\
+         Started|End";
     let runs = content.runs.iter().zip(&content.names);
-    table("", heads.split('|'), runs.map(|(run, name)| about(run, name)))
+    table("runs", heads.split('|'), runs.map(|(run, name)| about(run, name)))
 }
 
 fn about(run: &RunRecords, name: &str) -> Html {
@@ -167,26 +172,28 @@ fn about(run: &RunRecords, name: &str) -> Html {
     let length = end.and_then(|end| end.wall_s).map_or(NONE.into(), |s| format!("{s:.1} s"));
     let end =
         end.map_or("no end: killed or still running".into(), |end| Name(end.status).to_string());
+    let marked = |is_so: fn(&Point) -> bool| run.points.iter().filter(|of| is_so(of)).count();
+    let word = verdict::verdict(run);
+    let word = word.map(|found| format!("{} {}", icon(found.word), Name(found.word)));
     row(
         "td",
         [
             name.into(),
-            of(|run| date(&run.started_at)),
+            or_none(word),
+            ok.to_string(),
+            marked(misses_target).to_string(),
+            marked(is_unsteady).to_string(),
+            skipped.to_string(),
+            failed.to_string(),
+            check_failed.to_string(),
             of(|run| run.world.size.to_string()),
             of(|run| match run.world.nodes {
                 None | Some(0) => String::new(),
                 Some(n_nodes) => n_nodes.to_string(),
             }),
             of(transport),
-            ok.to_string(),
-            skipped.to_string(),
-            failed.to_string(),
-            check_failed.to_string(),
+            of(|run| date(&run.started_at)),
             format!("{end}, {length}"),
-            or_none(
-                verdict::verdict(run)
-                    .map(|found| format!("{} {}", icon(found.word), Name(found.word))),
-            ),
         ],
     )
 }
@@ -203,6 +210,10 @@ fn warnings(content: &Content<'_>) -> Html {
     }
     let items: Html = sentences.into_iter().map(|sentence| tag("li", sentence)).collect();
     let list = element("ul", &[("class", "warnings")], items);
+    let list = match content.runs {
+        [_] => list,
+        _ => details("Warnings of the runs", list),
+    };
     element("aside", &[("aria-label", "Warnings")], list)
 }
 

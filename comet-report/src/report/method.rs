@@ -48,8 +48,25 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let facts = FACTS.iter().map(|(name, of)| (*name, of(content, &measured)));
     let known = facts.filter(|(_, text)| !text.is_empty());
     let rows = known.map(|(name, text)| tag("tr", tag("th", name).with(tag("td", text))));
-    let body = definitions(&measured).with(table("facts", [], rows)).with(tag("p", READING));
-    vec![Section { id: "method", title: "Method", body }]
+    let body = definitions(&measured).with(table("facts", [], rows));
+    let body = body.with(figures(content)).with(tag("p", READING));
+    vec![Section { id: "method", title: "Method", body, ..Section::default() }]
+}
+
+/// Figures of samples hold some of them.
+const SAMPLES: &str = "Figures of samples show some of them: the record has all, and comet-run plot \
+     shows more.";
+
+/// Notes that figures have in common, once; definitions have their table.
+fn figures(content: &Content<'_>) -> Html {
+    let notes = distinct(content.figures.iter().flat_map(|figure| &figure.notes));
+    let is_definition = |note: &str| Definition::all().any(|one| note.starts_with(one.name()));
+    let notes = notes.into_iter().filter(|note| !is_definition(note)).map(String::as_str);
+    let notes: Html = notes.chain([SAMPLES]).map(|note| tag("li", note)).collect();
+    if content.figures.is_empty() {
+        return Html::new();
+    }
+    tag("h3", "Reading of the figures").with(tag("ul", notes))
 }
 
 fn definitions(points: &[&Point]) -> Html {

@@ -1,13 +1,16 @@
 //! The page: everything about one or several runs in one HTML file that needs nothing else.
 //!
 //! ```text
-//!   runs ──┬──► header, summary, points, environment, method ──┬──► one page
-//!          └──► figures ──► plot::svg ─────────────────────────┘
+//!   runs ──┬──► header, comparison, points, environment, method ──┬──► one page
+//!          └──► figures (answers first) ──► plot::svg ────────────┘
 //! ```
 //!
 //! Equal runs make equal pages, to the byte. Without scripts all of it can be read; the script
-//! adds zoom, values under the pointer, sorting and downloads.
+//! adds zoom, values under the pointer, sorting and downloads. A few figures are open, and the index
+//! leads to all others: a link opens what it leads into.
 
+mod answers;
+mod comparison;
 mod environment;
 mod figures;
 mod header;
@@ -16,7 +19,7 @@ mod method;
 mod points;
 mod policy;
 
-use html::{Html, element, row, section, table, tag};
+use html::{Html, details, element, row, section, table, tag};
 
 use crate::models::{self, Fitted};
 use crate::plot::{self, Figure};
@@ -26,52 +29,75 @@ use crate::runs::RunRecords;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// Options of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Title; `None`: what was run.
+    pub title: Option<String>,
+    /// True if the figures of the thesis are shown for runs on other machines than its own.
+    pub has_thesis: bool,
+    /// Number of the first runs with which the others are compared; `None` without a comparison.
+    pub n_base: Option<usize>,
+}
+
 struct Content<'a> {
     runs: &'a [RunRecords],
+    n_base: Option<usize>,
     names: Vec<String>,
     models: Vec<Fitted>,
     figures: Vec<Figure>,
 }
 
+#[derive(Default)]
 struct Section {
     /// Name for links.
     id: &'static str,
     title: &'static str,
     body: Html,
+    /// Its figures, in groups.
+    figures: Vec<Group>,
 }
+
+/// Figures of the index: a title and, of each figure, the id and the title.
+type Group = (&'static str, Vec<[String; 2]>);
 
 /// The sections, in the order of the page; those without content are left out.
 const SECTIONS: &[fn(&Content<'_>) -> Vec<Section>] = &[
-    points::summary,
+    comparison::sections,
     figures::sections,
+    points::laws,
     points::sections,
     environment::sections,
     method::sections,
 ];
 
-/// The page about `runs`, under `title` or, without one, under what was run.
+/// The page about `runs`.
 ///
 /// It is a whole HTML document that loads nothing. Text from the records stands in it as text,
 /// whatever it holds.
-pub fn report(runs: &[RunRecords], title: Option<&str>) -> String {
-    let content = Content::of(runs);
-    let title = title.map_or_else(|| header::title(&content), Into::into);
+pub fn report(runs: &[RunRecords], options: &Options) -> String {
+    let content = Content::of(runs, options);
+    let title = options.title.clone().unwrap_or_else(|| header::title(&content));
     let sections = SECTIONS.iter().flat_map(|make| make(&content));
     let sections: Vec<Section> = sections.filter(|section| !section.body.is_empty()).collect();
     let contents = contents(&sections);
     let main = sections.into_iter().map(|part| section(part.id, part.title, part.body));
-    let body = header::header(&content, &title)
+    let skip = element("a", &[("class", "skip"), ("href", "#main")], "Skip to the figures");
+    let body = skip
+        .with(header::header(&content, &title))
         .with(contents)
-        .with(tag("main", main.collect::<Html>()))
+        .with(element("main", &[("id", "main")], main.collect::<Html>()))
         .with(footer(&content));
     page(&title, body)
 }
 
 impl<'a> Content<'a> {
-    fn of(runs: &'a [RunRecords]) -> Self {
+    fn of(runs: &'a [RunRecords], options: &Options) -> Self {
         let models = models::of_runs(runs);
-        let figures = crate::figures::with_models(runs, &models);
-        Self { runs, names: names(runs), models, figures }
+        let mut figures = crate::figures::with_models(runs, &models);
+        let has_thesis = options.has_thesis || runs.iter().any(is_of_thesis);
+        figures.retain(|figure| has_thesis || figure.number.is_none());
+        Self { runs, n_base: options.n_base, names: names(runs), models, figures }
     }
 
     fn points(&self) -> impl Iterator<Item = (usize, &'a Point)> {
@@ -128,6 +154,16 @@ fn slug(id: &str) -> String {
     id.replace(['/', '_'], "-")
 }
 
+/// Begin of the names of the machine of the thesis.
+const MACHINE_OF_THESIS: &str = "ipsc860";
+
+/// True if `run` simulates the machine of the thesis.
+fn is_of_thesis(run: &RunRecords) -> bool {
+    let machine = |run: &Run| header::transport_fact(run, "machine").map(str::to_owned);
+    let machine = run.run.as_deref().and_then(machine);
+    machine.is_some_and(|name| name.starts_with(MACHINE_OF_THESIS))
+}
+
 fn is_complete(run: &RunRecords) -> bool {
     run.end.as_ref().is_some_and(|end| end.status == EndStatus::Complete)
 }
@@ -138,7 +174,20 @@ fn contents(sections: &[Section]) -> Html {
         tag("li", element("a", &[("href", &target)], section.title))
     };
     let links: Html = sections.iter().map(link).collect();
-    element("nav", &[("aria-label", "Contents")], tag("ul", links))
+    let groups: Html = sections.iter().flat_map(|section| &section.figures).map(titles).collect();
+    let index = element("div", &[("class", "titles")], groups);
+    element("nav", &[("aria-label", "Contents")], tag("ul", links).with(details(INDEX, index)))
+}
+
+const INDEX: &str = "All figures by title";
+
+/// The links to the figures of a group.
+fn titles((group, figures): &Group) -> Html {
+    let link = |[id, title]: &[String; 2]| {
+        tag("li", element("a", &[("href", &format!("#{id}"))], title.as_str()))
+    };
+    let links: Html = figures.iter().map(link).collect();
+    tag("div", tag("b", *group).with(tag("ul", links)))
 }
 
 fn footer(content: &Content<'_>) -> Html {

@@ -1,4 +1,4 @@
-// Tables that can be sorted, and the choice between light and dark.
+// Tables that can be sorted, folded parts that links lead into, and the choice between light and dark.
 "use strict";
 (() => {
   /** What a cell is sorted by: `data-value`, else its text; as a number if it is one. */
@@ -62,6 +62,21 @@
     const theme = (document.documentElement.dataset.theme ?? system) === "dark" ? "light" : "dark";
     setTheme(theme);
     stored((store) => store.setItem(THEME, theme));
+  });
+
+  /** Opens what is folded around the target of a link; not all browsers do. */
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folded = target?.closest("details:not([open])");
+    if (!folded) return;
+    folded.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
+  const index = document.querySelector("nav details");
+  index?.addEventListener("click", (event) => {
+    if (event.target.closest("a")) index.open = false;
   });
 
   document.querySelectorAll("table.sortable").forEach(makeSortable);

@@ -17,7 +17,7 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
         |is_ok: bool| content.points().filter(move |(_, point)| point.numbers().is_some() == is_ok);
     let heads = "What became of it|Kernel|Parameters|Reason".split('|');
     let rows = of_status(false).map(|(index, point)| (index, reason(point)));
-    let left_out = content.table("", heads, rows);
+    let left_out = content.table("left-out", heads, rows);
     let heads = "Kernel|Parameters|Ranks|Quoted µs|± %|Launches|p25 µs|p75 µs|Least µs|MB/s|Samples|\
                  Flags";
     let rows = of_status(true).map(|(index, point)| (index, cells(point)));
@@ -27,8 +27,13 @@ pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
         body = tag("p", EXPLANATION).with(details(&summary, body)).with(figures(content));
     }
     vec![
-        Section { id: "left-out", title: "Skipped and failed", body: left_out },
-        Section { id: "points", title: "Points", body },
+        Section {
+            id: "left-out",
+            title: "Skipped and failed",
+            body: left_out,
+            ..Section::default()
+        },
+        Section { id: "points", title: "Points", body, ..Section::default() },
     ]
 }
 
@@ -156,8 +161,8 @@ const KINDS: [[&str; 3]; 7] = [
     [
         "intensity",
         "Computational intensity",
-        "The operations for each word that reach half of the highest rate (f half), 4 f half, and \
-         the edges of regions with that intensity.",
+        "The operations for each word that reach half of the highest rate (f½), 4 f½, and the edges \
+         of regions with that intensity.",
     ],
     [
         "overlap",
@@ -167,10 +172,16 @@ const KINDS: [[&str; 3]; 7] = [
     ],
 ];
 
-pub(super) fn summary(content: &Content<'_>) -> Vec<Section> {
+pub(super) fn laws(content: &Content<'_>) -> Vec<Section> {
     let kinds: Html = KINDS.iter().map(|kind| other(content, *kind)).collect();
-    let body = lines(content).with(barriers(content)).with(kinds);
-    vec![Section { id: "summary", title: "Summary", body }]
+    let mut body = lines(content).with(barriers(content)).with(kinds);
+    if !body.is_empty() {
+        let n_laws = content.models.len();
+        let summary =
+            if n_laws == 0 { "Barriers".into() } else { words::count(n_laws, "fitted law") };
+        body = details(&summary, body);
+    }
+    vec![Section { id: "laws", title: "Fitted laws", body, ..Section::default() }]
 }
 
 fn models<'c>(content: &'c Content<'_>, kind: &str) -> impl Iterator<Item = (usize, &'c Model)> {
@@ -185,7 +196,7 @@ fn lines(content: &Content<'_>) -> Html {
         fits.map(move |(number, fit)| (index, line(content, model, number, fit)))
     });
     let heads = "Sweep|Range|t₀|π₀|Intercept|r∞|n½|Best rate|Worst error|Fit";
-    let table = content.table("wide", heads.split('|'), rows);
+    let table = content.table("wide laws", heads.split('|'), rows);
     if table.is_empty() {
         return table;
     }
@@ -225,14 +236,14 @@ fn other(content: &Content<'_>, [kind, title, explanation]: [&str; 3]) -> Html {
     let has_laws = models.iter().any(|(_, model)| !model.fits.is_empty());
     let rows = models.iter().flat_map(|(index, model)| {
         let rows = if has_laws {
-            laws(content, model, &names)
+            laws_of(content, model, &names)
         } else {
             vec![[sweep(content, model)].into_iter().chain(values(&model.marks, &names)).collect()]
         };
         rows.into_iter().map(|cells| (*index, cells))
     });
     let rows: Vec<(usize, Vec<Html>)> = rows.collect();
-    let symbols: Vec<String> = names.iter().map(|name| name.replace('_', " ")).collect();
+    let symbols: Vec<String> = names.iter().map(|name| words::symbol(name)).collect();
     let mut heads = vec!["Sweep"];
     heads.extend(has_laws.then_some("Law"));
     heads.extend(symbols.iter().map(String::as_str));
@@ -254,12 +265,12 @@ fn parameter_names<'m>(models: &[(usize, &'m Model)]) -> Vec<&'m str> {
 }
 
 /// A row for each law of `model` that is worth one: of rivals all, of others those that hold.
-fn laws(content: &Content<'_>, model: &Model, names: &[&str]) -> Vec<Vec<Html>> {
+fn laws_of(content: &Content<'_>, model: &Model, names: &[&str]) -> Vec<Vec<Html>> {
     let all = ["scaling", "rates"].contains(&model.model.as_str());
     let fits = if all { model.fits.iter().collect() } else { quoted(model) };
     let cells = |fit: &Fit| {
         let law = if model.model == "rates" { &fit.name } else { &fit.law };
-        let mut cells = vec![sweep(content, model), law.as_str().into()];
+        let mut cells = vec![sweep(content, model), words::formula(law).into()];
         cells.extend(values(&fit.parameters, names));
         cells.extend([worst(model, fit).into(), verdict(fit)]);
         cells

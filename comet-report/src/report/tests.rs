@@ -3,11 +3,20 @@
 use super::*;
 use crate::fixture;
 use crate::format::is_unsteady;
+use crate::models::tests::thesis;
 use crate::record::{Numbers, Outcome, Quality};
 use crate::runs::split;
 
 fn runs() -> Vec<RunRecords> {
     split(fixture::records())
+}
+
+fn page_of(runs: &[RunRecords]) -> String {
+    report(runs, &Options::default())
+}
+
+fn titled(title: &str) -> Options {
+    Options { title: Some(title.into()), ..Options::default() }
 }
 
 /// The texts between each `open` and the `close` after it.
@@ -24,7 +33,7 @@ fn check_holds(page: &str, parts: &[&str]) {
 
 #[test]
 fn a_run_makes_a_page_with_all_of_its_parts() {
-    let page = report(&runs(), None);
+    let page = page_of(&runs());
     check_holds(
         &page,
         &[
@@ -37,23 +46,70 @@ fn a_run_makes_a_page_with_all_of_its_parts() {
             "D4 half_round_trip",
             "time (t_quoted_ns of the CSV) is the one that the kernel is known by, for most the median \
              of slice medians",
-            "<td>the median of slice medians</td>",
+            "<td>the median of slice medians<td>",
             "run 00000000-0000-7000-8000-000000000001, comet.record/1.10",
         ],
     );
-    for id in ["summary", "points", "left-out", "environment", "method"] {
+    for id in ["figures", "laws", "points", "left-out", "environment", "method"] {
         check_holds(&page, &[&format!("<section id=\"{id}\">"), &format!("href=\"#{id}\"")]);
     }
 }
 
 #[test]
+fn a_few_figures_are_open_and_the_index_leads_to_all() {
+    let mut runs = runs();
+    runs[0].points.extend(thesis());
+    let page = report(&runs, &Options { has_thesis: true, ..Options::default() });
+    let figures = between(&page, "<figure class=\"plot\" id=\"", "\"");
+    let index = between(&page, "<nav", "</nav>")[0];
+    for id in &figures {
+        assert!(index.contains(&format!("href=\"#{id}\"")), "{id} is not in the index");
+    }
+    let main = between(&page, "<main", "</main>")[0];
+    let open = main.split("<details>").next().unwrap();
+    let open = between(open, "<figure class=\"plot\" id=\"", "\"");
+    assert_eq!(open[..2], ["comet-echo-time", "comet-echo-bandwidth"]);
+    assert!(open.len() <= 8 && open.len() < figures.len(), "{open:?} of {figures:?}");
+    check_holds(&page, &["<summary>Figures of the thesis (2)</summary>", "href=\"#main\""]);
+}
+
+#[test]
+fn figures_of_the_thesis_stand_on_pages_of_its_machine() {
+    let mut runs = runs();
+    runs[0].points.extend(thesis());
+    assert!(!page_of(&runs).contains("id=\"figure-5.1\""));
+    let all = Options { has_thesis: true, ..Options::default() };
+    check_holds(&report(&runs, &all), &["id=\"figure-5.1\"", "published peak 2.5 MB/s"]);
+}
+
+#[test]
+fn sets_of_runs_have_the_verdicts_of_a_comparison() {
+    let runs = [runs(), runs()].concat();
+    let page = report(&runs, &Options { n_base: Some(1), ..Options::default() });
+    check_holds(
+        &page,
+        &["<section id=\"comparison\">", "verdict: of ", "1 measurements against 1"],
+    );
+    assert!(!page_of(&runs).contains("id=\"comparison\""));
+}
+
+#[test]
+fn notes_of_figures_stand_once_under_method() {
+    let page = page_of(&runs());
+    for note in ["Marks are medians of slice medians.", "Bands hold the middle half"] {
+        assert_eq!(page.matches(note).count(), 1, "{note}");
+    }
+    assert!(!between(&page, "<figcaption>", "</figcaption>").concat().contains("Marks are"));
+}
+
+#[test]
 fn equal_runs_make_equal_pages() {
-    assert_eq!(report(&runs(), None), report(&runs(), None));
+    assert_eq!(page_of(&runs()), page_of(&runs()));
 }
 
 #[test]
 fn the_policy_allows_what_the_page_holds_and_nothing_else() {
-    let page = report(&runs(), None);
+    let page = page_of(&runs());
     let policies = between(&page, "Content-Security-Policy\" content=\"", "\"");
     let policy = policies[0];
     for (directive, open, close, count) in
@@ -72,7 +128,7 @@ fn the_policy_allows_what_the_page_holds_and_nothing_else() {
 
 #[test]
 fn the_page_loads_nothing() {
-    let page = report(&runs(), None);
+    let page = page_of(&runs());
     for attribute in ["src", "href"] {
         for target in between(&page, &format!(" {attribute}=\""), "\"") {
             assert!(target.starts_with('#'), "{attribute} leads to {target}");
@@ -95,7 +151,7 @@ fn what_a_record_holds_stays_text() {
         }
     }
     runs[0].events[0].hint = Some(HOSTILE.into());
-    let page = report(&runs, Some(HOSTILE));
+    let page = report(&runs, &titled(HOSTILE));
     assert_eq!(page.matches("<script>").count(), 2);
     assert!(!page.contains("<img"));
     check_holds(&page, &["&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x"]);
@@ -107,7 +163,7 @@ fn a_killed_run_says_so() {
     runs[0].end = None;
     runs[0].models.clear();
     check_holds(
-        &report(&runs, None),
+        &page_of(&runs),
         &[
             "There is no end: the run was killed or is still running.",
             "verdict bad",
@@ -116,19 +172,19 @@ fn a_killed_run_says_so() {
     );
     runs[0].points.retain(|point| point.numbers().is_some());
     // What was measured before has intervals of a single launch.
-    check_holds(&report(&runs, None), &["verdict bad", "✗ not usable</strong>: ", "; no end; "]);
+    check_holds(&page_of(&runs), &["verdict bad", "✗ not usable</strong>: ", "; no end; "]);
 }
 
 #[test]
 fn a_file_without_its_run_makes_a_page() {
     let mut runs = runs();
     runs[0].run = None;
-    let page = report(&runs, None);
+    let page = page_of(&runs);
     check_holds(&page, &["The record that says what was run is missing", "records without a run"]);
     assert!(!page.contains("<section id=\"environment\">"));
     runs[0] = RunRecords::default();
-    check_holds(&report(&runs, None), &["0 points ok"]);
-    check_holds(&report(&[], None), &["CoMet report"]);
+    check_holds(&page_of(&runs), &["0 points ok"]);
+    check_holds(&page_of(&[]), &["CoMet report"]);
 }
 
 #[test]
@@ -137,14 +193,16 @@ fn several_runs_stand_side_by_side() {
     let second = runs[1].run.as_mut().unwrap();
     second.labels.insert("name".into(), "second".into());
     second.clock.source = Some("other clock".into());
-    let page = report(&runs, Some("Two"));
+    let page = report(&runs, &titled("Two"));
     check_holds(
         &page,
         &[
             "<title>Two</title>",
-            "<tr class=\"differs\"><th>source</th><td>CLOCK_MONOTONIC</td><td>other clock</td></tr>",
-            "<tr class=\"\"><th>monotonic</th><td>yes</td><td>yes</td></tr>",
-            "<td>second</td>",
+            "<tr><th>source</th><td>CLOCK_MONOTONIC</td><td>other clock</td></tr>",
+            "<tr><th>monotonic</th><td>yes</td></tr>",
+            "<th>Fact<th>example<th>second",
+            "<th>Wide<th>Unsteady",
+            "<tr><td>second<td>",
         ],
     );
 }
@@ -166,10 +224,10 @@ fn missing_numbers_are_dashes() {
         let numbers = Numbers { quoted_ns: None, rate: None, ..numbers.clone() };
         point.outcome = Outcome::Imported(Box::new(numbers));
     }
-    let page = report(&runs, None);
+    let page = page_of(&runs);
     let rows = between(&page, "sortable points", "</table>")[0];
-    let cells = between(rows, "<tr><td>comet/barrier", "</tr>")[0];
-    assert_eq!(cells.matches("<td>—</td>").count(), 5, "{cells}");
+    let cells = between(rows, "<tr><td>comet/barrier", "<tr>")[0];
+    assert_eq!(cells.matches("<td>—").count(), 5, "{cells}");
 }
 
 #[test]

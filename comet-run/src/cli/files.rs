@@ -92,6 +92,12 @@ pub(crate) struct ReportArgs {
     /// Heading of the page [default: kernels and host]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
+    /// Result files to compare with the others, as compare does
+    #[arg(long, value_name = "NEW", num_args = 1..)]
+    pub(crate) to: Vec<PathBuf>,
+    /// Show the figures of the thesis [default: for runs on its simulated machine]
+    #[arg(long)]
+    pub(crate) thesis: bool,
 }
 
 #[derive(Debug, Args)]

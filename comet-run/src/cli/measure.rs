@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use comet_core::kernel::Profile;
 use comet_report::format::{FORMATS, Format};
+use comet_report::health::FACTOR;
 
 use super::MethodArgs;
 use super::method::parse_percent;
@@ -209,7 +210,7 @@ pub(crate) struct HealthArgs {
     #[arg(value_name = "FILE", conflicts_with_all = ["WorldArgs", "profile", "sizes", "budget", "out", "label"])]
     pub(crate) file: Option<PathBuf>,
     /// Outlier threshold: ratio to the median of comparable times
-    #[arg(long, value_name = "RATIO", default_value = "1.1", value_parser = parse_factor)]
+    #[arg(long, value_name = "RATIO", default_value_t = FACTOR, value_parser = parse_factor)]
     pub(crate) factor: f64,
     #[command(flatten)]
     pub(crate) world: WorldArgs,

@@ -13,12 +13,12 @@ use comet_report::odd;
 use comet_report::plot::{self, Letters};
 use comet_report::read::{self, RunSummary, Validation};
 use comet_report::record::{Point, Record};
-use comet_report::report;
+use comet_report::report::{self, Options};
 use comet_report::runs::RunRecords;
 use comet_report::verdict::verdict;
 
 use crate::cli::{ExportArgs, FitArgs, ReportArgs, ShowArgs, ValidateArgs};
-use crate::command::files;
+use crate::command::{compare, files};
 use crate::exit;
 use crate::paths;
 use crate::terminal;
@@ -110,9 +110,15 @@ pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
 
 /// Writes a page of figures and tables about all runs of the files.
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
-    let runs = files::runs(&args.files)?;
-    files::keep(&args.files, &args.out)?;
-    let page = report::report(&runs, args.title.as_deref());
+    let (mut runs, new) = (files::runs(&args.files)?, files::runs(&args.to)?);
+    files::keep(&[&args.files[..], &args.to].concat(), &args.out)?;
+    let n_base = (!args.to.is_empty()).then_some(runs.len());
+    runs.extend(new);
+    if n_base.is_some() {
+        compare::refuse_twins(runs.iter())?;
+    }
+    let options = Options { title: args.title.clone(), has_thesis: args.thesis, n_base };
+    let page = report::report(&runs, &options);
     files::write(&args.out, page.as_bytes())?;
     if files::is_stdout(&args.out) {
         return Ok(exit::OK);

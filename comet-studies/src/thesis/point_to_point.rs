@@ -13,6 +13,7 @@ use std::ops::{RangeFrom, RangeToInclusive};
 
 use comet_core::event::Measurement;
 use comet_core::kernel::{HOPS, LENGTH_BYTES};
+use comet_report::figures::published::{LENGTHS_OF_PEAK, PEAK_MB_PER_S, STARTUP_US, US_PER_BYTE};
 use comet_stats::fit::{Bounds, HopLine, Line, Marks, segments, size_at_rate};
 
 use super::Findings;
@@ -26,8 +27,6 @@ pub(super) const LENGTHS: &str = "0..90+10,96..104,120..240+20,256..960+64,1Ki..
 pub(super) const SHORT_BYTES: RangeToInclusive<f64> = ..=100.0;
 /// Lengths in bytes of those of the other one.
 pub(super) const LONG_BYTES: RangeFrom<f64> = 101.0..;
-/// The peak of the echo bandwidth between adjacent nodes, in MB/s (section 5.1).
-const PEAK_MB_PER_S: f64 = 2.5;
 
 /// Law of the machine above 100 bytes: the thesis gives two, which contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +71,20 @@ impl Echo {
         let peak = Marks::of(near).map(|marks| marks.peak);
         let (above, below) = ("bandwidth over 4 hops", "below that over 1 hop");
         let mut claims = vec![
-            number("5.1", "startup time up to 100 B", (79.0, "us"), short(|l| l.t0), 1.0),
-            number("5.1", "time per byte up to 100 B", (0.63, "us/B"), short(|l| l.per_unit), 1.0),
+            number("5.1", "startup time up to 100 B", (STARTUP_US[0], "us"), short(|l| l.t0), 1.0),
+            number(
+                "5.1",
+                "time per byte up to 100 B",
+                (US_PER_BYTE[0], "us/B"),
+                short(|l| l.per_unit),
+                1.0,
+            ),
         ];
         if is_fit {
             claims.push(number(
                 "5.1",
                 "startup time above 100 B",
-                (156.0, "us"),
+                (STARTUP_US[1], "us"),
                 long(|l| l.t0),
                 1.0,
             ));
@@ -87,12 +92,24 @@ impl Echo {
         // The fitted line and the mark at half of the peak contradict each other.
         let percent_at_half = if is_fit { 25.0 } else { 5.0 };
         claims.extend([
-            number("5.1", "time per byte above 100 B", (0.41, "us/B"), long(|l| l.per_unit), 1.0),
+            number(
+                "5.1",
+                "time per byte above 100 B",
+                (US_PER_BYTE[1], "us/B"),
+                long(|l| l.per_unit),
+                1.0,
+            ),
             number("5.1", "overhead per hop above 100 B", (25.0, "us"), long(|l| l.per_hop), 1.0),
             jump("5.1", near),
             number("5.2", "peak bandwidth, 1 hop", (PEAK_MB_PER_S, "MB/s"), peak, 3.0),
-            number("5.2", "length at half of 2.5 MB/s", (486.0, "B"), *half, percent_at_half),
-            number("5.2", "length at 90 % of 2.5 MB/s", (5000.0, "B"), *ninety, 10.0),
+            number(
+                "5.2",
+                "length at half of 2.5 MB/s",
+                (LENGTHS_OF_PEAK[0], "B"),
+                *half,
+                percent_at_half,
+            ),
+            number("5.2", "length at 90 % of 2.5 MB/s", (LENGTHS_OF_PEAK[1], "B"), *ninety, 10.0),
             Claim::above("5.2", above, below, [far, near], "lengths"),
         ]);
         claims

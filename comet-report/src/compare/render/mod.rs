@@ -9,7 +9,8 @@ use super::{Comparison, FailureRow, MissingRow, PointRow};
 use crate::junit::{self, Outcome, Suite, Test};
 use crate::record::{Name, Params};
 use crate::words::{aligned, capital};
-use sections::{Section, change, sections};
+use sections::change;
+pub(crate) use sections::{Section, sections};
 
 /// A way to write a comparison: its name, and the whole text.
 pub type Renderer = (&'static str, fn(&Comparison) -> String);

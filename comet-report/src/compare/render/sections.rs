@@ -14,17 +14,17 @@ use crate::units::{DIGITS, fixed_us, significant};
 const MAX_ROWS: usize = 20;
 
 /// A table below a title, with sentences below it.
-pub(super) struct Section {
+pub(crate) struct Section {
     /// Title; empty for the first.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// Rows of cells, first the names of the columns; nothing without a table.
-    pub(super) table: Vec<Vec<String>>,
+    pub(crate) table: Vec<Vec<String>>,
     /// Sentences.
-    pub(super) lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
 }
 
 /// Everything that people are told about `comparison`.
-pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
+pub(crate) fn sections(comparison: &Comparison) -> Vec<Section> {
     let all = [
         power(comparison),
         kernels(comparison),

@@ -16,7 +16,9 @@ class Plot {
     this.drag = null;
     this.describe();
     this.addTools();
-    svg.querySelectorAll(".legend .entry").forEach((entry) => this.addToggle(entry));
+    const entries = [...svg.querySelectorAll(".legend .entry")];
+    entries.forEach((entry) => this.addToggle(entry));
+    if (entries.length > 0) rove(entries, svg.querySelector(".legend"), "curves");
     this.listen();
   }
   /** The title becomes a label, so that it does not cover the values as a tooltip. */
@@ -60,6 +62,7 @@ class Plot {
     const whole = () =>
       gnuplot.textContent.replace("$data << EOD\n", (line) => line + csv.textContent);
     if (csv && gnuplot) addText("gnuplot", "gnuplot", "gp", whole);
+    rove([...tools.children], tools, "tools");
     this.view.after(tools);
   }
   addToggle(entry) {
@@ -75,7 +78,6 @@ class Plot {
     entry.append(make("rect", { class: "hit", x, y, width, height }));
     for (const [key, value] of [
       ["role", "button"],
-      ["tabindex", "0"],
       ["aria-pressed", "true"],
     ])
       entry.setAttribute(key, value);
@@ -233,6 +235,7 @@ class Plot {
     for (const entry of copy.querySelectorAll(".entry")) {
       ["role", "tabindex", "aria-pressed"].forEach((name) => entry.removeAttribute(name));
     }
+    copy.querySelector(".legend")?.removeAttribute("role");
     const colours = getComputedStyle(this.svg);
     const css = document.getElementById("plot-css")?.textContent ?? "";
     const rules = css
@@ -265,6 +268,33 @@ const save = (name, type, text) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 };
 
-for (const svg of document.querySelectorAll("figure.plot svg.comet")) {
-  new Plot(svg.closest("figure.plot"), svg);
-}
+/** One of `items` is a tab stop, and arrows move among them. */
+const rove = (items, bar, label) => {
+  const stop = (chosen) =>
+    items.forEach((item) => item.setAttribute("tabindex", item === chosen ? "0" : "-1"));
+  stop(items[0]);
+  bar.setAttribute("role", "toolbar");
+  bar.setAttribute("aria-label", label);
+  bar.addEventListener("keydown", (event) => {
+    const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
+    const step = steps[event.key];
+    const at = items.indexOf(event.target);
+    if (!step || at < 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = items[(at + step + items.length) % items.length];
+    stop(next);
+    next.focus();
+  });
+};
+
+/** Makes the figures live that are not folded; others follow when they are opened. */
+const start = () => {
+  for (const svg of document.querySelectorAll("figure.plot svg.comet:not([data-live])")) {
+    if (svg.closest("details:not([open])")) continue;
+    svg.dataset.live = "";
+    new Plot(svg.closest("figure.plot"), svg);
+  }
+};
+document.addEventListener("toggle", start, true);
+start();

@@ -1,0 +1,37 @@
+//! The comparison of two sets of runs: the verdicts of `compare`, in its sections.
+
+use super::html::{Html, row, table, tag};
+use super::{Content, Section};
+use crate::compare::{self, Options};
+use crate::words::capital;
+
+pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
+    let Some(n_base) = content.n_base else { return Vec::new() };
+    let (base, new) = content.runs.split_at(n_base.min(content.runs.len()));
+    let comparison = compare::compare(base, new, &Options::default());
+    let parts = compare::sections(&comparison);
+    // The last part is the verdict, which is read first.
+    let (last, others) = parts.split_last().map_or((None, &parts[..]), |(l, o)| (Some(l), o));
+    let body = last.into_iter().chain(others).map(part).collect();
+    vec![Section { id: "comparison", title: "Comparison", body, ..Section::default() }]
+}
+
+fn part(part: &compare::Section) -> Html {
+    let mut body = Html::new();
+    if !part.title.is_empty() {
+        body = body.with(tag("h3", capital(&part.title)));
+    }
+    if let [heads, rows @ ..] = &part.table[..] {
+        let heads: Vec<String> = heads.iter().map(|head| in_letters(head)).collect();
+        let rows = rows.iter().map(|cells| row("td", cells));
+        body = body.with(table("", heads.iter().map(String::as_str), rows));
+    }
+    let lines = part.lines.iter().map(|line| tag("li", line.replace(" us", " µs")));
+    let lines: Html = lines.collect();
+    if lines.is_empty() { body } else { body.with(tag("ul", lines)) }
+}
+
+/// The head of a column with its unit as pages write it (`base µs`).
+fn in_letters(head: &str) -> String {
+    head.strip_suffix("_us").map_or_else(|| head.to_owned(), |name| format!("{name} µs"))
+}
