@@ -202,56 +202,25 @@ fn no_file_depends_on_one_machine() {
 }
 
 #[test]
-fn documents_name_files_that_exist() {
-    let exists = |path: &str| root().join(path).exists();
-    for file in FILES.iter().filter(|file| file.path.ends_with(".md")) {
-        for line in file.text.lines() {
-            let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-            for target in links.filter(|target| !target.contains("://")) {
-                let path = target.split('#').next().unwrap_or_default();
-                assert!(exists(path), "{} links to {target}", file.path);
-            }
-            for name in line.split('`').skip(1).step_by(2).filter(|name| is_path(name)) {
-                assert!(exists(name), "{} names {name}", file.path);
-            }
-        }
-    }
-}
-
-#[test]
-fn the_readme_names_every_suite_and_every_exit_code() {
-    let readme = text_of("README.md");
-    for id in kernels() {
-        let (suite, _) = id.split_once('/').expect("an id is suite/name");
-        assert!(readme.contains(&format!("`{suite}`")), "{suite} is missing");
-    }
-    let help = Folder::new().run("--help").success().stdout;
-    let codes = help.lines().skip_while(|line| *line != "Exit codes:").skip(1);
-    for code in codes.filter_map(|line| line.split_whitespace().next()) {
-        assert!(readme.contains(&format!("| {code} |")), "exit code {code} is missing");
-    }
-}
-
-#[test]
 fn the_architecture_can_be_read_at_one_sitting() {
     let n_lines = text_of("ARCHITECTURE.md").lines().count();
     assert!(n_lines <= 200, "{n_lines} lines");
 }
 
-struct File {
+pub(crate) struct File {
     /// From the root of the repository.
-    path: String,
-    text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 /// The text files of the repository, but for what git ignores and what editors leave.
-static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
+pub(crate) static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
     let mut files = Vec::new();
     collect(root(), &mut files);
     files
 });
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().expect("the package lies in the workspace")
 }
@@ -275,7 +244,7 @@ fn collect(folder: &Path, files: &mut Vec<File>) {
     }
 }
 
-fn text_of(path: &str) -> &'static str {
+pub(crate) fn text_of(path: &str) -> &'static str {
     &FILES.iter().find(|file| file.path == path).expect("the file is there").text
 }
 
@@ -293,8 +262,8 @@ fn code(file: &'static File) -> impl Iterator<Item = (&'static str, &'static str
 }
 
 /// True if the text in backticks is a path below the root, rather than a kernel or a command.
-fn is_path(name: &str) -> bool {
-    const FOLDERS: [&str; 4] = ["comet-", "tests/", "scripts/", ".ci/"];
+pub(crate) fn is_path(name: &str) -> bool {
+    const FOLDERS: [&str; 5] = ["comet-", "docs/", "tests/", "scripts/", ".ci/"];
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     FOLDERS.iter().any(|folder| name.starts_with(folder))
         && name.contains('/')

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod compare;
 mod compat;
+mod documents;
 mod exports;
 mod failures;
 mod formats;
