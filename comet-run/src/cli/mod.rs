@@ -69,7 +69,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Print all columns of tables, however narrow the terminal
-    #[arg(long, global = true, help_heading = "Terminal")]
+    #[arg(long, global = true, help_heading = "Terminal", hide_short_help = true)]
     pub(crate) wide: bool,
     /// Colours of marks, errors and verdicts; auto: on a terminal, unless NO_COLOR is set
     #[arg(
@@ -77,7 +77,8 @@ pub(crate) struct Cli {
         global = true,
         value_name = "WHEN",
         default_value = "auto",
-        help_heading = "Terminal"
+        help_heading = "Terminal",
+        hide_short_help = true
     )]
     pub(crate) color: ColorArg,
 }

@@ -145,7 +145,7 @@ pub enum Outcome {
         signal: Option<&'static str>,
     },
     /// A rank died, gave up or waited too long, a second signal came while the ranks were finishing
-    /// after the first, or they computed on for 1.5 s after it; all others were ended.
+    /// after the first, or one computed on for 1.2 s after it; all others were ended.
     Failed(JobFailure),
 }
 
@@ -154,7 +154,7 @@ pub enum Outcome {
 /// Returns in the launcher only: a rank ends with the code that `rank_main` returns. Signal
 /// handlers that are installed before serve in the ranks; the launcher passes the first SIGINT,
 /// SIGTERM or SIGHUP on to rank 0, and ends the job at the second, or where a rank computes on for
-/// 1.5 s.
+/// 1.2 s.
 ///
 /// ```no_run
 /// use comet_core::{topology::Topology, transport::Transport};

@@ -22,11 +22,14 @@ use crate::wait::{end_job, ring_all};
 /// Time that the others have to end after one has failed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Time after a signal in which ranks may end in order. Where one computes on, in a long message or a
-/// long batch, or is stopped, all are killed then; ranks that all sleep wait for a slow reader or disk.
-const SIGNAL_GRACE: Duration = Duration::from_millis(1500);
-/// Time from one look at ranks that sleep to the next.
+/// Time after a signal in which ranks may end in order. Where one has computed on, in a long message
+/// or a long batch, or is stopped, all are killed then; ranks that sleep wait for a slow reader or disk,
+/// and those that share a CPU take longer.
+const SIGNAL_GRACE: Duration = Duration::from_millis(1400);
+/// Time from one look at the ranks to the next.
 const LOOK: Duration = Duration::from_millis(100);
+/// CPU time since a signal after which a rank does not obey it, in ticks of 10 ms.
+const MOST_TICKS: u64 = 120;
 
 /// The launcher's view of its ranks.
 struct Watch<'a> {
@@ -39,10 +42,19 @@ struct Watch<'a> {
     deadline: Option<Instant>,
     /// Activities of all ranks when the job failed, the ranks that did not go on, and their state.
     scene: Option<(String, Vec<Rank>, &'static str)>,
-    /// The first signal, which was passed on, and the time of the next look whether ranks obey it.
-    first_signal: Option<(Signal, Instant)>,
+    /// The first signal, which was passed on.
+    first_signal: Option<Asked>,
     /// Reason of the end by a signal of ranks that did not end in order.
     interruption: Option<(Signal, &'static str)>,
+}
+
+/// A signal that asks the ranks to end.
+struct Asked {
+    signal: Signal,
+    /// Time of the next look whether they do.
+    next_look: Instant,
+    /// CPU time of each rank when it came, in ticks.
+    ticks: Vec<u64>,
 }
 
 /// Watches over the ranks until all have ended.
@@ -94,7 +106,8 @@ impl Watch<'_> {
 
     /// Longest sleep.
     fn patience(&self) -> PollTimeout {
-        let look = self.first_signal.filter(|_| self.interruption.is_none()).map(|(_, at)| at);
+        let asked = self.first_signal.as_ref().filter(|_| self.interruption.is_none());
+        let look = asked.map(|asked| asked.next_look);
         let Some(next) = self.deadline.into_iter().chain(look).min() else {
             return PollTimeout::NONE;
         };
@@ -110,7 +123,8 @@ impl Watch<'_> {
             self.interrupt(signal, "by a second");
             return;
         }
-        self.first_signal = Some((signal, Instant::now() + SIGNAL_GRACE));
+        let ticks = self.pids.iter().map(|pid| cpu_ticks(*pid)).collect();
+        self.first_signal = Some(Asked { signal, next_look: Instant::now() + SIGNAL_GRACE, ticks });
         // Rank 0 decides for all.
         if let Some(pid) = self.pids[0] {
             let _ = kill(pid, signal);
@@ -119,16 +133,20 @@ impl Watch<'_> {
 
     /// Ends ranks that compute on long after the first signal.
     fn insist(&mut self) {
-        let Some((signal, look)) = self.first_signal.filter(|_| self.interruption.is_none()) else {
+        let Some(asked) = self.first_signal.as_mut().filter(|_| self.interruption.is_none()) else {
             return;
         };
-        if Instant::now() < look {
+        if Instant::now() < asked.next_look {
             return;
         }
-        if self.pids.iter().flatten().any(|pid| is_deaf(*pid)) {
+        asked.next_look = Instant::now() + LOOK;
+        let signal = asked.signal;
+        let is_deaf = |(pid, before): (&Option<Pid>, &u64)| {
+            pid.is_some_and(is_stopped_process)
+                || cpu_ticks(*pid).saturating_sub(*before) >= MOST_TICKS
+        };
+        if self.pids.iter().zip(&asked.ticks).any(is_deaf) {
             self.interrupt(signal, "in the middle of a case by");
-        } else {
-            self.first_signal = Some((signal, Instant::now() + LOOK));
         }
     }
 
@@ -220,7 +238,7 @@ impl Watch<'_> {
             return Outcome::Failed(JobFailure { rank: None, code, signal, message });
         }
         let Some((rank, cause)) = poisoned(self.segment) else {
-            let signal = self.first_signal.map(|(signal, _)| signal.as_str());
+            let signal = self.first_signal.as_ref().map(|asked| asked.signal.as_str());
             return Outcome::Finished { code: self.code, signal };
         };
         let reason = self.segment.header().reason.get();
@@ -240,10 +258,14 @@ fn is_stopped_process(pid: Pid) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| is_stopped(&stat))
 }
 
-/// True if the process `pid` runs, would if it had a CPU, or is stopped.
-fn is_deaf(pid: Pid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with(['R', 'T']))
+/// CPU time of the process `pid`, in ticks; 0 where there is none.
+fn cpu_ticks(pid: Option<Pid>) -> u64 {
+    let stat = pid.and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok());
+    let Some((_, fields)) = stat.as_deref().and_then(|stat| stat.rsplit_once(") ")) else {
+        return 0;
+    };
+    // `utime` and `stime`, the fields 14 and 15 of proc(5), of which the state is the third.
+    fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse().unwrap_or(0)).sum()
 }
 
 /// `rank 1`, or `ranks 1, 2 and 3 more`: of many ranks, the first few.
