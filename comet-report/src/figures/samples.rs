@@ -78,8 +78,7 @@ fn half_width(point: &Point) -> Option<f64> {
     Some((high - low) / quoted_ns / 2.0)
 }
 
-const IN_ORDER: &str = "Of samples in their order the first of each is hollow; of many some are shown, \
-     evenly chosen.";
+const IN_ORDER: &str = "Of many samples in their order some are shown, evenly chosen.";
 
 /// The samples of a kernel in their order, if they vary: drifts, modes and what came first.
 pub(super) fn in_order(kernel: &KernelPoints<'_>) -> Option<Figure> {

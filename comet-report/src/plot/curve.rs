@@ -9,8 +9,8 @@ use crate::xml::escape;
 
 /// With more points than this, marks become dots of one path, and bars a band.
 const MOST_MARKS: usize = 64;
-/// The same for marks without lines: single samples and errors are many, and are looked at together.
-const MOST_SCATTERED: usize = 11;
+/// The same for marks without lines: single samples and errors are looked at together.
+const MOST_SCATTERED: usize = 4;
 /// Half of the width of the box that shows the middle half of a point that stands alone.
 const BOX_PX: f64 = 4.0;
 

@@ -118,7 +118,7 @@ fn oddities(run: &RunRecords) -> Html {
     if items.peek().is_none() {
         return Html::new();
     }
-    let list = items.fold(element("ul", &[], Html::new()), Html::with);
+    let list = tag("ul", items.collect::<Html>());
     element("section", &[("class", "odd")], tag("h2", "Odd").with(list))
 }
 
