@@ -99,7 +99,7 @@ launch() { # RANKS ARGUMENT...
 }
 
 measures_inside() { # PROGRAM
-    timeout -k 10 60 "$mpirun" -n 3 "$1" | grep -E '^[0-9]+ ns \(95 % interval .* samples\)$'
+    timeout -k 10 60 "$mpirun" -n 2 "$1" | grep -E '^[0-9]+ ns \(95 % interval .* samples\)$'
 }
 
 measure() { # RANKS

@@ -24,14 +24,14 @@ cat >"$scratch/picture.html" <<END
 <!doctype html>
 <meta charset="utf-8">
 <style>
-body { margin: 0; display: flex; height: 340px; background: #d8dce2; }
-pre { margin: 12px; padding: 12px; width: 510px; overflow: hidden; border-radius: 6px;
+body { margin: 0; display: flex; height: 450px; background: #d8dce2; }
+pre { white-space: pre-wrap; margin: 12px; padding: 12px; width: 510px; overflow: hidden; border-radius: 6px;
       background: #16191d; color: #d8dce2; font: 12px/1.5 "DejaVu Sans Mono", monospace; }
 div { margin: 12px 12px 12px 0; flex: 1; overflow: hidden; border-radius: 6px; background: white; }
-iframe { width: 1000px; height: 500px; border: 0; transform: scale(0.63); transform-origin: 0 0; }
+iframe { width: 1000px; height: 700px; border: 0; transform: scale(0.63); transform-origin: 0 0; }
 </style>
 <pre>$(terminal)</pre><div><iframe src="page.html"></iframe></div>
 END
-chromium --headless=new --no-sandbox --disable-dev-shm-usage --hide-scrollbars --window-size=1200,340 \
+chromium --headless=new --no-sandbox --disable-dev-shm-usage --hide-scrollbars --window-size=1200,450 \
     --screenshot=docs/picture.png "file://$scratch/picture.html" 2>/dev/null
 printf 'docs/picture.png: %s bytes\n' "$(stat -c %s docs/picture.png)"

@@ -84,8 +84,8 @@ impl Launches {
         let by_default = match args.cases.profile {
             _ if is_single => 1,
             Profile::Quick => 3,
-            Profile::Standard => 5,
-            Profile::Full => 10,
+            Profile::Standard => 12,
+            Profile::Full => 20,
         };
         let n = asked.unwrap_or(by_default);
         let budget = settings.run_budget_ns.map(Duration::from_nanos);
@@ -358,12 +358,12 @@ mod tests {
             assert!(of.shuffles_first && of.case_budget_ns > 0 && of.slices.max_samples > 0);
         };
         check("--profile quick", (3, 1, 1), 7);
-        check("", (5, 2, 2), 40);
-        check("--profile full", (10, 2, 2), 200);
+        check("", (12, 1, 1), 17);
+        check("--profile full", (20, 1, 1), 100);
         check("--profile quick --launches 1000", (1000, 1, 1), 1);
         // Slices of 5 ms for as long as there is time.
-        check("--time 1s", (5, 2, 40), 200);
-        check("--time 1ms", (5, 2, 4), 1);
+        check("--time 1s", (12, 1, 17), 84);
+        check("--time 1ms", (12, 1, 2), 1);
         check("--launches 3 --samples 4", (3, 4, 4), 67);
     }
 
@@ -397,9 +397,9 @@ mod tests {
             assert_eq!(launches.time(&all, |_| None), None);
         };
         check("--launches 1", 200, "1 launch");
-        check("", 700, "5 launches");
-        check("--over 10s", 10_140, "5 launches");
-        check("--over 10ms", 700, "5 launches");
-        check("--target 2", 700, "5 launches (up to 20 to meet --target)");
+        check("", 1400, "12 launches");
+        check("--over 10s", 10_116, "12 launches");
+        check("--over 10ms", 1400, "12 launches");
+        check("--target 2", 1400, "12 launches (up to 48 to meet --target)");
     }
 }

@@ -118,7 +118,7 @@ fn a_simulated_launch_has_a_seed_of_its_own_and_intervals_hold_the_truth() {
         folder.run(&format!("{line} --unsteady 1 --seed {} -o {name}", 100 * seed)).success();
         let (_, low, high, point) = quoted(&name);
         let figures = point["launches"]["quoted_ns"].as_array().expect("figures");
-        assert_eq!(figures.len(), 5);
+        assert_eq!(figures.len(), 12);
         assert!(figures.windows(2).all(|pair| pair[0] != pair[1]), "{figures:?}");
         n_held += u32::from(low <= Some(truth_ns) && Some(truth_ns) <= high);
     }

@@ -146,7 +146,7 @@ pub(crate) struct EffortArgs {
     /// Time after which no further case is started
     #[arg(long, value_name = "TIME", value_parser = parse_positive_time, hide_short_help = true)]
     pub(crate) budget: Option<Duration>,
-    /// Number of times that the ranks are started; the samples of each case are spread over them [default: 3, 5 or 10, by profile; 1 under mpirun or srun, with --samples or other rules, and without noise]
+    /// Number of times that the ranks are started; the samples of each case are spread over them [default: 3, 12 or 20, by profile; 1 under mpirun or srun, with --samples or other rules, and without noise]
     #[arg(long, env = "COMET_LAUNCHES", hide_env_values = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
     pub(crate) launches: Option<u32>,
     /// Time from the start of the first launch to that of the last
