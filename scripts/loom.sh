@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Explores the protocols of comet-shm as models, under every order in which two ranks may meet: see
-# comet-shm/src/models. Takes a minute and a half after the build.
+# comet-shm/src/models. Takes a minute after the build.
 # Usage: scripts/loom.sh [TEST]
 # LOOM_MAX_PREEMPTIONS says how often a rank may be interrupted at the worst moment, 2 by default.
 set -euo pipefail

@@ -104,6 +104,7 @@ fn last_words(run: &RunRecords, death: &Death) -> [Record; 2] {
         ended_at: timestamp(death.noticed_at),
         points: tally.counts,
         wall_s,
+        virtual_s: None,
         reason: Some(death.reason.clone()),
         noise: None,
         verdict: tally.verdict(EndStatus::Failed, Some(&death.reason)),

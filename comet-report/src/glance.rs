@@ -233,7 +233,7 @@ impl Answer {
 
     /// Half of its interval, in percent of it; of a share, in percent of the whole.
     pub(crate) fn half_width(&self) -> Option<String> {
-        let (low, high) = self.low.zip(self.high)?;
+        let (low, high) = self.low.zip(self.high).filter(|_| self.value > 0.0)?;
         let whole = if self.unit == "%" { 100.0 } else { self.value };
         Some(format!("{:.1} %", 50.0 * (high - low) / whole))
     }

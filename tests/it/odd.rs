@@ -1,4 +1,4 @@
-//! Oddities of simulated machines, each of which has one that is known.
+//! The run at a glance, and oddities of simulated machines, each of which has one that is known.
 
 use crate::support::Folder;
 
@@ -114,4 +114,36 @@ fn a_slow_rank_is_named_with_the_verdict_of_health() {
           computes 4.00 times as long as others"
         ]
     );
+}
+
+/// The answers of the run in `name`, with their units.
+fn answers(folder: &Folder, name: &str) -> Vec<(String, String)> {
+    let records = folder.records(name);
+    let end = records.of_type("end").next().expect("an end");
+    let text = |of: &serde_json::Value| of.as_str().expect("a text").to_owned();
+    let glance = end["glance"].as_array().expect("a list");
+    glance.iter().map(|of| (text(&of["what"]), text(&of["unit"]))).collect()
+}
+
+#[test]
+fn the_glance_has_the_hidden_share_and_the_slowdown_under_load() {
+    let folder = Folder::new();
+    let line = "overlap contention --machine ipsc860 -n 8 --profile quick -o a.jsonl -q";
+    let table = folder.run(line).success().stdout;
+    let found = answers(&folder, "a.jsonl");
+    for (what, unit) in
+        [("hidden share, 85000 B, 20000 doubles", "%"), ("slowdown under load, 0 B", "x")]
+    {
+        assert!(found.contains(&(what.into(), unit.into())), "{found:?}");
+        assert!(table.contains(&format!("#   {what}")), "{table}");
+    }
+}
+
+#[test]
+fn a_latency_names_the_place_of_both_ranks() {
+    let folder = Folder::new();
+    folder.run("echo -n 2 -s 8 --profile quick -o a.jsonl -q").success();
+    let found = answers(&folder, "a.jsonl");
+    assert_eq!(found[0].0, "latency of 8 B, to itself");
+    assert!(found[1].0.starts_with("latency of 8 B, same "), "{found:?}");
 }

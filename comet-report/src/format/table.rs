@@ -34,7 +34,7 @@ use crate::record::{
     Point, PointCounts, PointStatus, Quality, Quote, Record, Run, SampleSync, Speed, Value,
 };
 use crate::sink::RecordSink;
-use crate::units::fixed_us;
+use crate::units::{fixed_us, significant};
 use crate::words::count;
 
 /// Start of the names of figures that are shares of a transfer.
@@ -286,6 +286,9 @@ impl<W: Write> TableWriter<W> {
             text += &comment(&format!("stopped early: {reason}"));
         }
         let wall = end.wall_s.map_or("of unknown length".into(), |wall_s| format!("{wall_s:.1} s"));
+        let own =
+            end.virtual_s.map(|own_s| format!(" ({} s of virtual time)", significant(own_s, 3)));
+        let wall = wall + &own.unwrap_or_default();
         let word = if end.status == EndStatus::Failed { "the run failed" } else { "done" };
         text += &format!(
             "{word}: {ok} ok, {skipped} skipped, {check_failed} wrong results, {failed} errors, \

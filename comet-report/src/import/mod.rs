@@ -146,6 +146,7 @@ fn run_records(mut run: Run, mut points: Vec<Point>, around: &Surroundings) -> V
         ended_at: run.started_at.clone(),
         points: counts,
         wall_s: None,
+        virtual_s: None,
         reason: None,
         noise: None,
         verdict: None,

@@ -1,7 +1,10 @@
 //! Points of launches whose figures are known.
 
 use super::*;
-use crate::fixture;
+use comet_stats::Interval;
+
+use crate::record::{Outcome, PointStatus, Quote};
+use crate::{fixture, points};
 
 /// An echo of `length_bytes` as the launch `number` found it: all times are `factor` times those
 /// of the fixture.

@@ -8,6 +8,7 @@
 //! What was not measured is `null`. Readers ignore fields that they do not know.
 
 mod kernel;
+mod launches;
 mod machine;
 mod model;
 mod outcome;
@@ -17,6 +18,7 @@ mod run;
 
 pub(crate) use kernel::Over;
 pub use kernel::{AxisFacts, KernelFacts, SeriesFacts};
+pub use launches::*;
 pub use machine::*;
 pub use model::*;
 pub use outcome::{Failure, Measured, Numbers, Outcome};
@@ -106,6 +108,9 @@ pub struct End {
     pub points: PointCounts,
     /// Length of the run in seconds, where its start is known.
     pub wall_s: Option<f64>,
+    /// Length of a simulated run in seconds of its virtual time. Since minor version 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_s: Option<f64>,
     /// Reason of an early end (`time_limit`, the name of a signal, an error); `null` otherwise.
     pub reason: Option<String>,
     /// Load of the machine until the end; `null` if the run died. Since minor version 2.

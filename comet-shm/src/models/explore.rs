@@ -1,6 +1,10 @@
 //! Parts of the models, and the search for the orderings that they need.
 
+use std::iter::from_fn;
+use std::num::NonZero;
 use std::panic::{catch_unwind, set_hook, take_hook};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{available_parallelism, scope};
 
 use loom::model::Builder;
 use loom::thread;
@@ -15,21 +19,31 @@ pub(super) fn long_model(model: fn()) {
 }
 
 /// The orderings that `models` use and of which each can be weakened without any of them noticing;
-/// `models` explore one model each.
+/// `models` explore one model each. Every core takes the next ordering.
 pub(super) fn needless_orderings(models: &[fn()]) -> Vec<Site> {
     weaken(None);
     take_used();
     models.iter().for_each(|explore| explore());
-    let used = take_used();
+    let used: Vec<Site> = take_used().into_iter().collect();
     // The models that go wrong say so, which is what they are for.
     set_hook(Box::new(|_| ()));
-    let holds_without = |site: &Site| {
-        weaken(Some(*site));
+    let holds_without = |site: Site| {
+        weaken(Some(site));
         models.iter().all(|explore| catch_unwind(explore).is_ok())
     };
-    let needless = used.into_iter().filter(holds_without).collect();
+    let next = AtomicUsize::new(0);
+    // Relaxed: the number is all there is to see.
+    let of_a_core = || {
+        let sites = from_fn(|| used.get(next.fetch_add(1, Ordering::Relaxed)).copied());
+        sites.filter(|site| holds_without(*site)).collect::<Vec<Site>>()
+    };
+    let needless = scope(|scope| {
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        let cores: Vec<_> = (0..cores).map(|_| scope.spawn(of_a_core)).collect();
+        let found = cores.into_iter().map(|core| core.join().expect("wrong models are caught"));
+        found.flatten().collect()
+    });
     let _ = take_hook();
-    weaken(None);
     needless
 }
 

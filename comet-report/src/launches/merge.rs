@@ -1,0 +1,288 @@
+//! One point of what several launches found for it: medians, intervals from one to the next, and the
+//! samples of all.
+
+use comet_core::event::LineTimes;
+use comet_stats::{Interval, median};
+
+use crate::places::{self, Place};
+use crate::points;
+use crate::record::{
+    Derived, Launches, Measured, Outcome, Point, PointStatus, Quality, Quote, RanksNs, Samples,
+    Speed, Summary,
+};
+
+/// One launch of a point.
+type OfLaunch<'a> = (&'a Point, &'a Measured);
+
+/// One point of what each launch found for it at the first of `places` that has any, or at all; of a
+/// failure, if there was one.
+pub(super) fn merge(of_launches: &[&Point], places: &[Place]) -> Point {
+    let is_failure = |point: &&&Point| {
+        point.failure().is_some_and(|failure| failure.status != PointStatus::Skipped)
+    };
+    let failed = of_launches.iter().find(is_failure);
+    let measured: Vec<OfLaunch<'_>> =
+        of_launches.iter().filter_map(|point| Some((*point, point.measured()?))).collect();
+    let by_place = by_place(&measured, places);
+    let own = by_place.first().map_or(&measured, |(_, own)| own);
+    let (Some((last, _)), None) = (own.last(), failed) else {
+        let point = failed.or(of_launches.first()).expect("a group has a point");
+        return Point { launch: None, ..(*point).clone() };
+    };
+    let (points, all): (Vec<&Point>, Vec<&Measured>) = own.iter().copied().unzip();
+    let of_slices = n_slices(&measured);
+    let speeds = by_place.iter().filter_map(|(line_ns, own)| speed(*line_ns, own, of_slices));
+    let speeds = if by_place.len() > 1 { speeds.collect() } else { Vec::new() };
+    Point {
+        launch: None,
+        t_rel_s: last.t_rel_s,
+        figures: figures(&points),
+        launches: launches(&points, &all, speeds),
+        outcome: Outcome::Measured(Box::new(numbers(&all))),
+        ..points[0].clone()
+    }
+}
+
+/// The launches of each of `places` that has some, with its times of a line.
+fn by_place<'a>(measured: &[OfLaunch<'a>], places: &[Place]) -> Vec<([f64; 2], Vec<OfLaunch<'a>>)> {
+    let of_place = |place: &Place| {
+        let lines = measured.iter().map(|of| Some((places::line_ns(of.0)?, *of)));
+        let own = lines.flatten().filter(|(line_ns, _)| place.holds(*line_ns));
+        let (lines, own): (Vec<[f64; 2]>, Vec<OfLaunch<'_>>) = own.unzip();
+        Some((places::around(&lines)?, own))
+    };
+    places.iter().filter_map(of_place).collect()
+}
+
+/// The figure at one place, where a line takes `line_ns`; all launches have `of_slices` slices.
+fn speed(line_ns: [f64; 2], own: &[OfLaunch<'_>], of_slices: usize) -> Option<Speed> {
+    let all: Vec<&Measured> = own.iter().map(|(_, measured)| *measured).collect();
+    let quoted_ns = median(&quoted_ns(&all))?;
+    let share = n_slices(own) as f64 / of_slices.max(1) as f64;
+    let interval_ns = interval(&all).map(points::interval);
+    Some(Speed { line_ns, launches: own.len(), share, quoted_ns, interval_ns })
+}
+
+fn slices(of: &Measured) -> usize {
+    of.quality.as_ref().map_or(1, |quality| quality.slice_medians_ns.len())
+}
+
+fn n_slices(of_launches: &[OfLaunch<'_>]) -> usize {
+    of_launches.iter().map(|(_, measured)| slices(measured)).sum()
+}
+
+/// The figures of launches.
+fn quoted_ns(all: &[&Measured]) -> Vec<f64> {
+    all.iter().filter_map(|of| of.numbers.quoted_ns).collect()
+}
+
+/// The interval from one launch to the next. Readings of the clock may be in the times.
+fn interval(all: &[&Measured]) -> Option<Interval> {
+    let clock_ns = all.first()?.quality.as_ref().map_or(0.0, |quality| quality.overhead_ns.clock);
+    let interval = Interval::of_launches(&quoted_ns(all))?;
+    Some(Interval { low: (interval.low - clock_ns).max(0.0), ..interval })
+}
+
+/// The figures of the launches and their variances; `None` without a figure in each.
+fn launches(points: &[&Point], all: &[&Measured], speeds: Vec<Speed>) -> Option<Launches> {
+    let quoted_ns: Vec<f64> = all.iter().map(|of| of.numbers.quoted_ns).collect::<Option<_>>()?;
+    let within: Option<Vec<f64>> = all.iter().map(|of| square_of_slices(of)).collect();
+    Some(Launches {
+        variance_between: variance_of_logarithms(&quoted_ns).unwrap_or(0.0),
+        slices: all.iter().map(|of| slices(of)).collect(),
+        period_s: points.last()?.t_rel_s - points.first()?.t_rel_s,
+        variance_within: within.map(|squares| squares.iter().sum::<f64>() / squares.len() as f64),
+        quoted_ns,
+        speeds,
+    })
+}
+
+/// Square of the standard error of the logarithm of a launch's figure, by its slices.
+fn square_of_slices(of: &Measured) -> Option<f64> {
+    let medians_ns = &of.quality.as_ref()?.slice_medians_ns;
+    Some(variance_of_logarithms(medians_ns)? / medians_ns.len() as f64)
+}
+
+fn variance_of_logarithms(values: &[f64]) -> Option<f64> {
+    let logarithms: Vec<f64> =
+        values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
+    let stddev = comet_stats::Summary::of(&logarithms)?.stddev?;
+    Some(stddev * stddev)
+}
+
+/// The numbers of all launches: medians of theirs, and the interval from one to the next.
+fn numbers(all: &[&Measured]) -> Measured {
+    let mut merged = all[0].clone();
+    let interval = interval(all);
+    let numbers = &mut merged.numbers;
+    numbers.quoted_ns = median(&quoted_ns(all));
+    numbers.time_ns = summary(all.iter().map(|of| &of.numbers.time_ns)).expect("there is a launch");
+    let of_median = interval.filter(|_| numbers.value.quote == Quote::Median);
+    numbers.time_ns.ci95 = of_median.map(|interval| [interval.low, interval.high]);
+    if let Some(rate) = &mut numbers.rate {
+        let basis_ns = |quoted_ns: Option<f64>, time_ns: &Summary| {
+            if rate.basis == numbers.value.quote { quoted_ns } else { Some(time_ns.median) }
+        };
+        let first = &all[0].numbers;
+        let first_ns = basis_ns(first.quoted_ns, &first.time_ns);
+        let ratio = first_ns.zip(basis_ns(numbers.quoted_ns, &numbers.time_ns));
+        rate.bytes_per_s *= ratio.map_or(1.0, |(first_ns, merged_ns)| first_ns / merged_ns);
+    }
+    merged.reps.n = all.iter().map(|of| of.reps.n).sum();
+    merged.reps.warmup = all.iter().map(|of| of.reps.warmup).sum();
+    merged.reps.rounds = all.iter().map(|of| of.reps.rounds).sum();
+    merged.ranks_ns = ranks_ns(all);
+    merged.quality = quality(all, interval);
+    merged.samples = samples(all);
+    let joined = |list: fn(&Measured) -> Option<&Vec<u64>>| {
+        merged.samples.as_ref().and_then(|_| lists(all, |of| list(of).cloned()))
+    };
+    let (starts_ns, late_ns) =
+        (joined(|of| of.starts_ns.as_ref()), joined(|of| of.late_ns.as_ref()));
+    let reference_ns = merged.samples.as_ref().and_then(|_| {
+        lists(all, |of| Some(of_equal_length(of.reference_ns.as_ref()?, of, all[0])))
+    });
+    Measured { starts_ns, late_ns, reference_ns, ..merged }
+}
+
+/// The median of each figure of the summaries; all of their values together have no order that means
+/// something.
+fn summary<'a>(all: impl Iterator<Item = &'a Summary>) -> Option<Summary> {
+    let all: Vec<&Summary> = all.collect();
+    let of = |value: fn(&Summary) -> f64| {
+        median(&all.iter().map(|of| value(of)).collect::<Vec<_>>()).unwrap_or_default()
+    };
+    let of_some = |value: fn(&Summary) -> Option<f64>| {
+        median(&all.iter().map(|of| value(of)).collect::<Option<Vec<_>>>()?)
+    };
+    (!all.is_empty()).then(|| Summary {
+        n: all.iter().map(|of| of.n).sum(),
+        min: of(|s| s.min),
+        p10: of_some(|s| s.p10),
+        p25: of(|s| s.p25),
+        median: of(|s| s.median),
+        p75: of(|s| s.p75),
+        p90: of(|s| s.p90),
+        p95: of(|s| s.p95),
+        p99: of(|s| s.p99),
+        p999: of_some(|s| s.p999),
+        max: of(|s| s.max),
+        mean: of(|s| s.mean),
+        stddev: of_some(|s| s.stddev),
+        mad: of(|s| s.mad),
+        ci95: None,
+    })
+}
+
+/// The medians over the launches of the medians of each rank. The slowest rank is that of the first
+/// launch, where the list does not tell the numbers of its ranks.
+fn ranks_ns(all: &[&Measured]) -> Option<RanksNs> {
+    let of_each: Vec<&RanksNs> =
+        all.iter().map(|of| of.ranks_ns.as_ref()).collect::<Option<_>>()?;
+    let n_ranks = of_each.iter().map(|ranks| ranks.per_rank.len()).min()?;
+    let of_rank =
+        |rank: usize| median(&of_each.iter().map(|of| of.per_rank[rank]).collect::<Vec<_>>());
+    let per_rank: Vec<f64> = (0..n_ranks).map(of_rank).collect::<Option<_>>()?;
+    let comet_stats::Summary { min, max, mean, .. } = comet_stats::Summary::of(&per_rank)?;
+    let are_all = of_each[0].per_rank.get(of_each[0].argmax) == Some(&of_each[0].max);
+    let slowest = per_rank.iter().position(|ns| *ns == max).filter(|_| are_all);
+    Some(RanksNs { min, max, avg: mean, argmax: slowest.unwrap_or(of_each[0].argmax), per_rank })
+}
+
+/// The quality of all launches: their slices one after the other, and what any of them shows.
+fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
+    let of_each: Vec<&Quality> = all.iter().map(|of| of.quality.as_ref()).collect::<Option<_>>()?;
+    let any = |flag: fn(&Quality) -> Option<bool>| {
+        of_each.iter().filter_map(|quality| flag(quality)).reduce(|a, b| a || b)
+    };
+    let sum = |count: fn(&Quality) -> Option<u64>| {
+        of_each.iter().map(|quality| count(quality)).sum::<Option<u64>>()
+    };
+    let summaries = |of: fn(&Quality) -> Option<&Summary>| {
+        let all: Vec<&Summary> =
+            of_each.iter().map(|quality| of(quality)).collect::<Option<_>>()?;
+        summary(all.into_iter())
+    };
+    let line_ns: Option<Vec<f64>> = of_each
+        .iter()
+        .map(|quality| quality.line_ns.clone())
+        .collect::<Option<Vec<_>>>()
+        .map(|of_launches| of_launches.concat());
+    let n_samples = of_each.iter().map(|quality| quality.slice_lengths.iter().sum::<usize>());
+    let starts = n_samples.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n)));
+    let invalid = of_each.iter().zip(starts);
+    Some(Quality {
+        slice_medians_ns: of_each.iter().flat_map(|q| &q.slice_medians_ns).copied().collect(),
+        slice_lengths: of_each.iter().flat_map(|q| &q.slice_lengths).copied().collect(),
+        interval_ns: interval.map(points::interval),
+        p90_interval_ns: None,
+        p99_interval_ns: None,
+        converged: None,
+        warm_up_ns: None,
+        is_steady: of_each.iter().all(|quality| quality.is_steady),
+        invalid: invalid.flat_map(|(q, start)| q.invalid.iter().map(move |i| start + i)).collect(),
+        start_skew_ns: summaries(|q| q.start_skew_ns.as_ref()),
+        autocorrelation_samples: None,
+        regime_ratio: None,
+        lag1_correlation: None,
+        has_regimes: any(|q| q.has_regimes),
+        drifts: any(|q| q.drifts),
+        is_bimodal: any(|q| Some(q.is_bimodal)) == Some(true),
+        n_mild_outliers: of_each.iter().map(|quality| quality.n_mild_outliers).sum(),
+        n_severe_outliers: of_each.iter().map(|quality| quality.n_severe_outliers).sum(),
+        involuntary_switches: sum(|q| q.involuntary_switches),
+        disturbed_slices: of_each.iter().map(|quality| quality.disturbed_slices).sum(),
+        page_faults: sum(|q| q.page_faults),
+        major_faults: sum(|q| q.major_faults),
+        cores_moved: line_ns.clone().map(|readings_ns| LineTimes { readings_ns }.differ()),
+        line_ns,
+        overhead_ns: of_each[0].overhead_ns.clone(),
+        rank_samples_ns: summaries(|q| q.rank_samples_ns.as_ref()),
+    })
+}
+
+/// The intervals `of_launch` as if they held as many operations as those of the `first` launch: each
+/// launch chooses their number.
+fn of_equal_length(intervals_ns: &[u64], of_launch: &Measured, first: &Measured) -> Vec<u64> {
+    let [to, from] = [first, of_launch].map(|of| u128::from(of.reps.inner.max(1)));
+    let scaled = |ns: &u64| u64::try_from((u128::from(*ns) * to + from / 2) / from);
+    intervals_ns.iter().map(|ns| scaled(ns).unwrap_or(u64::MAX)).collect()
+}
+
+/// The samples of all launches, rank by rank; `None` where they were stripped.
+fn samples(all: &[&Measured]) -> Option<Samples> {
+    let of_each: Vec<&Samples> = all.iter().map(|of| of.samples.as_ref()).collect::<Option<_>>()?;
+    let first = *of_each.first()?;
+    if of_each.iter().any(|samples| samples.ranks != first.ranks) {
+        return None;
+    }
+    let data = lists(all, |of| Some(of_equal_length(&of.samples.as_ref()?.data, of, all[0])))?;
+    let n_samples = of_each.iter().map(|samples| samples.shape[1]).sum();
+    Some(Samples { shape: [first.shape[0], n_samples], data, ..first.clone() })
+}
+
+/// Lists in the layout of the samples, joined rank by rank, if all launches have one as long.
+fn lists(all: &[&Measured], list: impl Fn(&Measured) -> Option<Vec<u64>>) -> Option<Vec<u64>> {
+    let n_ranks = all.first()?.samples.as_ref()?.shape[0];
+    let shape_and_list = |of: &&Measured| {
+        let (samples, list) = (of.samples.as_ref()?, list(of)?);
+        let is_whole = samples.shape[0] == n_ranks && samples.is_length(list.len());
+        is_whole.then_some((samples.shape, list))
+    };
+    let of_each: Vec<_> = all.iter().map(shape_and_list).collect::<Option<_>>()?;
+    let of_rank = |rank: usize| {
+        of_each.iter().flat_map(move |([_, n], list)| list[rank * n..(rank + 1) * n].to_vec())
+    };
+    Some((0..n_ranks).flat_map(of_rank).collect())
+}
+
+/// The median of each figure over the launches that could form it.
+fn figures(points: &[&Point]) -> Vec<Derived> {
+    let of_each = |figure: &Derived| {
+        let same = points.iter().flat_map(|point| &point.figures);
+        let same = same.filter(|other| other.name == figure.name);
+        let values: Vec<f64> = same.filter_map(|other| other.value).collect();
+        Derived { value: median(&values), ..figure.clone() }
+    };
+    points[0].figures.iter().map(of_each).collect()
+}
