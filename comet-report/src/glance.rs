@@ -17,6 +17,7 @@ use std::fmt;
 use comet_core::kernel::{AxisKind, Class};
 
 use crate::health::Places;
+use crate::models::sweep::quoted_ns;
 use crate::models::{is_plausible, models};
 use crate::order::grouped;
 use crate::plot::Quantity;
@@ -175,7 +176,7 @@ fn fastest<'a>(points: &[&'a Point]) -> Option<(f64, &'a Point)> {
 
 fn time(point: &Point, what: String) -> Answer {
     let [low, high] = point.interval_ns().map_or([None; 2], |interval_ns| interval_ns.map(Some));
-    let value = point.quoted_ns().unwrap_or(f64::NAN);
+    let value = quoted_ns(point).unwrap_or_default();
     Answer { what, value, unit: "ns".into(), low, high, key: point.key.clone() }
 }
 

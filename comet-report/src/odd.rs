@@ -27,9 +27,9 @@ use crate::words::{self, count};
 const FAR: f64 = 2.0;
 /// The largest error of lines that a point is held against, relative to the times.
 const MAX_ERROR: f64 = 0.1;
-/// Step from the line on one side of a switch to a point on the other, relative to the time there.
+/// Step from the line on one side of a switch to a point on the other, relative to the longer time.
 const MIN_STEP: f64 = 0.1;
-/// Factor between two times, beyond their intervals, that is worth a sentence.
+/// Least ratio of two times, beyond their intervals, that is reported.
 const SLOWER: f64 = 1.05;
 /// Points, or kernels, that a sentence names at most; the record has the keys of all.
 const MAX_NAMED: usize = 3;
@@ -47,24 +47,25 @@ pub fn of_run(run: &RunRecords) -> Vec<Oddity> {
 
 /// The oddities among `points`, those of the run `run`.
 pub(crate) fn odd(run: Option<&Run>, points: &[Point]) -> Vec<Oddity> {
-    let is_exact = run.is_some_and(|run| run.clock.is_virtual);
+    let is_virtual = run.is_some_and(|run| run.clock.is_virtual);
     let ok: Vec<&Point> = points.iter().filter(|of| of.numbers().is_some()).collect();
     let mut found: Vec<Oddity> = [Over::Message, Over::Vector]
         .iter()
-        .flat_map(|over| Curve::all(&ok, *over, is_exact))
+        .flat_map(|over| Curve::all(&ok, *over, is_virtual))
         .flat_map(Curve::oddities)
         .collect();
     found.extend(two_speeds(&ok));
-    found.extend(slower_than_naive(&ok, is_exact));
+    found.extend(slower_than_naive(&ok, is_virtual));
     let health = Health::of_points(run, points, FACTOR);
     let parts = health.iter().flat_map(Health::outliers);
     found.extend(parts.map(|what| Oddity { what, keys: Vec::new() }));
     found
 }
 
-/// The 95 % interval of the figure of `point`; of an exact time without one, that time itself.
-fn range_ns(point: &Point, is_exact: bool) -> Option<[f64; 2]> {
-    point.interval_ns().or_else(|| point.quoted_ns().filter(|_| is_exact).map(|ns| [ns; 2]))
+/// The 95 % interval of the figure of `point`; of a virtual time without one, the range of its times.
+fn range_ns(point: &Point, is_virtual: bool) -> Option<[f64; 2]> {
+    let of_all = || point.time_ns().filter(|_| is_virtual).map(|time| [time.min, time.max]);
+    point.interval_ns().or_else(of_all)
 }
 
 /// The parameters of `point` but for those in `without`: `8 B, 1 hop`.
@@ -114,7 +115,7 @@ impl Dot<'_> {
 
 impl<'a> Curve<'a> {
     /// The curves among `points` whose times are those of messages or collectives alone.
-    fn all(points: &[&'a Point], over: Over, is_exact: bool) -> Vec<Self> {
+    fn all(points: &[&'a Point], over: Over, is_virtual: bool) -> Vec<Self> {
         let is_plain = |of: &&&Point| {
             let class = of.facts.class();
             let classes = [Class::PointToPoint, Class::Exchange, Class::Collective].map(Some);
@@ -127,7 +128,7 @@ impl<'a> Curve<'a> {
             Some(Dot {
                 size: real(point.on(over)?),
                 ns: point.quoted_ns()?,
-                range_ns: range_ns(point, is_exact)?,
+                range_ns: range_ns(point, is_virtual)?,
                 point,
             })
         };
@@ -237,11 +238,13 @@ impl<'a> Curve<'a> {
         let least = steps[0].abs().min(steps[1].abs());
         let width = |dot: &Dot<'_>| dot.range_ns[1] - dot.range_ns[0];
         let is_step = steps[0] * steps[1] > 0.0
-            && least > MIN_STEP * last.ns
+            && least > MIN_STEP * last.ns.max(first.ns)
             && least > width(&last).max(width(&first));
         let verb = if steps[0] > 0.0 { "costs" } else { "saves" };
+        let is_of_all = first.point.facts.class().is_some_and(Class::takes_all_ranks);
+        let kind = if is_of_all { "algorithm" } else { "protocol" };
         let text = format!(
-            "protocol switch between {} and {}, which {verb} {}",
+            "{kind} switch between {} and {}, which {verb} {} against the line of shorter lengths",
             self.words(&last),
             self.words(&first),
             time(steps[0].abs())
@@ -276,24 +279,24 @@ fn two_speeds(points: &[&Point]) -> Option<Oddity> {
     let kernels = grouped(two.iter().map(|of| (of.id(), *of))).into_iter();
     let named = match two.len() {
         0 => return None,
-        n if n <= MAX_NAMED => named(two.iter().map(|of| title(of, &[]))),
-        _ => named(kernels.map(|(id, of)| format!("{} of {id}", of.len()))),
+        n if n <= MAX_NAMED => named(two.iter().map(|of| title(of, &[])), "more"),
+        _ => named(kernels.map(|(id, of)| format!("{} of {id}", of.len())), "more kernels"),
     };
     let what = format!("{} of {} at two speeds{named}", two.len(), count(points.len(), "point"));
     Some(Oddity { what, keys: keys(&two) })
 }
 
-/// The first of `cases` in words, behind a colon.
-fn named(cases: impl Iterator<Item = String>) -> String {
+/// The first of `cases` in words, behind a colon, and the number of the others, which are `more`.
+fn named(cases: impl Iterator<Item = String>, more: &str) -> String {
     let mut cases: Vec<String> = cases.filter(|case| !case.is_empty()).collect();
     let n_more = cases.len().saturating_sub(MAX_NAMED);
     cases.truncate(MAX_NAMED);
-    cases.extend((n_more > 0).then(|| format!("{n_more} more")));
+    cases.extend((n_more > 0).then(|| format!("{n_more} {more}")));
     if cases.is_empty() { String::new() } else { format!(": {}", cases.join("; ")) }
 }
 
 /// Collectives that take longer than their naive form in the same case: of each kernel the worst one.
-fn slower_than_naive(points: &[&Point], is_exact: bool) -> Vec<Oddity> {
+fn slower_than_naive(points: &[&Point], is_virtual: bool) -> Vec<Oddity> {
     let both = points.iter().filter_map(|naive| {
         let id = naive.facts.baseline_for.as_ref()?;
         let is_same = |of: &&&Point| {
@@ -301,7 +304,7 @@ fn slower_than_naive(points: &[&Point], is_exact: bool) -> Vec<Oddity> {
         };
         let own = points.iter().find(is_same)?;
         let ratio = own.quoted_ns()? / naive.quoted_ns()?;
-        let is_slower = range_ns(own, is_exact)?[0] > SLOWER * range_ns(naive, is_exact)?[1];
+        let is_slower = range_ns(own, is_virtual)?[0] > SLOWER * range_ns(naive, is_virtual)?[1];
         Some(((own.id(), own.params.ranks()), (ratio, is_slower, [*own, *naive])))
     });
     let oddity = |(_, cases): (_, Vec<(f64, bool, [&Point; 2])>)| {

@@ -120,7 +120,9 @@ impl PointMaker {
                 .and_then(|ranks| each(ranks, |s| Some(s.start_ns.saturating_sub(s.due_ns?)))),
             reference_ns: ranks.and_then(|ranks| each(ranks, |s| s.reference_ns)),
         };
-        let outcome = (CheckStatus::Pass, Outcome::Measured(Box::new(measured)));
+        let is_checked = measurement.case.info.is_checked;
+        let check = if is_checked { CheckStatus::Pass } else { CheckStatus::Skipped };
+        let outcome = (check, Outcome::Measured(Box::new(measured)));
         self.point(case, Some(result.series.name), measurement.since_start_ns, outcome)
     }
 

@@ -144,7 +144,11 @@ impl Tally {
         let (n, words) = kinds.into_iter().max_by_key(|(n, _)| *n).unwrap_or_default();
         let takes_launches = words == wide && !self.is_virtual;
         let remedy = if takes_launches { " (add launches: --over 5min)" } else { "" };
-        format!("{n} of {} points {words}{remedy}", self.counts.ok)
+        let ok = self.counts.ok;
+        if n == self.n_doubtful {
+            return format!("{n} of {ok} points {words}{remedy}");
+        }
+        format!("{} of {ok} points doubtful, {n} of them {words}{remedy}", self.n_doubtful)
     }
 
     fn praise(&self) -> String {
@@ -206,10 +210,10 @@ mod tests {
         check(
             &of,
             Word::Indicative,
-            "2 of 10 points short of --target (add launches: --over 5min)",
+            "3 of 10 points doubtful, 2 of them short of --target (add launches: --over 5min)",
         );
         (3..6).for_each(|index| quality(&mut of, index, |quality| quality.is_bimodal = true));
-        check(&of, Word::NotUsable, "4 of 10 points unsteady");
+        check(&of, Word::NotUsable, "6 of 10 points doubtful, 4 of them unsteady");
         check(
             &run(0.06),
             Word::NotUsable,

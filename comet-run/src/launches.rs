@@ -263,6 +263,10 @@ pub(crate) fn measure(
         let own = bench.launch(job, ranks, (take(&mut cases), &settings), &observe, &conclude)?;
         code = exit::worse(code, own);
         concluded = Concluded::of(&text(&carry)?, launches.target, None)?;
+        if own != exit::OK {
+            // What the launch has printed stands below the block, which stays where it is.
+            so_far = Block::default();
+        }
         if results.progress == ProgressArg::Auto {
             so_far.show(&glance(&concluded, number));
         }

@@ -113,7 +113,8 @@ impl Block {
     /// Writes `lines`, one beneath the other, each cut to the width of the terminal, where the lines
     /// before them were; the cursor is below those. Without a terminal, nothing.
     pub(crate) fn show(&mut self, lines: &[String]) {
-        let Some((width, _)) = terminal_size::terminal_size_of(io::stderr()) else { return };
+        let Some((width, height)) = terminal_size::terminal_size_of(io::stderr()) else { return };
+        let lines = &lines[..lines.len().min(usize::from(height.0).saturating_sub(2))];
         let mut text = match take(&mut self.n_lines) {
             0 => String::new(),
             // Up so many lines, and clear from there to the end of the screen.

@@ -23,6 +23,7 @@ pub struct Own<S, B, O, F, C> {
     pub(crate) name: String,
     /// Bytes that one operation moves.
     pub(crate) bytes: Option<u64>,
+    is_checked: bool,
     buffers: B,
     actions: Actions<O, F, C>,
     state: PhantomData<fn() -> S>,
@@ -37,26 +38,28 @@ impl<S, B, O> Unchecked<S, B, O> {
         let fill: fn(&mut S, Seeds) = |_, _| ();
         let check: fn(&mut S, &mut Checker) = |_, _| ();
         let actions = Actions { run, fill, check };
-        Self { name: NAME.into(), bytes: None, buffers, actions, state: PhantomData }
+        let (name, state) = (NAME.into(), PhantomData);
+        Self { name, bytes: None, is_checked: false, buffers, actions, state }
     }
 }
 
 impl<S, B, O, F, C> Own<S, B, O, F, C> {
     /// This pattern with another check.
     pub(crate) fn checked<G, D>(self, fill: G, check: D) -> Own<S, B, O, G, D> {
-        let Self { name, bytes, buffers, actions: Actions { run, .. }, state } = self;
-        Own { name, bytes, buffers, actions: Actions { run, fill, check }, state }
+        let Self { name, bytes, buffers, actions: Actions { run, .. }, state, .. } = self;
+        let actions = Actions { run, fill, check };
+        Own { name, bytes, is_checked: true, buffers, actions, state }
     }
 
     /// The kernel of this pattern. Its description is static, as all are, and stays in memory.
     pub(crate) fn kernel(self) -> OwnKernel<S, B, O, F, C> {
-        let Self { name, bytes, buffers, actions, state } = self;
+        let Self { name, bytes, is_checked, buffers, actions, state } = self;
         let name: &'static str = name.leak();
         let (mut axes, mut series): (&[_], _) = (&[], Series::completion(name));
         if bytes.is_some() {
             (axes, series) = (BYTES, series.moving(|case, _| case.find(&LENGTH_BYTES)));
         }
-        let info = KernelInfo { name, axes, series: vec![series].leak(), ..INFO };
+        let info = KernelInfo { name, axes, series: vec![series].leak(), is_checked, ..INFO };
         let steps = Timed(Steps { buffers, actions: Arc::new(actions), state });
         OwnKernel { info: Box::leak(Box::new(info)), bytes, steps }
     }

@@ -48,7 +48,8 @@ pub trait Ranks: Sized {
     ) -> std::result::Result<(), Error>;
 
     /// The measurement of a pattern on these ranks: each makes its `buffers` once, and repeats
-    /// `operation` on them, in which all ranks take part.
+    /// `operation` on them, in which all ranks take part. Without
+    /// [`checked`](Experiment::checked) its record says that nothing was verified.
     fn pattern<S, B, O>(self, buffers: B, operation: O) -> Experiment<Self, Unchecked<S, B, O>>
     where
         B: Fn(&Self::Transport) -> Result<S> + Send + Sync,
@@ -150,13 +151,10 @@ impl Ranks for Simulation {
 
 /// The end of ranks that returned `code`, after `signal` if one came.
 pub(crate) fn finished(code: u8, signal: Option<&'static str>) -> std::result::Result<(), Error> {
-    let cause = signal.map_or(format!("a rank ended with code {code}"), |name| {
-        format!("the ranks were ended by {name}")
-    });
-    match (code, signal) {
-        (0, None) => Ok(()),
-        _ => {
-            Err(Error::Job(JobFailure { rank: None, code: "interrupted", signal, message: cause }))
-        }
-    }
+    let (code, message) = match (code, signal) {
+        (0, None) => return Ok(()),
+        (_, Some(name)) => ("interrupted", format!("the ranks were ended by {name}")),
+        (code, None) => ("rank_gave_up", format!("a rank ended with code {code}")),
+    };
+    Err(Error::Job(JobFailure { rank: None, code, signal, message }))
 }

@@ -1,6 +1,6 @@
 //! Patterns and kernels on simulated machines, whose law gives the times to the nanosecond.
 
-use comet::record::PointStatus;
+use comet::record::{CheckStatus, PointStatus};
 use comet::{Error, Ranks as _, Result, Simulation, Source, Tag, Times, Transport, pattern};
 use comet_report::read::{parse_records, validate};
 
@@ -119,4 +119,9 @@ fn a_deadlock_is_an_error_that_names_the_ranks() {
 fn a_machine_that_is_not_there_is_an_error_with_a_remedy() {
     let error = comet::simulate("cray", 2, |_| Ok(()), |_, ()| Ok(())).unwrap_err().to_string();
     assert!(error.starts_with("there is no machine \"cray\" (choose "), "{error}");
+}
+
+#[test]
+fn a_pattern_without_a_check_is_not_called_verified() {
+    assert_eq!(measured("unchecked").point.check.status, CheckStatus::Skipped);
 }

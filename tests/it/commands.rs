@@ -136,6 +136,8 @@ fn runs_become_a_page() {
     assert!(folder.read("sets.html").contains("<section id=\"comparison\">"));
     folder.run("report run.jsonl --to run.jsonl").code(2).notes("hold the same run");
     folder.run("echo -t sim --machine t3e -n 4 --profile quick --out t3e.jsonl --quiet").success();
+    folder.run("report run.jsonl --to t3e.jsonl").code(2).notes("under different conditions");
+    folder.run("report run.jsonl --to t3e.jsonl --allow-env-diff -o all.html").success();
     for (option, has_thesis) in [("", false), ("--thesis", true)] {
         folder.run(&format!("report t3e.jsonl {option} -o t3e.html")).success();
         assert_eq!(folder.read("t3e.html").contains("id=\"figure-5.1\""), has_thesis, "{option}");

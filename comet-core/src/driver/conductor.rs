@@ -108,6 +108,8 @@ pub fn conduct<T: Transport>(
     if let Err(DriverError::Transport(error)) = result {
         return Err(DriverError::Transport(error));
     }
+    // What follows is no case: the launcher leaves it the time that it takes.
+    t.annotate("", 0);
     Decision::Finish(conductor.end.clone()).announce(t, &conductor.trail)?;
     result?;
     let Conductor { listener, end, .. } = conductor;

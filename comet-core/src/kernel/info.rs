@@ -226,6 +226,8 @@ pub struct KernelInfo {
     pub bytes_per_rank: fn(&Case, &World<'_>) -> u64,
     /// True if the buffers of an operation may be others than those of the one before.
     pub is_movable: bool,
+    /// True if its checks look at what arrived; without, no record calls its points verified.
+    pub is_checked: bool,
     /// True if its operations implement [`run_touched`](super::Operation::run_touched).
     pub is_touchable: bool,
     /// Ids of kernels whose results this one needs from the same run.
@@ -256,6 +258,7 @@ impl KernelInfo {
             },
             bytes_per_rank: |case, _| 2 * case.find(&LENGTH_BYTES).unwrap_or(0),
             is_movable: true,
+            is_checked: true,
             is_touchable: false,
             requires: &[],
         }

@@ -310,9 +310,10 @@ impl Comm {
 impl Drop for Comm {
     fn drop(&mut self) {
         // During a panic the job is about to be ended, and the others may not come to this call.
-        if self.is_part && !std::thread::panicking() {
-            // SAFETY: the communicator was made by `split`, and its owner holds the library, which
-            // therefore lives. Requests end before the transport that started them is dropped. An
+        let is_alive = !std::thread::panicking() && !mpi::environment::is_finalized();
+        if self.is_part && is_alive {
+            // SAFETY: the communicator was made by `split` or as a duplicate, and MPI is not finalised,
+            // which has just been asked: its calls come from this thread alone. Requests end before the transport that started them is dropped. An
             // error leaves a handle behind, which nothing uses.
             unsafe { ffi::MPI_Comm_free(&raw mut self.raw) };
         }

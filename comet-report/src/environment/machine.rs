@@ -319,8 +319,10 @@ pub fn busy_cpus(root: &Path, time: Duration) -> Option<f64> {
     let after = cpu_ticks(files);
     let ticks: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a.saturating_sub(*b)).collect();
     let all: u64 = ticks.get(..=STEAL)?.iter().sum();
-    let idle = ticks[IDLE] + ticks[WAITING];
-    let n_cpus = files.numbered(CPUS, "cpu").len() as f64;
+    // What a hypervisor gives to others has a warning of its own.
+    let idle = ticks[IDLE] + ticks[WAITING] + ticks[STEAL];
+    let n_cpus = files.text("proc/stat")?.lines().filter(|line| line.starts_with("cpu")).count();
+    let n_cpus = n_cpus.saturating_sub(1) as f64;
     (all > 0).then(|| n_cpus * (1.0 - idle as f64 / all as f64))
 }
 

@@ -11,8 +11,8 @@
 //! launch to launch, in percent, or that within one launch under `this launch`, with `!` where the
 //! target was missed and `~` where the machine changed its speed. MB are 10^6 bytes. Rates have the
 //! share of their bound beside them where the run has measured it before.
-//! All lines but rows start with `#`, except for the last two, which count the points, and say what
-//! they are worth. A narrow terminal gets the columns that fit, and one with colours has them on marks,
+//! All lines but rows start with `#`, except for the last two: the counts of the points, and the
+//! verdict. A narrow terminal gets the columns that fit, and one with colours has them on marks,
 //! errors and the verdict alone.
 
 mod columns;

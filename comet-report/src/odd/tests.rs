@@ -37,7 +37,7 @@ fn a_collective_is_slower_than_its_naive_form_beyond_both_intervals() {
 
 #[test]
 fn cases_are_named_up_to_three() {
-    let of = |n: usize| named((0..n).map(|i| format!("{i} B")));
+    let of = |n: usize| named((0..n).map(|i| format!("{i} B")), "more");
     assert_eq!(of(0), "");
     assert_eq!(of(1), ": 0 B");
     assert_eq!(of(3), ": 0 B; 1 B; 2 B");

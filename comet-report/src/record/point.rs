@@ -310,7 +310,7 @@ pub enum CheckStatus {
     Pass,
     /// Data was wrong.
     Fail,
-    /// Nothing was verified, and so nothing measured.
+    /// Nothing was verified: nothing was measured, or the kernel has no check.
     #[default]
     Skipped,
 }

@@ -26,12 +26,31 @@ fn part(part: &compare::Section) -> Html {
         let rows = rows.iter().map(|cells| row("td", cells));
         body = body.with(table("", heads.iter().map(String::as_str), rows));
     }
-    let lines = part.lines.iter().map(|line| tag("li", line.replace(" us", " µs")));
+    let lines = part.lines.iter().map(|line| tag("li", with_letters(line)));
     let lines: Html = lines.collect();
     if lines.is_empty() { body } else { body.with(tag("ul", lines)) }
+}
+
+/// `line` with its units as pages write them.
+fn with_letters(line: &str) -> String {
+    let word = |word: &str| match word.trim_end_matches([')', ',', ';', ':']) {
+        "us" => word.replacen("us", "µs", 1),
+        _ => word.to_owned(),
+    };
+    line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// The head of a column with its unit as pages write it (`base µs`).
 fn in_letters(head: &str) -> String {
     head.strip_suffix("_us").map_or_else(|| head.to_owned(), |name| format!("{name} µs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_written_out_and_words_that_begin_like_one_are_not() {
+        assert_eq!(with_letters("2.1 us (1.9 us) is used"), "2.1 µs (1.9 µs) is used");
+    }
 }

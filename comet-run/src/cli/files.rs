@@ -95,6 +95,9 @@ pub(crate) struct ReportArgs {
     /// Result files to compare with the others, as compare does
     #[arg(long, value_name = "NEW", num_args = 1..)]
     pub(crate) to: Vec<PathBuf>,
+    /// Compare runs whose fingerprints differ
+    #[arg(long, requires = "to")]
+    pub(crate) allow_env_diff: bool,
     /// Show the figures of the thesis [default: for runs on its simulated machine]
     #[arg(long)]
     pub(crate) thesis: bool,

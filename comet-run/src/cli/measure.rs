@@ -167,7 +167,7 @@ pub(crate) struct OutputArgs {
     /// Label for the record; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, hide_short_help = true)]
     pub(crate) label: Vec<(String, String)>,
-    /// Progress on standard error; auto: on a terminal only, and not under mpirun or srun
+    /// Progress on standard error; auto: a line that is redrawn on a terminal, else a line every 30 s; none under mpirun or srun
     #[arg(long, value_name = "HOW", default_value = "auto", hide_short_help = true)]
     pub(crate) progress: ProgressArg,
     /// Print no notes and no progress
@@ -273,7 +273,7 @@ pub(crate) fn profile_name(profile: Profile) -> &'static str {
 /// Form of progress reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressArg {
-    /// A line that is redrawn, if standard error is a terminal of the user's
+    /// A line that is redrawn on a terminal, a line every 30 s elsewhere
     Auto,
     /// One plain line per kernel
     Plain,

@@ -46,6 +46,13 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     conclude(&comparison, &args.judgement)
 }
 
+/// Refuses to compare the runs of `base` with the others where one is on both sides, or where their
+/// conditions differ and that is not allowed.
+pub(super) fn admit_sides([base, new]: [&[RunRecords]; 2], is_allowed: bool) -> anyhow::Result<()> {
+    refuse_twins(base.iter().chain(new))?;
+    admit(&compare::compare(base, new, &Options::default()).environment, is_allowed)
+}
+
 /// A launch that counts twice would be evidence of nothing, and so would one that controls itself.
 pub(super) fn refuse_twins<'a>(runs: impl Iterator<Item = &'a RunRecords>) -> anyhow::Result<()> {
     files::refuse_twins(runs.filter_map(|of| Some((of.path.as_deref()?, of.run.as_deref()?))))

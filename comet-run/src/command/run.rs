@@ -109,11 +109,10 @@ pub(super) fn measure(
 /// Time in which the load of other programs is counted.
 const LOAD_TIME: Duration = Duration::from_millis(200);
 
-/// CPUs that other programs use, before ranks from `origin` start; `None` for a quick look, for which
-/// nobody waits, and for simulated ranks.
+/// CPUs that other programs use, before ranks from `origin` start; `None` with `--profile quick`, for
+/// simulated ranks, and under a launcher, which starts other ranks meanwhile.
 fn busy_cpus(args: &RunArgs, origin: &Origin) -> Option<f64> {
-    let is_quick = args.plan.cases.profile == Profile::Quick || args.output.quiet;
-    let counts = !is_quick && origin.machine().is_none();
+    let counts = args.plan.cases.profile != Profile::Quick && matches!(origin, Origin::Here { .. });
     counts.then(|| environment::busy_cpus(Path::new("/"), LOAD_TIME)).flatten()
 }
 

@@ -114,8 +114,9 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     files::keep(&[&args.files[..], &args.to].concat(), &args.out)?;
     let n_base = (!args.to.is_empty()).then_some(runs.len());
     runs.extend(new);
-    if n_base.is_some() {
-        compare::refuse_twins(runs.iter())?;
+    if let Some(n_base) = n_base {
+        let (base, new) = runs.split_at(n_base);
+        compare::admit_sides([base, new], args.allow_env_diff)?;
     }
     let options = Options { title: args.title.clone(), has_thesis: args.thesis, n_base };
     let page = report::report(&runs, &options);

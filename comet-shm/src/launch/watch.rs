@@ -28,7 +28,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const SIGNAL_GRACE: Duration = Duration::from_millis(1400);
 /// Time from one look at the ranks to the next.
 const LOOK: Duration = Duration::from_millis(100);
-/// CPU time since a signal after which a rank does not obey it, in ticks of 10 ms.
+/// CPU time after a signal from which a rank counts as unresponsive, in ticks of 10 ms.
 const MOST_TICKS: u64 = 120;
 
 /// The launcher's view of its ranks.
@@ -44,7 +44,7 @@ struct Watch<'a> {
     scene: Option<(String, Vec<Rank>, &'static str)>,
     /// The first signal, which was passed on.
     first_signal: Option<Asked>,
-    /// Reason of the end by a signal of ranks that did not end in order.
+    /// Signal by which the ranks were killed, and the occasion.
     interruption: Option<(Signal, &'static str)>,
 }
 
@@ -99,7 +99,7 @@ impl Watch<'_> {
                 self.deadline = None;
                 self.kill_all();
             }
-            self.insist();
+            self.kill_unresponsive();
         }
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Watch<'_> {
     }
 
     /// Ends ranks that compute on long after the first signal.
-    fn insist(&mut self) {
+    fn kill_unresponsive(&mut self) {
         let Some(asked) = self.first_signal.as_mut().filter(|_| self.interruption.is_none()) else {
             return;
         };
@@ -141,11 +141,12 @@ impl Watch<'_> {
         }
         asked.next_look = Instant::now() + LOOK;
         let signal = asked.signal;
-        let is_deaf = |(pid, before): (&Option<Pid>, &u64)| {
-            pid.is_some_and(is_stopped_process)
-                || cpu_ticks(*pid).saturating_sub(*before) >= MOST_TICKS
+        let is_in_case = |rank| !self.segment.control(rank).activity.get().is_empty();
+        let is_unresponsive = |(rank, (pid, before)): (Rank, (&Option<Pid>, &u64))| {
+            let ticks = cpu_ticks(*pid).saturating_sub(*before);
+            pid.is_some_and(is_stopped_process) || ticks >= MOST_TICKS && is_in_case(rank)
         };
-        if self.pids.iter().zip(&asked.ticks).any(is_deaf) {
+        if self.pids.iter().zip(&asked.ticks).enumerate().any(is_unresponsive) {
             self.interrupt(signal, "in the middle of a case by");
         }
     }
