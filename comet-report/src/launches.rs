@@ -72,6 +72,23 @@ impl Concluded {
     /// # Errors
     /// If `text` holds something else.
     pub fn of(text: &[u8], target: Option<f64>, reason: Option<&str>) -> Result<Self, ReadError> {
+        Self::make(text, target, reason, true)
+    }
+
+    /// The same between two launches, without models and oddities.
+    ///
+    /// # Errors
+    /// If `text` holds something else.
+    pub fn so_far(text: &[u8], target: Option<f64>) -> Result<Self, ReadError> {
+        Self::make(text, target, None, false)
+    }
+
+    fn make(
+        text: &[u8],
+        target: Option<f64>,
+        reason: Option<&str>,
+        is_last: bool,
+    ) -> Result<Self, ReadError> {
         let records = parse_records(text)?.records;
         let partial = records.iter().find_map(|record| match record {
             Record::End(end) if end.status != EndStatus::Complete => Some(end.clone()),
@@ -93,7 +110,8 @@ impl Concluded {
         let points = run.points.iter().map(|point| Record::Point(Box::new(point.clone())));
         let mut tail: Vec<Record> = points.collect();
         if let Some(end) = &run.end {
-            let made = models(&run.points.iter().collect::<Vec<_>>(), &[]).into_iter();
+            let fitted = if is_last { &run.points[..] } else { &[] };
+            let made = models(&fitted.iter().collect::<Vec<_>>(), &[]).into_iter();
             tail.extend(made.map(|model| Record::Model(Box::new(model))));
             let is_real = run.run.as_ref().is_some_and(|run| !run.clock.is_virtual);
             let given_up = agreed::given_up(&run.launches).into_iter();
@@ -110,7 +128,7 @@ impl Concluded {
             }
             end.verdict = tally.verdict(end.status, end.reason.as_deref());
             let facts = run.run.as_deref();
-            (end.glance, end.odd) = (glance(facts, &run.points), odd(facts, &run.points));
+            (end.glance, end.odd) = (glance(facts, &run.points), odd(facts, fitted));
             tail.push(Record::End(end));
         }
         let after_barrier = agreed::after_barrier(run.points.iter());

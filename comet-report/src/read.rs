@@ -1,7 +1,9 @@
 //! Reads result files: tolerant of what a killed run leaves behind, strict about everything else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +11,17 @@ use crate::launches;
 use crate::older;
 use crate::plain;
 use crate::record::{EndStatus, KernelFacts, Name, PointCounts, Record, SCHEMA};
+
+/// All bytes of `file`, whose position its writers share and which stays where it is.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn whole_file(file: &File) -> io::Result<Vec<u8>> {
+    let n_bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    let mut bytes = vec![0; n_bytes];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
 
 /// The records of one file.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -69,7 +69,20 @@ pub(crate) struct Bench<'a> {
     pub(crate) busy_cpus: Option<f64>,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    /// The ranks of `job`, measured with `settings`, without a result file.
+    pub(crate) fn new(
+        world: &'a WorldArgs,
+        launcher: Option<&'a Launcher>,
+        backend: &'a dyn Backend,
+        job: &'a dyn Job,
+        settings: Settings,
+        signals: Signals,
+    ) -> Self {
+        let (file, tests_transport, busy_cpus) = (None, false, None);
+        Self { world, launcher, backend, job, settings, signals, file, tests_transport, busy_cpus }
+    }
+
     /// The ranks of a run, whose cases take as long as the settings allow.
     pub(crate) fn ranks(&self, topology: Topology, bind: Binding) -> Launch {
         let case = Duration::from_nanos(self.settings.case_budget_ns);

@@ -13,7 +13,6 @@
 use std::fs::File;
 use std::io;
 use std::mem::take;
-use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,6 +21,7 @@ use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::{Arrangement, Case, GROUPS, KernelInfo, PROCS, Profile};
 use comet_core::topology::Topology;
 use comet_report::launches::Concluded;
+use comet_report::read::whole_file;
 use comet_report::record::{Param, Point, Record};
 use comet_report::recorder;
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -262,7 +262,7 @@ pub(crate) fn measure(
         let observe = |placements| results.observer(placements, Some(&part));
         let own = bench.launch(job, ranks, (take(&mut cases), &settings), &observe, &conclude)?;
         code = exit::worse(code, own);
-        concluded = Concluded::of(&text(&carry)?, launches.target, None)?;
+        concluded = Concluded::so_far(&whole_file(&carry)?, launches.target)?;
         if own != exit::OK {
             // What the launch has printed stands below the block, which stays where it is.
             so_far = Block::default();
@@ -278,9 +278,7 @@ pub(crate) fn measure(
     so_far.show(&[]);
     // A launch that could not be started leaves those before it.
     let reason = taken.as_ref().map_or(Some("error"), |signal| *signal);
-    if reason.is_some() {
-        concluded = Concluded::of(&text(&carry)?, launches.target, reason)?;
-    }
+    let concluded = Concluded::of(&whole_file(&carry)?, launches.target, reason)?;
     results::merge(results.file, &results.format, &concluded, has_died.into_inner())?;
     Ok(taken?.map_or(code, exit::code_of_signal))
 }
@@ -293,14 +291,6 @@ fn glance(concluded: &Concluded, n_launches: u32) -> Vec<String> {
     });
     let title = format!("so far, of {}", comet_report::launches::count(n_launches as usize));
     std::iter::once(title).chain(answers.map(|answer| format!("  {answer}"))).collect()
-}
-
-/// All that was written to `carry`, whose position writers share.
-fn text(carry: &File) -> io::Result<Vec<u8>> {
-    let n_bytes = usize::try_from(carry.metadata()?.len()).map_err(io::Error::other)?;
-    let mut text = vec![0; n_bytes];
-    carry.read_exact_at(&mut text, 0)?;
-    Ok(text)
 }
 
 /// The cases of `points` that have numbers, each once.

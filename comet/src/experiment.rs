@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::time::SystemTime;
 
 use comet_core::definition::Definition;
@@ -12,6 +11,7 @@ use comet_core::kernel::{Case, Checker, Kernel, Profile, Seeds};
 use comet_core::transport::Transport;
 use comet_report::format::JSONL;
 use comet_report::placement;
+use comet_report::read::whole_file;
 use comet_report::record::Suite;
 use comet_report::recorder::{Recorder, RunDescription};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -139,7 +139,7 @@ fn take<R: Ranks>(
         File::from(memfd_create("comet-record", MFdFlags::MFD_CLOEXEC).map_err(io::Error::from)?);
     let run = Run { kernel, cases, settings, description, record: &record };
     ranks.run(&record, &|t| run.rank_main(t))?;
-    Times::of_record(&text(&record)?)
+    Times::of_record(&whole_file(&record)?)
 }
 
 /// A measurement under way, as each rank has it.
@@ -184,14 +184,6 @@ impl<T: Transport> Run<'_, T> {
 fn words(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
-/// All that was written to `record`, whose position writers share.
-pub(crate) fn text(record: &File) -> io::Result<Vec<u8>> {
-    let n_bytes = usize::try_from(record.metadata()?.len()).map_err(io::Error::other)?;
-    let mut text = vec![0; n_bytes];
-    record.read_exact_at(&mut text, 0)?;
-    Ok(text)
 }
 
 /// The program that measures, as far as a library can describe it.

@@ -8,10 +8,10 @@ use comet_core::topology::Topology;
 use comet_core::transport::{RawTransport as _, Transport as _};
 use comet_mpi::mpi::topology::SimpleCommunicator;
 use comet_mpi::{Job, Mpi, OnFailure, RunConfig};
+use comet_report::read::whole_file;
 use comet_report::record;
 
 use crate::error::Error;
-use crate::experiment::text;
 use crate::ranks::{Ranks, finished};
 
 /// The ranks of a communicator of this program, which initialises and finalises MPI itself. All ranks
@@ -64,7 +64,7 @@ impl Ranks for &MpiRanks {
 
 /// Copies the record of rank 0 to all ranks.
 fn share(t: &Mpi, mut record: &File) -> Result<()> {
-    let mut lines = if t.rank() == 0 { text(record).map_err(lost)? } else { Vec::new() };
+    let mut lines = if t.rank() == 0 { whole_file(record).map_err(lost)? } else { Vec::new() };
     let mut length = (lines.len() as u64).to_le_bytes();
     t.blocked_broadcast(0, &mut length)?;
     let length = usize::try_from(u64::from_le_bytes(length)).expect("rank 0 holds as much");

@@ -1,14 +1,12 @@
 //! The run at a glance, and oddities of simulated machines, each of which has one that is known.
 
-use crate::support::Folder;
+use crate::support::{self, Folder};
 
 /// A machine on which a message of n bytes takes 2 us + n ns, but for what `protocols` say of shorter
 /// ones, with `more` below.
 fn machine(protocols: &str, more: &str) -> String {
-    format!(
-        "format = 1\nname = \"mine\"\ntopology = {{ kind = \"flat\" }}\n{protocols}\
-         [[protocol]]\nkind = \"eager\"\nt0 = \"2 us\"\nper_byte = \"1 ns/B\"\n{more}"
-    )
+    const LAST: &str = "[[protocol]]";
+    support::machine(1.0, more).replacen(LAST, &format!("{protocols}{LAST}"), 1)
 }
 
 /// A protocol of messages up to `up_to`.

@@ -2,14 +2,12 @@
 
 use super::html::{Html, row, table, tag};
 use super::{Content, Section};
-use crate::compare::{self, Options};
+use crate::compare;
 use crate::words::capital;
 
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
-    let Some(n_base) = content.n_base else { return Vec::new() };
-    let (base, new) = content.runs.split_at(n_base.min(content.runs.len()));
-    let comparison = compare::compare(base, new, &Options::default());
-    let parts = compare::sections(&comparison);
+    let Some(comparison) = content.comparison else { return Vec::new() };
+    let parts = compare::sections(comparison);
     // The last part is the verdict, which is read first.
     let (last, others) = parts.split_last().map_or((None, &parts[..]), |(l, o)| (Some(l), o));
     let body = last.into_iter().chain(others).map(part).collect();

@@ -21,6 +21,7 @@ mod policy;
 
 use html::{Html, details, element, row, section, table, tag};
 
+use crate::compare::Comparison;
 use crate::models::{self, Fitted};
 use crate::plot::{self, Figure};
 use crate::record::{EndStatus, Point, Run};
@@ -36,13 +37,13 @@ pub struct Options {
     pub title: Option<String>,
     /// True if the figures of the thesis are shown for runs on other machines than its own.
     pub has_thesis: bool,
-    /// Number of the first runs with which the others are compared; `None` without a comparison.
-    pub n_base: Option<usize>,
+    /// The runs held against each other, where they are two sets.
+    pub comparison: Option<Comparison>,
 }
 
 struct Content<'a> {
     runs: &'a [RunRecords],
-    n_base: Option<usize>,
+    comparison: Option<&'a Comparison>,
     names: Vec<String>,
     models: Vec<Fitted>,
     figures: Vec<Figure>,
@@ -92,12 +93,13 @@ pub fn report(runs: &[RunRecords], options: &Options) -> String {
 }
 
 impl<'a> Content<'a> {
-    fn of(runs: &'a [RunRecords], options: &Options) -> Self {
+    fn of(runs: &'a [RunRecords], options: &'a Options) -> Self {
         let models = models::of_runs(runs);
         let mut figures = crate::figures::with_models(runs, &models);
         let has_thesis = options.has_thesis || runs.iter().any(is_of_thesis);
         figures.retain(|figure| has_thesis || figure.number.is_none());
-        Self { runs, n_base: options.n_base, names: names(runs), models, figures }
+        let comparison = options.comparison.as_ref();
+        Self { runs, comparison, names: names(runs), models, figures }
     }
 
     fn points(&self) -> impl Iterator<Item = (usize, &'a Point)> {

@@ -1,6 +1,7 @@
 //! Contents of a page, and texts that it must not hold.
 
 use super::*;
+use crate::compare;
 use crate::fixture;
 use crate::format::is_unsteady;
 use crate::models::tests::thesis;
@@ -85,7 +86,9 @@ fn figures_of_the_thesis_stand_on_pages_of_its_machine() {
 #[test]
 fn sets_of_runs_have_the_verdicts_of_a_comparison() {
     let runs = [runs(), runs()].concat();
-    let page = report(&runs, &Options { n_base: Some(1), ..Options::default() });
+    let (base, new) = runs.split_at(1);
+    let comparison = Some(compare::compare(base, new, &compare::Options::default()));
+    let page = report(&runs, &Options { comparison, ..Options::default() });
     check_holds(
         &page,
         &["<section id=\"comparison\">", "verdict: of ", "1 measurements against 1"],

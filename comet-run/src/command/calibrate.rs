@@ -46,18 +46,8 @@ pub(crate) fn calibrate(args: &CalibrateArgs, launcher: Option<&Launcher>) -> an
     let outputs = execute::on_first(&*job, || Files::create(args).map(Some))?;
     let settings = settings(profile, &origin);
     let file = outputs.as_ref().map(|files| ResultFile::at(files.record.clone())).transpose()?;
-    let (world, job, tests_transport) = (&args.world, &*job, false);
-    let mut bench = Bench {
-        world,
-        launcher,
-        backend,
-        job,
-        settings,
-        signals,
-        file,
-        tests_transport,
-        busy_cpus: None,
-    };
+    let bench = Bench::new(&args.world, launcher, backend, &*job, settings, signals);
+    let mut bench = Bench { file, ..bench };
     let record = outputs.as_ref().map(|files| files.record.as_path());
     let Measured { code, topology, cases } = measure(&mut bench, prepared, search, record)?;
     let code = match outputs {

@@ -35,18 +35,8 @@ pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
         prepare::plan_each(&args.select, world, &[], Profile::Quick, origin)
     })?;
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
-    let (job, file, tests_transport) = (&*job, None, true);
-    let bench = Bench {
-        world,
-        launcher,
-        backend,
-        job,
-        settings,
-        signals,
-        file,
-        tests_transport,
-        busy_cpus: None,
-    };
+    let bench = Bench::new(world, launcher, backend, &*job, settings, signals);
+    let bench = Bench { tests_transport: true, ..bench };
     let code = execute::for_each(prepared, |prepared| check_all(&bench, &prepared))?;
     job.end_with(code);
     Ok(code)

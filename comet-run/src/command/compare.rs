@@ -27,30 +27,32 @@ impl JudgementArgs {
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     args.judgement.keep(&[&args.base[..], &args.to, &args.control].concat())?;
     let (base, new) = (files::runs(&args.base)?, files::runs(&args.to)?);
-    refuse_twins(base.iter().chain(&new))?;
     let options = Options {
         margin: args.judgement.margin,
         is_paired: args.paired,
         allows_single: args.allow_single,
         changes: None,
     };
-    let mut comparison = compare::compare(&base, &new, &options);
-    admit(&comparison.environment, args.allow_env_diff)?;
+    let mut comparison = admitted([&base, &new], &options, args.allow_env_diff)?;
     if !args.control.is_empty() {
         let control = files::runs(&args.control)?;
-        refuse_twins(base.iter().chain(&control))?;
-        let control = compare::compare(&base, &control, &options);
-        admit(&control.environment, args.allow_env_diff)?;
+        let control = admitted([&base, &control], &options, args.allow_env_diff)?;
         comparison.set_control(&control);
     }
     conclude(&comparison, &args.judgement)
 }
 
-/// Refuses to compare the runs of `base` with the others where one is on both sides, or where their
+/// The runs of both sides held against each other; refused where one is on both, or where their
 /// conditions differ and that is not allowed.
-pub(super) fn admit_sides([base, new]: [&[RunRecords]; 2], is_allowed: bool) -> anyhow::Result<()> {
+pub(super) fn admitted(
+    [base, new]: [&[RunRecords]; 2],
+    options: &Options,
+    is_allowed: bool,
+) -> anyhow::Result<Comparison> {
     refuse_twins(base.iter().chain(new))?;
-    admit(&compare::compare(base, new, &Options::default()).environment, is_allowed)
+    let comparison = compare::compare(base, new, options);
+    admit(&comparison.environment, is_allowed)?;
+    Ok(comparison)
 }
 
 /// A launch that counts twice would be evidence of nothing, and so would one that controls itself.

@@ -177,7 +177,7 @@ impl Series<'_> {
         if self.number < self.plan.n {
             return Ok(true);
         }
-        let concluded = self.concluded(None)?;
+        let concluded = Concluded::so_far(&self.carried, self.plan.target)?;
         let is_open = |point: &Point| {
             point.measured().is_some() && self.plan.is_open(&concluded, point, self.number)
         };

@@ -66,18 +66,9 @@ pub(super) fn measure(
     // Not before: a process that waits for others to join, or for the reader of a FIFO, has nothing
     // to lose by a signal.
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
-    let (world, job, tests_transport) = (&args.plan.world, &*job, false);
-    let bench = Bench {
-        world,
-        launcher,
-        backend,
-        job,
-        settings,
-        signals,
-        file,
-        tests_transport,
-        busy_cpus,
-    };
+    let job = &*job;
+    let bench = Bench::new(&args.plan.world, launcher, backend, job, settings, signals);
+    let bench = Bench { file, busy_cpus, ..bench };
     let machine = origin.machine().map(|file| &file.machine);
     let runs = Runs {
         args,

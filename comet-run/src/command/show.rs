@@ -112,13 +112,11 @@ pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     let (mut runs, new) = (files::runs(&args.files)?, files::runs(&args.to)?);
     files::keep(&[&args.files[..], &args.to].concat(), &args.out)?;
-    let n_base = (!args.to.is_empty()).then_some(runs.len());
+    let comparison = (!args.to.is_empty())
+        .then(|| compare::admitted([&runs, &new], &Default::default(), args.allow_env_diff));
+    let comparison = comparison.transpose()?;
     runs.extend(new);
-    if let Some(n_base) = n_base {
-        let (base, new) = runs.split_at(n_base);
-        compare::admit_sides([base, new], args.allow_env_diff)?;
-    }
-    let options = Options { title: args.title.clone(), has_thesis: args.thesis, n_base };
+    let options = Options { title: args.title.clone(), has_thesis: args.thesis, comparison };
     let page = report::report(&runs, &options);
     files::write(&args.out, page.as_bytes())?;
     if files::is_stdout(&args.out) {
