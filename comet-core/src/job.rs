@@ -33,10 +33,26 @@ pub fn panic_text(payload: Box<dyn Any + Send>) -> String {
     text.unwrap_or_else(|| "without a message".into())
 }
 
-/// True if a signal has stopped the process of which `stat` is the content of `/proc/PID/stat`.
-pub fn is_stopped(stat: &str) -> bool {
-    // The name before the state is in parentheses, and may hold some.
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+/// State of a process, as Linux tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessState {
+    /// True if a signal has stopped it.
+    pub is_stopped: bool,
+    /// CPU time that it has used, in ticks of 10 ms.
+    pub cpu_ticks: u64,
+}
+
+impl ProcessState {
+    /// The state in `stat`, the content of `/proc/PID/stat`; that of an idle process where there is
+    /// none.
+    pub fn of(stat: &str) -> Self {
+        // The name before the state is in parentheses, and may hold some.
+        let Some((_, fields)) = stat.rsplit_once(") ") else { return Self::default() };
+        // `utime` and `stime`, the fields 14 and 15 of proc(5), of which the state is the third.
+        let ticks =
+            fields.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok());
+        Self { is_stopped: fields.starts_with('T'), cpu_ticks: ticks.sum() }
+    }
 }
 
 #[cfg(test)]
@@ -44,14 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stopped_process_is_told_from_one_with_a_strange_name() {
-        for (stat, expected) in [
-            ("7 (comet) T 1", true),
-            ("7 (a) T 1) S 1", false),
-            ("7 (comet) R 1", false),
-            ("", false),
+    fn the_state_of_a_process_with_a_strange_name_is_found() {
+        for (stat, is_stopped, cpu_ticks) in [
+            ("7 (comet) T 1", true, 0),
+            ("7 (a) T 1) S 1", false, 0),
+            ("7 (comet) R 1 2 3 4 5 6 7 8 9 10 110 12 13", false, 122),
+            ("", false, 0),
         ] {
-            assert_eq!(is_stopped(stat), expected, "{stat}");
+            assert_eq!(ProcessState::of(stat), ProcessState { is_stopped, cpu_ticks }, "{stat}");
         }
     }
 }

@@ -10,6 +10,7 @@
 //!   join ──► fork ──► rank   MPI_Init … enter(what, number) … MPI call … leave() … MPI_Finalize
 //!              └────► guard  same number for longer than the watchdog allows         ──► on_failure, end
 //!                            a signal came, and still the same number after a moment ──► on_failure, end
+//!                            a signal came, and the case at hand goes on         ──► on_failure, end
 //!                            the rank is stopped, for longer than the watchdog       ──► on_failure, end
 //!                            the rank gives up, and has not ended after a while      ──► end
 //!                            MPI_Finalize takes longer than the watchdog allows      ──► on_failure, end
@@ -26,7 +27,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use comet_core::job::JobFailure;
+use comet_core::job::{JobFailure, ProcessState};
 use comet_core::waiting::Waiting;
 use nix::sys::signal::Signal;
 
@@ -40,8 +41,13 @@ const SUSPENDED: Duration = Duration::from_secs(1);
 /// Longest wait of rank 0 after a signal that asks for an end: launchers may kill what is left a
 /// second after the signal, and the results need an end.
 const GRACE: Duration = Duration::from_millis(400);
+/// Most CPU time of rank 0 in a case after such a signal, in a long message or a long batch, in ticks
+/// of 10 ms; a slow disk takes none.
+const MOST_TICKS: u64 = 60;
 /// Additional time of the others, so that rank 0 is the first to act.
 const HEAD_START: Duration = Duration::from_secs(2);
+/// The same in CPU time, in ticks of 10 ms.
+const HEAD_START_TICKS: u64 = 200;
 /// Factor for a rank without a part in a case, and for one that joins the job or waits for the
 /// others before it leaves: these may go on without a word to it.
 const REST: u32 = 4;
@@ -75,29 +81,34 @@ struct Sight {
     /// Phase and wait, and since when the rank is in it.
     words: [u64; 3],
     since: Instant,
-    /// When a signal was first seen.
-    signalled: Option<Instant>,
+    /// When a signal was first seen, and the CPU time that the rank had used by then, in ticks.
+    signalled: Option<(Instant, u64)>,
+    /// CPU time that the rank has used since then, in ticks.
+    worked: u64,
     /// Since when the rank is stopped.
     stopped: Option<Instant>,
 }
 
 impl Sight {
     fn new(at: Instant) -> Self {
-        Self { at, words: [u64::MAX; 3], since: at, signalled: None, stopped: None }
+        Self { at, words: [u64::MAX; 3], since: at, signalled: None, worked: 0, stopped: None }
     }
 
     /// Takes note of what there is to see now. A new wait starts the time again, and so does a
     /// pause in which this process did not run either.
-    fn update(&mut self, now: Instant, vitals: &Vitals, is_stopped: impl FnOnce() -> bool) {
+    fn update(&mut self, now: Instant, vitals: &Vitals, state: impl FnOnce() -> ProcessState) {
         let (words, was_suspended) = (vitals.words(), now - self.at > TICK + SUSPENDED);
         if words != self.words || was_suspended {
             (self.words, self.since) = (words, now);
         }
-        // A rank that goes on is not asked for.
-        let is_stopped = self.since < now && is_stopped();
+        // A rank that goes on, and that nobody asked to end, is not looked at.
+        let is_asked = vitals.signal().is_some();
+        let state = if self.since < now || is_asked { state() } else { ProcessState::default() };
         let stopped = self.stopped.filter(|_| !was_suspended).or(Some(now));
-        self.stopped = stopped.filter(|_| is_stopped);
-        self.signalled = self.signalled.or(vitals.signal().map(|_| now));
+        self.stopped = stopped.filter(|_| state.is_stopped);
+        self.signalled = self.signalled.or(is_asked.then_some((now, state.cpu_ticks)));
+        self.worked =
+            self.signalled.map_or(0, |(_, before)| state.cpu_ticks.saturating_sub(before));
         self.at = now;
     }
 
@@ -108,7 +119,8 @@ impl Sight {
 
     /// Time in this wait although a signal asked for the end.
     fn disobeyed(&self) -> Option<Duration> {
-        Some(self.at - self.signalled?.max(self.since))
+        let (signalled, _) = self.signalled?;
+        Some(self.at - signalled.max(self.since))
     }
 }
 
@@ -118,7 +130,7 @@ impl Guard<'_> {
         let mut sight = Sight::new(Instant::now());
         while rank.is_there() {
             thread::sleep(TICK);
-            sight.update(Instant::now(), self.vitals, || rank.is_stopped());
+            sight.update(Instant::now(), self.vitals, || rank.state());
             if let Some(failure) = self.judge(&sight) {
                 self.conclude(rank, &failure);
             }
@@ -156,6 +168,8 @@ impl Guard<'_> {
         let stopped = sight.stopped.map(|since| sight.at - since);
         let signal = self.vitals.signal().and_then(|number| Signal::try_from(number).ok());
         let is_deaf = sight.disobeyed().is_some_and(|time| time >= self.grace());
+        let during = self.vitals.during();
+        let is_busy = !during.is_empty() && sight.worked >= self.most_ticks();
         let is_stuck = self.limit(phase, waiting).is_some_and(|limit| sight.waited() > limit);
         let is_held = stopped.zip(self.vitals.watchdog()).is_some_and(|(time, limit)| time > limit);
         let (code, signal, how, time) = match (waits, signal) {
@@ -164,6 +178,11 @@ impl Guard<'_> {
                 let how = format!(", told to end by {signal}, still {waits}");
                 ("interrupted", Some(signal.as_str()), how, sight.waited())
             }
+            (_, Some(signal)) if phase == Phase::Running && is_busy => {
+                let how = format!(", told to end by {signal}, computes on");
+                let (signalled, _) = sight.signalled?;
+                ("interrupted", Some(signal.as_str()), how, sight.at - signalled)
+            }
             (Some(waits), None) if is_stuck => {
                 let is_done = phase == Phase::Leaving && self.vitals.own_code().is_some();
                 let code = if is_done { FINALIZE_STALLED } else { "rank_stalled" };
@@ -171,7 +190,7 @@ impl Guard<'_> {
             }
             _ => return None,
         };
-        let (name, during, time_s) = (self.name(), self.vitals.during(), time.as_secs_f64());
+        let (name, time_s) = (self.name(), time.as_secs_f64());
         let own = self.vitals.own_code().filter(|_| code == FINALIZE_STALLED);
         let end = own.map(|code| format!(" (all results are written; it ends with code {code})"));
         let end = end.unwrap_or_default();
@@ -205,6 +224,11 @@ impl Guard<'_> {
         Some(limit.saturating_add(self.head_start()))
     }
 
+    /// CPU time in a case after a signal, in ticks, from which the rank counts as deaf.
+    fn most_ticks(&self) -> u64 {
+        MOST_TICKS + if self.vitals.rank() == 0 { 0 } else { HEAD_START_TICKS }
+    }
+
     fn head_start(&self) -> Duration {
         if self.vitals.rank() == 0 { Duration::ZERO } else { HEAD_START }
     }
@@ -228,15 +252,19 @@ mod tests {
 
     /// The message of a guard that looks every `TICK` for `n_ticks` times at a rank that runs.
     fn message(vitals: &Vitals, n_ticks: u32) -> Option<String> {
-        failure(vitals, n_ticks, false).map(|failure| failure.message)
+        failure(vitals, n_ticks, |_| ProcessState::default()).map(|failure| failure.message)
     }
 
-    fn failure(vitals: &Vitals, n_ticks: u32, is_stopped: bool) -> Option<JobFailure> {
+    fn failure(
+        vitals: &Vitals,
+        n_ticks: u32,
+        state: impl Fn(u32) -> ProcessState,
+    ) -> Option<JobFailure> {
         let guard = Guard { vitals, on_failure: |_, _| 1 };
         let start = Instant::now();
         let mut sight = Sight::new(start);
         let judge = |tick: u32| {
-            sight.update(start + tick * TICK, vitals, || is_stopped);
+            sight.update(start + tick * TICK, vitals, || state(tick));
             guard.judge(&sight)
         };
         (1..=n_ticks).find_map(judge)
@@ -272,11 +300,28 @@ mod tests {
         let vitals = vitals(0);
         vitals.enter(Waiting::Collective(Source::Any));
         vitals.hear(Signal::SIGTERM as i32);
-        let failure = failure(&vitals, 3, false).unwrap();
+        let failure = failure(&vitals, 3, |_| ProcessState::default()).unwrap();
         let expected = "rank 0 of 2, told to end by SIGTERM, still waits for the other ranks in a \
                         collective, for 0.4 s so far";
         assert_eq!(failure.message, expected);
         assert_eq!((failure.code, failure.signal), ("interrupted", Some("SIGTERM")));
+    }
+
+    #[test]
+    fn a_rank_that_computes_on_after_a_signal_is_told_and_one_that_writes_to_a_slow_disk_is_not() {
+        let (computes, vitals) =
+            (|tick| ProcessState { is_stopped: false, cpu_ticks: 20 * u64::from(tick) }, vitals(0));
+        vitals.annotate("comet/echo length_bytes=4294967296", 0);
+        assert_eq!(failure(&vitals, 100, computes), None, "nobody asked it to end");
+        vitals.hear(Signal::SIGINT as i32);
+        assert_eq!(failure(&vitals, 3, computes), None);
+        let failed = failure(&vitals, 4, computes).unwrap();
+        let expected = "rank 0 of 2, told to end by SIGINT, computes on during \
+                        comet/echo length_bytes=4294967296, for 0.6 s so far";
+        assert_eq!((failed.code, &*failed.message), ("interrupted", expected));
+        assert_eq!(failure(&vitals, 100, |_| ProcessState::default()), None, "it sleeps");
+        vitals.annotate("", 0);
+        assert_eq!(failure(&vitals, 100, computes), None, "it has no case any more");
     }
 
     #[test]
@@ -306,7 +351,8 @@ mod tests {
     fn a_stopped_rank_is_told_whatever_it_does() {
         let vitals = vitals(1);
         vitals.annotate("comet/barrier", 1_000_000_000);
-        let told = |n_ticks| failure(&vitals, n_ticks, true).map(|failure| failure.message);
+        let stopped = |_| ProcessState { is_stopped: true, cpu_ticks: 0 };
+        let told = |n_ticks| failure(&vitals, n_ticks, stopped).map(|failure| failure.message);
         assert_eq!(told(12), None);
         let expected = "rank 1 of 2 is stopped by a signal during comet/barrier, for 2.2 s so far";
         assert_eq!(told(13).as_deref(), Some(expected));
@@ -331,10 +377,10 @@ mod tests {
         vitals.begin(Phase::Leaving);
         assert_eq!(message(&vitals, 11), None);
         let waits = "rank 0 of 2 waits for the other ranks in MPI_Finalize, for 2.2 s so far";
-        let failed = failure(&vitals, 12, false).unwrap();
+        let failed = failure(&vitals, 12, |_| ProcessState::default()).unwrap();
         assert_eq!((failed.code, &*failed.message), ("rank_stalled", waits));
         vitals.end_with(10);
-        let failed = failure(&vitals, 12, false).unwrap();
+        let failed = failure(&vitals, 12, |_| ProcessState::default()).unwrap();
         let expected = format!("{waits} (all results are written; it ends with code 10)");
         assert_eq!((failed.code, failed.message), (FINALIZE_STALLED, expected));
     }
@@ -345,7 +391,8 @@ mod tests {
         vitals.enter(WAITING);
         let (start, mut sight) = (Instant::now(), Sight::new(Instant::now()));
         for at in [TICK, 2 * TICK, Duration::from_secs(60)] {
-            sight.update(start + at, &vitals, || true);
+            let state = || ProcessState { is_stopped: true, cpu_ticks: 0 };
+            sight.update(start + at, &vitals, state);
         }
         assert_eq!((sight.waited(), sight.stopped), (Duration::ZERO, None));
     }

@@ -12,7 +12,7 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
-use comet_core::job::is_stopped;
+use comet_core::job::ProcessState;
 use nix::fcntl::posix_fallocate;
 use nix::libc;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous};
@@ -197,16 +197,17 @@ impl RankProcess {
         getppid() == self.0
     }
 
-    /// Whether a signal has stopped it.
-    pub(crate) fn is_stopped(&self) -> bool {
-        fs::read_to_string(format!("/proc/{}/stat", self.0)).is_ok_and(|stat| is_stopped(&stat))
+    /// Its state.
+    pub(crate) fn state(&self) -> ProcessState {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0));
+        ProcessState::of(stat.as_deref().unwrap_or_default())
     }
 
     /// Holds it, so that it writes nothing more; one that is stopped holds when it goes on.
     pub(crate) fn hold(&self, vitals: &Vitals) {
         self.send(hold_signal());
         for _ in 0..OBEYING.as_millis() / LOOK.as_millis() {
-            if vitals.is_held() || self.is_stopped() {
+            if vitals.is_held() || self.state().is_stopped {
                 return;
             }
             thread::sleep(LOOK);

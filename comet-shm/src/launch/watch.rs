@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use comet_core::job::{JobFailure, is_stopped};
+use comet_core::job::{JobFailure, ProcessState};
 use comet_core::transport::Rank;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -123,7 +123,7 @@ impl Watch<'_> {
             self.interrupt(signal, "by a second");
             return;
         }
-        let ticks = self.pids.iter().map(|pid| cpu_ticks(*pid)).collect();
+        let ticks = self.pids.iter().map(|pid| state(*pid).cpu_ticks).collect();
         self.first_signal = Some(Asked { signal, next_look: Instant::now() + SIGNAL_GRACE, ticks });
         // Rank 0 decides for all.
         if let Some(pid) = self.pids[0] {
@@ -143,8 +143,8 @@ impl Watch<'_> {
         let signal = asked.signal;
         let is_in_case = |rank| !self.segment.control(rank).activity.get().is_empty();
         let is_unresponsive = |(rank, (pid, before)): (Rank, (&Option<Pid>, &u64))| {
-            let ticks = cpu_ticks(*pid).saturating_sub(*before);
-            pid.is_some_and(is_stopped_process) || ticks >= MOST_TICKS && is_in_case(rank)
+            let ProcessState { is_stopped, cpu_ticks } = state(*pid);
+            is_stopped || cpu_ticks.saturating_sub(*before) >= MOST_TICKS && is_in_case(rank)
         };
         if self.pids.iter().zip(&asked.ticks).enumerate().any(is_unresponsive) {
             self.interrupt(signal, "in the middle of a case by");
@@ -200,7 +200,7 @@ impl Watch<'_> {
         self.scene.get_or_insert_with(|| {
             // A rank that was stopped while it waited still seems to wait.
             let stopped: Vec<Rank> =
-                (0..pids.len()).filter(|r| pids[*r].is_some_and(is_stopped_process)).collect();
+                (0..pids.len()).filter(|rank| state(pids[*rank]).is_stopped).collect();
             let (silent, state) = match stopped.as_slice() {
                 [] => (silent_ranks(segment), ["does not answer", "do not answer"]),
                 _ => (stopped, ["is stopped by a signal", "are stopped by a signal"]),
@@ -254,19 +254,10 @@ impl Watch<'_> {
     }
 }
 
-/// True if a signal has stopped the process `pid`.
-fn is_stopped_process(pid: Pid) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| is_stopped(&stat))
-}
-
-/// CPU time of the process `pid`, in ticks; 0 where there is none.
-fn cpu_ticks(pid: Option<Pid>) -> u64 {
+/// State of the process `pid`, if there is one.
+fn state(pid: Option<Pid>) -> ProcessState {
     let stat = pid.and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok());
-    let Some((_, fields)) = stat.as_deref().and_then(|stat| stat.rsplit_once(") ")) else {
-        return 0;
-    };
-    // `utime` and `stime`, the fields 14 and 15 of proc(5), of which the state is the third.
-    fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse().unwrap_or(0)).sum()
+    ProcessState::of(stat.as_deref().unwrap_or_default())
 }
 
 /// `rank 1`, or `ranks 1, 2 and 3 more`: of many ranks, the first few.
