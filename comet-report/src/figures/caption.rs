@@ -32,7 +32,8 @@ impl Caption {
         let text = format!("{what}{}{}.", on_ranks(kernel), in_brackets(&basis));
         let notes = definitions.iter().map(|name| definition(name));
         let notes = notes.chain(marks(&points)).chain(ranges_of(&points)).collect();
-        Self { text, notes }
+        let hides_some = points.iter().any(|point| !kernel.shows(point));
+        Self { text, notes }.noted(hides_some, "Messages of a rank to itself are left out.")
     }
 
     pub(super) fn of_ratio(what: &str, kernel: &KernelPoints<'_>) -> Self {

@@ -6,7 +6,7 @@ use super::chart::{Y, bytes};
 use super::sources::{KernelPoints, Look, Measured};
 use crate::format::has_changed;
 use crate::models::sweep::{quoted_ns, real};
-use crate::models::{DISTANCE, Fitted, quoted, sweep, value};
+use crate::models::{Fitted, quoted, sweep, value};
 use crate::order::grouped;
 use crate::plot::{Kind, Trace, Vertex};
 use crate::record::{Fit, Model, Point, Quality, Quote, RANKS};
@@ -175,10 +175,7 @@ pub(super) fn curves<'a>(kernel: &KernelPoints<'a>, x: &str) -> Vec<Curve<'a>> {
     let traits = |point: &Point| traits(point, x, kernel.is_on_several_numbers_of_ranks());
     let of_kind = |measured: &Measured<'a>| Some((traits(measured.point)?, *measured));
     let n_kinds = (MAX_OVERLAID / kernel.sources.len().max(1)).clamp(2, MAX_CURVES);
-    // Of many sources, messages of a rank to itself only hide the others.
-    let is_shown =
-        |of: &&Measured<'a>| kernel.sources.len() <= 2 || of.point.on(DISTANCE) != Some(0);
-    let shown = kernel.points.iter().filter(is_shown);
+    let shown = kernel.points.iter().filter(|measured| kernel.shows(measured.point));
     let kinds = evenly(&grouped(shown.filter_map(of_kind)), n_kinds);
     let curve = |source: usize, number: usize| {
         let (kind, measured) = &kinds[number];

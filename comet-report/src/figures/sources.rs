@@ -6,7 +6,7 @@ use comet_core::kernel::{AxisKind, Class};
 
 use super::caption::Caption;
 use crate::bounds::Bounds;
-use crate::models::Fitted;
+use crate::models::{DISTANCE, Fitted};
 use crate::order::grouped;
 use crate::plot::{Body, Chart, Figure};
 use crate::record::{KernelFacts, Over, Point, Run};
@@ -100,6 +100,12 @@ impl<'a> KernelPoints<'a> {
     pub(super) fn facts(&self) -> &'a KernelFacts {
         static NONE: LazyLock<KernelFacts> = LazyLock::new(KernelFacts::default);
         self.points.first().map_or(&NONE, |measured| &measured.point.facts)
+    }
+
+    /// Whether its curves show `point`: in figures of many sources, messages of a rank to itself would
+    /// only hide the others.
+    pub(super) fn shows(&self, point: &Point) -> bool {
+        self.sources.len() <= 2 || point.on(DISTANCE) != Some(0)
     }
 
     pub(super) fn over(&self, over: Over) -> Option<&'a str> {

@@ -79,16 +79,14 @@ fn titled(title: &'static str, figures: &[&Figure]) -> Group {
     (title, figures.iter().map(|figure| [figure.id.clone(), figure.title.clone()]).collect())
 }
 
-/// What stands out in runs of the suite `health`, and the verdict on each.
+/// The verdict on each run of the suite `health`; what stands out is among the oddities.
 fn health(content: &Content<'_>) -> Html {
     let found = content.runs.iter().filter_map(|run| Health::of(run, FACTOR));
-    let lines = |health: Health| {
+    let verdict = |health: Health| {
         let class = if health.is_suspicious() { "verdict warn" } else { "verdict good" };
-        let verdict = format!("verdict: {}", health.verdict());
-        let lines = health.outliers().into_iter().chain([verdict]).map(|line| tag("div", line));
-        element("div", &[("class", class)], lines.collect::<Html>())
+        element("div", &[("class", class)], format!("verdict: {}", health.verdict()))
     };
-    found.map(lines).collect()
+    found.map(verdict).collect()
 }
 
 /// The class of the kernel with whose name the id of `figure` starts.
