@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::{self, Read};
 
 use comet_core::definition::Definition;
 use serde::{Serialize, Serializer};
@@ -21,6 +22,8 @@ const OF_ONE_LAUNCH: [&str; 3] = ["COMET_OUT", "COMET_SEED", "COMET_LAUNCHES"];
 
 /// Number of hex digits of a point's key.
 const KEY_DIGITS: usize = 16;
+/// Bytes of a file that are hashed at once: more would have to be mapped, and leave the cache.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Hash of what two runs share that were taken under the same conditions.
 pub(crate) fn fingerprint(run: &Run) -> String {
@@ -83,17 +86,31 @@ fn machine(machine: &Machine) -> Value {
 
 /// SHA-256 of the canonical JSON of `value`, as 64 hex digits.
 pub(crate) fn sha256_hex(value: &Value) -> String {
-    sha256_of(sorted(value.clone()).to_string().as_bytes(), 64)
+    hex(&Sha256::digest(sorted(value.clone()).to_string()))
 }
 
-/// The first `n_digits` hex digits of 64 of the SHA-256 of `bytes`.
-pub(crate) fn sha256_of(bytes: &[u8], n_digits: usize) -> String {
-    let digest = Sha256::digest(bytes);
+/// The SHA-256 of what `input` holds, in hex digits.
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn sha256_of_file(mut input: impl Read) -> io::Result<String> {
+    let (mut hash, mut piece) = (Sha256::new(), [0; PIECE_BYTES]);
+    loop {
+        match input.read(&mut piece) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(n_bytes) => hash.update(&piece[..n_bytes]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The hex digits of `digest`.
+fn hex(digest: &[u8]) -> String {
     let mut digits = String::with_capacity(64);
     for word in digest.as_chunks().0 {
         write!(digits, "{:016x}", u64::from_be_bytes(*word)).expect("a string takes any text");
     }
-    digits.truncate(n_digits);
     digits
 }
 
@@ -182,7 +199,9 @@ pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
     // Longer than most, so that it is allocated once.
     let mut json = Vec::with_capacity(512);
     serde_json::to_writer(&mut json, &identity).expect("texts and numbers are JSON");
-    sha256_of(&json, KEY_DIGITS)
+    let mut key = hex(&Sha256::digest(&json));
+    key.truncate(KEY_DIGITS);
+    key
 }
 
 #[cfg(test)]

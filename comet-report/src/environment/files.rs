@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::fingerprint::sha256_of;
+use crate::fingerprint::sha256_of_file;
 
 /// The root of a file system; what is absent or unreadable there is `None`.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +60,7 @@ impl Files<'_> {
 
     /// SHA-256 of the file `path`.
     pub(crate) fn sha256(self, path: &str) -> Option<String> {
-        let bytes = std::fs::read(self.0.join(path)).ok()?;
-        Some(sha256_of(&bytes, 64))
+        sha256_of_file(std::fs::File::open(self.0.join(path)).ok()?).ok()
     }
 }
 
