@@ -68,7 +68,7 @@ check() {
 check_mpi() {
     announce "builds for Open MPI and MPICH"
     scripts/mpi-test.sh build
-    with_mpi=(-p comet-mpi -p comet-run -p comet-measure --features "comet-run/mpi comet-measure/mpi"
+    with_mpi=(-p comet-mpi -p comet-suites -p comet-run -p comet-measure --features "comet-run/mpi comet-measure/mpi"
         --locked --target-dir target/openmpi)
     export MPICC=mpicc.openmpi
 

@@ -1,8 +1,7 @@
-//! Every kernel of every suite, in reading order.
+//! The suites, with their contents in a phrase, and the descriptions of all kernels.
 
-use comet_core::kernel::{Kernel, KernelInfo};
-use comet_core::local::Local;
-use comet_core::transport::Transport;
+use comet_core::kernel::KernelInfo;
+pub(crate) use comet_suites::infos;
 
 /// Suites that `all` stands for, and in which a bare kernel name is looked up first.
 pub(crate) const DEFAULT_SUITES: &[&str] = &["comet", "matrix"];
@@ -18,18 +17,6 @@ const SUITES: [(&str, &str); 8] = [
     ("imb", "Intel MPI Benchmarks without an equivalent above"),
     ("osu", "OSU micro-benchmarks without an equivalent above"),
 ];
-
-/// The kernels over transport `T`; the same list, in the same order, on every transport.
-pub(crate) fn kernels<T: Transport>() -> Vec<&'static dyn Kernel<T>> {
-    // The kernels of 1993 come first.
-    let [comet, others @ ..] = comet_kernels::suites();
-    [&[comet, comet_matrix::kernels()], &others[..]].concat().concat()
-}
-
-/// Descriptions of all kernels; needs no running transport.
-pub(crate) fn infos() -> Vec<&'static KernelInfo> {
-    kernels::<Local>().into_iter().map(Kernel::info).collect()
-}
 
 /// Contents of the suite `name`, in one phrase.
 pub(crate) fn about(name: &str) -> &'static str {

@@ -5,16 +5,15 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use comet_core::conformance;
-use comet_core::driver::{self, DriverError, Settings};
+use comet_core::driver::{DriverError, Settings};
 use comet_core::error::TransportErrorKind;
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::Case;
 use comet_core::transport::Transport;
 use comet_report::placement;
 use comet_report::record::RankEntry;
+use comet_suites::Suites;
 
-use crate::catalogue;
 use crate::exit;
 use crate::signals::Signals;
 use crate::terminal;
@@ -129,21 +128,21 @@ impl Gate {
 }
 
 /// The life of one rank; returns the exit code.
-pub(crate) fn rank_main<T: Transport + 'static>(t: &T, session: &Session<'_>) -> u8 {
+pub(crate) fn rank_main<T: Suites>(t: &T, session: &Session<'_>) -> u8 {
     match take_part(t, session) {
         Ok(code) => code,
         Err(error) => give_up(t, error),
     }
 }
 
-fn take_part<T: Transport + 'static>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
+fn take_part<T: Suites>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
     let placements = placement::gather(t)?;
     let has_core_each = placement::has_core_each(t, &placements)?;
     let settings = Settings { has_core_each, ..session.settings.clone() };
-    let kernels = catalogue::kernels();
+    let kernels = T::kernels();
     if t.rank() != 0 {
         let n_broken = test_transport(t, session, &mut |_, _| ());
-        driver::follow(t, &kernels, &settings)?;
+        t.follow(&kernels, &settings)?;
         return Ok(if n_broken == 0 { exit::OK } else { exit::CHECK_FAILED });
     }
     let mut observer = (session.observe)(placements).map_err(Some);
@@ -154,17 +153,17 @@ fn take_part<T: Transport + 'static>(t: &T, session: &Session<'_>) -> Result<u8,
     });
     let (signals, gate) = (session.signals, session.gate);
     let mut listener = SessionListener { observer, signals, gate };
-    let end = driver::conduct(t, &kernels, &session.cases, &settings, &mut listener)?;
+    let end = t.conduct(&kernels, &session.cases, &settings, &mut listener)?;
     Ok(if n_broken == 0 { exit::code_of_run(&end) } else { exit::CHECK_FAILED })
 }
 
 /// Tests the transport if that is wanted; returns the number of checks that failed.
-fn test_transport<T: Transport>(
+fn test_transport<T: Suites>(
     t: &T,
     session: &Session<'_>,
     report: &mut dyn FnMut(&str, &Result<(), String>),
 ) -> usize {
-    if session.tests_transport { conformance::run_all(t, report) } else { 0 }
+    if session.tests_transport { t.test(report) } else { 0 }
 }
 
 /// Ends this rank after an error, and the job with it if the others would wait for this one.
@@ -182,19 +181,22 @@ fn give_up<T: Transport>(t: &T, error: DriverError) -> u8 {
 mod tests {
     use super::*;
     use crate::prepare;
+    use std::cell::RefCell;
+
     use comet_core::kernel::Profile;
-    use comet_core::local::{self, Local};
+    use comet_core::topology::Topology;
+    use comet_sim::{RunConfig, Sim, machine};
 
     /// The codes of two ranks that run the quick cases of `comet/echo`.
-    fn codes(corrupt: Option<&str>, cap_bytes: u64, is_broken: bool) -> Vec<u8> {
+    fn codes(corrupt: Option<&str>, cap_bytes: u64, is_broken: bool) -> [u8; 2] {
         let observe = |placements: Vec<RankEntry>| -> anyhow::Result<Box<dyn Observer>> {
-            let ranks: Vec<usize> = placements.iter().map(|placement| placement.rank).collect();
-            assert_eq!(ranks, [0, 1], "rank 0 knows where all ranks run");
+            assert_eq!(placements.len(), 0, "simulated ranks have no place");
             anyhow::ensure!(!is_broken, "disk full");
             Ok(Box::new(Silent))
         };
-        let rank = |t: &Local| {
-            let echo = catalogue::infos()[0];
+        let codes = RefCell::new([u8::MAX; 2]);
+        let rank = |t: &Sim| {
+            let echo = comet_suites::infos()[0];
             let plan = prepare::plan(&[echo], &[], Profile::Quick, t.topology());
             let mut settings = Settings { cap_bytes, ..Settings::of(Profile::Quick) };
             (settings.repetitions, settings.samples) = (Some(1), Some(1));
@@ -209,9 +211,14 @@ mod tests {
                 signals: &Signals::default(),
                 gate: &Gate::default(),
             };
-            rank_main(t, &session)
+            let code = rank_main(t, &session);
+            codes.borrow_mut()[t.rank()] = code;
+            code
         };
-        local::run(2, rank)
+        let machine = machine::find("ipsc860").expect("it is in the catalogue").machine;
+        let config = RunConfig::new(machine, Topology::hypercube(2));
+        comet_sim::run(&config, rank).expect("two ranks fit onto it");
+        codes.into_inner()
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use anyhow::{bail, ensure};
-use comet_core::driver::{self, Settings};
+use comet_core::driver::Settings;
 use comet_core::event::Listener;
 use comet_core::kernel::{Case, Kernel};
 use comet_core::sweep;
@@ -12,11 +12,7 @@ use comet_core::topology::Topology;
 use comet_core::transport::Transport as _;
 use comet_sim::machine::Machine;
 use comet_sim::{Outcome, RunConfig, Sim};
-
-pub(crate) fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
-    [comet_kernels::comet::kernels(), comet_kernels::naive::kernels(), comet_matrix::kernels()]
-        .concat()
-}
+use comet_suites::Suites as _;
 
 /// The cases of the kernel `id` over the product of `sweeps`, one for each of its axes; the last
 /// varies fastest.
@@ -27,8 +23,10 @@ pub(crate) fn kernels() -> Vec<&'static dyn Kernel<Sim>> {
 /// # Panics
 /// If there is no such kernel, or if it has fewer axes.
 pub(crate) fn cases(id: &str, sweeps: &[&str]) -> anyhow::Result<Vec<Case>> {
-    let infos = kernels().into_iter().map(Kernel::info);
-    let info = infos.into_iter().find(|info| info.id() == id).expect("there is such a kernel");
+    let info = comet_suites::infos()
+        .into_iter()
+        .find(|info| info.id() == id)
+        .expect("there is such a kernel");
     let mut rows = vec![Vec::new()];
     for sweep in sweeps {
         let values = sweep::parse(sweep, None)?;
@@ -55,9 +53,9 @@ pub(crate) fn measure(
     let listener = RefCell::new(listener);
     let outcome = comet_sim::run(&RunConfig::new(machine, topology), |t| {
         let is_ok = if t.rank() == 0 {
-            driver::conduct(t, kernels, cases, settings, *listener.borrow_mut()).is_ok()
+            t.conduct(kernels, cases, settings, *listener.borrow_mut()).is_ok()
         } else {
-            driver::follow(t, kernels, settings).is_ok()
+            t.follow(kernels, settings).is_ok()
         };
         u8::from(!is_ok)
     })?;

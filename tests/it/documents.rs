@@ -221,5 +221,6 @@ fn is_foreign(call: &str) -> bool {
 
 /// Runs `line` in `folder` as a reader would, with the program in `PATH`.
 fn shell(folder: &Folder, line: &str) -> Output {
-    folder.start_shell(&format!("PATH=\"${{0%/*}}:$PATH\"\n{line}")).wait()
+    let few_launches = "export COMET_LAUNCHES=2";
+    folder.start_shell(&format!("PATH=\"${{0%/*}}:$PATH\"\n{few_launches}\n{line}")).wait()
 }

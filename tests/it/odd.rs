@@ -49,7 +49,7 @@ fn a_clean_machine_has_none() {
     let noise = "[noise]\nseed = 1\n[[noise.source]]\nkind = \"log_normal\"\nsigma = \"1 %\"\n";
     let few = "echo exchange --hops 1 -n 2 --time 2ms";
     assert_eq!(oddities(&machine("", noise), few), [""; 0]);
-    assert_eq!(oddities(&machine("", ""), "health/* -n 8"), [""; 0]);
+    assert_eq!(oddities(&machine("", ""), "health/* -n 8 --profile quick"), [""; 0]);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_slow_rank_is_named_with_the_verdict_of_health() {
     let fault = "split = { o_send = \"0.5 us\", o_recv = \"0.5 us\" }\n[node]\ndaxpy = \"1 ns\"\n\
                  [fault]\nslow_rank = [{ rank = 3, factor = 4.0 }]\n";
     assert_eq!(
-        oddities(&machine("", fault), "health/* -n 8"),
+        oddities(&machine("", fault), "health/* -n 8 --profile quick"),
         [
             "suspicious: rank 3: 8 B: 7 of 7 pairs take more than 1.10 times the median, up to 1.75; \
           computes 4.00 times as long as others"

@@ -6,7 +6,9 @@ use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{Case, Profile};
 use comet_core::topology::Topology;
+use comet_sim::Sim;
 use comet_sim::machine::Machine;
+use comet_suites::Suites as _;
 
 use super::fit::is_exchange_left_out;
 use super::readings::{Key, Reading, Readings};
@@ -31,7 +33,7 @@ pub(super) fn simulate(
     settings: &Settings,
 ) -> anyhow::Result<Readings> {
     let mut readings = Readings::default();
-    let kernels = simulated::kernels();
+    let kernels = Sim::kernels();
     simulated::measure(machine, topology, &kernels, cases, settings, &mut readings)
         .context("the simulation failed")?;
     Ok(readings)

@@ -13,6 +13,7 @@ use comet_core::topology::Topology;
 use comet_sim::Sim;
 use comet_sim::machine::{Machine, MachineFile, NoiseSource, Shape};
 use comet_stats::Summary;
+use comet_suites::Suites as _;
 
 use crate::{Refusal, simulated};
 
@@ -62,7 +63,7 @@ impl Bench {
         sweeps: &[&str],
     ) -> anyhow::Result<Vec<Measurement>> {
         let cases = simulated::cases(id, sweeps)?;
-        let kernels: Vec<Complete> = simulated::kernels().into_iter().map(Complete).collect();
+        let kernels: Vec<Complete> = Sim::kernels().into_iter().map(Complete).collect();
         let kernels: Vec<&dyn Kernel<Sim>> = kernels.iter().map(|kernel| kernel as _).collect();
         let mut settings = Settings::of(Profile::Quick);
         (settings.samples, settings.repetitions) = (Some(self.n_samples), Some(REPETITIONS));

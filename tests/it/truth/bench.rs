@@ -4,14 +4,15 @@
 use std::cell::RefCell;
 use std::error::Error;
 
-use comet_core::driver::{self, Settings, Slices};
+use comet_core::driver::{Settings, Slices};
 use comet_core::event::{Event, Listener, Measurement};
-use comet_core::kernel::{Case, Kernel, KernelInfo, Profile, World};
+use comet_core::kernel::{Case, KernelInfo, Profile, World};
 use comet_core::topology::{Mesh, Topology};
-use comet_core::transport::Transport;
+use comet_core::transport::Transport as _;
 use comet_sim::machine::{Machine, MachineFile};
 use comet_sim::route::Routes;
 use comet_sim::{Outcome, RunConfig, Sim};
+use comet_suites::Suites as _;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
@@ -41,13 +42,13 @@ impl Bench {
     pub(crate) fn measure(&self, cases: &[Case], settings: &Settings) -> Vec<Measurement> {
         let collector = RefCell::new(Collector(Vec::new()));
         self.run(|t| {
-            let kernels = kernels();
+            let kernels = Sim::kernels();
             if t.rank() > 0 {
-                driver::follow(t, &kernels, settings).expect("no rank fails");
+                t.follow(&kernels, settings).expect("no rank fails");
                 return;
             }
             let listener = &mut *collector.borrow_mut();
-            driver::conduct(t, &kernels, cases, settings, listener).expect("no rank fails");
+            t.conduct(&kernels, cases, settings, listener).expect("no rank fails");
         });
         collector.into_inner().0
     }
@@ -77,17 +78,11 @@ impl Listener for Collector {
     }
 }
 
-pub(crate) fn kernels<T: Transport>() -> Vec<&'static dyn Kernel<T>> {
-    [&[comet_matrix::kernels()], &comet_kernels::suites()[..]].concat().concat()
-}
-
 pub(crate) fn info(id: &str) -> &'static KernelInfo {
-    infos().into_iter().find(|info| info.id() == id).expect("the kernel is in a suite")
-}
-
-/// The descriptions of all kernels, suite by suite.
-pub(crate) fn infos() -> Vec<&'static KernelInfo> {
-    kernels::<Sim>().into_iter().map(Kernel::info).collect()
+    comet_suites::infos()
+        .into_iter()
+        .find(|info| info.id() == id)
+        .expect("the kernel is in a suite")
 }
 
 /// So many samples of so many repetitions, in five slices.

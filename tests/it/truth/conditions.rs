@@ -12,7 +12,7 @@ use comet_core::kernel::{
 use comet_core::transport::{Source, Tag, Transport, Work};
 use comet_sim::machine::{Machine, NoiseSource};
 
-use super::bench::{Bench, infos, settings};
+use super::bench::{Bench, settings};
 use super::machines;
 
 /// `machine` with noise of every kind.
@@ -188,7 +188,7 @@ fn check(machine: &Machine, n_ranks: usize, without: &[&str]) {
         cases
     };
     let (some, none): (Vec<_>, Vec<_>) =
-        infos().into_iter().partition(|info| !of_kernel(info).is_empty());
+        comet_suites::infos().into_iter().partition(|info| !of_kernel(info).is_empty());
     let mut none: Vec<String> = none.into_iter().map(KernelInfo::id).collect();
     none.retain(|id| id != "comet/contention" || world.cast().is_ok());
     assert_eq!(none, without, "{n_ranks} ranks");

@@ -20,7 +20,7 @@ use comet_core::transport::{
 };
 use comet_sim::machine::{Node, Protocol};
 
-use super::bench::{Bench, kernels};
+use super::bench::Bench;
 use super::contention;
 use super::machines;
 use super::oracle::{Step, time_ps};
@@ -32,7 +32,9 @@ pub(crate) fn round(bench: &Bench, rank: Rank, case: &Case, pace: Pace) -> Vec<S
         t.barrier()?;
         let mut cx = Context::new(t, case.info, pace, Method::default(), false);
         if !contention::serve(t, case)? {
-            let kernel = kernels().into_iter().find(|kernel| kernel.info().id() == case.info.id());
+            let suites = [&[comet_matrix::kernels()], &comet_kernels::suites()[..]].concat();
+            let kernel =
+                suites.concat().into_iter().find(|kernel| kernel.info().id() == case.info.id());
             match kernel.expect("the kernel is in a suite").measure(&mut cx, case) {
                 Ok(()) | Err(KernelError::Mismatch { .. }) => (),
                 Err(error) => panic!("{}: {error}", case.label()),

@@ -9,7 +9,7 @@ use comet_core::sample::Sample;
 use comet_core::sync::StartSync;
 use comet_sim::machine::Machine;
 
-use super::bench::{Bench, infos, settings};
+use super::bench::{Bench, settings};
 use super::machines;
 use super::oracle::truth;
 use super::recording::round;
@@ -43,7 +43,7 @@ fn values(info: &KernelInfo, used: &AxisUse) -> Vec<u64> {
 fn cases(bench: &Bench) -> Vec<Case> {
     let of_kernel =
         |info| harness::cases(info, &bench.topology, |used| values(info, used)).into_iter();
-    infos().into_iter().flat_map(of_kernel).collect()
+    comet_suites::infos().into_iter().flat_map(of_kernel).collect()
 }
 
 fn check(machine: &Machine) {
