@@ -13,6 +13,7 @@ export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe     # Open MPI 5
 
 without_mpi="${CARGO_TARGET_DIR:-target}/debug"
 failed=0
+declare -A jobs
 
 main() {
     local action=test_family
@@ -51,6 +52,8 @@ test_family() { # FAMILY
     comet_run="target/$1/debug/comet-run"
     mpirun="mpirun.$1"
     build "$1"
+    # Half a minute in which nothing computes.
+    begin init misses_rank_in_init
     for n in 1 2 3 4 7; do
         step "$1 -n $n: transport and kernels are right" launch "$n" check
         step "$1 -n $n: the whole benchmark runs" measure "$n"
@@ -60,7 +63,7 @@ test_family() { # FAMILY
     step "$1: a program without MPI is refused" refuses_plain
     step "$1: a killed rank ends the job" loses_rank KILL --watchdog 0
     step "$1: a stopped rank is missed, and named" misses_rank
-    step "$1: a rank that stops before it joins is missed" misses_rank_in_init
+    finish init "$1: a rank that stops before it joins is missed"
     step "$1: ranks end although MPI_Finalize does not return" ends_without_finalize
     step "$1: a whole job is launched three times, as one run" launches
     step "$1: thread levels are recorded, and one for other transports is refused" has_levels
@@ -68,16 +71,26 @@ test_family() { # FAMILY
     step "$1: a program measures over a communicator of its own" measures_inside "target/$1/debug/examples/inside_mpi"
 }
 
-# Each step is a job of its own, so that the first failing command ends it.
 step() { # NAME COMMAND...
-    local name=$1
-    shift
-    "$@" >"$scratch/log" 2>&1 &
-    if wait $!; then
-        printf 'ok      %s\n' "$name"
+    begin step "${@:2}"
+    finish step "$1"
+}
+
+# Starts a step: a job and a folder of its own, so that the first failing command ends it and others
+# can run beside it.
+begin() { # FOLDER COMMAND...
+    local scratch="$scratch/$1"
+    mkdir -p "$scratch"
+    "${@:2}" >"$scratch/log" 2>&1 &
+    jobs[$1]=$!
+}
+
+finish() { # FOLDER NAME
+    if wait "${jobs[$1]}"; then
+        printf 'ok      %s\n' "$2"
     else
-        printf 'FAILED  %s\n' "$name"
-        sed 's/^/    /' "$scratch/log"
+        printf 'FAILED  %s\n' "$2"
+        sed 's/^/    /' "$scratch/$1/log"
         failed=$((failed + 1))
     fi
 }

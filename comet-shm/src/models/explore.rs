@@ -1,10 +1,12 @@
 //! Parts of the models, and the search for the orderings that they need.
 
+use std::collections::BTreeSet;
 use std::iter::from_fn;
 use std::num::NonZero;
 use std::panic::{catch_unwind, set_hook, take_hook};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{available_parallelism, scope};
+use std::time::{Duration, Instant};
 
 use loom::model::Builder;
 use loom::thread;
@@ -19,17 +21,21 @@ pub(super) fn long_model(model: fn()) {
 }
 
 /// The orderings that `models` use and of which each can be weakened without any of them noticing;
-/// `models` explore one model each. Every core takes the next ordering.
+/// `models` explore one model each. Only the models that use an ordering can notice, the shortest of
+/// them first. Every core takes the next ordering.
 pub(super) fn needless_orderings(models: &[fn()]) -> Vec<Site> {
     weaken(None);
     take_used();
-    models.iter().for_each(|explore| explore());
-    let used: Vec<Site> = take_used().into_iter().collect();
+    let mut models: Vec<_> = models.iter().map(|explore| explored(*explore)).collect();
+    models.sort_by_key(|model| model.time);
+    let used: BTreeSet<Site> = models.iter().flat_map(|model| &model.used).copied().collect();
+    let used: Vec<Site> = used.into_iter().collect();
     // The models that go wrong say so, which is what they are for.
     set_hook(Box::new(|_| ()));
     let holds_without = |site: Site| {
         weaken(Some(site));
-        models.iter().all(|explore| catch_unwind(explore).is_ok())
+        let mut users = models.iter().filter(|model| model.used.contains(&site));
+        users.all(|model| catch_unwind(model.explore).is_ok())
     };
     let next = AtomicUsize::new(0);
     // Relaxed: the number is all there is to see.
@@ -45,6 +51,20 @@ pub(super) fn needless_orderings(models: &[fn()]) -> Vec<Site> {
     });
     let _ = take_hook();
     needless
+}
+
+/// A model that has been explored once.
+struct Explored {
+    explore: fn(),
+    /// The orderings that it uses.
+    used: BTreeSet<Site>,
+    time: Duration,
+}
+
+fn explored(explore: fn()) -> Explored {
+    let start = Instant::now();
+    explore();
+    Explored { explore, used: take_used(), time: start.elapsed() }
 }
 
 /// Does `first` and `second` at the same time.
