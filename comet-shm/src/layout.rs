@@ -38,7 +38,9 @@ pub(crate) const INLINE_BYTES: usize = 48;
 /// Data bytes in a line that continues a run.
 pub(crate) const RUN_LINE_BYTES: usize = 60;
 /// Longest message that travels as a run of lines.
-pub(crate) const RUN_BYTES: usize = 4096;
+pub(crate) const RUN_BYTES: usize = 512;
+/// Longest message in a reply slot.
+pub(crate) const SLOT_BYTES: usize = if cfg!(loom) { 4096 } else { 64 * 1024 };
 /// Chunks in the payload ring of a pair; a power of two.
 pub(crate) const N_CHUNKS: u32 = if cfg!(loom) { 2 } else { 16 };
 /// Bytes in a chunk.
@@ -186,13 +188,13 @@ pub(crate) struct Pair {
     pub(crate) reply_slot: CachePadded<ReplySlot>,
 }
 
-/// One message, up to [`RUN_BYTES`] long.
+/// One message, up to [`SLOT_BYTES`] long.
 #[repr(C)]
 pub(crate) struct ReplySlot {
     /// Header, and short messages.
     pub(crate) head: Line,
     /// Longer messages.
-    pub(crate) data: SharedCell<[u8; RUN_BYTES]>,
+    pub(crate) data: SharedCell<[u8; SLOT_BYTES]>,
 }
 
 /// Meeting place of sender and receiver of a message passed by reference. A place serves one

@@ -8,9 +8,9 @@
 //!      └── watches: a rank that dies ends the job, and nothing is left behind
 //! ```
 //!
-//! Protocols by length: one line up to 48 bytes; a run of lines up to 4 KiB; above that the message
-//! is lent, and copied once from where it lies: by the receiver, from 32 KiB on together with the
-//! sender. Buffers that [`Transport::message_buffer`](comet_core::transport::Transport::message_buffer)
+//! Protocols by length: a message that answers another goes into a slot, up to 64 KiB. Others take
+//! one line up to 48 bytes and a run of lines up to 512; above that the message is lent, and copied
+//! once from where it lies: by the receiver, from 32 KiB on together with the sender. Buffers that [`Transport::message_buffer`](comet_core::transport::Transport::message_buffer)
 //! made are in memory that all ranks share. Private memory is reached through the kernel, from
 //! 16 KiB on; shorter messages, and all where the system forbids it, go through chunks of a payload
 //! ring. A blocked send of a lent message returns when the receiver has copied it, which it also

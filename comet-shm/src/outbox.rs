@@ -8,8 +8,8 @@ use comet_core::waiting::Waiting;
 use slab::Slab;
 
 use crate::head::Ticket;
-use crate::layout::{CHUNK_BYTES, INLINE_BYTES, RUN_BYTES};
-use crate::remote_copy::{Place, RemoteCopy};
+use crate::layout::{CHUNK_BYTES, INLINE_BYTES, RUN_BYTES, SLOT_BYTES};
+use crate::remote_copy::RemoteCopy;
 use crate::rendezvous::Pieces;
 use crate::reply_slot::ReplyEnd;
 use crate::ring::{Producer, run_lines};
@@ -18,8 +18,8 @@ use crate::segment::Segment;
 /// Number of a send in flight.
 pub(crate) type SendId = usize;
 
-/// Shortest message lent from private memory; below it, chunks are as fast and free the sender.
-const LENT_BYTES: usize = 16 * 1024;
+/// Longest run of a rank to itself; a longer message is copied straight into its receive.
+const RUN_TO_ITSELF_BYTES: usize = 256;
 
 /// A send that is not over.
 struct PendingSend {
@@ -47,6 +47,8 @@ enum SendState {
 /// The outgoing side of one pair.
 struct Outbound {
     ring: Producer,
+    /// Longest message that is sent as a run, at most [`RUN_BYTES`].
+    run_bytes: usize,
     /// Sends that have to wait, in order.
     queue: VecDeque<SendId>,
 }
@@ -72,6 +74,7 @@ impl Outbox {
     ) -> Self {
         let outbound = |(to, reply_slot): (Rank, &Rc<ReplyEnd>)| Outbound {
             ring: Producer::new(segment, (rank, to), Rc::clone(reply_slot)),
+            run_bytes: if to == rank { RUN_TO_ITSELF_BYTES } else { RUN_BYTES },
             queue: VecDeque::new(),
         };
         Self {
@@ -83,7 +86,7 @@ impl Outbox {
         }
     }
 
-    /// Sends a message of one line or a run of lines, if nothing is in its way.
+    /// Sends a message in the reply slot, or as a run of lines, if nothing is in its way.
     ///
     /// # Safety
     /// `length_bytes` bytes from `message` on can be read.
@@ -96,13 +99,16 @@ impl Outbox {
         length_bytes: usize,
     ) -> bool {
         let outbound = &mut self.outbound[to];
-        if length_bytes > RUN_BYTES || !outbound.queue.is_empty() {
+        if length_bytes > SLOT_BYTES || !outbound.queue.is_empty() {
             return false;
         }
         if outbound.ring.has_reply_slot() {
             // SAFETY: the caller's word; the reply slot is there.
             unsafe { outbound.ring.pass_reply_slot(tag, message, length_bytes) };
             return true;
+        }
+        if length_bytes > outbound.run_bytes {
+            return false;
         }
         let n_lines = if length_bytes <= INLINE_BYTES { 1 } else { run_lines(length_bytes) };
         let has_room = outbound.ring.has_lines(n_lines);
@@ -188,7 +194,7 @@ impl Outbox {
         while let Some(id) = outbound.queue.front().copied() {
             let send = &mut self.sends[id];
             let before = send.state;
-            let left_queue = push_send(&mut outbound.ring, send, self.remote);
+            let left_queue = push_send(outbound, send, self.remote);
             wrote |= send.state != before;
             if !left_queue {
                 break;
@@ -210,12 +216,13 @@ impl Outbox {
 }
 
 /// Writes as much of `send` as there is room for; true once it needs no place in the queue.
-fn push_send(ring: &mut Producer, send: &mut PendingSend, remote: RemoteCopy) -> bool {
+fn push_send(outbound: &mut Outbound, send: &mut PendingSend, remote: RemoteCopy) -> bool {
+    let ring = &mut outbound.ring;
     if send.state == SendState::Queued {
-        if send.length_bytes <= RUN_BYTES {
+        if send.length_bytes <= outbound.run_bytes {
             return push_run(ring, send);
         }
-        if let Some(place) = lent_place(send, remote) {
+        if let Some(place) = remote.lendable(send.message, send.length_bytes) {
             let Some(ticket) = ring.push_lent(send.tag, place, send.length_bytes) else {
                 return false;
             };
@@ -240,14 +247,6 @@ fn push_send(ring: &mut Producer, send: &mut PendingSend, remote: RemoteCopy) ->
     let is_done = sent == send.length_bytes;
     send.state = if is_done { SendState::Done } else { SendState::Chunks(sent) };
     is_done
-}
-
-/// Place from which the receiver can copy the message, if that is better than chunks.
-fn lent_place(send: &PendingSend, remote: RemoteCopy) -> Option<Place> {
-    match remote.place_of(send.message, send.length_bytes)? {
-        Place::Private(_) if send.length_bytes < LENT_BYTES => None,
-        place => Some(place),
-    }
 }
 
 fn push_run(ring: &mut Producer, send: &mut PendingSend) -> bool {

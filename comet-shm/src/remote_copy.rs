@@ -15,6 +15,9 @@ use crate::segment::Segment;
 use crate::sync::Ordering;
 use crate::wait::end_job;
 
+/// Shortest message lent from private memory, where each copy is a call of the kernel.
+const LENT_PRIVATE_BYTES: usize = 16 * 1024;
+
 /// Place of some memory of a rank, valid on other ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -66,6 +69,14 @@ impl RemoteCopy {
         match self.segment.heap_offset(start, length_bytes) {
             Some(offset) => Some(Place::Heap(offset)),
             None => self.has_private.then(|| Place::Private(start.addr())),
+        }
+    }
+
+    /// Place from which others can copy a message, if that is better than to carry it to them.
+    pub(crate) fn lendable(&self, message: *const u8, length_bytes: usize) -> Option<Place> {
+        match self.place_of(message, length_bytes)? {
+            Place::Private(_) if length_bytes < LENT_PRIVATE_BYTES => None,
+            place => Some(place),
         }
     }
 

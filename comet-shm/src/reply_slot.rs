@@ -93,7 +93,7 @@ impl ReplyEnd {
     ///
     /// # Safety
     /// This rank holds the reply slot; `length_bytes` is at most
-    /// [`RUN_BYTES`](crate::layout::RUN_BYTES), and as many bytes from `message` on can be read.
+    /// [`SLOT_BYTES`](crate::layout::SLOT_BYTES), and as many bytes from `message` on can be read.
     #[inline]
     pub(crate) unsafe fn write(&self, message: *const u8, length_bytes: usize) {
         // SAFETY: the caller's word; nobody else touches the data until the reply slot is passed.

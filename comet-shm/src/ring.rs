@@ -95,7 +95,7 @@ impl Producer {
     /// Sends `message` in the slot, which this end has ([`has_reply_slot`](Self::has_reply_slot)).
     ///
     /// # Safety
-    /// `length_bytes` is at most [`RUN_BYTES`], and as many bytes from `message` on can be read.
+    /// `length_bytes` is at most [`SLOT_BYTES`](crate::layout::SLOT_BYTES), and as many bytes from `message` on can be read.
     #[inline]
     pub(crate) unsafe fn pass_reply_slot(
         &mut self,

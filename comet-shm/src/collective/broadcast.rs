@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   up to 40 B     in its line of the stream
-//!   up to 16 KiB   in the ring, and so all that the other ranks cannot reach, in pieces
+//!   up to 1 KiB    in the ring, and so all that the other ranks cannot reach, in pieces
 //!   longer         the line says where the message lies: each receiver copies it once, together
 //!                  with the root, which waits anyway
 //! ```
@@ -26,7 +26,9 @@ use crate::sync::{Ordering, fence};
 use super::stream::{Position, Stream};
 use super::wait_for;
 
-/// Longest piece in the ring, and longest message that goes through it where it can be reached.
+/// Longest message that goes through the ring although it can be reached.
+const CARRIED_BYTES: usize = 1024;
+/// Longest piece in the ring.
 const PIECE_BYTES: usize = 16 * 1024;
 
 /// One rank's part in the broadcasts.
@@ -83,8 +85,8 @@ impl Broadcasts {
     }
 
     fn send(&self, message: &mut [u8], engine: &Engine) -> Result<()> {
-        if message.len() > PIECE_BYTES
-            && let Some(place) = self.remote.place_of(message.as_ptr(), message.len())
+        if message.len() > CARRIED_BYTES
+            && let Some(place) = self.remote.lendable(message.as_ptr(), message.len())
         {
             return self.lend(place, message, engine);
         }

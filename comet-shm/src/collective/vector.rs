@@ -31,7 +31,7 @@ use super::meeting::Meeting;
 use super::require_same_length;
 
 /// Up to this length each rank adds up all: one meeting costs more than reading what is there.
-const SHORT_VALUES: usize = 512;
+const SHORT_VALUES: usize = 128;
 /// Values that are added up at once, to stay in the first cache.
 const BLOCK_VALUES: usize = 512;
 /// Values in a cache line: no two ranks write to one.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::tests::{TAG, pop_run, push_run, start_at};
 use super::*;
+use crate::layout::SLOT_BYTES;
 
 /// One of two ranks: its end towards the other, and its end of what that sends.
 struct Side {
@@ -110,6 +111,14 @@ fn the_reply_slot_is_at_one_rank_and_at_none_while_its_message_is_not_received()
     assert_eq!(holders([&first, &second]), [false, false]);
     second.receive(&first);
     assert_eq!(holders([&first, &second]), [false, true]);
+}
+
+#[test]
+fn the_reply_slot_takes_messages_longer_than_a_run() {
+    let [mut first, mut second] = ranks(0, 0);
+    let message: Vec<u8> = (0..SLOT_BYTES).map(|i| i.to_le_bytes()[0]).collect();
+    assert!(pass(&mut first.producer, &message));
+    assert_eq!(pop_run(&mut second.consumer), message);
 }
 
 proptest! {
