@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use comet_core::collective::Collective;
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::job::JobFailure;
 use comet_core::placement::line_time_ns;
@@ -25,8 +26,8 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiRecv, MpiSend, Outcome, Request, Set,
-    has_been_waited_for,
+    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiRecv, MpiSend, Outcome, Refused, Request,
+    Set, has_been_waited_for,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -143,7 +144,7 @@ impl Mpi {
 
     /// Makes the call of a collective.
     #[inline]
-    fn collective(&self, peer: Source, call: impl FnOnce(&Comm) -> Outcome) -> Result<()> {
+    fn call_of_all(&self, peer: Source, call: impl FnOnce(&Comm) -> Outcome) -> Result<()> {
         self.waiting(Waiting::Collective(peer), || call(&self.comm))
             .map_err(|failure| self.error(failure))
     }
@@ -412,18 +413,36 @@ impl Transport for Mpi {
 
     #[inline]
     fn barrier(&self) -> Result<()> {
-        self.collective(Source::Any, Comm::barrier)
+        self.call_of_all(Source::Any, Comm::barrier)
     }
 
     #[inline]
     fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
         require_rank(self, root)?;
-        self.collective(Source::Any, |comm| comm.broadcast(message, root))
+        self.call_of_all(Source::Any, |comm| comm.broadcast(message, root))
     }
 
     #[inline]
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
-        self.collective(Source::Any, |comm| comm.sum(values))
+        self.call_of_all(Source::Any, |comm| comm.sum(values))
+    }
+
+    fn has_own(&self, _call: &Collective) -> bool {
+        true
+    }
+
+    #[inline]
+    fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {
+        let at = (self.rank(), self.n_ranks());
+        call.admit(at, input, output).map_err(|error| self.group.located(error))?;
+        let carry_out = || self.comm.collective(call, at, input, output);
+        self.waiting(Waiting::Collective(Source::Any), carry_out).map_err(|refused| match refused {
+            Refused::Failed(failure) => self.error(failure),
+            Refused::TooLong(name) => {
+                let text = format!("{name} has no integers for parts of more than 2^31 - 1 bytes");
+                self.group.located(TransportError::new(TransportErrorKind::Unsupported, text))
+            }
+        })
     }
 
     fn annotate(&self, activity: &str, expected_ns: u64) {

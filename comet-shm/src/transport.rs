@@ -7,7 +7,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
-use comet_core::collective;
+use comet_core::collective::{self, Collective, Kind, Reducer};
 use comet_core::error::{Result, TransportError};
 use comet_core::topology::Topology;
 use comet_core::transport::{
@@ -403,6 +403,40 @@ impl Transport for Shm {
         }
         let Collectives { vectors, meeting, .. } = &self.own.collectives;
         vectors.sum(values, meeting, &self.own.engine)
+    }
+
+    fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {
+        if !self.has_own(call) {
+            return collective::by_messages(self, call, input, output);
+        }
+        let (at, length) = ((self.rank(), self.n_ranks()), call.parts().length(0));
+        call.admit(at, input, output).map_err(|error| self.group.located(error))?;
+        match call.kind() {
+            Kind::Barrier => self.barrier(),
+            Kind::Broadcast => self.blocked_broadcast(call.root(), &mut output[..length]),
+            _ if self.own.collectives.vectors.admits(call) => {
+                let Collectives { vectors, meeting, .. } = &self.own.collectives;
+                vectors.exchange(call, input, output, meeting, &self.own.engine)
+            }
+            // A long sum of doubles.
+            _ => {
+                let output = &mut output[..length];
+                if !call.is_in_place_on(at.0) {
+                    output.copy_from_slice(&input[..length]);
+                }
+                match bytemuck::try_cast_slice_mut(output) {
+                    Ok(values) => self.global_sum_vector(values),
+                    Err(_) => collective::by_messages(self, &call.clone().in_place(), &[], output),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn has_own(&self, call: &Collective) -> bool {
+        let is_sum = call.kind() == Kind::Allreduce && call.by() == Reducer::SUM;
+        let has_its_own = is_sum || matches!(call.kind(), Kind::Barrier | Kind::Broadcast);
+        self.group.is_whole() && (has_its_own || self.own.collectives.vectors.admits(call))
     }
 
     fn annotate(&self, activity: &str, expected_ns: u64) {

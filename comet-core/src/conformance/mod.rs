@@ -9,6 +9,7 @@
 //!                               │       sets            all, any and some of many requests
 //!                               │       groups          parts of the ranks
 //!                               │       collective      barrier, broadcast, global sum
+//!                               │       calls           all collectives, and all algorithms
 //!                               │       local_side      message buffers, clock, topology
 //!                               ▼
 //!                            every rank's problem reaches rank 0
@@ -19,6 +20,7 @@
 //! that a failure is a sentence and not a job that hangs. Guarantees of some transports only
 //! ([`Promises`]) are checked on those.
 
+mod calls;
 mod collective;
 mod errors;
 mod groups;
@@ -62,6 +64,7 @@ fn checks<T: Transport>() -> Vec<Check<T>> {
         sets::checks(),
         groups::checks(),
         collective::checks(),
+        calls::checks(),
     ];
     groups.into_iter().flatten().collect()
 }

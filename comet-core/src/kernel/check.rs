@@ -84,6 +84,22 @@ impl Checker {
         }
     }
 
+    /// Checks that `bytes` are `expected`, as many; `what` names them in the error.
+    pub fn bytes(&mut self, bytes: &mut [u8], expected: &[u8], what: &str) {
+        if self.corrupt
+            && let Some(byte) = bytes.last_mut()
+        {
+            *byte ^= 1;
+        }
+        let differs = |(_, (found, wanted)): &(usize, (&u8, &u8))| found != wanted;
+        let mut pairs = bytes.iter().zip(expected).enumerate();
+        if let Some((index, (found, wanted))) = pairs.find(differs) {
+            let what = format!("byte {index} of {} of {what}", bytes.len());
+            let [wanted, found] = [wanted, found].map(|byte| format!("{byte:#04x}"));
+            self.note(Err(KernelError::mismatch(what, wanted, found)));
+        }
+    }
+
     /// Checks that `values` are `expected`, to the last bit; `what` names them in the error.
     /// The last of the values that the operation `wrote` is the one that is spoiled on purpose.
     pub fn values(

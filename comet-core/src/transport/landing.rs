@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::ops::Range;
 
 /// Memory into which several receives put their messages at once, as the windows of OSU and IMB do.
 ///
@@ -51,6 +52,15 @@ impl<'a> Landing<'a> {
     /// A landing in `memory`.
     pub fn new(memory: &'a mut [u8]) -> Self {
         Self(Cell::from_mut(memory).as_slice_of_cells())
+    }
+
+    /// The `bytes` of it.
+    ///
+    /// # Panics
+    /// If it has not that many.
+    #[inline]
+    pub fn part(self, bytes: Range<usize>) -> Self {
+        Self(&self.0[bytes])
     }
 }
 

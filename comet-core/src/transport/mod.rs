@@ -33,7 +33,7 @@ pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Usage, Work};
 
 use std::ops::DerefMut;
 
-use crate::collective;
+use crate::collective::{self, Collective};
 use crate::error::{Result, TransportError};
 use crate::topology::Topology;
 
@@ -302,6 +302,26 @@ pub trait Transport: RawTransport + Sized {
     #[track_caller]
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
         collective::global_sum_vector(self, values)
+    }
+
+    /// Carries `call` out from `input` to `output`, which may be longer than it needs; all ranks call
+    /// it with the same operation (MPI-4.1 chapter 6).
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if a buffer is too short
+    /// or if there is no such root, and nothing has been started; other kinds if the job has failed.
+    #[inline]
+    #[track_caller]
+    fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {
+        collective::by_messages(self, call, input, output)
+    }
+
+    /// Whether [`collective`](Self::collective) carries `call` out in a way of this transport's own. If
+    /// not, it makes a plan each time, and who calls it often makes one before
+    /// (see [`Running`](crate::collective::Running)).
+    fn has_own(&self, call: &Collective) -> bool {
+        let _ = call;
+        false
     }
 
     /// Does the computation `body`, which is `work`. A simulated transport charges the cost of

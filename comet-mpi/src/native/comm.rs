@@ -14,7 +14,7 @@ use super::{Failure, Outcome, empty_status, outcome, written};
 /// The part of a message above 2^31 - 1 bytes that is one element of its type, in bytes.
 const LONG_ELEMENT_BYTES: c_int = 1 << 30;
 /// The most elements of one call of a collective.
-const MAX_COUNT: usize = c_int::MAX as usize;
+pub(super) const MAX_COUNT: usize = c_int::MAX as usize;
 
 /// A duplicate of the world, a part of it, or a duplicate of a communicator of the program, on which
 /// errors are returned.
@@ -362,7 +362,7 @@ fn in_pieces<V>(values: &mut [V], mut call: impl FnMut(*mut V, c_int) -> Outcome
 /// `MPI_IN_PLACE`, which is a macro that the binding cannot translate. Libraries whose handles are
 /// integers (MPICH and its family) define it as -1, those whose handles are pointers (Open MPI, and
 /// the ABI of MPI-5) as 1.
-fn in_place() -> *const c_void {
+pub(super) fn in_place() -> *const c_void {
     const HANDLES_ARE_INTEGERS: bool = size_of::<ffi::MPI_Comm>() == size_of::<c_int>();
     ptr::without_provenance(if HANDLES_ARE_INTEGERS { usize::MAX } else { 1 })
 }

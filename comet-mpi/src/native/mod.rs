@@ -22,11 +22,13 @@ macro_rules! constant {
     }};
 }
 
+mod collective;
 mod comm;
 mod memory;
 mod process;
 mod request;
 
+pub(crate) use collective::Refused;
 pub(crate) use comm::{Arrived, Comm};
 pub use memory::MpiBuffer;
 pub(crate) use process::{

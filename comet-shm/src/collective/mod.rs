@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   meeting     all ranks wait for all: the barrier, and the sum of one number for each
+//!   exchange    all others of short messages: what each gives in a cell, and one meeting
 //!   vector      sums of vectors: every rank adds up one slice for all, between two meetings
 //!   broadcast   messages of one root for all others
 //!   stream      the lines and the ring through which they go
@@ -11,6 +12,7 @@
 //! no rank has to be told which place or number comes next.
 
 mod broadcast;
+mod exchange;
 mod meeting;
 pub(crate) mod stream;
 mod vector;

@@ -78,7 +78,7 @@ impl Vectors {
         // SAFETY: short values fit; the cell's last readers have come to a later meeting, which is
         // over.
         unsafe { ptr::copy_nonoverlapping(from, self.cell(self.rank, cell), length) };
-        self.meet(0, length, meeting, engine)?;
+        self.meet(0, length * size_of::<f64>(), meeting, engine)?;
         for rank in 0..self.segment.n_ranks() {
             self.segment.cells(rank).values[cell].with(|others| {
                 // SAFETY: as many values lie in each cell, which is written again only after the
@@ -98,7 +98,8 @@ impl Vectors {
         let mut cell = self.begin_pieces(own.length.div_ceil(CELL_VALUES));
         self.copy_in(&own, piece_from(0, CELL_VALUES, own.length), cell);
         let first = meeting.number() + 1;
-        let met = self.meet(own.offset.unwrap_or(0), own.length, meeting, engine);
+        let length_bytes = own.length * size_of::<f64>();
+        let met = self.meet(own.offset.unwrap_or(0), length_bytes, meeting, engine);
         let number = met.inspect_err(|_| self.outlast_slices(&own, first + 1, meeting))?;
         let offset = |rank| meeting.line(rank, number).brought();
         let n_ranks = self.segment.n_ranks();
@@ -143,23 +144,34 @@ impl Vectors {
         Own { start, length, offset: self.segment.heap_offset(start.cast(), length_bytes) }
     }
 
+    pub(super) fn segment(&self) -> &'static Segment {
+        self.segment
+    }
+
+    pub(super) fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    pub(super) fn n_ranks(&self) -> usize {
+        self.segment.n_ranks()
+    }
+
     /// Counts `n` more pieces; the cell of the first of them.
-    fn begin_pieces(&self, n: usize) -> usize {
+    pub(super) fn begin_pieces(&self, n: usize) -> usize {
         let first = self.n_pieces.get();
         self.n_pieces.set(first.wrapping_add(n));
         first % N_CELLS
     }
 
-    /// The first meeting of a sum, after which all vectors are known; its number.
-    fn meet(
+    /// The first meeting of an operation, after which all vectors are known; its number.
+    pub(super) fn meet(
         &self,
         offset: usize,
-        length: usize,
+        length_bytes: usize,
         meeting: &Meeting,
         engine: &Engine,
     ) -> Result<u64> {
         let number = meeting.begin();
-        let length_bytes = length * size_of::<f64>();
         let own = meeting.line(self.rank, number);
         own.bring(offset as u64);
         own.bring_length(length_bytes);
@@ -201,7 +213,7 @@ impl Vectors {
         self.segment.heap_pointer(at, piece.len() * size_of::<f64>()).cast_mut().cast()
     }
 
-    fn cell(&self, rank: Rank, cell: usize) -> *mut f64 {
+    pub(super) fn cell(&self, rank: Rank, cell: usize) -> *mut f64 {
         self.segment.cells(rank).values[cell].with_mut(<*mut _>::cast)
     }
 

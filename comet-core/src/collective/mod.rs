@@ -1,7 +1,29 @@
-//! Collectives built on point-to-point calls alone.
+//! Collectives: operations as values, algorithms for them over messages, and the few that driver and
+//! transports cannot do without.
 //!
-//! They are the defaults of [`Transport`], which a backend overrides with its best, and stay
-//! callable here, so that a backend's own can be held against them (suite `naive`).
+//! The functions here are built on point-to-point calls alone. They are the defaults of
+//! [`Transport`], which a backend overrides with its best, and stay callable, so that a backend's own
+//! can be held against them (suite `naive`).
+//!
+//! ```text
+//!   call         what is to be done: kind, root, parts, elements and operator
+//!   algorithm    how: the library, one function each
+//!   plan         what one rank does in it, round by round
+//!   schedule     the messages of all ranks, step by step
+//!   data         what each rank gives in a test, and what it finds
+//! ```
+
+pub mod algorithm;
+mod call;
+pub mod data;
+mod plan;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+pub use call::{Collective, Element, Kind, Operator, Parts, Places, Reducer};
+pub use plan::{Memory, Message, Plan, Planner, Round, Running, Span, Step};
+pub use schedule::{Sent, schedule};
 
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::transport::{Rank, Source, Tag, Transport, Work, require_rank};
@@ -12,6 +34,7 @@ const SUM: Tag = Tag::reserved(2);
 
 const GATHER_LENGTH: Tag = Tag::reserved(3);
 const GATHER_BODY: Tag = Tag::reserved(4);
+const PLAN: Tag = Tag::reserved(10);
 
 /// Elements of a sum that travel in one piece: of a short vector, and of a long one.
 const SHORT_SUM: usize = 32;
@@ -171,6 +194,23 @@ pub fn gather<T: Transport>(t: &T, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>> {
     Ok(gathered)
 }
 
+/// Carries `call` out by the algorithm that is chosen [automatically](algorithm::automatic) for it, over
+/// messages, with a plan made for it alone.
+///
+/// # Errors
+/// If a buffer is too short, if there is no such root or not enough memory, or if the job has failed.
+pub fn by_messages<T: Transport>(
+    t: &T,
+    call: &Collective,
+    input: &[u8],
+    output: &mut [u8],
+) -> Result<()> {
+    let at = (t.rank(), t.n_ranks());
+    call.admit(at, input, output).map_err(|error| error.on_rank(t.global_rank(t.rank())))?;
+    let plan = algorithm::automatic(call, t.n_ranks()).plan(call, t.rank(), t.n_ranks());
+    Running::new(t, plan)?.run(t, input, output)
+}
+
 /// The words of all ranks in rank order, on every rank.
 pub(crate) fn share<T: Transport, const N: usize>(t: &T, own: [u64; N]) -> Result<Vec<[u64; N]>> {
     let mut table = gather(t, bytes(own))?.concat();
@@ -211,15 +251,4 @@ fn require_length<T: Transport>(t: &T, found_bytes: usize, expected_bytes: usize
     );
     let error = TransportError::new(TransportErrorKind::Disagreement, text);
     Err(error.on_rank(t.global_rank(t.rank())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rank_0_has_the_bytes_of_all_ranks_in_order() {
-        let gathered = crate::local::run(3, |t| gather(t, vec![7; t.rank()]).unwrap());
-        assert_eq!(gathered, [vec![vec![], vec![7], vec![7, 7]], vec![], vec![]]);
-    }
 }

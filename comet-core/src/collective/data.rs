@@ -1,0 +1,161 @@
+//! Test data of collective operations: what each rank gives, and what it finds.
+//!
+//! Parts of messages are patterns that name who sent them and for whom. Elements of reductions are
+//! small integers, which every element type holds exactly: sums of them are exact in any order on up
+//! to 2^20 ranks, and integers wrap alike.
+
+use std::ops::Range;
+
+use super::call::{Collective, Element, Kind, Parts, Reducer};
+use crate::kernel::{Checker, Seeds};
+use crate::pattern;
+use crate::transport::Rank;
+
+/// Elements after which the values of a vector come again.
+const PERIOD: usize = 8;
+
+/// The first elements of the vector of `rank`; the others are these again and again.
+fn period(by: Reducer, rank: Rank) -> Vec<u8> {
+    let element = |index: usize| {
+        let value = u8::try_from((7 * rank + index) % PERIOD).expect("it is below 8");
+        match by.element() {
+            Element::U8 | Element::I8 => vec![value],
+            Element::I32 => i32::from(value).to_ne_bytes().to_vec(),
+            Element::I64 => i64::from(value).to_ne_bytes().to_vec(),
+            Element::F32 => f32::from(value).to_ne_bytes().to_vec(),
+            Element::F64 => f64::from(value).to_ne_bytes().to_vec(),
+        }
+    };
+    (0..PERIOD).flat_map(element).collect()
+}
+
+/// Writes `period` again and again to `buffer`, which begins at byte `start` of a vector.
+fn repeat(buffer: &mut [u8], period: &[u8], start: usize) {
+    let bytes = period.iter().cycle().skip(start % period.len());
+    buffer.iter_mut().zip(bytes).for_each(|(byte, value)| *byte = *value);
+}
+
+/// The ranks whose vectors `rank` finds combined, if it finds anything.
+fn combined(call: &Collective, rank: Rank, n_ranks: usize) -> Option<Range<Rank>> {
+    match call.kind() {
+        Kind::Reduce if rank != call.root() => None,
+        Kind::Scan => Some(0..rank + 1),
+        Kind::Exscan => (rank > 0).then_some(0..rank),
+        _ => Some(0..n_ranks),
+    }
+}
+
+/// What `rank` finds after the reduction `call`, if anything.
+fn result(call: &Collective, rank: Rank, n_ranks: usize) -> Option<Vec<u8>> {
+    let ranks = combined(call, rank, n_ranks)?;
+    let mut all = period(call.by(), ranks.start);
+    ranks.skip(1).for_each(|rank| call.by().combine(&mut all, &period(call.by(), rank)));
+    let place = match call.kind() {
+        Kind::ReduceScatter => call.parts().of(rank),
+        _ => 0..call.parts().length(0),
+    };
+    let mut result = vec![0; place.len()];
+    repeat(&mut result, &all, place.start);
+    Some(result)
+}
+
+/// Seed of what `from` sends to `to`, or to all, which is 0.
+fn seed(seeds: Seeds, from: Rank, to: Rank) -> u64 {
+    const N_STREAMS: usize = 1 << 16;
+    seeds.of(u16::try_from(to % N_STREAMS).expect("it is below 2^16"), from)
+}
+
+/// Places of the parts of all ranks.
+fn places(parts: &Parts, n_ranks: usize) -> impl Iterator<Item = (Rank, Range<usize>)> {
+    (0..n_ranks).map(|rank| (rank, parts.of(rank)))
+}
+
+/// Puts the data of `rank` for `call` into its buffers, which are as long as the call wants them or
+/// longer: what it gives, and where it finds something anything else.
+pub fn fill(
+    call: &Collective,
+    (rank, n_ranks): (Rank, usize),
+    seeds: Seeds,
+    [input, output]: [&mut [u8]; 2],
+) {
+    let (kind, parts, is_in_place) = (call.kind(), call.parts(), call.is_in_place_on(rank));
+    match kind {
+        Kind::Barrier => (),
+        Kind::Broadcast => {
+            let write = if rank == call.root() { pattern::fill } else { pattern::spoil };
+            write(&mut output[..parts.length(0)], seed(seeds, 0, 0));
+        }
+        Kind::Gather | Kind::Allgather => {
+            if kind == Kind::Allgather || rank == call.root() {
+                for (from, part) in places(parts, n_ranks) {
+                    pattern::spoil(&mut output[part], seed(seeds, from, 0));
+                }
+            }
+            let own = if is_in_place { &mut output[parts.of(rank)] } else { input };
+            pattern::fill(&mut own[..parts.length(rank)], seed(seeds, rank, 0));
+        }
+        Kind::Scatter => {
+            // A rank with such an input may be the next root.
+            if input.len() >= parts.total(n_ranks) {
+                for (to, part) in places(parts, n_ranks) {
+                    pattern::fill(&mut input[part], seed(seeds, rank, to));
+                }
+            }
+            if !is_in_place {
+                let own = &mut output[..parts.length(rank)];
+                pattern::spoil(own, seed(seeds, call.root(), rank));
+            }
+        }
+        Kind::Alltoall => {
+            for (from, part) in places(parts, n_ranks) {
+                pattern::spoil(&mut output[part], seed(seeds, from, rank));
+            }
+            let data = if is_in_place { output } else { input };
+            for (to, part) in places(call.sent(), n_ranks) {
+                pattern::fill(&mut data[part], seed(seeds, rank, to));
+            }
+        }
+        _ => {
+            if let Some(result) = result(call, rank, n_ranks) {
+                output.iter_mut().zip(result).for_each(|(byte, value)| *byte = !value);
+            }
+            repeat(if is_in_place { output } else { input }, &period(call.by(), rank), 0);
+        }
+    }
+}
+
+/// Compares the output of `rank` with what `call` puts there.
+pub fn compare(
+    call: &Collective,
+    (rank, n_ranks): (Rank, usize),
+    output: &mut [u8],
+    check: &mut Checker,
+) {
+    let (seeds, name, parts) = (check.seeds(), call.kind().name(), call.parts());
+    match call.kind() {
+        Kind::Barrier => (),
+        Kind::Broadcast => {
+            let message = &mut output[..parts.length(0)];
+            check.message(message, seed(seeds, 0, 0), "the broadcast");
+        }
+        Kind::Gather if rank != call.root() => (),
+        Kind::Gather | Kind::Allgather | Kind::Alltoall => {
+            let to = if call.kind() == Kind::Alltoall { rank } else { 0 };
+            for (from, part) in places(parts, n_ranks) {
+                let what = format!("the part of rank {from} in the {name}");
+                check.message(&mut output[part], seed(seeds, from, to), &what);
+            }
+        }
+        Kind::Scatter if call.is_in_place_on(rank) => (),
+        Kind::Scatter => {
+            let what = format!("the part of rank {rank} in the scatter from rank {}", call.root());
+            let own = &mut output[..parts.length(rank)];
+            check.message(own, seed(seeds, call.root(), rank), &what);
+        }
+        _ => {
+            if let Some(result) = result(call, rank, n_ranks) {
+                check.bytes(&mut output[..result.len()], &result, &format!("the {name}"));
+            }
+        }
+    }
+}

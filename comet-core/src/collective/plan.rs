@@ -1,0 +1,405 @@
+//! Plans: what one rank does in a collective operation, round by round; made from an algorithm before
+//! the first call, carried out without a decision or an allocation.
+//!
+//! ```text
+//!   Collective, rank, P ──► algorithm ──► Plan     rounds: messages at once, then local work
+//!                                           │
+//!                        Running over T  ◄──┴──►  drawing, prediction, test of all ranks at once
+//! ```
+
+use std::mem;
+use std::ops::Range;
+
+use super::PLAN;
+use super::call::{Collective, Reducer};
+use crate::error::Result;
+use crate::transport::{Landing, Rank, Room, Source, Transport, Work};
+
+/// Memory of a rank in a collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// What the rank gives.
+    Input,
+    /// What it gets.
+    Output,
+    /// Its own, for parts on their way.
+    Scratch,
+}
+
+/// A stretch of memory, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The memory that it is in.
+    pub memory: Memory,
+    /// Its first byte.
+    pub start: usize,
+    /// Its length.
+    pub length: usize,
+}
+
+impl Span {
+    /// An empty stretch.
+    pub const NONE: Self = Self { memory: Memory::Scratch, start: 0, length: 0 };
+
+    /// The `length` bytes from its byte `start` on.
+    pub fn part(self, start: usize, length: usize) -> Self {
+        debug_assert!(start + length <= self.length, "{self:?} has no {length} bytes at {start}");
+        Self { start: self.start + start, length, ..self }
+    }
+
+    /// The `bytes` of it.
+    pub fn at(self, bytes: Range<usize>) -> Self {
+        self.part(bytes.start, bytes.end - bytes.start)
+    }
+
+    fn range(self) -> Range<usize> {
+        self.start..self.start + self.length
+    }
+}
+
+/// A message of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// One to another rank.
+    Send {
+        /// The rank that gets it.
+        to: Rank,
+        /// Its contents.
+        from: Span,
+    },
+    /// One from another rank.
+    Recv {
+        /// The rank that sends it.
+        from: Rank,
+        /// Its place.
+        into: Span,
+    },
+}
+
+/// Local work of a round, after its messages, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A copy.
+    Copy {
+        /// The original.
+        from: Span,
+        /// Its place.
+        into: Span,
+    },
+    /// A combination of elements.
+    Combine {
+        /// The elements that are added.
+        from: Span,
+        /// The elements that change.
+        into: Span,
+    },
+}
+
+/// A round: messages that are under way at once, and the work after them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Round {
+    /// Its messages. What is sent lies in memory into which no message of the round is received, or
+    /// there is one message in each direction, and the two do not overlap.
+    pub messages: Vec<Message>,
+    /// Its work.
+    pub steps: Vec<Step>,
+}
+
+impl Round {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.steps.is_empty()
+    }
+}
+
+/// The rounds of one rank in a collective operation.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The rounds.
+    pub rounds: Vec<Round>,
+    /// Length of the scratch memory in bytes.
+    pub scratch_bytes: usize,
+    by: Reducer,
+}
+
+/// The plan of one rank while an algorithm writes it.
+#[derive(Debug)]
+pub struct Planner<'c> {
+    /// The operation.
+    pub call: &'c Collective,
+    /// This rank.
+    pub rank: Rank,
+    /// Number of ranks.
+    pub n_ranks: usize,
+    rounds: Vec<Round>,
+    open: Round,
+    scratch_bytes: usize,
+}
+
+impl<'c> Planner<'c> {
+    /// An empty plan of `rank` of `n_ranks` for `call`.
+    pub fn new(call: &'c Collective, rank: Rank, n_ranks: usize) -> Self {
+        let (rounds, open) = (Vec::new(), Round::default());
+        Self { call, rank, n_ranks, rounds, open, scratch_bytes: 0 }
+    }
+
+    /// The rank `distance` above this one, on a ring.
+    pub fn up(&self, distance: usize) -> Rank {
+        (self.rank + distance) % self.n_ranks
+    }
+
+    /// The rank `distance` below this one, on a ring; `distance` is at most the number of ranks.
+    pub fn down(&self, distance: usize) -> Rank {
+        (self.rank + self.n_ranks - distance) % self.n_ranks
+    }
+
+    /// The whole input.
+    pub fn input(&self) -> Span {
+        let length = self.call.input_bytes(self.rank, self.n_ranks);
+        Span { memory: Memory::Input, start: 0, length }
+    }
+
+    /// The whole output.
+    pub fn output(&self) -> Span {
+        let length = self.call.output_bytes(self.rank, self.n_ranks);
+        Span { memory: Memory::Output, start: 0, length }
+    }
+
+    /// New scratch memory of `length` bytes.
+    pub fn scratch(&mut self, length: usize) -> Span {
+        // Elements of any type may lie in it.
+        let start = self.scratch_bytes.next_multiple_of(8);
+        self.scratch_bytes = start + length;
+        Span { memory: Memory::Scratch, start, length }
+    }
+
+    /// Ends the round: what follows happens after its messages have arrived.
+    pub fn next(&mut self) {
+        if !self.open.is_empty() {
+            self.rounds.push(mem::take(&mut self.open));
+        }
+    }
+
+    /// Sends `from` to the rank `to`, in this round.
+    pub fn send(&mut self, to: Rank, from: Span) {
+        self.message(Message::Send { to, from });
+    }
+
+    /// Receives a message of the rank `from`, in this round.
+    pub fn recv(&mut self, from: Rank, into: Span) {
+        self.message(Message::Recv { from, into });
+    }
+
+    /// One message in each direction at once, in a new round.
+    pub fn exchange(&mut self, (to, out): (Rank, Span), (from, into): (Rank, Span)) {
+        self.next();
+        self.recv(from, into);
+        self.send(to, out);
+    }
+
+    /// Sends `from` in a new round.
+    pub fn send_alone(&mut self, to: Rank, from: Span) {
+        self.next();
+        self.send(to, from);
+    }
+
+    /// Receives `into` in a new round.
+    pub fn recv_alone(&mut self, from: Rank, into: Span) {
+        self.next();
+        self.recv(from, into);
+    }
+
+    fn message(&mut self, message: Message) {
+        if !self.open.steps.is_empty() {
+            self.next();
+        }
+        self.open.messages.push(message);
+    }
+
+    /// Copies `from` to `into`, after the messages of this round.
+    pub fn copy(&mut self, from: Span, into: Span) {
+        debug_assert_eq!(from.length, into.length);
+        if from != into && from.length > 0 {
+            self.open.steps.push(Step::Copy { from, into });
+        }
+    }
+
+    /// Combines the elements of `into` with those of `from`, after the messages of this round.
+    pub fn combine(&mut self, from: Span, into: Span) {
+        debug_assert_eq!(from.length, into.length);
+        if from.length > 0 {
+            self.open.steps.push(Step::Combine { from, into });
+        }
+    }
+
+    /// The plan.
+    pub fn finish(mut self) -> Plan {
+        self.next();
+        Plan { rounds: self.rounds, scratch_bytes: self.scratch_bytes, by: self.call.by() }
+    }
+}
+
+/// A plan on its transport, with all the memory that it needs.
+pub struct Running<T: Transport> {
+    plan: Plan,
+    scratch: T::Buffer,
+    sends: Room<T::SendOp<'static>>,
+    receives: Room<T::RecvOp<'static>>,
+}
+
+impl<T: Transport> std::fmt::Debug for Running<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Running").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+impl<T: Transport> Running<T> {
+    /// `plan` on `t`.
+    ///
+    /// # Errors
+    /// If there is no memory for its scratch.
+    pub fn new(t: &T, plan: Plan) -> Result<Self> {
+        let of_round = |round: &Round| round.messages.len();
+        let n = plan.rounds.iter().map(of_round).max().unwrap_or(0);
+        let scratch = t.message_buffer(plan.scratch_bytes)?;
+        Ok(Self { plan, scratch, sends: Room::of(n), receives: Room::of(n) })
+    }
+
+    /// Carries the plan out once, from `input` to `output`; all ranks call it.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    ///
+    /// # Panics
+    /// If a buffer is shorter than the operation that was planned wants it.
+    #[inline]
+    pub fn run(&mut self, t: &T, input: &[u8], output: &mut [u8]) -> Result<()> {
+        let Self { plan, scratch, sends, receives } = self;
+        let mut memories = Memories { input, output, scratch };
+        for Round { messages, steps } in &plan.rounds {
+            match *messages.as_slice() {
+                [] => (),
+                [Message::Recv { from, into }, Message::Send { to, from: out }]
+                | [Message::Send { to, from: out }, Message::Recv { from, into }] => {
+                    let (out, into) = memories.both(out, into);
+                    t.blocked_exchange(to, out, Source::Rank(from), into, PLAN)?;
+                }
+                [Message::Send { to, from }] => t.blocked_send(to, PLAN, memories.read(from))?,
+                [Message::Recv { from, into }] => {
+                    t.blocked_recv(Source::Rank(from), PLAN, memories.write(into))?;
+                }
+                _ => at_once(t, messages, &mut memories, (sends, receives))?,
+            }
+            for step in steps {
+                memories.apply(t, *step, plan.by);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The messages of a round of several.
+fn at_once<T: Transport>(
+    t: &T,
+    messages: &[Message],
+    memories: &mut Memories<'_>,
+    (sends, receives): (&mut Room<T::SendOp<'static>>, &mut Room<T::RecvOp<'static>>),
+) -> Result<()> {
+    // What arrives and what is sent lie in different memories.
+    let is_into_output = messages.iter().any(|message| match message {
+        Message::Recv { into, .. } => into.memory == Memory::Output,
+        Message::Send { from, .. } => from.memory == Memory::Scratch,
+    });
+    let Memories { input, output, scratch } = memories;
+    let input: &[u8] = input;
+    let (landing, other): (&mut [u8], &[u8]) =
+        if is_into_output { (output, scratch) } else { (scratch, output) };
+    let landing = Landing::new(landing);
+    t.scope(|s| {
+        let mut sent = s.requests_in(mem::take(sends));
+        let mut received = s.requests_in(mem::take(receives));
+        for message in messages {
+            if let Message::Recv { from, into } = *message {
+                let place = landing.part(into.range());
+                received.push(s.unblocked_recv_into(Source::Rank(from), PLAN, place)?);
+            }
+        }
+        for message in messages {
+            if let Message::Send { to, from } = *message {
+                let memory = if from.memory == Memory::Input { input } else { other };
+                sent.push(s.unblocked_send(to, PLAN, &memory[from.range()])?);
+            }
+        }
+        *sends = sent.into_room()?;
+        *receives = received.into_room()?;
+        Ok(())
+    })
+}
+
+/// The memories of a rank.
+struct Memories<'m> {
+    input: &'m [u8],
+    output: &'m mut [u8],
+    scratch: &'m mut [u8],
+}
+
+impl Memories<'_> {
+    fn read(&self, span: Span) -> &[u8] {
+        let memory = match span.memory {
+            Memory::Input => self.input,
+            Memory::Output => self.output,
+            Memory::Scratch => self.scratch,
+        };
+        &memory[span.range()]
+    }
+
+    fn write(&mut self, span: Span) -> &mut [u8] {
+        self.both(Span::NONE, span).1
+    }
+
+    /// The bytes of `from`, and those of `into`, which do not overlap.
+    fn both(&mut self, from: Span, into: Span) -> (&[u8], &mut [u8]) {
+        let Self { input, output, scratch } = self;
+        let (from_range, into_range) = (from.range(), into.range());
+        match (from.memory, into.memory) {
+            (_, Memory::Input) => unreachable!("no algorithm writes to the input"),
+            (Memory::Input, Memory::Output) => (&input[from_range], &mut output[into_range]),
+            (Memory::Input, Memory::Scratch) => (&input[from_range], &mut scratch[into_range]),
+            (Memory::Output, Memory::Scratch) => (&output[from_range], &mut scratch[into_range]),
+            (Memory::Scratch, Memory::Output) => (&scratch[from_range], &mut output[into_range]),
+            (Memory::Output, Memory::Output) => apart(output, from_range, into_range),
+            (Memory::Scratch, Memory::Scratch) => apart(scratch, from_range, into_range),
+        }
+    }
+
+    fn apply<T: Transport>(&mut self, t: &T, step: Step, by: Reducer) {
+        match step {
+            Step::Copy { from, into } => {
+                let (from, into) = self.both(from, into);
+                let bytes = into.len();
+                let work = Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes };
+                t.compute(work, || into.copy_from_slice(from));
+            }
+            Step::Combine { from, into } => {
+                let (from, into) = self.both(from, into);
+                let n = into.len().div_ceil(size_of::<f64>());
+                t.compute(Work::Reduce { n }, || by.combine(into, from));
+            }
+        }
+    }
+}
+
+/// The bytes `from` and `into` of `memory`, which do not overlap.
+fn apart(memory: &mut [u8], from: Range<usize>, into: Range<usize>) -> (&[u8], &mut [u8]) {
+    if into.is_empty() {
+        return (&memory[from], &mut []);
+    }
+    if from.is_empty() {
+        return (&[], &mut memory[into]);
+    }
+    if from.end <= into.start {
+        let (front, back) = memory.split_at_mut(into.start);
+        return (&front[from], &mut back[..into.end - into.start]);
+    }
+    let (front, back) = memory.split_at_mut(from.start);
+    (&back[..from.end - from.start], &mut front[into])
+}

@@ -1,0 +1,245 @@
+//! Tests of all algorithms: the plans of all ranks, carried out one message at a time, against the
+//! definition of the operation.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::algorithm::{self, Algorithm};
+use super::{
+    Collective, Element, Kind, Memory, Message, Operator, Parts, Plan, Reducer, Span, Step, data,
+};
+use crate::kernel::{Checker, Seeds};
+use crate::transport::{Rank, Transport as _};
+
+/// Inputs and outputs of all ranks.
+type Data = Vec<[Vec<u8>; 2]>;
+
+/// What stands in an output before.
+const UNTOUCHED: u8 = 0xee;
+
+const SEEDS: Seeds = Seeds { n_runs: 1 };
+
+/// The memory of one rank, and how far it has come.
+struct Machine {
+    plan: Plan,
+    memory: [Vec<u8>; 3],
+    round: usize,
+    has_sent: bool,
+}
+
+impl Machine {
+    fn at(&mut self, span: Span) -> &mut [u8] {
+        let memory = match span.memory {
+            Memory::Input => 0,
+            Memory::Output => 1,
+            Memory::Scratch => 2,
+        };
+        &mut self.memory[memory][span.start..span.start + span.length]
+    }
+}
+
+type Wires = HashMap<(Rank, Rank), VecDeque<Vec<u8>>>;
+
+/// Takes `machine`, which is `rank`, through its next round, if all of its messages are there.
+fn advance(rank: Rank, machine: &mut Machine, wires: &mut Wires, by: Reducer) -> bool {
+    let Some(round) = machine.plan.rounds.get(machine.round).cloned() else { return false };
+    if !machine.has_sent {
+        for message in &round.messages {
+            if let Message::Send { to, from } = *message {
+                let contents = machine.at(from).to_vec();
+                wires.entry((rank, to)).or_default().push_back(contents);
+            }
+        }
+        machine.has_sent = true;
+    }
+    let sources = round.messages.iter().filter_map(|message| match message {
+        Message::Recv { from, .. } => Some(*from),
+        Message::Send { .. } => None,
+    });
+    let sources: Vec<Rank> = sources.collect();
+    let n_of = |source: Rank| sources.iter().filter(|other| **other == source).count();
+    let is_there =
+        |source: &Rank| wires.get(&(*source, rank)).is_some_and(|wire| wire.len() >= n_of(*source));
+    if !sources.iter().all(is_there) {
+        return false;
+    }
+    for message in &round.messages {
+        if let Message::Recv { from, into } = *message {
+            let wire = wires.get_mut(&(from, rank)).expect("it has messages");
+            let contents = wire.pop_front().expect("they were counted");
+            assert_eq!(contents.len(), into.length, "rank {rank} receives from rank {from}");
+            machine.at(into).copy_from_slice(&contents);
+        }
+    }
+    for step in &round.steps {
+        match *step {
+            Step::Copy { from, into } => {
+                let copy = machine.at(from).to_vec();
+                machine.at(into).copy_from_slice(&copy);
+            }
+            Step::Combine { from, into } => {
+                let other = machine.at(from).to_vec();
+                by.combine(machine.at(into), &other);
+            }
+        }
+    }
+    (machine.round, machine.has_sent) = (machine.round + 1, false);
+    true
+}
+
+/// The data of all ranks after `calls`, one for each, by `algorithm`.
+fn carried_out(algorithm: &Algorithm, calls: &[Collective], data: &Data) -> Data {
+    let n = data.len();
+    let machine = |(rank, [input, output]): (Rank, &[Vec<u8>; 2])| {
+        let plan = algorithm.plan(&calls[rank], rank, n);
+        let scratch = vec![UNTOUCHED; plan.scratch_bytes];
+        let memory = [input.clone(), output.clone(), scratch];
+        Machine { plan, memory, round: 0, has_sent: false }
+    };
+    let mut machines: Vec<Machine> = data.iter().enumerate().map(machine).collect();
+    let mut wires = Wires::new();
+    loop {
+        let advance = |(rank, machine): (Rank, &mut Machine)| {
+            advance(rank, machine, &mut wires, calls[rank].by())
+        };
+        let n_advanced = machines.iter_mut().enumerate().map(advance).filter(|went| *went).count();
+        if n_advanced == 0 {
+            break;
+        }
+    }
+    let is_done = |machine: &Machine| machine.round == machine.plan.rounds.len();
+    assert!(machines.iter().all(is_done), "{} stops half-way", algorithm.name);
+    assert!(wires.values().all(VecDeque::is_empty), "{} leaves messages", algorithm.name);
+    machines
+        .into_iter()
+        .map(|machine| machine.memory)
+        .map(|[input, output, _]| [input, output])
+        .collect()
+}
+
+/// Holds every algorithm that admits `calls`, one for each rank, against what the ranks find then;
+/// returns how many.
+fn check(calls: &[Collective]) -> usize {
+    let n = calls.len();
+    let data = |(rank, call): (Rank, &Collective)| {
+        let mut input = vec![UNTOUCHED; call.input_bytes(rank, n)];
+        let mut output = vec![UNTOUCHED; call.output_bytes(rank, n)];
+        data::fill(call, (rank, n), SEEDS, [&mut input, &mut output]);
+        [input, output]
+    };
+    let data: Data = calls.iter().enumerate().map(data).collect();
+    let admitted =
+        algorithm::of(calls[0].kind()).iter().filter(|of| of.admit(&calls[0], n).is_ok());
+    let check = |algorithm: &Algorithm| {
+        let mut after = carried_out(algorithm, calls, &data);
+        for (rank, [_, output]) in after.iter_mut().enumerate() {
+            let mut check = Checker::new(SEEDS.n_runs, false);
+            data::compare(&calls[rank], (rank, n), output, &mut check);
+            let (name, call) = (algorithm.name, &calls[rank]);
+            check.result().unwrap_or_else(|error| panic!("{name} of {n}, {call:?}: {error}"));
+        }
+    };
+    admitted.map(check).count()
+}
+
+/// Roots to try among `n` ranks: all of a few.
+fn roots(kind: Kind, n: usize) -> Vec<Rank> {
+    match kind.is_rooted() {
+        false => vec![0],
+        true if n <= 9 => (0..n).collect(),
+        true => vec![0, 1, n / 2, n - 1],
+    }
+}
+
+/// Parts to try for `kind` on `n` ranks, in units of `unit` bytes.
+fn parts(kind: Kind, n: usize, unit: usize) -> Vec<Parts> {
+    let equal = [0, 1, 5, 40].map(|length| Parts::Equal(length * unit));
+    let uneven = Parts::packed((0..n).map(|rank| (rank * 5 % 7) * unit).collect());
+    let has_parts =
+        matches!(kind, Kind::ReduceScatter | Kind::Gather | Kind::Scatter | Kind::Allgather);
+    equal.into_iter().chain(has_parts.then_some(uneven)).collect()
+}
+
+#[test]
+fn every_algorithm_does_what_its_operation_says() {
+    let by = Reducer::new(Element::I32, Operator::Sum).unwrap();
+    for kind in Kind::ALL {
+        let mut n_checked = 0;
+        for n in 1..=33 {
+            for parts in parts(kind, n, by.element().bytes()) {
+                for root in roots(kind, n) {
+                    let call =
+                        Collective::new(kind, parts.clone()).with_root(root).with_reducer(by);
+                    n_checked += check(&vec![call.clone(); n]);
+                    let admits_in_place = !matches!(kind, Kind::Barrier | Kind::Broadcast);
+                    if admits_in_place {
+                        n_checked += check(&vec![call.in_place(); n]);
+                    }
+                }
+            }
+        }
+        assert!(n_checked >= 33 * 4, "{}", kind.name());
+    }
+}
+
+#[test]
+fn messages_in_segments_arrive_whole() {
+    let by = Reducer::new(Element::F64, Operator::Sum).unwrap();
+    for kind in [Kind::Broadcast, Kind::Reduce, Kind::Allreduce] {
+        for n in [1, 2, 5] {
+            for length in [64 << 10, (128 << 10) + 8, 400_000] {
+                let call = Collective::new(kind, Parts::Equal(length)).with_reducer(by);
+                assert!(check(&vec![call.with_root(n - 1); n]) >= 4);
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_may_send_other_lengths_to_each_other() {
+    for n in [1, 2, 3, 8] {
+        let length = |from: Rank, to: Rank| (from + 2 * to) % 5;
+        assert!(check(&all_to_all(n, length)) >= 3);
+    }
+}
+
+/// The calls of all ranks of an all-to-all in which the messages have these lengths.
+fn all_to_all(n: usize, length: impl Fn(Rank, Rank) -> usize) -> Vec<Collective> {
+    let of_rank = |rank: Rank| {
+        let sent = Parts::packed((0..n).map(|to| length(rank, to)).collect());
+        let received = Parts::packed((0..n).map(|from| length(from, rank)).collect());
+        let by = Reducer::new(Element::U8, Operator::Sum).expect("bytes have sums");
+        Collective::new(Kind::Alltoall, received).with_sent(sent).with_reducer(by)
+    };
+    (0..n).map(of_rank).collect()
+}
+
+#[test]
+fn algorithms_have_names_of_their_own_and_say_what_they_need() {
+    for kind in Kind::ALL {
+        let names: std::collections::HashSet<&str> =
+            algorithm::of(kind).iter().map(|algorithm| algorithm.name).collect();
+        assert_eq!(names.len(), algorithm::of(kind).len(), "{}", kind.name());
+    }
+    let call = Collective::new(Kind::Barrier, Parts::Equal(0));
+    let pairwise = algorithm::find(Kind::Barrier, "pairwise").unwrap();
+    let refusal = pairwise.admit(&call, 6).unwrap_err();
+    assert_eq!(refusal, "the algorithm pairwise needs a power of two of ranks, there are 6");
+}
+
+#[test]
+fn the_automatic_choice_admits_its_call() {
+    for kind in Kind::ALL {
+        for n in [1, 2, 3, 8, 9, 16, 33] {
+            for length in [0, 8, 256, 1 << 10, 4 << 10, 64 << 10, 1 << 20] {
+                let call = Collective::new(kind, Parts::Equal(length));
+                algorithm::automatic(&call, n).admit(&call, n).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn rank_0_has_the_bytes_of_all_ranks_in_order() {
+    let gathered = crate::local::run(3, |t| super::gather(t, vec![7; t.rank()]).unwrap());
+    assert_eq!(gathered, [vec![vec![], vec![7], vec![7, 7]], vec![], vec![]]);
+}
