@@ -69,6 +69,9 @@ fn definitions(info: &KernelInfo) -> Vec<Definition> {
     definitions
 }
 
+/// Values of an axis that a line of a page has at most.
+const VALUES_OF_A_LINE: usize = 4;
+
 /// The axes of `info` with their default sweeps.
 fn axes(info: &KernelInfo) -> String {
     let mut text = String::new();
@@ -80,9 +83,11 @@ fn axes(info: &KernelInfo) -> String {
         let labels =
             axis.labels.iter().enumerate().map(|(value, label)| format!("{value} = {label}"));
         let labels: Vec<String> = labels.collect();
-        if !labels.is_empty() {
-            writeln!(text, "  - values: {}", labels.join(", ")).expect(ANY_TEXT);
+        for (index, line) in labels.chunks(VALUES_OF_A_LINE).enumerate() {
+            let start = if index == 0 { "  - values: " } else { ",\n    " };
+            write!(text, "{start}{}", line.join(", ")).expect(ANY_TEXT);
         }
+        text += if labels.is_empty() { "" } else { "\n" };
         text += &sweeps(used);
     }
     if text.is_empty() { text } else { format!("\n{text}") }

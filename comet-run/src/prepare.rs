@@ -410,6 +410,10 @@ fn cases(
             }
             of_part = of_part.into_iter().flat_map(along).collect();
         }
+        // Where none is left, the reason is told for each.
+        if of_part.iter().any(info.is_case) {
+            of_part.retain(info.is_case);
+        }
         cases.extend(of_part);
     }
     Ok(cases)

@@ -16,16 +16,12 @@ use crate::catalogue::{self, DEFAULT_SUITES};
 use crate::exit;
 
 /// Names of quantities and of operations of MPI, and the kernels that measure them.
-const COMMON: [(&str, &str); 3] =
-    [("latency", "comet/echo"), ("bandwidth", "osu/bw"), ("allreduce", "comet/reduction")];
+const COMMON: [(&str, &str); 2] = [("latency", "comet/echo"), ("bandwidth", "osu/bw")];
 /// Operations that no kernel measures, and the nearest kernel with what it does.
-const ABSENT: [(&str, &str, &str); 6] = [
-    ("alltoall", "parkbench/comms3", "each rank sends to every other"),
-    ("allgather", "parkbench/comms3", "each rank sends to every other"),
-    ("gather", "comet/broadcast", "one rank sends to all others"),
-    ("scatter", "comet/broadcast", "one rank sends to all others"),
-    ("reduce", "comet/reduction", "all ranks get the sum"),
-    ("sendrecv", "comet/exchange", "two ranks send to each other at once"),
+const ABSENT: [(&str, &str, &str); 3] = [
+    ("ibcast", "imb/bcast", "the call that blocks"),
+    ("iallreduce", "imb/allreduce", "the call that blocks"),
+    ("mbw_mr", "model/pairs", "several pairs of ranks send at once"),
 ];
 
 /// Kernels to measure.
@@ -332,9 +328,9 @@ mod tests {
             ("ecko", format!("'ecko' {unknown}; did you mean echo? ({suites}"), exit::USAGE),
             ("quicksort", format!("'quicksort' {unknown} ({suites}"), exit::USAGE),
             (
-                "alltoall",
-                "no kernel measures alltoall; the nearest is parkbench/comms3: each rank sends to \
-                 every other (comet-run list shows all kernels)"
+                "iallreduce",
+                "no kernel measures iallreduce; the nearest is imb/allreduce: the call that blocks \
+                 (comet-run list shows all kernels)"
                     .into(),
                 exit::USAGE,
             ),

@@ -149,8 +149,6 @@ fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
         update_guard --local-n 4Q           => --local-n: '4Q' has an unknown unit (write a count like 4096, 4Ki, 1.5M or 2kB)$
         echo -n 4 --mesh 2x3                => a mesh of 2x3 holds 6 ranks, -n asks for 4 (write -n 6, or leave it out)$
         ecko                                => 'ecko' is no kernel, suite or alias; did you mean echo? (suites are comet, matrix,
-        imb                                 => 'imb' is no kernel, suite or alias
-        imb                                 => (write IMB-MPI1 PingPong; suites are comet, matrix, naive,
         plan echo -n 2000                   => cannot start 2000 ranks: expected 1 to 1024 (take fewer)$
         contention -n 8 --cast 0,1,2,30     => --cast names rank 30, but ranks are 0 to 7 (start 31
         echo --unsteady 10                  => --unsteady 10 is for simulated ranks (add -t sim or --machine

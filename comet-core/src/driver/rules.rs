@@ -7,7 +7,7 @@ use super::probe::{Probe, to_u32};
 use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
-use crate::kernel::{Case, Class, KernelInfo, LENGTH_BYTES, Series};
+use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, Series, Timing};
 use crate::sync::StartSync;
 use comet_stats::real;
 
@@ -81,8 +81,9 @@ impl Rules {
     pub fn definition(self, info: &KernelInfo) -> Option<Definition> {
         match self {
             Self::Comet | Self::Thesis => None,
-            // IMB times a loop of barriers, and each call of another collective.
-            Self::Imb if info.class == Class::Synchronisation => Some(Definition::LoopMean),
+            // IMB times a loop of barriers or of transfers to neighbours, and each call of a
+            // collective.
+            Self::Imb if info.timing == Timing::Pipelined => Some(Definition::LoopMean),
             Self::Imb | Self::Osu => Some(Definition::CallMean),
             Self::Skampi => Some(Definition::MaxLocal),
         }

@@ -81,6 +81,7 @@ impl Case {
             let along = |case: Self| values.iter().map(move |value| case.with(used.axis, *value));
             cases = cases.into_iter().flat_map(along).collect();
         }
+        cases.retain(info.is_case);
         Ok(cases)
     }
 

@@ -220,6 +220,9 @@ pub struct KernelInfo {
     pub timing: Timing,
     /// Messages in flight in one operation; 1 where a message waits for the one before.
     pub window: u32,
+    /// Whether values are a case at all; sweeps leave others out, as lengths that are no whole number
+    /// of elements.
+    pub is_case: fn(&Case) -> bool,
     /// Whether a case can run on these ranks; if not, the reason as one sentence.
     pub admits: fn(&Case, &World<'_>) -> Result<(), String>,
     /// Memory that one rank needs for a case, in bytes.
@@ -252,6 +255,7 @@ impl KernelInfo {
             series: &[],
             timing: Timing::Batched,
             window: 1,
+            is_case: |_| true,
             admits: |case, world| match case.find(&HOPS) {
                 Some(_) => world.require_hops(case.length(&HOPS)),
                 None => world.require_ranks(2).and_then(|()| world.require_hops(1)),

@@ -69,7 +69,6 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Broadcast<NAIVE> {
         } else {
             "Broadcast from the test node, closed by a barrier"
         },
-        aliases: &["IMB:Bcast", "OSU:osu_bcast"],
         axes: &[axes::MESSAGE_LENGTHS],
         series: &[Series::of("broadcast", Quantity::OpTime, Definition::ClosedByBarrier)
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],

@@ -1,10 +1,38 @@
-//! The suite `imb`: the Intel MPI Benchmarks that no other suite has; none yet.
+//! The suite `imb`: the Intel MPI Benchmarks that no other suite has.
+
+pub mod collective;
+pub mod parallel;
+pub mod pingping;
 
 use comet_core::kernel::prelude::*;
 
 use crate::Suite;
+use collective::Plain;
+use parallel::Ring;
+use pingping::PingPing;
 
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
-    const { &[] }
+    const {
+        &[
+            &Timed(PingPing),
+            &Timed(Ring::<false>),
+            &Timed(Ring::<true>),
+            &Timed(Plain::<0>),
+            &Timed(Plain::<1>),
+            &Timed(Plain::<2>),
+            &Timed(Plain::<3>),
+            &Timed(Plain::<4>),
+            &Timed(Plain::<5>),
+            &Timed(Plain::<6>),
+            &Timed(Plain::<7>),
+            &Timed(Plain::<8>),
+            &Timed(Plain::<9>),
+            &Timed(Plain::<10>),
+            &Timed(Plain::<11>),
+            &Timed(Plain::<12>),
+            &Timed(Plain::<13>),
+            &Timed(Plain::<14>),
+        ]
+    }
 }

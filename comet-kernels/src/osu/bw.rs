@@ -26,8 +26,8 @@ use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
 /// Messages of a window; that of OSU.
-const N_IN_FLIGHT: u32 = 64;
-const WINDOW: usize = N_IN_FLIGHT as usize;
+pub(super) const N_IN_FLIGHT: u32 = 64;
+pub(super) const WINDOW: usize = N_IN_FLIGHT as usize;
 /// Length of the answer in bytes.
 const ANSWER_BYTES: usize = 4;
 

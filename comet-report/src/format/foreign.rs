@@ -160,7 +160,9 @@ fn benchmark_of(suite: &Suite, point: &Point) -> Result<&'static Benchmark, Stri
 /// The first parameter that foreign suites do not vary; their partner is the neighbour.
 fn stray(point: &Point) -> Option<String> {
     let is_known = |name: &str, value: &Param| match name {
-        "length_bytes" | "vector_length" | "procs" => true,
+        "length_bytes" | "vector_length" | "procs" | "element" | "root" => true,
+        "algorithm" => value.to_string() == "native",
+        "operator" => value.to_string() == "sum",
         "hops" => *value == Param::Number(1),
         _ => false,
     };
@@ -280,7 +282,7 @@ pub(crate) mod tests {
         let of_barrier = if suite == "osu" { Definition::CallMean } else { Definition::LoopMean };
         define(barrier, of_barrier);
         define(&mut broadcast, Definition::CallMean);
-        broadcast.kernel = "broadcast".into();
+        (broadcast.suite, broadcast.kernel) = ("imb".into(), "bcast".into());
         let params = [("length_bytes", 1024), ("procs", 2)];
         let param = |(name, value): (&str, u64)| (name.to_owned(), Param::Number(value));
         broadcast.params = Params(params.map(param).into());

@@ -64,7 +64,10 @@ impl Layout for Imb {
             text += &format!("# Minimum message length in bytes:   {min}\n");
             text += &format!("# Maximum message length in bytes:   {max}\n#\n");
         }
-        text += "# MPI_Datatype                   :   MPI_BYTE \n#\n";
+        text += "# MPI_Datatype                   :   MPI_BYTE \n";
+        let element = element(run);
+        text += &format!("# MPI_Datatype for reductions    :   {element} \n");
+        text += "# MPI_Op                         :   MPI_SUM  \n# \n# \n";
         let names = selected(run);
         if !names.is_empty() {
             text += &format!("\n# List of Benchmarks to run:\n\n# {}\n", names.join("\n# "));
@@ -92,7 +95,7 @@ impl Layout for Imb {
         let times = [min_us, max_us, avg_us].map(Some);
         let numbers = match numbers {
             Numbers::Parallel(n) => times.into_iter().chain([rate(n)]).collect(),
-            Numbers::Collective | Numbers::Barrier => times.into(),
+            Numbers::Collective | Numbers::Reduction | Numbers::Barrier => times.into(),
             _ => vec![Some(max_us), rate(1)],
         };
         let mut row = size.map_or(String::new(), |size| format!("{size:>WIDTH$}"));
@@ -128,6 +131,12 @@ fn system(run: &Run) -> String {
 fn lengths(run: &Run) -> Option<(u64, u64)> {
     let values = sweep::parse(run.config.get("sizes")?.as_str()?, None).ok()?;
     Some((*values.first()?, *values.last()?))
+}
+
+/// The elements of reductions by their name in MPI: floats, unless the user chose others.
+fn element(run: &Run) -> String {
+    let chosen = run.config.get("axis").and_then(|axes| axes.get("element")?.as_str());
+    format!("MPI_{}", chosen.unwrap_or("float").to_uppercase())
 }
 
 /// Names of the benchmarks that the user selected by the names of IMB.

@@ -2,11 +2,11 @@
 
 use comet_core::definition::Definition;
 
-use super::Counterpart::{Missing, Same, Similar};
+use super::Counterpart::{Missing, Same};
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
-    self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, Parallel,
+    self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, Parallel, Reduction,
 };
 use super::{Benchmark, Counterpart, Flag, REFUSED, Suite, flag};
 use crate::record::RankStat;
@@ -20,7 +20,7 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
         ["#bytes", "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]", "Mbytes/sec"];
     match numbers {
         Parallel(_) => &ALL,
-        Collective => &ALL[..5],
+        Collective | Reduction => &ALL[..5],
         Barrier => &ALL[1..5],
         Latency | Exchange | Bandwidth | MessageRate => {
             &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"]
@@ -54,37 +54,25 @@ const BENCHMARKS: &[Benchmark] = &[
     row("PingPong", Latency, Same("comet/echo", Definition::HalfRoundTrip)),
     optional("PingPongSpecificSource", Latency),
     optional("PingPongAnySource", Latency),
-    row(
-        "PingPing",
-        Exchange,
-        Similar("comet-run exchange is MPI_Sendrecv of two ranks, not MPI_Isend around MPI_Recv"),
-    ),
+    row("PingPing", Exchange, Same("imb/pingping", Definition::TestNode)),
     optional("PingPingSpecificSource", Exchange),
     optional("PingPingAnySource", Exchange),
-    row(
-        "Sendrecv",
-        Parallel(2),
-        Similar("comet-run exchange is MPI_Sendrecv of two ranks, not of a ring of all"),
-    ),
-    row("Exchange", Parallel(4), Missing),
-    row(
-        "Allreduce",
-        Collective,
-        Similar("comet-run reduction sums doubles in place, not floats into another buffer"),
-    ),
-    row("Reduce", Collective, Missing),
+    row("Sendrecv", Parallel(2), Same("imb/sendrecv", Definition::LoopMean)),
+    row("Exchange", Parallel(4), Same("imb/exchange", Definition::LoopMean)),
+    row("Allreduce", Reduction, Same("imb/allreduce", Definition::CallMean)),
+    row("Reduce", Reduction, Same("imb/reduce", Definition::CallMean)),
     row("Reduce_local", Collective, Missing),
-    row("Reduce_scatter", Collective, Missing),
-    row("Reduce_scatter_block", Collective, Missing),
-    row("Allgather", Collective, Missing),
-    row("Allgatherv", Collective, Missing),
-    row("Gather", Collective, Missing),
-    row("Gatherv", Collective, Missing),
-    row("Scatter", Collective, Missing),
-    row("Scatterv", Collective, Missing),
-    row("Alltoall", Collective, Missing),
-    row("Alltoallv", Collective, Missing),
-    row("Bcast", Collective, Same("comet/broadcast", Definition::CallMean)),
+    row("Reduce_scatter", Reduction, Same("imb/reduce_scatter", Definition::CallMean)),
+    row("Reduce_scatter_block", Reduction, Same("imb/reduce_scatter_block", Definition::CallMean)),
+    row("Allgather", Collective, Same("imb/allgather", Definition::CallMean)),
+    row("Allgatherv", Collective, Same("imb/allgatherv", Definition::CallMean)),
+    row("Gather", Collective, Same("imb/gather", Definition::CallMean)),
+    row("Gatherv", Collective, Same("imb/gatherv", Definition::CallMean)),
+    row("Scatter", Collective, Same("imb/scatter", Definition::CallMean)),
+    row("Scatterv", Collective, Same("imb/scatterv", Definition::CallMean)),
+    row("Alltoall", Collective, Same("imb/alltoall", Definition::CallMean)),
+    row("Alltoallv", Collective, Same("imb/alltoallv", Definition::CallMean)),
+    row("Bcast", Collective, Same("imb/bcast", Definition::CallMean)),
     row("Barrier", Barrier, Same("comet/barrier", Definition::LoopMean)),
 ];
 
@@ -122,11 +110,16 @@ const FLAGS: &[Flag] = &[
     ),
     flag(&["-iter_policy"], Needed("NAME"), Only(&["dynamic"]), "length and time limit operations"),
     flag(&["-map"], Needed("PxQ"), REFUSED, "the launcher places the ranks"),
-    flag(&["-root_shift"], Needed("on|off"), Only(OFF), "the root is rank 0"),
+    flag(&["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
     flag(&["-sync"], Needed("on|off"), Only(ON), "a barrier is behind each call of a collective"),
     flag(&["-imb_barrier"], Needed("on|off"), Only(OFF), "the barrier is that of the transport"),
     flag(&["-data_type"], Needed("TYPE"), Only(&["byte"]), "messages are MPI_BYTE"),
-    flag(&["-red_data_type"], Needed("TYPE"), Noted(&["float"]), "no reduction is here"),
+    flag(
+        &["-red_data_type"],
+        Needed("TYPE"),
+        Obeyed,
+        "elements of reductions: byte, char, int, float, double",
+    ),
     flag(&["-contig_type"], Needed("TYPE"), Only(&["base"]), "messages are contiguous"),
     flag(&["-msg_pause"], Needed("MS"), Only(OFF), "nothing pauses between lengths"),
     flag(&["-thread_level"], Needed("LEVEL"), Obeyed, "thread level of MPI: single"),

@@ -62,6 +62,8 @@ pub enum Numbers {
     Parallel(u64),
     /// The time of one call over all ranks.
     Collective,
+    /// The same of a reduction, whose lengths are whole numbers of elements.
+    Reduction,
     /// The same of a barrier, which has no length.
     Barrier,
 }
@@ -72,7 +74,7 @@ impl Numbers {
         match self {
             Self::Latency | Self::Exchange => 'l',
             Self::Bandwidth | Self::MessageRate => 'w',
-            Self::Parallel(_) | Self::Collective => 'c',
+            Self::Parallel(_) | Self::Collective | Self::Reduction => 'c',
             Self::Barrier => 'b',
         }
     }
@@ -87,7 +89,7 @@ impl Numbers {
         match self {
             Self::Latency | Self::Bandwidth | Self::MessageRate => Class::PointToPoint,
             Self::Exchange => Class::Exchange,
-            Self::Parallel(_) | Self::Collective => Class::Collective,
+            Self::Parallel(_) | Self::Collective | Self::Reduction => Class::Collective,
             Self::Barrier => Class::Synchronisation,
         }
     }
@@ -98,8 +100,6 @@ impl Numbers {
 pub enum Counterpart {
     /// The id of a kernel with the same operation on the same ranks, and its definition.
     Same(&'static str, Definition),
-    /// A kernel that is another operation, and the difference, in a sentence.
-    Similar(&'static str),
     /// No kernel.
     Missing,
 }
@@ -135,7 +135,7 @@ impl Benchmark {
     pub fn kernel(&self) -> Option<&'static str> {
         match self.counterpart {
             Counterpart::Same(kernel, _) => Some(kernel),
-            Counterpart::Similar(_) | Counterpart::Missing => None,
+            Counterpart::Missing => None,
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use comet_core::definition::Definition;
 
-use super::Counterpart::{Missing, Same, Similar};
+use super::Counterpart::{Missing, Same};
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Attached, Needed, No};
-use super::Numbers::{self, Bandwidth, Barrier, Collective, Latency, MessageRate};
+use super::Numbers::{self, Bandwidth, Barrier, Collective, Latency, MessageRate, Reduction};
 use super::{Benchmark, Counterpart, Effect, Flag, FlagValue, REFUSED, Suite};
 use crate::record::RankStat;
 
@@ -36,21 +36,34 @@ const PROGRAMS: &[Benchmark] = &[
     row("osu_latency", "Latency Test", Latency, Same("comet/echo", Definition::HalfRoundTrip)),
     row("osu_multi_lat", "Multi Latency Test", Latency, Missing),
     row("osu_bw", "Bandwidth Test", Bandwidth, Same("osu/bw", Definition::TestNode)),
-    row("osu_bibw", "Bi-Directional Bandwidth Test", Bandwidth, Missing),
+    row("osu_bibw", "Bi-Directional Bandwidth Test", Bandwidth, Same("osu/bibw", Definition::TestNode)),
     row("osu_mbw_mr", "Multiple Bandwidth / Message Rate Test", MessageRate, Missing),
-    row("osu_allgather", "Allgather Latency Test", Collective, Missing),
-    row("osu_allgatherv", "Allgatherv Latency Test", Collective, Missing),
-    row("osu_allreduce", "Allreduce Latency Test", Collective,
-        Similar("comet-run reduction sums doubles in place, not chars into another buffer")),
-    row("osu_alltoall", "All-to-All Personalized Exchange Latency Test", Collective, Missing),
+    row("osu_allgather", "Allgather Latency Test", Collective,
+        Same("imb/allgather", Definition::CallMean)),
+    row("osu_allgatherv", "Allgatherv Latency Test", Collective,
+        Same("imb/allgatherv", Definition::CallMean)),
+    row("osu_allreduce", "Allreduce Latency Test", Reduction,
+        Same("imb/allreduce", Definition::CallMean)),
+    row("osu_alltoall", "All-to-All Personalized Exchange Latency Test", Collective,
+        Same("imb/alltoall", Definition::CallMean)),
     row("osu_bcast", "Broadcast Latency Test", Collective,
-        Same("comet/broadcast", Definition::CallMean)),
+        Same("imb/bcast", Definition::CallMean)),
     row("osu_barrier", "Barrier Latency Test", Barrier,
         Same("comet/barrier", Definition::CallMean)),
-    row("osu_gather", "Gather Latency Test", Collective, Missing),
-    row("osu_reduce", "Reduce Latency Test", Collective, Missing),
-    row("osu_reduce_scatter", "Reduce_scatter Latency Test", Collective, Missing),
-    row("osu_scatter", "Scatter Latency Test", Collective, Missing),
+    row("osu_alltoallv", "All-to-Allv Personalized Exchange Latency Test", Collective,
+        Same("imb/alltoallv", Definition::CallMean)),
+    row("osu_gatherv", "Gatherv Latency Test", Collective,
+        Same("imb/gatherv", Definition::CallMean)),
+    row("osu_scatterv", "Scatterv Latency Test", Collective,
+        Same("imb/scatterv", Definition::CallMean)),
+    row("osu_gather", "Gather Latency Test", Collective,
+        Same("imb/gather", Definition::CallMean)),
+    row("osu_reduce", "Reduce Latency Test", Reduction,
+        Same("imb/reduce", Definition::CallMean)),
+    row("osu_reduce_scatter", "Reduce_scatter Latency Test", Reduction,
+        Same("imb/reduce_scatter", Definition::CallMean)),
+    row("osu_scatter", "Scatter Latency Test", Collective,
+        Same("imb/scatter", Definition::CallMean)),
 ];
 
 /// An option of the kinds of `programs`.

@@ -13,6 +13,10 @@ const PROGRAM: &str = "IMB-MPI1";
 const MAX_LOG: u32 = 22;
 /// Operations for each length by the rules of IMB.
 const OPERATIONS: u64 = 1000;
+/// Types of elements that reductions have here.
+const ELEMENTS: [&str; 5] = ["byte", "char", "int", "float", "double"];
+/// Benchmarks whose root may be another than rank 0.
+const ROOTED: [&str; 6] = ["Bcast", "Reduce", "Gather", "Gatherv", "Scatter", "Scatterv"];
 /// The least number of ranks, unless the user chooses it.
 const NPMIN: u64 = 2;
 /// Bytes of a GB of IMB.
@@ -29,6 +33,10 @@ struct Asked {
     /// Lengths in bytes, without 0.
     lengths: String,
     has_zero: bool,
+    /// Type of the elements of reductions.
+    element: Option<String>,
+    /// True if each rank in turn is the root.
+    rotates: bool,
     words: Words,
     notes: Vec<String>,
 }
@@ -51,6 +59,8 @@ pub(super) fn translate(
         n_ranks: None,
         lengths: doubling(1, 1 << MAX_LOG),
         has_zero: true,
+        element: None,
+        rotates: false,
         words: Words { ours, ..Words::default() },
         notes,
     };
@@ -103,6 +113,12 @@ impl Asked {
             }
             "-msgsize" => self.list(value.split(','), refuse)?,
             "-zero_size" => self.has_zero = is_on(name, value)?,
+            "-root_shift" => self.rotates = is_on(name, value)?,
+            "-red_data_type" if ELEMENTS.contains(&value) => self.element = Some(value.to_owned()),
+            "-red_data_type" => {
+                let expected = format!("elements are {}", ELEMENTS.join(", "));
+                return Err(refuse(&format!("{expected} (write float)")));
+            }
             "-warm_up" if is_on(name, value)? => (),
             "-warm_up" => self.words.set("--warm-up", 0),
             "-iter" => {
@@ -206,6 +222,23 @@ impl Asked {
             let zero = if self.has_zero { "0," } else { "" };
             self.words.set("--sizes", format!("{zero}{}", self.lengths));
         }
+        let is_reduction = |benchmark: &&'static Benchmark| benchmark.numbers == Numbers::Reduction;
+        match self.element.take() {
+            Some(element) if self.benchmarks.iter().any(is_reduction) => {
+                self.words.axis(format!("element={element}"));
+            }
+            Some(element) => self
+                .notes
+                .push(format!("-red_data_type {element} has no effect: no reduction is named")),
+            None => (),
+        }
+        if self.rotates {
+            let is_rooted = |of: &&'static Benchmark| ROOTED.contains(&of.name);
+            match self.benchmarks.iter().any(is_rooted) {
+                true => self.words.axis("root=rotate".into()),
+                false => self.notes.push("-root_shift on has no effect: no root is there".into()),
+            }
+        }
         self.add_ranks(has_pair, has_all, around)?;
         let names = self.benchmarks.iter().map(|benchmark| benchmark.name);
         Ok(Translation { words: self.words.run(&SUITE, names), notes: self.notes })
@@ -241,7 +274,7 @@ impl Asked {
             // Ranks that this program starts are started anew for each number of them.
             match all {
                 _ if around.is_launched => {
-                    self.words.set("--axis", format!("procs={min}..max*2,max"));
+                    self.words.axis(format!("procs={min}..max*2,max"));
                 }
                 Some(all) => self.words.replace("--ranks", format!("{min}..{all}*2,{all}")),
                 None => (),

@@ -18,7 +18,7 @@ use std::io;
 use std::path::Path;
 
 use clap::error::ErrorKind;
-use comet_report::suite::{Benchmark, Counterpart, Effect, Flag, FlagValue, Suite};
+use comet_report::suite::{Effect, Flag, FlagValue, Suite};
 
 use crate::launcher::Launcher;
 use crate::terminal;
@@ -247,11 +247,6 @@ impl<'a> Options<'a> {
 
 /// The refusal of `name`, which is no benchmark that a kernel stands for, in the words of `whose`.
 fn not_here(suite: &Suite, whose: &str, name: &str) -> Stop {
-    if let Some(Benchmark { name, counterpart: Counterpart::Similar(difference), .. }) =
-        suite.find(name)
-    {
-        return Stop::Wrong(format!("{whose}{name} is not here ({difference})"));
-    }
     let names: Vec<&str> = suite.here().map(|benchmark| benchmark.name).collect();
     let (last, others) = names.split_last().expect("each suite has some kernel");
     Stop::Wrong(format!(
@@ -311,6 +306,11 @@ impl Words {
     fn replace(&mut self, option: &'static str, value: impl ToString) {
         self.ours.retain(|word| word.split('=').next() != Some(option));
         self.set(option, value);
+    }
+
+    /// Adds values of an axis.
+    fn axis(&mut self, values: String) {
+        self.options.push(("--axis", values));
     }
 
     /// Adds a label beside those of the user.

@@ -125,6 +125,9 @@ impl Asked<'_> {
         if self.numbers != Numbers::Barrier {
             words.set("--sizes", doubling(self.min, self.max));
         }
+        if self.numbers == Numbers::Reduction {
+            words.axis("element=char".into());
+        }
         if let Some((repetitions, samples)) = counts {
             words.set("--repetitions", repetitions);
             words.set("--samples", samples);

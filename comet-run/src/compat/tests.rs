@@ -142,10 +142,11 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
         check(line, &format!("run {expected}"));
     }
     std::fs::remove_file(&path).unwrap();
-    let listed = Err(Stop::Help("PingPong\nBcast\nBarrier\n".into()));
-    assert_eq!(translated("IMB-MPI1 -list"), listed);
+    let Err(Stop::Help(listed)) = translated("IMB-MPI1 -list") else { panic!("-list measures") };
+    assert!(listed.starts_with("PingPong\nPingPing\nSendrecv\n"), "{listed}");
+    assert!(listed.ends_with("Alltoallv\nBcast\nBarrier\n"), "{listed}");
     let all = translated("IMB-MPI1 -exclude Barrier -npmin 2").unwrap();
-    assert!(all.words.starts_with(&["run".into(), "IMB:PingPong".into(), "IMB:Bcast".into()]));
+    assert!(all.words.starts_with(&["run".into(), "IMB:PingPong".into(), "IMB:PingPing".into()]));
     assert!(all.notes[0].starts_with("benchmarks without a kernel are left out: "), "{all:?}");
 }
 
@@ -174,11 +175,6 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         (
             "osu_latency -z0",
             "osu_latency: '0' for -z: percentiles lie between 1 and 99 (write -z50,99)",
-        ),
-        (
-            "osu_alltoall -m 8",
-            "osu_alltoall is not here, but osu_latency, osu_bw, osu_bcast and osu_barrier are \
-             (comet-run list shows all kernels)",
         ),
         (
             "osu_latency -G png",
@@ -210,9 +206,9 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "IMB-MPI1: '10,abc' for -iter: it is N[,VOLUME[,N[,POLICY]]] (write 1000,40)",
         ),
         (
-            "IMB-MPI1 Alltoall",
-            "IMB-MPI1: Alltoall is not here, but PingPong, Bcast and Barrier are (comet-run list \
-             shows all kernels)",
+            "IMB-MPI1 Reduce -red_data_type bfloat16",
+            "IMB-MPI1: 'bfloat16' for -red_data_type: elements are byte, char, int, float, double \
+             (write float)",
         ),
         ("IMB-RMA", "IMB-RMA is not here, but IMB-MPI1 is (write IMB-MPI1)"),
     ] {
@@ -225,14 +221,32 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("osu_bcast --ddt=cont", "-D cont is not supported: messages are contiguous"),
         ("IMB-MPI1 Bcast -sync off", "-sync off is not supported: a barrier is behind"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
-        ("IMB-MPI1 Sendrecv -npmin 4", "Sendrecv is not here (comet-run exchange"),
-        ("IMB-MPI1 PingPong pingping", "PingPing is not here (comet-run exchange"),
-        ("IMB-MPI1 Allreduce", "Allreduce is not here (comet-run reduction"),
-        ("osu_allreduce -m 8", "osu_allreduce is not here (comet-run reduction"),
+        ("IMB-MPI1 Reduce_local", "Reduce_local is not here, but PingPong, PingPing, Sendrecv,"),
+        ("osu_mbw_mr -m 8", "osu_mbw_mr is not here, but osu_latency, osu_bw, osu_bibw,"),
     ] {
         let sentence = refusal(line);
         assert!(sentence.contains(part), "{line}: {sentence}");
     }
+}
+
+#[test]
+fn reductions_have_elements_and_rooted_collectives_a_root() {
+    let words = |line: &str| translated(line).unwrap().words.join(" ");
+    let check = |line: &str, part: &str| {
+        let words = words(line);
+        assert!(words.contains(part), "{line}: {words}");
+    };
+    check("IMB-MPI1 Allreduce -red_data_type int", "--axis element=int");
+    check("IMB-MPI1 Reduce -root_shift on", "--axis root=rotate");
+    check("osu_reduce_scatter -m 4:64", "--axis element=char");
+    let notes = translated("IMB-MPI1 Alltoall -root_shift on -red_data_type int").unwrap().notes;
+    assert_eq!(
+        notes[..2],
+        [
+            "-red_data_type int has no effect: no reduction is named",
+            "-root_shift on has no effect: no root is there"
+        ]
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::error::Error;
 
 use comet_core::driver::{Settings, Slices};
 use comet_core::event::{Event, Listener, Measurement};
-use comet_core::kernel::{Case, KernelInfo, Profile, World};
+use comet_core::kernel::{Axis, Case, KernelInfo, Profile, World};
 use comet_core::topology::{Mesh, Topology};
 use comet_core::transport::Transport as _;
 use comet_sim::machine::{Machine, MachineFile};
@@ -83,6 +83,15 @@ pub(crate) fn info(id: &str) -> &'static KernelInfo {
         .into_iter()
         .find(|info| info.id() == id)
         .expect("the kernel is in a suite")
+}
+
+/// The values of a choice; the usual one of those that decide no message.
+pub(crate) fn choices(axis: &Axis) -> Vec<u64> {
+    match axis.name {
+        "element" => vec![4],
+        "operator" => vec![0],
+        _ => (0..axis.labels.len() as u64).collect(),
+    }
 }
 
 /// So many samples of so many repetitions, in five slices.

@@ -8,10 +8,11 @@ use comet_core::driver::Settings;
 use comet_core::event::Measurement;
 use comet_core::kernel::{Case, HOPS, LENGTH_BYTES};
 use comet_core::sync::StartSync;
+use comet_core::transport::Work;
 use comet_sim::machine::{Machine, Node, NoiseSource, Segment};
 use comet_stats::fit::{Bounds, HopLine, Line, Weights, segments};
 
-use super::bench::{Bench, settings};
+use super::bench::{Bench, info, settings};
 use super::machines;
 use super::oracle::{law, time_ps};
 
@@ -100,6 +101,51 @@ fn collectives_take_a_time_proportional_to_the_logarithm_of_the_ranks() {
         check((&machine, n_ranks), ("comet/reduction", &lengths), |[n_values], _| {
             // To rank 0 and back.
             2.0 * rounds * message_ns(&machine, 1, 8 * n_values)
+        });
+    }
+}
+
+/// The value of the axis `algorithm` of the kernel `id` that stands for `name`.
+fn algorithm(id: &str, name: &str) -> u64 {
+    let labels = info(id).axes[0].axis.labels;
+    labels.iter().position(|label| *label == name).expect("the axis has the algorithm") as u64
+}
+
+#[test]
+fn algorithms_of_collectives_take_the_times_of_their_rounds() {
+    let machine = machines::flat();
+    let message_ns = |n_bytes| message_ns(&machine, 1, n_bytes);
+    // What a rank gives is copied to where its result will be.
+    let copy_ns = |bytes: u64| {
+        let n = bytes as usize;
+        machine.node.work_ps(Work::Copy { bytes: n, piece_bytes: n, stride_bytes: n }) as f64
+            / 1000.0
+    };
+    for dims in 1..=4 {
+        let n_ranks = 1_u64 << dims;
+        let at = (&machine, 1 << dims);
+        let rounds = dims as f64;
+        // Parts of every round have one length.
+        let lengths = [0, 1, 16, 1024].map(|n| n * n_ranks);
+        let bcast = |name, expected_ns: &dyn Fn(u64) -> f64| {
+            let cases = lengths.map(|n| [algorithm("imb/bcast", name), 0, n]);
+            check(at, ("imb/bcast", &cases), |[.., n], _| expected_ns(n));
+        };
+        bcast("binomial", &|n| rounds * message_ns(n));
+        bcast("scatter_ring", &|n| {
+            let halves: f64 = (1..=dims).map(|round| message_ns(n >> round)).sum();
+            halves + (n_ranks - 1) as f64 * message_ns(n / n_ranks)
+        });
+        let allreduce = |name, expected_ns: &dyn Fn(u64) -> f64| {
+            // Sums of floats.
+            let cases = lengths.map(|n| [algorithm("imb/allreduce", name), 4, 0, 4 * n]);
+            check(at, ("imb/allreduce", &cases), |[.., n], _| copy_ns(n) + expected_ns(n));
+        };
+        allreduce("recursive_doubling", &|n| rounds * message_ns(n));
+        allreduce("ring", &|n| (2 * (n_ranks - 1)) as f64 * message_ns(n / n_ranks));
+        let cases = lengths.map(|n| [algorithm("imb/alltoall", "pairwise"), n]);
+        check(at, ("imb/alltoall", &cases), |[_, n], _| {
+            copy_ns(n) + (n_ranks - 1) as f64 * message_ns(n)
         });
     }
 }

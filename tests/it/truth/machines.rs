@@ -78,28 +78,26 @@ topology = { kind = "hypercube", switching = "cut-through", link = "3 ns/B" }
 [[protocol]]
 up_to = "8 B"
 kind = "eager"
-t0 = "2 us"
+t0 = "70 us"
 per_byte = "6 ns/B"
 hop = "111 ns"
 gap = "900 ns"
-split = { o_send = "700 ns", o_recv = "500 ns" }
+split = { o_send = "30 us", o_recv = "30 us" }
 [[protocol]]
 up_to = "1000 B"
 kind = "buffered"
-t0 = "3 us"
+t0 = "80 us"
 per_byte = "5 ns/B"
 hop = "123 ns"
-split = { o_send = "700 ns", o_recv = "500 ns", handshake = "1040 ns" }
+split = { o_send = "30 us", o_recv = "30 us", handshake = "1040 ns" }
 [[protocol]]
 kind = "rendezvous"
-t0 = "4 us"
+t0 = "90 us"
 per_byte = "4 ns/B"
 hop = "137 ns"
-split = { o_send = "700 ns", o_recv = "500 ns", handshake = "2110 ns" }
+split = { o_send = "30 us", o_recv = "30 us", handshake = "2110 ns" }
 "#;
 
-/// Computations take whole microseconds, and so whole nanoseconds on ranks that are slower by some
-/// thousandths.
 const CIRCUITS: &str = r#"
 envelope = "1 B"
 topology = { kind = "hypercube", switching = "circuit" }
@@ -118,6 +116,11 @@ per_byte = "410 ns/B"
 hop = "25 us"
 unexpected = "1 us/B"
 split = { o_send = "30 us", o_recv = "30 us", handshake = "77 us" }
+"#;
+
+/// Computations of whole microseconds, and so of whole nanoseconds on ranks that are slower by some
+/// thousandths.
+const WHOLE_NODE: &str = r#"
 [node]
 isend = "10 us"
 irecv = "9 us"
@@ -172,12 +175,12 @@ pub(crate) fn buffered() -> Machine {
 /// A hypercube with switches that pass a message on before it is there whole: messages of all three
 /// protocols take links one after the other.
 pub(crate) fn cut_through() -> Machine {
-    machine(&(CUT_THROUGH.to_owned() + NODE))
+    unequal(machine(&(CUT_THROUGH.to_owned() + WHOLE_NODE)))
 }
 
 /// A hypercube like that of the thesis, whose circuits messages wait for.
 pub(crate) fn circuits() -> Machine {
-    unequal(machine(CIRCUITS))
+    unequal(machine(&(CIRCUITS.to_owned() + WHOLE_NODE)))
 }
 
 /// `machine` with ranks of which each is slower than the one before, so that no two do the same

@@ -9,7 +9,7 @@ use comet_core::sample::Sample;
 use comet_core::sync::StartSync;
 use comet_sim::machine::Machine;
 
-use super::bench::{Bench, settings};
+use super::bench::{Bench, choices, settings};
 use super::machines;
 use super::oracle::truth;
 use super::recording::round;
@@ -28,10 +28,13 @@ const N_SAMPLES: u32 = 5;
 fn values(info: &KernelInfo, used: &AxisUse) -> Vec<u64> {
     let axis = used.axis;
     let has_lengths = info.axes.iter().any(|used| used.axis == &LENGTH_BYTES);
+    let has_algorithms = info.axes.iter().any(|used| used.axis.name == "algorithm");
     match axis.kind {
-        AxisKind::Choice => (0..axis.labels.len() as u64).collect(),
+        AxisKind::Choice => choices(axis),
         AxisKind::Distance | AxisKind::Pairs | AxisKind::Round => (0..=5).collect(),
         AxisKind::Intensity | AxisKind::Count | AxisKind::Found => vec![3],
+        // Algorithms are many, and each length is that of many messages.
+        AxisKind::Size if axis == &LENGTH_BYTES && has_algorithms => vec![8, 404, 20_000],
         AxisKind::Size if axis == &LENGTH_BYTES => LENGTHS.to_vec(),
         AxisKind::Side => BLOCKS.to_vec(),
         AxisKind::Size if has_lengths => vec![0, 30, 3000],

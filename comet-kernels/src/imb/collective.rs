@@ -1,0 +1,380 @@
+//! Collectives: time of one operation of all ranks, by the call of the transport or by an algorithm
+//! over messages.
+//!
+//! **Source**: IMB 2021, IMB-MPI1, section "Collective Benchmarks"; MPI-4.1 chapter 6.
+//!
+//! **Pattern**
+//! ```text
+//!   bcast            root ==> all            reduce           all ==+==> root
+//!   scatter(v)       root ==parts==> all     gather(v)        all ==parts==> root
+//!   allreduce        all ==+==> all          allgather(v)     all ==parts==> all
+//!   reduce_scatter   all ==+==> parts        alltoall(v)      all ==parts==> all, other ones for each
+//!   scan, exscan     ranks below ==+==> each
+//! ```
+//! **Timed** (all ranks): one call. Buffers, plans and test data are made before.
+//!
+//! **Reports**: time from the first start to the last finish over all ranks.
+//!
+//! **Rate**: `length_bytes` / time, of one message.
+//!
+//! **Parameters**: `length_bytes` of one message: the vector of a reduction, the part of a rank. `root`
+//! of rooted ones: rank 0, or each in turn. `element` and `operator` of reductions. `algorithm`: that of
+//! the transport, or one of the library.
+//!
+//! **Verified by**: contents on every rank, over spoiled buffers with canaries on both sides; roots 0,
+//! middle and last; parts of uneven lengths where the call admits them. Reductions by integers that
+//! every element type holds exactly, in any order.
+//!
+//! **Caution**: input and output are separate buffers, as in IMB. The forms with a v get parts of one
+//! length when they are timed.
+
+use comet_core::collective::algorithm::{self, Algorithm};
+use comet_core::collective::data::{compare, fill};
+use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer, Running};
+use comet_core::kernel::prelude::*;
+
+/// The way in which a collective is carried out: the transport's own, or one of the library.
+pub static ALGORITHM: Axis = Axis::choice(
+    "algorithm",
+    "algorithm of a collective: that of the transport, or one of the library",
+    &ALGORITHMS,
+);
+/// Rank that has another part than the others: rank 0, or each in turn.
+pub static ROOT: Axis = Axis::choice("root", "root of a collective", &["first", "rotate"]);
+/// Type of the elements of a reduction.
+pub static ELEMENT: Axis =
+    Axis::choice("element", "type of the elements of a reduction", Element::LABELS);
+/// Operator of a reduction.
+pub static OPERATOR: Axis = Axis::choice("operator", "operator of a reduction", Operator::LABELS);
+
+/// Words of the algorithms; the first is the transport's own.
+const ALGORITHMS: [&str; 21] = [
+    "native",
+    "linear",
+    "linear_sync",
+    "binomial",
+    "tree",
+    "chain",
+    "ring",
+    "segmented_ring",
+    "recursive_doubling",
+    "recursive_halving",
+    "rabenseifner",
+    "bruck",
+    "pairwise",
+    "dissemination",
+    "neighbour_exchange",
+    "scattered",
+    "scatter_doubling",
+    "scatter_ring",
+    "gather_bcast",
+    "reduce_bcast",
+    "reduce_scatterv",
+];
+
+const LENGTHS: AxisUse =
+    AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"] };
+const VECTORS: AxisUse =
+    AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,4..4Mi*4", "0,4..4Mi*2"] };
+const BY_ALGORITHM: AxisUse = AxisUse::of(&ALGORITHM, "0");
+const BY_ROOT: AxisUse = AxisUse::of(&ROOT, "0");
+/// Floats, as in IMB.
+const BY_ELEMENT: AxisUse = AxisUse::of(&ELEMENT, "4");
+const BY_OPERATOR: AxisUse = AxisUse::of(&OPERATOR, "0");
+
+/// Bytes on each side of a buffer that no operation may change.
+const CANARY_BYTES: usize = 64;
+const CANARY: u8 = 0xa5;
+
+/// A collective of the suite.
+struct Spec {
+    name: &'static str,
+    kind: Kind,
+    /// Whether it is the form with parts of any lengths.
+    is_uneven: bool,
+    summary: &'static str,
+    aliases: &'static [&'static str],
+}
+
+const fn spec(
+    name: &'static str,
+    kind: Kind,
+    is_uneven: bool,
+    summary: &'static str,
+    aliases: &'static [&'static str],
+) -> Spec {
+    Spec { name, kind, is_uneven, summary, aliases }
+}
+
+#[rustfmt::skip] // One kernel a line.
+const SPECS: [Spec; 15] = [
+    spec("bcast", Kind::Broadcast, false, "One message of the root to all ranks", &["IMB:Bcast", "OSU:osu_bcast"]),
+    spec("reduce", Kind::Reduce, false, "Sum of the vectors of all ranks, on the root", &["IMB:Reduce", "OSU:osu_reduce"]),
+    spec("allreduce", Kind::Allreduce, false, "Sum of the vectors of all ranks, on each", &["IMB:Allreduce", "OSU:osu_allreduce"]),
+    spec("reduce_scatter", Kind::ReduceScatter, true, "Sum of the vectors of all ranks, a part on each, lengths given", &["IMB:Reduce_scatter", "OSU:osu_reduce_scatter"]),
+    spec("reduce_scatter_block", Kind::ReduceScatter, false, "Sum of the vectors of all ranks, an equal part on each", &["IMB:Reduce_scatter_block"]),
+    spec("scan", Kind::Scan, false, "Sum of the vectors of the ranks up to each", &["SKaMPI:MPI_Scan"]),
+    spec("exscan", Kind::Exscan, false, "Sum of the vectors of the ranks below each", &[]),
+    spec("gather", Kind::Gather, false, "A part of each rank to the root", &["IMB:Gather", "OSU:osu_gather"]),
+    spec("gatherv", Kind::Gather, true, "A part of each rank to the root, lengths given", &["IMB:Gatherv", "OSU:osu_gatherv"]),
+    spec("scatter", Kind::Scatter, false, "A part of the root's message to each rank", &["IMB:Scatter", "OSU:osu_scatter"]),
+    spec("scatterv", Kind::Scatter, true, "A part of the root's message to each rank, lengths given", &["IMB:Scatterv", "OSU:osu_scatterv"]),
+    spec("allgather", Kind::Allgather, false, "A part of each rank to all ranks", &["IMB:Allgather", "OSU:osu_allgather"]),
+    spec("allgatherv", Kind::Allgather, true, "A part of each rank to all ranks, lengths given", &["IMB:Allgatherv", "OSU:osu_allgatherv"]),
+    spec("alltoall", Kind::Alltoall, false, "A part of each rank to each rank", &["IMB:Alltoall", "OSU:osu_alltoall"]),
+    spec("alltoallv", Kind::Alltoall, true, "A part of each rank to each rank, lengths given", &["IMB:Alltoallv", "OSU:osu_alltoallv"]),
+];
+
+/// The kernel number `INDEX` of the family; see the [module](self).
+pub(crate) struct Plain<const INDEX: usize>;
+
+/// The collective of `spec` in `case`, with parts of these lengths.
+fn collective(
+    spec: &Spec,
+    case: &Case,
+    length: impl Fn(Rank) -> usize,
+    n_ranks: usize,
+) -> Collective {
+    let parts = match spec.is_uneven {
+        true => Parts::packed((0..n_ranks).map(length).collect()),
+        false => Parts::Equal(length(0)),
+    };
+    let reducer = || {
+        let element = Element::ALL[case.length(&ELEMENT)];
+        Reducer::new(element, Operator::ALL[case.length(&OPERATOR)])
+    };
+    let by = if spec.kind.is_reduction() { reducer() } else { None };
+    Collective::new(spec.kind, parts).with_reducer(by.unwrap_or(Reducer::SUM))
+}
+
+/// The algorithm of the library that `case` names; `None` for the transport's own.
+fn algorithm(kind: Kind, case: &Case) -> Result<Option<&'static Algorithm>, String> {
+    let name = ALGORITHMS[case.length(&ALGORITHM)];
+    if name == ALGORITHMS[0] {
+        return Ok(None);
+    }
+    let found = algorithm::find(kind, name);
+    let known =
+        || algorithm::of(kind).iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
+    found.map(Some).ok_or_else(|| {
+        format!("{} has no algorithm {name} (it has native, {})", kind.name(), known())
+    })
+}
+
+/// True unless `case` is one of elements, of which its length is no whole number.
+fn has_whole_elements(case: &Case) -> bool {
+    let element =
+        case.find(&ELEMENT).and_then(|value| Element::ALL.get(usize::try_from(value).ok()?));
+    element.is_none_or(|element| case.length(&LENGTH_BYTES).is_multiple_of(element.bytes()))
+}
+
+fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
+    world.require_ranks(2)?;
+    if spec.kind.is_reduction() {
+        let (element, operator) = (case.length(&ELEMENT), case.length(&OPERATOR));
+        let (element_name, operator_name) = (Element::LABELS[element], Operator::LABELS[operator]);
+        if Reducer::new(Element::ALL[element], Operator::ALL[operator]).is_none() {
+            return Err(format!("{operator_name} is no operator on {element_name}"));
+        }
+        if !has_whole_elements(case) {
+            let (length, name) = (case.value(&LENGTH_BYTES), element_name);
+            return Err(format!("{length} bytes are no whole number of {name} elements"));
+        }
+    }
+    let length = case.length(&LENGTH_BYTES);
+    match algorithm(spec.kind, case)? {
+        Some(algorithm) => {
+            algorithm.admit(&collective(spec, case, |_| length, world.n_ranks), world.n_ranks)
+        }
+        None => Ok(()),
+    }
+}
+
+fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
+    let (length, n_ranks) = (case.value(&LENGTH_BYTES), world.n_ranks as u64);
+    let (one, all) = (length, length.saturating_mul(n_ranks));
+    let of_buffers = match spec.kind {
+        Kind::Barrier => 0,
+        Kind::Broadcast => one,
+        Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => 2 * one,
+        Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::ReduceScatter => {
+            all.saturating_add(one)
+        }
+        Kind::Alltoall => all.saturating_mul(2),
+    };
+    // Plans have scratch memory of the same size.
+    let n_copies = if case.value(&ALGORITHM) == 0 { 1 } else { 3 };
+    of_buffers.saturating_mul(n_copies)
+}
+
+/// A buffer with canaries on both sides.
+struct Guarded<B> {
+    buffer: B,
+    length: usize,
+}
+
+impl<B: std::ops::DerefMut<Target = [u8]>> Guarded<B> {
+    fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, length: usize) -> Result<Self> {
+        let mut buffer = cx.message(length + 2 * CANARY_BYTES)?;
+        buffer.fill(CANARY);
+        Ok(Self { buffer, length })
+    }
+
+    #[inline]
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut self.buffer[CANARY_BYTES..CANARY_BYTES + self.length]
+    }
+
+    /// Checks that the canaries live.
+    fn check(&mut self, check: &mut Checker, what: &str) {
+        let (front, rest) = self.buffer.split_at_mut(CANARY_BYTES);
+        for (side, canaries) in [("before", front), ("behind", &mut rest[self.length..])] {
+            let expected = [CANARY; CANARY_BYTES];
+            check.bytes(canaries, &expected, &format!("the {CANARY_BYTES} bytes {side} {what}"));
+        }
+    }
+}
+
+/// One call, and its plan if an algorithm carries it out.
+struct Prepared<T: Transport> {
+    call: Collective,
+    running: Option<Running<T>>,
+}
+
+/// One rank's part.
+pub(crate) struct Part<T: Transport> {
+    rank: Rank,
+    n_ranks: usize,
+    /// One call for each root.
+    calls: Vec<Prepared<T>>,
+    /// Number of the call at hand.
+    next: usize,
+    /// Calls of a proof: other roots, and uneven parts.
+    proofs: Vec<Prepared<T>>,
+    input: Guarded<T::Buffer>,
+    output: Guarded<T::Buffer>,
+}
+
+impl<T: Transport> Part<T> {
+    fn new(spec: &Spec, cx: &Context<'_, T>, case: &Case) -> Result<Self> {
+        let (t, rank, n_ranks) = (cx.transport(), cx.rank(), cx.transport().n_ranks());
+        let length = case.length(&LENGTH_BYTES);
+        let by = algorithm(spec.kind, case).ok().flatten();
+        let prepared = |call: Collective| {
+            let of_library = || algorithm::automatic(&call, n_ranks);
+            let by = by.or_else(|| (!t.has_own(&call)).then(of_library));
+            let plan = by.map(|algorithm| algorithm.plan(&call, rank, n_ranks));
+            let running = plan.map(|plan| Running::new(t, plan)).transpose()?;
+            Ok(Prepared { call, running })
+        };
+        let even = |root| collective(spec, case, |_| length, n_ranks).with_root(root);
+        let rotates = case.find(&ROOT) == Some(1);
+        let roots = if rotates { 0..n_ranks } else { 0..1 };
+        let calls: Vec<Prepared<T>> = roots.map(even).map(prepared).collect::<Result<_>>()?;
+        let other_roots = [n_ranks / 2, n_ranks - 1];
+        let is_rooted = spec.kind.is_rooted();
+        let others = other_roots.into_iter().filter(|_| is_rooted).map(even);
+        let unit =
+            if spec.kind.is_reduction() { Element::ALL[case.length(&ELEMENT)].bytes() } else { 1 };
+        let shorter = |rank: Rank| length / unit * (rank % 3) / 2 * unit;
+        let uneven = spec.is_uneven.then(|| {
+            let call = collective(spec, case, shorter, n_ranks);
+            match spec.kind {
+                // Each rank gets so much of another as that one sends to all.
+                Kind::Alltoall => call.with_sent(Parts::packed(vec![shorter(rank); n_ranks])),
+                _ => call,
+            }
+        });
+        let proofs = others.chain(uneven).map(prepared).collect::<Result<_>>()?;
+        let longest = |bytes: fn(&Collective, Rank, usize) -> usize| {
+            let of_roots = calls.iter().map(|of| bytes(&of.call, rank, n_ranks)).max().unwrap_or(0);
+            // Any rank may be the root of a proof.
+            let of_root = bytes(&calls[0].call, calls[0].call.root(), n_ranks);
+            of_roots.max(of_root)
+        };
+        let input = Guarded::new(cx, longest(Collective::input_bytes))?;
+        let output = Guarded::new(cx, longest(Collective::output_bytes))?;
+        Ok(Self { rank, n_ranks, calls, next: 0, proofs, input, output })
+    }
+}
+
+impl<T: Transport> Operation<T> for Part<T> {
+    fn fill(&mut self, seeds: Seeds) {
+        self.next = 0;
+        let Self { rank, n_ranks, calls, input, output, .. } = self;
+        fill(&calls[0].call, (*rank, *n_ranks), seeds, [input.bytes(), output.bytes()]);
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let Self { calls, next, input, output, .. } = self;
+        let index = *next;
+        *next = if index + 1 == calls.len() { 0 } else { index + 1 };
+        let Prepared { call, running } = &mut calls[index];
+        carry_out(t, call, running.as_mut(), [input.bytes(), output.bytes()])
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let Self { rank, n_ranks, calls, next, input, output, .. } = self;
+        let last = &calls[(*next + calls.len() - 1) % calls.len()].call;
+        compare(last, (*rank, *n_ranks), output.bytes(), check);
+        input.check(check, "the input");
+        output.check(check, "the output");
+    }
+
+    /// The call that is timed, and those with other roots and uneven parts.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        self.fill(check.seeds());
+        self.run(t)?;
+        self.check(check);
+        let Self { rank, n_ranks, proofs, input, output, .. } = self;
+        let at = (*rank, *n_ranks);
+        for Prepared { call, running } in proofs {
+            fill(call, at, check.seeds(), [input.bytes(), output.bytes()]);
+            carry_out(t, call, running.as_mut(), [input.bytes(), output.bytes()])?;
+            compare(call, at, output.bytes(), check);
+            input.check(check, "the input");
+            output.check(check, "the output");
+        }
+        Ok(())
+    }
+}
+
+/// Carries `call` out by its plan, or as the transport does it.
+#[inline]
+fn carry_out<T: Transport>(
+    t: &T,
+    call: &Collective,
+    running: Option<&mut Running<T>>,
+    [input, output]: [&mut [u8]; 2],
+) -> Result<()> {
+    match running {
+        Some(running) => running.run(t, input, output),
+        None => t.collective(call, input, output),
+    }
+}
+
+impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
+    const INFO: KernelInfo = KernelInfo {
+        name: SPECS[INDEX].name,
+        file: include_str!("collective.rs"),
+        summary: SPECS[INDEX].summary,
+        aliases: SPECS[INDEX].aliases,
+        axes: match (SPECS[INDEX].kind.is_rooted(), SPECS[INDEX].kind.is_reduction()) {
+            (false, false) => &[BY_ALGORITHM, LENGTHS],
+            (true, false) => &[BY_ALGORITHM, BY_ROOT, LENGTHS],
+            (false, true) => &[BY_ALGORITHM, BY_ELEMENT, BY_OPERATOR, VECTORS],
+            (true, true) => &[BY_ALGORITHM, BY_ROOT, BY_ELEMENT, BY_OPERATOR, VECTORS],
+        },
+        series: &[Series::completion("call").moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
+        is_case: has_whole_elements,
+        admits: |case, world| admit(&SPECS[INDEX], case, world),
+        bytes_per_rank: |case, world| bytes_per_rank(&SPECS[INDEX], case, world),
+        ..KernelInfo::collective("imb")
+    };
+    type Part = Part<T>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        Ok(Some((Duty::Together, Part::new(&SPECS[INDEX], cx, case)?)))
+    }
+}

@@ -1,0 +1,147 @@
+//! Parallel transfers: time of messages that all ranks send at once to their neighbours on a ring.
+//!
+//! **Source**: IMB 2021, IMB-MPI1, section "Parallel Transfer Benchmarks".
+//!
+//! **Pattern**, the same on all P ranks
+//! ```text
+//!   sendrecv    rank r  --> r+1     by one blocked exchange
+//!                       <-- r-1
+//!   exchange    rank r  --> r+1     posts two sends of one buffer
+//!                       --> r-1
+//!                       <-- r-1     receives both messages into another one
+//!                       <-- r+1
+//!                       waits for its sends
+//! ```
+//! **Timed** (all ranks): one such round. Buffers and test data are made before.
+//!
+//! **Reports**: mean time of a round in a loop, on the slowest rank.
+//!
+//! **Rate**: 2 x (sendrecv) or 4 x (exchange) `length_bytes` / time: what one rank sends and
+//! receives.
+//!
+//! **Parameters**: `length_bytes` of one message.
+//!
+//! **Verified by**: other test data of each rank; contents, source and length of every message on
+//! every rank.
+//!
+//! **Caution**: on two ranks both neighbours are the same one. `comet/exchange` is an exchange of two
+//! ranks alone.
+
+use comet_core::kernel::prelude::*;
+use comet_core::transport::Room;
+
+/// One of the kernels: a chain of messages in one direction, or (`BOTH`) in both.
+pub(crate) struct Ring<const BOTH: bool>;
+
+/// One rank's message, and room for those of its neighbours.
+pub(crate) struct Neighbours<T: Transport, const BOTH: bool> {
+    rank: Rank,
+    left: Rank,
+    right: Rank,
+    tag: Tag,
+    message: T::Buffer,
+    buffer: T::Buffer,
+    /// Length of the last message, which is that of the right neighbour if there are two.
+    arrived_bytes: Option<usize>,
+    /// Memory of the set of sends between two rounds.
+    sends: Room<T::SendOp<'static>>,
+}
+
+impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
+    /// One round; shows the message of the left neighbour to `look` before another overwrites it.
+    #[inline]
+    fn round(&mut self, t: &T, mut look: impl FnMut(&mut T::Buffer, Status)) -> Result<()> {
+        let Self { left, right, tag, message, buffer, arrived_bytes, sends, .. } = self;
+        let (left, right, tag) = (*left, *right, *tag);
+        if !BOTH {
+            let status = t.blocked_exchange(right, message, Source::Rank(left), buffer, tag)?;
+            *arrived_bytes = status.length_from(left);
+            return Ok(());
+        }
+        t.scope(|s| {
+            let mut pending = s.requests_in(std::mem::take(sends));
+            pending.push(s.unblocked_send(right, tag, message)?);
+            pending.push(s.unblocked_send(left, tag, message)?);
+            let status = t.blocked_recv(Source::Rank(left), tag, buffer)?;
+            look(buffer, status);
+            let status = t.blocked_recv(Source::Rank(right), tag, buffer)?;
+            *arrived_bytes = status.length_from(right);
+            *sends = pending.into_room()?;
+            Ok(())
+        })
+    }
+
+    /// The neighbour whose message comes last.
+    fn last(&self) -> Rank {
+        if BOTH { self.right } else { self.left }
+    }
+}
+
+impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
+    fn fill(&mut self, seeds: Seeds) {
+        pattern::fill(&mut self.message, seeds.of(0, self.rank));
+        let arriving = seeds.of(0, self.last());
+        pattern::spoil(&mut self.buffer, arriving);
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.round(t, |_, _| ())
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let source = self.last();
+        let seed = check.seeds().of(0, source);
+        let what = format!("the message from rank {source}");
+        check.arrival(self.arrived_bytes, (&mut self.buffer, seed), &what);
+    }
+
+    /// The round with a check of every message.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        let (seeds, left, right) = (check.seeds(), self.left, self.right);
+        self.fill(seeds);
+        self.round(t, |buffer, status| {
+            let what = format!("the message from rank {left}");
+            check.arrival(status.length_from(left), (buffer, seeds.of(0, left)), &what);
+            pattern::spoil(buffer, seeds.of(0, right));
+        })?;
+        self.check(check);
+        Ok(())
+    }
+}
+
+impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
+    const INFO: KernelInfo = KernelInfo {
+        name: if BOTH { "exchange" } else { "sendrecv" },
+        file: include_str!("parallel.rs"),
+        summary: if BOTH {
+            "All ranks send to both neighbours on a ring at the same time"
+        } else {
+            "All ranks send to the next one on a ring at the same time"
+        },
+        aliases: if BOTH { &["IMB:Exchange"] } else { &["IMB:Sendrecv"] },
+        axes: &[AxisUse {
+            axis: &LENGTH_BYTES,
+            sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],
+        }],
+        series: &[Series::of("round", Quantity::OpTime, Definition::LoopMean).moving(|case, _| {
+            let n_messages = if BOTH { 4 } else { 2 };
+            Some(n_messages * case.value(&LENGTH_BYTES))
+        })],
+        timing: Timing::Pipelined,
+        admits: |_, world| world.require_ranks(2),
+        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
+        ..KernelInfo::collective("imb")
+    };
+    type Part = Neighbours<T, BOTH>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        let length = case.length(&LENGTH_BYTES);
+        let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
+        let (left, right) = ((rank + n_ranks - 1) % n_ranks, (rank + 1) % n_ranks);
+        let (message, buffer) = (cx.message(length)?, cx.message(length)?);
+        let (tag, sends, arrived_bytes) = (cx.tag(0), Room::of(2), None);
+        let part = Neighbours { rank, left, right, tag, message, buffer, arrived_bytes, sends };
+        Ok(Some((Duty::Together, part)))
+    }
+}

@@ -1,0 +1,98 @@
+//! PingPing: time of two messages in opposite directions at once, each an unblocked send around a
+//! blocked receive.
+//!
+//! **Source**: IMB 2021, IMB-MPI1, section "Single Transfer Benchmarks".
+//!
+//! **Pattern**
+//! ```text
+//!   rank 0  --OUT-->  rank 1, one hop away     each posts its send, receives, and waits for the send
+//!           <-BACK--
+//! ```
+//! **Timed** (rank 0): the three calls. Buffers and test data are made before.
+//!
+//! **Reports**: time of the three calls.
+//!
+//! **Rate**: `length_bytes` / time, of one direction, as IMB counts it.
+//!
+//! **Parameters**: `length_bytes` of one message.
+//!
+//! **Verified by**: other test data in each direction; contents, source and length on both sides.
+//!
+//! **Caution**: IMB quotes the slower of the two ranks; each waits for the other here, so that both
+//! take the same time.
+
+use comet_core::kernel::prelude::*;
+use comet_core::transport::Room;
+
+/// `imb/pingping`; see the [module](self).
+pub(crate) struct PingPing;
+
+/// One side.
+pub(crate) struct Crossed<T: Transport> {
+    rank: Rank,
+    peer: Rank,
+    tag: Tag,
+    message: T::Buffer,
+    buffer: T::Buffer,
+    arrived_bytes: Option<usize>,
+    /// Memory of the set of sends between two operations.
+    sends: Room<T::SendOp<'static>>,
+}
+
+impl<T: Transport> Operation<T> for Crossed<T> {
+    fn fill(&mut self, seeds: Seeds) {
+        pattern::fill(&mut self.message, seeds.of(0, self.rank));
+        pattern::spoil(&mut self.buffer, seeds.of(0, self.peer));
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let Self { peer, tag, message, buffer, arrived_bytes, sends, .. } = self;
+        let (peer, tag) = (*peer, *tag);
+        t.scope(|s| {
+            let mut pending = s.requests_in(std::mem::take(sends));
+            pending.push(s.unblocked_send(peer, tag, message)?);
+            let status = t.blocked_recv(Source::Rank(peer), tag, buffer)?;
+            *arrived_bytes = status.length_from(peer);
+            *sends = pending.into_room()?;
+            Ok(())
+        })
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let (peer, seed) = (self.peer, check.seeds().of(0, self.peer));
+        let what = format!("the message from rank {peer}");
+        check.arrival(self.arrived_bytes, (&mut self.buffer, seed), &what);
+    }
+}
+
+impl<T: Transport> Pattern<T> for PingPing {
+    const INFO: KernelInfo = KernelInfo {
+        name: "pingping",
+        file: include_str!("pingping.rs"),
+        summary: "Two ranks send to each other at the same time, by unblocked sends",
+        class: Class::Exchange,
+        aliases: &["IMB:PingPing"],
+        axes: &[AxisUse {
+            axis: &LENGTH_BYTES,
+            sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],
+        }],
+        series: &[
+            Series::on_test_node("pingping").moving(|case, _| Some(case.value(&LENGTH_BYTES)))
+        ],
+        timing: Timing::Pipelined,
+        admits: |_, world| world.require_ranks(2),
+        ..KernelInfo::pair("imb")
+    };
+    type Part = Crossed<T>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
+        let length = case.length(&LENGTH_BYTES);
+        let (rank, peer, tag) = (cx.rank(), side.peer, cx.tag(0));
+        let (message, buffer) = (cx.message(length)?, cx.message(length)?);
+        let (arrived_bytes, sends) = (None, Room::of(1));
+        let part = Crossed { rank, peer, tag, message, buffer, arrived_bytes, sends };
+        Ok(Some((side.duty(), part)))
+    }
+}

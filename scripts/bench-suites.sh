@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# The benchmarks of another suite beside their namesakes in comet-run, over the same MPI: launches of
+# both in turn, the ratio of each figure with its interval, and the peer held against itself.
+# Usage: scripts/bench-suites.sh SUITE FAMILY PEERS [--ranks N] [--pairs N] [--sizes LIST] [NAME...]
+#   SUITE      imb or osu
+#   FAMILY     the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
+#   PEERS      a folder with the sources of the suite, or with its programs: where no program of this
+#              family is below it, the sources are copied and built
+#   --ranks N  ranks of a launch (default: 2)
+#   --pairs N  pairs of launches, even and at least 10 (default: 10)
+#   --sizes L  lengths in bytes (default: 0,8,1024,65536,1048576; OSU takes the least and the greatest)
+#   NAME       benchmarks (default: all that both have)
+# Needs a C and a C++ compiler, make, python3 and cores with nothing else to do.
+# It is a benchmark and no test: it fails only if something could not run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Documented by Open MPI for containers, where everything runs as root.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+usage() {
+    sed -n '4,11s/^# //p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+}
+
+# The command $1 of the MPI at hand.
+tool() {
+    command -v "$1.$family" || {
+        printf 'found no %s.%s (install it: scripts/setup-mpi.sh)\n' "$1" "$family" >&2
+        return 1
+    }
+}
+
+program_of() { # NAME FOLDER
+    find -L "$2" -name "$1" -type f -perm -u+x 2>/dev/null | head -n 1
+}
+
+# The folder with the programs of the suite, built for this family if need be.
+find_or_build() {
+    local any=IMB-MPI1 built=target/peers/$suite-$family
+    [[ $suite = imb ]] || any=osu_latency
+    if [[ -n $(program_of "$any" "$built") ]]; then
+        echo "$built"
+    elif [[ -e $peers/Makefile || -e $peers/configure ]]; then
+        mkdir -p "$built"
+        cp -a "$peers/." "$built"
+        "build_$suite" "$built" >"$built/build.log" 2>&1 || {
+            printf 'cannot build %s (see %s)\n' "$suite" "$built/build.log" >&2
+            return 1
+        }
+        echo "$built"
+    elif [[ -n $(program_of "$any" "$peers") ]]; then
+        echo "$peers"
+    else
+        printf 'found neither %s nor its sources in %s\n' "$any" "$peers" >&2
+        return 1
+    fi
+}
+
+build_imb() { # FOLDER
+    # New compilers warn about what older ones did not.
+    find "$1/src_cpp" "$1/src_c" -name 'Makefile*' -exec sed -i 's/-Werror//g' {} +
+    make -C "$1" IMB-MPI1 CC="$(tool mpicc)" CXX="$(tool mpicxx)"
+}
+
+build_osu() { # FOLDER
+    (cd "$1" && ./configure CC="$(tool mpicc)" CXX="$(tool mpicxx)" && make -j2)
+}
+
+launch_options() {
+    if [[ $ranks -le $(nproc) ]]; then
+        echo '--bind-to core'
+    elif [[ $family = openmpi ]]; then
+        echo '--oversubscribe --bind-to none --mca mpi_yield_when_idle 1'
+    fi
+}
+
+launch() {
+    timeout 600 "$mpiexec" -n "$ranks" "${options[@]}" "$@" </dev/null
+}
+
+# Runs the benchmarks: NAMESAKE is empty for the peer, or the words of comet-run before the name.
+launch_all_of() { # [NAMESAKE...]
+    local name extra=()
+    [[ $# -eq 0 ]] || extra=(--transport=mpi --quiet --out=none)
+    if [[ $suite = imb ]]; then
+        local program=("$@" IMB-MPI1)
+        [[ $# -gt 0 ]] || program=("$(program_of IMB-MPI1 "$folder")")
+        launch "${program[@]}" "${names[@]}" -npmin "$ranks" -msglen "$scratch/lengths" \
+            -iter_policy "${policy:-dynamic}" "${extra[@]}"
+        return
+    fi
+    for name in "${names[@]}"; do
+        local program=("$@" "$name")
+        [[ $# -gt 0 ]] || program=("$(program_of "$name" "$folder")")
+        printf '#program %s\n' "$name"
+        case $name in
+            osu_barrier) launch "${program[@]}" "${extra[@]}" ;;
+            *) launch "${program[@]}" -m "$shortest:$longest" "${extra[@]}" ;;
+        esac
+    done
+}
+
+# The benchmarks that both have and that run on so many ranks.
+common_names() {
+    local own
+    if [[ $suite = imb ]]; then
+        "$comet" IMB-MPI1 -list
+        return
+    fi
+    for own in osu_latency osu_bw osu_bcast osu_barrier osu_allgather osu_allreduce osu_alltoall \
+        osu_gather osu_reduce osu_reduce_scatter osu_scatter; do
+        [[ -z $(program_of "$own" "$folder") ]] || echo "$own"
+    done
+}
+
+suite=${1-} family=${2-} peers=${3-}
+[[ $suite =~ ^(imb|osu)$ && -n $family && -d $peers ]] || usage
+shift 3
+ranks=2 pairs=10 sizes=0,8,1024,65536,1048576 names=()
+while [[ $# -gt 0 ]]; do
+    case $1 in
+        --ranks | --pairs | --sizes)
+            [[ $# -ge 2 ]] || usage
+            declare "${1#--}=$2"
+            shift
+            ;;
+        -*) usage ;;
+        *) names+=("$1") ;;
+    esac
+    shift
+done
+[[ $pairs =~ ^[1-9][0-9]+$ && $((pairs % 2)) -eq 0 && $ranks =~ ^[1-9][0-9]*$ ]] || usage
+
+mpiexec=$(tool mpiexec)
+comet=target/$family/release/comet-run
+read -r -a options <<<"$(launch_options)"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+tr , '\n' <<<"$sizes" >"$scratch/lengths"
+shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")
+
+load=$(cut -d ' ' -f 1-3 /proc/loadavg)
+MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi --target-dir "target/$family"
+folder=$(find_or_build)
+[[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
+printf 'machine   %s, %s CPUs, Linux %s, load %s before the build\n' \
+    "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -r)" "$load"
+printf 'launcher  %s -n %s %s\n' "$mpiexec" "$ranks" "${options[*]}"
+printf 'effort    %s pairs of launches\n' "$pairs"
+
+# A B B A again and again, so that no drift of the machine favours a side.
+n=100
+while [[ $n -lt $((100 + 2 * pairs)) ]]; do
+    for side in peer namesake namesake peer; do
+        [[ ! -t 2 ]] || printf '\r%3d of %d launches ' $((n - 99)) $((2 * pairs)) >&2
+        words=()
+        [[ $side = peer ]] || words=("$comet")
+        launch_all_of "${words[@]}" >"$scratch/$n-$side.txt"
+        n=$((n + 1))
+    done
+done
+python3 scripts/mpi_fidelity.py "$scratch"/*.txt
