@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 pub mod abandoned;
+pub mod algorithms;
 mod bounds;
 pub mod compare;
 mod description;

@@ -35,8 +35,8 @@ use std::time::Duration;
 
 use cli::{Cli, Command};
 use command::{
-    ab, calibrate, check, compare, completions, health, help, import, list, machines, plan, plot,
-    run, show,
+    ab, algorithms, calibrate, check, compare, completions, health, help, import, list, machines,
+    plan, plot, run, show,
 };
 use launcher::Launcher;
 
@@ -96,6 +96,7 @@ fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Compare(args)) => compare::compare(args),
         Some(Command::Ab(args)) => ab::ab(args, launcher),
         Some(Command::Launches(args)) => command::launches::launches(args, launcher),
+        Some(Command::Algorithms(args)) => algorithms::algorithms(args, launcher),
         Some(Command::Health(args)) => health::health(args, launcher),
         Some(Command::Export(args)) => show::export(args),
         Some(Command::Import(args)) => import::import(args),

@@ -81,7 +81,7 @@ fn subcommands() -> Vec<String> {
 #[test]
 fn subcommands_have_an_example_and_the_usual_ones_come_first() {
     let names = subcommands();
-    assert_eq!(names[..6], ["run", "report", "compare", "health", "list", "check"]);
+    assert_eq!(names[..6], ["run", "report", "compare", "health", "algorithms", "list"]);
     assert_eq!(names[names.len() - 3..], ["schema", "completions", "man"]);
     for name in names {
         let help = printed(&format!("{name} --help"));

@@ -235,6 +235,45 @@ pub(crate) struct HealthArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct AlgorithmsArgs {
+    /// Collective operation: bcast, reduce, allreduce, alltoall and the like
+    #[arg(value_name = "OPERATION", required_unless_present = "from")]
+    pub(crate) operation: Option<String>,
+    /// Algorithms, with commas between them [default: all that the operation has]
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) algorithm: Option<String>,
+    /// Draw the messages of an algorithm step by step, and measure nothing
+    #[arg(long, value_name = "ALGORITHM")]
+    pub(crate) show: Option<String>,
+    /// Result file of an earlier run, judged instead of a new one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["operation", "algorithm", "show", "WorldArgs", "profile", "sizes", "budget", "out", "label"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Format on standard output: a table with sentences, JSON, or a file of rules for Open MPI (coll_tuned_dynamic_rules_filename)
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "json", "openmpi"])]
+    pub(crate) format: String,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+    /// Thoroughness: time per case
+    #[arg(long, value_name = "NAME", default_value = "standard", value_parser = profiles())]
+    pub(crate) profile: Profile,
+    /// Message lengths in bytes [default: 8..1Mi*8, and 64Ki for --show]
+    #[arg(short, long, value_name = "SWEEP")]
+    pub(crate) sizes: Option<String>,
+    /// Time after which no further case is started
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    pub(crate) budget: Option<Duration>,
+    /// Result file [default: comet-results/HOST-TIME-ID.jsonl]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Label for the record; repeatable
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
+    pub(crate) label: Vec<(String, String)>,
+    /// Print no notes and no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
     #[command(flatten)]
     pub(crate) world: WorldArgs,

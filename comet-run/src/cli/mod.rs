@@ -18,8 +18,8 @@ pub(crate) use files::{
     ValidateArgs,
 };
 pub(crate) use measure::{
-    CalibrateArgs, CaseArgs, CheckArgs, HealthArgs, LaunchesArgs, OPTIONAL, PlanArgs, ProgressArg,
-    RunArgs, WorldArgs, profile_name,
+    AlgorithmsArgs, CalibrateArgs, CaseArgs, CheckArgs, HealthArgs, LaunchesArgs, OPTIONAL,
+    PlanArgs, ProgressArg, RunArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
 
@@ -111,6 +111,9 @@ pub(crate) enum Command {
     /// Measure all pairs of ranks, the barrier and the noise, and report outliers
     #[command(after_help = "Example:\n  comet-run health -n 8")]
     Health(HealthArgs),
+    /// Measure the algorithms of a collective against each other: the fastest at each length
+    #[command(after_help = "Example:\n  comet-run algorithms allreduce -n 4")]
+    Algorithms(AlgorithmsArgs),
     /// List the kernels by suites
     #[command(after_help = "Example:\n  comet-run list --json")]
     List(ListArgs),

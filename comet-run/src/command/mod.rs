@@ -1,6 +1,7 @@
 //! The commands, a file each but for those that read files one way.
 
 pub(crate) mod ab;
+pub(crate) mod algorithms;
 pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;

@@ -117,7 +117,7 @@ fn algorithms_of_collectives_take_the_times_of_their_rounds() {
     let message_ns = |n_bytes| message_ns(&machine, 1, n_bytes);
     // What a rank gives is copied to where its result will be.
     let copy_ns = |bytes: u64| {
-        let n = bytes as usize;
+        let n = usize::try_from(bytes).expect("a length in memory");
         machine.node.work_ps(Work::Copy { bytes: n, piece_bytes: n, stride_bytes: n }) as f64
             / 1000.0
     };

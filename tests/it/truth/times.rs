@@ -34,7 +34,7 @@ fn values(info: &KernelInfo, used: &AxisUse) -> Vec<u64> {
         AxisKind::Distance | AxisKind::Pairs | AxisKind::Round => (0..=5).collect(),
         AxisKind::Intensity | AxisKind::Count | AxisKind::Found => vec![3],
         // Algorithms are many, and each length is that of many messages.
-        AxisKind::Size if axis == &LENGTH_BYTES && has_algorithms => vec![8, 404, 20_000],
+        AxisKind::Size if axis == &LENGTH_BYTES && has_algorithms => vec![8, 404],
         AxisKind::Size if axis == &LENGTH_BYTES => LENGTHS.to_vec(),
         AxisKind::Side => BLOCKS.to_vec(),
         AxisKind::Size if has_lengths => vec![0, 30, 3000],

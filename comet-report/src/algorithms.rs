@@ -1,0 +1,444 @@
+//! The algorithms of a collective held against each other: the fastest at each length, and where
+//! another one becomes the fastest.
+//!
+//! ```text
+//!   points of one kernel ──► lengths: the times of all algorithms ──► ranges with one fastest
+//!                                                                        │
+//!                      table and sentences, JSON, rules of Open MPI ◄────┘
+//! ```
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::order::grouped;
+use crate::record::{Over, Param, Params, Point, PointStatus, RANKS};
+use crate::runs::RunRecords;
+use crate::units::{bytes, fixed_us, significant};
+use crate::words::{aligned, count};
+
+/// Name of the parameter that says which algorithm a point is of.
+const ALGORITHM: &str = "algorithm";
+/// The transport's own algorithm.
+const NATIVE: &str = "native";
+/// Lengths that stand beside each other in a table, which fits 80 columns.
+const N_COLUMNS: usize = 6;
+/// Ratio of two times from which it is worth a sentence.
+const WORTH_SAYING: f64 = 1.1;
+
+/// The algorithms of one collective on the same ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contest {
+    /// Name of the operation: `allreduce`.
+    pub operation: String,
+    /// Number of ranks.
+    pub n_ranks: u64,
+    /// Name of the transport; empty where the file does not say.
+    pub transport: String,
+    /// Parameters that all points share, but for the number of ranks.
+    pub params: Params,
+    /// Its lengths, ascending.
+    pub lengths: Vec<AtLength>,
+}
+
+/// The algorithms at one length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AtLength {
+    /// Length of a rank's message in bytes.
+    pub length_bytes: u64,
+    /// The time of each algorithm, the fastest first.
+    pub times: Vec<Timed>,
+}
+
+/// The time of one algorithm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timed {
+    /// Name of the algorithm.
+    pub algorithm: String,
+    /// Time of one operation in ns.
+    pub quoted_ns: f64,
+    /// Its 95 % interval in ns.
+    pub interval_ns: Option<[f64; 2]>,
+    /// Key of the point.
+    pub key: String,
+}
+
+/// Lengths that have the same fastest algorithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range<'a> {
+    /// The shortest in bytes.
+    pub from_bytes: u64,
+    /// The longest in bytes.
+    pub to_bytes: u64,
+    /// The algorithm.
+    pub algorithm: &'a str,
+    /// True if no other one may be the fastest at any of the lengths.
+    pub is_decided: bool,
+}
+
+impl Timed {
+    /// True unless its interval and that of `other` lie apart.
+    fn may_equal(&self, other: &Self) -> bool {
+        let of = |timed: &Self| timed.interval_ns.unwrap_or([timed.quoted_ns; 2]);
+        let ([low, high], [other_low, other_high]) = (of(self), of(other));
+        low <= other_high && other_low <= high
+    }
+}
+
+impl AtLength {
+    /// The fastest.
+    pub fn fastest(&self) -> &Timed {
+        &self.times[0]
+    }
+
+    /// Those whose intervals do not exclude that they are as fast, with the fastest.
+    pub fn candidates(&self) -> impl Iterator<Item = &Timed> {
+        self.times.iter().filter(|timed| timed.may_equal(self.fastest()))
+    }
+
+    fn of(&self, algorithm: &str) -> Option<&Timed> {
+        self.times.iter().find(|timed| timed.algorithm == algorithm)
+    }
+}
+
+/// The contests among the points of `run`: of each collective with two algorithms or more.
+pub fn contests(run: &RunRecords) -> Vec<Contest> {
+    let transport = run.run.as_ref().map_or(String::new(), |run| run.transport.name().into());
+    let ok = run.points.iter().filter(|point| point.status() == PointStatus::Ok);
+    let named = ok.filter_map(|point| {
+        let Param::Label(algorithm) = point.params.get(ALGORITHM)? else { return None };
+        let length = point.facts.over(Over::Message)?.name.clone();
+        let shared = point.params.without(&[ALGORITHM, &length]);
+        let key = (point.kernel.to_string(), shared.to_string());
+        Some((key, (point, algorithm.as_str(), shared)))
+    });
+    let all = grouped(named).into_iter().map(|((operation, _), points)| {
+        let params = points[0].2.clone();
+        let n_ranks = params.ranks().unwrap_or(0);
+        let timed = points.iter().filter_map(|(point, algorithm, _)| at(point, algorithm));
+        let mut lengths: Vec<AtLength> = grouped(timed)
+            .into_iter()
+            .map(|(length_bytes, mut times)| {
+                times.sort_by(|a, b| a.quoted_ns.total_cmp(&b.quoted_ns));
+                AtLength { length_bytes, times }
+            })
+            .collect();
+        lengths.retain(|length| length.times.len() > 1);
+        lengths.sort_by_key(|length| length.length_bytes);
+        let params = params.without(&[RANKS]);
+        Contest { operation, n_ranks, transport: transport.clone(), params, lengths }
+    });
+    all.filter(|contest| !contest.lengths.is_empty()).collect()
+}
+
+/// Length and time of `point`.
+fn at(point: &Point, algorithm: &str) -> Option<(u64, Timed)> {
+    let timed = Timed {
+        algorithm: algorithm.into(),
+        quoted_ns: point.quoted_ns()?,
+        interval_ns: point.interval_ns(),
+        key: point.key.clone(),
+    };
+    Some((point.on(Over::Message)?, timed))
+}
+
+impl Contest {
+    /// Stretches of lengths with one fastest algorithm, ascending. One that may be as fast as the
+    /// fastest, and was the fastest before, stays it.
+    pub fn ranges(&self) -> Vec<Range<'_>> {
+        self.ranges_among(|_| true)
+    }
+
+    fn ranges_among(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<Range<'_>> {
+        let mut ranges: Vec<Range<'_>> = Vec::new();
+        for length in &self.lengths {
+            let wanted = || length.times.iter().filter(|timed| is_wanted(&timed.algorithm));
+            let Some(fastest) = wanted().next() else { continue };
+            let to_bytes = length.length_bytes;
+            let candidates = || wanted().filter(|timed| timed.may_equal(fastest));
+            let is_decided = candidates().count() == 1;
+            match ranges.last_mut() {
+                Some(last) if candidates().any(|timed| timed.algorithm == last.algorithm) => {
+                    last.to_bytes = to_bytes;
+                    last.is_decided &= is_decided;
+                }
+                _ => {
+                    let algorithm = &*fastest.algorithm;
+                    ranges.push(Range { from_bytes: to_bytes, to_bytes, algorithm, is_decided });
+                }
+            }
+        }
+        ranges
+    }
+
+    /// What is worth knowing, in sentences.
+    pub fn sentences(&self) -> Vec<String> {
+        let ranges = self.ranges();
+        let mut sentences = Vec::new();
+        for (index, range) in ranges.iter().enumerate() {
+            let Range { from_bytes, to_bytes, algorithm, .. } = *range;
+            let lengths = match (index, index + 1 == ranges.len()) {
+                (0, true) => "at all lengths".into(),
+                (0, false) => format!("up to {}", bytes(to_bytes)),
+                (_, true) => format!("from {} on", bytes(from_bytes)),
+                _ if from_bytes == to_bytes => format!("at {}", bytes(from_bytes)),
+                _ => format!("from {} to {}", bytes(from_bytes), bytes(to_bytes)),
+            };
+            let doubt = if range.is_decided { "" } else { ", as far as the intervals tell" };
+            sentences.push(format!("{algorithm} is the fastest {lengths}{doubt}"));
+        }
+        let changes = ranges.windows(2).map(|pair| {
+            let [before, after] = [pair[0], pair[1]];
+            format!(
+                "the change from {} to {} lies between {} and {}",
+                before.algorithm,
+                after.algorithm,
+                bytes(before.to_bytes),
+                bytes(after.from_bytes)
+            )
+        });
+        sentences.extend(changes);
+        sentences.extend(self.cost_of_native());
+        sentences
+    }
+
+    /// Where the transport's own algorithm loses most, if that is certain.
+    fn cost_of_native(&self) -> Option<String> {
+        let lost = self.lengths.iter().filter_map(|length| {
+            let (own, fastest) = (length.of(NATIVE)?, length.fastest());
+            let ratio = own.quoted_ns / fastest.quoted_ns;
+            (!own.may_equal(fastest) && ratio > WORTH_SAYING).then_some((ratio, length, own))
+        });
+        let (ratio, length, own) = lost.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(format!(
+            "the transport's own takes up to {} times as long as the fastest: at {} {} us, and {} us \
+             by {}",
+            significant(ratio, 3),
+            bytes(length.length_bytes),
+            fixed_us(own.quoted_ns),
+            fixed_us(length.fastest().quoted_ns),
+            length.fastest().algorithm
+        ))
+    }
+
+    /// The contest as a JSON object: the ranges, and all times in us.
+    pub fn json(&self) -> Value {
+        let range = |range: &Range<'_>| {
+            json!({
+                "from_bytes": range.from_bytes,
+                "to_bytes": range.to_bytes,
+                "algorithm": range.algorithm,
+                "decided": range.is_decided,
+            })
+        };
+        let us = |ns: f64| ns / 1e3;
+        let time = |length: &AtLength, timed: &Timed| {
+            json!({
+                "bytes": length.length_bytes,
+                "algorithm": timed.algorithm,
+                "us": us(timed.quoted_ns),
+                "low_us": timed.interval_ns.map(|[low, _]| us(low)),
+                "high_us": timed.interval_ns.map(|[_, high]| us(high)),
+                "key": timed.key,
+            })
+        };
+        let times = self.lengths.iter().flat_map(|length| {
+            length.times.iter().map(move |timed| time(length, timed)).collect::<Vec<_>>()
+        });
+        json!({
+            "operation": self.operation,
+            "ranks": self.n_ranks,
+            "transport": self.transport,
+            "parameters": self.params.to_string(),
+            "fastest": self.ranges().iter().map(range).collect::<Vec<_>>(),
+            "times": times.collect::<Vec<_>>(),
+        })
+    }
+
+    /// Names of all algorithms, in the order of the run.
+    fn algorithms(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for timed in self.lengths.iter().flat_map(|length| &length.times) {
+            if !names.contains(&&*timed.algorithm) {
+                names.push(&timed.algorithm);
+            }
+        }
+        names.sort_unstable_by_key(|name| (*name != NATIVE, *name));
+        names
+    }
+
+    /// A table of `lengths`: an algorithm a line.
+    fn table(&self, lengths: &[AtLength]) -> String {
+        let head = lengths.iter().map(|length| bytes(length.length_bytes));
+        let mut rows = vec![std::iter::once("us".into()).chain(head).collect::<Vec<String>>()];
+        for name in self.algorithms() {
+            let cell = |length: &AtLength| {
+                let Some(timed) = length.of(name) else { return "- ".into() };
+                let mark = match () {
+                    () if timed == length.fastest() => '*',
+                    () if timed.may_equal(length.fastest()) => '=',
+                    () => ' ',
+                };
+                format!("{}{mark}", fixed_us(timed.quoted_ns))
+            };
+            rows.push(std::iter::once(name.into()).chain(lengths.iter().map(cell)).collect());
+        }
+        let line = |row: &Vec<String>| {
+            format!("{}\n", aligned(row, &rows, |column| column > 0).trim_end())
+        };
+        rows.iter().map(line).collect()
+    }
+}
+
+impl fmt::Display for Contest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operation, n_ranks, transport, params, lengths } = self;
+        let params = if params.0.is_empty() { String::new() } else { format!(", {params}") };
+        writeln!(f, "# {operation} on {} over {transport}{params}", count(*n_ranks, "rank"))?;
+        writeln!(f, "# * the fastest, = perhaps as fast: the intervals overlap")?;
+        for lengths in lengths.chunks(N_COLUMNS) {
+            write!(f, "{}", self.table(lengths))?;
+        }
+        self.sentences().iter().try_for_each(|sentence| writeln!(f, "{sentence}"))
+    }
+}
+
+/// A collective as the rules of Open MPI's component `tuned` know it.
+struct Tuned {
+    operation: &'static str,
+    number: u32,
+    /// True if a rule counts the bytes of all ranks.
+    counts_all: bool,
+    /// Numbers of algorithms, and the segments in bytes that they are to use.
+    algorithms: &'static [(&'static str, u32, u32)],
+}
+
+/// Numbers of `coll_base_functions.h` and of `ompi_info --param coll tuned --level 9`.
+#[rustfmt::skip] // One collective a line.
+const TUNED: [Tuned; 8] = [
+    Tuned { operation: "allgather", number: 0, counts_all: true, algorithms: &[("bruck", 2, 0), ("recursive_doubling", 3, 0), ("ring", 4, 0), ("neighbour_exchange", 5, 0)] },
+    Tuned { operation: "allreduce", number: 2, counts_all: false, algorithms: &[("linear", 1, 0), ("reduce_bcast", 2, 0), ("recursive_doubling", 3, 0), ("ring", 4, 0), ("segmented_ring", 5, 65536), ("rabenseifner", 6, 0)] },
+    Tuned { operation: "alltoall", number: 3, counts_all: true, algorithms: &[("linear", 1, 0), ("pairwise", 2, 0), ("bruck", 3, 0)] },
+    Tuned { operation: "bcast", number: 7, counts_all: false, algorithms: &[("linear", 1, 0), ("chain", 3, 65536), ("binomial", 6, 0), ("scatter_doubling", 8, 0), ("scatter_ring", 9, 0)] },
+    Tuned { operation: "gather", number: 9, counts_all: true, algorithms: &[("linear", 1, 0), ("binomial", 2, 0), ("linear_sync", 3, 0)] },
+    Tuned { operation: "reduce", number: 11, counts_all: false, algorithms: &[("linear", 1, 0), ("chain", 3, 65536), ("binomial", 5, 0), ("rabenseifner", 7, 0)] },
+    Tuned { operation: "reduce_scatter", number: 12, counts_all: true, algorithms: &[("reduce_scatterv", 1, 0), ("recursive_halving", 2, 0), ("ring", 3, 0)] },
+    Tuned { operation: "scatter", number: 15, counts_all: true, algorithms: &[("linear", 1, 0), ("binomial", 2, 0)] },
+];
+
+/// The fastest algorithms of the library in `contests` as a file of dynamic rules for Open MPI's
+/// component `tuned` (`coll_tuned_dynamic_rules_filename`). What Open MPI does not have is left to
+/// the next fastest, and collectives without rules are left out.
+pub fn openmpi_rules(contests: &[Contest]) -> String {
+    let known = contests.iter().filter_map(|contest| {
+        let tuned = TUNED.iter().find(|tuned| tuned.operation == contest.operation)?;
+        let rules = rules(contest, tuned);
+        (!rules.is_empty()).then_some((tuned, contest.n_ranks, rules))
+    });
+    let known: Vec<_> = known.collect();
+    let mut text = format!("{} # number of collectives\n", known.len());
+    for (tuned, n_ranks, rules) in known {
+        text +=
+            &format!("{} # {}\n1 # number of communicator sizes\n", tuned.number, tuned.operation);
+        text += &format!("{n_ranks} # ranks\n{} # number of message sizes\n", rules.len());
+        for (from_bytes, name, number, segment) in rules {
+            text += &format!("{from_bytes} {number} 0 {segment} # {name}\n");
+        }
+    }
+    text
+}
+
+/// The rules of one collective: bytes from which it holds, name and number of the algorithm, segment.
+fn rules<'a>(contest: &'a Contest, tuned: &Tuned) -> Vec<(u64, &'a str, u32, u32)> {
+    let number = |name: &str| tuned.algorithms.iter().find(|(known, ..)| *known == name);
+    let ranges = contest.ranges_among(|name| number(name).is_some());
+    let rule = |(index, range): (usize, &Range<'a>)| {
+        let (_, number, segment) = number(range.algorithm)?;
+        let factor = if tuned.counts_all { contest.n_ranks } else { 1 };
+        // The first rule of a size must hold from 0 on.
+        let from_bytes = if index == 0 { 0 } else { range.from_bytes.saturating_mul(factor) };
+        Some((from_bytes, range.algorithm, *number, *segment))
+    };
+    ranges.iter().enumerate().filter_map(rule).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A contest of these times in us, with an interval of 1 % on both sides.
+    fn contest(operation: &str, times: &[(u64, &[(&str, f64)])]) -> Contest {
+        let timed = |(name, us): &(&str, f64)| Timed {
+            algorithm: (*name).into(),
+            quoted_ns: us * 1e3,
+            interval_ns: Some([us * 990.0, us * 1010.0]),
+            key: String::new(),
+        };
+        let length = |(length_bytes, of): &(u64, &[(&str, f64)])| {
+            let mut times: Vec<Timed> = of.iter().map(timed).collect();
+            times.sort_by(|a, b| a.quoted_ns.total_cmp(&b.quoted_ns));
+            AtLength { length_bytes: *length_bytes, times }
+        };
+        let lengths = times.iter().map(length).collect();
+        let (operation, transport) = (operation.into(), "shm".into());
+        Contest { operation, n_ranks: 4, transport, params: Params::default(), lengths }
+    }
+
+    fn example() -> Contest {
+        contest(
+            "allreduce",
+            &[
+                (8, &[("native", 1.0), ("ring", 4.0), ("recursive_doubling", 1.5)]),
+                (1024, &[("native", 2.0), ("ring", 4.0), ("recursive_doubling", 1.995)]),
+                (65536, &[("native", 40.0), ("ring", 20.0), ("recursive_doubling", 30.0)]),
+            ],
+        )
+    }
+
+    #[test]
+    fn the_fastest_stays_until_another_is_certainly_faster() {
+        let contest = example();
+        let found: Vec<_> =
+            contest.ranges().iter().map(|of| (of.to_bytes, of.algorithm, of.is_decided)).collect();
+        assert_eq!(found, [(1024, "native", false), (65536, "ring", true)]);
+        let text = contest.to_string();
+        let expected = "\
+# allreduce on 4 ranks over shm
+# * the fastest, = perhaps as fast: the intervals overlap
+us                      8 B    1 KiB   64 KiB
+native              1.0000*  2.0000=  40.000
+recursive_doubling  1.5000   1.9950*  30.000
+ring                4.0000   4.0000   20.000*
+native is the fastest up to 1 KiB, as far as the intervals tell
+ring is the fastest from 64 KiB on
+the change from native to ring lies between 1 KiB and 64 KiB
+the transport's own takes up to 2 times as long as the fastest: at 64 KiB 40.000 us, and 20.000 us by ring
+";
+        assert_eq!(text, expected);
+        assert_eq!(contest.json()["fastest"][1]["from_bytes"], 65536);
+    }
+
+    #[test]
+    fn rules_name_algorithms_that_open_mpi_has_by_their_numbers() {
+        let text = openmpi_rules(&[example(), contest("scan", &[(8, &[("native", 1.0)])])]);
+        let expected = "\
+1 # number of collectives
+2 # allreduce
+1 # number of communicator sizes
+4 # ranks
+2 # number of message sizes
+0 3 0 0 # recursive_doubling
+65536 4 0 0 # ring
+";
+        assert_eq!(text, expected);
+        let alltoall = contest(
+            "alltoall",
+            &[
+                (8, &[("bruck", 1.0), ("pairwise", 2.0)]),
+                (1024, &[("bruck", 2.0), ("pairwise", 1.0)]),
+            ],
+        );
+        // Bytes of all ranks.
+        assert!(openmpi_rules(&[alltoall]).ends_with("0 3 0 0 # bruck\n4096 2 0 0 # pairwise\n"));
+    }
+}

@@ -1,0 +1,205 @@
+//! `algorithms`: measures the algorithms of a collective against each other, and says which is the
+//! fastest at each length; or draws the messages of one.
+//!
+//! Measuring is a run like any other, of one kernel of the suite `imb`, with a result file of its
+//! own. The answer is read from that file, so that a stored run gets the same one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use clap::Parser as _;
+use comet_core::collective::{Collective, Kind, Parts, Sent, algorithm, schedule};
+use comet_core::sweep;
+use comet_report::algorithms::{Contest, contests, openmpi_rules};
+use serde_json::Value;
+
+use super::{files, run};
+use crate::cli::{AlgorithmsArgs, Cli, RunArgs};
+use crate::execute;
+use crate::exit;
+use crate::launcher::Launcher;
+use crate::terminal;
+
+/// Lengths that are measured unless the user says others.
+const SIZES: &str = "8..1Mi*8";
+/// Ranks and length of a drawing unless the user says others.
+const DRAWN: (usize, usize) = (8, 64 << 10);
+
+/// Measures unless there is a file or a drawing to make; returns the exit code.
+pub(crate) fn algorithms(args: &AlgorithmsArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    if let Some(path) = &args.from {
+        return judge(path, &args.format).map(|()| exit::OK);
+    }
+    let operation = args.operation.as_deref().unwrap_or_default();
+    let kind = kind_of(operation)?;
+    if let Some(name) = &args.show {
+        let (n_ranks, length) = drawn(args)?;
+        terminal::print(&drawing(kind, name, n_ranks, length)?)?;
+        return Ok(exit::OK);
+    }
+    if args.out.as_deref() == Some(Path::new("none")) {
+        return Err(exit::usage(
+            "algorithms reads its result file, so --out none leaves nothing to judge (name a file, \
+             or leave --out out)",
+        ));
+    }
+    run::measure(&run_args(args, operation, kind), launcher, |job, file, code| {
+        if exit::gives_up(code) {
+            return Ok(code);
+        }
+        execute::on_first(job, || file.map_or(Ok(()), |path| judge(path, &args.format)))?;
+        Ok(code)
+    })
+}
+
+/// The kind of the collective that the kernel `operation` of the suite `imb` measures.
+fn kind_of(operation: &str) -> anyhow::Result<Kind> {
+    let measured = |kind: &&Kind| **kind != Kind::Barrier;
+    let kinds = || Kind::ALL.iter().filter(measured);
+    kinds().find(|kind| kind.name() == operation).copied().ok_or_else(|| {
+        let names: Vec<&str> = kinds().map(|kind| kind.name()).collect();
+        exit::usage(format!(
+            "'{operation}' is no operation with algorithms (they are {})",
+            names.join(", ")
+        ))
+    })
+}
+
+/// The run that measures what is judged.
+fn run_args(args: &AlgorithmsArgs, operation: &str, kind: Kind) -> RunArgs {
+    let known = || algorithm::of(kind).iter().map(|known| known.name);
+    let all = || std::iter::once("native").chain(known()).collect::<Vec<_>>().join(",");
+    let names = args.algorithm.clone().unwrap_or_else(all);
+    let kernel = format!("imb/{operation}");
+    let axis = format!("algorithm={names}");
+    let words = ["comet-run", &kernel, "--axis", &axis, "--format", "none"];
+    let mut run = Cli::try_parse_from(words).expect("it is a valid command line").run;
+    let AlgorithmsArgs { world, profile, sizes, budget, out, label, quiet, .. } = args;
+    run.plan.world = world.clone();
+    run.plan.cases.profile = *profile;
+    run.plan.cases.sizes = Some(sizes.clone().unwrap_or_else(|| SIZES.into()));
+    run.plan.effort.budget = *budget;
+    (run.output.out, run.output.label, run.output.quiet) = (out.clone(), label.clone(), *quiet);
+    run
+}
+
+/// Prints what the runs of the file `path` say about algorithms.
+fn judge(path: &Path, format: &str) -> anyhow::Result<()> {
+    let runs = files::runs(&[path.into()])?;
+    let contests: Vec<Contest> = runs.iter().flat_map(contests).collect();
+    if contests.is_empty() {
+        return Err(exit::usage(format!(
+            "{} holds no collective with two algorithms (measure them with comet-run algorithms \
+             OPERATION)",
+            path.display()
+        )));
+    }
+    let text = match format {
+        "json" => format!("{:#}\n", Value::from_iter(contests.iter().map(Contest::json))),
+        "openmpi" => openmpi_rules(&contests),
+        _ => contests.iter().map(Contest::to_string).collect::<Vec<_>>().join("\n"),
+    };
+    Ok(terminal::print(&text)?)
+}
+
+/// Ranks and length of the drawing that `args` ask for.
+fn drawn(args: &AlgorithmsArgs) -> anyhow::Result<(usize, usize)> {
+    let (n_ranks, length) = DRAWN;
+    let length = match &args.sizes {
+        None => length,
+        Some(text) => {
+            let lengths =
+                sweep::parse(text, None).map_err(|error| exit::usage(error.to_string()))?;
+            lengths.first().and_then(|length| usize::try_from(*length).ok()).unwrap_or(length)
+        }
+    };
+    Ok((
+        args.world.ranks.as_ref().and_then(|counts| counts.0.first().copied()).unwrap_or(n_ranks),
+        length,
+    ))
+}
+
+/// The messages of the algorithm `name`, a line for each step and length.
+fn drawing(kind: Kind, name: &str, n_ranks: usize, length: usize) -> anyhow::Result<String> {
+    let algorithm = algorithm::find(kind, name).ok_or_else(|| {
+        let names: Vec<&str> = algorithm::of(kind).iter().map(|known| known.name).collect();
+        exit::usage(format!(
+            "{} has no algorithm '{name}' (it has {})",
+            kind.name(),
+            names.join(", ")
+        ))
+    })?;
+    let call = Collective::new(kind, Parts::Equal(length));
+    algorithm.admit(&call, n_ranks).map_err(exit::usage)?;
+    let steps = schedule(algorithm, &call, n_ranks);
+    let all = || steps.iter().flatten();
+    let mut text = format!(
+        "{} by {name} on {n_ranks} ranks, {length} B: {}\n{} steps, {} messages, {} B in all\n",
+        kind.name(),
+        algorithm.summary,
+        steps.len(),
+        all().count(),
+        all().map(|sent| sent.length).sum::<usize>()
+    );
+    for (index, step) in steps.iter().enumerate() {
+        let mut title = format!("step {}", index + 1);
+        for (length, messages) in by_length(step) {
+            text += &format!("{title:<8} {:>8} B  {}\n", length, messages.join(" "));
+            title.clear();
+        }
+    }
+    Ok(text)
+}
+
+/// The messages of a step by their length; `a<>b` stands for one in each direction.
+fn by_length(step: &[Sent]) -> BTreeMap<usize, Vec<String>> {
+    let mut lines: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for sent in step {
+        let Sent { from, to, length } = *sent;
+        let is_both = step.contains(&Sent { from: to, to: from, length });
+        let arrow = match is_both {
+            true if from > to => continue,
+            true => "<>",
+            false => ">",
+        };
+        lines.entry(length).or_default().push(format!("{from}{arrow}{to}"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_has_a_line_for_each_step() {
+        let text = drawing(Kind::Allreduce, "recursive_doubling", 4, 8).unwrap();
+        let steps: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(
+            steps,
+            [
+                "2 steps, 8 messages, 64 B in all",
+                "step 1          8 B  0<>1 2<>3",
+                "step 2          8 B  0<>2 1<>3"
+            ]
+        );
+        let text = drawing(Kind::Broadcast, "binomial", 3, 8).unwrap();
+        assert!(text.ends_with("step 2          8 B  0>1\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_named_with_what_is() {
+        let wrong = |error: anyhow::Error| (exit::code_of(&error), error.to_string());
+        let (code, text) = wrong(kind_of("sum").unwrap_err());
+        assert_eq!(code, exit::USAGE);
+        assert!(text.starts_with("'sum' is no operation with algorithms (they are bcast, reduce,"));
+        let (code, text) = wrong(drawing(Kind::Broadcast, "bruck", 4, 8).unwrap_err());
+        assert_eq!(code, exit::USAGE);
+        assert!(text.starts_with("bcast has no algorithm 'bruck' (it has linear, binomial,"));
+        let (_, text) = wrong(drawing(Kind::Broadcast, "scatter_doubling", 3, 8).unwrap_err());
+        assert_eq!(
+            text,
+            "the algorithm scatter_doubling needs a power of two of ranks, there are 3"
+        );
+    }
+}
