@@ -13,12 +13,13 @@
 //! first of the run counts.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use comet_core::kernel::{AxisKind, Class};
 
 use crate::health::Places;
+use crate::models::models;
 use crate::models::sweep::quoted_ns;
-use crate::models::{is_plausible, models};
 use crate::order::grouped;
 use crate::plot::Quantity;
 use crate::record::{Answer, Oddity, Over, Parameter, Point, PointStatus, Run};
@@ -33,6 +34,9 @@ const MAX_CLASSES: usize = 4;
 const ONE_WAY: &str = "one_way_time";
 /// The model of overlaps, and its share of the shorter of messages and work.
 const HIDDEN: [&str; 2] = ["overlap", "overlap_share"];
+
+/// Shares of a whole.
+const SHARES: RangeInclusive<f64> = 0.0..=1.0;
 
 /// The answers of `points`, those of the run `run`.
 pub fn glance(run: Option<&Run>, points: &[Point]) -> Vec<Answer> {
@@ -136,7 +140,8 @@ fn half_length(points: &[&Point]) -> Option<Answer> {
     })
 }
 
-/// The hidden share of the longest exchange beside the longest work of `points`.
+/// The hidden share of the longest exchange beside the longest work of `points`; none that lies
+/// outside of 0 to 1, or is not known better than that.
 fn hidden(points: &[&Point]) -> Option<Answer> {
     let size = |of: &Point| of.on(Over::Message).zip(of.on(Over::Vector));
     let messages = points.iter().filter(|of| of.series() == Some(0) && size(of) > Some((0, 0)));
@@ -145,7 +150,10 @@ fn hidden(points: &[&Point]) -> Option<Answer> {
     let model = models(&case, &[]).into_iter().find(|model| model.model == HIDDEN[0])?;
     let Parameter { value, low, high, .. } =
         model.marks.into_iter().find(|mark| mark.name == HIDDEN[1])?;
-    let value = value.filter(|share| is_plausible(*share))?;
+    let value = value.filter(|share| SHARES.contains(share))?;
+    if low.zip(high).is_some_and(|(low, high)| high - low > SHARES.end() - SHARES.start()) {
+        return None;
+    }
     let [low, high] = [low, high].map(|end| end.map(|share| 100.0 * share));
     let [message, work] = [Over::Message, Over::Vector].map(|over| words_on(point, over));
     let what = format!("hidden share, {}, {}", message?, work?);

@@ -54,6 +54,15 @@ impl Prepared {
         self.plan.iter().flat_map(|kernel| &kernel.cases).copied().collect()
     }
 
+    /// Takes out what is measured for others only, none of which runs, and the notes about it.
+    pub(crate) fn leave_bases_out(&mut self) {
+        for base in self.bases.drain(..) {
+            let note = selection::measured_first(base);
+            self.plan.retain(|kernel| kernel.info.id() != base.id());
+            self.notes.retain(|other| !other.starts_with(&note));
+        }
+    }
+
     /// The reason why no case of a selected kernel runs, if none does.
     pub(crate) fn hindrance(&self, settings: &Settings) -> Option<String> {
         let is_base = |kernel: &&KernelPlan| self.bases.iter().any(|b| b.id() == kernel.info.id());

@@ -83,8 +83,8 @@ pub(crate) fn find(
         let is_name = |alias: &str| alias.eq_ignore_ascii_case(name);
         let is_alias =
             |alias: &&str| is_name(alias) || alias.split_once(':').is_some_and(|of| is_name(of.1));
-        info.id() == common.map_or(name, |(_, id)| *id)
-            || info.name == name
+        info.id().eq_ignore_ascii_case(common.map_or(name, |(_, id)| *id))
+            || is_name(info.name)
             || info.aliases.iter().any(is_alias)
     });
     match prefer_default(&called).as_slice() {
@@ -119,9 +119,8 @@ fn with_required(named: &[&'static KernelInfo], catalogue: &[&'static KernelInfo
     for info in named {
         for required in catalogue.iter().filter(|other| info.requires.contains(&&*other.id())) {
             if !contains(named, required) && !contains(&selection.kernels, required) {
-                let note =
-                    format!("note: {} is measured first: {} needs it", required.id(), info.id());
-                selection.notes.push(note);
+                let note = measured_first(required);
+                selection.notes.push(format!("{note}: {} needs it", info.id()));
                 selection.bases.push(required);
             }
             push(&mut selection.kernels, required);
@@ -131,6 +130,11 @@ fn with_required(named: &[&'static KernelInfo], catalogue: &[&'static KernelInfo
     // Rates are printed with the shares of their bounds as soon as they are measured.
     selection.kernels.sort_by_key(|info| info.evaluation != Evaluation::MemoryCopy);
     selection
+}
+
+/// Start of the note about a kernel that is measured because another needs it.
+pub(crate) fn measured_first(base: &KernelInfo) -> String {
+    format!("note: {} is measured first", base.id())
 }
 
 fn push(infos: &mut Vec<&'static KernelInfo>, info: &'static KernelInfo) {

@@ -121,12 +121,22 @@ impl Block {
             n_lines => format!("\r\x1b[{n_lines}A\x1b[J"),
         };
         for line in lines {
-            let n_letters = usize::from(width.0).saturating_sub(1);
-            text.extend(one_line(line).chars().take(n_letters).chain(['\n']));
+            text += &cut(&one_line(line), usize::from(width.0).saturating_sub(1));
+            text.push('\n');
         }
         self.n_lines = lines.len();
         write_stderr(&text);
     }
+}
+
+/// The first letters of `line`, at most `n`, without a number that does not fit.
+fn cut(line: &str, n: usize) -> String {
+    let mut letters: Vec<char> = line.chars().collect();
+    if letters.len() > n && letters[n] != ' ' {
+        let words = letters[..n].iter().rposition(|letter| *letter == ' ');
+        letters.truncate(words.unwrap_or(n));
+    }
+    letters.into_iter().take(n).collect()
 }
 
 /// Standard error as a writer that never fails.

@@ -113,6 +113,8 @@ fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
     // A sentence that ends in a dollar sign is all that is said.
     let rows = r"
         echo -n 0                           => '0' for '--ranks <N>': a run has 1 to 1048576 ranks (write -n 4, or -n 2..16*2 for several runs)
+        echo -n -2                          => '-2' is below zero, as no value of an option may be
+        echo --budget -1s                   => '-1' is below zero, as no value of an option may be
         echo -n four                        => 'four' for '--ranks <N>'
         echo --mesh 2by2                    => '2by2' for '--mesh <RxC>': a mesh is rows x columns
         echo --time soon                    => 'soon' for '--time <TIME>': a time is a number with a unit
@@ -173,6 +175,8 @@ fn a_run_that_falls_short_says_why_even_if_it_is_quiet() {
         let line = format!("{line} --profile quick -q --format none --out none");
         folder.run(&line).code(code).notes(sentence);
     }
+    let output = folder.run("contention -n 4 --profile quick --out none").code(6);
+    assert!(!output.stdout.contains("comet/echo") && !output.stderr.contains("comet/echo"));
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Job {
         let output = running.wait();
         let left: Vec<_> = ranks.into_iter().filter(|rank| rank.is_known()).collect();
         assert_eq!(left, [], "ranks are left: {output:#?}");
-        folder.run("validate r.jsonl").success();
+        folder.run("validate r.jsonl").well_formed();
         let records = folder.records("r.jsonl");
         (output, records)
     }
@@ -159,7 +159,7 @@ fn no_rank_outlives_its_launcher() {
     let output = running.wait();
     assert_eq!(output.code, None, "a signal ended it");
     eventually("the end of all ranks", || !ranks.iter().any(|rank| rank.is_alive()));
-    let output = folder.run("validate r.jsonl").success();
+    let output = folder.run("validate r.jsonl").code(4);
     output.prints("no end: the run was killed or is still running");
     folder.run("show r.jsonl").success().prints("# no end: ");
 }

@@ -20,7 +20,7 @@ const DEFINITIONS: [&str; 4] =
 fn run(line: &str, code: i32) -> Records {
     let folder = Folder::new();
     folder.run(&format!("{line} --out r.jsonl")).code(code);
-    folder.run("validate r.jsonl").success();
+    folder.run("validate r.jsonl").well_formed();
     let records = folder.records("r.jsonl");
     check_shape(&records);
     records
@@ -283,10 +283,8 @@ fn contention_alone_measures_the_echo_that_it_needs() {
 
 #[test]
 fn ranks_that_admit_nothing_are_code_6() {
-    // The echo that contention needs runs on one rank, but was not asked for.
+    // The echo that contention needs would run on one rank, but was not asked for.
     let records = run("exchange contention barrier -n 1 --samples 2 -s 0", 6);
-    assert!(statuses(&records).contains("\"ok\""));
-    let records = run("exchange barrier -n 1 --samples 2", 6);
     assert_eq!(statuses(&records), BTreeSet::from(["\"skipped\"".to_owned()]));
     assert_eq!(records.end()["status"], "complete");
 }

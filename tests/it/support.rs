@@ -304,6 +304,13 @@ impl Output {
         self
     }
 
+    /// This output of `validate`, which found nothing wrong; a run may have ended early.
+    #[track_caller]
+    pub(crate) fn well_formed(self) -> Self {
+        assert!(matches!(self.code, Some(0 | 4)), "{self:#?}");
+        self
+    }
+
     /// This output, with `text` somewhere in standard output.
     #[track_caller]
     pub(crate) fn prints(self, text: &str) -> Self {

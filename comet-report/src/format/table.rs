@@ -374,8 +374,10 @@ fn head(points: &[Point], bounds: &Bounds, look: Look) -> (String, Layout) {
             text += &definition(points, value);
         }
     }
+    let is_of_launches = points.iter().any(|point| point.launches.is_some());
+    let of_each = if is_of_launches { ", of each launch; the median of these" } else { "" };
     for figure in points.iter().flat_map(|point| &point.figures) {
-        text += &comment(&format!("{} = {}", figure.name, figure.formula));
+        text += &comment(&format!("{} = {}{of_each}", figure.name, figure.formula));
     }
     let names = points.iter().filter_map(|point| point.variant.as_deref());
     let width = names.map(str::len).chain([SERIES.len()]).max();

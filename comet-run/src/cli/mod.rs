@@ -9,6 +9,7 @@ pub(crate) mod values;
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::exit;
@@ -184,7 +185,7 @@ pub(crate) fn parse(args: Vec<OsString>, is_launched: bool) -> Result<Cli, clap:
     if is_launched {
         command = command.color(ColorChoice::Never).term_width(WIDTH);
     }
-    let matches = command.try_get_matches_from_mut(args)?;
+    let matches = command.try_get_matches_from_mut(args).map_err(negative)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     match &cli.command {
         Some(Command::Help(args)) => match &args.topics[..] {
@@ -193,6 +194,22 @@ pub(crate) fn parse(args: Vec<OsString>, is_launched: bool) -> Result<Cli, clap:
             _ => Ok(cli),
         },
         _ => Ok(cli),
+    }
+}
+
+/// `error`, or what is wrong with a negative value, which looks like an option.
+fn negative(error: clap::Error) -> clap::Error {
+    let is_negative = |word: &&String| {
+        word.strip_prefix('-').is_some_and(|of| of.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) if is_negative(&word) => clap::Error::raw(
+            ErrorKind::InvalidValue,
+            format!(
+                "'{word}' is below zero, as no value of an option may be (write it without the -)\n"
+            ),
+        ),
+        _ => error,
     }
 }
 

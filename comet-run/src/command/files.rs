@@ -68,7 +68,9 @@ pub(super) fn refuse_twins<'a>(
 /// The refusal of a file that holds no run.
 pub(super) fn without_run(path: &Path) -> anyhow::Error {
     let path = path.display();
-    exit::usage(format!("there is no run in {path} (name a file that comet-run wrote)"))
+    exit::usage(format!(
+        "there is no run in {path} (name a file that comet-run wrote, and that is not cut off in its first line)"
+    ))
 }
 
 /// The runs in `records` of the file `path`.

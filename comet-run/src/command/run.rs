@@ -138,10 +138,13 @@ struct Runs<'a> {
 
 impl Runs<'_> {
     /// Measures with one number of ranks.
-    fn measure(&self, prepared: Prepared) -> anyhow::Result<u8> {
+    fn measure(&self, mut prepared: Prepared) -> anyhow::Result<u8> {
         let Self { bench, args: RunArgs { output, .. }, .. } = self;
-        let cases = prepared.cases();
         let hindrance = prepared.hindrance(&bench.settings);
+        if hindrance.is_some() {
+            prepared.leave_bases_out();
+        }
+        let cases = prepared.cases();
         let Prepared { topology, bind, n_cpus, plan, mut notes, .. } = prepared;
         notes.extend(plan.iter().filter_map(|kernel| self.keeps_its_own(kernel.info)));
         if bench.settings.sync == Some(StartSync::Window)

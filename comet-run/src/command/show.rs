@@ -12,7 +12,7 @@ use comet_report::models::models;
 use comet_report::odd;
 use comet_report::plot::{self, Letters};
 use comet_report::read::{self, RunSummary, Validation};
-use comet_report::record::{Point, Record};
+use comet_report::record::{EndStatus, Point, Record};
 use comet_report::report::{self, Options};
 use comet_report::runs::RunRecords;
 use comet_report::verdict::verdict;
@@ -156,8 +156,11 @@ pub(crate) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
             return Err(files::without_run(path));
         }
         terminal::print(&validation_text(path, &validation))?;
+        let is_partial = validation.runs.iter().any(|run| run.end != Some(EndStatus::Complete));
         if !validation.problems.is_empty() {
             code = exit::CHECK_FAILED;
+        } else if is_partial && code == exit::OK {
+            code = exit::PARTIAL;
         }
     }
     Ok(code)
