@@ -157,6 +157,13 @@ times_line() {
     fi
 }
 
+# Every line can be read, and the run did not end by itself.
+ended_early() { # FILE
+    local code=0
+    "$comet_run" validate "$1" || code=$?
+    [[ $code -eq 4 ]]
+}
+
 # Sends a signal to the last rank of a run that would take minutes.
 loses_rank() { # SIGNAL ARGUMENT...
     local file="$scratch/$mpirun-$1.jsonl" code=0 job pids
@@ -173,7 +180,7 @@ loses_rank() { # SIGNAL ARGUMENT...
     # The code 124 is that of timeout: the job went on.
     [[ $code -ne 0 && $code -ne 124 ]]
     eventually has_no_ranks "$file"
-    "$comet_run" validate "$file"
+    ended_early "$file"
 }
 
 misses_rank() {
