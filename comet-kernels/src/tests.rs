@@ -54,6 +54,7 @@ fn n_idle(case: &Case, n_ranks: usize) -> usize {
     match (case.find(&PAIRS), case.find(&ROUND)) {
         (Some(_), _) => n_ranks - 2 * case.length(&PAIRS),
         (_, Some(_)) => n_ranks % 2,
+        _ if matches!(case.info.name, "uniband" | "biband") => n_ranks % 2,
         _ => 0,
     }
 }

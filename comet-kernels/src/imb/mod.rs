@@ -3,6 +3,7 @@
 pub mod collective;
 pub mod parallel;
 pub mod pingping;
+pub mod windows;
 
 use comet_core::kernel::prelude::*;
 
@@ -10,6 +11,7 @@ use crate::Suite;
 use collective::Plain;
 use parallel::Ring;
 use pingping::PingPing;
+use windows::{Biband, Uniband};
 
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
@@ -18,6 +20,8 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(PingPing),
             &Timed(Ring::<false>),
             &Timed(Ring::<true>),
+            &Timed(Uniband),
+            &Timed(Biband),
             &Timed(Plain::<0>),
             &Timed(Plain::<1>),
             &Timed(Plain::<2>),

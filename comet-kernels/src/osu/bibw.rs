@@ -43,6 +43,25 @@ pub(crate) struct Crossing<T: Transport> {
     receives: Room<T::RecvOp<'static>>,
 }
 
+impl<T: Transport> Crossing<T> {
+    /// The side of `cx` towards `peer`, with messages of `length` bytes.
+    ///
+    /// # Errors
+    /// If there is no memory for the messages.
+    pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, length: usize) -> Result<Self> {
+        Ok(Self {
+            rank: cx.rank(),
+            peer,
+            tag: cx.tag(0),
+            message: cx.message(length)?,
+            place: cx.message(length)?,
+            arrived_bytes: [None; WINDOW],
+            sends: Room::of(WINDOW),
+            receives: Room::of(WINDOW),
+        })
+    }
+}
+
 impl<T: Transport> Operation<T> for Crossing<T> {
     fn fill(&mut self, seeds: Seeds) {
         pattern::fill(&mut self.message, seeds.of(0, self.rank));
@@ -103,17 +122,7 @@ impl<T: Transport> Pattern<T> for Bibw {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let length = case.length(&LENGTH_BYTES);
-        let crossing = Crossing {
-            rank: cx.rank(),
-            peer: side.peer,
-            tag: cx.tag(0),
-            message: cx.message(length)?,
-            place: cx.message(length)?,
-            arrived_bytes: [None; WINDOW],
-            sends: Room::of(WINDOW),
-            receives: Room::of(WINDOW),
-        };
+        let crossing = Crossing::new(cx, side.peer, case.length(&LENGTH_BYTES))?;
         Ok(Some((side.duty(), crossing)))
     }
 }

@@ -26,23 +26,20 @@ use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
 /// Messages of a window; that of OSU.
-pub(super) const N_IN_FLIGHT: u32 = 64;
-pub(super) const WINDOW: usize = N_IN_FLIGHT as usize;
-/// Length of the answer in bytes.
-const ANSWER_BYTES: usize = 4;
-
+pub(crate) const N_IN_FLIGHT: u32 = 64;
+pub(crate) const WINDOW: usize = N_IN_FLIGHT as usize;
 /// `osu/bw`; see the [module](self).
 pub(crate) struct Bw;
 
-/// One side of a window.
-pub(crate) struct Window<T: Transport> {
+/// One side of a window, with an answer of `ANSWER` bytes.
+pub(crate) struct Window<T: Transport, const ANSWER: usize> {
     rank: Rank,
     peer: Rank,
     is_sender: bool,
     tags: [Tag; 2],
     /// The message that is sent, or the place of all that are received.
     buffer: T::Buffer,
-    answer: [u8; ANSWER_BYTES],
+    answer: [u8; ANSWER],
     /// Lengths of what arrived from the peer.
     arrived_bytes: [Option<usize>; WINDOW],
     answered_bytes: Option<usize>,
@@ -51,7 +48,31 @@ pub(crate) struct Window<T: Transport> {
     receives: Room<T::RecvOp<'static>>,
 }
 
-impl<T: Transport> Window<T> {
+impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
+    /// The side of `cx` towards `peer`, with messages of `length` bytes.
+    ///
+    /// # Errors
+    /// If there is no memory for the messages.
+    pub(crate) fn new(
+        cx: &Context<'_, T>,
+        peer: Rank,
+        is_sender: bool,
+        length: usize,
+    ) -> Result<Self> {
+        Ok(Self {
+            rank: cx.rank(),
+            peer,
+            is_sender,
+            tags: [cx.tag(0), cx.tag(1)],
+            buffer: cx.message(length)?,
+            answer: [0; ANSWER],
+            arrived_bytes: [None; WINDOW],
+            answered_bytes: None,
+            sends: Room::of(WINDOW),
+            receives: Room::of(WINDOW),
+        })
+    }
+
     /// Sends the message so often at once, and waits until it may be changed again.
     #[inline]
     fn send(&mut self, t: &T) -> Result<()> {
@@ -85,7 +106,7 @@ impl<T: Transport> Window<T> {
     }
 }
 
-impl<T: Transport> Operation<T> for Window<T> {
+impl<T: Transport, const ANSWER: usize> Operation<T> for Window<T, ANSWER> {
     fn fill(&mut self, seeds: Seeds) {
         if self.is_sender {
             pattern::fill(&mut self.buffer, seeds.of(0, self.rank));
@@ -141,22 +162,11 @@ impl<T: Transport> Pattern<T> for Bw {
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
         ..KernelInfo::pair("osu")
     };
-    type Part = Window<T>;
+    type Part = Window<T, 4>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let window = Window {
-            rank: cx.rank(),
-            peer: side.peer,
-            is_sender: side.leads,
-            tags: [cx.tag(0), cx.tag(1)],
-            buffer: cx.message(case.length(&LENGTH_BYTES))?,
-            answer: [0; ANSWER_BYTES],
-            arrived_bytes: [None; WINDOW],
-            answered_bytes: None,
-            sends: Room::of(WINDOW),
-            receives: Room::of(WINDOW),
-        };
+        let window = Window::new(cx, side.peer, side.leads, case.length(&LENGTH_BYTES))?;
         Ok(Some((side.duty(), window)))
     }
 }

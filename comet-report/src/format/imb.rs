@@ -93,14 +93,22 @@ impl Layout for Imb {
             None => size.map(|size| self.rate(n_messages, size, max_us)),
         };
         let times = [min_us, max_us, avg_us].map(Some);
+        let n_pairs = procs(point).unwrap_or(0) / 2;
         let numbers = match numbers {
             Numbers::Parallel(n) => times.into_iter().chain([rate(n)]).collect(),
             Numbers::Collective | Numbers::Reduction | Numbers::Barrier => times.into(),
+            Numbers::Windows(n) => vec![rate(n * n_pairs)],
             _ => vec![Some(max_us), rate(1)],
         };
-        let mut row = size.map_or(String::new(), |size| format!("{size:>WIDTH$}"));
-        row += &format!("{:>WIDTH$}", or_dash(repetitions(point)));
-        Some(numbers.into_iter().fold(row, |row, n| format!("{row}{:>WIDTH$}", two_digits(n))))
+        let mut columns: Vec<String> = size.iter().map(u64::to_string).collect();
+        columns.push(or_dash(repetitions(point)));
+        columns.extend(numbers.into_iter().map(two_digits));
+        if let Numbers::Windows(n) = block.benchmark.numbers {
+            // The time of an import is that of one message.
+            let n_messages = if of_import.is_some() { 1 } else { n * n_pairs };
+            columns.push(format!("{:.0}", n_messages as f64 / max_us * 1e6));
+        }
+        Some(columns.iter().map(|column| format!("{column:>WIDTH$}")).collect())
     }
 
     fn end(&self) -> &'static str {

@@ -7,6 +7,7 @@ use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
     self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, Parallel, Reduction,
+    Windows,
 };
 use super::{Benchmark, Counterpart, Flag, REFUSED, Suite, flag};
 use crate::record::RankStat;
@@ -22,6 +23,7 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
         Parallel(_) => &ALL,
         Collective | Reduction => &ALL[..5],
         Barrier => &ALL[1..5],
+        Windows(_) => &["#bytes", "#repetitions", "Mbytes/sec", "Msg/sec"],
         Latency | Exchange | Bandwidth | MessageRate => {
             &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"]
         }
@@ -74,6 +76,14 @@ const BENCHMARKS: &[Benchmark] = &[
     row("Alltoallv", Collective, Same("imb/alltoallv", Definition::CallMean)),
     row("Bcast", Collective, Same("imb/bcast", Definition::CallMean)),
     row("Barrier", Barrier, Same("comet/barrier", Definition::LoopMean)),
+    Benchmark {
+        is_default: false,
+        ..row("Uniband", Windows(64), Same("imb/uniband", Definition::LoopMean))
+    },
+    Benchmark {
+        is_default: false,
+        ..row("Biband", Windows(128), Same("imb/biband", Definition::LoopMean))
+    },
 ];
 
 /// Values that switch an option on.
@@ -143,6 +153,7 @@ mod tests {
             "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec",
         );
         check("Bcast", "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]");
+        check("Uniband", "       #bytes #repetitions   Mbytes/sec      Msg/sec");
         check("Barrier", " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]");
     }
 }

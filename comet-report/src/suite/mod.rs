@@ -58,6 +58,8 @@ pub enum Numbers {
     Bandwidth,
     /// A rate of several pairs, and messages per second.
     MessageRate,
+    /// The same of half as many pairs as ranks, in windows of so many messages.
+    Windows(u64),
     /// Times over ranks that send at once, and a rate that counts so many messages of a rank.
     Parallel(u64),
     /// The time of one call over all ranks.
@@ -73,7 +75,7 @@ impl Numbers {
     pub fn letter(self) -> char {
         match self {
             Self::Latency | Self::Exchange => 'l',
-            Self::Bandwidth | Self::MessageRate => 'w',
+            Self::Bandwidth | Self::MessageRate | Self::Windows(_) => 'w',
             Self::Parallel(_) | Self::Collective | Self::Reduction => 'c',
             Self::Barrier => 'b',
         }
@@ -89,7 +91,9 @@ impl Numbers {
         match self {
             Self::Latency | Self::Bandwidth | Self::MessageRate => Class::PointToPoint,
             Self::Exchange => Class::Exchange,
-            Self::Parallel(_) | Self::Collective | Self::Reduction => Class::Collective,
+            Self::Windows(_) | Self::Parallel(_) | Self::Collective | Self::Reduction => {
+                Class::Collective
+            }
             Self::Barrier => Class::Synchronisation,
         }
     }

@@ -1,0 +1,144 @@
+//! Bandwidth of all pairs: time of windows of messages between the two halves of the ranks.
+//!
+//! **Source**: IMB 2021, IMB-MPI1, `Uniband` and `Biband`.
+//!
+//! **Pattern**, W = 64, for each rank r of the first half of P ranks
+//! ```text
+//!   uniband  rank r  --OUT--> --OUT--> ... --OUT-->   rank r + P/2: W unblocked sends and receives
+//!                    <------------ ACK -------------  one byte, when all W have arrived
+//!   biband   rank r  --OUT--> ... --OUT-->            rank r + P/2: both post W receives, then W
+//!                    <-BACK-- ... <-BACK--            sends, and wait for all
+//!                    <------------ ACK -------------  one byte
+//! ```
+//! **Timed** (all ranks): one window and its answer, in a loop. Buffers are made before.
+//!
+//! **Reports**: mean time of a window in a loop, on the slowest rank.
+//!
+//! **Rate**: 64 x P/2 (uniband) or 128 x P/2 (biband) x `length_bytes` / time, of all pairs together.
+//!
+//! **Parameters**: `length_bytes` of one message; W is in the name of the series.
+//!
+//! **Verified by**: other test data of each rank; contents of the buffers and of the answer; source
+//! and length of every message.
+//!
+//! **Caution**: of an odd number of ranks the last takes no part. All messages of a window are of one
+//! buffer and go into one, as in IMB.
+
+use comet_core::kernel::prelude::*;
+
+use crate::osu::bibw::Crossing;
+use crate::osu::bw::{N_IN_FLIGHT, WINDOW, Window};
+
+/// Length of an answer in bytes.
+const ANSWER: usize = 1;
+
+/// `imb/uniband`; see the [module](self).
+pub(crate) struct Uniband;
+
+/// `imb/biband`; see the [module](self).
+pub(crate) struct Biband;
+
+/// The side of this rank, of which there is one for all ranks but an odd last one.
+fn side<T: Transport>(cx: &Context<'_, T>) -> Option<Side> {
+    cx.side(Pairing::Halves(cx.transport().n_ranks() / 2))
+}
+
+const AXES: [AxisUse; 1] =
+    [AxisUse { axis: &LENGTH_BYTES, sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "0,1..4Mi*2"] }];
+
+/// What both kernels have in common, for `N` times 64 messages of each pair.
+struct Windows<const N: u64>;
+
+impl<const N: u64> Windows<N> {
+    const SERIES: [Series; 1] = [Series::of("window_64", Quantity::OpTime, Definition::LoopMean)
+        .moving(|case, world| {
+            let n_messages = N * (WINDOW * (world.n_ranks / 2)) as u64;
+            Some(n_messages * case.value(&LENGTH_BYTES))
+        })];
+    const INFO: KernelInfo = KernelInfo {
+        file: include_str!("windows.rs"),
+        axes: &AXES,
+        series: &Self::SERIES,
+        timing: Timing::Pipelined,
+        window: N_IN_FLIGHT,
+        admits: |_, world| world.require_ranks(2),
+        bytes_per_rank: |case, _| N * case.value(&LENGTH_BYTES),
+        ..KernelInfo::collective("imb")
+    };
+}
+
+impl<T: Transport> Pattern<T> for Uniband {
+    const INFO: KernelInfo = KernelInfo {
+        name: "uniband",
+        summary: "Windows of 64 messages from the first half of the ranks to the second",
+        aliases: &["IMB:Uniband"],
+        ..Windows::<1>::INFO
+    };
+    type Part = Window<T, ANSWER>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        let Some(side) = side(cx) else { return Ok(None) };
+        let window = Window::new(cx, side.peer, side.leads, case.length(&LENGTH_BYTES))?;
+        Ok(Some((Duty::Together, window)))
+    }
+}
+
+/// One side of a window in both directions, which the second half answers.
+pub(crate) struct Answered<T: Transport> {
+    crossing: Crossing<T>,
+    rank: Rank,
+    peer: Rank,
+    leads: bool,
+    tag: Tag,
+    answer: [u8; ANSWER],
+    answered_bytes: Option<usize>,
+}
+
+impl<T: Transport> Operation<T> for Answered<T> {
+    fn fill(&mut self, seeds: Seeds) {
+        self.crossing.fill(seeds);
+        if self.leads {
+            pattern::spoil(&mut self.answer, seeds.of(1, self.peer));
+        } else {
+            pattern::fill(&mut self.answer, seeds.of(1, self.rank));
+        }
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.crossing.run(t)?;
+        if self.leads {
+            let status = t.blocked_recv(Source::Rank(self.peer), self.tag, &mut self.answer)?;
+            self.answered_bytes = status.length_from(self.peer);
+            return Ok(());
+        }
+        t.blocked_send(self.peer, self.tag, &self.answer)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        self.crossing.check(check);
+        if self.leads {
+            let (peer, seed) = (self.peer, check.seeds().of(1, self.peer));
+            let what = format!("the answer of rank {peer}");
+            check.arrival(self.answered_bytes, (&mut self.answer, seed), &what);
+        }
+    }
+}
+
+impl<T: Transport> Pattern<T> for Biband {
+    const INFO: KernelInfo = KernelInfo {
+        name: "biband",
+        summary: "Windows of 64 messages both ways between the two halves of the ranks",
+        aliases: &["IMB:Biband"],
+        ..Windows::<2>::INFO
+    };
+    type Part = Answered<T>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        let Some(Side { peer, leads }) = side(cx) else { return Ok(None) };
+        let crossing = Crossing::new(cx, peer, case.length(&LENGTH_BYTES))?;
+        let (rank, tag, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
+        let part = Answered { crossing, rank, peer, leads, tag, answer, answered_bytes: None };
+        Ok(Some((Duty::Together, part)))
+    }
+}
