@@ -21,8 +21,11 @@ LONG_BYTES = 4096
 LONG_TOLERANCE = 0.03
 SHORT_TOLERANCE = 0.02
 SHORT_TOLERANCE_NS = 10
-# Columns of IMB with the mean of a benchmark.
-MEANS = ("t[usec]", "t_avg[usec]")
+# Columns with the mean of a benchmark, or a rate that follows from it.
+OF_MESSAGES = "Msg/sec"
+# OSU: MB of 10^6 bytes a second.
+OF_RATE = "(MB/s)"
+MEANS = ("t[usec]", "t_avg[usec]", OF_MESSAGES, OF_RATE)
 
 
 def main(paths):
@@ -87,11 +90,19 @@ def times_of_text(lines):
             kernel = words[2]
         elif line.lstrip().startswith(("#bytes", "#repetitions")):
             columns = words
+        elif line.startswith("# Size") and "(MB/s)" in line:
+            columns = ["#bytes", OF_RATE]
         elif words and all(is_number(word) for word in words):
             length = 0 if len(words) == 1 or columns[:1] == ["#repetitions"] else int(words[0])
             # OSU: the length and the mean; a barrier has the mean alone.
-            column = columns.index(next(c for c in columns if c in MEANS)) if columns else -1
-            ns = 1000 * float(words[column])
+            title = next((title for title in columns if title in MEANS), None)
+            value = float(words[columns.index(title) if title else -1])
+            if title == OF_MESSAGES:
+                ns = 1e9 / value
+            elif title == OF_RATE:
+                ns = 1000 * length / value
+            else:
+                ns = 1000 * value
             yield (kernel, length), {"median": ns, "p25": ns}
 
 

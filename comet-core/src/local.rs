@@ -277,7 +277,7 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
         Ok((status, place.into_buffer()))
     }
 
-    fn wait_any(t: &Local, ops: &mut [Option<Self>]) -> Option<usize> {
+    fn first(t: &Local, ops: &mut [Option<Self>]) -> Option<usize> {
         let first = ops.iter().position(Option::is_some)?;
         let ended = t.await_delivery(|delivered| {
             let is_there = |op: &LocalRecv<'_>| delivered.contains_key(&op.id);

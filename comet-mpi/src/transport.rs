@@ -26,8 +26,8 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiRecv, MpiSend, Outcome, Refused, Request,
-    Set, has_been_waited_for,
+    self, Arrived, Comm, End, Failure, Library, MpiBuffer, MpiRecv, MpiSend, Outcome, Refused,
+    Request, Set, empty_status,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -49,31 +49,55 @@ const NAP: Duration = Duration::from_millis(1);
 /// The methods of [`Pending`] for sets, each one call of the library.
 macro_rules! native_sets {
     () => {
-        fn wait_all(t: &Mpi, ops: &mut [Option<Self>]) {
+        fn wait_all(
+            t: &Mpi,
+            ops: &mut [Option<Self>],
+            mut each: impl FnMut(usize, Result<Self::Out>),
+        ) {
             let Some(waiting) = waiting_of(ops) else { return };
-            t.waiting(waiting, || t.set.borrow_mut().wait_all(ops));
-        }
-
-        fn wait_any(t: &Mpi, ops: &mut [Option<Self>]) -> Option<usize> {
-            let waiting = waiting_of(ops)?;
-            t.waiting(waiting, || t.set.borrow_mut().wait_any(ops))
-        }
-
-        fn wait_some(t: &Mpi, ops: &mut [Option<Self>], mut ended: impl FnMut(usize, Self)) {
-            let Some(waiting) = waiting_of(ops) else { return };
-            t.waiting(waiting, || t.set.borrow_mut().wait_some(ops));
+            let mut set = t.set.take();
+            let ended = t.waiting_for(waiting, || set.wait_all(ops));
             for (index, slot) in ops.iter_mut().enumerate() {
-                if has_been_waited_for(slot) {
-                    slot.take().into_iter().for_each(|op| ended(index, op));
+                if let Some(op) = slot.take() {
+                    each(index, op.finish_in(t, set.end(index, index, ended)));
                 }
             }
+            t.set.replace(set);
+        }
+
+        fn wait_any(t: &Mpi, ops: &mut [Option<Self>]) -> Option<(usize, Result<Self::Out>)> {
+            let waiting = waiting_of(ops)?;
+            let mut set = t.set.take();
+            let (index, ended) = t.waiting_for(waiting, || set.wait_any(ops));
+            let op = ops[index].take()?;
+            let result = op.finish_in(t, set.end(index, 0, ended));
+            t.set.replace(set);
+            Some((index, result))
+        }
+
+        fn wait_some(
+            t: &Mpi,
+            ops: &mut [Option<Self>],
+            mut each: impl FnMut(usize, Result<Self::Out>),
+        ) {
+            let Some(waiting) = waiting_of(ops) else { return };
+            let mut set = t.set.take();
+            let ended = t.waiting_for(waiting, || set.wait_some(ops));
+            for place in 0..ended.n {
+                let index = set.index(place);
+                if let Some(op) = ops.get_mut(index).and_then(Option::take) {
+                    each(index, op.finish_in(t, set.end(index, place, ended)));
+                }
+            }
+            t.set.replace(set);
         }
     };
 }
 
-/// Wait of the first of `ops` that is there.
-fn waiting_of<P: AsMut<Request>>(ops: &mut [Option<P>]) -> Option<Waiting> {
-    ops.iter_mut().flatten().map(|op| op.as_mut().waiting).next()
+/// Wait of the first of `ops` that is there, packed.
+#[inline]
+fn waiting_of<P: AsRef<Request>>(ops: &[Option<P>]) -> Option<[u64; 2]> {
+    ops.iter().flatten().map(|op| op.as_ref().waiting).next()
 }
 
 /// One rank of the MPI transport, or of a part of it; made by [`Job::run`].
@@ -136,7 +160,13 @@ impl Mpi {
     /// Makes `call`, with a note for the guard.
     #[inline]
     fn waiting<R>(&self, waiting: Waiting, call: impl FnOnce() -> R) -> R {
-        self.vitals.enter(waiting);
+        self.waiting_for(Waiting::pack(Some(waiting)), call)
+    }
+
+    /// The same for what is packed already.
+    #[inline]
+    fn waiting_for<R>(&self, waiting: [u64; 2], call: impl FnOnce() -> R) -> R {
+        self.vitals.enter_packed(waiting);
         let result = call();
         self.vitals.leave();
         result
@@ -181,21 +211,44 @@ impl Mpi {
     }
 }
 
+impl MpiSend<'_> {
+    /// The result of a send whose end a call for a set has told, if it has.
+    #[inline]
+    fn finish_in(self, t: &Mpi, end: Option<End<'_>>) -> Result<()> {
+        match end {
+            Some(end) => end.outcome.map_err(|failure| t.error(failure)),
+            None => self.finish(t),
+        }
+    }
+}
+
 impl Pending<Mpi> for MpiSend<'_> {
     type Out = ();
 
     #[inline]
     fn poll(&mut self, _t: &Mpi) -> bool {
-        self.as_mut().has_ended()
+        self.as_ref().has_ended()
     }
 
     #[inline]
     fn finish(mut self, t: &Mpi) -> Result<()> {
         let request = self.as_mut();
-        t.waiting(request.waiting, || request.wait()).map_err(|failure| t.error(failure))
+        t.waiting_for(request.waiting, || request.wait(&mut empty_status()))
+            .map_err(|failure| t.error(failure))
     }
 
     native_sets!();
+}
+
+impl<'env> MpiRecv<'env> {
+    /// The result of a receive whose end a call for a set has told, if it has.
+    #[inline]
+    fn finish_in(self, t: &Mpi, end: Option<End<'_>>) -> Result<<Self as Pending<Mpi>>::Out> {
+        let Some(end) = end else { return self.finish(t) };
+        let (source, capacity_bytes) = (self.source, self.capacity_bytes);
+        let (arrived, buffer) = self.ended(&t.comm, end);
+        Ok((t.received(arrived, source, capacity_bytes)?, buffer))
+    }
 }
 
 impl<'env> Pending<Mpi> for MpiRecv<'env> {
@@ -203,15 +256,15 @@ impl<'env> Pending<Mpi> for MpiRecv<'env> {
 
     #[inline]
     fn poll(&mut self, _t: &Mpi) -> bool {
-        self.as_mut().has_ended()
+        self.as_ref().has_ended()
     }
 
     #[inline]
     fn finish(mut self, t: &Mpi) -> Result<Self::Out> {
-        let (waiting, source, capacity_bytes) =
-            (self.as_mut().waiting, self.source, self.capacity_bytes);
-        let (arrived, buffer) = t.waiting(waiting, || self.wait(&t.comm));
-        Ok((t.received(arrived, source, capacity_bytes)?, buffer))
+        let mut status = empty_status();
+        let request = self.as_mut();
+        let outcome = t.waiting_for(request.waiting, || request.wait(&mut status));
+        self.finish_in(t, Some(End { outcome, status: &status }))
     }
 
     native_sets!();
@@ -221,7 +274,7 @@ impl RawTransport for Mpi {
     type SendOp<'env> = MpiSend<'env>;
     type RecvOp<'env> = MpiRecv<'env>;
 
-    #[inline]
+    #[inline(always)]
     fn start_send<'env>(
         &self,
         lease: Lease<Self>,
@@ -235,7 +288,7 @@ impl RawTransport for Mpi {
         send.map_err(|failure| self.error(failure))
     }
 
-    #[inline]
+    #[inline(always)]
     fn start_recv<'env>(
         &self,
         lease: Lease<Self>,

@@ -73,7 +73,12 @@ impl Vitals {
     /// one MPI call.
     #[inline]
     pub(crate) fn enter(&self, waiting: Waiting) {
-        let [what, length] = Waiting::pack(Some(waiting));
+        self.enter_packed(Waiting::pack(Some(waiting)));
+    }
+
+    /// The same for a wait that [`Waiting::pack`] has packed.
+    #[inline]
+    pub(crate) fn enter_packed(&self, [what, length]: [u64; 2]) {
         let number = (self.length.load(Ordering::Relaxed) >> LENGTH_BITS) + 1;
         let length = length & ((1 << LENGTH_BITS) - 1);
         self.length.store(number << LENGTH_BITS | length, Ordering::Relaxed);

@@ -23,19 +23,48 @@ pub trait Pending<T: ?Sized>: Sized {
     #[track_caller]
     fn finish(self, t: &T) -> Result<Self::Out>;
 
-    /// Waits until all of `ops` have ended, so that [`finish`](Self::finish) returns at once.
-    /// By default it returns at once, and `finish` waits for each.
+    /// Waits for all of `ops`, takes them out, and gives the result of each to `each` with its index.
+    /// By default for one after the other.
+    #[inline]
     #[track_caller]
-    fn wait_all(t: &T, ops: &mut [Option<Self>]) {
-        let _ = (t, ops);
+    fn wait_all(t: &T, ops: &mut [Option<Self>], mut each: impl FnMut(usize, Result<Self::Out>)) {
+        // Loops rather than closures, which would hide the caller's place in the source.
+        for (index, slot) in ops.iter_mut().enumerate() {
+            if let Some(op) = slot.take() {
+                each(index, op.finish(t));
+            }
+        }
     }
 
-    /// Waits until one of `ops` has ended, and returns its index; `None` if `ops` holds none.
-    /// By default it polls them in a circle.
+    /// Waits until one of `ops` has ended, and takes it out: its index and result; `None` if `ops`
+    /// holds none. By default of the [`first`](Self::first).
     #[track_caller]
-    fn wait_any(t: &T, ops: &mut [Option<Self>]) -> Option<usize> {
+    fn wait_any(t: &T, ops: &mut [Option<Self>]) -> Option<(usize, Result<Self::Out>)> {
+        let index = Self::first(t, ops)?;
+        let op = ops[index].take()?;
+        Some((index, op.finish(t)))
+    }
+
+    /// Waits until at least one of `ops` has ended; takes out all that have, and gives the result of
+    /// each to `each` with its index. By default it waits for the first and polls the others once.
+    #[track_caller]
+    fn wait_some(t: &T, ops: &mut [Option<Self>], mut each: impl FnMut(usize, Result<Self::Out>)) {
+        let first = Self::first(t, ops);
+        for (index, slot) in ops.iter_mut().enumerate() {
+            if let Some(op) = slot
+                && (first == Some(index) || op.poll(t))
+                && let Some(op) = slot.take()
+            {
+                each(index, op.finish(t));
+            }
+        }
+    }
+
+    /// Waits until one of `ops` has ended, and leaves it there: its index; `None` if `ops` holds
+    /// none. By default it polls them in a circle.
+    #[track_caller]
+    fn first(t: &T, ops: &mut [Option<Self>]) -> Option<usize> {
         while ops.iter().any(Option::is_some) {
-            // Loops rather than closures, which would hide the caller's place in the source.
             for (index, slot) in ops.iter_mut().enumerate() {
                 if let Some(op) = slot
                     && op.poll(t)
@@ -46,20 +75,6 @@ pub trait Pending<T: ?Sized>: Sized {
             std::hint::spin_loop();
         }
         None
-    }
-
-    /// Waits until at least one of `ops` has ended; takes out all that have, and gives each to
-    /// `ended` with its index. By default it waits for the first and polls the others once.
-    #[track_caller]
-    fn wait_some(t: &T, ops: &mut [Option<Self>], mut ended: impl FnMut(usize, Self)) {
-        let first = Self::wait_any(t, ops);
-        for (index, slot) in ops.iter_mut().enumerate() {
-            if let Some(op) = slot
-                && (first == Some(index) || op.poll(t))
-            {
-                slot.take().into_iter().for_each(|op| ended(index, op));
-            }
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::mem;
 
 use super::{Pending, Request, Scope, Transport};
-use crate::error::Result;
+use crate::error::{Result, TransportError};
 
 /// Operations of one kind in flight, numbered from 0 in the order in which they were pushed.
 ///
@@ -148,15 +148,14 @@ impl<'scope, 'env, T: Transport, P: Pending<T>> Requests<'scope, 'env, T, P> {
     #[inline]
     #[track_caller]
     pub fn wait_each(&mut self, mut each: impl FnMut(usize, P::Out)) -> Result<()> {
-        P::wait_all(self.scope.transport(), &mut self.ops);
-        let mut outcome = Ok(());
-        for (index, slot) in self.ops.iter_mut().enumerate() {
-            let Some(op) = slot.take() else { continue };
-            match self.scope.finish(op) {
+        let (scope, mut outcome) = (self.scope, Ok(()));
+        P::wait_all(scope.transport(), &mut self.ops, |index, result| {
+            scope.close();
+            match result {
                 Ok(out) => each(index, out),
-                Err(error) => outcome = outcome.and(Err(error)),
+                Err(error) => keep_first(&mut outcome, error),
             }
-        }
+        });
         self.ops.clear();
         outcome
     }
@@ -169,11 +168,11 @@ impl<'scope, 'env, T: Transport, P: Pending<T>> Requests<'scope, 'env, T, P> {
     #[inline]
     #[track_caller]
     pub fn wait_any(&mut self) -> Result<Option<(usize, P::Out)>> {
-        let Some(index) = P::wait_any(self.scope.transport(), &mut self.ops) else {
+        let Some((index, result)) = P::wait_any(self.scope.transport(), &mut self.ops) else {
             return Ok(None);
         };
-        let Some(op) = self.ops[index].take() else { return Ok(None) };
-        Ok(Some((index, self.scope.finish(op)?)))
+        self.scope.close();
+        Ok(Some((index, result?)))
     }
 
     /// Waits for at least one operation, and shows the result of each that has ended to `each` by
@@ -185,11 +184,12 @@ impl<'scope, 'env, T: Transport, P: Pending<T>> Requests<'scope, 'env, T, P> {
     #[track_caller]
     pub fn wait_some(&mut self, mut each: impl FnMut(usize, P::Out)) -> Result<usize> {
         let (scope, mut outcome, mut n_ended) = (self.scope, Ok(()), 0);
-        P::wait_some(scope.transport(), &mut self.ops, |index, op| {
+        P::wait_some(scope.transport(), &mut self.ops, |index, result| {
+            scope.close();
             n_ended += 1;
-            match scope.finish(op) {
+            match result {
                 Ok(out) => each(index, out),
-                Err(error) => outcome = mem::replace(&mut outcome, Ok(())).and(Err(error)),
+                Err(error) => keep_first(&mut outcome, error),
             }
         });
         outcome.map(|()| n_ended)
@@ -216,6 +216,14 @@ impl<'scope, 'env, T: Transport, P: Pending<T>> Requests<'scope, 'env, T, P> {
     pub fn into_room<Q>(mut self) -> Result<Room<Q>> {
         self.wait_all()?;
         Ok(Room(Room(mem::take(&mut self.ops)).into_slots()))
+    }
+}
+
+/// Makes `outcome` the error, unless it is one already.
+#[cold]
+fn keep_first(outcome: &mut Result<()>, error: TransportError) {
+    if outcome.is_ok() {
+        *outcome = Err(error);
     }
 }
 

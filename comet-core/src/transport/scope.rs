@@ -8,6 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 
 use super::{Landing, Pending, Place, Rank, Requests, Room, Source, Tag, Transport};
 use crate::error::{Result, TransportError};
@@ -83,12 +84,14 @@ pub(super) fn run<'env, T: Transport, R>(
     }
 }
 
+// Starts are inlined, so that their operations stay in registers: a load of what smaller stores have
+// just written waits until all stores before it are done, those of the message to another core too.
 impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
     /// Starts to send `message` to `destination`; the message stays borrowed.
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn unblocked_send(
         &'scope self,
@@ -108,7 +111,7 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn unblocked_recv(
         &'scope self,
@@ -124,7 +127,7 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn unblocked_recv_into(
         &'scope self,
@@ -135,7 +138,7 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         self.receive(source, tag, Place::Shared(landing))
     }
 
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     fn receive(
         &'scope self,
@@ -186,8 +189,9 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         self.outstanding.n_open.set(self.outstanding.n_open.get() + 1);
     }
 
+    /// Counts an operation of this scope as finished.
     #[inline]
-    fn close(&self) {
+    pub(super) fn close(&self) {
         self.outstanding.n_open.set(self.outstanding.n_open.get() - 1);
     }
 
@@ -239,19 +243,19 @@ impl<T: Transport, P: Pending<T>> Request<'_, '_, T, P> {
 
     /// The operation, still counted, for a set of the same scope.
     #[inline]
-    pub(super) fn into_op(mut self) -> Option<P> {
-        self.op.take()
+    pub(super) fn into_op(self) -> Option<P> {
+        ManuallyDrop::new(self).op.take()
     }
 }
 
 impl<T: Transport, P: Pending<T>> Drop for Request<'_, '_, T, P> {
     #[inline]
     fn drop(&mut self) {
+        let Some(op) = self.op.take() else { return };
         // During a panic the peer may never answer: the open count then ends the job.
         if std::thread::panicking() {
             return;
         }
-        let Some(op) = self.op.take() else { return };
         if let Err(error) = self.scope.finish(op) {
             self.scope.note(error);
         }

@@ -22,7 +22,6 @@
 //! take the same time.
 
 use comet_core::kernel::prelude::*;
-use comet_core::transport::Room;
 
 /// `imb/pingping`; see the [module](self).
 pub(crate) struct PingPing;
@@ -35,8 +34,6 @@ pub(crate) struct Crossed<T: Transport> {
     message: T::Buffer,
     buffer: T::Buffer,
     arrived_bytes: Option<usize>,
-    /// Memory of the set of sends between two operations.
-    sends: Room<T::SendOp<'static>>,
 }
 
 impl<T: Transport> Operation<T> for Crossed<T> {
@@ -47,15 +44,13 @@ impl<T: Transport> Operation<T> for Crossed<T> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tag, message, buffer, arrived_bytes, sends, .. } = self;
+        let Self { peer, tag, message, buffer, arrived_bytes, .. } = self;
         let (peer, tag) = (*peer, *tag);
         t.scope(|s| {
-            let mut pending = s.requests_in(std::mem::take(sends));
-            pending.push(s.unblocked_send(peer, tag, message)?);
+            let sending = s.unblocked_send(peer, tag, message)?;
             let status = t.blocked_recv(Source::Rank(peer), tag, buffer)?;
             *arrived_bytes = status.length_from(peer);
-            *sends = pending.into_room()?;
-            Ok(())
+            sending.wait()
         })
     }
 
@@ -91,8 +86,7 @@ impl<T: Transport> Pattern<T> for PingPing {
         let length = case.length(&LENGTH_BYTES);
         let (rank, peer, tag) = (cx.rank(), side.peer, cx.tag(0));
         let (message, buffer) = (cx.message(length)?, cx.message(length)?);
-        let (arrived_bytes, sends) = (None, Room::of(1));
-        let part = Crossed { rank, peer, tag, message, buffer, arrived_bytes, sends };
+        let part = Crossed { rank, peer, tag, message, buffer, arrived_bytes: None };
         Ok(Some((side.duty(), part)))
     }
 }

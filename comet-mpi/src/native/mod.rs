@@ -34,8 +34,8 @@ pub use memory::MpiBuffer;
 pub(crate) use process::{
     GuardProcess, RankProcess, fork, listen, obey, shared_lines, shared_vitals,
 };
+pub(crate) use request::{End, Request, Set};
 pub use request::{MpiRecv, MpiSend};
-pub(crate) use request::{Request, Set, has_been_waited_for};
 
 use std::ffi::{c_char, c_int};
 
@@ -188,7 +188,7 @@ fn written<V>(call: &'static str, mut value: V, f: impl FnOnce(*mut V) -> c_int)
 
 /// A status for the library to write.
 #[inline]
-fn empty_status() -> ffi::MPI_Status {
+pub(crate) fn empty_status() -> ffi::MPI_Status {
     // SAFETY: all of its fields are integers, for which zeros are values.
     unsafe { std::mem::zeroed() }
 }

@@ -40,7 +40,7 @@ pub struct MpiRecv<'env> {
 
 impl<'env> MpiSend<'env> {
     /// `MPI_Isend` (section 3.7.2).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start(
         _lease: Lease<Mpi>,
         comm: &Comm,
@@ -63,7 +63,7 @@ impl<'env> MpiRecv<'env> {
     /// `MPI_Irecv` (section 3.7.2). MPI does not allow two receives into one place at once, though
     /// OSU and IMB do so in their windows, and libraries only write what arrives; with a shared
     /// `place` CoMet does as they do, and reads nothing of it before all receives have ended.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start(
         _lease: Lease<Mpi>,
         comm: &Comm,
@@ -83,16 +83,21 @@ impl<'env> MpiRecv<'env> {
         Ok(Self { request, source, capacity_bytes, start, returned_bytes, place: PhantomData })
     }
 
-    /// Waits for the message, and gives the buffer back.
+    /// What has arrived, and the buffer back, once the operation is over, as `end` says.
     #[inline]
-    pub(crate) fn wait(mut self, comm: &Comm) -> (Arrived, &'env mut [u8]) {
-        let ended = self.request.wait();
-        let status = &self.request.status;
-        let arrived = ended.and_then(|()| comm.status(status));
+    pub(crate) fn ended(self, comm: &Comm, end: End<'_>) -> (Arrived, &'env mut [u8]) {
+        let arrived = end.outcome.and_then(|()| comm.status(end.status));
         // SAFETY: pointer and length are those of the slice that `start` took for 'env, and the
         // operation, the only one to use them, is over; of a landing no byte is given back.
         let buffer = unsafe { slice::from_raw_parts_mut(self.start, self.returned_bytes) };
-        (arrived.map_err(|failure| (failure, envelope(status))), buffer)
+        (arrived.map_err(|failure| (failure, envelope(end.status))), buffer)
+    }
+}
+
+impl AsRef<Request> for MpiSend<'_> {
+    #[inline]
+    fn as_ref(&self) -> &Request {
+        &self.request
     }
 }
 
@@ -103,6 +108,13 @@ impl AsMut<Request> for MpiSend<'_> {
     }
 }
 
+impl AsRef<Request> for MpiRecv<'_> {
+    #[inline]
+    fn as_ref(&self) -> &Request {
+        &self.request
+    }
+}
+
 impl AsMut<Request> for MpiRecv<'_> {
     #[inline]
     fn as_mut(&mut self) -> &mut Request {
@@ -110,22 +122,25 @@ impl AsMut<Request> for MpiRecv<'_> {
     }
 }
 
-/// The handle of an operation that was started.
+/// The handle of an operation that was started. It is small, since it is moved a few times between
+/// start and wait.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// `MPI_REQUEST_NULL` once a set has waited for it.
-    pub(super) raw: ffi::MPI_Request,
-    /// The code of the operation, once a set has waited for it.
-    pub(super) ended: Option<c_int>,
-    /// Status of the operation, once it has been waited for.
-    pub(super) status: ffi::MPI_Status,
-    /// The wait for it, in the terms of the guard.
-    pub(crate) waiting: Waiting,
+    raw: ffi::MPI_Request,
+    /// The wait for it in the terms of the guard, packed.
+    pub(crate) waiting: [u64; 2],
+}
+
+/// How an operation has ended.
+#[derive(Clone, Copy)]
+pub(crate) struct End<'a> {
+    pub(crate) outcome: Outcome,
+    pub(crate) status: &'a ffi::MPI_Status,
 }
 
 impl Request {
     /// Starts an operation on `length_bytes` bytes by `start`, which is the function `call`.
-    #[inline]
+    #[inline(always)]
     fn start(
         comm: &Comm,
         call: &'static str,
@@ -137,19 +152,16 @@ impl Request {
         let written = &raw mut raw;
         let code = comm.with_type(length_bytes, |count, kind| start(count, kind, written))?;
         outcome(call, code)?;
-        Ok(Self { raw, ended: None, status: empty_status(), waiting })
+        Ok(Self { raw, waiting: Waiting::pack(Some(waiting)) })
     }
 
-    /// `MPI_Wait` (section 3.7.3), after which the operation is over, also if it failed; no call if
-    /// a set has waited.
+    /// `MPI_Wait` (section 3.7.3), after which the operation is over, also if it failed; the call
+    /// writes `status`.
     #[inline]
-    pub(crate) fn wait(&mut self) -> Outcome {
-        if let Some(code) = self.ended {
-            return outcome("MPI_Wait", code);
-        }
-        let status = &raw mut self.status;
-        // SAFETY: the request was started, and neither a set has waited for it nor its owner, who
-        // does so once.
+    pub(crate) fn wait(&mut self, status: &mut ffi::MPI_Status) -> Outcome {
+        let status = &raw mut *status;
+        // SAFETY: the request was started, and no set has ended it, which would have taken it from
+        // its owner, who waits for it once.
         let ended = outcome("MPI_Wait", unsafe { ffi::MPI_Wait(&raw mut self.raw, status) });
         if ended.is_err() && self.raw != constant!(RSMPI_REQUEST_NULL) {
             // The library has not let go of the buffer, so nobody else may have it again.
@@ -163,9 +175,6 @@ impl Request {
     /// has failed has ended too.
     #[inline]
     pub(crate) fn has_ended(&self) -> bool {
-        if self.ended.is_some() {
-            return true;
-        }
         let (mut flag, mut status) = (0, empty_status());
         let (ended, ignored) = (&raw mut flag, &raw mut status);
         // SAFETY: the request was started and has not been waited for; the call writes the flag,
@@ -175,7 +184,7 @@ impl Request {
     }
 }
 
-/// The arrays of the calls, kept from one to the next.
+/// The arrays of a call for several requests, kept from one call to the next.
 #[derive(Default)]
 pub(crate) struct Set {
     requests: Vec<ffi::MPI_Request>,
@@ -183,97 +192,82 @@ pub(crate) struct Set {
     indices: Vec<c_int>,
 }
 
+/// What a call for several requests has ended, in the arrays of its [`Set`].
+#[derive(Clone, Copy)]
+pub(crate) struct Ended {
+    /// How many statuses the call has written.
+    pub(crate) n: usize,
+    code: c_int,
+}
+
 impl Set {
-    /// `MPI_Waitall`. What the library leaves pending after an error is waited for later, alone.
-    pub(crate) fn wait_all<P: AsMut<Request>>(&mut self, ops: &mut [Option<P>]) {
+    /// `MPI_Waitall`; the statuses have the order of `ops`.
+    #[inline]
+    pub(crate) fn wait_all<P: AsRef<Request>>(&mut self, ops: &[Option<P>]) -> Ended {
         let n = self.gather(ops);
         let (requests, statuses) = (self.requests.as_mut_ptr(), self.statuses.as_mut_ptr());
         // SAFETY: the arrays have `n` elements; each request is null, or was started and has not
         // been waited for. Their buffers are borrowed by the operations.
         let code = unsafe { ffi::MPI_Waitall(n, requests, statuses) };
-        for (index, op) in ops.iter_mut().enumerate() {
-            let status = self.statuses[index];
-            self.end(op, index, code_of(code, &status), status);
-        }
+        Ended { n: ops.len(), code }
     }
 
-    /// `MPI_Waitany`: the index of an operation that has ended.
-    pub(crate) fn wait_any<P: AsMut<Request>>(&mut self, ops: &mut [Option<P>]) -> Option<usize> {
-        if let Some(index) = ops.iter_mut().position(has_been_waited_for) {
-            return Some(index);
-        }
+    /// `MPI_Waitany`: the index of an operation that has ended, with the first status.
+    pub(crate) fn wait_any<P: AsRef<Request>>(&mut self, ops: &[Option<P>]) -> (usize, Ended) {
         let n = self.gather(ops);
-        let (mut found, mut status) = (ffi::MPI_UNDEFINED, empty_status());
-        let (index, written) = (&raw mut found, &raw mut status);
-        let requests = self.requests.as_mut_ptr();
-        // SAFETY: as in `wait_all`; the call writes the index and the status.
-        let code = unsafe { ffi::MPI_Waitany(n, requests, index, written) };
+        let mut found = ffi::MPI_UNDEFINED;
+        let (requests, index) = (self.requests.as_mut_ptr(), &raw mut found);
+        let status = self.statuses.as_mut_ptr();
+        // SAFETY: as in `wait_all`; the call writes the index and the first status, which exists, as
+        // no set is empty that is waited for.
+        let code = unsafe { ffi::MPI_Waitany(n, requests, index, status) };
         let index = usize::try_from(found).ok().filter(|index| *index < ops.len());
-        let Some(index) = index else {
-            // The call has failed as a whole: any operation is then waited for alone.
-            return ops.iter().position(Option::is_some);
-        };
-        self.end(&mut ops[index], index, code, status);
-        Some(index)
+        // If the call has failed as a whole, any operation is waited for alone.
+        let any = || ops.iter().position(Option::is_some).unwrap_or(0);
+        (index.unwrap_or_else(any), Ended { n: 1, code })
     }
 
-    /// `MPI_Waitsome`; marks the operations that have ended.
-    pub(crate) fn wait_some<P: AsMut<Request>>(&mut self, ops: &mut [Option<P>]) {
+    /// `MPI_Waitsome`; the statuses are those of the operations at [`indices`](Self::index).
+    pub(crate) fn wait_some<P: AsRef<Request>>(&mut self, ops: &[Option<P>]) -> Ended {
         let n = self.gather(ops);
+        self.indices.resize(ops.len(), 0);
         let mut n_ended = 0;
         let (requests, statuses) = (self.requests.as_mut_ptr(), self.statuses.as_mut_ptr());
         let (ended, indices) = (&raw mut n_ended, self.indices.as_mut_ptr());
         // SAFETY: as in `wait_all`; the array of indices has `n` elements too.
         let code = unsafe { ffi::MPI_Waitsome(n, requests, ended, indices, statuses) };
         // `MPI_UNDEFINED`, which is negative, if none was active.
-        for place in 0..usize::try_from(n_ended).unwrap_or(0) {
-            let (index, status) = (self.indices[place], self.statuses[place]);
-            let Some(op) = usize::try_from(index).ok().and_then(|index| ops.get_mut(index)) else {
-                continue;
-            };
-            let index = usize::try_from(index).unwrap_or(0);
-            self.end(op, index, code_of(code, &status), status);
-        }
+        Ended { n: usize::try_from(n_ended).unwrap_or(0), code }
     }
 
-    /// Copies the handles of `ops` into the array, null for those that have ended; their number.
-    fn gather<P: AsMut<Request>>(&mut self, ops: &mut [Option<P>]) -> c_int {
+    /// The index of the operation with the status at `place`, of those that `MPI_Waitsome` has ended.
+    pub(crate) fn index(&self, place: usize) -> usize {
+        usize::try_from(self.indices[place]).unwrap_or(0)
+    }
+
+    /// How the operation at `index` has ended, whose status lies at `place`; `None` if the call has
+    /// left it pending after an error, so that it is waited for alone.
+    #[inline]
+    pub(crate) fn end(&self, index: usize, place: usize, ended: Ended) -> Option<End<'_>> {
+        let (request, status) = (self.requests.get(index)?, self.statuses.get(place)?);
+        if *request != constant!(RSMPI_REQUEST_NULL) {
+            return None;
+        }
+        let outcome = match outcome("MPI_Waitall", ended.code) {
+            Err(failure) if failure.is_in_status() => outcome("MPI_Waitall", status.MPI_ERROR),
+            outcome => outcome,
+        };
+        Some(End { outcome, status })
+    }
+
+    /// Copies the handles of `ops` into the array, null where there is none; their number.
+    #[inline]
+    fn gather<P: AsRef<Request>>(&mut self, ops: &[Option<P>]) -> c_int {
         let null = constant!(RSMPI_REQUEST_NULL);
         self.requests.clear();
-        let raw = |op: &mut Option<P>| op.as_mut().map_or(null, |op| op.as_mut().raw);
-        self.requests.extend(ops.iter_mut().map(raw));
+        let raw = |op: &Option<P>| op.as_ref().map_or(null, |op| op.as_ref().raw);
+        self.requests.extend(ops.iter().map(raw));
         self.statuses.resize(ops.len(), empty_status());
-        self.indices.resize(ops.len(), 0);
         to_c(ops.len())
-    }
-
-    /// Takes over what a call has left of operation `index`.
-    fn end<P: AsMut<Request>>(
-        &self,
-        op: &mut Option<P>,
-        index: usize,
-        code: c_int,
-        status: ffi::MPI_Status,
-    ) {
-        let null = constant!(RSMPI_REQUEST_NULL);
-        let Some(op) = op.as_mut().map(AsMut::as_mut) else { return };
-        let was_active = op.raw != null;
-        op.raw = self.requests[index];
-        if was_active && op.raw == null {
-            (op.ended, op.status) = (Some(code), status);
-        }
-    }
-}
-
-/// `true` for an operation that an earlier call has ended.
-pub(crate) fn has_been_waited_for<P: AsMut<Request>>(op: &mut Option<P>) -> bool {
-    op.as_mut().is_some_and(|op| op.as_mut().ended.is_some())
-}
-
-/// The code of one operation, from that of its call and its status (section 3.7.5).
-fn code_of(call: c_int, status: &ffi::MPI_Status) -> c_int {
-    match outcome("MPI_Waitall", call) {
-        Err(failure) if failure.is_in_status() => status.MPI_ERROR,
-        _ => call,
     }
 }

@@ -50,7 +50,7 @@ impl Pending<Shm> for ShmSend {
         Ok(())
     }
 
-    fn wait_any(t: &Shm, ops: &mut [Option<Self>]) -> Option<usize> {
+    fn first(t: &Shm, ops: &mut [Option<Self>]) -> Option<usize> {
         let endpoint = &t.own.engine.endpoint;
         let some = |op: &Option<Self>| op.as_ref().map(|op| op.0);
         let is_done = |id: Option<SendId>| {
@@ -88,7 +88,7 @@ impl<'env> Pending<Shm> for ShmRecv<'env> {
         Ok((status, buffer))
     }
 
-    fn wait_any(t: &Shm, ops: &mut [Option<Self>]) -> Option<usize> {
+    fn first(t: &Shm, ops: &mut [Option<Self>]) -> Option<usize> {
         let ended =
             || ops.iter().position(|op| op.as_ref().is_some_and(|op| t.recv_is_done(op.id)));
         let first = ops.iter().position(Option::is_some)?;
