@@ -9,6 +9,8 @@
 #   --ranks N  ranks of a launch (default: 2)
 #   --pairs N  pairs of launches, even and at least 10 (default: 10)
 #   --sizes L  lengths in bytes (default: 0,8,1024,65536,1048576; OSU takes the least and the greatest)
+#   --tables   no times, but the difference between what IMB-MPI1 and its namesake print, figures and
+#              notes aside: it fails if there is any
 #   NAME       benchmarks (default: all that both have)
 # Needs a C and a C++ compiler, make, python3 and cores with nothing else to do.
 # It is a benchmark and no test: it fails only if something could not run.
@@ -19,7 +21,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 usage() {
-    sed -n '4,11s/^# //p' "${BASH_SOURCE[0]}" >&2
+    sed -n '4,13s/^# //p' "${BASH_SOURCE[0]}" >&2
     exit 2
 }
 
@@ -101,11 +103,18 @@ launch_all_of() { # [NAMESAKE...]
     done
 }
 
+# Every line that a reader of the tables goes by: blocks, titles, lengths and repetitions.
+tables_of() { # COMMAND...
+    launch "$@" "${names[@]}" -msglen "$scratch/lengths" -iter 10 | sed -E -n \
+        -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( )/p' \
+        -e '/^ +#/p' -e 's/^( +[0-9]+ +[0-9]+) .*/\1/p'
+}
+
 # The benchmarks that both have and that run on so many ranks.
 common_names() {
     local own
     if [[ $suite = imb ]]; then
-        "$comet" IMB-MPI1 -list
+        "$comet" IMB-MPI1 -list | sed -n 's/^    \([^ ]*\).*/\1/p'
         return
     fi
     for own in osu_latency osu_bw osu_bcast osu_barrier osu_allgather osu_allreduce osu_alltoall \
@@ -117,7 +126,7 @@ common_names() {
 suite=${1-} family=${2-} peers=${3-}
 [[ $suite =~ ^(imb|osu)$ && -n $family && -d $peers ]] || usage
 shift 3
-ranks=2 pairs=10 sizes=0,8,1024,65536,1048576 names=()
+tables='' ranks=2 pairs=10 sizes=0,8,1024,65536,1048576 names=()
 while [[ $# -gt 0 ]]; do
     case $1 in
         --ranks | --pairs | --sizes)
@@ -125,6 +134,7 @@ while [[ $# -gt 0 ]]; do
             declare "${1#--}=$2"
             shift
             ;;
+        --tables) tables=1 ;;
         -*) usage ;;
         *) names+=("$1") ;;
     esac
@@ -143,6 +153,13 @@ shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
 MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi --target-dir "target/$family"
 folder=$(find_or_build)
+if [[ -n $tables ]]; then
+    tables_of "$(program_of IMB-MPI1 "$folder")" >"$scratch/peer"
+    tables_of "$comet" IMB-MPI1 --transport=mpi --quiet --out=none >"$scratch/namesake"
+    diff "$scratch/peer" "$scratch/namesake"
+    printf 'the same tables: %s lines\n' "$(wc -l <"$scratch/peer")"
+    exit
+fi
 [[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
 printf 'machine   %s, %s CPUs, Linux %s, load %s before the build\n' \
     "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -r)" "$load"

@@ -117,7 +117,7 @@ measures_inside() { # PROGRAM
 
 measure() { # RANKS
     local file="$scratch/$mpirun-$1.jsonl"
-    launch "$1" all --profile quick --out "$file"
+    launch "$1" all imb --profile quick --out "$file"
     "$comet_run" validate "$file"
 }
 

@@ -1,12 +1,15 @@
 //! The default sweeps that several kernels share.
 
-use comet_core::kernel::{AxisUse, HOPS, LENGTH_BYTES};
+use comet_core::kernel::{AxisUse, HOPS, LENGTH_BYTES, WINDOW};
 
 /// Every distance from the test node, starting with the test node itself.
 pub(crate) const HOPS_FROM_0: AxisUse = AxisUse::of(&HOPS, "0..max");
 
 /// Every distance from the test node to another rank.
 pub(crate) const HOPS_FROM_1: AxisUse = AxisUse::of(&HOPS, "1..max");
+
+/// Windows of 64 messages, as OSU has them.
+pub(crate) const WINDOW_OF_OSU: AxisUse = AxisUse::of(&WINDOW, "64");
 
 /// Message lengths in linear steps to a page size, because the thesis found its breaks at 100,
 /// 2048 and 4096 bytes (section 5.1), and in powers of two above it.

@@ -14,6 +14,8 @@ use comet_core::kernel::prelude::*;
 pub(crate) struct Bounce<B> {
     rank: Rank,
     pub(crate) side: Side,
+    /// The source from which the message of the peer is received.
+    source: Source,
     /// Tags of the way out and of the way back.
     tags: [Tag; 2],
     /// The message that is sent.
@@ -45,7 +47,13 @@ impl<B: DerefMut<Target = [u8]>> Bounce<B> {
         let has_reply = side.peer == rank || !cx.resends();
         let reply = has_reply.then(|| cx.message(length_bytes)).transpose()?;
         let message = cx.message(length_bytes)?;
-        Ok(Self { rank, side, tags, message, reply, arrived_bytes: None })
+        let source = Source::Rank(side.peer);
+        Ok(Self { rank, side, source, tags, message, reply, arrived_bytes: None })
+    }
+
+    /// The same with messages from any source.
+    pub(crate) fn with_any_source(self) -> Self {
+        Self { source: Source::Any, ..self }
     }
 
     fn is_alone(&self) -> bool {
@@ -88,7 +96,7 @@ impl<B: DerefMut<Target = [u8]>> Bounce<B> {
     pub(crate) fn receive<T: Transport>(&mut self, t: &T) -> Result<()> {
         let (peer, tag) = (self.side.peer, self.tags[usize::from(self.side.leads)]);
         let buffer = self.reply.as_mut().unwrap_or(&mut self.message);
-        self.arrived_bytes = t.blocked_recv(Source::Rank(peer), tag, buffer)?.length_from(peer);
+        self.arrived_bytes = t.blocked_recv(self.source, tag, buffer)?.length_from(peer);
         Ok(())
     }
 

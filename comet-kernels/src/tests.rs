@@ -241,16 +241,19 @@ fn derived_numbers_agree_with_a_hand_computation() {
 
 #[test]
 fn an_operation_of_many_messages_moves_all_of_them() {
-    let check = |id, n_ranks, length_bytes, expected| {
+    let check = |id, n_ranks, values: &[u64], expected| {
         let info = kernel(id).info();
-        let (case, topology) = (Case::new(info, &[length_bytes]), Topology::hypercube(n_ranks));
+        let (case, topology) = (Case::new(info, values), Topology::hypercube(n_ranks));
         let found = (info.series[0].bytes_per_op)(&case, &World::of(&topology));
         assert_eq!(found, Some(expected), "{id}");
     };
-    check("osu/bw", 2, 1000, 64_000);
-    check("parkbench/comms3", 2, 100, 200);
-    check("parkbench/comms3", 4, 100, 1200);
-    check("parkbench/comms3", 5, 100, 2000);
+    check("osu/bw", 2, &[64, 1000], 64_000);
+    check("osu/bibw", 2, &[8, 1000], 16_000);
+    check("imb/uniband", 5, &[256, 1000], 512_000);
+    check("imb/biband", 5, &[256, 1000], 1_024_000);
+    check("parkbench/comms3", 2, &[100], 200);
+    check("parkbench/comms3", 4, &[100], 1200);
+    check("parkbench/comms3", 5, &[100], 2000);
 }
 
 /// The last quick case of each kernel on two ranks with `buffers`, and true if the kernel admits

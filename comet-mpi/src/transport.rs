@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use comet_core::collective::Collective;
+use comet_core::collective::{Collective, Reducer, require_operands};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::job::JobFailure;
 use comet_core::placement::line_time_ns;
@@ -496,6 +496,12 @@ impl Transport for Mpi {
                 self.group.located(TransportError::new(TransportErrorKind::Unsupported, text))
             }
         })
+    }
+
+    #[inline]
+    fn combine(&self, by: Reducer, other: &[u8], into: &mut [u8]) -> Result<()> {
+        require_operands(self, other, into)?;
+        Comm::combine(by, other, into).map_err(|failure| self.error(failure))
     }
 
     fn annotate(&self, activity: &str, expected_ns: u64) {

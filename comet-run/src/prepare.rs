@@ -1,14 +1,14 @@
 //! From the command line to values: the cases of the selected kernels on each number of ranks, what
 //! they need, and the settings by which they are measured. Nothing is started here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{
     Arrangement, Axis, AxisKind, AxisUse, Case, Class, GROUPS, HOPS, KernelInfo, LENGTH_BYTES,
-    LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
+    LOCAL_N, PROCS, Participants, Profile, VECTOR_LENGTH,
 };
 use comet_core::sweep;
 use comet_core::topology::Topology;
@@ -193,6 +193,7 @@ pub(crate) fn settings(args: &PlanArgs, origin: &Origin) -> Settings {
     }
     settings.run_budget_ns = effort.budget.map(ns);
     settings.repetitions = effort.repetitions;
+    settings.loop_limits = effort.loop_limits.unwrap_or(settings.loop_limits);
     settings.warm_up = effort.warm_up;
     settings.samples = effort.samples;
     if effort.time.is_none() {
@@ -425,7 +426,24 @@ fn cases(
         }
         cases.extend(of_part);
     }
+    let has_groups = overrides.iter().any(|change| *change.axis == GROUPS);
+    if info.participants == Participants::Pair && !has_groups {
+        cases = on_most_ranks(cases);
+    }
     Ok(cases)
+}
+
+/// The cases of a kernel of two ranks without those that are there on more ranks too, where the pair is
+/// the same.
+fn on_most_ranks(cases: Vec<Case>) -> Vec<Case> {
+    let of_pair = |case: &Case| case.on(Arrangement::ALL).label();
+    let n_ranks = |case: &Case| case.arrangement().procs.unwrap_or(usize::MAX);
+    let mut most: HashMap<String, usize> = HashMap::new();
+    for case in &cases {
+        let n = most.entry(of_pair(case)).or_default();
+        *n = n_ranks(case).max(*n);
+    }
+    cases.into_iter().filter(|case| most[&of_pair(case)] == n_ranks(case)).collect()
 }
 
 /// The ranks on which each case runs: groups of each number of ranks, by each number of groups. The

@@ -116,7 +116,7 @@ fn each_call_of_a_collective_is_timed_by_the_rules_of_imb() {
 #[test]
 fn a_name_is_printed_over_what_it_names_alone() {
     let folder = Folder::new();
-    for line in ["IMB-MPI1 Reduce_local", "osu_mbw_mr -m 8"] {
+    for line in ["IMB-MPI1 Ibcast", "osu_mbw_mr -m 8"] {
         assert_eq!(folder.run(line).code(2).stdout, "", "{line}");
     }
     let output = folder.run("IMB-MPI1 PingPong --sizes=8,1Ki").success();

@@ -21,7 +21,7 @@ fn a_kernel_has_one_page_under_all_of_its_names() {
         "\nRate: length_bytes / one-way time.\n",
         "\n- length_bytes (size, B): length of one message in bytes\n  - quick: ",
         "\nCaution: ",
-        "\nEquivalents: IMB:PingPong, OSU:osu_latency, parkbench/comms1.\n",
+        "\nEquivalents: IMB:PingPong, IMB:PingPongSpecificSource, OSU:osu_latency, parkbench/comms1.\n",
     ] {
         assert!(page.contains(part), "no '{part}' in\n{page}");
     }
@@ -119,7 +119,7 @@ fn bash_completes_kernels_axes_machines_and_figures() {
         "comet-run plan naive",
         &["naive", "naive/broadcast", "naive/reduction", "naive/barrier"],
     );
-    check("comet-run Ping", &["PingPong"]);
+    check("comet-run PingPong", &["PingPong", "PingPongSpecificSource", "PingPongAnySource"]);
     check("comet-run lat", &["latency"]);
     check("comet-run help rep", &["report", "reproduce"]);
     check("comet-run help transp", &["transpose"]);

@@ -29,6 +29,21 @@ fn period(by: Reducer, rank: Rank) -> Vec<u8> {
     (0..PERIOD).flat_map(element).collect()
 }
 
+/// Puts the vectors of ranks 0 and 1 into the operands of a combination.
+pub fn fill_operands(by: Reducer, into: &mut [u8], other: &mut [u8]) {
+    repeat(into, &period(by, 0), 0);
+    repeat(other, &period(by, 1), 0);
+}
+
+/// Compares `into` with what [`fill_operands`] and all runs of [`Reducer::combine`] make of it.
+pub fn compare_combined(by: Reducer, into: &mut [u8], check: &mut Checker) {
+    let (mut all, other) = (period(by, 0), period(by, 1));
+    (0..check.n_runs()).for_each(|_| by.combine(&mut all, &other));
+    let mut expected = vec![0; into.len()];
+    repeat(&mut expected, &all, 0);
+    check.bytes(into, &expected, "the combined vector");
+}
+
 /// Writes `period` again and again to `buffer`, which begins at byte `start` of a vector.
 fn repeat(buffer: &mut [u8], period: &[u8], start: usize) {
     let bytes = period.iter().cycle().skip(start % period.len());

@@ -241,6 +241,21 @@ fn encode(values: &[f64], bytes: &mut [u8]) {
     }
 }
 
+/// Refuses operands of [`Transport::combine`] of two lengths.
+///
+/// # Errors
+/// [`InvalidArgument`](TransportErrorKind::InvalidArgument) with both lengths.
+#[inline]
+pub fn require_operands<T: Transport>(t: &T, other: &[u8], into: &[u8]) -> Result<()> {
+    if other.len() == into.len() {
+        return Ok(());
+    }
+    let (other, into) = (other.len(), into.len());
+    let text = format!("combine: {other} bytes with {into} bytes, equal lengths expected");
+    let error = TransportError::new(TransportErrorKind::InvalidArgument, text);
+    Err(error.on_rank(t.global_rank(t.rank())))
+}
+
 fn require_length<T: Transport>(t: &T, found_bytes: usize, expected_bytes: usize) -> Result<()> {
     if found_bytes == expected_bytes {
         return Ok(());

@@ -35,7 +35,7 @@ use crate::error::TransportError;
 
 pub use conductor::conduct;
 pub use decision::decision_bytes;
-pub use rules::Rules;
+pub use rules::{LoopLimits, Rules};
 pub use settings::{Pace, Settings, Slices};
 pub use stage::{SAMPLE_BYTES, follow};
 

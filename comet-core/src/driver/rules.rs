@@ -7,7 +7,7 @@ use super::probe::{Probe, to_u32};
 use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
-use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, Series, Timing};
+use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, Series, Timing, WINDOW};
 use crate::sync::StartSync;
 use comet_stats::real;
 
@@ -43,10 +43,23 @@ pub(super) struct Counts {
 
 /// Operations of IMB for a short message.
 const IMB_OPERATIONS: u32 = 1000;
-/// Data that one loop of IMB moves at most, in bytes.
-const IMB_BYTES: u64 = 40 << 20;
-/// Time that one loop of IMB takes at most, in nanoseconds.
-const IMB_NS: f64 = 10e9;
+
+/// What a loop of IMB moves and takes at most, whatever the number of its operations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoopLimits {
+    /// Data in bytes.
+    pub bytes: u64,
+    /// Time in nanoseconds.
+    pub ns: f64,
+}
+
+impl LoopLimits {
+    /// Those of IMB: 40 MiB in 10 s.
+    pub const IMB: Self = Self { bytes: 40 << 20, ns: 10e9 };
+    /// None: a loop has the operations that were asked for.
+    pub const NONE: Self = Self { bytes: u64::MAX, ns: f64::INFINITY };
+}
+
 /// Length from which OSU repeats less often, in bytes.
 const OSU_LARGE_BYTES: u64 = 8 << 10;
 /// Standard error of the mean, relative to it, at which `SKaMPI` stops.
@@ -107,13 +120,15 @@ impl Rules {
     }
 
     /// The counts of `case`, an operation of which takes as long as `probe` found; `None` for
-    /// CoMet's own rules. `repetitions` are those that the user asks for, the most of IMB's.
+    /// CoMet's own rules. `repetitions` are those that the user asks for, the most of IMB's within
+    /// `limits`.
     pub(super) fn counts(
         self,
         case: &Case,
         clock: ClockCalibration,
         probe: Probe,
         repetitions: Option<u32>,
+        limits: LoopLimits,
     ) -> Option<Counts> {
         let length_bytes = case.find(&LENGTH_BYTES).unwrap_or(0);
         let one_loop =
@@ -122,9 +137,9 @@ impl Rules {
             Self::Comet => None,
             Self::Imb => {
                 let most = repetitions.unwrap_or(IMB_OPERATIONS).max(1);
-                let by_length = u32::try_from(IMB_BYTES / length_bytes.max(1));
+                let by_length = u32::try_from(limits.bytes / length_bytes.max(1));
                 let by_length = by_length.unwrap_or(most).clamp(1, most);
-                let by_time = to_u32((IMB_NS / probe.slowest_ns().max(1.0)).max(1.0));
+                let by_time = to_u32((limits.ns / probe.slowest_ns().max(1.0)).max(1.0));
                 let n = by_length.min(by_time);
                 Some(one_loop(n, (n / 10).max(10).min(n)))
             }
@@ -151,7 +166,7 @@ impl Rules {
 /// Counts of OSU: one loop between two ranks, single calls of collectives; fewer where one operation
 /// is a whole window of messages.
 fn osu(info: &KernelInfo, is_large: bool) -> Counts {
-    if info.window > 1 {
+    if info.axes.iter().any(|used| *used.axis == WINDOW) {
         let (repetitions, settle) = if is_large { (20, 2) } else { (100, 10) };
         return Counts { repetitions, n_samples: 1, settle, slices: (1, 1) };
     }

@@ -2,7 +2,7 @@
 //!
 //! All ranks have the same settings; what follows from them for a case, rank 0 decides.
 
-use super::rules::Rules;
+use super::rules::{LoopLimits, Rules};
 use crate::definition::Definition;
 use crate::kernel::{Buffers, Cast, KernelInfo, MAX_SERIES, Profile, World};
 use crate::sync::{Skew, StartSync};
@@ -24,6 +24,8 @@ pub struct Settings {
     /// Operations per sample, at most so many by IMB's rules, or `None` to choose by the clock's
     /// resolution.
     pub repetitions: Option<u32>,
+    /// Limits of a loop by IMB's rules.
+    pub loop_limits: LoopLimits,
     /// Operations before the timed ones of each slice, or `None` to choose by their time, or by the
     /// rules.
     pub warm_up: Option<u32>,
@@ -113,6 +115,7 @@ impl Settings {
             case_budget_ns,
             run_budget_ns: None,
             repetitions: None,
+            loop_limits: LoopLimits::IMB,
             warm_up: None,
             samples: None,
             slices,

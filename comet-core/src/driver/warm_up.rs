@@ -130,7 +130,13 @@ impl<T: Transport> Conductor<'_, T> {
     /// together, those of a loop are taken one by one, or they would not be by their definition.
     fn counts(&self, case: &Case, probe: Probe) -> Option<Counts> {
         let settings = self.settings;
-        let counts = settings.rules.counts(case, self.clock, probe, settings.repetitions)?;
+        let counts = settings.rules.counts(
+            case,
+            self.clock,
+            probe,
+            settings.repetitions,
+            settings.loop_limits,
+        )?;
         if !case.info.timing_under(self.settings.definition(case.info)).starts_together() {
             return Some(counts);
         }

@@ -116,6 +116,8 @@ impl Eq for Axis {}
 /// Length of one message in bytes.
 pub static LENGTH_BYTES: Axis =
     Axis::size("length_bytes", "message length", "B", "length of one message in bytes");
+/// Number of messages of a window, all in flight at once.
+pub static WINDOW: Axis = Axis::count("window", "messages", "number of messages in flight at once");
 /// Number of links between the two ranks.
 pub static HOPS: Axis = Axis::count("hops", "hops", "number of links between the two ranks")
     .of_kind(AxisKind::Distance)

@@ -218,8 +218,6 @@ pub struct KernelInfo {
     pub series: &'static [Series],
     /// Order of operations on different ranks.
     pub timing: Timing,
-    /// Messages in flight in one operation; 1 where a message waits for the one before.
-    pub window: u32,
     /// Whether values are a case at all; sweeps leave others out, as lengths that are no whole number
     /// of elements.
     pub is_case: fn(&Case) -> bool,
@@ -254,7 +252,6 @@ impl KernelInfo {
             axes: &[],
             series: &[],
             timing: Timing::Batched,
-            window: 1,
             is_case: |_| true,
             admits: |case, world| match case.find(&HOPS) {
                 Some(_) => world.require_hops(case.length(&HOPS)),

@@ -33,7 +33,7 @@ pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Usage, Work};
 
 use std::ops::DerefMut;
 
-use crate::collective::{self, Collective};
+use crate::collective::{self, Collective, Reducer};
 use crate::error::{Result, TransportError};
 use crate::topology::Topology;
 
@@ -314,6 +314,19 @@ pub trait Transport: RawTransport + Sized {
     #[track_caller]
     fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {
         collective::by_messages(self, call, input, output)
+    }
+
+    /// Combines `other` into `into`, which is as long, on this rank alone (`MPI_Reduce_local`: MPI-4.1
+    /// section 6.9.7).
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if one is longer.
+    #[inline]
+    fn combine(&self, by: Reducer, other: &[u8], into: &mut [u8]) -> Result<()> {
+        collective::require_operands(self, other, into)?;
+        let n = into.len().div_ceil(size_of::<f64>());
+        self.compute(Work::Reduce { n }, || by.combine(into, other));
+        Ok(())
     }
 
     /// Whether [`collective`](Self::collective) carries `call` out in a way of this transport's own. If

@@ -74,13 +74,13 @@ const ALGORITHMS: [&str; 21] = [
 
 const LENGTHS: AxisUse =
     AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"] };
-const VECTORS: AxisUse =
+pub(super) const VECTORS: AxisUse =
     AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,4..4Mi*4", "0,4..4Mi*2"] };
 const BY_ALGORITHM: AxisUse = AxisUse::of(&ALGORITHM, "0");
 const BY_ROOT: AxisUse = AxisUse::of(&ROOT, "0");
 /// Floats, as in IMB.
-const BY_ELEMENT: AxisUse = AxisUse::of(&ELEMENT, "4");
-const BY_OPERATOR: AxisUse = AxisUse::of(&OPERATOR, "0");
+pub(super) const BY_ELEMENT: AxisUse = AxisUse::of(&ELEMENT, "4");
+pub(super) const BY_OPERATOR: AxisUse = AxisUse::of(&OPERATOR, "0");
 
 /// Bytes on each side of a buffer that no operation may change.
 const CANARY_BYTES: usize = 64;
@@ -139,11 +139,7 @@ fn collective(
         true => Parts::packed((0..n_ranks).map(length).collect()),
         false => Parts::Equal(length(0)),
     };
-    let reducer = || {
-        let element = Element::ALL[case.length(&ELEMENT)];
-        Reducer::new(element, Operator::ALL[case.length(&OPERATOR)])
-    };
-    let by = if spec.kind.is_reduction() { reducer() } else { None };
+    let by = if spec.kind.is_reduction() { reducer(case).ok() } else { None };
     Collective::new(spec.kind, parts).with_reducer(by.unwrap_or(Reducer::SUM))
 }
 
@@ -162,24 +158,29 @@ fn algorithm(kind: Kind, case: &Case) -> Result<Option<&'static Algorithm>, Stri
 }
 
 /// True unless `case` is one of elements, of which its length is no whole number.
-fn has_whole_elements(case: &Case) -> bool {
+pub(super) fn has_whole_elements(case: &Case) -> bool {
     let element =
         case.find(&ELEMENT).and_then(|value| Element::ALL.get(usize::try_from(value).ok()?));
     element.is_none_or(|element| case.length(&LENGTH_BYTES).is_multiple_of(element.bytes()))
 }
 
+/// The elements and the operator of `case`; a sentence if they do not fit each other or its length.
+pub(super) fn reducer(case: &Case) -> Result<Reducer, String> {
+    let (element, operator) = (case.length(&ELEMENT), case.length(&OPERATOR));
+    let (element_name, operator_name) = (Element::LABELS[element], Operator::LABELS[operator]);
+    let by = Reducer::new(Element::ALL[element], Operator::ALL[operator])
+        .ok_or_else(|| format!("{operator_name} is no operator on {element_name}"))?;
+    if !has_whole_elements(case) {
+        let length = case.value(&LENGTH_BYTES);
+        return Err(format!("{length} bytes are no whole number of {element_name} elements"));
+    }
+    Ok(by)
+}
+
 fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
     if spec.kind.is_reduction() {
-        let (element, operator) = (case.length(&ELEMENT), case.length(&OPERATOR));
-        let (element_name, operator_name) = (Element::LABELS[element], Operator::LABELS[operator]);
-        if Reducer::new(Element::ALL[element], Operator::ALL[operator]).is_none() {
-            return Err(format!("{operator_name} is no operator on {element_name}"));
-        }
-        if !has_whole_elements(case) {
-            let (length, name) = (case.value(&LENGTH_BYTES), element_name);
-            return Err(format!("{length} bytes are no whole number of {name} elements"));
-        }
+        reducer(case)?;
     }
     let length = case.length(&LENGTH_BYTES);
     match algorithm(spec.kind, case)? {
@@ -208,25 +209,28 @@ fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
 }
 
 /// A buffer with canaries on both sides.
-struct Guarded<B> {
+pub(super) struct Guarded<B> {
     buffer: B,
     length: usize,
 }
 
 impl<B: std::ops::DerefMut<Target = [u8]>> Guarded<B> {
-    fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, length: usize) -> Result<Self> {
+    pub(super) fn new<T: Transport<Buffer = B>>(
+        cx: &Context<'_, T>,
+        length: usize,
+    ) -> Result<Self> {
         let mut buffer = cx.message(length + 2 * CANARY_BYTES)?;
         buffer.fill(CANARY);
         Ok(Self { buffer, length })
     }
 
     #[inline]
-    fn bytes(&mut self) -> &mut [u8] {
+    pub(super) fn bytes(&mut self) -> &mut [u8] {
         &mut self.buffer[CANARY_BYTES..CANARY_BYTES + self.length]
     }
 
     /// Checks that the canaries live.
-    fn check(&mut self, check: &mut Checker, what: &str) {
+    pub(super) fn check(&mut self, check: &mut Checker, what: &str) {
         let (front, rest) = self.buffer.split_at_mut(CANARY_BYTES);
         for (side, canaries) in [("before", front), ("behind", &mut rest[self.length..])] {
             let expected = [CANARY; CANARY_BYTES];

@@ -3,6 +3,8 @@
 pub mod collective;
 pub mod parallel;
 pub mod pingping;
+pub mod pingpong;
+pub mod reduce_local;
 pub mod windows;
 
 use comet_core::kernel::prelude::*;
@@ -11,15 +13,20 @@ use crate::Suite;
 use collective::Plain;
 use parallel::Ring;
 use pingping::PingPing;
+use pingpong::PingPong;
+use reduce_local::ReduceLocal;
 use windows::{Biband, Uniband};
 
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
     const {
         &[
-            &Timed(PingPing),
+            &Timed(PingPong),
+            &Timed(PingPing::<false>),
+            &Timed(PingPing::<true>),
             &Timed(Ring::<false>),
             &Timed(Ring::<true>),
+            &Timed(ReduceLocal),
             &Timed(Uniband),
             &Timed(Biband),
             &Timed(Plain::<0>),

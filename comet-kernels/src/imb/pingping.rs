@@ -6,7 +6,7 @@
 //! **Pattern**
 //! ```text
 //!   rank 0  --OUT-->  rank 1, one hop away     each posts its send, receives, and waits for the send
-//!           <-BACK--
+//!           <-BACK--                           or from any source (pingping_any_source)
 //! ```
 //! **Timed** (rank 0): the three calls. Buffers and test data are made before.
 //!
@@ -23,11 +23,11 @@
 
 use comet_core::kernel::prelude::*;
 
-/// `imb/pingping`; see the [module](self).
-pub(crate) struct PingPing;
+/// `imb/pingping`, and `imb/pingping_any_source`; see the [module](self).
+pub(crate) struct PingPing<const ANY: bool>;
 
 /// One side.
-pub(crate) struct Crossed<T: Transport> {
+pub(crate) struct Crossed<T: Transport, const ANY: bool> {
     rank: Rank,
     peer: Rank,
     tag: Tag,
@@ -36,7 +36,7 @@ pub(crate) struct Crossed<T: Transport> {
     arrived_bytes: Option<usize>,
 }
 
-impl<T: Transport> Operation<T> for Crossed<T> {
+impl<T: Transport, const ANY: bool> Operation<T> for Crossed<T, ANY> {
     fn fill(&mut self, seeds: Seeds) {
         pattern::fill(&mut self.message, seeds.of(0, self.rank));
         pattern::spoil(&mut self.buffer, seeds.of(0, self.peer));
@@ -48,7 +48,8 @@ impl<T: Transport> Operation<T> for Crossed<T> {
         let (peer, tag) = (*peer, *tag);
         t.scope(|s| {
             let sending = s.unblocked_send(peer, tag, message)?;
-            let status = t.blocked_recv(Source::Rank(peer), tag, buffer)?;
+            let source = if ANY { Source::Any } else { Source::Rank(peer) };
+            let status = t.blocked_recv(source, tag, buffer)?;
             *arrived_bytes = status.length_from(peer);
             sending.wait()
         })
@@ -61,13 +62,21 @@ impl<T: Transport> Operation<T> for Crossed<T> {
     }
 }
 
-impl<T: Transport> Pattern<T> for PingPing {
+impl<T: Transport, const ANY: bool> Pattern<T> for PingPing<ANY> {
     const INFO: KernelInfo = KernelInfo {
-        name: "pingping",
+        name: if ANY { "pingping_any_source" } else { "pingping" },
         file: include_str!("pingping.rs"),
-        summary: "Two ranks send to each other at the same time, by unblocked sends",
+        summary: if ANY {
+            "Two ranks send to each other at once, and receive from any source"
+        } else {
+            "Two ranks send to each other at the same time, by unblocked sends"
+        },
         class: Class::Exchange,
-        aliases: &["IMB:PingPing"],
+        aliases: if ANY {
+            &["IMB:PingPingAnySource"]
+        } else {
+            &["IMB:PingPing", "IMB:PingPingSpecificSource"]
+        },
         axes: &[AxisUse {
             axis: &LENGTH_BYTES,
             sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],
@@ -79,7 +88,7 @@ impl<T: Transport> Pattern<T> for PingPing {
         admits: |_, world| world.require_ranks(2),
         ..KernelInfo::pair("imb")
     };
-    type Part = Crossed<T>;
+    type Part = Crossed<T, ANY>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };

@@ -2,7 +2,7 @@
 //!
 //! **Source**: IMB 2021, IMB-MPI1, `Uniband` and `Biband`.
 //!
-//! **Pattern**, W = 64, for each rank r of the first half of P ranks
+//! **Pattern**, W messages in a window, for each rank r of the first half of P ranks
 //! ```text
 //!   uniband  rank r  --OUT--> --OUT--> ... --OUT-->   rank r + P/2: W unblocked sends and receives
 //!                    <------------ ACK -------------  one byte, when all W have arrived
@@ -14,9 +14,9 @@
 //!
 //! **Reports**: mean time of a window in a loop, on the slowest rank.
 //!
-//! **Rate**: 64 x P/2 (uniband) or 128 x P/2 (biband) x `length_bytes` / time, of all pairs together.
+//! **Rate**: W x P/2 (uniband) or 2 W x P/2 (biband) x `length_bytes` / time, of all pairs together.
 //!
-//! **Parameters**: `length_bytes` of one message; W is in the name of the series.
+//! **Parameters**: `window`, which is W (256 in IMB), `length_bytes` of one message.
 //!
 //! **Verified by**: other test data of each rank; contents of the buffers and of the answer; source
 //! and length of every message.
@@ -27,7 +27,7 @@
 use comet_core::kernel::prelude::*;
 
 use crate::osu::bibw::Crossing;
-use crate::osu::bw::{N_IN_FLIGHT, WINDOW, Window};
+use crate::osu::bw::Window;
 
 /// Length of an answer in bytes.
 const ANSWER: usize = 1;
@@ -43,16 +43,18 @@ fn side<T: Transport>(cx: &Context<'_, T>) -> Option<Side> {
     cx.side(Pairing::Halves(cx.transport().n_ranks() / 2))
 }
 
-const AXES: [AxisUse; 1] =
-    [AxisUse { axis: &LENGTH_BYTES, sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "0,1..4Mi*2"] }];
+const AXES: [AxisUse; 2] = [
+    AxisUse::of(&WINDOW, "256"),
+    AxisUse { axis: &LENGTH_BYTES, sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "0,1..4Mi*2"] },
+];
 
-/// What both kernels have in common, for `N` times 64 messages of each pair.
+/// What both kernels have in common, for `N` windows of each pair at once.
 struct Windows<const N: u64>;
 
 impl<const N: u64> Windows<N> {
-    const SERIES: [Series; 1] = [Series::of("window_64", Quantity::OpTime, Definition::LoopMean)
+    const SERIES: [Series; 1] = [Series::of("window", Quantity::OpTime, Definition::LoopMean)
         .moving(|case, world| {
-            let n_messages = N * (WINDOW * (world.n_ranks / 2)) as u64;
+            let n_messages = N * case.value(&WINDOW) * (world.n_ranks / 2) as u64;
             Some(n_messages * case.value(&LENGTH_BYTES))
         })];
     const INFO: KernelInfo = KernelInfo {
@@ -60,7 +62,6 @@ impl<const N: u64> Windows<N> {
         axes: &AXES,
         series: &Self::SERIES,
         timing: Timing::Pipelined,
-        window: N_IN_FLIGHT,
         admits: |_, world| world.require_ranks(2),
         bytes_per_rank: |case, _| N * case.value(&LENGTH_BYTES),
         ..KernelInfo::collective("imb")
@@ -70,7 +71,7 @@ impl<const N: u64> Windows<N> {
 impl<T: Transport> Pattern<T> for Uniband {
     const INFO: KernelInfo = KernelInfo {
         name: "uniband",
-        summary: "Windows of 64 messages from the first half of the ranks to the second",
+        summary: "Windows of messages from the first half of the ranks to the second",
         aliases: &["IMB:Uniband"],
         ..Windows::<1>::INFO
     };
@@ -78,7 +79,12 @@ impl<T: Transport> Pattern<T> for Uniband {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = side(cx) else { return Ok(None) };
-        let window = Window::new(cx, side.peer, side.leads, case.length(&LENGTH_BYTES))?;
+        let window = Window::new(
+            cx,
+            side.peer,
+            side.leads,
+            [case.length(&WINDOW), case.length(&LENGTH_BYTES)],
+        )?;
         Ok(Some((Duty::Together, window)))
     }
 }
@@ -128,7 +134,7 @@ impl<T: Transport> Operation<T> for Answered<T> {
 impl<T: Transport> Pattern<T> for Biband {
     const INFO: KernelInfo = KernelInfo {
         name: "biband",
-        summary: "Windows of 64 messages both ways between the two halves of the ranks",
+        summary: "Windows of messages both ways between the two halves of the ranks",
         aliases: &["IMB:Biband"],
         ..Windows::<2>::INFO
     };
@@ -136,7 +142,7 @@ impl<T: Transport> Pattern<T> for Biband {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(Side { peer, leads }) = side(cx) else { return Ok(None) };
-        let crossing = Crossing::new(cx, peer, case.length(&LENGTH_BYTES))?;
+        let crossing = Crossing::new(cx, peer, [case.length(&WINDOW), case.length(&LENGTH_BYTES)])?;
         let (rank, tag, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
         let part = Answered { crossing, rank, peer, leads, tag, answer, answered_bytes: None };
         Ok(Some((Duty::Together, part)))

@@ -2,7 +2,7 @@
 //!
 //! **Source**: OSU micro-benchmarks 7.4, `osu_bibw`.
 //!
-//! **Pattern**, W = 64, the same on both ranks
+//! **Pattern**, W messages in a window, the same on both ranks
 //! ```text
 //!   rank 0  --OUT--> --OUT--> ... --OUT-->  rank 1, one hop away: posts W receives, then W sends,
 //!           <-BACK-- <-BACK-- ... <-BACK--  waits for its sends, then for its receives
@@ -11,9 +11,9 @@
 //!
 //! **Reports**: time of one window. A message takes time / (2 W).
 //!
-//! **Rate**: 128 x `length_bytes` / time, both directions together.
+//! **Rate**: 2 W x `length_bytes` / time, both directions together.
 //!
-//! **Parameters**: `length_bytes` of one message; W is in the name of the series.
+//! **Parameters**: `window`, which is W (64 in OSU), `length_bytes` of one message.
 //!
 //! **Verified by**: other test data in each direction; contents of the buffer on both sides; source
 //! and length of every message.
@@ -24,7 +24,7 @@
 use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
-use super::bw::{N_IN_FLIGHT, WINDOW};
+use crate::axes::WINDOW_OF_OSU;
 
 /// `osu/bibw`; see the [module](self).
 pub(crate) struct Bibw;
@@ -37,27 +37,31 @@ pub(crate) struct Crossing<T: Transport> {
     message: T::Buffer,
     place: T::Buffer,
     /// Lengths of what arrived from the peer.
-    arrived_bytes: [Option<usize>; WINDOW],
+    arrived_bytes: Vec<Option<usize>>,
     /// Memory of the sets of requests between two windows.
     sends: Room<T::SendOp<'static>>,
     receives: Room<T::RecvOp<'static>>,
 }
 
 impl<T: Transport> Crossing<T> {
-    /// The side of `cx` towards `peer`, with messages of `length` bytes.
+    /// The side of `cx` towards `peer`, with windows of so many messages of so many bytes.
     ///
     /// # Errors
     /// If there is no memory for the messages.
-    pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, length: usize) -> Result<Self> {
+    pub(crate) fn new(
+        cx: &Context<'_, T>,
+        peer: Rank,
+        [window, length]: [usize; 2],
+    ) -> Result<Self> {
         Ok(Self {
             rank: cx.rank(),
             peer,
             tag: cx.tag(0),
             message: cx.message(length)?,
             place: cx.message(length)?,
-            arrived_bytes: [None; WINDOW],
-            sends: Room::of(WINDOW),
-            receives: Room::of(WINDOW),
+            arrived_bytes: vec![None; window],
+            sends: Room::of(window),
+            receives: Room::of(window),
         })
     }
 }
@@ -76,10 +80,10 @@ impl<T: Transport> Operation<T> for Crossing<T> {
         t.scope(|s| {
             let mut incoming = s.requests_in(std::mem::take(receives));
             let mut outgoing = s.requests_in(std::mem::take(sends));
-            for _ in 0..WINDOW {
+            for _ in 0..arrived_bytes.len() {
                 incoming.push(s.unblocked_recv_into(Source::Rank(peer), tag, landing)?);
             }
-            for _ in 0..WINDOW {
+            for _ in 0..arrived_bytes.len() {
                 outgoing.push(s.unblocked_send(peer, tag, message)?);
             }
             *sends = outgoing.into_room()?;
@@ -93,9 +97,10 @@ impl<T: Transport> Operation<T> for Crossing<T> {
 
     fn check(&mut self, check: &mut Checker) {
         let (peer, seed) = (self.peer, check.seeds().of(0, self.peer));
-        for (number, length) in self.arrived_bytes.into_iter().enumerate() {
-            let what = format!("message {number} of {WINDOW} from rank {peer}");
-            check.length(length, self.place.len(), &what);
+        let n = self.arrived_bytes.len();
+        for (number, length) in self.arrived_bytes.iter().enumerate() {
+            let what = format!("message {number} of {n} from rank {peer}");
+            check.length(*length, self.place.len(), &what);
         }
         let what = format!("the messages of rank {peer}");
         check.message(&mut self.place, seed, &what);
@@ -106,23 +111,26 @@ impl<T: Transport> Pattern<T> for Bibw {
     const INFO: KernelInfo = KernelInfo {
         name: "bibw",
         file: include_str!("bibw.rs"),
-        summary: "Windows of 64 messages in both directions at once",
+        summary: "Windows of messages in both directions at once",
         aliases: &["OSU:osu_bibw"],
         class: Class::Exchange,
-        axes: &[AxisUse {
-            axis: &LENGTH_BYTES,
-            sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
-        }],
-        series: &[Series::on_test_node("window_64_both")
-            .moving(|case, _| Some(2 * WINDOW as u64 * case.value(&LENGTH_BYTES)))],
-        window: N_IN_FLIGHT,
+        axes: &[
+            WINDOW_OF_OSU,
+            AxisUse {
+                axis: &LENGTH_BYTES,
+                sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
+            },
+        ],
+        series: &[Series::on_test_node("window_both")
+            .moving(|case, _| Some(2 * case.value(&WINDOW) * case.value(&LENGTH_BYTES)))],
         ..KernelInfo::pair("osu")
     };
     type Part = Crossing<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let crossing = Crossing::new(cx, side.peer, case.length(&LENGTH_BYTES))?;
+        let crossing =
+            Crossing::new(cx, side.peer, [case.length(&WINDOW), case.length(&LENGTH_BYTES)])?;
         Ok(Some((side.duty(), crossing)))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! **Source**: OSU micro-benchmarks 7.4, `osu_bw`.
 //!
-//! **Pattern**, W = 64
+//! **Pattern**, W messages in a window
 //! ```text
 //!   rank 0  --OUT--> --OUT--> ... --OUT-->  rank 1, one hop away: W unblocked sends and receives
 //!           <------------ BACK ------------  four bytes, when all W have arrived
@@ -12,9 +12,9 @@
 //!
 //! **Reports**: time of one window. A message takes time / W.
 //!
-//! **Rate**: 64 x `length_bytes` / time.
+//! **Rate**: W x `length_bytes` / time.
 //!
-//! **Parameters**: `length_bytes` of one message; W is in the name of the series.
+//! **Parameters**: `window`, which is W (64 in OSU), `length_bytes` of one message.
 //!
 //! **Verified by**: contents of the receiver's buffer and of the answer; source and length of every
 //! message.
@@ -25,9 +25,8 @@
 use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
-/// Messages of a window; that of OSU.
-pub(crate) const N_IN_FLIGHT: u32 = 64;
-pub(crate) const WINDOW: usize = N_IN_FLIGHT as usize;
+use crate::axes::WINDOW_OF_OSU;
+
 /// `osu/bw`; see the [module](self).
 pub(crate) struct Bw;
 
@@ -41,7 +40,7 @@ pub(crate) struct Window<T: Transport, const ANSWER: usize> {
     buffer: T::Buffer,
     answer: [u8; ANSWER],
     /// Lengths of what arrived from the peer.
-    arrived_bytes: [Option<usize>; WINDOW],
+    arrived_bytes: Vec<Option<usize>>,
     answered_bytes: Option<usize>,
     /// Memory of the sets of requests between two windows.
     sends: Room<T::SendOp<'static>>,
@@ -49,7 +48,7 @@ pub(crate) struct Window<T: Transport, const ANSWER: usize> {
 }
 
 impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
-    /// The side of `cx` towards `peer`, with messages of `length` bytes.
+    /// The side of `cx` towards `peer`, with windows of so many messages of so many bytes.
     ///
     /// # Errors
     /// If there is no memory for the messages.
@@ -57,7 +56,7 @@ impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
         cx: &Context<'_, T>,
         peer: Rank,
         is_sender: bool,
-        length: usize,
+        [window, length]: [usize; 2],
     ) -> Result<Self> {
         Ok(Self {
             rank: cx.rank(),
@@ -66,20 +65,20 @@ impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
             tags: [cx.tag(0), cx.tag(1)],
             buffer: cx.message(length)?,
             answer: [0; ANSWER],
-            arrived_bytes: [None; WINDOW],
+            arrived_bytes: vec![None; window],
             answered_bytes: None,
-            sends: Room::of(WINDOW),
-            receives: Room::of(WINDOW),
+            sends: Room::of(window),
+            receives: Room::of(window),
         })
     }
 
     /// Sends the message so often at once, and waits until it may be changed again.
     #[inline]
     fn send(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tags: [out, _], buffer, sends, .. } = self;
+        let Self { peer, tags: [out, _], buffer, arrived_bytes, sends, .. } = self;
         t.scope(|s| {
             let mut pending = s.requests_in(std::mem::take(sends));
-            for _ in 0..WINDOW {
+            for _ in 0..arrived_bytes.len() {
                 pending.push(s.unblocked_send(*peer, *out, buffer)?);
             }
             *sends = pending.into_room()?;
@@ -94,7 +93,7 @@ impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
         let landing = Landing::new(buffer);
         t.scope(|s| {
             let mut pending = s.requests_in(std::mem::take(receives));
-            for _ in 0..WINDOW {
+            for _ in 0..arrived_bytes.len() {
                 pending.push(s.unblocked_recv_into(Source::Rank(*peer), *out, landing)?);
             }
             pending.wait_each(|number, (status, _)| {
@@ -137,9 +136,10 @@ impl<T: Transport, const ANSWER: usize> Operation<T> for Window<T, ANSWER> {
             check.arrival(self.answered_bytes, (&mut self.answer, seeds.of(1, peer)), &what);
             return;
         }
-        for (number, length) in self.arrived_bytes.into_iter().enumerate() {
-            let what = format!("message {number} of {WINDOW} from rank {peer}");
-            check.length(length, self.buffer.len(), &what);
+        let n = self.arrived_bytes.len();
+        for (number, length) in self.arrived_bytes.iter().enumerate() {
+            let what = format!("message {number} of {n} from rank {peer}");
+            check.length(*length, self.buffer.len(), &what);
         }
         let what = format!("the messages of rank {peer}");
         check.message(&mut self.buffer, seeds.of(0, peer), &what);
@@ -150,15 +150,17 @@ impl<T: Transport> Pattern<T> for Bw {
     const INFO: KernelInfo = KernelInfo {
         name: "bw",
         file: include_str!("bw.rs"),
-        summary: "Windows of 64 messages in one direction, each with a short answer",
+        summary: "Windows of messages in one direction, each with a short answer",
         aliases: &["OSU:osu_bw"],
-        axes: &[AxisUse {
-            axis: &LENGTH_BYTES,
-            sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
-        }],
-        series: &[Series::on_test_node("window_64")
-            .moving(|case, _| Some(WINDOW as u64 * case.value(&LENGTH_BYTES)))],
-        window: N_IN_FLIGHT,
+        axes: &[
+            WINDOW_OF_OSU,
+            AxisUse {
+                axis: &LENGTH_BYTES,
+                sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
+            },
+        ],
+        series: &[Series::on_test_node("window")
+            .moving(|case, _| Some(case.value(&WINDOW) * case.value(&LENGTH_BYTES)))],
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
         ..KernelInfo::pair("osu")
     };
@@ -166,7 +168,12 @@ impl<T: Transport> Pattern<T> for Bw {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let window = Window::new(cx, side.peer, side.leads, case.length(&LENGTH_BYTES))?;
+        let window = Window::new(
+            cx,
+            side.peer,
+            side.leads,
+            [case.length(&WINDOW), case.length(&LENGTH_BYTES)],
+        )?;
         Ok(Some((side.duty(), window)))
     }
 }

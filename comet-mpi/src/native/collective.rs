@@ -10,9 +10,9 @@ use mpi::ffi;
 use super::comm::{Comm, MAX_COUNT, in_place, to_c};
 use super::{Failure, Outcome, outcome};
 
-/// The address of messages without a byte: that of an empty slice is a small number, which might be
-/// `MPI_IN_PLACE`.
-static NOTHING: AtomicU8 = AtomicU8::new(0);
+/// The addresses of inputs and outputs without a byte: that of an empty slice is a small number, which
+/// might be `MPI_IN_PLACE`, and MPICH refuses one address for both.
+static NOTHING: [AtomicU8; 2] = [AtomicU8::new(0), AtomicU8::new(0)];
 
 /// Where a collective does not go on.
 #[derive(Clone, Copy, Debug)]
@@ -35,11 +35,11 @@ fn ints<'a>(places: &'a Places, call: &'static str) -> Result<&'a [Vec<i32>; 2],
 }
 
 fn address(input: &[u8]) -> *const c_void {
-    if input.is_empty() { NOTHING.as_ptr().cast_const().cast() } else { input.as_ptr().cast() }
+    if input.is_empty() { NOTHING[0].as_ptr().cast_const().cast() } else { input.as_ptr().cast() }
 }
 
 fn place(output: &mut [u8]) -> *mut c_void {
-    if output.is_empty() { NOTHING.as_ptr().cast() } else { output.as_mut_ptr().cast() }
+    if output.is_empty() { NOTHING[1].as_ptr().cast() } else { output.as_mut_ptr().cast() }
 }
 
 fn kind_of(element: Element) -> ffi::MPI_Datatype {
@@ -89,6 +89,29 @@ impl Comm {
             Kind::ReduceScatter => self.reduce_scattered(call, input, output),
             Kind::Gather | Kind::Scatter => self.rooted(call, rank, input, output),
             Kind::Allgather | Kind::Alltoall => self.shared(call, rank, input, output),
+        }
+    }
+
+    /// `MPI_Reduce_local` (section 6.9.7) of vectors of one length, in pieces of 2^31 - 1 elements.
+    #[inline]
+    pub(crate) fn combine(by: Reducer, other: &[u8], into: &mut [u8]) -> Outcome {
+        let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
+        debug_assert_eq!(other.len(), into.len(), "the caller has asked");
+        let n_elements = into.len() / unit;
+        let (from, into) = (address(other), place(into));
+        let mut start = 0;
+        loop {
+            let count = (n_elements - start).min(MAX_COUNT);
+            let (from, n) = (from.wrapping_byte_add(start * unit), to_c(count));
+            let into = into.wrapping_byte_add(start * unit);
+            // SAFETY: the call reads `n` elements of both vectors, which have as many from the start
+            // on, and writes those of the second, which is borrowed mutably.
+            let code = unsafe { ffi::MPI_Reduce_local(from, into, n, kind, op) };
+            outcome("MPI_Reduce_local", code)?;
+            start += count;
+            if start == n_elements {
+                return Ok(());
+            }
         }
     }
 

@@ -101,7 +101,8 @@ impl<L: Layout> Blocks<L> {
     fn point(&mut self, point: &Point) -> String {
         let Self { layout, run, open, last_reason } = self;
         let run = run.as_deref();
-        let benchmark = match benchmark_of(layout.suite(), point) {
+        let asked = run.map_or(vec![], |run| layout.suite().asked(run));
+        let benchmark = match benchmark_of(layout.suite(), &asked, point) {
             Ok(benchmark) => benchmark,
             Err(reason) if last_reason.as_ref() == Some(&reason) => return String::new(),
             Err(reason) => return format!("# note: {}\n", last_reason.insert(reason)),
@@ -130,9 +131,14 @@ impl<L: Layout> Blocks<L> {
 
 /// The benchmark of `suite` that `point` is of, by its kernel and definition, or by its name where
 /// it was imported; or else a sentence with the reason why there is none.
-fn benchmark_of(suite: &Suite, point: &Point) -> Result<&'static Benchmark, String> {
+fn benchmark_of(
+    suite: &Suite,
+    asked: &[&str],
+    point: &Point,
+) -> Result<&'static Benchmark, String> {
     let id = format!("{}/{}", point.suite, point.kernel);
-    let of_kernel = suite.of_kernel(&id).map(|(benchmark, wanted)| (benchmark, Some(wanted)));
+    let of_kernel =
+        suite.of_kernel(&id, asked).map(|(benchmark, wanted)| (benchmark, Some(wanted)));
     let of_import = || Some((suite.find(&point.kernel)?, None));
     let found = of_kernel.or_else(|| of_import().filter(|_| point.suite == suite.id));
     let has_layout = |benchmark: &Benchmark| benchmark.numbers != Numbers::MessageRate;
@@ -160,7 +166,7 @@ fn benchmark_of(suite: &Suite, point: &Point) -> Result<&'static Benchmark, Stri
 /// The first parameter that foreign suites do not vary; their partner is the neighbour.
 fn stray(point: &Point) -> Option<String> {
     let is_known = |name: &str, value: &Param| match name {
-        "length_bytes" | "vector_length" | "procs" | "element" | "root" => true,
+        "length_bytes" | "vector_length" | "window" | "procs" | "element" | "root" => true,
         "algorithm" => value.to_string() == "native",
         "operator" => value.to_string() == "sum",
         "hops" => *value == Param::Number(1),
@@ -286,6 +292,14 @@ pub(crate) mod tests {
         let params = [("length_bytes", 1024), ("procs", 2)];
         let param = |(name, value): (&str, u64)| (name.to_owned(), Param::Number(value));
         broadcast.params = Params(params.map(param).into());
+        if suite != "osu" {
+            let mut windows = broadcast.clone();
+            define(&mut windows, Definition::LoopMean);
+            windows.kernel = "uniband".into();
+            let params = [("length_bytes", 1024), ("procs", 4), ("window", 256)];
+            windows.params = Params(params.map(param).into());
+            records.insert(at + 1, Record::Point(windows));
+        }
         records.insert(at + 1, Record::Point(broadcast));
         records
     }

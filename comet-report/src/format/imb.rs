@@ -6,6 +6,7 @@
 
 use std::io::Write;
 
+use comet_core::kernel::WINDOW;
 use comet_core::sweep;
 
 use super::foreign::{
@@ -60,15 +61,13 @@ impl Layout for Imb {
         let mut text = format!("{rule}\n#    {program}, in the layout of {version}\n{rule}\n");
         text += &format!("# Date                  : {}\n{}", run.started_at, system(run));
         text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
-        if let Some((min, max)) = lengths(run) {
-            text += &format!("# Minimum message length in bytes:   {min}\n");
-            text += &format!("# Maximum message length in bytes:   {max}\n#\n");
-        }
+        text +=
+            &run.config.get("sizes").and_then(|sizes| sizes.as_str()).map_or("".into(), lengths);
         text += "# MPI_Datatype                   :   MPI_BYTE \n";
         let element = element(run);
         text += &format!("# MPI_Datatype for reductions    :   {element} \n");
         text += "# MPI_Op                         :   MPI_SUM  \n# \n# \n";
-        let names = selected(run);
+        let names = SUITE.asked(run);
         if !names.is_empty() {
             text += &format!("\n# List of Benchmarks to run:\n\n# {}\n", names.join("\n# "));
         }
@@ -93,11 +92,12 @@ impl Layout for Imb {
             None => size.map(|size| self.rate(n_messages, size, max_us)),
         };
         let times = [min_us, max_us, avg_us].map(Some);
-        let n_pairs = procs(point).unwrap_or(0) / 2;
+        let in_flight =
+            |n: u64| n * point.number(WINDOW.name).unwrap_or(1) * (procs(point).unwrap_or(0) / 2);
         let numbers = match numbers {
             Numbers::Parallel(n) => times.into_iter().chain([rate(n)]).collect(),
             Numbers::Collective | Numbers::Reduction | Numbers::Barrier => times.into(),
-            Numbers::Windows(n) => vec![rate(n * n_pairs)],
+            Numbers::Windows(n) => vec![rate(in_flight(n))],
             _ => vec![Some(max_us), rate(1)],
         };
         let mut columns: Vec<String> = size.iter().map(u64::to_string).collect();
@@ -105,7 +105,7 @@ impl Layout for Imb {
         columns.extend(numbers.into_iter().map(two_digits));
         if let Numbers::Windows(n) = block.benchmark.numbers {
             // The time of an import is that of one message.
-            let n_messages = if of_import.is_some() { 1 } else { n * n_pairs };
+            let n_messages = if of_import.is_some() { 1 } else { in_flight(n) };
             columns.push(format!("{:.0}", n_messages as f64 / max_us * 1e6));
         }
         Some(columns.iter().map(|column| format!("{column:>WIDTH$}")).collect())
@@ -135,27 +135,22 @@ fn system(run: &Run) -> String {
     known.map(|(title, fact)| format!("# {title}: {fact}\n")).collect()
 }
 
-/// The least and the largest length in bytes, where the user chose lengths.
-fn lengths(run: &Run) -> Option<(u64, u64)> {
-    let values = sweep::parse(run.config.get("sizes")?.as_str()?, None).ok()?;
-    Some((*values.first()?, *values.last()?))
+/// Lines with the least and the largest length in bytes of a range, or about a list.
+fn lengths(sizes: &str) -> String {
+    let values = sweep::parse(sizes, None).ok().filter(|_| sizes.contains(".."));
+    match values.as_deref() {
+        Some([min, .., max]) => format!(
+            "# Minimum message length in bytes:   {min}\n\
+             # Maximum message length in bytes:   {max}\n#\n"
+        ),
+        _ => "# Message lengths were user defined\n#\n".into(),
+    }
 }
 
 /// The elements of reductions by their name in MPI: floats, unless the user chose others.
 fn element(run: &Run) -> String {
     let chosen = run.config.get("axis").and_then(|axes| axes.get("element")?.as_str());
     format!("MPI_{}", chosen.unwrap_or("float").to_uppercase())
-}
-
-/// Names of the benchmarks that the user selected by the names of IMB.
-fn selected(run: &Run) -> Vec<&'static str> {
-    let words = run.config.get("select").and_then(|words| words.as_array());
-    let name = |word: &serde_json::Value| {
-        let (suite, name) = word.as_str()?.split_once(':')?;
-        let benchmark = SUITE.find(name).filter(|_| suite.eq_ignore_ascii_case(SUITE.name))?;
-        Some(benchmark.name)
-    };
-    words.into_iter().flatten().filter_map(name).collect()
 }
 
 /// Lines with the number of processes that take part, and of the others.

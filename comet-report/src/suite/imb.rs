@@ -2,8 +2,8 @@
 
 use comet_core::definition::Definition;
 
-use super::Counterpart::{Missing, Same};
-use super::Effect::{Noted, Obeyed, Only};
+use super::Counterpart::Same;
+use super::Effect::{Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
     self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, Parallel, Reduction,
@@ -48,22 +48,29 @@ const fn row(name: &'static str, numbers: Numbers, counterpart: Counterpart) -> 
 }
 
 /// A benchmark that runs only when it is named.
-const fn optional(name: &'static str, numbers: Numbers) -> Benchmark {
-    Benchmark { is_default: false, ..row(name, numbers, Missing) }
+const fn optional(name: &'static str, numbers: Numbers, counterpart: Counterpart) -> Benchmark {
+    Benchmark { is_default: false, ..row(name, numbers, counterpart) }
 }
 
+const ECHO: Counterpart = Same("comet/echo", Definition::HalfRoundTrip);
+const PINGPING: Counterpart = Same("imb/pingping", Definition::TestNode);
+
 const BENCHMARKS: &[Benchmark] = &[
-    row("PingPong", Latency, Same("comet/echo", Definition::HalfRoundTrip)),
-    optional("PingPongSpecificSource", Latency),
-    optional("PingPongAnySource", Latency),
-    row("PingPing", Exchange, Same("imb/pingping", Definition::TestNode)),
-    optional("PingPingSpecificSource", Exchange),
-    optional("PingPingAnySource", Exchange),
+    row("PingPong", Latency, ECHO),
+    optional("PingPongSpecificSource", Latency, ECHO),
+    optional(
+        "PingPongAnySource",
+        Latency,
+        Same("imb/pingpong_any_source", Definition::HalfRoundTrip),
+    ),
+    row("PingPing", Exchange, PINGPING),
+    optional("PingPingSpecificSource", Exchange, PINGPING),
+    optional("PingPingAnySource", Exchange, Same("imb/pingping_any_source", Definition::TestNode)),
     row("Sendrecv", Parallel(2), Same("imb/sendrecv", Definition::LoopMean)),
     row("Exchange", Parallel(4), Same("imb/exchange", Definition::LoopMean)),
     row("Allreduce", Reduction, Same("imb/allreduce", Definition::CallMean)),
     row("Reduce", Reduction, Same("imb/reduce", Definition::CallMean)),
-    row("Reduce_local", Collective, Missing),
+    row("Reduce_local", Reduction, Same("imb/reduce_local", Definition::CallMean)),
     row("Reduce_scatter", Reduction, Same("imb/reduce_scatter", Definition::CallMean)),
     row("Reduce_scatter_block", Reduction, Same("imb/reduce_scatter_block", Definition::CallMean)),
     row("Allgather", Collective, Same("imb/allgather", Definition::CallMean)),
@@ -76,14 +83,8 @@ const BENCHMARKS: &[Benchmark] = &[
     row("Alltoallv", Collective, Same("imb/alltoallv", Definition::CallMean)),
     row("Bcast", Collective, Same("imb/bcast", Definition::CallMean)),
     row("Barrier", Barrier, Same("comet/barrier", Definition::LoopMean)),
-    Benchmark {
-        is_default: false,
-        ..row("Uniband", Windows(64), Same("imb/uniband", Definition::LoopMean))
-    },
-    Benchmark {
-        is_default: false,
-        ..row("Biband", Windows(128), Same("imb/biband", Definition::LoopMean))
-    },
+    optional("Uniband", Windows(1), Same("imb/uniband", Definition::LoopMean)),
+    optional("Biband", Windows(2), Same("imb/biband", Definition::LoopMean)),
 ];
 
 /// Values that switch an option on.
@@ -108,21 +109,31 @@ const FLAGS: &[Flag] = &[
     flag(&["-include"], Needed("NAMES"), Obeyed, "further benchmarks, with commas between them"),
     flag(&["-exclude"], Needed("NAMES"), Obeyed, "benchmarks to leave out"),
     flag(&["-list"], No, Obeyed, "print the names of the benchmarks"),
-    flag(&["-time"], Needed("S"), Noted(&["10", "10.0"]), "a length takes at most 10 s"),
-    flag(&["-input"], Needed("FILE"), REFUSED, "benchmarks are named in the command line"),
+    flag(&["-time"], Needed("S"), Obeyed, "most time of a length: 10 s"),
+    flag(&["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
     flag(&["-multi"], Needed("MODE"), Only(&["-1"]), "one group of ranks runs at a time"),
-    flag(&["-window_size"], Needed("N"), Noted(&[]), "only Uniband and Biband have windows"),
+    flag(&["-window_size"], Needed("N"), Obeyed, "messages of a window of Uniband and Biband: 256"),
     flag(
         &["-off_cache"],
         Needed("MB"),
         Obeyed,
         "buffers leave a cache of so many MB; -1: the last",
     ),
-    flag(&["-iter_policy"], Needed("NAME"), Only(&["dynamic"]), "length and time limit operations"),
+    flag(
+        &["-iter_policy"],
+        Needed("NAME"),
+        Obeyed,
+        "dynamic: length and time limit operations; off: -iter N alone",
+    ),
     flag(&["-map"], Needed("PxQ"), REFUSED, "the launcher places the ranks"),
     flag(&["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
     flag(&["-sync"], Needed("on|off"), Only(ON), "a barrier is behind each call of a collective"),
-    flag(&["-imb_barrier"], Needed("on|off"), Only(OFF), "the barrier is that of the transport"),
+    flag(
+        &["-imb_barrier"],
+        Needed("on|off"),
+        Obeyed,
+        "the barrier before each operation is a dissemination of messages",
+    ),
     flag(&["-data_type"], Needed("TYPE"), Only(&["byte"]), "messages are MPI_BYTE"),
     flag(
         &["-red_data_type"],

@@ -7,7 +7,7 @@ pub mod osu;
 use comet_core::definition::Definition;
 use comet_core::kernel::Class;
 
-use crate::record::RankStat;
+use crate::record::{RankStat, Run};
 
 /// A foreign suite.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub enum Numbers {
     Bandwidth,
     /// A rate of several pairs, and messages per second.
     MessageRate,
-    /// The same of half as many pairs as ranks, in windows of so many messages.
+    /// The same of half as many pairs as ranks, which have so many windows at once.
     Windows(u64),
     /// Times over ranks that send at once, and a rate that counts so many messages of a rank.
     Parallel(u64),
@@ -125,12 +125,30 @@ impl Suite {
         self.benchmarks.iter().filter(|benchmark| benchmark.kernel().is_some())
     }
 
-    /// The benchmark that the kernel `id` stands for, and the definition of its times.
-    pub(crate) fn of_kernel(&self, id: &str) -> Option<(&'static Benchmark, Definition)> {
-        self.benchmarks.iter().find_map(|benchmark| match benchmark.counterpart {
+    /// The benchmark that the kernel `id` stands for, of several the one `asked` for by name, and the
+    /// definition of its times.
+    pub(crate) fn of_kernel(
+        &self,
+        id: &str,
+        asked: &[&str],
+    ) -> Option<(&'static Benchmark, Definition)> {
+        let of = |benchmark: &'static Benchmark| match benchmark.counterpart {
             Counterpart::Same(kernel, definition) if kernel == id => Some((benchmark, definition)),
             _ => None,
-        })
+        };
+        let all = || self.benchmarks.iter().filter_map(of);
+        all().find(|(benchmark, _)| asked.contains(&benchmark.name)).or_else(|| all().next())
+    }
+
+    /// The names by which `run` was asked for benchmarks.
+    pub(crate) fn asked(&self, run: &Run) -> Vec<&'static str> {
+        let words = run.config.get("select").and_then(|words| words.as_array());
+        let name = |word: &serde_json::Value| {
+            let (suite, name) = word.as_str()?.split_once(':')?;
+            let benchmark = self.find(name).filter(|_| suite.eq_ignore_ascii_case(self.name))?;
+            Some(benchmark.name)
+        };
+        words.into_iter().flatten().filter_map(name).collect()
     }
 }
 
@@ -201,7 +219,9 @@ mod tests {
         for benchmark in suite.benchmarks {
             let same = suite.benchmarks.iter().filter(|other| {
                 let kernel = benchmark.kernel();
-                other.name == benchmark.name || kernel.is_some() && other.kernel() == kernel
+                let is_one = benchmark.is_default && other.is_default;
+                other.name == benchmark.name
+                    || is_one && kernel.is_some() && other.kernel() == kernel
             });
             assert_eq!(same.count(), 1, "{}", benchmark.name);
         }

@@ -86,7 +86,7 @@ const FLAGS: &[Flag] = &[
     of("cb", &["-f", "--full"], No, Obeyed, "columns with the least and the largest time, and the operations"),
     of("", &["-z", "--tail-lat"], Attached("[LIST]"), Obeyed, "columns with percentiles, 50, 90 and 99 or as in -z50,95"),
     of("cb", &["-M", "--mem-limit"], Needed("BYTES"), Obeyed, "most memory of a rank"),
-    of("w", &["-W", "--window-size"], Needed("N"), Only(&["64"]), "windows have 64 messages"),
+    of("w", &["-W", "--window-size"], Needed("N"), Obeyed, "messages of a window: 64"),
     of("lw", &["-b", "--buffer-num"], Needed("HOW"), Only(&["single"]), "messages are sent from one buffer"),
     of("lwc", &["-T", "--type"], Needed("TYPE"), Only(&["mpi_char", "MPI_CHAR"]), "messages are MPI_CHAR"),
     of("", &["-u", "--validation-warmup"], Needed("N"), Noted(&[]), "data is checked before and after the timed operations"),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use comet_core::driver::LoopLimits;
 use comet_core::kernel::Profile;
 use comet_report::format::{FORMATS, Format};
 use comet_report::health::FACTOR;
@@ -13,7 +14,8 @@ use super::MethodArgs;
 use super::method::parse_percent;
 use super::values::{
     Binding, MeshShape, RankCounts, parse_axis, parse_binding, parse_bytes, parse_factor,
-    parse_injection, parse_label, parse_mesh, parse_positive_time, parse_ranks, parse_time,
+    parse_injection, parse_label, parse_loop_limits, parse_mesh, parse_positive_time, parse_ranks,
+    parse_time,
 };
 
 #[derive(Debug, Args)]
@@ -134,6 +136,9 @@ pub(crate) struct EffortArgs {
     /// Operations per sample [default: by the resolution of the clock]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
     pub(crate) repetitions: Option<u32>,
+    /// Most data and time of a loop under --rules imb, whatever its operations, as in 40Mi,10s, or none [default: 40Mi,10s]
+    #[arg(long, value_name = "SIZE,TIME", value_parser = parse_loop_limits, hide_short_help = true)]
+    pub(crate) loop_limits: Option<LoopLimits>,
     /// Samples per case and series [default: until the confidence interval of the median is narrow]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
     pub(crate) samples: Option<u32>,

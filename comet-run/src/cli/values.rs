@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
+use comet_core::driver::LoopLimits;
 use comet_core::sweep;
 
 /// Dimensions of a processor mesh, as in `2x4`.
@@ -101,6 +102,16 @@ pub(crate) fn parse_positive_time(text: &str) -> Result<Duration, String> {
         Duration::ZERO => Err("the time must be above zero (write 200ms, 30s or 5m)".into()),
         time => Ok(time),
     }
+}
+
+/// Reads limits of a loop such as `40Mi,10s`, or `none`.
+pub(crate) fn parse_loop_limits(text: &str) -> Result<LoopLimits, String> {
+    let Some((size, time)) = text.split_once(',') else {
+        let expected = "the limits are a size and a time (write 40Mi,10s or none)";
+        return if text == "none" { Ok(LoopLimits::NONE) } else { Err(expected.into()) };
+    };
+    let ns = parse_positive_time(time)?.as_secs_f64() * 1e9;
+    Ok(LoopLimits { bytes: parse_bytes(size)?, ns })
 }
 
 /// Reads an amount of memory such as `512Mi`.

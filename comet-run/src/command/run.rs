@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use comet_core::definition::Definition;
-use comet_core::driver::Settings;
+use comet_core::driver::{LoopLimits, Settings};
 use comet_core::kernel::{KernelInfo, Profile};
 use comet_core::sync::StartSync;
 use comet_report::environment;
@@ -237,6 +237,7 @@ impl Runs<'_> {
             ("case_budget_ns", json!(settings.case_budget_ns)),
             ("run_budget_ns", json!(settings.run_budget_ns)),
             ("repetitions", json!(settings.repetitions)),
+            ("loop_limits", loop_limits(settings.loop_limits)),
             ("warm_up", json!(settings.warm_up)),
             ("samples", json!(settings.samples)),
             ("launches", json!(self.launches.n)),
@@ -264,4 +265,12 @@ impl Runs<'_> {
         ];
         entries.map(|(name, value)| (name.to_owned(), value)).into()
     }
+}
+
+/// The limits of a loop by the rules of IMB; `null` for none.
+fn loop_limits(limits: LoopLimits) -> Value {
+    if limits == LoopLimits::NONE {
+        return Value::Null;
+    }
+    json!({"bytes": limits.bytes, "s": limits.ns * 1e-9})
 }

@@ -13,6 +13,10 @@ const PROGRAM: &str = "IMB-MPI1";
 const MAX_LOG: u32 = 22;
 /// Operations for each length by the rules of IMB.
 const OPERATIONS: u64 = 1000;
+/// Data that a loop moves at most by the rules of IMB, in MiB.
+const VOLUME_MIB: &str = "40";
+/// Time that a loop takes at most, in seconds.
+const TIME_S: f64 = 10.0;
 /// Types of elements that reductions have here.
 const ELEMENTS: [&str; 5] = ["byte", "char", "int", "float", "double"];
 /// Benchmarks whose root may be another than rank 0.
@@ -37,6 +41,14 @@ struct Asked {
     element: Option<String>,
     /// True if each rank in turn is the root.
     rotates: bool,
+    /// Most data that a loop moves, in MiB.
+    volume: String,
+    /// Most time of a loop, in seconds.
+    time_s: f64,
+    /// True if neither limits a loop.
+    is_unlimited: bool,
+    /// Messages of a window.
+    window: Option<u64>,
     words: Words,
     notes: Vec<String>,
 }
@@ -61,6 +73,10 @@ pub(super) fn translate(
         has_zero: true,
         element: None,
         rotates: false,
+        volume: VOLUME_MIB.into(),
+        time_s: TIME_S,
+        is_unlimited: false,
+        window: None,
         words: Words { ours, ..Words::default() },
         notes,
     };
@@ -85,6 +101,15 @@ fn is_on(option: &str, value: &str) -> Result<bool, Stop> {
     }
 }
 
+/// The lines of the file `path`, the value of `option`, without blank ones and comments.
+fn lines(option: &str, path: &str) -> Result<Vec<String>, Stop> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| wrong(PROGRAM, option, path, &format!("{error} (does it exist?)")))?;
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(lines.map(str::to_owned).collect())
+}
+
 /// A length of IMB in bytes: a number, with a k or M behind it.
 fn length(word: &str) -> Option<u64> {
     let word = word.replace(' ', "").to_uppercase();
@@ -106,11 +131,7 @@ impl Asked {
                 let (min, max) = logs.ok_or_else(|| refuse(expected))?;
                 self.lengths = doubling(1 << min, 1 << max);
             }
-            "-msglen" => {
-                let text = std::fs::read_to_string(value)
-                    .map_err(|error| refuse(&format!("{error} (does it exist?)")))?;
-                self.list(text.lines().filter(|line| !line.starts_with('#')), refuse)?;
-            }
+            "-msglen" => self.list(lines(name, value)?.iter().map(String::as_str), refuse)?,
             "-msgsize" => self.list(value.split(','), refuse)?,
             "-zero_size" => self.has_zero = is_on(name, value)?,
             "-root_shift" => self.rotates = is_on(name, value)?,
@@ -121,21 +142,18 @@ impl Asked {
             }
             "-warm_up" if is_on(name, value)? => (),
             "-warm_up" => self.words.set("--warm-up", 0),
-            "-iter" => {
-                let mut words = value.splitn(4, ',');
-                let n = words.next().unwrap_or(value);
-                if words.take(2).any(|word| word.parse::<u64>().is_err()) {
-                    return Err(refuse("it is N[,VOLUME[,N[,POLICY]]] (write 1000,40)"));
-                }
-                // The rules take fewer where a loop would move too much.
-                match count(PROGRAM, name, n)? {
-                    OPERATIONS => (),
-                    n => self.words.set("--repetitions", n),
-                }
-                if n != value {
-                    let note =
-                        format!("{name} {value}: a loop moves at most 40 MiB, as by default");
-                    self.notes.push(note);
+            "-iter" => self.operations(value)?,
+            "-iter_policy" => self.policy(value)?,
+            "-time" => {
+                let time = value.parse().ok().filter(|s: &f64| *s > 0.0 && s.is_finite());
+                self.time_s = time.ok_or_else(|| refuse("it is a number of seconds (write 10)"))?;
+            }
+            "-window_size" => self.window = Some(count(PROGRAM, name, value)?),
+            "-imb_barrier" if is_on(name, value)? => self.words.set("--sync", "dissemination"),
+            "-imb_barrier" => (),
+            "-input" => {
+                for line in lines(name, value)? {
+                    self.include(&line)?;
                 }
             }
             "-mem" => {
@@ -159,12 +177,50 @@ impl Asked {
                 }
             }
             "-list" => {
-                let names = SUITE.here().map(|benchmark| format!("{}\n", benchmark.name));
-                return Err(Stop::Help(names.collect()));
+                let mut benchmarks: Vec<_> = SUITE.here().collect();
+                benchmarks.sort_by_key(|benchmark| benchmark.name);
+                let line = |of: &&Benchmark| {
+                    let mark = if of.is_default { "" } else { " (non-default)" };
+                    format!("    {}{mark}\n", of.name)
+                };
+                let lines: String = benchmarks.iter().map(line).collect();
+                return Err(Stop::Help(format!("List of benchmarks:\n{PROGRAM}:\n{lines}")));
             }
             _ => self.include(value)?,
         }
         Ok(())
+    }
+
+    /// Takes in how many operations a loop has.
+    fn operations(&mut self, value: &str) -> Result<(), Stop> {
+        let words: Vec<&str> = value.splitn(4, ',').collect();
+        if words.iter().skip(1).take(2).any(|word| word.parse::<u64>().is_err()) {
+            let expected = "it is N[,VOLUME[,N[,POLICY]]] (write 1000,40)";
+            return Err(wrong(PROGRAM, "-iter", value, expected));
+        }
+        // The rules take fewer where a loop would move too much.
+        match count(PROGRAM, "-iter", words[0])? {
+            OPERATIONS => (),
+            n => self.words.set("--repetitions", n),
+        }
+        if let Some(volume) = words.get(1) {
+            self.volume = (*volume).to_owned();
+        }
+        words.get(3).map_or(Ok(()), |policy| self.policy(policy))
+    }
+
+    /// Takes in what limits the operations of a loop.
+    fn policy(&mut self, name: &str) -> Result<(), Stop> {
+        let expected =
+            "operations are limited by length and time, or not at all (write dynamic or off)";
+        match name {
+            "dynamic" => Ok(()),
+            "off" => {
+                self.is_unlimited = true;
+                Ok(())
+            }
+            _ => Err(wrong(PROGRAM, "-iter_policy", name, expected)),
+        }
     }
 
     /// Adds the benchmarks `words`, which have commas between them, each once.
@@ -197,13 +253,15 @@ impl Asked {
     /// Takes all benchmarks if none is named, with a note on those without a kernel.
     fn complete(&mut self) {
         if self.benchmarks.is_empty() {
-            self.benchmarks = SUITE.here().collect();
+            self.benchmarks = SUITE.here().filter(|benchmark| benchmark.is_default).collect();
             let is_missing = |benchmark: &&Benchmark| benchmark.kernel().is_none();
             let missing = SUITE.benchmarks.iter().filter(is_missing);
             let missing = missing.filter(|benchmark| benchmark.is_default);
             let names: Vec<&str> = missing.map(|benchmark| benchmark.name).collect();
-            let note = format!("benchmarks without a kernel are left out: {}", names.join(" "));
-            self.notes.push(note);
+            if !names.is_empty() {
+                let names = names.join(" ");
+                self.notes.push(format!("benchmarks without a kernel are left out: {names}"));
+            }
         }
         self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
     }
@@ -216,7 +274,22 @@ impl Asked {
         let has_all = has(|numbers| !numbers.is_of_two());
         if has_pair {
             require_pair(PROGRAM, &self.words, around)?;
+        }
+        if self.benchmarks.iter().any(|benchmark| benchmark.kernel() == Some("comet/echo")) {
             self.words.set("--hops", 1);
+        }
+        if self.is_unlimited {
+            self.words.set("--loop-limits", "none");
+        } else if self.volume != VOLUME_MIB || self.time_s != TIME_S {
+            self.words.set("--loop-limits", format!("{}Mi,{}s", self.volume, self.time_s));
+        }
+        if let Some(window) = self.window {
+            match has(|numbers| matches!(numbers, Numbers::Windows(_))) {
+                true => self.words.axis(format!("window={window}")),
+                false => self.notes.push(format!(
+                    "-window_size {window} has no effect: neither Uniband nor Biband is named"
+                )),
+            }
         }
         if has(|numbers| numbers != Numbers::Barrier) {
             let zero = if self.has_zero { "0," } else { "" };
@@ -255,23 +328,24 @@ impl Asked {
         let all = around.n_ranks.or_else(|| self.words.value("--ranks")?.parse().ok());
         let is_known = around.is_launched || all.is_some();
         let is_below = |min| all.is_none_or(|all| min < all);
+        // Ranks that this program starts are started anew for each number of them.
+        let mixed = has_pair && has_all && !around.is_launched;
         match self.n_ranks {
-            Some(min) if has_pair && has_all && is_known && is_below(min) => {
+            Some(min) if mixed && is_known && is_below(min) => {
                 let all = all.map_or("P".into(), |all| all.to_string());
                 return Err(Stop::Wrong(format!(
                     "{PROGRAM}: -npmin {min} asks for runs on fewer than all ranks, which pairs do \
                      not need (write -npmin {all}, or name PingPong in a command of its own)"
                 )));
             }
-            None if has_pair && has_all => self.notes.push(
+            None if mixed => self.notes.push(
                 "collectives run on all ranks alone beside PingPong, as with -npmin of so many"
                     .into(),
             ),
             _ => (),
         }
         let min = self.n_ranks.unwrap_or(NPMIN);
-        if has_all && !has_pair && is_below(min) {
-            // Ranks that this program starts are started anew for each number of them.
+        if has_all && !mixed && is_below(min) {
             match all {
                 _ if around.is_launched => {
                     self.words.axis(format!("procs={min}..max*2,max"));

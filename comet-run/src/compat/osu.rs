@@ -75,6 +75,7 @@ impl Asked<'_> {
             "-i" => self.n_operations = Some(count(program, name, value)?),
             "-x" if value == "0" => self.words.set("--warm-up", 0),
             "-x" => self.words.set("--warm-up", count(program, name, value)?),
+            "-W" => self.words.axis(format!("window={}", count(program, name, value)?)),
             "-M" => self.words.set("--mem", count(program, name, value)?),
             "-c" if !value.is_empty() => {
                 return Err(Stop::Wrong(format!(

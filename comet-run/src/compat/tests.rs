@@ -85,7 +85,7 @@ fn a_command_line_of_osu_becomes_one_of_ours() {
             run("osu_barrier", " --warm-up 10 --repetitions 1 --samples 20"),
         ),
         ("osu_barrier", run("osu_barrier", "")),
-        ("osu_bw -m 8 -W 64", run("osu_bw", " --ranks 2 --sizes 1..8*2")),
+        ("osu_bw -m 8 -W 32", run("osu_bw", " --axis window=32 --ranks 2 --sizes 1..8*2")),
     ] {
         check(line, &expected);
     }
@@ -119,6 +119,21 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
             "IMB-MPI1 pingpong -npmin 2 -msglog 0:22 -off_cache 2.5,64",
             pingpong(" --buffers offcache:2621440 --hops 1 --sizes 0,1..4194304*2 --ranks 2"),
         ),
+        // Limits of loops and windows.
+        (
+            "IMB-MPI1 PingPong -msgsize 8 -iter 20 -iter_policy off",
+            pingpong(" --repetitions 20 --hops 1 --loop-limits none --sizes 8 --ranks 2"),
+        ),
+        (
+            "IMB-MPI1 PingPong -msgsize 8 -iter 1000,80,100 -time 2.5",
+            pingpong(" --hops 1 --loop-limits 80Mi,2.5s --sizes 8 --ranks 2"),
+        ),
+        (
+            "IMB-MPI1 Uniband -npmin 2 -msgsize 8 -window_size 32 -imb_barrier on",
+            "IMB:Uniband --rules imb --format imb --sync dissemination --axis window=32 --sizes 8 \
+             --ranks 2"
+                .into(),
+        ),
         (
             "IMB-MPI1 Barrier -npmin 2 -thread_level single",
             "IMB:Barrier --rules imb --format imb --ranks 2".into(),
@@ -143,11 +158,11 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
     }
     std::fs::remove_file(&path).unwrap();
     let Err(Stop::Help(listed)) = translated("IMB-MPI1 -list") else { panic!("-list measures") };
-    assert!(listed.starts_with("PingPong\nPingPing\nSendrecv\n"), "{listed}");
-    assert!(listed.ends_with("Bcast\nBarrier\nUniband\nBiband\n"), "{listed}");
+    assert!(listed.starts_with("List of benchmarks:\nIMB-MPI1:\n    Allgather\n"), "{listed}");
+    assert!(listed.ends_with("    Sendrecv\n    Uniband (non-default)\n"), "{listed}");
     let all = translated("IMB-MPI1 -exclude Barrier -npmin 2").unwrap();
     assert!(all.words.starts_with(&["run".into(), "IMB:PingPong".into(), "IMB:PingPing".into()]));
-    assert!(all.notes[0].starts_with("benchmarks without a kernel are left out: "), "{all:?}");
+    assert!(!all.words.contains(&"IMB:Uniband".into()) && all.notes.is_empty(), "{all:?}");
 }
 
 #[test]
@@ -157,8 +172,7 @@ fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
         ("osu_latency -d cuda", "-d cuda has no effect: buffers are in host memory"),
         ("osu_latency -u 5", "-u 5 has no effect: "),
         ("IMB-MPI1 Bcast -red_data_type int", "-red_data_type int has no effect: "),
-        ("IMB-MPI1 PingPong -time 5", "-time 5 has no effect: a length takes at most 10 s"),
-        ("IMB-MPI1 PingPong -iter 10,40", "-iter 10,40: a loop moves at most 40 MiB"),
+        ("IMB-MPI1 PingPong -window_size 8", "-window_size 8 has no effect: neither Uniband"),
     ] {
         let notes = translated(line).unwrap().notes;
         assert!(notes.iter().any(|found| found.starts_with(note)), "{line}: {notes:?}");
@@ -171,7 +185,10 @@ fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
 #[test]
 fn what_cannot_be_done_is_refused_with_a_remedy() {
     for (line, sentence) in [
-        ("osu_bw -W 32", "osu_bw: -W 32 is not supported: windows have 64 messages (leave it out)"),
+        (
+            "osu_bw -b multiple",
+            "osu_bw: -b multiple is not supported: messages are sent from one buffer (leave it out)",
+        ),
         (
             "osu_latency -z0",
             "osu_latency: '0' for -z: percentiles lie between 1 and 99 (write -z50,99)",
@@ -206,6 +223,11 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "IMB-MPI1: '10,abc' for -iter: it is N[,VOLUME[,N[,POLICY]]] (write 1000,40)",
         ),
         (
+            "IMB-MPI1 PingPong -iter_policy auto",
+            "IMB-MPI1: 'auto' for -iter_policy: operations are limited by length and time, or not \
+             at all (write dynamic or off)",
+        ),
+        (
             "IMB-MPI1 Reduce -red_data_type bfloat16",
             "IMB-MPI1: 'bfloat16' for -red_data_type: elements are byte, char, int, float, double \
              (write float)",
@@ -221,7 +243,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("osu_bcast --ddt=cont", "-D cont is not supported: messages are contiguous"),
         ("IMB-MPI1 Bcast -sync off", "-sync off is not supported: a barrier is behind"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
-        ("IMB-MPI1 Reduce_local", "Reduce_local is not here, but PingPong, PingPing, Sendrecv,"),
+        ("IMB-MPI1 Gatherw", "Gatherw is not here, but PingPong, PingPongSpecificSource,"),
         ("osu_mbw_mr -m 8", "osu_mbw_mr is not here, but osu_latency, osu_bw, osu_bibw,"),
     ] {
         let sentence = refusal(line);
@@ -261,6 +283,7 @@ fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
         ("IMB-MPI1 Barrier -npmin 8", Some(8), None),
         ("IMB-MPI1 PingPong -npmin 2", Some(8), None),
         ("IMB-MPI1 PingPong Barrier -npmin 8", Some(8), None),
+        ("IMB-MPI1 PingPong Barrier", Some(8), Some("procs=2..max*2,max")),
     ] {
         let Translation { words, notes } = translate(line, n_ranks).unwrap();
         let axis = words.iter().position(|word| word == "--axis").map(|at| &*words[at + 1]);
@@ -268,10 +291,9 @@ fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
     }
     let refused = "IMB-MPI1: -npmin 2 asks for runs on fewer than all ranks, which pairs do not \
                    need (write -npmin 4, or name PingPong in a command of its own)";
-    let stop = translate("IMB-MPI1 PingPong Barrier -npmin 2", Some(4)).unwrap_err();
-    assert_eq!(stop, Stop::Wrong(refused.into()));
+    assert_eq!(refusal("IMB-MPI1 PingPong Barrier -npmin 2 --ranks=4"), refused);
     let note = "collectives run on all ranks alone beside PingPong, as with -npmin of so many";
-    assert_eq!(translate("IMB-MPI1 PingPong Barrier", Some(4)).unwrap().notes, [note]);
+    assert_eq!(translated("IMB-MPI1 PingPong Barrier --ranks=4").unwrap().notes, [note]);
     let alone = "osu_bw: 1 process was started, too few for a pair (start 2)";
     assert_eq!(translate("osu_bw", Some(1)), Err(Stop::Wrong(alone.into())));
 }

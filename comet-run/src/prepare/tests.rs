@@ -107,11 +107,11 @@ fn cases_are_planned_and_judged_on_the_ranks_that_they_are_for() {
     let mut found: Vec<_> = cases.iter().map(of_case).collect();
     found.dedup();
     let on = |procs, n_hops: u64| (1..=n_hops).map(move |hops| (procs, hops));
-    let [two, four] = [2, 4].map(Arrangement::first);
-    let expected = on(two, 1).chain(on(four, 2)).chain(on(Arrangement::ALL, 3));
-    assert_eq!(found, Vec::from_iter(expected));
+    // A pair is the same among more ranks.
+    assert_eq!(found, Vec::from_iter(on(Arrangement::ALL, 3)));
+    let cases = of_echo(&[change("--axis procs", &PROCS, "2..4*2")], Profile::Quick, 8);
     let few = |case: &&Case| case.topology(&Topology::hypercube(2)).is_ok();
-    assert_eq!(cases.iter().filter(few).count(), 2 + 6);
+    assert_eq!((cases.len(), cases.iter().filter(few).count()), (4, 0));
     let groups = [change("--axis procs", &PROCS, "2,3,8"), change("-x", &GROUPS, "1,3,max")];
     let cases = of_echo(&groups, Profile::Quick, 8);
     let mut found: Vec<_> = cases.iter().map(|case| case.arrangement()).collect();

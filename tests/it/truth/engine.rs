@@ -196,7 +196,7 @@ fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
         assert_eq!(measured.series[0].quoted_ns, Some(echo_ns), "{rules:?}");
     }
     for (length_bytes, n_windows) in [(8, 100), (65_536, 20)] {
-        let measured = measure(Rules::Osu, "osu/bw", &[length_bytes]);
+        let measured = measure(Rules::Osu, "osu/bw", &[64, length_bytes]);
         assert_eq!(counts(&measured), (n_windows, 1), "{length_bytes} bytes");
     }
     let (n_reps, n_samples) = counts(&measure(Rules::Skampi, "comet/echo", &[1, 8]));

@@ -94,6 +94,10 @@ fn since_first(samples: &[Sample]) -> Vec<(u64, u64)> {
 
 /// The value of one sample by its definition in `METHODOLOGY.md`.
 fn value_ns(definition: Definition, of_ranks: &[Sample], repetitions: u32) -> f64 {
+    if definition == Definition::CallMean {
+        let all_ns: u64 = of_ranks.iter().map(|sample| sample.end_ns - sample.start_ns).sum();
+        return all_ns as f64 / of_ranks.len() as f64 / f64::from(repetitions);
+    }
     let is_local = matches!(definition, Definition::LoopMean | Definition::MaxLocal);
     let longest_ns = if is_local {
         of_ranks.iter().map(|sample| sample.end_ns - sample.start_ns).max()
