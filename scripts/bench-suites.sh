@@ -106,8 +106,8 @@ launch_all_of() { # [NAMESAKE...]
 # Every line that a reader of the tables goes by: blocks, titles, lengths and repetitions.
 tables_of() { # COMMAND...
     launch "$@" "${names[@]}" -msglen "$scratch/lengths" -iter 10 | sed -E -n \
-        -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( )/p' \
-        -e '/^ +#/p' -e 's/^( +[0-9]+ +[0-9]+) .*/\1/p'
+        -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( |Group)/p' \
+        -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p'
 }
 
 # The benchmarks that both have and that run on so many ranks.
@@ -154,10 +154,12 @@ load=$(cut -d ' ' -f 1-3 /proc/loadavg)
 MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi --target-dir "target/$family"
 folder=$(find_or_build)
 if [[ -n $tables ]]; then
-    tables_of "$(program_of IMB-MPI1 "$folder")" >"$scratch/peer"
-    tables_of "$comet" IMB-MPI1 --transport=mpi --quiet --out=none >"$scratch/namesake"
-    diff "$scratch/peer" "$scratch/namesake"
-    printf 'the same tables: %s lines\n' "$(wc -l <"$scratch/peer")"
+    for mode in -1 0 1; do
+        tables_of "$(program_of IMB-MPI1 "$folder")" -multi $mode >"$scratch/peer"
+        tables_of "$comet" IMB-MPI1 --transport=mpi --quiet --out=none -multi $mode >"$scratch/namesake"
+        diff "$scratch/peer" "$scratch/namesake"
+        printf 'the same tables with -multi %d: %d lines\n' $mode "$(wc -l <"$scratch/peer")"
+    done
     exit
 fi
 [[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)

@@ -426,24 +426,29 @@ fn cases(
         }
         cases.extend(of_part);
     }
-    let has_groups = overrides.iter().any(|change| *change.axis == GROUPS);
-    if info.participants == Participants::Pair && !has_groups {
-        cases = on_most_ranks(cases);
-    }
-    Ok(cases)
+    let of_groups = overrides.iter().find(|change| *change.axis == GROUPS);
+    let is_better: fn(usize, usize) -> bool = match of_groups.map(|change| change.values.as_str()) {
+        _ if info.participants != Participants::Pair => return Ok(cases),
+        None => |n_ranks, best| n_ranks > best,
+        // The smallest groups are the most pairs.
+        Some("max") => |n_ranks, best| n_ranks < best,
+        Some(_) => return Ok(cases),
+    };
+    Ok(of_one_number(cases, is_better))
 }
 
-/// The cases of a kernel of two ranks without those that are there on more ranks too, where the pair is
-/// the same.
-fn on_most_ranks(cases: Vec<Case>) -> Vec<Case> {
+/// The cases of a kernel of two ranks, each on one number of ranks alone: the pair is the same.
+fn of_one_number(cases: Vec<Case>, is_better: fn(usize, usize) -> bool) -> Vec<Case> {
     let of_pair = |case: &Case| case.on(Arrangement::ALL).label();
     let n_ranks = |case: &Case| case.arrangement().procs.unwrap_or(usize::MAX);
-    let mut most: HashMap<String, usize> = HashMap::new();
+    let mut best: HashMap<String, usize> = HashMap::new();
     for case in &cases {
-        let n = most.entry(of_pair(case)).or_default();
-        *n = n_ranks(case).max(*n);
+        let n = best.entry(of_pair(case)).or_insert(n_ranks(case));
+        if is_better(n_ranks(case), *n) {
+            *n = n_ranks(case);
+        }
     }
-    cases.into_iter().filter(|case| most[&of_pair(case)] == n_ranks(case)).collect()
+    cases.into_iter().filter(|case| best[&of_pair(case)] == n_ranks(case)).collect()
 }
 
 /// The ranks on which each case runs: groups of each number of ranks, by each number of groups. The

@@ -3,9 +3,11 @@
 
 use std::io::Write;
 
+use comet_core::kernel::GROUPS;
+
 use crate::record::{EndStatus, Failure, Measured, Name, Param, Point, PointStatus, Record, Run};
 use crate::sink::{RecordSink, Stream};
-use crate::suite::{Benchmark, Numbers, Suite};
+use crate::suite::{Benchmark, Numbers, Suite, imb};
 
 /// Length of an element of our vectors.
 const DOUBLE_BYTES: u64 = 8;
@@ -45,7 +47,9 @@ pub(super) struct Block<'a> {
 impl Block<'_> {
     /// True if `point` goes on with the block as `benchmark`.
     fn holds(&self, benchmark: &Benchmark, point: &Point) -> bool {
-        let of = |point: &Point| (point.suite.clone(), point.kernel.clone(), procs(point));
+        let of = |point: &Point| {
+            (point.suite.clone(), point.kernel.clone(), procs(point), n_groups(point))
+        };
         self.benchmark.name == benchmark.name && of(self.first) == of(point)
     }
 
@@ -157,16 +161,17 @@ fn benchmark_of(
             suite.id
         ));
     }
-    match stray(point) {
+    match stray(suite, point) {
         None => Ok(benchmark),
         Some(stray) => Err(format!("{id} at {stray} is left out: {} has no such case", suite.name)),
     }
 }
 
 /// The first parameter that foreign suites do not vary; their partner is the neighbour.
-fn stray(point: &Point) -> Option<String> {
+fn stray(suite: &Suite, point: &Point) -> Option<String> {
     let is_known = |name: &str, value: &Param| match name {
         "length_bytes" | "vector_length" | "window" | "procs" | "element" | "root" => true,
+        "groups" => suite.id == imb::SUITE.id,
         "algorithm" => value.to_string() == "native",
         "operator" => value.to_string() == "sum",
         "hops" => *value == Param::Number(1),
@@ -179,6 +184,11 @@ fn stray(point: &Point) -> Option<String> {
 /// Number of ranks.
 pub(super) fn procs(point: &Point) -> Option<u64> {
     point.params.number("procs")
+}
+
+/// Number of groups of ranks that ran at once.
+pub(super) fn n_groups(point: &Point) -> u64 {
+    point.params.number(GROUPS.name).unwrap_or(1)
 }
 
 /// Length of a message in bytes, or of a vector; `None` if there is neither.
@@ -226,10 +236,16 @@ pub(super) struct Means {
 impl Means {
     /// From the samples of the ranks that took any; without samples, from what else is known.
     pub(super) fn of(point: &Point) -> Option<Self> {
-        Self::of_samples(point).or_else(|| Self::of_figures(point))
+        Self::of_samples(point, |_| true).or_else(|| Self::of_figures(point))
     }
 
-    fn of_samples(point: &Point) -> Option<Self> {
+    /// From the samples of the ranks of the group `group`.
+    pub(super) fn of_group(point: &Point, group: u64) -> Option<Self> {
+        let procs = procs(point)?.max(1);
+        Self::of_samples(point, |rank| rank / procs == group)
+    }
+
+    fn of_samples(point: &Point, is_of: impl Fn(u64) -> bool) -> Option<Self> {
         let Measured { numbers, reps, samples, reference_ns, .. } = point.measured()?;
         let samples = samples.as_ref()?;
         let [_, n_samples] = samples.shape;
@@ -241,7 +257,9 @@ impl Means {
         let mean_us = |of_rank: &[u64]| {
             of_rank.iter().map(|ns| *ns as f64).sum::<f64>() / of_rank.len() as f64 / divisor
         };
-        let means_us: Vec<f64> = samples.data.chunks_exact(n_samples).map(mean_us).collect();
+        let of_ranks = samples.ranks.iter().zip(samples.data.chunks_exact(n_samples));
+        let of_ranks = of_ranks.filter(|(rank, _)| is_of(**rank as u64));
+        let means_us: Vec<f64> = of_ranks.map(|(_, of_rank)| mean_us(of_rank)).collect();
         let min_us = means_us.iter().copied().reduce(f64::min)?;
         let max_us = means_us.iter().copied().reduce(f64::max)?;
         let avg_us = means_us.iter().sum::<f64>() / means_us.len() as f64;

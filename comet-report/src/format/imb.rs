@@ -10,7 +10,7 @@ use comet_core::kernel::WINDOW;
 use comet_core::sweep;
 
 use super::foreign::{
-    self, Block, Layout, Means, or_dash, procs, repetitions, size_bytes, two_digits,
+    self, Block, Layout, Means, n_groups, or_dash, procs, repetitions, size_bytes, two_digits,
 };
 use crate::record::{Machine, Point, Run};
 use crate::sink::RecordSink;
@@ -75,16 +75,41 @@ impl Layout for Imb {
     }
 
     fn head(&self, block: &Block<'_>) -> String {
-        let titles = titles(block.benchmark.numbers);
+        let mut titles = titles(numbers(block)).to_vec();
+        if has_row_for_each(block) {
+            titles.insert(0, "Group");
+        }
         let (rule, name) = (rule(titles.len()), block.benchmark.name);
+        let multi = if n_groups(block.first) > 1 { "Multi-" } else { "" };
         let (origin, processes) = (block.origin(), processes(block));
         let head: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
-        format!("\n# note: {origin}\n\n{rule}\n# Benchmarking {name} \n{processes}{rule}\n{head}\n")
+        format!(
+            "\n# note: {origin}\n\n{rule}\n# Benchmarking {multi}{name} \n{processes}{rule}\n{head}\n"
+        )
     }
 
     fn row(&self, block: &Block<'_>, point: &Point) -> Option<String> {
-        let Means { min_us, max_us, avg_us } = Means::of(point)?;
-        let numbers = block.benchmark.numbers;
+        if !has_row_for_each(block) {
+            return Some(self.cells(block, point, Means::of(point)?));
+        }
+        let of_group = |group| {
+            let cells = self.cells(block, point, Means::of_group(point, group)?);
+            Some(format!("{group:>WIDTH$}{cells}"))
+        };
+        let rows: Option<Vec<String>> = (0..n_groups(point)).map(of_group).collect();
+        Some(format!("\n{}", rows?.join("\n")))
+    }
+
+    fn end(&self) -> &'static str {
+        "\n\n# All processes entering MPI_Finalize\n\n"
+    }
+}
+
+impl Imb {
+    /// The columns of a row with these times.
+    fn cells(&self, block: &Block<'_>, point: &Point, means: Means) -> String {
+        let Means { min_us, max_us, avg_us } = means;
+        let numbers = numbers(block);
         let size = size_bytes(point).filter(|_| numbers != Numbers::Barrier);
         let of_import = point.bytes_per_s().filter(|_| point.measured().is_none());
         let rate = |n_messages| match of_import {
@@ -94,7 +119,7 @@ impl Layout for Imb {
         let times = [min_us, max_us, avg_us].map(Some);
         let in_flight =
             |n: u64| n * point.number(WINDOW.name).unwrap_or(1) * (procs(point).unwrap_or(0) / 2);
-        let numbers = match numbers {
+        let values = match numbers {
             Numbers::Parallel(n) => times.into_iter().chain([rate(n)]).collect(),
             Numbers::Collective | Numbers::Reduction | Numbers::Barrier => times.into(),
             Numbers::Windows(n) => vec![rate(in_flight(n))],
@@ -102,17 +127,33 @@ impl Layout for Imb {
         };
         let mut columns: Vec<String> = size.iter().map(u64::to_string).collect();
         columns.push(or_dash(repetitions(point)));
-        columns.extend(numbers.into_iter().map(two_digits));
-        if let Numbers::Windows(n) = block.benchmark.numbers {
+        columns.extend(values.into_iter().map(two_digits));
+        if let Numbers::Windows(n) = numbers {
             // The time of an import is that of one message.
             let n_messages = if of_import.is_some() { 1 } else { in_flight(n) };
             columns.push(format!("{:.0}", n_messages as f64 / max_us * 1e6));
         }
-        Some(columns.iter().map(|column| format!("{column:>WIDTH$}")).collect())
+        columns.iter().map(|column| format!("{column:>WIDTH$}")).collect()
     }
+}
 
-    fn end(&self) -> &'static str {
-        "\n\n# All processes entering MPI_Finalize\n\n"
+/// Name of the label with the value of `-multi`: 0 for a row of all groups, 1 for a row of each.
+pub const ROWS_LABEL: &str = "imb_multi";
+
+/// The value of that label.
+fn rows<'a>(block: &Block<'a>) -> Option<&'a str> {
+    block.run?.labels.get(ROWS_LABEL).map(String::as_str)
+}
+
+fn has_row_for_each(block: &Block<'_>) -> bool {
+    rows(block) == Some("1")
+}
+
+/// The numbers of a row: several pairs at once have the times of transfers of all ranks.
+fn numbers(block: &Block<'_>) -> Numbers {
+    match block.benchmark.numbers {
+        of_pair if of_pair.is_of_two() && rows(block) == Some("0") => Numbers::Parallel(1),
+        numbers => numbers,
     }
 }
 
@@ -156,15 +197,28 @@ fn element(run: &Run) -> String {
 /// Lines with the number of processes that take part, and of the others.
 fn processes(block: &Block<'_>) -> String {
     let own = procs(block.first);
-    let active = if block.benchmark.numbers.is_of_two() { Some(2) } else { own };
-    let Some(active) = active else { return String::new() };
+    let of_group = if block.benchmark.numbers.is_of_two() { Some(2) } else { own };
+    let Some(of_group) = of_group else { return String::new() };
+    let n_groups = n_groups(block.first);
+    let active = n_groups * of_group;
     let world = block.run.map(|run| run.world.size as u64).or(own).unwrap_or(active);
     let others = match world.saturating_sub(active) {
         0 => String::new(),
         1 => "# ( 1 additional process waiting in MPI_Barrier)\n".into(),
         n => format!("# ( {n} additional processes waiting in MPI_Barrier)\n"),
     };
-    format!("# #processes = {active} \n{others}")
+    if n_groups == 1 {
+        return format!("# #processes = {active} \n{others}");
+    }
+    let ranks = |group| {
+        let ranks = group * of_group..(group + 1) * of_group;
+        let ranks: String = ranks.map(|rank| format!("{rank:>5}")).collect();
+        format!("# Group {group:>2}: {ranks}\n# \n")
+    };
+    let groups: String = (0..n_groups).map(ranks).collect();
+    format!(
+        "# ( {n_groups} groups of {of_group} processes each running simultaneous ) \n{groups}{others}"
+    )
 }
 
 /// A line as long as so many columns.

@@ -111,7 +111,12 @@ const FLAGS: &[Flag] = &[
     flag(&["-list"], No, Obeyed, "print the names of the benchmarks"),
     flag(&["-time"], Needed("S"), Obeyed, "most time of a length: 10 s"),
     flag(&["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
-    flag(&["-multi"], Needed("MODE"), Only(&["-1"]), "one group of ranks runs at a time"),
+    flag(
+        &["-multi"],
+        Needed("MODE"),
+        Obeyed,
+        "all groups of ranks run at once: 0, with a row for all; 1, with a row for each",
+    ),
     flag(&["-window_size"], Needed("N"), Obeyed, "messages of a window of Uniband and Biband: 256"),
     flag(
         &["-off_cache"],
@@ -127,7 +132,7 @@ const FLAGS: &[Flag] = &[
     ),
     flag(&["-map"], Needed("PxQ"), REFUSED, "the launcher places the ranks"),
     flag(&["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
-    flag(&["-sync"], Needed("on|off"), Only(ON), "a barrier is behind each call of a collective"),
+    flag(&["-sync"], Needed("on|off"), Obeyed, "a barrier is between calls of a collective"),
     flag(
         &["-imb_barrier"],
         Needed("on|off"),

@@ -1,6 +1,7 @@
 //! Command lines of the Intel MPI Benchmarks.
 
 use comet_core::sweep::parse_count;
+use comet_report::format::ROWS_LABEL;
 use comet_report::suite::imb::{OFF, ON, SUITE};
 use comet_report::suite::{Benchmark, Numbers};
 
@@ -49,6 +50,8 @@ struct Asked {
     is_unlimited: bool,
     /// Messages of a window.
     window: Option<u64>,
+    /// The value of `-multi`, if several groups run at once.
+    groups: Option<String>,
     words: Words,
     notes: Vec<String>,
 }
@@ -77,6 +80,7 @@ pub(super) fn translate(
         time_s: TIME_S,
         is_unlimited: false,
         window: None,
+        groups: None,
         words: Words { ours, ..Words::default() },
         notes,
     };
@@ -90,6 +94,18 @@ pub(super) fn translate(
 fn benchmark(word: &str) -> Result<&'static Benchmark, Stop> {
     let found = SUITE.find(word).filter(|benchmark| benchmark.kernel().is_some());
     found.ok_or_else(|| not_here(&SUITE, &format!("{PROGRAM}: "), word))
+}
+
+/// The names of the benchmarks, as IMB lists them.
+fn listed() -> String {
+    let mut benchmarks: Vec<_> = SUITE.here().collect();
+    benchmarks.sort_by_key(|benchmark| benchmark.name);
+    let line = |of: &&Benchmark| {
+        let mark = if of.is_default { "" } else { " (non-default)" };
+        format!("    {}{mark}\n", of.name)
+    };
+    let lines: String = benchmarks.iter().map(line).collect();
+    format!("List of benchmarks:\n{PROGRAM}:\n{lines}")
 }
 
 /// The meaning of a switch of IMB.
@@ -150,7 +166,13 @@ impl Asked {
             }
             "-window_size" => self.window = Some(count(PROGRAM, name, value)?),
             "-imb_barrier" if is_on(name, value)? => self.words.set("--sync", "dissemination"),
-            "-imb_barrier" => (),
+            "-sync" if !is_on(name, value)? => self.words.set("--sync", "none"),
+            "-imb_barrier" | "-sync" => (),
+            "-multi" => match value {
+                "-1" => (),
+                "0" | "1" => self.groups = Some(value.to_owned()),
+                _ => return Err(refuse("it is 0, a row for all groups, or 1, a row for each")),
+            },
             "-input" => {
                 for line in lines(name, value)? {
                     self.include(&line)?;
@@ -176,16 +198,7 @@ impl Asked {
                     self.excluded.push(benchmark(word)?.name);
                 }
             }
-            "-list" => {
-                let mut benchmarks: Vec<_> = SUITE.here().collect();
-                benchmarks.sort_by_key(|benchmark| benchmark.name);
-                let line = |of: &&Benchmark| {
-                    let mark = if of.is_default { "" } else { " (non-default)" };
-                    format!("    {}{mark}\n", of.name)
-                };
-                let lines: String = benchmarks.iter().map(line).collect();
-                return Err(Stop::Help(format!("List of benchmarks:\n{PROGRAM}:\n{lines}")));
-            }
+            "-list" => return Err(Stop::Help(listed())),
             _ => self.include(value)?,
         }
         Ok(())
@@ -250,18 +263,10 @@ impl Asked {
         Ok(())
     }
 
-    /// Takes all benchmarks if none is named, with a note on those without a kernel.
+    /// Takes the benchmarks of IMB if none is named.
     fn complete(&mut self) {
         if self.benchmarks.is_empty() {
             self.benchmarks = SUITE.here().filter(|benchmark| benchmark.is_default).collect();
-            let is_missing = |benchmark: &&Benchmark| benchmark.kernel().is_none();
-            let missing = SUITE.benchmarks.iter().filter(is_missing);
-            let missing = missing.filter(|benchmark| benchmark.is_default);
-            let names: Vec<&str> = missing.map(|benchmark| benchmark.name).collect();
-            if !names.is_empty() {
-                let names = names.join(" ");
-                self.notes.push(format!("benchmarks without a kernel are left out: {names}"));
-            }
         }
         self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
     }
@@ -329,7 +334,7 @@ impl Asked {
         let is_known = around.is_launched || all.is_some();
         let is_below = |min| all.is_none_or(|all| min < all);
         // Ranks that this program starts are started anew for each number of them.
-        let mixed = has_pair && has_all && !around.is_launched;
+        let mixed = has_pair && has_all && !around.is_launched && self.groups.is_none();
         match self.n_ranks {
             Some(min) if mixed && is_known && is_below(min) => {
                 let all = all.map_or("P".into(), |all| all.to_string());
@@ -345,7 +350,18 @@ impl Asked {
             _ => (),
         }
         let min = self.n_ranks.unwrap_or(NPMIN);
-        if has_all && !mixed && is_below(min) {
+        if let Some(rows) = self.groups.take() {
+            if has_pair && has_all && min > NPMIN {
+                return Err(Stop::Wrong(format!(
+                    "{PROGRAM}: -multi {rows} -npmin {min} asks for groups of {min} ranks, and \
+                     pairs have 2 (name PingPong in a command of its own)"
+                )));
+            }
+            let procs = if has_all { format!("{min}..max*2,max") } else { NPMIN.to_string() };
+            self.words.axis(format!("procs={procs}"));
+            self.words.axis("groups=max".into());
+            self.words.label(format!("{ROWS_LABEL}={rows}"));
+        } else if has_all && !mixed && is_below(min) {
             match all {
                 _ if around.is_launched => {
                     self.words.axis(format!("procs={min}..max*2,max"));

@@ -241,7 +241,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("osu_latency -T mpi_int", "-T mpi_int is not supported: messages are MPI_CHAR"),
         ("osu_bw -b multiple", "-b multiple is not supported: messages are sent from one buffer"),
         ("osu_bcast --ddt=cont", "-D cont is not supported: messages are contiguous"),
-        ("IMB-MPI1 Bcast -sync off", "-sync off is not supported: a barrier is behind"),
+        ("IMB-MPI1 Bcast -multi 2", "'2' for -multi: it is 0, a row for all groups, or 1"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
         ("IMB-MPI1 Gatherw", "Gatherw is not here, but PingPong, PingPongSpecificSource,"),
         ("osu_mbw_mr -m 8", "osu_mbw_mr is not here, but osu_latency, osu_bw, osu_bibw,"),
@@ -284,6 +284,8 @@ fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
         ("IMB-MPI1 PingPong -npmin 2", Some(8), None),
         ("IMB-MPI1 PingPong Barrier -npmin 8", Some(8), None),
         ("IMB-MPI1 PingPong Barrier", Some(8), Some("procs=2..max*2,max")),
+        ("IMB-MPI1 PingPong -multi 0", Some(8), Some("procs=2")),
+        ("IMB-MPI1 Bcast -multi 1 -sync off", Some(8), Some("procs=2..max*2,max")),
     ] {
         let Translation { words, notes } = translate(line, n_ranks).unwrap();
         let axis = words.iter().position(|word| word == "--axis").map(|at| &*words[at + 1]);
