@@ -189,7 +189,8 @@ pub struct Measurement {
     pub is_steady: bool,
     /// Resources used by the ranks while samples were taken, if the system reports them.
     pub usage: Option<Usage>,
-    /// Number of slices in which a rank lost its processor; 0 if the system does not report it.
+    /// Number of slices with so many preemptions that they may change the figure; 0 if the system
+    /// does not report them.
     pub n_disturbed: u32,
     /// Times of a cache line from rank 0 to rank 1 before, during and after the measurement; `None`
     /// if the transport does not report them.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A point is doubtful if its interval is wider than wanted (5 %, or `--target`), if the machine
-//! changed its speed meanwhile, or if a rank lost its CPU in more than a tenth of its slices.
+//! changed its speed meanwhile, or if ranks were preempted in more than a tenth of its slices.
 
 use crate::environment::{Disturbances, sharing};
 use crate::format::{has_changed, misses_target};

@@ -43,7 +43,7 @@ pub(super) struct CaseState {
     pub(super) spent_ns: u64,
     pub(super) last_end_ns: u64,
     pub(super) usage: Option<Usage>,
-    /// Slices in which the processor was taken from a rank.
+    /// Slices in which ranks were preempted.
     pub(super) n_disturbed: u32,
     pub(super) is_done: bool,
     pub(super) series: Vec<Readings>,
@@ -149,7 +149,6 @@ impl CaseState {
     ) -> Result<(), String> {
         let usage = gathered.iter().filter_map(|(_, taken)| taken.usage).reduce(Usage::plus);
         self.usage = self.usage.map_or(usage, |sum| usage.map(|of_slice| sum.plus(of_slice)));
-        self.n_disturbed += u32::from(usage.is_some_and(|u| u.involuntary_switches > 0));
         let slice = by_series(gathered, self.series.len());
         let arrangement = self.case.arrangement();
         let (mut n_invalid, mut n_taken) = (0, 0);
@@ -161,6 +160,8 @@ impl CaseState {
             let repetitions = self.pace.repetitions;
             n_invalid += readings.add(ranks, repetitions, &self.starts, expected_ns, arrangement);
         }
+        let n_switches = usage.map_or(0, |of_slice| of_slice.involuntary_switches);
+        self.n_disturbed += u32::from(settings.rules.is_preempted(n_switches, n_taken));
         self.starts.slice_ended(n_invalid, n_taken * self.series.len());
         self.n_slices += 1;
         // Slices in which most windows failed do not count: after three of them there are none.

@@ -119,6 +119,16 @@ impl Rules {
         }
     }
 
+    /// Whether a slice of `n_samples` counts as preempted after the system took processors from its
+    /// ranks `n_switches` times, each of which spoils one sample: medians, least values and means of
+    /// the middle half bear a tenth of spoiled samples, other means none.
+    pub(super) fn is_preempted(self, n_switches: u64, n_samples: usize) -> bool {
+        match self {
+            Self::Comet | Self::Skampi => 10 * n_switches > n_samples as u64,
+            Self::Imb | Self::Osu | Self::Thesis => n_switches > 0,
+        }
+    }
+
     /// The counts of `case`, an operation of which takes as long as `probe` found; `None` for
     /// CoMet's own rules. `repetitions` are those that the user asks for, the most of IMB's within
     /// `limits`.
@@ -191,5 +201,27 @@ pub(super) fn of_samples(settings: &Settings, n_samples: u32) -> Slices {
         max_samples: n_samples.div_ceil(n_slices),
         target: None,
         ..settings.slices
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_of_spoiled_samples_changes_no_median_but_one_changes_a_mean() {
+        for (rules, n_switches, n_samples, expected) in [
+            (Rules::Comet, 10, 100, false),
+            (Rules::Comet, 11, 100, true),
+            (Rules::Comet, 1, 9, true),
+            (Rules::Comet, 0, 0, false),
+            (Rules::Skampi, 1, 10, false),
+            (Rules::Imb, 1, 1000, true),
+            (Rules::Osu, 1, 1000, true),
+            (Rules::Thesis, 0, 1, false),
+        ] {
+            let found = rules.is_preempted(n_switches, n_samples);
+            assert_eq!(found, expected, "{rules:?} {n_switches} {n_samples}");
+        }
     }
 }

@@ -77,7 +77,7 @@ pub(crate) fn stolen(before: &Noise, after: &Noise) -> Option<Warning> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Disturbances {
     n_slices: u64,
-    /// Slices in which a rank lost its CPU.
+    /// Slices in which ranks were preempted.
     n_disturbed: u64,
     n_page_faults: u64,
     n_major_faults: u64,
@@ -104,7 +104,7 @@ impl Disturbances {
         }
     }
 
-    /// True if a rank lost its CPU in more than a tenth of the slices.
+    /// True if ranks were preempted in more than a tenth of the slices.
     pub(crate) fn has_preemption(&self) -> bool {
         10 * self.n_disturbed > self.n_slices
     }

@@ -392,7 +392,9 @@ pub struct Quality {
     pub n_severe_outliers: usize,
     /// Number of times that the system took a processor from a rank, where it reports it.
     pub involuntary_switches: Option<u64>,
-    /// In how many slices the system took a processor from a rank; `null` where it does not tell.
+    /// Number of slices with more preemptions than a tenth of their samples, or with any where the
+    /// figure is a mean of all samples; `null` where the system does not tell. Up to minor version
+    /// 10 all slices with a preemption.
     pub disturbed_slices: Option<u32>,
     /// Number of page faults of the ranks during the slices, minor and major, likewise.
     pub page_faults: Option<u64>,
