@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::{Arrangement, Case, GROUPS, KernelInfo, PROCS, Profile};
 use comet_core::topology::Topology;
+use comet_report::format::{Look, table_for_terminal};
 use comet_report::launches::Concluded;
 use comet_report::read::whole_file;
 use comet_report::record::{Param, Point, Record};
@@ -34,7 +35,7 @@ use crate::exit;
 use crate::prepare::{self, KernelPlan};
 use crate::results::{self, Results};
 use crate::signals::Signals;
-use crate::terminal::Block;
+use crate::terminal::{Block, look};
 use crate::world::Origin;
 
 /// Launches of a run.
@@ -268,7 +269,7 @@ pub(crate) fn measure(
             so_far = Block::default();
         }
         if results.progress == ProgressArg::Auto {
-            so_far.show(&glance(&concluded, number));
+            so_far.show(&provisional(&concluded, number)?);
         }
         let is_open = |point: &&Point| launches.is_open(&concluded, point, number);
         let open = concluded.points().filter(is_open);
@@ -283,14 +284,26 @@ pub(crate) fn measure(
     Ok(taken?.map_or(code, exit::code_of_signal))
 }
 
-/// The run at a glance after so many launches, in lines.
-fn glance(concluded: &Concluded, n_launches: u32) -> Vec<String> {
-    let answers = concluded.tail.iter().flat_map(|record| match record {
+/// The run after so many launches, in lines: at a glance, and the rows of its points so far.
+fn provisional(concluded: &Concluded, n_launches: u32) -> io::Result<Vec<String>> {
+    let Concluded { head, tail, .. } = concluded;
+    let glance = tail.iter().flat_map(|record| match record {
         Record::End(end) => &end.glance[..],
         _ => &[],
     });
     let title = format!("so far, of {}", comet_report::launches::count(n_launches as usize));
-    std::iter::once(title).chain(answers.map(|answer| format!("  {answer}"))).collect()
+    let lines = std::iter::once(title).chain(glance.map(|answer| format!("  {answer}")));
+    let mut table = Vec::new();
+    let look = Look { has_color: false, ..look() };
+    let mut writer = table_for_terminal(Box::new(&mut table), true, look);
+    let runs = head.iter().filter(|record| matches!(record, Record::Run(_)));
+    let points = tail.iter().filter(|record| matches!(record, Record::Point(_)));
+    runs.chain(points).try_for_each(|record| writer.record(record))?;
+    writer.flush()?;
+    drop(writer);
+    let table = String::from_utf8_lossy(&table);
+    let rows = table.lines().filter(|line| !line.is_empty()).map(str::to_owned);
+    Ok(lines.chain(rows).collect())
 }
 
 /// The cases of `points` that have numbers, each once.

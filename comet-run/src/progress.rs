@@ -8,6 +8,7 @@ use comet_core::kernel::Case;
 
 use crate::cli::ProgressArg;
 use crate::launches::Part;
+use crate::terminal::fitting;
 
 /// Returns the cursor to the first column and clears the line.
 const ERASE: &str = "\r\x1b[K";
@@ -77,8 +78,8 @@ impl Progress {
     fn before(&mut self, case: &Case) -> String {
         let is_new = std::mem::replace(&mut self.kernel, case.info.id()) != self.kernel;
         match self.style {
-            Style::Line => format!("{ERASE}{} {}{}", self.share(), case.label(), self.left()),
-            Style::Plain if is_new => format!("{} {}{}\n", self.share(), self.kernel, self.left()),
+            Style::Line => self.redrawn(&case.label()),
+            Style::Plain if is_new => self.line(),
             Style::Rare => self.now_and_then(),
             Style::Plain => String::new(),
         }
@@ -89,10 +90,7 @@ impl Progress {
         let Pass { info, number, n_open } = pass;
         let cases = if *n_open == 1 { "case" } else { "cases" };
         match self.style {
-            Style::Line => {
-                let (share, left, id) = (self.share(), self.left(), info.id());
-                format!("{ERASE}{share} {id} pass {number}: {n_open} {cases}{left}")
-            }
+            Style::Line => self.redrawn(&format!("{} pass {number}: {n_open} {cases}", info.id())),
             Style::Rare => self.now_and_then(),
             Style::Plain => String::new(),
         }
@@ -103,7 +101,17 @@ impl Progress {
             return String::new();
         }
         self.last_line = Instant::now();
-        format!("{} {}{}\n", self.share(), self.kernel, self.left())
+        self.line()
+    }
+
+    /// The line that takes the place of the one before it, cut to the width of the terminal: one that
+    /// wraps could not be erased.
+    fn redrawn(&self, what: &str) -> String {
+        format!("{ERASE}{}", fitting(&format!("{}{}  {what}", self.share(), self.left())))
+    }
+
+    fn line(&self) -> String {
+        format!("{}{}  {}\n", self.share(), self.left(), self.kernel)
     }
 
     /// Text after a case.
@@ -135,7 +143,7 @@ impl Progress {
         let left = self.times().and_then(|(elapsed, total)| total.checked_sub(elapsed));
         let words = |left: Duration| {
             let seconds = Duration::from_secs(left.as_secs() + u64::from(left.subsec_nanos() > 0));
-            format!("  {} left", humantime::format_duration(seconds))
+            format!(" {} left", humantime::format_duration(seconds))
         };
         left.map_or(String::new(), words)
     }
@@ -172,26 +180,26 @@ mod tests {
     fn a_line_is_redrawn_and_erased() {
         let case = Case::new(catalogue::infos()[0], &[1, 8]);
         let mut progress = progress(Style::Line, None);
-        assert_eq!(progress.before(&case), "\r\x1b[K[  0%] comet/echo hops=1 length_bytes=8");
+        assert_eq!(progress.before(&case), "\r\x1b[K[  0%]  comet/echo hops=1 length_bytes=8");
         assert_eq!(progress.after(), ERASE);
         let line = progress.before(&case);
-        assert!(line.starts_with("\r\x1b[K[ 25%] comet/echo hops=1 length_bytes=8  "), "{line}");
-        assert!(line.ends_with("s left"), "{line}");
+        assert!(line.starts_with("\r\x1b[K[ 25%] "), "{line}");
+        assert!(line.ends_with("s left  comet/echo hops=1 length_bytes=8"), "{line}");
     }
 
     #[test]
     fn a_plan_says_how_long_the_rest_takes() {
         let case = Case::new(catalogue::infos()[0], &[1, 8]);
         let of = |total_s| progress(Style::Plain, Some(total_s)).before(&case);
-        assert_eq!(of(200), "[  1%] comet/echo  3m 18s left\n");
-        assert_eq!(of(1), "[ 99%] comet/echo\n", "longer than planned");
+        assert_eq!(of(200), "[  1%] 3m 18s left  comet/echo\n");
+        assert_eq!(of(1), "[ 99%]  comet/echo\n", "longer than planned");
     }
 
     #[test]
     fn passes_are_counted_where_a_line_is_redrawn() {
         let pass = Pass { info: catalogue::infos()[0], number: 3, n_open: 1 };
         let during = |style| progress(style, None).during(&pass);
-        assert_eq!(during(Style::Line), "\r\x1b[K[  0%] comet/echo pass 3: 1 case");
+        assert_eq!(during(Style::Line), "\r\x1b[K[  0%]  comet/echo pass 3: 1 case");
         assert_eq!(during(Style::Plain), "");
     }
 
@@ -199,7 +207,7 @@ mod tests {
     fn plain_progress_is_one_line_per_kernel() {
         let case = Case::new(catalogue::infos()[0], &[1, 8]);
         let mut progress = progress(Style::Plain, None);
-        assert_eq!(progress.before(&case), "[  0%] comet/echo\n");
+        assert_eq!(progress.before(&case), "[  0%]  comet/echo\n");
         assert_eq!(progress.after(), "");
         assert_eq!(progress.before(&case), "");
     }
@@ -210,7 +218,7 @@ mod tests {
         let mut progress = progress(Style::Rare, Some(200));
         assert_eq!(progress.before(&case), "");
         progress.last_line = Instant::now().checked_sub(PAUSE).unwrap();
-        assert_eq!(progress.before(&case), "[  1%] comet/echo  3m 18s left\n");
+        assert_eq!(progress.before(&case), "[  1%] 3m 18s left  comet/echo\n");
         assert_eq!(progress.before(&case), "");
     }
 }

@@ -129,6 +129,12 @@ impl Block {
     }
 }
 
+/// `line` as far as it fits on the terminal of standard error; all of it where there is none.
+pub(crate) fn fitting(line: &str) -> String {
+    let size = terminal_size::terminal_size_of(io::stderr());
+    size.map_or_else(|| line.into(), |(width, _)| cut(line, usize::from(width.0).saturating_sub(1)))
+}
+
 /// The first letters of `line`, at most `n`, without a number that does not fit.
 fn cut(line: &str, n: usize) -> String {
     let mut letters: Vec<char> = line.chars().collect();

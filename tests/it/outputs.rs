@@ -1,9 +1,13 @@
 //! Files and pipes: outputs that are read late or not at all, FIFOs, files of runs that die early,
 //! and files that are strange: no measurement is lost, and no terminal obeys a file.
 
-use std::process::Command;
+use std::fs::File;
+use std::io::Read as _;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
+
+use nix::pty::{Winsize, openpty};
 
 use crate::support::{Folder, Output, Running, eventually, send};
 
@@ -200,4 +204,37 @@ fn a_launcher_that_is_killed_early_leaves_no_empty_file() {
             assert_eq!(folder.names(), [""; 0], "after {after_ms} ms");
         }
     }
+}
+
+/// All that the program writes to a terminal of 80 columns and 40 rows, run with the words of `line`.
+fn on_terminal(folder: &Folder, line: &str) -> String {
+    let size = Winsize { ws_row: 40, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    let terminal = openpty(&size, None).expect("Linux has terminals");
+    let mut command = folder.command(line);
+    let of_program = || Stdio::from(terminal.slave.try_clone().expect("a descriptor is left"));
+    command.stdout(of_program()).stderr(of_program()).env("TERM", "xterm");
+    let mut child = command.spawn().expect("the program can be started");
+    // Its own ends are the last ones then, so that the terminal closes with the program.
+    drop((command, terminal.slave));
+    let (mut screen, mut bytes, mut piece) = (File::from(terminal.master), Vec::new(), [0; 4096]);
+    while let Ok(n_bytes @ 1..) = screen.read(&mut piece) {
+        bytes.extend(&piece[..n_bytes]);
+    }
+    assert!(child.wait().expect("it is a child of this process").success());
+    String::from_utf8(bytes).expect("the program writes UTF-8")
+}
+
+#[test]
+fn a_terminal_shows_rows_after_each_launch_until_they_are_final() {
+    let folder = Folder::new();
+    let line = "echo -n 2 --hops 1 --sizes 8,1Ki --samples 9 --launches 3 --out none";
+    let screen = on_terminal(&folder, line);
+    let (so_far, last) = screen.rsplit_once("\u{1b}[J").expect("the last block is cleared");
+    for n in ["1 launch", "2 launches", "3 launches"] {
+        let (_, block) = so_far.split_once(&format!("so far, of {n}\r\n")).expect(n);
+        let (block, _) = block.split_once('\u{1b}').expect("the next block takes its place");
+        assert!(block.contains("\r\n         1         1024 "), "{block}");
+        assert!(block.split("\r\n").all(|row| row.len() < 80), "{block}");
+    }
+    assert!(last.contains("\r\n         1         1024 ") && !last.contains("so far"), "{last}");
 }
