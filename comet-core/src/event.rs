@@ -12,7 +12,6 @@ use comet_stats::{Diagnosis, Interval, Summary, median, real};
 
 pub use crate::calibration::{ClockCalibration, ClockGaps};
 pub use crate::placement::LineTimes;
-pub use crate::start_note::StartNote;
 
 /// Facts about a run that are known when it starts.
 #[derive(Clone, Debug)]
@@ -284,14 +283,15 @@ pub struct CoresMoved {
     pub since_start_ns: u64,
 }
 
-/// A note on the starts of the samples of one kernel.
+/// Windows of a kernel that were given up: most starts of a case lay too far apart, and all cases that
+/// are still to be written start after a barrier.
 #[derive(Clone, Debug)]
-pub struct StartsNoted {
+pub struct WindowGivenUp {
     /// The kernel.
     pub info: &'static KernelInfo,
-    /// The note.
-    pub note: StartNote,
-    /// From the start of the run to the note, in nanoseconds.
+    /// The case.
+    pub case: String,
+    /// From the start of the run, in nanoseconds.
     pub since_start_ns: u64,
 }
 
@@ -308,8 +308,8 @@ pub enum Event<'a> {
     CaseFinished(&'a Measurement),
     /// A case has no numbers.
     CaseFailed(&'a CaseFailure),
-    /// Starts of the latest cases are not as they were meant, or not good enough.
-    StartsNoted(&'a StartsNoted),
+    /// Windows of a kernel were given up.
+    WindowGivenUp(&'a WindowGivenUp),
     /// Cores moved while the latest cases were measured.
     CoresMoved(&'a CoresMoved),
     /// The run is over.

@@ -46,7 +46,6 @@ pub mod pattern;
 pub mod placement;
 pub mod rounds;
 pub mod sample;
-pub mod start_note;
 pub mod sweep;
 pub mod sync;
 pub mod topology;

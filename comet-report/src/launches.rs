@@ -13,7 +13,7 @@ mod merge;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use crate::environment::{Warning, disturbed, stolen};
+use crate::environment::{Warning, stolen};
 use crate::format::write_line;
 use crate::glance::glance;
 use crate::health;
@@ -113,11 +113,10 @@ impl Concluded {
             let fitted = if is_last { &run.points[..] } else { &[] };
             let made = models(&fitted.iter().collect::<Vec<_>>(), &[]).into_iter();
             tail.extend(made.map(|model| Record::Model(Box::new(model))));
-            let is_real = run.run.as_ref().is_some_and(|run| !run.clock.is_virtual);
             let given_up = agreed::given_up(&run.launches).into_iter();
             tail.extend(given_up.map(|of| Record::Event(of.event(end.run_id.clone(), end.wall_s))));
             let tally = Tally::over(run.run.as_deref(), &run.points);
-            tail.extend(warnings(&run, &tally, end).filter(|_| is_real));
+            tail.extend(warnings(&run, &tally, end));
             let mut end = Box::new(End { points: tally.counts, virtual_s, ..end.clone() });
             // A launch that ended early lacks cases, and those that follow measure no others.
             if let Some(partial) = partial {
@@ -165,16 +164,17 @@ fn hold_against(point: &mut Point, target: Option<f64>) {
     }
 }
 
-/// Disturbances of the machine during all launches of `run`, whose points are in `tally`.
+/// Warnings about all launches of `run`, whose points are in `tally`.
 fn warnings<'a>(
     run: &'a RunRecords,
     tally: &Tally,
     end: &'a End,
 ) -> impl Iterator<Item = Record> + use<'a> {
     let before = run.run.as_ref().and_then(|run| run.noise.as_ref());
-    let stolen = before.zip(end.noise.as_ref()).and_then(|(before, after)| stolen(before, after));
-    let found = stolen.into_iter().chain(disturbed(&tally.disturbances));
-    let found = found.chain(two_speeds(&run.launches));
+    let is_real = run.run.as_ref().is_some_and(|run| !run.clock.is_virtual);
+    let noise = before.zip(end.noise.as_ref()).filter(|_| is_real);
+    let stolen = noise.and_then(|(before, after)| stolen(before, after));
+    let found = stolen.into_iter().chain(tally.warnings()).chain(two_speeds(&run.launches));
     found.map(|warning| Record::Event(warning.event(end.run_id.clone(), end.wall_s)))
 }
 

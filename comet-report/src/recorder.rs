@@ -7,7 +7,7 @@ use std::{fmt, io};
 use comet_core::event::{ClockCalibration, Event, Listener, RunEnd, RunStart, Stop};
 
 use crate::description::run;
-use crate::environment::{Warning, between_hosts, disturbed, moved, starts, stolen, warnings};
+use crate::environment::{Warning, between_hosts, given_up, moved, stolen, warnings};
 use crate::glance::glance;
 use crate::health;
 use crate::models::models;
@@ -160,10 +160,10 @@ impl Recorder {
         let after = noise();
         let before = self.description.environment.noise.as_ref();
         let warning = before.zip(after.as_ref()).and_then(|(before, after)| stolen(before, after));
-        let disturbed = disturbed(&self.tally.disturbances);
         // The end of a run with several launches tells of all of them.
-        let is_real = !self.is_virtual && since_start.is_none();
-        for warning in warning.into_iter().chain(disturbed).filter(|_| is_real) {
+        let warning = warning.filter(|_| !self.is_virtual).into_iter();
+        let told = warning.chain(self.tally.warnings()).filter(|_| since_start.is_none());
+        for warning in told.collect::<Vec<_>>() {
             self.warn(&warning, wall.as_secs_f64())?;
         }
         let reason = end.stop.as_ref().map(|stop| match stop {
@@ -202,8 +202,8 @@ impl Listener for Recorder {
                 let point = self.maker.failed(failure);
                 self.write_point(point)?;
             }
-            Event::StartsNoted(noted) => {
-                self.warn(&starts(noted), seconds(noted.since_start_ns))?;
+            Event::WindowGivenUp(of_kernel) => {
+                self.warn(&given_up(of_kernel), seconds(of_kernel.since_start_ns))?;
             }
             Event::CoresMoved(cores) => {
                 self.warn(&moved(cores), seconds(cores.since_start_ns))?;

@@ -10,7 +10,7 @@
 //! A point is doubtful if its interval is wider than wanted (5 %, or `--target`), if the machine
 //! changed its speed meanwhile, or if ranks were preempted in more than a tenth of its slices.
 
-use crate::environment::{Disturbances, sharing};
+use crate::environment::{Apart, Disturbances, Warning, disturbed, sharing};
 use crate::format::{has_changed, misses_target};
 use crate::record::{EndStatus, Measured, Point, PointCounts, PointStatus, Run, Verdict, Word};
 use crate::runs::RunRecords;
@@ -39,7 +39,8 @@ pub(crate) struct Tally {
     /// Reasons that hold for all points.
     of_all: Vec<String>,
     pub(crate) counts: PointCounts,
-    pub(crate) disturbances: Disturbances,
+    disturbances: Disturbances,
+    apart: Apart,
     n_single: usize,
     n_wide: usize,
     n_unsteady: usize,
@@ -81,6 +82,7 @@ impl Tally {
         let own = quality.map(|quality| Disturbances::of(quality, measured.reps.rounds));
         let own = own.unwrap_or_default();
         self.disturbances = self.disturbances.plus(own);
+        self.apart.add(point);
         let is =
             [self.is_wide(point, measured), quality.is_some_and(has_changed), own.has_preemption()];
         self.n_single += usize::from(point.launches.is_none());
@@ -88,6 +90,11 @@ impl Tally {
         self.n_unsteady += usize::from(is[1]);
         self.n_preempted += usize::from(is[2]);
         self.n_doubtful += usize::from(is.contains(&true));
+    }
+
+    /// Warnings about what the system did to the ranks, and about their starts.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        disturbed(&self.disturbances).into_iter().chain(self.apart.warning()).collect()
     }
 
     /// True if the interval of `point` is wider than wanted, or is not known where times vary.
@@ -164,6 +171,7 @@ mod tests {
     use crate::fixture;
     use crate::record::{Interval, Launches, Quality, Record};
     use crate::runs::split;
+    use comet_core::definition::Definition;
 
     /// A run of ten points, whose figures are of several launches, and known to `half_width`.
     fn run(half_width: f64) -> RunRecords {
@@ -224,6 +232,33 @@ mod tests {
             quality(&mut preempted, index, |quality| quality.disturbed_slices = Some(1));
         });
         check(&preempted, Word::Indicative, "3 of 10 points preempted");
+    }
+
+    #[test]
+    fn ranks_that_start_apart_are_told_of_once_for_all_points() {
+        let mut of = run(0.01);
+        let told = |of: &RunRecords| {
+            let found = Tally::over(of.run.as_deref(), &of.points).warnings();
+            found.into_iter().map(|warning| warning.message).collect::<Vec<_>>()
+        };
+        for (index, share) in [(0, 0.05), (1, 0.2), (2, 0.1)] {
+            let measured = of.points[index].measured_mut().unwrap();
+            measured.numbers.value.definition = Definition::Completion.name().into();
+            let mut skew = measured.numbers.time_ns.clone();
+            skew.median *= share;
+            measured.reps.inner = 1;
+            measured.quality.as_mut().unwrap().start_skew_ns = Some(skew);
+        }
+        let [warning] = &told(&of)[..] else { panic!("{:?}", told(&of)) };
+        let start = "ranks start apart by more than 5 % of the time in 2 points, the most by ";
+        assert!(warning.starts_with(start), "{warning}");
+        let place = format!("(20 %) in {} {}", of.points[1].id(), of.points[1].params);
+        assert!(warning.ends_with(&place), "{warning}");
+        of.points[1].measured_mut().unwrap().plan.skew_ns = Some(100);
+        assert!(told(&of)[0].contains("in 1 point, the most"), "late on purpose");
+        let measured = of.points[2].measured_mut().unwrap();
+        measured.numbers.value.definition = Definition::TestNode.name().into();
+        assert_eq!(told(&of), Vec::<String>::new());
     }
 
     #[test]

@@ -158,7 +158,7 @@ impl Progress {
             Event::CaseStarted(case) => self.before(case),
             Event::PassStarted(pass) => self.during(pass),
             Event::CaseFinished(_) | Event::CaseFailed(_) => self.after().into(),
-            Event::StartsNoted(_) | Event::CoresMoved(_) | Event::RunFinished(_) => String::new(),
+            Event::WindowGivenUp(_) | Event::CoresMoved(_) | Event::RunFinished(_) => String::new(),
         }
     }
 }

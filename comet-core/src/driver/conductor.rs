@@ -130,7 +130,6 @@ impl<T: Transport> Conductor<'_, T> {
             }
             self.time_line()?;
             self.close(entries)?;
-            self.end_starts(group[0].info)?;
             self.end_placement(group[0].info)?;
         }
         Ok(())
@@ -402,7 +401,6 @@ impl<T: Transport> Conductor<'_, T> {
     /// Keeps a measurement whose data was right before and after it; kernels build on no other.
     fn finished(&mut self, measurement: Measurement) -> Result<(), DriverError> {
         self.end.n_ok += 1;
-        self.starts.note_skew(&measurement);
         let summaries = measurement.series.iter().map(SeriesResult::told).collect();
         self.history.push(measurement.case, summaries);
         self.tell(&Event::CaseFinished(&measurement))

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::{DriverError, Settings};
 use crate::error::{TransportError, TransportErrorKind};
-use crate::event::{Failure, Measurement, SeriesResult, StartNote, Stop};
+use crate::event::{Failure, Measurement, SeriesResult, Stop};
 use crate::kernel::{Arrangement, Case, LENGTH_BYTES, Profile};
 use crate::sync::StartSync;
 use crate::transport::Rank;
@@ -341,8 +341,7 @@ fn a_window_that_is_given_up_in_one_case_is_given_up_in_all_of_its_kernel() {
     let cases = cases(&fakes, &[Arrangement::first(2), Arrangement::ALL]);
     let trouble = Trouble { late_ranks: 3, ..Trouble::default() };
     let heard = drive_cases(3, &cases, &fakes, &settings, trouble).heard;
-    let given_up = |note: &&StartNote| note.code() == "window_given_up";
-    assert_eq!(heard.notes.iter().filter(given_up).count(), 1, "{:?}", heard.notes);
+    assert_eq!(heard.given_up.len(), 1, "{:?}", heard.given_up);
     assert_eq!(heard.measurements.len(), 2);
     for measurement in &heard.measurements {
         assert_eq!(measurement.pace.sync, StartSync::Barrier, "{}", measurement.case.label());
@@ -365,7 +364,7 @@ fn windows_that_an_earlier_launch_gave_up_are_not_tried_again() {
     let trouble = Trouble { late_ranks: 3, ..Trouble::default() };
     let heard =
         drive_cases(3, &cases(&fakes, &[Arrangement::ALL]), &fakes, &settings, trouble).heard;
-    assert!(heard.notes.iter().all(|note| note.code() != "window_given_up"), "{:?}", heard.notes);
+    assert!(heard.given_up.is_empty(), "{:?}", heard.given_up);
     let [measurement] = &heard.measurements[..] else { panic!("one case") };
     assert_eq!(measurement.pace.sync, StartSync::Barrier);
     assert!(measurement.series.iter().all(|series| series.invalid.is_empty()));

@@ -3,16 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use comet_core::event::{CoresMoved, StartsNoted};
+use comet_core::definition::Definition;
+use comet_core::event::{CoresMoved, WindowGivenUp};
 
 use super::Environment;
-use crate::record::{Event, Level, Noise, Quality, RankEntry};
+use crate::record::{Event, Level, Noise, Point, Quality, RankEntry};
 use crate::words::count;
 
 /// Clock sources that a program reads without entering the kernel.
 const FAST_CLOCKS: &[&str] = &["tsc", "arch_sys_counter"];
 /// CPUs in use, of each hardware thread, on a machine that counts as idle.
 const IDLE_SHARE: f64 = 0.1;
+/// Share of a time from which on a skew of the starts is told of.
+const MAX_SKEW_SHARE: f64 = 0.05;
 /// Share of the processor time that a hypervisor may give to others.
 const MAX_STOLEN_SHARE: f64 = 0.005;
 
@@ -138,10 +141,70 @@ pub(crate) fn disturbed(of: &Disturbances) -> Vec<Warning> {
     [preempted, minor, major].into_iter().flatten().collect()
 }
 
-/// Starts of the samples of a kernel that are not as they were meant.
-pub(crate) fn starts(noted: &StartsNoted) -> Warning {
-    let note = &noted.note;
-    Warning { code: note.code(), message: note.describe(), hint: note.hint() }
+/// Points whose times, from the first start of a rank to the last finish, hold a skew of the starts
+/// above 5 %.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Apart {
+    n_points: usize,
+    /// The largest share of a skew in its time, and where that is.
+    worst: Option<(f64, String)>,
+}
+
+impl Apart {
+    /// Counts `point`.
+    pub(crate) fn add(&mut self, point: &Point) {
+        let Some([skew_ns, time_ns]) = skew_ns(point) else { return };
+        let share = skew_ns / time_ns;
+        if share <= MAX_SKEW_SHARE {
+            return;
+        }
+        self.n_points += 1;
+        if self.worst.as_ref().is_none_or(|(worst, _)| share > *worst) {
+            let (id, params, percent) = (point.id(), &point.params, 100.0 * share);
+            let place =
+                format!("by {skew_ns:.0} ns of {time_ns:.0} ns ({percent:.0} %) in {id} {params}");
+            self.worst = Some((share, place));
+        }
+    }
+
+    /// One sentence about all of them, if there are any.
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        let (_, place) = self.worst.as_ref()?;
+        let points = count(self.n_points, "point");
+        Some(Warning {
+            code: "start_skew",
+            message: format!(
+                "ranks start apart by more than 5 % of the time in {points}, the most {place}"
+            ),
+            hint: "the time of ranks that start together lies between the value and the value less the \
+                   skew; give each rank a core of its own, and start in windows",
+        })
+    }
+}
+
+/// Medians of the skew and of the time of `point`, if the time begins with the first start of ranks
+/// that were to start together.
+fn skew_ns(point: &Point) -> Option<[f64; 2]> {
+    let measured = point.measured()?;
+    let begins_with_first = [Definition::Completion, Definition::Release]
+        .iter()
+        .any(|definition| point.value().is_some_and(|of| of.definition == definition.name()));
+    let is_meant = measured.plan.skew_ns.is_none() && measured.reps.inner == 1;
+    let skew = measured.quality.as_ref()?.start_skew_ns.as_ref()?;
+    (begins_with_first && is_meant).then_some([skew.median, measured.numbers.time_ns.median])
+}
+
+/// That windows of a kernel were given up.
+pub(crate) fn given_up(of: &WindowGivenUp) -> Warning {
+    Warning {
+        code: "window_given_up",
+        message: format!(
+            "windows were given up at {}: most of its starts lay too far apart, so that all cases of \
+             the kernel that are still to be written start after a barrier",
+            of.case
+        ),
+        hint: "give each rank a core of its own, or ask for --sync barrier",
+    }
 }
 
 /// That cores moved while the cases of a kernel were measured.

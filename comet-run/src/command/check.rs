@@ -136,7 +136,7 @@ impl Listener for Lines {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
         match event {
             Event::RunStarted(_) | Event::PassStarted(_) => (),
-            Event::StartsNoted(_) | Event::CoresMoved(_) => (),
+            Event::WindowGivenUp(_) | Event::CoresMoved(_) => (),
             Event::CaseStarted(case) => self.turn_to(Some(case.info))?,
             Event::CaseFinished(_) => self.tally.n_ok += 1,
             Event::CaseFailed(failure) => self.failed(failure)?,

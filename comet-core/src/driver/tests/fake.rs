@@ -11,7 +11,7 @@ use crate::conformance::twisted::{Twist, Twisted};
 use crate::context::Context;
 use crate::definition::{Definition, Quantity};
 use crate::error::{KernelError, TransportError};
-use crate::event::{CaseFailure, Event, Listener, Measurement, RunEnd, RunStart, StartNote};
+use crate::event::{CaseFailure, Event, Listener, Measurement, RunEnd, RunStart};
 use crate::kernel::{
     Arrangement, AxisUse, Case, Class, Derived, History, Kernel, KernelInfo, LENGTH_BYTES, Profile,
     Series, Timing, World,
@@ -255,17 +255,17 @@ pub(super) struct Collector {
     pub(super) start: Option<RunStart>,
     pub(super) measurements: Vec<Measurement>,
     pub(super) failures: Vec<CaseFailure>,
-    pub(super) notes: Vec<StartNote>,
+    /// Cases at which windows were given up.
+    pub(super) given_up: Vec<String>,
     end: Option<RunEnd>,
 }
 
 impl Listener for Collector {
     fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if let Event::StartsNoted(noted) = event {
-            self.notes.push(noted.note.clone());
+        if let Event::WindowGivenUp(given_up) = event {
+            self.given_up.push(given_up.case.clone());
         }
-        // Threads start apart, or do not, as the machine has it.
-        if matches!(event, Event::PassStarted(_) | Event::StartsNoted(_)) {
+        if matches!(event, Event::PassStarted(_) | Event::WindowGivenUp(_)) {
             return Ok(());
         }
         if self.trouble.fails_at == Some(self.log.len()) {
@@ -277,7 +277,7 @@ impl Listener for Collector {
                 "run started".into()
             }
             Event::CaseStarted(case) => format!("started {}", case.info.name),
-            Event::PassStarted(_) | Event::StartsNoted(_) => unreachable!("left out above"),
+            Event::PassStarted(_) | Event::WindowGivenUp(_) => unreachable!("left out above"),
             Event::CaseFinished(measurement) => {
                 self.measurements.push((*measurement).clone());
                 format!("finished {}", measurement.case.info.name)
