@@ -12,7 +12,7 @@ use crate::models::sweep::real;
 use crate::models::{DISTANCE, asymptotic, quoted, value, values};
 use crate::plot::{Axis, Chart, Figure, Kind, Mark, Quantity, Scale, Trace, Vertex};
 use crate::record::{Fit, Model, Over, Point};
-use crate::units::{DIGITS, significant};
+use crate::units::{DIGITS, Scaled, significant};
 use crate::words;
 
 /// True if the times of `kernel` are those of sizes, and not of the work on each word or of single
@@ -123,11 +123,12 @@ fn add_asymptotes(chart: &mut Chart, curve: &Curve<'_>, model: &Model, x: &str) 
 
 fn long_messages(fit: &Fit, sizes_per_unit: f64, colour: usize) -> Vec<Mark> {
     let [rate, half] = values(fit, ["r_inf", "n_half"]);
-    let rate = rate
-        .map(|rate| level(format!("r∞ {} MB/s", significant(rate, DIGITS)), 1e6 * rate, colour));
-    let half = half.map(|size| {
-        place(format!("n½ {} B", significant(size, DIGITS)), size / sizes_per_unit, colour)
-    });
+    let label = |name: &str, value: f64, unit: &str| {
+        let unit = Scaled::fitting(value, unit);
+        format!("{name} {} {}", unit.digits(value), unit.name)
+    };
+    let rate = rate.map(|rate| level(label("r∞", rate, "MB/s"), 1e6 * rate, colour));
+    let half = half.map(|size| place(label("n½", size, "B"), size / sizes_per_unit, colour));
     rate.into_iter().chain(half).collect()
 }
 

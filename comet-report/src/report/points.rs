@@ -15,8 +15,12 @@ use crate::words;
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let of_status =
         |is_ok: bool| content.points().filter(move |(_, point)| point.numbers().is_some() == is_ok);
-    let heads = "What became of it|Kernel|Parameters|Reason".split('|');
-    let rows = of_status(false).map(|(index, point)| (index, reason(point)));
+    let heads = "What became of it|Kernel|Cases|Reason".split('|');
+    let alike = grouped(of_status(false).map(|(index, point)| {
+        let message = point.failure().map_or(NONE, |failure| &*failure.message);
+        ((index, point.status(), point.id(), message), point)
+    }));
+    let rows = alike.iter().map(|((index, ..), points)| (*index, reason(points)));
     let left_out = content.table("left-out", heads, rows);
     let heads = "Kernel|Parameters|Ranks|Quoted µs|± %|Launches|p25 µs|p75 µs|Least µs|MB/s|Samples|\
                  Flags";
@@ -121,13 +125,19 @@ fn figure(point: &Point, name: &str) -> String {
     or_none(found.and_then(|figure| figure.value).map(|value| significant(value, DIGITS)))
 }
 
-fn reason(point: &Point) -> Vec<Html> {
+/// The `points` of one kernel that have no numbers for one reason.
+fn reason(points: &[&Point]) -> Vec<Html> {
+    let point = points[0];
+    let cases = match points {
+        [_] => params(&point.params),
+        _ => format!("{} cases, the first {}", points.len(), params(&point.params)),
+    };
     let status = Name(point.status()).to_string();
     let reason = point.failure().map_or(NONE, |failure| &failure.message);
     vec![
         element("span", &[("class", &format!("status {status}"))], status.replace('_', " ")),
         point.id().into(),
-        params(&point.params).into(),
+        cases.into(),
         reason.into(),
     ]
 }

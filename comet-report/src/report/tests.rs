@@ -57,6 +57,19 @@ fn a_run_makes_a_page_with_all_of_its_parts() {
 }
 
 #[test]
+fn cases_that_were_left_out_for_one_reason_share_a_row() {
+    let mut runs = runs();
+    let is_left_out = |point: &&Point| point.numbers().is_none();
+    let point = runs[0].points.iter().find(is_left_out).expect("one was skipped").clone();
+    let cell = |cases: &str| format!("<td>{cases}<td>");
+    let params = super::points::params(&point.params);
+    check_holds(&report(&runs, &Options::default()), &[&cell(&params)]);
+    runs[0].points.extend([point.clone(), point]);
+    let cases = format!("3 cases, the first {params}");
+    check_holds(&report(&runs, &Options::default()), &[&cell(&cases)]);
+}
+
+#[test]
 fn a_few_figures_are_open_and_the_index_leads_to_all() {
     let mut runs = runs();
     runs[0].points.extend(thesis());
