@@ -18,6 +18,12 @@ ENVELOPE_BYTES=16
 # Circuits only; SMPI has none.
 HOP_NS=100
 ECHO_BYTES=(0 8 1024 65536 1000000)
+# Lengths at which no two messages of a rank are under way at once: on one link SMPI shares the rate
+# between them, and comet-sim sends one after the other.
+COLLECTIVES=('allreduce=ring 1024 65536 1048576' 'allreduce=recursive_doubling 1024 65536'
+    'alltoall=pairwise 1024 65536' 'bcast=binomial 8 1024 2048' 'bcast=scatter_ring 1024 4096')
+COLLECTIVE_RANKS=(4 16 64)
+WANTED_ALLTOALL_S=5
 # For both simulators, since both are bound by memory; other C libraries ignore it.
 export GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 WANTED_RATIO=20
@@ -118,6 +124,48 @@ echo_table() {
     done
 }
 
+# The collectives of both, message by message the same; fails if their virtual times differ.
+collectives_table() {
+    local words what ranks bytes
+    printf '\ncollectives, virtual ns\n%-29s %6s %9s %14s %14s %13s\n' \
+        algorithm ranks bytes comet-sim SMPI 'difference %'
+    for words in "${COLLECTIVES[@]}"; do
+        read -r what words <<<"$words"
+        for ranks in "${COLLECTIVE_RANKS[@]}"; do
+            for bytes in $words; do
+                printf '%s %s %s %s %s\n' "$what" "$ranks" "$bytes" \
+                    "$(comet_flat "$ranks" "$what" "$bytes" | cut -d ' ' -f 1,2)" \
+                    "$(smpi "$ranks" "$what" "$bytes" | cut -d ' ' -f 1,2)"
+            done
+        done
+    done | awk -v wanted="$WANTED_DIFFERENCE_PERCENT" '
+        {
+            percent = 100 * ($4 - $6) / $6
+            printf "%-29s %6d %9d %14.1f %14.1f %13.4f\n", $1, $2, $3, $4, $6, percent
+            fflush()
+            if (percent < 0) percent = -percent
+            if (percent > most) most = percent
+            if ($5 != $7) n_others++
+        }
+        END {
+            print ""
+            printf "%-8s collectives equal within %s %%, with the same number of messages\n",
+                (holds = most <= wanted && !n_others) ? "holds" : "FAILS", wanted
+            exit !holds
+        }'
+}
+
+# An alltoall of 1 KiB on 1,024 ranks: a million messages. The CPU time counts, so that other
+# programs do not.
+alltoall_time() {
+    local seconds
+    seconds=$({ TIMEFORMAT='%U %S' && time comet_flat 1024 alltoall=pairwise 1024 >/dev/null; } 2>&1 |
+        awk '{ print $1 + $2 }')
+    awk -v s="$seconds" -v wanted="$WANTED_ALLTOALL_S" 'BEGIN {
+        printf "\n%-8s alltoall of 1 KiB on 1,024 ranks in %.1f s of CPU time, at most %d s wanted\n",
+            s <= wanted ? "holds" : "FAILS", s, wanted }'
+}
+
 # The line with the median of the wall times.
 median() {
     sort -g -k 3,3 | awk '{ line[NR] = $0 } END { print line[int((NR + 1) / 2)] }'
@@ -210,6 +258,8 @@ machine_file flat
 machine_file hypercube 'switching = "circuit"' "link = \"$RATE_GB_PER_S GB/s\""
 head_of_report
 scale_table "${single[@]}"
+alltoall_time
 [[ -n $smpi_version ]] || exit 0
 echo_table
+collectives_table
 side_by_side "${both[@]}"

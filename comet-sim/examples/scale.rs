@@ -2,15 +2,18 @@
 //! what `scripts/bench-sim.sh` holds against SimGrid's SMPI, for which `scripts/smpi-scale.c` does
 //! the same.
 //!
-//! Usage: `scale MACHINE.toml RANKS [echo BYTES]`; an echo sends `BYTES` there and back instead, on
-//! two ranks. Prints the virtual time in nanoseconds (of an echo one way), the number of messages,
-//! the seconds that the simulation took, and the bytes of memory that it took for each rank beside
-//! the message buffers.
+//! Usage: `scale MACHINE.toml RANKS [WHAT BYTES]`. With `echo` two ranks send `BYTES` there and back
+//! instead; with `allreduce=ring`, or another operation and algorithm of the library, all ranks carry
+//! that out once, with parts of `BYTES`, which are doubles. Prints the virtual time in nanoseconds (of
+//! an echo one way), the number of messages, the seconds that the simulation took, and the bytes of
+//! memory that it took for each rank beside two buffers of 1 KiB.
 
 use std::error::Error;
 use std::fs;
 use std::time::Instant;
 
+use comet_core::collective::algorithm::{self, Algorithm};
+use comet_core::collective::{Collective, Kind, Parts, Reducer, Running};
 use comet_core::error::Result;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
@@ -26,39 +29,66 @@ const LENGTH_BYTES: usize = 1024;
 
 #[expect(clippy::print_stdout, reason = "an example is a program")]
 fn main() -> std::result::Result<(), Box<dyn Error>> {
-    let (path, n_ranks, echo_bytes) = arguments()?;
+    let (path, n_ranks, program) = arguments()?;
     let machine = MachineFile::read(path.as_ref())?.machine;
     let config = RunConfig::new(machine, Topology::hypercube(n_ranks));
     let (start, start_bytes) = (Instant::now(), peak_bytes()?);
     let outcome = comet_sim::run(&config, |t| {
-        let is_right = echo_bytes.map_or_else(|| barrier_and_sum(t), |n| echo(t, n));
+        let is_right = match &program {
+            Program::BarrierAndSum => barrier_and_sum(t),
+            Program::Echo(length_bytes) => echo(t, *length_bytes),
+            Program::Collective(by, call) => collective(t, by, call),
+        };
         u8::from(!is_right.unwrap_or(false))
     })?;
     let (wall_s, bytes) = (start.elapsed().as_secs_f64(), peak_bytes()? - start_bytes);
     let Outcome::Finished { code: 0, statistics } = outcome else {
         return Err(format!("the simulation went wrong: {outcome:?}").into());
     };
-    let n_ways = if echo_bytes.is_some() { 2 } else { 1 };
+    let n_ways = if matches!(program, Program::Echo(_)) { 2 } else { 1 };
     let ps = statistics.end_ps / n_ways;
     let own_bytes = (bytes / n_ranks as u64).saturating_sub(2 * LENGTH_BYTES as u64);
     println!("{}.{:03} {} {wall_s:.6} {own_bytes}", ps / 1000, ps % 1000, statistics.n_messages);
     Ok(())
 }
 
-/// Path of the machine file, number of ranks, and length of an echo in bytes.
-fn arguments() -> std::result::Result<(String, usize, Option<usize>), Box<dyn Error>> {
+/// The program of each rank.
+enum Program {
+    BarrierAndSum,
+    /// There and back, with so many bytes.
+    Echo(usize),
+    /// One collective by an algorithm of the library.
+    Collective(&'static Algorithm, Box<Collective>),
+}
+
+/// Path of the machine file, number of ranks, and program.
+fn arguments() -> std::result::Result<(String, usize, Program), Box<dyn Error>> {
+    const USAGE: &str = "usage: scale MACHINE.toml RANKS [echo|OPERATION=ALGORITHM BYTES], an echo \
+                         on 2 ranks";
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let (path, n_ranks, echo_bytes) = match &arguments[..] {
-        [path, ranks] => (path, ranks.parse()?, None),
-        [path, ranks, word, bytes] if (&**ranks, &**word) == ("2", "echo") => {
-            (path, 2, Some(bytes.parse()?))
-        }
-        _ => return Err("usage: scale MACHINE.toml RANKS [echo BYTES], an echo on 2 ranks".into()),
+    let (path, ranks, what) = match &arguments[..] {
+        [path, ranks] => (path, ranks, None),
+        [path, ranks, what, bytes] => (path, ranks, Some((&**what, bytes.parse()?))),
+        _ => return Err(USAGE.into()),
     };
-    if !usize::is_power_of_two(n_ranks) {
+    let n_ranks: usize = ranks.parse()?;
+    if !n_ranks.is_power_of_two() {
         return Err(format!("the sum needs a power of two of ranks, got {n_ranks}").into());
     }
-    Ok((path.clone(), n_ranks, echo_bytes))
+    let program = match what {
+        None => Program::BarrierAndSum,
+        Some(("echo", length_bytes)) if n_ranks == 2 => Program::Echo(length_bytes),
+        Some((what, length_bytes)) => {
+            let (operation, name) = what.split_once('=').ok_or(USAGE)?;
+            let mut kinds = Kind::ALL.iter().filter(|kind| kind.name() == operation);
+            let by = kinds.next().and_then(|kind| Some((*kind, algorithm::find(*kind, name)?)));
+            let (kind, by) = by.ok_or_else(|| format!("there is no algorithm {what}"))?;
+            let call = Collective::new(kind, Parts::Equal(length_bytes)).with_reducer(Reducer::SUM);
+            by.admit(&call, n_ranks)?;
+            Program::Collective(by, Box::new(call))
+        }
+    };
+    Ok((path.clone(), n_ranks, program))
 }
 
 /// The most memory that this process has had so far (Linux, proc(5)).
@@ -117,6 +147,25 @@ fn echo<T: Transport>(t: &T, length_bytes: usize) -> Result<bool> {
         t.blocked_send(peer, ECHO, &message)?;
     }
     Ok(true)
+}
+
+/// `call` once, by the algorithm `by`, of messages whose doubles are the number of their rank. True if
+/// the result is right, as far as all operations agree: sums, or parts by their senders.
+fn collective<T: Transport>(t: &T, by: &Algorithm, call: &Collective) -> Result<bool> {
+    let (rank, n_ranks) = (t.rank(), t.n_ranks());
+    let mut running = Running::new(t, by.plan(call, rank, n_ranks))?;
+    let mut input = t.message_buffer(call.input_bytes(rank, n_ranks))?;
+    let mut output = t.message_buffer(call.output_bytes(rank, n_ranks))?;
+    doubles(&mut input).fill(rank as f64);
+    doubles(&mut output).fill(rank as f64);
+    running.run(t, &input, &mut output)?;
+    let part_of = |index: usize| match call.kind() {
+        Kind::Broadcast => call.root() as f64,
+        kind if kind.is_reduction() => (n_ranks * (n_ranks - 1) / 2) as f64,
+        _ => (index / (call.parts().length(0) / size_of::<f64>())) as f64,
+    };
+    let output = doubles(&mut output);
+    Ok(output.iter().enumerate().all(|(index, value)| *value == part_of(index)))
 }
 
 /// 1, 2, 4 and so on, below `n_ranks`.

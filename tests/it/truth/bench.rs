@@ -11,7 +11,7 @@ use comet_core::topology::{Mesh, Topology};
 use comet_core::transport::Transport as _;
 use comet_sim::machine::{Machine, MachineFile};
 use comet_sim::route::Routes;
-use comet_sim::{Outcome, RunConfig, Sim};
+use comet_sim::{Outcome, RunConfig, Sim, Statistics};
 use comet_suites::Suites as _;
 
 #[derive(Clone, Debug)]
@@ -29,13 +29,15 @@ impl Bench {
     }
 
     /// Runs `rank_main` on all ranks, none of which may fail.
-    pub(crate) fn run(&self, rank_main: impl Fn(&Sim)) {
+    #[track_caller]
+    pub(crate) fn run(&self, rank_main: impl Fn(&Sim)) -> Statistics {
         let config = RunConfig::new(self.machine.clone(), self.topology.clone());
         let outcome = comet_sim::run(&config, |t| {
             rank_main(t);
             0
         });
-        assert!(matches!(outcome, Ok(Outcome::Finished { .. })), "{outcome:?}");
+        let Ok(Outcome::Finished { statistics, .. }) = outcome else { panic!("{outcome:?}") };
+        statistics
     }
 
     /// Takes the driver through `cases`, all of which have to be measured.

@@ -3,6 +3,7 @@
 //! ```text
 //!   times, contention   the kernels, against an oracle that follows the law of the machine
 //!   closed_forms        the same against formulas, and the law found again from measurements
+//!   collectives         algorithms of collectives against formulas, to the picosecond
 //!   programs            random programs against the oracle
 //!   engine              definitions, rules, the stop rule, what ranks agree on, comparisons
 //!   delays              what depends on what: injected delays, barriers that ranks are late for
@@ -13,6 +14,7 @@
 
 mod bench;
 mod closed_forms;
+mod collectives;
 mod conditions;
 mod contention;
 mod delays;
