@@ -1,7 +1,9 @@
 //! Collective operations as values: kind, root, lengths, element type and operator.
 
-use std::ops::Range;
+use std::sync::Arc;
 
+use super::parts::{Neighbours, Parts};
+use super::reducer::Reducer;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::transport::Rank;
 
@@ -30,11 +32,15 @@ pub enum Kind {
     Allgather,
     /// From each rank a part of its own for each rank.
     Alltoall,
+    /// The messages of the sources of each rank (section 8.6.1).
+    NeighbourAllgather,
+    /// From each rank a part of its own for each of its destinations (section 8.6.2).
+    NeighbourAlltoall,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Barrier,
         Self::Broadcast,
         Self::Reduce,
@@ -46,6 +52,8 @@ impl Kind {
         Self::Scatter,
         Self::Allgather,
         Self::Alltoall,
+        Self::NeighbourAllgather,
+        Self::NeighbourAlltoall,
     ];
 
     /// Its word on the command line and in the record.
@@ -62,6 +70,8 @@ impl Kind {
             "scatter",
             "allgather",
             "alltoall",
+            "neighbor_allgather",
+            "neighbor_alltoall",
         ][self as usize]
     }
 
@@ -70,240 +80,23 @@ impl Kind {
         matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
     }
 
+    /// True if each rank names its [`Neighbours`].
+    #[inline]
+    pub const fn is_among_neighbours(self) -> bool {
+        matches!(self, Self::NeighbourAllgather | Self::NeighbourAlltoall)
+    }
+
+    /// True if its data may lie where its result goes (`MPI_IN_PLACE`).
+    pub const fn admits_in_place(self) -> bool {
+        !matches!(self, Self::Barrier | Self::Broadcast) && !self.is_among_neighbours()
+    }
+
     /// Whether it combines elements.
     pub const fn is_reduction(self) -> bool {
         matches!(
             self,
             Self::Reduce | Self::Allreduce | Self::ReduceScatter | Self::Scan | Self::Exscan
         )
-    }
-}
-
-/// Type of the elements of a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
-    /// 8 bits without a sign (`MPI_UINT8_T`, `MPI_BYTE`).
-    U8,
-    /// 8 bits with a sign (`MPI_INT8_T`, `MPI_SIGNED_CHAR`).
-    I8,
-    /// 32 bits with a sign (`MPI_INT`).
-    I32,
-    /// 64 bits with a sign (`MPI_LONG`).
-    I64,
-    /// Single precision (`MPI_FLOAT`).
-    F32,
-    /// Double precision (`MPI_DOUBLE`).
-    F64,
-}
-
-impl Element {
-    /// Every type, in the order of [`LABELS`](Self::LABELS).
-    pub const ALL: [Self; 6] = [Self::U8, Self::I8, Self::I32, Self::I64, Self::F32, Self::F64];
-    /// Words of the types on the command line and in the record.
-    pub const LABELS: &'static [&'static str] = &["byte", "char", "int", "long", "float", "double"];
-
-    /// Length in bytes.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::U8 | Self::I8 => 1,
-            Self::I32 | Self::F32 => 4,
-            Self::I64 | Self::F64 => 8,
-        }
-    }
-}
-
-/// Operator of a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// Sum; integers wrap.
-    Sum,
-    /// Product; integers wrap.
-    Product,
-    /// Least value.
-    Min,
-    /// Greatest value.
-    Max,
-    /// Bits that are set in all, of integers.
-    And,
-    /// Bits that are set in any, of integers.
-    Or,
-    /// Bits that are set in an odd number, of integers.
-    Xor,
-}
-
-impl Operator {
-    /// Every operator, in the order of [`LABELS`](Self::LABELS).
-    pub const ALL: [Self; 7] =
-        [Self::Sum, Self::Product, Self::Min, Self::Max, Self::And, Self::Or, Self::Xor];
-    /// Words of the operators on the command line and in the record.
-    pub const LABELS: &'static [&'static str] =
-        &["sum", "product", "min", "max", "and", "or", "xor"];
-}
-
-/// An element type and an operator that fits it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reducer {
-    element: Element,
-    operator: Operator,
-}
-
-/// Combines `into` with `other`, element by element.
-macro_rules! combined {
-    ($type:ty, $into:expr, $other:expr, $combine:expr) => {{
-        let combine: fn($type, $type) -> $type = $combine;
-        let others = $other.as_chunks::<{ size_of::<$type>() }>().0;
-        let elements = $into.as_chunks_mut::<{ size_of::<$type>() }>().0;
-        for (element, other) in elements.iter_mut().zip(others) {
-            let (a, b) = (<$type>::from_ne_bytes(*element), <$type>::from_ne_bytes(*other));
-            *element = combine(a, b).to_ne_bytes();
-        }
-    }};
-}
-
-macro_rules! combined_integers {
-    ($type:ty, $operator:expr, $into:expr, $other:expr) => {
-        match $operator {
-            Operator::Sum => combined!($type, $into, $other, |a, b| a.wrapping_add(b)),
-            Operator::Product => combined!($type, $into, $other, |a, b| a.wrapping_mul(b)),
-            Operator::Min => combined!($type, $into, $other, |a, b| a.min(b)),
-            Operator::Max => combined!($type, $into, $other, |a, b| a.max(b)),
-            Operator::And => combined!($type, $into, $other, |a, b| a & b),
-            Operator::Or => combined!($type, $into, $other, |a, b| a | b),
-            Operator::Xor => combined!($type, $into, $other, |a, b| a ^ b),
-        }
-    };
-}
-
-macro_rules! combined_reals {
-    ($type:ty, $operator:expr, $into:expr, $other:expr) => {
-        match $operator {
-            Operator::Sum => combined!($type, $into, $other, |a, b| a + b),
-            Operator::Product => combined!($type, $into, $other, |a, b| a * b),
-            Operator::Min => combined!($type, $into, $other, |a, b| a.min(b)),
-            Operator::Max => combined!($type, $into, $other, |a, b| a.max(b)),
-            Operator::And | Operator::Or | Operator::Xor => unreachable!("`new` refuses them"),
-        }
-    };
-}
-
-impl Reducer {
-    /// The sum of doubles.
-    pub const SUM: Self = Self { element: Element::F64, operator: Operator::Sum };
-
-    /// `operator` on `element`; `None` for bits of floating-point numbers.
-    pub fn new(element: Element, operator: Operator) -> Option<Self> {
-        let is_of_bits = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
-        let is_real = matches!(element, Element::F32 | Element::F64);
-        (!(is_of_bits && is_real)).then_some(Self { element, operator })
-    }
-
-    /// The element type.
-    pub fn element(self) -> Element {
-        self.element
-    }
-
-    /// The operator.
-    pub fn operator(self) -> Operator {
-        self.operator
-    }
-
-    /// Replaces each element of `into` by its combination with that of `other`.
-    pub fn combine(self, into: &mut [u8], other: &[u8]) {
-        match self.element {
-            Element::U8 => combined_integers!(u8, self.operator, into, other),
-            Element::I8 => combined_integers!(i8, self.operator, into, other),
-            Element::I32 => combined_integers!(i32, self.operator, into, other),
-            Element::I64 => combined_integers!(i64, self.operator, into, other),
-            Element::F32 => combined_reals!(f32, self.operator, into, other),
-            Element::F64 => combined_reals!(f64, self.operator, into, other),
-        }
-    }
-}
-
-/// Lengths and places of the parts of all ranks in a message, in bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parts {
-    /// Parts of one length, one behind the other (`MPI_Gather`).
-    Equal(usize),
-    /// Parts of any lengths, at any places that do not overlap (`MPI_Gatherv`).
-    Uneven(Places),
-}
-
-/// Parts of any lengths, at any places.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
-    lengths: Vec<usize>,
-    starts: Vec<usize>,
-    end: usize,
-    /// Lengths and starts as integers of C, if they fit.
-    as_ints: Option<[Vec<i32>; 2]>,
-}
-
-impl Places {
-    /// Parts of these lengths, which begin at `starts`.
-    ///
-    /// # Panics
-    /// If there are not as many starts as lengths.
-    pub fn new(lengths: Vec<usize>, starts: Vec<usize>) -> Self {
-        assert_eq!(lengths.len(), starts.len(), "each part has a length and a start");
-        let end = starts.iter().zip(&lengths).map(|(start, length)| start + length).max();
-        let ints = |values: &[usize]| -> Option<Vec<i32>> {
-            values.iter().map(|value| i32::try_from(*value).ok()).collect()
-        };
-        let as_ints = ints(&lengths).zip(ints(&starts)).map(|(lengths, starts)| [lengths, starts]);
-        Self { lengths, starts, end: end.unwrap_or(0), as_ints }
-    }
-
-    /// Lengths and starts as integers of C; `None` if one of them does not fit.
-    pub fn as_ints(&self) -> Option<&[Vec<i32>; 2]> {
-        self.as_ints.as_ref()
-    }
-}
-
-impl Parts {
-    /// Parts of these lengths, one behind the other.
-    pub fn packed(lengths: Vec<usize>) -> Self {
-        let mut end = 0;
-        let starts = lengths.iter().map(|length| {
-            end += length;
-            end - length
-        });
-        let starts = starts.collect();
-        Self::Uneven(Places::new(lengths, starts))
-    }
-
-    /// Length of the part of `rank`.
-    #[inline]
-    pub fn length(&self, rank: Rank) -> usize {
-        match self {
-            Self::Equal(length) => *length,
-            Self::Uneven(places) => places.lengths[rank],
-        }
-    }
-
-    /// Place of the part of `rank`.
-    #[inline]
-    pub fn of(&self, rank: Rank) -> Range<usize> {
-        match self {
-            Self::Equal(length) => rank * length..(rank + 1) * length,
-            Self::Uneven(Places { lengths, starts, .. }) => {
-                starts[rank]..starts[rank] + lengths[rank]
-            }
-        }
-    }
-
-    /// Length of a message with the parts of `n_ranks` ranks.
-    #[inline]
-    pub fn total(&self, n_ranks: usize) -> usize {
-        match self {
-            Self::Equal(length) => n_ranks * length,
-            Self::Uneven(places) => places.end,
-        }
-    }
-
-    /// Whether all parts have one length, and lie one behind the other.
-    pub fn is_equal(&self) -> bool {
-        matches!(self, Self::Equal(_))
     }
 }
 
@@ -326,6 +119,8 @@ pub struct Collective {
     sent: Option<Parts>,
     by: Reducer,
     is_in_place: bool,
+    has_types: bool,
+    neighbours: Option<Arc<Neighbours>>,
     /// Elements of the uneven parts of a reduction, as integers of C.
     counts: Option<Vec<i32>>,
 }
@@ -333,8 +128,9 @@ pub struct Collective {
 impl Collective {
     /// The operation `kind` of `parts`: root 0, sums of doubles.
     pub fn new(kind: Kind, parts: Parts) -> Self {
-        let (sent, counts) = (None, None);
-        Self { kind, root: 0, parts, sent, by: Reducer::SUM, is_in_place: false, counts }.counted()
+        let (by, root, is_in_place, has_types) = (Reducer::SUM, 0, false, false);
+        let (sent, neighbours, counts) = (None, None, None);
+        Self { kind, root, parts, sent, by, is_in_place, has_types, neighbours, counts }.counted()
     }
 
     /// This operation with the numbers of elements of its parts.
@@ -343,7 +139,7 @@ impl Collective {
         let count = |length: &usize| i32::try_from(length / unit).ok();
         self.counts = match &self.parts {
             Parts::Uneven(places) if self.kind.is_reduction() => {
-                places.lengths.iter().map(count).collect()
+                places.lengths().iter().map(count).collect()
             }
             _ => None,
         };
@@ -360,9 +156,21 @@ impl Collective {
         Self { by, ..self }.counted()
     }
 
-    /// This operation, in which each rank sends other parts than it receives (`MPI_Alltoallv`).
+    /// This operation, in which each rank sends other parts than it receives (`MPI_Alltoallv`), or
+    /// another message to its neighbours than one as long as the first that it receives.
     pub fn with_sent(self, sent: Parts) -> Self {
         Self { sent: Some(sent), ..self }
+    }
+
+    /// This operation among `neighbours`, which are those of one rank.
+    pub fn with_neighbours(self, neighbours: Arc<Neighbours>) -> Self {
+        Self { neighbours: Some(neighbours), ..self }
+    }
+
+    /// This all-to-all, in which each part has a type of its own (`MPI_Alltoallw`: MPI-4.1 section 6.8);
+    /// each is a type of bytes.
+    pub fn with_types(self) -> Self {
+        Self { has_types: true, ..self }
     }
 
     /// This operation on data that lie where its result goes (`MPI_IN_PLACE`): on every rank, on the
@@ -383,16 +191,42 @@ impl Collective {
         self.root
     }
 
-    /// Parts of what is received; of what is sent, where a root sends.
+    /// Parts of what is received; of what is sent, where a root sends. Among neighbours there is one for
+    /// each source.
     #[inline]
     pub fn parts(&self) -> &Parts {
         &self.parts
     }
 
-    /// Parts of what each rank of an all-to-all sends.
+    /// Parts of what each rank of an all-to-all sends. Among neighbours there is one for each destination,
+    /// or one for all.
     #[inline]
     pub fn sent(&self) -> &Parts {
         self.sent.as_ref().unwrap_or(&self.parts)
+    }
+
+    /// True if each part has a type of its own.
+    #[inline]
+    pub fn has_types(&self) -> bool {
+        self.has_types
+    }
+
+    /// The neighbours of the rank that calls it, where it is among neighbours.
+    #[inline]
+    pub fn neighbours(&self) -> Option<&Arc<Neighbours>> {
+        self.neighbours.as_ref()
+    }
+
+    /// The ranks that send to this one, among neighbours.
+    #[inline]
+    pub fn sources(&self) -> &[Rank] {
+        self.neighbours.as_ref().map_or(&[], |neighbours| neighbours.sources())
+    }
+
+    /// The ranks that this one sends to, among neighbours.
+    #[inline]
+    pub fn destinations(&self) -> &[Rank] {
+        self.neighbours.as_ref().map_or(&[], |neighbours| neighbours.destinations())
     }
 
     /// Elements and operator of a reduction.
@@ -410,7 +244,9 @@ impl Collective {
     /// Whether the data lie where the result goes, on `rank`.
     #[inline]
     pub fn is_in_place_on(&self, rank: Rank) -> bool {
-        self.is_in_place && (!self.kind.is_rooted() || rank == self.root)
+        self.is_in_place
+            && self.kind.admits_in_place()
+            && (!self.kind.is_rooted() || rank == self.root)
     }
 
     /// Length of the input of `rank` of `n_ranks`, in bytes.
@@ -426,6 +262,16 @@ impl Collective {
             Kind::Scatter if rank == self.root => self.parts.total(n_ranks),
             Kind::Scatter => 0,
             Kind::Alltoall => self.sent().total(n_ranks),
+            Kind::NeighbourAllgather => self.message_bytes(),
+            Kind::NeighbourAlltoall => self.sent().total(self.destinations().len()),
+        }
+    }
+
+    /// Length of the message of this rank to its neighbours.
+    fn message_bytes(&self) -> usize {
+        match self.sent() {
+            Parts::Equal(length) => *length,
+            Parts::Uneven(places) => places.lengths().first().copied().unwrap_or(0),
         }
     }
 
@@ -453,41 +299,70 @@ impl Collective {
                 }
             }
             Kind::Allgather | Kind::Alltoall => self.parts.total(n_ranks),
+            Kind::NeighbourAllgather | Kind::NeighbourAlltoall => {
+                self.parts.total(self.sources().len())
+            }
         }
     }
 
-    /// Refuses buffers that are too short on `rank` of `n_ranks`, and a root that does not exist.
+    /// True if there is a part for each rank or neighbour, on both sides.
+    #[inline]
+    fn has_all_parts(&self, n_ranks: usize) -> bool {
+        match self.kind {
+            Kind::NeighbourAllgather => self.parts.are(self.sources().len()),
+            Kind::NeighbourAlltoall => {
+                self.parts.are(self.sources().len()) && self.sent().are(self.destinations().len())
+            }
+            Kind::Alltoall => self.parts.are(n_ranks) && self.sent().are(n_ranks),
+            _ => self.parts.are(n_ranks),
+        }
+    }
+
+    /// The first neighbour that is none of `n_ranks` ranks.
+    #[inline]
+    fn stranger(&self, n_ranks: usize) -> Option<Rank> {
+        let all = self.sources().iter().chain(self.destinations());
+        all.copied().find(|rank| *rank >= n_ranks)
+    }
+
+    /// Refuses buffers that are too short on `rank` of `n_ranks`, a root or a neighbour that does not
+    /// exist, and another number of parts than there are ranks or neighbours.
     ///
     /// # Errors
-    /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) with both lengths.
+    /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) with what was found and expected.
     #[inline]
     pub fn admit(&self, (rank, n_ranks): (Rank, usize), input: &[u8], output: &[u8]) -> Result<()> {
-        let (wanted_in, wanted_out) =
-            (self.input_bytes(rank, n_ranks), self.output_bytes(rank, n_ranks));
-        if input.len() >= wanted_in && output.len() >= wanted_out && self.root < n_ranks {
+        if self.root < n_ranks
+            && self.has_all_parts(n_ranks)
+            && input.len() >= self.input_bytes(rank, n_ranks)
+            && output.len() >= self.output_bytes(rank, n_ranks)
+            && (self.neighbours.is_none() || self.stranger(n_ranks).is_none())
+        {
             return Ok(());
         }
-        Err(self.refusal((rank, n_ranks), [input.len(), output.len()], [wanted_in, wanted_out]))
+        Err(self.refusal((rank, n_ranks), [input.len(), output.len()]))
     }
 
     #[cold]
-    fn refusal(
-        &self,
-        (rank, n_ranks): (Rank, usize),
-        found: [usize; 2],
-        wanted: [usize; 2],
-    ) -> TransportError {
-        if self.root >= n_ranks {
-            return TransportError::no_such_rank(self.root, n_ranks);
+    fn refusal(&self, (rank, n_ranks): (Rank, usize), found: [usize; 2]) -> TransportError {
+        let stranger = (self.root >= n_ranks).then_some(self.root);
+        if let Some(stranger) = stranger.or_else(|| self.stranger(n_ranks)) {
+            return TransportError::no_such_rank(stranger, n_ranks);
         }
-        let which = usize::from(found[0] >= wanted[0]);
-        let text = format!(
-            "{} on rank {rank} of {n_ranks}: an {} of {} bytes, {} expected",
-            self.kind.name(),
-            ["input", "output"][which],
-            found[which],
-            wanted[which]
-        );
+        let name = self.kind.name();
+        let text = if self.has_all_parts(n_ranks) {
+            let wanted = [self.input_bytes(rank, n_ranks), self.output_bytes(rank, n_ranks)];
+            let which = usize::from(found[0] >= wanted[0]);
+            format!(
+                "{name} on rank {rank} of {n_ranks}: an {} of {} bytes, {} expected",
+                ["input", "output"][which],
+                found[which],
+                wanted[which]
+            )
+        } else {
+            let expected = if self.kind.is_among_neighbours() { "neighbour" } else { "rank" };
+            format!("{name} on rank {rank} of {n_ranks}: one part for each {expected} expected")
+        };
         TransportError::new(TransportErrorKind::InvalidArgument, text)
     }
 }
@@ -497,53 +372,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operator_combines_elements_of_every_type_that_it_fits() {
-        for element in Element::ALL {
-            for operator in Operator::ALL {
-                let Some(by) = Reducer::new(element, operator) else {
-                    assert!(matches!(element, Element::F32 | Element::F64), "{element:?}");
-                    continue;
-                };
-                let expected = match operator {
-                    Operator::Sum => 9,
-                    Operator::Product => 18,
-                    Operator::Min | Operator::And => [3, 2][usize::from(operator == Operator::And)],
-                    Operator::Max => 6,
-                    Operator::Or => 7,
-                    Operator::Xor => 5,
-                };
-                let mut into = number(element, 3).repeat(3);
-                by.combine(&mut into, &number(element, 6).repeat(2));
-                let unchanged = number(element, 3);
-                let expected = [number(element, expected).repeat(2), unchanged].concat();
-                assert_eq!(into, expected, "{element:?} {operator:?}");
-            }
-        }
-        let wrapping = Reducer::new(Element::U8, Operator::Sum).unwrap();
-        let mut into = [200];
-        wrapping.combine(&mut into, &[100]);
-        assert_eq!(into, [44]);
-    }
-
-    /// `value` as an element.
-    fn number(element: Element, value: u8) -> Vec<u8> {
-        match element {
-            Element::U8 | Element::I8 => vec![value],
-            Element::I32 => i32::from(value).to_ne_bytes().to_vec(),
-            Element::I64 => i64::from(value).to_ne_bytes().to_vec(),
-            Element::F32 => f32::from(value).to_ne_bytes().to_vec(),
-            Element::F64 => f64::from(value).to_ne_bytes().to_vec(),
-        }
-    }
-
-    #[test]
-    fn packed_parts_lie_one_behind_the_other() {
-        let parts = Parts::packed(vec![3, 0, 2]);
-        let places = [0, 1, 2].map(|rank| parts.of(rank));
-        assert_eq!((places, parts.total(3)), ([0..3, 3..3, 3..5], 5));
-    }
-
-    #[test]
     fn buffers_that_are_too_short_are_refused_with_both_lengths() {
         let scatter = Collective::new(Kind::Scatter, Parts::Equal(8)).with_root(1);
         scatter.admit((0, 2), &[], &[0; 8]).unwrap();
@@ -551,5 +379,25 @@ mod tests {
         let expected = "scatter on rank 1 of 2: an input of 15 bytes, 16 expected";
         assert!(error.contains(expected), "{error}");
         assert!(scatter.with_root(2).admit((0, 2), &[], &[0; 8]).is_err());
+    }
+
+    #[test]
+    fn parts_are_as_many_as_ranks_or_neighbours() {
+        let gather = Collective::new(Kind::Gather, Parts::packed(vec![1; 2]));
+        gather.admit((0, 2), &[0], &[0; 2]).unwrap();
+        let error = gather.admit((0, 3), &[0], &[0; 3]).unwrap_err().to_string();
+        let expected = "gather on rank 0 of 3: one part for each rank expected";
+        assert!(error.contains(expected), "{error}");
+        let neighbours = Neighbours::new(vec![1], vec![0, 1]);
+        let among = |parts| {
+            let call = Collective::new(Kind::NeighbourAlltoall, parts);
+            call.with_neighbours(Arc::clone(&neighbours))
+        };
+        among(Parts::Equal(4)).admit((0, 2), &[0; 8], &[0; 4]).unwrap();
+        assert!(among(Parts::Equal(4)).admit((0, 2), &[0; 7], &[0; 4]).is_err());
+        assert!(among(Parts::packed(vec![4])).admit((0, 2), &[0; 8], &[0; 4]).is_err());
+        let error = among(Parts::Equal(4)).admit((0, 1), &[0; 8], &[0; 4]).unwrap_err();
+        assert_eq!(error.kind, TransportErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("rank 1"), "{error}");
     }
 }

@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-use super::call::{Collective, Element, Kind, Parts, Reducer};
+use super::call::{Collective, Kind};
+use super::parts::Parts;
+use super::reducer::{Element, Reducer};
 use crate::kernel::{Checker, Seeds};
 use crate::pattern;
 use crate::transport::Rank;
@@ -85,6 +87,11 @@ fn places(parts: &Parts, n_ranks: usize) -> impl Iterator<Item = (Rank, Range<us
     (0..n_ranks).map(|rank| (rank, parts.of(rank)))
 }
 
+/// Places of the parts of `neighbours`.
+fn places_of(parts: &Parts, neighbours: &[Rank]) -> impl Iterator<Item = (Rank, Range<usize>)> {
+    neighbours.iter().enumerate().map(|(index, rank)| (*rank, parts.of(index)))
+}
+
 /// Puts the data of `rank` for `call` into its buffers, which are as long as the call wants them or
 /// longer: what it gives, and where it finds something anything else.
 pub fn fill(
@@ -130,6 +137,21 @@ pub fn fill(
                 pattern::fill(&mut data[part], seed(seeds, rank, to));
             }
         }
+        Kind::NeighbourAllgather => {
+            for (from, part) in places_of(parts, call.sources()) {
+                pattern::spoil(&mut output[part], seed(seeds, from, 0));
+            }
+            let length = call.input_bytes(rank, n_ranks);
+            pattern::fill(&mut input[..length], seed(seeds, rank, 0));
+        }
+        Kind::NeighbourAlltoall => {
+            for (from, part) in places_of(parts, call.sources()) {
+                pattern::spoil(&mut output[part], seed(seeds, from, rank));
+            }
+            for (to, part) in places_of(call.sent(), call.destinations()) {
+                pattern::fill(&mut input[part], seed(seeds, rank, to));
+            }
+        }
         _ => {
             if let Some(result) = result(call, rank, n_ranks) {
                 output.iter_mut().zip(result).for_each(|(byte, value)| *byte = !value);
@@ -157,6 +179,13 @@ pub fn compare(
         Kind::Gather | Kind::Allgather | Kind::Alltoall => {
             let to = if call.kind() == Kind::Alltoall { rank } else { 0 };
             for (from, part) in places(parts, n_ranks) {
+                let what = format!("the part of rank {from} in the {name}");
+                check.message(&mut output[part], seed(seeds, from, to), &what);
+            }
+        }
+        Kind::NeighbourAllgather | Kind::NeighbourAlltoall => {
+            let to = if call.kind() == Kind::NeighbourAlltoall { rank } else { 0 };
+            for (from, part) in places_of(parts, call.sources()) {
                 let what = format!("the part of rank {from} in the {name}");
                 check.message(&mut output[part], seed(seeds, from, to), &what);
             }

@@ -6,7 +6,7 @@
 //! can be held against them (suite `naive`).
 //!
 //! ```text
-//!   call         what is to be done: kind, root, parts, elements and operator
+//!   call         what is to be done: kind, root, parts, elements and operator, neighbours
 //!   algorithm    how: the library, one function each
 //!   plan         what one rank does in it, round by round
 //!   schedule     the messages of all ranks, step by step
@@ -16,13 +16,17 @@
 pub mod algorithm;
 mod call;
 pub mod data;
+mod parts;
 mod plan;
+mod reducer;
 mod schedule;
 #[cfg(test)]
 mod tests;
 
-pub use call::{Collective, Element, Kind, Operator, Parts, Places, Reducer};
+pub use call::{Collective, Kind};
+pub use parts::{Neighbours, Parts, Places};
 pub use plan::{Memory, Message, Plan, Planner, Round, Running, Span, Step};
+pub use reducer::{Element, Operator, Reducer};
 pub use schedule::{Sent, schedule};
 
 use crate::error::{Result, TransportError, TransportErrorKind};

@@ -11,7 +11,8 @@ use std::mem;
 use std::ops::Range;
 
 use super::PLAN;
-use super::call::{Collective, Reducer};
+use super::call::Collective;
+use super::reducer::Reducer;
 use crate::error::Result;
 use crate::transport::{Landing, Rank, Room, Source, Transport, Work};
 

@@ -103,7 +103,8 @@ fn end_of_round(
 #[cfg(test)]
 mod tests {
     use super::super::algorithm::find;
-    use super::super::call::{Kind, Parts};
+    use super::super::call::Kind;
+    use super::super::parts::Parts;
     use super::*;
 
     fn steps(

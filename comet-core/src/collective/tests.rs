@@ -5,7 +5,8 @@ use std::collections::{HashMap, VecDeque};
 
 use super::algorithm::{self, Algorithm};
 use super::{
-    Collective, Element, Kind, Memory, Message, Operator, Parts, Plan, Reducer, Span, Step, data,
+    Collective, Element, Kind, Memory, Message, Neighbours, Operator, Parts, Plan, Reducer, Span,
+    Step, data,
 };
 use crate::kernel::{Checker, Seeds};
 use crate::transport::{Rank, Transport as _};
@@ -162,7 +163,7 @@ fn parts(kind: Kind, n: usize, unit: usize) -> Vec<Parts> {
 #[test]
 fn every_algorithm_does_what_its_operation_says() {
     let by = Reducer::new(Element::I32, Operator::Sum).unwrap();
-    for kind in Kind::ALL {
+    for kind in Kind::ALL.into_iter().filter(|kind| !kind.is_among_neighbours()) {
         let mut n_checked = 0;
         for n in 1..=33 {
             for parts in parts(kind, n, by.element().bytes()) {
@@ -170,8 +171,7 @@ fn every_algorithm_does_what_its_operation_says() {
                     let call =
                         Collective::new(kind, parts.clone()).with_root(root).with_reducer(by);
                     n_checked += check(&vec![call.clone(); n]);
-                    let admits_in_place = !matches!(kind, Kind::Barrier | Kind::Broadcast);
-                    if admits_in_place {
+                    if kind.admits_in_place() {
                         n_checked += check(&vec![call.in_place(); n]);
                     }
                 }
@@ -211,6 +211,52 @@ fn all_to_all(n: usize, length: impl Fn(Rank, Rank) -> usize) -> Vec<Collective>
         Collective::new(Kind::Alltoall, received).with_sent(sent).with_reducer(by)
     };
     (0..n).map(of_rank).collect()
+}
+
+/// The calls of all ranks among neighbours, in which `sends_to(from, to)` says who sends to whom, and
+/// messages have these lengths.
+fn among_neighbours(
+    kind: Kind,
+    n: usize,
+    sends_to: impl Fn(Rank, Rank) -> bool,
+    length: impl Fn(Rank, Rank) -> usize,
+) -> Vec<Collective> {
+    let of_rank = |rank: Rank| {
+        let sources: Vec<Rank> = (0..n).filter(|from| sends_to(*from, rank)).collect();
+        // In another order than that of the ranks.
+        let destinations: Vec<Rank> = (0..n).rev().filter(|to| sends_to(rank, *to)).collect();
+        let received = sources.iter().map(|from| length(*from, rank)).collect();
+        let sent = match kind {
+            Kind::NeighbourAllgather => Parts::Equal(length(rank, 0)),
+            _ => Parts::packed(destinations.iter().map(|to| length(rank, *to)).collect()),
+        };
+        Collective::new(kind, Parts::packed(received))
+            .with_sent(sent)
+            .with_neighbours(Neighbours::new(sources, destinations))
+    };
+    (0..n).map(of_rank).collect()
+}
+
+#[test]
+fn neighbours_get_what_each_sends_to_them() {
+    for n in 1..=33 {
+        let ring = |from: Rank, to: Rank| (from + 1) % n == to || (to + 1) % n == from;
+        let up = |from: Rank, to: Rank| from < to && to <= from + 3;
+        let star = |from: Rank, _: Rank| from == n / 2;
+        let edges: [&dyn Fn(Rank, Rank) -> bool; 5] =
+            [&ring, &up, &star, &|_, _| true, &|_, _| false];
+        for sends_to in edges {
+            let gather = |length: fn(Rank) -> usize| {
+                let length = |from: Rank, _: Rank| length(from);
+                check(&among_neighbours(Kind::NeighbourAllgather, n, sends_to, length))
+            };
+            assert_eq!(gather(|_| 5) + gather(|from| from * 5 % 7), 2);
+            let exchange = |length: fn(Rank, Rank) -> usize| {
+                check(&among_neighbours(Kind::NeighbourAlltoall, n, sends_to, length))
+            };
+            assert_eq!(exchange(|_, _| 5) + exchange(|from, to| (from + 2 * to) % 5), 2);
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Collective operations as values: each of them, and each algorithm of the library, on every rank.
 
+use std::sync::Arc;
+
 use super::Check;
 use super::toolkit::{Found, checks};
 use crate::collective::{
-    Collective, Element, Kind, Operator, Parts, Reducer, Running, algorithm, data,
+    Collective, Element, Kind, Neighbours, Operator, Parts, Reducer, Running, algorithm, data,
 };
 use crate::error::{Result, TransportErrorKind};
 use crate::kernel::{Checker, Seeds};
@@ -23,11 +25,19 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         every_collective_gives_each_rank_what_it_says,
         collectives_in_place_give_the_same,
         parts_may_have_any_lengths,
+        parts_may_have_types_of_their_own,
+        neighbours_get_the_message_of_each_source,
+        neighbours_get_what_each_source_sends_to_them,
         every_element_is_combined_by_every_operator,
         every_algorithm_gives_what_its_collective_says,
         collectives_of_different_kinds_do_not_mix,
-        a_collective_with_a_short_buffer_is_refused,
+        a_collective_of_wrong_arguments_is_refused,
     ]
+}
+
+/// The kinds in which each rank has to do with all.
+fn kinds_of_all() -> impl Iterator<Item = Kind> {
+    Kind::ALL.into_iter().filter(|kind| !kind.is_among_neighbours())
 }
 
 /// The lengths to try.
@@ -62,7 +72,7 @@ fn require<T: Transport>(
     let mut input = t.message_buffer(call.input_bytes(at.0, at.1))?;
     let mut output = vec![0; call.output_bytes(at.0, at.1)];
     data::fill(call, at, seeds, [&mut input, &mut output]);
-    let name = || format!("{how} {} of {} bytes", call.kind().name(), call.parts().length(0));
+    let name = || format!("{how} {} of {} bytes", call.kind().name(), call.parts().total(1));
     if let Err(error) = run(&input, &mut output) {
         return found.survive(&name(), error);
     }
@@ -80,7 +90,7 @@ fn require_own<T: Transport>(t: &T, found: &Found, call: &Collective) -> Result<
 }
 
 fn every_collective_gives_each_rank_what_it_says<T: Transport>(t: &T, found: &Found) -> Result<()> {
-    for kind in Kind::ALL {
+    for kind in kinds_of_all() {
         for length in lengths(t) {
             for root in roots(t, kind) {
                 let call = Collective::new(kind, Parts::Equal(length)).with_root(root);
@@ -92,10 +102,7 @@ fn every_collective_gives_each_rank_what_it_says<T: Transport>(t: &T, found: &Fo
 }
 
 fn collectives_in_place_give_the_same<T: Transport>(t: &T, found: &Found) -> Result<()> {
-    for kind in Kind::ALL {
-        if matches!(kind, Kind::Barrier | Kind::Broadcast) {
-            continue;
-        }
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.admits_in_place()) {
         for length in [8, 4096] {
             let root = t.n_ranks() - 1;
             let call = Collective::new(kind, Parts::Equal(length)).with_root(root).in_place();
@@ -113,13 +120,98 @@ fn parts_may_have_any_lengths<T: Transport>(t: &T, found: &Found) -> Result<()> 
         for kind in [Kind::Gather, Kind::Scatter, Kind::Allgather, Kind::ReduceScatter] {
             require_own(t, found, &Collective::new(kind, parts()).with_root(n / 2))?;
         }
-        let between = |from: Rank, to: Rank| scale * ((from + 2 * to) % 5);
-        let sent = Parts::packed((0..n).map(|to| between(t.rank(), to)).collect());
-        let received = Parts::packed((0..n).map(|from| between(from, t.rank())).collect());
-        let call = Collective::new(Kind::Alltoall, received).with_sent(sent);
-        require_own(t, found, &call)?;
+        require_own(t, found, &uneven_exchange(t, scale))?;
     }
     Ok(())
+}
+
+/// An all-to-all in which each pair of ranks has a length of its own.
+fn uneven_exchange<T: Transport>(t: &T, scale: usize) -> Collective {
+    let (n, rank) = (t.n_ranks(), t.rank());
+    let sent = Parts::packed((0..n).map(|to| between(rank, to, scale)).collect());
+    let received = Parts::packed((0..n).map(|from| between(from, rank, scale)).collect());
+    Collective::new(Kind::Alltoall, received).with_sent(sent)
+}
+
+/// Length of the message of a pair, which some pairs have none of.
+fn between(from: Rank, to: Rank, scale: usize) -> usize {
+    scale * ((from + 2 * to) % 5)
+}
+
+fn parts_may_have_types_of_their_own<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    for scale in [1, 700, 20_000] {
+        require_own(t, found, &uneven_exchange(t, scale).with_types())?;
+    }
+    Ok(())
+}
+
+/// True if `from` sends to `to`, of `n` ranks.
+type Edge = fn(from: Rank, to: Rank, n: usize) -> bool;
+
+/// Graphs of neighbours: both sides on a ring, some ranks above, one rank to all, all to all, none.
+const GRAPHS: [Edge; 5] = [
+    |from, to, n| (from + 1) % n == to || (to + 1) % n == from,
+    |from, to, _| from < to && to <= from + 3,
+    |from, _, n| from == n / 2,
+    |_, _, n| n <= MAX_LONG,
+    |_, _, _| false,
+];
+
+/// The neighbours of this rank in `graph`; it sends to the last one first.
+fn neighbours<T: Transport>(t: &T, graph: Edge) -> (Vec<Rank>, Vec<Rank>) {
+    let (n, rank) = (t.n_ranks(), t.rank());
+    let sources = (0..n).filter(|from| graph(*from, rank, n)).collect();
+    (sources, (0..n).rev().filter(|to| graph(rank, *to, n)).collect())
+}
+
+/// Carries out the collectives that `of` makes for the neighbours of this rank in each graph.
+fn require_in_graphs<T: Transport>(
+    t: &T,
+    found: &Found,
+    of: impl Fn(&[Rank], &[Rank]) -> Vec<Collective>,
+) -> Result<()> {
+    for graph in GRAPHS {
+        let (sources, destinations) = neighbours(t, graph);
+        let calls = of(&sources, &destinations);
+        let neighbours = Neighbours::new(sources, destinations);
+        let other = t.with_neighbours(&neighbours)?;
+        let t = other.as_ref().unwrap_or(t);
+        for call in calls {
+            require_own(t, found, &call.with_neighbours(Arc::clone(&neighbours)))?;
+        }
+        // The other calls of such a transport are those of its ranks.
+        require_own(t, found, &Collective::new(Kind::Allgather, Parts::Equal(8)))?;
+    }
+    Ok(())
+}
+
+fn neighbours_get_the_message_of_each_source<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    require_in_graphs(t, found, |sources, _| {
+        let of = |parts| Collective::new(Kind::NeighbourAllgather, parts);
+        let equal = lengths(t).map(|length| of(Parts::Equal(length)));
+        let uneven = [1, 700].map(|scale| {
+            let length = |from: &Rank| between(*from, 0, scale);
+            let received = Parts::packed(sources.iter().map(length).collect());
+            of(received).with_sent(Parts::Equal(length(&t.rank())))
+        });
+        equal.chain(uneven).collect()
+    })
+}
+
+fn neighbours_get_what_each_source_sends_to_them<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let rank = t.rank();
+    require_in_graphs(t, found, |sources, destinations| {
+        let of = |parts| Collective::new(Kind::NeighbourAlltoall, parts);
+        let equal = lengths(t).map(|length| of(Parts::Equal(length)));
+        let uneven = [1, 700].map(|scale| {
+            let length = |from: &Rank| between(*from, rank, scale);
+            let received = Parts::packed(sources.iter().map(length).collect());
+            let length = |to: &Rank| between(rank, *to, scale);
+            of(received).with_sent(Parts::packed(destinations.iter().map(length).collect()))
+        });
+        let typed = uneven.clone().map(Collective::with_types);
+        equal.chain(uneven).chain(typed).collect()
+    })
 }
 
 fn every_element_is_combined_by_every_operator<T: Transport>(t: &T, found: &Found) -> Result<()> {
@@ -144,7 +236,7 @@ fn every_algorithm_gives_what_its_collective_says<T: Transport>(
     found: &Found,
 ) -> Result<()> {
     let n = t.n_ranks();
-    for kind in Kind::ALL {
+    for kind in kinds_of_all() {
         for length in [0, 40, 40_000].into_iter().take(if n <= MAX_FULL { 3 } else { 2 }) {
             let call = Collective::new(kind, Parts::Equal(length)).with_root(n - 1);
             for algorithm in algorithm::of(kind).iter().filter(|of| of.admit(&call, n).is_ok()) {
@@ -160,8 +252,9 @@ fn every_algorithm_gives_what_its_collective_says<T: Transport>(
 }
 
 fn collectives_of_different_kinds_do_not_mix<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let kinds: Vec<Kind> = kinds_of_all().collect();
     for round in 0..60 {
-        let kind = Kind::ALL[round * 7 % Kind::ALL.len()];
+        let kind = kinds[round * 7 % kinds.len()];
         let length = [8, 0, 48, 2048][round % 4];
         let root = round * 5 % t.n_ranks();
         require_own(t, found, &Collective::new(kind, Parts::Equal(length)).with_root(root))?;
@@ -169,7 +262,7 @@ fn collectives_of_different_kinds_do_not_mix<T: Transport>(t: &T, found: &Found)
     Ok(())
 }
 
-fn a_collective_with_a_short_buffer_is_refused<T: Transport>(t: &T, found: &Found) -> Result<()> {
+fn a_collective_of_wrong_arguments_is_refused<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let n = t.n_ranks();
     let gather = Collective::new(Kind::Allgather, Parts::Equal(8));
     let outcome = t.collective(&gather, &[0; 8], &mut vec![0; 8 * n - 1]);
@@ -178,5 +271,19 @@ fn a_collective_with_a_short_buffer_is_refused<T: Transport>(t: &T, found: &Foun
     let outcome = t.collective(&gather.with_root(n), &[0; 8], &mut vec![0; 8 * n]);
     let kind = outcome.err().map(|error| error.kind);
     found.require_eq("a root that does not exist", kind, Some(TransportErrorKind::InvalidArgument));
+    let few = Collective::new(Kind::Gather, Parts::packed(vec![8; n + 1]));
+    let outcome = t.collective(&few, &[0; 8], &mut vec![0; 8 * (n + 1)]);
+    let kind = outcome.err().map(|error| error.kind);
+    found.require_eq("parts for more ranks", kind, Some(TransportErrorKind::InvalidArgument));
+    let strangers = Neighbours::new(vec![], vec![n]);
+    let kind = t.with_neighbours(&strangers).err().map(|error| error.kind);
+    let stranger = Collective::new(Kind::NeighbourAllgather, Parts::Equal(8));
+    let outcome = t.collective(&stranger.with_neighbours(strangers), &[0; 8], &mut []);
+    let kind = kind.or(outcome.err().map(|error| error.kind));
+    found.require_eq(
+        "a neighbour that does not exist",
+        kind,
+        Some(TransportErrorKind::InvalidArgument),
+    );
     require_own(t, found, &Collective::new(Kind::Allgather, Parts::Equal(8)))
 }

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use super::toolkit::Outcome;
 use super::twisted::{Twist, Twisted};
 use super::{checks, promised_checks, run_all, run_one};
+use crate::collective::{Collective, Kind};
 use crate::error::{Result, TransportError};
 use crate::local::{self, Local};
 use crate::topology::Topology;
@@ -29,6 +30,9 @@ enum Fault {
     ClockIsNotGlobal,
     StrangersReportNoRank,
     LineTimeIsToldToOneRank,
+    NeighboursChangePlaces,
+    MessagesOfNeighboursAreStale,
+    PartsWithTypesLoseTheirLastByte,
 }
 
 /// The local transport with one fault.
@@ -121,6 +125,21 @@ impl Twist for Flaw {
         }
         Ok(())
     }
+
+    fn collected(&self, call: &Collective, output: &mut [u8]) {
+        match (self.fault, call.kind()) {
+            (Fault::NeighboursChangePlaces, Kind::NeighbourAllgather) => {
+                output.rotate_left(output.len() / 2);
+            }
+            (Fault::MessagesOfNeighboursAreStale, Kind::NeighbourAlltoall) => output.fill(0),
+            (Fault::PartsWithTypesLoseTheirLastByte, _) if call.has_types() => {
+                if let Some(last) = output.last_mut() {
+                    *last = !*last;
+                }
+            }
+            _ => (),
+        }
+    }
 }
 
 /// Runs the whole suite: the names and problems of the checks that failed, as rank 0 was told, and
@@ -198,6 +217,11 @@ fn every_fault_is_noticed() {
     let name = "two_ranks_learn_the_time_of_a_line_or_none";
     check(Fault::LineTimeIsToldToOneRank, name);
     check(Fault::StrangersReportNoRank, "ranks_that_do_not_exist_are_refused");
+    let name = "neighbours_get_the_message_of_each_source";
+    check(Fault::NeighboursChangePlaces, name);
+    let name = "neighbours_get_what_each_source_sends_to_them";
+    check(Fault::MessagesOfNeighboursAreStale, name);
+    check(Fault::PartsWithTypesLoseTheirLastByte, "parts_may_have_types_of_their_own");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
+use crate::collective::{self, Collective};
 use crate::error::Result;
 use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend};
 use crate::topology::Topology;
@@ -47,6 +48,8 @@ pub(crate) trait Twist: Clone + Debug {
     fn global_sum_vector(&self, inner: &Local, values: &mut [f64]) -> Result<()> {
         inner.global_sum_vector(values)
     }
+
+    fn collected(&self, _call: &Collective, _output: &mut [u8]) {}
 }
 
 /// One rank of the local transport with a twist.
@@ -182,5 +185,11 @@ impl<W: Twist> Transport for Twisted<'_, W> {
 
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
         self.twist.global_sum_vector(&self.inner, values)
+    }
+
+    fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {
+        collective::by_messages(self, call, input, output)?;
+        self.twist.collected(call, output);
+        Ok(())
     }
 }

@@ -32,8 +32,9 @@ pub use scope::{Lease, Request, Scope};
 pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Usage, Work};
 
 use std::ops::DerefMut;
+use std::sync::Arc;
 
-use crate::collective::{self, Collective, Reducer};
+use crate::collective::{self, Collective, Neighbours, Reducer};
 use crate::error::{Result, TransportError};
 use crate::topology::Topology;
 
@@ -60,6 +61,18 @@ pub trait Transport: RawTransport + Sized {
     /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) after 16,383 splits of
     /// a job; other kinds if the job has failed.
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>>;
+
+    /// The transport of the same ranks for collectives among `neighbours`, if it is another than this
+    /// one (`MPI_Dist_graph_create_adjacent`: MPI-4.1 section 8.5.4). All ranks call it, and drop it at
+    /// one place. By default it is this one: messages need no graph.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank;
+    /// other kinds if the job has failed.
+    fn with_neighbours(&self, neighbours: &Arc<Neighbours>) -> Result<Option<Self>> {
+        let _ = neighbours;
+        Ok(None)
+    }
 
     /// Number of `rank`, which is one of this transport, in the whole job.
     fn global_rank(&self, rank: Rank) -> Rank;
@@ -305,11 +318,13 @@ pub trait Transport: RawTransport + Sized {
     }
 
     /// Carries `call` out from `input` to `output`, which may be longer than it needs; all ranks call
-    /// it with the same operation (MPI-4.1 chapter 6).
+    /// it with the same operation (MPI-4.1 chapter 6). One among neighbours is carried out on the
+    /// transport [for them](Self::with_neighbours).
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if a buffer is too short
-    /// or if there is no such root, and nothing has been started; other kinds if the job has failed.
+    /// or if there is no such root, [`Unsupported`](crate::error::TransportErrorKind::Unsupported) if it
+    /// has no call for such lengths, and nothing has been started; other kinds if the job has failed.
     #[inline]
     #[track_caller]
     fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {

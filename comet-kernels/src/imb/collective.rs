@@ -8,7 +8,7 @@
 //!   bcast            root ==> all            reduce           all ==+==> root
 //!   scatter(v)       root ==parts==> all     gather(v)        all ==parts==> root
 //!   allreduce        all ==+==> all          allgather(v)     all ==parts==> all
-//!   reduce_scatter   all ==+==> parts        alltoall(v)      all ==parts==> all, other ones for each
+//!   reduce_scatter   all ==+==> parts        alltoall(v, w)   all ==parts==> all, other ones for each
 //!   scan, exscan     ranks below ==+==> each
 //! ```
 //! **Timed** (all ranks): one call. Buffers, plans and test data are made before.
@@ -26,7 +26,8 @@
 //! every element type holds exactly, in any order.
 //!
 //! **Caution**: input and output are separate buffers, as in IMB. The forms with a v get parts of one
-//! length when they are timed.
+//! length when they are timed, that with a w also parts of one type, bytes. A way of its own for parts
+//! with types is one of MPI libraries; other transports carry alltoallw out as alltoallv.
 
 use comet_core::collective::algorithm::{self, Algorithm};
 use comet_core::collective::data::{compare, fill};
@@ -86,12 +87,23 @@ pub(super) const BY_OPERATOR: AxisUse = AxisUse::of(&OPERATOR, "0");
 const CANARY_BYTES: usize = 64;
 const CANARY: u8 = 0xa5;
 
+/// The form of the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Parts of one length.
+    Even,
+    /// A length and a place for each.
+    Uneven,
+    /// A length, a place and a type for each.
+    Typed,
+}
+use Form::{Even, Typed, Uneven};
+
 /// A collective of the suite.
 struct Spec {
     name: &'static str,
     kind: Kind,
-    /// Whether it is the form with parts of any lengths.
-    is_uneven: bool,
+    form: Form,
     summary: &'static str,
     aliases: &'static [&'static str],
 }
@@ -99,30 +111,31 @@ struct Spec {
 const fn spec(
     name: &'static str,
     kind: Kind,
-    is_uneven: bool,
+    form: Form,
     summary: &'static str,
     aliases: &'static [&'static str],
 ) -> Spec {
-    Spec { name, kind, is_uneven, summary, aliases }
+    Spec { name, kind, form, summary, aliases }
 }
 
 #[rustfmt::skip] // One kernel a line.
-const SPECS: [Spec; 15] = [
-    spec("bcast", Kind::Broadcast, false, "One message of the root to all ranks", &["IMB:Bcast", "OSU:osu_bcast"]),
-    spec("reduce", Kind::Reduce, false, "Sum of the vectors of all ranks, on the root", &["IMB:Reduce", "OSU:osu_reduce"]),
-    spec("allreduce", Kind::Allreduce, false, "Sum of the vectors of all ranks, on each", &["IMB:Allreduce", "OSU:osu_allreduce"]),
-    spec("reduce_scatter", Kind::ReduceScatter, true, "Sum of the vectors of all ranks, a part on each, lengths given", &["IMB:Reduce_scatter", "OSU:osu_reduce_scatter"]),
-    spec("reduce_scatter_block", Kind::ReduceScatter, false, "Sum of the vectors of all ranks, an equal part on each", &["IMB:Reduce_scatter_block"]),
-    spec("scan", Kind::Scan, false, "Sum of the vectors of the ranks up to each", &["SKaMPI:MPI_Scan"]),
-    spec("exscan", Kind::Exscan, false, "Sum of the vectors of the ranks below each", &[]),
-    spec("gather", Kind::Gather, false, "A part of each rank to the root", &["IMB:Gather", "OSU:osu_gather"]),
-    spec("gatherv", Kind::Gather, true, "A part of each rank to the root, lengths given", &["IMB:Gatherv", "OSU:osu_gatherv"]),
-    spec("scatter", Kind::Scatter, false, "A part of the root's message to each rank", &["IMB:Scatter", "OSU:osu_scatter"]),
-    spec("scatterv", Kind::Scatter, true, "A part of the root's message to each rank, lengths given", &["IMB:Scatterv", "OSU:osu_scatterv"]),
-    spec("allgather", Kind::Allgather, false, "A part of each rank to all ranks", &["IMB:Allgather", "OSU:osu_allgather"]),
-    spec("allgatherv", Kind::Allgather, true, "A part of each rank to all ranks, lengths given", &["IMB:Allgatherv", "OSU:osu_allgatherv"]),
-    spec("alltoall", Kind::Alltoall, false, "A part of each rank to each rank", &["IMB:Alltoall", "OSU:osu_alltoall"]),
-    spec("alltoallv", Kind::Alltoall, true, "A part of each rank to each rank, lengths given", &["IMB:Alltoallv", "OSU:osu_alltoallv"]),
+const SPECS: [Spec; 16] = [
+    spec("bcast", Kind::Broadcast, Even, "One message of the root to all ranks", &["IMB:Bcast", "OSU:osu_bcast"]),
+    spec("reduce", Kind::Reduce, Even, "Sum of the vectors of all ranks, on the root", &["IMB:Reduce", "OSU:osu_reduce"]),
+    spec("allreduce", Kind::Allreduce, Even, "Sum of the vectors of all ranks, on each", &["IMB:Allreduce", "OSU:osu_allreduce"]),
+    spec("reduce_scatter", Kind::ReduceScatter, Uneven, "Sum of the vectors of all ranks, a part on each, lengths given", &["IMB:Reduce_scatter", "OSU:osu_reduce_scatter"]),
+    spec("reduce_scatter_block", Kind::ReduceScatter, Even, "Sum of the vectors of all ranks, an equal part on each", &["IMB:Reduce_scatter_block"]),
+    spec("scan", Kind::Scan, Even, "Sum of the vectors of the ranks up to each", &["SKaMPI:MPI_Scan"]),
+    spec("exscan", Kind::Exscan, Even, "Sum of the vectors of the ranks below each", &[]),
+    spec("gather", Kind::Gather, Even, "A part of each rank to the root", &["IMB:Gather", "OSU:osu_gather"]),
+    spec("gatherv", Kind::Gather, Uneven, "A part of each rank to the root, lengths given", &["IMB:Gatherv", "OSU:osu_gatherv"]),
+    spec("scatter", Kind::Scatter, Even, "A part of the root's message to each rank", &["IMB:Scatter", "OSU:osu_scatter"]),
+    spec("scatterv", Kind::Scatter, Uneven, "A part of the root's message to each rank, lengths given", &["IMB:Scatterv", "OSU:osu_scatterv"]),
+    spec("allgather", Kind::Allgather, Even, "A part of each rank to all ranks", &["IMB:Allgather", "OSU:osu_allgather"]),
+    spec("allgatherv", Kind::Allgather, Uneven, "A part of each rank to all ranks, lengths given", &["IMB:Allgatherv", "OSU:osu_allgatherv"]),
+    spec("alltoall", Kind::Alltoall, Even, "A part of each rank to each rank", &["IMB:Alltoall", "OSU:osu_alltoall"]),
+    spec("alltoallv", Kind::Alltoall, Uneven, "A part of each rank to each rank, lengths given", &["IMB:Alltoallv", "OSU:osu_alltoallv"]),
+    spec("alltoallw", Kind::Alltoall, Typed, "A part of each rank to each rank, lengths and types given", &["OSU:osu_alltoallw"]),
 ];
 
 /// The kernel number `INDEX` of the family; see the [module](self).
@@ -135,12 +148,13 @@ fn collective(
     length: impl Fn(Rank) -> usize,
     n_ranks: usize,
 ) -> Collective {
-    let parts = match spec.is_uneven {
-        true => Parts::packed((0..n_ranks).map(length).collect()),
-        false => Parts::Equal(length(0)),
+    let parts = match spec.form {
+        Even => Parts::Equal(length(0)),
+        Uneven | Typed => Parts::packed((0..n_ranks).map(length).collect()),
     };
     let by = if spec.kind.is_reduction() { reducer(case).ok() } else { None };
-    Collective::new(spec.kind, parts).with_reducer(by.unwrap_or(Reducer::SUM))
+    let call = Collective::new(spec.kind, parts).with_reducer(by.unwrap_or(Reducer::SUM));
+    if spec.form == Typed { call.with_types() } else { call }
 }
 
 /// The algorithm of the library that `case` names; `None` for the transport's own.
@@ -201,7 +215,9 @@ fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
         Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::ReduceScatter => {
             all.saturating_add(one)
         }
-        Kind::Alltoall => all.saturating_mul(2),
+        Kind::Alltoall | Kind::NeighbourAllgather | Kind::NeighbourAlltoall => {
+            all.saturating_mul(2)
+        }
     };
     // Plans have scratch memory of the same size.
     let n_copies = if case.value(&ALGORITHM) == 0 { 1 } else { 3 };
@@ -281,7 +297,7 @@ impl<T: Transport> Part<T> {
         let unit =
             if spec.kind.is_reduction() { Element::ALL[case.length(&ELEMENT)].bytes() } else { 1 };
         let shorter = |rank: Rank| length / unit * (rank % 3) / 2 * unit;
-        let uneven = spec.is_uneven.then(|| {
+        let uneven = (spec.form != Even).then(|| {
             let call = collective(spec, case, shorter, n_ranks);
             match spec.kind {
                 // Each rank gets so much of another as that one sends to all.

@@ -44,6 +44,7 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Plain::<12>),
             &Timed(Plain::<13>),
             &Timed(Plain::<14>),
+            &Timed(Plain::<15>),
         ]
     }
 }

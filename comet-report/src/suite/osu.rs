@@ -52,6 +52,8 @@ const PROGRAMS: &[Benchmark] = &[
         Same("comet/barrier", Definition::CallMean)),
     row("osu_alltoallv", "All-to-Allv Personalized Exchange Latency Test", Collective,
         Same("imb/alltoallv", Definition::CallMean)),
+    row("osu_alltoallw", "All-to-Allw Personalized Exchange Latency Test", Collective,
+        Same("imb/alltoallw", Definition::CallMean)),
     row("osu_gatherv", "Gatherv Latency Test", Collective,
         Same("imb/gatherv", Definition::CallMean)),
     row("osu_scatterv", "Scatterv Latency Test", Collective,

@@ -54,7 +54,7 @@ pub(crate) fn algorithms(args: &AlgorithmsArgs, launcher: Option<&Launcher>) -> 
 
 /// The kind of the collective that the kernel `operation` of the suite `imb` measures.
 fn kind_of(operation: &str) -> anyhow::Result<Kind> {
-    let measured = |kind: &&Kind| **kind != Kind::Barrier;
+    let measured = |kind: &&Kind| **kind != Kind::Barrier && !kind.is_among_neighbours();
     let kinds = || Kind::ALL.iter().filter(measured);
     kinds().find(|kind| kind.name() == operation).copied().ok_or_else(|| {
         let names: Vec<&str> = kinds().map(|kind| kind.name()).collect();

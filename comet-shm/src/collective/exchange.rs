@@ -26,6 +26,7 @@ impl Vectors {
         let total = || call.parts().total(self.n_ranks());
         let n_bytes = match (call.kind(), call.parts()) {
             (Kind::Barrier | Kind::Broadcast, _) => return false,
+            (kind, _) if kind.is_among_neighbours() => return false,
             (Kind::Alltoall, Parts::Uneven { .. }) => return false,
             (Kind::ReduceScatter | Kind::Scatter | Kind::Alltoall, _) => total(),
             (_, Parts::Equal(length)) => *length,

@@ -7,6 +7,7 @@
 //! Finkel and Manber, "Two Algorithms for Barrier Synchronization" (1988).
 
 mod halving;
+mod neighbours;
 mod rooted;
 mod shared;
 
@@ -95,6 +96,7 @@ pub fn of(kind: Kind) -> &'static [Algorithm] {
         Kind::Scatter => SCATTER,
         Kind::Allgather => ALLGATHER,
         Kind::Alltoall => ALLTOALL,
+        Kind::NeighbourAllgather | Kind::NeighbourAlltoall => AMONG_NEIGHBOURS,
     }
 }
 
@@ -174,6 +176,9 @@ const ALLTOALL: &[Algorithm] = &[
     algorithm("bruck", "in round i all parts with that bit in their distance, together", EqualParts, shared::bruck_alltoall),
 ];
 
+const AMONG_NEIGHBOURS: &[Algorithm] =
+    &[algorithm("linear", "all messages at once", Nothing, neighbours::linear)];
+
 /// The algorithm `name` of `kind`.
 pub fn find(kind: Kind, name: &str) -> Option<&'static Algorithm> {
     of(kind).iter().find(|algorithm| algorithm.name == name)
@@ -185,6 +190,9 @@ pub fn find(kind: Kind, name: &str) -> Option<&'static Algorithm> {
 /// # Panics
 /// Never: each rule names an algorithm of its kind.
 pub fn automatic(call: &Collective, n_ranks: usize) -> &'static Algorithm {
+    if call.kind().is_among_neighbours() {
+        return &AMONG_NEIGHBOURS[0];
+    }
     let (kind, part) = (call.kind(), call.parts().length(0));
     let total = call.parts().total(n_ranks);
     let (is_power, is_equal) = (n_ranks.is_power_of_two(), call.parts().is_equal());
@@ -208,7 +216,7 @@ pub fn automatic(call: &Collective, n_ranks: usize) -> &'static Algorithm {
         Kind::Alltoall if part <= 256 && n_ranks >= 8 && is_equal => "bruck",
         Kind::Alltoall if part <= 32 << 10 || !is_equal => "scattered",
         Kind::Alltoall if is_power => "pairwise",
-        Kind::Alltoall => "ring",
+        Kind::Alltoall | Kind::NeighbourAllgather | Kind::NeighbourAlltoall => "ring",
     };
     find(kind, name).expect("each rule names an algorithm of its kind")
 }

@@ -1,0 +1,196 @@
+//! Lengths and places of the parts of a message, and the ranks at the ends of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::transport::Rank;
+
+/// Lengths and places of the parts of all ranks in a message, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// Parts of one length, one behind the other (`MPI_Gather`).
+    Equal(usize),
+    /// Parts of any lengths, at any places that do not overlap (`MPI_Gatherv`).
+    Uneven(Places),
+}
+
+/// Parts of any lengths, at any places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    lengths: Vec<usize>,
+    starts: Vec<usize>,
+    end: usize,
+    /// The greatest length, and the greatest start.
+    greatest: [usize; 2],
+    /// Lengths and starts as integers of C, if they fit.
+    as_ints: [Option<Vec<i32>>; 2],
+}
+
+impl Places {
+    /// Parts of these lengths, which begin at `starts`.
+    ///
+    /// # Panics
+    /// If there are not as many starts as lengths.
+    pub fn new(lengths: Vec<usize>, starts: Vec<usize>) -> Self {
+        assert_eq!(lengths.len(), starts.len(), "each part has a length and a start");
+        let end = starts.iter().zip(&lengths).map(|(start, length)| start + length).max();
+        let ints = |values: &[usize]| -> Option<Vec<i32>> {
+            values.iter().map(|value| i32::try_from(*value).ok()).collect()
+        };
+        let greatest = [&lengths, &starts].map(|values| values.iter().copied().max().unwrap_or(0));
+        let as_ints = [ints(&lengths), ints(&starts)];
+        Self { lengths, starts, end: end.unwrap_or(0), greatest, as_ints }
+    }
+
+    /// Length of each part.
+    pub fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
+    /// Start of each part.
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    /// The greatest length, and the greatest start.
+    #[inline]
+    pub fn greatest(&self) -> [usize; 2] {
+        self.greatest
+    }
+
+    /// Lengths and starts as integers of C; `None` where one of them does not fit.
+    #[inline]
+    pub fn as_ints(&self) -> [Option<&[i32]>; 2] {
+        let [lengths, starts] = &self.as_ints;
+        [lengths.as_deref(), starts.as_deref()]
+    }
+}
+
+impl Parts {
+    /// Parts of these lengths, one behind the other.
+    pub fn packed(lengths: Vec<usize>) -> Self {
+        let mut end = 0;
+        let starts = lengths.iter().map(|length| {
+            end += length;
+            end - length
+        });
+        let starts = starts.collect();
+        Self::Uneven(Places::new(lengths, starts))
+    }
+
+    /// Length of the part of `rank`.
+    #[inline]
+    pub fn length(&self, rank: Rank) -> usize {
+        match self {
+            Self::Equal(length) => *length,
+            Self::Uneven(places) => places.lengths[rank],
+        }
+    }
+
+    /// Place of the part of `rank`.
+    #[inline]
+    pub fn of(&self, rank: Rank) -> Range<usize> {
+        match self {
+            Self::Equal(length) => rank * length..(rank + 1) * length,
+            Self::Uneven(Places { lengths, starts, .. }) => {
+                starts[rank]..starts[rank] + lengths[rank]
+            }
+        }
+    }
+
+    /// Length of a message with the parts of `n_ranks` ranks.
+    #[inline]
+    pub fn total(&self, n_ranks: usize) -> usize {
+        match self {
+            Self::Equal(length) => n_ranks * length,
+            Self::Uneven(places) => places.end,
+        }
+    }
+
+    /// Whether all parts have one length, and lie one behind the other.
+    pub fn is_equal(&self) -> bool {
+        matches!(self, Self::Equal(_))
+    }
+
+    /// True if there are `n` parts; as many as are asked for, if they are equal.
+    #[inline]
+    pub(super) fn are(&self, n: usize) -> bool {
+        match self {
+            Self::Equal(_) => true,
+            Self::Uneven(places) => places.lengths.len() == n,
+        }
+    }
+}
+
+/// The ranks that send to a rank, and those that it sends to, in collectives among neighbours (MPI-4.1
+/// section 8.5.4).
+///
+/// An edge is named by both of its ends: `b` is a destination of `a` where `a` is a source of `b`. A rank
+/// may be its own neighbour.
+///
+/// ```
+/// use comet_core::collective::Neighbours;
+/// // Rank 1 of a chain of three ranks that pass messages up.
+/// let neighbours = Neighbours::new(vec![0], vec![2]);
+/// assert_eq!((neighbours.sources(), neighbours.destinations()), (&[0][..], &[2][..]));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbours {
+    sources: Vec<Rank>,
+    destinations: Vec<Rank>,
+}
+
+impl Neighbours {
+    /// The neighbours of a rank, in the order of the parts of its output and input.
+    ///
+    /// # Panics
+    /// If a rank stands twice in a list: MPI leaves open which of two messages of a pair is which.
+    pub fn new(sources: Vec<Rank>, destinations: Vec<Rank>) -> Arc<Self> {
+        for list in [&sources, &destinations] {
+            let mut sorted = list.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), list.len(), "a neighbour stands twice in {list:?}");
+        }
+        Arc::new(Self { sources, destinations })
+    }
+
+    /// The ranks that send to this one.
+    #[inline]
+    pub fn sources(&self) -> &[Rank] {
+        &self.sources
+    }
+
+    /// The ranks that this one sends to.
+    #[inline]
+    pub fn destinations(&self) -> &[Rank] {
+        &self.destinations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_parts_lie_one_behind_the_other() {
+        let parts = Parts::packed(vec![3, 0, 2]);
+        let places = [0, 1, 2].map(|rank| parts.of(rank));
+        assert_eq!((places, parts.total(3)), ([0..3, 3..3, 3..5], 5));
+    }
+
+    #[test]
+    fn places_beyond_the_integers_of_c_are_known_by_their_numbers() {
+        const LONG: usize = 3 << 30;
+        let places = Places::new(vec![8, 8], vec![0, LONG]);
+        assert_eq!(places.greatest(), [8, LONG]);
+        assert_eq!(places.as_ints(), [Some(&[8, 8][..]), None]);
+        assert_eq!(Parts::Uneven(places).total(2), LONG + 8);
+    }
+
+    #[test]
+    #[should_panic(expected = "a neighbour stands twice in [1, 2, 1]")]
+    fn a_neighbour_stands_once_in_a_list() {
+        Neighbours::new(vec![], vec![1, 2, 1]);
+    }
+}
