@@ -73,11 +73,11 @@ const ALGORITHMS: [&str; 21] = [
     "reduce_scatterv",
 ];
 
-const LENGTHS: AxisUse =
+pub(crate) const LENGTHS: AxisUse =
     AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"] };
 pub(super) const VECTORS: AxisUse =
     AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,4..4Mi*4", "0,4..4Mi*2"] };
-const BY_ALGORITHM: AxisUse = AxisUse::of(&ALGORITHM, "0");
+pub(crate) const BY_ALGORITHM: AxisUse = AxisUse::of(&ALGORITHM, "0");
 const BY_ROOT: AxisUse = AxisUse::of(&ROOT, "0");
 /// Floats, as in IMB.
 pub(super) const BY_ELEMENT: AxisUse = AxisUse::of(&ELEMENT, "4");
@@ -89,7 +89,7 @@ const CANARY: u8 = 0xa5;
 
 /// The form of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     /// Parts of one length.
     Even,
     /// A length and a place for each.
@@ -158,7 +158,7 @@ fn collective(
 }
 
 /// The algorithm of the library that `case` names; `None` for the transport's own.
-fn algorithm(kind: Kind, case: &Case) -> Result<Option<&'static Algorithm>, String> {
+pub(crate) fn algorithm(kind: Kind, case: &Case) -> Result<Option<&'static Algorithm>, String> {
     let name = ALGORITHMS[case.length(&ALGORITHM)];
     if name == ALGORITHMS[0] {
         return Ok(None);
@@ -225,13 +225,13 @@ fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
 }
 
 /// A buffer with canaries on both sides.
-pub(super) struct Guarded<B> {
+pub(crate) struct Guarded<B> {
     buffer: B,
     length: usize,
 }
 
 impl<B: std::ops::DerefMut<Target = [u8]>> Guarded<B> {
-    pub(super) fn new<T: Transport<Buffer = B>>(
+    pub(crate) fn new<T: Transport<Buffer = B>>(
         cx: &Context<'_, T>,
         length: usize,
     ) -> Result<Self> {
@@ -241,12 +241,12 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Guarded<B> {
     }
 
     #[inline]
-    pub(super) fn bytes(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
         &mut self.buffer[CANARY_BYTES..CANARY_BYTES + self.length]
     }
 
     /// Checks that the canaries live.
-    pub(super) fn check(&mut self, check: &mut Checker, what: &str) {
+    pub(crate) fn check(&mut self, check: &mut Checker, what: &str) {
         let (front, rest) = self.buffer.split_at_mut(CANARY_BYTES);
         for (side, canaries) in [("before", front), ("behind", &mut rest[self.length..])] {
             let expected = [CANARY; CANARY_BYTES];
@@ -256,9 +256,30 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Guarded<B> {
 }
 
 /// One call, and its plan if an algorithm carries it out.
-struct Prepared<T: Transport> {
-    call: Collective,
+pub(crate) struct Prepared<T: Transport> {
+    pub(crate) call: Collective,
     running: Option<Running<T>>,
+}
+
+impl<T: Transport> Prepared<T> {
+    /// `call` by an algorithm of the library, or as the transport does it.
+    pub(crate) fn new(t: &T, call: Collective, by: Option<&Algorithm>) -> Result<Self> {
+        let (rank, n_ranks) = (t.rank(), t.n_ranks());
+        let of_library = || algorithm::automatic(&call, n_ranks);
+        let by = by.or_else(|| (!t.has_own(&call)).then(of_library));
+        let plan = by.map(|algorithm| algorithm.plan(&call, rank, n_ranks));
+        let running = plan.map(|plan| Running::new(t, plan)).transpose()?;
+        Ok(Self { call, running })
+    }
+
+    /// Carries the call out.
+    #[inline]
+    pub(crate) fn run(&mut self, t: &T, [input, output]: [&mut [u8]; 2]) -> Result<()> {
+        match &mut self.running {
+            Some(running) => running.run(t, input, output),
+            None => t.collective(&self.call, input, output),
+        }
+    }
 }
 
 /// One rank's part.
@@ -280,13 +301,7 @@ impl<T: Transport> Part<T> {
         let (t, rank, n_ranks) = (cx.transport(), cx.rank(), cx.transport().n_ranks());
         let length = case.length(&LENGTH_BYTES);
         let by = algorithm(spec.kind, case).ok().flatten();
-        let prepared = |call: Collective| {
-            let of_library = || algorithm::automatic(&call, n_ranks);
-            let by = by.or_else(|| (!t.has_own(&call)).then(of_library));
-            let plan = by.map(|algorithm| algorithm.plan(&call, rank, n_ranks));
-            let running = plan.map(|plan| Running::new(t, plan)).transpose()?;
-            Ok(Prepared { call, running })
-        };
+        let prepared = |call: Collective| Prepared::new(t, call, by);
         let even = |root| collective(spec, case, |_| length, n_ranks).with_root(root);
         let rotates = case.find(&ROOT) == Some(1);
         let roots = if rotates { 0..n_ranks } else { 0..1 };
@@ -330,8 +345,7 @@ impl<T: Transport> Operation<T> for Part<T> {
         let Self { calls, next, input, output, .. } = self;
         let index = *next;
         *next = if index + 1 == calls.len() { 0 } else { index + 1 };
-        let Prepared { call, running } = &mut calls[index];
-        carry_out(t, call, running.as_mut(), [input.bytes(), output.bytes()])
+        calls[index].run(t, [input.bytes(), output.bytes()])
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -349,28 +363,14 @@ impl<T: Transport> Operation<T> for Part<T> {
         self.check(check);
         let Self { rank, n_ranks, proofs, input, output, .. } = self;
         let at = (*rank, *n_ranks);
-        for Prepared { call, running } in proofs {
-            fill(call, at, check.seeds(), [input.bytes(), output.bytes()]);
-            carry_out(t, call, running.as_mut(), [input.bytes(), output.bytes()])?;
-            compare(call, at, output.bytes(), check);
+        for proof in proofs {
+            fill(&proof.call, at, check.seeds(), [input.bytes(), output.bytes()]);
+            proof.run(t, [input.bytes(), output.bytes()])?;
+            compare(&proof.call, at, output.bytes(), check);
             input.check(check, "the input");
             output.check(check, "the output");
         }
         Ok(())
-    }
-}
-
-/// Carries `call` out by its plan, or as the transport does it.
-#[inline]
-fn carry_out<T: Transport>(
-    t: &T,
-    call: &Collective,
-    running: Option<&mut Running<T>>,
-    [input, output]: [&mut [u8]; 2],
-) -> Result<()> {
-    match running {
-        Some(running) => running.run(t, input, output),
-        None => t.collective(call, input, output),
     }
 }
 

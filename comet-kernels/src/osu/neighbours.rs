@@ -1,0 +1,360 @@
+//! Collectives among neighbours on a torus: time of one operation of all ranks, by the call of the
+//! transport or by messages.
+//!
+//! **Source**: OSU micro-benchmarks 7.4, `osu_neighbor_*`, with `-N cart:dimensions:radius`; MPI-4.1
+//! section 8.6.
+//!
+//! **Pattern**, ranks on a torus, row by row; the neighbours of a rank are all ranks at most `radius`
+//! away from it in each dimension, in the order of their coordinates
+//! ```text
+//!   neighbor_allgather(v)      each rank ==message==> its neighbours
+//!   neighbor_alltoall(v, w)    each rank ==parts==> its neighbours, another one for each
+//! ```
+//! **Timed** (all ranks): one call. The graph of the neighbours (`MPI_Dist_graph_create_adjacent`),
+//! buffers, plans and test data are made before.
+//!
+//! **Reports**: time from the first start to the last finish over all ranks.
+//!
+//! **Rate**: `length_bytes` / time, of one message.
+//!
+//! **Parameters**: `length_bytes` of one message. `dimensions` of the torus, whose sides are as equal as
+//! the number of ranks lets them be, and `radius`: 1 and 1, a ring, in OSU. `algorithm`: that of the
+//! transport, or `linear`, all messages at once.
+//!
+//! **Verified by**: contents on every rank, over spoiled buffers with canaries on both sides; parts of
+//! uneven lengths where the call admits them.
+//!
+//! **Caution**: a side has 2 x `radius` + 1 ranks at the least, so that all neighbours are different. The
+//! forms with a v get parts of one length when they are timed, that with a w also parts of one type,
+//! bytes, as in OSU.
+
+use std::iter;
+use std::sync::Arc;
+
+use comet_core::collective::data::{compare, fill};
+use comet_core::collective::{Collective, Kind, Neighbours, Parts};
+use comet_core::kernel::prelude::*;
+
+use crate::imb::collective::Form::{self, Even, Typed, Uneven};
+use crate::imb::collective::{BY_ALGORITHM, Guarded, LENGTHS, Prepared, algorithm};
+
+/// Number of dimensions of the torus on which ranks have neighbours.
+pub static DIMENSIONS: Axis =
+    Axis::count("dimensions", "dimensions", "number of dimensions of the torus of neighbours");
+/// Distance to the farthest neighbours, in each dimension.
+pub static RADIUS: Axis =
+    Axis::count("radius", "ranks", "distance to the farthest neighbours in each dimension");
+
+/// Most dimensions of a torus: 2^16 ranks have no more.
+const MAX_DIMENSIONS: usize = 16;
+
+/// A collective of the family.
+struct Spec {
+    name: &'static str,
+    kind: Kind,
+    form: Form,
+    summary: &'static str,
+    aliases: &'static [&'static str],
+}
+
+const fn spec(
+    name: &'static str,
+    kind: Kind,
+    form: Form,
+    summary: &'static str,
+    aliases: &'static [&'static str],
+) -> Spec {
+    Spec { name, kind, form, summary, aliases }
+}
+
+#[rustfmt::skip] // One kernel a line.
+const SPECS: [Spec; 5] = [
+    spec("neighbor_allgather", Kind::NeighbourAllgather, Even, "A message of each rank to its neighbours", &["OSU:osu_neighbor_allgather"]),
+    spec("neighbor_allgatherv", Kind::NeighbourAllgather, Uneven, "A message of each rank to its neighbours, lengths given", &["OSU:osu_neighbor_allgatherv"]),
+    spec("neighbor_alltoall", Kind::NeighbourAlltoall, Even, "A part of each rank to each of its neighbours", &["OSU:osu_neighbor_alltoall"]),
+    spec("neighbor_alltoallv", Kind::NeighbourAlltoall, Uneven, "A part of each rank to each of its neighbours, lengths given", &["OSU:osu_neighbor_alltoallv"]),
+    spec("neighbor_alltoallw", Kind::NeighbourAlltoall, Typed, "A part of each rank to each of its neighbours, lengths and types given", &["OSU:osu_neighbor_alltoallw"]),
+];
+
+/// The kernel number `INDEX` of the family; see the [module](self).
+pub(crate) struct Among<const INDEX: usize>;
+
+/// The sides of a torus of `n` ranks in so many dimensions, the longest first, which is as short as it
+/// can be (`MPI_Dims_create`: MPI-4.1 section 8.5.2).
+fn sides(n: usize, n_dimensions: usize) -> Vec<usize> {
+    let (mut rest, mut sides) = (n, Vec::new());
+    for n_left in (0..n_dimensions).rev() {
+        let shortest = |side: &usize| splits(rest / side, n_left, *side);
+        let side = divisors(rest).into_iter().find(shortest).unwrap_or(rest);
+        sides.push(side);
+        rest /= side;
+    }
+    sides
+}
+
+/// True if `n` is a product of so many factors, none of them above `most`.
+fn splits(n: usize, n_factors: usize, most: usize) -> bool {
+    match n_factors {
+        0 => n == 1,
+        1 => n <= most,
+        _ => {
+            let mut factors = divisors(n).into_iter().filter(|factor| *factor <= most);
+            factors.any(|factor| splits(n / factor, n_factors - 1, factor))
+        }
+    }
+}
+
+/// The divisors of `n`, in order.
+fn divisors(n: usize) -> Vec<usize> {
+    let small =
+        (1..).take_while(|small| small * small <= n).filter(|small| n.is_multiple_of(*small));
+    let mut all: Vec<usize> = small.flat_map(|small| [small, n / small]).collect();
+    all.sort_unstable();
+    all
+}
+
+/// The ranks at most `radius` away from `rank` in each dimension of a torus with these sides, without
+/// itself.
+fn on_torus(sides: &[usize], radius: usize, rank: Rank) -> Vec<Rank> {
+    let width = 2 * radius + 1;
+    let n_of_box = width.pow(u32::try_from(sides.len()).expect("there are few dimensions"));
+    // The digits of a number of the box are steps, the last of them in the last dimension.
+    let neighbour = |number: usize| {
+        let (mut left, mut above, mut found, mut stride) = (rank, number, 0, 1);
+        for side in sides.iter().rev() {
+            let (place, step) = (left % side, above % width);
+            found += (place + step + side - radius) % side * stride;
+            (left, above, stride) = (left / side, above / width, stride * side);
+        }
+        found
+    };
+    (0..n_of_box).map(neighbour).filter(|found| *found != rank).collect()
+}
+
+/// The sides of the torus of `case`; a sentence if it has too few ranks.
+fn torus(case: &Case, n_ranks: usize) -> Result<Vec<usize>, String> {
+    let (n_dimensions, radius) = (case.length(&DIMENSIONS), case.length(&RADIUS));
+    if !(1..=MAX_DIMENSIONS).contains(&n_dimensions) {
+        return Err(format!(
+            "a torus of {n_dimensions} dimensions is not known (use 1 to {MAX_DIMENSIONS})"
+        ));
+    }
+    if radius == 0 {
+        return Err("within a radius of 0 a rank has no neighbours (use 1 or more)".into());
+    }
+    let sides = sides(n_ranks, n_dimensions);
+    let shortest = sides.last().copied().unwrap_or(0);
+    let width = radius.saturating_mul(2).saturating_add(1);
+    if shortest < width {
+        let names: Vec<String> = sides.iter().map(ToString::to_string).collect();
+        return Err(format!(
+            "a torus of {} ranks has a side of {shortest}, a radius of {radius} needs {width} (ask \
+             for more ranks, or fewer dimensions)",
+            names.join(" x ")
+        ));
+    }
+    Ok(sides)
+}
+
+/// Number of neighbours of a rank in `case`.
+fn n_neighbours(case: &Case) -> u64 {
+    let width = case.value(&RADIUS).saturating_mul(2).saturating_add(1);
+    let n_dimensions = u32::try_from(case.value(&DIMENSIONS)).unwrap_or(u32::MAX);
+    width.saturating_pow(n_dimensions).saturating_sub(1)
+}
+
+fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
+    world.require_ranks(2)?;
+    torus(case, world.n_ranks)?;
+    algorithm(spec.kind, case).map(drop)
+}
+
+/// The collective of `spec` among `neighbours` of `rank`, in which messages have these lengths.
+fn collective(
+    spec: &Spec,
+    neighbours: &Arc<Neighbours>,
+    rank: Rank,
+    length: impl Fn(Rank, Rank) -> usize,
+) -> Collective {
+    let (sources, destinations) = (neighbours.sources(), neighbours.destinations());
+    let received = Parts::packed(sources.iter().map(|from| length(*from, rank)).collect());
+    let sent = Parts::packed(destinations.iter().map(|to| length(rank, *to)).collect());
+    let own = Parts::Equal(length(rank, rank));
+    let call = match (spec.kind, spec.form) {
+        (kind, Even) => Collective::new(kind, own),
+        (kind @ Kind::NeighbourAllgather, _) => Collective::new(kind, received).with_sent(own),
+        (kind, _) => Collective::new(kind, received).with_sent(sent),
+    };
+    let call = if spec.form == Typed { call.with_types() } else { call };
+    call.with_neighbours(Arc::clone(neighbours))
+}
+
+/// One rank's part.
+pub(crate) struct Part<T: Transport> {
+    at: (Rank, usize),
+    /// The transport with the graph of neighbours, if it is another.
+    graph: Option<T>,
+    call: Prepared<T>,
+    /// A call with uneven parts.
+    proof: Option<Prepared<T>>,
+    input: Guarded<T::Buffer>,
+    output: Guarded<T::Buffer>,
+}
+
+impl<T: Transport> Part<T> {
+    fn new(spec: &Spec, cx: &Context<'_, T>, case: &Case) -> Result<Self> {
+        let (t, rank, n_ranks) = (cx.transport(), cx.rank(), cx.transport().n_ranks());
+        let sides = torus(case, n_ranks).expect("a case that is not admitted is not measured");
+        let around = || on_torus(&sides, case.length(&RADIUS), rank);
+        let neighbours = Neighbours::new(around(), around());
+        let by = algorithm(spec.kind, case).ok().flatten();
+        let graph = if by.is_none() { t.with_neighbours(&neighbours)? } else { None };
+        let prepared = |call| Prepared::new(graph.as_ref().unwrap_or(t), call, by);
+        let length = case.length(&LENGTH_BYTES);
+        let shorter = |from: Rank, to: Rank| match spec.kind {
+            Kind::NeighbourAllgather => length * (from % 3) / 2,
+            _ => length * ((from + to) % 3) / 2,
+        };
+        let call = prepared(collective(spec, &neighbours, rank, |_, _| length))?;
+        let proof = match spec.form {
+            Even => None,
+            _ => Some(prepared(collective(spec, &neighbours, rank, shorter))?),
+        };
+        let input = Guarded::new(cx, call.call.input_bytes(rank, n_ranks))?;
+        let output = Guarded::new(cx, call.call.output_bytes(rank, n_ranks))?;
+        Ok(Self { at: (rank, n_ranks), graph, call, proof, input, output })
+    }
+}
+
+impl<T: Transport> Operation<T> for Part<T> {
+    fn fill(&mut self, seeds: Seeds) {
+        fill(&self.call.call, self.at, seeds, [self.input.bytes(), self.output.bytes()]);
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let Self { graph, call, input, output, .. } = self;
+        call.run(graph.as_ref().unwrap_or(t), [input.bytes(), output.bytes()])
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        compare(&self.call.call, self.at, self.output.bytes(), check);
+        self.input.check(check, "the input");
+        self.output.check(check, "the output");
+    }
+
+    /// The call that is timed, and one with uneven parts.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        let Self { at, graph, call, proof, input, output } = self;
+        let t = graph.as_ref().unwrap_or(t);
+        for call in iter::once(call).chain(proof) {
+            fill(&call.call, *at, check.seeds(), [input.bytes(), output.bytes()]);
+            call.run(t, [input.bytes(), output.bytes()])?;
+            compare(&call.call, *at, output.bytes(), check);
+            input.check(check, "the input");
+            output.check(check, "the output");
+        }
+        Ok(())
+    }
+}
+
+impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
+    const INFO: KernelInfo = KernelInfo {
+        name: SPECS[INDEX].name,
+        file: include_str!("neighbours.rs"),
+        summary: SPECS[INDEX].summary,
+        aliases: SPECS[INDEX].aliases,
+        axes: &[BY_ALGORITHM, AxisUse::of(&DIMENSIONS, "1"), AxisUse::of(&RADIUS, "1"), LENGTHS],
+        series: &[Series::completion("call").moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
+        admits: |case, world| admit(&SPECS[INDEX], case, world),
+        bytes_per_rank: |case, _| {
+            let n_parts = match SPECS[INDEX].kind {
+                Kind::NeighbourAllgather => n_neighbours(case).saturating_add(1),
+                _ => n_neighbours(case).saturating_mul(2),
+            };
+            case.value(&LENGTH_BYTES).saturating_mul(n_parts)
+        },
+        ..KernelInfo::collective("osu")
+    };
+    type Part = Part<T>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        Ok(Some((Duty::Together, Part::new(&SPECS[INDEX], cx, case)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_as_equal_as_they_can_be() {
+        let check = |n, n_dimensions, expected: &[usize]| {
+            assert_eq!(sides(n, n_dimensions), expected, "{n} in {n_dimensions}");
+        };
+        check(7, 1, &[7]);
+        check(9, 2, &[3, 3]);
+        check(12, 2, &[4, 3]);
+        check(12, 3, &[3, 2, 2]);
+        check(36, 2, &[6, 6]);
+        check(27, 3, &[3, 3, 3]);
+        check(7, 2, &[7, 1]);
+        check(16, 3, &[4, 2, 2]);
+        check(1, 2, &[1, 1]);
+    }
+
+    #[test]
+    fn neighbours_stand_in_the_order_of_their_coordinates() {
+        assert_eq!(on_torus(&[5], 1, 0), [4, 1]);
+        assert_eq!(on_torus(&[5], 2, 3), [1, 2, 4, 0]);
+        // Rank 4 is in the middle of three rows.
+        assert_eq!(on_torus(&[3, 3], 1, 4), [0, 1, 2, 3, 5, 6, 7, 8]);
+        assert_eq!(on_torus(&[4, 3], 1, 0), [11, 9, 10, 2, 1, 5, 3, 4]);
+    }
+
+    #[test]
+    fn an_edge_is_named_by_both_of_its_ends() {
+        for (sides, radius) in [(&[7][..], 3), (&[5, 5], 2), (&[4, 3], 1), (&[3, 3, 3], 1)] {
+            let n: usize = sides.iter().product();
+            for rank in 0..n {
+                let around = on_torus(sides, radius, rank);
+                Neighbours::new(around.clone(), around.clone());
+                for other in around {
+                    assert!(on_torus(sides, radius, other).contains(&rank), "{sides:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_torus_that_is_too_small_is_refused() {
+        let info = <Among<0> as Pattern<comet_core::local::Local>>::INFO;
+        let info: &'static KernelInfo = Box::leak(Box::new(info));
+        let check = |[dimensions, radius]: [u64; 2], n_ranks, expected: Result<&[usize], &str>| {
+            let case = Case::new(info, &[0, dimensions, radius, 8]);
+            let expected = expected.map(<[usize]>::to_vec).map_err(str::to_owned);
+            assert_eq!(torus(&case, n_ranks), expected);
+        };
+        check([1, 1], 3, Ok(&[3]));
+        check([2, 1], 9, Ok(&[3, 3]));
+        check(
+            [1, 1],
+            2,
+            Err(
+                "a torus of 2 ranks has a side of 2, a radius of 1 needs 3 (ask for more ranks, or \
+                 fewer dimensions)",
+            ),
+        );
+        check(
+            [2, 1],
+            8,
+            Err(
+                "a torus of 4 x 2 ranks has a side of 2, a radius of 1 needs 3 (ask for more ranks, \
+                 or fewer dimensions)",
+            ),
+        );
+        let none = "within a radius of 0 a rank has no neighbours (use 1 or more)";
+        check([1, 0], 3, Err(none));
+        check([0, 1], 3, Err("a torus of 0 dimensions is not known (use 1 to 16)"));
+    }
+}
