@@ -6,10 +6,11 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use comet_core::collective::{Collective, Reducer, require_operands};
+use comet_core::collective::{Collective, Neighbours, Reducer, require_operands};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::job::JobFailure;
 use comet_core::placement::line_time_ns;
@@ -115,6 +116,10 @@ pub struct Mpi {
     lines: Option<Pair>,
     /// The arrays of calls that wait for sets of operations.
     set: RefCell<Set>,
+    /// The neighbours in the graph of the communicator, if it has one.
+    neighbours: Option<Arc<Neighbours>>,
+    /// The last communicator with neighbours that was made of this one.
+    graph: RefCell<Option<(Arc<Neighbours>, Rc<Comm>)>>,
 }
 
 impl fmt::Debug for Mpi {
@@ -138,7 +143,71 @@ impl Mpi {
             on_failure: job.on_failure(),
             lines: None,
             set: RefCell::default(),
+            neighbours: None,
+            graph: RefCell::default(),
         }
+    }
+
+    /// Makes collectives of more than `max_count` elements as if an `int` held no more, here and in what
+    /// is made of this transport from now on: for tests of calls with long counts.
+    #[doc(hidden)]
+    pub fn limit_counts(&self, max_count: usize) {
+        self.comm.limit_counts(max_count);
+    }
+
+    /// The transport of the ranks of `group` on `comm`, which has been made of this one.
+    fn part(&self, group: Group, comm: Rc<Comm>, neighbours: Option<Arc<Neighbours>>) -> Self {
+        Self {
+            comm,
+            library: Rc::clone(&self.library),
+            topology: group.topology(&self.topology),
+            group,
+            lines: None,
+            set: RefCell::default(),
+            neighbours,
+            graph: RefCell::default(),
+            ..*self
+        }
+    }
+
+    /// Why a collective was not carried out.
+    #[cold]
+    fn refused(&self, refused: Refused) -> TransportError {
+        use TransportErrorKind::{InvalidArgument, Unsupported};
+        let (kind, text) = match refused {
+            Refused::Failed(failure) => return self.error(failure),
+            Refused::TooLong(name) => {
+                let text = format!(
+                    "{name} has integers of 32 bits, and this library lacks {name}_c for lengths and \
+                     places above 2^31 - 1 (use shorter parts, or a library of MPI-4)"
+                );
+                (Unsupported, text)
+            }
+            Refused::Mixed(name) => {
+                let text = format!(
+                    "{name} has parts of one length on both sides, or parts with lengths and places \
+                     on both (give both sides such parts)"
+                );
+                (InvalidArgument, text)
+            }
+        };
+        self.group.located(TransportError::new(kind, text))
+    }
+
+    /// Refuses a collective among neighbours that are not those of the communicator.
+    #[inline]
+    fn require_graph(&self, call: &Collective) -> Result<()> {
+        if !call.kind().is_among_neighbours()
+            || self.neighbours.is_some() && call.neighbours() == self.neighbours.as_ref()
+        {
+            return Ok(());
+        }
+        let text = format!(
+            "{} among other neighbours than those of its communicator (call it on the transport that \
+             with_neighbours makes for them)",
+            call.kind().name()
+        );
+        Err(self.group.located(TransportError::new(TransportErrorKind::InvalidArgument, text)))
     }
 
     /// Shares lines between ranks 0 and 1, if all ranks are on one machine; all of them call it.
@@ -333,15 +402,25 @@ impl Transport for Mpi {
         let split = || self.comm.split(place);
         let comm = self.waiting(Waiting::Collective(Source::Any), split);
         let comm = comm.map_err(|failure| self.error(failure))?;
-        Ok(part.zip(comm).map(|(group, comm)| Self {
-            comm: Rc::new(comm),
-            library: Rc::clone(&self.library),
-            topology: group.topology(&self.topology),
-            group,
-            lines: None,
-            set: RefCell::default(),
-            ..*self
-        }))
+        Ok(part.zip(comm).map(|(group, comm)| self.part(group, Rc::new(comm), None)))
+    }
+
+    /// `MPI_Dist_graph_create_adjacent`, unless the last graph was the same on all ranks.
+    fn with_neighbours(&self, neighbours: &Arc<Neighbours>) -> Result<Option<Self>> {
+        let both = neighbours.sources().iter().chain(neighbours.destinations());
+        both.copied().try_for_each(|rank| require_rank(self, rank))?;
+        let last = self.graph.borrow().clone().filter(|(of, _)| of == neighbours);
+        let make = || {
+            let is_other = self.comm.largest(i32::from(last.is_none()))? > 0;
+            match last {
+                Some((_, comm)) if !is_other => Ok(comm),
+                _ => self.comm.with_neighbours(neighbours).map(Rc::new),
+            }
+        };
+        let comm = self.waiting(Waiting::Collective(Source::Any), make);
+        let comm = comm.map_err(|failure| self.error(failure))?;
+        self.graph.replace(Some((Arc::clone(neighbours), Rc::clone(&comm))));
+        Ok(Some(self.part(self.group.clone(), comm, Some(Arc::clone(neighbours)))))
     }
 
     fn global_rank(&self, rank: Rank) -> Rank {
@@ -488,14 +567,10 @@ impl Transport for Mpi {
     fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {
         let at = (self.rank(), self.n_ranks());
         call.admit(at, input, output).map_err(|error| self.group.located(error))?;
+        self.require_graph(call)?;
         let carry_out = || self.comm.collective(call, at, input, output);
-        self.waiting(Waiting::Collective(Source::Any), carry_out).map_err(|refused| match refused {
-            Refused::Failed(failure) => self.error(failure),
-            Refused::TooLong(name) => {
-                let text = format!("{name} has no integers for parts of more than 2^31 - 1 bytes");
-                self.group.located(TransportError::new(TransportErrorKind::Unsupported, text))
-            }
-        })
+        self.waiting(Waiting::Collective(Source::Any), carry_out)
+            .map_err(|refused| self.refused(refused))
     }
 
     #[inline]

@@ -3,21 +3,127 @@
 //! Without libtest's harness: one process is one rank, and only its main thread calls MPI.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a test runner")]
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
+use comet_core::collective::{Collective, Element, Kind, Neighbours, Operator, Parts, Reducer};
 use comet_core::conformance;
+use comet_core::error::TransportErrorKind::Unsupported;
 use comet_core::topology::Topology;
 use comet_core::transport::Transport;
 use comet_mpi::{JoinConfig, Mpi, RunConfig, join};
 
+/// Most elements of a call in the test of long counts, and bytes of each of its parts.
+const MAX_COUNT: usize = 100;
+const PART_BYTES: usize = 4000;
+
+/// Forms that a library without counts of 64 bits cannot carry out.
+const REFUSED: [&str; 10] = [
+    "allgather with places",
+    "alltoall with places",
+    "alltoall with types",
+    "gather with places",
+    "neighbor_allgather with places",
+    "neighbor_alltoall with places",
+    "neighbor_alltoall with types",
+    "reduce_scatter",
+    "reduce_scatter with places",
+    "scatter with places",
+];
+
+/// Every form of every collective, with parts of so many bytes.
+fn forms(t: &Mpi, neighbours: &Arc<Neighbours>) -> Vec<(String, Collective)> {
+    let n = t.n_ranks();
+    let by = Reducer::new(Element::I32, Operator::Sum).expect("integers have sums");
+    let mut forms = Vec::new();
+    for kind in Kind::ALL {
+        let of = |parts| {
+            let call = Collective::new(kind, parts).with_reducer(by);
+            let root = if kind.is_rooted() { n / 2 } else { 0 };
+            call.with_root(root).with_neighbours(Arc::clone(neighbours))
+        };
+        let name = kind.name();
+        forms.push((name.to_owned(), of(Parts::Equal(PART_BYTES))));
+        if kind.admits_in_place() {
+            forms.push((name.to_owned(), of(Parts::Equal(PART_BYTES)).in_place()));
+        }
+        let packed = |n| Parts::packed(vec![PART_BYTES; n]);
+        let uneven = match kind {
+            Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::ReduceScatter => of(packed(n)),
+            Kind::Alltoall => of(packed(n)),
+            Kind::NeighbourAllgather => {
+                of(packed(neighbours.sources().len())).with_sent(Parts::Equal(PART_BYTES))
+            }
+            Kind::NeighbourAlltoall => of(packed(neighbours.sources().len()))
+                .with_sent(packed(neighbours.destinations().len())),
+            _ => continue,
+        };
+        forms.push((format!("{name} with places"), uneven.clone()));
+        if matches!(kind, Kind::Alltoall | Kind::NeighbourAlltoall) {
+            forms.push((format!("{name} with types"), uneven.with_types()));
+        }
+    }
+    forms
+}
+
+/// The bytes of a rank; those that arrive differ from those that were there.
+fn bytes(rank: usize, n: usize) -> Vec<u8> {
+    (0..n).map(|index| (index * 31 + rank * 7 + index / 256).to_le_bytes()[0]).collect()
+}
+
+/// Every form as if an `int` held no more than a few elements: it gives the same as with integers that
+/// hold them all, or is refused where the library has no others. The first problem.
+fn long_counts(t: &Mpi) -> Result<(), String> {
+    let (n, rank) = (t.n_ranks(), t.rank());
+    let mut around = vec![(rank + 1) % n, (rank + n - 1) % n];
+    around.dedup();
+    let neighbours = Neighbours::new(around.clone(), around);
+    let (graph, short) = (t.with_neighbours(&neighbours), t.split(Some(0), rank as u64));
+    let graph = graph.map_err(|error| error.to_string())?.ok_or("there is a graph")?;
+    let short = short.map_err(|error| error.to_string())?.ok_or("all ranks take part")?;
+    short.limit_counts(MAX_COUNT);
+    let short_graph = short.with_neighbours(&neighbours).map_err(|error| error.to_string())?;
+    let short_graph = short_graph.ok_or("there is a graph")?;
+    let mut refused = BTreeSet::new();
+    for (name, call) in forms(t, &neighbours) {
+        let is_among_neighbours = call.kind().is_among_neighbours();
+        let (whole, limited) =
+            if is_among_neighbours { (&graph, &short_graph) } else { (t, &short) };
+        let input = bytes(rank, call.input_bytes(rank, n));
+        let mut expected = bytes(rank + n, call.output_bytes(rank, n));
+        let mut found = expected.clone();
+        whole.collective(&call, &input, &mut expected).map_err(|error| error.to_string())?;
+        match limited.collective(&call, &input, &mut found) {
+            Err(error) if error.kind == Unsupported && error.to_string().contains("_c") => {
+                refused.insert(name);
+            }
+            Err(error) => return Err(format!("{name}: {error}")),
+            Ok(()) if found == expected => (),
+            Ok(()) => return Err(format!("{name} of long counts gives something else")),
+        }
+    }
+    let refused: Vec<&str> = refused.iter().map(String::as_str).collect();
+    match refused.is_empty() || refused == REFUSED {
+        true => Ok(()),
+        false => Err(format!("{refused:?} are refused, {REFUSED:?} expected, or nothing")),
+    }
+}
+
 fn rank_main(t: &Mpi) -> u8 {
-    let mut report = |name: &str, result: &Result<(), String>| {
-        let verdict =
-            result.as_ref().map_or_else(|problem| format!("FAILED: {problem}"), |()| "ok".into());
-        println!("test {name} with {} ranks ... {verdict}", t.n_ranks());
+    let verdict = |result: &Result<(), String>| match result {
+        Ok(()) => "ok".to_owned(),
+        Err(problem) => format!("FAILED: {problem}"),
     };
-    u8::from(conformance::run_all(t, &mut report) > 0)
+    let mut report = |name: &str, result: &Result<(), String>| {
+        println!("test {name} with {} ranks ... {}", t.n_ranks(), verdict(result));
+    };
+    let n_failed = conformance::run_all(t, &mut report);
+    let long = long_counts(t);
+    let (rank, verdict) = (t.rank(), verdict(&long));
+    println!("test long_counts_give_the_same on rank {rank} of {} ... {verdict}", t.n_ranks());
+    u8::from(n_failed > 0 || long.is_err())
 }
 
 fn main() -> ExitCode {

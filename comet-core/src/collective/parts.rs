@@ -33,7 +33,9 @@ impl Places {
     /// If there are not as many starts as lengths.
     pub fn new(lengths: Vec<usize>, starts: Vec<usize>) -> Self {
         assert_eq!(lengths.len(), starts.len(), "each part has a length and a start");
-        let end = starts.iter().zip(&lengths).map(|(start, length)| start + length).max();
+        // A part that ends beyond all memory is refused with the others that fit into no buffer.
+        let end_of = |(start, length): (&usize, &usize)| start.saturating_add(*length);
+        let end = starts.iter().zip(&lengths).map(end_of).max();
         let ints = |values: &[usize]| -> Option<Vec<i32>> {
             values.iter().map(|value| i32::try_from(*value).ok()).collect()
         };
@@ -102,7 +104,7 @@ impl Parts {
     #[inline]
     pub fn total(&self, n_ranks: usize) -> usize {
         match self {
-            Self::Equal(length) => n_ranks * length,
+            Self::Equal(length) => n_ranks.saturating_mul(*length),
             Self::Uneven(places) => places.end,
         }
     }

@@ -3,12 +3,12 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU8;
 
-use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Places, Reducer};
+use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer};
 use comet_core::transport::Rank;
 use mpi::ffi;
 
-use super::comm::{Comm, MAX_COUNT, in_place, to_c};
-use super::{Failure, Outcome, outcome};
+use super::comm::{Comm, in_place, to_c};
+use super::{Failure, Outcome, long, outcome};
 
 /// The addresses of inputs and outputs without a byte: that of an empty slice is a small number, which
 /// might be `MPI_IN_PLACE`, and MPICH refuses one address for both.
@@ -19,8 +19,10 @@ static NOTHING: [AtomicU8; 2] = [AtomicU8::new(0), AtomicU8::new(0)];
 pub(crate) enum Refused {
     /// The library has failed.
     Failed(Failure),
-    /// Lengths or places that the integers of the call do not hold.
+    /// Lengths or places that the integers of the call do not hold, in a library without others.
     TooLong(&'static str),
+    /// Parts of one length on one side, and with places on the other.
+    Mixed(&'static str),
 }
 
 impl From<Failure> for Refused {
@@ -29,16 +31,11 @@ impl From<Failure> for Refused {
     }
 }
 
-/// The places of parts as integers of C, for the function `call`.
-fn ints<'a>(places: &'a Places, call: &'static str) -> Result<&'a [Vec<i32>; 2], Refused> {
-    places.as_ints().ok_or(Refused::TooLong(call))
-}
-
-fn address(input: &[u8]) -> *const c_void {
+pub(super) fn address(input: &[u8]) -> *const c_void {
     if input.is_empty() { NOTHING[0].as_ptr().cast_const().cast() } else { input.as_ptr().cast() }
 }
 
-fn place(output: &mut [u8]) -> *mut c_void {
+pub(super) fn place(output: &mut [u8]) -> *mut c_void {
     if output.is_empty() { NOTHING[1].as_ptr().cast() } else { output.as_mut_ptr().cast() }
 }
 
@@ -67,7 +64,8 @@ fn operator(by: Reducer) -> ffi::MPI_Op {
 
 impl Comm {
     /// Carries `call` out on `rank`, by one call of the library, or by several for a vector of more
-    /// than 2^31 - 1 elements. The buffers are as long as [`Collective::admit`] wants them.
+    /// than 2^31 - 1 elements in a library without counts of 64 bits. The buffers are as long as
+    /// [`Collective::admit`] wants them, and its neighbours those of this communicator.
     #[inline]
     pub(crate) fn collective(
         &self,
@@ -88,7 +86,10 @@ impl Comm {
             }
             Kind::ReduceScatter => self.reduce_scattered(call, input, output),
             Kind::Gather | Kind::Scatter => self.rooted(call, rank, input, output),
-            Kind::Allgather | Kind::Alltoall => self.shared(call, rank, input, output),
+            Kind::Allgather => self.gathered_by_all(call, rank, input, output),
+            Kind::Alltoall => self.exchanged(call, rank, input, output),
+            Kind::NeighbourAllgather => self.gathered_from_neighbours(call, input, output),
+            Kind::NeighbourAlltoall => self.exchanged_with_neighbours(call, input, output),
         }
     }
 
@@ -101,11 +102,11 @@ impl Comm {
         let (from, into) = (address(other), place(into));
         let mut start = 0;
         loop {
-            let count = (n_elements - start).min(MAX_COUNT);
+            let count = (n_elements - start).min(c_int::MAX as usize);
             let (from, n) = (from.wrapping_byte_add(start * unit), to_c(count));
             let into = into.wrapping_byte_add(start * unit);
-            // SAFETY: the call reads `n` elements of both vectors, which have as many from the start
-            // on, and writes those of the second, which is borrowed mutably.
+            // SAFETY: the call reads `n` elements of both vectors, which have as many from the
+            // start on, and writes those of the second, which is borrowed mutably.
             let code = unsafe { ffi::MPI_Reduce_local(from, into, n, kind, op) };
             outcome("MPI_Reduce_local", code)?;
             start += count;
@@ -116,7 +117,7 @@ impl Comm {
     }
 
     /// `MPI_Reduce`, `MPI_Allreduce`, `MPI_Scan` or `MPI_Exscan` (sections 6.9 and 6.11), in pieces
-    /// of 2^31 - 1 elements.
+    /// of 2^31 - 1 elements where the library has no counts of 64 bits.
     fn reduced(&self, call: &Collective, rank: Rank, input: &[u8], output: &mut [u8]) -> Outcome {
         let (by, root, comm) = (call.by(), to_c(call.root()), self.raw());
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
@@ -126,9 +127,15 @@ impl Comm {
         let from = address(if is_copied { &copied } else { input });
         let into = place(output);
         let n_elements = call.parts().length(0) / unit;
+        if n_elements > self.max_count() {
+            let from = if call.is_in_place_on(rank) && !is_copied { in_place() } else { from };
+            if let Some(outcome) = self.reduced_at_once(call, from, into) {
+                return outcome;
+            }
+        }
         let mut start = 0;
         loop {
-            let count = (n_elements - start).min(MAX_COUNT);
+            let count = (n_elements - start).min(self.max_count());
             let from = match call.is_in_place_on(rank) && !is_copied {
                 true => in_place(),
                 false => from.wrapping_byte_add(start * unit),
@@ -161,6 +168,43 @@ impl Comm {
         }
     }
 
+    /// The same by one call with a count of 64 bits; `None` where the library has none.
+    #[cold]
+    fn reduced_at_once(
+        &self,
+        call: &Collective,
+        from: *const c_void,
+        into: *mut c_void,
+    ) -> Option<Outcome> {
+        let (by, root, comm) = (call.by(), to_c(call.root()), self.raw());
+        let (kind, op) = (kind_of(by.element()), operator(by));
+        let n = long::count(call.parts().length(0) / by.element().bytes());
+        let (name, code) = match call.kind() {
+            Kind::Reduce => ("MPI_Reduce_c", {
+                let reduce = long::reduce()?;
+                // SAFETY: the call reads `n` elements of the input, which has as many, and writes as many
+                // of the output on the root, which has them there.
+                unsafe { reduce(from, into, n, kind, op, root, comm) }
+            }),
+            Kind::Allreduce => ("MPI_Allreduce_c", {
+                let allreduce = long::allreduce()?;
+                // SAFETY: as above, with an output on every rank.
+                unsafe { allreduce(from, into, n, kind, op, comm) }
+            }),
+            Kind::Scan => ("MPI_Scan_c", {
+                let scan = long::scan()?;
+                // SAFETY: as above.
+                unsafe { scan(from, into, n, kind, op, comm) }
+            }),
+            _ => ("MPI_Exscan_c", {
+                let exscan = long::exscan()?;
+                // SAFETY: as above.
+                unsafe { exscan(from, into, n, kind, op, comm) }
+            }),
+        };
+        Some(outcome(name, code))
+    }
+
     /// `MPI_Reduce_scatter_block` for parts of one length, else `MPI_Reduce_scatter` (section 6.10).
     fn reduce_scattered(
         &self,
@@ -168,23 +212,42 @@ impl Comm {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), Refused> {
-        let (by, comm) = (call.by(), self.raw());
+        let (by, comm, most) = (call.by(), self.raw(), self.max_count());
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
         let from = if call.is_in_place_on(0) { in_place() } else { address(input) };
         let into = place(output);
-        if let Parts::Equal(length) = call.parts() {
-            const NAME: &str = "MPI_Reduce_scatter_block";
-            let n = c_int::try_from(length / unit).map_err(|_| Refused::TooLong(NAME))?;
-            // SAFETY: the input has a part of `n` elements for each rank, and the output one.
-            let code = unsafe { ffi::MPI_Reduce_scatter_block(from, into, n, kind, op, comm) };
-            return Ok(outcome(NAME, code)?);
-        }
-        const NAME: &str = "MPI_Reduce_scatter";
-        let counts = call.counts().ok_or(Refused::TooLong(NAME))?.as_ptr();
-        // SAFETY: there is a count for each rank; the input has as many elements as all of them, and
-        // the output as many as its rank's.
-        let code = unsafe { ffi::MPI_Reduce_scatter(from, into, counts, kind, op, comm) };
-        Ok(outcome(NAME, code)?)
+        let (name, code) = match call.parts() {
+            Parts::Equal(length) => match long::short_count(length / unit, most) {
+                Some(n) => ("MPI_Reduce_scatter_block", {
+                    // SAFETY: the input has a part of `n` elements for each rank, and the output one.
+                    unsafe { ffi::MPI_Reduce_scatter_block(from, into, n, kind, op, comm) }
+                }),
+                None => ("MPI_Reduce_scatter_block_c", {
+                    let refusal = Refused::TooLong("MPI_Reduce_scatter_block");
+                    let reduce_scatter_block = long::reduce_scatter_block().ok_or(refusal)?;
+                    let n = long::count(length / unit);
+                    // SAFETY: as above.
+                    unsafe { reduce_scatter_block(from, into, n, kind, op, comm) }
+                }),
+            },
+            Parts::Uneven(places) => match call.counts().filter(|_| places.greatest()[0] <= most) {
+                Some(counts) => ("MPI_Reduce_scatter", {
+                    let counts = counts.as_ptr();
+                    // SAFETY: there is a count for each rank; the input has as many elements as all of
+                    // them, and the output as many as its rank's.
+                    unsafe { ffi::MPI_Reduce_scatter(from, into, counts, kind, op, comm) }
+                }),
+                None => ("MPI_Reduce_scatter_c", {
+                    let refusal = Refused::TooLong("MPI_Reduce_scatter");
+                    let reduce_scatter = long::reduce_scatter().ok_or(refusal)?;
+                    let n_elements = |length: &usize| long::count(length / unit);
+                    let counts: Vec<_> = places.lengths().iter().map(n_elements).collect();
+                    // SAFETY: as above.
+                    unsafe { reduce_scatter(from, into, counts.as_ptr(), kind, op, comm) }
+                }),
+            },
+        };
+        Ok(outcome(name, code)?)
     }
 
     /// `MPI_Gather`, `MPI_Gatherv`, `MPI_Scatter` or `MPI_Scatterv` (sections 6.5 and 6.6).
@@ -202,108 +265,104 @@ impl Comm {
         } else if call.is_in_place_on(rank) {
             into = in_place().cast_mut();
         }
-        let own = call.parts().length(rank);
-        let (name, code) = match (call.parts(), is_gather) {
-            (Parts::Equal(length), true) => ("MPI_Gather", {
-                self.with_type(*length, |n, kind| {
-                    // SAFETY: the input has the part of the rank, and the output of the root those of
-                    // all ranks.
-                    unsafe { ffi::MPI_Gather(from, n, kind, into, n, kind, root, comm) }
-                })
-            }),
-            (Parts::Equal(length), false) => ("MPI_Scatter", {
-                self.with_type(*length, |n, kind| {
-                    // SAFETY: the input of the root has the parts of all ranks, and the output that of
-                    // the rank.
-                    unsafe { ffi::MPI_Scatter(from, n, kind, into, n, kind, root, comm) }
-                })
-            }),
-            (Parts::Uneven(places), true) => ("MPI_Gatherv", {
-                let [lengths, starts] = ints(places, "MPI_Gatherv")?;
-                let (lengths, starts) = (lengths.as_ptr(), starts.as_ptr());
-                self.with_type(own, |n, kind| {
-                    // SAFETY: there are a length and a start for each rank, with which the parts lie in
-                    // the output of the root; the input has the part of the rank.
-                    unsafe {
-                        ffi::MPI_Gatherv(from, n, kind, into, lengths, starts, kind, root, comm)
-                    }
-                })
-            }),
-            (Parts::Uneven(places), false) => ("MPI_Scatterv", {
-                let [lengths, starts] = ints(places, "MPI_Scatterv")?;
-                let (lengths, starts) = (lengths.as_ptr(), starts.as_ptr());
-                self.with_type(own, |n, kind| {
-                    // SAFETY: there are a length and a start for each rank, with which the parts lie in
-                    // the input of the root; the output has the part of the rank.
-                    unsafe {
-                        ffi::MPI_Scatterv(from, lengths, starts, kind, into, n, kind, root, comm)
-                    }
-                })
-            }),
-        };
-        Ok(outcome(name, code?)?)
+        let (own, kind) = (call.parts().length(rank), self.byte());
+        match (call.parts(), is_gather) {
+            // SAFETY: the input has the part of the rank, and the output of the root those of all
+            // ranks.
+            (Parts::Equal(length), true) => {
+                Ok(equal_parts!(self, *length, MPI_Gather, gather, |n, kind| (
+                    from, n, kind, into, n, kind, root, comm
+                ))?)
+            }
+            // SAFETY: the input of the root has the parts of all ranks, and the output that of the
+            // rank.
+            (Parts::Equal(length), false) => {
+                Ok(equal_parts!(self, *length, MPI_Scatter, scatter, |n, kind| (
+                    from, n, kind, into, n, kind, root, comm
+                ))?)
+            }
+            // SAFETY: there are a length and a start for each rank, with which the parts lie in the
+            // output of the root; the input has the part of the rank.
+            (Parts::Uneven(places), true) => uneven_parts!(
+                self, own, [places => short, lengths, starts;], MPI_Gatherv, gatherv,
+                |n| (from, n, kind, into, lengths, starts, kind, root, comm)
+            ),
+            // SAFETY: there are a length and a start for each rank, with which the parts lie in the
+            // input of the root; the output has the part of the rank.
+            (Parts::Uneven(places), false) => uneven_parts!(
+                self, own, [places => short, lengths, starts;], MPI_Scatterv, scatterv,
+                |n| (from, lengths, starts, kind, into, n, kind, root, comm)
+            ),
+        }
     }
 
-    /// `MPI_Allgather`, `MPI_Allgatherv`, `MPI_Alltoall` or `MPI_Alltoallv` (sections 6.7 and 6.8).
-    fn shared(
+    /// `MPI_Allgather` or `MPI_Allgatherv` (section 6.7).
+    fn gathered_by_all(
         &self,
         call: &Collective,
         rank: Rank,
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), Refused> {
-        let (comm, is_all_to_all) = (self.raw(), call.kind() == Kind::Alltoall);
+        let (comm, kind, into) = (self.raw(), self.byte(), place(output));
         let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
-        let into = place(output);
-        let own = call.parts().length(rank);
-        let (name, code) = match (call.parts(), is_all_to_all) {
-            (Parts::Equal(length), false) => ("MPI_Allgather", {
-                self.with_type(*length, |n, kind| {
-                    // SAFETY: the input has one part, and the output those of all ranks.
-                    unsafe { ffi::MPI_Allgather(from, n, kind, into, n, kind, comm) }
-                })
-            }),
-            (Parts::Equal(length), true) => ("MPI_Alltoall", {
-                self.with_type(*length, |n, kind| {
-                    // SAFETY: input and output have a part for each rank.
-                    unsafe { ffi::MPI_Alltoall(from, n, kind, into, n, kind, comm) }
-                })
-            }),
-            (Parts::Uneven(places), false) => ("MPI_Allgatherv", {
-                let [lengths, starts] = ints(places, "MPI_Allgatherv")?;
-                let (lengths, starts) = (lengths.as_ptr(), starts.as_ptr());
-                self.with_type(own, |n, kind| {
-                    // SAFETY: there are a length and a start for each rank, with which the parts lie in
-                    // the output; the input has the part of the rank.
-                    unsafe { ffi::MPI_Allgatherv(from, n, kind, into, lengths, starts, kind, comm) }
-                })
-            }),
-            (Parts::Uneven(received), true) => ("MPI_Alltoallv", {
-                const NAME: &str = "MPI_Alltoallv";
-                let Parts::Uneven(sent) = call.sent() else { return Err(Refused::TooLong(NAME)) };
-                let [out_lengths, out_starts] = ints(sent, NAME)?;
-                let [lengths, starts] = ints(received, NAME)?;
-                let (out_lengths, out_starts) = (out_lengths.as_ptr(), out_starts.as_ptr());
-                let (lengths, starts) = (lengths.as_ptr(), starts.as_ptr());
-                self.with_type(1, |_, kind| {
-                    // SAFETY: there are a length and a start for each rank in both directions, with
-                    // which the parts lie in input and output.
-                    unsafe {
-                        ffi::MPI_Alltoallv(
-                            from,
-                            out_lengths,
-                            out_starts,
-                            kind,
-                            into,
-                            lengths,
-                            starts,
-                            kind,
-                            comm,
-                        )
-                    }
-                })
-            }),
-        };
-        Ok(outcome(name, code?)?)
+        match call.parts() {
+            // SAFETY: the input has one part, and the output those of all ranks.
+            Parts::Equal(length) => {
+                Ok(equal_parts!(self, *length, MPI_Allgather, allgather, |n, kind| (
+                    from, n, kind, into, n, kind, comm
+                ))?)
+            }
+            // SAFETY: there are a length and a start for each rank, with which the parts lie in the
+            // output; the input has the part of the rank.
+            Parts::Uneven(places) => uneven_parts!(
+                self, call.parts().length(rank), [places => short, lengths, starts;],
+                MPI_Allgatherv, allgatherv,
+                |n| (from, n, kind, into, lengths, starts, kind, comm)
+            ),
+        }
+    }
+
+    /// `MPI_Alltoall`, `MPI_Alltoallv` or `MPI_Alltoallw` (section 6.8).
+    fn exchanged(
+        &self,
+        call: &Collective,
+        rank: Rank,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), Refused> {
+        let (comm, kind, into) = (self.raw(), self.byte(), place(output));
+        let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
+        match (call.sent(), call.parts()) {
+            // SAFETY: input and output have a part for each rank.
+            (Parts::Equal(sent), Parts::Equal(length)) if sent == length => {
+                Ok(equal_parts!(self, *length, MPI_Alltoall, alltoall, |n, kind| (
+                    from, n, kind, into, n, kind, comm
+                ))?)
+            }
+            // SAFETY: there are a length, a start and a type for each rank in both directions, with
+            // which the parts lie in input and output: starts in bytes.
+            (Parts::Uneven(sent), Parts::Uneven(received)) if call.has_types() => {
+                let kinds = self.kinds(sent.lengths().len().max(received.lengths().len()));
+                let kinds = kinds.as_ptr();
+                uneven_parts!(
+                    self, 0,
+                    [sent => short, out_lengths, out_starts; received => short, lengths, starts;],
+                    MPI_Alltoallw, alltoallw,
+                    |_n| (
+                        from, out_lengths, out_starts, kinds, into, lengths, starts, kinds, comm
+                    )
+                )
+            }
+            // SAFETY: there are a length and a start for each rank in both directions, with which
+            // the parts lie in input and output.
+            (Parts::Uneven(sent), Parts::Uneven(received)) => uneven_parts!(
+                self, 0,
+                [sent => short, out_lengths, out_starts; received => short, lengths, starts;],
+                MPI_Alltoallv, alltoallv,
+                |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
+            ),
+            _ => Err(Refused::Mixed("MPI_Alltoall")),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A communicator, and the calls on it.
 
+use std::cell::{Cell, OnceCell};
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -9,12 +10,12 @@ use mpi::ffi;
 use mpi::raw::AsRaw as _;
 use mpi::topology::SimpleCommunicator;
 
-use super::{Failure, Outcome, empty_status, outcome, written};
+use super::{Failure, Outcome, empty_status, long, outcome, written};
 
 /// The part of a message above 2^31 - 1 bytes that is one element of its type, in bytes.
 const LONG_ELEMENT_BYTES: c_int = 1 << 30;
-/// The most elements of one call of a collective.
-pub(super) const MAX_COUNT: usize = c_int::MAX as usize;
+/// The most elements of one call of a collective with a count of `int`.
+const MAX_COUNT: usize = c_int::MAX as usize;
 
 /// A duplicate of the world, a part of it, or a duplicate of a communicator of the program, on which
 /// errors are returned.
@@ -26,6 +27,10 @@ pub(crate) struct Comm {
     byte: ffi::MPI_Datatype,
     /// `true` if it ends before the library does.
     is_part: bool,
+    /// The most elements of one call of a collective with a count of `int`; fewer in tests.
+    max_count: Cell<usize>,
+    /// The type of the parts of each rank, for calls that want an array.
+    kinds: OnceCell<Vec<ffi::MPI_Datatype>>,
 }
 
 impl Comm {
@@ -47,11 +52,22 @@ impl Comm {
             unsafe { ffi::MPI_Comm_dup(of, comm) }
         };
         let raw = written("MPI_Comm_dup", constant!(RSMPI_COMM_NULL), duplicate)?;
+        Self::new(raw, is_part, MAX_COUNT)
+    }
+
+    /// The communicator `raw`, which has just been made; errors on it are returned.
+    fn new(raw: ffi::MPI_Comm, is_part: bool, max_count: usize) -> Outcome<Self> {
         let returned = constant!(RSMPI_ERRORS_RETURN);
         // SAFETY: the communicator has just been made.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, returned) };
         outcome("MPI_Comm_set_errhandler", code)?;
-        Ok(Self { raw, byte: constant!(RSMPI_UINT8_T), is_part })
+        let (byte, max_count) = (constant!(RSMPI_UINT8_T), Cell::new(max_count));
+        Ok(Self { raw, byte, is_part, max_count, kinds: OnceCell::new() })
+    }
+
+    /// The communicator `raw`, which has just been made of ranks of this one.
+    pub(super) fn part(&self, raw: ffi::MPI_Comm) -> Outcome<Self> {
+        Self::new(raw, true, self.max_count())
     }
 
     /// The communicator of the ranks with the same number in `place`, in the order of the other
@@ -68,17 +84,36 @@ impl Comm {
         if raw == null {
             return Ok(None);
         }
-        let returned = constant!(RSMPI_ERRORS_RETURN);
-        // SAFETY: the communicator has just been made.
-        let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, returned) };
-        outcome("MPI_Comm_set_errhandler", code)?;
-        Ok(Some(Self { raw, byte: self.byte, is_part: true }))
+        self.part(raw).map(Some)
     }
 
     /// The handle.
     #[inline]
     pub(super) fn raw(&self) -> ffi::MPI_Comm {
         self.raw
+    }
+
+    /// The type of a byte.
+    #[inline]
+    pub(super) fn byte(&self) -> ffi::MPI_Datatype {
+        self.byte
+    }
+
+    /// The type of a byte `n` times, which are as many as ranks or fewer.
+    #[inline]
+    pub(super) fn kinds(&self, n: usize) -> &[ffi::MPI_Datatype] {
+        &self.kinds.get_or_init(|| vec![self.byte; self.n_ranks().unwrap_or(0)])[..n]
+    }
+
+    /// The most elements of one call of a collective with a count of `int`.
+    #[inline]
+    pub(super) fn max_count(&self) -> usize {
+        self.max_count.get()
+    }
+
+    /// Makes collectives of more than `max_count` elements as if an `int` held no more.
+    pub(crate) fn limit_counts(&self, max_count: usize) {
+        self.max_count.set(max_count.min(MAX_COUNT));
     }
 
     /// Number of this rank (section 7.4.1).
@@ -186,10 +221,20 @@ impl Comm {
         outcome("MPI_Barrier", unsafe { ffi::MPI_Barrier(self.raw) })
     }
 
-    /// `MPI_Bcast` (section 6.4), several times for a message of more than 2^31 - 1 bytes.
+    /// `MPI_Bcast` (section 6.4), several times for a message of more than 2^31 - 1 bytes where the
+    /// library has no counts of 64 bits.
     #[inline]
     pub(crate) fn broadcast(&self, message: &mut [u8], root: Rank) -> Outcome {
-        in_pieces(message, |piece, count| {
+        if message.len() > self.max_count()
+            && let Some(bcast) = long::bcast()
+        {
+            let (start, n) = (message.as_mut_ptr().cast(), long::count(message.len()));
+            // SAFETY: the message is borrowed for the whole call, which reads it on the root and writes
+            // it on the others, and no more than its length.
+            let code = unsafe { bcast(start, n, self.byte, to_c(root), self.raw) };
+            return outcome("MPI_Bcast_c", code);
+        }
+        in_pieces(message, self.max_count(), |piece, count| {
             let start = piece.cast();
             // SAFETY: the piece is borrowed for the whole call, which reads it on the root and
             // writes it on the others, and no more than its length.
@@ -203,7 +248,7 @@ impl Comm {
     #[inline]
     pub(crate) fn sum(&self, values: &mut [f64]) -> Outcome {
         let (kind, op) = (constant!(RSMPI_DOUBLE), constant!(RSMPI_SUM));
-        in_pieces(values, |piece, count| {
+        in_pieces(values, self.max_count(), |piece, count| {
             let start = piece.cast();
             // SAFETY: the piece is borrowed for the whole call, which reads and writes it.
             let code = unsafe { ffi::MPI_Allreduce(in_place(), start, count, kind, op, self.raw) };
@@ -271,15 +316,23 @@ impl Comm {
     ) -> Outcome<c_int> {
         match c_int::try_from(length_bytes) {
             Ok(count) => Ok(call(count, self.byte)),
-            Err(_) => {
-                let mut kind = self.long_type(length_bytes)?;
-                let code = call(1, kind);
-                // SAFETY: the type was made above; operations that use it go on (section 5.1.9).
-                // Whatever becomes of the handle, what `call` has started is started.
-                unsafe { ffi::MPI_Type_free(&raw mut kind) };
-                Ok(code)
-            }
+            Err(_) => self.with_long_type(length_bytes, call),
         }
+    }
+
+    /// Makes `call` with one element of a type of `length_bytes` bytes.
+    #[cold]
+    pub(super) fn with_long_type(
+        &self,
+        length_bytes: usize,
+        call: impl FnOnce(c_int, ffi::MPI_Datatype) -> c_int,
+    ) -> Outcome<c_int> {
+        let mut kind = self.long_type(length_bytes)?;
+        let code = call(1, kind);
+        // SAFETY: the type was made above; operations that use it go on (section 5.1.9). Whatever
+        // becomes of the handle, what `call` has started is started.
+        unsafe { ffi::MPI_Type_free(&raw mut kind) };
+        Ok(code)
     }
 
     /// A type of `length_bytes` bytes, for lengths that an `int` does not hold (section 5.1.2):
@@ -344,19 +397,23 @@ fn size(comm: ffi::MPI_Comm) -> Outcome<usize> {
     Ok(from_c(size))
 }
 
-/// Makes `call` with the start and the count of pieces of `values`; also once if there are none,
-/// because the other ranks wait for the call.
+/// Makes `call` with the start and the count of pieces of `values`, of `most` at the most; also once if
+/// there are none, because the other ranks wait for the call.
 #[inline]
-fn in_pieces<V>(values: &mut [V], mut call: impl FnMut(*mut V, c_int) -> Outcome) -> Outcome {
+fn in_pieces<V>(
+    values: &mut [V],
+    most: usize,
+    mut call: impl FnMut(*mut V, c_int) -> Outcome,
+) -> Outcome {
     if values.is_empty() {
         // The address of an empty slice is a small number, which might be `MPI_IN_PLACE`.
         let mut nothing = MaybeUninit::<V>::uninit();
         return call(nothing.as_mut_ptr(), 0);
     }
-    if values.len() <= MAX_COUNT {
+    if values.len() <= most {
         return call(values.as_mut_ptr(), to_c(values.len()));
     }
-    values.chunks_mut(MAX_COUNT).try_for_each(|piece| call(piece.as_mut_ptr(), to_c(piece.len())))
+    values.chunks_mut(most).try_for_each(|piece| call(piece.as_mut_ptr(), to_c(piece.len())))
 }
 
 /// `MPI_IN_PLACE`, which is a macro that the binding cannot translate. Libraries whose handles are

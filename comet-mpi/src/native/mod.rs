@@ -22,9 +22,13 @@ macro_rules! constant {
     }};
 }
 
+#[macro_use]
+mod long;
+
 mod collective;
 mod comm;
 mod memory;
+mod neighbours;
 mod process;
 mod request;
 
