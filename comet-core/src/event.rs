@@ -4,7 +4,7 @@ use std::error::Error;
 
 use crate::definition::Definition;
 use crate::driver::Pace;
-use crate::kernel::{Arrangement, Case, Derived, KernelInfo, Series};
+use crate::kernel::{Arrangement, Case, Derived, KernelInfo, Rate, Series};
 use crate::sample::{Sample, start_skew_ns};
 use crate::sync::ClockOffset;
 use crate::transport::{ClockInfo, Rank, Usage};
@@ -67,6 +67,8 @@ pub struct SeriesResult {
     pub definition: Definition,
     /// Bytes that one operation moved; `None` where the series moves none.
     pub bytes_per_op: Option<u64>,
+    /// Amounts of one operation for the rates of the series, in their order.
+    pub amounts_per_op: Vec<f64>,
     /// Operations that were run before the samples, and are not counted.
     pub n_warmup: u32,
     /// Times of the warm-up, from which its end and the repetitions follow.
@@ -127,11 +129,23 @@ impl SeriesResult {
 
     /// Bytes per second at the quoted time, where the series moves bytes.
     pub fn bytes_per_s(&self) -> Option<f64> {
-        let bytes = self.bytes_per_op.filter(|bytes| *bytes > 0)?;
+        self.per_s(self.bytes_per_op? as f64)
+    }
+
+    /// The rates of the series beside that, each with its amount of one operation and its value at the
+    /// quoted time.
+    pub fn rates(&self) -> impl Iterator<Item = (&'static Rate, f64, Option<f64>)> {
+        let rates = self.series.rates.iter().zip(&self.amounts_per_op);
+        rates.map(|(rate, amount)| (rate, *amount, self.per_s(*amount)))
+    }
+
+    /// `amount` of each operation per second, at the quoted time or, where that is a least one, at the
+    /// median; `None` for an amount of 0.
+    fn per_s(&self, amount: f64) -> Option<f64> {
         let basis_ns =
             if self.quote.is_least() { Some(self.summary.median) } else { self.quoted_ns };
-        let bytes = bytes as f64;
-        basis_ns.filter(|ns| *ns > 0.0).map(|ns| bytes / ns * 1e9)
+        let ns = basis_ns.filter(|ns| *ns > 0.0 && amount > 0.0)?;
+        Some(amount / ns * 1e9)
     }
 }
 

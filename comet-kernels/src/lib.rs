@@ -34,6 +34,7 @@ pub mod osu;
 pub mod parkbench;
 mod pattern;
 mod polynomial;
+mod rates;
 #[cfg(test)]
 mod tests;
 

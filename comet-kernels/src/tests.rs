@@ -3,7 +3,9 @@
 use comet_core::driver::{self, Rules, Settings};
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::harness::{self, Trial};
-use comet_core::kernel::{Buffers, Case, HOPS, History, Kernel, LENGTH_BYTES, Profile, World};
+use comet_core::kernel::{
+    Buffers, Case, HOPS, History, Kernel, LENGTH_BYTES, Profile, RateKind, World,
+};
 use comet_core::local::{self, Corrupt, Local};
 use comet_core::sweep;
 use comet_core::topology::Topology;
@@ -54,7 +56,7 @@ fn n_idle(case: &Case, n_ranks: usize) -> usize {
     match (case.find(&PAIRS), case.find(&ROUND)) {
         (Some(_), _) => n_ranks - 2 * case.length(&PAIRS),
         (_, Some(_)) => n_ranks % 2,
-        _ if matches!(case.info.name, "uniband" | "biband") => n_ranks % 2,
+        _ if matches!(case.info.name, "uniband" | "biband" | "bisection") => n_ranks % 2,
         _ => 0,
     }
 }
@@ -77,7 +79,7 @@ fn every_kernel_that_moves_data_notices_messages_that_arrive_wrong() {
             ("imb", _) => resends,
             (_, "echo" | "exchange" | "contention" | "overlap" | "injection" | "pairs") => true,
             (_, "comms1" | "comms2" | "poly3") => true,
-            (_, "broadcast" | "reduction" | "comms3" | "bw" | "bibw") => false,
+            (_, "broadcast" | "reduction" | "comms3" | "bw" | "bibw" | "bisection") => false,
             _ => resends,
         };
         assert_eq!(resends, expected, "{trial:?}");
@@ -251,9 +253,51 @@ fn an_operation_of_many_messages_moves_all_of_them() {
     check("osu/bibw", 2, &[8, 1000], 16_000);
     check("imb/uniband", 5, &[256, 1000], 512_000);
     check("imb/biband", 5, &[256, 1000], 1_024_000);
+    check("model/bisection", 5, &[64, 1000], 256_000);
     check("parkbench/comms3", 2, &[100], 200);
     check("parkbench/comms3", 4, &[100], 1200);
     check("parkbench/comms3", 5, &[100], 2000);
+}
+
+#[test]
+fn rates_agree_with_a_hand_computation() {
+    let check = |id, n_ranks, values: &[u64], expected: &[(RateKind, f64)]| {
+        let info = kernel(id).info();
+        let (case, topology) = (Case::new(info, values), Topology::hypercube(n_ranks));
+        let series = &info.series[0];
+        let kinds = series.rates.iter().map(|rate| rate.kind);
+        let amounts = series.amounts_per_op(&case, &World::of(&topology));
+        assert_eq!(kinds.zip(amounts).collect::<Vec<_>>(), expected, "{id} on {n_ranks}");
+    };
+    let collective = |id, n_ranks, values: &[u64], algorithm, bus| {
+        check(id, n_ranks, values, &[(RateKind::Algorithm, algorithm), (RateKind::Bus, bus)]);
+    };
+    // Sizes and factors of nccl-tests: S = 1000 of a vector, S = 4 x 1000 of parts.
+    collective("imb/bcast", 4, &[0, 0, 1000], 1000.0, 1000.0);
+    collective("comet/broadcast", 4, &[1000], 1000.0, 1000.0);
+    collective("naive/broadcast", 4, &[1000], 1000.0, 1000.0);
+    collective("imb/reduce", 4, &[0, 0, 4, 0, 1000], 1000.0, 1000.0);
+    collective("imb/allreduce", 4, &[0, 4, 0, 1000], 1000.0, 1500.0);
+    collective("comet/reduction", 4, &[125], 1000.0, 1500.0);
+    collective("imb/reduce_scatter", 4, &[0, 4, 0, 1000], 4000.0, 3000.0);
+    collective("imb/reduce_scatter_block", 4, &[0, 4, 0, 1000], 4000.0, 3000.0);
+    collective("imb/gather", 4, &[0, 0, 1000], 4000.0, 3000.0);
+    collective("imb/scatterv", 4, &[0, 0, 1000], 4000.0, 3000.0);
+    collective("imb/allgather", 4, &[0, 1000], 4000.0, 3000.0);
+    collective("imb/alltoallv", 4, &[0, 1000], 4000.0, 3000.0);
+    // Nobody has a factor for prefix sums.
+    check("imb/scan", 4, &[0, 4, 0, 1000], &[(RateKind::Algorithm, 1000.0)]);
+    check("comet/barrier", 4, &[], &[]);
+    check("comet/echo", 4, &[1, 1000], &[]);
+    let messages = |id, n_ranks, values: &[u64], n| {
+        check(id, n_ranks, values, &[(RateKind::Messages, n)]);
+    };
+    messages("osu/bw", 2, &[64, 1000], 64.0);
+    messages("osu/bibw", 2, &[64, 0], 128.0);
+    messages("imb/uniband", 5, &[256, 1000], 512.0);
+    messages("imb/biband", 5, &[256, 1000], 1024.0);
+    let of_cut = [(RateKind::Bisection, 256_000.0), (RateKind::Messages, 256.0)];
+    check("model/bisection", 5, &[64, 1000], &of_cut);
 }
 
 /// The last quick case of each kernel on two ranks with `buffers`, and true if the kernel admits

@@ -11,7 +11,8 @@ use comet_core::event::{
     Quote, RankSamples, RunEnd, RunStart, SeriesResult, WarmUpTimes,
 };
 use comet_core::kernel::{
-    Axis, AxisUse, Case, Class, Derived, HOPS, KernelInfo, LENGTH_BYTES, Series, World,
+    Axis, AxisUse, Case, Class, Derived, HOPS, KernelInfo, LENGTH_BYTES, Rate, RateKind, Series,
+    World,
 };
 use comet_core::sample::Sample;
 use comet_core::topology::Topology;
@@ -20,6 +21,7 @@ use comet_stats::{Diagnosis, Summary};
 
 use crate::environment::Environment;
 use crate::format::{self, Format, JSONL};
+use crate::points::PointMaker;
 use crate::read::read_records;
 use crate::record::{Point, RankEntry, Record, Suite, Transport};
 use crate::recorder::{Recorder, RunDescription};
@@ -365,6 +367,38 @@ pub(crate) fn overlap() -> Measurement {
     measurement(Case::new(&OVERLAP, &[1, 8]), vec![vec![synchronous], vec![overlapped]], derived)
 }
 
+/// The points of collectives `name` over parts of 0, 1000 and 2000 bytes on so many ranks, of 1000 ns
+/// each; the bus bandwidth counts all parts but one.
+pub(crate) fn collectives(name: &'static str, n_ranks: usize) -> Vec<Point> {
+    const RATES: [Rate; 2] = [
+        Rate {
+            kind: RateKind::Algorithm,
+            formula: "P x length_bytes / time",
+            per_op: |case, world| world.n_ranks as f64 * case.value(&LENGTH_BYTES) as f64,
+        },
+        Rate {
+            kind: RateKind::Bus,
+            formula: "(P-1)/P x P x length_bytes / time",
+            per_op: |case, world| (world.n_ranks as f64 - 1.0) * case.value(&LENGTH_BYTES) as f64,
+        },
+    ];
+    const SERIES: [Series; 1] =
+        [series("call", Quantity::OpTime, Definition::Completion).rated(&RATES)];
+    const AXES: [AxisUse; 1] = [AxisUse::of(&LENGTH_BYTES, "8")];
+    static GATHER: KernelInfo = info("allgather", Class::Collective, &AXES, &SERIES);
+    static ALLTOALL: KernelInfo = info("alltoall", Class::Collective, &AXES, &SERIES);
+    let info = if name == GATHER.name { &GATHER } else { &ALLTOALL };
+    let topology = Topology::hypercube(n_ranks);
+    let mut points = PointMaker::new("id", &topology);
+    let of_length = |length_bytes| {
+        let case = Case::new(info, &[length_bytes]);
+        let mut found = measurement(case, vec![vec![&[10_000][..]; 1]], Vec::new());
+        found.series[0].amounts_per_op = SERIES[0].amounts_per_op(&case, &World::of(&topology));
+        points.measured(&found)
+    };
+    [0, 1000, 2000].into_iter().flat_map(of_length).collect()
+}
+
 /// Event of the driver about cores that moved around [`barrier`].
 fn cores_moved() -> CoresMoved {
     let line_times = LineTimes { readings_ns: vec![112.0, 24.0] };
@@ -378,6 +412,7 @@ fn measurement(case: Case, elapsed_ns: Vec<Vec<&[u64]>>, derived: Vec<Derived>) 
     let world = World::of(&topology);
     let result = |(series, ranks): (&'static Series, &Vec<&[u64]>)| SeriesResult {
         bytes_per_op: (series.bytes_per_op)(&case, &world),
+        amounts_per_op: series.amounts_per_op(&case, &world),
         ..series_result(series, ranks, pace)
     };
     let series = case.info.series.iter().zip(&elapsed_ns).map(result).collect();
@@ -418,6 +453,7 @@ fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> 
         series,
         definition: series.definition,
         bytes_per_op: None,
+        amounts_per_op: Vec::new(),
         n_warmup: 5,
         warm_up: WarmUpTimes {
             block_medians_ns: vec![summary.median, summary.min],

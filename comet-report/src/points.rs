@@ -8,16 +8,16 @@ use comet_core::event::{
     self, CaseFailure, ClockCalibration, Failure, LineTimes, Measurement, RankSamples, RunStart,
     SeriesResult,
 };
-use comet_core::kernel::{Arrangement, AxisKind, Case, Class, GROUPS, KernelInfo, PROCS};
+use comet_core::kernel::{self, Arrangement, AxisKind, Case, Class, GROUPS, KernelInfo, PROCS};
 use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
 
 use crate::fingerprint::key;
 use crate::raw::{each, samples, starts_ns};
 use crate::record::{
-    self, BUFFERS, Check, CheckStatus, Derived, Interval, KernelFacts, Measured, Numbers, Outcome,
-    Overhead, Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat, RanksNs, Rate,
-    Reps, SampleSync, Summary, Transport, Value, WarmUpNs,
+    self, BUFFERS, Check, CheckStatus, Derived, Interval, KernelFacts, Measured, NamedRate,
+    Numbers, Outcome, Overhead, Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat,
+    RanksNs, Rate, Reps, SampleSync, Summary, Transport, Value, WarmUpNs,
 };
 
 /// Makes the points of one run, and numbers them.
@@ -104,6 +104,7 @@ impl PointMaker {
                 time_ns: time_ns(result),
                 quoted_ns: result.quoted_ns,
                 rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis }),
+                rates: result.rates().map(named_rate).collect(),
             },
             plan: Plan { is_refined: measurement.is_refined, ..plan(result, *pace, settle) },
             reps: Reps {
@@ -215,6 +216,10 @@ fn value(result: &SeriesResult) -> Value {
         better: "lower".into(),
         quote: wire_quote(result.quote),
     }
+}
+
+fn named_rate((rate, per_op, value): (&'static kernel::Rate, f64, Option<f64>)) -> NamedRate {
+    NamedRate { name: rate.kind.name().into(), formula: rate.formula.into(), per_op, value }
 }
 
 fn wire_quote(quote: event::Quote) -> Quote {

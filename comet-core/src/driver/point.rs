@@ -300,6 +300,7 @@ impl CaseState {
                 series,
                 definition: readings.definition,
                 bytes_per_op: (series.bytes_per_op)(&case, world),
+                amounts_per_op: series.amounts_per_op(&case, world),
                 n_warmup: n_warmup[index],
                 warm_up: std::mem::take(&mut warm_up[index]),
                 interval: Interval::of_medians(&slice_medians_ns).map(with_clock),

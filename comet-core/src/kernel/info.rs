@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::axis::{AxisUse, HOPS, LENGTH_BYTES};
 use super::case::Case;
+use super::rate::Rate;
 use super::world::World;
 use crate::definition::{Definition, Quantity};
 
@@ -111,12 +112,15 @@ pub struct Series {
     pub quote_minimum: bool,
     /// Bytes that one operation moves, for the bandwidth; `None` where there is none.
     pub bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>,
+    /// Rates beside that bandwidth, each of its own kind.
+    pub rates: &'static [Rate],
 }
 
 impl Series {
-    /// A series whose median is reported, and that moves no bytes.
+    /// A series whose median is reported, that moves no bytes and has no rates.
     pub const fn of(name: &'static str, quantity: Quantity, definition: Definition) -> Self {
-        Self { name, quantity, definition, quote_minimum: false, bytes_per_op: |_, _| None }
+        let (quote_minimum, rates) = (false, &[]);
+        Self { name, quantity, definition, quote_minimum, bytes_per_op: |_, _| None, rates }
     }
 
     /// One way of a message of [`LENGTH_BYTES`], half of a round trip.
@@ -138,6 +142,16 @@ impl Series {
     /// This series with the bytes that one operation moves.
     pub const fn moving(self, bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>) -> Self {
         Self { bytes_per_op, ..self }
+    }
+
+    /// This series with rates beside the bandwidth.
+    pub const fn rated(self, rates: &'static [Rate]) -> Self {
+        Self { rates, ..self }
+    }
+
+    /// Amounts of one operation for its rates, in their order.
+    pub fn amounts_per_op(&self, case: &Case, world: &World<'_>) -> Vec<f64> {
+        self.rates.iter().map(|rate| (rate.per_op)(case, world)).collect()
     }
 }
 

@@ -11,6 +11,7 @@ mod info;
 mod operation;
 mod pairing;
 pub mod prelude;
+mod rate;
 mod world;
 
 pub use axis::{
@@ -25,6 +26,7 @@ pub use header::{HEADINGS, Section};
 pub use info::{Class, Evaluation, KernelInfo, MAX_SERIES, Participants, Series, Timing};
 pub use operation::{Duty, Operation, Pattern, Role, Timed};
 pub use pairing::{Pairing, Side};
+pub use rate::{Rate, RateKind};
 pub use world::World;
 
 use crate::context::Context;

@@ -2,8 +2,8 @@
 
 pub use super::{
     Axis, AxisKind, AxisUse, Case, Checker, Class, Derived, Duty, Evaluation, HOPS, History,
-    Kernel, KernelInfo, LENGTH_BYTES, LOCAL_N, Operation, Pairing, Participants, Pattern, Role,
-    Seeds, Series, Side, Timed, Timing, VECTOR_LENGTH, WINDOW, World,
+    Kernel, KernelInfo, LENGTH_BYTES, LOCAL_N, Operation, Pairing, Participants, Pattern, Rate,
+    RateKind, Role, Seeds, Series, Side, Timed, Timing, VECTOR_LENGTH, WINDOW, World,
 };
 pub use crate::context::Context;
 pub use crate::definition::{Definition, Quantity};

@@ -11,7 +11,7 @@
 //!
 //! **Reports**: time of broadcast and barrier, t2 - t1 on rank 0.
 //!
-//! **Rate**: `length_bytes` / time, of the copy of each rank.
+//! **Rate**: `length_bytes` / time, of the copy of each rank; algorithm and bus bandwidth are the same.
 //!
 //! **Parameters**: `length_bytes`.
 //!
@@ -20,10 +20,10 @@
 //! **Caution**: the time contains one barrier; `comet/barrier` measures it alone.
 //! The suite `naive` replaces the broadcast only; the barrier is the transport's own in both.
 
-use comet_core::collective;
+use comet_core::collective::{self, Kind};
 use comet_core::kernel::prelude::*;
 
-use crate::axes;
+use crate::{axes, rates};
 
 /// `comet/broadcast` and `naive/broadcast`; see the [module](self).
 pub(crate) struct Broadcast<const NAIVE: bool>;
@@ -71,7 +71,8 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Broadcast<NAIVE> {
         },
         axes: &[axes::MESSAGE_LENGTHS],
         series: &[Series::of("broadcast", Quantity::OpTime, Definition::ClosedByBarrier)
-            .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
+            .moving(|case, _| Some(case.value(&LENGTH_BYTES)))
+            .rated(rates::of_collective(Kind::Broadcast))],
         timing: Timing::Batched,
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
         baseline_for: if NAIVE { Some("comet/broadcast") } else { None },

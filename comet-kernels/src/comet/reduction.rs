@@ -14,7 +14,8 @@
 //! **Reports**: time from the first start to the last finish over all ranks. The thesis times the
 //! test node alone, which may leave before the others have their result.
 //!
-//! **Rate**: none. The bytes moved depend on the algorithm.
+//! **Rate**: none. The bytes moved depend on the algorithm. Algorithm bandwidth: 8 x `vector_length` /
+//! time; bus bandwidth: 2 (P-1)/P of it, what an optimal algorithm moves on each rank.
 //!
 //! **Parameters**: `vector_length` in doubles.
 //!
@@ -29,6 +30,8 @@
 use comet_core::collective;
 use comet_core::kernel::prelude::*;
 
+use crate::rates;
+
 /// `comet/reduction` and `naive/reduction`; see the [module](self).
 pub(crate) struct Reduction<const NAIVE: bool>;
 
@@ -40,6 +43,25 @@ const VECTOR_LENGTHS: AxisUse = AxisUse {
         "0,1..128Ki*2,100,1000..10000+1000,20000..200000+20000",
     ],
 };
+
+/// Rates of an allreduce.
+const RATES: [Rate; 2] = [
+    Rate {
+        kind: RateKind::Algorithm,
+        formula: "8 x vector_length / time",
+        per_op: |case, _| vector_bytes(case),
+    },
+    Rate {
+        kind: RateKind::Bus,
+        formula: "2 (P-1)/P x 8 x vector_length / time",
+        per_op: |case, world| rates::share_of_allreduce(world) * vector_bytes(case),
+    },
+];
+
+/// Length of the vector in bytes.
+fn vector_bytes(case: &Case) -> f64 {
+    8.0 * case.value(&VECTOR_LENGTH) as f64
+}
 
 /// One rank's vector.
 pub(crate) struct Vector<const NAIVE: bool, B> {
@@ -89,7 +111,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Reduction<NAIVE> {
             "Global sum of a vector, element by element"
         },
         axes: &[VECTOR_LENGTHS],
-        series: &[Series::completion("reduction")],
+        series: &[Series::completion("reduction").rated(&RATES)],
         // The vector, and as much again for what comes in from another rank.
         bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
         baseline_for: if NAIVE { Some("comet/reduction") } else { None },

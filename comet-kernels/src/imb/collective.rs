@@ -15,7 +15,9 @@
 //!
 //! **Reports**: time from the first start to the last finish over all ranks.
 //!
-//! **Rate**: `length_bytes` / time, of one message.
+//! **Rate**: `length_bytes` / time, of one message. Algorithm bandwidth: the longest buffer of any
+//! rank / time. Bus bandwidth: that times 1 (bcast, reduce), 2 (P-1)/P (allreduce) or (P-1)/P (those
+//! with parts), as nccl-tests have it; scan and exscan have none.
 //!
 //! **Parameters**: `length_bytes` of one message: the vector of a reduction, the part of a rank. `root`
 //! of rooted ones: rank 0, or each in turn. `element` and `operator` of reductions. `algorithm`: that of
@@ -33,6 +35,8 @@ use comet_core::collective::algorithm::{self, Algorithm};
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer, Running};
 use comet_core::kernel::prelude::*;
+
+use crate::rates;
 
 /// The way in which a collective is carried out: the transport's own, or one of the library.
 pub static ALGORITHM: Axis = Axis::choice(
@@ -386,7 +390,9 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
             (false, true) => &[BY_ALGORITHM, BY_ELEMENT, BY_OPERATOR, VECTORS],
             (true, true) => &[BY_ALGORITHM, BY_ROOT, BY_ELEMENT, BY_OPERATOR, VECTORS],
         },
-        series: &[Series::completion("call").moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
+        series: &[Series::completion("call")
+            .moving(|case, _| Some(case.value(&LENGTH_BYTES)))
+            .rated(rates::of_collective(SPECS[INDEX].kind))],
         is_case: has_whole_elements,
         admits: |case, world| admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| bytes_per_rank(&SPECS[INDEX], case, world),

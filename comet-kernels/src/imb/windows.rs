@@ -14,7 +14,8 @@
 //!
 //! **Reports**: mean time of a window in a loop, on the slowest rank.
 //!
-//! **Rate**: W x P/2 (uniband) or 2 W x P/2 (biband) x `length_bytes` / time, of all pairs together.
+//! **Rate**: W x P/2 (uniband) or 2 W x P/2 (biband) x `length_bytes` / time, of all pairs together;
+//! messages per second likewise, without the answers.
 //!
 //! **Parameters**: `window`, which is W (256 in IMB), `length_bytes` of one message.
 //!
@@ -28,6 +29,7 @@ use comet_core::kernel::prelude::*;
 
 use crate::osu::bibw::Crossing;
 use crate::osu::bw::Window;
+use crate::rates;
 
 /// Length of an answer in bytes.
 const ANSWER: usize = 1;
@@ -54,9 +56,9 @@ struct Windows<const N: u64>;
 impl<const N: u64> Windows<N> {
     const SERIES: [Series; 1] = [Series::of("window", Quantity::OpTime, Definition::LoopMean)
         .moving(|case, world| {
-            let n_messages = N * case.value(&WINDOW) * (world.n_ranks / 2) as u64;
-            Some(n_messages * case.value(&LENGTH_BYTES))
-        })];
+            Some(N * rates::messages_of_halves(case, world) * case.value(&LENGTH_BYTES))
+        })
+        .rated(if N == 1 { &[rates::HALVES_ONE_WAY] } else { &[rates::HALVES_BOTH_WAYS] })];
     const INFO: KernelInfo = KernelInfo {
         file: include_str!("windows.rs"),
         axes: &AXES,

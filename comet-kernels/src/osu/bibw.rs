@@ -11,7 +11,7 @@
 //!
 //! **Reports**: time of one window. A message takes time / (2 W).
 //!
-//! **Rate**: 2 W x `length_bytes` / time, both directions together.
+//! **Rate**: 2 W x `length_bytes` / time, 2 W messages / time, both directions together.
 //!
 //! **Parameters**: `window`, which is W (64 in OSU), `length_bytes` of one message.
 //!
@@ -25,6 +25,7 @@ use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
 use crate::axes::WINDOW_OF_OSU;
+use crate::rates;
 
 /// `osu/bibw`; see the [module](self).
 pub(crate) struct Bibw;
@@ -122,7 +123,8 @@ impl<T: Transport> Pattern<T> for Bibw {
             },
         ],
         series: &[Series::on_test_node("window_both")
-            .moving(|case, _| Some(2 * case.value(&WINDOW) * case.value(&LENGTH_BYTES)))],
+            .moving(|case, _| Some(2 * case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
+            .rated(&rates::WINDOW_BOTH_WAYS)],
         ..KernelInfo::pair("osu")
     };
     type Part = Crossing<T>;

@@ -12,7 +12,7 @@
 //!
 //! **Reports**: time of one window. A message takes time / W.
 //!
-//! **Rate**: W x `length_bytes` / time.
+//! **Rate**: W x `length_bytes` / time, W messages / time.
 //!
 //! **Parameters**: `window`, which is W (64 in OSU), `length_bytes` of one message.
 //!
@@ -26,6 +26,7 @@ use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
 use crate::axes::WINDOW_OF_OSU;
+use crate::rates;
 
 /// `osu/bw`; see the [module](self).
 pub(crate) struct Bw;
@@ -160,7 +161,8 @@ impl<T: Transport> Pattern<T> for Bw {
             },
         ],
         series: &[Series::on_test_node("window")
-            .moving(|case, _| Some(case.value(&WINDOW) * case.value(&LENGTH_BYTES)))],
+            .moving(|case, _| Some(case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
+            .rated(&rates::WINDOW_ONE_WAY)],
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
         ..KernelInfo::pair("osu")
     };

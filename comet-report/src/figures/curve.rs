@@ -127,9 +127,9 @@ pub(super) fn steps([from, to]: [f64; 2]) -> Vec<f64> {
 }
 
 /// The most curves of a source in a figure: there are as many colours.
-const MAX_CURVES: usize = 8;
+pub(super) const MAX_CURVES: usize = 8;
 /// The most curves of a figure, but for two of each source.
-const MAX_OVERLAID: usize = 20;
+pub(super) const MAX_OVERLAID: usize = 20;
 
 /// The points of one sweep in one source.
 #[derive(Clone, Debug)]

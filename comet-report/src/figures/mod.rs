@@ -20,6 +20,7 @@ mod overlap;
 mod pairs;
 mod parts;
 pub mod published;
+mod rates;
 mod samples;
 mod sizes;
 mod sources;
@@ -34,9 +35,10 @@ use crate::runs::RunRecords;
 use sources::{KernelPoints, Sources};
 
 /// The kinds of figures: each passes over the kernels that it has nothing to show of.
-const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 12] = [
+const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 13] = [
     |kernel| Vec::from_iter(sizes::times(kernel)),
     |kernel| Vec::from_iter(sizes::bandwidths(kernel)),
+    rates::of_kernel,
     |kernel| Vec::from_iter(growth::scaling(kernel)),
     overlap::overlap,
     parts::contention,
@@ -61,7 +63,9 @@ pub(crate) fn with_models(runs: &[RunRecords], models: &[Fitted]) -> Vec<Figure>
     let sources = Sources::of(runs, models);
     let kernels = sources.kernels();
     let made = MAKERS.iter().flat_map(|make| kernels.iter().flat_map(make));
-    let all = thesis::figures(&sources).into_iter().chain(made).chain(samples::worst(&sources));
+    let of_several =
+        [rates::of_collectives(&sources), samples::worst(&sources)].into_iter().flatten();
+    let all = thesis::figures(&sources).into_iter().chain(made).chain(of_several);
     let mut figures: Vec<Figure> = all.filter(shows_something).collect();
     figures.iter_mut().for_each(coincidence::note);
     figures.sort_by_key(place);

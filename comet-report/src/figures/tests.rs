@@ -320,3 +320,47 @@ fn pairs_of_ranks_are_parted_by_their_nodes() {
         (vec!["0 (host)".into(), "1 (host)".into(), "2".into()], vec![2])
     );
 }
+
+/// The points of two collectives on 2 and 4 ranks.
+fn of_collectives() -> Vec<RunRecords> {
+    let on = |n_ranks| {
+        let points = ["allgather", "alltoall"].map(|name| fixture::collectives(name, n_ranks));
+        run("a.jsonl", points.concat())
+    };
+    [2, 4].map(on).into()
+}
+
+#[test]
+fn a_bus_bandwidth_is_drawn_over_lengths_on_each_number_of_ranks_with_its_formula() {
+    let figures = figures(&of_collectives());
+    let figure = figures.iter().find(|of| of.id == "comet-allgather-bus-bandwidth").unwrap();
+    let formulas = "(P-1)/P x P x length_bytes / time; the algorithm bandwidth is P x \
+                    length_bytes / time, on 2 and 4 ranks";
+    assert!(figure.caption.contains(formulas), "{}", figure.caption);
+    let chart = chart(&figures, "comet-allgather-bus-bandwidth");
+    assert_eq!(names(chart, Kind::Curve), ["P = 2", "P = 4"]);
+    // 1000 bytes of one other rank in 1 us, and of three.
+    assert_eq!(y_at(&chart.series[0], 1000.0), Some(1e9));
+    assert_eq!(y_at(&chart.series[1], 1000.0), Some(3e9));
+    assert_eq!(y_at(&chart.series[1], 0.0), None, "no bytes have no rate");
+    assert!(!figures.iter().any(|of| of.id == "comet-allgather-algorithm-bandwidth"));
+}
+
+#[test]
+fn bus_bandwidths_of_several_collectives_stand_in_one_figure_over_their_sizes() {
+    let of_two = figures(&of_collectives());
+    let chart = chart(&of_two, "bus-bandwidth");
+    let expected = [
+        "comet/allgather, P = 2",
+        "comet/allgather, P = 4",
+        "comet/alltoall, P = 2",
+        "comet/alltoall, P = 4",
+    ];
+    assert_eq!(names(chart, Kind::Curve), expected);
+    assert_eq!(y_at(&chart.series[1], 4000.0), Some(3e9));
+    let figure = of_two.iter().find(|of| of.id == "bus-bandwidth").unwrap();
+    let formula = "(P-1)/P x P x length_bytes / time (comet/allgather and comet/alltoall).";
+    assert!(figure.caption.contains(formula), "{}", figure.caption);
+    let of_one = figures(&[run("a.jsonl", fixture::collectives("alltoall", 2))]);
+    assert!(!of_one.iter().any(|of| of.id == "bus-bandwidth"), "one collective has its own");
+}

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
+use comet_core::kernel::RateKind;
 use csv::ByteRecord;
 use itoa::Integer;
 
@@ -65,6 +66,9 @@ impl<W: Write> Rows<W> {
         row.add_identity(point);
         row.add_times(point);
         row.add_number("bytes_per_s", point.bytes_per_s());
+        for kind in RateKind::ALL {
+            row.add_number(kind.name(), point.rate(kind).and_then(|rate| rate.value));
+        }
         row.add("check", Some(Name(point.check.status)));
         row.add("status", Some(Name(point.status())));
         row.add_text("message", point.failure().map(|failure| &*failure.message));

@@ -386,6 +386,7 @@ fn head(points: &[Point], bounds: &Bounds, look: Look) -> (String, Layout) {
         series_width: width.filter(|_| points.len() > 1),
         quote: points[0].value().map_or(Quote::Median, |value| value.quote),
         n_launches: points[0].launches.as_ref().map(|launches| launches.slices.len()),
+        rates: columns::rates(points),
         bounds: bounded.map(|_| bounds.clone()),
         look,
     };
@@ -400,6 +401,7 @@ fn head(points: &[Point], bounds: &Bounds, look: Look) -> (String, Layout) {
         ));
     }
     let columns = columns(&layout, &points[0]);
+    text.extend(columns::formulas(points, &columns).iter().map(|line| comment(line)));
     let titles: String = columns.iter().map(|column| column.filled(column.name)).collect();
     (text + &format!("#{titles}\n"), layout)
 }

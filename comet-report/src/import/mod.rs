@@ -184,7 +184,12 @@ fn single(ns: f64) -> Summary {
 
 /// A figure that stands in the text as it is.
 fn printed(name: &str, title: &str, value: f64) -> Derived {
-    Derived { name: name.into(), formula: format!("as printed under {title}"), value: Some(value) }
+    Derived { name: name.into(), formula: as_printed(title), value: Some(value) }
+}
+
+/// The formula of a number that stands below `title`.
+fn as_printed(title: &str) -> String {
+    format!("as printed under {title}")
 }
 
 /// The largest number that a row may hold; times and rates in other units are below infinity then.

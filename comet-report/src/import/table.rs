@@ -40,7 +40,7 @@ const COLUMNS: &[(&str, Column)] = &[
     ("Overall(us)", Time),
     ("Bandwidth (MB/s)", Rate),
     ("MB/s", Rate),
-    ("Messages/s", Column::Derived("messages_per_s", 1.0)),
+    ("Messages/s", MessageRate),
     ("Min Latency(us)", Column::Derived(RANKS_MIN_NS, 1e3)),
     ("Max Latency(us)", Column::Derived(RANKS_MAX_NS, 1e3)),
     ("Iterations", Column::Derived(REPETITIONS, 1.0)),
@@ -108,6 +108,11 @@ impl Head {
     /// True if there is such a column.
     pub(super) fn has(&self, wanted: Column) -> bool {
         self.0.iter().any(|(_, column)| *column == wanted)
+    }
+
+    /// The title of the first column `wanted`.
+    pub(super) fn title(&self, wanted: Column) -> Option<&str> {
+        self.0.iter().find(|(_, column)| *column == wanted).map(|(title, _)| title.as_str())
     }
 
     /// The words of the row `line`.

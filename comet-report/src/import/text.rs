@@ -2,13 +2,13 @@
 //! table, groups, modes, columns on request, and the words that stand where numbers are missing.
 
 use comet_core::definition::{Definition, Quantity};
-use comet_core::kernel::Class;
+use comet_core::kernel::{Class, RateKind};
 
 use super::table::{Column, Head};
 use super::{ImportError, RANKS, Surroundings, require_measured, single};
 use crate::record::{
-    self, Check, CheckStatus, Derived, Failure, Outcome, Param, Params, Point, PointStatus, Quote,
-    RankStat, Rate, Value,
+    self, Check, CheckStatus, Derived, Failure, NamedRate, Outcome, Param, Params, Point,
+    PointStatus, Quote, RankStat, Rate, Value,
 };
 use crate::suite::{Benchmark, Numbers, Suite};
 use crate::{fingerprint, older};
@@ -231,6 +231,7 @@ impl Block {
                 time_ns: single(time_ns),
                 quoted_ns: Some(time_ns),
                 rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis: Quote::Mean }),
+                rates: self.message_rate(row).into_iter().collect(),
             })),
         };
         let is_ok = matches!(outcome, Outcome::Imported(_));
@@ -248,6 +249,18 @@ impl Block {
         point.key = fingerprint::key(&point, None);
         point.facts = older::facts(&point).into();
         point
+    }
+
+    /// The message rate of `row`, by the time of one message.
+    fn message_rate(&self, row: &Row) -> Option<NamedRate> {
+        let value = row.message_rate.filter(|rate| *rate > 0.0)?;
+        let title = self.head.title(Column::MessageRate)?;
+        Some(NamedRate {
+            name: RateKind::Messages.name().into(),
+            formula: super::as_printed(title).into(),
+            per_op: 1.0,
+            value: Some(value),
+        })
     }
 
     fn params(&self, row: &Row, n_ranks: u64) -> Params {

@@ -7,8 +7,8 @@ use comet_stats::{Interval, median};
 use crate::places::{self, Place};
 use crate::points;
 use crate::record::{
-    Derived, Launches, Measured, Outcome, Point, PointStatus, Quality, Quote, RanksNs, Samples,
-    Speed, Summary,
+    Derived, Launches, Measured, Numbers, Outcome, Point, PointStatus, Quality, Quote, RanksNs,
+    Samples, Speed, Summary,
 };
 
 /// One launch of a point.
@@ -110,6 +110,13 @@ fn variance_of_logarithms(values: &[f64]) -> Option<f64> {
     Some(stddev * stddev)
 }
 
+/// The time that the rates of `numbers` follow from.
+fn basis_ns(numbers: &Numbers) -> Option<f64> {
+    let Numbers { value, time_ns, quoted_ns, .. } = numbers;
+    let is_least = matches!(value.quote, Quote::Min | Quote::LeastOf20);
+    if is_least { Some(time_ns.median) } else { *quoted_ns }
+}
+
 /// The numbers of all launches: medians of theirs, and the interval from one to the next.
 fn numbers(all: &[&Measured]) -> Measured {
     let mut merged = all[0].clone();
@@ -119,15 +126,11 @@ fn numbers(all: &[&Measured]) -> Measured {
     numbers.time_ns = summary(all.iter().map(|of| &of.numbers.time_ns)).expect("there is a launch");
     let of_median = interval.filter(|_| numbers.value.quote == Quote::Median);
     numbers.time_ns.ci95 = of_median.map(|interval| [interval.low, interval.high]);
-    if let Some(rate) = &mut numbers.rate {
-        let basis_ns = |quoted_ns: Option<f64>, time_ns: &Summary| {
-            if rate.basis == numbers.value.quote { quoted_ns } else { Some(time_ns.median) }
-        };
-        let first = &all[0].numbers;
-        let first_ns = basis_ns(first.quoted_ns, &first.time_ns);
-        let ratio = first_ns.zip(basis_ns(numbers.quoted_ns, &numbers.time_ns));
-        rate.bytes_per_s *= ratio.map_or(1.0, |(first_ns, merged_ns)| first_ns / merged_ns);
-    }
+    let ratio = basis_ns(&all[0].numbers).zip(basis_ns(numbers));
+    let ratio = ratio.map_or(1.0, |(first_ns, merged_ns)| first_ns / merged_ns);
+    let of_bytes = numbers.rate.iter_mut().map(|rate| &mut rate.bytes_per_s);
+    let others = numbers.rates.iter_mut().filter_map(|rate| rate.value.as_mut());
+    of_bytes.chain(others).for_each(|rate| *rate *= ratio);
     merged.reps.n = all.iter().map(|of| of.reps.n).sum();
     merged.reps.warmup = all.iter().map(|of| of.reps.warmup).sum();
     merged.reps.rounds = all.iter().map(|of| of.reps.rounds).sum();

@@ -36,7 +36,7 @@ pub const SCHEMA: &str = "comet.record/1";
 /// JSON Schema 2020-12 of one line of a result file; `COMET_BLESS=1` and the tests rewrite it.
 pub const JSON_SCHEMA: &str = include_str!("../../schema/comet.record-1.schema.json");
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 10;
+pub const SCHEMA_MINOR: u32 = 11;
 
 /// Text of a point: one that the program itself has is not copied.
 pub(crate) type Text = std::borrow::Cow<'static, str>;

@@ -1,10 +1,12 @@
 //! Outcome of a case, and its wire form: one line with the fields of all kinds of points.
 
+use comet_core::kernel::RateKind;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
-    Plan, Point, PointStatus, Quality, Quote, RanksNs, Rate, Reps, Samples, Summary, Value,
+    NamedRate, Plan, Point, PointStatus, Quality, Quote, RanksNs, Rate, Reps, Samples, Summary,
+    Value,
 };
 
 /// Outcome of a case: numbers, or the reason why there are none.
@@ -36,6 +38,8 @@ pub struct Numbers {
     pub quoted_ns: Option<f64>,
     /// Rates, where the series moves bytes.
     pub rate: Option<Rate>,
+    /// Rates beside that, each with its formula. Since minor version 11.
+    pub rates: Vec<NamedRate>,
 }
 
 /// Measurement of one series, whose data was right.
@@ -131,6 +135,16 @@ impl Point {
         Some(self.numbers()?.rate.as_ref()?.bytes_per_s)
     }
 
+    /// The rates beside that.
+    pub(crate) fn rates(&self) -> &[NamedRate] {
+        self.numbers().map_or(&[], |numbers| &numbers.rates)
+    }
+
+    /// The rate of `kind` beside that.
+    pub(crate) fn rate(&self, kind: RateKind) -> Option<&NamedRate> {
+        self.rates().iter().find(|rate| rate.name == kind.name())
+    }
+
     /// Quality of the numbers.
     pub(crate) fn quality(&self) -> Option<&Quality> {
         self.measured()?.quality.as_ref()
@@ -167,6 +181,10 @@ pub(super) struct Line {
     ranks_ns: Option<RanksNs>,
     /// Rates, where the series moves bytes.
     rate: Option<Rate>,
+    /// Rates beside that, each with its formula; none in points of series that have no others. Since
+    /// minor version 11.
+    #[serde(default)]
+    rates: Vec<NamedRate>,
     /// Every interval that was measured.
     samples: Option<Samples>,
     /// Start of each sample after the earliest one of the point, in the layout of `samples`.
@@ -201,6 +219,7 @@ impl TryFrom<Line> for Outcome {
             time_ns: line.time_ns.ok_or_else(lacks("time_ns"))?,
             quoted_ns: line.quoted_ns,
             rate: line.rate,
+            rates: line.rates,
         };
         if line.plan.is_none() && line.reps.is_none() && line.samples.is_none() {
             return Ok(Self::Imported(Box::new(numbers)));
@@ -222,7 +241,7 @@ impl TryFrom<Line> for Outcome {
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (numbers, measured) = (self.numbers(), self.measured());
-        let mut line = serializer.serialize_struct("Point", 28)?;
+        let mut line = serializer.serialize_struct("Point", 29)?;
         line.serialize_field("run_id", &self.run_id)?;
         line.serialize_field("seq", &self.seq)?;
         line.serialize_field("t_rel_s", &self.t_rel_s)?;
@@ -247,6 +266,9 @@ impl Serialize for Point {
         line.serialize_field("quality", &self.quality())?;
         line.serialize_field("ranks_ns", &measured.map(|of| &of.ranks_ns))?;
         line.serialize_field("rate", &numbers.map(|of| &of.rate))?;
+        if !self.rates().is_empty() {
+            line.serialize_field("rates", self.rates())?;
+        }
         line.serialize_field("samples", &measured.map(|of| &of.samples))?;
         line.serialize_field("starts_ns", &measured.map(|of| &of.starts_ns))?;
         line.serialize_field("late_ns", &measured.map(|of| &of.late_ns))?;
@@ -265,7 +287,7 @@ impl Serialize for Point {
 mod tests {
     use crate::fixture;
     use crate::read::parse_records;
-    use crate::record::Record;
+    use crate::record::{Point, Record};
     use serde_json::{Value, json};
 
     #[test]
@@ -288,5 +310,35 @@ mod tests {
             let expected = "of a point that is ok is null, expected an object (is this a file that";
             assert_eq!(error, format!("line 1: `{name}` {expected} comet-run wrote?)"));
         }
+    }
+
+    #[test]
+    fn rates_stand_in_a_point_with_amounts_and_formulas_and_older_points_have_none() {
+        let points = fixture::collectives("allgather", 4);
+        let line = json!(points[1]);
+        assert_eq!(
+            line["rates"],
+            json!([
+                {
+                    "name": "algorithm_bytes_per_s",
+                    "formula": "P x length_bytes / time",
+                    "per_op": 4000.0,
+                    "value": 4e9,
+                },
+                {
+                    "name": "bus_bytes_per_s",
+                    "formula": "(P-1)/P x P x length_bytes / time",
+                    "per_op": 3000.0,
+                    "value": 3e9,
+                },
+            ])
+        );
+        assert_eq!(json!(points[0])["rates"][1]["value"], Value::Null, "no bytes have no rate");
+        let read = |line: Value| -> Point { serde_json::from_value(line).unwrap() };
+        assert_eq!(read(line.clone()).rates(), points[1].rates());
+        let mut older = line;
+        assert!(older.as_object_mut().unwrap().remove("rates").is_some());
+        assert_eq!(read(older.clone()).rates(), []);
+        assert!(json!(read(older)).get("rates").is_none(), "the field is absent, not empty");
     }
 }

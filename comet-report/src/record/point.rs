@@ -266,6 +266,22 @@ pub struct Rate {
     pub basis: Quote,
 }
 
+/// A rate beside bytes per second, which is compared across programs or machines. Since minor version
+/// 11.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NamedRate {
+    /// Name with unit (`algorithm_bytes_per_s`, `bus_bytes_per_s`, `messages_per_s`,
+    /// `bisection_bytes_per_s`).
+    pub name: Text,
+    /// Formula, of parameters, the number of ranks P and the `time` of one operation.
+    pub formula: Text,
+    /// Amount of one operation: the formula without the time, in bytes or messages.
+    pub per_op: f64,
+    /// The rate, at the time that `rate` follows from; `null` where the amount or the time is 0.
+    pub value: Option<f64>,
+}
+
 /// Every interval that was measured: whole samples, not divided by anything.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -1,8 +1,11 @@
 //! The columns of a table: parameters, counts, the figure to quote with its interval, times beside it,
 //! and rates.
 
+use comet_core::kernel::RateKind;
+
 use super::{Look, is_unsteady, misses_target};
 use crate::bounds::Bounds;
+use crate::order::distinct;
 use crate::record::{BUFFERS, Param, Params, Point, Quote, Summary};
 use crate::units::{fixed, fixed_us};
 
@@ -20,9 +23,32 @@ pub(super) const SPREAD_OF_ONE: (&str, usize) = ("this launch", 11);
 /// Name of the column with the share of a memory copy's rate.
 pub(super) const BOUND: &str = "%copy";
 
+/// Title of the column with the rate of `kind`, and the rate that is 1 there.
+fn rated(kind: RateKind) -> (&'static str, f64) {
+    match kind {
+        RateKind::Algorithm => ("alg_MB/s", 1e6),
+        RateKind::Bus => ("bus_MB/s", 1e6),
+        RateKind::Messages => ("msg/s", 1.0),
+        RateKind::Bisection => ("cut_MB/s", 1e6),
+    }
+}
+
 /// Columns that a narrow terminal does without, the least important first.
-const LEAST_FIRST: [&str; 9] =
-    ["mean_us", "reps", "samples", "min_us", "median_us", "p75_us", "p25_us", BOUND, "MB/s"];
+const LEAST_FIRST: [&str; 13] = [
+    "alg_MB/s",
+    "mean_us",
+    "msg/s",
+    "bus_MB/s",
+    "cut_MB/s",
+    "reps",
+    "samples",
+    "min_us",
+    "median_us",
+    "p75_us",
+    "p25_us",
+    BOUND,
+    "MB/s",
+];
 
 /// The columns of one kernel's table.
 #[derive(Debug)]
@@ -31,6 +57,8 @@ pub(super) struct Layout {
     pub(super) quote: Quote,
     /// Number of launches that the head names; `None` for numbers of a single one.
     pub(super) n_launches: Option<usize>,
+    /// Rates of its series beside bytes per second.
+    pub(super) rates: Vec<RateKind>,
     /// The bounds of its rates, where the run has measured them.
     pub(super) bounds: Option<Bounds>,
     pub(super) look: Look,
@@ -81,6 +109,11 @@ pub(super) fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> 
     if let Some(bounds) = &layout.bounds {
         add(BOUND, SPREAD.1, bounds.percent(point).map(|percent| format!("{percent:.1}")));
     }
+    for kind in &layout.rates {
+        let (name, unit) = rated(*kind);
+        let rate = point.rate(*kind).and_then(|rate| rate.value);
+        add(name, TIME_WIDTH, rate.map(|rate| fixed(rate / unit)));
+    }
     while layout.look.is_too_narrow_for(columns.iter().map(Column::n_letters).sum()) {
         let least = |column: &Column<'_>| {
             let is_quoted = column.name == quoted(layout.quote);
@@ -91,6 +124,23 @@ pub(super) fn columns<'a>(layout: &Layout, point: &'a Point) -> Vec<Column<'a>> 
         columns.remove(at);
     }
     columns
+}
+
+/// The rates that series of `points` have beside bytes per second.
+pub(super) fn rates(points: &[Point]) -> Vec<RateKind> {
+    let has = |kind: &RateKind| points.iter().any(|point| point.rate(*kind).is_some());
+    RateKind::ALL.into_iter().filter(has).collect()
+}
+
+/// The formulas of the rates of `points` that `columns` show, a line each.
+pub(super) fn formulas(points: &[Point], columns: &[Column<'_>]) -> Vec<String> {
+    let is_shown = |kind: &RateKind| columns.iter().any(|column| column.name == rated(*kind).0);
+    let of_kind = |kind: RateKind| {
+        let formulas = points.iter().filter_map(move |point| Some(&*point.rate(kind)?.formula));
+        let (title, words) = (rated(kind).0, kind.words());
+        distinct(formulas).into_iter().map(move |formula| format!("{title}: {words}, {formula}"))
+    };
+    RateKind::ALL.into_iter().filter(is_shown).flat_map(of_kind).collect()
 }
 
 /// Name of a column with times in us, and where its times in ns come from.

@@ -80,3 +80,29 @@ fn marks_errors_and_the_verdict_have_colours_where_the_terminal_shows_them() {
     let plain: String = text.replace("\x1b[31m", "").replace("\x1b[33m", "").replace("\x1b[0m", "");
     assert_eq!(plain, table(Look::default()));
 }
+
+#[test]
+fn rates_have_columns_and_formulas_where_the_terminal_has_room() {
+    let table = |width| {
+        let mut text = Vec::new();
+        let look = Look { width, has_color: false };
+        let mut sink = for_terminal(Box::new(&mut text), false, look);
+        for point in crate::fixture::collectives("allgather", 4) {
+            sink.record(&Record::Point(Box::new(point))).unwrap();
+        }
+        sink.finish().unwrap();
+        drop(sink);
+        String::from_utf8(text).unwrap()
+    };
+    let wide = table(None);
+    let formulas = "# alg_MB/s: algorithm bandwidth, P x length_bytes / time\n\
+                    # bus_MB/s: bus bandwidth, (P-1)/P x P x length_bytes / time\n";
+    assert!(wide.contains(formulas), "{wide}");
+    let last_cells = |line: &str| -> Vec<String> {
+        line.split_whitespace().rev().take(2).map(str::to_owned).collect()
+    };
+    let rows: Vec<_> = wide.lines().filter(|line| line.starts_with("  ")).map(last_cells).collect();
+    assert_eq!(rows, [["-", "-"], ["3000.0", "4000.0"], ["6000.0", "8000.0"]]);
+    let narrow = table(Some(80));
+    assert!(!narrow.contains("alg_MB/s") && !narrow.contains("bus_MB/s"), "{narrow}");
+}

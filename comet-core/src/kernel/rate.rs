@@ -1,0 +1,61 @@
+//! Rates beside bytes per second: those that people compare, each with its formula.
+
+use super::case::Case;
+use super::world::World;
+
+/// Quantity of a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateKind {
+    /// Bytes of the longest buffer of a collective, per second (algorithm bandwidth of nccl-tests).
+    Algorithm,
+    /// Bytes per second and rank that an optimal algorithm moves in that time (bus bandwidth of
+    /// nccl-tests), to be compared with the rate of a link.
+    Bus,
+    /// Messages per second.
+    Messages,
+    /// Bytes per second that cross the cut between two halves of the ranks, both directions together.
+    Bisection,
+}
+
+impl RateKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Algorithm, Self::Bus, Self::Messages, Self::Bisection];
+
+    /// Name in the record, with its unit.
+    pub const fn name(self) -> &'static str {
+        ["algorithm_bytes_per_s", "bus_bytes_per_s", "messages_per_s", "bisection_bytes_per_s"]
+            [self as usize]
+    }
+
+    /// The kind of that name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Its words in titles.
+    pub const fn words(self) -> &'static str {
+        ["algorithm bandwidth", "bus bandwidth", "message rate", "bisection bandwidth"]
+            [self as usize]
+    }
+}
+
+/// One rate of a series: an amount of each operation, divided by its time.
+///
+/// ```
+/// use comet_core::kernel::{LENGTH_BYTES, Rate, RateKind};
+/// const SENT: Rate = Rate {
+///     kind: RateKind::Algorithm,
+///     formula: "length_bytes / time",
+///     per_op: |case, _| case.value(&LENGTH_BYTES) as f64,
+/// };
+/// assert_eq!(SENT.kind.name(), "algorithm_bytes_per_s");
+/// ```
+#[derive(Debug)]
+pub struct Rate {
+    /// Quantity.
+    pub kind: RateKind,
+    /// Formula, of the kernel's axes, the number of ranks P and the `time` of one operation.
+    pub formula: &'static str,
+    /// Amount of one operation: the formula without the time, in bytes or messages.
+    pub per_op: fn(&Case, &World<'_>) -> f64,
+}

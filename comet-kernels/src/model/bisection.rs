@@ -1,0 +1,84 @@
+//! Bisection: rate of all bytes that cross the cut between the two halves of the ranks, both directions
+//! at once.
+//!
+//! **Source**: bisection bandwidth, Leighton, "Introduction to Parallel Algorithms and Architectures"
+//! (1992); pattern node2node of `SKaMPI` 5, first half against second.
+//!
+//! **Pattern**, h = floor(P/2), W = `window`
+//! ```text
+//!   rank 0     ==W messages==>   rank h          all h pairs at once; with ranks placed one node
+//!              <==W messages==                   after the other, between the halves of the machine
+//!   rank 1     ==W messages==>   rank h+1
+//!              <==W messages==
+//!   ...
+//!   rank h-1   ==W messages==>   rank 2h-1       both post W receives, then W sends, and wait for
+//!              <==W messages==                   all, as in osu/bibw
+//! ```
+//! **Timed** (all ranks): one window in both directions. Buffers are made before. A barrier before it
+//! is not timed.
+//!
+//! **Reports**: time from the first start to the last finish over all ranks.
+//!
+//! **Rate**: 2 W h x `length_bytes` / time, of all bytes that cross the cut; 2 W h messages / time.
+//!
+//! **Parameters**: `window`, which is W (64 as in osu/bibw; 1 for a single message), `length_bytes` of
+//! one message.
+//!
+//! **Verified by**: other test data of each rank; contents of the buffer on both sides of each pair;
+//! source and length of every message.
+//!
+//! **Caution**: a window, and not one long message, so that startup and handshakes of all messages but
+//! the first overlap and the links are what is measured; a single one is `--axis window=1`. Of an odd
+//! number of ranks the last takes no part. The cut is one of ranks: it is the narrowest of the network
+//! only if ranks are placed so. `imb/biband` is the same in a loop with answers.
+
+use comet_core::kernel::prelude::*;
+
+use crate::axes::WINDOW_OF_OSU;
+use crate::osu::bibw::Crossing;
+use crate::rates;
+
+/// `model/bisection`; see the [module](self).
+pub(crate) struct Bisection;
+
+/// Bytes that cross the cut, and the messages that hold them.
+const RATES: [Rate; 2] = [
+    Rate {
+        kind: RateKind::Bisection,
+        formula: "2 x window x floor(P/2) x length_bytes / time",
+        per_op: |case, world| bytes(case, world) as f64,
+    },
+    rates::HALVES_BOTH_WAYS,
+];
+
+/// Bytes of all messages of both halves.
+fn bytes(case: &Case, world: &World<'_>) -> u64 {
+    2 * rates::messages_of_halves(case, world) * case.value(&LENGTH_BYTES)
+}
+
+impl<T: Transport> Pattern<T> for Bisection {
+    const INFO: KernelInfo = KernelInfo {
+        name: "bisection",
+        file: include_str!("bisection.rs"),
+        summary: "Windows of messages both ways across the cut between two halves",
+        axes: &[
+            WINDOW_OF_OSU,
+            AxisUse { axis: &LENGTH_BYTES, sweeps: ["1Ki,64Ki", "1Ki..1Mi*4", "1..4Mi*2"] },
+        ],
+        series: &[Series::completion("window_both")
+            .moving(|case, world| Some(bytes(case, world)))
+            .rated(&RATES)],
+        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
+        ..KernelInfo::collective("model")
+    };
+    type Part = Crossing<T>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        let Some(side) = cx.side(Pairing::Halves(cx.transport().n_ranks() / 2)) else {
+            return Ok(None);
+        };
+        let crossing =
+            Crossing::new(cx, side.peer, [case.length(&WINDOW), case.length(&LENGTH_BYTES)])?;
+        Ok(Some((Duty::Together, crossing)))
+    }
+}
