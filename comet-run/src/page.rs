@@ -18,6 +18,7 @@ pub(crate) fn markdown(info: &KernelInfo, catalogue: &[&'static KernelInfo]) -> 
         writeln!(page, "\n**{}**{text}", section.heading).expect(ANY_TEXT);
         match section.heading {
             "Reports" => page += &measured(info),
+            "Rate" => page += &rates(info),
             "Parameters" => page += &axes(info),
             _ => {}
         }
@@ -51,6 +52,14 @@ fn measured(info: &KernelInfo) -> String {
         writeln!(text, "- {}: {}", definition.name(), definition.summary()).expect(ANY_TEXT);
     }
     text
+}
+
+/// The rates of the series of `info` beside the bandwidth, with their formulas.
+fn rates(info: &KernelInfo) -> String {
+    let rates = info.series.iter().flat_map(|series| series.rates);
+    let lines: String =
+        rates.map(|of| format!("- `{}`: {}\n", of.kind.name(), of.formula)).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
 /// Statistic of a series that is reported.

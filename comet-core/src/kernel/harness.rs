@@ -2,7 +2,7 @@
 
 use super::{
     AxisKind, AxisUse, Buffers, Case, Class, HEADINGS, History, Kernel, KernelInfo, MAX_AXES,
-    Profile, Section, World,
+    Profile, Rate, Section, World,
 };
 use crate::context::{Context, Method};
 use crate::driver::Pace;
@@ -232,6 +232,12 @@ fn check_header(info: &'static KernelInfo) {
     let topology = Topology::hypercube(4);
     let (case, world) = (Case::new(info, &vec![1; info.axes.len()]), World::of(&topology));
     let moves_bytes = info.series.iter().any(|s| (s.bytes_per_op)(&case, &world).is_some());
+    for series in info.series {
+        let is_alone = |kind| series.rates.iter().filter(|rate| rate.kind == kind).count() == 1;
+        assert!(series.rates.iter().all(|rate| is_alone(rate.kind)), "{id}: one rate of a kind");
+        let is_of_time = |rate: &Rate| rate.formula.is_ascii() && rate.formula.ends_with(" / time");
+        assert!(series.rates.iter().all(is_of_time), "{id}: formulas");
+    }
     let has_rate = info.sentence("Rate") != "none";
     assert!(has_rate || !moves_bytes, "{id} has a rate");
 }

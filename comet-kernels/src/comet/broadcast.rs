@@ -11,7 +11,7 @@
 //!
 //! **Reports**: time of broadcast and barrier, t2 - t1 on rank 0.
 //!
-//! **Rate**: `length_bytes` / time, of the copy of each rank; algorithm and bus bandwidth are the same.
+//! **Rate**: `length_bytes` / time, of the copy of each rank.
 //!
 //! **Parameters**: `length_bytes`.
 //!

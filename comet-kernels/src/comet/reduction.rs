@@ -14,8 +14,8 @@
 //! **Reports**: time from the first start to the last finish over all ranks. The thesis times the
 //! test node alone, which may leave before the others have their result.
 //!
-//! **Rate**: none. The bytes moved depend on the algorithm. Algorithm bandwidth: 8 x `vector_length` /
-//! time; bus bandwidth: 2 (P-1)/P of it, what an optimal algorithm moves on each rank.
+//! **Rate**: none. The bytes moved depend on the algorithm. The bus bandwidth counts those of an optimal
+//! one on each rank.
 //!
 //! **Parameters**: `vector_length` in doubles.
 //!

@@ -14,8 +14,8 @@
 //!
 //! **Reports**: mean time of a window in a loop, on the slowest rank.
 //!
-//! **Rate**: W x P/2 (uniband) or 2 W x P/2 (biband) x `length_bytes` / time, of all pairs together;
-//! messages per second likewise, without the answers.
+//! **Rate**: W x P/2 (uniband) or 2 W x P/2 (biband) x `length_bytes` / time, of all pairs together.
+//! Answers are no messages of it.
 //!
 //! **Parameters**: `window`, which is W (256 in IMB), `length_bytes` of one message.
 //!

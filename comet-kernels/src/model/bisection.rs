@@ -2,7 +2,7 @@
 //! at once.
 //!
 //! **Source**: bisection bandwidth, Leighton, "Introduction to Parallel Algorithms and Architectures"
-//! (1992); pattern node2node of `SKaMPI` 5, first half against second.
+//! (1992).
 //!
 //! **Pattern**, h = floor(P/2), W = `window`
 //! ```text
@@ -19,7 +19,7 @@
 //!
 //! **Reports**: time from the first start to the last finish over all ranks.
 //!
-//! **Rate**: 2 W h x `length_bytes` / time, of all bytes that cross the cut; 2 W h messages / time.
+//! **Rate**: 2 W h x `length_bytes` / time, of all bytes that cross the cut.
 //!
 //! **Parameters**: `window`, which is W (64 as in osu/bibw; 1 for a single message), `length_bytes` of
 //! one message.
@@ -27,10 +27,10 @@
 //! **Verified by**: other test data of each rank; contents of the buffer on both sides of each pair;
 //! source and length of every message.
 //!
-//! **Caution**: a window, and not one long message, so that startup and handshakes of all messages but
-//! the first overlap and the links are what is measured; a single one is `--axis window=1`. Of an odd
-//! number of ranks the last takes no part. The cut is one of ranks: it is the narrowest of the network
-//! only if ranks are placed so. `imb/biband` is the same in a loop with answers.
+//! **Caution**: a window, and not one long message, because startups and handshakes of all messages but
+//! the first are hidden in it; a single message is `--axis window=1`. Of an odd number of ranks the
+//! last takes no part. The cut is one of ranks: it is the narrowest of the network only if ranks are
+//! placed so. `imb/biband` has the same messages in a loop with answers.
 
 use comet_core::kernel::prelude::*;
 

@@ -11,7 +11,7 @@
 //!
 //! **Reports**: time of one window. A message takes time / (2 W).
 //!
-//! **Rate**: 2 W x `length_bytes` / time, 2 W messages / time, both directions together.
+//! **Rate**: 2 W x `length_bytes` / time, both directions together.
 //!
 //! **Parameters**: `window`, which is W (64 in OSU), `length_bytes` of one message.
 //!

@@ -12,7 +12,7 @@
 //!
 //! **Reports**: time of one window. A message takes time / W.
 //!
-//! **Rate**: W x `length_bytes` / time, W messages / time.
+//! **Rate**: W x `length_bytes` / time.
 //!
 //! **Parameters**: `window`, which is W (64 in OSU), `length_bytes` of one message.
 //!

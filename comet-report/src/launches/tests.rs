@@ -189,3 +189,22 @@ fn the_end_counts_points_and_keeps_the_reason_of_an_early_end() {
     let has_samples = |point: &Point| point.measured().is_some_and(|of| of.samples.is_some());
     assert!(!found.points().any(has_samples), "they stay with the launches");
 }
+
+#[test]
+fn rates_of_launches_are_those_of_the_median_launch() {
+    let of_launch = |(number, factor): (u32, f64)| {
+        let mut point = fixture::collectives("alltoall", 4).remove(1);
+        point.launch = Some(number);
+        let numbers = &mut point.measured_mut().unwrap().numbers;
+        numbers.quoted_ns = numbers.quoted_ns.map(|ns| ns * factor);
+        for rate in &mut numbers.rates {
+            rate.value = rate.value.map(|value| value / factor);
+        }
+        point
+    };
+    let all: Vec<Point> = [(1, 1.0), (2, 2.0), (3, 4.0)].into_iter().map(of_launch).collect();
+    let point = merged(&all).remove(0);
+    // Parts of 1000 bytes in 1 us, 2 us and 4 us.
+    let found: Vec<_> = point.rates().iter().map(|rate| (rate.per_op, rate.value)).collect();
+    assert_eq!(found, [(4000.0, Some(2e9)), (3000.0, Some(1.5e9))]);
+}

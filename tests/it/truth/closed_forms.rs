@@ -6,7 +6,7 @@ use std::iter::successors;
 
 use comet_core::driver::Settings;
 use comet_core::event::Measurement;
-use comet_core::kernel::{Case, HOPS, LENGTH_BYTES};
+use comet_core::kernel::{Case, HOPS, LENGTH_BYTES, RateKind};
 use comet_core::sync::StartSync;
 use comet_core::transport::Work;
 use comet_sim::machine::{Machine, Node, NoiseSource, Segment};
@@ -228,6 +228,64 @@ fn the_completion_of_pairs_is_their_own_time_on_machines_that_let_ranks_go_one_b
             }
             let after_barrier_ns = time_ns((4, Some(StartSync::Barrier)));
             assert!(after_barrier_ns > one_ns, "{name}: {after_barrier_ns} ns for {one_ns} ns");
+        }
+    }
+}
+
+/// Checks the time of windows of `window` messages of `n_bytes` across the cut, in nanoseconds, and the
+/// rates that follow from it; returns the bisection bandwidth.
+#[track_caller]
+fn check_bisection(
+    (machine, n_ranks): (&Machine, usize),
+    [window, n_bytes]: [u64; 2],
+    expected_ns: f64,
+) -> f64 {
+    let bench = Bench::new(machine, n_ranks);
+    let case = bench.case("model/bisection", &[window, n_bytes]).unwrap();
+    let measured = &bench.measure(&[case], &settings(5, 1))[0].series[0];
+    assert_eq!(measured.values_ns, [expected_ns; 5], "{} on {n_ranks}", case.label());
+    // Each rank of both halves sends a window; an odd last one takes no part.
+    let n_messages = (window * (n_ranks - n_ranks % 2) as u64) as f64;
+    let per_s = |amount: f64| Some(amount / expected_ns * 1e9);
+    let found: Vec<_> = measured.rates().map(|(rate, _, value)| (rate.kind, value)).collect();
+    let bytes_per_s = per_s(n_messages * n_bytes as f64);
+    let of_messages = (RateKind::Messages, per_s(n_messages));
+    assert_eq!(found, [(RateKind::Bisection, bytes_per_s), of_messages]);
+    bytes_per_s.unwrap_or_default()
+}
+
+/// Time of a window of `window` messages from the first start to the last end, of which all but the
+/// bytes takes: the posts of its receives, the post of the first send, and one message.
+fn window_ns(machine: &Machine, window: u64) -> f64 {
+    let Node { isend_ps, irecv_ps, .. } = machine.node;
+    message_ns(machine, 1, 0) + (window * irecv_ps + isend_ps) as f64 / 1000.0
+}
+
+#[test]
+fn a_bisection_of_a_crossbar_takes_the_bytes_of_a_window_through_each_interface() {
+    let machine = machines::flat();
+    for (window, n_bytes) in [1, 4, 64].into_iter().flat_map(|w| [1024, 20_000].map(|n| (w, n))) {
+        let expected_ns = window_ns(&machine, window) + 8.0 * (window * n_bytes) as f64;
+        for n_ranks in [2, 4, 5, 8] {
+            check_bisection((&machine, n_ranks), [window, n_bytes], expected_ns);
+        }
+    }
+}
+
+#[test]
+fn a_bisection_of_a_torus_has_the_limit_of_the_links_across_the_cut() {
+    // On a ring of four all ways of two links go upwards, so that each link has those of two ranks.
+    // Two links cross the cut of a ring upwards, one from each half to the other.
+    for (dims, n_rings) in [(&[4][..], 1.0), (&[2, 4], 2.0)] {
+        let machine = machines::torus(dims);
+        let n_ranks = dims.iter().product();
+        let limit = n_rings * 2.0 / 8e-9;
+        for window in [1, 4, 64] {
+            let n_bytes = 20_000;
+            let expected_ns = window_ns(&machine, window) + 2.0 * 8.0 * (window * n_bytes) as f64;
+            let rate = check_bisection((&machine, n_ranks), [window, n_bytes], expected_ns);
+            assert!(rate < limit, "{rate} is above the {limit} of the links");
+            assert!(window < 64 || rate > 0.99 * limit, "{rate} is far below {limit}");
         }
     }
 }

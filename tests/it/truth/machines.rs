@@ -118,6 +118,17 @@ unexpected = "1 us/B"
 split = { o_send = "30 us", o_recv = "30 us", handshake = "77 us" }
 "#;
 
+/// Links as fast as interfaces, so that a link of several ways is the limit.
+const TORUS: &str = r#"
+topology = { kind = "torus", dims = DIMS, switching = "cut-through", link = "8 ns/B" }
+[[protocol]]
+kind = "eager"
+t0 = "10 us"
+per_byte = "8 ns/B"
+hop = "100 ns"
+split = { o_send = "3 us", o_recv = "2 us" }
+"#;
+
 /// Computations of whole microseconds, and so of whole nanoseconds on ranks that are slower by some
 /// thousandths.
 const WHOLE_NODE: &str = r#"
@@ -176,6 +187,11 @@ pub(crate) fn buffered() -> Machine {
 /// protocols take links one after the other.
 pub(crate) fn cut_through() -> Machine {
     unequal(machine(&(CUT_THROUGH.to_owned() + WHOLE_NODE)))
+}
+
+/// A torus of these dimensions with switches that pass a message on before it is there whole.
+pub(crate) fn torus(dims: &[usize]) -> Machine {
+    machine(&(TORUS.replace("DIMS", &format!("{dims:?}")) + NODE))
 }
 
 /// A hypercube like that of the thesis, whose circuits messages wait for.
