@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn an_algorithm_bandwidth_counts_the_longest_buffer_of_any_rank() {
         for kind in Kind::ALL {
-            let rates = of_collective(kind);
-            assert_eq!(rates.is_empty(), kind == Kind::Barrier, "{}", kind.name());
+            let is_algorithm = |rate: &&Rate| rate.kind == RateKind::Algorithm;
+            let Some(rate) = of_collective(kind).iter().find(is_algorithm) else { continue };
             for n_ranks in [2, 3, 8] {
                 let call = Collective::new(kind, Parts::Equal(24));
                 let buffers =
@@ -132,10 +132,8 @@ mod tests {
                 // A broadcast has one buffer, which is its output.
                 let longest = (0..n_ranks).flat_map(buffers).max().unwrap();
                 let (case, topology) = (Case::new(&INFO, &[24]), Topology::hypercube(n_ranks));
-                for rate in rates.iter().filter(|rate| rate.kind == RateKind::Algorithm) {
-                    let found = (rate.per_op)(&case, &World::of(&topology));
-                    assert_eq!(found, longest as f64, "{} on {n_ranks}", kind.name());
-                }
+                let found = (rate.per_op)(&case, &World::of(&topology));
+                assert_eq!(found, longest as f64, "{} on {n_ranks}", kind.name());
             }
         }
     }

@@ -16,8 +16,8 @@
 //! **Reports**: time from the first start to the last finish over all ranks.
 //!
 //! **Rate**: `length_bytes` / time, of one message. The algorithm bandwidth is the longest buffer of
-//! any rank / time, the bus bandwidth that times the factor of the operation in nccl-tests: 1, 2 (P-1)/P
-//! or (P-1)/P. Scan and exscan have none.
+//! any rank / time, the bus bandwidth that times the factor of the operation in nccl-tests, of which
+//! scan and exscan have none.
 //!
 //! **Parameters**: `length_bytes` of one message: the vector of a reduction, the part of a rank. `root`
 //! of rooted ones: rank 0, or each in turn. `element` and `operator` of reductions. `algorithm`: that of
