@@ -14,6 +14,7 @@
 //! All unsafe code is in the module `native`.
 #![cfg(feature = "link")]
 
+mod clock;
 mod guard;
 mod job;
 mod level;

@@ -2,9 +2,6 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -23,6 +20,7 @@ use comet_core::waiting::Waiting;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
+use crate::clock::{self, CLOCK};
 use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
@@ -31,14 +29,6 @@ use crate::native::{
     Request, Set, empty_status,
 };
 use crate::vitals::{Phase, Vitals};
-
-/// The clock of all ranks, as in the record.
-const CLOCK: &str = "CLOCK_MONOTONIC";
-
-/// Random number of the running kernel.
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-/// The namespace that shifts the monotonic clock; missing where the kernel knows none.
-const TIME_NAMESPACE: &str = "/proc/self/ns/time";
 
 /// Waits may last this many times as long as what is expected, beyond the watchdog's time.
 const ALLOWANCE: u64 = 4;
@@ -138,7 +128,7 @@ impl Mpi {
             topology,
             is_one_node: job.is_one_node(),
             n_ranks_of_job: job.n_ranks(),
-            clock_domain: clock_domain(CLOCK, job.rank()),
+            clock_domain: clock::domain(CLOCK, job.rank()),
             vitals: job.vitals(),
             on_failure: job.on_failure(),
             lines: None,
@@ -581,29 +571,5 @@ impl Transport for Mpi {
 
     fn annotate(&self, activity: &str, expected_ns: u64) {
         self.vitals.annotate(activity, expected_ns.saturating_mul(ALLOWANCE));
-    }
-}
-
-/// The domain of the clock `name` of this process, which is rank `rank`: that of the rank alone
-/// where the kernel does not tell who it is. A kernel has one monotonic clock, and shifts it for the
-/// processes of a time namespace: equal boots and namespaces are equal clocks.
-///
-/// All ranks run the same program, so that the hash is the same for all of them.
-fn clock_domain(name: &str, rank: Rank) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    fs::metadata(TIME_NAMESPACE).map(|file| file.ino()).ok().hash(&mut hasher);
-    fs::read_to_string(BOOT_ID).map_err(|_| rank).hash(&mut hasher);
-    hasher.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_clock_of_a_process_is_known_again_and_another_is_another() {
-        assert_eq!(clock_domain("CLOCK_MONOTONIC", 0), clock_domain("CLOCK_MONOTONIC", 0));
-        assert_ne!(clock_domain("CLOCK_MONOTONIC", 0), clock_domain("CLOCK_MONOTONIC_RAW", 0));
     }
 }
