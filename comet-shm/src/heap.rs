@@ -118,15 +118,16 @@ impl Deref for ShmBuffer {
 
     fn deref(&self) -> &[u8] {
         // SAFETY: the range is initialised and lives as long as `self`. Other processes write to it
-        // only while an operation has it borrowed to be changed: as where a message or a broadcast
-        // goes, or as a vector in a sum; also in a job that fails, the operation outlasts them.
+        // only while an operation has it borrowed to be changed: as where a message or the result of
+        // a collective goes; also in a job that fails, the operation outlasts them.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.length_bytes) }
     }
 }
 
 impl DerefMut for ShmBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `deref`; other processes read it only while an operation borrows it.
+        // SAFETY: as in `deref`; other processes read it only while an operation borrows it, which
+        // outlasts them too.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.length_bytes) }
     }
 }

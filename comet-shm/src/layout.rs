@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   offset 0      Header                      poison, failure text, count of sleepers
-//!                 n x RankControl             futex, sleeping flag, collective line, activity
+//!                 n x RankControl             futex, sleeping flag, activity
 //!                 BroadcastRing               messages of broadcasts, from all roots
-//!                 n x Cells                   pieces of vector sums
+//!                 n x 4 x Board               what a rank brings to a meeting of all
 //!                 n x n x Pair                [source][destination]: one ring a direction
 //!                 n x heap                    buffers made by `message_buffer`
 //! ```
@@ -18,6 +18,8 @@
 //!
 //!   Line      seq u32 │ header of 12 B (see `head`) │ 48 B of data
 //!             seq u32 │ 60 B of data                           (a line that continues a run)
+//!
+//!   Board     reached, operation, places: 32 B │ cell: 32 KiB, of which 32 B lie in the first line
 //! ```
 //!
 //! Every word that two ranks use is an atomic; data is guarded by the sequence word of its line.
@@ -51,10 +53,10 @@ pub(crate) const N_RENDEZVOUS: usize = if cfg!(loom) { 1 } else { 16 };
 pub(crate) const SET_WORDS: usize = crate::launch::MAX_RANKS.div_ceil(64);
 /// The most ranks of which each looks at the rings of all others.
 pub(crate) const MAX_SCANNED: usize = 64;
-/// Pieces of a vector sum that are in work at once.
-pub(crate) const N_CELLS: usize = 2;
-/// Values in a piece.
-pub(crate) const CELL_VALUES: usize = if cfg!(loom) { 8 } else { 4096 };
+/// Meetings that a rank may have come to before the others have left the first of them, and one.
+pub(crate) const N_BOARDS: usize = if cfg!(loom) { 2 } else { 4 };
+/// Bytes that a rank may bring to a meeting.
+pub(crate) const CELL_BYTES: usize = if cfg!(loom) { 64 } else { 32 * 1024 };
 /// Broadcasts that a root may be ahead of the others; a power of two.
 pub(crate) const N_BROADCASTS: usize = if cfg!(loom) { 2 } else { 256 };
 /// Data bytes in the line of a broadcast.
@@ -90,8 +92,6 @@ pub(crate) struct RankControl {
     pub(crate) senders: CachePadded<[AtomicU64; SET_WORDS]>,
     /// The number of this rank's process.
     pub(crate) pid: AtomicU32,
-    /// Meetings of all ranks, by parity of their number.
-    pub(crate) collective: [CachePadded<CollectiveLine>; 2],
     /// Position of this rank in the stream of broadcasts.
     pub(crate) broadcast: CachePadded<BroadcastCredit>,
     /// Rendezvous of this rank with the root of a long broadcast; the root is the producer.
@@ -106,17 +106,6 @@ pub(crate) struct RankControl {
     pub(crate) waiting: CachePadded<WaitingLine>,
     /// Activity of this rank: kernel and parameters.
     pub(crate) activity: Text<{ ACTIVITY_BYTES / 8 }>,
-}
-
-/// A line of a rank on which it meets the others: read by all, written by its owner.
-#[repr(C)]
-pub(crate) struct CollectiveLine {
-    /// Number of the latest meeting that this rank has come to.
-    pub(crate) reached: AtomicU64,
-    /// Its contribution: bits of a scalar, offset of a vector in the heaps, or 0.
-    pub(crate) word: AtomicU64,
-    /// Length of the vector that it brought along.
-    pub(crate) length_bytes: AtomicU64,
 }
 
 /// Position of a rank in the stream of broadcasts, as last published.
@@ -167,11 +156,24 @@ pub(crate) struct BroadcastLine {
     pub(crate) data: SharedCell<[u8; BROADCAST_INLINE_BYTES]>,
 }
 
-/// Pieces of vectors that one rank brings along, and of the sums.
-#[repr(C, align(4096))]
-pub(crate) struct Cells {
-    pub(crate) values: [SharedCell<[f64; CELL_VALUES]>; N_CELLS],
+/// What a rank brings to one meeting of all: read by all, written by its owner, but for the cell, where
+/// others leave what they have combined for it.
+#[repr(C, align(128))]
+pub(crate) struct Board {
+    /// Number of the latest meeting that this rank has come to with this board.
+    pub(crate) reached: AtomicU64,
+    /// Operation of the rank (see `collective::Act`).
+    pub(crate) act: AtomicU64,
+    /// Bits of a number, or the place of its data (see `collective::Spot`).
+    pub(crate) from: AtomicU64,
+    /// Place of its result.
+    pub(crate) into: AtomicU64,
+    /// Its data. The first of them come with the words, in one cache line.
+    pub(crate) cell: SharedCell<[u8; CELL_BYTES]>,
 }
+
+/// The boards of a rank, used in turn.
+pub(crate) type Boards = [Board; N_BOARDS];
 
 /// One direction between two ranks.
 #[repr(C, align(4096))]
@@ -250,7 +252,7 @@ pub(crate) struct Layout {
     pub(crate) n_ranks: usize,
     pub(crate) controls: usize,
     pub(crate) broadcasts: usize,
-    pub(crate) cells: usize,
+    pub(crate) boards: usize,
     pub(crate) pairs: usize,
     pub(crate) heaps: usize,
     pub(crate) heap_bytes: usize,
@@ -267,12 +269,12 @@ impl Layout {
         let heap_bytes = heap_bytes.checked_next_multiple_of(page)?;
         let controls = size_of::<Header>();
         let broadcasts = region(controls, n_ranks, size_of::<RankControl>())?;
-        let cells = region(broadcasts, 1, size_of::<BroadcastRing>())?;
-        let pairs = region(cells, n_ranks, size_of::<Cells>())?;
+        let boards = region(broadcasts, 1, size_of::<BroadcastRing>())?;
+        let pairs = region(boards, n_ranks, size_of::<Boards>())?;
         let heaps = region(pairs, n_ranks.checked_mul(n_ranks)?, size_of::<Pair>())?;
         let total_bytes = region(heaps, n_ranks, heap_bytes)?;
         isize::try_from(total_bytes).ok()?;
-        Some(Self { n_ranks, controls, broadcasts, cells, pairs, heaps, heap_bytes, total_bytes })
+        Some(Self { n_ranks, controls, broadcasts, boards, pairs, heaps, heap_bytes, total_bytes })
     }
 }
 
@@ -288,9 +290,9 @@ mod tests {
     }
 
     #[test]
-    fn a_broadcast_line_is_one_cache_line_and_so_is_what_a_rank_brings_to_a_meeting() {
+    fn a_broadcast_line_is_one_cache_line_and_boards_begin_in_different_sets_of_a_cache() {
         assert_eq!((size_of::<BroadcastLine>(), align_of::<BroadcastLine>()), (64, 64));
-        assert!(size_of::<CollectiveLine>() <= 64);
+        assert_eq!((offset_of!(Board, cell), size_of::<Board>() % 4096), (32, 128));
         assert_eq!(offset_of!(BroadcastRing, bytes) % 64, 0);
     }
 
@@ -307,7 +309,6 @@ mod tests {
             offset_of!(RankControl, futex),
             offset_of!(RankControl, sleeping),
             offset_of!(RankControl, senders),
-            offset_of!(RankControl, collective),
             offset_of!(RankControl, broadcast),
             offset_of!(RankControl, rendezvous),
             offset_of!(RankControl, ping),
@@ -324,7 +325,7 @@ mod tests {
     fn regions_are_in_order_page_aligned_and_do_not_overlap() {
         for n_ranks in [1, 2, 7, 64] {
             let l = Layout::new(n_ranks, 1 << 20).unwrap();
-            let offsets = [0, l.controls, l.broadcasts, l.cells, l.pairs, l.heaps, l.total_bytes];
+            let offsets = [0, l.controls, l.broadcasts, l.boards, l.pairs, l.heaps, l.total_bytes];
             assert!(offsets.is_sorted() && offsets.iter().all(|o| o % 4096 == 0), "{l:?}");
             assert!(l.heaps - l.pairs >= n_ranks * n_ranks * size_of::<Pair>());
             assert_eq!(l.total_bytes - l.heaps, n_ranks << 20);

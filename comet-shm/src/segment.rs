@@ -11,7 +11,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::unistd::ftruncate;
 
-use crate::layout::{BroadcastRing, Cells, Header, Layout, MAX_SCANNED, Pair, RankControl};
+use crate::layout::{Boards, BroadcastRing, Header, Layout, MAX_SCANNED, Pair, RankControl};
 
 /// One anonymous shared mapping. It has no name in any file system: it vanishes with the last
 /// process that maps it, whatever ends that process.
@@ -63,10 +63,10 @@ impl Segment {
         unsafe { self.view(self.layout.broadcasts) }
     }
 
-    pub(crate) fn cells(&self, rank: usize) -> &Cells {
+    pub(crate) fn boards(&self, rank: usize) -> &Boards {
         assert!(rank < self.layout.n_ranks, "no rank {rank}");
-        // SAFETY: the region `cells` holds n_ranks of them (see `view`).
-        unsafe { self.view(self.layout.cells + rank * size_of::<Cells>()) }
+        // SAFETY: the region `boards` holds those of n_ranks (see `view`).
+        unsafe { self.view(self.layout.boards + rank * size_of::<Boards>()) }
     }
 
     pub(crate) fn pair(&self, source: usize, destination: usize) -> &Pair {

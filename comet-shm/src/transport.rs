@@ -7,7 +7,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
-use comet_core::collective::{self, Collective, Kind, Reducer};
+use comet_core::collective::{self, Collective, Kind, Parts};
 use comet_core::error::{Result, TransportError};
 use comet_core::topology::Topology;
 use comet_core::transport::{
@@ -68,7 +68,7 @@ impl Shm {
         remote: RemoteCopy,
     ) -> Self {
         // SAFETY: the segment is never unmapped, heaps are page-aligned, and this rank alone
-        // writes its own, but for ranks that it receives from or adds up vectors with.
+        // writes its own, but for ranks that it has lent a buffer to for an operation.
         let heap = unsafe { Heap::new(segment.heap(rank), segment.layout().heap_bytes) };
         let own = Own {
             segment,
@@ -398,45 +398,25 @@ impl Transport for Shm {
     }
 
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
-        if !self.group.is_whole() {
-            return collective::global_sum_vector(self, values);
-        }
-        let Collectives { vectors, meeting, .. } = &self.own.collectives;
-        vectors.sum(values, meeting, &self.own.engine)
+        let values = bytemuck::cast_slice_mut(values);
+        let call = Collective::new(Kind::Allreduce, Parts::Equal(values.len())).in_place();
+        self.collective(&call, &[], values)
     }
 
     fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {
-        if !self.has_own(call) {
-            return collective::by_messages(self, call, input, output);
-        }
-        let (at, length) = ((self.rank(), self.n_ranks()), call.parts().length(0));
-        call.admit(at, input, output).map_err(|error| self.group.located(error))?;
-        match call.kind() {
-            Kind::Barrier => self.barrier(),
-            Kind::Broadcast => self.blocked_broadcast(call.root(), &mut output[..length]),
-            _ if self.own.collectives.vectors.admits(call) => {
-                let Collectives { vectors, meeting, .. } = &self.own.collectives;
-                vectors.exchange(call, input, output, meeting, &self.own.engine)
-            }
-            // A long sum of doubles.
-            _ => {
-                let output = &mut output[..length];
-                if !call.is_in_place_on(at.0) {
-                    output.copy_from_slice(&input[..length]);
-                }
-                match bytemuck::try_cast_slice_mut(output) {
-                    Ok(values) => self.global_sum_vector(values),
-                    Err(_) => collective::by_messages(self, &call.clone().in_place(), &[], output),
-                }
+        if self.has_own(call) {
+            let at = (self.rank(), self.n_ranks());
+            call.admit(at, input, output).map_err(|error| self.group.located(error))?;
+            if self.own.collectives.carry_out(call, input, output, &self.own.engine)? {
+                return Ok(());
             }
         }
+        collective::by_messages(self, call, input, output)
     }
 
     #[inline]
     fn has_own(&self, call: &Collective) -> bool {
-        let is_sum = call.kind() == Kind::Allreduce && call.by() == Reducer::SUM;
-        let has_its_own = is_sum || matches!(call.kind(), Kind::Barrier | Kind::Broadcast);
-        self.group.is_whole() && (has_its_own || self.own.collectives.vectors.admits(call))
+        self.group.is_whole() && !call.kind().is_among_neighbours()
     }
 
     fn annotate(&self, activity: &str, expected_ns: u64) {

@@ -9,17 +9,18 @@ use std::ops::Range;
 use super::call::{Collective, Kind};
 use super::parts::Parts;
 use super::reducer::{Element, Reducer};
+use crate::error::KernelError;
 use crate::kernel::{Checker, Seeds};
 use crate::pattern;
 use crate::transport::Rank;
 
-/// Elements after which the values of a vector come again.
-const PERIOD: usize = 8;
+/// Elements after which the values of a vector come again: no slice of it looks like another.
+const PERIOD: usize = 11;
 
 /// The first elements of the vector of `rank`; the others are these again and again.
 fn period(by: Reducer, rank: Rank) -> Vec<u8> {
     let element = |index: usize| {
-        let value = u8::try_from((7 * rank + index) % PERIOD).expect("it is below 8");
+        let value = u8::try_from((7 * rank + index) % PERIOD).expect("it is below 11");
         match by.element() {
             Element::U8 | Element::I8 => vec![value],
             Element::I32 => i32::from(value).to_ne_bytes().to_vec(),
@@ -159,6 +160,20 @@ pub fn fill(
             repeat(if is_in_place { output } else { input }, &period(call.by(), rank), 0);
         }
     }
+}
+
+/// Compares the output of a rank with what one run of `call` puts there.
+///
+/// # Errors
+/// The first byte that differs.
+pub fn compare_once(
+    call: &Collective,
+    at: (Rank, usize),
+    output: &mut [u8],
+) -> Result<(), KernelError> {
+    let mut check = Checker::new(1, false);
+    compare(call, at, output, &mut check);
+    check.result()
 }
 
 /// Compares the output of `rank` with what `call` puts there.

@@ -15,7 +15,7 @@ use crate::layout::{BROADCAST_RING_BYTES, BroadcastCredit, BroadcastLine, N_BROA
 use crate::segment::Segment;
 use crate::sync::Ordering;
 
-use super::{require_same_length, wait_for};
+use super::{length_disagreement, wait_for};
 
 /// Lines of the ring, as the stream counts.
 const RING_LINES: u64 = N_BROADCASTS as u64;
@@ -157,7 +157,11 @@ impl Stream {
             return Err(self.disagree(found_root, root, engine));
         }
         let found_bytes = line.length_bytes.load(Ordering::Relaxed);
-        require_same_length((root, found_bytes), (self.rank, length_bytes), engine)?;
+        let length_bytes = length_bytes as u64;
+        if found_bytes != length_bytes {
+            let own = (self.rank, length_bytes);
+            return Err(length_disagreement((root, found_bytes), own, engine));
+        }
         Ok(line)
     }
 

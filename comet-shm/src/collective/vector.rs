@@ -1,250 +1,281 @@
-//! Sums of vectors: each rank adds up one slice of all vectors and writes it into all of them.
-//!
-//! Vectors in the heaps are added up where they lie. Others go through their ranks' cells, piece by
-//! piece: two cells, so that one piece is copied in while the sum of another is made.
+//! Reductions: vectors of all ranks, combined element by element in rank order, so that all find the
+//! same bits, on every run.
 //!
 //! ```text
-//!   short   copy in; meet; each adds up all cells
-//!   long    copy in piece 0; meet
-//!           for each piece: add up own slice into all vectors; copy in the next piece; meet;
-//!                           copy out
+//!   short   copy the vector into the cell; meet; each that gets a result combines all cells
+//!   long    bring where vector and result lie; meet
+//!           for each piece: combine own slice of all vectors, into the results of all; meet
 //! ```
 //!
-//! Between the two meetings around a piece every element has one rank that reads and writes it, in
-//! all vectors. One rank adds it up, in rank order: all find the same bits, on every run.
+//! Vectors in the heaps are one piece, and are combined where they lie. Where one is out of reach, all
+//! go piece by piece: it is copied into its rank's cell before the meeting, and the result out of
+//! the cell after the next one.
 //!
-//! A cell is written again after a meeting that its last readers have come to: two pieces later.
+//! Between the two meetings around a piece every element has one rank that reads and writes it, in
+//! all vectors and results. So a result may take the place of its vector.
 
-use std::cell::Cell;
 use std::ops::Range;
 use std::ptr;
 
+use comet_core::collective::Kind;
 use comet_core::error::Result;
 use comet_core::transport::Rank;
 
-use crate::engine::Engine;
-use crate::failure::{is_out, outlast};
-use crate::layout::{CELL_VALUES, N_CELLS};
-use crate::segment::Segment;
+use crate::layout::CELL_BYTES;
 
-use super::meeting::Meeting;
-use super::require_same_length;
+use super::{Act, Part, Spot};
 
-/// Up to this length each rank adds up all: one meeting costs more than reading what is there.
-const SHORT_VALUES: usize = 128;
-/// Values that are added up at once, to stay in the first cache.
-const BLOCK_VALUES: usize = 512;
-/// Values in a cache line: no two ranks write to one.
-const LINE_VALUES: usize = 8;
+/// Up to this length each rank combines all: one meeting costs more than reading what is there.
+const SHORT_BYTES: usize = if cfg!(loom) { 16 } else { 1024 };
+/// Bytes that are combined at once, to stay in the first cache.
+const BLOCK_BYTES: usize = 4096;
+/// Bytes of a cache line: no two ranks write to one.
+const LINE_BYTES: usize = 64;
 
-/// One rank's part in the sums of vectors.
-pub(crate) struct Vectors {
-    segment: &'static Segment,
-    rank: Rank,
-    /// Number of pieces so far; they use the cells in turn.
-    n_pieces: Cell<usize>,
-}
+/// Memory for what is combined at once, and for what it was before.
+pub(super) type Blocks = [[u8; BLOCK_BYTES]; 2];
 
-/// This rank's vector, in a sum that is being made.
+/// This rank's vector and result, in a reduction that is being made.
 struct Own {
-    start: *mut f64,
-    length: usize,
-    /// Offset in the heaps, if it lies there.
-    offset: Option<usize>,
+    from: *const u8,
+    into: *mut u8,
+    /// Their places for the others; the result is none of the others' where only its owner writes it.
+    spots: [Spot; 2],
 }
 
-/// The piece of at most `n` values that begins at `start`, of a vector that ends at `end`.
+impl Own {
+    fn is_lent(&self) -> bool {
+        self.spots.into_iter().any(Spot::is_in_heap)
+    }
+}
+
+/// The piece of at most `n` bytes that begins at `start`, of a vector that ends at `end`.
 fn piece_from(start: usize, n: usize, end: usize) -> Range<usize> {
     start..(start + n).min(end)
 }
 
-impl Vectors {
-    pub(crate) fn new(segment: &'static Segment, rank: Rank) -> Self {
-        Self { segment, rank, n_pieces: Cell::new(0) }
-    }
+/// What `a` and `b` share.
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    let start = a.start.max(b.start);
+    start..a.end.min(b.end).max(start)
+}
 
-    /// Replaces each element by its sum over all ranks, added up in rank order.
-    pub(crate) fn sum(&self, values: &mut [f64], meeting: &Meeting, engine: &Engine) -> Result<()> {
-        if values.len() <= SHORT_VALUES {
-            self.sum_short(values, meeting, engine)
+impl Part<'_> {
+    /// Carries a reduction out.
+    pub(super) fn reduce(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
+        if self.length_bytes() <= SHORT_BYTES {
+            self.reduce_short(input, output)
         } else {
-            self.sum_long(values, meeting, engine)
+            self.reduce_long(input, output)
         }
     }
 
-    fn sum_short(&self, values: &mut [f64], meeting: &Meeting, engine: &Engine) -> Result<()> {
-        let cell = self.begin_pieces(1);
-        let (from, length) = (values.as_ptr(), values.len());
-        // SAFETY: short values fit; the cell's last readers have come to a later meeting, which is
-        // over.
-        unsafe { ptr::copy_nonoverlapping(from, self.cell(self.rank, cell), length) };
-        self.meet(0, length * size_of::<f64>(), meeting, engine)?;
-        for rank in 0..self.segment.n_ranks() {
-            self.segment.cells(rank).values[cell].with(|others| {
-                // SAFETY: as many values lie in each cell, which is written again only after the
-                // next meeting.
-                let others = unsafe { std::slice::from_raw_parts(others.cast(), length) };
-                // Rank 0's values replace, the others' add: every rank forms the same sum.
-                for (value, other) in values.iter_mut().zip(others) {
-                    *value = if rank == 0 { *other } else { *value + other };
+    fn reduce_short(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
+        let length = self.length_bytes();
+        let number = self.meeting.begin(self.engine)?;
+        let is_in_place = self.call.is_in_place_on(self.rank);
+        self.put(number, 0, if is_in_place { &output[..length] } else { &input[..length] });
+        let sources = self.sources();
+        self.meet(number, sources.clone(), Act::of(self.call, length))?;
+        let bytes = self.own_part();
+        let output = &mut output[..if sources.is_empty() { 0 } else { bytes.len() }];
+        for rank in sources.clone() {
+            self.look(number, (rank, Spot::Cell), bytes.clone(), |vector| {
+                // SAFETY: as many bytes lie in each cell, since all have the same length, and are
+                // written again only after this rank has come to the next meeting.
+                let vector = unsafe { std::slice::from_raw_parts(vector, bytes.len()) };
+                // The first replaces, the others are combined: every rank forms the same.
+                if rank == sources.start {
+                    output.copy_from_slice(vector);
+                } else {
+                    self.call.by().combine(output, vector);
                 }
             });
         }
         Ok(())
     }
 
-    fn sum_long(&self, values: &mut [f64], meeting: &Meeting, engine: &Engine) -> Result<()> {
-        let own = self.own(values);
-        let mut cell = self.begin_pieces(own.length.div_ceil(CELL_VALUES));
-        self.copy_in(&own, piece_from(0, CELL_VALUES, own.length), cell);
-        let first = meeting.number() + 1;
-        let length_bytes = own.length * size_of::<f64>();
-        let met = self.meet(own.offset.unwrap_or(0), length_bytes, meeting, engine);
-        let number = met.inspect_err(|_| self.outlast_slices(&own, first + 1, meeting))?;
-        let offset = |rank| meeting.line(rank, number).brought();
-        let n_ranks = self.segment.n_ranks();
-        // Nothing needs pieces if no vector needs cells.
-        let needs_cells = (0..n_ranks).any(|rank| offset(rank) == 0);
-        let step = if needs_cells { CELL_VALUES } else { own.length };
-        for start in (0..own.length).step_by(step) {
-            let piece = piece_from(start, step, own.length);
-            let vector = |rank| self.vector(rank, offset(rank), &piece, cell);
+    fn reduce_long(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
+        let (length, all) = (self.length_bytes(), self.meeting.all());
+        let own = self.own_vector(input, output);
+        let first = self.meeting.begin(self.engine)?;
+        self.copy_in(&own, piece_from(0, CELL_BYTES, length), first);
+        let [from, into] = own.spots.map(Spot::pack);
+        self.own_board(first).bring_from(from);
+        self.own_board(first).bring_into(into);
+        let met = self.meet(first, all.clone(), Act::of(self.call, length));
+        met.inspect_err(|_| self.outlast(&own, first + 1))?;
+        // They stay as they are until all have come to the last meeting.
+        let spots = |rank| {
+            let board = self.meeting.board(rank, first);
+            [board.brought_from(), board.brought_into()].map(Spot::unpack)
+        };
+        // Nothing needs pieces if nothing goes through cells.
+        let needs_cells = all.clone().any(|rank| spots(rank).contains(&Spot::Cell));
+        let step = if needs_cells { CELL_BYTES } else { length };
+        let mut number = first;
+        for start in (0..length).step_by(step) {
+            let piece = piece_from(start, step, length);
+            let places = |rank| self.places(&own, (rank, spots(rank)), &piece, number);
             // SAFETY: between two meetings, this slice is this rank's in the pieces of all.
-            unsafe { add_up(vector, n_ranks, self.slice(piece.len())) };
-            let next_cell = (cell + 1) % N_CELLS;
-            self.copy_in(&own, piece_from(piece.end, CELL_VALUES, own.length), next_cell);
-            let next = meeting.begin();
-            let met = meeting.hold(next, engine);
-            met.inspect_err(|_| self.outlast_slices(&own, next, meeting))?;
-            self.copy_out(&own, piece, cell);
-            cell = next_cell;
+            unsafe { self.combine(self.slice(&piece), piece.start, places) };
+            let next = number + 1;
+            let met = self.meeting.begin(self.engine).and_then(|_| {
+                self.copy_in(&own, piece_from(piece.end, CELL_BYTES, length), next);
+                self.own_board(next).bring(Act::END);
+                self.meeting.hold(next, all.clone(), self.engine)
+            });
+            met.inspect_err(|_| self.outlast(&own, next))?;
+            self.copy_out(&own, piece, number);
+            number = next;
+        }
+        if self.call.kind() == Kind::ReduceScatter && self.call.is_in_place_on(self.rank) {
+            output.copy_within(self.own_part(), 0);
         }
         Ok(())
     }
 
-    /// After a failure: waits until no rank adds its slice to this rank's vector any more, that is
-    /// until each has come to meeting `next`, or is out.
-    fn outlast_slices(&self, own: &Own, next: u64, meeting: &Meeting) {
-        let is_done = |rank: Rank| {
-            rank == self.rank
-                || meeting.line(rank, next).has_reached(next)
-                || is_out(self.segment, rank)
-        };
-        if own.offset.is_some() {
-            outlast(|| (0..self.segment.n_ranks()).all(is_done));
+    /// The bytes of the result that are this rank's.
+    fn own_part(&self) -> Range<usize> {
+        match self.call.kind() {
+            Kind::ReduceScatter => self.call.parts().of(self.rank),
+            _ => 0..self.length_bytes(),
         }
     }
 
-    /// This rank's vector as other ranks will find it.
-    fn own(&self, values: &mut [f64]) -> Own {
-        let (length, length_bytes) = (values.len(), size_of_val(values));
-        let start = values.as_mut_ptr();
+    /// This rank's vector and result as other ranks will find them.
+    fn own_vector(&self, input: &[u8], output: &mut [u8]) -> Own {
+        let (call, rank, length) = (self.call, self.rank, self.length_bytes());
+        let is_in_place = call.is_in_place_on(rank);
+        let into = output.as_mut_ptr();
         // Other ranks may write to it, which the compiler has to expect from here on.
-        let _ = start.expose_provenance();
-        Own { start, length, offset: self.segment.heap_offset(start.cast(), length_bytes) }
+        let _ = into.expose_provenance();
+        let from = if is_in_place { into.cast_const() } else { input.as_ptr() };
+        let spot = |start| self.spot(start, length).unwrap_or(Spot::Cell);
+        let into_spot = if self.gets(rank) { spot(into.cast_const()) } else { Spot::Private };
+        // Where only a part is this rank's, it lies at the front of the result: its place in the whole
+        // is as far before.
+        let is_part = call.kind() == Kind::ReduceScatter && !is_in_place;
+        let into = if is_part { into.wrapping_sub(self.own_part().start) } else { into };
+        Own { from, into, spots: [spot(from), into_spot] }
     }
 
-    pub(super) fn segment(&self) -> &'static Segment {
-        self.segment
+    /// Whether the others write the result of `rank`.
+    fn gets(&self, rank: Rank) -> bool {
+        match self.call.kind() {
+            Kind::Reduce => rank == self.call.root(),
+            Kind::ReduceScatter => false,
+            Kind::Exscan => rank > 0,
+            _ => true,
+        }
     }
 
-    pub(super) fn rank(&self) -> Rank {
-        self.rank
+    /// After a failure: waits until no rank combines anything in this rank's buffers any more, that is
+    /// until each has come to meeting `next`, or is out.
+    fn outlast(&self, own: &Own, next: u64) {
+        if own.is_lent() {
+            self.meeting.outlast(next);
+        }
     }
 
-    pub(super) fn n_ranks(&self) -> usize {
-        self.segment.n_ranks()
+    /// Copies a piece of the vector into this rank's cell, unless it lies in the heaps.
+    fn copy_in(&self, own: &Own, piece: Range<usize>, number: u64) {
+        if own.spots[0] == Spot::Cell {
+            let from = own.from.wrapping_add(piece.start);
+            // SAFETY: a piece of the vector, which this rank alone uses.
+            self.put(number, 0, unsafe { std::slice::from_raw_parts(from, piece.len()) });
+        }
     }
 
-    /// Counts `n` more pieces; the cell of the first of them.
-    pub(super) fn begin_pieces(&self, n: usize) -> usize {
-        let first = self.n_pieces.get();
-        self.n_pieces.set(first.wrapping_add(n));
-        first % N_CELLS
+    /// Copies a piece of the result out of this rank's cell, if it is there.
+    fn copy_out(&self, own: &Own, piece: Range<usize>, number: u64) {
+        if own.spots[1] == Spot::Cell {
+            self.look(number, (self.rank, Spot::Cell), 0..piece.len(), |from| {
+                let into = own.into.wrapping_add(piece.start);
+                // SAFETY: a piece of the result, which this rank alone uses; after the meeting nobody
+                // writes to the cell.
+                unsafe { ptr::copy_nonoverlapping(from, into, piece.len()) }
+            });
+        }
     }
 
-    /// The first meeting of an operation, after which all vectors are known; its number.
-    pub(super) fn meet(
+    /// Starts of a piece of the vector and of the result of `rank`, where they can be written by this
+    /// rank.
+    fn places(
         &self,
-        offset: usize,
-        length_bytes: usize,
-        meeting: &Meeting,
-        engine: &Engine,
-    ) -> Result<u64> {
-        let number = meeting.begin();
-        let own = meeting.line(self.rank, number);
-        own.bring(offset as u64);
-        own.bring_length(length_bytes);
-        meeting.hold(number, engine)?;
-        for rank in 0..self.segment.n_ranks() {
-            let found_bytes = meeting.line(rank, number).brought_length();
-            require_same_length((rank, found_bytes), (self.rank, length_bytes), engine)?;
-        }
-        Ok(number)
+        own: &Own,
+        (rank, [from, into]): (Rank, [Spot; 2]),
+        piece: &Range<usize>,
+        number: u64,
+    ) -> [*mut u8; 2] {
+        let place = |spot, own: *mut u8| match spot {
+            Spot::Cell => self.meeting.board(rank, number).cell.with_mut(<*mut _>::cast::<u8>),
+            _ if rank == self.rank => own.wrapping_add(piece.start),
+            Spot::Heap(offset) => {
+                self.segment.heap_pointer(offset + piece.start, piece.len()).cast_mut()
+            }
+            Spot::Private => ptr::null_mut(),
+        };
+        [place(from, own.from.cast_mut()), place(into, own.into)]
     }
 
-    /// Copies values into this rank's cell, unless they lie in the heaps.
-    fn copy_in(&self, own: &Own, piece: Range<usize>, cell: usize) {
-        if own.offset.is_none() {
-            let (from, to) = (own.start.wrapping_add(piece.start), self.cell(self.rank, cell));
-            // SAFETY: a piece of the vector, which fits; nobody reads the cell until the next
-            // meeting.
-            unsafe { ptr::copy_nonoverlapping(from, to, piece.len()) };
-        }
+    /// The slice of a piece that this rank combines.
+    fn slice(&self, piece: &Range<usize>) -> Range<usize> {
+        let shared = match self.call.kind() {
+            Kind::ReduceScatter => self.own_part(),
+            _ => {
+                let share = piece.len().div_ceil(self.n_ranks()).next_multiple_of(LINE_BYTES);
+                piece_from(piece.start + self.rank * share, share, piece.end)
+            }
+        };
+        overlap(&shared, piece)
     }
 
-    /// Copies sums out of this rank's cell, unless they are where they belong.
-    fn copy_out(&self, own: &Own, piece: Range<usize>, cell: usize) {
-        if own.offset.is_none() {
-            let (from, to) = (self.cell(self.rank, cell), own.start.wrapping_add(piece.start));
-            // SAFETY: a piece of the vector, which is this rank's alone; after the meeting nobody
-            // writes to the cell.
-            unsafe { ptr::copy_nonoverlapping(from, to, piece.len()) };
-        }
-    }
-
-    /// A piece of the vector of `rank`, which lies at `offset` in the heaps or in a cell.
-    fn vector(&self, rank: Rank, offset: u64, piece: &Range<usize>, cell: usize) -> *mut f64 {
-        if offset == 0 {
-            return self.cell(rank, cell);
-        }
-        let at = usize::try_from(offset).expect("offsets are of this machine")
-            + piece.start * size_of::<f64>();
-        self.segment.heap_pointer(at, piece.len() * size_of::<f64>()).cast_mut().cast()
-    }
-
-    pub(super) fn cell(&self, rank: Rank, cell: usize) -> *mut f64 {
-        self.segment.cells(rank).values[cell].with_mut(<*mut _>::cast)
-    }
-
-    /// The slice of a piece of `length` values that this rank adds up.
-    fn slice(&self, length: usize) -> Range<usize> {
-        let share = length.div_ceil(self.segment.n_ranks()).next_multiple_of(LINE_VALUES);
-        let start = (self.rank * share).min(length);
-        start..(start + share).min(length)
-    }
-}
-
-/// Adds up `slice` of the vectors of all ranks in rank order, and writes the sums into all of them.
-///
-/// # Safety
-/// The slice lies in every vector, which are separate, and nobody else touches it meanwhile.
-unsafe fn add_up(vector: impl Fn(Rank) -> *mut f64, n_ranks: usize, slice: Range<usize>) {
-    let mut sums = [0.0f64; BLOCK_VALUES];
-    for start in slice.clone().step_by(BLOCK_VALUES) {
-        let sums = &mut sums[..BLOCK_VALUES.min(slice.end - start)];
-        let (place, length) = (sums.as_mut_ptr(), sums.len());
-        let block = |rank| vector(rank).wrapping_add(start);
-        // SAFETY: the block lies in the slice, and `sums` is as long.
-        unsafe { ptr::copy_nonoverlapping(block(0), place, length) };
-        for rank in 1..n_ranks {
-            // SAFETY: the block lies in the slice, which nobody else touches.
-            let values = unsafe { std::slice::from_raw_parts(block(rank), length) };
-            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-        }
-        for rank in 0..n_ranks {
-            // SAFETY: the block lies in the slice, and `sums` is as long.
-            unsafe { ptr::copy_nonoverlapping(sums.as_ptr(), block(rank), length) };
+    /// Combines `slice` of the vectors of all ranks in rank order, and writes it into all results that
+    /// it belongs to; `places` are those of a piece that begins at `start`.
+    ///
+    /// # Safety
+    /// The slice lies in every vector and result, and nobody else touches it meanwhile; those of
+    /// different ranks are separate.
+    unsafe fn combine(
+        &self,
+        slice: Range<usize>,
+        start: usize,
+        places: impl Fn(Rank) -> [*mut u8; 2],
+    ) {
+        let (kind, by) = (self.call.kind(), self.call.by());
+        let [sums, before] = &mut **self.blocks.borrow_mut();
+        for at in slice.clone().step_by(BLOCK_BYTES) {
+            let (n, at) = (BLOCK_BYTES.min(slice.end - at), at - start);
+            let (sums, before) = (&mut sums[..n], &mut before[..n]);
+            let write = |sums: &[u8], rank: Rank| {
+                let into = places(rank)[1].wrapping_add(at);
+                // SAFETY: the block lies in the slice.
+                unsafe { ptr::copy_nonoverlapping(sums.as_ptr(), into, n) }
+            };
+            for rank in 0..self.n_ranks() {
+                if kind == Kind::Exscan {
+                    before.copy_from_slice(sums);
+                }
+                let vector = places(rank)[0].wrapping_add(at);
+                // SAFETY: the block lies in the slice, which nobody else touches.
+                let vector = unsafe { std::slice::from_raw_parts(vector, n) };
+                match rank {
+                    0 => sums.copy_from_slice(vector),
+                    _ => by.combine(sums, vector),
+                }
+                match kind {
+                    Kind::Scan => write(sums, rank),
+                    Kind::Exscan if rank > 0 => write(before, rank),
+                    _ => (),
+                }
+            }
+            match kind {
+                Kind::Allreduce => (0..self.n_ranks()).for_each(|rank| write(sums, rank)),
+                Kind::Reduce => write(sums, self.call.root()),
+                Kind::ReduceScatter => write(sums, self.rank),
+                _ => (),
+            }
         }
     }
 }

@@ -57,6 +57,12 @@ models! {
     explore::long_model =>
         whole::both_ranks_get_the_sum,
         whole::both_ranks_get_the_sums_of_vectors,
+        whole::a_cell_is_written_again_only_after_the_root_has_read_it,
+        whole::long_parts_are_taken_from_where_they_lie,
+        whole::long_vectors_are_combined_where_they_lie,
+        collective::a_buffer_is_changed_only_after_the_others_have_read_it,
+        collective::a_buffer_is_read_only_after_the_others_have_written_it,
+        collective::a_slice_of_all_vectors_has_one_rank,
         collective::a_place_in_the_ring_is_used_again_only_after_it_was_read,
         whole::a_line_of_broadcasts_is_used_again_only_after_it_was_read;
 }

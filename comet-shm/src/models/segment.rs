@@ -9,9 +9,8 @@ use crossbeam::utils::CachePadded;
 use nix::errno::Errno;
 
 use crate::layout::{
-    BroadcastCredit, BroadcastLine, BroadcastRing, Cells, Chunk, CollectiveLine, Credit, Header,
-    Layout, Line, MAX_SCANNED, Pair, RankControl, Rendezvous, ReplySlot, SharedCopy, Text,
-    WaitingLine,
+    Board, Boards, BroadcastCredit, BroadcastLine, BroadcastRing, Chunk, Credit, Header, Layout,
+    Line, MAX_SCANNED, Pair, RankControl, Rendezvous, ReplySlot, SharedCopy, Text, WaitingLine,
 };
 use crate::sync::{AtomicU32, AtomicU64, SharedCell};
 
@@ -21,7 +20,7 @@ pub(crate) struct Segment {
     header: Header,
     controls: Vec<RankControl>,
     broadcasts: BroadcastRing,
-    cells: Vec<Cells>,
+    boards: Vec<Boards>,
     pairs: Vec<Pair>,
     /// Loom sees none of it: models of lent messages are in `rendezvous`.
     heaps: UnsafeCell<Vec<u8>>,
@@ -39,7 +38,7 @@ impl Segment {
             header: Fresh::fresh(),
             controls: (0..n_ranks).map(|_| Fresh::fresh()).collect(),
             broadcasts: Fresh::fresh(),
-            cells: (0..n_ranks).map(|_| Fresh::fresh()).collect(),
+            boards: (0..n_ranks).map(|_| Fresh::fresh()).collect(),
             pairs: (0..n_ranks * n_ranks).map(|_| Fresh::fresh()).collect(),
             heaps: UnsafeCell::new(vec![0; n_ranks * layout.heap_bytes]),
         })
@@ -69,8 +68,8 @@ impl Segment {
         &self.broadcasts
     }
 
-    pub(crate) fn cells(&self, rank: usize) -> &Cells {
-        &self.cells[rank]
+    pub(crate) fn boards(&self, rank: usize) -> &Boards {
+        &self.boards[rank]
     }
 
     pub(crate) fn pair(&self, source: usize, destination: usize) -> &Pair {
@@ -121,12 +120,6 @@ impl Fresh for u8 {
     }
 }
 
-impl Fresh for f64 {
-    fn fresh() -> Self {
-        0.0
-    }
-}
-
 impl<V: Fresh, const N: usize> Fresh for [V; N] {
     fn fresh() -> Self {
         array::from_fn(|_| V::fresh())
@@ -164,15 +157,13 @@ macro_rules! fresh {
 fresh! {
     Header { poison, n_sleepers, reason }
     RankControl {
-        futex, sleeping, senders, pid, collective, broadcast, rendezvous, ended, left, ping, waiting,
-        activity
+        futex, sleeping, senders, pid, broadcast, rendezvous, ended, left, ping, waiting, activity
     }
-    CollectiveLine { reached, word, length_bytes }
+    Board { reached, act, from, into, cell }
     BroadcastCredit { lines, bytes }
     BroadcastRing { lines, bytes }
     BroadcastLine { seq, root, length_bytes, place, data }
     WaitingLine { what, length_bytes }
-    Cells { values }
     Pair { credit, lines, chunks, rendezvous, reply_slot }
     ReplySlot { head, data }
     Rendezvous { copied, shared, helped }

@@ -1,12 +1,13 @@
 //! Two or three ranks of the whole transport. Each may fall asleep at every wait, without a limit:
 //! a message, a collective or some room that nobody is woken for ends the model as a deadlock.
 
+use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer};
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
 use loom::thread::{Builder, JoinHandle};
 
 use crate::futex::AsymmetricFence;
-use crate::layout::{Layout, N_BROADCASTS};
+use crate::layout::{Layout, N_BOARDS, N_BROADCASTS};
 use crate::remote_copy::RemoteCopy;
 use crate::segment::Segment;
 use crate::sync::Ordering;
@@ -14,6 +15,9 @@ use crate::transport::Shm;
 use crate::wait::{Cores, Waiter, ring_all};
 
 const HEAP_BYTES: usize = 4096;
+
+/// Length of a message that goes through no cell.
+const LONG_BYTES: usize = 40;
 
 /// Words of the stack of a thread that holds a whole transport.
 const STACK_WORDS: usize = 1 << 16;
@@ -122,16 +126,66 @@ pub(super) fn both_ranks_get_the_sums_of_vectors() {
     two_ranks(sum, sum);
 }
 
+/// What each rank gives to `call`: its bytes are its number and those after.
+fn give(t: &Shm, call: &Collective) -> Vec<u8> {
+    let [input, mut output] =
+        [call.input_bytes(t.rank(), t.n_ranks()), call.output_bytes(t.rank(), t.n_ranks())]
+            .map(|length| t.message_buffer(length).expect("there is room"));
+    let mut input = input;
+    (0..).zip(&mut *input).for_each(|(n, byte)| *byte = n + 100 * t.rank() as u8);
+    t.collective(call, &input, &mut output).expect("the job goes on");
+    output.to_vec()
+}
+
+pub(super) fn a_cell_is_written_again_only_after_the_root_has_read_it() {
+    // Rank 1 waits for nobody until it needs a cell again.
+    let main = |t: &Shm| {
+        for length in 1..=N_BOARDS + 1 {
+            let found = give(t, &Collective::new(Kind::Gather, Parts::Equal(length)));
+            let of = |rank: u8| (0..length).map(move |n| 100 * rank + n as u8);
+            let expected: Vec<u8> = of(0).chain(of(1)).collect();
+            assert_eq!(found, if t.rank() == 0 { expected } else { Vec::new() });
+        }
+    };
+    two_ranks(main, main);
+}
+
+pub(super) fn long_parts_are_taken_from_where_they_lie() {
+    let main = |t: &Shm| {
+        let parts = Parts::Equal(LONG_BYTES);
+        let of = |rank: u8| (0..LONG_BYTES).map(move |n| 100 * rank + n as u8);
+        let all: Vec<u8> = of(0).chain(of(1)).collect();
+        assert_eq!(give(t, &Collective::new(Kind::Allgather, parts.clone())), all);
+        let found = give(t, &Collective::new(Kind::Gather, parts.clone()).with_root(1));
+        assert_eq!(found, if t.rank() == 1 { all } else { Vec::new() });
+        let found = give(t, &Collective::new(Kind::Scatter, parts).with_root(1));
+        assert!(
+            found.into_iter().eq((0..LONG_BYTES).map(|n| (100 + t.rank() * LONG_BYTES + n) as u8))
+        );
+    };
+    two_ranks(main, main);
+}
+
+pub(super) fn long_vectors_are_combined_where_they_lie() {
+    let main = |t: &Shm| {
+        let by = Reducer::new(Element::U8, Operator::Sum).expect("bytes have sums");
+        let parts = Parts::Equal(LONG_BYTES);
+        let found = give(t, &Collective::new(Kind::Allreduce, parts).with_reducer(by));
+        assert!(found.into_iter().eq((0..LONG_BYTES).map(|n| 100 + 2 * n as u8)));
+    };
+    two_ranks(main, main);
+}
+
 pub(super) fn three_ranks_leave_a_barrier_only_when_all_have_come() {
     ranks(3, |segment, rank| {
         // Each writes its cell before and reads those of all afterwards, as loom sees.
-        let cell = |rank| &segment.cells(rank).values[0];
+        let cell = |rank| &segment.boards(rank)[0].cell;
         // SAFETY: loom ends the model if somebody uses it meanwhile.
-        cell(rank).with_mut(|values| unsafe { (*values)[0] = 7.0 });
+        cell(rank).with_mut(|bytes| unsafe { (*bytes)[0] = 7 });
         shm(segment, rank).barrier().expect("the job goes on");
         for other in 0..3 {
             // SAFETY: as above.
-            assert_eq!(cell(other).with(|values| unsafe { (*values)[0] }), 7.0);
+            assert_eq!(cell(other).with(|bytes| unsafe { (*bytes)[0] }), 7);
         }
     });
 }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::{DerefMut, Range};
 use std::time::Duration;
 
+use comet_core::collective::{Collective as Call, data};
 use comet_core::error::{Result, TransportError};
+use comet_core::kernel::Seeds;
 use comet_core::pattern;
 use comet_core::transport::{Rank, Source, Status, Tag, Transport};
 use comet_shm::Shm;
@@ -72,7 +74,7 @@ impl Player<'_> {
             let mut open_recvs: Vec<_> = self.receives.iter().map(|_| None).collect();
             let (mut arrivals, mut problem) = (vec![None; self.receives.len()], None);
             for step in &self.steps {
-                match *step {
+                match step.clone() {
                     Step::BlockedSend(i) => {
                         let Message { destination, tag, .. } = self.sends[i];
                         let message = take(&mut messages[i]);
@@ -107,7 +109,7 @@ impl Player<'_> {
                         arrivals[i] = Some(arrival_of(result.map(|(status, _)| status))?);
                     }
                     Step::Collective(what) => {
-                        problem = problem.or(self.take_part(what)?);
+                        problem = problem.or(self.take_part(what, random)?);
                     }
                     Step::Pause => std::thread::sleep(PAUSE),
                 }
@@ -132,8 +134,9 @@ impl Player<'_> {
     }
 
     /// Takes part in a collective; says what is wrong with the result.
-    fn take_part(&self, what: Collective) -> Result<Option<String>> {
+    fn take_part(&self, what: Collective, random: &mut Rand64) -> Result<Option<String>> {
         match what {
+            Collective::Call(call) => self.carry_out(&call, random),
             Collective::Barrier => self.t.barrier().map(|()| None),
             Collective::Sum => {
                 let sum = self.t.global_sum(term(self.t.rank(), 0))?;
@@ -154,6 +157,27 @@ impl Player<'_> {
                 Ok(pattern::check(&message, pattern, &what).err().map(|error| error.to_string()))
             }
         }
+    }
+
+    /// Carries `call` out in memory of any kind; says what is wrong with what came, or with the bytes
+    /// around it.
+    fn carry_out(&self, call: &Call, random: &mut Rand64) -> Result<Option<String>> {
+        let (t, at) = (self.t, (self.t.rank(), self.t.n_ranks()));
+        let mut input = Memory::new(t, call.input_bytes(at.0, at.1), random)?;
+        let mut output = Memory::new(t, call.output_bytes(at.0, at.1), random)?;
+        data::fill(call, at, Seeds { n_runs: 1 }, [input.data(), output.data()]);
+        t.collective(call, input.data(), output.data())?;
+        // The operation is over: whoever reads from here now gets it wrong.
+        input.data().fill(SENT);
+        let problem = match data::compare_once(call, at, output.data()) {
+            Err(error) => Some(error.to_string()),
+            Ok(()) if input.is_touched_outside() || output.is_touched_outside() => {
+                Some("bytes outside of the buffers were written".into())
+            }
+            Ok(()) => None,
+        };
+        output.data().fill(SENT);
+        Ok(problem.map(|problem| format!("{call:?}: {problem}")))
     }
 
     fn wrong_sum(&self, index: usize, sum: f64) -> Option<String> {
@@ -224,6 +248,13 @@ impl Memory {
 
     fn data(&mut self) -> &mut [u8] {
         &mut self.block[self.at.clone()]
+    }
+
+    /// Whether bytes beside its own have been written.
+    fn is_touched_outside(&self) -> bool {
+        let (before, rest) = self.block.split_at(self.at.start);
+        let after = &rest[self.at.len()..];
+        before.iter().chain(after).any(|byte| *byte != UNTOUCHED)
     }
 
     /// Checks that the front of `message` lies here as far as there is room, and nothing else.

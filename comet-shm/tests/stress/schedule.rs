@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use comet_core::collective::{Collective as Call, Element, Kind, Operator, Parts, Reducer};
 use comet_core::transport::{Rank, Source, Tag};
 use oorandom::Rand64;
 
@@ -31,12 +32,20 @@ pub(crate) struct Message {
 }
 
 /// Operations of all ranks together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Collective {
     Barrier,
     Sum,
-    VectorSum { n: usize },
-    Broadcast { root: Rank, length_bytes: usize, pattern: u64 },
+    VectorSum {
+        n: usize,
+    },
+    Broadcast {
+        root: Rank,
+        length_bytes: usize,
+        pattern: u64,
+    },
+    /// Any other.
+    Call(Box<Call>),
 }
 
 /// The common facts of a round.
@@ -58,7 +67,7 @@ pub(crate) struct Receive {
 }
 
 /// One call; numbers are those of the rank's sends and receives in its [`Part`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Step {
     BlockedSend(usize),
     StartSend(usize),
@@ -107,7 +116,7 @@ impl Round {
         let mut calls: Vec<(usize, Step)> = self
             .collectives
             .iter()
-            .map(|(at, what)| (4 * at + 3, Step::Collective(*what)))
+            .map(|(at, what)| (4 * at + 3, Step::Collective(what.clone())))
             .collect();
         let sends = self.sends(rank, &mut random, &mut calls);
         let receives = self.receives(rank, &mut random, &mut calls);
@@ -207,16 +216,39 @@ fn add_burst(messages: &mut Vec<Message>, random: &mut Rand64, round: usize, n_r
 }
 
 fn any_collective(random: &mut Rand64, n_ranks: usize) -> Collective {
-    match below(random, 4) {
+    match below(random, 7) {
         0 => Collective::Barrier,
         1 => Collective::Sum,
         2 => Collective::VectorSum { n: any_length(random) / 8 },
+        3..6 => Collective::Call(Box::new(any_call(random, n_ranks))),
         _ => Collective::Broadcast {
             root: below(random, n_ranks),
             length_bytes: any_length(random),
             pattern: random.rand_u64(),
         },
     }
+}
+
+/// A collective with equal parts, or with parts of any lengths where it admits them; its whole message
+/// is of any length.
+fn any_call(random: &mut Rand64, n_ranks: usize) -> Call {
+    let kind = Kind::ALL[2 + below(random, Kind::ALL.len() - 2)];
+    let element = Element::ALL[below(random, Element::ALL.len())];
+    let operator = [Operator::Sum, Operator::Min, Operator::Max][below(random, 3)];
+    let unit = if kind.is_reduction() { element.bytes() } else { 1 };
+    let total_bytes = any_length(random);
+    let has_parts = !kind.is_reduction() || kind == Kind::ReduceScatter;
+    let length_bytes = if has_parts { total_bytes / n_ranks } else { total_bytes };
+    let parts = match has_parts && kind != Kind::Alltoall && below(random, 2) == 0 {
+        true => {
+            let length = |_| below(random, 2 * length_bytes / unit + 1) * unit;
+            Parts::packed((0..n_ranks).map(length).collect())
+        }
+        false => Parts::Equal(length_bytes / unit * unit),
+    };
+    let by = Reducer::new(element, operator).expect("they are operators on numbers");
+    let call = Call::new(kind, parts).with_root(below(random, n_ranks)).with_reducer(by);
+    if below(random, 4) == 0 { call.in_place() } else { call }
 }
 
 /// Mostly a length at a border, one less or one more; otherwise any up to 256 KiB.
