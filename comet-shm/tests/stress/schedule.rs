@@ -232,7 +232,9 @@ fn any_collective(random: &mut Rand64, n_ranks: usize) -> Collective {
 /// A collective with equal parts, or with parts of any lengths where it admits them; its whole message
 /// is of any length.
 fn any_call(random: &mut Rand64, n_ranks: usize) -> Call {
-    let kind = Kind::ALL[2 + below(random, Kind::ALL.len() - 2)];
+    let of_all = |kind: &&Kind| !kind.is_among_neighbours();
+    let kinds: Vec<Kind> = Kind::ALL[2..].iter().filter(of_all).copied().collect();
+    let kind = kinds[below(random, kinds.len())];
     let element = Element::ALL[below(random, Element::ALL.len())];
     let operator = [Operator::Sum, Operator::Min, Operator::Max][below(random, 3)];
     let unit = if kind.is_reduction() { element.bytes() } else { 1 };
