@@ -7,8 +7,8 @@
 //!           the root brings where its message goes; each copies its own part there; meet
 //! ```
 //!
-//! Where ranks share cores a meeting costs more than a copy, and all that fits into a cell is short.
-//! What lies out of reach goes through the cell as well, as far as it fits; otherwise all ranks see
+//! Where ranks share cores a meeting of all costs more than a copy, and all that fits into a cell is
+//! short, but for the rooted ones. What lies out of reach goes through the cell as well, as far as it fits; otherwise all ranks see
 //! at the meeting that nothing can be done here.
 //!
 //! Of an all-to-all with parts of any lengths no rank knows where its part lies in the messages of
@@ -25,8 +25,11 @@ use crate::layout::CELL_BYTES;
 
 use super::{Act, Part, Spot};
 
-/// Longest message that is copied twice although it can be reached, where each rank has a core.
-const COPIED_BYTES: usize = if cfg!(loom) { 16 } else { 8 * 1024 };
+/// Longest part that every rank copies for every other twice although it can be reached, where each
+/// rank has a core.
+const COPIED_BYTES: usize = if cfg!(loom) { 16 } else { 1024 };
+/// The same from or to a root, who needs the others, or whom they need, in any case.
+const COPIED_ROOTED_BYTES: usize = COPIED_BYTES / 2;
 /// Bytes of a table for one rank: start and length of its part.
 const ENTRY_BYTES: usize = 2 * size_of::<u64>();
 
@@ -65,7 +68,16 @@ impl Part<'_> {
 
     /// Longest message that goes through a cell although it can be reached; the same on all ranks.
     fn copied_bytes(&self) -> usize {
-        if self.engine.waiter.has_core_each() { COPIED_BYTES } else { CELL_BYTES }
+        let n_parts = match self.call.kind() {
+            Kind::Scatter | Kind::Alltoall => self.n_ranks(),
+            _ => 1,
+        };
+        let part_bytes = match self.call.kind().is_rooted() {
+            true => COPIED_ROOTED_BYTES,
+            false if self.engine.waiter.has_core_each() => COPIED_BYTES,
+            false => CELL_BYTES,
+        };
+        (n_parts * part_bytes).min(CELL_BYTES)
     }
 
     /// The longest of what ranks give to a gather, as far as all know it.

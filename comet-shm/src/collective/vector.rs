@@ -25,8 +25,11 @@ use crate::layout::CELL_BYTES;
 
 use super::{Act, Part, Spot};
 
-/// Up to this length each rank combines all: one meeting costs more than reading what is there.
+/// Up to this length each rank combines all, where it has a core: one meeting costs more than reading
+/// what is there.
 const SHORT_BYTES: usize = if cfg!(loom) { 16 } else { 1024 };
+/// Bytes of cells that each rank reads in place of a meeting, where ranks share cores.
+const SHORT_SHARED_BYTES: usize = 2 * CELL_BYTES;
 /// Bytes that are combined at once, to stay in the first cache.
 const BLOCK_BYTES: usize = 4096;
 /// Bytes of a cache line: no two ranks write to one.
@@ -63,10 +66,24 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
 impl Part<'_> {
     /// Carries a reduction out.
     pub(super) fn reduce(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
-        if self.length_bytes() <= SHORT_BYTES {
+        if self.length_bytes() <= self.short_bytes() {
             self.reduce_short(input, output)
         } else {
             self.reduce_long(input, output)
+        }
+    }
+
+    /// Length up to which each rank that gets a result combines it by itself; the same on all ranks.
+    fn short_bytes(&self) -> usize {
+        let has_core_each = self.engine.waiter.has_core_each();
+        match self.call.kind() {
+            Kind::Allreduce if has_core_each => SHORT_BYTES,
+            // Each reads a part only.
+            Kind::ReduceScatter if has_core_each => 2 * SHORT_BYTES,
+            // Some wait for nobody.
+            _ if has_core_each => 4 * SHORT_BYTES,
+            Kind::Reduce | Kind::ReduceScatter => CELL_BYTES,
+            _ => (SHORT_SHARED_BYTES / self.n_ranks()).min(CELL_BYTES),
         }
     }
 
