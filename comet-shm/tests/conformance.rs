@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use comet_core::collective::{Collective, Kind, Parts};
 use comet_core::conformance;
 use comet_core::error::Result;
 use comet_core::job::JobFailure;
@@ -212,6 +213,53 @@ fn ranks_that_disagree_about_a_sum_are_refused() -> bool {
     })
 }
 
+/// So do those that disagree about what they do: nobody writes to memory that was not lent for it.
+fn ranks_that_disagree_about_a_collective_are_refused() -> bool {
+    let roots = fails_with((None, "the ranks disagree", ""), &job(2), |t| {
+        gather_long(t, t.rank(), 50_000).map_or(1, |()| u8::from(t.barrier().is_err()))
+    });
+    let lengths = fails_with((None, "", "disagree about its length"), &job(3), |t| {
+        u8::from(gather_long(t, 0, 50_000 + t.rank()).is_err())
+    });
+    let kinds = fails_with((Some(1), "", "rank 0 is in alltoallv, rank 1 in a"), &job(2), |t| {
+        let parts = Parts::packed(vec![20_000, 30_000]);
+        let call = Collective::new([Kind::Alltoall, Kind::Allgather][t.rank()], parts);
+        let outcome = t.collective(&call, &[1; 50_000], &mut [0; 50_000]);
+        u8::from(outcome.is_err())
+    });
+    let sent = "rank 0 sends 7 bytes to rank 1, which expects 8";
+    let parts = fails_with((Some(1), "", sent), &job(2), |t| {
+        let sent = Parts::packed(vec![8, 7 + t.rank()]);
+        let call = Collective::new(Kind::Alltoall, Parts::packed(vec![8, 8])).with_sent(sent);
+        let outcome = t.collective(&call, &[1; 16], &mut [0; 16]);
+        u8::from(outcome.is_err() || t.barrier().is_err())
+    });
+    roots && lengths && kinds && parts
+}
+
+/// Gathers parts so long that each rank copies its own into the message of the root.
+fn gather_long(t: &Shm, root: Rank, length: usize) -> Result<()> {
+    let call = Collective::new(Kind::Gather, Parts::Equal(length)).with_root(root);
+    let mut output = t.message_buffer(length * t.n_ranks())?;
+    t.collective(&call, &vec![1; length], &mut output)
+}
+
+/// A rank that ends while the others copy from each other or combine where vectors lie is named.
+fn a_rank_that_ends_between_collectives_is_named() -> bool {
+    [Kind::Allgather, Kind::Alltoall, Kind::Allreduce, Kind::Reduce].into_iter().all(|kind| {
+        fails_with((Some(2), "rank 2 ended with code 3", ""), &job(3), |t| {
+            let call = Collective::new(kind, Parts::Equal(80_000));
+            let buffers = (t.message_buffer(240_000), t.message_buffer(240_000));
+            let (Ok(input), Ok(mut output)) = buffers else { return 1 };
+            let mut calls = (0..).map(|_| t.collective(&call, &input, &mut output));
+            match t.rank() {
+                2 => 3 * u8::from(calls.take(20).all(|outcome| outcome.is_ok())),
+                _ => u8::from(calls.any(|outcome| outcome.is_err())),
+            }
+        })
+    })
+}
+
 /// Ranks that disagree about the root of a broadcast get an error, and not another's message.
 fn ranks_that_disagree_about_a_root_are_refused() -> bool {
     fails_with((None, "", "disagree about its root"), &job(3), |t| {
@@ -266,7 +314,7 @@ fn main() -> ExitCode {
         let name = format!("a_rank_that_ends_early_with_code_{code}_is_named");
         test(&name, a_rank_that_ends_early_is_named(code));
     }
-    let tests: [Test; 11] = [
+    let tests: [Test; 13] = [
         ("a_panic_is_named", a_panic_is_named),
         ("a_stuck_rank_is_named", a_stuck_rank_is_named),
         ("a_leaked_request_ends_the_job", a_leaked_request_ends_the_job),
@@ -279,6 +327,14 @@ fn main() -> ExitCode {
         ("messages_on_their_way_at_once_stay_apart", messages_on_their_way_at_once_stay_apart),
         ("a_rank_cannot_start_ranks", a_rank_cannot_start_ranks),
         ("ranks_that_disagree_about_a_sum", ranks_that_disagree_about_a_sum_are_refused),
+        (
+            "ranks_that_disagree_about_a_collective",
+            ranks_that_disagree_about_a_collective_are_refused,
+        ),
+        (
+            "a_rank_that_ends_between_collectives_is_named",
+            a_rank_that_ends_between_collectives_is_named,
+        ),
         ("ranks_that_disagree_about_a_root", ranks_that_disagree_about_a_root_are_refused),
         ("vectors_are_added_up_wherever_they_lie", vectors_are_added_up_wherever_they_lie),
     ];

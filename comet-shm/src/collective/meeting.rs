@@ -172,14 +172,11 @@ impl Meeting {
         Ok(())
     }
 
-    /// The last meeting of an operation; after a failure it ends once nobody uses this rank's memory.
+    /// The last meeting of an operation.
     pub(crate) fn end(&self, ranks: Range<Rank>, engine: &Engine) -> Result<()> {
-        let next = self.number.get() + 1;
-        let ended = self.begin(engine).and_then(|number| {
-            self.board(self.rank, number).bring(Act::END);
-            self.hold(number, ranks, engine)
-        });
-        ended.inspect_err(|_| self.outlast(next))
+        let number = self.begin(engine)?;
+        self.board(self.rank, number).bring(Act::END);
+        self.hold(number, ranks, engine)
     }
 
     #[inline]

@@ -126,6 +126,16 @@ impl Part<'_> {
         self.meeting.require_same(number, ranks, act, self.engine)
     }
 
+    /// Hands `result` on; a failure only once nobody uses the buffers any more that this rank has lent,
+    /// if it has, for what ends with meeting `last`.
+    fn outlasting<R>(&self, is_lent: bool, last: u64, result: Result<R>) -> Result<R> {
+        result.inspect_err(|_| {
+            if is_lent {
+                self.meeting.outlast(last);
+            }
+        })
+    }
+
     fn own_board(&self, number: u64) -> &'static Board {
         self.meeting.board(self.rank, number)
     }

@@ -46,22 +46,16 @@ impl Part<'_> {
         let number = self.meeting.begin(self.engine)?;
         let own = self.give(number, self.given(input, output));
         self.own_board(number).bring_from(own.pack());
-        self.meet(number, self.sources(), act).inspect_err(|_| {
-            if own.is_in_heap() {
-                self.meeting.outlast(number + 1);
-            }
-        })?;
+        let met = self.meet(number, self.sources(), act);
+        let is_lent = own.is_in_heap();
+        self.outlasting(is_lent, number + 1, met)?;
         let spot = |rank| Spot::unpack(self.meeting.board(rank, number).brought_from());
         if self.sources().any(|rank| spot(rank) == Spot::Private) {
             return Ok(false);
         }
-        let taken = self.take(number, spot, input, output);
-        if taken.is_err() && own.is_in_heap() {
-            self.meeting.outlast(number + 1);
-        }
-        taken?;
+        self.outlasting(is_lent, number + 1, self.take(number, spot, input, output))?;
         if self.sources().any(|rank| spot(rank).is_in_heap()) {
-            self.meeting.end(self.awaited_at_end(), self.engine)?;
+            self.end(is_lent, number + 1)?;
         }
         Ok(true)
     }
@@ -194,10 +188,12 @@ impl Part<'_> {
         Ok(start..start + expected_bytes)
     }
 
-    /// The ranks that have to be done before this one may use its buffers again.
-    fn awaited_at_end(&self) -> Range<Rank> {
+    /// Waits at meeting `last` until this rank may use its buffers again: one that only gives to a root
+    /// or gets from it may at once.
+    fn end(&self, is_lent: bool, last: u64) -> Result<()> {
         let is_served = self.call.kind().is_rooted() && self.rank != self.call.root();
-        if is_served { 0..0 } else { 0..self.n_ranks() }
+        let awaited = if is_served { 0..0 } else { 0..self.n_ranks() };
+        self.outlasting(is_lent, last, self.meeting.end(awaited, self.engine))
     }
 
     /// A gather in which each rank copies its part into the message of the root.
@@ -211,11 +207,7 @@ impl Part<'_> {
         let own = self.spot(output.as_ptr(), total_bytes).filter(|_| is_root);
         self.own_board(number).bring_into(own.unwrap_or(Spot::Private).pack());
         let needed = if is_root { 0..self.n_ranks() } else { root..root + 1 };
-        self.meet(number, needed, act).inspect_err(|_| {
-            if own.is_some() {
-                self.meeting.outlast(number + 1);
-            }
-        })?;
+        self.outlasting(own.is_some(), number + 1, self.meet(number, needed, act))?;
         let Spot::Heap(offset) = Spot::unpack(self.meeting.board(root, number).brought_into())
         else {
             return Ok(false);
@@ -229,7 +221,7 @@ impl Part<'_> {
             // have the same lengths; this part of it is this rank's until it comes to the next meeting.
             unsafe { ptr::copy_nonoverlapping(input.as_ptr(), to, place.len()) };
         }
-        self.meeting.end(self.awaited_at_end(), self.engine)?;
+        self.end(own.is_some(), number + 1)?;
         Ok(true)
     }
 }

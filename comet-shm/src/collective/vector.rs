@@ -121,7 +121,7 @@ impl Part<'_> {
         self.own_board(first).bring_from(from);
         self.own_board(first).bring_into(into);
         let met = self.meet(first, all.clone(), Act::of(self.call, length));
-        met.inspect_err(|_| self.outlast(&own, first + 1))?;
+        self.outlasting(own.is_lent(), first + 1, met)?;
         // They stay as they are until all have come to the last meeting.
         let spots = |rank| {
             let board = self.meeting.board(rank, first);
@@ -142,7 +142,7 @@ impl Part<'_> {
                 self.own_board(next).bring(Act::END);
                 self.meeting.hold(next, all.clone(), self.engine)
             });
-            met.inspect_err(|_| self.outlast(&own, next))?;
+            self.outlasting(own.is_lent(), next, met)?;
             self.copy_out(&own, piece, number);
             number = next;
         }
@@ -184,14 +184,6 @@ impl Part<'_> {
             Kind::ReduceScatter => false,
             Kind::Exscan => rank > 0,
             _ => true,
-        }
-    }
-
-    /// After a failure: waits until no rank combines anything in this rank's buffers any more, that is
-    /// until each has come to meeting `next`, or is out.
-    fn outlast(&self, own: &Own, next: u64) {
-        if own.is_lent() {
-            self.meeting.outlast(next);
         }
     }
 
