@@ -9,8 +9,8 @@
 #   --ranks N  ranks of a launch (default: 2)
 #   --pairs N  pairs of launches, even and at least 10 (default: 10)
 #   --sizes L  lengths in bytes (default: 0,8,1024,65536,1048576; OSU takes the least and the greatest)
-#   --tables   no times, but the difference between what IMB-MPI1 and its namesake print, figures and
-#              notes aside: it fails if there is any
+#   --tables   no times, but the difference between what the programs and their namesakes print, figures
+#              and notes aside: it fails if there is any
 #   NAME       benchmarks (default: all that both have)
 # Needs a C and a C++ compiler, make, python3 and cores with nothing else to do.
 # It is a benchmark and no test: it fails only if something could not run.
@@ -21,7 +21,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 usage() {
-    sed -n '4,13s/^# //p' "${BASH_SOURCE[0]}" >&2
+    sed -n '4,14s/^# //p' "${BASH_SOURCE[0]}" >&2
     exit 2
 }
 
@@ -103,11 +103,63 @@ launch_all_of() { # [NAMESAKE...]
     done
 }
 
-# Every line that a reader of the tables goes by: blocks, titles, lengths and repetitions.
-tables_of() { # COMMAND...
+# Every line of IMB that a reader of the tables goes by: blocks, titles, lengths and repetitions.
+tables_of_imb() { # COMMAND...
     launch "$@" "${names[@]}" -msglen "$scratch/lengths" -iter 10 | sed -E -n \
         -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( |Group)/p' \
         -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p'
+}
+
+# Every line of OSU, with the width of each figure in its place.
+tables_of_osu() { # COMMAND...
+    launch "$@" | awk '/^# note/ { next }
+        /^[ 0-9]/ {
+            line = match($0, /^[0-9]+/) ? substr($0, 1, RLENGTH) : ""
+            rest = substr($0, length(line) + 1)
+            while (match(rest, / +[0-9]+[.][0-9][0-9]/)) {
+                line = line substr(rest, 1, RSTART - 1) "<" RLENGTH ">"
+                rest = substr(rest, RSTART + RLENGTH)
+            }
+            $0 = line rest
+        }
+        { print }'
+}
+
+# Compares the tables of both sides of a command line, of which PEER and the name are the programs.
+compare_tables() { # NAME PEER OPTIONS...
+    local name=$1 peer=$2
+    "tables_of_$suite" "$peer" "${@:3}" >"$scratch/peer"
+    "tables_of_$suite" "$comet" "$name" "${@:3}" --transport=mpi --quiet --out=none >"$scratch/namesake"
+    diff "$scratch/peer" "$scratch/namesake" || {
+        printf 'other tables: %s %s\n' "$name" "${*:3}" >&2
+        return 1
+    }
+    printf 'the same tables: %s %s: %d lines\n' "$name" "${*:3}" "$(wc -l <"$scratch/peer")"
+}
+
+# Options with which the tables of a program of OSU are compared, a line each: the default counts, and
+# all columns and tables that it can print.
+variants_of() { # NAME
+    local quick='-m 4:16 -i 20 -x 2' check=-c
+    # Sums of OSU 7.4 do not pass its own check, and rows of several pairs lack percentiles.
+    [[ ! $1 =~ ^osu_(all)?reduce$ ]] || check=
+    [[ $1 = osu_multi_lat ]] || printf '%s\n' "$quick -z"
+    case $1 in
+        osu_barrier) printf '%s\n' -f '-i 20 -x 2 -f -z' && return ;;
+        osu_latency | osu_multi_lat) printf '%s\n' "$quick -b multiple" ;;
+        osu_bw | osu_bibw) printf '%s\n' "$quick -W 16" "$quick -b multiple" ;;
+        osu_mbw_mr) printf '%s\n' "$quick -R 0 -b multiple" "-m 4096:16384 -i 20 -V" "$quick -V -R 0" ;;
+        *) printf '%s\n' '-m 4096:16384 -f' "$quick $check -f -z" ;;
+    esac
+    case $1 in
+        osu_gather* | osu_scatter* | osu_reduce) printf '%s\n' "$quick -k rotate" "$quick -k fixed:1" ;;
+    esac
+    case $1 in
+        osu_bcast | osu_latency | osu_multi_lat | osu_bw | osu_bibw | osu_mbw_mr) ;;
+        *) printf '%s\n' "$quick -l" ;;
+    esac
+    [[ ! $1 =~ reduce ]] || printf '%s\n' "-m 2:16 -i 20 -T all $check" '-m 2:16 -T mpi_int'
+    printf '%s\n' "$quick $check"
 }
 
 # The benchmarks that both have and that run on so many ranks.
@@ -117,8 +169,10 @@ common_names() {
         "$comet" IMB-MPI1 -list | sed -n 's/^    \([^ ]*\).*/\1/p'
         return
     fi
-    for own in osu_latency osu_bw osu_bcast osu_barrier osu_allgather osu_allreduce osu_alltoall \
-        osu_gather osu_reduce osu_reduce_scatter osu_scatter; do
+    for own in osu_latency osu_multi_lat osu_bw osu_bibw osu_mbw_mr osu_bcast osu_barrier \
+        osu_allgather osu_allgatherv osu_allreduce osu_alltoall osu_alltoallv osu_gather osu_gatherv \
+        osu_reduce osu_reduce_scatter osu_reduce_scatter_block osu_scatter osu_scatterv; do
+        [[ ! $own =~ ^osu_(latency|bw|bibw)$ || $ranks -eq 2 ]] || continue
         [[ -z $(program_of "$own" "$folder") ]] || echo "$own"
     done
 }
@@ -153,16 +207,22 @@ shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
 MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi --target-dir "target/$family"
 folder=$(find_or_build)
-if [[ -n $tables ]]; then
+if [[ -n $tables && $suite = imb ]]; then
     for mode in -1 0 1; do
-        tables_of "$(program_of IMB-MPI1 "$folder")" -multi $mode >"$scratch/peer"
-        tables_of "$comet" IMB-MPI1 --transport=mpi --quiet --out=none -multi $mode >"$scratch/namesake"
-        diff "$scratch/peer" "$scratch/namesake"
-        printf 'the same tables with -multi %d: %d lines\n' $mode "$(wc -l <"$scratch/peer")"
+        compare_tables IMB-MPI1 "$(program_of IMB-MPI1 "$folder")" -multi $mode
     done
     exit
 fi
 [[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
+if [[ -n $tables ]]; then
+    n_other=0
+    for name in "${names[@]}"; do
+        while read -r -a line; do
+            compare_tables "$name" "$(program_of "$name" "$folder")" "${line[@]}" || n_other=1
+        done < <(variants_of "$name")
+    done
+    exit "$n_other"
+fi
 printf 'machine   %s, %s CPUs, Linux %s, load %s before the build\n' \
     "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -r)" "$load"
 printf 'launcher  %s -n %s %s\n' "$mpiexec" "$ranks" "${options[*]}"

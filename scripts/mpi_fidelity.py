@@ -90,7 +90,7 @@ def times_of_text(lines):
             kernel = words[2]
         elif line.lstrip().startswith(("#bytes", "#repetitions")):
             columns = words
-        elif line.startswith("# Size") and "(MB/s)" in line:
+        elif line.startswith("# Size") and "MB/s" in line:
             columns = ["#bytes", OF_RATE]
         elif words and all(is_number(word) for word in words):
             length = 0 if len(words) == 1 or columns[:1] == ["#repetitions"] else int(words[0])

@@ -20,6 +20,11 @@ impl Quantity {
     pub fn name(self) -> &'static str {
         ["one_way_time", "op_time"][self as usize]
     }
+
+    /// Divisor of the time of one operation that gives the value.
+    pub fn divisor(self) -> u32 {
+        if self == Self::OneWayTime { 2 } else { 1 }
+    }
 }
 
 /// Combination of the ranks' samples into one value.
@@ -124,11 +129,6 @@ impl Definition {
         matches!(self, Self::Completion | Self::MaxLocal | Self::CallMean | Self::Release)
     }
 
-    /// Divisor of the measured interval that gives the value.
-    pub fn divisor(self) -> u32 {
-        if self == Self::HalfRoundTrip { 2 } else { 1 }
-    }
-
     /// The definition that the samples give whose clocks are comparable, or not.
     pub fn on_clocks(self, are_comparable: bool) -> Self {
         if are_comparable {
@@ -140,12 +140,13 @@ impl Definition {
         }
     }
 
-    /// Value of one sample in nanoseconds for one operation, from the samples that the
-    /// participating ranks took of it, on comparable clocks where the definition needs them.
+    /// Value of one sample in nanoseconds, of which an interval holds `n_values`: one for each
+    /// operation, or two of a round trip. It is made of the samples that the participating ranks took,
+    /// on comparable clocks where the definition needs them.
     ///
     /// # Panics
     /// If `of_ranks` is empty.
-    pub fn value_ns(self, of_ranks: &[Sample], repetitions: u32) -> f64 {
+    pub fn value_ns(self, of_ranks: &[Sample], n_values: u32) -> f64 {
         let elapsed_ns = match self {
             Self::Completion => completion_ns(of_ranks),
             Self::CallMean => comet_stats::mean(&self.of_each_rank_ns(of_ranks)),
@@ -156,7 +157,7 @@ impl Definition {
             Self::Release => comet_stats::median(&self.of_each_rank_ns(of_ranks)).expect(ONE_RANK),
             _ => self.of_each_rank_ns(of_ranks).into_iter().fold(f64::NEG_INFINITY, f64::max),
         };
-        elapsed_ns / f64::from(repetitions) / f64::from(self.divisor())
+        elapsed_ns / f64::from(n_values)
     }
 
     /// The intervals of each rank in one sample, in nanoseconds: from the common start under D9,
@@ -225,7 +226,9 @@ mod tests {
     fn a_batch_is_divided_by_its_repetitions_and_an_echo_by_two() {
         let own = &OF_RANKS[..1];
         assert_eq!(Definition::TestNode.value_ns(own, 10), 6.0);
-        assert_eq!(Definition::HalfRoundTrip.value_ns(own, 10), 3.0);
+        let in_10_trips = 10 * Quantity::OneWayTime.divisor();
+        assert_eq!(Definition::HalfRoundTrip.value_ns(own, in_10_trips), 3.0);
+        assert_eq!(Definition::CallMean.value_ns(own, in_10_trips), 3.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The default sweeps that several kernels share.
 
-use comet_core::kernel::{AxisUse, HOPS, LENGTH_BYTES, WINDOW};
+use comet_core::kernel::{Axis, AxisUse, HOPS, LENGTH_BYTES, WINDOW};
 
 /// Every distance from the test node, starting with the test node itself.
 pub(crate) const HOPS_FROM_0: AxisUse = AxisUse::of(&HOPS, "0..max");
@@ -10,6 +10,16 @@ pub(crate) const HOPS_FROM_1: AxisUse = AxisUse::of(&HOPS, "1..max");
 
 /// Windows of 64 messages, as OSU has them.
 pub(crate) const WINDOW_OF_OSU: AxisUse = AxisUse::of(&WINDOW, "64");
+
+/// Buffers of the messages of a window.
+pub(crate) static WINDOW_BUFFERS: Axis = Axis::choice(
+    "window_buffers",
+    "buffers of a window on each side: one for all messages, or one for each",
+    &["single", "multiple"],
+);
+
+/// One buffer for all messages of a window, as OSU has it.
+pub(crate) const ONE_BUFFER: AxisUse = AxisUse::of(&WINDOW_BUFFERS, "0");
 
 /// Message lengths in linear steps to a page size, because the thesis found its breaks at 100,
 /// 2048 and 4096 bytes (section 5.1), and in powers of two above it.

@@ -61,6 +61,16 @@ const OF_PARTS: [Rate; 2] = [
     Rate { kind: RateKind::Bus, formula: "(P-1)/P x P x length_bytes / time", per_op: all_others },
 ];
 
+/// The rates of a reduce-scatter that shares a vector of `length_bytes` out.
+pub(crate) const OF_SHARED: [Rate; 2] = [
+    ALGORITHM,
+    Rate {
+        kind: RateKind::Bus,
+        formula: "(P-1)/P x length_bytes / time",
+        per_op: |case, world| others(world) / world.n_ranks as f64 * one(case, world),
+    },
+];
+
 /// The rates of the collective `kind`, whose parts have `length_bytes` each.
 pub(crate) const fn of_collective(kind: Kind) -> &'static [Rate] {
     match kind {

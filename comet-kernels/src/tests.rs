@@ -4,7 +4,7 @@ use comet_core::driver::{self, Rules, Settings};
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::harness::{self, Trial};
 use comet_core::kernel::{
-    Buffers, Case, HOPS, History, Kernel, LENGTH_BYTES, Profile, RateKind, World,
+    Axis, Buffers, Case, HOPS, History, Kernel, LENGTH_BYTES, Profile, RateKind, WINDOW, World,
 };
 use comet_core::local::{self, Corrupt, Local};
 use comet_core::sweep;
@@ -12,7 +12,9 @@ use comet_core::topology::Topology;
 use comet_core::transport::Transport;
 use comet_stats::Summary;
 
+use crate::axes::WINDOW_BUFFERS;
 use crate::health::pairs::ROUND;
+use crate::imb::collective::{FIRST_ROOT, PLACE, ROOT};
 use crate::model::pairs::PAIRS;
 
 /// Numbers of ranks: alone, a pair, odd ones, and those of the thesis' contention.
@@ -57,6 +59,7 @@ fn n_idle(case: &Case, n_ranks: usize) -> usize {
         (Some(_), _) => n_ranks - 2 * case.length(&PAIRS),
         (_, Some(_)) => n_ranks % 2,
         _ if matches!(case.info.name, "uniband" | "biband" | "bisection") => n_ranks % 2,
+        _ if matches!(case.info.name, "mbw_mr" | "multi_lat") => n_ranks - n_ranks / 2,
         _ => 0,
     }
 }
@@ -79,7 +82,9 @@ fn every_kernel_that_moves_data_notices_messages_that_arrive_wrong() {
             ("imb", _) => resends,
             (_, "echo" | "exchange" | "contention" | "overlap" | "injection" | "pairs") => true,
             (_, "comms1" | "comms2" | "poly3") => true,
-            (_, "broadcast" | "reduction" | "comms3" | "bw" | "bibw" | "bisection") => false,
+            (_, "broadcast" | "reduction" | "comms3" | "bw" | "bibw" | "mbw_mr") => false,
+            (_, "bisection") => false,
+            (_, "multi_lat") => true,
             _ => resends,
         };
         assert_eq!(resends, expected, "{trial:?}");
@@ -180,6 +185,11 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     check("health/pairs", 5, &[0, 8], Err("5 ranks have no round 0 (use 1 to 5)"));
     check("health/pairs", 1, &[1, 8], Err(lone));
     check("osu/bw", 1, &[8], Err(lone));
+    check("osu/mbw_mr", 1, &[8], Err(lone));
+    check("osu/multi_lat", 1, &[8], Err(lone));
+    check("imb/gather", 3, &[0, 0, 2, 0, 8], Ok(()));
+    let beyond = "3 ranks have no rank 3 (use 0 to 2)";
+    check("imb/gather", 3, &[0, 0, 3, 0, 8], Err(beyond));
     let order = |order| format!("a polynomial of order {order} is not known (use 1 to 10)");
     check("parkbench/poly1", 1, &[100, 0], Err(&order(0)));
     check("parkbench/poly1", 1, &[100, 1], Ok(()));
@@ -249,8 +259,10 @@ fn an_operation_of_many_messages_moves_all_of_them() {
         let found = (info.series[0].bytes_per_op)(&case, &World::of(&topology));
         assert_eq!(found, Some(expected), "{id}");
     };
-    check("osu/bw", 2, &[64, 1000], 64_000);
-    check("osu/bibw", 2, &[8, 1000], 16_000);
+    check("osu/bw", 2, &[64, 0, 1000], 64_000);
+    check("osu/bibw", 2, &[8, 1, 1000], 16_000);
+    check("osu/mbw_mr", 5, &[1000, 0, 64], 128_000);
+    check("osu/multi_lat", 5, &[1000], 1000);
     check("imb/uniband", 5, &[256, 1000], 512_000);
     check("imb/biband", 5, &[256, 1000], 1_024_000);
     check("model/bisection", 5, &[64, 1000], 256_000);
@@ -273,31 +285,81 @@ fn rates_agree_with_a_hand_computation() {
         check(id, n_ranks, values, &[(RateKind::Algorithm, algorithm), (RateKind::Bus, bus)]);
     };
     // Sizes and factors of nccl-tests: S = 1000 of a vector, S = 4 x 1000 of parts.
-    collective("imb/bcast", 4, &[0, 0, 1000], 1000.0, 1000.0);
+    collective("imb/bcast", 4, &[0, 0, 0, 1000], 1000.0, 1000.0);
     collective("comet/broadcast", 4, &[1000], 1000.0, 1000.0);
     collective("naive/broadcast", 4, &[1000], 1000.0, 1000.0);
-    collective("imb/reduce", 4, &[0, 0, 4, 0, 1000], 1000.0, 1000.0);
-    collective("imb/allreduce", 4, &[0, 4, 0, 1000], 1000.0, 1500.0);
+    collective("imb/reduce", 4, &[0, 0, 0, 0, 4, 0, 1000], 1000.0, 1000.0);
+    collective("imb/allreduce", 4, &[0, 0, 4, 0, 1000], 1000.0, 1500.0);
     collective("comet/reduction", 4, &[125], 1000.0, 1500.0);
-    collective("imb/reduce_scatter", 4, &[0, 4, 0, 1000], 4000.0, 3000.0);
-    collective("imb/reduce_scatter_block", 4, &[0, 4, 0, 1000], 4000.0, 3000.0);
-    collective("imb/gather", 4, &[0, 0, 1000], 4000.0, 3000.0);
-    collective("imb/scatterv", 4, &[0, 0, 1000], 4000.0, 3000.0);
-    collective("imb/allgather", 4, &[0, 1000], 4000.0, 3000.0);
-    collective("imb/alltoallv", 4, &[0, 1000], 4000.0, 3000.0);
+    collective("imb/reduce_scatter", 4, &[0, 0, 4, 0, 1000], 4000.0, 3000.0);
+    collective("imb/reduce_scatter_block", 4, &[0, 0, 4, 0, 1000], 4000.0, 3000.0);
+    // A vector that is shared out: S = 1000.
+    collective("osu/reduce_scatter", 4, &[0, 0, 4, 0, 1000], 1000.0, 750.0);
+    collective("osu/reduce_scatter_block", 4, &[0, 0, 4, 0, 1000], 1000.0, 750.0);
+    collective("imb/gather", 4, &[0, 0, 0, 0, 1000], 4000.0, 3000.0);
+    collective("imb/scatterv", 4, &[0, 0, 0, 0, 1000], 4000.0, 3000.0);
+    collective("imb/allgather", 4, &[0, 0, 1000], 4000.0, 3000.0);
+    collective("imb/alltoallv", 4, &[0, 0, 1000], 4000.0, 3000.0);
     // Nobody has a factor for prefix sums.
-    check("imb/scan", 4, &[0, 4, 0, 1000], &[(RateKind::Algorithm, 1000.0)]);
+    check("imb/scan", 4, &[0, 0, 4, 0, 1000], &[(RateKind::Algorithm, 1000.0)]);
     check("comet/barrier", 4, &[], &[]);
     check("comet/echo", 4, &[1, 1000], &[]);
     let messages = |id, n_ranks, values: &[u64], n| {
         check(id, n_ranks, values, &[(RateKind::Messages, n)]);
     };
-    messages("osu/bw", 2, &[64, 1000], 64.0);
-    messages("osu/bibw", 2, &[64, 0], 128.0);
+    messages("osu/bw", 2, &[64, 0, 1000], 64.0);
+    messages("osu/bibw", 2, &[64, 0, 0], 128.0);
+    messages("osu/mbw_mr", 5, &[1000, 0, 64], 128.0);
     messages("imb/uniband", 5, &[256, 1000], 512.0);
     messages("imb/biband", 5, &[256, 1000], 1024.0);
     let of_cut = [(RateKind::Bisection, 256_000.0), (RateKind::Messages, 256.0)];
     check("model/bisection", 5, &[64, 1000], &of_cut);
+}
+
+/// The last quick cases of the kernels that have `axis` with `value` on it, in place of its default
+/// ones, on each number of ranks.
+fn trials_at(axis: &'static Axis, value: u64) -> Vec<Trial> {
+    let has_axis = |trial: &Trial| trial.case.find(axis).is_some();
+    let last = trials().into_iter().filter_map(|mut trials| trials.pop()).filter(has_axis);
+    last.map(|trial| Trial { case: trial.case.with(axis, value), ..trial }).collect()
+}
+
+#[test]
+fn every_buffer_of_a_window_is_verified() {
+    let trials = trials_at(&WINDOW_BUFFERS, 1);
+    assert_eq!(trials.len(), 3 * 4, "{trials:?}");
+    for trial in trials {
+        trial.passes(n_idle(&trial.case, trial.topology.n_ranks()));
+        trial.notices_wrong_messages();
+        let one = trial.case.with(&WINDOW_BUFFERS, 0);
+        let bytes = |case: &Case| (case.info.bytes_per_rank)(case, &World::of(&trial.topology));
+        assert_eq!(bytes(&trial.case), bytes(&one) * one.value(&WINDOW), "{trial:?}");
+    }
+}
+
+#[test]
+fn collectives_in_place_are_verified() {
+    let trials = trials_at(&PLACE, 1);
+    assert_eq!(trials.len(), 17 * 4, "all but broadcasts and barriers");
+    for trial in trials {
+        let n_idle = n_idle(&trial.case, trial.topology.n_ranks());
+        trial.passes(n_idle);
+        if trial.case.find(&ROOT).is_some() {
+            Trial { case: trial.case.with(&ROOT, 1), ..trial.clone() }.passes(n_idle);
+        }
+        let outcome = trial.outcome(false, Corrupt::All, false);
+        assert_eq!(outcome.mismatches.contains(&true), outcome.is_corrupted, "{trial:?}");
+        assert!(trial.outcome(false, Corrupt::Nothing, true).mismatches.contains(&true));
+    }
+}
+
+#[test]
+fn any_rank_is_the_first_root() {
+    for trial in trials_at(&FIRST_ROOT, 1) {
+        trial.passes(0);
+        trial.notices_wrong_messages();
+        Trial { case: trial.case.with(&ROOT, 1), ..trial }.passes(0);
+    }
 }
 
 /// The last quick case of each kernel on two ranks with `buffers`, and true if the kernel admits

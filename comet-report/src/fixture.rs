@@ -443,7 +443,8 @@ fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> 
     };
     let ranks: Vec<RankSamples> = elapsed_ns.iter().enumerate().map(of_rank).collect();
     let batch = |index: usize| ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
-    let of_batch = |batch: Vec<Sample>| series.definition.value_ns(&batch, pace.repetitions);
+    let n_values = pace.repetitions * series.quantity.divisor();
+    let of_batch = |batch: Vec<Sample>| series.definition.value_ns(&batch, n_values);
     let value_ns = |index: usize| of_batch(batch(index));
     let values_ns: Vec<f64> = (0..elapsed_ns[0].len()).map(value_ns).collect();
     let summary = Summary::of(&values_ns).unwrap();

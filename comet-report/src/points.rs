@@ -210,7 +210,7 @@ fn value(result: &SeriesResult) -> Value {
     Value {
         quantity: series.quantity.name().into(),
         definition: definition.name().into(),
-        divisor: definition.divisor(),
+        divisor: series.quantity.divisor(),
         rank_stat,
         bytes_per_op: result.bytes_per_op,
         better: "lower".into(),
@@ -309,7 +309,7 @@ fn ranks_ns(measurement: &Measurement, result: &SeriesResult) -> Option<RanksNs>
 /// The times of one operation on each rank, by the definition, over the samples that count.
 fn times_of_ranks_ns(measurement: &Measurement, result: &SeriesResult) -> Vec<Vec<f64>> {
     let Measurement { case, pace, .. } = measurement;
-    let divisor = f64::from(pace.repetitions) * f64::from(result.definition.divisor());
+    let divisor = f64::from(pace.repetitions) * f64::from(result.series.quantity.divisor());
     let mut per_rank = vec![Vec::new(); result.ranks.len()];
     for batch in result.valid_batches() {
         let mut rest = &batch[..];
@@ -391,7 +391,7 @@ fn overhead(
     result: &SeriesResult,
     clock: Option<ClockCalibration>,
 ) -> Overhead {
-    let divisor = f64::from(result.definition.divisor());
+    let divisor = f64::from(result.series.quantity.divisor());
     let repetitions = f64::from(measurement.pace.repetitions);
     let (pair_ns, loop_ns) = clock.map_or((0.0, 0.0), |c| (c.pair_bias_ns, c.loop_ns));
     Overhead { clock: pair_ns / repetitions / divisor, empty_loop: loop_ns / divisor }

@@ -66,6 +66,122 @@ fn only_rows_start_with_a_digit() {
     }
 }
 
+/// Lines of a table of OSU without figures and notes: all that a reader goes by.
+fn shape(output: &Output) -> Vec<String> {
+    let lines = output.stdout.lines().filter(|line| !line.starts_with("# note"));
+    let size = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let shape = |line: &str| match line.starts_with(|c: char| c.is_ascii_digit()) {
+        true => size(line).unwrap_or_default(),
+        false => line.to_owned(),
+    };
+    lines.map(shape).collect()
+}
+
+#[test]
+fn several_pairs_of_osu_have_their_tables() {
+    let folder = Folder::new();
+    let line = "osu_mbw_mr -m 4:8 -i 5 -x 1 -p 2 --transport=sim --out r.jsonl";
+    let output = folder.run(line).success();
+    let head = [
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4",
+        "# [ pairs: 2 ] [ window size: 64 ]",
+        "# Datatype: MPI_CHAR.",
+        "# Size                  MB/s        Messages/s",
+    ];
+    assert_eq!(shape(&output), [&head[..], &["4", "8"]].concat());
+    for row in numbers(&output) {
+        let [size, rate, messages] = [0, 1, 2].map(|at| row[at].parse::<f64>().expect("a number"));
+        assert!((messages * size / 1e6 / rate - 1.0).abs() < 0.01, "{row:?}");
+    }
+    let records = folder.records("r.jsonl");
+    let point = records.points().next().expect("a point");
+    let value = &point["value"];
+    assert_eq!(
+        (&value["definition"], &value["bytes_per_op"]),
+        (&"D6 call_mean".into(), &512.into())
+    );
+    assert_eq!((&point["reps"]["n"], &point["samples"]["ranks"]), (&5.into(), &[0, 1].into()));
+    let varied = folder.run("osu_mbw_mr -m 4:8 -i 5 -V --ranks=4 --transport=sim").success();
+    let windows = "#                 1           2           4           8          16          32          \
+                   64         128";
+    let expected = [
+        head[0],
+        "# [ pairs: 2 ] [ window size: varied ]",
+        "",
+        "# Uni-directional Bandwidth (MB/sec)",
+        head[2],
+        windows,
+        "4",
+        "8",
+        "",
+        "# Message Rate Profile",
+        windows,
+        "4",
+        "8",
+    ];
+    assert_eq!(shape(&varied), expected);
+    assert!(numbers(&varied).iter().all(|row| row.len() == 9), "{varied:#?}");
+    for (name, text) in [("one", &output), ("varied", &varied)] {
+        folder.write("printed.txt", &text.stdout);
+        folder.run(&format!("import osu printed.txt -o {name}.jsonl")).success();
+        let again = folder.run(&format!("show {name}.jsonl --format osu")).success();
+        assert!(rows(&again).len() >= 2, "{again:#?}");
+    }
+    let latency = folder.run("osu_multi_lat -m 4:8 -i 5 --ranks=4 --out l.jsonl").success();
+    let head = ["", "# OSU MPI Multi Latency Test v7.4", head[2], "# Size       Avg Latency(us)"];
+    assert_eq!(shape(&latency), [&head[..], &["4", "8"]].concat());
+    let records = folder.records("l.jsonl");
+    let value = &records.points().next().expect("a point")["value"];
+    assert_eq!((&value["divisor"], &value["rank_stat"]), (&2.into(), &"mean".into()));
+}
+
+#[test]
+fn each_datatype_of_a_reduction_has_a_table() {
+    let line = "osu_reduce_scatter_block -m 2:8 -i 5 -T all -l -c --ranks=2";
+    let output = Folder::new().run(line).success();
+    let head = "# Size       Avg Latency(us)        Validation";
+    let mut expected = vec!["", "# OSU MPI Reduce_scatter_block Latency Test v7.4"];
+    expected.extend(["# Datatype: MPI_CHAR.", head, "2", "4", "8"]);
+    for datatype in ["# Datatype: MPI_INT.", "# Datatype: MPI_FLOAT."] {
+        expected.extend([datatype, head, "4", "8"]);
+    }
+    assert_eq!(shape(&output), expected);
+    assert!(numbers(&output).iter().all(|row| row[2] == "Pass"), "{output:#?}");
+}
+
+#[test]
+fn options_of_osu_are_parameters_of_the_kernels() {
+    let folder = Folder::new();
+    for (n, line, part) in [
+        (0, "osu_reduce_scatter", "osu/reduce_scatter place=separate"),
+        (1, "osu_reduce_scatter_block -l", "osu/reduce_scatter_block place=in_place"),
+        (2, "osu_gather -k fixed:2", "imb/gather root=first first_root=2 place=separate"),
+        (3, "osu_scatterv -k rotate -l", "imb/scatterv root=rotate first_root=0 place=in_place"),
+        (4, "osu_bibw -b multiple", "osu/bibw window=64 window_buffers=multiple"),
+        (5, "osu_mbw_mr -p 1", "osu/mbw_mr window_buffers=single window=64 length_bytes=4 procs=2"),
+    ] {
+        let ranks = if line.starts_with("osu_bibw") { 2 } else { 4 };
+        let out = format!("{n}.jsonl");
+        let line = format!("{line} -m 4:4 -i 2 -c --ranks={ranks} --out {out}");
+        let output = folder.run(&line).success();
+        assert!(passes(&output, "4"), "{output:#?}");
+        let records = folder.records(&out);
+        let point = records.points().next().expect("a point");
+        let params = point["params"].as_object().expect("parameters").iter();
+        let text = |value: &serde_json::Value| value.to_string().replace('"', "");
+        let has = |word: &str| {
+            let (name, value) = word.split_once('=').expect("a parameter");
+            params.clone().any(|(own, found)| own == name && text(found) == value)
+        };
+        let (id, words) = part.split_once(' ').expect("a kernel and its parameters");
+        let found = [&point["suite"], &point["kernel"]].map(text).join("/");
+        assert_eq!(found, id, "{line}");
+        assert!(words.split(' ').all(has), "{line}: {}", point["params"]);
+    }
+    let output = folder.run("osu_mbw_mr -p 1 -m 4:4 -i 2 --ranks=4").success();
+    output.prints("# [ pairs: 1 ] [ window size: 64 ]\n").prints("# note: -p 1 is obeyed: OSU 7.4");
+}
+
 #[test]
 fn a_link_is_called_like_the_program_that_it_stands_for() {
     let folder = Folder::new();
@@ -116,7 +232,7 @@ fn each_call_of_a_collective_is_timed_by_the_rules_of_imb() {
 #[test]
 fn a_name_is_printed_over_what_it_names_alone() {
     let folder = Folder::new();
-    for line in ["IMB-MPI1 Ibcast", "osu_mbw_mr -m 8"] {
+    for line in ["IMB-MPI1 Ibcast", "osu_latency_mt -m 8"] {
         assert_eq!(folder.run(line).code(2).stdout, "", "{line}");
     }
     let output = folder.run("IMB-MPI1 PingPong --sizes=8,1Ki").success();
@@ -195,7 +311,7 @@ fn what_is_wrong_is_one_sentence() {
     folder.write("poem.txt", "roses are red\n");
     folder.write("cut.txt", "# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n8\n");
     let rows = "
-        osu_ibcast -m 8                => osu_ibcast is not here, but osu_latency, osu_bw, osu_bibw, osu_allgather, osu_allgatherv, osu_allreduce, osu_alltoall, osu_bcast, osu_barrier, osu_alltoallv, osu_alltoallw, osu_gatherv, osu_scatterv, osu_gather, osu_reduce, osu_reduce_scatter and osu_scatter are (comet-run list shows all kernels)
+        osu_ibcast -m 8                => osu_ibcast is not here, but osu_latency, osu_multi_lat, osu_bw, osu_bibw, osu_mbw_mr, osu_allgather, osu_allgatherv, osu_allreduce, osu_alltoall, osu_bcast, osu_barrier, osu_alltoallv, osu_alltoallw, osu_gatherv, osu_scatterv, osu_gather, osu_reduce, osu_reduce_scatter, osu_reduce_scatter_block and osu_scatter are (comet-run list shows all kernels)
         import imb poem.txt            => poem.txt: there is no table of imb in the text (is this what the benchmark printed?)
         import auto poem.txt           => poem.txt has no title of osu or imb (write import osu or import imb)
         import osu cut.txt             => cut.txt: line 3: the row has 1 columns, the head of its table 2 (is it cut off?)

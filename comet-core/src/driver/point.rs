@@ -5,7 +5,7 @@ use super::rules::{Rules, SKAMPI_ERROR};
 use super::settings::{Pace, Settings, Slices};
 use super::stage::Taken;
 use super::start::Starts;
-use crate::definition::Definition;
+use crate::definition::{Definition, Quantity};
 use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult, WarmUpTimes};
 use crate::kernel::{Arrangement, Case, LENGTH_BYTES, MAX_SERIES, World};
 use crate::sample::Sample;
@@ -52,6 +52,8 @@ pub(super) struct CaseState {
 /// Samples of one series, and the values that they make.
 pub(super) struct Readings {
     pub(super) definition: Definition,
+    /// Values of an operation.
+    divisor: u32,
     ranks: Vec<RankSamples>,
     slice_lengths: Vec<usize>,
     invalid: Vec<usize>,
@@ -62,9 +64,10 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    pub(super) fn new(definition: Definition) -> Self {
+    pub(super) fn new(definition: Definition, quantity: Quantity) -> Self {
         Self {
             definition,
+            divisor: quantity.divisor(),
             ranks: Vec::new(),
             slice_lengths: Vec::new(),
             invalid: Vec::new(),
@@ -102,14 +105,16 @@ impl Readings {
         let n_samples = slice.first().map_or(0, |of_rank| of_rank.samples.len());
         let groups: Vec<&[RankSamples]> = RankSamples::by_group(&slice, arrangement).collect();
         let n_before: usize = self.slice_lengths.iter().sum();
-        let median_ns = self.median_ns().or(expected_ns).map(|ns| ns * f64::from(repetitions));
+        let n_values = repetitions * self.divisor;
+        let of_operation_ns = self.median_ns().map(|ns| ns * f64::from(self.divisor));
+        let median_ns = of_operation_ns.or(expected_ns).map(|ns| ns * f64::from(repetitions));
         let (mut values, mut n_invalid) = (Vec::with_capacity(n_samples), 0);
         for index in 0..n_samples {
             let of_group = |group: &&[RankSamples]| {
                 let of_ranks: Vec<Sample> =
                     group.iter().map(|of_rank| of_rank.samples[index]).collect();
                 let is_valid = starts.is_valid(&of_ranks, median_ns);
-                is_valid.then(|| self.definition.value_ns(&of_ranks, repetitions))
+                is_valid.then(|| self.definition.value_ns(&of_ranks, n_values))
             };
             // The slowest group stands for all.
             let of_groups: Option<Vec<f64>> = groups.iter().map(of_group).collect();
@@ -287,7 +292,7 @@ impl CaseState {
             let slice_medians_ns = readings.medians_ns;
             let slices: Vec<&[f64]> = readings.values_ns.iter().map(Vec::as_slice).collect();
             let quote = rules.quote(series);
-            let divisor = f64::from(readings.definition.divisor());
+            let divisor = f64::from(readings.divisor);
             // An interval between two readings holds one; a difference of two intervals holds none.
             let clock_ns = match readings.definition {
                 Definition::BarrierSubtracted => 0.0,

@@ -173,21 +173,22 @@ impl Rules {
     }
 }
 
-/// Counts of OSU: one loop between two ranks, single calls of collectives; fewer where one operation
-/// is a whole window of messages.
+/// Counts of OSU: one loop between two ranks, single operations where several pairs or all ranks
+/// start together; fewer where one operation is a whole window of messages. Windows of several pairs
+/// are as many at every length (`osu_mbw_mr`).
 fn osu(info: &KernelInfo, is_large: bool) -> Counts {
-    if info.axes.iter().any(|used| *used.axis == WINDOW) {
-        let (repetitions, settle) = if is_large { (20, 2) } else { (100, 10) };
-        return Counts { repetitions, n_samples: 1, settle, slices: (1, 1) };
-    }
-    let settle = if is_large { 10 } else { 100 };
     let is_collective = info.class.admits(Definition::CallMean);
-    let n = match (is_collective, is_large) {
-        (false, false) => 10_000,
-        (false, true) | (true, false) => 1000,
-        (true, true) => 100,
+    let is_single = is_collective || info.timing == Timing::Single;
+    let has_windows = info.axes.iter().any(|used| *used.axis == WINDOW);
+    let (n, settle) = match (has_windows, is_collective, is_large) {
+        (true, _, true) if !is_single => (20, 2),
+        (true, ..) => (100, 10),
+        (_, false, false) => (10_000, 100),
+        (_, false, true) => (1000, 10),
+        (_, true, false) => (1000, 100),
+        (_, true, true) => (100, 10),
     };
-    let (repetitions, n_samples) = if is_collective { (1, n) } else { (n, 1) };
+    let (repetitions, n_samples) = if is_single { (1, n) } else { (n, 1) };
     Counts { repetitions, n_samples, settle, slices: (1, 1) }
 }
 

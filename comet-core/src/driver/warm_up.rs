@@ -102,8 +102,10 @@ impl<T: Transport> Conductor<'_, T> {
         };
         let wanted = settings.definition(case.info);
         let clocks = self.stage.has_common_clock();
-        let readings =
-            |series| Readings::new(case.info.definition_under(series, wanted).on_clocks(clocks));
+        let readings = |index| {
+            let definition = case.info.definition_under(index, wanted).on_clocks(clocks);
+            Readings::new(definition, case.info.series[index].quantity)
+        };
         CaseState {
             case: *case,
             probe,

@@ -1,7 +1,8 @@
 //! Collectives: time of one operation of all ranks, by the call of the transport or by an algorithm
 //! over messages.
 //!
-//! **Source**: IMB 2021, IMB-MPI1, section "Collective Benchmarks"; MPI-4.1 chapter 6.
+//! **Source**: IMB 2021, IMB-MPI1, section "Collective Benchmarks"; OSU micro-benchmarks 7.4, blocking
+//! collectives; MPI-4.1 chapter 6.
 //!
 //! **Pattern**
 //! ```text
@@ -19,17 +20,21 @@
 //! any rank / time, the bus bandwidth that times the factor of the operation in nccl-tests, of which
 //! scan and exscan have none.
 //!
-//! **Parameters**: `length_bytes` of one message: the vector of a reduction, the part of a rank. `root`
-//! of rooted ones: rank 0, or each in turn. `element` and `operator` of reductions. `algorithm`: that of
-//! the transport, or one of the library.
+//! **Parameters**: `length_bytes` of one message: the vector of a reduction, the part of a rank; a
+//! reduce_scatter of IMB has a part of that length for each rank, one of OSU shares a vector of that
+//! length out. `root` of rooted ones: `first_root` alone, or each rank in turn from it on. `place` of the
+//! input: a buffer of its own, or that of the output (MPI_IN_PLACE). `element` and `operator` of
+//! reductions. `algorithm`: that of the transport, or one of the library.
 //!
 //! **Verified by**: contents on every rank, over spoiled buffers with canaries on both sides; roots 0,
 //! middle and last; parts of uneven lengths where the call admits them. Reductions by integers that
 //! every element type holds exactly, in any order.
 //!
-//! **Caution**: input and output are separate buffers, as in IMB. The forms with a v get parts of one
-//! length when they are timed, that with a w also parts of one type, bytes. A way of its own for parts
-//! with types is one of MPI libraries; other transports carry alltoallw out as alltoallv.
+//! **Caution**: the forms with a v get parts of one length when they are timed, that with a w also parts
+//! of one type, bytes; it is a way of its own in MPI libraries, and alltoallv elsewhere. In place each
+//! call begins with what the one before left, so that contents are compared after a single call, before
+//! and after those that are timed. An equal part of a vector of OSU leaves out the elements beyond a
+//! whole number for each rank, and may be empty.
 
 use comet_core::collective::algorithm::{self, Algorithm};
 use comet_core::collective::data::{compare, fill};
@@ -44,8 +49,21 @@ pub static ALGORITHM: Axis = Axis::choice(
     "algorithm of a collective: that of the transport, or one of the library",
     &ALGORITHMS,
 );
-/// Rank that has another part than the others: rank 0, or each in turn.
-pub static ROOT: Axis = Axis::choice("root", "root of a collective", &["first", "rotate"]);
+/// Ranks that have another part than the others: the first root, or each in turn.
+pub static ROOT: Axis = Axis::choice(
+    "root",
+    "roots of a collective: the first one alone, or each rank in turn from it on",
+    &["first", "rotate"],
+);
+/// The first of these ranks.
+pub static FIRST_ROOT: Axis = Axis::count("first_root", "rank", "first root of a collective")
+    .up_to(|topology| topology.n_ranks().saturating_sub(1) as u64);
+/// Place of the input.
+pub static PLACE: Axis = Axis::choice(
+    "place",
+    "place of the input of a collective: a buffer of its own, or that of the output",
+    &["separate", "in_place"],
+);
 /// Type of the elements of a reduction.
 pub static ELEMENT: Axis =
     Axis::choice("element", "type of the elements of a reduction", Element::LABELS);
@@ -83,6 +101,8 @@ pub(super) const VECTORS: AxisUse =
     AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,4..4Mi*4", "0,4..4Mi*2"] };
 pub(crate) const BY_ALGORITHM: AxisUse = AxisUse::of(&ALGORITHM, "0");
 const BY_ROOT: AxisUse = AxisUse::of(&ROOT, "0");
+const BY_FIRST_ROOT: AxisUse = AxisUse::of(&FIRST_ROOT, "0");
+const BY_PLACE: AxisUse = AxisUse::of(&PLACE, "0");
 /// Floats, as in IMB.
 pub(super) const BY_ELEMENT: AxisUse = AxisUse::of(&ELEMENT, "4");
 pub(super) const BY_OPERATOR: AxisUse = AxisUse::of(&OPERATOR, "0");
@@ -105,9 +125,12 @@ use Form::{Even, Typed, Uneven};
 
 /// A collective of the suite.
 struct Spec {
+    suite: &'static str,
     name: &'static str,
     kind: Kind,
     form: Form,
+    /// True if the parts share the vector out; otherwise each is as long as the vector.
+    is_shared: bool,
     summary: &'static str,
     aliases: &'static [&'static str],
 }
@@ -119,15 +142,26 @@ const fn spec(
     summary: &'static str,
     aliases: &'static [&'static str],
 ) -> Spec {
-    Spec { name, kind, form, summary, aliases }
+    Spec { suite: "imb", name, kind, form, is_shared: false, summary, aliases }
+}
+
+/// A reduce_scatter of OSU.
+const fn shared(
+    name: &'static str,
+    form: Form,
+    summary: &'static str,
+    aliases: &'static [&'static str],
+) -> Spec {
+    let of_imb = spec(name, Kind::ReduceScatter, form, summary, aliases);
+    Spec { suite: "osu", is_shared: true, ..of_imb }
 }
 
 #[rustfmt::skip] // One kernel a line.
-const SPECS: [Spec; 16] = [
+const SPECS: [Spec; 18] = [
     spec("bcast", Kind::Broadcast, Even, "One message of the root to all ranks", &["IMB:Bcast", "OSU:osu_bcast"]),
     spec("reduce", Kind::Reduce, Even, "Sum of the vectors of all ranks, on the root", &["IMB:Reduce", "OSU:osu_reduce"]),
     spec("allreduce", Kind::Allreduce, Even, "Sum of the vectors of all ranks, on each", &["IMB:Allreduce", "OSU:osu_allreduce"]),
-    spec("reduce_scatter", Kind::ReduceScatter, Uneven, "Sum of the vectors of all ranks, a part on each, lengths given", &["IMB:Reduce_scatter", "OSU:osu_reduce_scatter"]),
+    spec("reduce_scatter", Kind::ReduceScatter, Uneven, "Sum of the vectors of all ranks, a part on each, lengths given", &["IMB:Reduce_scatter"]),
     spec("reduce_scatter_block", Kind::ReduceScatter, Even, "Sum of the vectors of all ranks, an equal part on each", &["IMB:Reduce_scatter_block"]),
     spec("scan", Kind::Scan, Even, "Sum of the vectors of the ranks up to each", &["SKaMPI:MPI_Scan"]),
     spec("exscan", Kind::Exscan, Even, "Sum of the vectors of the ranks below each", &[]),
@@ -140,10 +174,24 @@ const SPECS: [Spec; 16] = [
     spec("alltoall", Kind::Alltoall, Even, "A part of each rank to each rank", &["IMB:Alltoall", "OSU:osu_alltoall"]),
     spec("alltoallv", Kind::Alltoall, Uneven, "A part of each rank to each rank, lengths given", &["IMB:Alltoallv", "OSU:osu_alltoallv"]),
     spec("alltoallw", Kind::Alltoall, Typed, "A part of each rank to each rank, lengths and types given", &["OSU:osu_alltoallw"]),
+    shared("reduce_scatter", Uneven, "Sum of the vectors of all ranks, shared out, lengths given", &["OSU:osu_reduce_scatter"]),
+    shared("reduce_scatter_block", Even, "Sum of the vectors of all ranks, shared out in equal parts", &["OSU:osu_reduce_scatter_block"]),
 ];
 
 /// The kernel number `INDEX` of the family; see the [module](self).
 pub(crate) struct Plain<const INDEX: usize>;
+
+/// Length of the part of `rank` in bytes, in `case` on `n_ranks` ranks.
+fn part_bytes(spec: &Spec, case: &Case, rank: Rank, n_ranks: usize) -> usize {
+    let length = case.length(&LENGTH_BYTES);
+    if !spec.is_shared {
+        return length;
+    }
+    let unit = Element::ALL[case.length(&ELEMENT)].bytes();
+    let n_elements = length / unit;
+    let has_one_more = spec.form != Even && rank < n_elements % n_ranks;
+    (n_elements / n_ranks + usize::from(has_one_more)) * unit
+}
 
 /// The collective of `spec` in `case`, with parts of these lengths.
 fn collective(
@@ -158,7 +206,13 @@ fn collective(
     };
     let by = if spec.kind.is_reduction() { reducer(case).ok() } else { None };
     let call = Collective::new(spec.kind, parts).with_reducer(by.unwrap_or(Reducer::SUM));
-    if spec.form == Typed { call.with_types() } else { call }
+    let call = if spec.form == Typed { call.with_types() } else { call };
+    if is_in_place(case) { call.in_place() } else { call }
+}
+
+/// True if the input lies where the output goes.
+fn is_in_place(case: &Case) -> bool {
+    case.find(&PLACE) == Some(1)
 }
 
 /// The algorithm of the library that `case` names; `None` for the transport's own.
@@ -200,11 +254,13 @@ fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
     if spec.kind.is_reduction() {
         reducer(case)?;
     }
-    let length = case.length(&LENGTH_BYTES);
+    let n_ranks = world.n_ranks;
+    if let Some(root) = case.find(&FIRST_ROOT).filter(|root| *root >= n_ranks as u64) {
+        return Err(format!("{n_ranks} ranks have no rank {root} (use 0 to {})", n_ranks - 1));
+    }
+    let length = |rank| part_bytes(spec, case, rank, n_ranks);
     match algorithm(spec.kind, case)? {
-        Some(algorithm) => {
-            algorithm.admit(&collective(spec, case, |_| length, world.n_ranks), world.n_ranks)
-        }
+        Some(algorithm) => algorithm.admit(&collective(spec, case, length, n_ranks), n_ranks),
         None => Ok(()),
     }
 }
@@ -216,6 +272,7 @@ fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
         Kind::Barrier => 0,
         Kind::Broadcast => one,
         Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => 2 * one,
+        Kind::ReduceScatter if spec.is_shared => 2 * one,
         Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::ReduceScatter => {
             all.saturating_add(one)
         }
@@ -290,6 +347,7 @@ impl<T: Transport> Prepared<T> {
 pub(crate) struct Part<T: Transport> {
     rank: Rank,
     n_ranks: usize,
+    is_in_place: bool,
     /// One call for each root.
     calls: Vec<Prepared<T>>,
     /// Number of the call at hand.
@@ -303,20 +361,25 @@ pub(crate) struct Part<T: Transport> {
 impl<T: Transport> Part<T> {
     fn new(spec: &Spec, cx: &Context<'_, T>, case: &Case) -> Result<Self> {
         let (t, rank, n_ranks) = (cx.transport(), cx.rank(), cx.transport().n_ranks());
-        let length = case.length(&LENGTH_BYTES);
+        let length = |rank| part_bytes(spec, case, rank, n_ranks);
+        let is_in_place = is_in_place(case);
         let by = algorithm(spec.kind, case).ok().flatten();
         let prepared = |call: Collective| Prepared::new(t, call, by);
-        let even = |root| collective(spec, case, |_| length, n_ranks).with_root(root);
-        let rotates = case.find(&ROOT) == Some(1);
-        let roots = if rotates { 0..n_ranks } else { 0..1 };
+        let even = |root| collective(spec, case, length, n_ranks).with_root(root);
+        let first_root = case.find(&FIRST_ROOT).map_or(0, |_| case.length(&FIRST_ROOT));
+        let n_roots = if case.find(&ROOT) == Some(1) { n_ranks } else { 1 };
+        let roots = (first_root..first_root + n_roots).map(|root| root % n_ranks);
         let calls: Vec<Prepared<T>> = roots.map(even).map(prepared).collect::<Result<_>>()?;
         let other_roots = [n_ranks / 2, n_ranks - 1];
         let is_rooted = spec.kind.is_rooted();
         let others = other_roots.into_iter().filter(|_| is_rooted).map(even);
         let unit =
             if spec.kind.is_reduction() { Element::ALL[case.length(&ELEMENT)].bytes() } else { 1 };
-        let shorter = |rank: Rank| length / unit * (rank % 3) / 2 * unit;
-        let uneven = (spec.form != Even).then(|| {
+        // Of parts that share a vector out the last is the shortest.
+        let shorter = |rank: Rank| length(n_ranks - 1) / unit * (rank % 3) / 2 * unit;
+        // In place each rank gets so much of another as it sends to it.
+        let admits_uneven = spec.form != Even && !(is_in_place && spec.kind == Kind::Alltoall);
+        let uneven = admits_uneven.then(|| {
             let call = collective(spec, case, shorter, n_ranks);
             match spec.kind {
                 // Each rank gets so much of another as that one sends to all.
@@ -324,16 +387,14 @@ impl<T: Transport> Part<T> {
                 _ => call,
             }
         });
-        let proofs = others.chain(uneven).map(prepared).collect::<Result<_>>()?;
+        let proofs: Vec<Prepared<T>> = others.chain(uneven).map(prepared).collect::<Result<_>>()?;
         let longest = |bytes: fn(&Collective, Rank, usize) -> usize| {
-            let of_roots = calls.iter().map(|of| bytes(&of.call, rank, n_ranks)).max().unwrap_or(0);
-            // Any rank may be the root of a proof.
-            let of_root = bytes(&calls[0].call, calls[0].call.root(), n_ranks);
-            of_roots.max(of_root)
+            let all = calls.iter().chain(&proofs).map(|of| bytes(&of.call, rank, n_ranks));
+            all.max().unwrap_or(0)
         };
         let input = Guarded::new(cx, longest(Collective::input_bytes))?;
         let output = Guarded::new(cx, longest(Collective::output_bytes))?;
-        Ok(Self { rank, n_ranks, calls, next: 0, proofs, input, output })
+        Ok(Self { rank, n_ranks, is_in_place, calls, next: 0, proofs, input, output })
     }
 }
 
@@ -353,9 +414,11 @@ impl<T: Transport> Operation<T> for Part<T> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        let Self { rank, n_ranks, calls, next, input, output, .. } = self;
+        let Self { rank, n_ranks, is_in_place, calls, next, input, output, .. } = self;
         let last = &calls[(*next + calls.len() - 1) % calls.len()].call;
-        compare(last, (*rank, *n_ranks), output.bytes(), check);
+        if !*is_in_place || check.n_runs() == 1 {
+            compare(last, (*rank, *n_ranks), output.bytes(), check);
+        }
         input.check(check, "the input");
         output.check(check, "the output");
     }
@@ -385,22 +448,84 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
         summary: SPECS[INDEX].summary,
         aliases: SPECS[INDEX].aliases,
         axes: match (SPECS[INDEX].kind.is_rooted(), SPECS[INDEX].kind.is_reduction()) {
-            (false, false) => &[BY_ALGORITHM, LENGTHS],
-            (true, false) => &[BY_ALGORITHM, BY_ROOT, LENGTHS],
-            (false, true) => &[BY_ALGORITHM, BY_ELEMENT, BY_OPERATOR, VECTORS],
-            (true, true) => &[BY_ALGORITHM, BY_ROOT, BY_ELEMENT, BY_OPERATOR, VECTORS],
+            (true, false) if matches!(SPECS[INDEX].kind, Kind::Broadcast) => {
+                &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, LENGTHS]
+            }
+            (false, false) => &[BY_ALGORITHM, BY_PLACE, LENGTHS],
+            (true, false) => &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_PLACE, LENGTHS],
+            (false, true) => &[BY_ALGORITHM, BY_PLACE, BY_ELEMENT, BY_OPERATOR, VECTORS],
+            (true, true) => {
+                &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_PLACE, BY_ELEMENT, BY_OPERATOR, VECTORS]
+            }
         },
         series: &[Series::completion("call")
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))
-            .rated(rates::of_collective(SPECS[INDEX].kind))],
+            .rated(match SPECS[INDEX].is_shared {
+                true => &rates::OF_SHARED,
+                false => rates::of_collective(SPECS[INDEX].kind),
+            })],
         is_case: has_whole_elements,
         admits: |case, world| admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| bytes_per_rank(&SPECS[INDEX], case, world),
-        ..KernelInfo::collective("imb")
+        ..KernelInfo::collective(SPECS[INDEX].suite)
     };
     type Part = Part<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         Ok(Some((Duty::Together, Part::new(&SPECS[INDEX], cx, case)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use comet_core::kernel::harness;
+    use comet_core::local::{self, Local};
+    use comet_core::topology::Topology;
+
+    #[test]
+    fn roots_are_the_first_one_or_each_rank_from_it_on() {
+        let info = const { &<Plain<7> as Pattern<Local>>::INFO };
+        let roots = |rotates, first_root| {
+            let of_ranks = local::run_with(Topology::hypercube(3), false, |t| {
+                let case = Case::new(info, &[]).with(&ROOT, rotates).with(&FIRST_ROOT, first_root);
+                let cx = harness::context(t, info, false);
+                let part = Part::new(&SPECS[7], &cx, &case).unwrap();
+                part.calls.iter().map(|of| of.call.root()).collect::<Vec<_>>()
+            });
+            assert!(of_ranks.iter().all(|of_rank| *of_rank == of_ranks[0]), "{of_ranks:?}");
+            of_ranks[0].clone()
+        };
+        assert_eq!(roots(0, 0), [0]);
+        assert_eq!(roots(0, 2), [2]);
+        assert_eq!(roots(1, 0), [0, 1, 2]);
+        assert_eq!(roots(1, 2), [2, 0, 1]);
+    }
+
+    #[test]
+    fn parts_of_a_vector_are_shared_out_as_osu_does() {
+        let check = |spec: &Spec, length_bytes, element, n_ranks: usize, expected: &[usize]| {
+            let info = if spec.form != Even {
+                const { &<Plain<16> as Pattern<Local>>::INFO }
+            } else {
+                const { &<Plain<17> as Pattern<Local>>::INFO }
+            };
+            let case = Case::new(info, &[]);
+            let case = case.with(&LENGTH_BYTES, length_bytes).with(&ELEMENT, element);
+            let parts: Vec<_> =
+                (0..n_ranks).map(|rank| part_bytes(spec, &case, rank, n_ranks)).collect();
+            assert_eq!(parts, expected, "{length_bytes} bytes");
+            let call = collective(spec, &case, |rank| parts[rank], n_ranks);
+            let sum: usize = parts.iter().sum();
+            assert_eq!(call.input_bytes(0, n_ranks), sum);
+        };
+        let (uneven, equal) = (&SPECS[16], &SPECS[17]);
+        check(uneven, 8, 1, 4, &[2; 4]);
+        check(uneven, 2, 1, 4, &[1, 1, 0, 0]);
+        check(uneven, 44, 2, 4, &[12, 12, 12, 8]);
+        check(equal, 8, 1, 4, &[2; 4]);
+        check(equal, 2, 1, 4, &[0; 4]);
+        check(equal, 44, 2, 4, &[8; 4]);
+        check(&SPECS[3], 8, 1, 2, &[8; 2]);
     }
 }

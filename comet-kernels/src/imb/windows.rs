@@ -29,6 +29,7 @@ use comet_core::kernel::prelude::*;
 
 use crate::osu::bibw::Crossing;
 use crate::osu::bw::Window;
+use crate::osu::messages::Shape;
 use crate::rates;
 
 /// Length of an answer in bytes.
@@ -81,13 +82,7 @@ impl<T: Transport> Pattern<T> for Uniband {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = side(cx) else { return Ok(None) };
-        let window = Window::new(
-            cx,
-            side.peer,
-            side.leads,
-            [case.length(&WINDOW), case.length(&LENGTH_BYTES)],
-        )?;
-        Ok(Some((Duty::Together, window)))
+        Ok(Some((Duty::Together, Window::new(cx, side.peer, side.leads, Shape::of(case))?)))
     }
 }
 
@@ -144,7 +139,7 @@ impl<T: Transport> Pattern<T> for Biband {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(Side { peer, leads }) = side(cx) else { return Ok(None) };
-        let crossing = Crossing::new(cx, peer, [case.length(&WINDOW), case.length(&LENGTH_BYTES)])?;
+        let crossing = Crossing::new(cx, peer, Shape::of(case))?;
         let (rank, tag, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
         let part = Answered { crossing, rank, peer, leads, tag, answer, answered_bytes: None };
         Ok(Some((Duty::Together, part)))

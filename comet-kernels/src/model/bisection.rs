@@ -36,6 +36,7 @@ use comet_core::kernel::prelude::*;
 
 use crate::axes::WINDOW_OF_OSU;
 use crate::osu::bibw::Crossing;
+use crate::osu::messages::Shape;
 use crate::rates;
 
 /// `model/bisection`; see the [module](self).
@@ -77,8 +78,6 @@ impl<T: Transport> Pattern<T> for Bisection {
         let Some(side) = cx.side(Pairing::Halves(cx.transport().n_ranks() / 2)) else {
             return Ok(None);
         };
-        let crossing =
-            Crossing::new(cx, side.peer, [case.length(&WINDOW), case.length(&LENGTH_BYTES)])?;
-        Ok(Some((Duty::Together, crossing)))
+        Ok(Some((Duty::Together, Crossing::new(cx, side.peer, Shape::of(case))?)))
     }
 }

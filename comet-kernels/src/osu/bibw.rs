@@ -13,18 +13,20 @@
 //!
 //! **Rate**: 2 W x `length_bytes` / time, both directions together.
 //!
-//! **Parameters**: `window`, which is W (64 in OSU), `length_bytes` of one message.
+//! **Parameters**: `window`, which is W (64 in OSU), `window_buffers`: one buffer for all messages of a
+//! window in one direction, or one for each; `length_bytes` of one message.
 //!
-//! **Verified by**: other test data in each direction; contents of the buffer on both sides; source
+//! **Verified by**: other test data in each direction; contents of the buffers on both sides; source
 //! and length of every message.
 //!
-//! **Caution**: all sends of a window are of one buffer and all receives into one, as in OSU without
-//! `-b multiple`; a message that only others overwrite is not seen.
+//! **Caution**: with one buffer all sends of a window are of it and all receives into another one, as in
+//! OSU without `-b multiple`; a message that only others overwrite is not seen.
 
 use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
-use crate::axes::WINDOW_OF_OSU;
+use super::messages::{Messages, Shape};
+use crate::axes::{ONE_BUFFER, WINDOW_OF_OSU};
 use crate::rates;
 
 /// `osu/bibw`; see the [module](self).
@@ -35,8 +37,8 @@ pub(crate) struct Crossing<T: Transport> {
     rank: Rank,
     peer: Rank,
     tag: Tag,
-    message: T::Buffer,
-    place: T::Buffer,
+    messages: Messages<T::Buffer>,
+    places: Messages<T::Buffer>,
     /// Lengths of what arrived from the peer.
     arrived_bytes: Vec<Option<usize>>,
     /// Memory of the sets of requests between two windows.
@@ -45,21 +47,18 @@ pub(crate) struct Crossing<T: Transport> {
 }
 
 impl<T: Transport> Crossing<T> {
-    /// The side of `cx` towards `peer`, with windows of so many messages of so many bytes.
+    /// The side of `cx` towards `peer`, with windows of `shape`.
     ///
     /// # Errors
     /// If there is no memory for the messages.
-    pub(crate) fn new(
-        cx: &Context<'_, T>,
-        peer: Rank,
-        [window, length]: [usize; 2],
-    ) -> Result<Self> {
+    pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, shape: Shape) -> Result<Self> {
+        let window = shape.n_messages;
         Ok(Self {
             rank: cx.rank(),
             peer,
             tag: cx.tag(0),
-            message: cx.message(length)?,
-            place: cx.message(length)?,
+            messages: Messages::new(cx, shape)?,
+            places: Messages::new(cx, shape)?,
             arrived_bytes: vec![None; window],
             sends: Room::of(window),
             receives: Room::of(window),
@@ -69,23 +68,27 @@ impl<T: Transport> Crossing<T> {
 
 impl<T: Transport> Operation<T> for Crossing<T> {
     fn fill(&mut self, seeds: Seeds) {
-        pattern::fill(&mut self.message, seeds.of(0, self.rank));
-        pattern::spoil(&mut self.place, seeds.of(0, self.peer));
+        self.messages.fill(seeds, self.rank);
+        self.places.spoil(seeds, self.peer);
     }
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tag, message, place, arrived_bytes, sends, receives, .. } = self;
-        let (peer, tag) = (*peer, *tag);
-        let landing = Landing::new(place);
+        let Self { peer, tag, messages, places, arrived_bytes, sends, receives, .. } = self;
+        let (peer, tag, n_of_each) = (*peer, *tag, places.n_of_each);
+        let landings = places.buffers.iter_mut().map(|place| Landing::new(place));
         t.scope(|s| {
             let mut incoming = s.requests_in(std::mem::take(receives));
             let mut outgoing = s.requests_in(std::mem::take(sends));
-            for _ in 0..arrived_bytes.len() {
-                incoming.push(s.unblocked_recv_into(Source::Rank(peer), tag, landing)?);
+            for landing in landings {
+                for _ in 0..n_of_each {
+                    incoming.push(s.unblocked_recv_into(Source::Rank(peer), tag, landing)?);
+                }
             }
-            for _ in 0..arrived_bytes.len() {
-                outgoing.push(s.unblocked_send(peer, tag, message)?);
+            for message in &messages.buffers {
+                for _ in 0..n_of_each {
+                    outgoing.push(s.unblocked_send(peer, tag, message)?);
+                }
             }
             *sends = outgoing.into_room()?;
             incoming.wait_each(|number, (status, _)| {
@@ -97,14 +100,7 @@ impl<T: Transport> Operation<T> for Crossing<T> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        let (peer, seed) = (self.peer, check.seeds().of(0, self.peer));
-        let n = self.arrived_bytes.len();
-        for (number, length) in self.arrived_bytes.iter().enumerate() {
-            let what = format!("message {number} of {n} from rank {peer}");
-            check.length(*length, self.place.len(), &what);
-        }
-        let what = format!("the messages of rank {peer}");
-        check.message(&mut self.place, seed, &what);
+        self.places.check(check, self.peer, &self.arrived_bytes);
     }
 }
 
@@ -117,6 +113,7 @@ impl<T: Transport> Pattern<T> for Bibw {
         class: Class::Exchange,
         axes: &[
             WINDOW_OF_OSU,
+            ONE_BUFFER,
             AxisUse {
                 axis: &LENGTH_BYTES,
                 sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
@@ -125,14 +122,13 @@ impl<T: Transport> Pattern<T> for Bibw {
         series: &[Series::on_test_node("window_both")
             .moving(|case, _| Some(2 * case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
             .rated(&rates::WINDOW_BOTH_WAYS)],
+        bytes_per_rank: |case, _| 2 * Shape::of(case).bytes(),
         ..KernelInfo::pair("osu")
     };
     type Part = Crossing<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let crossing =
-            Crossing::new(cx, side.peer, [case.length(&WINDOW), case.length(&LENGTH_BYTES)])?;
-        Ok(Some((side.duty(), crossing)))
+        Ok(Some((side.duty(), Crossing::new(cx, side.peer, Shape::of(case))?)))
     }
 }

@@ -14,18 +14,20 @@
 //!
 //! **Rate**: W x `length_bytes` / time.
 //!
-//! **Parameters**: `window`, which is W (64 in OSU), `length_bytes` of one message.
+//! **Parameters**: `window`, which is W (64 in OSU), `window_buffers`: one buffer for all messages of a
+//! window, or one for each; `length_bytes` of one message.
 //!
-//! **Verified by**: contents of the receiver's buffer and of the answer; source and length of every
+//! **Verified by**: contents of the receiver's buffers and of the answer; source and length of every
 //! message.
 //!
-//! **Caution**: all sends of a window are of one buffer and all receives into one, as in OSU without
-//! `-b multiple`; a message that only others overwrite is not seen.
+//! **Caution**: with one buffer all sends of a window are of it and all receives into it, as in OSU
+//! without `-b multiple`; a message that only others overwrite is not seen.
 
 use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
-use crate::axes::WINDOW_OF_OSU;
+use super::messages::{Messages, Shape};
+use crate::axes::{ONE_BUFFER, WINDOW_OF_OSU};
 use crate::rates;
 
 /// `osu/bw`; see the [module](self).
@@ -37,8 +39,8 @@ pub(crate) struct Window<T: Transport, const ANSWER: usize> {
     peer: Rank,
     is_sender: bool,
     tags: [Tag; 2],
-    /// The message that is sent, or the place of all that are received.
-    buffer: T::Buffer,
+    /// The messages that are sent, or the places of those that are received.
+    messages: Messages<T::Buffer>,
     answer: [u8; ANSWER],
     /// Lengths of what arrived from the peer.
     arrived_bytes: Vec<Option<usize>>,
@@ -49,7 +51,7 @@ pub(crate) struct Window<T: Transport, const ANSWER: usize> {
 }
 
 impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
-    /// The side of `cx` towards `peer`, with windows of so many messages of so many bytes.
+    /// The side of `cx` towards `peer`, with windows of `shape`.
     ///
     /// # Errors
     /// If there is no memory for the messages.
@@ -57,14 +59,15 @@ impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
         cx: &Context<'_, T>,
         peer: Rank,
         is_sender: bool,
-        [window, length]: [usize; 2],
+        shape: Shape,
     ) -> Result<Self> {
+        let window = shape.n_messages;
         Ok(Self {
             rank: cx.rank(),
             peer,
             is_sender,
             tags: [cx.tag(0), cx.tag(1)],
-            buffer: cx.message(length)?,
+            messages: Messages::new(cx, shape)?,
             answer: [0; ANSWER],
             arrived_bytes: vec![None; window],
             answered_bytes: None,
@@ -73,29 +76,35 @@ impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
         })
     }
 
-    /// Sends the message so often at once, and waits until it may be changed again.
+    /// Sends all messages at once, and waits until they may be changed again.
     #[inline]
     fn send(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tags: [out, _], buffer, arrived_bytes, sends, .. } = self;
+        let Self { peer, tags: [out, _], messages: Messages { buffers, n_of_each }, sends, .. } =
+            self;
         t.scope(|s| {
             let mut pending = s.requests_in(std::mem::take(sends));
-            for _ in 0..arrived_bytes.len() {
-                pending.push(s.unblocked_send(*peer, *out, buffer)?);
+            for buffer in &*buffers {
+                for _ in 0..*n_of_each {
+                    pending.push(s.unblocked_send(*peer, *out, buffer)?);
+                }
             }
             *sends = pending.into_room()?;
             Ok(())
         })
     }
 
-    /// Receives a window into one place.
+    /// Receives a window into its places.
     #[inline]
     fn receive(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tags: [out, _], buffer, arrived_bytes, receives, .. } = self;
-        let landing = Landing::new(buffer);
+        let Self { peer, tags: [out, _], messages, arrived_bytes, receives, .. } = self;
+        let n_of_each = messages.n_of_each;
+        let landings = messages.buffers.iter_mut().map(|place| Landing::new(place));
         t.scope(|s| {
             let mut pending = s.requests_in(std::mem::take(receives));
-            for _ in 0..arrived_bytes.len() {
-                pending.push(s.unblocked_recv_into(Source::Rank(*peer), *out, landing)?);
+            for landing in landings {
+                for _ in 0..n_of_each {
+                    pending.push(s.unblocked_recv_into(Source::Rank(*peer), *out, landing)?);
+                }
             }
             pending.wait_each(|number, (status, _)| {
                 arrived_bytes[number] = status.length_from(*peer);
@@ -109,10 +118,10 @@ impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
 impl<T: Transport, const ANSWER: usize> Operation<T> for Window<T, ANSWER> {
     fn fill(&mut self, seeds: Seeds) {
         if self.is_sender {
-            pattern::fill(&mut self.buffer, seeds.of(0, self.rank));
+            self.messages.fill(seeds, self.rank);
             pattern::spoil(&mut self.answer, seeds.of(1, self.peer));
         } else {
-            self.buffer.fill(0);
+            self.messages.spoil(seeds, self.peer);
             pattern::fill(&mut self.answer, seeds.of(1, self.rank));
         }
     }
@@ -137,13 +146,7 @@ impl<T: Transport, const ANSWER: usize> Operation<T> for Window<T, ANSWER> {
             check.arrival(self.answered_bytes, (&mut self.answer, seeds.of(1, peer)), &what);
             return;
         }
-        let n = self.arrived_bytes.len();
-        for (number, length) in self.arrived_bytes.iter().enumerate() {
-            let what = format!("message {number} of {n} from rank {peer}");
-            check.length(*length, self.buffer.len(), &what);
-        }
-        let what = format!("the messages of rank {peer}");
-        check.message(&mut self.buffer, seeds.of(0, peer), &what);
+        self.messages.check(check, peer, &self.arrived_bytes);
     }
 }
 
@@ -155,6 +158,7 @@ impl<T: Transport> Pattern<T> for Bw {
         aliases: &["OSU:osu_bw"],
         axes: &[
             WINDOW_OF_OSU,
+            ONE_BUFFER,
             AxisUse {
                 axis: &LENGTH_BYTES,
                 sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
@@ -163,19 +167,13 @@ impl<T: Transport> Pattern<T> for Bw {
         series: &[Series::on_test_node("window")
             .moving(|case, _| Some(case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
             .rated(&rates::WINDOW_ONE_WAY)],
-        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
+        bytes_per_rank: |case, _| Shape::of(case).bytes(),
         ..KernelInfo::pair("osu")
     };
     type Part = Window<T, 4>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let window = Window::new(
-            cx,
-            side.peer,
-            side.leads,
-            [case.length(&WINDOW), case.length(&LENGTH_BYTES)],
-        )?;
-        Ok(Some((side.duty(), window)))
+        Ok(Some((side.duty(), Window::new(cx, side.peer, side.leads, Shape::of(case))?)))
     }
 }

@@ -2,11 +2,15 @@
 
 pub mod bibw;
 pub mod bw;
+pub mod mbw_mr;
+pub(crate) mod messages;
+pub mod multi_lat;
 pub mod neighbours;
 
 use comet_core::kernel::prelude::*;
 
 use crate::Suite;
+use crate::imb::collective::Plain;
 use neighbours::Among;
 
 /// The kernels of the suite.
@@ -15,6 +19,10 @@ pub fn kernels<T: Transport>() -> Suite<T> {
         &[
             &Timed(bw::Bw),
             &Timed(bibw::Bibw),
+            &Timed(mbw_mr::MbwMr),
+            &Timed(multi_lat::MultiLat),
+            &Timed(Plain::<16>),
+            &Timed(Plain::<17>),
             &Timed(Among::<0>),
             &Timed(Among::<1>),
             &Timed(Among::<2>),

@@ -165,7 +165,7 @@ fn varies(point: &Point) -> bool {
 pub(super) fn values_ns(point: &Point) -> Option<Vec<f64>> {
     let measured = point.measured()?;
     let definition = Definition::find(&measured.numbers.value.definition)?;
-    let inner = measured.reps.inner.max(1);
+    let n_values = (measured.reps.inner * measured.numbers.value.divisor).max(1);
     let samples = measured.samples.as_ref()?;
     let [n_ranks, n_samples] = samples.shape;
     let is_whole = n_ranks > 0 && samples.is_length(samples.data.len());
@@ -178,7 +178,7 @@ pub(super) fn values_ns(point: &Point) -> Option<Vec<f64>> {
         // As in the driver, the slowest group stands for all.
         let of_ranks = of_ranks?;
         let of_groups = of_ranks.chunks(n_ranks / n_groups);
-        of_groups.map(|of_group| definition.value_ns(of_group, inner)).reduce(f64::max)
+        of_groups.map(|of_group| definition.value_ns(of_group, n_values)).reduce(f64::max)
     };
     let valid = (0..n_samples).filter(|index| is_whole && !invalid.contains(index));
     let values: Vec<f64> = valid.map(value).collect::<Option<_>>()?;

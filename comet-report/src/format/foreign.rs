@@ -7,7 +7,7 @@ use comet_core::kernel::GROUPS;
 
 use crate::record::{EndStatus, Failure, Measured, Name, Param, Point, PointStatus, Record, Run};
 use crate::sink::{RecordSink, Stream};
-use crate::suite::{Benchmark, Numbers, Suite, imb};
+use crate::suite::{Benchmark, Suite, imb, osu};
 
 /// Length of an element of our vectors.
 const DOUBLE_BYTES: u64 = 8;
@@ -22,11 +22,23 @@ pub(super) trait Layout {
         String::new()
     }
 
-    /// Text before the rows of a block.
-    fn head(&self, block: &Block<'_>) -> String;
+    /// Parameters beside the ranks whose values begin a new block.
+    fn splits_by(&self, _block: &Block<'_>) -> &'static [&'static str] {
+        &[]
+    }
 
-    /// The row of a point with numbers, or of one whose data arrived wrong where there is such a row.
-    fn row(&self, block: &Block<'_>, point: &Point) -> Option<String>;
+    /// Text before the rows of a block; the first point of the block before it where that is the same
+    /// benchmark on the same ranks.
+    fn head(&self, block: &Block<'_>, before: Option<&Point>) -> String;
+
+    /// The lines that become complete with a point with numbers, or with one whose data arrived wrong
+    /// where there is such a row.
+    fn row(&mut self, block: &Block<'_>, point: &Point) -> Option<String>;
+
+    /// The lines that a block lacks behind its last point.
+    fn close(&mut self) -> String {
+        String::new()
+    }
 
     /// Text after the last block of a run.
     fn end(&self) -> &'static str {
@@ -45,12 +57,17 @@ pub(super) struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// True if `point` goes on with the block as `benchmark`.
-    fn holds(&self, benchmark: &Benchmark, point: &Point) -> bool {
+    /// True if `point` as `benchmark` is on the same ranks.
+    fn is_like(&self, benchmark: &Benchmark, point: &Point) -> bool {
         let of = |point: &Point| {
             (point.suite.clone(), point.kernel.clone(), procs(point), n_groups(point))
         };
         self.benchmark.name == benchmark.name && of(self.first) == of(point)
+    }
+
+    /// True if `point` has the same values of `params`.
+    fn holds(&self, params: &[&str], point: &Point) -> bool {
+        params.iter().all(|name| self.first.params.get(name) == point.params.get(name))
     }
 
     /// The kernel, program and definition of the points, for a note beside the foreign title.
@@ -90,14 +107,15 @@ impl<L: Layout> Blocks<L> {
         match record {
             Record::Run(run) => {
                 (self.run, self.open, self.last_reason) = (Some(run.clone()), None, None);
-                self.layout.start(run)
+                self.layout.close() + &self.layout.start(run)
             }
             Record::Point(point) => self.point(point),
             Record::End(end) if end.status != EndStatus::Complete => {
                 let reason = end.reason.as_deref().unwrap_or("ended early");
-                format!("# note: {reason}\n{}", self.layout.end())
+                let rest = self.layout.close();
+                format!("{rest}# note: {reason}\n{}", self.layout.end())
             }
-            Record::End(_) => self.layout.end().into(),
+            Record::End(_) => self.layout.close() + self.layout.end(),
             Record::Launch(_) | Record::Model(_) | Record::Event(_) => String::new(),
         }
     }
@@ -111,19 +129,21 @@ impl<L: Layout> Blocks<L> {
             Err(reason) if last_reason.as_ref() == Some(&reason) => return String::new(),
             Err(reason) => return format!("# note: {}\n", last_reason.insert(reason)),
         };
-        let goes_on = |(open, first): &(&'static Benchmark, Point)| {
-            Block { run, benchmark: open, first }.holds(benchmark, point)
-        };
+        let before = open.as_ref().map(|(open, first)| Block { run, benchmark: open, first });
+        let before = before.filter(|block| block.is_like(benchmark, point));
+        let goes_on = before.as_ref().is_some_and(|of| of.holds(layout.splits_by(of), point));
         let mut text = String::new();
-        if !open.as_ref().is_some_and(goes_on) {
-            text = layout.head(&Block { run, benchmark, first: point });
+        if !goes_on {
+            text = layout.close();
+            let block = Block { run, benchmark, first: point };
+            text += &layout.head(&block, before.map(|block| block.first));
             *open = Some((benchmark, point.without_samples()));
         }
         let first = open.as_ref().map_or(point, |(_, first)| first);
         if matches!(point.status(), PointStatus::Ok | PointStatus::CheckFailed)
             && let Some(row) = layout.row(&Block { run, benchmark, first }, point)
         {
-            text += &(row + "\n");
+            text += &row;
         }
         if let Some(Failure { status, message }) = point.failure() {
             let size = size_bytes(point).map_or(String::new(), |size| format!(" {size} bytes:"));
@@ -145,8 +165,7 @@ fn benchmark_of(
         suite.of_kernel(&id, asked).map(|(benchmark, wanted)| (benchmark, Some(wanted)));
     let of_import = || Some((suite.find(&point.kernel)?, None));
     let found = of_kernel.or_else(|| of_import().filter(|_| point.suite == suite.id));
-    let has_layout = |benchmark: &Benchmark| benchmark.numbers != Numbers::MessageRate;
-    let Some((benchmark, wanted)) = found.filter(|(benchmark, _)| has_layout(benchmark)) else {
+    let Some((benchmark, wanted)) = found else {
         return Err(format!("{id} is left out: {} has no layout for it", suite.name));
     };
     if let (Some(wanted), Some(value)) = (wanted, point.value())
@@ -172,6 +191,10 @@ fn stray(suite: &Suite, point: &Point) -> Option<String> {
     let is_known = |name: &str, value: &Param| match name {
         "length_bytes" | "vector_length" | "window" | "procs" | "element" | "root" => true,
         "groups" => suite.id == imb::SUITE.id,
+        "first_root" | "place" | "window_buffers" if suite.id == osu::SUITE.id => true,
+        "first_root" => *value == Param::Number(0),
+        "place" => value.to_string() == "separate",
+        "window_buffers" => value.to_string() == "single",
         "algorithm" => value.to_string() == "native",
         "operator" => value.to_string() == "sum",
         "hops" => *value == Param::Number(1),

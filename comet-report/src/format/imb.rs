@@ -74,7 +74,7 @@ impl Layout for Imb {
         text
     }
 
-    fn head(&self, block: &Block<'_>) -> String {
+    fn head(&self, block: &Block<'_>, _: Option<&Point>) -> String {
         let mut titles = titles(numbers(block)).to_vec();
         if has_row_for_each(block) {
             titles.insert(0, "Group");
@@ -88,16 +88,16 @@ impl Layout for Imb {
         )
     }
 
-    fn row(&self, block: &Block<'_>, point: &Point) -> Option<String> {
+    fn row(&mut self, block: &Block<'_>, point: &Point) -> Option<String> {
         if !has_row_for_each(block) {
-            return Some(self.cells(block, point, Means::of(point)?));
+            return Some(self.cells(block, point, Means::of(point)?) + "\n");
         }
         let of_group = |group| {
             let cells = self.cells(block, point, Means::of_group(point, group)?);
             Some(format!("{group:>WIDTH$}{cells}"))
         };
         let rows: Option<Vec<String>> = (0..n_groups(point)).map(of_group).collect();
-        Some(format!("\n{}", rows?.join("\n")))
+        Some(format!("\n{}\n", rows?.join("\n")))
     }
 
     fn end(&self) -> &'static str {

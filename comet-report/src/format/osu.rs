@@ -4,14 +4,19 @@
 //! Times are means, as OSU's are: of the test node, or over all ranks of the mean of each, where
 //! all of them sampled. MB are 10^6 bytes.
 //! Columns that OSU prints on request come with the label `osu_columns` of the run, which lists
-//! `full` (its `-f`), `validation` (`-c`) and percentiles (`p50`, from its `-z`).
+//! `full` (its `-f`), `validation` (`-c`) and percentiles (`p50`, from its `-z`). There `windows` (`-V`)
+//! asks for the rates of several pairs with a column for each window, and `no_message_rate` (`-R 0`) for
+//! MB a second alone.
 
 use std::io::Write;
 
+use comet_core::kernel::WINDOW;
 use comet_stats::quantile;
 
-use super::foreign::{self, Block, Layout, Means, or_dash, repetitions, size_bytes, two_digits};
-use crate::record::{CheckStatus, Measured, Point};
+use super::foreign::{
+    self, Block, Layout, Means, or_dash, procs, repetitions, size_bytes, two_digits,
+};
+use crate::record::{CheckStatus, Measured, Param, Point};
 use crate::sink::RecordSink;
 use crate::suite::osu::SUITE;
 use crate::suite::{Numbers, Suite};
@@ -30,48 +35,174 @@ pub const COLUMNS_LABEL: &str = "osu_columns";
 
 /// Writer of records into `out`.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
-    foreign::writer(Osu, out)
+    foreign::writer(Osu::default(), out)
 }
 
+/// Windows of `osu_mbw_mr -V`.
+pub const WINDOWS: [u64; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+/// Width of their columns, behind two blanks, and of the length before them.
+const WINDOW_WIDTH: usize = 10;
+const SIZE_OF_WINDOWS_WIDTH: usize = 7;
+
 /// The layout of the OSU micro-benchmarks.
-struct Osu;
+#[derive(Default)]
+struct Osu {
+    /// Rates in MB a second by length and window, of the block at hand.
+    rates: Vec<(u64, [Option<f64>; WINDOWS.len()])>,
+    /// True if the last of these rows is not written yet.
+    is_pending: bool,
+    /// True if the message rates stand below.
+    has_profile: bool,
+}
+
+impl Osu {
+    /// Takes in the rate of `point`, and returns the row that is complete.
+    fn add_window(&mut self, block: &Block<'_>, point: &Point) -> Option<String> {
+        let size = size_bytes(point)?;
+        let column = WINDOWS.iter().position(|n| Some(*n) == point.number(WINDOW.name))?;
+        let mut text = String::new();
+        if self.rates.last().is_none_or(|(last, _)| *last != size) {
+            text = self.pending();
+            self.rates.push((size, [None; WINDOWS.len()]));
+        }
+        (self.is_pending, self.has_profile) = (true, !has_word(block, NO_MESSAGE_RATE));
+        let rate = point.numbers().and(megabytes_per_s(point, Means::of(point)));
+        self.rates.last_mut()?.1[column] = rate;
+        if column + 1 == WINDOWS.len() {
+            text += &self.pending();
+        }
+        Some(text)
+    }
+
+    /// The row that is not written yet.
+    fn pending(&mut self) -> String {
+        let last = self.rates.last().filter(|_| self.is_pending);
+        self.is_pending = false;
+        last.map_or(String::new(), |(size, rates)| row_of_windows(*size, *rates))
+    }
+}
+
+/// The row of `size` with a value for each window.
+fn row_of_windows(size: u64, values: [Option<f64>; WINDOWS.len()]) -> String {
+    let cells = values.map(|value| format!("  {:>WINDOW_WIDTH$}", two_digits(value)));
+    format!("{size:<SIZE_OF_WINDOWS_WIDTH$}{}\n", cells.concat())
+}
+
+/// The head of the columns of all windows.
+fn head_of_windows() -> String {
+    let cells = WINDOWS.map(|window| format!("  {window:>WINDOW_WIDTH$}"));
+    format!("{:<SIZE_OF_WINDOWS_WIDTH$}{}\n", "#", cells.concat())
+}
 
 impl Layout for Osu {
     fn suite(&self) -> &'static Suite {
         &SUITE
     }
 
-    fn head(&self, block: &Block<'_>) -> String {
-        let (title, origin) = (block.benchmark.title, block.origin());
-        let value = if is_rate(block) { "Bandwidth (MB/s)" } else { "Avg Latency(us)" };
-        let (datatype, start) = match size_bytes(block.first) {
-            Some(_) => {
-                ("# Datatype: MPI_CHAR.\n", format!("{:<SIZE_WIDTH$}{value:>WIDTH$}", "# Size"))
-            }
-            None => ("", format!("# {value}")),
-        };
-        let columns = columns(block, block.first, None).into_iter();
-        let titles: String = columns.map(|(title, width, _)| format!("{title:>width$}")).collect();
-        format!("\n# OSU MPI {title} v7.4\n{datatype}# note: {origin}\n{start}{titles}\n")
+    fn splits_by(&self, block: &Block<'_>) -> &'static [&'static str] {
+        match block.benchmark.numbers {
+            Numbers::MessageRate if !is_varied(block) => &["element", "window"],
+            _ => &["element"],
+        }
     }
 
-    fn row(&self, block: &Block<'_>, point: &Point) -> Option<String> {
+    fn head(&self, block: &Block<'_>, before: Option<&Point>) -> String {
+        let origin = block.origin();
+        let is_varied = is_varied(block);
+        let window = |point: &Point| point.number(WINDOW.name).filter(|_| !is_varied);
+        let goes_on = before.is_some_and(|before| window(before) == window(block.first));
+        let mut text = if goes_on { String::new() } else { banner(block) };
+        let titles = titles(block);
+        let size = size_bytes(block.first);
+        if size.is_some() {
+            text += &format!("# Datatype: {}.\n", datatype(block.first));
+        }
+        text += &format!("# note: {origin}\n");
+        if is_varied {
+            return text + &head_of_windows();
+        }
+        let width = if size.is_some() { WIDTH } else { 0 };
+        text += &if size.is_some() { format!("{:<SIZE_WIDTH$}", "# Size") } else { "# ".into() };
+        text.extend(titles.iter().map(|title| format!("{title:>width$}")));
+        let columns = columns(block, block.first, None).into_iter();
+        text.extend(columns.map(|(title, width, _)| format!("{title:>width$}")));
+        text + "\n"
+    }
+
+    fn row(&mut self, block: &Block<'_>, point: &Point) -> Option<String> {
+        if is_varied(block) {
+            return self.add_window(block, point);
+        }
         let is_ok = point.numbers().is_some();
-        if !is_ok && !requested(block).any(|word| word == VALIDATION) {
+        if !is_ok && !has_word(block, VALIDATION) {
             return None;
         }
         let means = Means::of(point).filter(|_| is_ok);
-        let value =
-            if is_rate(block) { megabytes_per_s(point, means) } else { means.map(|m| m.avg_us) };
-        let value = two_digits(value);
-        let start = match size_bytes(point) {
-            Some(size) => format!("{size:<SIZE_WIDTH$}{value:>WIDTH$}"),
-            None => format!("{value:>ALONE_WIDTH$}"),
+        let size = size_bytes(point);
+        let values = match block.benchmark.numbers {
+            Numbers::Bandwidth => vec![megabytes_per_s(point, means)],
+            Numbers::MessageRate => {
+                let rate = megabytes_per_s(point, means);
+                vec![rate, rate.zip(size.filter(|size| *size > 0)).map(per_message)]
+            }
+            _ => vec![means.map(|means| means.avg_us)],
         };
+        let width = if size.is_some() { WIDTH } else { ALONE_WIDTH };
+        let mut text = size.map_or(String::new(), |size| format!("{size:<SIZE_WIDTH$}"));
+        let values = values.into_iter().take(titles(block).len());
+        text.extend(values.map(|value| format!("{:>width$}", two_digits(value))));
         let columns = columns(block, point, means).into_iter();
-        let cells = columns.map(|(_, width, cell)| format!("{cell:>width$}"));
-        Some(start + &cells.collect::<String>())
+        text.extend(columns.map(|(_, width, cell)| format!("{cell:>width$}")));
+        Some(text + "\n")
     }
+
+    fn close(&mut self) -> String {
+        let mut text = self.pending();
+        let rates = std::mem::take(&mut self.rates);
+        if !rates.is_empty() && self.has_profile {
+            text += &format!("\n# Message Rate Profile\n{}", head_of_windows());
+            text.extend(rates.into_iter().map(|(size, rates)| {
+                row_of_windows(size, rates.map(|rate| Some(per_message((rate?, size)))))
+            }));
+        }
+        text
+    }
+}
+
+/// Lines before the table: the title, which an empty line precedes but for rates of several pairs.
+fn banner(block: &Block<'_>) -> String {
+    let title = format!("# OSU MPI {} v7.4\n", block.benchmark.title);
+    if block.benchmark.numbers != Numbers::MessageRate {
+        return format!("\n{title}");
+    }
+    let pairs = or_dash(procs(block.first).map(|procs| procs / 2));
+    let window = match is_varied(block) {
+        true => "varied".into(),
+        false => or_dash(block.first.number(WINDOW.name)),
+    };
+    let rates = if is_varied(block) { "\n# Uni-directional Bandwidth (MB/sec)\n" } else { "" };
+    format!("{title}# [ pairs: {pairs} ] [ window size: {window} ]\n{rates}")
+}
+
+/// Titles of the columns that the program of `block` always has, beside the length.
+fn titles(block: &Block<'_>) -> &'static [&'static str] {
+    match block.benchmark.numbers {
+        Numbers::Bandwidth => &["Bandwidth (MB/s)"],
+        Numbers::MessageRate if has_word(block, NO_MESSAGE_RATE) => &["MB/s"],
+        Numbers::MessageRate => &["MB/s", "Messages/s"],
+        _ => &["Avg Latency(us)"],
+    }
+}
+
+/// Name of the elements of `point` in MPI: those of a reduction, or characters.
+fn datatype(point: &Point) -> String {
+    let element = point.params.get("element").map_or("char".into(), Param::to_string);
+    format!("MPI_{}", element.to_uppercase())
+}
+
+/// Messages of `size` bytes a second, at a rate in MB a second.
+fn per_message((megabytes_per_s, size): (f64, u64)) -> f64 {
+    megabytes_per_s * 1e6 / size as f64
 }
 
 /// Rate of one operation, over its mean time.
@@ -102,7 +233,17 @@ fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
 
 /// True if the program of `block` prints rates.
 fn is_rate(block: &Block<'_>) -> bool {
-    block.benchmark.numbers == Numbers::Bandwidth
+    matches!(block.benchmark.numbers, Numbers::Bandwidth | Numbers::MessageRate)
+}
+
+/// True if the columns of `block` are windows.
+fn is_varied(block: &Block<'_>) -> bool {
+    block.benchmark.numbers == Numbers::MessageRate && has_word(block, VARIED)
+}
+
+/// True if the label of the run has `word`.
+fn has_word(block: &Block<'_>, word: &str) -> bool {
+    requested(block).any(|other| other == word)
 }
 
 /// True if `number` is a percentile that OSU can print.
@@ -112,6 +253,10 @@ pub fn is_percentile(number: &u8) -> bool {
 
 /// Name of the column with the outcome of the check in the label of a run.
 const VALIDATION: &str = "validation";
+/// Words there of rates of several pairs: a column for each window, and no messages per second.
+pub const VARIED: &str = "windows";
+/// See [`VARIED`].
+pub const NO_MESSAGE_RATE: &str = "no_message_rate";
 
 /// The columns that the label of the run asks for.
 fn requested<'a>(block: &Block<'a>) -> impl Iterator<Item = &'a str> + Clone {
@@ -165,6 +310,78 @@ mod tests {
     fn it_looks_as_it_did() {
         let all = text("full,validation,p50,p99");
         check_golden("format-osu.txt", &(text("") + &text("validation") + &all));
+    }
+
+    /// The small run with points of `kernel` in place of its own, at these parameters.
+    fn points_of(kernel: &'static str, params: &[Vec<(&str, Param)>]) -> Vec<Record> {
+        let all = records("osu");
+        let is_point = |record: &Record| matches!(record, Record::Point(_));
+        let is_model =
+            |record: &Record| matches!(record, Record::Point(point) if point.kernel == "bcast");
+        let Some(Record::Point(model)) = all.iter().find(|record| is_model(record)) else {
+            unreachable!()
+        };
+        let point = |params: &Vec<(&str, Param)>| {
+            let mut point = model.clone();
+            (point.suite, point.kernel) = ("osu".into(), kernel.into());
+            let own = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+            point.params.0 = own.collect();
+            let [size, window] = ["length_bytes", "window"].map(|name| point.number(name));
+            let bytes = size.map(|size| size * window.unwrap_or(1) * 2);
+            point.measured_mut().unwrap().numbers.value.bytes_per_op = bytes;
+            Record::Point(point)
+        };
+        let at = all.iter().position(is_point).unwrap();
+        let points = params.iter().map(point);
+        let [before, after] = [&all[..at], &all[at..]].map(<[Record]>::to_vec);
+        let after = after.into_iter().filter(|record| !is_point(record));
+        before.into_iter().chain(points).chain(after).collect()
+    }
+
+    fn numbers(names: [&'static str; 3], values: [u64; 3]) -> Vec<(&'static str, Param)> {
+        names.into_iter().zip(values.map(Param::Number)).collect()
+    }
+
+    #[test]
+    fn several_pairs_and_datatypes_look_as_they_did() {
+        let names = ["length_bytes", "window", "procs"];
+        let lengths = [4, 8];
+        let of_one = lengths.map(|length| numbers(names, [length, 64, 4]));
+        let of_each =
+            lengths.map(|length| WINDOWS.map(|window| numbers(names, [length, window, 4])));
+        let with = |kernel: &'static str, params: &[Vec<(&str, Param)>], columns: &str| {
+            let mut records = points_of(kernel, params);
+            let Record::Run(run) = &mut records[0] else { unreachable!() };
+            run.labels.insert(COLUMNS_LABEL.into(), columns.into());
+            render("osu", &records)
+        };
+        let mut text = with("mbw_mr", &of_one, "");
+        text += &with("mbw_mr", &of_one, "validation,no_message_rate");
+        text += &with("mbw_mr", &of_one, "p50,p99");
+        text += &with("mbw_mr", &of_each.concat(), "windows");
+        // A run that ended early.
+        text += &with("mbw_mr", &of_each.concat()[..11], "windows,no_message_rate");
+        text += &with("multi_lat", &of_one, "");
+        let of_elements = ["char", "int", "float"].into_iter().flat_map(|element| {
+            lengths.map(|length| {
+                let element = ("element", Param::Label(element.into()));
+                let [length, procs] = [length, 4].map(Param::Number);
+                vec![element, ("length_bytes", length), ("procs", procs)]
+            })
+        });
+        text += &with("reduce_scatter_block", &of_elements.collect::<Vec<_>>(), "full");
+        check_golden("format-osu-pairs.txt", &text);
+    }
+
+    #[test]
+    fn another_window_has_a_table_of_its_own() {
+        let names = ["length_bytes", "window", "procs"];
+        let params = [32, 64].map(|window| numbers(names, [8, window, 5]));
+        let text = render("osu", &points_of("mbw_mr", &params));
+        for window in [32, 64] {
+            let line = format!("# [ pairs: 2 ] [ window size: {window} ]\n");
+            assert_eq!(text.matches(&line).count(), 1, "{text}");
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub(super) enum Column {
     Rate,
     /// Messages per second.
     MessageRate,
+    /// The rate of windows of so many messages.
+    Window(u64),
     /// Errors in the data.
     Defects,
     /// The outcome of a check.
@@ -80,6 +82,9 @@ pub(super) struct Head(Vec<(String, Column)>);
 impl Head {
     /// The head that `line` is, if it is one.
     pub(super) fn of(line: &str) -> Option<Self> {
+        if let Some(windows) = line.strip_prefix("# ").and_then(of_windows) {
+            return Some(windows);
+        }
         let mut columns = Vec::new();
         let mut rest = line.strip_prefix("# ").unwrap_or(line).trim();
         while !rest.is_empty() {
@@ -103,6 +108,17 @@ impl Head {
     /// True before the first head of a text.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Windows that have columns of their own, if there are any.
+    pub(super) fn windows(&self) -> Option<impl Iterator<Item = u64>> {
+        let is_window = |(_, column): &(String, Column)| matches!(column, Column::Window(_));
+        self.0.iter().any(is_window).then(|| {
+            self.0.iter().filter_map(|(_, column)| match column {
+                Column::Window(n_messages) => Some(*n_messages),
+                _ => None,
+            })
+        })
     }
 
     /// True if there is such a column.
@@ -167,6 +183,14 @@ impl Head {
         };
         self.0.iter().zip(words).filter_map(figure).collect()
     }
+}
+
+/// The head of a table with a column for each window, if `titles` are nothing but numbers.
+fn of_windows(titles: &str) -> Option<Head> {
+    let window = |title: &str| Some((title.to_owned(), Column::Window(title.parse().ok()?)));
+    let windows: Vec<_> = titles.split_whitespace().map(window).collect::<Option<_>>()?;
+    let size = ("#".to_owned(), Size);
+    (windows.len() > 1).then(|| Head(std::iter::once(size).chain(windows).collect()))
 }
 
 /// The length of the title at the start of `rest` up to its unit, if it is that of a percentile

@@ -290,7 +290,7 @@ fn every_kind_of_table_of_osu_has_its_numbers() {
     let rates = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.2\n\
                  # [ pairs: 2 ] [ window size: 64 ]\n# Size      MB/s   Messages/s\n\
                  2   15.93    7962625.43\n";
-    let params = "pairs=2 window=64 length_bytes=2 procs=2";
+    let params = "window=64 length_bytes=2 procs=4";
     check(rates, ("osu_mbw_mr", "p2p", params, 125.587, Some(15_930_000.0)));
     let points = parsed(OSU, rates);
     let rate = &points[0].rates()[0];
@@ -307,6 +307,50 @@ fn every_kind_of_table_of_osu_has_its_numbers() {
             None,
         ),
     );
+}
+
+#[test]
+fn windows_of_several_pairs_have_a_point_each() {
+    // What osu_mbw_mr 7.4 prints with -V, shortened.
+    let text = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n\
+                # [ pairs: 2 ] [ window size: varied ]\n\n\
+                # Uni-directional Bandwidth (MB/sec)\n# Datatype: MPI_CHAR.\n\
+                #                 1           2\n4              1.25        4.51\n\n\
+                # Message Rate Profile\n#                 1           2\n\
+                4         311993.01  1126316.38\n# Datatype: MPI_INT.\n\
+                #                 1           2\n4              2.50        9.02\n";
+    let points = parsed(OSU, text);
+    let rates = points.iter().map(|point| (point.params.to_string(), point.bytes_per_s()));
+    let of = |params: &str, rate| (params.to_owned(), Some(rate));
+    let expected = [
+        of("window=1 length_bytes=4 procs=4", 1.25e6),
+        of("window=2 length_bytes=4 procs=4", 4.51e6),
+        of("element=int window=1 length_bytes=4 procs=4", 2.5e6),
+        of("element=int window=2 length_bytes=4 procs=4", 9.02e6),
+    ];
+    assert_eq!(rates.collect::<Vec<_>>(), expected);
+    let cut = text.replace("4              1.25        4.51", "4              1.25");
+    let error = text::parse(OSU, &cut, &around(None)).unwrap_err().to_string();
+    assert!(error.starts_with("line 7: the row has 2 columns, the head of its table 3"), "{error}");
+}
+
+#[test]
+fn tables_of_several_datatypes_are_told_apart() {
+    let text = "# OSU MPI Allreduce Latency Test v7.4\n# Datatype: MPI_CHAR.\n\
+                # Size       Avg Latency(us)\n4                       5.04\n\
+                # Datatype: MPI_FLOAT.\n# Size       Avg Latency(us)\n\
+                4                       0.83\n";
+    let points = parsed(OSU, text);
+    let found = points.iter().map(|point| (point.params.to_string(), point.quoted_ns()));
+    let of = |params: &str, ns| (params.to_owned(), Some(ns));
+    let expected =
+        [of("length_bytes=4 procs=2", 5040.0), of("element=float length_bytes=4 procs=2", 830.0)];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+    let latency = "# OSU MPI Multi Latency Test v7.4\n# Datatype: MPI_CHAR.\n\
+                   # Size       Avg Latency(us)\n4                       6.19\n";
+    let point = parsed(OSU, latency).remove(0);
+    let value = point.value().unwrap();
+    assert_eq!((&*value.definition, value.divisor), ("D6 call_mean", 2));
 }
 
 #[test]

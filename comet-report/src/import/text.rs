@@ -20,8 +20,13 @@ const FAILURES: &[(&str, PointStatus)] = &[
     ("time-out.", PointStatus::Interrupted),
 ];
 /// Numbers in comments that distinguish a table from others of its benchmark.
-const COUNTS: &[(&str, &str)] =
-    &[("pairs: ", "pairs"), ("window size: ", "window"), ("( ", "groups")];
+const COUNTS: &[(&str, &str)] = &[("window size: ", "window"), ("( ", "groups")];
+/// Number of pairs, which are half of the ranks.
+const PAIRS: &str = "pairs: ";
+/// Datatype of the messages of a table of OSU.
+const DATATYPE: &str = "# Datatype: MPI_";
+/// Title of a table with the same numbers again, per message.
+const PROFILE: &str = "# Message Rate Profile";
 /// Words in comments, likewise.
 const LABELS: &[(&str, &str)] = &[
     ("# Window creation: ", "window_creation"),
@@ -62,11 +67,13 @@ pub(super) fn parse(
                 // The same benchmark goes on in another mode, with a table of its own.
                 let n_ranks = block.n_ranks;
                 next = Some(Block { n_ranks, ..Block::of(suite, block.name.clone()) });
+            } else if line.starts_with(DATATYPE) && !block.rows.is_empty() {
+                next = Some(block.of_other_elements());
             }
         } else if line.starts_with(|c: char| c.is_ascii_digit()) && !block.head.is_empty() {
             let refuse = |message| ImportError::Line { line: index + 1, message };
-            let row = block.row(line).map_err(refuse)?;
-            block.rows.push(row);
+            let rows = block.rows_of(line).map_err(refuse)?;
+            block.rows.extend(rows.into_iter().filter(|_| !block.is_profile));
         }
         if let Some(next) = next {
             points.extend(std::mem::replace(&mut block, next).points(around)?);
@@ -110,12 +117,16 @@ struct Block {
     /// Parameters that distinguish it from others of the same benchmark.
     params: Vec<(String, Param)>,
     head: Head,
+    /// True behind the title of a table with the same numbers again.
+    is_profile: bool,
     rows: Vec<Row>,
 }
 
 /// One row, still in the units of the text.
 struct Row {
     group: Option<u64>,
+    /// Messages of a window, where they have a column each.
+    window: Option<u64>,
     size: Option<u64>,
     time_us: Option<f64>,
     rate: Option<f64>,
@@ -146,13 +157,22 @@ impl Block {
             _ => name,
         };
         let (params, head, rows) = (Vec::new(), Head::default(), Vec::new());
-        Self { suite, name, benchmark, n_ranks: is_of_two.then_some(2), params, head, rows }
+        let (n_ranks, is_profile) = (is_of_two.then_some(2), false);
+        Self { suite, name, benchmark, n_ranks, params, head, is_profile, rows }
+    }
+
+    /// An empty block of the same benchmark with messages of another datatype.
+    fn of_other_elements(&self) -> Self {
+        let params = self.params.iter().filter(|(name, _)| name != "element").cloned().collect();
+        Self { n_ranks: self.n_ranks, params, ..Self::of(self.suite, self.name.clone()) }
     }
 
     /// Takes in a line that is no row: the head of the table, or a fact about the benchmark.
     fn comment(&mut self, line: &str) {
         let n_ranks = PROCESSES.iter().find_map(|start| number_after(line, start));
-        self.n_ranks = n_ranks.or(self.n_ranks);
+        let of_pairs = || number_after(line, PAIRS)?.checked_mul(2);
+        self.n_ranks = n_ranks.or_else(of_pairs).or(self.n_ranks);
+        self.is_profile |= line.starts_with(PROFILE);
         let counts = COUNTS.iter().filter_map(|(start, name)| {
             let is_fact = *name != "groups" || line.contains("groups of ");
             Some((*name, Param::Number(number_after(line, start).filter(|_| is_fact)?)))
@@ -162,10 +182,31 @@ impl Block {
             let mode = word.to_lowercase().replace('-', "_");
             Some((*name, Param::Label(if *name == "mode" { mode } else { word.into() })))
         });
-        self.params.extend(counts.chain(labels).map(|(name, value)| (name.to_owned(), value)));
+        // Messages are characters, unless the text says otherwise.
+        let datatype = line.strip_prefix(DATATYPE).map(|rest| rest.trim_end_matches('.'));
+        let element = datatype.filter(|name| *name != "CHAR").map(str::to_lowercase);
+        let element = element.map(|name| ("element", Param::Label(name)));
+        let own = counts.chain(labels).chain(element);
+        self.params.extend(own.map(|(name, value)| (name.to_owned(), value)));
         if let Some(head) = Head::of(line) {
             self.head = head;
         }
+    }
+
+    /// The rows that `line` is: one for each window where these have columns of their own.
+    fn rows_of(&self, line: &str) -> Result<Vec<Row>, String> {
+        let Some(windows) = self.head.windows() else { return Ok(vec![self.row(line)?]) };
+        let words = self.head.words(line)?;
+        require_measured(&words)?;
+        let size = self.head.count(&words, Column::Size)?;
+        let row = |window: u64| {
+            let rate = self.head.number(&words, Column::Window(window))?;
+            let (time_us, message_rate, figures) = (None, None, Vec::new());
+            let (group, check, failure) = (None, CheckStatus::Skipped, None);
+            let window = Some(window);
+            Ok(Row { group, window, size, time_us, rate, message_rate, check, figures, failure })
+        };
+        windows.map(row).collect()
     }
 
     /// One row, or a sentence that says why it is none.
@@ -191,6 +232,7 @@ impl Block {
         };
         Ok(Row {
             group: self.head.count(&words, Column::Group)?,
+            window: None,
             size: self.head.count(&words, Column::Size)?,
             time_us: number(Column::Time)?,
             rate: number(Column::Rate)?,
@@ -264,7 +306,12 @@ impl Block {
     }
 
     fn params(&self, row: &Row, n_ranks: u64) -> Params {
-        let numbers = [("group", row.group), ("length_bytes", row.size), ("procs", Some(n_ranks))];
+        let numbers = [
+            ("group", row.group),
+            ("window", row.window),
+            ("length_bytes", row.size),
+            ("procs", Some(n_ranks)),
+        ];
         let number = |(name, value): (&str, Option<u64>)| {
             value.map(|value| (name.to_owned(), Param::Number(value)))
         };
@@ -285,16 +332,15 @@ impl Block {
     fn value(&self, bytes_per_op: Option<u64>) -> Value {
         let (definition, quantity) = match self.benchmark.map(|benchmark| benchmark.numbers) {
             Some(Numbers::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),
-            Some(Numbers::Bandwidth | Numbers::MessageRate) => {
-                (Definition::TestNode, Quantity::OpTime)
-            }
+            Some(Numbers::PairsLatency) => (self.suite.of_all, Quantity::OneWayTime),
+            Some(Numbers::Bandwidth) => (Definition::TestNode, Quantity::OpTime),
             _ => (self.suite.of_all, Quantity::OpTime),
         };
         let is_of_one = definition.is_of_one_rank() && self.suite.rank_stat == RankStat::Mean;
         Value {
             quantity: quantity.name().into(),
             definition: definition.name().into(),
-            divisor: definition.divisor(),
+            divisor: quantity.divisor(),
             rank_stat: if is_of_one { RankStat::Root } else { self.suite.rank_stat },
             bytes_per_op,
             better: "lower".into(),

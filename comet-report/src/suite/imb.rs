@@ -6,8 +6,8 @@ use super::Counterpart::Same;
 use super::Effect::{Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
-    self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, Parallel, Reduction,
-    Windows,
+    self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, PairsLatency, Parallel,
+    Reduction, Windows,
 };
 use super::{Benchmark, Counterpart, Flag, REFUSED, Suite, flag};
 use crate::record::RankStat;
@@ -24,7 +24,7 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
         Collective | Reduction => &ALL[..5],
         Barrier => &ALL[1..5],
         Windows(_) => &["#bytes", "#repetitions", "Mbytes/sec", "Msg/sec"],
-        Latency | Exchange | Bandwidth | MessageRate => {
+        Latency | PairsLatency | Exchange | Bandwidth | MessageRate => {
             &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"]
         }
     }

@@ -56,6 +56,8 @@ pub enum Numbers {
     Exchange,
     /// A rate between two ranks.
     Bandwidth,
+    /// Half of a round trip, the mean over several pairs.
+    PairsLatency,
     /// A rate of several pairs, and messages per second.
     MessageRate,
     /// The same of half as many pairs as ranks, which have so many windows at once.
@@ -74,9 +76,11 @@ impl Numbers {
     /// The letter of such programs in the table of options.
     pub fn letter(self) -> char {
         match self {
-            Self::Latency | Self::Exchange => 'l',
-            Self::Bandwidth | Self::MessageRate | Self::Windows(_) => 'w',
-            Self::Parallel(_) | Self::Collective | Self::Reduction => 'c',
+            Self::Latency | Self::PairsLatency | Self::Exchange => 'l',
+            Self::Bandwidth | Self::Windows(_) => 'w',
+            Self::MessageRate => 'm',
+            Self::Parallel(_) | Self::Collective => 'c',
+            Self::Reduction => 'r',
             Self::Barrier => 'b',
         }
     }
@@ -89,7 +93,9 @@ impl Numbers {
     /// The class of such kernels.
     pub(crate) fn class(self) -> Class {
         match self {
-            Self::Latency | Self::Bandwidth | Self::MessageRate => Class::PointToPoint,
+            Self::Latency | Self::PairsLatency | Self::Bandwidth | Self::MessageRate => {
+                Class::PointToPoint
+            }
             Self::Exchange => Class::Exchange,
             Self::Windows(_) | Self::Parallel(_) | Self::Collective | Self::Reduction => {
                 Class::Collective
@@ -225,9 +231,13 @@ mod tests {
             });
             assert_eq!(same.count(), 1, "{}", benchmark.name);
         }
-        let names: Vec<&str> = suite.flags.iter().flat_map(|flag| flag.names).copied().collect();
-        for name in &names {
-            assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
+        for flag in suite.flags {
+            let is_same = |other: &&Flag| {
+                let has_name = other.names.iter().any(|name| flag.names.contains(name));
+                let of_all = flag.programs.is_empty() || other.programs.is_empty();
+                has_name && (of_all || flag.programs.contains(|c| other.programs.contains(c)))
+            };
+            assert_eq!(suite.flags.iter().filter(is_same).count(), 1, "{:?}", flag.names);
         }
         for Flag { meaning, names, .. } in suite.flags {
             assert!(!meaning.is_empty() && !meaning.ends_with('.'), "{names:?}");

@@ -2,10 +2,12 @@
 
 use comet_core::definition::Definition;
 
-use super::Counterpart::{Missing, Same};
+use super::Counterpart::Same;
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Attached, Needed, No};
-use super::Numbers::{self, Bandwidth, Barrier, Collective, Latency, MessageRate, Reduction};
+use super::Numbers::{
+    self, Bandwidth, Barrier, Collective, Latency, MessageRate, PairsLatency, Reduction,
+};
 use super::{Benchmark, Counterpart, Effect, Flag, FlagValue, REFUSED, Suite};
 use crate::record::RankStat;
 
@@ -34,10 +36,12 @@ const fn row(
 #[rustfmt::skip] // One program a line.
 const PROGRAMS: &[Benchmark] = &[
     row("osu_latency", "Latency Test", Latency, Same("comet/echo", Definition::HalfRoundTrip)),
-    row("osu_multi_lat", "Multi Latency Test", Latency, Missing),
+    row("osu_multi_lat", "Multi Latency Test", PairsLatency,
+        Same("osu/multi_lat", Definition::CallMean)),
     row("osu_bw", "Bandwidth Test", Bandwidth, Same("osu/bw", Definition::TestNode)),
     row("osu_bibw", "Bi-Directional Bandwidth Test", Bandwidth, Same("osu/bibw", Definition::TestNode)),
-    row("osu_mbw_mr", "Multiple Bandwidth / Message Rate Test", MessageRate, Missing),
+    row("osu_mbw_mr", "Multiple Bandwidth / Message Rate Test", MessageRate,
+        Same("osu/mbw_mr", Definition::CallMean)),
     row("osu_allgather", "Allgather Latency Test", Collective,
         Same("imb/allgather", Definition::CallMean)),
     row("osu_allgatherv", "Allgatherv Latency Test", Collective,
@@ -63,10 +67,28 @@ const PROGRAMS: &[Benchmark] = &[
     row("osu_reduce", "Reduce Latency Test", Reduction,
         Same("imb/reduce", Definition::CallMean)),
     row("osu_reduce_scatter", "Reduce_scatter Latency Test", Reduction,
-        Same("imb/reduce_scatter", Definition::CallMean)),
+        Same("osu/reduce_scatter", Definition::CallMean)),
+    row("osu_reduce_scatter_block", "Reduce_scatter_block Latency Test", Reduction,
+        Same("osu/reduce_scatter_block", Definition::CallMean)),
     row("osu_scatter", "Scatter Latency Test", Collective,
         Same("imb/scatter", Definition::CallMean)),
 ];
+
+/// Programs with a root that can be chosen.
+const ROOTED: [&str; 5] =
+    ["osu_gather", "osu_gatherv", "osu_reduce", "osu_scatter", "osu_scatterv"];
+
+/// The kinds of `program` in the table of options, one letter each: that of its numbers, `k` with a root,
+/// `i` where its input may lie in place.
+pub fn kinds(program: &Benchmark) -> String {
+    let is_of_all = matches!(program.numbers, Collective | Reduction);
+    let letters = [
+        (true, program.numbers.letter()),
+        (ROOTED.contains(&program.name), 'k'),
+        (is_of_all && program.name != "osu_bcast", 'i'),
+    ];
+    letters.into_iter().filter_map(|(has, letter)| has.then_some(letter)).collect()
+}
 
 /// An option of the kinds of `programs`.
 const fn of(
@@ -84,19 +106,26 @@ const FLAGS: &[Flag] = &[
     of("", &["-m", "--message-size"], Needed("[MIN:][MAX]"), Obeyed, "lengths in bytes, doubling"),
     of("", &["-i", "--iterations"], Needed("N"), Obeyed, "timed operations"),
     of("", &["-x", "--warmup"], Needed("N"), Obeyed, "operations before the timed ones"),
-    of("lwc", &["-c", "--validation"], Attached(""), Obeyed, "a column with the outcome of the check, which is always made"),
-    of("cb", &["-f", "--full"], No, Obeyed, "columns with the least and the largest time, and the operations"),
+    of("lwmcr", &["-c", "--validation"], Attached(""), Obeyed, "a column with the outcome of the check, which is always made"),
+    of("crb", &["-f", "--full"], No, Obeyed, "columns with the least and the largest time, and the operations"),
     of("", &["-z", "--tail-lat"], Attached("[LIST]"), Obeyed, "columns with percentiles, 50, 90 and 99 or as in -z50,95"),
-    of("cb", &["-M", "--mem-limit"], Needed("BYTES"), Obeyed, "most memory of a rank"),
-    of("w", &["-W", "--window-size"], Needed("N"), Obeyed, "messages of a window: 64"),
-    of("lw", &["-b", "--buffer-num"], Needed("HOW"), Only(&["single"]), "messages are sent from one buffer"),
-    of("lwc", &["-T", "--type"], Needed("TYPE"), Only(&["mpi_char", "MPI_CHAR"]), "messages are MPI_CHAR"),
+    of("crb", &["-M", "--mem-limit"], Needed("BYTES"), Obeyed, "most memory of a rank, which limits lengths: 536870912"),
+    of("wm", &["-W", "--window-size"], Needed("N"), Obeyed, "messages of a window: 64"),
+    of("m", &["-V", "--vary-window"], No, Obeyed, "windows of 1, 2, 4 to 128 messages, a column each"),
+    of("m", &["-R", "--print-rate"], Needed("0|1"), Obeyed, "messages per second too: 1"),
+    of("m", &["-p", "--num-pairs"], Needed("N"), Obeyed, "pairs of ranks: half of the ranks"),
+    of("wm", &["-b", "--buffer-num"], Needed("HOW"), Obeyed, "single: one buffer for all messages of a window; multiple: one for each"),
+    of("l", &["-b", "--buffer-num"], Needed("HOW"), Only(&["single", "multiple"]), "each length has buffers of its own"),
+    of("k", &["-k", "--root-rank"], Needed("ROOT"), Obeyed, "fixed:RANK, or rotate for each rank in turn: fixed:0"),
+    of("i", &["-l", "--in-place"], No, Obeyed, "the input lies where the output goes"),
+    of("r", &["-T", "--type"], Needed("TYPE"), Obeyed, "elements: mpi_char, mpi_int, mpi_float, or all, a table each"),
+    of("lwmc", &["-T", "--type"], Needed("TYPE"), Only(&["mpi_char", "MPI_CHAR"]), "messages are MPI_CHAR"),
     of("", &["-u", "--validation-warmup"], Needed("N"), Noted(&[]), "data is checked before and after the timed operations"),
     of("", &["-d", "--accelerator"], Needed("DEVICE"), Noted(&[]), "buffers are in host memory"),
-    of("cb", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
-    of("w", &["-t", "--num-test-calls"], Needed("N"), Noted(&[]), "nothing calls MPI_Test"),
+    of("crb", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
+    of("wm", &["-t", "--num-test-calls"], Needed("N"), Noted(&[]), "nothing calls MPI_Test"),
     of("", &["-G", "--graph"], Needed("WHERE"), REFUSED, "comet-run plot draws a result file, which --out names"),
-    of("lwc", &["-D", "--ddt"], Needed("TYPE"), REFUSED, "messages are contiguous"),
+    of("lwmc", &["-D", "--ddt"], Needed("TYPE"), REFUSED, "messages are contiguous"),
     of("", &["-P", "--papi"], Needed("EVENTS"), REFUSED, "perf stat counts events of a whole run"),
     of("", &["-I", "--session"], No, REFUSED, "MPI_Init starts MPI"),
     of("", &["-v", "--version"], No, REFUSED, "comet-run --version is the version of this program"),

@@ -67,7 +67,7 @@ pub(super) fn translate(
         return Err(Stop::Wrong(sentence));
     }
     let Reading { options, ours, plain, notes } =
-        Options::of(program, SUITE.flags, ' ').read(words)?;
+        Options::of(program, SUITE.flags, "").read(words)?;
     let mut asked = Asked {
         benchmarks: Vec::new(),
         excluded: Vec::new(),

@@ -130,9 +130,11 @@ struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// The options among `flags` that programs with `letter` have.
-    fn of(program: &'a str, flags: &'static [Flag], letter: char) -> Self {
-        let has = |flag: &&Flag| flag.programs.is_empty() || flag.programs.contains(letter);
+    /// The options among `flags` that programs of one of `kinds` have.
+    fn of(program: &'a str, flags: &'static [Flag], kinds: &str) -> Self {
+        let has = |flag: &&Flag| {
+            flag.programs.is_empty() || flag.programs.contains(|kind| kinds.contains(kind))
+        };
         Self { program, flags: flags.iter().filter(has).collect() }
     }
 

@@ -1,8 +1,8 @@
 //! Command lines of the OSU micro-benchmarks.
 
-use comet_report::format::{COLUMNS_LABEL, is_percentile};
-use comet_report::suite::Numbers;
-use comet_report::suite::osu::SUITE;
+use comet_report::format::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
+use comet_report::suite::osu::{SUITE, kinds};
+use comet_report::suite::{Benchmark, Numbers};
 
 use super::{Options, Reading, Stop, Surroundings, Translation, Words};
 use super::{count, doubling, not_here, require_pair, wrong};
@@ -15,19 +15,43 @@ const MAX_COLLECTIVE_BYTES: u64 = 1 << 20;
 /// of them.
 const SAMPLES: u64 = 1000;
 const WINDOW_SAMPLES: u64 = 100;
+/// Memory of the messages of a collective on a rank, unless the user chooses it, and the least of it.
+const MEMORY_BYTES: u64 = 512 << 20;
+const LEAST_MEMORY_BYTES: u64 = 1 << 20;
+/// Datatypes by their names there, and elements by their names here.
+const ELEMENTS: [(&str, &str); 3] =
+    [("mpi_char", "char"), ("mpi_int", "int"), ("mpi_float", "float")];
 
 /// A command line of OSU.
 struct Asked<'a> {
     program: &'a str,
     numbers: Numbers,
+    /// True if the program has such options of a collective whose buffers hold a part for each rank.
+    has_parts: bool,
+    /// Number of ranks, where it is known.
+    n_ranks: Option<u64>,
     /// Lengths in bytes.
     min: u64,
     max: u64,
     n_operations: Option<u64>,
+    /// The value of `-M`.
+    memory_bytes: Option<u64>,
+    /// Messages of a window, with commas between them.
+    windows: Option<String>,
+    /// Elements of a reduction, likewise.
+    elements: Vec<&'static str>,
+    /// The value of `-p`.
+    n_pairs: Option<u64>,
     /// Columns on request, the percentiles last.
     columns: Vec<String>,
     has_percentiles: bool,
     words: Words,
+    notes: Vec<String>,
+}
+
+/// True if a buffer of the collective `program` holds a part for each rank.
+fn has_parts(program: &Benchmark) -> bool {
+    program.numbers == Numbers::Collective && program.name != "osu_bcast"
 }
 
 /// The command line `program words` as one of comet-run.
@@ -40,7 +64,7 @@ pub(super) fn translate(
     let Some(known) = known else { return Err(not_here(&SUITE, "", program)) };
     let numbers = known.numbers;
     let Reading { options, ours, plain: places, mut notes } =
-        Options::of(program, SUITE.flags, numbers.letter()).read(words)?;
+        Options::of(program, SUITE.flags, &kinds(known)).read(words)?;
     let is_place = |word: &&String| word.chars().all(|c| "DHM".contains(c));
     if let Some(word) = places.iter().find(|word| !is_place(word)) {
         let sentence = format!("{program}: '{word}' is no place of a buffer (write D or H)");
@@ -49,21 +73,34 @@ pub(super) fn translate(
     if !places.is_empty() {
         notes.push(format!("{} has no effect: buffers are in host memory", places.join(" ")));
     }
+    let words = Words { ours, ..Words::default() };
     let mut asked = Asked {
         program,
         numbers,
+        has_parts: has_parts(known),
+        n_ranks: around.n_ranks.or_else(|| words.value("--ranks")?.parse().ok()),
         min: 1,
-        max: if numbers.is_of_two() { MAX_BYTES } else { MAX_COLLECTIVE_BYTES },
+        max: if is_of_pairs(numbers) { MAX_BYTES } else { MAX_COLLECTIVE_BYTES },
         n_operations: None,
+        memory_bytes: None,
+        windows: None,
+        elements: Vec::new(),
+        n_pairs: None,
         columns: Vec::new(),
         has_percentiles: false,
-        words: Words { ours, ..Words::default() },
+        words,
+        notes,
     };
     options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
-    if numbers.is_of_two() {
+    if is_of_pairs(numbers) {
         require_pair(program, &asked.words, around)?;
     }
-    Ok(Translation { words: asked.words(known.name, around), notes })
+    asked.translation(known.name, around)
+}
+
+/// True if messages go from one rank to another.
+fn is_of_pairs(numbers: Numbers) -> bool {
+    numbers.is_of_two() || matches!(numbers, Numbers::PairsLatency | Numbers::MessageRate)
 }
 
 impl Asked<'_> {
@@ -75,8 +112,29 @@ impl Asked<'_> {
             "-i" => self.n_operations = Some(count(program, name, value)?),
             "-x" if value == "0" => self.words.set("--warm-up", 0),
             "-x" => self.words.set("--warm-up", count(program, name, value)?),
-            "-W" => self.words.axis(format!("window={}", count(program, name, value)?)),
-            "-M" => self.words.set("--mem", count(program, name, value)?),
+            "-W" | "-V" if self.windows.is_some() => {
+                let sentence =
+                    format!("{program}: windows are those of -W or of -V (leave one out)");
+                return Err(Stop::Wrong(sentence));
+            }
+            "-W" => self.windows = Some(count(program, name, value)?.to_string()),
+            "-V" => {
+                self.windows = Some(WINDOWS.map(|n| n.to_string()).join(","));
+                self.columns.push(VARIED.into());
+            }
+            "-R" if value == "0" => self.columns.push(NO_MESSAGE_RATE.into()),
+            "-R" if value == "1" => (),
+            "-R" => return Err(wrong(program, name, value, "it is a switch (write 0 or 1)")),
+            "-p" => self.n_pairs = Some(count(program, name, value)?),
+            "-b" => match value {
+                "single" => (),
+                "multiple" => self.words.axis("window_buffers=multiple".into()),
+                _ => return Err(wrong(program, name, value, "write single or multiple")),
+            },
+            "-k" => self.root(value)?,
+            "-l" => self.words.axis("place=in_place".into()),
+            "-T" => self.elements(value)?,
+            "-M" => self.memory_bytes = Some(count(program, name, value)?),
             "-c" if !value.is_empty() => {
                 return Err(Stop::Wrong(format!(
                     "{program}: -c{value} is not supported: the outcome of each check is in the \
@@ -86,6 +144,88 @@ impl Asked<'_> {
             "-c" => self.columns.insert(0, "validation".into()),
             "-f" => self.columns.insert(0, "full".into()),
             _ => self.percentiles(value)?,
+        }
+        Ok(())
+    }
+
+    fn root(&mut self, value: &str) -> Result<(), Stop> {
+        let expected = "a root is fixed:RANK or rotate (write fixed:0)";
+        let rank = value.strip_prefix("fixed:").and_then(|rank| rank.parse::<u64>().ok());
+        match rank {
+            _ if value == "rotate" => self.words.axis("root=rotate".into()),
+            Some(0) => (),
+            Some(rank) if self.n_ranks.is_some_and(|n_ranks| rank >= n_ranks) => {
+                let last = self.n_ranks.unwrap_or(1) - 1;
+                let expected = format!("the last rank is {last} (write fixed:{last})");
+                return Err(wrong(self.program, "-k", value, &expected));
+            }
+            Some(rank) => self.words.axis(format!("first_root={rank}")),
+            None => return Err(wrong(self.program, "-k", value, expected)),
+        }
+        Ok(())
+    }
+
+    fn elements(&mut self, value: &str) -> Result<(), Stop> {
+        let is_all = value.eq_ignore_ascii_case("all");
+        let named = ELEMENTS.iter().filter(|(name, _)| is_all || value.eq_ignore_ascii_case(name));
+        let before = self.elements.len();
+        self.elements.extend(named.map(|(_, element)| *element));
+        if self.elements.len() == before {
+            let expected = "types are mpi_char, mpi_int, mpi_float or all (write all)";
+            return Err(wrong(self.program, "-T", value, expected));
+        }
+        Ok(())
+    }
+
+    /// Ends the lengths of a collective where messages would take more memory than a rank may have.
+    fn limit_lengths(&mut self) {
+        let wanted_bytes = self.memory_bytes.unwrap_or(MEMORY_BYTES);
+        let memory_bytes = wanted_bytes.max(LEAST_MEMORY_BYTES);
+        if wanted_bytes < memory_bytes {
+            self.notes.push(format!("-M {wanted_bytes} is too low: {memory_bytes} in its place"));
+        }
+        let n_parts = if self.has_parts { self.n_ranks } else { Some(1) };
+        let Some(n_parts) = n_parts else {
+            // Cases that take more are left out then, once the ranks are known.
+            if self.memory_bytes.is_some() {
+                self.words.set("--mem", memory_bytes);
+            }
+            return;
+        };
+        let max = memory_bytes / n_parts.max(1);
+        if max < self.max {
+            self.max = max;
+            self.min = self.min.min(max);
+            self.notes.push(format!(
+                "lengths end at {max} bytes: {memory_bytes} bytes of memory hold no more (raise -M)"
+            ));
+        }
+    }
+
+    /// Decides the ranks of programs of pairs: those of `-p`, or two.
+    fn set_ranks(&mut self, around: &Surroundings) -> Result<(), Stop> {
+        let program = self.program;
+        if self.numbers.is_of_two() && !around.is_launched {
+            self.words.set("--ranks", 2);
+        }
+        let Some(n_pairs) = self.n_pairs else { return Ok(()) };
+        let n_needed = n_pairs.saturating_mul(2);
+        match self.n_ranks {
+            Some(n_ranks) if n_needed > n_ranks => {
+                let most = n_ranks / 2;
+                let expected = format!("{n_ranks} ranks are {most} pairs (write {most})");
+                return Err(wrong(program, "-p", &n_pairs.to_string(), &expected));
+            }
+            None if !around.is_launched => self.words.set("--ranks", n_needed),
+            Some(n_ranks) if n_needed < n_ranks => {
+                self.words.axis(format!("procs={n_needed}"));
+                self.notes.push(format!(
+                    "-p {n_pairs} is obeyed: OSU 7.4 measures {} pairs whatever it says",
+                    n_ranks / 2
+                ));
+            }
+            None => self.words.axis(format!("procs={n_needed}")),
+            Some(_) => (),
         }
         Ok(())
     }
@@ -114,20 +254,29 @@ impl Asked<'_> {
         Ok(())
     }
 
-    fn words(mut self, name: &'static str, around: &Surroundings) -> Vec<String> {
+    fn translation(
+        mut self,
+        name: &'static str,
+        around: &Surroundings,
+    ) -> Result<Translation, Stop> {
         let counts = self.counts();
-        let words = &mut self.words;
-        if self.numbers == Numbers::Latency {
-            words.set("--hops", 1);
+        if matches!(self.numbers, Numbers::Collective | Numbers::Reduction) {
+            self.limit_lengths();
         }
-        if self.numbers.is_of_two() && !around.is_launched {
-            words.set("--ranks", 2);
+        if self.numbers == Numbers::Latency {
+            self.words.set("--hops", 1);
+        }
+        self.set_ranks(around)?;
+        let words = &mut self.words;
+        if let Some(windows) = self.windows {
+            words.axis(format!("window={windows}"));
         }
         if self.numbers != Numbers::Barrier {
             words.set("--sizes", doubling(self.min, self.max));
         }
         if self.numbers == Numbers::Reduction {
-            words.axis("element=char".into());
+            let chosen = if self.elements.is_empty() { vec!["char"] } else { self.elements };
+            words.axis(format!("element={}", chosen.join(",")));
         }
         if let Some((repetitions, samples)) = counts {
             words.set("--repetitions", repetitions);
@@ -136,7 +285,8 @@ impl Asked<'_> {
         if !self.columns.is_empty() {
             words.label(format!("{COLUMNS_LABEL}={}", self.columns.join(",")));
         }
-        self.words.run(&SUITE, std::iter::once(name))
+        let words = self.words.run(&SUITE, std::iter::once(name));
+        Ok(Translation { words, notes: self.notes })
     }
 
     /// Operations of a sample, and samples, if they are not those of OSU's rules: one loop between

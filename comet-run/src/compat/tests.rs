@@ -79,13 +79,58 @@ fn a_command_line_of_osu_becomes_one_of_ours() {
             ),
         ),
         ("osu_bcast -m 64 --ranks=4", run("osu_bcast", " --sizes 1..64*2 --ranks=4")),
-        ("osu_bcast -m 4: --mem-limit 1000", run("osu_bcast", " --mem 1000 --sizes 4..1048576*2")),
+        ("osu_bcast -m 4: -M 1048576", run("osu_bcast", " --sizes 4..1048576*2")),
+        ("osu_gather -M 2097152", run("osu_gather", " --mem 2097152 --sizes 1..1048576*2")),
         (
             "osu_barrier -x 10 -i 20",
             run("osu_barrier", " --warm-up 10 --repetitions 1 --samples 20"),
         ),
         ("osu_barrier", run("osu_barrier", "")),
-        ("osu_bw -m 8 -W 32", run("osu_bw", " --axis window=32 --ranks 2 --sizes 1..8*2")),
+        ("osu_bw -m 8 -W 32", run("osu_bw", " --ranks 2 --axis window=32 --sizes 1..8*2")),
+        (
+            "osu_bibw -m 8 -b multiple",
+            run("osu_bibw", " --axis window_buffers=multiple --ranks 2 --sizes 1..8*2"),
+        ),
+        // Several pairs have all ranks, and each operation its own time.
+        ("osu_multi_lat -m 8 -b multiple", run("osu_multi_lat", " --sizes 1..8*2")),
+        ("osu_mbw_mr", run("osu_mbw_mr", " --sizes 1..4194304*2")),
+        (
+            "osu_mbw_mr -m 8 -i 20 -x 0 -W 8 -b single -R 1 -p 2 -c",
+            run(
+                "osu_mbw_mr",
+                " --warm-up 0 --ranks 4 --axis window=8 --sizes 1..8*2 --repetitions 1 --samples 20 \
+                 --label osu_columns=validation",
+            ),
+        ),
+        (
+            "osu_mbw_mr -m 8 -V -R 0",
+            run(
+                "osu_mbw_mr",
+                " --axis window=1,2,4,8,16,32,64,128 --sizes 1..8*2 --label \
+                 osu_columns=windows,no_message_rate",
+            ),
+        ),
+        // Roots, places and datatypes.
+        (
+            "osu_gatherv -m 8 -k fixed:3 -l",
+            run("osu_gatherv", " --axis first_root=3 --axis place=in_place --sizes 1..8*2"),
+        ),
+        (
+            "osu_reduce -m 8 --root-rank=rotate",
+            run("osu_reduce", " --axis root=rotate --sizes 1..8*2 --axis element=char"),
+        ),
+        ("osu_scatter -m 8 -k fixed:0", run("osu_scatter", " --sizes 1..8*2")),
+        (
+            "osu_allreduce -m 8 -T all",
+            run("osu_allreduce", " --sizes 1..8*2 --axis element=char,int,float"),
+        ),
+        (
+            "osu_reduce_scatter_block -m 8 -T MPI_INT -T mpi_float --in-place",
+            run(
+                "osu_reduce_scatter_block",
+                " --axis place=in_place --sizes 1..8*2 --axis element=int,float",
+            ),
+        ),
     ] {
         check(line, &expected);
     }
@@ -185,9 +230,21 @@ fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
 #[test]
 fn what_cannot_be_done_is_refused_with_a_remedy() {
     for (line, sentence) in [
+        ("osu_bw -b double", "osu_bw: 'double' for -b: write single or multiple"),
+        ("osu_mbw_mr -V -W 8", "osu_mbw_mr: windows are those of -W or of -V (leave one out)"),
+        ("osu_mbw_mr -R 2", "osu_mbw_mr: '2' for -R: it is a switch (write 0 or 1)"),
+        ("osu_mbw_mr -p 3 --ranks=4", "osu_mbw_mr: '3' for -p: 4 ranks are 2 pairs (write 2)"),
         (
-            "osu_bw -b multiple",
-            "osu_bw: -b multiple is not supported: messages are sent from one buffer (leave it out)",
+            "osu_gather -k fixed:4 --ranks=4",
+            "osu_gather: 'fixed:4' for -k: the last rank is 3 (write fixed:3)",
+        ),
+        (
+            "osu_gather -k 1",
+            "osu_gather: '1' for -k: a root is fixed:RANK or rotate (write fixed:0)",
+        ),
+        (
+            "osu_reduce -T double",
+            "osu_reduce: 'double' for -T: types are mpi_char, mpi_int, mpi_float or all (write all)",
         ),
         (
             "osu_latency -z0",
@@ -239,12 +296,20 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
     // An option that would change the operation, and a name that stands for another one.
     for (line, part) in [
         ("osu_latency -T mpi_int", "-T mpi_int is not supported: messages are MPI_CHAR"),
-        ("osu_bw -b multiple", "-b multiple is not supported: messages are sent from one buffer"),
+        ("osu_latency -b double", "-b double is not supported: each length has buffers of its own"),
+        ("osu_bcast -T all", "-T all is not supported: messages are MPI_CHAR"),
+        ("osu_bcast -k rotate", "osu_bcast: -k is unknown"),
+        ("osu_bcast -l", "osu_bcast: -l is unknown"),
+        ("osu_alltoall -k rotate", "osu_alltoall: -k is unknown"),
+        ("osu_latency -p 1", "osu_latency: -p is unknown"),
         ("osu_bcast --ddt=cont", "-D cont is not supported: messages are contiguous"),
         ("IMB-MPI1 Bcast -multi 2", "'2' for -multi: it is 0, a row for all groups, or 1"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
         ("IMB-MPI1 Gatherw", "Gatherw is not here, but PingPong, PingPongSpecificSource,"),
-        ("osu_mbw_mr -m 8", "osu_mbw_mr is not here, but osu_latency, osu_bw, osu_bibw,"),
+        (
+            "osu_latency_mt -m 8",
+            "osu_latency_mt is not here, but osu_latency, osu_multi_lat, osu_bw,",
+        ),
     ] {
         let sentence = refusal(line);
         assert!(sentence.contains(part), "{line}: {sentence}");
@@ -269,6 +334,35 @@ fn reductions_have_elements_and_rooted_collectives_a_root() {
             "-root_shift on has no effect: no root is there"
         ]
     );
+}
+
+#[test]
+fn lengths_and_pairs_of_osu_follow_the_ranks() {
+    let on = |line: &str, n_ranks| {
+        let around = Surroundings { is_launched: true, n_ranks: Some(n_ranks), out: None };
+        let Translation { words, notes } = translate(&split(line), &around).unwrap();
+        (words.join(" "), notes)
+    };
+    let check = |line: &str, n_ranks, part: &str, expected: &[&str]| {
+        let (words, notes) = on(line, n_ranks);
+        assert!(words.contains(part), "{line}: {words}");
+        assert_eq!(notes, expected, "{line}");
+    };
+    // 512 MiB hold a part of 1 MiB for each of 512 ranks.
+    check("osu_gather", 512, "--sizes 1..1048576*2", &[]);
+    let note = "lengths end at 524288 bytes: 536870912 bytes of memory hold no more (raise -M)";
+    check("osu_alltoallv", 1024, "--sizes 1..524288*2", &[note]);
+    check("osu_allreduce", 1024, "--sizes 1..1048576*2", &[]);
+    let notes = [
+        "-M 1000 is too low: 1048576 in its place",
+        "lengths end at 262144 bytes: 1048576 bytes of memory hold no more (raise -M)",
+    ];
+    check("osu_gather -M 1000", 4, "--sizes 1..262144*2", &notes);
+    check("osu_bcast -M 1000", 4, "--sizes 1..1048576*2", &notes[..1]);
+    let note = "-p 1 is obeyed: OSU 7.4 measures 2 pairs whatever it says";
+    check("osu_mbw_mr -p 1", 4, "--axis procs=2", &[note]);
+    let (words, notes) = on("osu_mbw_mr -p 2", 4);
+    assert!(!words.contains("procs") && notes.is_empty(), "{words}");
 }
 
 #[test]

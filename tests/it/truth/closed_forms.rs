@@ -128,7 +128,7 @@ fn algorithms_of_collectives_take_the_times_of_their_rounds() {
         // Parts of every round have one length.
         let lengths = [0, 1, 16, 1024].map(|n| n * n_ranks);
         let bcast = |name, expected_ns: &dyn Fn(u64) -> f64| {
-            let cases = lengths.map(|n| [algorithm("imb/bcast", name), 0, n]);
+            let cases = lengths.map(|n| [algorithm("imb/bcast", name), 0, 0, n]);
             check(at, ("imb/bcast", &cases), |[.., n], _| expected_ns(n));
         };
         bcast("binomial", &|n| rounds * message_ns(n));
@@ -138,13 +138,13 @@ fn algorithms_of_collectives_take_the_times_of_their_rounds() {
         });
         let allreduce = |name, expected_ns: &dyn Fn(u64) -> f64| {
             // Sums of floats.
-            let cases = lengths.map(|n| [algorithm("imb/allreduce", name), 4, 0, 4 * n]);
+            let cases = lengths.map(|n| [algorithm("imb/allreduce", name), 0, 4, 0, 4 * n]);
             check(at, ("imb/allreduce", &cases), |[.., n], _| copy_ns(n) + expected_ns(n));
         };
         allreduce("recursive_doubling", &|n| rounds * message_ns(n));
         allreduce("ring", &|n| (2 * (n_ranks - 1)) as f64 * message_ns(n / n_ranks));
-        let cases = lengths.map(|n| [algorithm("imb/alltoall", "pairwise"), n]);
-        check(at, ("imb/alltoall", &cases), |[_, n], _| {
+        let cases = lengths.map(|n| [algorithm("imb/alltoall", "pairwise"), 0, n]);
+        check(at, ("imb/alltoall", &cases), |[.., n], _| {
             copy_ns(n) + (n_ranks - 1) as f64 * message_ns(n)
         });
     }

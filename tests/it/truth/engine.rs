@@ -196,8 +196,20 @@ fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
         assert_eq!(measured.series[0].quoted_ns, Some(echo_ns), "{rules:?}");
     }
     for (length_bytes, n_windows) in [(8, 100), (65_536, 20)] {
-        let measured = measure(Rules::Osu, "osu/bw", &[64, length_bytes]);
+        let measured = measure(Rules::Osu, "osu/bw", &[64, 0, length_bytes]);
         assert_eq!(counts(&measured), (n_windows, 1), "{length_bytes} bytes");
+    }
+    // Several pairs have a time of each operation; windows are as many at every length.
+    for (id, length_bytes, n_samples) in [
+        ("osu/mbw_mr", 8, 100),
+        ("osu/mbw_mr", 65_536, 100),
+        ("osu/multi_lat", 8192, 10_000),
+        ("osu/multi_lat", 65_536, 1000),
+    ] {
+        let values = [length_bytes, 0, 8];
+        let n_values = if id == "osu/mbw_mr" { 3 } else { 1 };
+        let measured = measure(Rules::Osu, id, &values[..n_values]);
+        assert_eq!(counts(&measured), (1, n_samples), "{id} of {length_bytes} bytes");
     }
     let (n_reps, n_samples) = counts(&measure(Rules::Skampi, "comet/echo", &[1, 8]));
     assert_eq!((n_reps, n_samples), (1, 8));

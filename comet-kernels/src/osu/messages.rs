@@ -1,0 +1,83 @@
+//! The messages of a window with their buffers: one buffer for all, or one for each.
+
+use comet_core::kernel::prelude::*;
+
+use crate::axes::WINDOW_BUFFERS;
+
+/// Messages of a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Their number.
+    pub(crate) n_messages: usize,
+    /// Length of each in bytes.
+    length_bytes: usize,
+    /// Buffers, of which each has as many of the messages.
+    n_buffers: usize,
+}
+
+impl Shape {
+    /// The window of `case`.
+    pub(crate) fn of(case: &Case) -> Self {
+        let (n_messages, length_bytes) = (case.length(&WINDOW), case.length(&LENGTH_BYTES));
+        let n_buffers = if case.find(&WINDOW_BUFFERS) == Some(1) { n_messages } else { 1 };
+        Self { n_messages, length_bytes, n_buffers }
+    }
+
+    /// Memory of the messages on one side, in bytes.
+    pub(crate) fn bytes(self) -> u64 {
+        (self.n_buffers as u64).saturating_mul(self.length_bytes as u64)
+    }
+}
+
+/// The messages of a window in one direction, on one side.
+pub(crate) struct Messages<B> {
+    /// Their buffers.
+    pub(crate) buffers: Vec<B>,
+    /// Messages of one buffer.
+    pub(crate) n_of_each: usize,
+}
+
+impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
+    /// Those of `shape`.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub(crate) fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, shape: Shape) -> Result<Self> {
+        let Shape { n_messages, length_bytes, n_buffers } = shape;
+        let buffers = (0..n_buffers).map(|_| cx.message(length_bytes)).collect::<Result<_>>()?;
+        Ok(Self { buffers, n_of_each: n_messages / n_buffers.max(1) })
+    }
+
+    /// The buffers, with the number of the stream of each: 1 is that of answers.
+    fn streams(&mut self) -> impl Iterator<Item = (&mut B, u16)> {
+        self.buffers.iter_mut().zip(std::iter::once(0).chain(2..=u16::MAX).cycle())
+    }
+
+    /// Fills the messages that `rank` sends.
+    pub(crate) fn fill(&mut self, seeds: Seeds, rank: Rank) {
+        self.streams().for_each(|(buffer, stream)| pattern::fill(buffer, seeds.of(stream, rank)));
+    }
+
+    /// Fills the places of the messages that `rank` sends with anything else.
+    pub(crate) fn spoil(&mut self, seeds: Seeds, rank: Rank) {
+        self.streams().for_each(|(buffer, stream)| pattern::spoil(buffer, seeds.of(stream, rank)));
+    }
+
+    /// Checks the messages of `peer`, of which `arrived_bytes` holds the lengths.
+    pub(crate) fn check(
+        &mut self,
+        check: &mut Checker,
+        peer: Rank,
+        arrived_bytes: &[Option<usize>],
+    ) {
+        let (n, length_bytes) = (arrived_bytes.len(), self.buffers[0].len());
+        for (number, length) in arrived_bytes.iter().enumerate() {
+            let what = format!("message {number} of {n} from rank {peer}");
+            check.length(*length, length_bytes, &what);
+        }
+        let seeds = check.seeds();
+        for (buffer, stream) in self.streams() {
+            check.message(buffer, seeds.of(stream, peer), &format!("the messages of rank {peer}"));
+        }
+    }
+}
