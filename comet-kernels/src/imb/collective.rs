@@ -21,20 +21,20 @@
 //! scan and exscan have none.
 //!
 //! **Parameters**: `length_bytes` of one message: the vector of a reduction, the part of a rank; a
-//! reduce_scatter of IMB has a part of that length for each rank, one of OSU shares a vector of that
-//! length out. `root` of rooted ones: `first_root` alone, or each rank in turn from it on. `place` of the
-//! input: a buffer of its own, or that of the output (MPI_IN_PLACE). `element` and `operator` of
-//! reductions. `algorithm`: that of the transport, or one of the library.
+//! reduce_scatter of IMB has a part of that length for each rank, one of OSU shares a vector of
+//! that length out. `root` of rooted ones: `first_root` alone, or each rank in turn from it on.
+//! `place` of the input: a buffer of its own, or that of the output (MPI_IN_PLACE). `element` and
+//! `operator` of reductions. `algorithm`: that of the transport, or one of the library.
 //!
 //! **Verified by**: contents on every rank, over spoiled buffers with canaries on both sides; roots 0,
 //! middle and last; parts of uneven lengths where the call admits them. Reductions by integers that
 //! every element type holds exactly, in any order.
 //!
-//! **Caution**: the forms with a v get parts of one length when they are timed, that with a w also parts
-//! of one type, bytes; it is a way of its own in MPI libraries, and alltoallv elsewhere. In place each
-//! call begins with what the one before left, so that contents are compared after a single call, before
-//! and after those that are timed. An equal part of a vector of OSU leaves out the elements beyond a
-//! whole number for each rank, and may be empty.
+//! **Caution**: the forms with a v get parts of one length when they are timed, that with a w also
+//! parts of one type, bytes; it is a way of its own in MPI libraries, and alltoallv elsewhere. In
+//! place each call begins with what the one before left, so that contents are compared after a
+//! single call, before and after those that are timed. An equal part of a vector of OSU leaves out
+//! the elements beyond a whole number for each rank, and may be empty.
 
 use comet_core::collective::algorithm::{self, Algorithm};
 use comet_core::collective::data::{compare, fill};

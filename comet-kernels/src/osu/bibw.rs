@@ -13,14 +13,14 @@
 //!
 //! **Rate**: 2 W x `length_bytes` / time, both directions together.
 //!
-//! **Parameters**: `window`, which is W (64 in OSU), `window_buffers`: one buffer for all messages of a
-//! window in one direction, or one for each; `length_bytes` of one message.
+//! **Parameters**: `window`, which is W (64 in OSU), `window_buffers`: one buffer for all messages
+//! of a window in one direction, or one for each; `length_bytes` of one message.
 //!
 //! **Verified by**: other test data in each direction; contents of the buffers on both sides; source
 //! and length of every message.
 //!
-//! **Caution**: with one buffer all sends of a window are of it and all receives into another one, as in
-//! OSU without `-b multiple`; a message that only others overwrite is not seen.
+//! **Caution**: with one buffer all sends of a window are of it and all receives into another one,
+//! as in OSU without `-b multiple`; a message that only others overwrite is not seen.
 
 use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};

@@ -14,8 +14,8 @@
 //!
 //! **Rate**: W x `length_bytes` / time.
 //!
-//! **Parameters**: `window`, which is W (64 in OSU), `window_buffers`: one buffer for all messages of a
-//! window, or one for each; `length_bytes` of one message.
+//! **Parameters**: `window`, which is W (64 in OSU), `window_buffers`: one buffer for all messages
+//! of a window, or one for each; `length_bytes` of one message.
 //!
 //! **Verified by**: contents of the receiver's buffers and of the answer; source and length of every
 //! message.

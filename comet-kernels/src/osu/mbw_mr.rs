@@ -9,18 +9,19 @@
 //!           <------------ BACK ------------  one byte, when all W have arrived
 //! ```
 //! **Timed** (each rank of the first half): W unblocked sends, the wait for all of them, and the
-//! blocked receive of the answer. A barrier of all ranks is before each window. Buffers are made before.
+//! blocked receive of the answer. A barrier of all ranks is before each window. Buffers are made
+//! before.
 //!
 //! **Reports**: time of one window, the mean over the pairs.
 //!
-//! **Rate**: W x P/2 x `length_bytes` / time, of all pairs together. Messages per second are that over
-//! `length_bytes`.
+//! **Rate**: W x P/2 x `length_bytes` / time, of all pairs together. Messages per second are that
+//! over `length_bytes`.
 //!
 //! **Parameters**: `length_bytes` of one message; `window_buffers`: one buffer for all messages of a
 //! window, or one for each; `window`, which is W (64 in OSU; 1 to 128 with its -V).
 //!
-//! **Verified by**: other test data of each pair; contents of the receiver's buffers and of the answer;
-//! source and length of every message.
+//! **Verified by**: other test data of each pair; contents of the receiver's buffers and of the
+//! answer; source and length of every message.
 //!
 //! **Caution**: of an odd number of ranks the last takes no part. With one buffer all messages of a
 //! window are of it and go into one, as in OSU without `-b multiple`.

@@ -7,7 +7,7 @@ use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer
 use comet_core::transport::Rank;
 use mpi::ffi;
 
-use super::comm::{Comm, in_place, to_c};
+use super::comm::{Comm, HANDLES_ARE_INTEGERS, in_place, to_c};
 use super::{Failure, Outcome, long, outcome};
 
 /// The addresses of inputs and outputs without a byte: that of an empty slice is a small number, which
@@ -122,7 +122,8 @@ impl Comm {
         let (by, root, comm) = (call.by(), to_c(call.root()), self.raw());
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
         // MPICH 4.0 takes MPI_IN_PLACE for an address where the root is another than rank 0.
-        let is_copied = call.kind() == Kind::Reduce && call.root() > 0 && call.is_in_place_on(rank);
+        let is_late_root = call.kind() == Kind::Reduce && call.root() > 0;
+        let is_copied = HANDLES_ARE_INTEGERS && is_late_root && call.is_in_place_on(rank);
         let copied = if is_copied { output[..call.parts().length(0)].to_vec() } else { Vec::new() };
         let from = address(if is_copied { &copied } else { input });
         let into = place(output);

@@ -416,11 +416,13 @@ fn in_pieces<V>(
     values.chunks_mut(most).try_for_each(|piece| call(piece.as_mut_ptr(), to_c(piece.len())))
 }
 
-/// `MPI_IN_PLACE`, which is a macro that the binding cannot translate. Libraries whose handles are
-/// integers (MPICH and its family) define it as -1, those whose handles are pointers (Open MPI, and
-/// the ABI of MPI-5) as 1.
+/// True for libraries whose handles are integers (MPICH and its family); those of others are pointers
+/// (Open MPI, and the ABI of MPI-5).
+pub(super) const HANDLES_ARE_INTEGERS: bool = size_of::<ffi::MPI_Comm>() == size_of::<c_int>();
+
+/// `MPI_IN_PLACE`, which is a macro that the binding cannot translate: -1 where handles are integers,
+/// and 1 elsewhere.
 pub(super) fn in_place() -> *const c_void {
-    const HANDLES_ARE_INTEGERS: bool = size_of::<ffi::MPI_Comm>() == size_of::<c_int>();
     ptr::without_provenance(if HANDLES_ARE_INTEGERS { usize::MAX } else { 1 })
 }
 

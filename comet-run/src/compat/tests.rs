@@ -91,6 +91,19 @@ fn a_command_line_of_osu_becomes_one_of_ours() {
             "osu_bibw -m 8 -b multiple",
             run("osu_bibw", " --axis window_buffers=multiple --ranks 2 --sizes 1..8*2"),
         ),
+    ] {
+        check(line, &expected);
+    }
+    let line = translated("osu_latency -m 1:8 -z37,5").unwrap().words.join(" ");
+    assert!(line.contains("osu_columns=p37,p5"), "{line}");
+    let words = translated("osu_latency -m 8 --out r.jsonl").unwrap().words;
+    assert_eq!(words.last().map(String::as_str), Some("--out=r.jsonl"));
+}
+
+#[test]
+fn pairs_roots_places_and_datatypes_of_osu_are_values_of_axes() {
+    let run = |name: &str, rest: &str| format!("run OSU:{name} --rules osu --format osu{rest}");
+    for (line, expected) in [
         // Several pairs have all ranks, and each operation its own time.
         ("osu_multi_lat -m 8 -b multiple", run("osu_multi_lat", " --sizes 1..8*2")),
         ("osu_mbw_mr", run("osu_mbw_mr", " --sizes 1..4194304*2")),
@@ -134,10 +147,6 @@ fn a_command_line_of_osu_becomes_one_of_ours() {
     ] {
         check(line, &expected);
     }
-    let line = translated("osu_latency -m 1:8 -z37,5").unwrap().words.join(" ");
-    assert!(line.contains("osu_columns=p37,p5"), "{line}");
-    let words = translated("osu_latency -m 8 --out r.jsonl").unwrap().words;
-    assert_eq!(words.last().map(String::as_str), Some("--out=r.jsonl"));
 }
 
 #[test]
@@ -230,22 +239,6 @@ fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
 #[test]
 fn what_cannot_be_done_is_refused_with_a_remedy() {
     for (line, sentence) in [
-        ("osu_bw -b double", "osu_bw: 'double' for -b: write single or multiple"),
-        ("osu_mbw_mr -V -W 8", "osu_mbw_mr: windows are those of -W or of -V (leave one out)"),
-        ("osu_mbw_mr -R 2", "osu_mbw_mr: '2' for -R: it is a switch (write 0 or 1)"),
-        ("osu_mbw_mr -p 3 --ranks=4", "osu_mbw_mr: '3' for -p: 4 ranks are 2 pairs (write 2)"),
-        (
-            "osu_gather -k fixed:4 --ranks=4",
-            "osu_gather: 'fixed:4' for -k: the last rank is 3 (write fixed:3)",
-        ),
-        (
-            "osu_gather -k 1",
-            "osu_gather: '1' for -k: a root is fixed:RANK or rotate (write fixed:0)",
-        ),
-        (
-            "osu_reduce -T double",
-            "osu_reduce: 'double' for -T: types are mpi_char, mpi_int, mpi_float or all (write all)",
-        ),
         (
             "osu_latency -z0",
             "osu_latency: '0' for -z: percentiles lie between 1 and 99 (write -z50,99)",
@@ -313,6 +306,30 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
     ] {
         let sentence = refusal(line);
         assert!(sentence.contains(part), "{line}: {sentence}");
+    }
+}
+
+#[test]
+fn values_that_osu_does_not_know_are_refused_with_those_that_it_does() {
+    for (line, sentence) in [
+        ("osu_bw -b double", "osu_bw: 'double' for -b: write single or multiple"),
+        ("osu_mbw_mr -V -W 8", "osu_mbw_mr: windows are those of -W or of -V (leave one out)"),
+        ("osu_mbw_mr -R 2", "osu_mbw_mr: '2' for -R: it is a switch (write 0 or 1)"),
+        ("osu_mbw_mr -p 3 --ranks=4", "osu_mbw_mr: '3' for -p: 4 ranks are 2 pairs (write 2)"),
+        (
+            "osu_gather -k fixed:4 --ranks=4",
+            "osu_gather: 'fixed:4' for -k: the last rank is 3 (write fixed:3)",
+        ),
+        (
+            "osu_gather -k 1",
+            "osu_gather: '1' for -k: a root is fixed:RANK or rotate (write fixed:0)",
+        ),
+        (
+            "osu_reduce -T double",
+            "osu_reduce: 'double' for -T: types are mpi_char, mpi_int, mpi_float or all (write all)",
+        ),
+    ] {
+        assert_eq!(refusal(line), sentence, "{line}");
     }
 }
 
