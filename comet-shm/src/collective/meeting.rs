@@ -12,6 +12,9 @@
 //! needs nobody is ahead of the others by so many meetings at most; one that has seen all at a
 //! meeting knows it, and looks for nothing.
 //!
+//! After a meeting no rank looks at its own board, which it would have to fetch back from those who
+//! have read it.
+//!
 //! Sleepers are woken by those who go on. Whoever sleeps has missed somebody, who then finds it
 //! asleep when it goes on; to wake it earlier would let it find the next one missing.
 
@@ -127,7 +130,6 @@ impl Meeting {
         own.bring(Act::SUM);
         own.bring_from(value.to_bits());
         self.hold(number, self.all(), engine)?;
-        // Not from its own line, which it would have to fetch back from those who have read it.
         let value_of = |rank| {
             if rank == self.rank {
                 value
@@ -208,7 +210,7 @@ impl Meeting {
         wait_for(rank, || board.has_reached(number), patience, engine)
     }
 
-    /// Ends the job if one of `ranks` has come to meeting `number` for another operation.
+    /// Ends the job if another of `ranks` has come to meeting `number` for another operation.
     pub(crate) fn require_same(
         &self,
         number: u64,
@@ -216,11 +218,13 @@ impl Meeting {
         act: Act,
         engine: &Engine,
     ) -> Result<()> {
-        let found = |rank| self.board(rank, number).act();
-        match ranks.into_iter().find(|rank| found(*rank) != act) {
-            None => Ok(()),
-            Some(rank) => Err(self.disagree((rank, found(rank)), act, engine)),
+        for rank in ranks.filter(|rank| *rank != self.rank) {
+            let found = self.board(rank, number).act();
+            if found != act {
+                return Err(self.disagree((rank, found), act, engine));
+            }
         }
+        Ok(())
     }
 
     #[cold]

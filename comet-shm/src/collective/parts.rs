@@ -49,7 +49,10 @@ impl Part<'_> {
         let met = self.meet(number, self.sources(), act);
         let is_lent = own.is_in_heap();
         self.outlasting(is_lent, number + 1, met)?;
-        let spot = |rank| Spot::unpack(self.meeting.board(rank, number).brought_from());
+        let spot = |rank| match rank == self.rank {
+            true => own,
+            false => Spot::unpack(self.meeting.board(rank, number).brought_from()),
+        };
         if self.sources().any(|rank| spot(rank) == Spot::Private) {
             return Ok(false);
         }

@@ -94,22 +94,38 @@ impl Part<'_> {
         self.put(number, 0, if is_in_place { &output[..length] } else { &input[..length] });
         let sources = self.sources();
         self.meet(number, sources.clone(), Act::of(self.call, length))?;
-        let bytes = self.own_part();
-        let output = &mut output[..if sources.is_empty() { 0 } else { bytes.len() }];
-        for rank in sources.clone() {
-            self.look(number, (rank, Spot::Cell), bytes.clone(), |vector| {
-                // SAFETY: as many bytes lie in each cell, since all have the same length, and are
-                // written again only after this rank has come to the next meeting.
-                let vector = unsafe { std::slice::from_raw_parts(vector, bytes.len()) };
-                // The first replaces, the others are combined: every rank forms the same.
-                if rank == sources.start {
-                    output.copy_from_slice(vector);
-                } else {
-                    self.call.by().combine(output, vector);
+        let part = if sources.is_empty() { 0..0 } else { self.own_part() };
+        let sums = &mut self.blocks.borrow_mut()[0];
+        for start in part.clone().step_by(BLOCK_BYTES) {
+            let block = piece_from(start, BLOCK_BYTES, part.end);
+            let sums = &mut sums[..block.len()];
+            for rank in sources.clone() {
+                let is_first = rank == sources.start;
+                if rank == self.rank {
+                    let own =
+                        if is_in_place { &output[block.clone()] } else { &input[block.clone()] };
+                    self.add(own, sums, is_first);
+                    continue;
                 }
-            });
+                self.look(number, (rank, Spot::Cell), block.clone(), |vector| {
+                    // SAFETY: as many bytes lie in each cell, since all have the same length, and are
+                    // written again only after this rank has come to the next meeting.
+                    let vector = unsafe { std::slice::from_raw_parts(vector, block.len()) };
+                    self.add(vector, sums, is_first);
+                });
+            }
+            // In place, the part of this rank moves to the front, block by block.
+            output[start - part.start..][..block.len()].copy_from_slice(sums);
         }
         Ok(())
+    }
+
+    /// Combines `sums` with `vector`, or replaces them by the first: every rank forms the same.
+    fn add(&self, vector: &[u8], sums: &mut [u8], is_first: bool) {
+        match is_first {
+            true => sums.copy_from_slice(vector),
+            false => self.call.by().combine(sums, vector),
+        }
     }
 
     fn reduce_long(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
@@ -124,6 +140,9 @@ impl Part<'_> {
         self.outlasting(own.is_lent(), first + 1, met)?;
         // They stay as they are until all have come to the last meeting.
         let spots = |rank| {
+            if rank == self.rank {
+                return own.spots;
+            }
             let board = self.meeting.board(rank, first);
             [board.brought_from(), board.brought_into()].map(Spot::unpack)
         };
@@ -252,7 +271,7 @@ impl Part<'_> {
         start: usize,
         places: impl Fn(Rank) -> [*mut u8; 2],
     ) {
-        let (kind, by) = (self.call.kind(), self.call.by());
+        let kind = self.call.kind();
         let [sums, before] = &mut **self.blocks.borrow_mut();
         for at in slice.clone().step_by(BLOCK_BYTES) {
             let (n, at) = (BLOCK_BYTES.min(slice.end - at), at - start);
@@ -269,10 +288,7 @@ impl Part<'_> {
                 let vector = places(rank)[0].wrapping_add(at);
                 // SAFETY: the block lies in the slice, which nobody else touches.
                 let vector = unsafe { std::slice::from_raw_parts(vector, n) };
-                match rank {
-                    0 => sums.copy_from_slice(vector),
-                    _ => by.combine(sums, vector),
-                }
+                self.add(vector, sums, rank == 0);
                 match kind {
                     Kind::Scan => write(sums, rank),
                     Kind::Exscan if rank > 0 => write(before, rank),
