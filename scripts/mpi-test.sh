@@ -11,6 +11,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1                      # Open MPI 4
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe     # Open MPI 5
 
+with_mpi=(--locked -p comet-mpi -p comet-run -p comet-measure --features "comet-run/mpi comet-measure/mpi")
 without_mpi="${CARGO_TARGET_DIR:-target}/debug"
 failed=0
 declare -A jobs
@@ -58,6 +59,7 @@ test_family() { # FAMILY
         step "$1 -n $n: transport and kernels are right" launch "$n" check
         step "$1 -n $n: the whole benchmark runs" measure "$n"
     done
+    step "$1 -n 3: collectives of long counts are right, or refused" has_long_counts "$1"
     step "$1: help, list and usage errors are printed once" prints_once
     step "$1: the launcher of another MPI is refused" refuses_launcher "mpirun.$(other_of "$1")" 'Hydra.*Open MPI|Open MPI.*MPICH'
     step "$1: a program without MPI is refused" refuses_plain
@@ -103,8 +105,13 @@ build() { # FAMILY
         mkdir -p "target/$1"
         cp -a --reflink=auto "$without_mpi" "target/$1/debug"
     fi
-    MPICC="mpicc.$1" cargo build --locked -p comet-mpi -p comet-run -p comet-measure \
-        --features "comet-run/mpi comet-measure/mpi" --lib --bins --example inside_mpi --target-dir "target/$1"
+    MPICC="mpicc.$1" cargo build "${with_mpi[@]}" --lib --bins --example inside_mpi --target-dir "target/$1"
+}
+
+# As if an `int` held no more than a few elements, which needs no memory.
+has_long_counts() { # FAMILY
+    local runner="target.'cfg(all())'.runner=['timeout', '-k', '10', '300', 'mpirun.$1', '-n', '3']"
+    MPICC="mpicc.$1" cargo --config "$runner" test "${with_mpi[@]}" --test conformance --target-dir "target/$1" -- long_counts
 }
 
 launch() { # RANKS ARGUMENT...
