@@ -59,6 +59,7 @@ test_family() { # FAMILY
         step "$1 -n $n: transport and kernels are right" launch "$n" check
         step "$1 -n $n: the whole benchmark runs" measure "$n"
     done
+    step "$1 -n 3: the kernels of imb and osu are right" launch 3 check imb osu
     step "$1 -n 3: collectives of long counts are right, or refused" has_long_counts "$1"
     step "$1: help, list and usage errors are printed once" prints_once
     step "$1: the launcher of another MPI is refused" refuses_launcher "mpirun.$(other_of "$1")" 'Hydra.*Open MPI|Open MPI.*MPICH'

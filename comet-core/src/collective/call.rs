@@ -167,8 +167,8 @@ impl Collective {
         Self { neighbours: Some(neighbours), ..self }
     }
 
-    /// This all-to-all, in which each part has a type of its own (`MPI_Alltoallw`: MPI-4.1 section 6.8);
-    /// each is a type of bytes.
+    /// This all-to-all of [`Parts::Uneven`], in which each part has a type of its own (`MPI_Alltoallw`:
+    /// MPI-4.1 section 6.8); each is a type of bytes.
     pub fn with_types(self) -> Self {
         Self { has_types: true, ..self }
     }
