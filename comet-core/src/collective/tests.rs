@@ -289,3 +289,18 @@ fn rank_0_has_the_bytes_of_all_ranks_in_order() {
     let gathered = crate::local::run(3, |t| super::gather(t, vec![7; t.rank()]).unwrap());
     assert_eq!(gathered, [vec![vec![], vec![7], vec![7, 7]], vec![], vec![]]);
 }
+
+#[test]
+fn sums_of_8_bits_stay_below_those_at_which_libraries_differ() {
+    let by = Reducer::new(Element::I8, Operator::Sum).unwrap();
+    let call = Collective::new(Kind::Allreduce, Parts::Equal(22)).with_reducer(by);
+    for n_ranks in [2, 23, 24, 100] {
+        let mut sums = [0u32; 22];
+        for rank in 0..n_ranks {
+            let (mut input, mut output) = ([0; 22], [0; 22]);
+            data::fill(&call, (rank, n_ranks), SEEDS, [&mut input, &mut output]);
+            sums.iter_mut().zip(input).for_each(|(sum, value)| *sum += u32::from(value));
+        }
+        assert!(sums.iter().all(|sum| (1..127).contains(sum)), "{n_ranks} ranks: {sums:?}");
+    }
+}
