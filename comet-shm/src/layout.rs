@@ -53,7 +53,7 @@ pub(crate) const N_RENDEZVOUS: usize = if cfg!(loom) { 1 } else { 16 };
 pub(crate) const SET_WORDS: usize = crate::launch::MAX_RANKS.div_ceil(64);
 /// The most ranks of which each looks at the rings of all others.
 pub(crate) const MAX_SCANNED: usize = 64;
-/// Meetings that a rank may have come to before the others have left the first of them, and one.
+/// Boards of a rank: one more than the meetings that it may be ahead of the others.
 pub(crate) const N_BOARDS: usize = if cfg!(loom) { 2 } else { 4 };
 /// Bytes that a rank may bring to a meeting.
 pub(crate) const CELL_BYTES: usize = if cfg!(loom) { 64 } else { 32 * 1024 };

@@ -28,6 +28,7 @@ use comet_core::transport::Rank;
 
 use crate::engine::Engine;
 use crate::failure::{is_out, outlast};
+use crate::launch::MAX_RANKS;
 use crate::layout::{Board, N_BOARDS};
 use crate::segment::Segment;
 use crate::sync::Ordering;
@@ -42,6 +43,7 @@ pub(crate) struct Act(u64);
 /// Bits of the length, and of length and root.
 const LENGTH_BITS: u32 = 48;
 const CALL_BITS: u32 = LENGTH_BITS + 10;
+const _: () = assert!(MAX_RANKS <= 1 << (CALL_BITS - LENGTH_BITS));
 
 impl Act {
     /// Codes of what is no kind of collective.

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Where ranks share cores a meeting of all costs more than a copy, and all that fits into a cell is
-//! short, but for the rooted ones. What lies out of reach goes through the cell as well, as far as it fits; otherwise all ranks see
-//! at the meeting that nothing can be done here.
+//! short, but for the rooted ones. What lies out of reach goes through the cell as well, as far as it
+//! fits; otherwise all ranks see at the meeting that nothing can be done here.
 //!
 //! Of an all-to-all with parts of any lengths no rank knows where its part lies in the messages of
 //! the others: each begins its cell with a table of that.
@@ -21,17 +21,18 @@ use comet_core::collective::Kind;
 use comet_core::error::{Result, TransportErrorKind};
 use comet_core::transport::Rank;
 
+use crate::launch::MAX_RANKS;
 use crate::layout::CELL_BYTES;
 
 use super::{Act, Part, Spot};
 
-/// Longest part that every rank copies for every other twice although it can be reached, where each
-/// rank has a core.
+/// Longest part that goes through a cell although it can be reached, where each rank has a core.
 const COPIED_BYTES: usize = if cfg!(loom) { 16 } else { 1024 };
-/// The same from or to a root, who needs the others, or whom they need, in any case.
+/// The same to or from a root, in any case: its second meeting is no meeting of all.
 const COPIED_ROOTED_BYTES: usize = COPIED_BYTES / 2;
 /// Bytes of a table for one rank: start and length of its part.
 const ENTRY_BYTES: usize = 2 * size_of::<u64>();
+const _: () = assert!(cfg!(loom) || MAX_RANKS * ENTRY_BYTES <= CELL_BYTES);
 
 impl Part<'_> {
     /// Carries out a collective that moves parts; false, on all ranks, if that cannot be done here.
