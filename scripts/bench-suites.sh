@@ -170,8 +170,9 @@ common_names() {
         return
     fi
     for own in osu_latency osu_multi_lat osu_bw osu_bibw osu_mbw_mr osu_bcast osu_barrier \
-        osu_allgather osu_allgatherv osu_allreduce osu_alltoall osu_alltoallv osu_alltoallw osu_gather osu_gatherv \
-        osu_reduce osu_reduce_scatter osu_reduce_scatter_block osu_scatter osu_scatterv; do
+        osu_allgather osu_allgatherv osu_allreduce osu_alltoall osu_alltoallv osu_alltoallw \
+        osu_gather osu_gatherv osu_reduce osu_reduce_scatter osu_reduce_scatter_block osu_scatter \
+        osu_scatterv; do
         [[ ! $own =~ ^osu_(latency|bw|bibw)$ || $ranks -eq 2 ]] || continue
         [[ -z $(program_of "$own" "$folder") ]] || echo "$own"
     done
