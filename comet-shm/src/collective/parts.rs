@@ -66,14 +66,18 @@ impl Part<'_> {
 
     /// Longest message that goes through a cell although it can be reached; the same on all ranks.
     fn copied_bytes(&self) -> usize {
-        let n_parts = match self.call.kind() {
+        let (kind, has_core_each) = (self.call.kind(), self.engine.waiter.has_core_each());
+        let n_parts = match kind {
             Kind::Scatter | Kind::Alltoall => self.n_ranks(),
             _ => 1,
         };
-        let part_bytes = match self.call.kind().is_rooted() {
-            true => COPIED_ROOTED_BYTES,
-            false if self.engine.waiter.has_core_each() => COPIED_BYTES,
-            false => CELL_BYTES,
+        let part_bytes = match kind {
+            // A root that goes on at once is the last that the scheduler lets run again, and all wait
+            // for it the next time.
+            Kind::Scatter if !has_core_each => 0,
+            _ if kind.is_rooted() => COPIED_ROOTED_BYTES,
+            _ if has_core_each => COPIED_BYTES,
+            _ => CELL_BYTES,
         };
         (n_parts * part_bytes).min(CELL_BYTES)
     }
