@@ -71,6 +71,7 @@ test_family() { # FAMILY
     step "$1: a whole job is launched three times, as one run" launches
     step "$1: thread levels are recorded, and one for other transports is refused" has_levels
     step "$1: ranks 0 and 1 time the cache line that they share, if each has a core" times_line
+    step "$1: the file of algorithms is obeyed, length by length" obeys_selection "$1"
     step "$1: a program measures over a communicator of its own" measures_inside "target/$1/debug/examples/inside_mpi"
 }
 
@@ -246,6 +247,34 @@ has_levels() {
     grep -q '"thread_level":"funneled"' "$file-2.jsonl"
     ends_with 2 "$comet_run" barrier -t shm --thread-level single
     prints 1 'is for -t mpi'
+}
+
+# The library runs with the file that algorithms makes for it, and an impossible choice in that file
+# ends the job at the length that it is for, and at no other.
+obeys_selection() { # FAMILY
+    local file="$scratch/selection"
+    "$comet_run" algorithms allgather --machine dahu-opa -n 4 --algorithm ring,recursive_doubling,bruck \
+        --profile quick --quiet --out "$file.jsonl" >/dev/null
+    "$comet_run" algorithms --from "$file.jsonl" --format "$1" >"$file.good"
+    if [[ $1 == openmpi ]]; then
+        # No algorithm has this number.
+        sed -E '$s/^([0-9]+) [0-9]+/\1 99/' "$file.good" >"$file.bad"
+    else
+        # Recursive doubling stops on 3 ranks; the ring between them does not.
+        sed 's/comm_size=pow2/comm_size<=64/' "$file.good" >"$file.bad"
+    fi
+    gathers "$file.good" 8,8Ki,64Ki
+    gathers "$file.bad" 8Ki
+    # In a condition a failure would end nothing.
+    local code=0
+    (gathers "$file.bad" 64Ki) || code=$?
+    [[ $code -ne 0 && $code -ne 124 ]]
+}
+
+gathers() { # FILE LENGTHS
+    export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename=$1
+    export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=$1
+    launch 3 imb/allgather --sizes "$2" --profile quick --out none
 }
 
 # Keeps what a command prints in a file.

@@ -104,6 +104,7 @@ impl<'a> Bench<'a> {
         let session = Session {
             cases,
             settings: settings.clone(),
+            map: self.world.map,
             tests_transport: self.tests_transport,
             #[cfg(feature = "mpi")]
             results: self.file.as_ref().map(ResultFile::path),

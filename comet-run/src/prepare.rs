@@ -92,6 +92,7 @@ pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Pr
         )));
     }
     for Prepared { topology, n_cpus, plan, notes, .. } in &mut prepared {
+        world::admit_map(world, topology.n_ranks())?;
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
         notes.extend(world::enlargement(topology.n_ranks(), origin));
         notes.extend(phase_lock(plan, origin));
@@ -192,6 +193,7 @@ pub(crate) fn settings(args: &PlanArgs, origin: &Origin) -> Settings {
         settings.slices.max = settings.slices.max.max(in_time);
     }
     settings.run_budget_ns = effort.budget.map(ns);
+    settings.pause_ns = effort.pause.map_or(0, ns);
     settings.repetitions = effort.repetitions;
     settings.loop_limits = effort.loop_limits.unwrap_or(settings.loop_limits);
     settings.warm_up = effort.warm_up;

@@ -9,6 +9,7 @@ use comet_core::driver::{DriverError, Settings};
 use comet_core::error::TransportErrorKind;
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::Case;
+use comet_core::topology::RankGrid;
 use comet_core::transport::Transport;
 use comet_report::placement;
 use comet_report::record::RankEntry;
@@ -24,6 +25,8 @@ pub(crate) struct Session<'a> {
     pub(crate) cases: Vec<Case>,
     /// Settings of the driver.
     pub(crate) settings: Settings,
+    /// Another order of the ranks, if they are renumbered.
+    pub(crate) map: Option<RankGrid>,
     /// True if the transport is tested before the kernels run.
     pub(crate) tests_transport: bool,
     /// The file that results are written to, on the process that writes it.
@@ -135,7 +138,17 @@ pub(crate) fn rank_main<T: Suites>(t: &T, session: &Session<'_>) -> u8 {
     }
 }
 
+/// Takes part in the order of the session.
 fn take_part<T: Suites>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
+    let Some(map) = session.map.filter(|map| map.moves_ranks()) else {
+        return take_place(t, session);
+    };
+    let number = map.number_of(t.rank()) as u64;
+    let renumbered = t.split(Some(0), number)?;
+    take_place(&renumbered.expect("all ranks name one colour"), session)
+}
+
+fn take_place<T: Suites>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
     let placements = placement::gather(t)?;
     let has_core_each = placement::has_core_each(t, &placements)?;
     let settings = Settings { has_core_each, ..session.settings.clone() };
@@ -204,6 +217,7 @@ mod tests {
             let session = Session {
                 cases: plan.expect("the defaults are in order").remove(0).cases,
                 settings,
+                map: None,
                 tests_transport: false,
                 #[cfg(feature = "mpi")]
                 results: None,

@@ -208,6 +208,18 @@ pub(crate) fn ranks(n_ranks: impl ToString) -> String {
     if n_ranks == "1" { "1 rank".into() } else { format!("{n_ranks} ranks") }
 }
 
+/// Refuses a grid of other ranks than there are.
+pub(crate) fn admit_map(world: &WorldArgs, n_ranks: usize) -> anyhow::Result<()> {
+    match world.map.filter(|map| map.moves_ranks() && map.n_ranks() != n_ranks) {
+        None => Ok(()),
+        Some(map) => Err(exit::usage(format!(
+            "--map {map} has {} places, and there are {n_ranks} ranks (name rows and columns whose \
+             product is the number of ranks)",
+            map.n_ranks()
+        ))),
+    }
+}
+
 /// One sentence if ranks have to share CPUs, as far as that is known.
 pub(crate) fn oversubscription(n_ranks: usize, n_cpus: Option<usize>) -> Option<String> {
     let n_cpus = n_cpus.filter(|n_cpus| n_ranks > *n_cpus)?;

@@ -165,6 +165,7 @@ impl<T: Transport> Conductor<'_, T> {
                 return Ok(Some(Entry { case: planned, is_refined: false, state }));
             }
         };
+        self.pause();
         let steps = |conductor: &mut Self| {
             let start_ns = conductor.stage.t.now_ns();
             conductor.order(&case, None)?;
@@ -208,9 +209,9 @@ impl<T: Transport> Conductor<'_, T> {
         while !sweeps.is_empty() && !self.is_stopped() {
             let mut wishes = Vec::new();
             sweeps.retain_mut(|sweep| {
-                let wish = sweep.next(&entries);
-                let goes_on = wish.is_some();
-                wishes.extend(wish);
+                let wanted = sweep.next(&entries);
+                let goes_on = !wanted.is_empty();
+                wishes.extend(wanted);
                 goes_on
             });
             for wish in wishes {

@@ -1,5 +1,6 @@
 //! The order of the slices: every case of a kernel is visited once in each pass; and further message
-//! lengths between those of a sweep, where its times bend or jump.
+//! lengths between those of a sweep, where its times bend or jump, or where another algorithm becomes
+//! the fastest.
 //!
 //! ```text
 //!   pass 1   check ── warm up ── slice   of each case, in ascending order, or shuffled as well
@@ -16,11 +17,12 @@
 
 use oorandom::Rand32;
 
-use super::conductor::Entry;
+use super::conductor::{Conductor, Entry};
 use super::settings::Settings;
-use crate::kernel::{Case, KernelInfo, LENGTH_BYTES};
+use crate::kernel::{ALGORITHM, Axis, Case, KernelInfo, LENGTH_BYTES};
 use crate::sample::Sample;
-use comet_stats::refine::{Limits, Reading, Refiner, Rule, Step};
+use crate::transport::Transport;
+use comet_stats::refine::{Crossings, Limits, Reading, Refiner, Rule, Step};
 
 /// The longest time that the cases of one group may take, in nanoseconds: what is lost if the job
 /// is killed in the middle of one.
@@ -41,8 +43,11 @@ pub(super) fn groups<'a>(
     let n_samples = u64::from(settings.samples.unwrap_or(of_slices));
     let case_bytes = n_samples * (n_ranks * size_of::<Sample>()) as u64;
     let most = in_time.min(MAX_GROUP_BYTES / case_bytes.max(1));
+    // Those that are held against each other stay together.
+    let belong =
+        if settings.refine == Some(Rule::Crossings) { are_of_one_race } else { are_of_one_sweep };
     let (mut groups, mut start, mut end) = (Vec::new(), 0, 0);
-    for sweep in cases.chunk_by(are_of_one_sweep) {
+    for sweep in cases.chunk_by(belong) {
         let is_other = start < end && !cases[start].info.is_of_kernel(sweep[0].info);
         if is_other || (start < end && (end - start + sweep.len()) as u64 > most) {
             groups.push(&cases[start..end]);
@@ -56,7 +61,17 @@ pub(super) fn groups<'a>(
 
 /// True if two cases on the same ranks differ in nothing but the message length.
 fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
-    let same_values = || a.values().zip(b.values()).all(|(a, b)| *a.0 == LENGTH_BYTES || a == b);
+    differ_in(a, b, |axis| *axis == LENGTH_BYTES)
+}
+
+/// True if two cases on the same ranks differ in nothing but message length and algorithm.
+fn are_of_one_race(a: &Case, b: &Case) -> bool {
+    differ_in(a, b, |axis| *axis == LENGTH_BYTES || axis.name == ALGORITHM)
+}
+
+/// True if two cases of one kernel on the same ranks differ on no other axes than these.
+fn differ_in(a: &Case, b: &Case, may_differ: impl Fn(&Axis) -> bool) -> bool {
+    let same_values = || a.values().zip(b.values()).all(|(a, b)| may_differ(a.0) || a == b);
     a.info.is_of_kernel(b.info) && a.arrangement() == b.arrangement() && same_values()
 }
 
@@ -76,10 +91,18 @@ pub(super) fn order(pass: u32, mut open: Vec<usize>, settings: &Settings) -> Vec
 /// The fewest lengths of a sweep that can be refined: two lines need as many points.
 const MIN_LENGTHS: usize = 4;
 
-/// One sweep of message lengths, and its refinement.
+/// One sweep of message lengths and its refinement, or the sweeps of all algorithms.
 pub(super) struct Sweep {
     first: Case,
-    refiner: Refiner,
+    search: Search,
+}
+
+/// The search for further lengths.
+enum Search {
+    /// On a curve.
+    Bends(Refiner),
+    /// Between curves.
+    Crossings(Crossings),
 }
 
 /// Next request of a sweep.
@@ -92,34 +115,77 @@ pub(super) enum Wish {
 
 /// The sweeps among the cases of a group that `rule` can refine.
 pub(super) fn sweeps(entries: &[Entry], rule: Rule, settings: &Settings) -> Vec<Sweep> {
+    if rule == Rule::Crossings {
+        let races = entries.chunk_by(|a, b| are_of_one_race(&a.case, &b.case));
+        let search = || Search::Crossings(Crossings::default());
+        return races.map(|race| Sweep { first: race[0].case, search: search() }).collect();
+    }
     let limits = Limits { max_slices: settings.slices.max, ..Limits::default() };
     let of_one_sweep = |a: &Entry, b: &Entry| are_of_one_sweep(&a.case, &b.case);
     let of_lengths = entries
         .chunk_by(of_one_sweep)
         .filter(|sweep| sweep.len() >= MIN_LENGTHS && sweep[0].case.find(&LENGTH_BYTES).is_some());
-    of_lengths
-        .map(|sweep| Sweep { first: sweep[0].case, refiner: Refiner::new(rule, limits) })
-        .collect()
+    let search = || Search::Bends(Refiner::new(rule, limits));
+    of_lengths.map(|sweep| Sweep { first: sweep[0].case, search: search() }).collect()
+}
+
+/// The readings of these entries, with their numbers in the group.
+fn readings<'e>(
+    entries: &'e [Entry],
+    is_own: impl Fn(&Case) -> bool + 'e,
+) -> impl Iterator<Item = (usize, Reading)> + 'e {
+    let own = entries.iter().enumerate().filter(move |(_, entry)| is_own(&entry.case));
+    own.filter_map(|(index, entry)| Some((index, entry.state.as_ref().ok()?.reading()?)))
 }
 
 impl Sweep {
-    /// Next request, given all cases of the group; `None` if the sweep is done.
-    pub(super) fn next(&mut self, entries: &[Entry]) -> Option<Wish> {
-        let is_own = |entry: &Entry| are_of_one_sweep(&entry.case, &self.first);
-        let own: Vec<(usize, Reading)> = entries
-            .iter()
-            .enumerate()
-            .filter(|(_, entry)| is_own(entry))
-            .filter_map(|(index, entry)| Some((index, entry.state.as_ref().ok()?.reading()?)))
-            .collect();
+    /// Next requests, given all cases of the group; none if the sweep is done.
+    pub(super) fn next(&mut self, entries: &[Entry]) -> Vec<Wish> {
+        let first = self.first;
+        let refiner = match &mut self.search {
+            Search::Bends(refiner) => refiner,
+            Search::Crossings(crossings) => return race(&first, crossings, entries),
+        };
+        let own: Vec<(usize, Reading)> =
+            readings(entries, |case| are_of_one_sweep(case, &first)).collect();
         let readings: Vec<Reading> = own.iter().map(|(_, reading)| *reading).collect();
-        match self.refiner.next(&readings) {
-            Step::Done => None,
-            Step::Measure(size) => Some(Wish::Case(self.first.with(&LENGTH_BYTES, size))),
+        match refiner.next(&readings) {
+            Step::Done => vec![],
+            Step::Measure(size) => vec![Wish::Case(first.with(&LENGTH_BYTES, size))],
             Step::MoreSlices(size) => {
                 let found = own.iter().find(|(_, reading)| reading.size == size);
-                Some(Wish::Slice(found.expect("a sweep asks for sizes that it has").0))
+                vec![Wish::Slice(found.expect("a sweep asks for sizes that it has").0)]
             }
+        }
+    }
+}
+
+/// Cases of all algorithms at the next length, if there is one.
+fn race(first: &Case, crossings: &mut Crossings, entries: &[Entry]) -> Vec<Wish> {
+    let mut sweeps: Vec<Case> = Vec::new();
+    for Entry { case, .. } in entries.iter().filter(|entry| are_of_one_race(&entry.case, first)) {
+        if !sweeps.iter().any(|known| are_of_one_sweep(known, case)) {
+            sweeps.push(*case);
+        }
+    }
+    let of_sweep = |sweep: &Case| {
+        let own = |case: &Case| are_of_one_sweep(case, sweep);
+        readings(entries, own).map(|(_, reading)| reading).collect::<Vec<Reading>>()
+    };
+    let curves: Vec<Vec<Reading>> = sweeps.iter().map(of_sweep).collect();
+    let Some(size) = crossings.next(&curves) else { return vec![] };
+    // An algorithm that was refused at all lengths is refused here too.
+    let raced = sweeps.iter().zip(&curves).filter(|(_, curve)| !curve.is_empty());
+    let cases = raced.map(|(sweep, _)| sweep.with(&LENGTH_BYTES, size));
+    cases.filter(first.info.is_case).map(Wish::Case).collect()
+}
+
+impl<T: Transport> Conductor<'_, T> {
+    /// Lets the pause before a case pass: rank 0 waits, and the others for it.
+    pub(super) fn pause(&self) {
+        let (t, pause_ns) = (self.stage.t, self.settings.pause_ns);
+        if pause_ns > 0 && !t.clock().is_virtual {
+            t.wait_until_ns(t.now_ns() + pause_ns);
         }
     }
 }

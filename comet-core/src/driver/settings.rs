@@ -52,6 +52,8 @@ pub struct Settings {
     pub skew: Skew,
     /// Scale of that skew, in medians of the case without it.
     pub skew_scale: f64,
+    /// Time that passes before each case, in nanoseconds; none in simulation.
+    pub pause_ns: u64,
     /// Rule for further message lengths between those of the sweep, if any.
     pub refine: Option<refine::Rule>,
     /// Buffers of the repetitions.
@@ -127,6 +129,7 @@ impl Settings {
             has_core_each: false,
             skew: Skew::None,
             skew_scale: 1.0,
+            pause_ns: 0,
             refine: None,
             buffers: Buffers::Same,
             cast: None,

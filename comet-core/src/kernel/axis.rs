@@ -3,6 +3,9 @@
 use crate::sweep::{self, SweepError};
 use crate::topology::Topology;
 
+/// Name of the axis whose values are ways to carry out the same operation.
+pub const ALGORITHM: &str = "algorithm";
+
 /// One quantity that a kernel varies; a kernel with a new one declares it in its own file.
 ///
 /// ```

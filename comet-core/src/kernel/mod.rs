@@ -15,8 +15,8 @@ mod rate;
 mod world;
 
 pub use axis::{
-    Axis, AxisKind, AxisUse, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS, Profile, VECTOR_LENGTH,
-    WINDOW,
+    ALGORITHM, Axis, AxisKind, AxisUse, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS, Profile,
+    VECTOR_LENGTH, WINDOW,
 };
 pub use buffers::Buffers;
 pub use case::{Arrangement, Case, Derived, History, MAX_AXES};

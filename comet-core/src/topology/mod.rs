@@ -5,9 +5,11 @@
 //! gets. A user's own tables replace both ([`Topology::new`]), and the shape of a simulated network
 //! replaces the distances ([`Topology::with_metric`]).
 
+mod grid;
 mod mesh;
 mod metric;
 
+pub use grid::RankGrid;
 pub use mesh::{Mesh, Neighbours, gray};
 pub use metric::Metric;
 

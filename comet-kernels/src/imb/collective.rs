@@ -45,7 +45,7 @@ use crate::rates;
 
 /// The way in which a collective is carried out: the transport's own, or one of the library.
 pub static ALGORITHM: Axis = Axis::choice(
-    "algorithm",
+    comet_core::kernel::ALGORITHM,
     "algorithm of a collective: that of the transport, or one of the library",
     &ALGORITHMS,
 );

@@ -5,9 +5,11 @@
 //! the ranks that sampled. Rates follow from the largest.
 
 use std::io::Write;
+use std::ops::Range;
 
 use comet_core::kernel::WINDOW;
 use comet_core::sweep;
+use comet_core::topology::RankGrid;
 
 use super::foreign::{
     self, Block, Layout, Means, n_groups, or_dash, procs, repetitions, size_bytes, two_digits,
@@ -194,6 +196,17 @@ fn element(run: &Run) -> String {
     format!("MPI_{}", chosen.unwrap_or("float").to_uppercase())
 }
 
+/// The order of the ranks, if they were renumbered.
+fn map(block: &Block<'_>) -> Option<RankGrid> {
+    let map: RankGrid = block.run?.config.get("map")?.as_str()?.parse().ok()?;
+    Some(map).filter(|map| map.moves_ranks())
+}
+
+/// Rank of the job with the number `number` in the order of `map`.
+fn rank_of(map: RankGrid, number: u64) -> u64 {
+    usize::try_from(number).map_or(number, |number| map.rank_of(number) as u64)
+}
+
 /// Lines with the number of processes that take part, and of the others.
 fn processes(block: &Block<'_>) -> String {
     let own = procs(block.first);
@@ -207,12 +220,21 @@ fn processes(block: &Block<'_>) -> String {
         1 => "# ( 1 additional process waiting in MPI_Barrier)\n".into(),
         n => format!("# ( {n} additional processes waiting in MPI_Barrier)\n"),
     };
+    let map = map(block);
+    let ranks = |numbers: Range<u64>| -> String {
+        let rank = |number| map.map_or(number, |map| rank_of(map, number));
+        numbers.map(|number| format!("{:>5}", rank(number))).collect()
+    };
     if n_groups == 1 {
-        return format!("# #processes = {active} \n{others}");
+        let Some(map) = map else { return format!("# #processes = {active} \n{others}") };
+        let row = (map.n_ranks() / map.n_rows()) as u64;
+        let starts = (0..active).step_by(map.n_ranks() / map.n_rows());
+        let rows = starts.map(|start| format!("# {}\n# \n", ranks(start..active.min(start + row))));
+        let rows: String = rows.collect();
+        return format!("# #processes = {active}; rank order (rowwise): \n{rows}{others}");
     }
     let ranks = |group| {
-        let ranks = group * of_group..(group + 1) * of_group;
-        let ranks: String = ranks.map(|rank| format!("{rank:>5}")).collect();
+        let ranks = ranks(group * of_group..(group + 1) * of_group);
         format!("# Group {group:>2}: {ranks}\n# \n")
     };
     let groups: String = (0..n_groups).map(ranks).collect();

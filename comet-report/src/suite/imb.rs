@@ -9,7 +9,7 @@ use super::Numbers::{
     self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, PairsLatency, Parallel,
     Reduction, Windows,
 };
-use super::{Benchmark, Counterpart, Flag, REFUSED, Suite, flag};
+use super::{Benchmark, Counterpart, Flag, Suite, flag};
 use crate::record::RankStat;
 
 /// Width of every column.
@@ -130,7 +130,12 @@ const FLAGS: &[Flag] = &[
         Obeyed,
         "dynamic: length and time limit operations; off: -iter N alone",
     ),
-    flag(&["-map"], Needed("PxQ"), REFUSED, "the launcher places the ranks"),
+    flag(
+        &["-map"],
+        Needed("PxQ"),
+        Obeyed,
+        "ranks fill P rows and Q columns down the columns, and are counted along the rows",
+    ),
     flag(&["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
     flag(&["-sync"], Needed("on|off"), Obeyed, "a barrier is between calls of a collective"),
     flag(
@@ -147,7 +152,7 @@ const FLAGS: &[Flag] = &[
         "elements of reductions: byte, char, int, float, double",
     ),
     flag(&["-contig_type"], Needed("TYPE"), Only(&["base"]), "messages are contiguous"),
-    flag(&["-msg_pause"], Needed("MS"), Only(OFF), "nothing pauses between lengths"),
+    flag(&["-msg_pause"], Needed("on|off"), Obeyed, "a pause of 100 ms is before each length"),
     flag(&["-thread_level"], Needed("LEVEL"), Obeyed, "thread level of MPI: single"),
 ];
 

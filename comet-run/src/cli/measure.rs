@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use comet_core::driver::LoopLimits;
 use comet_core::kernel::Profile;
+use comet_core::topology::RankGrid;
 use comet_report::format::{FORMATS, Format};
 use comet_report::health::FACTOR;
 
@@ -88,6 +89,9 @@ pub(crate) struct WorldArgs {
     /// Dimensions of the processor mesh, rows x columns [default: near-square]
     #[arg(long, value_name = "RxC", value_parser = parse_mesh, conflicts_with = "topology", hide_short_help = true)]
     pub(crate) mesh: Option<MeshShape>,
+    /// Renumber the ranks: they fill P rows and Q columns down the columns, and are counted along the rows, so that with P ranks of a node neighbours are on different nodes
+    #[arg(long, value_name = "PxQ", hide_short_help = true)]
+    pub(crate) map: Option<RankGrid>,
     /// JSON file with the mesh and the distances, one table each under the keys mesh and hops
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) topology: Option<PathBuf>,
@@ -139,6 +143,9 @@ pub(crate) struct EffortArgs {
     /// Most data and time of a loop under --rules imb, whatever its operations, as in 40Mi,10s, or none [default: 40Mi,10s]
     #[arg(long, value_name = "SIZE,TIME", value_parser = parse_loop_limits, hide_short_help = true)]
     pub(crate) loop_limits: Option<LoopLimits>,
+    /// Pause before each case, as -msg_pause of IMB has one of 100ms [default: none]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
+    pub(crate) pause: Option<Duration>,
     /// Samples per case and series [default: until the confidence interval of the median is narrow]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
     pub(crate) samples: Option<u32>,
@@ -253,8 +260,8 @@ pub(crate) struct AlgorithmsArgs {
     /// Result file of an earlier run, judged instead of a new one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["operation", "algorithm", "show", "WorldArgs", "profile", "sizes", "budget", "out", "label"])]
     pub(crate) from: Option<PathBuf>,
-    /// Format on standard output: a table with sentences, JSON, or a file of rules for Open MPI (coll_tuned_dynamic_rules_filename)
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "json", "openmpi"])]
+    /// Format on standard output: a table with sentences, JSON, a file of rules for Open MPI (coll_tuned_dynamic_rules_filename), or one for MPICH (MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE)
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "json", "openmpi", "mpich"])]
     pub(crate) format: String,
     #[command(flatten)]
     pub(crate) world: WorldArgs,

@@ -45,7 +45,7 @@ pub(crate) struct MethodArgs {
     /// Ranks of the load and of the echo in comet/contention: source, sink, and the two that echo [default: four whose routes share a link]
     #[arg(long, value_name = "S,K,A,B", hide_short_help = true)]
     pub(crate) cast: Option<Cast>,
-    /// Measure further message lengths where the times of a sweep bend or jump: verified, skampi, auto, or none [default: verified with --profile full, or else none]
+    /// Measure further message lengths where the times of a sweep bend or jump: verified, skampi, auto; where another algorithm becomes the fastest: crossings; or none [default: verified with --profile full, or else none]
     #[arg(long, value_name = "RULE", value_parser = parse_refinement, hide_short_help = true)]
     pub(crate) refine: Option<Refinement>,
 }
@@ -152,7 +152,7 @@ fn parse_refinement(text: &str) -> Result<Refinement, String> {
     }
     let rule = refine::Rule::ALL.into_iter().find(|rule| rule.name() == text);
     rule.map(|rule| Refinement(Some(rule)))
-        .ok_or_else(|| "no such rule (write verified, skampi, auto or none)".to_owned())
+        .ok_or_else(|| "no such rule (write verified, skampi, auto, crossings or none)".to_owned())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::path::Path;
 use clap::Parser as _;
 use comet_core::collective::{Collective, Kind, Parts, Sent, algorithm, schedule};
 use comet_core::sweep;
-use comet_report::algorithms::{Contest, contests, openmpi_rules};
+use comet_report::algorithms::{Contest, contests, mpich_selection, openmpi_rules};
 use serde_json::Value;
 
 use super::{files, run};
@@ -72,7 +72,8 @@ fn run_args(args: &AlgorithmsArgs, operation: &str, kind: Kind) -> RunArgs {
     let names = args.algorithm.clone().unwrap_or_else(all);
     let kernel = format!("imb/{operation}");
     let axis = format!("algorithm={names}");
-    let words = ["comet-run", &kernel, "--axis", &axis, "--format", "none"];
+    let words =
+        ["comet-run", &kernel, "--axis", &axis, "--format", "none", "--refine", "crossings"];
     let mut run = Cli::try_parse_from(words).expect("it is a valid command line").run;
     let AlgorithmsArgs { world, profile, sizes, budget, out, label, quiet, .. } = args;
     run.plan.world = world.clone();
@@ -97,6 +98,7 @@ fn judge(path: &Path, format: &str) -> anyhow::Result<()> {
     let text = match format {
         "json" => format!("{:#}\n", Value::from_iter(contests.iter().map(Contest::json))),
         "openmpi" => openmpi_rules(&contests),
+        "mpich" => mpich_selection(&contests),
         _ => contests.iter().map(Contest::to_string).collect::<Vec<_>>().join("\n"),
     };
     Ok(terminal::print(&text)?)

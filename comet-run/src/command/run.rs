@@ -225,6 +225,7 @@ impl Runs<'_> {
             ("machine", json!(args.plan.world.machine)),
             ("mesh", json!(args.plan.world.mesh.map(|shape| shape.to_string()))),
             ("topology", json!(args.plan.world.topology)),
+            ("map", json!(args.plan.world.map.map(|map| map.to_string()))),
             ("bind", json!(launch.bind.to_string())),
             ("watchdog_s", json!(launch.watchdog.map(|time| time.as_secs_f64()))),
             ("profile", json!(profile_name(args.plan.cases.profile))),
@@ -260,6 +261,7 @@ impl Runs<'_> {
             ("buffers", json!(if settings.rules.are_untouched() { "untouched" } else { "resent" })),
             ("buffer_mode", json!(settings.buffers.name())),
             ("off_cache_bytes", json!(settings.buffers.cache_bytes())),
+            ("pause_ns", json!(Some(settings.pause_ns).filter(|ns| *ns > 0))),
             ("refine", json!(settings.refine.map(refine::Rule::name))),
             ("corrupt", json!(settings.corrupt)),
         ];

@@ -1,6 +1,7 @@
 //! Command lines of the Intel MPI Benchmarks.
 
 use comet_core::sweep::parse_count;
+use comet_core::topology::RankGrid;
 use comet_report::format::ROWS_LABEL;
 use comet_report::suite::imb::{OFF, ON, SUITE};
 use comet_report::suite::{Benchmark, Numbers};
@@ -18,6 +19,8 @@ const OPERATIONS: u64 = 1000;
 const VOLUME_MIB: &str = "40";
 /// Time that a loop takes at most, in seconds.
 const TIME_S: f64 = 10.0;
+/// The pause of `-msg_pause`.
+const PAUSE: &str = "100ms";
 /// Types of elements that reductions have here.
 const ELEMENTS: [&str; 5] = ["byte", "char", "int", "float", "double"];
 /// Benchmarks whose root may be another than rank 0.
@@ -50,6 +53,8 @@ struct Asked {
     is_unlimited: bool,
     /// Messages of a window.
     window: Option<u64>,
+    /// The value of `-map`, if it moves ranks.
+    map: Option<RankGrid>,
     /// The value of `-multi`, if several groups run at once.
     groups: Option<String>,
     words: Words,
@@ -80,6 +85,7 @@ pub(super) fn translate(
         time_s: TIME_S,
         is_unlimited: false,
         window: None,
+        map: None,
         groups: None,
         words: Words { ours, ..Words::default() },
         notes,
@@ -126,6 +132,12 @@ fn lines(option: &str, path: &str) -> Result<Vec<String>, Stop> {
     Ok(lines.map(str::to_owned).collect())
 }
 
+/// The type of elements `word`.
+fn element(word: &str) -> Result<String, String> {
+    let found = ELEMENTS.contains(&word).then(|| word.to_owned());
+    found.ok_or_else(|| format!("elements are {} (write float)", ELEMENTS.join(", ")))
+}
+
 /// A length of IMB in bytes: a number, with a k or M behind it.
 fn length(word: &str) -> Option<u64> {
     let word = word.replace(' ', "").to_uppercase();
@@ -151,11 +163,7 @@ impl Asked {
             "-msgsize" => self.list(value.split(','), refuse)?,
             "-zero_size" => self.has_zero = is_on(name, value)?,
             "-root_shift" => self.rotates = is_on(name, value)?,
-            "-red_data_type" if ELEMENTS.contains(&value) => self.element = Some(value.to_owned()),
-            "-red_data_type" => {
-                let expected = format!("elements are {}", ELEMENTS.join(", "));
-                return Err(refuse(&format!("{expected} (write float)")));
-            }
+            "-red_data_type" => self.element = Some(element(value).map_err(|text| refuse(&text))?),
             "-warm_up" if is_on(name, value)? => (),
             "-warm_up" => self.words.set("--warm-up", 0),
             "-iter" => self.operations(value)?,
@@ -165,6 +173,12 @@ impl Asked {
                 self.time_s = time.ok_or_else(|| refuse("it is a number of seconds (write 10)"))?;
             }
             "-window_size" => self.window = Some(count(PROGRAM, name, value)?),
+            "-map" => {
+                let map: RankGrid = value.parse().map_err(|expected: String| refuse(&expected))?;
+                self.map = Some(map).filter(|map| map.moves_ranks());
+            }
+            "-msg_pause" if is_on(name, value)? => self.words.set("--pause", PAUSE),
+            "-msg_pause" => (),
             "-imb_barrier" if is_on(name, value)? => self.words.set("--sync", "dissemination"),
             "-sync" if !is_on(name, value)? => self.words.set("--sync", "none"),
             "-imb_barrier" | "-sync" => (),
@@ -331,10 +345,18 @@ impl Asked {
         around: &Surroundings,
     ) -> Result<(), Stop> {
         let all = around.n_ranks.or_else(|| self.words.value("--ranks")?.parse().ok());
-        let is_known = around.is_launched || all.is_some();
+        if let Some(map) = self.map {
+            self.words.set("--map", map);
+            if !around.is_launched && all.is_none() {
+                self.words.set("--ranks", map.n_ranks());
+            }
+        }
+        // All ranks of the order are there, whichever take part.
+        let is_one_job = around.is_launched || self.map.is_some();
+        let is_known = is_one_job || all.is_some();
         let is_below = |min| all.is_none_or(|all| min < all);
         // Ranks that this program starts are started anew for each number of them.
-        let mixed = has_pair && has_all && !around.is_launched && self.groups.is_none();
+        let mixed = has_pair && has_all && !is_one_job && self.groups.is_none();
         match self.n_ranks {
             Some(min) if mixed && is_known && is_below(min) => {
                 let all = all.map_or("P".into(), |all| all.to_string());
@@ -363,7 +385,7 @@ impl Asked {
             self.words.label(format!("{ROWS_LABEL}={rows}"));
         } else if has_all && !mixed && is_below(min) {
             match all {
-                _ if around.is_launched => {
+                _ if is_one_job => {
                     self.words.axis(format!("procs={min}..max*2,max"));
                 }
                 Some(all) => self.words.replace("--ranks", format!("{min}..{all}*2,{all}")),

@@ -220,6 +220,23 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
 }
 
 #[test]
+fn ranks_in_another_order_are_those_of_one_job() {
+    let run = |rest: &str| format!("run IMB:PingPong {rest}");
+    check(
+        "IMB-MPI1 PingPong Bcast -map 2x3 -msglog 3:3 -zero_size off -msg_pause on",
+        &run("IMB:Bcast --rules imb --format imb --pause 100ms --hops 1 --sizes 8..8*2 --map 2x3 \
+              --ranks 6 --axis procs=2..max*2,max"),
+    );
+    // One column keeps the order.
+    check(
+        "IMB-MPI1 PingPong -map 4x1 -msg_pause off -msgsize 8",
+        &run("--rules imb --format imb --hops 1 --sizes 8 --ranks 2"),
+    );
+    let sentence = refusal("IMB-MPI1 PingPong -map 2");
+    assert!(sentence.contains("'2' for -map: not a grid of ranks PxQ (write 2x4"), "{sentence}");
+}
+
+#[test]
 fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
     for (line, note) in [
         ("osu_latency D D", "D D has no effect: buffers are in host memory"),

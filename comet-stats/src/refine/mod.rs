@@ -13,6 +13,7 @@
 //! and knows no transport: rank 0 asks it after each measurement, and tells the others.
 
 mod bracket;
+mod crossings;
 mod curve;
 mod paper;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use std::collections::BTreeSet;
 
 pub use bracket::Bracket;
 use bracket::Switches;
+pub use crossings::Crossings;
 use curve::{Curve, Segment};
 use verified::Verified;
 
@@ -77,15 +79,18 @@ pub enum Rule {
     Verified,
     /// The paper's where the standard error is below half of `eps`, the verified one elsewhere.
     Auto,
+    /// Between sizes at which different curves are the lowest ([`Crossings`]); one curve alone needs
+    /// no further size.
+    Crossings,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 3] = [Self::Paper, Self::Verified, Self::Auto];
+    pub const ALL: [Self; 4] = [Self::Paper, Self::Verified, Self::Auto, Self::Crossings];
 
     /// Name as in the record.
     pub fn name(self) -> &'static str {
-        ["skampi", "verified", "auto"][self as usize]
+        ["skampi", "verified", "auto", "crossings"][self as usize]
     }
 
     /// True if the paper's key alone decides on this segment; a test overrides it.
@@ -93,7 +98,7 @@ impl Rule {
         let is_quiet = || segment.readings().all(|reading| curve.is_quiet(&reading));
         match self {
             Self::Paper => true,
-            Self::Verified => false,
+            Self::Verified | Self::Crossings => false,
             Self::Auto => is_quiet() && !verified.has_tested(segment),
         }
     }
