@@ -1,5 +1,6 @@
 //! End-to-end tests: the program as its users meet it, one module per concern.
 
+mod acceptance;
 mod architecture;
 mod buffers;
 mod cli;

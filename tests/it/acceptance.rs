@@ -1,0 +1,266 @@
+//! Requirements of IMB-MPI1 by their numbers, each with a command line and with what shows that it is
+//! met: text of the output, or of the result file `r.jsonl`. What a table of numbers has to satisfy is
+//! computed in a test of its own.
+//!
+//! The ranks are simulated on a flat machine, where one message takes 10 us and 8 ns for each byte,
+//! but for counts of operations, which an exact simulation cuts short.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::support::Folder;
+
+const FLAT: &str = r#"
+format = 1
+name = "flat"
+topology = { kind = "flat" }
+[[protocol]]
+kind = "eager"
+t0 = "10 us"
+per_byte = "8 ns/B"
+split = { o_send = "3 us", o_recv = "2 us" }
+"#;
+
+/// Each benchmark once, on four ranks or on two of them.
+const ALL: &str = "IMB-MPI1 -msglog 2:10 -iter 5 --ranks=4 --machine=./flat.toml --out r.jsonl";
+/// Each of the 17 in two groups at once.
+const MULTI: &str = "IMB-MPI1 PingPong PingPing Sendrecv Exchange Bcast Allgather Allgatherv Scatter \
+                     Scatterv Gather Gatherv Alltoall Alltoallv Reduce Reduce_scatter Allreduce \
+                     Barrier -multi 0 -msglog 2:2 --ranks=5 --machine=./flat.toml";
+/// Counts of operations, over shared memory.
+const COUNTS: &str = "IMB-MPI1 PingPong -msgsize 32768,65536,4194304 --ranks=2 --transport=shm \
+                      --out r.jsonl";
+
+const SINGLE: &str = "\n       #bytes #repetitions      t[usec]   Mbytes/sec\n";
+const PARALLEL: &str =
+    "\n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec\n";
+const COLLECTIVE: &str = "\n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n";
+const SYNC: &str = "\n #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n";
+
+/// Numbers of requirements, a command line, its exit code, and what it shows.
+type Row = (&'static [u32], &'static str, i32, &'static [&'static str]);
+
+#[rustfmt::skip] // One requirement a line.
+const ROWS: &[Row] = &[
+    // Programs and classes.
+    (&[1], "IMB-MPI1 -list", 0, &["List of benchmarks:\nIMB-MPI1:\n    Allgather\n"]),
+    (&[1], "IMB-EXT", 2, &["IMB-EXT is not here, but IMB-MPI1 is"]),
+    (&[2, 5, 164], ALL, 0, &["# Benchmarking Bcast \n", COLLECTIVE]),
+    (&[3, 153, 161], ALL, 0, &["# Benchmarking PingPong \n# #processes = 2 \n# ( 2 additional processes waiting in MPI_Barrier)\n"]),
+    (&[4, 163], ALL, 0, &["# Benchmarking Sendrecv \n# #processes = 4 \n", PARALLEL]),
+    (&[7], MULTI, 0, &["# Benchmarking Multi-PingPong \n# ( 2 groups of 2 processes each running simultaneous ) \n# Group  0:     0    1\n# \n# Group  1:     2    3\n# \n# ( 1 additional process waiting in MPI_Barrier)\n"]),
+    (&[9], ALL, 0, &["# MPI_Datatype                   :   MPI_BYTE \n# MPI_Datatype for reductions    :   MPI_FLOAT \n# MPI_Op                         :   MPI_SUM  \n"]),
+    (&[10], "IMB-MPI1 Bcast Reduce Gather Scatter -root_shift on -npmin 3 -msgsize 8 --ranks=3 --machine=./flat.toml --out r.jsonl", 0, &["\"params\":{\"algorithm\":\"native\",\"root\":\"rotate\",\"length_bytes\":8,\"procs\":3}"]),
+    // The command line.
+    (&[120], "IMB-MPI1 PingPong -msglog 9:1", 2, &["error: IMB-MPI1: '9:1' for -msglog: powers of two are [MIN:]MAX below 31 (write 0:22)\n"]),
+    (&[120, 160], ALL, 0, &["# Calling sequence was: \n\n# ", "-msglog 2:10 -iter 5"]),
+    (&[121], "IMB-MPI1 -help", 0, &["IMB-MPI1, as comet-run understands it:\n", "-npmin"]),
+    (&[122], "IMB-MPI1 pInGpOnG -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n"]),
+    (&[122], "IMB-MPI1 Pingpongs", 2, &["Pingpongs is not here, but PingPong, "]),
+    (&[123], "IMB-MPI1 Barrier -npmin 2 --ranks=11 --machine=./flat.toml", 0, &["# #processes = 2 \n", "# #processes = 4 \n", "# #processes = 8 \n", "# #processes = 11 \n"]),
+    (&[124, 166], MULTI, 0, &["# Benchmarking Multi-PingPong \n", PARALLEL]),
+    (&[124, 166], "IMB-MPI1 PingPong -multi 1 -msgsize 8 --ranks=4 --machine=./flat.toml", 0, &["\n        Group       #bytes #repetitions      t[usec]   Mbytes/sec\n\n            0            8 ", "\n            1            8 "]),
+    (&[124], "IMB-MPI1 Barrier -multi 0 -npmin 3 --ranks=4 --machine=./flat.toml", 0, &["# Benchmarking Barrier \n# #processes = 3 \n# ( 1 additional process waiting"]),
+    (&[125], "IMB-MPI1 PingPong -off_cache 1 -msgsize 8 -iter 10 --transport=shm --out r.jsonl", 0, &["\"off_cache_bytes\":1048576", "\"buffer_mode\":\"offcache"]),
+    (&[126], "IMB-MPI1 PingPong -iter 100,1 -msgsize 8,65536 --transport=shm", 0, &["\n            8          100 ", "\n        65536           16 "]),
+    (&[127], "IMB-MPI1 PingPong -time 0.5 -msgsize 8 --machine=./flat.toml --out r.jsonl", 0, &["\"loop_limits\":{\"bytes\":41943040,\"s\":0.5}"]),
+    (&[128], "IMB-MPI1 PingPong -mem 0.001 -msgsize 8,4194304 --machine=./flat.toml", 0, &["\n            8 ", "# skipped: 4194304 bytes: needs ", " bytes of memory on each rank, 1073742 are allowed"]),
+    (&[129], "IMB-MPI1 -input names -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n", "# Benchmarking PingPing \n"]),
+    (&[130, 160], "IMB-MPI1 PingPong -msglen lengths --machine=./flat.toml", 0, &["# Message lengths were user defined\n", "\n           24 ", "\n            3 "]),
+    (&[131, 161], "IMB-MPI1 PingPong Sendrecv -map 3x2 -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n# #processes = 2; rank order (rowwise): \n#     0    3\n# \n# ( 4 additional", "# #processes = 6; rank order (rowwise): \n#     0    3\n# \n#     1    4\n# \n#     2    5\n# \n#--"]),
+    (&[131], "IMB-MPI1 PingPong -map 3x2 -multi 0 -msgsize 8 --machine=./flat.toml", 0, &["# Group  0:     0    3\n# \n# Group  1:     1    4\n# \n# Group  2:     2    5\n# \n#--"]),
+    (&[131], "IMB-MPI1 PingPong -map 3x2 -msgsize 8 --ranks=4 --machine=./flat.toml", 2, &["--map 3x2 has 6 places, and there are 4 ranks"]),
+    // Constants and loops.
+    (&[140], "IMB-MPI1 PingPong --machine=./flat.toml --out r.jsonl", 0, &["# Minimum message length in bytes:   0\n# Maximum message length in bytes:   4194304\n"]),
+    (&[141], "IMB-MPI1 PingPong Allreduce -msglog 0:3 --ranks=2 --machine=./flat.toml", 0, &["\n            0 ", "\n            1 ", "\n            2 ", "\n            4 ", "\n            8 "]),
+    (&[142], "IMB-MPI1 PingPong --machine=./flat.toml --out r.jsonl", 0, &["\n            0 ", "\n      4194304 "]),
+    (&[143, 145, 150], COUNTS, 0, &["\n        32768         1000 ", "\n        65536          640 ", "\n      4194304           10 "]),
+    (&[145, 146], COUNTS, 0, &["\"loop_limits\":{\"bytes\":41943040,\"s\":10.0}"]),
+    (&[147], ALL, 0, &["\"kernel\":\"bcast\"", "\"sync\":\"barrier\""]),
+    (&[149], COUNTS, 0, &["\"warmup\":100,", "\"warmup\":64,", "\"warmup\":10,"]),
+    (&[151], COUNTS, 0, &["\"definition\":\"D4 half_round_trip\"", "\"inner\":640"]),
+    (&[155], "IMB-MPI1 PingPong --inject=corrupt:echo -msgsize 8 --machine=./flat.toml", 3, &["# check_failed: 8 bytes: "]),
+    (&[156, 157], "IMB-MPI1 Alltoall -npmin 4 -msgsize 1024 --mem=8191 --ranks=4 --machine=./flat.toml", 6, &["# skipped: 1024 bytes: needs 8192 bytes of memory on each rank, 8191 are allowed (see --mem)\n"]),
+    (&[157], "IMB-MPI1 Alltoall -npmin 4 -msgsize 1024 --mem=8192 --ranks=4 --machine=./flat.toml", 0, &["\n         1024 "]),
+    // Output.
+    (&[160], ALL, 0, &["# Date                  : ", "# Machine               : ", "# Minimum message length in bytes:   0\n# Maximum message length in bytes:   1024\n", "# List of Benchmarks to run:\n\n# PingPong\n# PingPing\n"]),
+    (&[162], ALL, 0, &["# Benchmarking PingPong \n", SINGLE]),
+    (&[36, 164], ALL, 0, &["# Benchmarking Barrier \n# #processes = 4 \n#---------------------------------------------------\n #repetitions", SYNC]),
+    (&[168], ALL, 0, &["\n\n# All processes entering MPI_Finalize\n\n"]),
+];
+
+/// Benchmarks in the order of their numbers: 20 to 36, and 37 to 53 in groups.
+const PLAIN: [(u32, &str); 17] = [
+    (20, "PingPong"),
+    (21, "PingPing"),
+    (22, "Sendrecv"),
+    (23, "Exchange"),
+    (24, "Reduce"),
+    (25, "Reduce_scatter"),
+    (26, "Allreduce"),
+    (27, "Allgather"),
+    (28, "Allgatherv"),
+    (29, "Scatter"),
+    (30, "Scatterv"),
+    (31, "Gather"),
+    (32, "Gatherv"),
+    (33, "Alltoall"),
+    (34, "Alltoallv"),
+    (35, "Bcast"),
+    (36, "Barrier"),
+];
+const IN_GROUPS: [(u32, &str); 17] = [
+    (37, "PingPong"),
+    (38, "PingPing"),
+    (39, "Sendrecv"),
+    (40, "Exchange"),
+    (41, "Bcast"),
+    (42, "Allgather"),
+    (43, "Allgatherv"),
+    (44, "Scatter"),
+    (45, "Scatterv"),
+    (46, "Gather"),
+    (47, "Gatherv"),
+    (48, "Alltoall"),
+    (49, "Alltoallv"),
+    (50, "Reduce"),
+    (51, "Reduce_scatter"),
+    (52, "Allreduce"),
+    (53, "Barrier"),
+];
+/// Requirement of a megabyte.
+const MEGABYTE: u32 = 8;
+/// Requirements of the parts EXT, IO and NBC, which IMB-MPI1 does not have: overhead benchmarks,
+/// non-aggregate counts, CPU time and modes of one-sided transfers, buffers of them, and overlap.
+const OF_OTHER_PARTS: [u32; 7] = [6, 144, 148, 152, 154, 165, 167];
+
+/// Output and result file of each command line, which runs once.
+#[derive(Default)]
+struct Runs(BTreeMap<&'static str, (String, i32)>);
+
+impl Runs {
+    fn of(&mut self, line: &'static str) -> &(String, i32) {
+        self.0.entry(line).or_insert_with(|| {
+            let folder = Folder::new();
+            folder.write("flat.toml", FLAT);
+            folder.write("names", "# two\nPingPong\nPingPing\n");
+            folder.write("lengths", "24\n3\n");
+            let output = folder.run(line);
+            let code = output.code.expect("it ends by itself");
+            let record =
+                if line.contains("r.jsonl") { folder.read("r.jsonl") } else { String::new() };
+            (output.stdout + &output.stderr + &record, code)
+        })
+    }
+}
+
+#[test]
+fn each_requirement_is_met_by_what_a_command_shows() {
+    let mut runs = Runs::default();
+    for (numbers, line, wanted_code, parts) in ROWS {
+        let (text, code) = runs.of(line);
+        assert_eq!(code, wanted_code, "IMB-{numbers:?}: {line}\n{text}");
+        for part in *parts {
+            assert!(text.contains(part), "IMB-{numbers:?}: {line} lacks {part:?}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn each_number_of_the_message_passing_part_is_in_the_table() {
+    let ranges = [1..=10, 20..=53, 120..=131, 140..=151, 152..=157, 160..=168];
+    let all: BTreeSet<u32> = ranges.into_iter().flatten().collect();
+    let of_rows = ROWS.iter().flat_map(|row| row.0).copied();
+    let of_tables = PLAIN.iter().chain(&IN_GROUPS).map(|row| row.0).chain([MEGABYTE]);
+    let here: BTreeSet<u32> = of_rows.chain(of_tables).collect();
+    assert!(OF_OTHER_PARTS.iter().all(|number| !here.contains(number)), "{here:?}");
+    let named: BTreeSet<u32> = here.into_iter().chain(OF_OTHER_PARTS).collect();
+    assert_eq!(named, all);
+}
+
+/// The rows below the title `name` in the output `text`, as numbers.
+#[track_caller]
+fn table(text: &str, name: &str) -> Vec<Vec<f64>> {
+    let title = format!("# Benchmarking {name} \n");
+    let (_, block) = text.split_once(&title).unwrap_or_else(|| panic!("no {name} in {text}"));
+    let rows = block.lines().skip_while(|line| line.starts_with('#')).skip(1);
+    let rows = rows.take_while(|line| !line.is_empty());
+    let number = |word: &str| word.parse().expect("cells are numbers");
+    rows.map(|row| row.split_whitespace().map(number).collect()).collect()
+}
+
+/// Checks the rows of a benchmark with rates of `n_messages`; 0 for none.
+#[track_caller]
+fn check(rows: &[Vec<f64>], n_messages: f64, megabyte: f64) {
+    for row in rows {
+        let (bytes, largest_us) = (row[0], if row.len() > 4 { row[3] } else { row[2] });
+        if row.len() > 4 {
+            assert!(row[2] <= row[4] && row[4] <= row[3], "least, mean and largest: {row:?}");
+        }
+        if n_messages > 0.0 {
+            let rate = n_messages * bytes / largest_us * 1e6 / megabyte;
+            let found = row[row.len() - 1];
+            // Both are rounded to two digits.
+            assert!((found - rate).abs() <= 0.006 + rate * 0.005 / largest_us, "{row:?}: {rate}");
+        }
+    }
+}
+
+#[test]
+fn tables_hold_all_lengths_with_ordered_times_and_the_rates_of_their_class() {
+    let mut runs = Runs::default();
+    let (all, multi) = (runs.of(ALL).0.clone(), runs.of(MULTI).0.clone());
+    for (number, name) in PLAIN {
+        let rows = table(&all, name);
+        let n_messages = match number {
+            20 | 21 => 1.0,
+            22 => 2.0,
+            23 => 4.0,
+            _ => 0.0,
+        };
+        if number == 36 {
+            assert_eq!((rows.len(), rows[0].len()), (1, 4), "{rows:?}");
+            continue;
+        }
+        let lengths: Vec<f64> = rows.iter().map(|row| row[0]).collect();
+        assert_eq!(lengths, [0., 4., 8., 16., 32., 64., 128., 256., 512., 1024.], "{name}");
+        check(&rows, n_messages, 1e6);
+    }
+    // One message of 1024 bytes takes 18.192 us: half of a round trip, both at once, and a chain.
+    for name in ["PingPong", "PingPing"] {
+        assert_eq!(table(&all, name)[9][2], 18.19, "{name}");
+    }
+    assert_eq!(table(&all, "Sendrecv")[9][4], 18.19);
+    for (number, name) in IN_GROUPS {
+        let rows = table(&multi, &format!("Multi-{name}"));
+        assert_eq!(rows.len(), if number == 53 { 1 } else { 2 }, "{name}");
+        let n_messages = [1.0, 1.0, 2.0, 4.0].get(number as usize - 37).copied().unwrap_or(0.0);
+        if number != 53 {
+            check(&rows, n_messages, 1e6);
+        }
+    }
+}
+
+#[test]
+fn a_megabyte_has_2_to_the_20_bytes_in_the_layout_of_3_2() {
+    let folder = Folder::new();
+    folder.write("flat.toml", FLAT);
+    folder.run(ALL).success();
+    let old = folder.run("show r.jsonl --format imb-3.2").success().stdout;
+    let new = folder.run("show r.jsonl --format imb").success().stdout;
+    for (text, megabyte) in [(&old, 1_048_576.0), (&new, 1e6)] {
+        check(&table(text, "PingPong"), 1.0, megabyte);
+        check(&table(text, "Exchange"), 4.0, megabyte);
+    }
+    let rate = |text: &str| table(text, "PingPong")[9][3];
+    assert!(rate(&old) < rate(&new), "{MEGABYTE}: {} {}", rate(&old), rate(&new));
+}
+
+#[test]
+fn all_data_of_the_message_passing_part_arrived_right() {
+    let folder = Folder::new();
+    folder.write("flat.toml", FLAT);
+    folder.run(ALL).success();
+    let records = folder.records("r.jsonl");
+    assert!(records.points().count() > 150);
+    assert!(records.points().all(|point| point["status"] == "ok"));
+}
