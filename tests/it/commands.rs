@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::support::{Folder, machine};
 
 #[test]
@@ -222,4 +224,28 @@ fn what_makes_no_sense_is_refused_in_a_sentence_and_no_file_is_overwritten() {
     folder.run("report run.jsonl -o -").success().prints("<!doctype html>");
     assert!(!folder.names().contains(&"-".to_owned()));
     folder.run("report run.jsonl -o no/page.html").code(1).notes("cannot write no/page.html (");
+}
+
+#[test]
+fn another_algorithm_takes_over_within_a_factor_of_two() {
+    let folder = Folder::new();
+    let line = "algorithms allreduce --machine dahu-opa -n 8 --profile quick --out r.jsonl";
+    folder.run(&format!("{line} --quiet")).success();
+    let output = folder.run("algorithms --from r.jsonl --format json").success();
+    let contests: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
+    let ranges = contests[0]["fastest"].as_array().expect("there are ranges");
+    assert!(ranges.len() > 2, "{ranges:?}");
+    for pair in ranges.windows(2) {
+        let bytes = |range: &Value, name: &str| range[name].as_u64().expect("a length");
+        let (below, above) = (bytes(&pair[0], "to_bytes"), bytes(&pair[1], "from_bytes"));
+        assert!(below < above && above <= 2 * below, "{below} {above}");
+    }
+    // All algorithms at the lengths between those of the sweep, which has a factor of 8.
+    let n_at = |wanted: u64| {
+        let points = contests[0]["times"].as_array().expect("there are times");
+        points.iter().filter(|point| point["bytes"] == wanted).count()
+    };
+    assert_eq!((n_at(4096), n_at(2048)), (7, 7));
+    let selection = folder.run("algorithms --from r.jsonl --format mpich").success();
+    selection.prints("\"algorithm=MPIR_Allreduce_intra_reduce_scatter_allgather\": {}");
 }
