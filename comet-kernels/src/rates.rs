@@ -32,7 +32,7 @@ fn all_others(case: &Case, world: &World<'_>) -> f64 {
 }
 
 /// Number of the ranks beside a rank.
-fn others(world: &World<'_>) -> f64 {
+pub(crate) fn others(world: &World<'_>) -> f64 {
     world.n_ranks.saturating_sub(1) as f64
 }
 
@@ -59,16 +59,6 @@ const OF_ALLREDUCE: [Rate; 2] = [
 const OF_PARTS: [Rate; 2] = [
     Rate { kind: RateKind::Algorithm, formula: "P x length_bytes / time", per_op: all },
     Rate { kind: RateKind::Bus, formula: "(P-1)/P x P x length_bytes / time", per_op: all_others },
-];
-
-/// The rates of a reduce-scatter that shares a vector of `length_bytes` out.
-pub(crate) const OF_SHARED: [Rate; 2] = [
-    ALGORITHM,
-    Rate {
-        kind: RateKind::Bus,
-        formula: "(P-1)/P x length_bytes / time",
-        per_op: |case, world| others(world) / world.n_ranks as f64 * one(case, world),
-    },
 ];
 
 /// The rates of the collective `kind`, whose parts have `length_bytes` each.

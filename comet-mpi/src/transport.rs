@@ -160,7 +160,7 @@ impl Mpi {
         }
     }
 
-    /// Why a collective was not carried out.
+    /// Reason that a collective was not carried out.
     #[cold]
     fn refused(&self, refused: Refused) -> TransportError {
         use TransportErrorKind::{InvalidArgument, Unsupported};

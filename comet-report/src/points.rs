@@ -397,13 +397,15 @@ fn overhead(
     Overhead { clock: pair_ns / repetitions / divisor, empty_loop: loop_ns / divisor }
 }
 
-/// From the first to the last start in each sample, where several ranks started together; of groups
-/// that run at once the largest.
+/// From the first to the last start in each valid sample, where several ranks started together; of
+/// groups that run at once the largest.
 fn start_skew_ns(measurement: &Measurement, result: &SeriesResult) -> Option<Summary> {
     if result.ranks.len() < 2 || !result.definition.starts_together() {
         return None;
     }
-    let skews_ns = result.start_skews_ns(measurement.case.arrangement());
+    let all_ns = result.start_skews_ns(measurement.case.arrangement()).into_iter().enumerate();
+    let valid = all_ns.filter(|(index, _)| result.invalid.binary_search(index).is_err());
+    let skews_ns: Vec<f64> = valid.map(|(_, ns)| ns).collect();
     comet_stats::Summary::of(&skews_ns).map(|skews| summary(&skews))
 }
 

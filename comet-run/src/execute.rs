@@ -85,7 +85,7 @@ impl<'a> Bench<'a> {
 
     /// The ranks of a run, whose cases take as long as the settings allow.
     pub(crate) fn ranks(&self, topology: Topology, bind: Binding) -> Launch {
-        let case = Duration::from_nanos(self.settings.case_budget_ns);
+        let case = Duration::from_nanos(self.settings.case_budget_ns + self.settings.pause_ns);
         let watchdog = world::watchdog(self.world, topology.n_ranks(), case);
         Launch { topology, bind, watchdog }
     }

@@ -74,7 +74,16 @@ impl Prepared {
 
 /// Plans what `args` select on ranks from `origin`, one run for each number of ranks.
 pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Prepared>> {
-    let PlanArgs { select, world, cases, method, .. } = args;
+    let PlanArgs { select, world, cases, effort, method, .. } = args;
+    let pause = effort.pause.unwrap_or_default();
+    if let Some(limit) = world.watchdog.filter(|limit| !limit.is_zero() && pause >= *limit) {
+        return Err(exit::usage(format!(
+            "--pause {} is as long as --watchdog {}, which ends a job that waits for longer (give \
+             the watchdog more time, or 0 for any)",
+            humantime::format_duration(pause),
+            humantime::format_duration(limit)
+        )));
+    }
     let mut prepared = plan_each(select, world, &overrides(cases)?, cases.profile, origin)?;
     let most = prepared.iter().map(|prepared| prepared.topology.n_ranks()).max().unwrap_or(0);
     let cast = method.cast.map_or([0; 4], |cast| cast.ranks());
@@ -92,7 +101,7 @@ pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Pr
         )));
     }
     for Prepared { topology, n_cpus, plan, notes, .. } in &mut prepared {
-        world::admit_map(world, topology.n_ranks())?;
+        world::admit_map(world, topology, origin)?;
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
         notes.extend(world::enlargement(topology.n_ranks(), origin));
         notes.extend(phase_lock(plan, origin));

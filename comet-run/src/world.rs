@@ -148,6 +148,8 @@ pub(crate) fn topologies(world: &WorldArgs, origin: &Origin) -> anyhow::Result<V
 }
 
 /// Longest wait of one of `n_ranks` ranks where a case takes as long as `case`; `None` for any time.
+///
+/// `case` holds the pause before it.
 pub(crate) fn watchdog(world: &WorldArgs, n_ranks: usize, case: Duration) -> Option<Duration> {
     let ranks = PATIENCE_PER_RANK * u32::try_from(n_ranks).unwrap_or(u32::MAX);
     // Ranks without a part in a case wait until the others have measured it.
@@ -208,16 +210,37 @@ pub(crate) fn ranks(n_ranks: impl ToString) -> String {
     if n_ranks == "1" { "1 rank".into() } else { format!("{n_ranks} ranks") }
 }
 
-/// Refuses a grid of other ranks than there are.
-pub(crate) fn admit_map(world: &WorldArgs, n_ranks: usize) -> anyhow::Result<()> {
-    match world.map.filter(|map| map.moves_ranks() && map.n_ranks() != n_ranks) {
-        None => Ok(()),
-        Some(map) => Err(exit::usage(format!(
+/// Refuses a grid of other ranks than there are, and one where other numbers would make other
+/// distances or other collectives.
+pub(crate) fn admit_map(
+    world: &WorldArgs,
+    topology: &Topology,
+    origin: &Origin,
+) -> anyhow::Result<()> {
+    let Some(map) = world.map.filter(|map| map.moves_ranks()) else { return Ok(()) };
+    let n_ranks = topology.n_ranks();
+    if map.n_ranks() != n_ranks {
+        return Err(exit::usage(format!(
             "--map {map} has {} places, and there are {n_ranks} ranks (name rows and columns whose \
              product is the number of ranks)",
             map.n_ranks()
-        ))),
+        )));
     }
+    if matches!(origin, Origin::Here { .. }) {
+        return Err(exit::usage(format!(
+            "--map {map} is for ranks that a launcher has placed, and over shared memory comet-run \
+             places them (use --bind CPU,CPU,...)"
+        )));
+    }
+    let has_distances = matches!(origin, Origin::Simulated(_))
+        && (0..n_ranks).any(|rank| topology.max_hops(rank) > 1);
+    if has_distances || world.topology.is_some() || world.mesh.is_some() {
+        return Err(exit::usage(format!(
+            "--map {map} numbers the ranks anew, but distances and mesh are those of the old numbers \
+             (leave out --map, --mesh and --topology, or simulate a machine that is flat)"
+        )));
+    }
+    Ok(())
 }
 
 /// One sentence if ranks have to share CPUs, as far as that is known.

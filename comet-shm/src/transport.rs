@@ -23,7 +23,7 @@ use crate::engine::{Endpoint, Engine};
 use crate::failure::Cause;
 use crate::heap::{Heap, ShmBuffer};
 use crate::inbox::{Arrival, RecvId};
-use crate::layout::RUN_BYTES;
+use crate::layout::{CELL_BYTES, RUN_BYTES};
 use crate::placement;
 use crate::remote_copy::RemoteCopy;
 use crate::segment::Segment;
@@ -398,6 +398,9 @@ impl Transport for Shm {
     }
 
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
+        if !self.group.is_whole() {
+            return collective::global_sum_vector(self, values);
+        }
         let values = bytemuck::cast_slice_mut(values);
         let call = Collective::new(Kind::Allreduce, Parts::Equal(values.len())).in_place();
         self.collective(&call, &[], values)
@@ -416,7 +419,11 @@ impl Transport for Shm {
 
     #[inline]
     fn has_own(&self, call: &Collective) -> bool {
-        self.group.is_whole() && !call.kind().is_among_neighbours()
+        // What all write to is not read where it lies.
+        let is_out_of_reach = call.kind() == Kind::Alltoall
+            && call.is_in_place_on(self.rank())
+            && call.output_bytes(self.rank(), self.n_ranks()) > CELL_BYTES;
+        self.group.is_whole() && !call.kind().is_among_neighbours() && !is_out_of_reach
     }
 
     fn annotate(&self, activity: &str, expected_ns: u64) {

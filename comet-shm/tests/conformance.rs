@@ -234,7 +234,17 @@ fn ranks_that_disagree_about_a_collective_are_refused() -> bool {
         let outcome = t.collective(&call, &[1; 16], &mut [0; 16]);
         u8::from(outcome.is_err() || t.barrier().is_err())
     });
-    roots && lengths && kinds && parts
+    // Parts of one total length, which lie elsewhere.
+    let places = fails_with((None, "", "disagree about the lengths or places"), &job(2), |t| {
+        let lengths = [[10_000, 50_000], [50_000, 10_000]][t.rank()].to_vec();
+        let own = lengths[t.rank()];
+        let call = Collective::new(Kind::Allgather, Parts::packed(lengths));
+        let (Ok(input), Ok(mut output)) = (t.message_buffer(own), t.message_buffer(60_000)) else {
+            return 1;
+        };
+        u8::from(t.collective(&call, &input, &mut output).is_err() || t.barrier().is_err())
+    });
+    roots && lengths && kinds && parts && places
 }
 
 /// Gathers parts so long that each rank copies its own into the message of the root.

@@ -211,6 +211,9 @@ fn methods_machines_and_files_that_cannot_be_are_refused_and_files_are_kept() {
         echo -t sim --bind core              => --bind is for ranks that run on CPUs
         barrier -t sim -n 4 --axis procs=2..max*2,1000000000000 => the largest value here, 4
         machines cray                        => there is no machine "cray"
+        echo -n 2 --pause 5s --watchdog 5s   => --pause 5s is as long as --watchdog 5s
+        echo -n 4 -t shm --map 2x2           => --map 2x2 is for ranks that a launcher has placed
+        echo --machine t3e -n 4 --map 2x2    => --map 2x2 numbers the ranks anew, but distances
         "#,
     );
     folder.run("validate poem.txt").code(3).prints("poem.txt: line 1: ");

@@ -1,5 +1,6 @@
 //! Lengths and places of the parts of a message, and the ranks at the ends of them.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub struct Places {
     end: usize,
     /// The greatest length, and the greatest start.
     greatest: [usize; 2],
+    digest: u64,
     /// Lengths and starts as integers of C, if they fit.
     as_ints: [Option<Vec<i32>>; 2],
 }
@@ -41,7 +43,10 @@ impl Places {
         };
         let greatest = [&lengths, &starts].map(|values| values.iter().copied().max().unwrap_or(0));
         let as_ints = [ints(&lengths), ints(&starts)];
-        Self { lengths, starts, end: end.unwrap_or(0), greatest, as_ints }
+        let mut hasher = DefaultHasher::new();
+        (&lengths, &starts).hash(&mut hasher);
+        let (end, digest) = (end.unwrap_or(0), hasher.finish());
+        Self { lengths, starts, end, greatest, digest, as_ints }
     }
 
     /// Length of each part.
@@ -58,6 +63,12 @@ impl Places {
     #[inline]
     pub fn greatest(&self) -> [usize; 2] {
         self.greatest
+    }
+
+    /// A digest of lengths and starts, by which ranks of one program see that theirs are equal.
+    #[inline]
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// Lengths and starts as integers of C; `None` where one of them does not fit.

@@ -119,7 +119,7 @@ impl Rules {
         }
     }
 
-    /// Whether a slice of `n_samples` counts as preempted after the system took processors from its
+    /// True if a slice of `n_samples` counts as preempted after the system took processors from its
     /// ranks `n_switches` times, each of which spoils one sample: medians, least values and means of
     /// the middle half bear a tenth of spoiled samples, other means none.
     pub(super) fn is_preempted(self, n_switches: u64, n_samples: usize) -> bool {

@@ -193,6 +193,15 @@ fn part_bytes(spec: &Spec, case: &Case, rank: Rank, n_ranks: usize) -> usize {
     (n_elements / n_ranks + usize::from(has_one_more)) * unit
 }
 
+/// Length of one message in bytes; of a vector that is shared out in equal parts, without what these
+/// leave out.
+fn moved_bytes(spec: &Spec, case: &Case, n_ranks: usize) -> u64 {
+    match (spec.is_shared, spec.form) {
+        (true, Even) => (n_ranks * part_bytes(spec, case, 0, n_ranks)) as u64,
+        _ => case.value(&LENGTH_BYTES),
+    }
+}
+
 /// The collective of `spec` in `case`, with parts of these lengths.
 fn collective(
     spec: &Spec,
@@ -441,6 +450,25 @@ impl<T: Transport> Operation<T> for Part<T> {
     }
 }
 
+impl<const INDEX: usize> Plain<INDEX> {
+    /// Rates of a reduce-scatter that shares a vector out, by what is moved of it.
+    const RATES_OF_SHARED: [Rate; 2] = [
+        Rate {
+            kind: RateKind::Algorithm,
+            formula: "length_bytes / time",
+            per_op: |case, world| moved_bytes(&SPECS[INDEX], case, world.n_ranks) as f64,
+        },
+        Rate {
+            kind: RateKind::Bus,
+            formula: "(P-1)/P x length_bytes / time",
+            per_op: |case, world| {
+                let share = rates::others(world) / world.n_ranks as f64;
+                share * moved_bytes(&SPECS[INDEX], case, world.n_ranks) as f64
+            },
+        },
+    ];
+}
+
 impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
     const INFO: KernelInfo = KernelInfo {
         name: SPECS[INDEX].name,
@@ -459,9 +487,9 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
             }
         },
         series: &[Series::completion("call")
-            .moving(|case, _| Some(case.value(&LENGTH_BYTES)))
+            .moving(|case, world| Some(moved_bytes(&SPECS[INDEX], case, world.n_ranks)))
             .rated(match SPECS[INDEX].is_shared {
-                true => &rates::OF_SHARED,
+                true => &Self::RATES_OF_SHARED,
                 false => rates::of_collective(SPECS[INDEX].kind),
             })],
         is_case: has_whole_elements,

@@ -14,8 +14,8 @@
 //!
 //! **Reports**: time of one window, the mean over the pairs.
 //!
-//! **Rate**: W x P/2 x `length_bytes` / time, of all pairs together. Messages per second are that
-//! over `length_bytes`.
+//! **Rate**: W x floor(P/2) x `length_bytes` / time, of all pairs together; messages per second are W x
+//! floor(P/2) / time.
 //!
 //! **Parameters**: `length_bytes` of one message; `window_buffers`: one buffer for all messages of a
 //! window, or one for each; `window`, which is W (64 in OSU; 1 to 128 with its -V).

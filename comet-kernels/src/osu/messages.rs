@@ -38,7 +38,7 @@ pub(crate) struct Messages<B> {
 }
 
 impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
-    /// Those of `shape`.
+    /// Messages of `shape`.
     ///
     /// # Errors
     /// If there is no memory for them.
@@ -70,7 +70,8 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
         peer: Rank,
         arrived_bytes: &[Option<usize>],
     ) {
-        let (n, length_bytes) = (arrived_bytes.len(), self.buffers[0].len());
+        let (n, length_bytes) =
+            (arrived_bytes.len(), self.buffers.first().map_or(0, |of| of.len()));
         for (number, length) in arrived_bytes.iter().enumerate() {
             let what = format!("message {number} of {n} from rank {peer}");
             check.length(*length, length_bytes, &what);

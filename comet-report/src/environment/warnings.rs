@@ -154,10 +154,10 @@ impl Apart {
     /// Counts `point`.
     pub(crate) fn add(&mut self, point: &Point) {
         let Some([skew_ns, time_ns]) = skew_ns(point) else { return };
-        let share = skew_ns / time_ns;
-        if share <= MAX_SKEW_SHARE {
+        if skew_ns <= MAX_SKEW_SHARE * time_ns {
             return;
         }
+        let share = skew_ns / time_ns;
         self.n_points += 1;
         if self.worst.as_ref().is_none_or(|(worst, _)| share > *worst) {
             let (id, params, percent) = (point.id(), &point.params, 100.0 * share);

@@ -101,8 +101,10 @@ impl Layout for Osu {
 
     fn splits_by(&self, block: &Block<'_>) -> &'static [&'static str] {
         match block.benchmark.numbers {
-            Numbers::MessageRate if !is_varied(block) => &["element", "window"],
-            _ => &["element"],
+            Numbers::MessageRate if !is_varied(block) => {
+                &["element", "root", "first_root", "place", "window_buffers", "window"]
+            }
+            _ => &["element", "root", "first_root", "place", "window_buffers"],
         }
     }
 

@@ -38,7 +38,7 @@ struct Asked<'a> {
     memory_bytes: Option<u64>,
     /// Messages of a window, with commas between them.
     windows: Option<String>,
-    /// Elements of a reduction, likewise.
+    /// Elements of a reduction.
     elements: Vec<&'static str>,
     /// The value of `-p`.
     n_pairs: Option<u64>,

@@ -9,7 +9,7 @@
 //! Each rank has [`N_BOARDS`] boards, used in turn, and reads what others have brought to a meeting
 //! before it comes to the next one. So a board is written again once all ranks have come to the
 //! meeting after the one that it was for, and nobody polls the line that is written. A rank that
-//! needs nobody is ahead of the others by so many meetings at most; one that has seen all at a
+//! needs nobody is ahead of the others by one meeting less at most; one that has seen all at a
 //! meeting knows it, and looks for nothing.
 //!
 //! After a meeting no rank looks at its own board, which it would have to fetch back from those who
@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
-use comet_core::collective::{Collective, Kind};
+use comet_core::collective::{Collective, Kind, Parts};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::transport::Rank;
 
@@ -36,20 +36,24 @@ use crate::sync::Ordering;
 use super::{length_disagreement, wait_for};
 
 /// Operation of a rank at a meeting, which the others compare with theirs: a code, the root and the
-/// length in bytes.
+/// length in bytes, or a digest of the parts of any lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Act(u64);
 
 /// Bits of the length, and of length and root.
 const LENGTH_BITS: u32 = 48;
 const CALL_BITS: u32 = LENGTH_BITS + 10;
+const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 const _: () = assert!(MAX_RANKS <= 1 << (CALL_BITS - LENGTH_BITS));
+const _: () = assert!(Act::ENDING < Act::UNEVEN && 2 * Act::UNEVEN <= 1 << (64 - CALL_BITS));
 
 impl Act {
     /// Codes of what is no kind of collective.
     const UNEVEN_ALLTOALL: u64 = Kind::ALL.len() as u64 + 1;
     const ONE_SUM: u64 = Self::UNEVEN_ALLTOALL + 1;
     const ENDING: u64 = Self::ONE_SUM + 1;
+    /// Added to the code of a kind with parts of any lengths.
+    const UNEVEN: u64 = 1 << 5;
 
     const BARRIER: Self = Self::new(Kind::Barrier as u64 + 1, 0, 0);
     const SUM: Self = Self::new(Self::ONE_SUM, 0, 0);
@@ -63,7 +67,14 @@ impl Act {
     /// `call` of so many bytes for all.
     pub(crate) fn of(call: &Collective, length_bytes: usize) -> Self {
         let root = if call.kind().is_rooted() { call.root() } else { 0 };
-        Self::new(call.kind() as u64 + 1, root, length_bytes)
+        let of_kind = Self::new(call.kind() as u64 + 1, root, length_bytes);
+        match call.parts() {
+            Parts::Equal(_) => of_kind,
+            Parts::Uneven(places) => Self(
+                ((of_kind.call() | (Self::UNEVEN << (CALL_BITS - LENGTH_BITS))) << LENGTH_BITS)
+                    | (places.digest() & LENGTH_MASK),
+            ),
+        }
     }
 
     /// An all-to-all in which no rank knows the lengths of the others.
@@ -76,14 +87,20 @@ impl Act {
     }
 
     fn length_bytes(self) -> u64 {
-        self.0 & ((1 << LENGTH_BITS) - 1)
+        self.0 & LENGTH_MASK
+    }
+
+    fn has_digest(self) -> bool {
+        (self.0 >> CALL_BITS) & Self::UNEVEN != 0
     }
 }
 
 impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (code, root) =
-            (self.0 >> CALL_BITS, self.call() & ((1 << (CALL_BITS - LENGTH_BITS)) - 1));
+        let (code, root) = (
+            (self.0 >> CALL_BITS) & !Self::UNEVEN,
+            self.call() & ((1 << (CALL_BITS - LENGTH_BITS)) - 1),
+        );
         match code {
             Self::UNEVEN_ALLTOALL => write!(f, "alltoallv"),
             Self::ONE_SUM => write!(f, "a sum of one number"),
@@ -132,6 +149,7 @@ impl Meeting {
         own.bring(Act::SUM);
         own.bring_from(value.to_bits());
         self.hold(number, self.all(), engine)?;
+        self.require_same(number, self.all(), Act::SUM, engine)?;
         let value_of = |rank| {
             if rank == self.rank {
                 value
@@ -231,6 +249,14 @@ impl Meeting {
 
     #[cold]
     fn disagree(&self, (rank, other): (Rank, Act), act: Act, engine: &Engine) -> TransportError {
+        if other.call() == act.call() && act.has_digest() {
+            let text = format!(
+                "the ranks disagree about the lengths or places of the parts in {act}: rank {rank} has \
+                 others than rank {}",
+                self.rank
+            );
+            return engine.waiter.give_up(TransportErrorKind::Disagreement, text);
+        }
         if other.call() == act.call() {
             let (found_bytes, length_bytes) = (other.length_bytes(), act.length_bytes());
             return length_disagreement((rank, found_bytes), (self.rank, length_bytes), engine);

@@ -88,13 +88,13 @@ impl Part<'_> {
         if parts.is_equal() { parts.length(0) } else { self.length_bytes() }
     }
 
-    /// Whether ranks bring a table of their parts.
+    /// True if ranks bring a table of their parts.
     pub(super) fn has_table(&self) -> bool {
         let is_even = self.call.parts().is_equal() && self.call.sent() == self.call.parts();
         self.call.kind() == Kind::Alltoall && !is_even
     }
 
-    /// What this rank gives.
+    /// Data that this rank gives.
     fn given<'a>(&self, input: &'a [u8], output: &'a [u8]) -> &'a [u8] {
         let (call, rank, n_ranks) = (self.call, self.rank, self.n_ranks());
         match (call.kind(), call.is_in_place_on(rank)) {

@@ -57,7 +57,7 @@ fn piece_from(start: usize, n: usize, end: usize) -> Range<usize> {
     start..(start + n).min(end)
 }
 
-/// What `a` and `b` share.
+/// Intersection of `a` and `b`.
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
     let start = a.start.max(b.start);
     start..a.end.min(b.end).max(start)
@@ -149,6 +149,7 @@ impl Part<'_> {
         // Nothing needs pieces if nothing goes through cells.
         let needs_cells = all.clone().any(|rank| spots(rank).contains(&Spot::Cell));
         let step = if needs_cells { CELL_BYTES } else { length };
+        let last = first + length.div_ceil(step) as u64;
         let mut number = first;
         for start in (0..length).step_by(step) {
             let piece = piece_from(start, step, length);
@@ -161,7 +162,8 @@ impl Part<'_> {
                 self.own_board(next).bring(Act::END);
                 self.meeting.hold(next, all.clone(), self.engine)
             });
-            self.outlasting(own.is_lent(), next, met)?;
+            // The others may go on with the next piece, but no further.
+            self.outlasting(own.is_lent(), last.min(next + 1), met)?;
             self.copy_out(&own, piece, number);
             number = next;
         }
@@ -196,7 +198,7 @@ impl Part<'_> {
         Own { from, into, spots: [spot(from), into_spot] }
     }
 
-    /// Whether the others write the result of `rank`.
+    /// True if the others write the result of `rank`.
     fn gets(&self, rank: Rank) -> bool {
         match self.call.kind() {
             Kind::Reduce => rank == self.call.root(),

@@ -190,9 +190,6 @@ pub fn find(kind: Kind, name: &str) -> Option<&'static Algorithm> {
 /// # Panics
 /// Never: each rule names an algorithm of its kind.
 pub fn automatic(call: &Collective, n_ranks: usize) -> &'static Algorithm {
-    if call.kind().is_among_neighbours() {
-        return &AMONG_NEIGHBOURS[0];
-    }
     let (kind, part) = (call.kind(), call.parts().length(0));
     let total = call.parts().total(n_ranks);
     let (is_power, is_equal) = (n_ranks.is_power_of_two(), call.parts().is_equal());
@@ -216,7 +213,8 @@ pub fn automatic(call: &Collective, n_ranks: usize) -> &'static Algorithm {
         Kind::Alltoall if part <= 256 && n_ranks >= 8 && is_equal => "bruck",
         Kind::Alltoall if part <= 32 << 10 || !is_equal => "scattered",
         Kind::Alltoall if is_power => "pairwise",
-        Kind::Alltoall | Kind::NeighbourAllgather | Kind::NeighbourAlltoall => "ring",
+        Kind::Alltoall => "ring",
+        Kind::NeighbourAllgather | Kind::NeighbourAlltoall => "linear",
     };
     find(kind, name).expect("each rule names an algorithm of its kind")
 }
