@@ -47,6 +47,8 @@ pub enum Corrupt {
     All,
     /// All but the first to each rank with each tag.
     Repeated,
+    /// The message of that number, from 0 on, to each rank with each tag.
+    Number(usize),
     /// Those with a user's tag that are sent from memory into which a message was received.
     InPlace,
 }
@@ -75,8 +77,8 @@ pub struct Local {
 #[derive(Debug, Default)]
 struct Own {
     rank: Rank,
-    /// Ranks and tags to which messages went.
-    sent: RefCell<HashSet<(Rank, Tag)>>,
+    /// Number of the messages to each rank with each tag.
+    n_sent: RefCell<HashMap<(Rank, Tag), usize>>,
     /// Whether a message of this rank arrives changed.
     has_corrupted: Cell<bool>,
     /// Addresses at which messages were received.
@@ -296,12 +298,17 @@ impl Local {
 
     /// True if `message` arrives wrong.
     fn is_corrupted(&self, destination: Rank, tag: Tag, message: &[u8]) -> bool {
-        let Own { sent, received_at, .. } = &*self.own;
+        let Own { n_sent, received_at, .. } = &*self.own;
+        let mut n_sent = n_sent.borrow_mut();
+        let n_before = n_sent.entry((destination, tag)).or_default();
+        *n_before += 1;
+        let number = *n_before - 1;
         match self.shared.corrupt {
             Corrupt::Nothing => false,
             Corrupt::Users => tag.value() <= Tag::MAX,
             Corrupt::All => true,
-            Corrupt::Repeated => !sent.borrow_mut().insert((destination, tag)),
+            Corrupt::Repeated => number > 0,
+            Corrupt::Number(chosen) => number == chosen,
             Corrupt::InPlace => {
                 tag.value() <= Tag::MAX && received_at.borrow().contains(&message.as_ptr().addr())
             }

@@ -331,6 +331,13 @@ fn every_buffer_of_a_window_is_verified() {
     for trial in trials {
         trial.passes(n_idle(&trial.case, trial.topology.n_ranks()));
         trial.notices_wrong_messages();
+        let last = Corrupt::Number(trial.case.length(&WINDOW) - 1);
+        let outcome = trial.outcome(false, last, false);
+        assert_eq!(
+            (outcome.is_corrupted, outcome.mismatches.contains(&true)),
+            (true, true),
+            "{trial:?}"
+        );
         let one = trial.case.with(&WINDOW_BUFFERS, 0);
         let bytes = |case: &Case| (case.info.bytes_per_rank)(case, &World::of(&trial.topology));
         assert_eq!(bytes(&trial.case), bytes(&one) * one.value(&WINDOW), "{trial:?}");

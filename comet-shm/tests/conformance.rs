@@ -221,7 +221,7 @@ fn ranks_that_disagree_about_a_collective_are_refused() -> bool {
     let lengths = fails_with((None, "", "disagree about its length"), &job(3), |t| {
         u8::from(gather_long(t, 0, 50_000 + t.rank()).is_err())
     });
-    let kinds = fails_with((Some(1), "", "rank 0 is in alltoallv, rank 1 in a"), &job(2), |t| {
+    let kinds = fails_with((None, "the ranks disagree", "in alltoallv"), &job(2), |t| {
         let parts = Parts::packed(vec![20_000, 30_000]);
         let call = Collective::new([Kind::Alltoall, Kind::Allgather][t.rank()], parts);
         let outcome = t.collective(&call, &[1; 50_000], &mut [0; 50_000]);

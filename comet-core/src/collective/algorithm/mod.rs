@@ -190,6 +190,10 @@ pub fn find(kind: Kind, name: &str) -> Option<&'static Algorithm> {
 /// # Panics
 /// Never: each rule names an algorithm of its kind.
 pub fn automatic(call: &Collective, n_ranks: usize) -> &'static Algorithm {
+    // A rank may have no part among its neighbours.
+    if call.kind().is_among_neighbours() {
+        return &AMONG_NEIGHBOURS[0];
+    }
     let (kind, part) = (call.kind(), call.parts().length(0));
     let total = call.parts().total(n_ranks);
     let (is_power, is_equal) = (n_ranks.is_power_of_two(), call.parts().is_equal());
