@@ -111,7 +111,7 @@ impl Progress {
     }
 
     fn line(&self) -> String {
-        format!("{}{}  {}\n", self.share(), self.left(), self.kernel)
+        format!("{} {}{}\n", self.share(), self.kernel, self.left())
     }
 
     /// Text after a case.
@@ -143,7 +143,7 @@ impl Progress {
         let left = self.times().and_then(|(elapsed, total)| total.checked_sub(elapsed));
         let words = |left: Duration| {
             let seconds = Duration::from_secs(left.as_secs() + u64::from(left.subsec_nanos() > 0));
-            format!(" {} left", humantime::format_duration(seconds))
+            format!("  {} left", humantime::format_duration(seconds))
         };
         left.map_or(String::new(), words)
     }
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(progress.before(&case), "\r\x1b[K[  0%]  comet/echo hops=1 length_bytes=8");
         assert_eq!(progress.after(), ERASE);
         let line = progress.before(&case);
-        assert!(line.starts_with("\r\x1b[K[ 25%] "), "{line}");
+        assert!(line.starts_with("\r\x1b[K[ 25%]  "), "{line}");
         assert!(line.ends_with("s left  comet/echo hops=1 length_bytes=8"), "{line}");
     }
 
@@ -191,8 +191,8 @@ mod tests {
     fn a_plan_says_how_long_the_rest_takes() {
         let case = Case::new(catalogue::infos()[0], &[1, 8]);
         let of = |total_s| progress(Style::Plain, Some(total_s)).before(&case);
-        assert_eq!(of(200), "[  1%] 3m 18s left  comet/echo\n");
-        assert_eq!(of(1), "[ 99%]  comet/echo\n", "longer than planned");
+        assert_eq!(of(200), "[  1%] comet/echo  3m 18s left\n");
+        assert_eq!(of(1), "[ 99%] comet/echo\n", "longer than planned");
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
     fn plain_progress_is_one_line_per_kernel() {
         let case = Case::new(catalogue::infos()[0], &[1, 8]);
         let mut progress = progress(Style::Plain, None);
-        assert_eq!(progress.before(&case), "[  0%]  comet/echo\n");
+        assert_eq!(progress.before(&case), "[  0%] comet/echo\n");
         assert_eq!(progress.after(), "");
         assert_eq!(progress.before(&case), "");
     }
@@ -218,7 +218,7 @@ mod tests {
         let mut progress = progress(Style::Rare, Some(200));
         assert_eq!(progress.before(&case), "");
         progress.last_line = Instant::now().checked_sub(PAUSE).unwrap();
-        assert_eq!(progress.before(&case), "[  1%] 3m 18s left  comet/echo\n");
+        assert_eq!(progress.before(&case), "[  1%] comet/echo  3m 18s left\n");
         assert_eq!(progress.before(&case), "");
     }
 }
