@@ -252,7 +252,7 @@ has_levels() {
 # The library runs with the file that algorithms makes for it, and an impossible choice in that file
 # ends the job at the length that it is for, and at no other.
 obeys_selection() { # FAMILY
-    local file="$scratch/selection"
+    local file="$scratch/selection-$1"
     "$comet_run" algorithms allgather --machine dahu-opa -n 4 --algorithm ring,recursive_doubling,bruck \
         --profile quick --quiet --out "$file.jsonl" >/dev/null
     "$comet_run" algorithms --from "$file.jsonl" --format "$1" >"$file.good"
