@@ -103,7 +103,9 @@ unpack() {
     mkdir "$scratch/source"
     tar --extract --directory "$scratch/source" --strip-components 1 --file "$packages"/comet-[0-9]*.tar.gz
     [[ ! -e $scratch/source/.git ]]
-    cargo metadata --locked --offline --format-version 1 --manifest-path "$scratch/source/Cargo.toml" >/dev/null
+    # The crates of other platforms have never been downloaded.
+    cargo metadata --locked --offline --format-version 1 --filter-platform "$(rustc -vV | sed -n 's/^host: //p')" \
+        --manifest-path "$scratch/source/Cargo.toml" >/dev/null
 }
 
 # The arguments of the recipe, as scripts/check_contrib.py reads them.
