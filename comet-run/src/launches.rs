@@ -11,7 +11,7 @@
 //! through a file without a name, and makes the points when the last launch is over.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -268,7 +268,7 @@ pub(crate) fn measure(
             // What the launch has printed stands below the block, which stays where it is.
             so_far = Block::default();
         }
-        if results.progress == ProgressArg::Auto {
+        if results.progress == ProgressArg::Auto && io::stderr().is_terminal() {
             so_far.show(&provisional(&concluded, number)?);
         }
         let is_open = |point: &&Point| launches.is_open(&concluded, point, number);
