@@ -123,26 +123,25 @@ pub(crate) enum Form {
 }
 use Form::{Even, Typed, Uneven};
 
-/// A collective of the suite.
-struct Spec {
-    suite: &'static str,
-    name: &'static str,
-    kind: Kind,
-    form: Form,
+/// A collective of a family.
+pub(crate) struct Spec {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) form: Form,
     /// True if the parts share the vector out; otherwise each is as long as the vector.
     is_shared: bool,
-    summary: &'static str,
-    aliases: &'static [&'static str],
+    pub(crate) summary: &'static str,
+    pub(crate) aliases: &'static [&'static str],
 }
 
-const fn spec(
+pub(crate) const fn spec(
     name: &'static str,
     kind: Kind,
     form: Form,
     summary: &'static str,
     aliases: &'static [&'static str],
 ) -> Spec {
-    Spec { suite: "imb", name, kind, form, is_shared: false, summary, aliases }
+    Spec { name, kind, form, is_shared: false, summary, aliases }
 }
 
 /// A reduce_scatter of OSU.
@@ -152,8 +151,7 @@ const fn shared(
     summary: &'static str,
     aliases: &'static [&'static str],
 ) -> Spec {
-    let of_imb = spec(name, Kind::ReduceScatter, form, summary, aliases);
-    Spec { suite: "osu", is_shared: true, ..of_imb }
+    Spec { is_shared: true, ..spec(name, Kind::ReduceScatter, form, summary, aliases) }
 }
 
 #[rustfmt::skip] // One kernel a line.
@@ -495,7 +493,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
         is_case: has_whole_elements,
         admits: |case, world| admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| bytes_per_rank(&SPECS[INDEX], case, world),
-        ..KernelInfo::collective(SPECS[INDEX].suite)
+        ..KernelInfo::collective(if SPECS[INDEX].is_shared { "osu" } else { "imb" })
     };
     type Part = Part<T>;
 

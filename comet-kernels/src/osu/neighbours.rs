@@ -36,8 +36,8 @@ use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Kind, Neighbours, Parts};
 use comet_core::kernel::prelude::*;
 
-use crate::imb::collective::Form::{self, Even, Typed, Uneven};
-use crate::imb::collective::{BY_ALGORITHM, Guarded, LENGTHS, Prepared, algorithm};
+use crate::imb::collective::Form::{Even, Typed, Uneven};
+use crate::imb::collective::{BY_ALGORITHM, Guarded, LENGTHS, Prepared, Spec, algorithm, spec};
 
 /// Number of dimensions of the torus on which ranks have neighbours.
 pub static DIMENSIONS: Axis =
@@ -48,25 +48,6 @@ pub static RADIUS: Axis =
 
 /// Most dimensions of a torus: 2^16 ranks have no more.
 const MAX_DIMENSIONS: usize = 16;
-
-/// A collective of the family.
-struct Spec {
-    name: &'static str,
-    kind: Kind,
-    form: Form,
-    summary: &'static str,
-    aliases: &'static [&'static str],
-}
-
-const fn spec(
-    name: &'static str,
-    kind: Kind,
-    form: Form,
-    summary: &'static str,
-    aliases: &'static [&'static str],
-) -> Spec {
-    Spec { name, kind, form, summary, aliases }
-}
 
 #[rustfmt::skip] // One kernel a line.
 const SPECS: [Spec; 5] = [
