@@ -260,8 +260,9 @@ obeys_selection() { # FAMILY
         # No algorithm has this number.
         sed -E '$s/^([0-9]+) [0-9]+/\1 99/' "$file.good" >"$file.bad"
     else
-        # Recursive doubling stops on 3 ranks; the ring between them does not.
-        sed 's/comm_size=pow2/comm_size<=64/' "$file.good" >"$file.bad"
+        # Recursive doubling stops on 3 ranks. The longest lengths of other numbers than powers of two.
+        sed '/"collective=allgather"/,/"comm_type=inter"/ { /"comm_size=any"/,$ { /"total_msg_size=any"/,+1 {
+            s/Allgather_intra_[a-z_]*/Allgather_intra_recursive_doubling/ } } }' "$file.good" >"$file.bad"
     fi
     gathers "$file.good" 8,8Ki,64Ki
     gathers "$file.bad" 8Ki
