@@ -30,6 +30,8 @@ pub struct Method<'a> {
     pub buffers: Buffers,
     /// The user's ranks of a load and of an echo beside it.
     pub cast: Option<Cast>,
+    /// Barriers between the operations that go before and the first clock read, as IMB has them.
+    pub n_barriers: u32,
 }
 
 /// One rank's view of the case at hand.
@@ -40,6 +42,8 @@ pub struct Context<'a, T: Transport> {
     pace: Pace,
     method: Method<'a>,
     corrupt: bool,
+    /// True if all ranks repeat the operation or [follow](Self::follow), so that they can meet.
+    all_repeat: bool,
     samples: Vec<Vec<Sample>>,
     usage: Option<Usage>,
 }
@@ -61,8 +65,8 @@ impl<'a, T: Transport> Context<'a, T> {
             samples
         };
         let samples = info.series.iter().map(reserved).collect();
-        let usage = None;
-        Self { transport, info, pace, method, corrupt, samples, usage }
+        let (usage, all_repeat) = (None, false);
+        Self { transport, info, pace, method, corrupt, all_repeat, samples, usage }
     }
 
     /// The transport.
@@ -293,7 +297,26 @@ impl<'a, T: Transport> Context<'a, T> {
             self.start_together(series, index)?;
             op(self.transport)?;
         }
-        Ok(())
+        self.line_up(series)
+    }
+
+    /// Says that all ranks of the kernel repeat its operation, or follow.
+    pub(crate) fn have_all_repeat(&mut self) {
+        self.all_repeat = true;
+    }
+
+    /// True if a rank without a part in `series` follows those that have one.
+    pub(crate) fn meets_all(&self, series: usize) -> bool {
+        self.starts_together(series) || (self.all_repeat && self.method.n_barriers > 0)
+    }
+
+    /// Has all ranks pass the barriers before the first clock read: as many as the method wants, with
+    /// those of a common start.
+    #[inline]
+    fn line_up(&self, series: usize) -> Result<()> {
+        let n_barriers = if self.all_repeat { self.method.n_barriers } else { 0 };
+        let of_start = if self.starts_together(series) { self.pace.sync.n_barriers() } else { 0 };
+        (of_start..n_barriers).try_for_each(|_| self.transport.barrier())
     }
 
     pub(crate) fn starts_together(&self, series: usize) -> bool {
@@ -317,5 +340,77 @@ impl<'a, T: Transport> Context<'a, T> {
             t.wait_until_ns(t.now_ns() + late_ns);
         }
         Ok(due_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::conformance::twisted::{Twist, Twisted};
+    use crate::definition::Quantity;
+    use crate::kernel::{Series, Timing};
+    use crate::local::{self, Local};
+    use crate::sync::StartSync;
+
+    /// Notes each barrier as a `|`.
+    #[derive(Clone, Debug, Default)]
+    struct Log(Rc<RefCell<String>>);
+
+    impl Twist for Log {
+        fn barrier(&self, inner: &Local) -> Result<()> {
+            self.0.borrow_mut().push('|');
+            inner.barrier()
+        }
+    }
+
+    static LOOP: KernelInfo = KernelInfo {
+        series: &[Series::of("op", Quantity::OpTime, Definition::LoopMean)],
+        timing: Timing::Pipelined,
+        ..KernelInfo::collective("test")
+    };
+    static CALLS: KernelInfo = KernelInfo {
+        series: &[Series::of("op", Quantity::OpTime, Definition::CallMean)],
+        timing: Timing::Single,
+        ..LOOP
+    };
+
+    /// Checks the order of barriers and operations where three of these go before, and two are timed:
+    /// in one interval, or in one each.
+    #[track_caller]
+    fn check(info: &'static KernelInfo, sync: StartSync, n_barriers: u32, expected: &str) {
+        let (repetitions, n_samples) = if info.timing == Timing::Single { (1, 2) } else { (2, 1) };
+        let pace = Pace { sync, ..Pace::new(repetitions, n_samples, 3) };
+        let logs = local::run(3, |inner| {
+            let t = Twisted { inner: Cow::Borrowed(inner), twist: Log::default() };
+            let method = Method { n_barriers, ..Method::default() };
+            let mut cx = Context::new(&t, info, pace, method, false);
+            cx.have_all_repeat();
+            let run = |t: &Twisted<'_, Log>| {
+                t.twist.0.borrow_mut().push('o');
+                Ok(())
+            };
+            // The last rank has no part.
+            let has_part = t.rank() < 2;
+            let done = if has_part { cx.time(0, run) } else { cx.follow(0, |_| Ok(())) };
+            done.expect("no rank fails");
+            t.twist.0.take()
+        });
+        let barriers: String = expected.chars().filter(|c| *c == '|').collect();
+        assert_eq!(logs, [expected, expected, &barriers]);
+    }
+
+    #[test]
+    fn two_barriers_are_before_the_first_clock_read_by_the_rules_of_imb() {
+        check(&LOOP, StartSync::Barrier, 0, "ooooo");
+        check(&LOOP, StartSync::Barrier, 2, "ooo||oo");
+        // A barrier of its own is before each call.
+        check(&CALLS, StartSync::Barrier, 0, "|o|o|o|o|o");
+        check(&CALLS, StartSync::Barrier, 2, "|o|o|o||o|o");
+        check(&CALLS, StartSync::None, 2, "ooo||oo");
+        check(&CALLS, StartSync::DoubleBarrier, 2, "||o||o||o||o||o");
     }
 }

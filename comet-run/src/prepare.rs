@@ -166,11 +166,13 @@ fn overrides(cases: &CaseArgs) -> anyhow::Result<Vec<Override>> {
     ];
     let shorthands = shorthands.into_iter().filter_map(|(option, axis, values)| {
         let (option, values) = (option.into(), values.clone()?);
-        Some(Ok(Override { option, axis, values, is_required: false }))
+        let unit_bytes = cases.unit.filter(|_| *axis == LENGTH_BYTES);
+        Some(Ok(Override { option, axis, values, is_required: false, unit_bytes }))
     });
     let named = cases.axis.iter().map(|(name, values)| {
         let (option, values) = (format!("--axis {name}"), values.clone());
-        Ok(Override { option, axis: axis(name)?, values, is_required: true })
+        let axis = axis(name)?;
+        Ok(Override { option, axis, values, is_required: true, unit_bytes: None })
     });
     shorthands.chain(named).collect()
 }
@@ -205,6 +207,7 @@ pub(crate) fn settings(args: &PlanArgs, origin: &Origin) -> Settings {
     settings.pause_ns = effort.pause.map_or(0, ns);
     settings.repetitions = effort.repetitions;
     settings.loop_limits = effort.loop_limits.unwrap_or(settings.loop_limits);
+    settings.loop_limits.multiples = effort.loop_multiples;
     settings.warm_up = effort.warm_up;
     settings.samples = effort.samples;
     if effort.time.is_none() {
@@ -234,6 +237,8 @@ pub(crate) struct Override {
     pub(crate) values: String,
     /// True if an axis that no selected kernel varies is refused; shorthands get a note.
     pub(crate) is_required: bool,
+    /// Unit in bytes of which lengths are rounded up to a whole number, if they are.
+    pub(crate) unit_bytes: Option<u64>,
 }
 
 impl Override {
@@ -430,6 +435,11 @@ fn cases(
                 )));
             }
             of_part = of_part.into_iter().flat_map(along).collect();
+        }
+        if let Some(unit_bytes) = overrides.iter().find_map(|change| change.unit_bytes) {
+            let whole = of_part.into_iter().map(|case| case.in_whole_elements(unit_bytes));
+            let mut known = BTreeSet::new();
+            of_part = whole.filter(|case| known.insert(case.label())).collect();
         }
         // Where none is left, the reason is told for each.
         if of_part.iter().any(info.is_case) {

@@ -56,30 +56,38 @@ const ROWS: &[Row] = &[
     (&[121], "IMB-MPI1 -help", 0, &["IMB-MPI1, as comet-run understands it:\n", "-npmin"]),
     (&[122], "IMB-MPI1 pInGpOnG -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n"]),
     (&[122], "IMB-MPI1 Pingpongs", 2, &["Pingpongs is not here, but PingPong, "]),
-    (&[123], "IMB-MPI1 Barrier -npmin 2 --ranks=11 --machine=./flat.toml", 0, &["# #processes = 2 \n", "# #processes = 4 \n", "# #processes = 8 \n", "# #processes = 11 \n"]),
     (&[124, 166], MULTI, 0, &["# Benchmarking Multi-PingPong \n", PARALLEL]),
     (&[124, 166], "IMB-MPI1 PingPong -multi 1 -msgsize 8 --ranks=4 --machine=./flat.toml", 0, &["\n        Group       #bytes #repetitions      t[usec]   Mbytes/sec\n\n            0            8 ", "\n            1            8 "]),
     (&[124], "IMB-MPI1 Barrier -multi 0 -npmin 3 --ranks=4 --machine=./flat.toml", 0, &["# Benchmarking Barrier \n# #processes = 3 \n# ( 1 additional process waiting"]),
     (&[125], "IMB-MPI1 PingPong -off_cache 1 -msgsize 8 -iter 10 --transport=shm --out r.jsonl", 0, &["\"off_cache_bytes\":1048576", "\"buffer_mode\":\"offcache"]),
     (&[126], "IMB-MPI1 PingPong -iter 100,1 -msgsize 8,65536 --transport=shm", 0, &["\n            8          100 ", "\n        65536           16 "]),
-    (&[127], "IMB-MPI1 PingPong -time 0.5 -msgsize 8 --machine=./flat.toml --out r.jsonl", 0, &["\"loop_limits\":{\"bytes\":41943040,\"s\":0.5}"]),
-    (&[128], "IMB-MPI1 PingPong -mem 0.001 -msgsize 8,4194304 --machine=./flat.toml", 0, &["\n            8 ", "# skipped: 4194304 bytes: needs ", " bytes of memory on each rank, 1073742 are allowed"]),
+    // Numbers of operations that IMB-MPI1 2021.11 printed.
+    (&[126, 150], "IMB-MPI1 Bcast Allreduce Barrier -npmin 3 -iter_policy multiple_np -iter 100 -msgsize 0,8,65536,1048576,4194304 --ranks=3 --transport=shm", 0, &["# Benchmarking Bcast", "\n            8           99 ", "\n        65536           96 ", "\n      1048576           57 ", "\n      4194304           24 ", "# Benchmarking Barrier", "t_avg[usec]\n           24 "]),
+    (&[126, 150], "IMB-MPI1 Bcast -npmin 3 -iter_policy auto -iter 100 -msglog 0:3 --ranks=3 --transport=shm", 0, &["\n            0           39 ", "\n            4           39 ", "\n            8           24 "]),
+    (&[126, 150], "IMB-MPI1 Allreduce -npmin 3 -iter_policy auto -iter 100 -msgsize 8,1048576 --ranks=3 --transport=shm", 0, &["\n            8          100 ", "\n      1048576           40 "]),
+    (&[127], "IMB-MPI1 PingPong -time 0.5 -msgsize 8 --machine=./flat.toml --out r.jsonl", 0, &["\"loop_limits\":{\"all_lengths_s\":10.5,\"bytes\":41943040,\"s\":0.5}"]),
+    (&[128], "IMB-MPI1 PingPong -mem 0.001 -msgsize 8,2097152,4194304 --machine=./flat.toml --out r.jsonl", 0, &["\n            8 ", "\n      2097152 out-of-mem.; needed X=   0.005 GB; use flag \"-mem X\" or MAX_MEM_USAGE>=X (IMB_mem_info.h)\n\n\n# All", "needs 8388608 bytes of memory on each rank, 1073742 are allowed (see --mem)"]),
     (&[129], "IMB-MPI1 -input names -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n", "# Benchmarking PingPing \n"]),
     (&[130, 160], "IMB-MPI1 PingPong -msglen lengths --machine=./flat.toml", 0, &["# Message lengths were user defined\n", "\n           24 ", "\n            3 "]),
     (&[131, 161], "IMB-MPI1 PingPong Sendrecv -map 3x2 -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n# #processes = 2; rank order (rowwise): \n#     0    3\n# \n# ( 4 additional", "# #processes = 6; rank order (rowwise): \n#     0    3\n# \n#     1    4\n# \n#     2    5\n# \n#--"]),
     (&[131], "IMB-MPI1 PingPong -map 3x2 -multi 0 -msgsize 8 --machine=./flat.toml", 0, &["# Group  0:     0    3\n# \n# Group  1:     1    4\n# \n# Group  2:     2    5\n# \n#--"]),
     (&[131], "IMB-MPI1 PingPong -map 3x2 -msgsize 8 --ranks=4 --machine=./flat.toml", 2, &["--map 3x2 has 6 places, and there are 4 ranks"]),
     // Constants and loops.
-    (&[140], "IMB-MPI1 PingPong --machine=./flat.toml --out r.jsonl", 0, &["# Minimum message length in bytes:   0\n# Maximum message length in bytes:   4194304\n"]),
+    // An exact simulation has fewer operations.
+    (&[140], "IMB-MPI1 PingPong --machine=./flat.toml --out r.jsonl", 0, &["# Minimum message length in bytes:   0\n# Maximum message length in bytes:   4194304\n", "# note: optional mode: other operations than those of IMB\n"]),
+    (&[140], "IMB-MPI1 Barrier --ranks=2 --transport=shm", 0, &["# note: standard mode: lengths, operations and limits are those of IMB\n"]),
+    (&[140], "IMB-MPI1 PingPong -iter 7 -time 5 -msgsize 8 --machine=./flat.toml", 0, &["# note: optional mode: other lengths, operations, limits than those of IMB\n"]),
+    (&[127, 146], "IMB-MPI1 PingPong Barrier -time 0.000001 -msgsize 8,64 --machine=./flat.toml --out r.jsonl", 6, &["\n            8 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use \"-time X\" or SECS_PER_SAMPLE=X (IMB_settings.h) to increase time limit.\n\n#", "\n            - time-out.; Time limit", "s, 0.000021 s are allowed (see --loop-limits)"]),
     (&[141], "IMB-MPI1 PingPong Allreduce -msglog 0:3 --ranks=2 --machine=./flat.toml", 0, &["\n            0 ", "\n            1 ", "\n            2 ", "\n            4 ", "\n            8 "]),
     (&[142], "IMB-MPI1 PingPong --machine=./flat.toml --out r.jsonl", 0, &["\n            0 ", "\n      4194304 "]),
     (&[143, 145, 150], COUNTS, 0, &["\n        32768         1000 ", "\n        65536          640 ", "\n      4194304           10 "]),
-    (&[145, 146], COUNTS, 0, &["\"loop_limits\":{\"bytes\":41943040,\"s\":10.0}"]),
+    (&[145, 146], COUNTS, 0, &["\"loop_limits\":{\"all_lengths_s\":210.0,\"bytes\":41943040,\"s\":10.0}"]),
+    // A test of `context` counts the barriers.
     (&[147], ALL, 0, &["\"kernel\":\"bcast\"", "\"sync\":\"barrier\""]),
     (&[149], COUNTS, 0, &["\"warmup\":100,", "\"warmup\":64,", "\"warmup\":10,"]),
     (&[151], COUNTS, 0, &["\"definition\":\"D4 half_round_trip\"", "\"inner\":640"]),
     (&[155], "IMB-MPI1 PingPong --inject=corrupt:echo -msgsize 8 --machine=./flat.toml", 3, &["# check_failed: 8 bytes: "]),
-    (&[156, 157], "IMB-MPI1 Alltoall -npmin 4 -msgsize 1024 --mem=8191 --ranks=4 --machine=./flat.toml", 6, &["# skipped: 1024 bytes: needs 8192 bytes of memory on each rank, 8191 are allowed (see --mem)\n"]),
+    (&[156, 157], "IMB-MPI1 Alltoall -npmin 4 -msgsize 1024 --mem=8191 --ranks=4 --machine=./flat.toml", 6, &["\n         1024 out-of-mem.; needed X=   0.001 GB; use flag"]),
     (&[157], "IMB-MPI1 Alltoall -npmin 4 -msgsize 1024 --mem=8192 --ranks=4 --machine=./flat.toml", 0, &["\n         1024 "]),
     // Output.
     (&[160], ALL, 0, &["# Date                  : ", "# Machine               : ", "# Minimum message length in bytes:   0\n# Maximum message length in bytes:   1024\n", "# List of Benchmarks to run:\n\n# PingPong\n# PingPing\n"]),
@@ -129,6 +137,10 @@ const IN_GROUPS: [(u32, &str); 17] = [
 ];
 /// Requirement of a megabyte.
 const MEGABYTE: u32 = 8;
+/// Requirement of the numbers of ranks.
+const NPMIN: u32 = 123;
+/// Requirement of the parts of a reduce-scatter.
+const REDUCE_SCATTER: u32 = 25;
 /// Requirements of the parts EXT, IO and NBC, which IMB-MPI1 does not have: overhead benchmarks,
 /// non-aggregate counts, CPU time and modes of one-sided transfers, buffers of them, and overlap.
 const OF_OTHER_PARTS: [u32; 7] = [6, 144, 148, 152, 154, 165, 167];
@@ -170,7 +182,7 @@ fn each_number_of_the_message_passing_part_is_in_the_table() {
     let ranges = [1..=10, 20..=53, 120..=131, 140..=151, 152..=157, 160..=168];
     let all: BTreeSet<u32> = ranges.into_iter().flatten().collect();
     let of_rows = ROWS.iter().flat_map(|row| row.0).copied();
-    let of_tables = PLAIN.iter().chain(&IN_GROUPS).map(|row| row.0).chain([MEGABYTE]);
+    let of_tables = PLAIN.iter().chain(&IN_GROUPS).map(|row| row.0).chain([MEGABYTE, NPMIN]);
     let here: BTreeSet<u32> = of_rows.chain(of_tables).collect();
     assert!(OF_OTHER_PARTS.iter().all(|number| !here.contains(number)), "{here:?}");
     let named: BTreeSet<u32> = here.into_iter().chain(OF_OTHER_PARTS).collect();
@@ -237,6 +249,93 @@ fn tables_hold_all_lengths_with_ordered_times_and_the_rates_of_their_class() {
         if number != 53 {
             check(&rows, n_messages, 1e6);
         }
+    }
+}
+
+/// Lengths of the rows of a benchmark of one table, in bytes.
+fn lengths(text: &str, name: &str) -> Vec<f64> {
+    table(text, name).iter().map(|row| row[0]).collect()
+}
+
+#[test]
+fn numbers_of_ranks_double_from_the_least_up_to_all() {
+    let folder = Folder::new();
+    folder.write("flat.toml", FLAT);
+    for (options, expected) in [
+        ("-npmin 2 --ranks=11", &[2, 4, 8, 11][..]),
+        ("-npmin 3 --ranks=11", &[3, 6, 11]),
+        ("--ranks=5", &[2, 4, 5]),
+        ("-npmin 1 --ranks=5", &[1, 2, 4, 5]),
+        ("-npmin 8 --ranks=8", &[8]),
+        // More than there are is all.
+        ("-npmin 12 --ranks=11", &[11]),
+    ] {
+        for name in ["Barrier", "Allreduce -msgsize 8", "Sendrecv -msgsize 8"] {
+            let line = format!("IMB-MPI1 {name} {options} --machine=./flat.toml");
+            let output = folder.run(&line).success();
+            let numbers =
+                output.stdout.lines().filter_map(|line| line.strip_prefix("# #processes = "));
+            let numbers: Vec<usize> =
+                numbers.map(|number| number.trim().parse().expect("a number")).collect();
+            assert_eq!(numbers, expected, "{NPMIN}: {line}\n{}", output.stdout);
+            let rows =
+                output.stdout.lines().filter(|line| line.ends_with(|c: char| c.is_ascii_digit()));
+            let rows = rows.filter(|line| line.starts_with("     "));
+            assert_eq!(rows.count(), expected.len(), "a row each: {}", output.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_rank_gets_a_part_of_whole_length_or_of_the_old_formula() {
+    let folder = Folder::new();
+    folder.write("flat.toml", FLAT);
+    // 44 bytes are 11 floats. In IMB 2021 each of 4 ranks gets as many; up to IMB 2019 they shared
+    // these out, 3 to the first 3 ranks and 2 to the last, as OSU does until now.
+    for (line, kernel, moved_bytes) in [
+        ("IMB-MPI1 Reduce_scatter -npmin 4 -msgsize 44", "imb/reduce_scatter", 4 * 44),
+        ("run osu/reduce_scatter -s 44", "osu/reduce_scatter", 44),
+    ] {
+        let line = format!("{line} --ranks=4 --machine=./flat.toml --out r-{moved_bytes}.jsonl");
+        folder.run(&line).success();
+        let records = folder.records(&format!("r-{moved_bytes}.jsonl"));
+        let point = records.points().next().expect("a point");
+        assert_eq!(format!("{}/{}", text(&point["suite"]), text(&point["kernel"])), kernel);
+        let rates = point["rates"].as_array().expect("rates");
+        let algorithm =
+            rates.iter().find(|rate| rate["name"] == "algorithm_bytes_per_s").expect("a rate");
+        assert_eq!(algorithm["per_op"], f64::from(moved_bytes), "{REDUCE_SCATTER}: {point:?}");
+    }
+}
+
+/// A value of a record as a word.
+fn text(value: &serde_json::Value) -> &str {
+    value.as_str().expect("a word")
+}
+
+#[test]
+fn messages_are_whole_elements_of_the_data_type() {
+    let folder = Folder::new();
+    folder.write("flat.toml", FLAT);
+    // As IMB-MPI1 2021.11 printed them.
+    for (options, head, of_messages, of_reductions) in [
+        ("-data_type int -msgsize 0,1,3,5,8", "MPI_INT", &[0., 4., 8.][..], &[0., 4., 8.][..]),
+        (
+            "-data_type double -red_data_type char -msglog 1:4",
+            "MPI_DOUBLE",
+            &[0., 8., 16.],
+            &[0., 2., 4., 8., 16.],
+        ),
+        ("-data_type char -msgsize 3", "MPI_CHAR", &[3.], &[4.]),
+        ("-msgsize 3,8388608", "MPI_BYTE", &[3., 4_194_304.], &[4., 4_194_304.]),
+    ] {
+        let line = format!("IMB-MPI1 PingPong Bcast Reduce {options} -iter 3 -npmin 2 --ranks=2");
+        let output = folder.run(&format!("{line} --machine=./flat.toml")).success();
+        let output = output.prints(&format!("# MPI_Datatype                   :   {head} \n"));
+        for name in ["PingPong", "Bcast"] {
+            assert_eq!(lengths(&output.stdout, name), of_messages, "{line}: {name}");
+        }
+        assert_eq!(lengths(&output.stdout, "Reduce"), of_reductions, "{line}");
     }
 }
 

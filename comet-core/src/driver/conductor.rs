@@ -1,6 +1,7 @@
 //! Rank 0: decides what all ranks do next, collects their reports, tells the listener.
 
 use super::decision::{Decision, Target, Trail};
+use super::elapsed::Elapsed;
 use super::kernel_starts::KernelStarts;
 use super::passes::{self, Wish};
 use super::placement::Placement;
@@ -46,6 +47,7 @@ pub(super) struct Conductor<'a, T: Transport> {
     pub(super) clocks_compared_ns: u64,
     pub(super) placement: Placement,
     pub(super) history: History,
+    pub(super) elapsed: Elapsed,
     pub(super) start_ns: u64,
     pub(super) end: RunEnd,
 }
@@ -85,6 +87,7 @@ pub fn conduct<T: Transport>(
         clocks_compared_ns: t.now_ns(),
         placement: Placement::new(line_ns, t.now_ns()),
         history: History::default(),
+        elapsed: Elapsed::default(),
         start_ns: t.now_ns(),
         end: RunEnd::default(),
     };
@@ -165,16 +168,20 @@ impl<T: Transport> Conductor<'_, T> {
                 return Ok(Some(Entry { case: planned, is_refined: false, state }));
             }
         };
+        let begun_ns = self.stage.t.now_ns();
         self.pause();
         let steps = |conductor: &mut Self| {
+            conductor.require_time(&case, begun_ns)?;
             let start_ns = conductor.stage.t.now_ns();
             conductor.order(&case, None)?;
             let check_ns = conductor.stage.t.now_ns() - start_ns;
             let Some(mut point) = conductor.warm_up(&case, check_ns)? else { return Ok(None) };
+            conductor.require_time(&case, begun_ns)?;
             conductor.take_slice(&mut point)?;
             Ok(Some(Box::new(point)))
         };
         let state = unless_fatal(steps(self))?.transpose();
+        self.spend(case, begun_ns, state.as_ref());
         Ok(state.map(|state| Entry { case, is_refined: false, state }))
     }
 
@@ -445,7 +452,7 @@ pub(super) enum Interruption {
 }
 
 impl Interruption {
-    fn refuse(failure: Failure, rank: Option<Rank>, message: String) -> Self {
+    pub(super) fn refuse(failure: Failure, rank: Option<Rank>, message: String) -> Self {
         Self::Refused(Refusal { failure, rank, message })
     }
 }

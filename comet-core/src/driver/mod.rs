@@ -16,6 +16,7 @@
 mod clock;
 mod conductor;
 mod decision;
+mod elapsed;
 mod kernel_starts;
 mod passes;
 mod placement;
@@ -35,7 +36,7 @@ use crate::error::TransportError;
 
 pub use conductor::conduct;
 pub use decision::decision_bytes;
-pub use rules::{LoopLimits, Rules};
+pub use rules::{LoopLimits, Multiples, Rules};
 pub use settings::{Pace, Settings, Slices};
 pub use stage::{SAMPLE_BYTES, follow};
 

@@ -17,11 +17,10 @@
 
 use oorandom::Rand32;
 
-use super::conductor::{Conductor, Entry};
+use super::conductor::Entry;
 use super::settings::Settings;
 use crate::kernel::{ALGORITHM, Axis, Case, KernelInfo, LENGTH_BYTES};
 use crate::sample::Sample;
-use crate::transport::Transport;
 use comet_stats::refine::{Crossings, Limits, Reading, Refiner, Rule, Step};
 
 /// The longest time that the cases of one group may take, in nanoseconds: what is lost if the job
@@ -60,7 +59,7 @@ pub(super) fn groups<'a>(
 }
 
 /// True if two cases on the same ranks differ in nothing but the message length.
-fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
+pub(super) fn are_of_one_sweep(a: &Case, b: &Case) -> bool {
     differ_in(a, b, |axis| *axis == LENGTH_BYTES)
 }
 
@@ -178,16 +177,6 @@ fn race(first: &Case, crossings: &mut Crossings, entries: &[Entry]) -> Vec<Wish>
     let raced = sweeps.iter().zip(&curves).filter(|(_, curve)| !curve.is_empty());
     let cases = raced.map(|(sweep, _)| sweep.with(&LENGTH_BYTES, size));
     cases.filter(first.info.is_case).map(Wish::Case).collect()
-}
-
-impl<T: Transport> Conductor<'_, T> {
-    /// Lets the pause before a case pass: rank 0 waits, and the others for it.
-    pub(super) fn pause(&self) {
-        let (t, pause_ns) = (self.stage.t, self.settings.pause_ns);
-        if pause_ns > 0 && !t.clock().is_virtual {
-            t.wait_until_ns(t.now_ns() + pause_ns);
-        }
-    }
 }
 
 /// The cases of a group in the order of the plan, with the new ones where their lengths belong.

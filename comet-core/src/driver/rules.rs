@@ -7,7 +7,7 @@ use super::probe::{Probe, to_u32};
 use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
-use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, Series, Timing, WINDOW};
+use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, ROOT, Series, Timing, WINDOW};
 use crate::sync::StartSync;
 use comet_stats::real;
 
@@ -51,13 +51,47 @@ pub struct LoopLimits {
     pub bytes: u64,
     /// Time in nanoseconds.
     pub ns: f64,
+    /// Time of all lengths of a benchmark on the same ranks, in nanoseconds: longer ones are skipped
+    /// once it is over.
+    pub sweep_ns: f64,
+    /// Numbers of operations that follow from that of the ranks, in place of data and time.
+    pub multiples: Option<Multiples>,
+}
+
+/// Loops whose operations are a multiple of the number of ranks, fewer of long messages on many ranks,
+/// so that each rank is the root as often as any other (`-iter_policy multiple_np` and `auto` of IMB).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiples {
+    /// Length in bytes of the longest message of the sweep.
+    pub longest_bytes: u64,
+    /// True if only operations with a root have such loops.
+    pub of_rooted: bool,
+}
+
+impl Multiples {
+    /// Operations of `case` on `n_ranks` ranks, about `most` of a short message; `None` if it has no
+    /// such loop.
+    fn operations(self, case: &Case, n_ranks: usize, most: u32) -> Option<u32> {
+        let is_rooted = case.info.axes.iter().any(|used| used.axis.name == ROOT);
+        if self.of_rooted && !is_rooted {
+            return None;
+        }
+        let longest = real(self.longest_bytes);
+        let length = real(case.find(&LENGTH_BYTES).unwrap_or(self.longest_bytes));
+        // IMB counts a message as a float at least.
+        let n_ranks = u32::try_from(n_ranks).unwrap_or(u32::MAX);
+        let share = longest / (f64::from(n_ranks) * length.max(4.0) + longest);
+        let n = to_u32(f64::from(most) * share + 0.5);
+        Some((n - n % n_ranks).max(n_ranks))
+    }
 }
 
 impl LoopLimits {
-    /// Those of IMB: 40 MiB in 10 s.
-    pub const IMB: Self = Self { bytes: 40 << 20, ns: 10e9 };
+    /// Those of IMB: 40 MiB in 10 s, and 21 times as long for its lengths from 1 B to 4 MiB.
+    pub const IMB: Self = Self { bytes: 40 << 20, ns: 10e9, sweep_ns: 210e9, multiples: None };
     /// None: a loop has the operations that were asked for.
-    pub const NONE: Self = Self { bytes: u64::MAX, ns: f64::INFINITY };
+    pub const NONE: Self =
+        Self { bytes: u64::MAX, ns: f64::INFINITY, sweep_ns: f64::INFINITY, multiples: None };
 }
 
 /// Length from which OSU repeats less often, in bytes.
@@ -107,6 +141,12 @@ impl Rules {
         matches!(self, Self::Imb | Self::Osu).then_some(StartSync::Barrier)
     }
 
+    /// Barriers of all ranks between the operations that go before a loop and its first clock read
+    /// (`N_BARR` of IMB).
+    pub(super) fn n_barriers(self) -> u32 {
+        if self == Self::Imb { 2 } else { 0 }
+    }
+
     /// The figure of `series` that these rules quote.
     pub fn quote(self, series: &Series) -> Quote {
         match self {
@@ -131,14 +171,14 @@ impl Rules {
 
     /// The counts of `case`, an operation of which takes as long as `probe` found; `None` for
     /// CoMet's own rules. `repetitions` are those that the user asks for, the most of IMB's within
-    /// `limits`.
+    /// `limits` on `n_ranks` ranks.
     pub(super) fn counts(
         self,
         case: &Case,
         clock: ClockCalibration,
         probe: Probe,
         repetitions: Option<u32>,
-        limits: LoopLimits,
+        (limits, n_ranks): (LoopLimits, usize),
     ) -> Option<Counts> {
         let length_bytes = case.find(&LENGTH_BYTES).unwrap_or(0);
         let one_loop =
@@ -150,7 +190,8 @@ impl Rules {
                 let by_length = u32::try_from(limits.bytes / length_bytes.max(1));
                 let by_length = by_length.unwrap_or(most).clamp(1, most);
                 let by_time = to_u32((limits.ns / probe.slowest_ns().max(1.0)).max(1.0));
-                let n = by_length.min(by_time);
+                let of_ranks = limits.multiples.and_then(|of| of.operations(case, n_ranks, most));
+                let n = of_ranks.unwrap_or(by_length.min(by_time));
                 Some(one_loop(n, (n / 10).max(10).min(n)))
             }
             Self::Osu => Some(osu(case.info, length_bytes > OSU_LARGE_BYTES)),

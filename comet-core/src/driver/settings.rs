@@ -52,7 +52,8 @@ pub struct Settings {
     pub skew: Skew,
     /// Scale of that skew, in medians of the case without it.
     pub skew_scale: f64,
-    /// Time that passes before each case, in nanoseconds; none in simulation.
+    /// The least time that passes before each case, in nanoseconds, if any; a tenth of that of the
+    /// samples of the case before, where this is longer; none in simulation.
     pub pause_ns: u64,
     /// Rule for further message lengths between those of the sweep, if any.
     pub refine: Option<refine::Rule>,

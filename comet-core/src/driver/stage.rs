@@ -183,7 +183,8 @@ impl<'a, T: Transport> Stage<'a, T> {
         let definition = self.settings.definition(info);
         let untouched = self.settings.rules.are_untouched();
         let (clock, buffers) = (self.clock.as_ref(), self.buffers);
-        let method = Method { definition, clock, skew, seed, untouched, buffers, cast };
+        let n_barriers = self.settings.rules.n_barriers();
+        let method = Method { definition, clock, skew, seed, untouched, buffers, cast, n_barriers };
         Context::new(part, info, pace, method, corrupt)
     }
 }

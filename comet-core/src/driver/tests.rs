@@ -4,10 +4,10 @@ mod fake;
 
 use std::sync::atomic::Ordering;
 
-use super::{DriverError, Settings};
+use super::{DriverError, LoopLimits, Rules, Settings};
 use crate::error::{TransportError, TransportErrorKind};
 use crate::event::{Failure, Measurement, SeriesResult, Stop};
-use crate::kernel::{Arrangement, Case, LENGTH_BYTES, Profile};
+use crate::kernel::{Arrangement, Case, LENGTH_BYTES, Profile, refusal};
 use crate::sync::StartSync;
 use crate::transport::Rank;
 use comet_stats::Summary;
@@ -264,6 +264,18 @@ fn a_corrupted_kernel_alone_fails_its_check() {
     let outcome = drive(2, &fakes, &settings);
     assert_eq!(counts(&outcome.end()), [2, 1, 0, 0]);
     assert_eq!(outcome.heard.failures[0].case.info.id(), "fake/second");
+}
+
+#[test]
+fn a_case_is_skipped_once_its_sweep_has_taken_all_its_time() {
+    let loop_limits = LoopLimits { sweep_ns: 0.0, ..LoopLimits::NONE };
+    for (rules, n_skipped) in [(Rules::Imb, 2), (Rules::Comet, 0)] {
+        let settings = Settings { rules, loop_limits, ..brief() };
+        let outcome = drive(2, &[Fake::good(&FIRST), Fake::good(&SECOND)], &settings);
+        assert_eq!(counts(&outcome.end()), [2 - n_skipped, 0, 0, n_skipped], "{rules:?}");
+        let failures = &outcome.heard.failures;
+        assert!(failures.iter().all(|found| refusal::is_of_time(&found.message)), "{rules:?}");
+    }
 }
 
 #[test]

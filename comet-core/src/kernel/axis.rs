@@ -6,6 +6,13 @@ use crate::topology::Topology;
 /// Name of the axis whose values are ways to carry out the same operation.
 pub const ALGORITHM: &str = "algorithm";
 
+/// Name of the axis with the ranks that are roots in turn.
+pub const ROOT: &str = "root";
+
+/// Name of the axis with the type of the elements that an operation combines, in the order of
+/// [`Element::ALL`](crate::collective::Element::ALL).
+pub const ELEMENT: &str = "element";
+
 /// One quantity that a kernel varies; a kernel with a new one declares it in its own file.
 ///
 /// ```

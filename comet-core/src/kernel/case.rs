@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::axis::{Axis, Profile};
+use super::axis::{Axis, ELEMENT, LENGTH_BYTES, Profile};
 use super::info::KernelInfo;
 use super::world::World;
+use crate::collective::Element;
 use crate::sweep::SweepError;
 use crate::topology::Topology;
 use crate::transport::Rank;
@@ -136,6 +137,24 @@ impl Case {
         let index = self.info.axes.iter().position(|used| used.axis == axis);
         self.values[index.expect("a kernel sets only axes that it declares")] = value;
         self
+    }
+
+    /// Type of the elements that it combines, if it does.
+    pub fn element(&self) -> Option<Element> {
+        let (_, value) = self.values().find(|(axis, _)| axis.name == ELEMENT)?;
+        Element::ALL.get(usize::try_from(value).ok()?).copied()
+    }
+
+    /// This case with its length rounded up to whole elements: those that it combines, or else some of
+    /// `unit_bytes`.
+    pub fn in_whole_elements(self, unit_bytes: u64) -> Self {
+        let unit_bytes = self.element().map_or(unit_bytes, |element| element.bytes() as u64).max(1);
+        match self.find(&LENGTH_BYTES) {
+            Some(length) => {
+                self.with(&LENGTH_BYTES, length.div_ceil(unit_bytes).saturating_mul(unit_bytes))
+            }
+            None => self,
+        }
     }
 
     /// Axes and values, in the kernel's order.

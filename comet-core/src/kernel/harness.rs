@@ -119,7 +119,7 @@ impl Trial {
     }
 
     fn context<'a>(&self, t: &'a Local, corrupt: bool) -> Context<'a, Local> {
-        let method = Method { buffers: self.buffers, ..Method::default() };
+        let method = Method { buffers: self.buffers, n_barriers: 2, ..Method::default() };
         Context::new(t, self.case.info, PACE, method, corrupt)
     }
 

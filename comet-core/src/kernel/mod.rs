@@ -12,11 +12,12 @@ mod operation;
 mod pairing;
 pub mod prelude;
 mod rate;
+pub mod refusal;
 mod world;
 
 pub use axis::{
-    ALGORITHM, Axis, AxisKind, AxisUse, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS, Profile,
-    VECTOR_LENGTH, WINDOW,
+    ALGORITHM, Axis, AxisKind, AxisUse, ELEMENT, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS,
+    Profile, ROOT, VECTOR_LENGTH, WINDOW,
 };
 pub use buffers::Buffers;
 pub use case::{Arrangement, Case, Derived, History, MAX_AXES};

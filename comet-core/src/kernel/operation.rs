@@ -5,7 +5,7 @@ use super::Kernel;
 use super::buffers::{self, Buffers, Others};
 use super::case::{Case, Derived, History};
 use super::check::{Checker, Seeds};
-use super::info::KernelInfo;
+use super::info::{Class, KernelInfo};
 use super::world::World;
 use crate::context::Context;
 use crate::error::{KernelError, Result};
@@ -138,6 +138,10 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
 
     fn measure(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let mut found = Ok(());
+        // Ranks that serve others beside a load are in the middle of their only run.
+        if P::INFO.class != Class::Contention {
+            cx.have_all_repeat();
+        }
         for series in 0..P::INFO.series.len() {
             match self.0.part(cx, case, series)? {
                 Some((duty, part)) if cx.buffers() == Buffers::Same => {
@@ -147,8 +151,8 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
                     let others = self.others(cx, case, series, cx.n_runs(series))?;
                     found = found.and(measure(cx, series, duty, others)?);
                 }
-                // A common start is one of all ranks.
-                None if cx.starts_together(series) => cx.follow(series, |_| Ok(()))?,
+                // A common start is one of all ranks, and so are barriers before a loop.
+                None if cx.meets_all(series) => cx.follow(series, |_| Ok(()))?,
                 None => (),
             }
         }

@@ -3,6 +3,7 @@
 use super::Case;
 use super::buffers::Buffers;
 use super::cast::Cast;
+use super::refusal;
 use crate::topology::Topology;
 
 /// The ranks of a run: facts that a case needs beside its own values.
@@ -48,9 +49,7 @@ impl<'a> World<'a> {
         if bytes <= cap_bytes {
             return Ok(());
         }
-        Err(format!(
-            "needs {bytes} bytes of memory on each rank, {cap_bytes} are allowed (see --mem)"
-        ))
+        Err(refusal::of_memory(bytes, cap_bytes))
     }
 
     /// The ranks of a load and of an echo beside it: the user's, or four whose routes share a link.

@@ -44,6 +44,15 @@ impl StartSync {
         Self::ALL.into_iter().find(|sync| sync.name() == name)
     }
 
+    /// Number of barriers of all ranks in a start.
+    pub fn n_barriers(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Barrier | Self::Dissemination | Self::Window => 1,
+            Self::DoubleBarrier => 2,
+        }
+    }
+
     /// Returns when this rank is to start; all ranks call it. The global time in nanoseconds at
     /// which that was due, for windows: a rank that heard of it too late starts later.
     ///

@@ -87,6 +87,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
         aliases: &["IMB:Barrier", "OSU:osu_barrier"],
         series: &[Series { quote_minimum: true, ..Series::on_test_node("barrier") }],
         timing: Timing::Pipelined,
+        admits: |_, _| Ok(()),
         bytes_per_rank: |_, _| 16 * LINGER_VECTOR_LENGTH as u64,
         is_movable: false,
         baseline_for: if NAIVE { Some("comet/barrier") } else { None },

@@ -51,7 +51,7 @@ pub static ALGORITHM: Axis = Axis::choice(
 );
 /// Ranks that have another part than the others: the first root, or each in turn.
 pub static ROOT: Axis = Axis::choice(
-    "root",
+    comet_core::kernel::ROOT,
     "roots of a collective: the first one alone, or each rank in turn from it on",
     &["first", "rotate"],
 );
@@ -65,8 +65,11 @@ pub static PLACE: Axis = Axis::choice(
     &["separate", "in_place"],
 );
 /// Type of the elements of a reduction.
-pub static ELEMENT: Axis =
-    Axis::choice("element", "type of the elements of a reduction", Element::LABELS);
+pub static ELEMENT: Axis = Axis::choice(
+    comet_core::kernel::ELEMENT,
+    "type of the elements of a reduction",
+    Element::LABELS,
+);
 /// Operator of a reduction.
 pub static OPERATOR: Axis = Axis::choice("operator", "operator of a reduction", Operator::LABELS);
 
@@ -238,9 +241,7 @@ pub(crate) fn algorithm(kind: Kind, case: &Case) -> Result<Option<&'static Algor
 
 /// True unless `case` is one of elements, of which its length is no whole number.
 pub(super) fn has_whole_elements(case: &Case) -> bool {
-    let element =
-        case.find(&ELEMENT).and_then(|value| Element::ALL.get(usize::try_from(value).ok()?));
-    element.is_none_or(|element| case.length(&LENGTH_BYTES).is_multiple_of(element.bytes()))
+    case.element().is_none_or(|element| case.length(&LENGTH_BYTES).is_multiple_of(element.bytes()))
 }
 
 /// The elements and the operator of `case`; a sentence if they do not fit each other or its length.
@@ -257,7 +258,6 @@ pub(super) fn reducer(case: &Case) -> Result<Reducer, String> {
 }
 
 fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
-    world.require_ranks(2)?;
     if spec.kind.is_reduction() {
         reducer(case)?;
     }

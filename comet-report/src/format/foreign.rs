@@ -18,7 +18,7 @@ pub(super) trait Layout {
     fn suite(&self) -> &'static Suite;
 
     /// Text before the blocks of a run.
-    fn start(&self, _run: &Run) -> String {
+    fn start(&mut self, _run: &Run) -> String {
         String::new()
     }
 
@@ -34,6 +34,11 @@ pub(super) trait Layout {
     /// The lines that become complete with a point with numbers, or with one whose data arrived wrong
     /// where there is such a row.
     fn row(&mut self, block: &Block<'_>, point: &Point) -> Option<String>;
+
+    /// The lines for a case that has no numbers for the reason `message`, where the suite has some.
+    fn left_out(&mut self, _: &Block<'_>, _: &Point, _message: &str) -> Option<String> {
+        None
+    }
 
     /// The lines that a block lacks behind its last point.
     fn close(&mut self) -> String {
@@ -146,8 +151,11 @@ impl<L: Layout> Blocks<L> {
             text += &row;
         }
         if let Some(Failure { status, message }) = point.failure() {
-            let size = size_bytes(point).map_or(String::new(), |size| format!(" {size} bytes:"));
-            text += &format!("# {}:{size} {message}\n", Name(status));
+            let of_suite = layout.left_out(&Block { run, benchmark, first }, point, message);
+            text += &of_suite.unwrap_or_else(|| {
+                let size = size_bytes(point).map(|size| format!(" {size} bytes:"));
+                format!("# {}:{} {message}\n", Name(status), size.unwrap_or_default())
+            });
         }
         text
     }

@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::ops::Range;
 
-use comet_core::kernel::WINDOW;
+use comet_core::kernel::{WINDOW, refusal};
 use comet_core::sweep;
 use comet_core::topology::RankGrid;
 
@@ -35,11 +35,15 @@ struct Imb {
     version: &'static str,
     /// Bytes of a MB.
     bytes_per_mb: f64,
+    /// Name, ranks and groups of the benchmark whose last row says that longer messages are left out.
+    ended: Option<(&'static str, Option<u64>, u64)>,
 }
 
 impl Imb {
-    const NEW: Self = Self { version: "IMB 2021, MB of 10^6 bytes", bytes_per_mb: 1e6 };
-    const V3_2: Self = Self { version: "IMB 3.2, MB of 2^20 bytes", bytes_per_mb: 1_048_576.0 };
+    const NEW: Self =
+        Self { version: "IMB 2021, MB of 10^6 bytes", bytes_per_mb: 1e6, ended: None };
+    const V3_2: Self =
+        Self { version: "IMB 3.2, MB of 2^20 bytes", bytes_per_mb: 1_048_576.0, ended: None };
 
     /// The rate of `n_messages` of `size` bytes in MB a second; 0 without bytes or time.
     fn rate(&self, n_messages: u64, size: u64, time_us: f64) -> f64 {
@@ -56,7 +60,8 @@ impl Layout for Imb {
         &SUITE
     }
 
-    fn start(&self, run: &Run) -> String {
+    fn start(&mut self, run: &Run) -> String {
+        self.ended = None;
         let (rule, version) = (rule(5), self.version);
         let program = format!("{} {}", run.suite.name, run.suite.version);
         let program = program.trim_end();
@@ -65,10 +70,11 @@ impl Layout for Imb {
         text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
         text +=
             &run.config.get("sizes").and_then(|sizes| sizes.as_str()).map_or("".into(), lengths);
-        text += "# MPI_Datatype                   :   MPI_BYTE \n";
+        text += &data_type(run);
         let element = element(run);
         text += &format!("# MPI_Datatype for reductions    :   {element} \n");
         text += "# MPI_Op                         :   MPI_SUM  \n# \n# \n";
+        text += &mode(run);
         let names = SUITE.asked(run);
         if !names.is_empty() {
             text += &format!("\n# List of Benchmarks to run:\n\n# {}\n", names.join("\n# "));
@@ -100,6 +106,21 @@ impl Layout for Imb {
         };
         let rows: Option<Vec<String>> = (0..n_groups(point)).map(of_group).collect();
         Some(format!("\n{}\n", rows?.join("\n")))
+    }
+
+    fn left_out(&mut self, block: &Block<'_>, point: &Point, message: &str) -> Option<String> {
+        let reason = left_out(message)?;
+        let of_block = (block.benchmark.name, procs(point), n_groups(point));
+        if self.ended.replace(of_block) == Some(of_block) {
+            return Some(String::new());
+        }
+        let size = size_bytes(point).filter(|_| numbers(block) != Numbers::Barrier);
+        let row = format!("{:>WIDTH$}{reason}", or_dash(size));
+        if !has_row_for_each(block) {
+            return Some(row + "\n");
+        }
+        let of_group = |group| format!("{group:>WIDTH$}{row}\n");
+        Some(format!("\n{}", (0..n_groups(point)).map(of_group).collect::<String>()))
     }
 
     fn end(&self) -> &'static str {
@@ -139,10 +160,38 @@ impl Imb {
     }
 }
 
+/// Bytes of a GB of IMB.
+const GB: f64 = 1_073_741_824.0;
+
+/// The words of IMB for a length that a limit of memory or time leaves out, and with it all longer ones;
+/// `None` for another `message`.
+fn left_out(message: &str) -> Option<String> {
+    // As it was imported.
+    if ["out-of-mem.", "time-out.", "int-overflow"].iter().any(|word| message.starts_with(word)) {
+        return Some(format!(" {message}"));
+    }
+    if refusal::is_of_time(message) {
+        return Some(
+            " time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use \"-time X\" or \
+             SECS_PER_SAMPLE=X (IMB_settings.h) to increase time limit."
+                .into(),
+        );
+    }
+    let gb = refusal::needed_bytes(message)? as f64 / GB;
+    // So that the number, with three digits, is enough.
+    Some(format!(
+        " out-of-mem.; needed X={:8.3} GB; use flag \"-mem X\" or MAX_MEM_USAGE>=X (IMB_mem_info.h)",
+        gb + 0.001
+    ))
+}
+
 /// Name of the label with the value of `-multi`: 0 for a row of all groups, 1 for a row of each.
 pub const ROWS_LABEL: &str = "imb_multi";
 
-/// The value of that label.
+/// Name of the label with the value of `-data_type`, if that is no byte.
+pub const DATA_TYPE_LABEL: &str = "imb_data_type";
+
+/// The value of the first label.
 fn rows<'a>(block: &Block<'a>) -> Option<&'a str> {
     block.run?.labels.get(ROWS_LABEL).map(String::as_str)
 }
@@ -188,6 +237,46 @@ fn lengths(sizes: &str) -> String {
         ),
         _ => "# Message lengths were user defined\n#\n".into(),
     }
+}
+
+/// Lengths of a run in standard mode.
+const STANDARD_SIZES: &str = "0,1..4194304*2";
+
+/// A line with the mode of a run by the rules of IMB: standard, whose results are comparable, or
+/// optional, with what the user has changed.
+fn mode(run: &Run) -> String {
+    let number = |name: &str, part: &str| run.config.get(name)?.get(part)?.as_f64();
+    let text = |name: &str| run.config.get(name).and_then(|value| value.as_str());
+    if text("rules") != Some(SUITE.id) {
+        return String::new();
+    }
+    let limits = ["bytes", "s", "all_lengths_s"].map(|part| number("loop_limits", part));
+    let is_set = |name: &str| run.config.get(name).is_some_and(|value| !value.is_null());
+    let names = SUITE.asked(run);
+    let has_lengths = names.is_empty() || names.iter().any(|name| *name != "Barrier");
+    let has_law = run.config.get("loop_limits").is_some_and(|of| of.get("multiples").is_some());
+    let others = [
+        ("lengths", has_lengths && text("sizes") != Some(STANDARD_SIZES)),
+        ("operations", is_set("repetitions") || is_set("warm_up")),
+        ("limits", limits != STANDARD_LIMITS.map(Some) || has_law),
+    ];
+    let others: Vec<&str> = others.iter().filter(|(_, is)| *is).map(|(what, _)| *what).collect();
+    match others[..] {
+        [] => "# note: standard mode: lengths, operations and limits are those of IMB\n".into(),
+        _ => format!("# note: optional mode: other {} than those of IMB\n", others.join(", ")),
+    }
+}
+
+/// Limits of the loops of such a run: data in bytes, time, and time of all lengths in seconds.
+const STANDARD_LIMITS: [f64; 3] = [41_943_040.0, 10.0, 210.0];
+
+/// Lines with the type of messages, and with what moves them if they are not of bytes.
+fn data_type(run: &Run) -> String {
+    let line = |name| format!("# MPI_Datatype                   :   {name} \n");
+    let Some(name) = run.labels.get(DATA_TYPE_LABEL) else { return line("MPI_BYTE") };
+    let name = format!("MPI_{}", name.to_uppercase());
+    let line = line(&name);
+    format!("{line}# note: messages are whole numbers of {name}, whose bytes the calls count\n")
 }
 
 /// The elements of reductions by their name in MPI: floats, unless the user chose others.
@@ -253,7 +342,7 @@ mod tests {
     use super::super::foreign::tests::records;
     use super::*;
     use crate::fixture::{check_golden, render};
-    use crate::record::Record;
+    use crate::record::{Failure, Outcome, Param, PointStatus, Record};
 
     #[test]
     fn it_looks_as_it_did() {
@@ -287,6 +376,88 @@ mod tests {
             "\n# List of Benchmarks to run:\n\n# PingPong\n# Barrier\n",
         ] {
             assert!(text.contains(lines), "{text}");
+        }
+    }
+
+    /// The first point of `kernel` at `length_bytes`, left out with the reason `message`.
+    fn refused(records: &[Record], kernel: &str, length_bytes: u64, message: &str) -> Record {
+        let points = records.iter().filter_map(|record| match record {
+            Record::Point(point) if point.kernel == kernel => Some(point.clone()),
+            _ => None,
+        });
+        let mut point = points.into_iter().next().unwrap();
+        let (name, length) = ("length_bytes".to_owned(), Param::Number(length_bytes));
+        point.params.0.retain(|(known, _)| *known != name);
+        point.params.0.push((name, length));
+        let (status, message) = (PointStatus::Skipped, message.to_owned());
+        point.outcome = Outcome::Failed(Failure { status, message });
+        Record::Point(point)
+    }
+
+    #[test]
+    fn the_first_length_without_memory_or_time_has_a_row_and_longer_ones_have_none() {
+        let records = records("imb");
+        let memory = refusal::of_memory(3 << 30, 1 << 30);
+        let time = refusal::of_time(2e9, 1e9);
+        let of_mem = " out-of-mem.; needed X=   3.001 GB; use flag \"-mem X\" or MAX_MEM_USAGE>=X \
+                      (IMB_mem_info.h)\n";
+        let time_out = " time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use \
+                        \"-time X\" or SECS_PER_SAMPLE=X (IMB_settings.h) to increase time limit.\n";
+        let no_ranks = "needs 4 ranks, there are 2";
+        for (kernel, message, length, row) in [
+            ("bcast", &*memory, 2048, format!("\n         2048{of_mem}")),
+            ("uniband", &*time, 2048, format!("\n         2048{time_out}")),
+            ("barrier", &*time, 0, format!("\n            -{time_out}")),
+            ("bcast", no_ranks, 2048, format!("\n# skipped: 2048 bytes: {no_ranks}\n")),
+            // As import has them.
+            ("bcast", of_mem.trim(), 2048, format!("\n         2048{of_mem}")),
+        ] {
+            let points = [length, 4096].map(|length| refused(&records, kernel, length, message));
+            let text = render("imb", &[&records[..1], &points].concat());
+            assert!(text.contains(&row), "{kernel}: {text}");
+            assert_eq!(text.contains("4096"), message == no_ranks, "{kernel}: {text}");
+        }
+    }
+
+    #[test]
+    fn each_group_has_a_row_without_memory_where_each_has_one_with_numbers() {
+        let mut records = records("imb");
+        let Record::Run(run) = &mut records[0] else { unreachable!() };
+        run.labels.insert(ROWS_LABEL.into(), "1".into());
+        let memory = refusal::of_memory(8, 4);
+        let Record::Point(mut point) = refused(&records, "bcast", 8, &memory) else {
+            unreachable!()
+        };
+        point.params.0.push((comet_core::kernel::GROUPS.name.into(), Param::Number(2)));
+        let text = render("imb", &[records.swap_remove(0), Record::Point(point)]);
+        for group in
+            ["\n\n            0            8 out-of-mem.;", "\n            1            8 out"]
+        {
+            assert!(text.contains(group), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_head_names_the_mode_and_the_types() {
+        let mut records = records("imb");
+        let Record::Run(run) = &mut records[0] else { unreachable!() };
+        let limits = serde_json::json!({"bytes": 41_943_040, "s": 10.0, "all_lengths_s": 210.0});
+        run.config.insert("rules".into(), "imb".into());
+        run.config.insert("loop_limits".into(), limits);
+        run.config.insert("sizes".into(), "0,1..4194304*2".into());
+        let standard = "# note: standard mode: lengths, operations and limits are those of IMB\n";
+        assert!(render("imb", &records).contains(standard));
+        let Record::Run(run) = &mut records[0] else { unreachable!() };
+        run.config.insert("repetitions".into(), 5.into());
+        run.config.insert("sizes".into(), "8".into());
+        run.labels.insert(DATA_TYPE_LABEL.into(), "int".into());
+        let text = render("imb", &records);
+        for line in [
+            "# note: optional mode: other lengths, operations than those of IMB\n",
+            "# MPI_Datatype                   :   MPI_INT \n# note: messages are whole numbers of \
+             MPI_INT, whose bytes the calls count\n# MPI_Datatype for reductions    :   MPI_FLOAT \n",
+        ] {
+            assert!(text.contains(line), "{text}");
         }
     }
 

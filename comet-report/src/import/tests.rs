@@ -372,7 +372,7 @@ fn a_megabyte_is_what_fits_the_times() {
 fn words_in_place_of_numbers_become_a_status() {
     for (words, status) in [
         ("out-of-mem.; needed X=   1.001 GB; use flag \"-mem X\"", PointStatus::Skipped),
-        ("int-overflow.; The production rank*size caused int overflow", PointStatus::Skipped),
+        ("int-overflow; The production rank*size caused int overflow;", PointStatus::Skipped),
         ("time-out.; Time limit is over", PointStatus::Interrupted),
     ] {
         let found = imb("Alltoall", &format!("{TIMES}4194304 {words}")).remove(0);

@@ -16,7 +16,7 @@ use crate::{fingerprint, older};
 /// Words in place of numbers, and what they mean for the point.
 const FAILURES: &[(&str, PointStatus)] = &[
     ("out-of-mem.", PointStatus::Skipped),
-    ("int-overflow.", PointStatus::Skipped),
+    ("int-overflow", PointStatus::Skipped),
     ("time-out.", PointStatus::Interrupted),
 ];
 /// Numbers in comments that distinguish a table from others of its benchmark.

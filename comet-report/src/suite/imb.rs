@@ -104,12 +104,17 @@ const FLAGS: &[Flag] = &[
     flag(&["-msgsize"], Needed("LIST"), Obeyed, "lengths in bytes, with commas between them"),
     flag(&["-zero_size"], Needed("on|off"), Obeyed, "begin with a length of 0"),
     flag(&["-iter"], Needed("N[,VOL]"), Obeyed, "most operations of a length: 1000"),
-    flag(&["-mem"], Needed("GB"), Obeyed, "most memory of a rank"),
+    flag(&["-mem"], Needed("GB"), Obeyed, "most memory of a rank: 1 GB"),
     flag(&["-warm_up"], Needed("on|off"), Obeyed, "a tenth of the operations goes before"),
     flag(&["-include"], Needed("NAMES"), Obeyed, "further benchmarks, with commas between them"),
     flag(&["-exclude"], Needed("NAMES"), Obeyed, "benchmarks to leave out"),
     flag(&["-list"], No, Obeyed, "print the names of the benchmarks"),
-    flag(&["-time"], Needed("S"), Obeyed, "most time of a length: 10 s"),
+    flag(
+        &["-time"],
+        Needed("S"),
+        Obeyed,
+        "most time of a loop: 10 s; all lengths have so much less one",
+    ),
     flag(&["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
     flag(
         &["-multi"],
@@ -128,7 +133,8 @@ const FLAGS: &[Flag] = &[
         &["-iter_policy"],
         Needed("NAME"),
         Obeyed,
-        "dynamic: length and time limit operations; off: -iter N alone",
+        "dynamic: length and time limit operations; multiple_np: a multiple of the ranks; auto: that for \
+         roots; off: -iter N alone",
     ),
     flag(
         &["-map"],
@@ -144,15 +150,20 @@ const FLAGS: &[Flag] = &[
         Obeyed,
         "the barrier before each operation is a dissemination of messages",
     ),
-    flag(&["-data_type"], Needed("TYPE"), Only(&["byte"]), "messages are MPI_BYTE"),
+    flag(
+        &["-data_type"],
+        Needed("TYPE"),
+        Obeyed,
+        "messages are whole elements: byte, char, int, float, double",
+    ),
     flag(
         &["-red_data_type"],
         Needed("TYPE"),
         Obeyed,
-        "elements of reductions: byte, char, int, float, double",
+        "elements of reductions: char, int, float, double",
     ),
     flag(&["-contig_type"], Needed("TYPE"), Only(&["base"]), "messages are contiguous"),
-    flag(&["-msg_pause"], Needed("on|off"), Obeyed, "a pause of 100 ms is before each length"),
+    flag(&["-msg_pause"], Needed("on|off"), Obeyed, "a pause of 100 ms, or a tenth of a loop"),
     flag(&["-thread_level"], Needed("LEVEL"), Obeyed, "thread level of MPI: single"),
 ];
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use comet_core::driver::LoopLimits;
+use comet_core::driver::{LoopLimits, Multiples};
 use comet_core::kernel::Profile;
 use comet_core::topology::RankGrid;
 use comet_report::format::{FORMATS, Format};
@@ -15,8 +15,8 @@ use super::MethodArgs;
 use super::method::parse_percent;
 use super::values::{
     Binding, MeshShape, RankCounts, parse_axis, parse_binding, parse_bytes, parse_factor,
-    parse_injection, parse_label, parse_loop_limits, parse_mesh, parse_positive_time, parse_ranks,
-    parse_time,
+    parse_injection, parse_label, parse_loop_limits, parse_mesh, parse_multiples,
+    parse_positive_time, parse_ranks, parse_time, parse_unit,
 };
 
 #[derive(Debug, Args)]
@@ -116,6 +116,9 @@ pub(crate) struct CaseArgs {
     /// Message lengths in bytes
     #[arg(short, long, value_name = "SWEEP")]
     pub(crate) sizes: Option<String>,
+    /// Round message lengths up to whole multiples of this, those of reductions to whole elements
+    #[arg(long, value_name = "SIZE", value_parser = parse_unit, hide_short_help = true)]
+    pub(crate) unit: Option<u64>,
     /// Vector lengths in doubles
     #[arg(long, value_name = "SWEEP", hide_short_help = true)]
     pub(crate) vector_lengths: Option<String>,
@@ -140,10 +143,13 @@ pub(crate) struct EffortArgs {
     /// Operations per sample [default: by the resolution of the clock]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
     pub(crate) repetitions: Option<u32>,
-    /// Most data and time of a loop under --rules imb, whatever its operations, as in 40Mi,10s, or none [default: 40Mi,10s]
-    #[arg(long, value_name = "SIZE,TIME", value_parser = parse_loop_limits, hide_short_help = true)]
+    /// Most data and time of a loop under --rules imb, and time after which longer messages are skipped; none for any of the three [default: 40Mi,10s,210s]
+    #[arg(long, value_name = "SIZE,TIME[,TIME]", value_parser = parse_loop_limits, hide_short_help = true)]
     pub(crate) loop_limits: Option<LoopLimits>,
-    /// Pause before each case, as -msg_pause of IMB has one of 100ms [default: none]
+    /// Under --rules imb, operations of a loop as a multiple of the number of ranks, fewer as messages become as long as SIZE; with ,rooted of operations with a root alone [default: by --loop-limits]
+    #[arg(long, value_name = "SIZE[,rooted]", value_parser = parse_multiples, hide_short_help = true)]
+    pub(crate) loop_multiples: Option<Multiples>,
+    /// Least pause before each case, a tenth of the samples of the case before where they took longer [default: none]
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     pub(crate) pause: Option<Duration>,
     /// Samples per case and series [default: until the confidence interval of the median is narrow]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
-use comet_core::driver::LoopLimits;
+use comet_core::driver::{LoopLimits, Multiples};
 use comet_core::sweep;
 
 /// Dimensions of a processor mesh, as in `2x4`.
@@ -104,19 +104,50 @@ pub(crate) fn parse_positive_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads limits of a loop such as `40Mi,10s`, or `none`.
+/// Reads limits of loops such as `40Mi,10s` or `40Mi,10s,210s`, where `none` stands for any of them,
+/// and alone for all.
 pub(crate) fn parse_loop_limits(text: &str) -> Result<LoopLimits, String> {
-    let Some((size, time)) = text.split_once(',') else {
-        let expected = "the limits are a size and a time (write 40Mi,10s or none)";
-        return if text == "none" { Ok(LoopLimits::NONE) } else { Err(expected.into()) };
+    let expected = "the limits are a size, a time, and a time of all lengths (write 40Mi,10s,210s, or \
+                    none for any of them)";
+    let words: Vec<&str> = text.split(',').map(str::trim).collect();
+    let ns = |word: &str| match word {
+        "none" => Ok(f64::INFINITY),
+        _ => parse_positive_time(word).map(|time| time.as_secs_f64() * 1e9),
     };
-    let ns = parse_positive_time(time)?.as_secs_f64() * 1e9;
-    Ok(LoopLimits { bytes: parse_bytes(size)?, ns })
+    let (size, time, of_all) = match words[..] {
+        ["none"] => return Ok(LoopLimits::NONE),
+        [size, time] => (size, time, "none"),
+        [size, time, of_all] => (size, time, of_all),
+        _ => return Err(expected.into()),
+    };
+    let bytes = if size == "none" { u64::MAX } else { parse_bytes(size)? };
+    Ok(LoopLimits { bytes, ns: ns(time)?, sweep_ns: ns(of_all)?, multiples: None })
+}
+
+/// Reads the longest length of loops with a multiple of the number of ranks, such as `4Mi`, or
+/// `4Mi,rooted`.
+pub(crate) fn parse_multiples(text: &str) -> Result<Multiples, String> {
+    let (size, kind) = text.split_once(',').map_or((text, None), |(a, b)| (a, Some(b.trim())));
+    match kind {
+        None | Some("rooted") => {
+            let longest_bytes = parse_unit(size)?;
+            Ok(Multiples { longest_bytes, of_rooted: kind.is_some() })
+        }
+        Some(kind) => Err(format!("'{kind}' is no kind of operations (write 4Mi or 4Mi,rooted)")),
+    }
 }
 
 /// Reads an amount of memory such as `512Mi`.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     sweep::parse_count(text).map_err(|error| error.to_string())
+}
+
+/// Reads a length in bytes above zero.
+pub(crate) fn parse_unit(text: &str) -> Result<u64, String> {
+    match parse_bytes(text)? {
+        0 => Err("there is no multiple of 0 bytes (write 4)".into()),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Reads a label, `KEY=VALUE`.
@@ -187,6 +218,39 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(parse(text).ok(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn limits_of_loops_are_two_or_three_each_of_which_may_be_none() {
+        let limits =
+            |bytes, ns, sweep_ns| Some(LoopLimits { bytes, ns, sweep_ns, multiples: None });
+        let none = f64::INFINITY;
+        check(
+            parse_loop_limits,
+            [
+                ("none", Some(LoopLimits::NONE)),
+                ("40Mi,10s", limits(40 << 20, 10e9, none)),
+                ("40Mi, 10s, 210s", Some(LoopLimits::IMB)),
+                ("40Mi,0.00001s,0.00021s", limits(40 << 20, 10_000.0, 210_000.0)),
+                ("none,none,210s", limits(u64::MAX, none, 210e9)),
+                ("1Ki,none", limits(1024, none, none)),
+            ],
+        );
+        check(
+            parse_loop_limits,
+            ["", "40Mi", "10s,40Mi", "1,1s,0s", "1,1s,1s,1s"].map(|t| (t, None)),
+        );
+        let multiples = |longest_bytes, of_rooted| Some(Multiples { longest_bytes, of_rooted });
+        check(
+            parse_multiples,
+            [
+                ("4Mi", multiples(4 << 20, false)),
+                ("8,rooted", multiples(8, true)),
+                ("0", None),
+                ("4Mi,all", None),
+            ],
+        );
+        check(parse_unit, [("4", Some(4)), ("1Ki", Some(1024)), ("0", None), ("-1", None)]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use comet_core::definition::Definition;
-use comet_core::driver::{LoopLimits, Settings};
+use comet_core::driver::{LoopLimits, Multiples, Settings};
 use comet_core::kernel::{KernelInfo, Profile};
 use comet_core::sync::StartSync;
 use comet_report::environment;
@@ -230,6 +230,7 @@ impl Runs<'_> {
             ("watchdog_s", json!(launch.watchdog.map(|time| time.as_secs_f64()))),
             ("profile", json!(profile_name(args.plan.cases.profile))),
             ("sizes", json!(args.plan.cases.sizes)),
+            ("unit_bytes", json!(args.plan.cases.unit)),
             ("vector_lengths", json!(args.plan.cases.vector_lengths)),
             ("local_n", json!(args.plan.cases.local_n)),
             ("hops", json!(args.plan.cases.hops)),
@@ -274,5 +275,15 @@ fn loop_limits(limits: LoopLimits) -> Value {
     if limits == LoopLimits::NONE {
         return Value::Null;
     }
-    json!({"bytes": limits.bytes, "s": limits.ns * 1e-9})
+    let s = |ns: f64| Some(ns / 1e9).filter(|s| s.is_finite());
+    let bytes = Some(limits.bytes).filter(|bytes| *bytes < u64::MAX);
+    let mut found = json!({
+        "bytes": bytes,
+        "s": s(limits.ns),
+        "all_lengths_s": s(limits.sweep_ns),
+    });
+    if let Some(Multiples { longest_bytes, of_rooted }) = limits.multiples {
+        found["multiples"] = json!({"longest_bytes": longest_bytes, "of_rooted": of_rooted});
+    }
+    found
 }

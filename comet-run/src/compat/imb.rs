@@ -1,8 +1,9 @@
 //! Command lines of the Intel MPI Benchmarks.
 
+use comet_core::collective::Element;
 use comet_core::sweep::parse_count;
 use comet_core::topology::RankGrid;
-use comet_report::format::ROWS_LABEL;
+use comet_report::format::{DATA_TYPE_LABEL, ROWS_LABEL};
 use comet_report::suite::imb::{OFF, ON, SUITE};
 use comet_report::suite::{Benchmark, Numbers};
 
@@ -11,17 +12,19 @@ use super::{count, doubling, not_here, require_pair, wrong};
 
 /// The only program of IMB that has kernels here.
 const PROGRAM: &str = "IMB-MPI1";
-/// The longest message, as a power of two.
-const MAX_LOG: u32 = 22;
+/// The shortest message of at least a byte and the longest, as powers of two.
+const LOGS: (u32, u32) = (0, 22);
 /// Operations for each length by the rules of IMB.
 const OPERATIONS: u64 = 1000;
 /// Data that a loop moves at most by the rules of IMB, in MiB.
 const VOLUME_MIB: &str = "40";
 /// Time that a loop takes at most, in seconds.
 const TIME_S: f64 = 10.0;
-/// The pause of `-msg_pause`.
+/// The limits of loops, and of all lengths, that the rules have anyway.
+const LOOP_LIMITS: &str = "40Mi,10s,210s";
+/// The least pause of `-msg_pause`.
 const PAUSE: &str = "100ms";
-/// Types of elements that reductions have here.
+/// Types of elements of messages; all but the first are those of reductions.
 const ELEMENTS: [&str; 5] = ["byte", "char", "int", "float", "double"];
 /// Benchmarks whose root may be another than rank 0.
 const ROOTED: [&str; 6] = ["Bcast", "Reduce", "Gather", "Gatherv", "Scatter", "Scatterv"];
@@ -38,11 +41,15 @@ struct Asked {
     excluded: Vec<&'static str>,
     /// The value of `-npmin`.
     n_ranks: Option<u64>,
-    /// Lengths in bytes, without 0.
-    lengths: String,
+    /// The values of `-msglog`.
+    logs: (u32, u32),
+    /// Lengths in bytes that the user lists.
+    list: Option<Vec<u64>>,
     has_zero: bool,
+    /// Type of the elements of messages.
+    data_type: &'static str,
     /// Type of the elements of reductions.
-    element: Option<String>,
+    element: Option<&'static str>,
     /// True if each rank in turn is the root.
     rotates: bool,
     /// Most data that a loop moves, in MiB.
@@ -51,6 +58,8 @@ struct Asked {
     time_s: f64,
     /// True if neither limits a loop.
     is_unlimited: bool,
+    /// What follows the longest length in the option for loops with a multiple of the ranks.
+    multiples: Option<&'static str>,
     /// Messages of a window.
     window: Option<u64>,
     /// The value of `-map`, if it moves ranks.
@@ -77,13 +86,16 @@ pub(super) fn translate(
         benchmarks: Vec::new(),
         excluded: Vec::new(),
         n_ranks: None,
-        lengths: doubling(1, 1 << MAX_LOG),
+        logs: LOGS,
+        list: None,
         has_zero: true,
+        data_type: ELEMENTS[0],
         element: None,
         rotates: false,
         volume: VOLUME_MIB.into(),
         time_s: TIME_S,
         is_unlimited: false,
+        multiples: None,
         window: None,
         map: None,
         groups: None,
@@ -132,10 +144,22 @@ fn lines(option: &str, path: &str) -> Result<Vec<String>, Stop> {
     Ok(lines.map(str::to_owned).collect())
 }
 
-/// The type of elements `word`.
-fn element(word: &str) -> Result<String, String> {
-    let found = ELEMENTS.contains(&word).then(|| word.to_owned());
-    found.ok_or_else(|| format!("elements are {} (write float)", ELEMENTS.join(", ")))
+/// The one of the types `known` that the value of `option` names.
+fn element(option: &str, value: &str, known: &[&'static str]) -> Result<&'static str, Stop> {
+    let found = known.iter().find(|name| **name == value).copied();
+    let expected = || format!("elements are {} (write float)", known.join(", "));
+    found.ok_or_else(|| wrong(PROGRAM, option, value, &expected()))
+}
+
+/// Length in bytes of an element of the type `name`.
+fn element_bytes(name: &str) -> usize {
+    let known = Element::LABELS.iter().position(|label| *label == name);
+    known.map_or(1, |index| Element::ALL[index].bytes())
+}
+
+/// A time in seconds, in whole nanoseconds.
+fn seconds(s: f64) -> String {
+    format!("{}s", (s * 1e9).round() / 1e9)
 }
 
 /// A length of IMB in bytes: a number, with a k or M behind it.
@@ -156,21 +180,22 @@ impl Asked {
                 let log = |text: &str| text.parse().ok().filter(|log: &u32| *log < 31);
                 let logs = log(min).zip(log(max)).filter(|(min, max)| min <= max);
                 let expected = "powers of two are [MIN:]MAX below 31 (write 0:22)";
-                let (min, max) = logs.ok_or_else(|| refuse(expected))?;
-                self.lengths = doubling(1 << min, 1 << max);
+                self.logs = logs.ok_or_else(|| refuse(expected))?;
             }
             "-msglen" => self.list(lines(name, value)?.iter().map(String::as_str), refuse)?,
             "-msgsize" => self.list(value.split(','), refuse)?,
             "-zero_size" => self.has_zero = is_on(name, value)?,
             "-root_shift" => self.rotates = is_on(name, value)?,
-            "-red_data_type" => self.element = Some(element(value).map_err(|text| refuse(&text))?),
+            "-data_type" => self.data_type = element(name, value, &ELEMENTS)?,
+            "-red_data_type" => self.element = Some(element(name, value, &ELEMENTS[1..])?),
             "-warm_up" if is_on(name, value)? => (),
             "-warm_up" => self.words.set("--warm-up", 0),
             "-iter" => self.operations(value)?,
             "-iter_policy" => self.policy(value)?,
             "-time" => {
-                let time = value.parse().ok().filter(|s: &f64| *s > 0.0 && s.is_finite());
-                self.time_s = time.ok_or_else(|| refuse("it is a number of seconds (write 10)"))?;
+                let time = value.parse().ok().filter(|s: &f64| (1e-9..1e9).contains(s));
+                let expected = "it is a number of seconds, at least 1e-9 (write 10)";
+                self.time_s = time.ok_or_else(|| refuse(expected))?;
             }
             "-window_size" => self.window = Some(count(PROGRAM, name, value)?),
             "-map" => {
@@ -236,18 +261,21 @@ impl Asked {
         words.get(3).map_or(Ok(()), |policy| self.policy(policy))
     }
 
-    /// Takes in what limits the operations of a loop.
+    /// Takes in the law by which a loop has its operations.
     fn policy(&mut self, name: &str) -> Result<(), Stop> {
-        let expected =
-            "operations are limited by length and time, or not at all (write dynamic or off)";
-        match name {
-            "dynamic" => Ok(()),
-            "off" => {
-                self.is_unlimited = true;
-                Ok(())
+        (self.is_unlimited, self.multiples) = match name {
+            "dynamic" => (false, None),
+            "off" => (true, None),
+            "multiple_np" => (false, Some("")),
+            "auto" => (false, Some(",rooted")),
+            _ => {
+                let expected = "operations are limited by length and time, a multiple of the number of \
+                                ranks, one or the other, or not limited (write dynamic, multiple_np, \
+                                auto or off)";
+                return Err(wrong(PROGRAM, "-iter_policy", name, expected));
             }
-            _ => Err(wrong(PROGRAM, "-iter_policy", name, expected)),
-        }
+        };
+        Ok(())
     }
 
     /// Adds the benchmarks `words`, which have commas between them, each once.
@@ -268,12 +296,10 @@ impl Asked {
         refuse: impl Fn(&str) -> Stop,
     ) -> Result<(), Stop> {
         let words = words.map(str::trim).filter(|word| !word.is_empty());
-        let lengths: Option<Vec<String>> =
-            words.map(|word| length(word).map(|length| length.to_string())).collect();
+        let lengths: Option<Vec<u64>> = words.map(length).collect();
         let lengths = lengths.filter(|lengths| !lengths.is_empty());
         let expected = "lengths are numbers of bytes, with k or M behind (write 8 or 64k)";
-        self.lengths = lengths.ok_or_else(|| refuse(expected))?.join(",");
-        self.has_zero = false;
+        self.list = Some(lengths.ok_or_else(|| refuse(expected))?);
         Ok(())
     }
 
@@ -285,45 +311,31 @@ impl Asked {
         self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
     }
 
+    /// True if a benchmark has such numbers.
+    fn has(&self, is_such: impl Fn(Numbers) -> bool) -> bool {
+        self.benchmarks.iter().any(|benchmark| is_such(benchmark.numbers))
+    }
+
     fn translate(mut self, around: &Surroundings) -> Result<Translation, Stop> {
-        let has = |is_such: fn(Numbers) -> bool| {
-            self.benchmarks.iter().any(|benchmark| is_such(benchmark.numbers))
-        };
-        let has_pair = has(Numbers::is_of_two);
-        let has_all = has(|numbers| !numbers.is_of_two());
+        let has_pair = self.has(Numbers::is_of_two);
+        let has_all = self.has(|numbers| !numbers.is_of_two());
         if has_pair {
             require_pair(PROGRAM, &self.words, around)?;
         }
         if self.benchmarks.iter().any(|benchmark| benchmark.kernel() == Some("comet/echo")) {
             self.words.set("--hops", 1);
         }
-        if self.is_unlimited {
-            self.words.set("--loop-limits", "none");
-        } else if self.volume != VOLUME_MIB || self.time_s != TIME_S {
-            self.words.set("--loop-limits", format!("{}Mi,{}s", self.volume, self.time_s));
-        }
+        self.limit_loops();
         if let Some(window) = self.window {
-            match has(|numbers| matches!(numbers, Numbers::Windows(_))) {
+            match self.has(|numbers| matches!(numbers, Numbers::Windows(_))) {
                 true => self.words.axis(format!("window={window}")),
                 false => self.notes.push(format!(
                     "-window_size {window} has no effect: neither Uniband nor Biband is named"
                 )),
             }
         }
-        if has(|numbers| numbers != Numbers::Barrier) {
-            let zero = if self.has_zero { "0," } else { "" };
-            self.words.set("--sizes", format!("{zero}{}", self.lengths));
-        }
-        let is_reduction = |benchmark: &&'static Benchmark| benchmark.numbers == Numbers::Reduction;
-        match self.element.take() {
-            Some(element) if self.benchmarks.iter().any(is_reduction) => {
-                self.words.axis(format!("element={element}"));
-            }
-            Some(element) => self
-                .notes
-                .push(format!("-red_data_type {element} has no effect: no reduction is named")),
-            None => (),
-        }
+        self.add_lengths();
+        self.add_elements();
         if self.rotates {
             let is_rooted = |of: &&'static Benchmark| ROOTED.contains(&of.name);
             match self.benchmarks.iter().any(is_rooted) {
@@ -334,6 +346,68 @@ impl Asked {
         self.add_ranks(has_pair, has_all, around)?;
         let names = self.benchmarks.iter().map(|benchmark| benchmark.name);
         Ok(Translation { words: self.words.run(&SUITE, names), notes: self.notes })
+    }
+
+    /// Adds what limits a loop, and all lengths of a benchmark: so many times the time of a loop.
+    fn limit_loops(&mut self) {
+        let n_listed = u32::try_from(self.list.as_ref().map_or(0, Vec::len)).unwrap_or(u32::MAX);
+        let n_loops = n_listed.max(self.logs.1 - self.logs.0).saturating_sub(1).max(1);
+        let of_all = seconds(self.time_s * f64::from(n_loops));
+        let of_loop = format!("{}Mi,{}", self.volume, seconds(self.time_s));
+        let limits = if self.is_unlimited { "none,none".into() } else { of_loop };
+        let limits = format!("{limits},{of_all}");
+        if limits != LOOP_LIMITS {
+            self.words.set("--loop-limits", limits);
+        }
+        if let Some(kind) = self.multiples {
+            self.words.set("--loop-multiples", format!("{}{kind}", 1u64 << self.logs.1));
+        }
+    }
+
+    /// Adds the lengths, if there are any: whole numbers of elements, and none above the longest.
+    fn add_lengths(&mut self) {
+        if !self.has(|numbers| numbers != Numbers::Barrier) {
+            return;
+        }
+        let (min, max) = self.logs;
+        let unit_bytes = element_bytes(self.data_type);
+        if unit_bytes > 1 || (self.list.is_some() && self.has(Numbers::is_reduction)) {
+            self.words.set("--unit", unit_bytes);
+        }
+        let Some(list) = &self.list else {
+            let zero = if self.has_zero { "0," } else { "" };
+            self.words.set("--sizes", format!("{zero}{}", doubling(1 << min, 1 << max)));
+            return;
+        };
+        let most: u64 = 1 << max;
+        if let Some(longer) = list.iter().find(|length| **length > most) {
+            self.notes.push(format!(
+                "lengths end at {most} bytes, which {longer} becomes, unless -msglog says otherwise"
+            ));
+        }
+        let lengths: Vec<String> =
+            list.iter().map(|length| (*length).min(most).to_string()).collect();
+        self.words.set("--sizes", lengths.join(","));
+    }
+
+    /// Adds the types of elements of messages and of reductions.
+    fn add_elements(&mut self) {
+        let has_reductions = self.has(Numbers::is_reduction);
+        let moves = self.has(|numbers| numbers != Numbers::Barrier && !numbers.is_reduction());
+        match self.data_type {
+            name if name == ELEMENTS[0] => (),
+            name if moves => self.words.label(format!("{DATA_TYPE_LABEL}={name}")),
+            name => self
+                .notes
+                .push(format!("-data_type {name} has no effect: no message of bytes is there")),
+        }
+        match self.element {
+            Some(element) if has_reductions => self.words.axis(format!("element={element}")),
+            Some(element) => self
+                .notes
+                .push(format!("-red_data_type {element} has no effect: no reduction is named")),
+            None => (),
+        }
     }
 
     /// Decides the numbers of ranks: IMB runs a benchmark of all ranks on NPMIN of them, twice as

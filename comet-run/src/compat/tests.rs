@@ -6,6 +6,8 @@ use crate::cli::Cli;
 use clap::Parser as _;
 use comet_report::suite::{imb as imb_suite, osu as osu_suite};
 
+mod imb;
+
 fn split(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
@@ -159,7 +161,10 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
     for (line, expected) in [
         ("IMB-MPI1 PingPong -msgsize 3,1024", sizes("3,1024")),
         (&of_file, sizes("3,1024,2097152")),
-        ("IMB-MPI1 PingPong -msglog 2 -zero_size off", sizes("1..4*2")),
+        (
+            "IMB-MPI1 PingPong -msglog 2 -zero_size off",
+            pingpong(" --hops 1 --loop-limits 40Mi,10s,10s --sizes 1..4*2 --ranks 2"),
+        ),
         (
             "IMB-MPI1 pingpong -npmin 2 -msglog 0:22 -iter 1000 -time 10 -mem 1 -multi -1",
             pingpong(" --mem 1073741824 --hops 1 --sizes 0,1..4194304*2 --ranks 2"),
@@ -173,21 +178,6 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
             "IMB-MPI1 pingpong -npmin 2 -msglog 0:22 -off_cache 2.5,64",
             pingpong(" --buffers offcache:2621440 --hops 1 --sizes 0,1..4194304*2 --ranks 2"),
         ),
-        // Limits of loops and windows.
-        (
-            "IMB-MPI1 PingPong -msgsize 8 -iter 20 -iter_policy off",
-            pingpong(" --repetitions 20 --hops 1 --loop-limits none --sizes 8 --ranks 2"),
-        ),
-        (
-            "IMB-MPI1 PingPong -msgsize 8 -iter 1000,80,100 -time 2.5",
-            pingpong(" --hops 1 --loop-limits 80Mi,2.5s --sizes 8 --ranks 2"),
-        ),
-        (
-            "IMB-MPI1 Uniband -npmin 2 -msgsize 8 -window_size 32 -imb_barrier on",
-            "IMB:Uniband --rules imb --format imb --sync dissemination --axis window=32 --sizes 8 \
-             --ranks 2"
-                .into(),
-        ),
         (
             "IMB-MPI1 Barrier -npmin 2 -thread_level single",
             "IMB:Barrier --rules imb --format imb --ranks 2".into(),
@@ -198,13 +188,14 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
         ),
         (
             "IMB-MPI1 Barrier -include PingPong,Bcast -exclude bcast -npmin 2 -msglog 0",
-            "IMB:Barrier IMB:PingPong --rules imb --format imb --hops 1 --sizes 0,1..1*2 --ranks 2"
+            "IMB:Barrier IMB:PingPong --rules imb --format imb --hops 1 --loop-limits \
+             40Mi,10s,10s --sizes 0,1..1*2 --ranks 2"
                 .into(),
         ),
         (
             "IMB-MPI1 Bcast Barrier -msglog 3:5 -iter 50 -npmin 4",
-            "IMB:Bcast IMB:Barrier --rules imb --format imb --repetitions 50 --sizes 0,8..32*2 \
-             --ranks 4"
+            "IMB:Bcast IMB:Barrier --rules imb --format imb --repetitions 50 --loop-limits \
+             40Mi,10s,10s --sizes 0,8..32*2 --ranks 4"
                 .into(),
         ),
     ] {
@@ -217,23 +208,6 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
     let all = translated("IMB-MPI1 -exclude Barrier -npmin 2").unwrap();
     assert!(all.words.starts_with(&["run".into(), "IMB:PingPong".into(), "IMB:PingPing".into()]));
     assert!(!all.words.contains(&"IMB:Uniband".into()) && all.notes.is_empty(), "{all:?}");
-}
-
-#[test]
-fn ranks_in_another_order_are_those_of_one_job() {
-    let run = |rest: &str| format!("run IMB:PingPong {rest}");
-    check(
-        "IMB-MPI1 PingPong Bcast -map 2x3 -msglog 3:3 -zero_size off -msg_pause on",
-        &run("IMB:Bcast --rules imb --format imb --pause 100ms --hops 1 --sizes 8..8*2 --map 2x3 \
-              --ranks 6 --axis procs=2..max*2,max"),
-    );
-    // One column keeps the order.
-    check(
-        "IMB-MPI1 PingPong -map 4x1 -msg_pause off -msgsize 8",
-        &run("--rules imb --format imb --hops 1 --sizes 8 --ranks 2"),
-    );
-    let sentence = refusal("IMB-MPI1 PingPong -map 2");
-    assert!(sentence.contains("'2' for -map: not a grid of ranks PxQ (write 2x4"), "{sentence}");
 }
 
 #[test]
@@ -284,20 +258,6 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         (
             "IMB-MPI1 PingPong --ranks=1",
             "IMB-MPI1: --ranks=1 is too few for a pair (write --ranks=2, or leave it out)",
-        ),
-        (
-            "IMB-MPI1 PingPong -iter 10,abc",
-            "IMB-MPI1: '10,abc' for -iter: it is N[,VOLUME[,N[,POLICY]]] (write 1000,40)",
-        ),
-        (
-            "IMB-MPI1 PingPong -iter_policy auto",
-            "IMB-MPI1: 'auto' for -iter_policy: operations are limited by length and time, or not \
-             at all (write dynamic or off)",
-        ),
-        (
-            "IMB-MPI1 Reduce -red_data_type bfloat16",
-            "IMB-MPI1: 'bfloat16' for -red_data_type: elements are byte, char, int, float, double \
-             (write float)",
         ),
         ("IMB-RMA", "IMB-RMA is not here, but IMB-MPI1 is (write IMB-MPI1)"),
     ] {

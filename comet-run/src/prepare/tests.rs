@@ -4,6 +4,7 @@ use super::*;
 use crate::catalogue;
 use comet_core::kernel::{HOPS, LENGTH_BYTES, LOCAL_N};
 use comet_kernels::health::pairs::ROUND;
+use comet_kernels::imb::collective::ELEMENT;
 use comet_kernels::model::pairs::PAIRS;
 
 static ECHO: KernelInfo = KernelInfo {
@@ -25,7 +26,7 @@ static PLACE: Axis = Axis::choice("place", "s", &["a", "b"]);
 
 fn change(option: &str, axis: &'static Axis, values: &str) -> Override {
     let (option, values) = (option.to_owned(), values.to_owned());
-    Override { is_required: option.starts_with("--axis"), option, axis, values }
+    Override { is_required: option.starts_with("--axis"), option, axis, values, unit_bytes: None }
 }
 
 fn of_echo(overrides: &[Override], profile: Profile, n_ranks: usize) -> Vec<Case> {
@@ -148,6 +149,29 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     assert_eq!(plan[0].refusals(&topology, &settings(4)), [memory, "too far", "too far"]);
     let bytes = |cap_bytes| plan[0].bytes_per_rank(&topology, &settings(cap_bytes));
     assert_eq!([1024, 4].map(bytes), [8, 0]);
+}
+
+#[test]
+fn lengths_are_rounded_up_to_whole_elements_each_once() {
+    static REDUCE: KernelInfo = KernelInfo {
+        name: "reduce",
+        axes: &[
+            AxisUse { axis: &LENGTH_BYTES, sweeps: ["0", "0", "0"] },
+            AxisUse { axis: &ELEMENT, sweeps: ["4", "4", "4"] },
+        ],
+        ..ECHO
+    };
+    let lengths = |info: &'static KernelInfo, unit_bytes| {
+        let sizes = Override { unit_bytes, ..change("--sizes", &LENGTH_BYTES, "0,1..16*2,17") };
+        let hops = change("--hops", &HOPS, "1");
+        let topology = Topology::hypercube(2);
+        let plan = plan(&[info], &[sizes, hops], Profile::Quick, &topology).unwrap();
+        plan[0].cases.iter().map(|case| case.value(&LENGTH_BYTES)).collect::<Vec<_>>()
+    };
+    assert_eq!(lengths(&ECHO, None), [0, 1, 2, 4, 8, 16, 17]);
+    assert_eq!(lengths(&ECHO, Some(8)), [0, 8, 16, 24]);
+    // Those of a reduction are floats, whatever the unit of messages.
+    assert_eq!(lengths(&REDUCE, Some(8)), [0, 4, 8, 16, 20]);
 }
 
 #[test]
