@@ -250,7 +250,8 @@ fn mode(run: &Run) -> String {
     if text("rules") != Some(SUITE.id) {
         return String::new();
     }
-    let limits = ["bytes", "s", "all_lengths_s"].map(|part| number("loop_limits", part));
+    // The time of all lengths follows from that of one and from the lengths.
+    let limits = ["bytes", "s"].map(|part| number("loop_limits", part));
     let is_set = |name: &str| run.config.get(name).is_some_and(|value| !value.is_null());
     let names = SUITE.asked(run);
     let has_lengths = names.is_empty() || names.iter().any(|name| *name != "Barrier");
@@ -267,8 +268,8 @@ fn mode(run: &Run) -> String {
     }
 }
 
-/// Limits of the loops of such a run: data in bytes, time, and time of all lengths in seconds.
-const STANDARD_LIMITS: [f64; 3] = [41_943_040.0, 10.0, 210.0];
+/// Limits of the loops of such a run: data in bytes, and time in seconds.
+const STANDARD_LIMITS: [f64; 2] = [41_943_040.0, 10.0];
 
 /// Lines with the type of messages, and with what moves them if they are not of bytes.
 fn data_type(run: &Run) -> String {
