@@ -52,6 +52,13 @@ const ROWS: &[Row] = &[
     (&[10], "IMB-MPI1 Bcast Reduce Gather Scatter -root_shift on -npmin 3 -msgsize 8 --ranks=3 --machine=./flat.toml --out r.jsonl", 0, &["\"params\":{\"algorithm\":\"native\",\"root\":\"rotate\",\"first_root\":0,\"length_bytes\":8,\"procs\":3}"]),
     // The command line.
     (&[120], "IMB-MPI1 PingPong -msglog 9:1", 2, &["error: IMB-MPI1: '9:1' for -msglog: powers of two are [MIN:]MAX below 31 (write 0:22)\n"]),
+    (&[120], "IMB-MPI1 Bcast -data_type long", 2, &["error: IMB-MPI1: 'long' for -data_type: elements are byte, char, int, float, double (write float)\n"]),
+    (&[120], "IMB-MPI1 Reduce -red_data_type byte", 2, &["error: IMB-MPI1: 'byte' for -red_data_type: elements are char, int, float, double (write float)\n"]),
+    (&[120], "IMB-MPI1 Bcast -time -1", 2, &["error: IMB-MPI1: '-1' for -time: it is a number of seconds, at least 1e-9 (write 10)\n"]),
+    (&[120], "IMB-MPI1 Bcast -mem 0", 2, &["error: IMB-MPI1: '0' for -mem: it is a number of GB (write 1)\n"]),
+    (&[120], "IMB-MPI1 Bcast -msg_pause 100", 2, &["error: IMB-MPI1: '100' for -msg_pause: it is a switch (write on or off)\n"]),
+    (&[120], "IMB-MPI1 Bcast -iter_policy static", 2, &["error: IMB-MPI1: 'static' for -iter_policy: "]),
+    (&[120], "IMB-MPI1 Bcast -msgsize 8 --unit=0", 2, &["error: invalid value '0' for '--unit <SIZE>': there is no multiple of 0 bytes (write 4)\n"]),
     (&[120, 160], ALL, 0, &["# Calling sequence was: \n\n# ", "-msglog 2:10 -iter 5"]),
     (&[121], "IMB-MPI1 -help", 0, &["IMB-MPI1, as comet-run understands it:\n", "-npmin"]),
     (&[122], "IMB-MPI1 pInGpOnG -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n"]),

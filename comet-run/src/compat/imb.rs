@@ -218,7 +218,7 @@ impl Asked {
                 }
             }
             "-mem" => {
-                let gb: Option<f64> = value.parse().ok().filter(|gb| *gb > 0.0);
+                let gb = value.parse().ok().filter(|gb: &f64| *gb > 0.0 && gb.is_finite());
                 let gb = gb.ok_or_else(|| refuse("it is a number of GB (write 1)"))?;
                 self.words.set("--mem", format!("{:.0}", gb * GB));
             }
@@ -246,7 +246,7 @@ impl Asked {
     /// Takes in how many operations a loop has.
     fn operations(&mut self, value: &str) -> Result<(), Stop> {
         let words: Vec<&str> = value.splitn(4, ',').collect();
-        if words.iter().skip(1).take(2).any(|word| word.parse::<u64>().is_err()) {
+        if words.iter().skip(1).take(2).any(|word| word.parse::<u32>().is_err()) {
             let expected = "it is N[,VOLUME[,N[,POLICY]]] (write 1000,40)";
             return Err(wrong(PROGRAM, "-iter", value, expected));
         }

@@ -128,6 +128,11 @@ fn values_that_imb_does_not_have_are_refused_with_those_that_it_has() {
             "IMB-MPI1 Bcast -time 0",
             "IMB-MPI1: '0' for -time: it is a number of seconds, at least 1e-9 (write 10)",
         ),
+        ("IMB-MPI1 Bcast -mem inf", "IMB-MPI1: 'inf' for -mem: it is a number of GB (write 1)"),
+        (
+            "IMB-MPI1 Bcast -iter 10,9999999999",
+            "IMB-MPI1: '10,9999999999' for -iter: it is N[,VOLUME[,N[,POLICY]]] (write 1000,40)",
+        ),
         ("IMB-MPI1 Bcast -mem none", "IMB-MPI1: 'none' for -mem: it is a number of GB (write 1)"),
         (
             "IMB-MPI1 Bcast -msg_pause 100",
