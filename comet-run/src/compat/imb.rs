@@ -8,7 +8,7 @@ use comet_report::suite::imb::{OFF, ON, SUITE};
 use comet_report::suite::{Benchmark, Numbers};
 
 use super::{Options, Reading, Stop, Surroundings, Translation, Words};
-use super::{count, doubling, not_here, require_pair, wrong};
+use super::{count, doubling, not_here, require_two, wrong};
 
 /// The only program of IMB that has kernels here.
 const PROGRAM: &str = "IMB-MPI1";
@@ -320,7 +320,7 @@ impl Asked {
         let has_pair = self.has(Numbers::is_of_two);
         let has_all = self.has(|numbers| !numbers.is_of_two());
         if has_pair {
-            require_pair(PROGRAM, &self.words, around)?;
+            require_two(PROGRAM, "a pair", &self.words, around)?;
         }
         if self.benchmarks.iter().any(|benchmark| benchmark.kernel() == Some("comet/echo")) {
             self.words.set("--hops", 1);

@@ -262,11 +262,18 @@ fn wrong(program: &str, option: &str, value: &str, expected: &str) -> Stop {
     Stop::Wrong(format!("{program}: '{value}' for {option}: {expected}"))
 }
 
-/// Refuses a single rank, which the user asks for in `words` or a launcher started, for a pair.
-fn require_pair(program: &str, words: &Words, around: &Surroundings) -> Result<(), Stop> {
+/// Refuses a single rank, which the user asks for in `words` or a launcher started, for `what`.
+fn require_two(
+    program: &str,
+    what: &str,
+    words: &Words,
+    around: &Surroundings,
+) -> Result<(), Stop> {
     let sentence = match (words.value("--ranks"), around.n_ranks) {
-        (Some("1"), _) => "--ranks=1 is too few for a pair (write --ranks=2, or leave it out)",
-        (_, Some(1)) => "1 process was started, too few for a pair (start 2)",
+        (Some("1"), _) => {
+            format!("--ranks=1 is too few for {what} (write --ranks=2, or leave it out)")
+        }
+        (_, Some(1)) => format!("1 process was started, too few for {what} (start 2)"),
         _ => return Ok(()),
     };
     Err(Stop::Wrong(format!("{program}: {sentence}")))

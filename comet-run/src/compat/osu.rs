@@ -5,7 +5,7 @@ use comet_report::suite::osu::{SUITE, kinds};
 use comet_report::suite::{Benchmark, Numbers};
 
 use super::{Options, Reading, Stop, Surroundings, Translation, Words};
-use super::{count, doubling, not_here, require_pair, wrong};
+use super::{count, doubling, not_here, require_two, wrong};
 
 /// The longest message of a test between two ranks, unless the user chooses it.
 const MAX_BYTES: u64 = 4 << 20;
@@ -92,9 +92,8 @@ pub(super) fn translate(
         notes,
     };
     options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
-    if is_of_pairs(numbers) {
-        require_pair(program, &asked.words, around)?;
-    }
+    let what = if is_of_pairs(numbers) { "a pair" } else { "a collective of OSU" };
+    require_two(program, what, &asked.words, around)?;
     asked.translation(known.name, around)
 }
 

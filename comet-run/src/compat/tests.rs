@@ -252,6 +252,11 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "osu_latency: '9:8' for -m: lengths are [MIN:][MAX] in bytes (write 1:4194304)",
         ),
         (
+            "osu_bcast --ranks=1",
+            "osu_bcast: --ranks=1 is too few for a collective of OSU (write --ranks=2, or leave it \
+             out)",
+        ),
+        (
             "osu_latency --ranks=1",
             "osu_latency: --ranks=1 is too few for a pair (write --ranks=2, or leave it out)",
         ),
