@@ -6,7 +6,7 @@
 //! ```text
 //!   sendrecv    rank r  --> r+1     by one blocked exchange
 //!                       <-- r-1
-//!   exchange    rank r  --> r+1     posts two sends of one buffer
+//!   exchange    rank r  --> r+1     posts two sends, of the halves of one buffer
 //!                       --> r-1
 //!                       <-- r-1     receives both messages into another one
 //!                       <-- r+1
@@ -21,8 +21,8 @@
 //!
 //! **Parameters**: `length_bytes` of one message.
 //!
-//! **Verified by**: other test data of each rank; contents, source and length of every message on
-//! every rank.
+//! **Verified by**: other test data of each rank and direction; contents, source and length of every
+//! message on every rank.
 //!
 //! **Caution**: on two ranks both neighbours are the same one. `comet/exchange` is an exchange of two
 //! ranks alone.
@@ -33,13 +33,14 @@ use comet_core::transport::Room;
 /// One of the kernels: a chain of messages in one direction, or (`BOTH`) in both.
 pub(crate) struct Ring<const BOTH: bool>;
 
-/// One rank's message, and room for those of its neighbours.
+/// One rank's messages, and room for those of its neighbours.
 pub(crate) struct Neighbours<T: Transport, const BOTH: bool> {
     rank: Rank,
     left: Rank,
     right: Rank,
     tag: Tag,
-    message: T::Buffer,
+    /// The message for the right neighbour, and behind it that for the left one if there are two.
+    messages: T::Buffer,
     buffer: T::Buffer,
     /// Length of the last message, which is that of the right neighbour if there are two.
     arrived_bytes: Option<usize>,
@@ -47,21 +48,27 @@ pub(crate) struct Neighbours<T: Transport, const BOTH: bool> {
     sends: Room<T::SendOp<'static>>,
 }
 
+/// How many messages each rank sends in a round.
+const fn n_messages(both: bool) -> u64 {
+    if both { 2 } else { 1 }
+}
+
 impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
     /// One round; shows the message of the left neighbour to `look` before another overwrites it.
     #[inline]
     fn round(&mut self, t: &T, mut look: impl FnMut(&mut T::Buffer, Status)) -> Result<()> {
-        let Self { left, right, tag, message, buffer, arrived_bytes, sends, .. } = self;
+        let Self { left, right, tag, messages, buffer, arrived_bytes, sends, .. } = self;
         let (left, right, tag) = (*left, *right, *tag);
         if !BOTH {
-            let status = t.blocked_exchange(right, message, Source::Rank(left), buffer, tag)?;
+            let status = t.blocked_exchange(right, messages, Source::Rank(left), buffer, tag)?;
             *arrived_bytes = status.length_from(left);
             return Ok(());
         }
+        let (to_right, to_left) = messages.split_at(buffer.len());
         t.scope(|s| {
             let mut pending = s.requests_in(std::mem::take(sends));
-            pending.push(s.unblocked_send(right, tag, message)?);
-            pending.push(s.unblocked_send(left, tag, message)?);
+            pending.push(s.unblocked_send(right, tag, to_right)?);
+            pending.push(s.unblocked_send(left, tag, to_left)?);
             let status = t.blocked_recv(Source::Rank(left), tag, buffer)?;
             look(buffer, status);
             let status = t.blocked_recv(Source::Rank(right), tag, buffer)?;
@@ -71,16 +78,21 @@ impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
         })
     }
 
-    /// The neighbour whose message comes last.
-    fn last(&self) -> Rank {
-        if BOTH { self.right } else { self.left }
+    /// The neighbour whose message comes last, and the seed of that message.
+    fn last(&self, seeds: Seeds) -> (Rank, u64) {
+        match BOTH {
+            true => (self.right, seeds.of(1, self.right)),
+            false => (self.left, seeds.of(0, self.left)),
+        }
     }
 }
 
 impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
     fn fill(&mut self, seeds: Seeds) {
-        pattern::fill(&mut self.message, seeds.of(0, self.rank));
-        let arriving = seeds.of(0, self.last());
+        let (to_right, to_left) = self.messages.split_at_mut(self.buffer.len());
+        pattern::fill(to_right, seeds.of(0, self.rank));
+        pattern::fill(to_left, seeds.of(1, self.rank));
+        let (_, arriving) = self.last(seeds);
         pattern::spoil(&mut self.buffer, arriving);
     }
 
@@ -90,8 +102,7 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        let source = self.last();
-        let seed = check.seeds().of(0, source);
+        let (source, seed) = self.last(check.seeds());
         let what = format!("the message from rank {source}");
         check.arrival(self.arrived_bytes, (&mut self.buffer, seed), &what);
     }
@@ -103,7 +114,7 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
         self.round(t, |buffer, status| {
             let what = format!("the message from rank {left}");
             check.arrival(status.length_from(left), (buffer, seeds.of(0, left)), &what);
-            pattern::spoil(buffer, seeds.of(0, right));
+            pattern::spoil(buffer, seeds.of(1, right));
         })?;
         self.check(check);
         Ok(())
@@ -124,13 +135,11 @@ impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
             axis: &LENGTH_BYTES,
             sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],
         }],
-        series: &[Series::of("round", Quantity::OpTime, Definition::LoopMean).moving(|case, _| {
-            let n_messages = if BOTH { 4 } else { 2 };
-            Some(n_messages * case.value(&LENGTH_BYTES))
-        })],
+        series: &[Series::of("round", Quantity::OpTime, Definition::LoopMean)
+            .moving(|case, _| Some(2 * n_messages(BOTH) * case.value(&LENGTH_BYTES)))],
         timing: Timing::Pipelined,
         admits: |_, world| world.require_ranks(2),
-        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
+        bytes_per_rank: |case, _| (1 + n_messages(BOTH)) * case.value(&LENGTH_BYTES),
         ..KernelInfo::collective("imb")
     };
     type Part = Neighbours<T, BOTH>;
@@ -139,9 +148,10 @@ impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
         let length = case.length(&LENGTH_BYTES);
         let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
         let (left, right) = ((rank + n_ranks - 1) % n_ranks, (rank + 1) % n_ranks);
-        let (message, buffer) = (cx.message(length)?, cx.message(length)?);
+        let messages = cx.message(length * if BOTH { 2 } else { 1 })?;
+        let buffer = cx.message(length)?;
         let (tag, sends, arrived_bytes) = (cx.tag(0), Room::of(2), None);
-        let part = Neighbours { rank, left, right, tag, message, buffer, arrived_bytes, sends };
+        let part = Neighbours { rank, left, right, tag, messages, buffer, arrived_bytes, sends };
         Ok(Some((Duty::Together, part)))
     }
 }

@@ -138,7 +138,7 @@ pub(crate) struct CaseArgs {
 #[command(next_help_heading = "Effort")]
 pub(crate) struct EffortArgs {
     /// Operations per sample [default: by the resolution of the clock]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub(crate) repetitions: Option<u32>,
     /// Most data and time of a loop under --rules imb, whatever its operations, as in 40Mi,10s, or none [default: 40Mi,10s]
     #[arg(long, value_name = "SIZE,TIME", value_parser = parse_loop_limits, hide_short_help = true)]
