@@ -1,6 +1,6 @@
 //! The transport of one rank: each call is one call of MPI.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -46,23 +46,23 @@ macro_rules! native_sets {
             mut each: impl FnMut(usize, Result<Self::Out>),
         ) {
             let Some(waiting) = waiting_of(ops) else { return };
-            let mut set = t.set.take();
+            let mut set = t.set.take().unwrap_or_default();
             let ended = t.waiting_for(waiting, || set.wait_all(ops));
             for (index, slot) in ops.iter_mut().enumerate() {
                 if let Some(op) = slot.take() {
                     each(index, op.finish_in(t, set.end(index, index, ended)));
                 }
             }
-            t.set.replace(set);
+            t.set.set(Some(set));
         }
 
         fn wait_any(t: &Mpi, ops: &mut [Option<Self>]) -> Option<(usize, Result<Self::Out>)> {
             let waiting = waiting_of(ops)?;
-            let mut set = t.set.take();
+            let mut set = t.set.take().unwrap_or_default();
             let (index, ended) = t.waiting_for(waiting, || set.wait_any(ops));
             let op = ops[index].take()?;
             let result = op.finish_in(t, set.end(index, 0, ended));
-            t.set.replace(set);
+            t.set.set(Some(set));
             Some((index, result))
         }
 
@@ -72,7 +72,7 @@ macro_rules! native_sets {
             mut each: impl FnMut(usize, Result<Self::Out>),
         ) {
             let Some(waiting) = waiting_of(ops) else { return };
-            let mut set = t.set.take();
+            let mut set = t.set.take().unwrap_or_default();
             let ended = t.waiting_for(waiting, || set.wait_some(ops));
             for place in 0..ended.n {
                 let index = set.index(place);
@@ -80,7 +80,7 @@ macro_rules! native_sets {
                     each(index, op.finish_in(t, set.end(index, place, ended)));
                 }
             }
-            t.set.replace(set);
+            t.set.set(Some(set));
         }
     };
 }
@@ -104,8 +104,9 @@ pub struct Mpi {
     on_failure: OnFailure,
     /// The lines of ranks 0 and 1 of the whole job, where these two can share some.
     lines: Option<Pair>,
-    /// The arrays of calls that wait for sets of operations.
-    set: RefCell<Set>,
+    /// The arrays of calls that wait for sets of operations; none while a call uses them. They are moved
+    /// as one word: what is loaded as more waits for all stores before it, those to another core too.
+    set: Cell<Option<Box<Set>>>,
     /// The neighbours in the graph of the communicator, if it has one.
     neighbours: Option<Arc<Neighbours>>,
     /// The last communicator with neighbours that was made of this one.
@@ -132,7 +133,7 @@ impl Mpi {
             vitals: job.vitals(),
             on_failure: job.on_failure(),
             lines: None,
-            set: RefCell::default(),
+            set: Cell::default(),
             neighbours: None,
             graph: RefCell::default(),
         }
@@ -153,7 +154,7 @@ impl Mpi {
             topology: group.topology(&self.topology),
             group,
             lines: None,
-            set: RefCell::default(),
+            set: Cell::default(),
             neighbours,
             graph: RefCell::default(),
             ..*self

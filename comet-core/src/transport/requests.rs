@@ -231,7 +231,8 @@ impl<T: Transport, P: Pending<T>> Drop for Requests<'_, '_, T, P> {
     #[inline]
     fn drop(&mut self) {
         // During a panic the peer may never answer: the open count then ends the job.
-        if !std::thread::panicking()
+        if !self.ops.is_empty()
+            && !std::thread::panicking()
             && let Err(error) = self.wait_all()
         {
             self.scope.note(error);

@@ -6,9 +6,9 @@
 //! ```text
 //!   sendrecv    rank r  --> r+1     by one blocked exchange
 //!                       <-- r-1
-//!   exchange    rank r  --> r+1     posts two sends, of the two halves of a buffer
+//!   exchange    rank r  --> r+1     posts two sends, of the halves of one buffer
 //!                       --> r-1
-//!                       <-- r-1     receives both messages into one place
+//!                       <-- r-1     receives both messages into another one
 //!                       <-- r+1
 //!                       waits for its sends
 //! ```
@@ -21,8 +21,8 @@
 //!
 //! **Parameters**: `length_bytes` of one message.
 //!
-//! **Verified by**: other test data in each message; contents, source and length of every message on
-//! every rank.
+//! **Verified by**: other test data of each rank and direction; contents, source and length of every
+//! message on every rank.
 //!
 //! **Caution**: a rank alone sends to itself, and on two ranks both neighbours are the same one.
 //! `comet/exchange` is an exchange of two ranks alone.
@@ -39,13 +39,18 @@ pub(crate) struct Neighbours<T: Transport, const BOTH: bool> {
     left: Rank,
     right: Rank,
     tag: Tag,
-    /// The message to the right neighbour, and behind it that to the left one, if there is one.
+    /// The message for the right neighbour, and behind it that for the left one if there are two.
     messages: T::Buffer,
     buffer: T::Buffer,
     /// Length of the last message, which is that of the right neighbour if there are two.
     arrived_bytes: Option<usize>,
     /// Memory of the set of sends between two rounds.
     sends: Room<T::SendOp<'static>>,
+}
+
+/// How many messages each rank sends in a round.
+const fn n_messages(both: bool) -> u64 {
+    if both { 2 } else { 1 }
 }
 
 impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
@@ -73,9 +78,12 @@ impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
         })
     }
 
-    /// The neighbour whose message comes last, and the number of that message among its own.
-    fn last(&self) -> (u16, Rank) {
-        if BOTH { (1, self.right) } else { (0, self.left) }
+    /// The neighbour whose message comes last, and the seed of that message.
+    fn last(&self, seeds: Seeds) -> (Rank, u64) {
+        match BOTH {
+            true => (self.right, seeds.of(1, self.right)),
+            false => (self.left, seeds.of(0, self.left)),
+        }
     }
 }
 
@@ -84,8 +92,8 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
         let (to_right, to_left) = self.messages.split_at_mut(self.buffer.len());
         pattern::fill(to_right, seeds.of(0, self.rank));
         pattern::fill(to_left, seeds.of(1, self.rank));
-        let (number, source) = self.last();
-        pattern::spoil(&mut self.buffer, seeds.of(number, source));
+        let (_, arriving) = self.last(seeds);
+        pattern::spoil(&mut self.buffer, arriving);
     }
 
     #[inline]
@@ -94,8 +102,7 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        let (number, source) = self.last();
-        let seed = check.seeds().of(number, source);
+        let (source, seed) = self.last(check.seeds());
         let what = format!("the message from rank {source}");
         check.arrival(self.arrived_bytes, (&mut self.buffer, seed), &what);
     }
@@ -128,13 +135,11 @@ impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
             axis: &LENGTH_BYTES,
             sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],
         }],
-        series: &[Series::of("round", Quantity::OpTime, Definition::LoopMean).moving(|case, _| {
-            let n_messages = if BOTH { 4 } else { 2 };
-            Some(n_messages * case.value(&LENGTH_BYTES))
-        })],
+        series: &[Series::of("round", Quantity::OpTime, Definition::LoopMean)
+            .moving(|case, _| Some(2 * n_messages(BOTH) * case.value(&LENGTH_BYTES)))],
         timing: Timing::Pipelined,
         admits: |_, _| Ok(()),
-        bytes_per_rank: |case, _| if BOTH { 3 } else { 2 } * case.value(&LENGTH_BYTES),
+        bytes_per_rank: |case, _| (1 + n_messages(BOTH)) * case.value(&LENGTH_BYTES),
         ..KernelInfo::collective("imb")
     };
     type Part = Neighbours<T, BOTH>;
@@ -143,8 +148,8 @@ impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
         let length = case.length(&LENGTH_BYTES);
         let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
         let (left, right) = ((rank + n_ranks - 1) % n_ranks, (rank + 1) % n_ranks);
-        let n_messages = if BOTH { 2 } else { 1 };
-        let (messages, buffer) = (cx.message(n_messages * length)?, cx.message(length)?);
+        let messages = cx.message(length * if BOTH { 2 } else { 1 })?;
+        let buffer = cx.message(length)?;
         let (tag, sends, arrived_bytes) = (cx.tag(0), Room::of(2), None);
         let part = Neighbours { rank, left, right, tag, messages, buffer, arrived_bytes, sends };
         Ok(Some((Duty::Together, part)))

@@ -141,7 +141,7 @@ pub(crate) struct CaseArgs {
 #[command(next_help_heading = "Effort")]
 pub(crate) struct EffortArgs {
     /// Operations per sample [default: by the resolution of the clock]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub(crate) repetitions: Option<u32>,
     /// Most data and time of a loop under --rules imb, and time after which longer messages are skipped; none for any of the three [default: 40Mi,10s,210s]
     #[arg(long, value_name = "SIZE,TIME[,TIME]", value_parser = parse_loop_limits, hide_short_help = true)]
