@@ -1,5 +1,6 @@
 //! Axes: the quantities that kernels vary, and their default values.
 
+use crate::collective::Element;
 use crate::sweep::{self, SweepError};
 use crate::topology::Topology;
 
@@ -133,6 +134,10 @@ pub static PROCS: Axis =
 pub static GROUPS: Axis =
     Axis::count("groups", "groups", "number of groups of procs ranks that run a case at once")
         .up_to(|topology| topology.n_ranks() as u64);
+/// Type of the elements in which messages are counted: an axis of every kernel whose messages have lengths,
+/// which those that combine elements alone declare.
+pub static ELEMENT: Axis =
+    Axis::choice("element", "type of the elements of messages", Element::LABELS);
 /// Length of a vector in doubles.
 pub static VECTOR_LENGTH: Axis = Axis::size(
     "vector_length",

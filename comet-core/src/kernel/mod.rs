@@ -15,8 +15,8 @@ mod rate;
 mod world;
 
 pub use axis::{
-    ALGORITHM, Axis, AxisKind, AxisUse, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS, Profile,
-    VECTOR_LENGTH, WINDOW,
+    ALGORITHM, Axis, AxisKind, AxisUse, ELEMENT, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS,
+    Profile, VECTOR_LENGTH, WINDOW,
 };
 pub use buffers::Buffers;
 pub use case::{Arrangement, Case, Derived, History, MAX_AXES};
@@ -69,6 +69,12 @@ pub trait Kernel<T: Transport>: Sync {
     /// Numbers that follow from the summaries of all series (in their order) of one case.
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let _ = (case, summaries);
+        Vec::new()
+    }
+
+    /// Numbers about the case at hand that `t` holds beside the samples, on rank 0.
+    fn noted(&self, t: &T) -> Vec<Derived> {
+        let _ = t;
         Vec::new()
     }
 }

@@ -91,13 +91,37 @@ pub(super) fn short(places: &Places, most: usize) -> Option<Pointers<c_int, c_in
     Some((lengths?.as_ptr(), starts?.as_ptr()))
 }
 
-/// Lengths as integers of C, and starts as addresses; `None` if a length is greater than `most`.
+/// The lengths of `counts` and the starts of `places` as integers of C: calls with a type for each part
+/// have starts in bytes. `None` if one of them is greater than `most`.
 #[inline]
-pub(super) fn half_short(places: &Places, most: usize) -> Option<Pointers<c_int, ffi::MPI_Aint>> {
-    if places.greatest()[0] > most {
+pub(super) fn short_of_types(
+    (counts, places): (&Places, &Places),
+    most: usize,
+) -> Option<Pointers<c_int, c_int>> {
+    if counts.greatest()[0] > most || places.greatest()[1] > most {
         return None;
     }
-    Some((places.as_ints()[0]?.as_ptr(), long(places).1))
+    Some((counts.as_ints()[0]?.as_ptr(), places.as_ints()[1]?.as_ptr()))
+}
+
+/// The same with starts as addresses; `None` if a length is greater than `most`.
+#[inline]
+pub(super) fn half_short_of_types(
+    (counts, places): (&Places, &Places),
+    most: usize,
+) -> Option<Pointers<c_int, ffi::MPI_Aint>> {
+    if counts.greatest()[0] > most {
+        return None;
+    }
+    Some((counts.as_ints()[0]?.as_ptr(), long(places).1))
+}
+
+/// The same as integers of 64 bits.
+#[inline]
+pub(super) fn long_of_types(
+    (counts, places): (&Places, &Places),
+) -> Pointers<ffi::MPI_Count, ffi::MPI_Aint> {
+    (long(counts).0, long(places).1)
 }
 
 /// Lengths and starts as integers of 64 bits. None of those that a call looks at is negative: a part
@@ -130,12 +154,13 @@ pub(super) fn short_count(length: usize, most: usize) -> Option<c_int> {
 /// that length in each case.
 macro_rules! equal_parts {
     ($comm:expr, $length:expr, $name:ident, $long:ident, |$n:ident, $kind:ident| $arguments:tt) => {{
-        let (length, $kind) = ($length, $comm.byte());
-        if let Some($n) = long::short_count(length, $comm.max_count()) {
+        let length = $length;
+        let (n_elements, $kind) = $comm.counted(length);
+        if let Some($n) = long::short_count(n_elements, $comm.max_count()) {
             // SAFETY: as said where the macro is used.
             outcome(stringify!($name), unsafe { ffi::$name $arguments })
         } else if let Some(call) = long::$long() {
-            let $n = long::count(length);
+            let $n = long::count(n_elements);
             // SAFETY: as said where the macro is used.
             outcome(concat!(stringify!($name), "_c"), unsafe { call $arguments })
         } else {
@@ -151,11 +176,12 @@ macro_rules! equal_parts {
 /// One call of a function for parts with lengths and places: with integers of `int`, or of 64 bits.
 /// The outcome, or the refusal.
 ///
-/// `own` is the length of the one part on the other side, if there is one. Who uses it says why the call
-/// may be made with these arguments.
+/// `own` is the length of the one part on the other side, if there is one, in elements as all lengths are.
+/// Who uses it says why the call may be made with these arguments.
 macro_rules! uneven_parts {
     (
-        $comm:expr, $own:expr, [$($places:expr => $short:ident, $lengths:ident, $starts:ident;)+],
+        $comm:expr, $own:expr,
+        [$($places:expr => $short:ident / $full:ident, $lengths:ident, $starts:ident;)+],
         $name:ident, $long:ident, |$n:ident| $arguments:tt
     ) => {{
         let (own, most) = ($own, $comm.max_count());
@@ -166,7 +192,7 @@ macro_rules! uneven_parts {
             Ok(outcome(stringify!($name), unsafe { ffi::$name $arguments })?)
         } else if let Some(call) = long::$long() {
             let $n = long::count(own);
-            $(let ($lengths, $starts) = long::long($places);)+
+            $(let ($lengths, $starts) = long::$full($places);)+
             // SAFETY: as said where the macro is used.
             Ok(outcome(concat!(stringify!($name), "_c"), unsafe { call $arguments })?)
         } else {
@@ -186,7 +212,9 @@ mod tests {
         let check = |lengths: [usize; 2], starts: [usize; 2], is_short, is_half_short| {
             let places = Places::new(lengths.into(), starts.into());
             assert_eq!(short(&places, MOST).is_some(), is_short, "{places:?}");
-            assert_eq!(half_short(&places, MOST).is_some(), is_half_short, "{places:?}");
+            let both = (&places, &places);
+            assert_eq!(short_of_types(both, MOST).is_some(), is_short, "{places:?}");
+            assert_eq!(half_short_of_types(both, MOST).is_some(), is_half_short, "{places:?}");
             let (long_lengths, long_starts) = long(&places);
             let is_same = long_lengths.addr() == places.lengths().as_ptr().addr()
                 && long_starts.addr() == places.starts().as_ptr().addr();

@@ -38,7 +38,7 @@ struct Asked<'a> {
     memory_bytes: Option<u64>,
     /// Messages of a window, with commas between them.
     windows: Option<String>,
-    /// Elements of a reduction.
+    /// Elements of messages.
     elements: Vec<&'static str>,
     /// The value of `-p`.
     n_pairs: Option<u64>,
@@ -51,7 +51,10 @@ struct Asked<'a> {
 
 /// True if a buffer of the collective `program` holds a part for each rank.
 fn has_parts(program: &Benchmark) -> bool {
-    program.numbers == Numbers::Collective && program.name != "osu_bcast"
+    match program.numbers {
+        Numbers::Collective => program.name != "osu_bcast",
+        numbers => numbers == Numbers::Neighbours,
+    }
 }
 
 /// The command line `program words` as one of comet-run.
@@ -132,6 +135,7 @@ impl Asked<'_> {
                 _ => return Err(wrong(program, name, value, "write single or multiple")),
             },
             "-k" => self.root(value)?,
+            "-N" => self.neighbours(value)?,
             "-l" => self.words.axis("place=in_place".into()),
             "-T" => self.elements(value)?,
             "-M" => self.memory_bytes = Some(count(program, name, value)?),
@@ -165,16 +169,51 @@ impl Asked<'_> {
         Ok(())
     }
 
-    fn elements(&mut self, value: &str) -> Result<(), Stop> {
-        let is_all = value.eq_ignore_ascii_case("all");
-        let named = ELEMENTS.iter().filter(|(name, _)| is_all || value.eq_ignore_ascii_case(name));
-        let before = self.elements.len();
-        self.elements.extend(named.map(|(_, element)| *element));
-        if self.elements.len() == before {
-            let expected = "types are mpi_char, mpi_int, mpi_float or all (write all)";
-            return Err(wrong(self.program, "-T", value, expected));
+    fn neighbours(&mut self, value: &str) -> Result<(), Stop> {
+        let expected = "neighbours are cart:DIMENSIONS:RADIUS, each 1 or more, or graph:FILE (write \
+                        cart:1:1)";
+        let refuse = || wrong(self.program, "-N", value, expected);
+        let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
+        let (kind, rest) = value.split_once(':').ok_or_else(refuse)?;
+        if kind.eq_ignore_ascii_case("graph") && !rest.is_empty() {
+            self.words.set("--graph", rest);
+        } else if kind.eq_ignore_ascii_case("cart")
+            && let Some((dimensions, radius)) = rest.split_once(':')
+            && let Some((dimensions, radius)) = number(dimensions).zip(number(radius))
+        {
+            self.words.axis(format!("dimensions={dimensions}"));
+            self.words.axis(format!("radius={radius}"));
+        } else {
+            return Err(refuse());
         }
         Ok(())
+    }
+
+    fn elements(&mut self, value: &str) -> Result<(), Stop> {
+        for word in value.split(',') {
+            let is_all = word.eq_ignore_ascii_case("all");
+            let is_named = |(name, _): &&(&str, _)| is_all || word.eq_ignore_ascii_case(name);
+            let before = self.elements.len();
+            self.elements.extend(ELEMENTS.iter().filter(is_named).map(|(_, element)| *element));
+            if self.elements.len() == before {
+                let expected = "types are mpi_char, mpi_int, mpi_float or all (write all)";
+                return Err(wrong(self.program, "-T", word, expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// Words for the elements of messages: those of a reduction are characters by default, and others
+    /// bytes, which the layout calls so.
+    fn set_elements(&mut self) {
+        if self.numbers == Numbers::Reduction && self.elements.is_empty() {
+            self.elements.push("char");
+        }
+        let is_plain =
+            self.numbers != Numbers::Reduction && self.elements.iter().all(|e| *e == "char");
+        if !is_plain {
+            self.words.axis(format!("element={}", self.elements.join(",")));
+        }
     }
 
     /// Ends the lengths of a collective where messages would take more memory than a rank may have.
@@ -260,7 +299,7 @@ impl Asked<'_> {
         around: &Surroundings,
     ) -> Result<Translation, Stop> {
         let counts = self.counts();
-        if matches!(self.numbers, Numbers::Collective | Numbers::Reduction) {
+        if matches!(self.numbers, Numbers::Collective | Numbers::Reduction | Numbers::Neighbours) {
             self.limit_lengths();
         }
         if self.numbers == Numbers::Latency {
@@ -268,16 +307,14 @@ impl Asked<'_> {
         }
         self.set_ranks(around)?;
         let words = &mut self.words;
-        if let Some(windows) = self.windows {
+        if let Some(windows) = self.windows.take() {
             words.axis(format!("window={windows}"));
         }
         if self.numbers != Numbers::Barrier {
             words.set("--sizes", doubling(self.min, self.max));
         }
-        if self.numbers == Numbers::Reduction {
-            let chosen = if self.elements.is_empty() { vec!["char"] } else { self.elements };
-            words.axis(format!("element={}", chosen.join(",")));
-        }
+        self.set_elements();
+        let words = &mut self.words;
         if let Some((repetitions, samples)) = counts {
             words.set("--repetitions", repetitions);
             words.set("--samples", samples);
