@@ -141,16 +141,18 @@ compare_tables() { # NAME PEER OPTIONS...
 # Options with which the tables of a program of OSU are compared, a line each: the default counts, and
 # all columns and tables that it can print.
 variants_of() { # NAME
-    local quick='-m 4:16 -i 20 -x 2' check=-c
+    local quick='-m 4:16 -i 20 -x 2' check=-c counts=''
+    # Ranks of MPICH spin while they share CPUs, so that the default counts take minutes.
+    [[ $ranks -le $(nproc) ]] || counts=' -i 20 -x 2'
     # Sums of OSU 7.4 do not pass its own check, and rows of several pairs lack percentiles.
     [[ ! $1 =~ ^osu_(all)?reduce$ ]] || check=
     [[ $1 = osu_multi_lat ]] || printf '%s\n' "$quick -z"
     case $1 in
-        osu_barrier) printf '%s\n' -f '-i 20 -x 2 -f -z' && return ;;
+        osu_barrier) printf '%s\n' "-f$counts" '-i 20 -x 2 -f -z' && return ;;
         osu_latency | osu_multi_lat) printf '%s\n' "$quick -b multiple" ;;
         osu_bw | osu_bibw) printf '%s\n' "$quick -W 16" "$quick -b multiple" ;;
         osu_mbw_mr) printf '%s\n' "$quick -R 0 -b multiple" "-m 4096:16384 -i 20 -V" "$quick -V -R 0" ;;
-        *) printf '%s\n' '-m 4096:16384 -f' "$quick $check -f -z" ;;
+        *) printf '%s\n' "-m 4096:16384 -f$counts" "$quick $check -f -z" ;;
     esac
     case $1 in
         osu_gather* | osu_scatter* | osu_reduce) printf '%s\n' "$quick -k rotate" "$quick -k fixed:1" ;;
@@ -159,7 +161,7 @@ variants_of() { # NAME
         osu_bcast | osu_latency | osu_multi_lat | osu_bw | osu_bibw | osu_mbw_mr | osu_neighbor_*) ;;
         *) printf '%s\n' "$quick -l" ;;
     esac
-    printf '%s\n' "-m 2:16 -i 20 -T all $check" '-m 2:16 -T mpi_int'
+    printf '%s\n' "-m 2:16 -i 20 -T all $check" "-m 2:16 -T mpi_int$counts"
     [[ ! $1 =~ neighbor ]] || printf '%s\n' "$quick -N cart:1:1" "-m 4:16 -i 20 -N graph:$scratch/graph -f"
     printf '%s\n' "$quick $check"
 }

@@ -13,7 +13,7 @@ mod torus;
 pub use grid::RankGrid;
 pub use mesh::{Mesh, Neighbours, gray};
 pub use metric::Metric;
-pub use torus::torus_sides;
+pub use torus::{MAX_TORUS_DIMENSIONS, torus_sides};
 
 use std::borrow::Cow;
 

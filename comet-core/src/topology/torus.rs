@@ -1,5 +1,8 @@
 //! Sides of a torus.
 
+/// Most dimensions of a torus: 2^16 ranks have no more.
+pub const MAX_TORUS_DIMENSIONS: usize = 16;
+
 /// The sides of a torus of `n_ranks` ranks in so many dimensions, the longest first, which is as short
 /// as it can be (`MPI_Dims_create`: MPI-4.1 section 8.5.2).
 ///

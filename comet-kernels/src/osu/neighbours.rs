@@ -37,7 +37,7 @@ use std::sync::Arc;
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts};
 use comet_core::kernel::prelude::*;
-use comet_core::topology::torus_sides;
+use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 
 use crate::imb::collective::Form::{Even, Typed, Uneven};
 use crate::imb::collective::{BY_ALGORITHM, Guarded, LENGTHS, Prepared, Spec, algorithm, spec};
@@ -48,9 +48,6 @@ pub static DIMENSIONS: Axis =
 /// Distance to the farthest neighbours, in each dimension.
 pub static RADIUS: Axis =
     Axis::count("radius", "ranks", "distance to the farthest neighbours in each dimension");
-
-/// Most dimensions of a torus: 2^16 ranks have no more.
-const MAX_DIMENSIONS: usize = 16;
 
 #[rustfmt::skip] // One kernel a line.
 const SPECS: [Spec; 5] = [
@@ -85,9 +82,9 @@ fn on_torus(sides: &[usize], radius: usize, rank: Rank) -> Vec<Rank> {
 /// The sides of the torus of `case`; a sentence if it has too few ranks.
 fn torus(case: &Case, n_ranks: usize) -> Result<Vec<usize>, String> {
     let (n_dimensions, radius) = (case.length(&DIMENSIONS), case.length(&RADIUS));
-    if !(1..=MAX_DIMENSIONS).contains(&n_dimensions) {
+    if !(1..=MAX_TORUS_DIMENSIONS).contains(&n_dimensions) {
         return Err(format!(
-            "a torus of {n_dimensions} dimensions is not known (use 1 to {MAX_DIMENSIONS})"
+            "a torus of {n_dimensions} dimensions is not known (use 1 to {MAX_TORUS_DIMENSIONS})"
         ));
     }
     if radius == 0 {

@@ -112,6 +112,15 @@ impl Comm {
         places.in_elements(self.unit()).ok_or(Refused::Uncounted(name))
     }
 
+    /// Number of elements of a part of `length` bytes, which is a whole number of them.
+    #[inline]
+    pub(super) fn whole(&self, length: usize, name: &'static str) -> Result<usize, Refused> {
+        match length & (self.unit() - 1) {
+            0 => Ok(length / self.unit()),
+            _ => Err(Refused::Uncounted(name)),
+        }
+    }
+
     /// Carries `call` out on `rank`, by one call of the library, or by several for a vector of more
     /// than 2^31 - 1 elements in a library without counts of 64 bits. The buffers are as long as
     /// [`Collective::admit`] wants them, and its neighbours those of this communicator.
@@ -315,7 +324,7 @@ impl Comm {
         } else if call.is_in_place_on(rank) {
             into = in_place().cast_mut();
         }
-        let (own, kind) = (call.parts().length(rank) / self.unit(), self.kind());
+        let (own, kind) = (call.parts().length(rank), self.kind());
         match (call.parts(), is_gather) {
             // SAFETY: the input has the part of the rank, and the output of the root those of all
             // ranks.
@@ -335,7 +344,7 @@ impl Comm {
             // output of the root; the input has the part of the rank.
             (Parts::Uneven(places), true) => uneven_parts!(
                 self, own,
-                [self.in_elements(places, "MPI_Gatherv")? => short / long, lengths, starts;],
+                [places => short / long, lengths, starts;],
                 MPI_Gatherv, gatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, root, comm)
             ),
@@ -343,7 +352,7 @@ impl Comm {
             // input of the root; the output has the part of the rank.
             (Parts::Uneven(places), false) => uneven_parts!(
                 self, own,
-                [self.in_elements(places, "MPI_Scatterv")? => short / long, lengths, starts;],
+                [places => short / long, lengths, starts;],
                 MPI_Scatterv, scatterv,
                 |n| (from, lengths, starts, kind, into, n, kind, root, comm)
             ),
@@ -370,8 +379,7 @@ impl Comm {
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // output; the input has the part of the rank.
             Parts::Uneven(places) => uneven_parts!(
-                self, call.parts().length(rank) / self.unit(),
-                [self.in_elements(places, "MPI_Allgatherv")? => short / long, lengths, starts;],
+                self, call.parts().length(rank), [places => short / long, lengths, starts;],
                 MPI_Allgatherv, allgatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, comm)
             ),
@@ -400,13 +408,12 @@ impl Comm {
             (Parts::Uneven(sent), Parts::Uneven(received)) if call.has_types() => {
                 let kinds = self.kinds(sent.lengths().len().max(received.lengths().len()));
                 let kinds = kinds.as_ptr();
-                let counts = |places| self.in_elements(places, "MPI_Alltoallw");
                 uneven_parts!(
                     self, 0,
                     [
-                        (counts(sent)?, sent) => short_of_types / long_of_types,
+                        sent => short_of_types / long_of_types,
                             out_lengths, out_starts;
-                        (counts(received)?, received) => short_of_types / long_of_types,
+                        received => short_of_types / long_of_types,
                             lengths, starts;
                     ],
                     MPI_Alltoallw, alltoallw,
@@ -420,9 +427,9 @@ impl Comm {
             (Parts::Uneven(sent), Parts::Uneven(received)) => uneven_parts!(
                 self, 0,
                 [
-                    self.in_elements(sent, "MPI_Alltoallv")? => short / long,
+                    sent => short / long,
                         out_lengths, out_starts;
-                    self.in_elements(received, "MPI_Alltoallv")? => short / long, lengths, starts;
+                    received => short / long, lengths, starts;
                 ],
                 MPI_Alltoallv, alltoallv,
                 |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)

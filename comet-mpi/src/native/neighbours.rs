@@ -82,9 +82,9 @@ impl Comm {
             // SAFETY: there are a length and a start for each source, with which the parts lie in
             // the output; the input has the part of the rank.
             (Parts::Equal(own), Parts::Uneven(places)) => uneven_parts!(
-                self, *own / self.unit(),
+                self, *own,
                 [
-                    self.in_elements(places, "MPI_Neighbor_allgatherv")? => short / long,
+                    places => short / long,
                         lengths, starts;
                 ],
                 MPI_Neighbor_allgatherv, neighbor_allgatherv,
@@ -119,14 +119,15 @@ impl Comm {
             (Parts::Uneven(sent), Parts::Uneven(received)) if call.has_types() => {
                 let degrees = [sent, received].map(|places| places.lengths().len());
                 let kinds = self.kinds(degrees[0].max(degrees[1])).as_ptr();
-                let counts = |places| self.in_elements(places, "MPI_Neighbor_alltoallw");
-                let (sent, received) = ((counts(sent)?, sent), (counts(received)?, received));
                 // MPICH 4.0 copies as many counts of each side as the other has.
                 if degrees[0] != degrees[1]
                     && let Some(exchange) = long::neighbor_alltoallw()
                 {
-                    let (out_lengths, out_starts) = long::long_of_types(sent);
-                    let (lengths, starts) = long::long_of_types(received);
+                    let name = "MPI_Neighbor_alltoallw";
+                    let counted =
+                        |places| Ok::<_, Refused>([self.in_elements(places, name)?, places]);
+                    let (out_lengths, out_starts) = long::long_of_types(counted(sent)?);
+                    let (lengths, starts) = long::long_of_types(counted(received)?);
                     // SAFETY: as above.
                     let code = unsafe {
                         exchange(
@@ -160,9 +161,9 @@ impl Comm {
             (Parts::Uneven(sent), Parts::Uneven(received)) => uneven_parts!(
                 self, 0,
                 [
-                    self.in_elements(sent, "MPI_Neighbor_alltoallv")? => short / long,
+                    sent => short / long,
                         out_lengths, out_starts;
-                    self.in_elements(received, "MPI_Neighbor_alltoallv")? => short / long,
+                    received => short / long,
                         lengths, starts;
                 ],
                 MPI_Neighbor_alltoallv, neighbor_alltoallv,

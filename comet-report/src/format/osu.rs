@@ -11,7 +11,7 @@
 use std::io::Write;
 
 use comet_core::kernel::WINDOW;
-use comet_core::topology::torus_sides;
+use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 use comet_stats::quantile;
 
 use super::foreign::{
@@ -202,7 +202,8 @@ fn banner(block: &Block<'_>) -> String {
 /// the transport made one.
 fn graph(point: &Point) -> String {
     let count = |name| usize::try_from(point.number(name)?).ok().filter(|count| *count > 0);
-    let torus = count("procs").zip(count("dimensions"));
+    let dimensions = count("dimensions").filter(|count| *count <= MAX_TORUS_DIMENSIONS);
+    let torus = count("procs").zip(dimensions);
     let sides = torus.map_or(Vec::new(), |(procs, dimensions)| torus_sides(procs, dimensions));
     let sides: String = sides.iter().map(|side| format!("{side} ")).collect();
     let sides = if sides.is_empty() { sides } else { format!("{SIDES}{sides}\n") };

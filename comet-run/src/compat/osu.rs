@@ -1,5 +1,6 @@
 //! Command lines of the OSU micro-benchmarks.
 
+use comet_core::topology::MAX_TORUS_DIMENSIONS;
 use comet_report::format::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
 use comet_report::suite::osu::{SUITE, kinds};
 use comet_report::suite::{Benchmark, Numbers};
@@ -38,6 +39,8 @@ struct Asked<'a> {
     memory_bytes: Option<u64>,
     /// Messages of a window, with commas between them.
     windows: Option<String>,
+    /// Options for the neighbours of the last `-N`.
+    neighbours: Vec<(&'static str, String)>,
     /// Elements of messages.
     elements: Vec<&'static str>,
     /// The value of `-p`.
@@ -87,6 +90,7 @@ pub(super) fn translate(
         n_operations: None,
         memory_bytes: None,
         windows: None,
+        neighbours: Vec::new(),
         elements: Vec::new(),
         n_pairs: None,
         columns: Vec::new(),
@@ -170,19 +174,22 @@ impl Asked<'_> {
     }
 
     fn neighbours(&mut self, value: &str) -> Result<(), Stop> {
-        let expected = "neighbours are cart:DIMENSIONS:RADIUS, each 1 or more, or graph:FILE (write \
-                        cart:1:1)";
-        let refuse = || wrong(self.program, "-N", value, expected);
+        let expected = format!(
+            "neighbours are cart:DIMENSIONS:RADIUS, 1 to {MAX_TORUS_DIMENSIONS} and 1 or more, or \
+             graph:FILE (write cart:1:1)"
+        );
+        let refuse = || wrong(self.program, "-N", value, &expected);
         let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
         let (kind, rest) = value.split_once(':').ok_or_else(refuse)?;
         if kind.eq_ignore_ascii_case("graph") && !rest.is_empty() {
-            self.words.set("--graph", rest);
+            self.neighbours = vec![("--graph", rest.into())];
         } else if kind.eq_ignore_ascii_case("cart")
             && let Some((dimensions, radius)) = rest.split_once(':')
             && let Some((dimensions, radius)) = number(dimensions).zip(number(radius))
+            && dimensions <= MAX_TORUS_DIMENSIONS as u64
         {
-            self.words.axis(format!("dimensions={dimensions}"));
-            self.words.axis(format!("radius={radius}"));
+            let values = [format!("dimensions={dimensions}"), format!("radius={radius}")];
+            self.neighbours = values.map(|values| ("--axis", values)).into();
         } else {
             return Err(refuse());
         }
@@ -307,6 +314,7 @@ impl Asked<'_> {
         }
         self.set_ranks(around)?;
         let words = &mut self.words;
+        words.options.append(&mut self.neighbours);
         if let Some(windows) = self.windows.take() {
             words.axis(format!("window={windows}"));
         }

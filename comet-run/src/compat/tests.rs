@@ -170,6 +170,7 @@ fn neighbours_of_osu_are_on_a_torus_or_in_a_graph() {
              osu_columns=full,validation",
         ),
         (" -m 8 -N cart:2:1", " --axis dimensions=2 --axis radius=1 --sizes 1..8*2"),
+        (" -N graph:g -m 8 -N cart:2:1", " --axis dimensions=2 --axis radius=1 --sizes 1..8*2"),
         (" -m 8 --nhbr=CART:1:3", " --axis dimensions=1 --axis radius=3 --sizes 1..8*2"),
     ] {
         check(&format!("osu_neighbor_alltoallw{line}"), &run(rest));
@@ -186,6 +187,7 @@ fn neighbours_of_osu_are_on_a_torus_or_in_a_graph() {
         ("osu_bcast -N cart:1:1", "osu_bcast: -N is unknown"),
         ("osu_neighbor_alltoall -l", "osu_neighbor_alltoall: -l is unknown"),
         ("osu_neighbor_alltoall -N cart:0:1", "'cart:0:1' for -N: neighbours are cart:"),
+        ("osu_neighbor_alltoall -N cart:17:1", "'cart:17:1' for -N: neighbours are cart:"),
         ("osu_neighbor_alltoall -N cart:1", "'cart:1' for -N: neighbours are cart:"),
         ("osu_neighbor_alltoall -N graph:", "'graph:' for -N: neighbours are cart:"),
     ] {
@@ -386,8 +388,8 @@ fn values_that_osu_does_not_know_are_refused_with_those_that_it_does() {
         ),
         (
             "osu_neighbor_allgather -N torus:1:1",
-            "osu_neighbor_allgather: 'torus:1:1' for -N: neighbours are cart:DIMENSIONS:RADIUS, each \
-             1 or more, or graph:FILE (write cart:1:1)",
+            "osu_neighbor_allgather: 'torus:1:1' for -N: neighbours are cart:DIMENSIONS:RADIUS, 1 \
+             to 16 and 1 or more, or graph:FILE (write cart:1:1)",
         ),
         (
             "osu_bw -T mpi_int,mpi_double",
