@@ -161,7 +161,7 @@ variants_of() { # NAME
         osu_bcast | osu_latency | osu_multi_lat | osu_bw | osu_bibw | osu_mbw_mr | osu_neighbor_*) ;;
         *) printf '%s\n' "$quick -l" ;;
     esac
-    printf '%s\n' "-m 2:16 -i 20 -T all $check" "-m 2:16 -T mpi_int$counts"
+    printf '%s\n' "-m 2:16 -i 20 -x 2 -T all $check" "-m 2:16 -T mpi_int$counts"
     [[ ! $1 =~ neighbor ]] || printf '%s\n' "$quick -N cart:1:1" "-m 4:16 -i 20 -N graph:$scratch/graph -f"
     printf '%s\n' "$quick $check"
 }

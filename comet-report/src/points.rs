@@ -175,7 +175,10 @@ impl PointMaker {
     }
 
     fn params(&self, case: &Case) -> Params {
+        let element = case.arrangement().element;
+        let element = element.map(|element| Param::Label(element.name().into()));
         let mut params: Vec<(String, Param)> = Vec::new();
+        params.extend(element.map(|name| (ELEMENT.name.into(), name)));
         for (axis, value) in case.values() {
             // What the run was to find, and did not, is left out.
             if value == 0 && axis.kind == AxisKind::Found {
@@ -186,9 +189,7 @@ impl PointMaker {
             params.push((axis.name.into(), param));
         }
         let number = |(name, value): (&str, usize)| (name.into(), Param::Number(value as u64));
-        let Arrangement { procs, n_groups, element } = case.arrangement();
-        let element = element.map(|element| Param::Label(element.name().into()));
-        params.extend(element.map(|name| (ELEMENT.name.into(), name)));
+        let Arrangement { procs, n_groups, .. } = case.arrangement();
         params.push(number((PROCS.name, procs.unwrap_or(self.n_ranks))));
         params.extend((n_groups > 1).then(|| number((GROUPS.name, n_groups))));
         let has_torus = case.info.axes.iter().any(|used| used.axis.name == "dimensions");
