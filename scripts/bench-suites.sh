@@ -113,6 +113,7 @@ tables_of_imb() { # COMMAND...
 # Every line of OSU, with the width of each figure in its place.
 tables_of_osu() { # COMMAND...
     launch "$@" | awk '/^# note/ { next }
+        /^Time took/ { sub(/[0-9]+[.][0-9][0-9]/, "<time>") }
         /^[ 0-9]/ {
             line = match($0, /^[0-9]+/) ? substr($0, 1, RLENGTH) : ""
             rest = substr($0, length(line) + 1)
@@ -140,25 +141,28 @@ compare_tables() { # NAME PEER OPTIONS...
 # Options with which the tables of a program of OSU are compared, a line each: the default counts, and
 # all columns and tables that it can print.
 variants_of() { # NAME
-    local quick='-m 4:16 -i 20 -x 2' check=-c
+    local quick='-m 4:16 -i 20 -x 2' check=-c counts=''
+    # Ranks of MPICH spin while they share CPUs, so that the default counts take minutes.
+    [[ $ranks -le $(nproc) ]] || counts=' -i 20 -x 2'
     # Sums of OSU 7.4 do not pass its own check, and rows of several pairs lack percentiles.
     [[ ! $1 =~ ^osu_(all)?reduce$ ]] || check=
     [[ $1 = osu_multi_lat ]] || printf '%s\n' "$quick -z"
     case $1 in
-        osu_barrier) printf '%s\n' -f '-i 20 -x 2 -f -z' && return ;;
+        osu_barrier) printf '%s\n' "-f$counts" '-i 20 -x 2 -f -z' && return ;;
         osu_latency | osu_multi_lat) printf '%s\n' "$quick -b multiple" ;;
         osu_bw | osu_bibw) printf '%s\n' "$quick -W 16" "$quick -b multiple" ;;
         osu_mbw_mr) printf '%s\n' "$quick -R 0 -b multiple" "-m 4096:16384 -i 20 -V" "$quick -V -R 0" ;;
-        *) printf '%s\n' '-m 4096:16384 -f' "$quick $check -f -z" ;;
+        *) printf '%s\n' "-m 4096:16384 -f$counts" "$quick $check -f -z" ;;
     esac
     case $1 in
         osu_gather* | osu_scatter* | osu_reduce) printf '%s\n' "$quick -k rotate" "$quick -k fixed:1" ;;
     esac
     case $1 in
-        osu_bcast | osu_latency | osu_multi_lat | osu_bw | osu_bibw | osu_mbw_mr) ;;
+        osu_bcast | osu_latency | osu_multi_lat | osu_bw | osu_bibw | osu_mbw_mr | osu_neighbor_*) ;;
         *) printf '%s\n' "$quick -l" ;;
     esac
-    [[ ! $1 =~ reduce ]] || printf '%s\n' "-m 2:16 -i 20 -T all $check" '-m 2:16 -T mpi_int'
+    printf '%s\n' "-m 2:16 -i 20 -x 2 -T all $check" "-m 2:16 -T mpi_int$counts"
+    [[ ! $1 =~ neighbor ]] || printf '%s\n' "$quick -N cart:1:1" "-m 4:16 -i 20 -N graph:$scratch/graph -f"
     printf '%s\n' "$quick $check"
 }
 
@@ -172,7 +176,9 @@ common_names() {
     for own in osu_latency osu_multi_lat osu_bw osu_bibw osu_mbw_mr osu_bcast osu_barrier \
         osu_allgather osu_allgatherv osu_allreduce osu_alltoall osu_alltoallv osu_alltoallw \
         osu_gather osu_gatherv osu_reduce osu_reduce_scatter osu_reduce_scatter_block osu_scatter \
-        osu_scatterv; do
+        osu_scatterv osu_neighbor_allgather osu_neighbor_allgatherv osu_neighbor_alltoall \
+        osu_neighbor_alltoallv osu_neighbor_alltoallw; do
+        [[ ! $own =~ neighbor || $ranks -ge 3 ]] || continue
         [[ ! $own =~ ^osu_(latency|bw|bibw)$ || $ranks -eq 2 ]] || continue
         [[ -z $(program_of "$own" "$folder") ]] || echo "$own"
     done
@@ -203,6 +209,7 @@ read -r -a options <<<"$(launch_options)"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 tr , '\n' <<<"$sizes" >"$scratch/lengths"
+printf '%s\n' '# Source, Destination' '0, 1' '1, 2' '2, 0' '2, 1' >"$scratch/graph"
 shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")
 
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)

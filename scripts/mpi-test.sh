@@ -60,7 +60,9 @@ test_family() { # FAMILY
         step "$1 -n $n: the whole benchmark runs" measure "$n"
     done
     step "$1 -n 3: the kernels of imb and osu are right" launch 3 check imb osu
-    step "$1 -n 3: collectives of long counts are right, or refused" has_long_counts "$1"
+    step "$1 -n 3: collectives of long counts are right, or refused; so are those of integers" has_long_counts "$1"
+    step "$1 -n 3: the graph of neighbours has a time, and each datatype a table" has_graph
+    step "$1 -n 3: messages have the datatype of their table" has_types "$1"
     step "$1: help, list and usage errors are printed once" prints_once
     step "$1: the launcher of another MPI is refused" refuses_launcher "mpirun.$(other_of "$1")" 'Hydra.*Open MPI|Open MPI.*MPICH'
     step "$1: a program without MPI is refused" refuses_plain
@@ -114,6 +116,24 @@ build() { # FAMILY
 has_long_counts() { # FAMILY
     local runner="target.'cfg(all())'.runner=['timeout', '-k', '10', '300', 'mpirun.$1', '-n', '3']"
     MPICC="mpicc.$1" cargo --config "$runner" test "${with_mpi[@]}" --test conformance --target-dir "target/$1" -- long_counts
+}
+
+has_graph() {
+    launch 3 osu_neighbor_alltoallw -m 4:8 -i 5 -T all -c >"$scratch/osu"
+    grep -E '^Time took to create topology graph:[0-9]+[.][0-9]{2} us[.]$' "$scratch/osu"
+    [[ $(grep -c '^[48] .*Pass$' "$scratch/osu") -eq 6 ]]
+}
+
+# 8 bytes are two integers, in messages, in parts with lengths, and in parts with types.
+has_types() { # FAMILY
+    local of call
+    "mpicc.$1" -shared -fPIC -o "$scratch/types.so" scripts/mpi-types.c
+    for of in latency:MPI_Send gatherv:MPI_Gatherv neighbor_alltoallw:MPI_Neighbor_alltoallw; do
+        call=${of#*:}
+        timeout -k 10 300 "$mpirun" -n "$([[ $call = MPI_Send ]] && echo 2 || echo 3)" \
+            env "LD_PRELOAD=$scratch/types.so" "$comet_run" "osu_${of%:*}" -m 8:8 -i 2 -x 1 -T mpi_int 2>"$scratch/types"
+        grep -q "^$call 2 MPI_INT32_T" "$scratch/types" || return
+    done
 }
 
 launch() { # RANKS ARGUMENT...

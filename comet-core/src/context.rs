@@ -1,5 +1,6 @@
 //! What a kernel sees while it runs: its transport, buffers, and the timed loop.
 
+use crate::collective::Graph;
 use crate::definition::Definition;
 use crate::driver::Pace;
 use crate::error::Result;
@@ -32,6 +33,8 @@ pub struct Method<'a> {
     pub cast: Option<Cast>,
     /// Barriers between the operations that go before and the first clock read, as IMB has them.
     pub n_barriers: u32,
+    /// The user's graph of neighbours.
+    pub graph: Option<&'a Graph>,
 }
 
 /// One rank's view of the case at hand.
@@ -86,7 +89,8 @@ impl<'a, T: Transport> Context<'a, T> {
 
     /// The ranks of the run, as descriptions of kernels see them.
     pub fn world(&self) -> World<'a> {
-        World { given_cast: self.method.cast, ..World::of(self.topology()) }
+        let Method { cast: given_cast, graph, .. } = self.method;
+        World { given_cast, graph, ..World::of(self.topology()) }
     }
 
     /// The root of operations that have one.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use comet_core::collective::{Collective, Neighbours, Reducer, require_operands};
+use comet_core::collective::{Collective, Element, Neighbours, Reducer, require_operands};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::job::JobFailure;
 use comet_core::placement::line_time_ns;
@@ -110,7 +110,16 @@ pub struct Mpi {
     /// The neighbours in the graph of the communicator, if it has one.
     neighbours: Option<Arc<Neighbours>>,
     /// The last communicator with neighbours that was made of this one.
-    graph: RefCell<Option<(Arc<Neighbours>, Rc<Comm>)>>,
+    graph: RefCell<Option<Graph>>,
+}
+
+/// A communicator with neighbours.
+#[derive(Clone)]
+struct Graph {
+    neighbours: Arc<Neighbours>,
+    comm: Rc<Comm>,
+    /// Time to make it, the mean over its ranks.
+    time_ns: f64,
 }
 
 impl fmt::Debug for Mpi {
@@ -164,25 +173,10 @@ impl Mpi {
     /// Reason that a collective was not carried out.
     #[cold]
     fn refused(&self, refused: Refused) -> TransportError {
-        use TransportErrorKind::{InvalidArgument, Unsupported};
-        let (kind, text) = match refused {
-            Refused::Failed(failure) => return self.error(failure),
-            Refused::TooLong(name) => {
-                let text = format!(
-                    "{name} has integers of 32 bits, and this library lacks {name}_c for lengths and \
-                     places above 2^31 - 1 (use shorter parts, or a library of MPI-4)"
-                );
-                (Unsupported, text)
-            }
-            Refused::Mixed(name) => {
-                let text = format!(
-                    "{name} has parts of one length on both sides, or parts with lengths and places \
-                     on both (give both sides such parts)"
-                );
-                (InvalidArgument, text)
-            }
-        };
-        self.group.located(TransportError::new(kind, text))
+        match refused.reason() {
+            Ok((kind, text)) => self.group.located(TransportError::new(kind, text)),
+            Err(failure) => self.error(failure),
+        }
     }
 
     /// Refuses a collective among neighbours that are not those of the communicator.
@@ -400,18 +394,35 @@ impl Transport for Mpi {
     fn with_neighbours(&self, neighbours: &Arc<Neighbours>) -> Result<Option<Self>> {
         let both = neighbours.sources().iter().chain(neighbours.destinations());
         both.copied().try_for_each(|rank| require_rank(self, rank))?;
-        let last = self.graph.borrow().clone().filter(|(of, _)| of == neighbours);
+        let last = self.graph.borrow().clone().filter(|last| last.neighbours == *neighbours);
         let make = || {
             let is_other = self.comm.largest(i32::from(last.is_none()))? > 0;
-            match last {
-                Some((_, comm)) if !is_other => Ok(comm),
-                _ => self.comm.with_neighbours(neighbours).map(Rc::new),
+            if let Some(last) = last.filter(|_| !is_other) {
+                return Ok(last);
             }
+            let (comm, elapsed_ns) = self.comm.with_neighbours(neighbours, || self.now_ns())?;
+            let mut sum_ns = [elapsed_ns as f64];
+            self.comm.sum(&mut sum_ns)?;
+            let time_ns = sum_ns[0] / self.n_ranks() as f64;
+            Ok(Graph { neighbours: Arc::clone(neighbours), comm: Rc::new(comm), time_ns })
         };
-        let comm = self.waiting(Waiting::Collective(Source::Any), make);
-        let comm = comm.map_err(|failure| self.error(failure))?;
-        self.graph.replace(Some((Arc::clone(neighbours), Rc::clone(&comm))));
+        let graph = self.waiting(Waiting::Collective(Source::Any), make);
+        let graph = graph.map_err(|failure| self.error(failure))?;
+        let comm = Rc::clone(&graph.comm);
+        self.graph.replace(Some(graph));
         Ok(Some(self.part(self.group.clone(), comm, Some(Arc::clone(neighbours)))))
+    }
+
+    /// `MPI_Comm_dup`, and the datatype in all that follows.
+    fn with_elements(&self, element: Element) -> Result<Option<Self>> {
+        let typed = || self.comm.with_elements(element);
+        let comm = self.waiting(Waiting::Collective(Source::Any), typed);
+        let comm = comm.map_err(|failure| self.error(failure))?;
+        Ok(Some(self.part(self.group.clone(), Rc::new(comm), None)))
+    }
+
+    fn graph_time_ns(&self) -> Option<f64> {
+        self.graph.borrow().as_ref().map(|graph| graph.time_ns)
     }
 
     fn global_rank(&self, rank: Rank) -> Rank {

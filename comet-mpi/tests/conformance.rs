@@ -1,5 +1,5 @@
 //! The conformance suite over MPI, on as many ranks as this program was started with; with the word
-//! `long_counts` only the check that a rank of MPI has beyond it.
+//! `long_counts` only the checks that a rank of MPI has beyond it.
 //!
 //! Without libtest's harness: one process is one rank, and only its main thread calls MPI.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a test runner")]
@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use comet_core::collective::{Collective, Element, Kind, Neighbours, Operator, Parts, Reducer};
 use comet_core::conformance;
-use comet_core::error::TransportErrorKind::Unsupported;
+use comet_core::error::TransportError;
+use comet_core::error::TransportErrorKind::{InvalidArgument, Unsupported};
 use comet_core::topology::Topology;
-use comet_core::transport::Transport;
+use comet_core::transport::{Source, Tag, Transport};
 use comet_mpi::{JoinConfig, Mpi, RunConfig, join};
 
 /// Most elements of a call in the test of long counts, and bytes of each of its parts.
@@ -51,7 +52,7 @@ fn forms(t: &Mpi, neighbours: &Arc<Neighbours>) -> Vec<(String, Collective)> {
         if kind.admits_in_place() {
             forms.push((name.to_owned(), of(Parts::Equal(PART_BYTES)).in_place()));
         }
-        let packed = |n| Parts::packed(vec![PART_BYTES; n]);
+        let packed = |n| Parts::packed(vec![PART_BYTES; n]).counted_in(Element::I32.bytes());
         let uneven = match kind {
             Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::ReduceScatter => of(packed(n)),
             Kind::Alltoall => of(packed(n)),
@@ -114,6 +115,57 @@ fn long_counts(t: &Mpi) -> Result<usize, String> {
     }
 }
 
+/// Every form, and messages in a ring, over a communicator of integers: it gives the same as over one of
+/// bytes. The first problem.
+fn elements(t: &Mpi) -> Result<(), String> {
+    let (n, rank, unit) = (t.n_ranks(), t.rank(), Element::I32.bytes());
+    let said = |error: TransportError| error.to_string();
+    let typed = t.with_elements(Element::I32).map_err(said)?.ok_or("MPI has datatypes")?;
+    let mut around = vec![(rank + 1) % n, (rank + n - 1) % n];
+    around.dedup();
+    let neighbours = Neighbours::new(around.clone(), around);
+    let [graph, typed_graph] = [t, &typed].map(|t| t.with_neighbours(&neighbours));
+    let graph = graph.map_err(said)?.ok_or("there is a graph")?;
+    let typed_graph = typed_graph.map_err(said)?.ok_or("there is a graph")?;
+    if t.graph_time_ns().is_none_or(|ns| ns <= 0.0) {
+        return Err("the graph took no time".into());
+    }
+    for (name, call) in forms(t, &neighbours) {
+        let is_among_neighbours = call.kind().is_among_neighbours();
+        let both = if is_among_neighbours { [&graph, &typed_graph] } else { [t, &typed] };
+        let input = bytes(rank, call.input_bytes(rank, n));
+        let [expected, found] = both.map(|t| {
+            let mut output = bytes(rank + n, call.output_bytes(rank, n));
+            t.collective(&call, &input, &mut output).map(|()| output)
+        });
+        if found.map_err(said)? != expected.map_err(said)? {
+            return Err(format!("{name} of integers gives something else"));
+        }
+    }
+    let uncounted = Collective::new(Kind::Allgather, Parts::packed(vec![unit; n]));
+    let refused = typed.collective(&uncounted, &vec![0; unit], &mut vec![0; n * unit]);
+    if !refused.is_err_and(|error| error.kind == InvalidArgument) {
+        return Err("parts in bytes are not refused".into());
+    }
+    // Of 6 bytes there is no whole number of integers.
+    for length_bytes in [0, 8, 6] {
+        let (message, mut buffer) = (bytes(rank, length_bytes), vec![0; length_bytes]);
+        let from = (rank + n - 1) % n;
+        let exchange = typed.blocked_exchange(
+            (rank + 1) % n,
+            &message,
+            Source::Rank(from),
+            &mut buffer,
+            Tag::new(1),
+        );
+        let status = exchange.map_err(said)?;
+        if status.length_bytes != length_bytes || buffer != bytes(from, length_bytes) {
+            return Err(format!("{length_bytes} bytes arrived as {status:?}"));
+        }
+    }
+    Ok(())
+}
+
 fn rank_main(t: &Mpi) -> u8 {
     let verdict = |result: &Result<(), String>| match result {
         Ok(()) => "ok".to_owned(),
@@ -133,7 +185,10 @@ fn rank_main(t: &Mpi) -> u8 {
         t.n_ranks(),
         verdict(&long.clone().map(drop))
     );
-    u8::from(n_failed > 0 || long.is_err())
+    let elements = elements(t);
+    let name = "elements_move_as_many_bytes";
+    println!("test {name} on rank {} of {} ... {}", t.rank(), t.n_ranks(), verdict(&elements));
+    u8::from(n_failed > 0 || long.is_err() || elements.is_err())
 }
 
 fn main() -> ExitCode {

@@ -46,6 +46,7 @@ impl Recorder {
         let maker = PointMaker::new(&description.run_id, &description.topology);
         let mut maker = maker.over(&description.transport);
         maker.buffers = record::buffers(&description.config);
+        maker.graph = record::graph(&description.config);
         maker.has_samples = sinks.iter().any(|sink| sink.has_samples());
         let has_models = sinks.iter().any(|sink| sink.has_models());
         Self {

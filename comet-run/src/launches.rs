@@ -17,8 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use comet_core::collective::Element;
 use comet_core::driver::{Rules, Settings};
-use comet_core::kernel::{Arrangement, Case, GROUPS, KernelInfo, PROCS, Profile};
+use comet_core::kernel::{Arrangement, Case, ELEMENT, GROUPS, KernelInfo, PROCS, Profile};
 use comet_core::topology::Topology;
 use comet_report::format::{Look, table_for_terminal};
 use comet_report::launches::Concluded;
@@ -325,6 +326,7 @@ fn case_of(point: &Point, infos: &[&'static KernelInfo], n_ranks: usize) -> Opti
     let arrangement = Arrangement {
         procs: number(PROCS.name).filter(|procs| *procs != n_ranks),
         n_groups: number(GROUPS.name).unwrap_or(1),
+        element: element(info, point),
     };
     let case = Case::new(info, &[]).on(arrangement);
     info.axes.iter().try_fold(case, |case, used| {
@@ -338,6 +340,13 @@ fn case_of(point: &Point, infos: &[&'static KernelInfo], n_ranks: usize) -> Opti
         };
         Some(case.with(used.axis, value))
     })
+}
+
+/// The elements in which the transport counted the messages of `point`, unless its kernel chose them.
+fn element(info: &KernelInfo, point: &Point) -> Option<Element> {
+    let is_own = info.axes.iter().any(|used| *used.axis == ELEMENT);
+    let name = point.params.get(ELEMENT.name).filter(|_| !is_own)?.to_string();
+    Element::ALL.into_iter().find(|element| element.name() == name)
 }
 
 #[cfg(test)]

@@ -1,18 +1,20 @@
 //! From the command line to values: the cases of the selected kernels on each number of ranks, what
 //! they need, and the settings by which they are measured. Nothing is started here.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{
-    Arrangement, Axis, AxisKind, AxisUse, Case, Class, GROUPS, HOPS, KernelInfo, LENGTH_BYTES,
-    LOCAL_N, PROCS, Participants, Profile, VECTOR_LENGTH,
+    Axis, AxisKind, AxisUse, Case, Class, ELEMENT, GROUPS, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N,
+    PROCS, Participants, Profile, VECTOR_LENGTH,
 };
 use comet_core::sweep;
 use comet_core::topology::Topology;
 
+mod arrangements;
+mod graph;
 pub(crate) mod simulated;
 
 use crate::catalogue;
@@ -84,7 +86,9 @@ pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Pr
             humantime::format_duration(limit)
         )));
     }
-    let mut prepared = plan_each(select, world, &overrides(cases)?, cases.profile, origin)?;
+    let mut changes = overrides(cases)?;
+    changes.extend(graph::overrides(method.graph.as_ref())?);
+    let mut prepared = plan_each(select, world, &changes, cases.profile, origin)?;
     let most = prepared.iter().map(|prepared| prepared.topology.n_ranks()).max().unwrap_or(0);
     let cast = method.cast.map_or([0; 4], |cast| cast.ranks());
     if let Some(rank) = cast.into_iter().find(|rank| *rank >= most) {
@@ -93,6 +97,7 @@ pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Pr
             "--cast names rank {rank}, but ranks are 0 to {last} (start {needed}, or name others)"
         )));
     }
+    graph::admit(method.graph.as_ref(), most)?;
     if method.buffers.cache_bytes().is_some() && origin.machine().is_some() {
         return Err(exit::usage(format!(
             "--buffers {} moves nothing in simulation: simulated memory has no caches (leave it out, \
@@ -223,7 +228,7 @@ pub(crate) fn corrupt(inject: Option<&str>) -> anyhow::Result<Option<String>> {
     inject.map(|name| selection::select_one(name, &infos).map(KernelInfo::id)).transpose()
 }
 
-/// Axes that every kernel has and none declares.
+/// Axes that every kernel has and none declares: the ranks.
 static ARRANGEMENT: [&Axis; 2] = [&PROCS, &GROUPS];
 
 /// Values from the command line for an axis, instead of those of the profile.
@@ -344,7 +349,10 @@ pub(crate) fn admit(
     topologies: &[Topology],
 ) -> anyhow::Result<Vec<String>> {
     let axes = kernels.iter().flat_map(|info| info.axes).map(|used| used.axis.name);
-    let varied: BTreeSet<_> = axes.chain(ARRANGEMENT.map(|axis| axis.name)).collect();
+    let elements =
+        kernels.iter().any(|info| arrangements::has_elements(info)).then_some(ELEMENT.name);
+    let varied: BTreeSet<_> =
+        axes.chain(ARRANGEMENT.map(|axis| axis.name)).chain(elements).collect();
     let mut notes = Vec::new();
     for (index, change) in overrides.iter().enumerate() {
         // Also where no kernel varies the axis: a typing error is no value.
@@ -422,7 +430,7 @@ fn cases(
     topology: &Topology,
 ) -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
-    for arrangement in arrangements(overrides, topology)? {
+    for arrangement in arrangements::of(info, overrides, topology)? {
         let part = topology.first(arrangement.procs.unwrap_or(topology.n_ranks()));
         let mut of_part = vec![Case::new(info, &[]).on(arrangement)];
         for used in info.axes {
@@ -442,8 +450,9 @@ fn cases(
             of_part = whole.filter(|case| known.insert(case.label())).collect();
         }
         // Where none is left, the reason is told for each.
-        if of_part.iter().any(info.is_case) {
-            of_part.retain(info.is_case);
+        let is_case = |case: &Case| (info.is_case)(case) && case.has_whole_elements();
+        if of_part.iter().any(is_case) {
+            of_part.retain(is_case);
         }
         cases.extend(of_part);
     }
@@ -455,43 +464,7 @@ fn cases(
         Some("max") => |n_ranks, best| n_ranks < best,
         Some(_) => return Ok(cases),
     };
-    Ok(of_one_number(cases, is_better))
-}
-
-/// The cases of a kernel of two ranks, each on one number of ranks alone: the pair is the same.
-fn of_one_number(cases: Vec<Case>, is_better: fn(usize, usize) -> bool) -> Vec<Case> {
-    let of_pair = |case: &Case| case.on(Arrangement::ALL).label();
-    let n_ranks = |case: &Case| case.arrangement().procs.unwrap_or(usize::MAX);
-    let mut best: HashMap<String, usize> = HashMap::new();
-    for case in &cases {
-        let n = best.entry(of_pair(case)).or_insert(n_ranks(case));
-        if is_better(n_ranks(case), *n) {
-            *n = n_ranks(case);
-        }
-    }
-    cases.into_iter().filter(|case| best[&of_pair(case)] == n_ranks(case)).collect()
-}
-
-/// The ranks on which each case runs: groups of each number of ranks, by each number of groups. The
-/// word `max` is as many groups as there are ranks for.
-fn arrangements(overrides: &[Override], topology: &Topology) -> anyhow::Result<Vec<Arrangement>> {
-    let numbers = |axis: &Axis, default| {
-        let change = overrides.iter().find(|change| change.axis == axis);
-        change.map_or(Ok(vec![default]), |change| change.parse(topology))
-    };
-    let has_max =
-        overrides.iter().any(|change| *change.axis == GROUPS && change.values.contains("max"));
-    let n_ranks = topology.n_ranks();
-    let (procs, groups) = (numbers(&PROCS, n_ranks as u64)?, numbers(&GROUPS, 1)?);
-    let of_procs = |procs: u64| {
-        let procs = usize::try_from(procs).unwrap_or(n_ranks);
-        let most = if has_max { (n_ranks / procs).max(1) } else { n_ranks };
-        let groups = groups.iter().map(|n| usize::try_from(*n).unwrap_or(n_ranks).min(most));
-        let groups: BTreeSet<_> = groups.collect();
-        let procs = Some(procs).filter(|procs| *procs != n_ranks);
-        groups.into_iter().map(move |n_groups| Arrangement { procs, n_groups })
-    };
-    Ok(procs.into_iter().flat_map(of_procs).collect())
+    Ok(arrangements::on_one_number(cases, is_better))
 }
 
 /// The values of one axis; a single 0 where the kernel finds them during the run.

@@ -144,6 +144,79 @@ fn several_pairs_of_osu_have_their_tables() {
 }
 
 #[test]
+fn neighbours_of_osu_have_their_tables() {
+    let folder = Folder::new();
+    let line = "osu_neighbor_alltoallw -N cart:2:1 -m 4:8 -i 5 -c --ranks=9 --transport=sim";
+    let output = folder.run(&format!("{line} --out r.jsonl")).success();
+    let title = "# OSU MPI All-to-Allw Personalized Exchange Latency Test v7.4";
+    let table =
+        ["# Datatype: MPI_CHAR.", "# Size       Avg Latency(us)        Validation", "4", "8"];
+    // No transport but MPI makes a graph.
+    let time = "Time took to create topology graph:- us.";
+    assert_eq!(shape(&output), [&["Dimensions size = 3 3 ", time, "", title][..], &table].concat());
+    assert!(passes(&output, "8"), "{output:#?}");
+    let output =
+        output.prints("# note: no graph is made, as messages need none on this transport\n");
+    let records = folder.records("r.jsonl");
+    let point = records.points().next().expect("a point");
+    let figure = &point["figures"][0];
+    assert_eq!((&figure["name"], &figure["value"]), (&"graph_ns".into(), &serde_json::Value::Null));
+    // Text of the original is read with the time of its graph.
+    folder.write("printed.txt", &output.stdout.replace("graph:-", "graph:12.50"));
+    folder.run("import osu printed.txt -o i.jsonl").success();
+    let again = folder.run("show i.jsonl --format osu").success();
+    let printed = time.replace('-', "12.50");
+    let head =
+        ["Dimensions size = 3 3 ", &printed, "", title, table[0], "# Size       Avg Latency(us)"];
+    assert_eq!(shape(&again)[..6], head);
+    assert_eq!(numbers(&again)[0][..2], numbers(&output)[0][..2]);
+    let point = folder.records("i.jsonl").points().next().expect("a point").clone();
+    assert_eq!(
+        (&point["kernel"], &point["figures"][0]["value"], &point["params"]["procs"]),
+        (&"osu_neighbor_alltoallw".into(), &12_500.0.into(), &9.into())
+    );
+}
+
+#[test]
+fn a_file_may_name_the_neighbours_of_osu() {
+    let folder = Folder::new();
+    folder.write("graph", "# Source, Destination\n2, 0\n0, 1\n1, 2\n2, 3\n1,3\n0,3\n");
+    for name in ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"] {
+        let line = format!("osu_neighbor_{name} -N graph:graph -m 4:8 -i 5 -c");
+        let output = folder.run(&format!("{line} --ranks=5 --out {name}.jsonl")).success();
+        assert!(passes(&output, "4") && passes(&output, "8"), "{output:#?}");
+        let lines = shape(&output);
+        assert_eq!(lines[..2], ["Time took to create topology graph:- us.", ""], "{lines:?}");
+    }
+    let records = folder.records("allgather.jsonl");
+    let edges = serde_json::json!([[2, 0], [0, 1], [1, 2], [2, 3], [1, 3], [0, 3]]);
+    assert_eq!(records.run()["config"]["graph"], edges);
+    let params = &records.points().next().expect("a point")["params"];
+    assert_eq!((&params["dimensions"], &params["radius"]), (&0.into(), &0.into()));
+    assert_eq!(params["graph"].as_str().map(str::len), Some(8), "{params}");
+    folder.write("broken", "0,1\n1;2\n");
+    let line = "osu_neighbor_allgather -m 8 -N graph:";
+    let rows = [
+        (
+            "graph --ranks=3",
+            "--graph has an edge of rank 3, but there are 3 ranks (start 4, or leave",
+        ),
+        ("broken --ranks=3", "line 2: '1;2' is no edge (write 0,1)"),
+        (
+            "absent --ranks=3",
+            "cannot be read: No such file or directory (os error 2) (name a file of",
+        ),
+    ];
+    for (rest, sentence) in rows {
+        let output = folder.run(&format!("{line}{rest}")).code(2).notes(sentence);
+        assert_eq!(output.stdout, "", "{rest}");
+    }
+    // A torus whose sides are too short has no rows.
+    let output = folder.run("osu_neighbor_allgather -m 8 --ranks=2 --transport=sim").code(6);
+    assert!(numbers(&output).is_empty(), "{output:#?}");
+}
+
+#[test]
 fn each_datatype_of_a_reduction_has_a_table() {
     let line = "osu_reduce_scatter_block -m 2:8 -i 5 -T all -l -c --ranks=2";
     let output = Folder::new().run(line).success();
@@ -155,6 +228,55 @@ fn each_datatype_of_a_reduction_has_a_table() {
     }
     assert_eq!(shape(&output), expected);
     assert!(numbers(&output).iter().all(|row| row[2] == "Pass"), "{output:#?}");
+}
+
+#[test]
+fn each_datatype_of_messages_has_a_table() {
+    let folder = Folder::new();
+    let table = |name: &str, lengths: &[&str], head: &str| -> Vec<String> {
+        let own = [format!("# Datatype: MPI_{name}."), head.to_owned()];
+        own.into_iter().chain(lengths.iter().map(|length| (*length).to_owned())).collect()
+    };
+    for (n, program) in ["latency", "bw", "bcast", "gatherv", "alltoallw", "neighbor_alltoallw"]
+        .into_iter()
+        .enumerate()
+    {
+        let ranks = if n < 2 { 2 } else { 3 };
+        let line = format!("osu_{program} -m 2:8 -i 5 -T all -c --ranks={ranks} --out {n}.jsonl");
+        let output = folder.run(&line).success();
+        let head = match program {
+            "bw" => "# Size      Bandwidth (MB/s)        Validation",
+            _ => "# Size       Avg Latency(us)        Validation",
+        };
+        let whole = ["2", "4", "8"];
+        let tables = [("CHAR", &whole[..]), ("INT", &whole[1..]), ("FLOAT", &whole[1..])];
+        let tables: Vec<_> =
+            tables.into_iter().flat_map(|(name, lengths)| table(name, lengths, head)).collect();
+        let lines = shape(&output);
+        assert!(lines.ends_with(&tables), "{lines:#?}");
+        assert!(numbers(&output).iter().all(|row| row[2] == "Pass"), "{output:#?}");
+        let records = folder.records(&format!("{n}.jsonl"));
+        let elements: Vec<_> =
+            records.points().map(|point| point["params"]["element"].clone()).collect();
+        assert_eq!(elements, ["char", "char", "char", "int", "int", "float", "float"]);
+        folder.run(&format!("validate {n}.jsonl")).success();
+        folder.write("printed.txt", &output.stdout);
+        folder.run(&format!("import osu printed.txt -n {ranks} -o i{n}.jsonl")).success();
+        let again = folder.run(&format!("show i{n}.jsonl --format osu")).success();
+        let first = |output: &Output| -> Vec<String> {
+            numbers(output).into_iter().map(|row| row[..2].join(" ")).collect()
+        };
+        assert_eq!(first(&again), first(&output));
+    }
+    // Lengths that are no whole number of elements have no row, and alone they are a reason.
+    let line = "osu_latency -m 3:12 -i 5 -T mpi_int --transport=sim";
+    let output = folder.run(line).success();
+    assert_eq!(shape(&output).last().map(String::as_str), Some("12"), "{output:#?}");
+    assert_eq!(numbers(&output).len(), 1, "{output:#?}");
+    let output = folder.run("osu_latency -m 3:6 -i 5 -T mpi_int --transport=sim").code(6);
+    assert!(output.stdout.contains("3 bytes are no whole number of int elements"), "{output:#?}");
+    folder.run("osu_latency -T mpi_long").code(2).notes("'mpi_long' for -T: types are mpi_char");
+    folder.run("osu_latency -D vect:8:4").code(2).notes("-D vect:8:4 is not supported: messages");
 }
 
 #[test]
@@ -319,7 +441,7 @@ fn what_is_wrong_is_one_sentence() {
     folder.write("poem.txt", "roses are red\n");
     folder.write("cut.txt", "# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n8\n");
     let rows = "
-        osu_ibcast -m 8                => osu_ibcast is not here, but osu_latency, osu_multi_lat, osu_bw, osu_bibw, osu_mbw_mr, osu_allgather, osu_allgatherv, osu_allreduce, osu_alltoall, osu_bcast, osu_barrier, osu_alltoallv, osu_alltoallw, osu_gatherv, osu_scatterv, osu_gather, osu_reduce, osu_reduce_scatter, osu_reduce_scatter_block and osu_scatter are (comet-run list shows all kernels)
+        osu_ibcast -m 8                => osu_ibcast is not here, but osu_latency, osu_multi_lat, osu_bw, osu_bibw, osu_mbw_mr, osu_allgather, osu_allgatherv, osu_allreduce, osu_alltoall, osu_bcast, osu_barrier, osu_alltoallv, osu_alltoallw, osu_gatherv, osu_scatterv, osu_gather, osu_reduce, osu_reduce_scatter, osu_reduce_scatter_block, osu_scatter, osu_neighbor_allgather, osu_neighbor_allgatherv, osu_neighbor_alltoall, osu_neighbor_alltoallv and osu_neighbor_alltoallw are (comet-run list shows all kernels)
         import imb poem.txt            => poem.txt: there is no table of imb in the text (is this what the benchmark printed?)
         import auto poem.txt           => poem.txt has no title of osu or imb (write import osu or import imb)
         import osu cut.txt             => cut.txt: line 3: the row has 1 columns, the head of its table 2 (is it cut off?)

@@ -16,6 +16,7 @@
 pub mod algorithm;
 mod call;
 pub mod data;
+mod graph;
 mod parts;
 mod plan;
 mod reducer;
@@ -24,6 +25,7 @@ mod schedule;
 mod tests;
 
 pub use call::{Collective, Kind};
+pub use graph::Graph;
 pub use parts::{Neighbours, Parts, Places};
 pub use plan::{Memory, Message, Plan, Planner, Round, Running, Span, Step};
 pub use reducer::{Element, Operator, Reducer};

@@ -26,6 +26,8 @@ pub struct Places {
     digest: u64,
     /// Lengths and starts as integers of C, if they fit.
     as_ints: [Option<Vec<i32>>; 2],
+    /// The same parts in elements of so many bytes.
+    counted: Option<(usize, Box<Places>)>,
 }
 
 impl Places {
@@ -46,7 +48,30 @@ impl Places {
         let mut hasher = DefaultHasher::new();
         (&lengths, &starts).hash(&mut hasher);
         let (end, digest) = (end.unwrap_or(0), hasher.finish());
-        Self { lengths, starts, end, greatest, digest, as_ints }
+        Self { lengths, starts, end, greatest, digest, as_ints, counted: None }
+    }
+
+    /// These parts, counted in elements of `unit` bytes too, if all are whole numbers of them.
+    fn counted_in(self, unit: usize) -> Self {
+        let all = || self.lengths.iter().chain(&self.starts);
+        if unit == 1 || !all().all(|value| value.is_multiple_of(unit)) {
+            return self;
+        }
+        let [lengths, starts] = [&self.lengths, &self.starts]
+            .map(|values| values.iter().map(|value| value / unit).collect());
+        let counted = Some((unit, Box::new(Self::new(lengths, starts))));
+        Self { counted, ..self }
+    }
+
+    /// The same parts with lengths and starts in elements of `unit` bytes; `None` where they were not
+    /// [counted](Parts::counted_in) in them.
+    #[inline]
+    pub fn in_elements(&self, unit: usize) -> Option<&Self> {
+        match &self.counted {
+            _ if unit == 1 => Some(self),
+            Some((counted, parts)) if *counted == unit => Some(parts),
+            _ => None,
+        }
     }
 
     /// Length of each part.
@@ -89,6 +114,15 @@ impl Parts {
         });
         let starts = starts.collect();
         Self::Uneven(Places::new(lengths, starts))
+    }
+
+    /// These parts, for a transport that counts messages in elements of `unit` bytes: lengths and places are
+    /// whole numbers of them.
+    pub fn counted_in(self, unit: usize) -> Self {
+        match self {
+            Self::Uneven(places) => Self::Uneven(places.counted_in(unit)),
+            equal => equal,
+        }
     }
 
     /// Length of the part of `rank`.
@@ -199,6 +233,20 @@ mod tests {
         assert_eq!(places.greatest(), [8, LONG]);
         assert_eq!(places.as_ints(), [Some(&[8, 8][..]), None]);
         assert_eq!(Parts::Uneven(places).total(2), LONG + 8);
+    }
+
+    #[test]
+    fn parts_are_counted_in_elements_that_they_are_whole_numbers_of() {
+        let of = |lengths: Vec<usize>| {
+            let Parts::Uneven(places) = Parts::packed(lengths).counted_in(4) else {
+                unreachable!()
+            };
+            let counted = places.in_elements(4);
+            let counted = counted.map(|of| (of.lengths().to_vec(), of.starts().to_vec()));
+            (counted, places.in_elements(1) == Some(&places), places.in_elements(8).is_none())
+        };
+        assert_eq!(of(vec![8, 0, 4]), (Some((vec![2, 0, 1], vec![0, 2, 2])), true, true));
+        assert_eq!(of(vec![8, 2]), (None, true, true));
     }
 
     #[test]

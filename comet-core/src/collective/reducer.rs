@@ -23,6 +23,11 @@ impl Element {
     /// Words of the types on the command line and in the record.
     pub const LABELS: &'static [&'static str] = &["byte", "char", "int", "long", "float", "double"];
 
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        Self::LABELS[self as usize]
+    }
+
     /// Length in bytes.
     pub const fn bytes(self) -> usize {
         match self {

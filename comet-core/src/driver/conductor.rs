@@ -344,7 +344,10 @@ impl<T: Transport> Conductor<'_, T> {
             .results(rules, self.clock, &self.stage.world(case.arrangement()))
             .map_err(|message| Refusal { failure: Failure::Failed, rank: None, message })?;
         let summaries: Vec<Summary> = series.iter().map(SeriesResult::told).collect();
-        let derived = self.kernel(&case).derived(&case, &summaries);
+        let mut derived = self.kernel(&case).derived(&case, &summaries);
+        if let Some(part) = self.stage.part(case.arrangement()) {
+            derived.extend(self.kernel(&case).noted(part));
+        }
         let since_start_ns = self.since_start_ns();
         Ok(Measurement {
             case,

@@ -3,6 +3,7 @@
 //! All ranks have the same settings; what follows from them for a case, rank 0 decides.
 
 use super::rules::{LoopLimits, Rules};
+use crate::collective::Graph;
 use crate::definition::Definition;
 use crate::kernel::{Buffers, Cast, KernelInfo, MAX_SERIES, Profile, World};
 use crate::sync::{Skew, StartSync};
@@ -61,6 +62,8 @@ pub struct Settings {
     pub buffers: Buffers,
     /// The user's ranks of a load and of an echo beside it.
     pub cast: Option<Cast>,
+    /// The user's graph of neighbours.
+    pub graph: Option<Graph>,
     /// Memory limit of a case on one rank, in bytes; larger cases are skipped.
     pub cap_bytes: u64,
     /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
@@ -134,6 +137,7 @@ impl Settings {
             refine: None,
             buffers: Buffers::Same,
             cast: None,
+            graph: None,
             cap_bytes: u64::MAX,
             corrupt: None,
         }
@@ -153,10 +157,10 @@ impl Settings {
         }
     }
 
-    /// The ranks of `topology`, with the cast and the memory limit.
-    pub fn world<'a>(&self, topology: &'a Topology) -> World<'a> {
+    /// The ranks of `topology`, with the cast, the graph and the memory limit.
+    pub fn world<'a>(&'a self, topology: &'a Topology) -> World<'a> {
         let Self { cast: given_cast, cap_bytes, buffers, .. } = *self;
-        World { given_cast, cap_bytes, buffers, ..World::of(topology) }
+        World { given_cast, graph: self.graph.as_ref(), cap_bytes, buffers, ..World::of(topology) }
     }
 
     /// The definition asked for where `info` is measured: the user's, or that of the rules.

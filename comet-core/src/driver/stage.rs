@@ -24,7 +24,8 @@ pub(super) struct Stage<'a, T: Transport> {
     pub(super) clock: Option<GlobalClock>,
     /// Buffers of the repetitions, the same on all ranks.
     buffers: Buffers,
-    /// Transports of groups, each made once; `None` on ranks that take no part.
+    /// Transports of groups and of elements, each made once; `None` on ranks that take no part, and
+    /// where that of the job serves.
     parts: Vec<(Arrangement, Option<T>)>,
 }
 
@@ -117,22 +118,33 @@ impl<'a, T: Transport> Stage<'a, T> {
         Ok(report_of(result)?.map_err(|(failure, message)| (failure, message + &place)))
     }
 
-    /// Makes the transports of the groups, unless there are some; all ranks call it.
+    /// Makes the transports of the groups and their elements, unless there are some; all ranks call it.
     fn split(&mut self, arrangement: Arrangement) -> Result<()> {
-        if !self.is_whole(arrangement) && self.parts.iter().all(|part| part.0 != arrangement) {
+        let is_plain = self.is_whole(arrangement) && arrangement.element.is_none();
+        if is_plain || self.parts.iter().any(|part| part.0 == arrangement) {
+            return Ok(());
+        }
+        let part = if self.is_whole(arrangement) {
+            None
+        } else {
             let colour = arrangement.group_of(self.t.rank());
             let colour = colour.map(|group| u32::try_from(group).expect("ranks are 32 bits"));
-            self.parts.push((arrangement, self.t.split(colour, 0)?));
-        }
+            self.t.split(colour, 0)?
+        };
+        let whole = Some(self.t).filter(|_| self.is_whole(arrangement));
+        let of_elements = match part.as_ref().or(whole).zip(arrangement.element) {
+            Some((t, element)) => t.with_elements(element)?,
+            None => None,
+        };
+        self.parts.push((arrangement, of_elements.or(part)));
         Ok(())
     }
 
     /// The transport of the group of this rank; `None` on one that takes no part.
-    fn part(&self, arrangement: Arrangement) -> Option<&T> {
-        if self.is_whole(arrangement) {
-            return Some(self.t);
-        }
-        self.parts.iter().find(|part| part.0 == arrangement)?.1.as_ref()
+    pub(super) fn part(&self, arrangement: Arrangement) -> Option<&T> {
+        let made = self.parts.iter().find(|part| part.0 == arrangement);
+        let whole = Some(self.t).filter(|_| self.is_whole(arrangement));
+        made.and_then(|part| part.1.as_ref()).or(whole)
     }
 
     /// True if the only group is the job.
@@ -182,9 +194,11 @@ impl<'a, T: Transport> Stage<'a, T> {
         let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == info.id());
         let definition = self.settings.definition(info);
         let untouched = self.settings.rules.are_untouched();
-        let (clock, buffers) = (self.clock.as_ref(), self.buffers);
+        let (clock, buffers, graph) =
+            (self.clock.as_ref(), self.buffers, self.settings.graph.as_ref());
         let n_barriers = self.settings.rules.n_barriers();
-        let method = Method { definition, clock, skew, seed, untouched, buffers, cast, n_barriers };
+        let method =
+            Method { definition, clock, skew, seed, untouched, buffers, cast, n_barriers, graph };
         Context::new(part, info, pace, method, corrupt)
     }
 }

@@ -119,7 +119,7 @@ fn a_case_runs_on_the_first_ranks_and_the_others_take_no_sample() {
 
 #[test]
 fn groups_run_a_case_at_once_and_the_slowest_makes_the_values() {
-    let groups = |procs, n_groups| Arrangement { procs: Some(procs), n_groups };
+    let groups = |procs, n_groups| Arrangement { n_groups, ..Arrangement::first(procs) };
     let arrangements = [groups(2, 2), groups(2, 3)];
     let fakes = [Fake::good(&FIRST), Fake::checked_by(&SECOND, is_wrong_on_rank_1)];
     let cases = cases(&fakes, &arrangements);

@@ -1,5 +1,6 @@
 //! Axes: the quantities that kernels vary, and their default values.
 
+use crate::collective::Element;
 use crate::sweep::{self, SweepError};
 use crate::topology::Topology;
 
@@ -8,10 +9,6 @@ pub const ALGORITHM: &str = "algorithm";
 
 /// Name of the axis with the ranks that are roots in turn.
 pub const ROOT: &str = "root";
-
-/// Name of the axis with the type of the elements that an operation combines, in the order of
-/// [`Element::ALL`](crate::collective::Element::ALL).
-pub const ELEMENT: &str = "element";
 
 /// One quantity that a kernel varies; a kernel with a new one declares it in its own file.
 ///
@@ -140,6 +137,10 @@ pub static PROCS: Axis =
 pub static GROUPS: Axis =
     Axis::count("groups", "groups", "number of groups of procs ranks that run a case at once")
         .up_to(|topology| topology.n_ranks() as u64);
+/// Type of the elements in which messages are counted, in the order of [`Element::ALL`]: an axis of every
+/// kernel whose messages have lengths, which those that combine elements alone declare.
+pub static ELEMENT: Axis =
+    Axis::choice("element", "type of the elements of messages", Element::LABELS);
 /// Length of a vector in doubles.
 pub static VECTOR_LENGTH: Axis = Axis::size(
     "vector_length",

@@ -14,13 +14,16 @@ use comet_stats::Summary;
 /// The most axes that one kernel may declare.
 pub const MAX_AXES: usize = 16;
 
-/// Ranks on which a case runs; by default all of the job, in one group.
+/// Ranks on which a case runs, by default all of the job in one group, and the elements of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrangement {
     /// Number of ranks of a group; `None` for all of the job.
     pub procs: Option<usize>,
     /// Number of groups that run the case at once, on neighbouring ranks from rank 0 on.
     pub n_groups: usize,
+    /// Elements in which the transport counts messages; `None` for bytes, and for kernels that choose
+    /// elements themselves.
+    pub element: Option<Element>,
 }
 
 impl Default for Arrangement {
@@ -31,11 +34,11 @@ impl Default for Arrangement {
 
 impl Arrangement {
     /// All ranks of the job.
-    pub const ALL: Self = Self { procs: None, n_groups: 1 };
+    pub const ALL: Self = Self { procs: None, n_groups: 1, element: None };
 
     /// The first `procs` ranks.
     pub fn first(procs: usize) -> Self {
-        Self { procs: Some(procs), n_groups: 1 }
+        Self { procs: Some(procs), ..Self::ALL }
     }
 
     /// Number of the group of `rank`; `None` if that takes no part.
@@ -101,7 +104,7 @@ impl Case {
     /// # Errors
     /// A sentence with both numbers, if the job has fewer ranks than all groups together.
     pub fn topology<'a>(&self, job: &'a Topology) -> Result<Cow<'a, Topology>, String> {
-        let Arrangement { procs, n_groups } = self.arrangement;
+        let Arrangement { procs, n_groups, .. } = self.arrangement;
         let procs = procs.unwrap_or(job.n_ranks());
         World::of(job).require_ranks(procs.saturating_mul(n_groups))?;
         Ok(job.first(procs))
@@ -141,8 +144,7 @@ impl Case {
 
     /// Type of the elements that it combines, if it does.
     pub fn element(&self) -> Option<Element> {
-        let (_, value) = self.values().find(|(axis, _)| axis.name == ELEMENT)?;
-        Element::ALL.get(usize::try_from(value).ok()?).copied()
+        Element::ALL.get(usize::try_from(self.find(&ELEMENT)?).ok()?).copied()
     }
 
     /// This case with its length rounded up to whole elements: those that it combines, or else some of
@@ -169,9 +171,21 @@ impl Case {
             let name = axis.label(value).map_or(value.to_string(), str::to_owned);
             label += &format!(" {}={name}", axis.name);
         }
-        let Arrangement { procs, n_groups } = self.arrangement;
+        let Arrangement { procs, n_groups, element } = self.arrangement;
         label += &procs.map_or(String::new(), |procs| format!(" procs={procs}"));
-        label + &if n_groups > 1 { format!(" groups={n_groups}") } else { String::new() }
+        label += &if n_groups > 1 { format!(" groups={n_groups}") } else { String::new() };
+        label + &element.map_or(String::new(), |element| format!(" element={}", element.name()))
+    }
+
+    /// Bytes of an element in which the transport counts its messages.
+    pub fn unit(&self) -> usize {
+        self.arrangement.element.map_or(1, Element::bytes)
+    }
+
+    /// True if its messages are whole numbers of these elements.
+    pub fn has_whole_elements(&self) -> bool {
+        let unit = self.unit() as u64;
+        self.find(&LENGTH_BYTES).is_none_or(|length| length.is_multiple_of(unit))
     }
 }
 

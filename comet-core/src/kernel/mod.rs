@@ -72,4 +72,10 @@ pub trait Kernel<T: Transport>: Sync {
         let _ = (case, summaries);
         Vec::new()
     }
+
+    /// Numbers about the case at hand that `t` holds beside the samples, on rank 0.
+    fn noted(&self, t: &T) -> Vec<Derived> {
+        let _ = t;
+        Vec::new()
+    }
 }

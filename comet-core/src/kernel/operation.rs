@@ -109,6 +109,12 @@ pub trait Pattern<T: Transport>: Sync {
         let _ = (case, summaries);
         Vec::new()
     }
+
+    /// See [`Kernel::noted`].
+    fn noted(&self, t: &T) -> Vec<Derived> {
+        let _ = t;
+        Vec::new()
+    }
 }
 
 /// The kernel of a pattern.
@@ -161,6 +167,10 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
 
     fn derived(&self, case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         self.0.derived(case, summaries)
+    }
+
+    fn noted(&self, t: &T) -> Vec<Derived> {
+        self.0.noted(t)
     }
 }
 

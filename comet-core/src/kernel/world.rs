@@ -1,9 +1,11 @@
 //! The ranks of a run, as a description of a kernel sees them.
 
 use super::Case;
+use super::axis::LENGTH_BYTES;
 use super::buffers::Buffers;
 use super::cast::Cast;
 use super::refusal;
+use crate::collective::Graph;
 use crate::topology::Topology;
 
 /// The ranks of a run: facts that a case needs beside its own values.
@@ -15,6 +17,8 @@ pub struct World<'a> {
     pub topology: &'a Topology,
     /// The user's ranks of a load and of an echo beside it.
     pub given_cast: Option<Cast>,
+    /// The user's graph of neighbours.
+    pub graph: Option<&'a Graph>,
     /// Memory limit of a case on one rank, in bytes.
     pub cap_bytes: u64,
     /// Buffers of the repetitions.
@@ -22,11 +26,11 @@ pub struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// The ranks of `topology`, with no cast and no limit.
+    /// The ranks of `topology`, with no cast, no graph and no limit.
     pub fn of(topology: &'a Topology) -> Self {
         let n_ranks = topology.n_ranks();
         let (cap_bytes, buffers) = (u64::MAX, Buffers::Same);
-        Self { n_ranks, topology, given_cast: None, cap_bytes, buffers }
+        Self { n_ranks, topology, given_cast: None, graph: None, cap_bytes, buffers }
     }
 
     /// Refuses a case that its kernel does not admit, or that exceeds the memory limit.
@@ -36,6 +40,10 @@ impl<'a> World<'a> {
     pub fn admit(&self, case: &Case) -> Result<(), String> {
         self.buffers.admit(case.info)?;
         (case.info.admits)(case, self)?;
+        if let Some(element) = case.arrangement().element.filter(|_| !case.has_whole_elements()) {
+            let (length, name) = (case.value(&LENGTH_BYTES), element.name());
+            return Err(format!("{length} bytes are no whole number of {name} elements"));
+        }
         self.fits(case)
     }
 

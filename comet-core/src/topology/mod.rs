@@ -8,10 +8,12 @@
 mod grid;
 mod mesh;
 mod metric;
+mod torus;
 
 pub use grid::RankGrid;
 pub use mesh::{Mesh, Neighbours, gray};
 pub use metric::Metric;
+pub use torus::{MAX_TORUS_DIMENSIONS, torus_sides};
 
 use std::borrow::Cow;
 

@@ -34,7 +34,7 @@ pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Usage, Work};
 use std::ops::DerefMut;
 use std::sync::Arc;
 
-use crate::collective::{self, Collective, Neighbours, Reducer};
+use crate::collective::{self, Collective, Element, Neighbours, Reducer};
 use crate::error::{Result, TransportError};
 use crate::topology::Topology;
 
@@ -72,6 +72,24 @@ pub trait Transport: RawTransport + Sized {
     fn with_neighbours(&self, neighbours: &Arc<Neighbours>) -> Result<Option<Self>> {
         let _ = neighbours;
         Ok(None)
+    }
+
+    /// The transport of the same ranks that counts messages in such elements rather than in bytes, if it is
+    /// another than this one: over MPI by their datatype (MPI-4.1 section 3.2.2). Messages that are no
+    /// whole number of them are counted in bytes still. All ranks call it, and drop it at one place. By
+    /// default it is this one: bytes have no type.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    fn with_elements(&self, element: Element) -> Result<Option<Self>> {
+        let _ = element;
+        Ok(None)
+    }
+
+    /// Time to make the graph of the last [`with_neighbours`](Self::with_neighbours), in nanoseconds: the
+    /// mean over all ranks of that one call. `None` where none was made.
+    fn graph_time_ns(&self) -> Option<f64> {
+        None
     }
 
     /// Number of `rank`, which is one of this transport, in the whole job.

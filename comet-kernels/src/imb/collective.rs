@@ -39,6 +39,7 @@
 use comet_core::collective::algorithm::{self, Algorithm};
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer, Running};
+use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
 
 use crate::rates;
@@ -63,12 +64,6 @@ pub static PLACE: Axis = Axis::choice(
     "place",
     "place of the input of a collective: a buffer of its own, or that of the output",
     &["separate", "in_place"],
-);
-/// Type of the elements of a reduction.
-pub static ELEMENT: Axis = Axis::choice(
-    comet_core::kernel::ELEMENT,
-    "type of the elements of a reduction",
-    Element::LABELS,
 );
 /// Operator of a reduction.
 pub static OPERATOR: Axis = Axis::choice("operator", "operator of a reduction", Operator::LABELS);
@@ -212,7 +207,7 @@ fn collective(
 ) -> Collective {
     let parts = match spec.form {
         Even => Parts::Equal(length(0)),
-        Uneven | Typed => Parts::packed((0..n_ranks).map(length).collect()),
+        Uneven | Typed => Parts::packed((0..n_ranks).map(length).collect()).counted_in(case.unit()),
     };
     let by = if spec.kind.is_reduction() { reducer(case).ok() } else { None };
     let call = Collective::new(spec.kind, parts).with_reducer(by.unwrap_or(Reducer::SUM));
@@ -380,8 +375,10 @@ impl<T: Transport> Part<T> {
         let other_roots = [n_ranks / 2, n_ranks - 1];
         let is_rooted = spec.kind.is_rooted();
         let others = other_roots.into_iter().filter(|_| is_rooted).map(even);
-        let unit =
-            if spec.kind.is_reduction() { Element::ALL[case.length(&ELEMENT)].bytes() } else { 1 };
+        let unit = match spec.kind.is_reduction() {
+            true => Element::ALL[case.length(&ELEMENT)].bytes(),
+            false => case.unit(),
+        };
         // Of parts that share a vector out the last is the shortest.
         let shorter = |rank: Rank| length(n_ranks - 1) / unit * (rank % 3) / 2 * unit;
         // In place each rank gets so much of another as it sends to it.
@@ -390,7 +387,10 @@ impl<T: Transport> Part<T> {
             let call = collective(spec, case, shorter, n_ranks);
             match spec.kind {
                 // Each rank gets so much of another as that one sends to all.
-                Kind::Alltoall => call.with_sent(Parts::packed(vec![shorter(rank); n_ranks])),
+                Kind::Alltoall => {
+                    let sent = Parts::packed(vec![shorter(rank); n_ranks]);
+                    call.with_sent(sent.counted_in(case.unit()))
+                }
                 _ => call,
             }
         });

@@ -1,11 +1,12 @@
 //! Collectives among neighbours on a torus: time of one operation of all ranks, by the call of the
 //! transport or by messages.
 //!
-//! **Source**: OSU micro-benchmarks 7.4, `osu_neighbor_*`, with `-N cart:dimensions:radius`; MPI-4.1
-//! section 8.6.
+//! **Source**: OSU micro-benchmarks 7.4, `osu_neighbor_*`, with `-N cart:dimensions:radius` or
+//! `-N graph:file`; MPI-4.1 section 8.6.
 //!
 //! **Pattern**, ranks on a torus, row by row; the neighbours of a rank are all ranks at most `radius`
-//! away from it in each dimension, in the order of their coordinates
+//! away from it in each dimension, in the order of their coordinates. With `--graph FILE` they are the
+//! ends of its edges, in the order of the file
 //! ```text
 //!   neighbor_allgather(v)      each rank ==message==> its neighbours
 //!   neighbor_alltoall(v, w)    each rank ==parts==> its neighbours, another one for each
@@ -13,13 +14,14 @@
 //! **Timed** (all ranks): one call. The graph of the neighbours (`MPI_Dist_graph_create_adjacent`),
 //! buffers, plans and test data are made before.
 //!
-//! **Reports**: time from the first start to the last finish over all ranks.
+//! **Reports**: time from the first start to the last finish over all ranks. `graph_ns` is the time of the
+//! one call that made the graph, the mean over the ranks, where the transport makes one.
 //!
 //! **Rate**: `length_bytes` / time, of one message.
 //!
 //! **Parameters**: `length_bytes` of one message. `dimensions` of the torus, whose sides are as equal as
-//! the number of ranks lets them be, and `radius`: 1 and 1, a ring, in OSU. `algorithm`: that of the
-//! transport, or `linear`, all messages at once.
+//! the number of ranks lets them be, and `radius`: 1 and 1, a ring, in OSU; 0 and 0 with a graph of the
+//! user. `algorithm`: that of the transport, or `linear`, all messages at once.
 //!
 //! **Verified by**: contents on every rank, over spoiled buffers with canaries on both sides; parts of
 //! uneven lengths where the call admits them.
@@ -33,8 +35,9 @@ use std::iter;
 use std::sync::Arc;
 
 use comet_core::collective::data::{compare, fill};
-use comet_core::collective::{Collective, Kind, Neighbours, Parts};
+use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts};
 use comet_core::kernel::prelude::*;
+use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 
 use crate::imb::collective::Form::{Even, Typed, Uneven};
 use crate::imb::collective::{BY_ALGORITHM, Guarded, LENGTHS, Prepared, Spec, algorithm, spec};
@@ -45,9 +48,6 @@ pub static DIMENSIONS: Axis =
 /// Distance to the farthest neighbours, in each dimension.
 pub static RADIUS: Axis =
     Axis::count("radius", "ranks", "distance to the farthest neighbours in each dimension");
-
-/// Most dimensions of a torus: 2^16 ranks have no more.
-const MAX_DIMENSIONS: usize = 16;
 
 #[rustfmt::skip] // One kernel a line.
 const SPECS: [Spec; 5] = [
@@ -60,40 +60,6 @@ const SPECS: [Spec; 5] = [
 
 /// The kernel number `INDEX` of the family; see the [module](self).
 pub(crate) struct Among<const INDEX: usize>;
-
-/// The sides of a torus of `n` ranks in so many dimensions, the longest first, which is as short as it
-/// can be (`MPI_Dims_create`: MPI-4.1 section 8.5.2).
-fn sides(n: usize, n_dimensions: usize) -> Vec<usize> {
-    let (mut rest, mut sides) = (n, Vec::new());
-    for n_left in (0..n_dimensions).rev() {
-        let shortest = |side: &usize| splits(rest / side, n_left, *side);
-        let side = divisors(rest).into_iter().find(shortest).unwrap_or(rest);
-        sides.push(side);
-        rest /= side;
-    }
-    sides
-}
-
-/// True if `n` is a product of so many factors, none of them above `most`.
-fn splits(n: usize, n_factors: usize, most: usize) -> bool {
-    match n_factors {
-        0 => n == 1,
-        1 => n <= most,
-        _ => {
-            let mut factors = divisors(n).into_iter().filter(|factor| *factor <= most);
-            factors.any(|factor| splits(n / factor, n_factors - 1, factor))
-        }
-    }
-}
-
-/// The divisors of `n`, in order.
-fn divisors(n: usize) -> Vec<usize> {
-    let small =
-        (1..).take_while(|small| small * small <= n).filter(|small| n.is_multiple_of(*small));
-    let mut all: Vec<usize> = small.flat_map(|small| [small, n / small]).collect();
-    all.sort_unstable();
-    all
-}
 
 /// The ranks at most `radius` away from `rank` in each dimension of a torus with these sides, without
 /// itself.
@@ -116,15 +82,15 @@ fn on_torus(sides: &[usize], radius: usize, rank: Rank) -> Vec<Rank> {
 /// The sides of the torus of `case`; a sentence if it has too few ranks.
 fn torus(case: &Case, n_ranks: usize) -> Result<Vec<usize>, String> {
     let (n_dimensions, radius) = (case.length(&DIMENSIONS), case.length(&RADIUS));
-    if !(1..=MAX_DIMENSIONS).contains(&n_dimensions) {
+    if !(1..=MAX_TORUS_DIMENSIONS).contains(&n_dimensions) {
         return Err(format!(
-            "a torus of {n_dimensions} dimensions is not known (use 1 to {MAX_DIMENSIONS})"
+            "a torus of {n_dimensions} dimensions is not known (use 1 to {MAX_TORUS_DIMENSIONS})"
         ));
     }
     if radius == 0 {
         return Err("within a radius of 0 a rank has no neighbours (use 1 or more)".into());
     }
-    let sides = sides(n_ranks, n_dimensions);
+    let sides = torus_sides(n_ranks, n_dimensions);
     let shortest = sides.last().copied().unwrap_or(0);
     let width = radius.saturating_mul(2).saturating_add(1);
     if shortest < width {
@@ -138,8 +104,33 @@ fn torus(case: &Case, n_ranks: usize) -> Result<Vec<usize>, String> {
     Ok(sides)
 }
 
-/// Number of neighbours of a rank in `case`.
-fn n_neighbours(case: &Case) -> u64 {
+/// The neighbours of each rank in `case`: those on a torus or, where that has 0 dimensions, in the graph of
+/// the user; a sentence if there are no such neighbours.
+fn lists<'a>(
+    case: &Case,
+    world: &World<'a>,
+) -> Result<impl Fn(Rank) -> Arc<Neighbours> + use<'a>, String> {
+    let graph = world.graph.filter(|_| case.value(&DIMENSIONS) == 0);
+    if let Some(last) = graph.map(Graph::last_rank).filter(|last| *last >= world.n_ranks) {
+        let n_ranks = world.n_ranks;
+        return Err(format!("the graph has an edge of rank {last}, there are {n_ranks} ranks"));
+    }
+    let sides = if graph.is_some() { Vec::new() } else { torus(case, world.n_ranks)? };
+    let radius = case.length(&RADIUS);
+    Ok(move |rank| match graph {
+        Some(graph) => graph.neighbours(rank),
+        None => {
+            let around = || on_torus(&sides, radius, rank);
+            Neighbours::new(around(), around())
+        }
+    })
+}
+
+/// Number of neighbours of a rank in `case`, at the most.
+fn n_neighbours(case: &Case, world: &World<'_>) -> u64 {
+    if let Some(graph) = world.graph.filter(|_| case.value(&DIMENSIONS) == 0) {
+        return graph.degree() as u64;
+    }
     let width = case.value(&RADIUS).saturating_mul(2).saturating_add(1);
     let n_dimensions = u32::try_from(case.value(&DIMENSIONS)).unwrap_or(u32::MAX);
     width.saturating_pow(n_dimensions).saturating_sub(1)
@@ -147,20 +138,22 @@ fn n_neighbours(case: &Case) -> u64 {
 
 fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
-    torus(case, world.n_ranks)?;
+    lists(case, world).map(drop)?;
     algorithm(spec.kind, case).map(drop)
 }
 
 /// The collective of `spec` among `neighbours` of `rank`, in which messages have these lengths.
 fn collective(
     spec: &Spec,
+    case: &Case,
     neighbours: &Arc<Neighbours>,
     rank: Rank,
     length: impl Fn(Rank, Rank) -> usize,
 ) -> Collective {
     let (sources, destinations) = (neighbours.sources(), neighbours.destinations());
-    let received = Parts::packed(sources.iter().map(|from| length(*from, rank)).collect());
-    let sent = Parts::packed(destinations.iter().map(|to| length(rank, *to)).collect());
+    let packed = |lengths| Parts::packed(lengths).counted_in(case.unit());
+    let received = packed(sources.iter().map(|from| length(*from, rank)).collect());
+    let sent = packed(destinations.iter().map(|to| length(rank, *to)).collect());
     let own = Parts::Equal(length(rank, rank));
     let call = match (spec.kind, spec.form) {
         (kind, Even) => Collective::new(kind, own),
@@ -186,21 +179,20 @@ pub(crate) struct Part<T: Transport> {
 impl<T: Transport> Part<T> {
     fn new(spec: &Spec, cx: &Context<'_, T>, case: &Case) -> Result<Self> {
         let (t, rank, n_ranks) = (cx.transport(), cx.rank(), cx.transport().n_ranks());
-        let sides = torus(case, n_ranks).expect("a case that is not admitted is not measured");
-        let around = || on_torus(&sides, case.length(&RADIUS), rank);
-        let neighbours = Neighbours::new(around(), around());
+        let lists = lists(case, &cx.world());
+        let neighbours = lists.expect("a case that is not admitted is not measured")(rank);
         let by = algorithm(spec.kind, case).ok().flatten();
         let graph = if by.is_none() { t.with_neighbours(&neighbours)? } else { None };
         let prepared = |call| Prepared::new(graph.as_ref().unwrap_or(t), call, by);
-        let length = case.length(&LENGTH_BYTES);
+        let (length, unit) = (case.length(&LENGTH_BYTES), case.unit());
         let shorter = |from: Rank, to: Rank| match spec.kind {
-            Kind::NeighbourAllgather => length * (from % 3) / 2,
-            _ => length * ((from + to) % 3) / 2,
+            Kind::NeighbourAllgather => length / unit * (from % 3) / 2 * unit,
+            _ => length / unit * ((from + to) % 3) / 2 * unit,
         };
-        let call = prepared(collective(spec, &neighbours, rank, |_, _| length))?;
+        let call = prepared(collective(spec, case, &neighbours, rank, |_, _| length))?;
         let proof = match spec.form {
             Even => None,
-            _ => Some(prepared(collective(spec, &neighbours, rank, shorter))?),
+            _ => Some(prepared(collective(spec, case, &neighbours, rank, shorter))?),
         };
         let input = Guarded::new(cx, call.call.input_bytes(rank, n_ranks))?;
         let output = Guarded::new(cx, call.call.output_bytes(rank, n_ranks))?;
@@ -249,10 +241,11 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
         axes: &[BY_ALGORITHM, AxisUse::of(&DIMENSIONS, "1"), AxisUse::of(&RADIUS, "1"), LENGTHS],
         series: &[Series::completion("call").moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         admits: |case, world| admit(&SPECS[INDEX], case, world),
-        bytes_per_rank: |case, _| {
+        bytes_per_rank: |case, world| {
+            let n_neighbours = n_neighbours(case, world);
             let n_parts = match SPECS[INDEX].kind {
-                Kind::NeighbourAllgather => n_neighbours(case).saturating_add(1),
-                _ => n_neighbours(case).saturating_mul(2),
+                Kind::NeighbourAllgather => n_neighbours.saturating_add(1),
+                _ => n_neighbours.saturating_mul(2),
             };
             case.value(&LENGTH_BYTES).saturating_mul(n_parts)
         },
@@ -263,27 +256,19 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         Ok(Some((Duty::Together, Part::new(&SPECS[INDEX], cx, case)?)))
     }
+
+    fn noted(&self, t: &T) -> Vec<Derived> {
+        vec![Derived::of(
+            "graph_ns",
+            "time of the one call that made the graph of neighbours, mean over the ranks",
+            t.graph_time_ns(),
+        )]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sides_are_as_equal_as_they_can_be() {
-        let check = |n, n_dimensions, expected: &[usize]| {
-            assert_eq!(sides(n, n_dimensions), expected, "{n} in {n_dimensions}");
-        };
-        check(7, 1, &[7]);
-        check(9, 2, &[3, 3]);
-        check(12, 2, &[4, 3]);
-        check(12, 3, &[3, 2, 2]);
-        check(36, 2, &[6, 6]);
-        check(27, 3, &[3, 3, 3]);
-        check(7, 2, &[7, 1]);
-        check(16, 3, &[4, 2, 2]);
-        check(1, 2, &[1, 1]);
-    }
 
     #[test]
     fn neighbours_stand_in_the_order_of_their_coordinates() {

@@ -3,7 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicU8;
 
-use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer};
+use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Places, Reducer};
+use comet_core::error::TransportErrorKind;
 use comet_core::transport::Rank;
 use mpi::ffi;
 
@@ -23,6 +24,43 @@ pub(crate) enum Refused {
     TooLong(&'static str),
     /// Parts of one length on one side, and with places on the other.
     Mixed(&'static str),
+    /// Parts whose lengths are not counted in the elements of the communicator.
+    Uncounted(&'static str),
+}
+
+impl Refused {
+    /// Kind and text of the error.
+    ///
+    /// # Errors
+    /// The failure of the library, if that is the reason.
+    #[cold]
+    pub(crate) fn reason(self) -> Result<(TransportErrorKind, String), Failure> {
+        use TransportErrorKind::{InvalidArgument, Unsupported};
+        Ok(match self {
+            Self::Failed(failure) => return Err(failure),
+            Self::TooLong(name) => {
+                let text = format!(
+                    "{name} has integers of 32 bits, and this library lacks {name}_c for lengths and \
+                     places above 2^31 - 1 (use shorter parts, or a library of MPI-4)"
+                );
+                (Unsupported, text)
+            }
+            Self::Mixed(name) => {
+                let text = format!(
+                    "{name} has parts of one length on both sides, or parts with lengths and places \
+                     on both (give both sides such parts)"
+                );
+                (InvalidArgument, text)
+            }
+            Self::Uncounted(name) => {
+                let text = format!(
+                    "{name} has parts in bytes, and the communicator counts other elements (count the \
+                     parts in them)"
+                );
+                (InvalidArgument, text)
+            }
+        })
+    }
 }
 
 impl From<Failure> for Refused {
@@ -39,7 +77,8 @@ pub(super) fn place(output: &mut [u8]) -> *mut c_void {
     if output.is_empty() { NOTHING[1].as_ptr().cast() } else { output.as_mut_ptr().cast() }
 }
 
-fn kind_of(element: Element) -> ffi::MPI_Datatype {
+/// The type of `element`.
+pub(super) fn kind_of(element: Element) -> ffi::MPI_Datatype {
     match element {
         Element::U8 => constant!(RSMPI_UINT8_T),
         Element::I8 => constant!(RSMPI_INT8_T),
@@ -63,6 +102,25 @@ fn operator(by: Reducer) -> ffi::MPI_Op {
 }
 
 impl Comm {
+    /// `places` with lengths and starts in the elements of this communicator.
+    #[inline]
+    pub(super) fn in_elements<'p>(
+        &self,
+        places: &'p Places,
+        name: &'static str,
+    ) -> Result<&'p Places, Refused> {
+        places.in_elements(self.unit()).ok_or(Refused::Uncounted(name))
+    }
+
+    /// Number of elements of a part of `length` bytes, which is a whole number of them.
+    #[inline]
+    pub(super) fn whole(&self, length: usize, name: &'static str) -> Result<usize, Refused> {
+        match length & (self.unit() - 1) {
+            0 => Ok(length / self.unit()),
+            _ => Err(Refused::Uncounted(name)),
+        }
+    }
+
     /// Carries `call` out on `rank`, by one call of the library, or by several for a vector of more
     /// than 2^31 - 1 elements in a library without counts of 64 bits. The buffers are as long as
     /// [`Collective::admit`] wants them, and its neighbours those of this communicator.
@@ -266,7 +324,7 @@ impl Comm {
         } else if call.is_in_place_on(rank) {
             into = in_place().cast_mut();
         }
-        let (own, kind) = (call.parts().length(rank), self.byte());
+        let (own, kind) = (call.parts().length(rank), self.kind());
         match (call.parts(), is_gather) {
             // SAFETY: the input has the part of the rank, and the output of the root those of all
             // ranks.
@@ -285,13 +343,17 @@ impl Comm {
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // output of the root; the input has the part of the rank.
             (Parts::Uneven(places), true) => uneven_parts!(
-                self, own, [places => short, lengths, starts;], MPI_Gatherv, gatherv,
+                self, own,
+                [places => short / long, lengths, starts;],
+                MPI_Gatherv, gatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, root, comm)
             ),
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // input of the root; the output has the part of the rank.
             (Parts::Uneven(places), false) => uneven_parts!(
-                self, own, [places => short, lengths, starts;], MPI_Scatterv, scatterv,
+                self, own,
+                [places => short / long, lengths, starts;],
+                MPI_Scatterv, scatterv,
                 |n| (from, lengths, starts, kind, into, n, kind, root, comm)
             ),
         }
@@ -305,7 +367,7 @@ impl Comm {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), Refused> {
-        let (comm, kind, into) = (self.raw(), self.byte(), place(output));
+        let (comm, kind, into) = (self.raw(), self.kind(), place(output));
         let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
         match call.parts() {
             // SAFETY: the input has one part, and the output those of all ranks.
@@ -317,7 +379,7 @@ impl Comm {
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // output; the input has the part of the rank.
             Parts::Uneven(places) => uneven_parts!(
-                self, call.parts().length(rank), [places => short, lengths, starts;],
+                self, call.parts().length(rank), [places => short / long, lengths, starts;],
                 MPI_Allgatherv, allgatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, comm)
             ),
@@ -332,7 +394,7 @@ impl Comm {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), Refused> {
-        let (comm, kind, into) = (self.raw(), self.byte(), place(output));
+        let (comm, kind, into) = (self.raw(), self.kind(), place(output));
         let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
         match (call.sent(), call.parts()) {
             // SAFETY: input and output have a part for each rank.
@@ -348,7 +410,12 @@ impl Comm {
                 let kinds = kinds.as_ptr();
                 uneven_parts!(
                     self, 0,
-                    [sent => short, out_lengths, out_starts; received => short, lengths, starts;],
+                    [
+                        sent => short_of_types / long_of_types,
+                            out_lengths, out_starts;
+                        received => short_of_types / long_of_types,
+                            lengths, starts;
+                    ],
                     MPI_Alltoallw, alltoallw,
                     |_n| (
                         from, out_lengths, out_starts, kinds, into, lengths, starts, kinds, comm
@@ -359,7 +426,11 @@ impl Comm {
             // the parts lie in input and output.
             (Parts::Uneven(sent), Parts::Uneven(received)) => uneven_parts!(
                 self, 0,
-                [sent => short, out_lengths, out_starts; received => short, lengths, starts;],
+                [
+                    sent => short / long,
+                        out_lengths, out_starts;
+                    received => short / long, lengths, starts;
+                ],
                 MPI_Alltoallv, alltoallv,
                 |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
             ),

@@ -5,11 +5,13 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use comet_core::collective::Element;
 use comet_core::transport::{Rank, Source, Status, Tag};
 use mpi::ffi;
 use mpi::raw::AsRaw as _;
 use mpi::topology::SimpleCommunicator;
 
+use super::collective::kind_of;
 use super::{Failure, Outcome, empty_status, long, outcome, written};
 
 /// The part of a message above 2^31 - 1 bytes that is one element of its type, in bytes.
@@ -25,6 +27,10 @@ const MAX_COUNT: usize = c_int::MAX as usize;
 pub(crate) struct Comm {
     raw: ffi::MPI_Comm,
     byte: ffi::MPI_Datatype,
+    /// The elements in which messages are counted, their type, and the binary logarithm of their bytes.
+    element: Element,
+    kind: ffi::MPI_Datatype,
+    shift: u32,
     /// `true` if it ends before the library does.
     is_part: bool,
     /// The most elements of one call of a collective with a count of `int`; fewer in tests.
@@ -37,37 +43,52 @@ impl Comm {
     /// Duplicates the world (section 7.4.2); all processes of the job do. It is never freed: it
     /// ends with the library.
     pub(crate) fn duplicate_world() -> Outcome<Self> {
-        Self::duplicate(constant!(RSMPI_COMM_WORLD), false)
+        Self::duplicate(constant!(RSMPI_COMM_WORLD), false, Element::U8)
     }
 
     /// Duplicates a communicator of the program; all of its ranks do. It is freed when it is dropped.
     pub(crate) fn duplicate_of(comm: &SimpleCommunicator) -> Outcome<Self> {
-        Self::duplicate(comm.as_raw(), true)
+        Self::duplicate(comm.as_raw(), true, Element::U8)
     }
 
-    fn duplicate(of: ffi::MPI_Comm, is_part: bool) -> Outcome<Self> {
+    /// A duplicate of this communicator, on which messages are counted in elements of this type; all ranks
+    /// call it.
+    pub(crate) fn with_elements(&self, element: Element) -> Outcome<Self> {
+        let comm = Self::duplicate(self.raw, true, element)?;
+        comm.limit_counts(self.max_count());
+        Ok(comm)
+    }
+
+    fn duplicate(of: ffi::MPI_Comm, is_part: bool, element: Element) -> Outcome<Self> {
         let duplicate = |comm| {
             // SAFETY: the library is initialised and the communicator alive; the call writes the
             // handle of a new one.
             unsafe { ffi::MPI_Comm_dup(of, comm) }
         };
         let raw = written("MPI_Comm_dup", constant!(RSMPI_COMM_NULL), duplicate)?;
-        Self::new(raw, is_part, MAX_COUNT)
+        Self::new(raw, is_part, MAX_COUNT, element)
     }
 
     /// The communicator `raw`, which has just been made; errors on it are returned.
-    fn new(raw: ffi::MPI_Comm, is_part: bool, max_count: usize) -> Outcome<Self> {
+    fn new(raw: ffi::MPI_Comm, is_part: bool, max_count: usize, element: Element) -> Outcome<Self> {
         let returned = constant!(RSMPI_ERRORS_RETURN);
         // SAFETY: the communicator has just been made.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, returned) };
         outcome("MPI_Comm_set_errhandler", code)?;
         let (byte, max_count) = (constant!(RSMPI_UINT8_T), Cell::new(max_count));
-        Ok(Self { raw, byte, is_part, max_count, kinds: OnceCell::new() })
+        let (kind, shift) = (kind_of(element), element.bytes().trailing_zeros());
+        let comm =
+            Self { raw, byte, element, kind, shift, is_part, max_count, kinds: OnceCell::new() };
+        if element != Element::U8 {
+            // So that no call makes them while it is timed.
+            comm.kinds(0);
+        }
+        Ok(comm)
     }
 
     /// The communicator `raw`, which has just been made of ranks of this one.
     pub(super) fn part(&self, raw: ffi::MPI_Comm) -> Outcome<Self> {
-        Self::new(raw, true, self.max_count())
+        Self::new(raw, true, self.max_count(), self.element)
     }
 
     /// The communicator of the ranks with the same number in `place`, in the order of the other
@@ -93,16 +114,33 @@ impl Comm {
         self.raw
     }
 
-    /// The type of a byte.
+    /// The type of the elements in which messages are counted.
     #[inline]
-    pub(super) fn byte(&self) -> ffi::MPI_Datatype {
-        self.byte
+    pub(super) fn kind(&self) -> ffi::MPI_Datatype {
+        self.kind
     }
 
-    /// The type of a byte `n` times, which are as many as ranks or fewer.
+    /// The bytes of such an element.
+    #[inline]
+    pub(super) fn unit(&self) -> usize {
+        1 << self.shift
+    }
+
+    /// The number of elements of `length_bytes` bytes, and their type: bytes where that is no whole number
+    /// of others.
+    #[inline]
+    pub(super) fn counted(&self, length_bytes: usize) -> (usize, ffi::MPI_Datatype) {
+        if length_bytes & (self.unit() - 1) == 0 {
+            (length_bytes >> self.shift, self.kind)
+        } else {
+            (length_bytes, self.byte)
+        }
+    }
+
+    /// The type of an element `n` times, which are as many as ranks or fewer.
     #[inline]
     pub(super) fn kinds(&self, n: usize) -> &[ffi::MPI_Datatype] {
-        &self.kinds.get_or_init(|| vec![self.byte; self.n_ranks().unwrap_or(0)])[..n]
+        &self.kinds.get_or_init(|| vec![self.kind; self.n_ranks().unwrap_or(0)])[..n]
     }
 
     /// The most elements of one call of a collective with a count of `int`.
@@ -225,14 +263,21 @@ impl Comm {
     /// library has no counts of 64 bits.
     #[inline]
     pub(crate) fn broadcast(&self, message: &mut [u8], root: Rank) -> Outcome {
-        if message.len() > self.max_count()
+        let (n_elements, kind) = self.counted(message.len());
+        if n_elements > self.max_count()
             && let Some(bcast) = long::bcast()
         {
-            let (start, n) = (message.as_mut_ptr().cast(), long::count(message.len()));
+            let (start, n) = (message.as_mut_ptr().cast(), long::count(n_elements));
             // SAFETY: the message is borrowed for the whole call, which reads it on the root and writes
             // it on the others, and no more than its length.
-            let code = unsafe { bcast(start, n, self.byte, to_c(root), self.raw) };
+            let code = unsafe { bcast(start, n, kind, to_c(root), self.raw) };
             return outcome("MPI_Bcast_c", code);
+        }
+        if n_elements < message.len() && n_elements <= self.max_count() {
+            let (start, n) = (message.as_mut_ptr().cast(), to_c(n_elements));
+            // SAFETY: as above; the elements are longer than bytes, and together as long as the message.
+            let code = unsafe { ffi::MPI_Bcast(start, n, kind, to_c(root), self.raw) };
+            return outcome("MPI_Bcast", code);
         }
         in_pieces(message, self.max_count(), |piece, count| {
             let start = piece.cast();
@@ -272,17 +317,17 @@ impl Comm {
     pub(super) fn status(&self, status: &ffi::MPI_Status) -> Outcome<Status> {
         let mut count = 0;
         // SAFETY: the status was written by the library; the call writes the count.
-        let code = unsafe { ffi::MPI_Get_count(status, self.byte, &raw mut count) };
+        let code = unsafe { ffi::MPI_Get_count(status, self.kind, &raw mut count) };
         outcome("MPI_Get_count", code)?;
         let length_bytes = match usize::try_from(count) {
-            Ok(length_bytes) => length_bytes,
+            Ok(n_elements) => n_elements << self.shift,
             Err(_) => self.long_length(status)?,
         };
         let (source, tag) = envelope(status);
         Ok(Status { source, tag, length_bytes })
     }
 
-    /// The length of a message that an `int` does not hold.
+    /// The length of a message that an `int` does not hold, or that is no whole number of elements.
     #[cold]
     fn long_length(&self, status: &ffi::MPI_Status) -> Outcome<usize> {
         let count = |count| {
@@ -314,8 +359,9 @@ impl Comm {
         length_bytes: usize,
         call: impl FnOnce(c_int, ffi::MPI_Datatype) -> c_int,
     ) -> Outcome<c_int> {
-        match c_int::try_from(length_bytes) {
-            Ok(count) => Ok(call(count, self.byte)),
+        let (n_elements, kind) = self.counted(length_bytes);
+        match c_int::try_from(n_elements) {
+            Ok(count) => Ok(call(count, kind)),
             Err(_) => self.with_long_type(length_bytes, call),
         }
     }

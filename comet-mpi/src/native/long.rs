@@ -78,12 +78,16 @@ long_functions! {
         (In, Counts, Starts, Kinds, Out, Counts, Starts, Kinds, Comm);
 }
 
+/// Parts with lengths and starts in elements, and the same in bytes.
+pub(super) type Counted<'a> = [&'a Places; 2];
+
 /// The lengths of parts, and their starts, as C wants them.
 pub(super) type Pointers<C, S> = (*const C, *const S);
 
 /// Lengths and starts as integers of C; `None` if one of them is greater than `most`.
 #[inline]
-pub(super) fn short(places: &Places, most: usize) -> Option<Pointers<c_int, c_int>> {
+pub(super) fn short(parts: Counted<'_>, most: usize) -> Option<Pointers<c_int, c_int>> {
+    let [places, _] = parts;
     if places.greatest().into_iter().any(|value| value > most) {
         return None;
     }
@@ -91,19 +95,43 @@ pub(super) fn short(places: &Places, most: usize) -> Option<Pointers<c_int, c_in
     Some((lengths?.as_ptr(), starts?.as_ptr()))
 }
 
-/// Lengths as integers of C, and starts as addresses; `None` if a length is greater than `most`.
+/// The lengths of `counts` and the starts of `places` as integers of C: calls with a type for each part
+/// have starts in bytes. `None` if one of them is greater than `most`.
 #[inline]
-pub(super) fn half_short(places: &Places, most: usize) -> Option<Pointers<c_int, ffi::MPI_Aint>> {
-    if places.greatest()[0] > most {
+pub(super) fn short_of_types(
+    [counts, places]: Counted<'_>,
+    most: usize,
+) -> Option<Pointers<c_int, c_int>> {
+    if counts.greatest()[0] > most || places.greatest()[1] > most {
         return None;
     }
-    Some((places.as_ints()[0]?.as_ptr(), long(places).1))
+    Some((counts.as_ints()[0]?.as_ptr(), places.as_ints()[1]?.as_ptr()))
+}
+
+/// The same with starts as addresses; `None` if a length is greater than `most`.
+#[inline]
+pub(super) fn half_short_of_types(
+    [counts, places]: Counted<'_>,
+    most: usize,
+) -> Option<Pointers<c_int, ffi::MPI_Aint>> {
+    if counts.greatest()[0] > most {
+        return None;
+    }
+    Some((counts.as_ints()[0]?.as_ptr(), long([places; 2]).1))
+}
+
+/// The same as integers of 64 bits.
+#[inline]
+pub(super) fn long_of_types(
+    [counts, places]: Counted<'_>,
+) -> Pointers<ffi::MPI_Count, ffi::MPI_Aint> {
+    (long([counts; 2]).0, long([places; 2]).1)
 }
 
 /// Lengths and starts as integers of 64 bits. None of those that a call looks at is negative: a part
 /// ends where a buffer does, or before.
 #[inline]
-pub(super) fn long(places: &Places) -> Pointers<ffi::MPI_Count, ffi::MPI_Aint> {
+pub(super) fn long([places, _]: Counted<'_>) -> Pointers<ffi::MPI_Count, ffi::MPI_Aint> {
     const {
         assert!(size_of::<usize>() == size_of::<ffi::MPI_Count>(), "a count holds any length");
         assert!(size_of::<usize>() == size_of::<ffi::MPI_Aint>(), "an address holds any start");
@@ -130,12 +158,13 @@ pub(super) fn short_count(length: usize, most: usize) -> Option<c_int> {
 /// that length in each case.
 macro_rules! equal_parts {
     ($comm:expr, $length:expr, $name:ident, $long:ident, |$n:ident, $kind:ident| $arguments:tt) => {{
-        let (length, $kind) = ($length, $comm.byte());
-        if let Some($n) = long::short_count(length, $comm.max_count()) {
+        let length = $length;
+        let (n_elements, $kind) = $comm.counted(length);
+        if let Some($n) = long::short_count(n_elements, $comm.max_count()) {
             // SAFETY: as said where the macro is used.
             outcome(stringify!($name), unsafe { ffi::$name $arguments })
         } else if let Some(call) = long::$long() {
-            let $n = long::count(length);
+            let $n = long::count(n_elements);
             // SAFETY: as said where the macro is used.
             outcome(concat!(stringify!($name), "_c"), unsafe { call $arguments })
         } else {
@@ -151,22 +180,23 @@ macro_rules! equal_parts {
 /// One call of a function for parts with lengths and places: with integers of `int`, or of 64 bits.
 /// The outcome, or the refusal.
 ///
-/// `own` is the length of the one part on the other side, if there is one. Who uses it says why the call
-/// may be made with these arguments.
+/// `own` is the length of the one part on the other side, if there is one. Who uses it says why the call may be made with these arguments.
 macro_rules! uneven_parts {
     (
-        $comm:expr, $own:expr, [$($places:expr => $short:ident, $lengths:ident, $starts:ident;)+],
+        $comm:expr, $own:expr,
+        [$($places:expr => $short:ident / $full:ident, $lengths:ident, $starts:ident;)+],
         $name:ident, $long:ident, |$n:ident| $arguments:tt
     ) => {{
-        let (own, most) = ($own, $comm.max_count());
+        let (own, most) = ($comm.whole($own, stringify!($name))?, $comm.max_count());
+        let counted = |places| Ok::<_, Refused>([$comm.in_elements(places, stringify!($name))?, places]);
         if let (Some($n), $(Some(($lengths, $starts))),+) =
-            (long::short_count(own, most), $(long::$short($places, most)),+)
+            (long::short_count(own, most), $(long::$short(counted($places)?, most)),+)
         {
             // SAFETY: as said where the macro is used.
             Ok(outcome(stringify!($name), unsafe { ffi::$name $arguments })?)
         } else if let Some(call) = long::$long() {
             let $n = long::count(own);
-            $(let ($lengths, $starts) = long::long($places);)+
+            $(let ($lengths, $starts) = long::$full(counted($places)?);)+
             // SAFETY: as said where the macro is used.
             Ok(outcome(concat!(stringify!($name), "_c"), unsafe { call $arguments })?)
         } else {
@@ -185,9 +215,11 @@ mod tests {
     fn places_that_fit_are_integers_of_c_and_others_are_not() {
         let check = |lengths: [usize; 2], starts: [usize; 2], is_short, is_half_short| {
             let places = Places::new(lengths.into(), starts.into());
-            assert_eq!(short(&places, MOST).is_some(), is_short, "{places:?}");
-            assert_eq!(half_short(&places, MOST).is_some(), is_half_short, "{places:?}");
-            let (long_lengths, long_starts) = long(&places);
+            assert_eq!(short([&places; 2], MOST).is_some(), is_short, "{places:?}");
+            let both = [&places; 2];
+            assert_eq!(short_of_types(both, MOST).is_some(), is_short, "{places:?}");
+            assert_eq!(half_short_of_types(both, MOST).is_some(), is_half_short, "{places:?}");
+            let (long_lengths, long_starts) = long([&places; 2]);
             let is_same = long_lengths.addr() == places.lengths().as_ptr().addr()
                 && long_starts.addr() == places.starts().as_ptr().addr();
             assert!(is_same, "the integers are those of the places");

@@ -21,8 +21,13 @@ fn weighted(ranks: &[Rank]) -> [Vec<c_int>; 2] {
 
 impl Comm {
     /// The communicator of the same ranks with `neighbours`, which are ranks of it
-    /// (`MPI_Dist_graph_create_adjacent`: section 8.5.4). All ranks call it.
-    pub(crate) fn with_neighbours(&self, neighbours: &Neighbours) -> Outcome<Self> {
+    /// (`MPI_Dist_graph_create_adjacent`: section 8.5.4), and the time of that call on the clock
+    /// `now_ns`, in nanoseconds. All ranks call it.
+    pub(crate) fn with_neighbours(
+        &self,
+        neighbours: &Neighbours,
+        now_ns: impl Fn() -> u64,
+    ) -> Outcome<(Self, u64)> {
         let degrees = [neighbours.sources().len(), neighbours.destinations().len()].map(to_c);
         let [sources, in_weights] = weighted(neighbours.sources());
         let [destinations, out_weights] = weighted(neighbours.destinations());
@@ -47,11 +52,13 @@ impl Comm {
                 )
             }
         };
-        let raw = written("MPI_Dist_graph_create_adjacent", null, make)?;
-        let comm = self.part(raw)?;
+        let start_ns = now_ns();
+        let raw = written("MPI_Dist_graph_create_adjacent", null, make);
+        let elapsed_ns = now_ns().saturating_sub(start_ns);
+        let comm = self.part(raw?)?;
         // So that no call makes them while it is timed.
         comm.kinds(0);
-        Ok(comm)
+        Ok((comm, elapsed_ns))
     }
 
     /// `MPI_Neighbor_allgather` or `MPI_Neighbor_allgatherv` (section 8.6.1).
@@ -61,7 +68,7 @@ impl Comm {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), Refused> {
-        let (comm, kind) = (self.raw(), self.byte());
+        let (comm, kind) = (self.raw(), self.kind());
         let (from, into) = (address(input), place(output));
         match (call.sent(), call.parts()) {
             // SAFETY: the input has one part, and the output one for each source.
@@ -75,7 +82,11 @@ impl Comm {
             // SAFETY: there are a length and a start for each source, with which the parts lie in
             // the output; the input has the part of the rank.
             (Parts::Equal(own), Parts::Uneven(places)) => uneven_parts!(
-                self, *own, [places => short, lengths, starts;],
+                self, *own,
+                [
+                    places => short / long,
+                        lengths, starts;
+                ],
                 MPI_Neighbor_allgatherv, neighbor_allgatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, comm)
             ),
@@ -90,7 +101,7 @@ impl Comm {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), Refused> {
-        let (comm, kind) = (self.raw(), self.byte());
+        let (comm, kind) = (self.raw(), self.kind());
         let (from, into) = (address(input), place(output));
         match (call.sent(), call.parts()) {
             // SAFETY: the input has a part for each destination, and the output one for each
@@ -112,8 +123,11 @@ impl Comm {
                 if degrees[0] != degrees[1]
                     && let Some(exchange) = long::neighbor_alltoallw()
                 {
-                    let (out_lengths, out_starts) = long::long(sent);
-                    let (lengths, starts) = long::long(received);
+                    let name = "MPI_Neighbor_alltoallw";
+                    let counted =
+                        |places| Ok::<_, Refused>([self.in_elements(places, name)?, places]);
+                    let (out_lengths, out_starts) = long::long_of_types(counted(sent)?);
+                    let (lengths, starts) = long::long_of_types(counted(received)?);
                     // SAFETY: as above.
                     let code = unsafe {
                         exchange(
@@ -133,8 +147,8 @@ impl Comm {
                 uneven_parts!(
                     self, 0,
                     [
-                        sent => half_short, out_lengths, out_starts;
-                        received => half_short, lengths, starts;
+                        sent => half_short_of_types / long_of_types, out_lengths, out_starts;
+                        received => half_short_of_types / long_of_types, lengths, starts;
                     ],
                     MPI_Neighbor_alltoallw, neighbor_alltoallw,
                     |_n| (
@@ -146,7 +160,12 @@ impl Comm {
             // which the parts lie in input and output.
             (Parts::Uneven(sent), Parts::Uneven(received)) => uneven_parts!(
                 self, 0,
-                [sent => short, out_lengths, out_starts; received => short, lengths, starts;],
+                [
+                    sent => short / long,
+                        out_lengths, out_starts;
+                    received => short / long,
+                        lengths, starts;
+                ],
                 MPI_Neighbor_alltoallv, neighbor_alltoallv,
                 |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
             ),

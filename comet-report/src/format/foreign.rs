@@ -199,7 +199,11 @@ fn stray(suite: &Suite, point: &Point) -> Option<String> {
     let is_known = |name: &str, value: &Param| match name {
         "length_bytes" | "vector_length" | "window" | "procs" | "element" | "root" => true,
         "groups" => suite.id == imb::SUITE.id,
-        "first_root" | "place" | "window_buffers" if suite.id == osu::SUITE.id => true,
+        "first_root" | "place" | "window_buffers" | "dimensions" | "radius" | "graph"
+            if suite.id == osu::SUITE.id =>
+        {
+            true
+        }
         "first_root" => *value == Param::Number(0),
         "place" => value.to_string() == "separate",
         "window_buffers" => value.to_string() == "single",
@@ -243,7 +247,10 @@ pub(crate) const RANKS_AVG_NS: &str = "ranks_avg_ns";
 /// Largest mean of a rank.
 pub(crate) const RANKS_MAX_NS: &str = "ranks_max_ns";
 
-fn figure(point: &Point, name: &str) -> Option<f64> {
+/// Mean over the ranks of the time to make the graph of neighbours.
+pub(crate) const GRAPH_NS: &str = "graph_ns";
+
+pub(super) fn figure(point: &Point, name: &str) -> Option<f64> {
     point.figures.iter().find(|figure| figure.name == name)?.value
 }
 

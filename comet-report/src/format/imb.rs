@@ -144,7 +144,9 @@ impl Imb {
             |n: u64| n * point.number(WINDOW.name).unwrap_or(1) * (procs(point).unwrap_or(0) / 2);
         let values = match numbers {
             Numbers::Parallel(n) => times.into_iter().chain([rate(n)]).collect(),
-            Numbers::Collective | Numbers::Reduction | Numbers::Barrier => times.into(),
+            Numbers::Collective | Numbers::Reduction | Numbers::Barrier | Numbers::Neighbours => {
+                times.into()
+            }
             Numbers::Windows(n) => vec![rate(in_flight(n))],
             _ => vec![Some(max_us), rate(1)],
         };

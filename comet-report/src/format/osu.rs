@@ -11,14 +11,16 @@
 use std::io::Write;
 
 use comet_core::kernel::WINDOW;
+use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 use comet_stats::quantile;
 
 use super::foreign::{
-    self, Block, Layout, Means, or_dash, procs, repetitions, size_bytes, two_digits,
+    self, Block, GRAPH_NS, Layout, Means, figure, or_dash, procs, repetitions, size_bytes,
+    two_digits,
 };
 use crate::record::{CheckStatus, Measured, Param, Point};
 use crate::sink::RecordSink;
-use crate::suite::osu::SUITE;
+use crate::suite::osu::{GRAPH_TIME, SIDES, SUITE};
 use crate::suite::{Numbers, Suite};
 
 /// Width of the column with the length.
@@ -104,6 +106,7 @@ impl Layout for Osu {
             Numbers::MessageRate if !is_varied(block) => {
                 &["element", "root", "first_root", "place", "window_buffers", "window"]
             }
+            Numbers::Neighbours => &["element", "dimensions", "radius", "graph"],
             _ => &["element", "root", "first_root", "place", "window_buffers"],
         }
     }
@@ -112,7 +115,9 @@ impl Layout for Osu {
         let origin = block.origin();
         let is_varied = is_varied(block);
         let window = |point: &Point| point.number(WINDOW.name).filter(|_| !is_varied);
-        let goes_on = before.is_some_and(|before| window(before) == window(block.first));
+        let graph = |point: &Point| ["dimensions", "radius"].map(|name| point.number(name));
+        let of = |point: &Point| (window(point), graph(point));
+        let goes_on = before.is_some_and(|before| of(before) == of(block.first));
         let mut text = if goes_on { String::new() } else { banner(block) };
         let titles = titles(block);
         let size = size_bytes(block.first);
@@ -120,6 +125,11 @@ impl Layout for Osu {
             text += &format!("# Datatype: {}.\n", datatype(block.first));
         }
         text += &format!("# note: {origin}\n");
+        let is_made =
+            |point: &Point| figure(point, GRAPH_NS).is_some() || point.numbers().is_none();
+        if block.benchmark.numbers == Numbers::Neighbours && !is_made(block.first) {
+            text += "# note: no graph is made, as messages need none on this transport\n";
+        }
         if is_varied {
             return text + &head_of_windows();
         }
@@ -174,8 +184,10 @@ impl Layout for Osu {
 /// Lines before the table: the title, which an empty line precedes but for rates of several pairs.
 fn banner(block: &Block<'_>) -> String {
     let title = format!("# OSU MPI {} v7.4\n", block.benchmark.title);
-    if block.benchmark.numbers != Numbers::MessageRate {
-        return format!("\n{title}");
+    match block.benchmark.numbers {
+        Numbers::MessageRate => (),
+        Numbers::Neighbours => return format!("{}\n{title}", graph(block.first)),
+        _ => return format!("\n{title}"),
     }
     let pairs = or_dash(procs(block.first).map(|procs| procs / 2));
     let window = match is_varied(block) {
@@ -184,6 +196,19 @@ fn banner(block: &Block<'_>) -> String {
     };
     let rates = if is_varied(block) { "\n# Uni-directional Bandwidth (MB/sec)\n" } else { "" };
     format!("{title}# [ pairs: {pairs} ] [ window size: {window} ]\n{rates}")
+}
+
+/// Lines about the graph of the neighbours of `point`: the sides of a torus, and the time to make it where
+/// the transport made one.
+fn graph(point: &Point) -> String {
+    let count = |name| usize::try_from(point.number(name)?).ok().filter(|count| *count > 0);
+    let dimensions = count("dimensions").filter(|count| *count <= MAX_TORUS_DIMENSIONS);
+    let torus = count("procs").zip(dimensions);
+    let sides = torus.map_or(Vec::new(), |(procs, dimensions)| torus_sides(procs, dimensions));
+    let sides: String = sides.iter().map(|side| format!("{side} ")).collect();
+    let sides = if sides.is_empty() { sides } else { format!("{SIDES}{sides}\n") };
+    let time_us = figure(point, GRAPH_NS).map(|ns| ns / 1e3);
+    format!("{sides}{GRAPH_TIME}{} us.\n", two_digits(time_us))
 }
 
 /// Titles of the columns that the program of `block` always has, beside the length.
@@ -373,6 +398,32 @@ mod tests {
         });
         text += &with("reduce_scatter_block", &of_elements.collect::<Vec<_>>(), "full");
         check_golden("format-osu-pairs.txt", &text);
+    }
+
+    #[test]
+    fn the_graph_of_neighbours_stands_above_their_title() {
+        let on = |dimensions: u64, radius: u64, element: Option<&str>| {
+            [4, 8].map(|length| {
+                let values = [dimensions, radius, length, 12].map(Param::Number);
+                let names = ["dimensions", "radius", "length_bytes", "procs"];
+                let element = element.map(|name| ("element", Param::Label(name.into())));
+                names.into_iter().zip(values).chain(element).collect::<Vec<_>>()
+            })
+        };
+        let records = |kernel: &'static str, params: &[Vec<(&str, Param)>], graph_ns| {
+            let mut records = points_of(kernel, params);
+            for record in &mut records {
+                let Record::Point(point) = record else { continue };
+                let (name, formula) = (GRAPH_NS.to_owned(), "mean over the ranks".to_owned());
+                point.figures = vec![crate::record::Derived { name, formula, value: graph_ns }];
+            }
+            records
+        };
+        let tori = [on(1, 1, None), on(2, 1, None), on(2, 1, Some("int"))].concat();
+        let mut text = render("osu", &records("neighbor_alltoallw", &tori, Some(12_345.0)));
+        // A graph of the user, over a transport that makes none.
+        text += &render("osu", &records("neighbor_allgather", &on(0, 0, None), None));
+        check_golden("format-osu-neighbours.txt", &text);
     }
 
     #[test]

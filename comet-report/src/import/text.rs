@@ -5,11 +5,13 @@ use comet_core::definition::{Definition, Quantity};
 use comet_core::kernel::{Class, RateKind};
 
 use super::table::{Column, Head};
-use super::{ImportError, RANKS, Surroundings, require_measured, single};
+use super::{ImportError, RANKS, Surroundings, printed, require_measured, single};
+use crate::format::foreign::GRAPH_NS;
 use crate::record::{
     self, Check, CheckStatus, Derived, Failure, NamedRate, Outcome, Param, Params, Point,
     PointStatus, Quote, RankStat, Rate, Value,
 };
+use crate::suite::osu::{GRAPH_TIME, SIDES};
 use crate::suite::{Benchmark, Numbers, Suite};
 use crate::{fingerprint, older};
 
@@ -47,6 +49,7 @@ pub(super) fn parse(
 ) -> Result<(String, Vec<Point>), ImportError> {
     let (mut found, mut points) = (String::new(), Vec::new());
     let mut block = Block::of(suite, String::new());
+    let mut graph = Graph::default();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         let mut next = None;
@@ -60,7 +63,7 @@ pub(super) fn parse(
                 Some((model, title)) if !model.contains('_') => title,
                 _ => title,
             };
-            next = Some(Block::of(suite, title.to_owned()));
+            next = Some(std::mem::take(&mut graph).block(suite, title));
         } else if line.starts_with('#') || line.starts_with("Group") {
             found = title(line).unwrap_or(found);
             if line.contains("MODE: ") {
@@ -74,6 +77,8 @@ pub(super) fn parse(
             let refuse = |message| ImportError::Line { line: index + 1, message };
             let rows = block.rows_of(line).map_err(refuse)?;
             block.rows.extend(rows.into_iter().filter(|_| !block.is_profile));
+        } else {
+            graph.note(line);
         }
         if let Some(next) = next {
             points.extend(std::mem::replace(&mut block, next).points(around)?);
@@ -107,6 +112,45 @@ fn number_after(text: &str, start: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
+/// Facts about the graph of neighbours, which stand before the title of their benchmark.
+#[derive(Default)]
+struct Graph {
+    /// Sides of a torus.
+    sides: Vec<u64>,
+    /// Time to make the graph; without one there is none.
+    time: Option<Derived>,
+}
+
+impl Graph {
+    /// Takes in a line that is no row and no comment.
+    fn note(&mut self, line: &str) {
+        if let Some(sides) = line.strip_prefix(SIDES.trim_end()) {
+            self.sides = sides.split_whitespace().map_while(|side| side.parse().ok()).collect();
+        } else if let Some(time) = line.strip_prefix(GRAPH_TIME) {
+            let time_us = time.split_whitespace().next().and_then(|us| us.parse::<f64>().ok());
+            let value = time_us.filter(|us| us.is_finite()).map(|us| us * 1e3);
+            let title = GRAPH_TIME.trim_end_matches(':');
+            self.time = Some(Derived { value, ..printed(GRAPH_NS, title, 0.0) });
+        }
+    }
+
+    /// The block with this title, which programs among neighbours share with others.
+    fn block(self, suite: &'static Suite, title: &str) -> Block {
+        let is_of_graph = |of: &&Benchmark| of.title == title && of.numbers == Numbers::Neighbours;
+        let benchmark = suite.benchmarks.iter().find(is_of_graph).filter(|_| self.time.is_some());
+        let name = benchmark.map_or(title, |benchmark| benchmark.name);
+        let n_ranks = self.sides.iter().copied().try_fold(1, u64::checked_mul);
+        let dimensions = ("dimensions".to_owned(), Param::Number(self.sides.len() as u64));
+        let mut block = Block::of(suite, name.to_owned());
+        if !self.sides.is_empty() {
+            block.n_ranks = n_ranks;
+            block.params.push(dimensions);
+        }
+        block.figures = self.time.into_iter().collect();
+        block
+    }
+}
+
 /// The block whose rows are being read.
 struct Block {
     suite: &'static Suite,
@@ -116,6 +160,8 @@ struct Block {
     n_ranks: Option<u64>,
     /// Parameters that distinguish it from others of the same benchmark.
     params: Vec<(String, Param)>,
+    /// Figures of all of its points.
+    figures: Vec<Derived>,
     head: Head,
     /// True behind the title of a table with the same numbers again.
     is_profile: bool,
@@ -156,15 +202,16 @@ impl Block {
             Some(benchmark) if benchmark.title == name => benchmark.name.to_owned(),
             _ => name,
         };
-        let (params, head, rows) = (Vec::new(), Head::default(), Vec::new());
-        let (n_ranks, is_profile) = (is_of_two.then_some(2), false);
-        Self { suite, name, benchmark, n_ranks, params, head, is_profile, rows }
+        let (params, figures, rows) = (Vec::new(), Vec::new(), Vec::new());
+        let (n_ranks, head, is_profile) = (is_of_two.then_some(2), Head::default(), false);
+        Self { suite, name, benchmark, n_ranks, params, figures, head, is_profile, rows }
     }
 
     /// An empty block of the same benchmark with messages of another datatype.
     fn of_other_elements(&self) -> Self {
         let params = self.params.iter().filter(|(name, _)| name != "element").cloned().collect();
-        Self { n_ranks: self.n_ranks, params, ..Self::of(self.suite, self.name.clone()) }
+        let (n_ranks, figures) = (self.n_ranks, self.figures.clone());
+        Self { n_ranks, params, figures, ..Self::of(self.suite, self.name.clone()) }
     }
 
     /// Takes in a line that is no row: the head of the table, or a fact about the benchmark.
@@ -284,7 +331,7 @@ impl Block {
             class: self.class().map_or("other", Class::as_str).into(),
             params: self.params(row, n_ranks),
             check: Check { status: row.check },
-            figures: row.figures.clone(),
+            figures: row.figures.iter().chain(&self.figures).cloned().collect(),
             outcome,
             ..Point::default()
         };

@@ -7,6 +7,8 @@ use comet_core::kernel::Buffers;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::fingerprint::sha256_hex;
+
 /// Names and values of a point's parameters, slowest axis first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Params(pub Vec<(String, Param)>);
@@ -15,6 +17,8 @@ pub struct Params(pub Vec<(String, Param)>);
 pub(crate) const RANKS: &str = "procs";
 /// Name of the parameter with the mode of the buffers, which is there if it is not the default.
 pub(crate) const BUFFERS: &str = "buffers";
+/// Name of the parameter with a word for the graph of neighbours, which is there if the user gave one.
+pub(crate) const GRAPH: &str = "graph";
 /// Names of the parameters with the numbers of rows and columns of the mesh.
 pub(crate) const MESH: [&str; 2] = ["mesh_rows", "mesh_cols"];
 
@@ -22,6 +26,13 @@ pub(crate) const MESH: [&str; 2] = ["mesh_rows", "mesh_cols"];
 pub(crate) fn buffers(config: &BTreeMap<String, serde_json::Value>) -> Option<String> {
     let mode = config.get("buffer_mode")?.as_str()?;
     Some(mode.to_owned()).filter(|mode| *mode != Buffers::Same.name())
+}
+
+/// A word for the graph of neighbours in the settings `config` of a run, if there is one: the start of the
+/// digest of its edges.
+pub(crate) fn graph(config: &BTreeMap<String, serde_json::Value>) -> Option<String> {
+    let edges = config.get("graph").filter(|edges| edges.is_array())?;
+    Some(sha256_hex(edges)[..8].to_owned())
 }
 
 impl Params {

@@ -6,8 +6,8 @@ use super::Counterpart::Same;
 use super::Effect::{Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
-    self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, PairsLatency, Parallel,
-    Reduction, Windows,
+    self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, Neighbours, PairsLatency,
+    Parallel, Reduction, Windows,
 };
 use super::{Benchmark, Counterpart, Flag, Suite, flag};
 use crate::record::RankStat;
@@ -21,7 +21,7 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
         ["#bytes", "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]", "Mbytes/sec"];
     match numbers {
         Parallel(_) => &ALL,
-        Collective | Reduction => &ALL[..5],
+        Collective | Reduction | Neighbours => &ALL[..5],
         Barrier => &ALL[1..5],
         Windows(_) => &["#bytes", "#repetitions", "Mbytes/sec", "Msg/sec"],
         Latency | PairsLatency | Exchange | Bandwidth | MessageRate => {

@@ -70,6 +70,8 @@ pub enum Numbers {
     Reduction,
     /// The same of a barrier, which has no length.
     Barrier,
+    /// The same of a collective among neighbours, below the time to make their graph.
+    Neighbours,
 }
 
 impl Numbers {
@@ -82,6 +84,7 @@ impl Numbers {
             Self::Parallel(_) | Self::Collective => 'c',
             Self::Reduction => 'r',
             Self::Barrier => 'b',
+            Self::Neighbours => 'n',
         }
     }
 
@@ -102,9 +105,11 @@ impl Numbers {
                 Class::PointToPoint
             }
             Self::Exchange => Class::Exchange,
-            Self::Windows(_) | Self::Parallel(_) | Self::Collective | Self::Reduction => {
-                Class::Collective
-            }
+            Self::Windows(_)
+            | Self::Parallel(_)
+            | Self::Collective
+            | Self::Reduction
+            | Self::Neighbours => Class::Collective,
             Self::Barrier => Class::Synchronisation,
         }
     }
@@ -253,7 +258,9 @@ mod tests {
     fn names_kernels_and_options_are_unique_in_a_suite() {
         check(&imb::SUITE);
         check(&osu::SUITE);
-        let titles = osu::SUITE.benchmarks.iter().map(|program| program.title);
+        // The line about the graph tells programs among neighbours from others.
+        let title = |program: &Benchmark| (program.title, program.numbers == Numbers::Neighbours);
+        let titles = osu::SUITE.benchmarks.iter().map(title);
         let unique: std::collections::BTreeSet<_> = titles.clone().collect();
         assert_eq!(unique.len(), titles.count());
     }

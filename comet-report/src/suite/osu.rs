@@ -6,7 +6,7 @@ use super::Counterpart::Same;
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Attached, Needed, No};
 use super::Numbers::{
-    self, Bandwidth, Barrier, Collective, Latency, MessageRate, PairsLatency, Reduction,
+    self, Bandwidth, Barrier, Collective, Latency, MessageRate, Neighbours, PairsLatency, Reduction,
 };
 use super::{Benchmark, Counterpart, Effect, Flag, FlagValue, REFUSED, Suite};
 use crate::record::RankStat;
@@ -72,11 +72,26 @@ const PROGRAMS: &[Benchmark] = &[
         Same("osu/reduce_scatter_block", Definition::CallMean)),
     row("osu_scatter", "Scatter Latency Test", Collective,
         Same("imb/scatter", Definition::CallMean)),
+    row("osu_neighbor_allgather", "Neighborhood Allgather Latency Test", Neighbours,
+        Same("osu/neighbor_allgather", Definition::CallMean)),
+    row("osu_neighbor_allgatherv", "Neighborhood Allgatherv Latency Test", Neighbours,
+        Same("osu/neighbor_allgatherv", Definition::CallMean)),
+    row("osu_neighbor_alltoall", "Neighborhood Alltoall Latency Test", Neighbours,
+        Same("osu/neighbor_alltoall", Definition::CallMean)),
+    row("osu_neighbor_alltoallv", "Neighborhood All-to-Allv Latency Test", Neighbours,
+        Same("osu/neighbor_alltoallv", Definition::CallMean)),
+    row("osu_neighbor_alltoallw", "All-to-Allw Personalized Exchange Latency Test", Neighbours,
+        Same("osu/neighbor_alltoallw", Definition::CallMean)),
 ];
 
 /// Programs with a root that can be chosen.
 const ROOTED: [&str; 5] =
     ["osu_gather", "osu_gatherv", "osu_reduce", "osu_scatter", "osu_scatterv"];
+
+/// Start of the line with the time to make the graph of neighbours, in microseconds.
+pub(crate) const GRAPH_TIME: &str = "Time took to create topology graph:";
+/// Start of the line with the sides of their torus.
+pub(crate) const SIDES: &str = "Dimensions size = ";
 
 /// The kinds of `program` in the table of options, one letter each: that of its numbers, `k` with a root,
 /// `i` where its input may lie in place.
@@ -106,10 +121,10 @@ const FLAGS: &[Flag] = &[
     of("", &["-m", "--message-size"], Needed("[MIN:][MAX]"), Obeyed, "lengths in bytes, doubling"),
     of("", &["-i", "--iterations"], Needed("N"), Obeyed, "timed operations"),
     of("", &["-x", "--warmup"], Needed("N"), Obeyed, "operations before the timed ones"),
-    of("lwmcr", &["-c", "--validation"], Attached(""), Obeyed, "a column with the outcome of the check, which is always made"),
-    of("crb", &["-f", "--full"], No, Obeyed, "columns with the least and the largest time, and the operations"),
+    of("lwmcrn", &["-c", "--validation"], Attached(""), Obeyed, "a column with the outcome of the check, which is always made"),
+    of("crbn", &["-f", "--full"], No, Obeyed, "columns with the least and the largest time, and the operations"),
     of("", &["-z", "--tail-lat"], Attached("[LIST]"), Obeyed, "columns with percentiles, 50, 90 and 99 or as in -z50,95"),
-    of("crb", &["-M", "--mem-limit"], Needed("BYTES"), Obeyed, "most memory of a rank, which limits lengths: 536870912"),
+    of("crbn", &["-M", "--mem-limit"], Needed("BYTES"), Obeyed, "most memory of a rank, which limits lengths: 536870912"),
     of("wm", &["-W", "--window-size"], Needed("N"), Obeyed, "messages of a window: 64"),
     of("m", &["-V", "--vary-window"], No, Obeyed, "windows of 1, 2, 4 to 128 messages, a column each"),
     of("m", &["-R", "--print-rate"], Needed("0|1"), Obeyed, "messages per second too: 1"),
@@ -117,15 +132,15 @@ const FLAGS: &[Flag] = &[
     of("wm", &["-b", "--buffer-num"], Needed("HOW"), Obeyed, "single: one buffer for all messages of a window; multiple: one for each"),
     of("l", &["-b", "--buffer-num"], Needed("HOW"), Only(&["single", "multiple"]), "each length has buffers of its own"),
     of("k", &["-k", "--root-rank"], Needed("ROOT"), Obeyed, "fixed:RANK, or rotate for each rank in turn: fixed:0"),
+    of("n", &["-N", "--nhbr"], Needed("WHICH"), Obeyed, "neighbours: cart:DIMENSIONS:RADIUS, on a torus, or graph:FILE, with an edge SOURCE,DESTINATION a line: cart:1:1"),
     of("i", &["-l", "--in-place"], No, Obeyed, "the input lies where the output goes"),
-    of("r", &["-T", "--type"], Needed("TYPE"), Obeyed, "elements: mpi_char, mpi_int, mpi_float, or all, a table each"),
-    of("lwmc", &["-T", "--type"], Needed("TYPE"), Only(&["mpi_char", "MPI_CHAR"]), "messages are MPI_CHAR"),
+    of("lwmcrn", &["-T", "--type"], Needed("LIST"), Obeyed, "elements: some of mpi_char, mpi_int and mpi_float, or all, a table each: mpi_char"),
     of("", &["-u", "--validation-warmup"], Needed("N"), Noted(&[]), "data is checked before and after the timed operations"),
     of("", &["-d", "--accelerator"], Needed("DEVICE"), Noted(&[]), "buffers are in host memory"),
-    of("crb", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
+    of("crbn", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
     of("wm", &["-t", "--num-test-calls"], Needed("N"), Noted(&[]), "nothing calls MPI_Test"),
     of("", &["-G", "--graph"], Needed("WHERE"), REFUSED, "comet-run plot draws a result file, which --out names"),
-    of("lwmc", &["-D", "--ddt"], Needed("TYPE"), REFUSED, "messages are contiguous"),
+    of("lwmcn", &["-D", "--ddt"], Needed("TYPE"), REFUSED, "messages are elements of a basic type, one behind the other"),
     of("", &["-P", "--papi"], Needed("EVENTS"), REFUSED, "perf stat counts events of a whole run"),
     of("", &["-I", "--session"], No, REFUSED, "MPI_Init starts MPI"),
     of("", &["-v", "--version"], No, REFUSED, "comet-run --version is the version of this program"),

@@ -1,10 +1,12 @@
 //! Measurement method: definitions, synchronisation, rules and refinement, and their settings of the
 //! driver.
 
+use std::fs;
 use std::path::Path;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use comet_core::collective::Graph;
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::{Buffers, Cast};
@@ -45,6 +47,9 @@ pub(crate) struct MethodArgs {
     /// Ranks of the load and of the echo in comet/contention: source, sink, and the two that echo [default: four whose routes share a link]
     #[arg(long, value_name = "S,K,A,B", hide_short_help = true)]
     pub(crate) cast: Option<Cast>,
+    /// File with the graph of the neighbours in osu/neighbor_*, an edge SOURCE,DESTINATION a line [default: a torus]
+    #[arg(long, value_name = "FILE", value_parser = parse_graph, hide_short_help = true)]
+    pub(crate) graph: Option<Graph>,
     /// Measure further message lengths where the times of a sweep bend or jump: verified, skampi, auto; where another algorithm becomes the fastest: crossings; or none [default: verified with --profile full, or else none]
     #[arg(long, value_name = "RULE", value_parser = parse_refinement, hide_short_help = true)]
     pub(crate) refine: Option<Refinement>,
@@ -62,6 +67,7 @@ impl MethodArgs {
         settings.definition = self.definition;
         settings.sync = self.sync;
         settings.cast = self.cast;
+        settings.graph.clone_from(&self.graph);
         settings.buffers = self.buffers;
         settings.is_shuffled = self.order == "shuffled";
         if let Some(percent) = self.target {
@@ -86,6 +92,11 @@ const MAX_CACHE_BYTES: u64 = 1 << 40;
 
 fn rules() -> PossibleValuesParser {
     Rules::ALL.map(Rules::name).into()
+}
+
+fn parse_graph(path: &str) -> Result<Graph, String> {
+    let text = fs::read_to_string(path);
+    text.map_err(|error| format!("cannot be read: {error} (name a file of edges)"))?.parse()
 }
 
 fn parse_definition(text: &str) -> Result<Definition, String> {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
+use comet_core::collective::Graph;
 use comet_core::definition::Definition;
 use comet_core::driver::{LoopLimits, Multiples, Settings};
 use comet_core::kernel::{KernelInfo, Profile};
@@ -259,6 +260,7 @@ impl Runs<'_> {
                 json!(args.plan.method.skew.map(|(skew, scale)| (format!("{skew:?}"), scale))),
             ),
             ("cast", json!(settings.cast.map(|cast| cast.ranks()))),
+            ("graph", json!(settings.graph.as_ref().map(Graph::edges))),
             ("buffers", json!(if settings.rules.are_untouched() { "untouched" } else { "resent" })),
             ("buffer_mode", json!(settings.buffers.name())),
             ("off_cache_bytes", json!(settings.buffers.cache_bytes())),

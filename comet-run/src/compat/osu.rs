@@ -1,5 +1,6 @@
 //! Command lines of the OSU micro-benchmarks.
 
+use comet_core::topology::MAX_TORUS_DIMENSIONS;
 use comet_report::format::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
 use comet_report::suite::osu::{SUITE, kinds};
 use comet_report::suite::{Benchmark, Numbers};
@@ -38,7 +39,9 @@ struct Asked<'a> {
     memory_bytes: Option<u64>,
     /// Messages of a window, with commas between them.
     windows: Option<String>,
-    /// Elements of a reduction.
+    /// Options for the neighbours of the last `-N`.
+    neighbours: Vec<(&'static str, String)>,
+    /// Elements of messages.
     elements: Vec<&'static str>,
     /// The value of `-p`.
     n_pairs: Option<u64>,
@@ -51,7 +54,10 @@ struct Asked<'a> {
 
 /// True if a buffer of the collective `program` holds a part for each rank.
 fn has_parts(program: &Benchmark) -> bool {
-    program.numbers == Numbers::Collective && program.name != "osu_bcast"
+    match program.numbers {
+        Numbers::Collective => program.name != "osu_bcast",
+        numbers => numbers == Numbers::Neighbours,
+    }
 }
 
 /// The command line `program words` as one of comet-run.
@@ -84,6 +90,7 @@ pub(super) fn translate(
         n_operations: None,
         memory_bytes: None,
         windows: None,
+        neighbours: Vec::new(),
         elements: Vec::new(),
         n_pairs: None,
         columns: Vec::new(),
@@ -131,6 +138,7 @@ impl Asked<'_> {
                 _ => return Err(wrong(program, name, value, "write single or multiple")),
             },
             "-k" => self.root(value)?,
+            "-N" => self.neighbours(value)?,
             "-l" => self.words.axis("place=in_place".into()),
             "-T" => self.elements(value)?,
             "-M" => self.memory_bytes = Some(count(program, name, value)?),
@@ -164,16 +172,54 @@ impl Asked<'_> {
         Ok(())
     }
 
-    fn elements(&mut self, value: &str) -> Result<(), Stop> {
-        let is_all = value.eq_ignore_ascii_case("all");
-        let named = ELEMENTS.iter().filter(|(name, _)| is_all || value.eq_ignore_ascii_case(name));
-        let before = self.elements.len();
-        self.elements.extend(named.map(|(_, element)| *element));
-        if self.elements.len() == before {
-            let expected = "types are mpi_char, mpi_int, mpi_float or all (write all)";
-            return Err(wrong(self.program, "-T", value, expected));
+    fn neighbours(&mut self, value: &str) -> Result<(), Stop> {
+        let expected = format!(
+            "neighbours are cart:DIMENSIONS:RADIUS, 1 to {MAX_TORUS_DIMENSIONS} and 1 or more, or \
+             graph:FILE (write cart:1:1)"
+        );
+        let refuse = || wrong(self.program, "-N", value, &expected);
+        let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
+        let (kind, rest) = value.split_once(':').ok_or_else(refuse)?;
+        if kind.eq_ignore_ascii_case("graph") && !rest.is_empty() {
+            self.neighbours = vec![("--graph", rest.into())];
+        } else if kind.eq_ignore_ascii_case("cart")
+            && let Some((dimensions, radius)) = rest.split_once(':')
+            && let Some((dimensions, radius)) = number(dimensions).zip(number(radius))
+            && dimensions <= MAX_TORUS_DIMENSIONS as u64
+        {
+            let values = [format!("dimensions={dimensions}"), format!("radius={radius}")];
+            self.neighbours = values.map(|values| ("--axis", values)).into();
+        } else {
+            return Err(refuse());
         }
         Ok(())
+    }
+
+    fn elements(&mut self, value: &str) -> Result<(), Stop> {
+        for word in value.split(',') {
+            let is_all = word.eq_ignore_ascii_case("all");
+            let is_named = |(name, _): &&(&str, _)| is_all || word.eq_ignore_ascii_case(name);
+            let before = self.elements.len();
+            self.elements.extend(ELEMENTS.iter().filter(is_named).map(|(_, element)| *element));
+            if self.elements.len() == before {
+                let expected = "types are mpi_char, mpi_int, mpi_float or all (write all)";
+                return Err(wrong(self.program, "-T", word, expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// Words for the elements of messages: those of a reduction are characters by default, and others
+    /// bytes, which the layout calls so.
+    fn set_elements(&mut self) {
+        if self.numbers == Numbers::Reduction && self.elements.is_empty() {
+            self.elements.push("char");
+        }
+        let is_plain =
+            self.numbers != Numbers::Reduction && self.elements.iter().all(|e| *e == "char");
+        if !is_plain {
+            self.words.axis(format!("element={}", self.elements.join(",")));
+        }
     }
 
     /// Ends the lengths of a collective where messages would take more memory than a rank may have.
@@ -259,7 +305,7 @@ impl Asked<'_> {
         around: &Surroundings,
     ) -> Result<Translation, Stop> {
         let counts = self.counts();
-        if matches!(self.numbers, Numbers::Collective | Numbers::Reduction) {
+        if matches!(self.numbers, Numbers::Collective | Numbers::Reduction | Numbers::Neighbours) {
             self.limit_lengths();
         }
         if self.numbers == Numbers::Latency {
@@ -267,16 +313,15 @@ impl Asked<'_> {
         }
         self.set_ranks(around)?;
         let words = &mut self.words;
-        if let Some(windows) = self.windows {
+        words.options.append(&mut self.neighbours);
+        if let Some(windows) = self.windows.take() {
             words.axis(format!("window={windows}"));
         }
         if self.numbers != Numbers::Barrier {
             words.set("--sizes", doubling(self.min, self.max));
         }
-        if self.numbers == Numbers::Reduction {
-            let chosen = if self.elements.is_empty() { vec!["char"] } else { self.elements };
-            words.axis(format!("element={}", chosen.join(",")));
-        }
+        self.set_elements();
+        let words = &mut self.words;
         if let Some((repetitions, samples)) = counts {
             words.set("--repetitions", repetitions);
             words.set("--samples", samples);

@@ -139,6 +139,16 @@ fn pairs_roots_places_and_datatypes_of_osu_are_values_of_axes() {
             "osu_allreduce -m 8 -T all",
             run("osu_allreduce", " --sizes 1..8*2 --axis element=char,int,float"),
         ),
+        // Bytes are characters in the layout.
+        ("osu_gatherv -m 8 -T MPI_CHAR", run("osu_gatherv", " --sizes 1..8*2")),
+        (
+            "osu_gatherv -m 8 -T mpi_float,mpi_char",
+            run("osu_gatherv", " --sizes 1..8*2 --axis element=float,char"),
+        ),
+        (
+            "osu_mbw_mr -m 8 -T all",
+            run("osu_mbw_mr", " --sizes 1..8*2 --axis element=char,int,float"),
+        ),
         (
             "osu_reduce_scatter_block -m 8 -T MPI_INT -T mpi_float --in-place",
             run(
@@ -148,6 +158,43 @@ fn pairs_roots_places_and_datatypes_of_osu_are_values_of_axes() {
         ),
     ] {
         check(line, &expected);
+    }
+}
+
+#[test]
+fn neighbours_of_osu_are_on_a_torus_or_in_a_graph() {
+    let run = |rest: &str| format!("run OSU:osu_neighbor_alltoallw --rules osu --format osu{rest}");
+    for (line, rest) in [
+        ("", " --sizes 1..1048576*2"),
+        (
+            " -m 4:64 -i 100 -x 10 -c -f",
+            " --warm-up 10 --sizes 4..64*2 --repetitions 1 --samples 100 --label \
+             osu_columns=full,validation",
+        ),
+        (" -m 8 -N cart:2:1", " --axis dimensions=2 --axis radius=1 --sizes 1..8*2"),
+        (" -N graph:g -m 8 -N cart:2:1", " --axis dimensions=2 --axis radius=1 --sizes 1..8*2"),
+        (" -m 8 --nhbr=CART:1:3", " --axis dimensions=1 --axis radius=3 --sizes 1..8*2"),
+    ] {
+        check(&format!("osu_neighbor_alltoallw{line}"), &run(rest));
+    }
+    let path = std::env::temp_dir().join(format!("comet-graph-{}", std::process::id()));
+    std::fs::write(&path, "# Source, Destination\n0,1\n1, 0\n").unwrap();
+    let path = path.display();
+    check(
+        &format!("osu_neighbor_alltoallw -m 8 -N graph:{path}"),
+        &run(&format!(" --graph {path} --sizes 1..8*2")),
+    );
+    std::fs::remove_file(path.to_string()).unwrap();
+    for (line, part) in [
+        ("osu_bcast -N cart:1:1", "osu_bcast: -N is unknown"),
+        ("osu_neighbor_alltoall -l", "osu_neighbor_alltoall: -l is unknown"),
+        ("osu_neighbor_alltoall -N cart:0:1", "'cart:0:1' for -N: neighbours are cart:"),
+        ("osu_neighbor_alltoall -N cart:17:1", "'cart:17:1' for -N: neighbours are cart:"),
+        ("osu_neighbor_alltoall -N cart:1", "'cart:1' for -N: neighbours are cart:"),
+        ("osu_neighbor_alltoall -N graph:", "'graph:' for -N: neighbours are cart:"),
+    ] {
+        let sentence = refusal(line);
+        assert!(sentence.contains(part), "{line}: {sentence}");
     }
 }
 
@@ -270,14 +317,12 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
     }
     // An option that would change the operation, and a name that stands for another one.
     for (line, part) in [
-        ("osu_latency -T mpi_int", "-T mpi_int is not supported: messages are MPI_CHAR"),
         ("osu_latency -b double", "-b double is not supported: each length has buffers of its own"),
-        ("osu_bcast -T all", "-T all is not supported: messages are MPI_CHAR"),
         ("osu_bcast -k rotate", "osu_bcast: -k is unknown"),
         ("osu_bcast -l", "osu_bcast: -l is unknown"),
         ("osu_alltoall -k rotate", "osu_alltoall: -k is unknown"),
         ("osu_latency -p 1", "osu_latency: -p is unknown"),
-        ("osu_bcast --ddt=cont", "-D cont is not supported: messages are contiguous"),
+        ("osu_bcast --ddt=cont", "-D cont is not supported: messages are elements of a basic type"),
         ("IMB-MPI1 Bcast -multi 2", "'2' for -multi: it is 0, a row for all groups, or 1"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
         ("IMB-MPI1 Gatherw", "Gatherw is not here, but PingPong, PingPongSpecificSource,"),
@@ -305,6 +350,15 @@ fn values_that_osu_does_not_know_are_refused_with_those_that_it_does() {
         (
             "osu_gather -k 1",
             "osu_gather: '1' for -k: a root is fixed:RANK or rotate (write fixed:0)",
+        ),
+        (
+            "osu_neighbor_allgather -N torus:1:1",
+            "osu_neighbor_allgather: 'torus:1:1' for -N: neighbours are cart:DIMENSIONS:RADIUS, 1 \
+             to 16 and 1 or more, or graph:FILE (write cart:1:1)",
+        ),
+        (
+            "osu_bw -T mpi_int,mpi_double",
+            "osu_bw: 'mpi_double' for -T: types are mpi_char, mpi_int, mpi_float or all (write all)",
         ),
         (
             "osu_reduce -T double",

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::catalogue;
-use comet_core::kernel::{HOPS, LENGTH_BYTES, LOCAL_N};
+use comet_core::collective::Element;
+use comet_core::kernel::{Arrangement, HOPS, LENGTH_BYTES, LOCAL_N, World};
 use comet_kernels::health::pairs::ROUND;
 use comet_kernels::imb::collective::ELEMENT;
 use comet_kernels::model::pairs::PAIRS;
@@ -92,13 +93,31 @@ fn options_are_judged_by_one_rule_and_refused_by_name() {
     assert_eq!(labelled("b, a", &["a", "b"]), Ok(vec![0, 1]));
     let note = "note: --elsewhere has no effect: no selected kernel varies elsewhere";
     assert_eq!(admit(&[change("--elsewhere", &ELSEWHERE, "1")]), Ok(vec![note.into()]));
-    let sentence =
-        "no selected kernel varies it (they vary groups, hops, length_bytes, local_n, procs)";
+    let sentence = "no selected kernel varies it (they vary element, groups, hops, length_bytes, local_n, procs)";
     let found = admit(&[change("--axis elsewhere", &ELSEWHERE, "1")]);
     assert_eq!(found, Err(format!("--axis elsewhere: {sentence}")));
     let twice = ["--sizes", "--axis length_bytes"].map(|o| change(o, &LENGTH_BYTES, "8"));
     let sentence = "--sizes: --axis length_bytes has other values for it (give one)";
     assert_eq!(admit(&twice), Err(sentence.into()));
+}
+
+#[test]
+fn elements_of_messages_are_varied_last_and_leave_broken_lengths_out() {
+    let elements = [change("-x", &ELEMENT, "int,char"), change("-s", &LENGTH_BYTES, "2,8")];
+    let cases = of_echo(&elements, Profile::Quick, 2);
+    let found: Vec<_> =
+        cases.iter().map(|case| (case.arrangement().element, case.value(&LENGTH_BYTES))).collect();
+    let of = |element, length: u64| (Some(element), length);
+    assert_eq!(found, [of(Element::I8, 2), of(Element::I8, 8), of(Element::I32, 8)]);
+    assert!(cases[2].label().ends_with(" element=int"), "{}", cases[2].label());
+    let cases = of_echo(
+        &[change("-x", &ELEMENT, "int"), change("-s", &LENGTH_BYTES, "2")],
+        Profile::Quick,
+        2,
+    );
+    let topology = Topology::hypercube(2);
+    let refused = World::of(&topology).admit(&cases[0]);
+    assert_eq!(refused, Err("2 bytes are no whole number of int elements".into()));
 }
 
 #[test]
@@ -118,7 +137,7 @@ fn cases_are_planned_and_judged_on_the_ranks_that_they_are_for() {
     let mut found: Vec<_> = cases.iter().map(|case| case.arrangement()).collect();
     found.dedup();
     let [of_two, of_three] =
-        [2, 3].map(|procs| move |n_groups| Arrangement { procs: Some(procs), n_groups });
+        [2, 3].map(|procs| move |n_groups| Arrangement { n_groups, ..Arrangement::first(procs) });
     let expected = [of_two(1), of_two(3), of_two(4), of_three(1), of_three(2), Arrangement::ALL];
     assert_eq!(found, expected);
     // What does not fit is planned, and skipped with its reason.
