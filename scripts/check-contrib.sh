@@ -54,10 +54,11 @@ install() {
 
 # One run in virtual time on several numbers of ranks, with fits, and what is made of it.
 measure() {
-    "$comet_run" echo barrier contention --machine ipsc860 -n 4 --profile quick --format fom \
+    "$comet_run" echo barrier contention imb/allreduce model/bisection --machine ipsc860 -n 4 \
+        --profile quick --format fom \
         --out "$scratch/one.jsonl" >"$scratch/one.fom"
-    "$comet_run" echo barrier --machine ipsc860 -n 2..32*2 --profile quick --format none \
-        --out "$scratch/growing.jsonl"
+    "$comet_run" echo barrier imb/allreduce model/bisection --machine ipsc860 -n 2..32*2 \
+        --profile quick --format none --out "$scratch/growing.jsonl"
     local format
     for format in bmf openmetrics junit extrap; do
         "$comet_run" export "$format" "$scratch/growing.jsonl" --out "$scratch/growing.$format"

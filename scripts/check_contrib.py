@@ -14,13 +14,23 @@ import sys
 import types
 
 
+# Rates that people compare, and their units.
+RATES = {
+    "algorithm-bandwidth": "bytes_per_second",
+    "bus-bandwidth": "bytes_per_second",
+    "message-rate": "messages_per_second",
+    "bisection-bandwidth": "bytes_per_second",
+}
+
+
 def fom(path):
-    """Lines of six words with a number, each name once, and the verdict last."""
+    """Lines of six words with a number, each name once, every rate, and the verdict last."""
     *figures, verdict = lines(path)
     words = [line.split(" ") for line in figures]
     assert words and all(len(line) == 6 and float(line[3]) > 0 for line in words), words
     names = [(line[1], line[2]) for line in words]
     assert len(set(names)) == len(names), "a name is there twice"
+    assert {metric for _, metric in names} >= {rate.replace("-", "_") for rate in RATES}, names
     assert re.match(r"comet\.status pass points=\d+ failed=0 skipped=\d+ verdict=[a-z-]+$", verdict), verdict
 
 
@@ -29,11 +39,12 @@ def bmf(path):
     benchmarks = load(path)
     assert benchmarks
     for measures in benchmarks.values():
-        assert measures.keys() <= {"latency", "bandwidth"} and "latency" in measures, measures
+        assert measures.keys() <= {"latency", "bandwidth", *RATES} and "latency" in measures, measures
         for measure in measures.values():
             assert measure.keys() <= {"value", "lower_value", "upper_value"}, measure
             low, high = (measure.get(name, measure["value"]) for name in ("lower_value", "upper_value"))
-            assert low <= measure["value"] <= high, measure
+            assert low <= measure["value"] <= high and measure["value"] > 0, measure
+    assert {name for measures in benchmarks.values() for name in measures} >= set(RATES), "a rate is missing"
 
 
 def openmetrics(path):
@@ -44,6 +55,11 @@ def openmetrics(path):
     families = {family.name: family for family in text_string_to_metric_families(text)}
     assert families["comet_time_seconds"].unit == "seconds"
     assert families["comet_bandwidth_bytes_per_second"].unit == "bytes_per_second"
+    for rate, unit in RATES.items():
+        family = families[f"comet_{rate.replace('-', '_')}_{unit}"]
+        assert family.unit == unit, family
+        for sample in family.samples:
+            assert sample.value > 0 and sample.labels["formula"].endswith(" / time"), sample
     n_samples = sum(len(family.samples) for family in families.values())
     assert n_samples == sum(not line.startswith("#") for line in text.splitlines())
 

@@ -5,10 +5,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use bytemuck::allocation::try_zeroed_slice_box;
 
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::matching::Matcher;
@@ -102,12 +104,12 @@ pub struct LocalRecv<'env> {
     place: Place<'env>,
 }
 
-/// A message buffer aligned as [`Transport::Buffer`] promises: a vector with a margin, since
-/// a plain vector of bytes may start anywhere.
+/// A message buffer aligned as [`Transport::Buffer`] promises: a block with a margin, since
+/// a plain block of bytes may start anywhere.
 #[derive(Debug)]
 pub struct LocalBuffer {
-    bytes: Vec<u8>,
-    start: usize,
+    bytes: Box<[u8]>,
+    place: Range<usize>,
 }
 
 impl LocalBuffer {
@@ -115,12 +117,11 @@ impl LocalBuffer {
 
     /// `length_bytes` zeroed bytes, or `None` if there is not that much memory.
     pub fn new(length_bytes: usize) -> Option<Self> {
-        let mut bytes: Vec<u8> = Vec::new();
-        bytes.try_reserve_exact(length_bytes.checked_add(Self::ALIGNMENT)?).ok()?;
+        // The system clears each page when it is first written to.
+        let n_bytes = length_bytes.checked_add(Self::ALIGNMENT)?;
+        let bytes = try_zeroed_slice_box::<u8>(n_bytes).ok()?;
         let start = bytes.as_ptr().align_offset(Self::ALIGNMENT);
-        // Within what was reserved, so the block stays where it is.
-        bytes.resize(start + length_bytes, 0);
-        Some(Self { bytes, start })
+        Some(Self { bytes, place: start..start + length_bytes })
     }
 }
 
@@ -128,13 +129,13 @@ impl Deref for LocalBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.bytes[self.start..]
+        &self.bytes[self.place.clone()]
     }
 }
 
 impl DerefMut for LocalBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..]
+        &mut self.bytes[self.place.clone()]
     }
 }
 

@@ -1,5 +1,7 @@
 //! Test data that tells messages apart, and checks that say what is wrong.
 
+use std::fmt::Display;
+
 use crate::error::KernelError;
 
 /// Bytes of one word of the pattern.
@@ -27,7 +29,7 @@ fn write(buffer: &mut [u8], word: impl Fn(usize) -> [u8; WORD]) {
 ///
 /// # Errors
 /// [`KernelError::Mismatch`] with the first wrong byte.
-pub fn check(message: &[u8], seed: u64, what: &str) -> Result<(), KernelError> {
+pub fn check(message: &[u8], seed: u64, what: impl Display) -> Result<(), KernelError> {
     let (words, rest) = message.as_chunks::<WORD>();
     let is_wrong = |(index, bytes): &(usize, &[u8; WORD])| **bytes != word(seed, *index);
     let (index, bytes) = match words.iter().enumerate().find(is_wrong) {

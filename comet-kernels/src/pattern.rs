@@ -285,7 +285,7 @@ impl<B: DerefMut<Target = [u8]>> Crossing<B> {
     /// Checks what came back in the last crossing.
     pub(crate) fn check_returned(&mut self, check: &mut Checker) {
         let ([own, of_peer], (from, to)) = (self.seeds(check.seeds()), self.peers);
-        check.message(&mut self.buffer, of_peer, &format!("the message from rank {from}"));
+        check.message(&mut self.buffer, of_peer, format_args!("the message from rank {from}"));
         let what = format!("the message that rank {to} returned");
         check.arrival(self.arrived_bytes, (&mut self.message, own), &what);
     }

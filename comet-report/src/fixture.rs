@@ -387,16 +387,44 @@ pub(crate) fn collectives(name: &'static str, n_ranks: usize) -> Vec<Point> {
     const AXES: [AxisUse; 1] = [AxisUse::of(&LENGTH_BYTES, "8")];
     static GATHER: KernelInfo = info("allgather", Class::Collective, &AXES, &SERIES);
     static ALLTOALL: KernelInfo = info("alltoall", Class::Collective, &AXES, &SERIES);
-    let info = if name == GATHER.name { &GATHER } else { &ALLTOALL };
+    rated(if name == GATHER.name { &GATHER } else { &ALLTOALL }, &[0, 1000, 2000], n_ranks)
+}
+
+/// The points of windows of 64 messages of 0 and 4096 bytes both ways between two halves of so many
+/// ranks, of 1000 ns each.
+pub(crate) fn halves(n_ranks: usize) -> Vec<Point> {
+    const RATES: [Rate; 2] = [
+        Rate {
+            kind: RateKind::Messages,
+            formula: "2 x 64 x floor(P/2) / time",
+            per_op: |_, world| 64.0 * world.n_ranks as f64,
+        },
+        Rate {
+            kind: RateKind::Bisection,
+            formula: "2 x 64 x floor(P/2) x length_bytes / time",
+            per_op: |case, world| 64.0 * (world.n_ranks as u64 * case.value(&LENGTH_BYTES)) as f64,
+        },
+    ];
+    const SERIES: [Series; 1] =
+        [series("window", Quantity::OpTime, Definition::Completion).rated(&RATES)];
+    const AXES: [AxisUse; 1] = [AxisUse::of(&LENGTH_BYTES, "8")];
+    static HALVES: KernelInfo = info("halves", Class::Collective, &AXES, &SERIES);
+    rated(&HALVES, &[0, 4096], n_ranks)
+}
+
+/// The points of `info`, which has one series with rates, over these lengths on so many ranks, of 1000
+/// ns each.
+fn rated(info: &'static KernelInfo, lengths_bytes: &[u64], n_ranks: usize) -> Vec<Point> {
     let topology = Topology::hypercube(n_ranks);
     let mut points = PointMaker::new("id", &topology);
-    let of_length = |length_bytes| {
-        let case = Case::new(info, &[length_bytes]);
+    let of_length = |length_bytes: &u64| {
+        let case = Case::new(info, &[*length_bytes]);
         let mut found = measurement(case, vec![vec![&[10_000][..]; 1]], Vec::new());
-        found.series[0].amounts_per_op = SERIES[0].amounts_per_op(&case, &World::of(&topology));
+        let amounts = info.series[0].amounts_per_op(&case, &World::of(&topology));
+        found.series[0].amounts_per_op = amounts;
         points.measured(&found)
     };
-    [0, 1000, 2000].into_iter().flat_map(of_length).collect()
+    lengths_bytes.iter().flat_map(of_length).collect()
 }
 
 /// Event of the driver about cores that moved around [`barrier`].

@@ -30,6 +30,27 @@ fn a_case_without_noise_is_measured_once_more_than_it_takes_to_see_its_value() {
 }
 
 #[test]
+fn nothing_precedes_samples_that_start_in_windows() {
+    let folder = Folder::new();
+    folder.run("imb/alltoall imb/allreduce -t sim -n 4 -s 8 -o a.jsonl -q").success();
+    for point in folder.records("a.jsonl").points() {
+        assert_eq!(point["plan"]["sync"], "window", "{point}");
+        let numbers = ["n", "rounds", "warmup"].map(|name| &point["reps"][name]);
+        assert_eq!(numbers, [2, 1, 0], "{point}");
+        assert_eq!(point["quality"]["warm_up_ns"]["operation"], Value::Null, "no probe: {point}");
+        assert_eq!(point["time_ns"]["min"], point["time_ns"]["max"], "{point}");
+    }
+    // Links are idle when a window opens, whatever precedes it.
+    let times = |file: &str, warm_up: &str| {
+        let run = "imb/alltoall -t sim -n 64 -s 1Ki --axis algorithm=pairwise";
+        folder.run(&format!("{run} {warm_up} -o {file} -q")).success();
+        let records = folder.records(file);
+        records.points().map(|point| point["time_ns"]["median"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(times("b.jsonl", ""), times("c.jsonl", "--warm-up 3"));
+}
+
+#[test]
 fn the_same_simulation_gives_the_same_values_and_another_seed_others() {
     let folder = Folder::new();
     let noise = "[noise]\nseed = 1\n[[noise.source]]\nkind = \"log_normal\"\nsigma = \"5 %\"\n";

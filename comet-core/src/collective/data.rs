@@ -199,15 +199,15 @@ pub fn compare(
         Kind::Gather | Kind::Allgather | Kind::Alltoall => {
             let to = if call.kind() == Kind::Alltoall { rank } else { 0 };
             for (from, part) in places(parts, n_ranks) {
-                let what = format!("the part of rank {from} in the {name}");
-                check.message(&mut output[part], seed(seeds, from, to), &what);
+                let what = format_args!("the part of rank {from} in the {name}");
+                check.message(&mut output[part], seed(seeds, from, to), what);
             }
         }
         Kind::NeighbourAllgather | Kind::NeighbourAlltoall => {
             let to = if call.kind() == Kind::NeighbourAlltoall { rank } else { 0 };
             for (from, part) in places_of(parts, call.sources()) {
-                let what = format!("the part of rank {from} in the {name}");
-                check.message(&mut output[part], seed(seeds, from, to), &what);
+                let what = format_args!("the part of rank {from} in the {name}");
+                check.message(&mut output[part], seed(seeds, from, to), what);
             }
         }
         Kind::Scatter if call.is_in_place_on(rank) => (),

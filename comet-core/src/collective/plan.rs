@@ -97,29 +97,45 @@ pub enum Step {
 }
 
 /// A round: messages that are under way at once, and the work after them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Round {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round<'p> {
     /// Its messages. What is sent lies in memory into which no message of the round is received, or
     /// there is one message in each direction, and the two do not overlap.
-    pub messages: Vec<Message>,
+    pub messages: &'p [Message],
     /// Its work.
-    pub steps: Vec<Step>,
-}
-
-impl Round {
-    fn is_empty(&self) -> bool {
-        self.messages.is_empty() && self.steps.is_empty()
-    }
+    pub steps: &'p [Step],
 }
 
 /// The rounds of one rank in a collective operation.
+///
+/// All of them lie in one piece, since a simulation walks the plans of many ranks at once, of which no
+/// cache holds anything.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The rounds.
-    pub rounds: Vec<Round>,
+    messages: Vec<Message>,
+    steps: Vec<Step>,
+    /// Numbers of messages and of steps up to the end of each round.
+    ends: Vec<[usize; 2]>,
     /// Length of the scratch memory in bytes.
     pub scratch_bytes: usize,
     by: Reducer,
+}
+
+impl Plan {
+    /// Number of rounds.
+    #[inline]
+    pub fn n_rounds(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Round number `index`; `None` after the last.
+    #[inline]
+    pub fn round(&self, index: usize) -> Option<Round<'_>> {
+        let start = index.checked_sub(1).map_or([0; 2], |before| self.ends[before]);
+        let ([message, step], [next_message, next_step]) = (start, *self.ends.get(index)?);
+        let messages = &self.messages[message..next_message];
+        Some(Round { messages, steps: &self.steps[step..next_step] })
+    }
 }
 
 /// The plan of one rank while an algorithm writes it.
@@ -131,16 +147,15 @@ pub struct Planner<'c> {
     pub rank: Rank,
     /// Number of ranks.
     pub n_ranks: usize,
-    rounds: Vec<Round>,
-    open: Round,
-    scratch_bytes: usize,
+    plan: Plan,
 }
 
 impl<'c> Planner<'c> {
     /// An empty plan of `rank` of `n_ranks` for `call`.
     pub fn new(call: &'c Collective, rank: Rank, n_ranks: usize) -> Self {
-        let (rounds, open) = (Vec::new(), Round::default());
-        Self { call, rank, n_ranks, rounds, open, scratch_bytes: 0 }
+        let (messages, steps, ends) = (Vec::new(), Vec::new(), Vec::new());
+        let plan = Plan { messages, steps, ends, scratch_bytes: 0, by: call.by() };
+        Self { call, rank, n_ranks, plan }
     }
 
     /// The rank `distance` above this one, on a ring.
@@ -168,15 +183,17 @@ impl<'c> Planner<'c> {
     /// New scratch memory of `length` bytes.
     pub fn scratch(&mut self, length: usize) -> Span {
         // Elements of any type may lie in it.
-        let start = self.scratch_bytes.next_multiple_of(8);
-        self.scratch_bytes = start + length;
+        let start = self.plan.scratch_bytes.next_multiple_of(8);
+        self.plan.scratch_bytes = start + length;
         Span { memory: Memory::Scratch, start, length }
     }
 
     /// Ends the round: what follows happens after its messages have arrived.
     pub fn next(&mut self) {
-        if !self.open.is_empty() {
-            self.rounds.push(mem::take(&mut self.open));
+        let Plan { messages, steps, ends, .. } = &mut self.plan;
+        let end = [messages.len(), steps.len()];
+        if end != ends.last().copied().unwrap_or_default() {
+            ends.push(end);
         }
     }
 
@@ -210,17 +227,18 @@ impl<'c> Planner<'c> {
     }
 
     fn message(&mut self, message: Message) {
-        if !self.open.steps.is_empty() {
+        let Plan { steps, ends, .. } = &self.plan;
+        if steps.len() > ends.last().map_or(0, |[_, n_steps]| *n_steps) {
             self.next();
         }
-        self.open.messages.push(message);
+        self.plan.messages.push(message);
     }
 
     /// Copies `from` to `into`, after the messages of this round.
     pub fn copy(&mut self, from: Span, into: Span) {
         debug_assert_eq!(from.length, into.length);
         if from != into && from.length > 0 {
-            self.open.steps.push(Step::Copy { from, into });
+            self.plan.steps.push(Step::Copy { from, into });
         }
     }
 
@@ -228,14 +246,14 @@ impl<'c> Planner<'c> {
     pub fn combine(&mut self, from: Span, into: Span) {
         debug_assert_eq!(from.length, into.length);
         if from.length > 0 {
-            self.open.steps.push(Step::Combine { from, into });
+            self.plan.steps.push(Step::Combine { from, into });
         }
     }
 
     /// The plan.
     pub fn finish(mut self) -> Plan {
         self.next();
-        Plan { rounds: self.rounds, scratch_bytes: self.scratch_bytes, by: self.call.by() }
+        self.plan
     }
 }
 
@@ -259,8 +277,8 @@ impl<T: Transport> Running<T> {
     /// # Errors
     /// If there is no memory for its scratch.
     pub fn new(t: &T, plan: Plan) -> Result<Self> {
-        let of_round = |round: &Round| round.messages.len();
-        let n = plan.rounds.iter().map(of_round).max().unwrap_or(0);
+        let rounds = (0..plan.n_rounds()).filter_map(|index| plan.round(index));
+        let n = rounds.map(|round| round.messages.len()).max().unwrap_or(0);
         let scratch = t.message_buffer(plan.scratch_bytes)?;
         Ok(Self { plan, scratch, sends: Room::of(n), receives: Room::of(n) })
     }
@@ -276,8 +294,10 @@ impl<T: Transport> Running<T> {
     pub fn run(&mut self, t: &T, input: &[u8], output: &mut [u8]) -> Result<()> {
         let Self { plan, scratch, sends, receives } = self;
         let mut memories = Memories { input, output, scratch };
-        for Round { messages, steps } in &plan.rounds {
-            match *messages.as_slice() {
+        let mut index = 0;
+        while let Some(Round { messages, steps }) = plan.round(index) {
+            index += 1;
+            match *messages {
                 [] => (),
                 [Message::Recv { from, into }, Message::Send { to, from: out }]
                 | [Message::Send { to, from: out }, Message::Recv { from, into }] => {

@@ -62,8 +62,8 @@ fn send(
     steps: &mut Vec<Vec<Sent>>,
     wires: &mut HashMap<(Rank, Rank), VecDeque<usize>>,
 ) {
-    let Some(round) = walker.plan.rounds.get(walker.round) else { return };
-    for message in &round.messages {
+    let Some(round) = walker.plan.round(walker.round) else { return };
+    for message in round.messages {
         if let Message::Send { to, from } = *message {
             steps.resize_with(steps.len().max(walker.since + 1), Vec::new);
             steps[walker.since].push(Sent { from: rank, to, length: from.length });
@@ -78,9 +78,9 @@ fn end_of_round(
     walker: &Walker,
     wires: &mut HashMap<(Rank, Rank), VecDeque<usize>>,
 ) -> Option<usize> {
-    let round = walker.plan.rounds.get(walker.round)?;
+    let round = walker.plan.round(walker.round)?;
     let mut wanted: HashMap<Rank, usize> = HashMap::new();
-    for message in &round.messages {
+    for message in round.messages {
         if let Message::Recv { from, .. } = *message {
             *wanted.entry(from).or_default() += 1;
         }

@@ -2,6 +2,7 @@
 //! definition of the operation.
 
 use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm};
 use super::{
@@ -21,7 +22,7 @@ const SEEDS: Seeds = Seeds { n_runs: 1 };
 
 /// The memory of one rank, and how far it has come.
 struct Machine {
-    plan: Plan,
+    plan: Rc<Plan>,
     memory: [Vec<u8>; 3],
     round: usize,
     has_sent: bool,
@@ -42,9 +43,10 @@ type Wires = HashMap<(Rank, Rank), VecDeque<Vec<u8>>>;
 
 /// Takes `machine`, which is `rank`, through its next round, if all of its messages are there.
 fn advance(rank: Rank, machine: &mut Machine, wires: &mut Wires, by: Reducer) -> bool {
-    let Some(round) = machine.plan.rounds.get(machine.round).cloned() else { return false };
+    let plan = Rc::clone(&machine.plan);
+    let Some(round) = plan.round(machine.round) else { return false };
     if !machine.has_sent {
-        for message in &round.messages {
+        for message in round.messages {
             if let Message::Send { to, from } = *message {
                 let contents = machine.at(from).to_vec();
                 wires.entry((rank, to)).or_default().push_back(contents);
@@ -63,7 +65,7 @@ fn advance(rank: Rank, machine: &mut Machine, wires: &mut Wires, by: Reducer) ->
     if !sources.iter().all(is_there) {
         return false;
     }
-    for message in &round.messages {
+    for message in round.messages {
         if let Message::Recv { from, into } = *message {
             let wire = wires.get_mut(&(from, rank)).expect("it has messages");
             let contents = wire.pop_front().expect("they were counted");
@@ -71,7 +73,7 @@ fn advance(rank: Rank, machine: &mut Machine, wires: &mut Wires, by: Reducer) ->
             machine.at(into).copy_from_slice(&contents);
         }
     }
-    for step in &round.steps {
+    for step in round.steps {
         match *step {
             Step::Copy { from, into } => {
                 let copy = machine.at(from).to_vec();
@@ -91,7 +93,7 @@ fn advance(rank: Rank, machine: &mut Machine, wires: &mut Wires, by: Reducer) ->
 fn carried_out(algorithm: &Algorithm, calls: &[Collective], data: &Data) -> Data {
     let n = data.len();
     let machine = |(rank, [input, output]): (Rank, &[Vec<u8>; 2])| {
-        let plan = algorithm.plan(&calls[rank], rank, n);
+        let plan = Rc::new(algorithm.plan(&calls[rank], rank, n));
         let scratch = vec![UNTOUCHED; plan.scratch_bytes];
         let memory = [input.clone(), output.clone(), scratch];
         Machine { plan, memory, round: 0, has_sent: false }
@@ -107,7 +109,7 @@ fn carried_out(algorithm: &Algorithm, calls: &[Collective], data: &Data) -> Data
             break;
         }
     }
-    let is_done = |machine: &Machine| machine.round == machine.plan.rounds.len();
+    let is_done = |machine: &Machine| machine.round == machine.plan.n_rounds();
     assert!(machines.iter().all(is_done), "{} stops half-way", algorithm.name);
     assert!(wires.values().all(VecDeque::is_empty), "{} leaves messages", algorithm.name);
     machines

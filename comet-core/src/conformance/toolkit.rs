@@ -83,7 +83,7 @@ impl Found {
 
     /// Checks that `bytes` are the contents of `envelope`.
     pub(super) fn require_content(&self, envelope: &Envelope, bytes: &[u8]) {
-        if let Err(error) = pattern::check(bytes, envelope.seed(), &envelope.to_string()) {
+        if let Err(error) = pattern::check(bytes, envelope.seed(), envelope) {
             self.note(error.to_string());
         }
     }

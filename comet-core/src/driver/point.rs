@@ -11,7 +11,7 @@ use crate::kernel::{Arrangement, Case, LENGTH_BYTES, MAX_SERIES, World};
 use crate::sample::Sample;
 use crate::transport::{Rank, Usage};
 use comet_stats::refine::Reading;
-use comet_stats::{Diagnosis, Interval, MIN_SLICES, Summary, Trimmed, least_of_20, median};
+use comet_stats::{Diagnosis, Interval, MIN_SLICES, Summary, Trimmed, least_of_20, median, real};
 
 /// Seed of resampling: a summary of the same samples is always the same.
 const SEED: u64 = 1;
@@ -113,7 +113,9 @@ impl Readings {
             let of_group = |group: &&[RankSamples]| {
                 let of_ranks: Vec<Sample> =
                     group.iter().map(|of_rank| of_rank.samples[index]).collect();
-                let is_valid = starts.is_valid(&of_ranks, median_ns);
+                // Of what was not probed the sample itself has the time.
+                let of_sample_ns = || of_ranks.iter().map(|of| of.elapsed_ns()).max().map(real);
+                let is_valid = starts.is_valid(&of_ranks, median_ns.or_else(of_sample_ns));
                 is_valid.then(|| self.definition.value_ns(&of_ranks, n_values))
             };
             // The slowest group stands for all.

@@ -27,7 +27,7 @@ impl<T: Transport> Conductor<'_, T> {
     ) -> Result<Option<CaseState>, Interruption> {
         let (sync, window_ns) = (self.starts.now().sync(), self.starts.now().window_ns());
         let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
-        if self.is_fixed(case) {
+        if self.is_fixed() {
             let probe = Probe::default();
             let pace = self.pace(case, first_pace, probe, None);
             let warm_up = vec![WarmUpTimes::default(); case.info.series.len()];
@@ -73,14 +73,16 @@ impl<T: Transport> Conductor<'_, T> {
 
     /// True if nothing about a case follows from its time, and nothing has to become warm: simulated
     /// ranks, and numbers that are set.
-    fn is_fixed(&self, case: &Case) -> bool {
+    fn is_fixed(&self) -> bool {
         let Settings { rules, repetitions, samples, skew, .. } = self.settings;
         let are_set = *rules == Rules::Comet && repetitions.is_some() && samples.is_some();
+        self.stage.t.clock().is_virtual && are_set && *skew == Skew::None
+    }
+
+    /// True if each operation of `case` begins in a window.
+    fn has_windows(&self, case: &Case) -> bool {
         let timing = case.info.timing_under(self.settings.definition(case.info));
-        // The tolerance of a window follows from the time of the operation.
-        let has_windows = timing.starts_together() && self.starts.now().sync() == StartSync::Window;
-        let is_virtual = self.stage.t.clock().is_virtual;
-        is_virtual && are_set && *skew == Skew::None && !has_windows
+        timing.starts_together() && self.starts.now().sync() == StartSync::Window
     }
 
     /// A case that is warm.
@@ -159,7 +161,9 @@ impl<T: Transport> Conductor<'_, T> {
         let chosen = settings.warm_up.or(counts.map(|counts| counts.settle));
         let settle = match chosen {
             Some(n) => [n; MAX_SERIES],
-            // Nothing there falls asleep or warms up, but ranks get into step.
+            // Nothing there falls asleep or warms up. Ranks and links are idle when a window opens,
+            // whatever precedes it; elsewhere ranks get into step.
+            None if self.stage.t.clock().is_virtual && self.has_windows(case) => [0; MAX_SERIES],
             None if self.stage.t.clock().is_virtual => [probe::MIN_SETTLE; MAX_SERIES],
             None => probe::settle(probe),
         };

@@ -1,5 +1,7 @@
 //! Test data of one proof, and the checks that compare what arrived with it.
 
+use std::fmt::Display;
+
 use crate::error::KernelError;
 use crate::pattern;
 use crate::transport::Rank;
@@ -52,7 +54,7 @@ impl Checker {
     }
 
     /// Checks that `message` is the pattern `seed`; `what` names it in the error.
-    pub fn message(&mut self, message: &mut [u8], seed: u64, what: &str) {
+    pub fn message(&mut self, message: &mut [u8], seed: u64, what: impl Display) {
         if self.corrupt
             && let Some(byte) = message.last_mut()
         {

@@ -32,6 +32,14 @@ impl RateKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// Unit of its amount: `bytes` or `messages`.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Algorithm | Self::Bus | Self::Bisection => "bytes",
+        }
+    }
+
     /// Its words in titles.
     pub const fn words(self) -> &'static str {
         ["algorithm bandwidth", "bus bandwidth", "message rate", "bisection bandwidth"]

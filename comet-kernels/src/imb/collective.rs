@@ -299,7 +299,8 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Guarded<B> {
         length: usize,
     ) -> Result<Self> {
         let mut buffer = cx.message(length + 2 * CANARY_BYTES)?;
-        buffer.fill(CANARY);
+        buffer[..CANARY_BYTES].fill(CANARY);
+        buffer[CANARY_BYTES + length..].fill(CANARY);
         Ok(Self { buffer, length })
     }
 

@@ -78,7 +78,8 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
         }
         let seeds = check.seeds();
         for (buffer, stream) in self.streams() {
-            check.message(buffer, seeds.of(stream, peer), &format!("the messages of rank {peer}"));
+            let what = format_args!("the messages of rank {peer}");
+            check.message(buffer, seeds.of(stream, peer), what);
         }
     }
 }

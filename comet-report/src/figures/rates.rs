@@ -54,10 +54,8 @@ fn formula(kernel: &KernelPoints<'_>, kind: RateKind) -> Option<String> {
 }
 
 fn y_axis(kind: RateKind) -> Axis {
-    let quantity = match kind {
-        RateKind::Messages => Quantity::PerSecond,
-        _ => Quantity::BytesPerSecond,
-    };
+    let is_of_bytes = kind.unit() == "bytes";
+    let quantity = if is_of_bytes { Quantity::BytesPerSecond } else { Quantity::PerSecond };
     axis(kind.words(), quantity, Scale::Linear)
 }
 

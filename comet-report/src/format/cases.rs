@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use comet_core::kernel::RateKind;
 use comet_stats::median;
 
 use crate::record::{Param, Point, Record};
@@ -29,6 +30,11 @@ pub(super) fn name<'a>(
     }
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_/=.-".contains(c);
     name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+/// The words of `kind`, with `joint` between them.
+pub(super) fn rate_name(kind: RateKind, joint: &str) -> String {
+    kind.words().replace(' ', joint)
 }
 
 /// [`name`] of a point.
@@ -70,6 +76,13 @@ impl Launches<'_> {
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
         let rates = self.points.iter().filter_map(|point| point.bytes_per_s());
         median(&rates.collect::<Vec<_>>())
+    }
+
+    /// The rate of `kind`, where the case has one: the middle one of the runs, with its formula.
+    pub(super) fn rate(&self, kind: RateKind) -> Option<(f64, &str)> {
+        let rates = || self.points.iter().filter_map(|point| point.rate(kind));
+        let value = median(&rates().filter_map(|rate| rate.value).collect::<Vec<_>>())?;
+        Some((value, &rates().next()?.formula))
     }
 
     fn times_ns(&self) -> Vec<f64> {

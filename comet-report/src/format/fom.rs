@@ -4,6 +4,7 @@
 //! ```text
 //!   comet.fom comet/echo/hops=1/length_bytes=8/procs=2 latency 0.084 us lower
 //!   comet.fom comet/echo/hops=1/length_bytes=8/procs=2 bandwidth 95.274 MB/s higher
+//!   comet.fom imb/allreduce/algorithm=native/length_bytes=8/procs=4 bus_bandwidth 15.6 MB/s higher
 //!   comet.fom comet/echo/hops=1/procs=2/fit r_inf 9001.2 MB/s higher
 //!   comet.status pass points=24 failed=0 skipped=0 verdict=quotable
 //! ```
@@ -11,12 +12,16 @@
 //! After `comet.fom` come case, metric, value, unit, and which direction is better.
 //! A harness keeps one history for each name, so a command prints the same names in every run: of
 //! the message lengths only a few fixed ones, and none that refinement asked for.
+//! The rates that people compare (`algorithm_bandwidth`, `bus_bandwidth`, `message_rate`,
+//! `bisection_bandwidth`) have a line each where the series has them, and none without a value.
 //! The lines of a fit are there if its law describes the times: of several segments `t0` is that of
 //! the shortest messages, and `r_inf` that of the longest.
 //! The last line is there when a run has ended; after several it counts all of them, and has the
 //! verdict of the worst (`not-usable` is one word here).
 
 use std::io::{self, Write};
+
+use comet_core::kernel::RateKind;
 
 use super::cases;
 use crate::record::{
@@ -84,6 +89,12 @@ fn write_point(point: &Point, out: &mut dyn Write) -> io::Result<()> {
     }
     if let Some(bytes_per_s) = point.bytes_per_s() {
         write_line(out, &case, "bandwidth", bytes_per_s / 1e6, "MB/s higher")?;
+    }
+    for kind in RateKind::ALL {
+        let Some(rate) = point.rate(kind).and_then(|rate| rate.value) else { continue };
+        let is_of_bytes = kind.unit() == "bytes";
+        let (rate, unit) = if is_of_bytes { (rate / 1e6, "MB/s") } else { (rate, "messages/s") };
+        write_line(out, &case, &cases::rate_name(kind, "_"), rate, &format!("{unit} higher"))?;
     }
     Ok(())
 }

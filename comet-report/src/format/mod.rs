@@ -167,6 +167,20 @@ mod tests {
     }
 
     #[test]
+    fn rates_stand_in_exports_under_their_names_and_those_without_a_value_are_absent() {
+        let points = [fixture::collectives("allgather", 4), fixture::halves(4)].concat();
+        let records: Vec<_> = points.into_iter().map(|p| Record::Point(Box::new(p))).collect();
+        let goldens = [
+            ("fom", "format-fom-rates.txt"),
+            ("bmf", "format-bmf-rates.json"),
+            ("openmetrics", "format-openmetrics-rates.txt"),
+        ];
+        for (name, file) in goldens {
+            check_golden(file, &render(name, &records));
+        }
+    }
+
+    #[test]
     fn a_flush_after_each_record_changes_no_text_but_that_of_a_table() {
         let records = fixture::records();
         for format in FORMATS.iter().filter(|format| format.name() != "table") {

@@ -3,23 +3,27 @@
 //! Values have three digits: GitLab compares their texts, and what is about equal should be equal.
 //! All samples of a family stand together, and nothing may follow the last line, so that the text
 //! is made from whole runs.
+//! Rates that people compare have a family each; the label `formula` of a sample is its formula, as
+//! that differs from kernel to kernel.
 
 use std::io::{self, Write};
 
-use super::cases::{Launches, launches, settled};
+use comet_core::kernel::RateKind;
+
+use super::cases::{Launches, launches, rate_name, settled};
 use crate::record::{PointCounts, Record, Text};
 
 /// Name of a family of samples, its unit, with which the name ends, and its help.
-type Family = [&'static str; 3];
+type Family<'a> = [&'a str; 3];
 
-const TIME: Family =
+const TIME: Family<'static> =
     ["comet_time_seconds", "seconds", "Time of one operation, the figure to quote."];
-const BANDWIDTH: Family = [
+const BANDWIDTH: Family<'static> = [
     "comet_bandwidth_bytes_per_second",
     "bytes_per_second",
     "Bytes that an operation moves over its time.",
 ];
-const POINTS: Family = ["comet_points", "", "Points by what became of them."];
+const POINTS: Family<'static> = ["comet_points", "", "Points by what became of them."];
 
 /// Writes the document of `records`.
 pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
@@ -29,12 +33,30 @@ pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
     let bandwidth = |case: &Launches<'_>| Some(sample(case, case.bytes_per_s()?));
     family(TIME, &cases.values().filter_map(time).collect::<Vec<_>>(), out)?;
     family(BANDWIDTH, &cases.values().filter_map(bandwidth).collect::<Vec<_>>(), out)?;
+    for kind in RateKind::ALL {
+        let [name, unit, help] = &of_rate(kind);
+        let rate = |case: &Launches<'_>| {
+            let (value, formula) = case.rate(kind)?;
+            let (labels, value) = sample(case, value);
+            Some((format!("{labels},formula=\"{}\"", escaped(formula)), value))
+        };
+        family([name, unit, help], &cases.values().filter_map(rate).collect::<Vec<_>>(), out)?;
+    }
     family(POINTS, &counts(records), out)?;
     writeln!(out, "# EOF")
 }
 
+/// The family of the rates of `kind`.
+fn of_rate(kind: RateKind) -> [String; 3] {
+    let unit = format!("{}_per_second", kind.unit());
+    let name = format!("comet_{}_{unit}", rate_name(kind, "_"));
+    let words = kind.words();
+    let (first, rest) = words.split_at(1);
+    [name, unit, format!("{}{rest}, by its formula.", first.to_uppercase())]
+}
+
 /// Writes the head of a family, and a sample for each pair of labels and value.
-fn family(of: Family, samples: &[(String, String)], out: &mut dyn Write) -> io::Result<()> {
+fn family(of: Family<'_>, samples: &[(String, String)], out: &mut dyn Write) -> io::Result<()> {
     let [name, unit, help] = of;
     if samples.is_empty() {
         return Ok(());
@@ -96,7 +118,10 @@ mod tests {
 
     #[test]
     fn families_end_with_their_unit() {
-        for [name, unit, _] in [TIME, BANDWIDTH] {
+        let of_rates = RateKind::ALL.map(of_rate);
+        let names = of_rates.iter().map(|[name, unit, _]| [&**name, &**unit]);
+        let all = names.chain([TIME, BANDWIDTH].map(|[name, unit, _]| [name, unit]));
+        for [name, unit] in all {
             assert!(name.ends_with(&format!("_{unit}")), "{name}");
         }
     }

@@ -7,8 +7,6 @@
 //!   cut-through    each is busy while the message passes; the header goes ahead
 //! ```
 
-use std::collections::HashMap;
-
 use comet_core::transport::Rank;
 
 use super::state::{UNKNOWN_PS, Way};
@@ -21,19 +19,48 @@ use crate::route::Routes;
 pub(super) enum Links {
     /// Messages never wait for links, only for the interface of their sender.
     Free,
-    /// Holder of each link, release time, and queue of waiting messages.
-    Circuit(Circuits),
+    /// State of each link, the [word](Hold::word) of a [`Hold`].
+    Circuit(Vec<u64>),
     /// Until when each link is busy.
     CutThrough(Vec<u64>),
 }
 
-/// The links of a circuit-switched network; there may be millions.
-#[derive(Debug)]
-pub(super) struct Circuits {
-    /// Release time of each link; [`UNKNOWN_PS`] while its message still waits for others.
-    free_ps: Vec<u64>,
-    /// First and last message in the queue of each link that is free at an unknown time.
-    waiting: HashMap<usize, (MessageId, MessageId)>,
+/// State of a link of a circuit-switched network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    /// Free from that time on.
+    Until(u64),
+    /// Held by a message that still waits for other links; nobody waits for it.
+    Unknown,
+    /// As above, and messages wait: the last of them, whose [`next`](Message::next) is the first.
+    Awaited(MessageId),
+}
+
+impl Hold {
+    /// Least word that is no time: 2^63 ps are 106 days.
+    const FIRST_ID: u64 = 1 << 63;
+
+    /// The state in one word, since there may be millions: a time is itself.
+    fn word(self) -> u64 {
+        match self {
+            Self::Until(free_ps) => {
+                debug_assert!(free_ps < Self::FIRST_ID, "{free_ps} ps are a time");
+                free_ps
+            }
+            Self::Unknown => UNKNOWN_PS,
+            Self::Awaited(last) => Self::FIRST_ID | u64::from(last),
+        }
+    }
+
+    /// The state of that [`word`](Self::word).
+    #[expect(clippy::cast_possible_truncation, reason = "what is left of an id has 32 bits")]
+    fn of(word: u64) -> Self {
+        match word {
+            UNKNOWN_PS => Self::Unknown,
+            Self::FIRST_ID.. => Self::Awaited((word - Self::FIRST_ID) as MessageId),
+            free_ps => Self::Until(free_ps),
+        }
+    }
 }
 
 impl Links {
@@ -41,9 +68,7 @@ impl Links {
         let n_links = routes.n_links() + 2 * n_ranks;
         match switching {
             None => Self::Free,
-            Some(Switching::Circuit) => {
-                Self::Circuit(Circuits { free_ps: vec![0; n_links], waiting: HashMap::new() })
-            }
+            Some(Switching::Circuit) => Self::Circuit(vec![0; n_links]),
             Some(Switching::CutThrough) => Self::CutThrough(vec![0; n_links]),
         }
     }
@@ -151,10 +176,12 @@ impl Engine {
 
     /// Time at which the header takes `link`; `None` if it has to wait until it is woken.
     fn take(&mut self, id: MessageId, link: usize, now_ps: u64) -> Option<u64> {
-        let (segment, length_bytes) = self.law(id);
         match &mut self.links {
             Links::Free => Some(now_ps),
             Links::CutThrough(busy_until_ps) => {
+                let length_bytes = self.messages[id as usize].body.len() as u64;
+                let segment = self.machine.segment(length_bytes);
+                let length_bytes = length_bytes + self.machine.envelope_bytes;
                 let first = self.routes.n_links();
                 let network = &self.machine.network;
                 let per_byte = if link >= first { segment.wire } else { network.link_per_byte };
@@ -165,15 +192,19 @@ impl Engine {
                 Some(taken_ps)
             }
             Links::Circuit(circuits) => {
-                let free_ps = &mut circuits.free_ps[link];
-                if *free_ps != UNKNOWN_PS {
-                    return Some(now_ps.max(std::mem::replace(free_ps, UNKNOWN_PS)));
-                }
-                let (_, last) = circuits.waiting.entry(link).or_insert((id, id));
-                if *last != id {
-                    self.messages[*last as usize].next = Some(id);
-                    *last = id;
-                }
+                let first = match Hold::of(circuits[link]) {
+                    Hold::Until(free_ps) => {
+                        circuits[link] = Hold::Unknown.word();
+                        return Some(now_ps.max(free_ps));
+                    }
+                    Hold::Unknown => id,
+                    Hold::Awaited(last) => {
+                        let next = &mut self.messages[last as usize].next;
+                        next.replace(id).expect("the last one knows the first")
+                    }
+                };
+                self.messages[id as usize].next = Some(first);
+                circuits[link] = Hold::Awaited(id).word();
                 None
             }
         }
@@ -198,14 +229,36 @@ impl Engine {
             let link = self.link(way.source(), way.destination(), n_taken, n_hops);
             let (Some(link), Links::Circuit(circuits)) = (link, &mut self.links) else { return };
             let free_ps = if n_taken == 0 { next_ps } else { free_ps };
-            let Some((first, last)) = circuits.waiting.remove(&link) else {
-                circuits.free_ps[link] = free_ps;
+            let Hold::Awaited(last) = Hold::of(circuits[link]) else {
+                circuits[link] = Hold::Until(free_ps).word();
                 continue;
             };
-            if let Some(next) = self.messages[first as usize].next.take() {
-                circuits.waiting.insert(link, (next, last));
+            let first = self.messages[last as usize].next.expect("the last one knows the first");
+            let next = self.messages[first as usize].next.take();
+            if first == last {
+                circuits[link] = Hold::Unknown.word();
+            } else {
+                self.messages[last as usize].next = next;
             }
             self.queue.push(free_ps, Event::Grant(first));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_link_is_one_word() {
+        for hold in [
+            Hold::Until(0),
+            Hold::Until(Hold::FIRST_ID - 1),
+            Hold::Unknown,
+            Hold::Awaited(0),
+            Hold::Awaited(MessageId::MAX),
+        ] {
+            assert_eq!(Hold::of(hold.word()), hold);
         }
     }
 }

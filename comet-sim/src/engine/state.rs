@@ -34,7 +34,7 @@ pub(crate) struct Message {
     /// The send that waits for the network to take it.
     pub(crate) send: Option<SendId>,
     pub(crate) receive: Option<ReceiveId>,
-    /// The next message that waits for the link that this one waits for.
+    /// The next message that waits for the link that this one waits for; of the last the first.
     pub(crate) next: Option<MessageId>,
     /// Number of links that its header has taken.
     pub(crate) n_taken: u16,

@@ -66,6 +66,10 @@ class Comet(ExecutableApplication):
         ("latency", "us"),
         ("time", "us"),
         ("bandwidth", "MB/s"),
+        ("algorithm_bandwidth", "MB/s"),
+        ("bus_bandwidth", "MB/s"),
+        ("message_rate", "messages/s"),
+        ("bisection_bandwidth", "MB/s"),
         ("t0", "us"),
         ("r_inf", "MB/s"),
     ]:
