@@ -3,9 +3,9 @@
 use super::*;
 use crate::catalogue;
 use comet_core::collective::Element;
+use comet_core::kernel::ELEMENT;
 use comet_core::kernel::{Arrangement, HOPS, LENGTH_BYTES, LOCAL_N, World};
 use comet_kernels::health::pairs::ROUND;
-use comet_kernels::imb::collective::ELEMENT;
 use comet_kernels::model::pairs::PAIRS;
 
 static ECHO: KernelInfo = KernelInfo {
