@@ -232,7 +232,7 @@ pub(crate) fn corrupt(inject: Option<&str>) -> anyhow::Result<Option<String>> {
 static ARRANGEMENT: [&Axis; 2] = [&PROCS, &GROUPS];
 
 /// Values from the command line for an axis, instead of those of the profile.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Override {
     /// The option that holds them (`--sizes`, `--axis hops`).
     pub(crate) option: String,
@@ -386,7 +386,9 @@ pub(crate) fn plan(
     profile: Profile,
     topology: &Topology,
 ) -> anyhow::Result<Vec<KernelPlan>> {
+    let of_messages = arrangements::overrides_of_messages(kernels, overrides);
     let plan = |info: &&'static KernelInfo| {
+        let overrides = if arrangements::combines(info) { overrides } else { &of_messages };
         Ok(KernelPlan { info, cases: cases(info, overrides, profile, topology)? })
     };
     kernels.iter().map(plan).collect()

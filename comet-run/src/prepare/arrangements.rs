@@ -48,8 +48,22 @@ pub(super) fn of(
 
 /// True if `info` leaves the elements of its messages to the transport.
 pub(super) fn has_elements(info: &KernelInfo) -> bool {
-    let has = |axis: &Axis| info.axes.iter().any(|used| used.axis == axis);
-    has(&LENGTH_BYTES) && !has(&ELEMENT)
+    info.axes.iter().any(|used| *used.axis == LENGTH_BYTES) && !combines(info)
+}
+
+/// True if `info` combines elements, of a type that is its own.
+pub(super) fn combines(info: &KernelInfo) -> bool {
+    info.axes.iter().any(|used| *used.axis == ELEMENT)
+}
+
+/// The `overrides` of those of `kernels` that combine nothing: elements are theirs only where none does.
+pub(super) fn overrides_of_messages(
+    kernels: &[&KernelInfo],
+    overrides: &[Override],
+) -> Vec<Override> {
+    let is_taken = kernels.iter().any(|info| combines(info));
+    let of_messages = overrides.iter().filter(|change| !is_taken || *change.axis != ELEMENT);
+    of_messages.cloned().collect()
 }
 
 /// The cases of a kernel of two ranks, each on one number of ranks alone: the pair is the same.

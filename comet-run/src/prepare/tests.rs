@@ -121,6 +121,18 @@ fn elements_of_messages_are_varied_last_and_leave_broken_lengths_out() {
 }
 
 #[test]
+fn elements_are_those_of_reductions_alone_where_there_are_any() {
+    static SUM: KernelInfo =
+        KernelInfo { axes: &[AxisUse::of(&ELEMENT, "0"), AxisUse::of(&LENGTH_BYTES, "8")], ..ECHO };
+    let elements = [change("--axis element", &ELEMENT, "double")];
+    let plans = plan(&[&ECHO, &SUM], &elements, Profile::Full, &Topology::hypercube(2)).unwrap();
+    let of_messages = |plan: &KernelPlan| plan.cases[0].arrangement().element;
+    assert_eq!([of_messages(&plans[0]), of_messages(&plans[1])], [None, None]);
+    assert_eq!(plans[1].cases[0].element(), Some(Element::F64));
+    assert_eq!(of_echo(&elements, Profile::Full, 2)[0].arrangement().element, Some(Element::F64));
+}
+
+#[test]
 fn cases_are_planned_and_judged_on_the_ranks_that_they_are_for() {
     let cases = of_echo(&[change("--axis procs", &PROCS, "2..max*2")], Profile::Quick, 8);
     let of_case = |case: &Case| (case.arrangement(), case.value(&HOPS));
