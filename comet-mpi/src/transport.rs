@@ -1,5 +1,7 @@
 //! The transport of one rank: each call is one call of MPI.
 
+mod request;
+
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
@@ -13,8 +15,8 @@ use comet_core::job::JobFailure;
 use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Pending, Place, Promises, Rank, RawTransport, Source, Status, Tag,
-    Transport, Usage, require_rank, require_source,
+    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
+    Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -25,8 +27,7 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Arrived, Comm, End, Failure, Library, MpiBuffer, MpiRecv, MpiSend, Outcome, Refused,
-    Request, Set, empty_status,
+    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiRecv, MpiSend, Outcome, Refused, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -36,60 +37,6 @@ const ALLOWANCE: u64 = 4;
 /// How long a rank that rests looks without a pause, and the longest pause between two looks.
 const AWAKE_FOR: Duration = Duration::from_micros(100);
 const NAP: Duration = Duration::from_millis(1);
-
-/// The methods of [`Pending`] for sets, each one call of the library.
-macro_rules! native_sets {
-    () => {
-        fn wait_all(
-            t: &Mpi,
-            ops: &mut [Option<Self>],
-            mut each: impl FnMut(usize, Result<Self::Out>),
-        ) {
-            let Some(waiting) = waiting_of(ops) else { return };
-            let mut set = t.set.take().unwrap_or_default();
-            let ended = t.waiting_for(waiting, || set.wait_all(ops));
-            for (index, slot) in ops.iter_mut().enumerate() {
-                if let Some(op) = slot.take() {
-                    each(index, op.finish_in(t, set.end(index, index, ended)));
-                }
-            }
-            t.set.set(Some(set));
-        }
-
-        fn wait_any(t: &Mpi, ops: &mut [Option<Self>]) -> Option<(usize, Result<Self::Out>)> {
-            let waiting = waiting_of(ops)?;
-            let mut set = t.set.take().unwrap_or_default();
-            let (index, ended) = t.waiting_for(waiting, || set.wait_any(ops));
-            let op = ops[index].take()?;
-            let result = op.finish_in(t, set.end(index, 0, ended));
-            t.set.set(Some(set));
-            Some((index, result))
-        }
-
-        fn wait_some(
-            t: &Mpi,
-            ops: &mut [Option<Self>],
-            mut each: impl FnMut(usize, Result<Self::Out>),
-        ) {
-            let Some(waiting) = waiting_of(ops) else { return };
-            let mut set = t.set.take().unwrap_or_default();
-            let ended = t.waiting_for(waiting, || set.wait_some(ops));
-            for place in 0..ended.n {
-                let index = set.index(place);
-                if let Some(op) = ops.get_mut(index).and_then(Option::take) {
-                    each(index, op.finish_in(t, set.end(index, place, ended)));
-                }
-            }
-            t.set.set(Some(set));
-        }
-    };
-}
-
-/// Wait of the first of `ops` that is there, packed.
-#[inline]
-fn waiting_of<P: AsRef<Request>>(ops: &[Option<P>]) -> Option<[u64; 2]> {
-    ops.iter().flatten().map(|op| op.as_ref().waiting).next()
-}
 
 /// One rank of the MPI transport, or of a part of it; made by [`Job::run`].
 pub struct Mpi {
@@ -263,65 +210,6 @@ impl Mpi {
         let error = TransportError::new(TransportErrorKind::Truncated, "the message is too long");
         self.group.located(error.with_capacity(capacity_bytes).with_peer(peer, tag))
     }
-}
-
-impl MpiSend<'_> {
-    /// The result of a send whose end a call for a set has told, if it has.
-    #[inline]
-    fn finish_in(self, t: &Mpi, end: Option<End<'_>>) -> Result<()> {
-        match end {
-            Some(end) => end.outcome.map_err(|failure| t.error(failure)),
-            None => self.finish(t),
-        }
-    }
-}
-
-impl Pending<Mpi> for MpiSend<'_> {
-    type Out = ();
-
-    #[inline]
-    fn poll(&mut self, _t: &Mpi) -> bool {
-        self.as_ref().has_ended()
-    }
-
-    #[inline]
-    fn finish(mut self, t: &Mpi) -> Result<()> {
-        let request = self.as_mut();
-        t.waiting_for(request.waiting, || request.wait(&mut empty_status()))
-            .map_err(|failure| t.error(failure))
-    }
-
-    native_sets!();
-}
-
-impl<'env> MpiRecv<'env> {
-    /// The result of a receive whose end a call for a set has told, if it has.
-    #[inline]
-    fn finish_in(self, t: &Mpi, end: Option<End<'_>>) -> Result<<Self as Pending<Mpi>>::Out> {
-        let Some(end) = end else { return self.finish(t) };
-        let (source, capacity_bytes) = (self.source, self.capacity_bytes);
-        let (arrived, buffer) = self.ended(&t.comm, end);
-        Ok((t.received(arrived, source, capacity_bytes)?, buffer))
-    }
-}
-
-impl<'env> Pending<Mpi> for MpiRecv<'env> {
-    type Out = (Status, &'env mut [u8]);
-
-    #[inline]
-    fn poll(&mut self, _t: &Mpi) -> bool {
-        self.as_ref().has_ended()
-    }
-
-    #[inline]
-    fn finish(mut self, t: &Mpi) -> Result<Self::Out> {
-        let mut status = empty_status();
-        let request = self.as_mut();
-        let outcome = t.waiting_for(request.waiting, || request.wait(&mut status));
-        self.finish_in(t, Some(End { outcome, status: &status }))
-    }
-
-    native_sets!();
 }
 
 impl RawTransport for Mpi {

@@ -102,14 +102,15 @@ fn operator(by: Reducer) -> ffi::MPI_Op {
 }
 
 impl Comm {
-    /// `places` with lengths and starts in the elements of this communicator.
+    /// `places` in the elements of this communicator, and in bytes.
     #[inline]
     pub(super) fn in_elements<'p>(
         &self,
         places: &'p Places,
         name: &'static str,
-    ) -> Result<&'p Places, Refused> {
-        places.in_elements(self.unit()).ok_or(Refused::Uncounted(name))
+    ) -> Result<long::Counted<'p>, Refused> {
+        let counted = places.in_elements(self.unit()).ok_or(Refused::Uncounted(name))?;
+        Ok([counted, places])
     }
 
     /// Number of elements of a part of `length` bytes, which is a whole number of them.
@@ -411,10 +412,8 @@ impl Comm {
                 uneven_parts!(
                     self, 0,
                     [
-                        sent => short_of_types / long_of_types,
-                            out_lengths, out_starts;
-                        received => short_of_types / long_of_types,
-                            lengths, starts;
+                        sent => short_of_types / long_of_types, out_lengths, out_starts;
+                        received => short_of_types / long_of_types, lengths, starts;
                     ],
                     MPI_Alltoallw, alltoallw,
                     |_n| (
@@ -427,8 +426,7 @@ impl Comm {
             (Parts::Uneven(sent), Parts::Uneven(received)) => uneven_parts!(
                 self, 0,
                 [
-                    sent => short / long,
-                        out_lengths, out_starts;
+                    sent => short / long, out_lengths, out_starts;
                     received => short / long, lengths, starts;
                 ],
                 MPI_Alltoallv, alltoallv,

@@ -11,7 +11,7 @@ use mpi::ffi;
 use mpi::raw::AsRaw as _;
 use mpi::topology::SimpleCommunicator;
 
-use super::collective::kind_of;
+use super::collective::{kind_of, place};
 use super::{Failure, Outcome, empty_status, long, outcome, written};
 
 /// The part of a message above 2^31 - 1 bytes that is one element of its type, in bytes.
@@ -264,20 +264,18 @@ impl Comm {
     #[inline]
     pub(crate) fn broadcast(&self, message: &mut [u8], root: Rank) -> Outcome {
         let (n_elements, kind) = self.counted(message.len());
-        if n_elements > self.max_count()
-            && let Some(bcast) = long::bcast()
-        {
-            let (start, n) = (message.as_mut_ptr().cast(), long::count(n_elements));
+        if n_elements <= self.max_count() {
+            let (start, n) = (place(message), to_c(n_elements));
             // SAFETY: the message is borrowed for the whole call, which reads it on the root and writes
             // it on the others, and no more than its length.
-            let code = unsafe { bcast(start, n, kind, to_c(root), self.raw) };
-            return outcome("MPI_Bcast_c", code);
-        }
-        if n_elements < message.len() && n_elements <= self.max_count() {
-            let (start, n) = (message.as_mut_ptr().cast(), to_c(n_elements));
-            // SAFETY: as above; the elements are longer than bytes, and together as long as the message.
             let code = unsafe { ffi::MPI_Bcast(start, n, kind, to_c(root), self.raw) };
             return outcome("MPI_Bcast", code);
+        }
+        if let Some(bcast) = long::bcast() {
+            let (start, n) = (message.as_mut_ptr().cast(), long::count(n_elements));
+            // SAFETY: as above.
+            let code = unsafe { bcast(start, n, kind, to_c(root), self.raw) };
+            return outcome("MPI_Bcast_c", code);
         }
         in_pieces(message, self.max_count(), |piece, count| {
             let start = piece.cast();

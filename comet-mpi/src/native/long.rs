@@ -180,7 +180,8 @@ macro_rules! equal_parts {
 /// One call of a function for parts with lengths and places: with integers of `int`, or of 64 bits.
 /// The outcome, or the refusal.
 ///
-/// `own` is the length of the one part on the other side, if there is one. Who uses it says why the call may be made with these arguments.
+/// `own` is the length of the one part on the other side, if there is one. Who uses it says why the call
+/// may be made with these arguments.
 macro_rules! uneven_parts {
     (
         $comm:expr, $own:expr,
@@ -188,7 +189,7 @@ macro_rules! uneven_parts {
         $name:ident, $long:ident, |$n:ident| $arguments:tt
     ) => {{
         let (own, most) = ($comm.whole($own, stringify!($name))?, $comm.max_count());
-        let counted = |places| Ok::<_, Refused>([$comm.in_elements(places, stringify!($name))?, places]);
+        let counted = |places| $comm.in_elements(places, stringify!($name));
         if let (Some($n), $(Some(($lengths, $starts))),+) =
             (long::short_count(own, most), $(long::$short(counted($places)?, most)),+)
         {

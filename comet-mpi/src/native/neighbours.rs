@@ -83,10 +83,7 @@ impl Comm {
             // the output; the input has the part of the rank.
             (Parts::Equal(own), Parts::Uneven(places)) => uneven_parts!(
                 self, *own,
-                [
-                    places => short / long,
-                        lengths, starts;
-                ],
+                [places => short / long, lengths, starts;],
                 MPI_Neighbor_allgatherv, neighbor_allgatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, comm)
             ),
@@ -123,9 +120,7 @@ impl Comm {
                 if degrees[0] != degrees[1]
                     && let Some(exchange) = long::neighbor_alltoallw()
                 {
-                    let name = "MPI_Neighbor_alltoallw";
-                    let counted =
-                        |places| Ok::<_, Refused>([self.in_elements(places, name)?, places]);
+                    let counted = |places| self.in_elements(places, "MPI_Neighbor_alltoallw");
                     let (out_lengths, out_starts) = long::long_of_types(counted(sent)?);
                     let (lengths, starts) = long::long_of_types(counted(received)?);
                     // SAFETY: as above.
@@ -161,10 +156,8 @@ impl Comm {
             (Parts::Uneven(sent), Parts::Uneven(received)) => uneven_parts!(
                 self, 0,
                 [
-                    sent => short / long,
-                        out_lengths, out_starts;
-                    received => short / long,
-                        lengths, starts;
+                    sent => short / long, out_lengths, out_starts;
+                    received => short / long, lengths, starts;
                 ],
                 MPI_Neighbor_alltoallv, neighbor_alltoallv,
                 |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
