@@ -304,7 +304,7 @@ impl<'a, T: Transport> Context<'a, T> {
         self.line_up(series)
     }
 
-    /// Says that all ranks of the kernel repeat its operation, or follow.
+    /// Notes that all ranks of the kernel repeat its operation, or follow.
     pub(crate) fn have_all_repeat(&mut self) {
         self.all_repeat = true;
     }
@@ -314,8 +314,8 @@ impl<'a, T: Transport> Context<'a, T> {
         self.starts_together(series) || (self.all_repeat && self.method.n_barriers > 0)
     }
 
-    /// Has all ranks pass the barriers before the first clock read: as many as the method wants, with
-    /// those of a common start.
+    /// Barriers of all ranks before the first clock read: as many as the method wants, with those of a
+    /// common start.
     #[inline]
     fn line_up(&self, series: usize) -> Result<()> {
         let n_barriers = if self.all_repeat { self.method.n_barriers } else { 0 };

@@ -26,6 +26,7 @@
 mod axes;
 pub mod comet;
 mod daxpy;
+mod guarded;
 pub mod health;
 pub mod imb;
 pub mod model;

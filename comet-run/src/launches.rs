@@ -345,8 +345,7 @@ fn case_of(point: &Point, infos: &[&'static KernelInfo], n_ranks: usize) -> Opti
 /// The elements in which the transport counted the messages of `point`, unless its kernel chose them.
 fn element(info: &KernelInfo, point: &Point) -> Option<Element> {
     let is_own = info.axes.iter().any(|used| *used.axis == ELEMENT);
-    let name = point.params.get(ELEMENT.name).filter(|_| !is_own)?.to_string();
-    Element::ALL.into_iter().find(|element| element.name() == name)
+    Element::find(&point.params.get(ELEMENT.name).filter(|_| !is_own)?.to_string())
 }
 
 #[cfg(test)]

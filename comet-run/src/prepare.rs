@@ -452,9 +452,8 @@ fn cases(
             of_part = whole.filter(|case| known.insert(case.label())).collect();
         }
         // Where none is left, the reason is told for each.
-        let is_case = |case: &Case| (info.is_case)(case) && case.has_whole_elements();
-        if of_part.iter().any(is_case) {
-            of_part.retain(is_case);
+        if of_part.iter().any(Case::has_whole_elements) {
+            of_part.retain(Case::has_whole_elements);
         }
         cases.extend(of_part);
     }

@@ -23,6 +23,11 @@ impl Element {
     /// Words of the types on the command line and in the record.
     pub const LABELS: &'static [&'static str] = &["byte", "char", "int", "long", "float", "double"];
 
+    /// The type with this word.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|element| element.name() == name)
+    }
+
     /// Its word.
     pub const fn name(self) -> &'static str {
         Self::LABELS[self as usize]

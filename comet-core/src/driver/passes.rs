@@ -176,7 +176,7 @@ fn race(first: &Case, crossings: &mut Crossings, entries: &[Entry]) -> Vec<Wish>
     // An algorithm that was refused at all lengths is refused here too.
     let raced = sweeps.iter().zip(&curves).filter(|(_, curve)| !curve.is_empty());
     let cases = raced.map(|(sweep, _)| sweep.with(&LENGTH_BYTES, size));
-    cases.filter(first.info.is_case).map(Wish::Case).collect()
+    cases.filter(Case::has_whole_elements).map(Wish::Case).collect()
 }
 
 /// The cases of a group in the order of the plan, with the new ones where their lengths belong.

@@ -85,7 +85,7 @@ impl Case {
             let along = |case: Self| values.iter().map(move |value| case.with(used.axis, *value));
             cases = cases.into_iter().flat_map(along).collect();
         }
-        cases.retain(info.is_case);
+        cases.retain(Self::has_whole_elements);
         Ok(cases)
     }
 
@@ -143,14 +143,32 @@ impl Case {
     }
 
     /// Type of the elements that it combines, if it does.
-    pub fn element(&self) -> Option<Element> {
+    fn combined(&self) -> Option<Element> {
         Element::ALL.get(usize::try_from(self.find(&ELEMENT)?).ok()?).copied()
+    }
+
+    /// Type of the elements of its messages: those that it combines, or those in which the transport counts
+    /// them; `None` for bytes.
+    pub fn element(&self) -> Option<Element> {
+        self.combined().or(self.arrangement.element)
+    }
+
+    /// Bytes of an element of its messages.
+    pub fn unit(&self) -> usize {
+        self.element().map_or(1, Element::bytes)
+    }
+
+    /// True if its messages are whole numbers of elements; sweeps leave others out.
+    pub fn has_whole_elements(&self) -> bool {
+        let unit = self.unit() as u64;
+        self.find(&LENGTH_BYTES).is_none_or(|length| length.is_multiple_of(unit))
     }
 
     /// This case with its length rounded up to whole elements: those that it combines, or else some of
     /// `unit_bytes`.
     pub fn in_whole_elements(self, unit_bytes: u64) -> Self {
-        let unit_bytes = self.element().map_or(unit_bytes, |element| element.bytes() as u64).max(1);
+        let unit_bytes =
+            self.combined().map_or(unit_bytes, |element| element.bytes() as u64).max(1);
         match self.find(&LENGTH_BYTES) {
             Some(length) => {
                 self.with(&LENGTH_BYTES, length.div_ceil(unit_bytes).saturating_mul(unit_bytes))
@@ -175,17 +193,6 @@ impl Case {
         label += &procs.map_or(String::new(), |procs| format!(" procs={procs}"));
         label += &if n_groups > 1 { format!(" groups={n_groups}") } else { String::new() };
         label + &element.map_or(String::new(), |element| format!(" element={}", element.name()))
-    }
-
-    /// Bytes of an element in which the transport counts its messages.
-    pub fn unit(&self) -> usize {
-        self.arrangement.element.map_or(1, Element::bytes)
-    }
-
-    /// True if its messages are whole numbers of these elements.
-    pub fn has_whole_elements(&self) -> bool {
-        let unit = self.unit() as u64;
-        self.find(&LENGTH_BYTES).is_none_or(|length| length.is_multiple_of(unit))
     }
 }
 

@@ -63,7 +63,7 @@ pub fn cases(
         let with_each = |case: Case| values.iter().map(move |value| case.with(used.axis, *value));
         cases = cases.into_iter().flat_map(with_each).collect();
     }
-    cases.retain(|case| (info.admits)(case, &World::of(topology)).is_ok());
+    cases.retain(|case| World::of(topology).admit(case).is_ok());
     cases
 }
 

@@ -232,9 +232,6 @@ pub struct KernelInfo {
     pub series: &'static [Series],
     /// Order of operations on different ranks.
     pub timing: Timing,
-    /// Whether values are a case at all; sweeps leave others out, as lengths that are no whole number
-    /// of elements.
-    pub is_case: fn(&Case) -> bool,
     /// Whether a case can run on these ranks; if not, the reason as one sentence.
     pub admits: fn(&Case, &World<'_>) -> Result<(), String>,
     /// Memory that one rank needs for a case, in bytes.
@@ -266,7 +263,6 @@ impl KernelInfo {
             axes: &[],
             series: &[],
             timing: Timing::Batched,
-            is_case: |_| true,
             admits: |case, world| match case.find(&HOPS) {
                 Some(_) => world.require_hops(case.length(&HOPS)),
                 None => world.require_ranks(2).and_then(|()| world.require_hops(1)),

@@ -39,11 +39,11 @@ impl<'a> World<'a> {
     /// A sentence with the reason.
     pub fn admit(&self, case: &Case) -> Result<(), String> {
         self.buffers.admit(case.info)?;
-        (case.info.admits)(case, self)?;
-        if let Some(element) = case.arrangement().element.filter(|_| !case.has_whole_elements()) {
+        if let Some(element) = case.element().filter(|_| !case.has_whole_elements()) {
             let (length, name) = (case.value(&LENGTH_BYTES), element.name());
             return Err(format!("{length} bytes are no whole number of {name} elements"));
         }
+        (case.info.admits)(case, self)?;
         self.fits(case)
     }
 

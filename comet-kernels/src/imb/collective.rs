@@ -42,6 +42,7 @@ use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer
 use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
 
+use crate::guarded::Guarded;
 use crate::rates;
 
 /// The way in which a collective is carried out: the transport's own, or one of the library.
@@ -104,10 +105,6 @@ const BY_PLACE: AxisUse = AxisUse::of(&PLACE, "0");
 /// Floats, as in IMB.
 pub(super) const BY_ELEMENT: AxisUse = AxisUse::of(&ELEMENT, "4");
 pub(super) const BY_OPERATOR: AxisUse = AxisUse::of(&OPERATOR, "0");
-
-/// Bytes on each side of a buffer that no operation may change.
-const CANARY_BYTES: usize = 64;
-const CANARY: u8 = 0xa5;
 
 /// The form of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +180,7 @@ fn part_bytes(spec: &Spec, case: &Case, rank: Rank, n_ranks: usize) -> usize {
     if !spec.is_shared {
         return length;
     }
-    let unit = Element::ALL[case.length(&ELEMENT)].bytes();
+    let unit = case.unit();
     let n_elements = length / unit;
     let has_one_more = spec.form != Even && rank < n_elements % n_ranks;
     (n_elements / n_ranks + usize::from(has_one_more)) * unit
@@ -234,22 +231,12 @@ pub(crate) fn algorithm(kind: Kind, case: &Case) -> Result<Option<&'static Algor
     })
 }
 
-/// True unless `case` is one of elements, of which its length is no whole number.
-pub(super) fn has_whole_elements(case: &Case) -> bool {
-    case.element().is_none_or(|element| case.length(&LENGTH_BYTES).is_multiple_of(element.bytes()))
-}
-
-/// The elements and the operator of `case`; a sentence if they do not fit each other or its length.
+/// The elements and the operator of `case`; a sentence if they do not fit each other.
 pub(super) fn reducer(case: &Case) -> Result<Reducer, String> {
     let (element, operator) = (case.length(&ELEMENT), case.length(&OPERATOR));
     let (element_name, operator_name) = (Element::LABELS[element], Operator::LABELS[operator]);
-    let by = Reducer::new(Element::ALL[element], Operator::ALL[operator])
-        .ok_or_else(|| format!("{operator_name} is no operator on {element_name}"))?;
-    if !has_whole_elements(case) {
-        let length = case.value(&LENGTH_BYTES);
-        return Err(format!("{length} bytes are no whole number of {element_name} elements"));
-    }
-    Ok(by)
+    Reducer::new(Element::ALL[element], Operator::ALL[operator])
+        .ok_or_else(|| format!("{operator_name} is no operator on {element_name}"))
 }
 
 fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
@@ -285,38 +272,6 @@ fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
     // Plans have scratch memory of the same size.
     let n_copies = if case.value(&ALGORITHM) == 0 { 1 } else { 3 };
     of_buffers.saturating_mul(n_copies)
-}
-
-/// A buffer with canaries on both sides.
-pub(crate) struct Guarded<B> {
-    buffer: B,
-    length: usize,
-}
-
-impl<B: std::ops::DerefMut<Target = [u8]>> Guarded<B> {
-    pub(crate) fn new<T: Transport<Buffer = B>>(
-        cx: &Context<'_, T>,
-        length: usize,
-    ) -> Result<Self> {
-        let mut buffer = cx.message(length + 2 * CANARY_BYTES)?;
-        buffer[..CANARY_BYTES].fill(CANARY);
-        buffer[CANARY_BYTES + length..].fill(CANARY);
-        Ok(Self { buffer, length })
-    }
-
-    #[inline]
-    pub(crate) fn bytes(&mut self) -> &mut [u8] {
-        &mut self.buffer[CANARY_BYTES..CANARY_BYTES + self.length]
-    }
-
-    /// Checks that the canaries live.
-    pub(crate) fn check(&mut self, check: &mut Checker, what: &str) {
-        let (front, rest) = self.buffer.split_at_mut(CANARY_BYTES);
-        for (side, canaries) in [("before", front), ("behind", &mut rest[self.length..])] {
-            let expected = [CANARY; CANARY_BYTES];
-            check.bytes(canaries, &expected, &format!("the {CANARY_BYTES} bytes {side} {what}"));
-        }
-    }
 }
 
 /// One call, and its plan if an algorithm carries it out.
@@ -376,10 +331,7 @@ impl<T: Transport> Part<T> {
         let other_roots = [n_ranks / 2, n_ranks - 1];
         let is_rooted = spec.kind.is_rooted();
         let others = other_roots.into_iter().filter(|_| is_rooted).map(even);
-        let unit = match spec.kind.is_reduction() {
-            true => Element::ALL[case.length(&ELEMENT)].bytes(),
-            false => case.unit(),
-        };
+        let unit = case.unit();
         // Of parts that share a vector out the last is the shortest.
         let shorter = |rank: Rank| length(n_ranks - 1) / unit * (rank % 3) / 2 * unit;
         // In place each rank gets so much of another as it sends to it.
@@ -390,7 +342,7 @@ impl<T: Transport> Part<T> {
                 // Each rank gets so much of another as that one sends to all.
                 Kind::Alltoall => {
                     let sent = Parts::packed(vec![shorter(rank); n_ranks]);
-                    call.with_sent(sent.counted_in(case.unit()))
+                    call.with_sent(sent.counted_in(unit))
                 }
                 _ => call,
             }
@@ -491,7 +443,6 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
                 true => &Self::RATES_OF_SHARED,
                 false => rates::of_collective(SPECS[INDEX].kind),
             })],
-        is_case: has_whole_elements,
         admits: |case, world| admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| bytes_per_rank(&SPECS[INDEX], case, world),
         ..KernelInfo::collective(if SPECS[INDEX].is_shared { "osu" } else { "imb" })

@@ -48,7 +48,7 @@ pub(crate) struct Neighbours<T: Transport, const BOTH: bool> {
     sends: Room<T::SendOp<'static>>,
 }
 
-/// How many messages each rank sends in a round.
+/// Number of messages that each rank sends in a round.
 const fn n_messages(both: bool) -> u64 {
     if both { 2 } else { 1 }
 }

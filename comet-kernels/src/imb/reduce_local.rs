@@ -23,7 +23,8 @@ use comet_core::collective::Reducer;
 use comet_core::collective::data::{compare_combined, fill_operands};
 use comet_core::kernel::prelude::*;
 
-use super::collective::{BY_ELEMENT, BY_OPERATOR, Guarded, VECTORS, has_whole_elements, reducer};
+use super::collective::{BY_ELEMENT, BY_OPERATOR, VECTORS, reducer};
+use crate::guarded::Guarded;
 
 /// `imb/reduce_local`; see the [module](self).
 pub(crate) struct ReduceLocal;
@@ -61,7 +62,6 @@ impl<T: Transport> Pattern<T> for ReduceLocal {
         axes: &[BY_ELEMENT, BY_OPERATOR, VECTORS],
         class: Class::Compute,
         series: &[Series::of("call", Quantity::OpTime, Definition::CallMean)],
-        is_case: has_whole_elements,
         admits: |case, _| reducer(case).map(drop),
         bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
         ..KernelInfo::collective("imb")

@@ -39,8 +39,9 @@ use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts};
 use comet_core::kernel::prelude::*;
 use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 
+use crate::guarded::Guarded;
 use crate::imb::collective::Form::{Even, Typed, Uneven};
-use crate::imb::collective::{BY_ALGORITHM, Guarded, LENGTHS, Prepared, Spec, algorithm, spec};
+use crate::imb::collective::{BY_ALGORITHM, LENGTHS, Prepared, Spec, algorithm, spec};
 
 /// Number of dimensions of the torus on which ranks have neighbours.
 pub static DIMENSIONS: Axis =

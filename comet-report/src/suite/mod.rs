@@ -93,11 +93,6 @@ impl Numbers {
         matches!(self, Self::Latency | Self::Exchange | Self::Bandwidth)
     }
 
-    /// True if the benchmark combines elements.
-    pub fn is_reduction(self) -> bool {
-        matches!(self, Self::Reduction)
-    }
-
     /// The class of such kernels.
     pub(crate) fn class(self) -> Class {
         match self {

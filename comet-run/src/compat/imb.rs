@@ -151,12 +151,6 @@ fn element(option: &str, value: &str, known: &[&'static str]) -> Result<&'static
     found.ok_or_else(|| wrong(PROGRAM, option, value, &expected()))
 }
 
-/// Length in bytes of an element of the type `name`.
-fn element_bytes(name: &str) -> usize {
-    let known = Element::LABELS.iter().position(|label| *label == name);
-    known.map_or(1, |index| Element::ALL[index].bytes())
-}
-
 /// A time in seconds, in whole nanoseconds.
 fn seconds(s: f64) -> String {
     format!("{}s", (s * 1e9).round() / 1e9)
@@ -370,8 +364,10 @@ impl Asked {
             return;
         }
         let (min, max) = self.logs;
-        let unit_bytes = element_bytes(self.data_type);
-        if unit_bytes > 1 || (self.list.is_some() && self.has(Numbers::is_reduction)) {
+        let unit_bytes = Element::find(self.data_type).map_or(1, Element::bytes);
+        if unit_bytes > 1
+            || (self.list.is_some() && self.has(|numbers| numbers == Numbers::Reduction))
+        {
             self.words.set("--unit", unit_bytes);
         }
         let Some(list) = &self.list else {
@@ -392,8 +388,8 @@ impl Asked {
 
     /// Adds the types of elements of messages and of reductions.
     fn add_elements(&mut self) {
-        let has_reductions = self.has(Numbers::is_reduction);
-        let moves = self.has(|numbers| numbers != Numbers::Barrier && !numbers.is_reduction());
+        let has_reductions = self.has(|numbers| numbers == Numbers::Reduction);
+        let moves = self.has(|numbers| !matches!(numbers, Numbers::Barrier | Numbers::Reduction));
         match self.data_type {
             name if name == ELEMENTS[0] => (),
             name if moves => self.words.label(format!("{DATA_TYPE_LABEL}={name}")),

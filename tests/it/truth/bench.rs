@@ -58,7 +58,7 @@ impl Bench {
     /// The case of the kernel `id` with `values`, if the ranks admit it.
     pub(crate) fn case(&self, id: &str, values: &[u64]) -> Option<Case> {
         let case = Case::new(info(id), values);
-        (case.info.admits)(&case, &World::of(&self.topology)).is_ok().then_some(case)
+        World::of(&self.topology).admit(&case).is_ok().then_some(case)
     }
 
     /// Those of these cases that the ranks admit.
