@@ -51,3 +51,4 @@ pub mod sync;
 pub mod topology;
 pub mod transport;
 pub mod waiting;
+pub mod window;

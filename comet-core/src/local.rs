@@ -3,6 +3,8 @@
 //! It passes every conformance test that a real backend does, and moves messages through a queue
 //! under a mutex: do not quote times measured with it.
 
+mod window;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::{Deref, DerefMut, Range};
@@ -19,6 +21,10 @@ use crate::transport::{
     ClockInfo, Group, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
     require_rank, require_source,
 };
+use crate::window::Memory;
+
+pub use window::LocalWindow;
+use window::Windows;
 
 /// Time that a rank waits for a message before it gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -59,6 +65,7 @@ pub enum Corrupt {
 #[derive(Debug)]
 struct Shared {
     inboxes: Vec<Inbox>,
+    windows: Windows,
     start: Instant,
     corrupt: Corrupt,
 }
@@ -89,6 +96,8 @@ struct Own {
     /// Messages that have found their receive, which has not looked yet.
     delivered: RefCell<HashMap<RecvId, Message>>,
     next_id: Cell<RecvId>,
+    /// Windows made so far, by context.
+    n_windows: RefCell<HashMap<u32, u64>>,
 }
 
 /// A send, which is over as soon as it was started.
@@ -171,7 +180,8 @@ pub fn run_corrupting<R: Send>(
 ) -> Vec<R> {
     let n_ranks = topology.n_ranks();
     let inboxes = (0..n_ranks).map(|_| Inbox::default()).collect();
-    let shared = Arc::new(Shared { inboxes, start: Instant::now(), corrupt });
+    let shared =
+        Arc::new(Shared { inboxes, windows: Windows::default(), start: Instant::now(), corrupt });
     let rank_main = |rank| {
         f(&Local {
             group: Group::whole(rank, n_ranks),
@@ -320,6 +330,7 @@ impl Local {
 impl RawTransport for Local {
     type SendOp<'env> = LocalSend;
     type RecvOp<'env> = LocalRecv<'env>;
+    type Window = LocalWindow;
 
     fn start_send(
         &self,
@@ -360,6 +371,19 @@ impl RawTransport for Local {
             None => matcher.post(from, label, id),
         }
         Ok(LocalRecv { id, source, tag, place })
+    }
+
+    fn make_window(
+        &self,
+        _lease: Lease<Self>,
+        part_bytes: usize,
+        origin_bytes: usize,
+        memory: Memory,
+    ) -> Result<LocalWindow> {
+        let mut n_windows = self.own.n_windows.borrow_mut();
+        let number = n_windows.entry(self.group.context()).or_default();
+        *number += 1;
+        LocalWindow::new(self, *number, part_bytes, origin_bytes, memory)
     }
 
     fn fail_job(&self, _reason: &str) -> ! {

@@ -19,6 +19,7 @@ use comet_core::transport::{
     Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
+use comet_core::window::{Memory, NoWindow};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
@@ -215,6 +216,7 @@ impl Mpi {
 impl RawTransport for Mpi {
     type SendOp<'env> = MpiSend<'env>;
     type RecvOp<'env> = MpiRecv<'env>;
+    type Window = NoWindow;
 
     #[inline(always)]
     fn start_send<'env>(
@@ -242,6 +244,10 @@ impl RawTransport for Mpi {
         let waiting = Waiting::Recv(self.group.source(source), tag, place.length_bytes());
         let recv = MpiRecv::start(lease, &self.comm, place, (source, tag), waiting);
         recv.map_err(|failure| self.error(failure))
+    }
+
+    fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
+        Err(NoWindow::unsupported())
     }
 
     fn fail_job(&self, reason: &str) -> ! {
@@ -346,7 +352,7 @@ impl Transport for Mpi {
     }
 
     fn promises(&self) -> Promises {
-        Promises { buffers_sends: false, survives_truncation: false }
+        Promises { buffers_sends: false, survives_truncation: false, has_windows: false }
     }
 
     /// The time of a line, if all ranks run on one machine, and ranks 0 and 1 have a core each.

@@ -11,10 +11,11 @@ use comet_core::collective::{self, Collective, Kind, Parts};
 use comet_core::error::{Result, TransportError};
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Place, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
-    require_rank, require_source,
+    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
+    Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
+use comet_core::window::{Memory, NoWindow};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
@@ -183,6 +184,7 @@ impl Shm {
 impl RawTransport for Shm {
     type SendOp<'env> = ShmSend;
     type RecvOp<'env> = ShmRecv<'env>;
+    type Window = NoWindow;
 
     fn start_send(
         &self,
@@ -234,6 +236,10 @@ impl RawTransport for Shm {
         Ok(ShmRecv { id, source, tag, start, capacity_bytes, returned_bytes, borrow })
     }
 
+    fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
+        Err(NoWindow::unsupported())
+    }
+
     fn fail_job(&self, reason: &str) -> ! {
         end_job(self.own.segment, self.own.rank, Cause::GaveUp, reason);
         // Without unwinding: no destructor may run on buffers that are still in use.
@@ -282,6 +288,10 @@ impl Transport for Shm {
             page_faults: count(usage.minor_page_faults()) + major_faults,
             major_faults,
         })
+    }
+
+    fn promises(&self) -> Promises {
+        Promises { buffers_sends: true, survives_truncation: true, has_windows: false }
     }
 
     fn clock(&self) -> ClockInfo {

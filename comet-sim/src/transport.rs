@@ -15,6 +15,7 @@ use comet_core::transport::{
     ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
     Work, require_rank, require_source,
 };
+use comet_core::window::{Memory, NoWindow};
 
 use crate::JobFailure;
 use crate::clock;
@@ -254,6 +255,7 @@ impl Sim {
 impl RawTransport for Sim {
     type SendOp<'env> = SimSend;
     type RecvOp<'env> = SimRecv<'env>;
+    type Window = NoWindow;
 
     fn start_send(
         &self,
@@ -276,6 +278,10 @@ impl RawTransport for Sim {
         self.note_site(Location::caller());
         self.pay(|node| node.irecv_ps);
         Ok(SimRecv { id: self.post(source, tag, place.length_bytes())?, source, place })
+    }
+
+    fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
+        Err(NoWindow::unsupported())
     }
 
     fn fail_job(&self, reason: &str) -> ! {
@@ -358,7 +364,7 @@ impl Transport for Sim {
 
     fn promises(&self) -> Promises {
         let buffers_sends = self.engine.borrow().machine.buffers_sends();
-        Promises { buffers_sends, survives_truncation: true }
+        Promises { buffers_sends, survives_truncation: true, has_windows: false }
     }
 
     fn topology(&self) -> &Topology {

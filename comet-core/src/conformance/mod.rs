@@ -11,6 +11,7 @@
 //!                               │       collective      barrier, broadcast, global sum
 //!                               │       calls           all collectives, and all algorithms
 //!                               │       local_side      message buffers, clock, topology
+//!                               │       windows         epochs, transfers and accumulations
 //!                               ▼
 //!                            every rank's problem reaches rank 0
 //! ```
@@ -30,6 +31,7 @@ mod point_to_point;
 mod sets;
 mod toolkit;
 mod unblocked;
+mod windows;
 
 #[cfg(test)]
 mod tests;
@@ -71,10 +73,11 @@ fn checks<T: Transport>() -> Vec<Check<T>> {
 
 /// The checks of guarantees that only some transports give.
 fn promised_checks<T: Transport>(promises: Promises) -> Vec<Check<T>> {
-    let Promises { buffers_sends, survives_truncation } = promises;
+    let Promises { buffers_sends, survives_truncation, has_windows } = promises;
     let buffered = buffers_sends.then(point_to_point::buffered_checks);
     let truncated = survives_truncation.then(errors::truncation_checks);
-    buffered.into_iter().chain(truncated).flatten().collect()
+    let windows = has_windows.then(windows::checks);
+    [buffered, truncated, windows].into_iter().flatten().flatten().collect()
 }
 
 /// Runs all checks that apply to `t`; returns the number of failures, on every rank. All ranks call

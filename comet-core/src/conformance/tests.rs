@@ -13,7 +13,8 @@ use crate::local::{self, Local};
 use crate::topology::Topology;
 use crate::transport::{Promises, Rank, Status, Tag, Transport};
 
-const ALL: Promises = Promises { buffers_sends: true, survives_truncation: true };
+const ALL: Promises =
+    Promises { buffers_sends: true, survives_truncation: true, has_windows: true };
 
 /// Fault of a [`Broken`] transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,7 @@ enum Fault {
     NeighboursChangePlaces,
     MessagesOfNeighboursAreStale,
     PartsWithTypesLoseTheirLastByte,
+    WindowsForget(&'static str),
 }
 
 /// The local transport with one fault.
@@ -140,6 +142,10 @@ impl Twist for Flaw {
             _ => (),
         }
     }
+
+    fn forgets(&self, call: &'static str) -> bool {
+        self.has(Fault::WindowsForget(call))
+    }
 }
 
 /// Runs the whole suite: the names and problems of the checks that failed, as rank 0 was told, and
@@ -225,14 +231,32 @@ fn every_fault_is_noticed() {
 }
 
 #[test]
+fn calls_on_windows_that_do_nothing_are_noticed() {
+    let check = |call, name: &str| {
+        let outcomes = outcomes(name, Fault::WindowsForget(call));
+        assert!(outcomes.iter().any(Result::is_err), "{call}: {outcomes:?}");
+    };
+    for call in ["fence", "put", "get"] {
+        check(call, "puts_and_gets_end_at_a_fence");
+    }
+    check("wait", "accesses_end_with_those_who_started_them");
+    check("lock", "exclusive_locks_exclude");
+    check("accumulate", "accumulations_of_all_ranks_add_up");
+    for call in ["fetch_and_op", "get_accumulate"] {
+        check(call, "fetched_values_are_each_another");
+    }
+}
+
+#[test]
 fn what_is_not_promised_is_not_checked() {
-    let check = |buffers_sends, survives_truncation, n_checks| {
-        let promises = Promises { buffers_sends, survives_truncation };
+    let check = |[buffers_sends, survives_truncation, has_windows]: [bool; 3], n_checks| {
+        let promises = Promises { buffers_sends, survives_truncation, has_windows };
         assert_eq!(promised_checks::<Local>(promises).len(), n_checks, "{promises:?}");
     };
-    check(false, false, 0);
-    check(true, false, 2);
-    check(false, true, 3);
+    check([false; 3], 0);
+    check([true, false, false], 2);
+    check([false, true, false], 3);
+    check([false, false, true], 12);
 }
 
 #[test]

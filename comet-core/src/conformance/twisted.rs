@@ -2,14 +2,16 @@
 
 use std::borrow::Cow;
 use std::fmt::Debug;
+use std::ops::Range;
 
-use crate::collective::{self, Collective};
+use crate::collective::{self, Collective, Element, Reducer};
 use crate::error::Result;
-use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend};
+use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend, LocalWindow};
 use crate::topology::Topology;
 use crate::transport::{
     ClockInfo, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
 };
+use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
 
 /// What differs from the local transport; the rest is that of `inner`.
 pub(crate) trait Twist: Clone + Debug {
@@ -50,6 +52,11 @@ pub(crate) trait Twist: Clone + Debug {
     }
 
     fn collected(&self, _call: &Collective, _output: &mut [u8]) {}
+
+    /// True if the call of this name on a window is left out.
+    fn forgets(&self, _call: &'static str) -> bool {
+        false
+    }
 }
 
 /// One rank of the local transport with a twist.
@@ -99,6 +106,7 @@ impl<'env, W: Twist> Pending<Twisted<'_, W>> for TwistedRecv<'env> {
 impl<W: Twist> RawTransport for Twisted<'_, W> {
     type SendOp<'env> = LocalSend;
     type RecvOp<'env> = TwistedRecv<'env>;
+    type Window = TwistedWindow<W>;
 
     fn start_send<'env>(
         &self,
@@ -122,8 +130,100 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
         Ok(TwistedRecv { inner, capacity_bytes })
     }
 
+    fn make_window(
+        &self,
+        lease: Lease<Self>,
+        part_bytes: usize,
+        origin_bytes: usize,
+        memory: Memory,
+    ) -> Result<TwistedWindow<W>> {
+        let inner = self.inner.make_window(lease.of_wrapped(), part_bytes, origin_bytes, memory)?;
+        Ok(TwistedWindow { inner, twist: self.twist.clone() })
+    }
+
     fn fail_job(&self, reason: &str) -> ! {
         self.inner.fail_job(reason)
+    }
+}
+
+/// A window on the transport with a twist.
+#[derive(Debug)]
+pub(crate) struct TwistedWindow<W> {
+    inner: LocalWindow,
+    twist: W,
+}
+
+/// Calls that the twist may leave out.
+macro_rules! forgetful {
+    ($($call:ident($($argument:ident: $type:ty),*));* $(;)?) => {
+        $(fn $call(&self, $($argument: $type),*) -> Result<()> {
+            if self.twist.forgets(stringify!($call)) {
+                return Ok(());
+            }
+            self.inner.$call($($argument),*)
+        })*
+    };
+}
+
+impl<W: Twist> RawWindow for TwistedWindow<W> {
+    type Peers = Vec<Rank>;
+
+    fn origin_bytes(&self) -> usize {
+        self.inner.origin_bytes()
+    }
+
+    fn part_bytes(&self) -> usize {
+        self.inner.part_bytes()
+    }
+
+    fn origin(&mut self) -> &mut [u8] {
+        self.inner.origin()
+    }
+
+    fn read(&self, at: usize, into: &mut [u8]) {
+        self.inner.read(at, into);
+    }
+
+    fn write(&mut self, at: usize, from: &[u8]) {
+        self.inner.write(at, from);
+    }
+
+    fn open(&mut self) -> Result<()> {
+        self.inner.open()
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.inner.close()
+    }
+
+    fn abandon(&self) {
+        self.inner.abandon();
+    }
+
+    fn peers(&self, ranks: &[Rank]) -> Result<Vec<Rank>> {
+        self.inner.peers(ranks)
+    }
+
+    forgetful! {
+        put(from: Range<usize>, to: Remote);
+        get(into: Range<usize>, from: Remote);
+        accumulate(from: Range<usize>, to: Remote, by: Reducer);
+        get_accumulate(from: Range<usize>, fetched: usize, to: Remote, by: Reducer);
+        fetch_and_op(from: usize, fetched: usize, to: Remote, by: Reducer);
+        compare_and_swap(places: [usize; 3], to: Remote, of: Element);
+        fence(fence: Fence);
+        lock(target: Rank, lock: Lock);
+        unlock(target: Rank);
+        lock_all();
+        unlock_all();
+        flush(target: Rank);
+        flush_local(target: Rank);
+        flush_all();
+        flush_local_all();
+        post(origins: &Vec<Rank>);
+        start(targets: &Vec<Rank>);
+        complete();
+        wait();
     }
 }
 

@@ -121,7 +121,7 @@ pub trait Transport: RawTransport + Sized {
 
     /// What holds here beyond the least that MPI guarantees; everything, by default.
     fn promises(&self) -> Promises {
-        Promises { buffers_sends: true, survives_truncation: true }
+        Promises { buffers_sends: true, survives_truncation: true, has_windows: true }
     }
 
     /// How long one cache line takes from rank 0 to rank 1, in nanoseconds: half of a round trip

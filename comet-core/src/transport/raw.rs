@@ -2,6 +2,7 @@
 
 use super::{Lease, Place, Rank, Source, Status, Tag};
 use crate::error::Result;
+use crate::window::{Memory, RawWindow};
 
 /// An operation in flight on a transport `T`: started, and not finished yet.
 ///
@@ -91,6 +92,8 @@ pub trait RawTransport {
     /// A receive that was started; it holds the borrow of its buffer, and gives it back (an empty one
     /// where it fills a landing).
     type RecvOp<'env>: Pending<Self, Out = (Status, &'env mut [u8])>;
+    /// One side of a window.
+    type Window: RawWindow;
 
     /// Starts to send `message` to rank `destination`.
     ///
@@ -117,6 +120,21 @@ pub trait RawTransport {
         tag: Tag,
         place: Place<'env>,
     ) -> Result<Self::RecvOp<'env>>;
+
+    /// This rank's side of a closed window, with zeroed memory; all ranks call it, with lengths in bytes of
+    /// their own.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) on all ranks alike if there are no
+    /// windows, [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) if there is not that
+    /// much memory.
+    fn make_window(
+        &self,
+        lease: Lease<Self>,
+        part_bytes: usize,
+        origin_bytes: usize,
+        memory: Memory,
+    ) -> Result<Self::Window>;
 
     /// Ends this process and the job, without unwinding, because a buffer that an unfinished
     /// operation uses is about to be freed.

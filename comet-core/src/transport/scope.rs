@@ -14,12 +14,20 @@ use super::{Landing, Pending, Place, Rank, Requests, Room, Source, Tag, Transpor
 use crate::error::{Result, TransportError};
 
 /// The promise, which only a [`Scope`] over `T` makes, that the operation started with it is
-/// finished before the borrow of its buffer ends, or that the process ends first.
+/// finished before the borrow of its buffer ends, or that the process ends first; and that of a
+/// [`Window`](crate::window::Window), that it alone uses what was made with it.
 ///
 /// A backend's unsafe code may rely on this: there is no way to make a `Lease` outside this
 /// module, `run` keeps the promise by counting, and a lease for one transport is none for
 /// another, so that a wrapper around a transport has to go through a scope of its own.
 pub struct Lease<T: ?Sized>(PhantomData<fn(&T)>);
+
+impl<T: ?Sized> Lease<T> {
+    /// The lease of a window.
+    pub(crate) fn of_window() -> Self {
+        Self(PhantomData)
+    }
+}
 
 #[cfg(test)]
 impl<T: ?Sized> Lease<T> {

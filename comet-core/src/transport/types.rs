@@ -128,6 +128,8 @@ pub struct Promises {
     /// MPI it is an error of the program, and what follows is open: MPI-4.1 sections 3.2.4 and 9.3.
     /// Open MPI 4.1 writes beyond the end of the buffer.)
     pub survives_truncation: bool,
+    /// There are [windows](crate::window). (MPI has them from version 3.0 on as they are here.)
+    pub has_windows: bool,
 }
 
 /// Computation that a kernel does between its messages.

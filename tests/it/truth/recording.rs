@@ -18,6 +18,7 @@ use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport, Work,
 };
+use comet_core::window::{Memory, NoWindow};
 use comet_sim::machine::{Node, Protocol};
 
 use super::bench::Bench;
@@ -109,6 +110,7 @@ impl<O> Pending<Recording> for Started<O> {
 impl RawTransport for Recording {
     type SendOp<'env> = Started<()>;
     type RecvOp<'env> = Started<(Status, &'env mut [u8])>;
+    type Window = NoWindow;
 
     fn start_send(
         &self,
@@ -133,6 +135,10 @@ impl RawTransport for Recording {
         self.post(source, tag);
         let status = Self::status(source, tag, place.length_bytes());
         Ok(Started(Step::EndRecv, (status, place.into_buffer())))
+    }
+
+    fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
+        Err(NoWindow::unsupported())
     }
 
     fn fail_job(&self, reason: &str) -> ! {
