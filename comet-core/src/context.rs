@@ -37,6 +37,46 @@ pub struct Method<'a> {
     pub graph: Option<&'a Graph>,
 }
 
+/// What a rank repeats between two clock reads.
+pub(crate) trait Repeated<T> {
+    /// One repetition.
+    fn run(&mut self, t: &T) -> Result<()>;
+
+    /// The end of all repetitions of an interval, inside of it.
+    fn conclude(&mut self, t: &T) -> Result<()>;
+}
+
+/// Repetitions that need no common end.
+struct Calls<F>(F);
+
+impl<T, F: FnMut(&T) -> Result<()>> Repeated<T> for Calls<F> {
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        (self.0)(t)
+    }
+
+    #[inline]
+    fn conclude(&mut self, _: &T) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Repetitions with a barrier after each.
+struct BeforeBarrier<'a, R>(&'a mut R);
+
+impl<T: Transport, R: Repeated<T>> Repeated<T> for BeforeBarrier<'_, R> {
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.0.run(t)?;
+        t.barrier()
+    }
+
+    #[inline]
+    fn conclude(&mut self, t: &T) -> Result<()> {
+        self.0.conclude(t)
+    }
+}
+
 /// One rank's view of the case at hand.
 #[derive(Debug)]
 pub struct Context<'a, T: Transport> {
@@ -155,16 +195,22 @@ impl<'a, T: Transport> Context<'a, T> {
     /// # Errors
     /// The first error of `op`.
     #[inline]
-    pub fn time(&mut self, series: usize, mut op: impl FnMut(&T) -> Result<()>) -> Result<()> {
+    pub fn time(&mut self, series: usize, op: impl FnMut(&T) -> Result<()>) -> Result<()> {
+        self.time_repeated(series, &mut Calls(op))
+    }
+
+    #[inline]
+    pub(crate) fn time_repeated(&mut self, series: usize, op: &mut impl Repeated<T>) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
-        self.settle(series, &mut op)?;
+        self.settle(series, op)?;
         let before = t.usage();
         for index in 0..pace.n_batches() {
             let due_ns = self.start_together(series, index)?;
             let start_ns = t.now_ns();
             for _ in 0..pace.repetitions {
-                op(t)?;
+                op.run(t)?;
             }
+            op.conclude(t)?;
             let end_ns = t.now_ns();
             self.keep(series, Sample { start_ns, end_ns, due_ns, ..Sample::default() });
         }
@@ -179,15 +225,25 @@ impl<'a, T: Transport> Context<'a, T> {
     /// # Errors
     /// The first error of `op`.
     #[inline]
-    pub fn follow(&mut self, series: usize, mut op: impl FnMut(&T) -> Result<()>) -> Result<()> {
+    pub fn follow(&mut self, series: usize, op: impl FnMut(&T) -> Result<()>) -> Result<()> {
+        self.follow_repeated(series, &mut Calls(op))
+    }
+
+    #[inline]
+    pub(crate) fn follow_repeated(
+        &mut self,
+        series: usize,
+        op: &mut impl Repeated<T>,
+    ) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
-        self.settle(series, &mut op)?;
+        self.settle(series, op)?;
         let before = t.usage();
         for index in 0..pace.n_batches() {
             self.start_together(series, index)?;
             for _ in 0..pace.repetitions {
-                op(t)?;
+                op.run(t)?;
             }
+            op.conclude(t)?;
         }
         self.note_usage(before);
         Ok(())
@@ -204,7 +260,21 @@ impl<'a, T: Transport> Context<'a, T> {
         series: usize,
         op: impl FnMut(&T) -> Result<()>,
     ) -> Result<()> {
-        if self.rank() == test_node { self.time(series, op) } else { self.follow(series, op) }
+        self.time_repeated_on(test_node, series, &mut Calls(op))
+    }
+
+    #[inline]
+    fn time_repeated_on(
+        &mut self,
+        test_node: Rank,
+        series: usize,
+        op: &mut impl Repeated<T>,
+    ) -> Result<()> {
+        if self.rank() == test_node {
+            self.time_repeated(series, op)
+        } else {
+            self.follow_repeated(series, op)
+        }
     }
 
     /// Times `op`, in which all ranks take part, as the definition in effect wants it: on the test
@@ -217,37 +287,44 @@ impl<'a, T: Transport> Context<'a, T> {
     pub fn time_collective(
         &mut self,
         series: usize,
-        mut op: impl FnMut(&T) -> Result<()>,
+        op: impl FnMut(&T) -> Result<()>,
+    ) -> Result<()> {
+        self.time_repeated_together(series, &mut Calls(op))
+    }
+
+    #[inline]
+    pub(crate) fn time_repeated_together(
+        &mut self,
+        series: usize,
+        op: &mut impl Repeated<T>,
     ) -> Result<()> {
         match self.definition(series) {
-            Definition::ClosedByBarrier => self.time_on(TEST_NODE, series, |t| {
-                op(t)?;
-                t.barrier()
-            }),
+            Definition::ClosedByBarrier => {
+                self.time_repeated_on(TEST_NODE, series, &mut BeforeBarrier(op))
+            }
             Definition::BarrierSubtracted => self.time_beside_barriers(series, op),
-            definition if definition.is_of_one_rank() => self.time_on(TEST_NODE, series, op),
-            _ => self.time(series, op),
+            definition if definition.is_of_one_rank() => {
+                self.time_repeated_on(TEST_NODE, series, op)
+            }
+            _ => self.time_repeated(series, op),
         }
     }
 
     /// A loop of barriers and operations, and one of barriers alone, for each sample.
     #[inline]
-    fn time_beside_barriers(
-        &mut self,
-        series: usize,
-        mut op: impl FnMut(&T) -> Result<()>,
-    ) -> Result<()> {
+    fn time_beside_barriers(&mut self, series: usize, op: &mut impl Repeated<T>) -> Result<()> {
         let (t, pace) = (self.transport, self.pace);
-        self.settle(series, &mut op)?;
+        self.settle(series, op)?;
         for _ in 0..pace.n_batches() {
             t.barrier()?;
             let start_ns = t.now_ns();
             // The barrier after the last operation is within too: what other ranks still do would
             // otherwise be part of the loop that is subtracted.
             for _ in 0..pace.repetitions {
-                op(t)?;
+                op.run(t)?;
                 t.barrier()?;
             }
+            op.conclude(t)?;
             let end_ns = t.now_ns();
             for _ in 0..pace.repetitions {
                 t.barrier()?;
@@ -296,11 +373,12 @@ impl<'a, T: Transport> Context<'a, T> {
     }
 
     #[inline]
-    fn settle(&self, series: usize, op: &mut impl FnMut(&T) -> Result<()>) -> Result<()> {
+    fn settle(&self, series: usize, op: &mut impl Repeated<T>) -> Result<()> {
         for index in 0..self.pace.settle[series] {
             self.start_together(series, index)?;
-            op(self.transport)?;
+            op.run(self.transport)?;
         }
+        op.conclude(self.transport)?;
         self.line_up(series)
     }
 

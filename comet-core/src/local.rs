@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use bytemuck::allocation::try_zeroed_slice_box;
 
+use crate::collective::SHARED;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::matching::Matcher;
 use crate::topology::Topology;
@@ -51,7 +52,7 @@ pub enum Corrupt {
     Nothing,
     /// Those with a user's tag.
     Users,
-    /// All.
+    /// All, but what ranks tell each other about themselves.
     All,
     /// All but the first to each rank with each tag.
     Repeated,
@@ -307,6 +308,20 @@ impl Local {
         self.own.has_corrupted.get()
     }
 
+    /// Changes what has arrived at `destination`, if it is to arrive wrong.
+    fn corrupt(&self, destination: Rank, tag: Tag, arrived: &mut [u8]) {
+        if self.is_corrupted(destination, tag, arrived) {
+            self.spoil(arrived);
+        }
+    }
+
+    fn spoil(&self, bytes: &mut [u8]) {
+        if let Some(byte) = bytes.last_mut() {
+            *byte = byte.wrapping_add(1);
+            self.own.has_corrupted.set(true);
+        }
+    }
+
     /// True if `message` arrives wrong.
     fn is_corrupted(&self, destination: Rank, tag: Tag, message: &[u8]) -> bool {
         let Own { n_sent, received_at, .. } = &*self.own;
@@ -316,6 +331,8 @@ impl Local {
         let number = *n_before - 1;
         match self.shared.corrupt {
             Corrupt::Nothing => false,
+            // Ranks that know each other wrongly would corrupt more than messages.
+            _ if tag == SHARED => false,
             Corrupt::Users => tag.value() <= Tag::MAX,
             Corrupt::All => true,
             Corrupt::Repeated => number > 0,
@@ -341,11 +358,8 @@ impl RawTransport for Local {
     ) -> Result<LocalSend> {
         require_rank(self, destination)?;
         let mut bytes = message.to_vec();
-        if self.is_corrupted(destination, tag, message)
-            && let Some(byte) = bytes.last_mut()
-        {
-            *byte = byte.wrapping_add(1);
-            self.own.has_corrupted.set(true);
+        if self.is_corrupted(destination, tag, message) {
+            self.spoil(&mut bytes);
         }
         let (source, destination) = (self.own.rank, self.group.global(destination));
         let tag = self.group.tag(tag);

@@ -7,6 +7,8 @@
 //!   model        patterns from which the parameters of a model of the machine follow
 //!   health       ranks, hosts and links that are slower than the others
 //!   imb          the Intel MPI Benchmarks beyond these
+//!   imb-ext      those of windows whose epochs are fences
+//!   imb-rma      those of windows whose epochs are locks
 //!   osu          the OSU micro-benchmarks beyond these
 //! ```
 //!
@@ -29,6 +31,8 @@ mod daxpy;
 mod guarded;
 pub mod health;
 pub mod imb;
+pub mod imb_ext;
+pub mod imb_rma;
 pub mod model;
 pub mod naive;
 pub mod osu;
@@ -38,6 +42,7 @@ mod polynomial;
 mod rates;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use comet_core::kernel::Kernel;
 use comet_core::transport::Transport;
@@ -46,7 +51,7 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-pub fn suites<T: Transport>() -> [Suite<T>; 7] {
+pub fn suites<T: Transport>() -> [Suite<T>; 9] {
     [
         comet::kernels(),
         naive::kernels(),
@@ -54,6 +59,8 @@ pub fn suites<T: Transport>() -> [Suite<T>; 7] {
         model::kernels(),
         health::kernels(),
         imb::kernels(),
+        imb_ext::kernels(),
+        imb_rma::kernels(),
         osu::kernels(),
     ]
 }

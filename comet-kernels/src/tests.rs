@@ -59,6 +59,7 @@ fn n_idle(case: &Case, n_ranks: usize) -> usize {
     match (case.find(&PAIRS), case.find(&ROUND)) {
         (Some(_), _) => n_ranks - 2 * case.length(&PAIRS),
         (_, Some(_)) => n_ranks % 2,
+        _ if case.info.suite == "imb-rma" && case.info.name.starts_with("bidir") => n_ranks - 2,
         _ if matches!(case.info.name, "uniband" | "biband" | "bisection") => n_ranks % 2,
         _ if matches!(case.info.name, "mbw_mr" | "multi_lat") => n_ranks - n_ranks / 2,
         _ => 0,

@@ -39,16 +39,36 @@ fn period(by: Reducer, rank: Rank) -> Vec<u8> {
 
 /// Puts the vectors of ranks 0 and 1 into the operands of a combination.
 pub fn fill_operands(by: Reducer, into: &mut [u8], other: &mut [u8]) {
-    repeat(into, &period(by, 0), 0);
-    repeat(other, &period(by, 1), 0);
+    fill_operand(by, 0, into);
+    fill_operand(by, 1, other);
+}
+
+/// Puts the vector of `rank` into `operand`.
+pub fn fill_operand(by: Reducer, rank: Rank, operand: &mut [u8]) {
+    repeat(operand, &period(by, rank), 0);
+}
+
+/// The vector of `first`, `n_bytes` long, with those of all `others` combined `n_runs` times.
+pub fn combined_operands(
+    by: Reducer,
+    first: Rank,
+    others: Range<Rank>,
+    n_runs: u64,
+    n_bytes: usize,
+) -> Vec<u8> {
+    let mut all = period(by, first);
+    let others: Vec<_> = others.map(|rank| period(by, rank)).collect();
+    for _ in 0..n_runs {
+        others.iter().for_each(|other| by.combine(&mut all, other));
+    }
+    let mut expected = vec![0; n_bytes];
+    repeat(&mut expected, &all, 0);
+    expected
 }
 
 /// Compares `into` with what [`fill_operands`] and all runs of [`Reducer::combine`] make of it.
 pub fn compare_combined(by: Reducer, into: &mut [u8], check: &mut Checker) {
-    let (mut all, other) = (period(by, 0), period(by, 1));
-    (0..check.n_runs()).for_each(|_| by.combine(&mut all, &other));
-    let mut expected = vec![0; into.len()];
-    repeat(&mut expected, &all, 0);
+    let expected = combined_operands(by, 0, 1..2, check.n_runs(), into.len());
     check.bytes(into, &expected, "the combined vector");
 }
 

@@ -41,6 +41,8 @@ const SUM: Tag = Tag::reserved(2);
 const GATHER_LENGTH: Tag = Tag::reserved(3);
 const GATHER_BODY: Tag = Tag::reserved(4);
 const PLAN: Tag = Tag::reserved(10);
+/// Tag of what ranks tell each other about themselves: see [`share`].
+pub(crate) const SHARED: Tag = Tag::reserved(11);
 
 /// Elements of a sum that travel in one piece: of a short vector, and of a long one.
 const SHORT_SUM: usize = 32;
@@ -86,7 +88,7 @@ pub fn pairwise_barrier<T: Transport>(t: &T) -> Result<()> {
 /// # Errors
 /// If there is no rank `root`, if a rank's `message` has another length, or if the job has failed.
 pub fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
-    let length_bytes = broadcast_after(t, root, message, |_| Ok(()))?;
+    let length_bytes = broadcast_after(t, root, (message, BROADCAST), |_| Ok(()))?;
     require_length(t, length_bytes, message.len())
 }
 
@@ -97,7 +99,12 @@ pub fn broadcast<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<
 /// If there is no rank `root`, if the message is longer than a rank's memory, or if the job has
 /// failed.
 pub fn broadcast_to_resting<T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<usize> {
-    broadcast_after(t, root, message, |parent| t.rest_until(Source::Rank(parent), BROADCAST))
+    rest_for(t, root, (message, BROADCAST))
+}
+
+fn rest_for<T: Transport>(t: &T, root: Rank, message: (&mut [u8], Tag)) -> Result<usize> {
+    let tag = message.1;
+    broadcast_after(t, root, message, |parent| t.rest_until(Source::Rank(parent), tag))
 }
 
 /// The broadcast, in which a rank does `wait(parent)` before it receives; the length of the message.
@@ -105,7 +112,7 @@ pub fn broadcast_to_resting<T: Transport>(t: &T, root: Rank, message: &mut [u8])
 fn broadcast_after<T: Transport>(
     t: &T,
     root: Rank,
-    message: &mut [u8],
+    (message, tag): (&mut [u8], Tag),
     wait: impl FnOnce(Rank) -> Result<()>,
 ) -> Result<usize> {
     let (rank, n_ranks) = (t.rank(), t.n_ranks());
@@ -120,13 +127,13 @@ fn broadcast_after<T: Transport>(
     if relative != 0 {
         let parent = (relative - bit + root) % n_ranks;
         wait(parent)?;
-        length_bytes = t.blocked_recv(Source::Rank(parent), BROADCAST, message)?.length_bytes;
+        length_bytes = t.blocked_recv(Source::Rank(parent), tag, message)?.length_bytes;
     }
     while bit > 1 {
         bit /= 2;
         if relative + bit < n_ranks {
             let child = (relative + bit + root) % n_ranks;
-            t.blocked_send(child, BROADCAST, &message[..length_bytes])?;
+            t.blocked_send(child, tag, &message[..length_bytes])?;
         }
     }
     Ok(length_bytes)
@@ -219,9 +226,18 @@ pub fn by_messages<T: Transport>(
 
 /// The words of all ranks in rank order, on every rank.
 pub(crate) fn share<T: Transport, const N: usize>(t: &T, own: [u64; N]) -> Result<Vec<[u64; N]>> {
-    let mut table = gather(t, bytes(own))?.concat();
-    table.resize(t.n_ranks() * size_of::<[u64; N]>(), 0);
-    broadcast_to_resting(t, 0, &mut table)?;
+    let mut table = vec![0; t.n_ranks() * size_of::<[u64; N]>()];
+    let entry = size_of::<[u64; N]>();
+    if t.rank() == 0 {
+        table[..entry].copy_from_slice(&bytes(own));
+        for rank in 1..t.n_ranks() {
+            let place = &mut table[rank * entry..(rank + 1) * entry];
+            t.blocked_recv(Source::Rank(rank), SHARED, place)?;
+        }
+    } else {
+        t.blocked_send(0, SHARED, &bytes(own))?;
+    }
+    rest_for(t, 0, (&mut table, SHARED))?;
     Ok(words(&table).as_chunks().0.to_vec())
 }
 

@@ -12,8 +12,9 @@ use crate::window::{Fence, Lock, Memory, Remote, Window};
 const LENGTHS_BYTES: [usize; 6] = [0, 1, 8, 41, 4096, 100_000];
 /// Delay of rank 0 before its transfers, in nanoseconds: who does not wait for it sees nothing.
 const LATE_NS: u64 = 2_000_000;
-/// Time between reading and writing a counter, in nanoseconds.
-const HELD_NS: u64 = 200_000;
+/// Pauses between reading and writing a counter, and the length of one in nanoseconds.
+const N_PAUSES: usize = 20;
+const PAUSE_NS: u64 = 10_000;
 /// Updates of a counter by each rank.
 const N_UPDATES: usize = 5;
 
@@ -252,7 +253,11 @@ fn exclusive_locks_exclude<T: Transport>(t: &T, found: &Found) -> Result<()> {
         window.get(0..8, first)?;
         window.flush_all()?;
         let value = u64::from_ne_bytes(window.origin().try_into().expect("it has 8 bytes"));
-        t.wait_until_ns(t.now_ns() + HELD_NS);
+        for _ in 0..N_PAUSES {
+            // Also where ranks share a CPU another one gets to run.
+            std::thread::yield_now();
+            t.wait_until_ns(t.now_ns() + PAUSE_NS);
+        }
         window.origin().copy_from_slice(&(value + 1).to_ne_bytes());
         window.put(0..8, first)?;
         window.unlock(0)?;

@@ -204,13 +204,19 @@ impl<T: Transport> Operation<T> for Others<'_, T> {
         self.parts[0].end(t)
     }
 
+    fn close(&mut self, t: &T) -> Result<()> {
+        self.parts.iter_mut().try_for_each(|part| part.close(t))
+    }
+
     /// The verification of each part, and one run of touched messages.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
         for part in &mut self.parts {
             part.verify(t, check)?;
             if self.buffers == Buffers::Touched {
                 part.fill(check.seeds());
+                part.begin(t)?;
                 part.run_touched(t)?;
+                part.end(t)?;
                 part.check(check);
             }
         }

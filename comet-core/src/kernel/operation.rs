@@ -7,7 +7,7 @@ use super::case::{Case, Derived, History};
 use super::check::{Checker, Seeds};
 use super::info::{Class, KernelInfo};
 use super::world::World;
-use crate::context::Context;
+use crate::context::{Context, Repeated};
 use crate::error::{KernelError, Result};
 use crate::transport::Transport;
 use comet_stats::Summary;
@@ -24,6 +24,16 @@ pub trait Operation<T: Transport> {
     /// If the transport fails.
     fn run(&mut self, t: &T) -> Result<()>;
 
+    /// What ends the operations of an interval, before its second clock read: a fence or a flush after many
+    /// transfers. Allocates nothing.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    #[inline]
+    fn conclude(&mut self, _t: &T) -> Result<()> {
+        Ok(())
+    }
+
     /// The operation once, in which the rank [writes](super::buffers::write) each message before it
     /// sends it, and [reads](super::buffers::read) each one that it has received; for kernels that are
     /// [touchable](KernelInfo::is_touchable).
@@ -37,7 +47,7 @@ pub trait Operation<T: Transport> {
     /// Compares all buffers with what they hold after `check.n_runs()` runs.
     fn check(&mut self, check: &mut Checker);
 
-    /// Communication before the first run of a series, outside of the clock.
+    /// Communication before the first run of a series and after the fill, outside of the clock.
     ///
     /// # Errors
     /// If the transport fails.
@@ -45,7 +55,7 @@ pub trait Operation<T: Transport> {
         Ok(())
     }
 
-    /// Communication after the last run of a series, outside of the clock.
+    /// Communication after the last run of a series and before the check, outside of the clock.
     ///
     /// # Errors
     /// If the transport fails.
@@ -53,14 +63,25 @@ pub trait Operation<T: Transport> {
         Ok(())
     }
 
-    /// Runs the operation once and checks it. Replaced where one look at the buffers afterwards
-    /// does not show every message; [`run`](Self::run) stays the code that is proved.
+    /// Frees what all ranks free together, after the last check.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn close(&mut self, _t: &T) -> Result<()> {
+        Ok(())
+    }
+
+    /// Runs the operation once, with what goes before and after, and checks it. Replaced where one look at
+    /// the buffers afterwards does not show every message; [`run`](Self::run) stays the code that is proved.
     ///
     /// # Errors
     /// If the transport fails.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
         self.fill(check.seeds());
+        self.begin(t)?;
         self.run(t)?;
+        self.conclude(t)?;
+        self.end(t)?;
         self.check(check);
         Ok(())
     }
@@ -202,9 +223,23 @@ fn verify<T: Transport>(
     check: &mut Checker,
 ) -> Result<()> {
     let t = cx.transport();
-    part.begin(t)?;
     part.verify(t, check)?;
-    part.end(t)
+    part.close(t)
+}
+
+/// The repetitions of a part.
+struct OfPart<'a, P>(&'a mut P);
+
+impl<T: Transport, P: Operation<T>> Repeated<T> for OfPart<'_, P> {
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.0.run(t)
+    }
+
+    #[inline]
+    fn conclude(&mut self, t: &T) -> Result<()> {
+        self.0.conclude(t)
+    }
 }
 
 /// Times one part, and checks what its last run delivered; the mismatch is the inner error.
@@ -220,12 +255,13 @@ fn measure<T: Transport>(
     part.fill(check.seeds());
     part.begin(t)?;
     match duty {
-        Duty::Times => cx.time(series, |t| part.run(t))?,
-        Duty::Follows => cx.follow(series, |t| part.run(t))?,
-        Duty::Together => cx.time_collective(series, |t| part.run(t))?,
+        Duty::Times => cx.time_repeated(series, &mut OfPart(&mut part))?,
+        Duty::Follows => cx.follow_repeated(series, &mut OfPart(&mut part))?,
+        Duty::Together => cx.time_repeated_together(series, &mut OfPart(&mut part))?,
         Duty::Serves => part.run(t)?,
     }
     part.end(t)?;
     part.check(&mut check);
+    part.close(t)?;
     Ok(check.result())
 }

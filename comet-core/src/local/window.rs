@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
 
 use super::{Local, LocalBuffer, PATIENCE};
 use crate::collective::{Element, Reducer};
 use crate::error::{Result, TransportError, TransportErrorKind};
-use crate::transport::{Rank, Transport};
+use crate::transport::{Rank, Tag, Transport};
 use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
 
 /// The windows of a job, by the context and the first rank of their group, and their number in it.
@@ -102,17 +101,13 @@ impl LocalWindow {
 
     /// Waits until `take` takes what it waits for from the state of the epochs.
     fn until(&self, what: &str, mut take: impl FnMut(&mut Epochs) -> bool) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
-        let mut epochs = lock(&self.shared.epochs);
-        while !take(&mut epochs) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let text = format!("{what} lasted longer than {} s", PATIENCE.as_secs());
-                let error = TransportError::new(TransportErrorKind::TimedOut, text);
-                return Err(self.t.group.located(error));
-            }
-            let waited = self.shared.changed.wait_timeout(epochs, left);
-            epochs = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let epochs = lock(&self.shared.epochs);
+        let waited = self.shared.changed.wait_timeout_while(epochs, PATIENCE, |e| !take(e));
+        let (epochs, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() {
+            let text = format!("{what} lasted longer than {} s", PATIENCE.as_secs());
+            let error = TransportError::new(TransportErrorKind::TimedOut, text);
+            return Err(self.t.group.located(error));
         }
         drop(epochs);
         self.shared.changed.notify_all();
@@ -125,10 +120,23 @@ impl LocalWindow {
         self.shared.changed.notify_all();
     }
 
-    /// Calls `transfer` with the bytes at `other` and the origin.
-    fn with(&self, other: Remote, n: usize, transfer: impl FnOnce(&mut [u8], &mut [u8])) {
+    /// Calls `transfer` with the bytes at `other` and the origin. What it writes last, at `written` in the
+    /// origin or else at `other`, arrives changed as messages do.
+    fn with(
+        &self,
+        other: Remote,
+        n: usize,
+        written: Option<usize>,
+        transfer: impl FnOnce(&mut [u8], &mut [u8]),
+    ) {
         let mut part = lock(&self.shared.parts[other.rank]);
-        transfer(&mut part[other.at..other.at + n], &mut lock(&self.origin));
+        let (part, origin) = (&mut part[other.at..other.at + n], &mut lock(&self.origin)[..]);
+        transfer(part, origin);
+        let (to, arrived) = match written {
+            Some(start) => (self.own(), &mut origin[start..start + n]),
+            None => (other.rank, part),
+        };
+        self.t.corrupt(to, Tag::new(1), arrived);
     }
 }
 
@@ -168,17 +176,18 @@ impl RawWindow for LocalWindow {
     }
 
     fn put(&self, from: Range<usize>, to: Remote) -> Result<()> {
-        self.with(to, from.len(), |part, origin| part.copy_from_slice(&origin[from]));
+        self.with(to, from.len(), None, |part, origin| part.copy_from_slice(&origin[from]));
         Ok(())
     }
 
     fn get(&self, into: Range<usize>, from: Remote) -> Result<()> {
-        self.with(from, into.len(), |part, origin| origin[into].copy_from_slice(part));
+        let (n, written) = (into.len(), Some(into.start));
+        self.with(from, n, written, |part, origin| origin[into].copy_from_slice(part));
         Ok(())
     }
 
     fn accumulate(&self, from: Range<usize>, to: Remote, by: Reducer) -> Result<()> {
-        self.with(to, from.len(), |part, origin| by.combine(part, &origin[from]));
+        self.with(to, from.len(), None, |part, origin| by.combine(part, &origin[from]));
         Ok(())
     }
 
@@ -190,7 +199,7 @@ impl RawWindow for LocalWindow {
         by: Reducer,
     ) -> Result<()> {
         let n = from.len();
-        self.with(to, n, |part, origin| {
+        self.with(to, n, Some(fetched), |part, origin| {
             origin[fetched..fetched + n].copy_from_slice(part);
             by.combine(part, &origin[from]);
         });
@@ -208,7 +217,7 @@ impl RawWindow for LocalWindow {
         of: Element,
     ) -> Result<()> {
         let n = of.bytes();
-        self.with(to, n, |part, origin| {
+        self.with(to, n, Some(fetched), |part, origin| {
             origin[fetched..fetched + n].copy_from_slice(part);
             if *part == origin[expected..expected + n] {
                 part.copy_from_slice(&origin[new..new + n]);

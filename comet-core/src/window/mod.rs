@@ -58,8 +58,6 @@
 //! ```
 
 mod raw;
-#[cfg(test)]
-mod tests;
 
 pub use raw::{NoWindow, RawWindow};
 

@@ -242,7 +242,13 @@ impl<T: Transport> Operation<T> for Part<T::Buffer> {
     /// The operation, in which the sink looks at every message.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
         match self {
-            Self::Tester(echo, _) | Self::Partner(echo) => return echo.verify(t, check),
+            Self::Tester(..) => {
+                self.begin(t)?;
+                let Self::Tester(echo, _) = self else { return Ok(()) };
+                echo.verify(t, check)?;
+                return self.end(t);
+            }
+            Self::Partner(echo) => return echo.verify(t, check),
             Self::Source(load) | Self::Sink(load) => {
                 load.seed = Some(check.seeds().of(2, load.signals.cast.source));
             }

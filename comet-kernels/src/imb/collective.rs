@@ -96,14 +96,14 @@ const ALGORITHMS: [&str; 21] = [
 
 pub(crate) const LENGTHS: AxisUse =
     AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"] };
-pub(super) const VECTORS: AxisUse =
+pub(crate) const VECTORS: AxisUse =
     AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,4..4Mi*4", "0,4..4Mi*2"] };
 pub(crate) const BY_ALGORITHM: AxisUse = AxisUse::of(&ALGORITHM, "0");
 const BY_ROOT: AxisUse = AxisUse::of(&ROOT, "0");
 const BY_FIRST_ROOT: AxisUse = AxisUse::of(&FIRST_ROOT, "0");
 const BY_PLACE: AxisUse = AxisUse::of(&PLACE, "0");
 /// Floats, as in IMB.
-pub(super) const BY_ELEMENT: AxisUse = AxisUse::of(&ELEMENT, "4");
+pub(crate) const BY_ELEMENT: AxisUse = AxisUse::of(&ELEMENT, "4");
 pub(super) const BY_OPERATOR: AxisUse = AxisUse::of(&OPERATOR, "0");
 
 /// The form of the parts.
@@ -232,8 +232,9 @@ pub(crate) fn algorithm(kind: Kind, case: &Case) -> Result<Option<&'static Algor
 }
 
 /// The elements and the operator of `case`; a sentence if they do not fit each other.
-pub(super) fn reducer(case: &Case) -> Result<Reducer, String> {
-    let (element, operator) = (case.length(&ELEMENT), case.length(&OPERATOR));
+pub(crate) fn reducer(case: &Case) -> Result<Reducer, String> {
+    let element = case.length(&ELEMENT);
+    let operator = case.find(&OPERATOR).map_or(0, |_| case.length(&OPERATOR));
     let (element_name, operator_name) = (Element::LABELS[element], Operator::LABELS[operator]);
     Reducer::new(Element::ALL[element], Operator::ALL[operator])
         .ok_or_else(|| format!("{operator_name} is no operator on {element_name}"))

@@ -1,0 +1,193 @@
+//! Windows of kernels: blocks in the part and in the origin of a rank, between bytes that no transfer may
+//! change.
+
+use std::ops::Range;
+
+use comet_core::kernel::prelude::*;
+use comet_core::window::{Memory, Remote, Window};
+
+/// Bytes before and behind the blocks that no transfer may change.
+const CANARY_BYTES: usize = 64;
+const CANARY: u8 = 0xa5;
+
+/// Ends of transfers: of each by itself, or of all between two clock reads at once.
+pub(crate) static AGGREGATE: Axis = Axis::choice(
+    "aggregate",
+    "transfers that one synchronisation ends: each, or all between two clock reads",
+    &["non_aggregate", "aggregate"],
+);
+
+/// Both modes, as IMB has them.
+pub(crate) const BY_AGGREGATE: AxisUse = AxisUse::of(&AGGREGATE, "0,1");
+
+/// Lengths of one transfer.
+pub(crate) const TRANSFERS: AxisUse =
+    AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"] };
+
+/// An open window with blocks of one length in the part of each rank and in its origin.
+pub(crate) struct Blocks<T: Transport> {
+    window: Window<T>,
+    rank: Rank,
+    block_bytes: usize,
+    n_in_part: usize,
+    n_in_origin: usize,
+}
+
+impl<T: Transport> Blocks<T> {
+    /// An open window; all ranks make it.
+    pub(crate) fn new(
+        cx: &Context<'_, T>,
+        block_bytes: usize,
+        [n_in_part, n_in_origin]: [usize; 2],
+        memory: Memory,
+    ) -> Result<Self> {
+        let t = cx.transport();
+        let [part_bytes, origin_bytes] =
+            [n_in_part, n_in_origin].map(|n| n * block_bytes + 2 * CANARY_BYTES);
+        let mut window = Window::new(t, part_bytes, origin_bytes, memory)?;
+        window.open()?;
+        let mut blocks = Self { window, rank: cx.rank(), block_bytes, n_in_part, n_in_origin };
+        for at in blocks.canaries(n_in_part) {
+            blocks.window.write(at, &[CANARY; CANARY_BYTES]);
+        }
+        for at in blocks.canaries(n_in_origin) {
+            blocks.window.origin()[at..at + CANARY_BYTES].fill(CANARY);
+        }
+        Ok(blocks)
+    }
+
+    /// The window.
+    #[inline]
+    pub(crate) fn window(&self) -> &Window<T> {
+        &self.window
+    }
+
+    /// This rank.
+    pub(crate) fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    /// Ends the window; all ranks do.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        self.window.close()
+    }
+
+    /// Block number `index` of the origin.
+    #[inline]
+    pub(crate) fn own(&self, index: usize) -> Range<usize> {
+        let start = CANARY_BYTES + index * self.block_bytes;
+        start..start + self.block_bytes
+    }
+
+    /// Block number `index` in the part of `rank`.
+    #[inline]
+    pub(crate) fn of(&self, rank: Rank, index: usize) -> Remote {
+        Remote { rank, at: CANARY_BYTES + index * self.block_bytes }
+    }
+
+    /// Block number `index` of the origin, between two epochs.
+    pub(crate) fn origin(&mut self, index: usize) -> &mut [u8] {
+        let block = self.own(index);
+        &mut self.window.origin()[block]
+    }
+
+    /// Replaces block number `index` of this rank's part.
+    pub(crate) fn write(&mut self, index: usize, fill: impl FnOnce(&mut [u8])) {
+        let mut block = vec![0; self.block_bytes];
+        fill(&mut block);
+        let at = self.own(index).start;
+        self.window.write(at, &block);
+    }
+
+    /// A copy of block number `index` of this rank's part.
+    pub(crate) fn read(&self, index: usize) -> Vec<u8> {
+        let mut block = vec![0; self.block_bytes];
+        self.window.read(self.own(index).start, &mut block);
+        block
+    }
+
+    /// Checks that the canaries of both memories live.
+    pub(crate) fn check(&mut self, check: &mut Checker) {
+        let n_canaries = format!("the {CANARY_BYTES} bytes");
+        for (at, side) in self.canaries(self.n_in_part).into_iter().zip(["before", "behind"]) {
+            let mut found = [0; CANARY_BYTES];
+            self.window.read(at, &mut found);
+            let what = format!("{n_canaries} {side} what others reach");
+            check.bytes(&mut found, &[CANARY; CANARY_BYTES], &what);
+        }
+        for (at, side) in self.canaries(self.n_in_origin).into_iter().zip(["before", "behind"]) {
+            let found = &mut self.window.origin()[at..at + CANARY_BYTES];
+            check.bytes(found, &[CANARY; CANARY_BYTES], &format!("{n_canaries} {side} the origin"));
+        }
+    }
+
+    /// Places of the canaries about `n` blocks.
+    fn canaries(&self, n: usize) -> [usize; 2] {
+        [0, CANARY_BYTES + n * self.block_bytes]
+    }
+}
+
+/// The other rank of a pair, seen from one of both.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    /// That rank, where this one makes transfers to or from its part.
+    pub(crate) target: Option<Rank>,
+    /// That rank, where it makes transfers to or from the part of this one.
+    pub(crate) origin: Option<Rank>,
+}
+
+impl Ends {
+    /// Of ranks 0 and 1; those make transfers of which `makes` says so.
+    pub(crate) fn of_first_two(rank: Rank, makes: impl Fn(Rank) -> bool) -> Self {
+        let peer = (rank < 2).then(|| 1 - rank);
+        Self { target: peer.filter(|_| makes(rank)), origin: peer.filter(|peer| makes(*peer)) }
+    }
+
+    /// Fills what puts or (`GETS`) gets read, and spoils what they write.
+    pub(crate) fn fill<const GETS: bool, T: Transport>(self, blocks: &mut Blocks<T>, seeds: Seeds) {
+        let own = seeds.of(1, blocks.rank());
+        if GETS {
+            blocks.write(0, |part| pattern::fill(part, own));
+            if let Some(target) = self.target {
+                pattern::spoil(blocks.origin(0), seeds.of(1, target));
+            }
+        } else {
+            pattern::fill(blocks.origin(0), own);
+            if let Some(origin) = self.origin {
+                blocks.write(0, |part| pattern::spoil(part, seeds.of(1, origin)));
+            }
+        }
+    }
+
+    /// Starts the transfer of this rank, if it makes any.
+    #[inline]
+    pub(crate) fn start<const GETS: bool, T: Transport>(self, blocks: &Blocks<T>) -> Result<()> {
+        let Some(target) = self.target else { return Ok(()) };
+        let (own, other) = (blocks.own(0), blocks.of(target, 0));
+        if GETS { blocks.window.get(own, other) } else { blocks.window.put(own, other) }
+    }
+
+    /// Checks what was written, and all about it.
+    pub(crate) fn check<const GETS: bool, T: Transport>(
+        self,
+        blocks: &mut Blocks<T>,
+        check: &mut Checker,
+    ) {
+        let seeds = check.seeds();
+        if GETS {
+            if let Some(target) = self.target {
+                let what = format!("the part of rank {target}");
+                check.message(blocks.origin(0), seeds.of(1, target), what);
+            }
+        } else if let Some(origin) = self.origin {
+            let what = format!("what rank {origin} has put");
+            check.message(&mut blocks.read(0), seeds.of(1, origin), what);
+        }
+        blocks.check(check);
+    }
+}
+
+/// Memory of a rank with so many blocks of the length of a case in part and origin together.
+pub(crate) fn bytes_of_blocks(case: &Case, n: u64) -> u64 {
+    n * case.value(&LENGTH_BYTES) + 4 * CANARY_BYTES as u64
+}
