@@ -30,6 +30,8 @@ pub enum TransportErrorKind {
     OutOfResources,
     /// The transport cannot do this.
     Unsupported,
+    /// The file system refuses; the transport stays usable.
+    Storage,
     /// The library or the system below the transport reported an error.
     Backend,
 }

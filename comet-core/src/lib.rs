@@ -38,6 +38,7 @@ pub mod definition;
 pub mod driver;
 pub mod error;
 pub mod event;
+pub mod file;
 pub mod job;
 pub mod kernel;
 pub mod local;

@@ -16,6 +16,7 @@ use bytemuck::allocation::try_zeroed_slice_box;
 
 use crate::collective::SHARED;
 use crate::error::{Result, TransportError, TransportErrorKind};
+use crate::file::{NoFile, Plan};
 use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
@@ -348,6 +349,7 @@ impl RawTransport for Local {
     type SendOp<'env> = LocalSend;
     type RecvOp<'env> = LocalRecv<'env>;
     type Window = LocalWindow;
+    type File = NoFile;
 
     fn start_send(
         &self,
@@ -398,6 +400,10 @@ impl RawTransport for Local {
         let number = n_windows.entry(self.group.context()).or_default();
         *number += 1;
         LocalWindow::new(self, *number, part_bytes, origin_bytes, memory)
+    }
+
+    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
+        Err(NoFile::unsupported())
     }
 
     fn fail_job(&self, _reason: &str) -> ! {

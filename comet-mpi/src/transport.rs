@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use comet_core::collective::{Collective, Element, Neighbours, Reducer, require_operands};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
+use comet_core::file::{NoFile, Plan};
 use comet_core::job::JobFailure;
 use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
@@ -217,6 +218,7 @@ impl RawTransport for Mpi {
     type SendOp<'env> = MpiSend<'env>;
     type RecvOp<'env> = MpiRecv<'env>;
     type Window = NoWindow;
+    type File = NoFile;
 
     #[inline(always)]
     fn start_send<'env>(
@@ -248,6 +250,10 @@ impl RawTransport for Mpi {
 
     fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
         Err(NoWindow::unsupported())
+    }
+
+    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
+        Err(NoFile::unsupported())
     }
 
     fn fail_job(&self, reason: &str) -> ! {

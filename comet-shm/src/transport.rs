@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use comet_core::collective::{self, Collective, Kind, Parts};
 use comet_core::error::{Result, TransportError};
+use comet_core::file::{NoFile, Plan};
 use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
@@ -185,6 +186,7 @@ impl RawTransport for Shm {
     type SendOp<'env> = ShmSend;
     type RecvOp<'env> = ShmRecv<'env>;
     type Window = NoWindow;
+    type File = NoFile;
 
     fn start_send(
         &self,
@@ -238,6 +240,10 @@ impl RawTransport for Shm {
 
     fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
         Err(NoWindow::unsupported())
+    }
+
+    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
+        Err(NoFile::unsupported())
     }
 
     fn fail_job(&self, reason: &str) -> ! {

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use comet_core::collective;
 use comet_core::error::{Result, TransportError, TransportErrorKind};
+use comet_core::file::{NoFile, Plan};
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
@@ -256,6 +257,7 @@ impl RawTransport for Sim {
     type SendOp<'env> = SimSend;
     type RecvOp<'env> = SimRecv<'env>;
     type Window = NoWindow;
+    type File = NoFile;
 
     fn start_send(
         &self,
@@ -282,6 +284,10 @@ impl RawTransport for Sim {
 
     fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
         Err(NoWindow::unsupported())
+    }
+
+    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
+        Err(NoFile::unsupported())
     }
 
     fn fail_job(&self, reason: &str) -> ! {

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::collective::{self, Collective, Element, Reducer};
 use crate::error::Result;
+use crate::file::{NoFile, Plan};
 use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend, LocalWindow};
 use crate::topology::Topology;
 use crate::transport::{
@@ -107,6 +108,7 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
     type SendOp<'env> = LocalSend;
     type RecvOp<'env> = TwistedRecv<'env>;
     type Window = TwistedWindow<W>;
+    type File = NoFile;
 
     fn start_send<'env>(
         &self,
@@ -139,6 +141,10 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
     ) -> Result<TwistedWindow<W>> {
         let inner = self.inner.make_window(lease.of_wrapped(), part_bytes, origin_bytes, memory)?;
         Ok(TwistedWindow { inner, twist: self.twist.clone() })
+    }
+
+    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
+        Err(NoFile::unsupported())
     }
 
     fn fail_job(&self, reason: &str) -> ! {

@@ -2,6 +2,7 @@
 
 use super::{Lease, Place, Rank, Source, Status, Tag};
 use crate::error::Result;
+use crate::file::{Plan, RawFile};
 use crate::window::{Memory, RawWindow};
 
 /// An operation in flight on a transport `T`: started, and not finished yet.
@@ -94,6 +95,8 @@ pub trait RawTransport {
     type RecvOp<'env>: Pending<Self, Out = (Status, &'env mut [u8])>;
     /// One side of a window.
     type Window: RawWindow;
+    /// One side of a file.
+    type File: RawFile;
 
     /// Starts to send `message` to rank `destination`.
     ///
@@ -135,6 +138,21 @@ pub trait RawTransport {
         origin_bytes: usize,
         memory: Memory,
     ) -> Result<Self::Window>;
+
+    /// This rank's side of a closed file, with `memory_bytes` of zeroed memory for transfers, of which at most
+    /// `n_in_flight` are in flight at once; all ranks call it.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) on all ranks alike if there are no
+    /// files, [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) if there is not that
+    /// much memory.
+    fn make_file(
+        &self,
+        lease: Lease<Self>,
+        plan: &Plan,
+        memory_bytes: usize,
+        n_in_flight: usize,
+    ) -> Result<Self::File>;
 
     /// Ends this process and the job, without unwinding, because a buffer that an unfinished
     /// operation uses is about to be freed.

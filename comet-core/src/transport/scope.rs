@@ -15,7 +15,8 @@ use crate::error::{Result, TransportError};
 
 /// The promise, which only a [`Scope`] over `T` makes, that the operation started with it is
 /// finished before the borrow of its buffer ends, or that the process ends first; and that of a
-/// [`Window`](crate::window::Window), that it alone uses what was made with it.
+/// [`Window`](crate::window::Window) or a [`File`](crate::file::File), that it alone uses what was made
+/// with it.
 ///
 /// A backend's unsafe code may rely on this: there is no way to make a `Lease` outside this
 /// module, `run` keeps the promise by counting, and a lease for one transport is none for
@@ -23,8 +24,8 @@ use crate::error::{Result, TransportError};
 pub struct Lease<T: ?Sized>(PhantomData<fn(&T)>);
 
 impl<T: ?Sized> Lease<T> {
-    /// The lease of a window.
-    pub(crate) fn of_window() -> Self {
+    /// The lease of a window or a file, which owns its memory.
+    pub(crate) fn of_owner() -> Self {
         Self(PhantomData)
     }
 }

@@ -183,7 +183,7 @@ impl<T: Transport> Window<T> {
     /// [`OutOfResources`](TransportErrorKind::OutOfResources) if there is not that much memory on one of
     /// them; other kinds if the job has failed.
     pub fn new(t: &T, part_bytes: usize, origin_bytes: usize, memory: Memory) -> Result<Self> {
-        let raw = match t.make_window(Lease::of_window(), part_bytes, origin_bytes, memory) {
+        let raw = match t.make_window(Lease::of_owner(), part_bytes, origin_bytes, memory) {
             Err(error) if error.is_unsupported() => return Err(error),
             raw => raw,
         };

@@ -12,6 +12,7 @@ use comet_core::collective;
 use comet_core::context::{Context, Method};
 use comet_core::driver::{self, Pace};
 use comet_core::error::{KernelError, Result};
+use comet_core::file::{NoFile, Plan};
 use comet_core::kernel::Case;
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
@@ -111,6 +112,7 @@ impl RawTransport for Recording {
     type SendOp<'env> = Started<()>;
     type RecvOp<'env> = Started<(Status, &'env mut [u8])>;
     type Window = NoWindow;
+    type File = NoFile;
 
     fn start_send(
         &self,
@@ -139,6 +141,10 @@ impl RawTransport for Recording {
 
     fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
         Err(NoWindow::unsupported())
+    }
+
+    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
+        Err(NoFile::unsupported())
     }
 
     fn fail_job(&self, reason: &str) -> ! {
