@@ -24,6 +24,7 @@
 mod collective;
 mod engine;
 mod failure;
+mod file;
 mod futex;
 mod head;
 mod heap;
@@ -47,6 +48,7 @@ mod wait;
 #[cfg(loom)]
 use models::segment;
 
+pub use file::ShmFile;
 pub use heap::ShmBuffer;
 pub use launch::{
     Bind, LaunchConfig, LaunchError, MAX_RANKS, Outcome, bind_to_this_process, describe,

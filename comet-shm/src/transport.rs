@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use comet_core::collective::{self, Collective, Kind, Parts};
 use comet_core::error::{Result, TransportError};
-use comet_core::file::{NoFile, Plan};
+use comet_core::file::Plan;
 use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
@@ -23,6 +23,7 @@ use nix::time::{ClockId, clock_gettime};
 use crate::collective::Collectives;
 use crate::engine::{Endpoint, Engine};
 use crate::failure::Cause;
+use crate::file::ShmFile;
 use crate::heap::{Heap, ShmBuffer};
 use crate::inbox::{Arrival, RecvId};
 use crate::layout::{CELL_BYTES, RUN_BYTES};
@@ -81,6 +82,17 @@ impl Shm {
             n_fruitless: Cell::new(0),
         };
         Self { group: Group::whole(rank, segment.n_ranks()), topology, own: Rc::new(own) }
+    }
+
+    /// This transport once more, for what belongs to it.
+    fn again(&self) -> Self {
+        let (group, topology) = (self.group.clone(), self.topology.clone());
+        Self { group, topology, own: Rc::clone(&self.own) }
+    }
+
+    /// The memory that all ranks share.
+    pub(crate) fn segment(&self) -> &'static Segment {
+        self.own.segment
     }
 
     /// Notes whether a look found something; many in a row that did not are a long wait, which
@@ -186,7 +198,7 @@ impl RawTransport for Shm {
     type SendOp<'env> = ShmSend;
     type RecvOp<'env> = ShmRecv<'env>;
     type Window = NoWindow;
-    type File = NoFile;
+    type File = ShmFile;
 
     fn start_send(
         &self,
@@ -242,8 +254,14 @@ impl RawTransport for Shm {
         Err(NoWindow::unsupported())
     }
 
-    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
-        Err(NoFile::unsupported())
+    fn make_file(
+        &self,
+        _lease: Lease<Self>,
+        plan: &Plan,
+        memory_bytes: usize,
+        n_in_flight: usize,
+    ) -> Result<ShmFile> {
+        ShmFile::new(self.again(), plan, memory_bytes, n_in_flight)
     }
 
     fn fail_job(&self, reason: &str) -> ! {

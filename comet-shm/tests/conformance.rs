@@ -66,6 +66,22 @@ fn conforms(config: &LaunchConfig) -> bool {
     })
 }
 
+/// The same for files.
+fn has_files(config: &LaunchConfig) -> bool {
+    let folder = std::env::temp_dir().join(format!("comet-shm-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("the folder is new");
+    let conforms = ends_with(0, config, |t| {
+        let mut report = |name: &str, result: &std::result::Result<(), String>| {
+            if let Err(problem) = result {
+                println!("  {name} failed: {problem}");
+            }
+        };
+        u8::from(conformance::run_files(t, &folder, &mut report) > 0)
+    });
+    let is_empty = std::fs::remove_dir(&folder);
+    is_empty.inspect_err(|error| println!("  files were left behind: {error}")).is_ok() && conforms
+}
+
 /// A rank that panics with messages in flight ends the job for all.
 fn a_panic_is_named() -> bool {
     fails_with((Some(1), "", "rank 1 panicked: on purpose"), &job(3), |t| {
@@ -316,6 +332,7 @@ fn main() -> ExitCode {
     for n_ranks in RANK_COUNTS {
         let config = job(n_ranks).with_bind(Bind::Core);
         test(&format!("conformance_with_{n_ranks}_ranks"), conforms(&config));
+        test(&format!("files_with_{n_ranks}_ranks"), has_files(&config));
     }
     test("conformance_with_4_unbound_ranks", conforms(&job(4)));
     let twice = job(3).with_bind(Bind::Core).with_single_copy(false);

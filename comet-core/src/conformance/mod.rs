@@ -12,6 +12,7 @@
 //!                               │       calls           all collectives, and all algorithms
 //!                               │       local_side      message buffers, clock, topology
 //!                               │       windows         epochs, transfers and accumulations
+//!   the same     ─────► run_files ──► files           pointers, forms and views
 //!                               ▼
 //!                            every rank's problem reaches rank 0
 //! ```
@@ -24,6 +25,7 @@
 mod calls;
 mod collective;
 mod errors;
+mod files;
 mod groups;
 mod local_side;
 mod matching;
@@ -38,6 +40,8 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod twisted;
 
+use std::path::Path;
+
 use crate::collective as naive;
 use crate::error::Result;
 use crate::transport::{Promises, Transport};
@@ -51,8 +55,8 @@ const MAX_SENTENCES: usize = 3;
 struct Check<T: Transport> {
     /// Name of the fact that is checked (`messages_of_a_pair_do_not_overtake`).
     name: &'static str,
-    /// Checks it, with all ranks; an error is one that ended the job.
-    run: fn(&T, &Found) -> Result<()>,
+    /// Checks it, with all ranks and in a folder where it is about files; an error is one that ended the job.
+    run: fn(&T, &Path, &Found) -> Result<()>,
 }
 
 /// The checks that hold on every transport, in reading order.
@@ -86,10 +90,28 @@ fn promised_checks<T: Transport>(promises: Promises) -> Vec<Check<T>> {
 /// `report` is called on rank 0 alone, after each check, with its name and the problems of all
 /// ranks in one sentence. Should the transport fail so that the ranks cannot agree on the outcome,
 /// that check counts as failed and the remaining ones are not run.
-pub fn run_all<T: Transport>(t: &T, report: &mut dyn FnMut(&str, &Result<(), String>)) -> usize {
+pub fn run_all<T: Transport>(t: &T, report: &mut Report<'_>) -> usize {
+    run(t, checks().into_iter().chain(promised_checks(t.promises())), Path::new(""), report)
+}
+
+/// Runs the checks of files, which lie in `folder` meanwhile, as [`run_all`] does; for transports that have
+/// files.
+pub fn run_files<T: Transport>(t: &T, folder: &Path, report: &mut Report<'_>) -> usize {
+    run(t, files::checks(), folder, report)
+}
+
+/// Called with the name of a check and its outcome.
+pub type Report<'a> = dyn FnMut(&str, &Result<(), String>) + 'a;
+
+fn run<T: Transport>(
+    t: &T,
+    checks: impl IntoIterator<Item = Check<T>>,
+    folder: &Path,
+    report: &mut Report<'_>,
+) -> usize {
     let mut n_failed = 0;
-    for check in checks().into_iter().chain(promised_checks(t.promises())) {
-        let verdict = run_one(t, &check);
+    for check in checks {
+        let verdict = run_one(t, &check, folder);
         let can_go_on = verdict.is_ok();
         let outcome = verdict.unwrap_or_else(|error| Err(error.to_string()));
         n_failed += usize::from(outcome.is_err());
@@ -105,10 +127,10 @@ pub fn run_all<T: Transport>(t: &T, report: &mut dyn FnMut(&str, &Result<(), Str
 
 /// Runs `check`, and lets all ranks agree on its outcome. The naive collectives are used for that:
 /// the transport's own are among what is checked.
-fn run_one<T: Transport>(t: &T, check: &Check<T>) -> Result<Outcome> {
+fn run_one<T: Transport>(t: &T, check: &Check<T>, folder: &Path) -> Result<Outcome> {
     t.annotate(check.name, 0);
     naive::barrier(t)?;
-    let outcome = gather(t, collect(|found| (check.run)(t, found)))?;
+    let outcome = gather(t, collect(|found| (check.run)(t, folder, found)))?;
     let mut failed = [u8::from(outcome.is_err())];
     naive::broadcast(t, 0, &mut failed)?;
     match failed {

@@ -36,7 +36,7 @@ const POLLS_PER_YIELD: u32 = 32;
 /// Lists checks, each by the name of its function.
 macro_rules! checks {
     ($($check:ident),* $(,)?) => {
-        vec![$(Check { name: stringify!($check), run: $check }),*]
+        vec![$(Check { name: stringify!($check), run: |t, _, found| $check(t, found) }),*]
     };
 }
 pub(super) use checks;
